@@ -1,0 +1,16 @@
+# cmake -DFOLDER=cl -DOUT=out.c -DFILES=a.cl;b.clh -P embed.cmake
+# Writes the table that src/backends/opencl/sources.h declares. Bytes, not string literals: C promises only 4095 of these.
+set(arrays "")
+set(rows "")
+set(count 0)
+foreach(file IN LISTS FILES)
+  file(READ ${file} bytes HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+  file(RELATIVE_PATH name ${FOLDER} ${file})
+  string(APPEND arrays "static const unsigned char text_${count}[] = {${bytes}0};\n")
+  string(APPEND rows "    {\"${name}\", (const char *)text_${count}, sizeof text_${count} - 1},\n")
+  math(EXPR count "${count} + 1")
+endforeach()
+file(WRITE ${OUT} "#include \"backends/opencl/sources.h\"\n\n${arrays}\n"
+     "const tsri_opencl_source tsri_opencl_sources[] = {\n${rows}    {NULL, NULL, 0},\n};\n"
+     "const size_t tsri_opencl_source_count = ${count};\n")

@@ -1,0 +1,33 @@
+# The OpenCL backend: a plugin with every kernel file of cl/ inside it.
+find_package(OpenCL)
+file(GLOB_RECURSE opencl_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backends/opencl/*.c)
+if(NOT OpenCL_FOUND)
+  message(STATUS "OpenCL was not found: the opencl backend is not built (Debian: apt-get install ocl-icd-opencl-dev)")
+elseif(opencl_sources)
+  file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cl/*.cl ${PROJECT_SOURCE_DIR}/cl/*.clh)
+  set(embedded ${PROJECT_BINARY_DIR}/generated/opencl_sources.c)
+  add_custom_command(
+    OUTPUT ${embedded}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${PROJECT_SOURCE_DIR}/cl -DOUT=${embedded} "-DFILES=${kernels}"
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${kernels} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    COMMENT "Embedding the kernels of cl/" VERBATIM)
+
+  add_library(tessera_opencl MODULE ${opencl_sources} ${embedded})
+  set_target_properties(tessera_opencl PROPERTIES PREFIX "" OUTPUT_NAME opencl SUFFIX .so
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/${plugin_folder})
+  target_compile_definitions(tessera_opencl PRIVATE CL_TARGET_OPENCL_VERSION=300)
+  target_include_directories(tessera_opencl PRIVATE src include)
+  target_link_libraries(tessera_opencl PRIVATE tessera_options tessera_base OpenCL::OpenCL Threads::Threads m)
+  # What the archive brings stays inside: the plugin shows the host one symbol.
+  target_link_options(tessera_opencl PRIVATE -Wl,--exclude-libs,ALL)
+
+  pkg_check_modules(CLBLAST IMPORTED_TARGET clblast)
+  if(CLBLAST_FOUND)
+    target_compile_definitions(tessera_opencl PRIVATE TESSERA_CLBLAST)
+    target_link_libraries(tessera_opencl PRIVATE PkgConfig::CLBLAST)
+  else()
+    message(STATUS "CLBlast was not found: matmul has no clblast rows (Debian: apt-get install libclblast-dev)")
+  endif()
+  install(TARGETS tessera_opencl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${plugin_folder})
+endif()

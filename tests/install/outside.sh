@@ -1,0 +1,28 @@
+# A program outside the tree builds against the installed one by CMake and by pkg-config, and runs; the installed
+# command finds its library, plugins and models, also after the tree has moved.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset TESSERA_BACKEND_PATH # the installed tree must find its own
+
+cmake --install "$TESSERA_BUILD" --prefix "$work/first" >"$work/log"
+mv "$work/first" "$work/moved"
+prefix=$work/moved
+
+cmake -S "$TESSERA_SOURCE/tests/install/outside" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="${TESSERA_SANITIZE_FLAGS:-}" >>"$work/log"
+cmake --build "$work/build" >>"$work/log"
+"$work/build/outside" >"$work/by_cmake"
+
+# shellcheck disable=SC2046,SC2086  # lists of words are meant
+PKG_CONFIG_PATH=$prefix/lib/pkgconfig "$CC" -std=c11 ${TESSERA_SANITIZE_FLAGS:-} \
+    "$TESSERA_SOURCE/tests/install/outside/main.c" -o "$work/outside" \
+    $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs tessera)
+LD_LIBRARY_PATH=$prefix/lib "$work/outside" >"$work/by_pkg_config"
+
+"$prefix/bin/tessera" generate --quiet --temp 0 -n 8 "The" >"$work/by_command"
+cat "$work"/by_*
+test -s "$work/by_cmake"
+cmp "$work/by_cmake" "$work/by_pkg_config"
+cmp "$work/by_cmake" "$work/by_command"
+test -e "$prefix/share/tessera/models"
