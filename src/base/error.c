@@ -1,0 +1,36 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { SENTENCE = 2048 };
+
+/* Names and values in a sentence come from files: none of their bytes may steer a terminal. */
+static void report(tsr_status status, char *sentence) {
+    for (char *c = sentence; *c; c++)
+        if (((unsigned char)*c < ' ' && *c != '\n' && *c != '\t') || *c == 0x7f)
+            *c = '?';
+    tsri_base_report(status, sentence);
+}
+
+tsr_status tsri_base_fail(tsr_status status, const char *format, ...) {
+    char sentence[SENTENCE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    report(status, sentence);
+    return status;
+}
+
+tsr_status tsri_base_fail_within(tsr_status status, const char *prefix, ...) {
+    char sentence[SENTENCE];
+    va_list args;
+    va_start(args, prefix);
+    const int n = vsnprintf(sentence, sizeof sentence, prefix, args);
+    va_end(args);
+    if (n >= 0 && (size_t)n < sizeof sentence)
+        snprintf(sentence + n, sizeof sentence - (size_t)n, ": %s", tsri_base_reported());
+    report(status, sentence);
+    return status;
+}

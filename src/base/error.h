@@ -1,0 +1,31 @@
+/* base/error.h - how a failure is said: a status, and one sentence in the thread's record. */
+#ifndef TSRI_BASE_ERROR_H
+#define TSRI_BASE_ERROR_H
+
+#include "tessera/status.h"
+
+/* Writes the sentence to the record and returns `status`:  return tsri_base_fail(TSR_E_IO, "%s:
+ * ...", path); A sentence says what was given, what was wanted, and what to do; no trailing newline
+ * or full stop. */
+__attribute__((format(printf, 2, 3))) tsr_status tsri_base_fail(tsr_status status,
+                                                                const char *format, ...);
+
+/* Puts `prefix` and ": " before the sentence of the failure that just happened, and returns
+ * `status`. */
+__attribute__((format(printf, 2, 3))) tsr_status tsri_base_fail_within(tsr_status status,
+                                                                       const char *prefix, ...);
+
+/* Where a sentence goes. The base archive does not define it: the library (base/record.c) keeps it
+ * in the thread's record, a plugin hands it to its host. So there is one error record in a process.
+ */
+void tsri_base_report(tsr_status status, const char *sentence);
+const char *tsri_base_reported(void); /* the sentence last reported by this thread */
+
+#define TRY(call)                       \
+    do {                                \
+        const tsr_status try_ = (call); \
+        if (try_ != TSR_OK)             \
+            return try_;                \
+    } while (0)
+
+#endif

@@ -1,0 +1,57 @@
+#include "base/hash.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tsri_hash {
+    EVP_MD_CTX *context;
+};
+
+tsr_status tsri_base_hash_begin(tsri_hash **out) {
+    tsri_hash *hash = NULL;
+    TRY(tsri_base_new(1, sizeof *hash, &hash));
+    hash->context = EVP_MD_CTX_new();
+    if (!hash->context || !EVP_DigestInit_ex(hash->context, EVP_sha256(), NULL)) {
+        EVP_MD_CTX_free(hash->context);
+        free(hash);
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "libcrypto could not start a SHA-256");
+    }
+    *out = hash;
+    return TSR_OK;
+}
+
+void tsri_base_hash_add(tsri_hash *hash, const void *data, size_t n) {
+    const int done =
+        EVP_DigestUpdate(hash->context, data, n); /* SHA-256 in memory has no way to fail */
+    assert(done == 1);
+    (void)done;
+}
+
+void tsri_base_hash_text(tsri_hash *hash, const char *text) {
+    const uint64_t n = strlen(text);
+    tsri_base_hash_add(hash, &n, sizeof n);
+    tsri_base_hash_add(hash, text, n);
+}
+
+void tsri_base_hash_end(tsri_hash **hash, unsigned char digest[32]) {
+    const int done = EVP_DigestFinal_ex((*hash)->context, digest, NULL);
+    assert(done == 1);
+    (void)done;
+    EVP_MD_CTX_free((*hash)->context);
+    free(*hash);
+    *hash = NULL;
+}
+
+void tsri_base_hash_hex(const unsigned char digest[32], char text[65]) {
+    static const char digits[] = "0123456789abcdef";
+    for (int i = 0; i < 32; i++) {
+        text[2 * i] = digits[digest[i] >> 4];
+        text[2 * i + 1] = digits[digest[i] & 15];
+    }
+    text[64] = 0;
+}

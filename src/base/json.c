@@ -1,0 +1,146 @@
+#include "base/json.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/files.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The parser recurses and would only stop at its own limit; this looks at brackets outside strings
+ * alone. */
+static int deepest(const char *text, size_t n) {
+    int depth = 0, most = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < n && most < INT32_MAX; i++) {
+        const char c = text[i];
+        if (quoted) {
+            i += c == '\\';
+            quoted = c != '"';
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '[' || c == '{') {
+            most = ++depth > most ? depth : most;
+        } else if (c == ']' || c == '}') {
+            depth--;
+        }
+    }
+    return most;
+}
+
+tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const char *what,
+                                json_t **out) {
+    if (n == 0)
+        return tsri_base_fail(TSR_E_FORMAT, "%s is empty; JSON was expected", what);
+    const char *nul = memchr(text, 0, n);
+    if (nul)
+        return tsri_base_fail(TSR_E_FORMAT, "%s holds a NUL at byte %zu; JSON is text without one",
+                              what, (size_t)(nul - text));
+    const int found = deepest(text, n);
+    if (found > depth)
+        return tsri_base_fail(TSR_E_FORMAT, "%s nests %d levels deep; at most %d are read", what,
+                              found, depth);
+    json_error_t error;
+    json_t *value = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+    if (!value && json_error_code(&error) == json_error_out_of_memory)
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory while its JSON was read",
+                              what);
+    if (!value)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: line %d, column %d: %s", what, error.line,
+                              error.column, error.text);
+    *out = value;
+    return TSR_OK;
+}
+
+tsr_status tsri_base_json_load(const char *path, size_t limit, int depth, json_t **out) {
+    tsri_bytes bytes = {0};
+    TRY(tsri_base_read_whole(path, limit, &bytes));
+    const tsr_status status = tsri_base_json_parse(bytes.data, bytes.size, depth, path, out);
+    tsri_base_bytes_clear(&bytes);
+    return status;
+}
+
+static const char *kind_of(const json_t *value) {
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "an array";
+    case JSON_STRING:
+        return "a text";
+    case JSON_INTEGER:
+        return "a whole number";
+    case JSON_REAL:
+        return "a fraction";
+    case JSON_TRUE:
+        return "true";
+    case JSON_FALSE:
+        return "false";
+    default:
+        return "null";
+    }
+}
+
+static tsr_status wrong_kind(const char *what, const char *key, const json_t *value,
+                             const char *wanted) {
+    return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is %s; %s is needed", what, key, kind_of(value),
+                          wanted);
+}
+
+/* NULL where the key is missing or null: nothing to read. */
+static const json_t *field(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    return value && !json_is_null(value) ? value : NULL;
+}
+
+tsr_status tsri_base_json_int(const json_t *object, const char *what, const char *key,
+                              int64_t lowest, int64_t highest, int64_t *out) {
+    const json_t *value = field(object, key);
+    if (!value)
+        return TSR_OK;
+    if (!json_is_integer(value))
+        return wrong_kind(what, key, value, "a whole number");
+    const int64_t number = json_integer_value(value);
+    if (number < lowest || number > highest)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: \"%s\" is %" PRId64 "; it must be from %" PRId64 " to %" PRId64,
+                              what, key, number, lowest, highest);
+    *out = number;
+    return TSR_OK;
+}
+
+tsr_status tsri_base_json_real(const json_t *object, const char *what, const char *key,
+                               double lowest, double highest, double *out) {
+    const json_t *value = field(object, key);
+    if (!value)
+        return TSR_OK;
+    if (!json_is_number(value))
+        return wrong_kind(what, key, value, "a number");
+    const double number = json_number_value(value);
+    if (!(number >= lowest && number <= highest))
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is %g; it must be from %g to %g", what, key,
+                              number, lowest, highest);
+    *out = number;
+    return TSR_OK;
+}
+
+tsr_status tsri_base_json_bool(const json_t *object, const char *what, const char *key, bool *out) {
+    const json_t *value = field(object, key);
+    if (!value)
+        return TSR_OK;
+    if (!json_is_boolean(value))
+        return wrong_kind(what, key, value, "true or false");
+    *out = json_is_true(value);
+    return TSR_OK;
+}
+
+tsr_status tsri_base_json_text(const json_t *object, const char *what, const char *key,
+                               const char **out) {
+    const json_t *value = field(object, key);
+    if (!value)
+        return TSR_OK;
+    if (!json_is_string(value))
+        return wrong_kind(what, key, value, "a text");
+    *out = json_string_value(value);
+    return TSR_OK;
+}

@@ -1,0 +1,29 @@
+/* base/json.h - strict JSON by jansson, and typed reads that say which field was wrong. */
+#ifndef TSRI_BASE_JSON_H
+#define TSRI_BASE_JSON_H
+
+#include "tessera/status.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* UTF-8 checked, duplicate keys refused, nesting above `depth` refused before parsing, no bytes but
+ * white space after the value. `what` names the source in the sentence. */
+tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const char *what,
+                                json_t **out);
+tsr_status tsri_base_json_load(const char *path, size_t limit, int depth, json_t **out);
+
+/* Typed fields of an object. A missing key, or null, leaves *out alone and is TSR_OK; a value of
+ * another type or out of [lowest, highest] is TSR_E_FORMAT naming `what` and the key. *out of text
+ * is borrowed from the object. */
+tsr_status tsri_base_json_int(const json_t *object, const char *what, const char *key,
+                              int64_t lowest, int64_t highest, int64_t *out);
+tsr_status tsri_base_json_real(const json_t *object, const char *what, const char *key,
+                               double lowest, double highest, double *out);
+tsr_status tsri_base_json_bool(const json_t *object, const char *what, const char *key, bool *out);
+tsr_status tsri_base_json_text(const json_t *object, const char *what, const char *key,
+                               const char **out);
+
+#endif

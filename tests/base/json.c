@@ -1,0 +1,85 @@
+#include "base/json.h"
+
+#include "base/error.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+typedef struct bad_text {
+    const char *text;
+    size_t size;
+    const char *fragment;
+} bad_text;
+
+#define BAD(text, fragment) \
+    { text, sizeof text - 1, fragment }
+
+Test(base, json_refuses_each_bad_text_with_a_reason) {
+    static const bad_text rows[] = {
+        BAD("", "empty"),
+        BAD("   ", "expected"),
+        BAD("3", "expected"),
+        BAD("{} x", "end of file expected"),
+        BAD("{\"a\": 1,}", "string or '}' expected"),
+        BAD("{\"a\": 1", "'}' expected"),
+        BAD("{\"a\": 1, \"a\": 2}", "duplicate object key"),
+        BAD("{\"a\": 1, \"\\u0061\": 2}", "duplicate object key"),
+        BAD("{\"a\xff\": 1}", "unable to decode byte 0xff"),
+        BAD("{\"\xed\xa0\x80\": 1}", "unable to decode"),
+        BAD("[\"\\ud800\"]", "invalid Unicode"),
+        BAD("{\0}", "NUL at byte 1"),
+        BAD("[\"\\u0000\"]", "\\u0000"),
+        BAD("[1e999]", "real number overflow"),
+        BAD("[99999999999999999999]", "too big integer"),
+        BAD("[[[[1]]]]", "nests 4 levels deep; at most 3"),
+        BAD("[NaN]", "invalid token"),
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *value = NULL;
+        cr_expect_eq(tsri_base_json_parse(rows[i].text, rows[i].size, 3, "x.json", &value),
+                     TSR_E_FORMAT, "row %zu", i);
+        cr_expect_null(value);
+        cr_expect_not_null(strstr(tsri_base_reported(), rows[i].fragment), "row %zu: %s", i,
+                           tsri_base_reported());
+        cr_expect_eq(strncmp(tsri_base_reported(), "x.json", 6), 0, "row %zu: %s", i,
+                     tsri_base_reported());
+    }
+}
+
+Test(base, json_does_not_count_brackets_in_strings) {
+    json_t *value = NULL;
+    const char text[] = "{\"[[[[\": \"\\\"[[[[\\\\\"}";
+    cr_assert_eq(tsri_base_json_parse(text, sizeof text - 1, 1, "x.json", &value), TSR_OK);
+    json_decref(value);
+}
+
+Test(base, json_fields_are_typed_and_bounded) {
+    const char text[] = "{\"n\": 5, \"r\": 0.5, \"b\": true, \"t\": \"x\", \"none\": null}";
+    json_t *object = NULL;
+    cr_assert_eq(tsri_base_json_parse(text, sizeof text - 1, 3, "c.json", &object), TSR_OK);
+    int64_t n = -1;
+    double r = -1;
+    bool b = false;
+    const char *t = "";
+    cr_expect_eq(tsri_base_json_int(object, "c.json", "n", 0, 5, &n), TSR_OK);
+    cr_expect_eq(tsri_base_json_real(object, "c.json", "r", 0, 1, &r), TSR_OK);
+    cr_expect_eq(tsri_base_json_bool(object, "c.json", "b", &b), TSR_OK);
+    cr_expect_eq(tsri_base_json_text(object, "c.json", "t", &t), TSR_OK);
+    cr_expect(n == 5 && r == 0.5 && b && strcmp(t, "x") == 0);
+
+    cr_expect_eq(tsri_base_json_real(object, "c.json", "n", 0, 9, &r),
+                 TSR_OK); /* a whole number is a number */
+    cr_expect_eq(r, 5.0);
+    cr_expect_eq(tsri_base_json_int(object, "c.json", "missing", 0, 9, &n), TSR_OK);
+    cr_expect_eq(tsri_base_json_int(object, "c.json", "none", 0, 9, &n), TSR_OK);
+    cr_expect_eq(n, 5, "a field that is not there leaves the default");
+
+    cr_expect_eq(tsri_base_json_int(object, "c.json", "n", 0, 4, &n), TSR_E_FORMAT);
+    cr_expect_str_eq(tsri_base_reported(), "c.json: \"n\" is 5; it must be from 0 to 4");
+    cr_expect_eq(tsri_base_json_int(object, "c.json", "r", 0, 4, &n), TSR_E_FORMAT);
+    cr_expect_eq(tsri_base_json_real(object, "c.json", "t", 0, 4, &r), TSR_E_FORMAT);
+    cr_expect_eq(tsri_base_json_bool(object, "c.json", "n", &b), TSR_E_FORMAT);
+    cr_expect_eq(tsri_base_json_text(object, "c.json", "b", &t), TSR_E_FORMAT);
+    cr_expect_str_eq(tsri_base_reported(), "c.json: \"b\" is true; a text is needed");
+    json_decref(object);
+}
