@@ -1,0 +1,278 @@
+#include "tensor/convert.h"
+
+#include "base/error.h"
+#include "tensor/blocks.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+static const struct {
+    tsr_dtype dtype;
+    tsri_tensor_dtype info;
+} dtypes[] = {
+    {TSR_F32, {"f32", 32, 1, 4}},
+    {TSR_F16, {"f16", 16, 1, 2}},
+    {TSR_BF16, {"bf16", 16, 1, 2}},
+    {TSR_F64, {"f64", 64, 1, 8}},
+    {TSR_I64, {"i64", 64, 1, 8}},
+    {TSR_I32, {"i32", 32, 1, 4}},
+    {TSR_I16, {"i16", 16, 1, 2}},
+    {TSR_I8, {"i8", 8, 1, 1}},
+    {TSR_U8, {"u8", 8, 1, 1}},
+    {TSR_BOOL, {"bool", 8, 1, 1}},
+    {TSR_GGML_Q8_0, {"q8_0", 0, 32, 34}},
+    {TSR_GGML_Q4_0, {"q4_0", 0, 32, 18}},
+    {TSR_GGML_Q4_1, {"q4_1", 0, 32, 20}},
+    {TSR_GGML_Q5_0, {"q5_0", 0, 32, 22}},
+    {TSR_GGML_Q5_1, {"q5_1", 0, 32, 24}},
+    {TSR_GGML_Q4_K, {"q4_K", 0, 256, 144}},
+    {TSR_GGML_Q5_K, {"q5_K", 0, 256, 176}},
+    {TSR_GGML_Q6_K, {"q6_K", 0, 256, 210}},
+};
+
+const tsri_tensor_dtype *tsri_tensor_dtype_info(tsr_dtype dtype) {
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        if (dtypes[i].dtype == dtype)
+            return &dtypes[i].info;
+    return NULL;
+}
+
+bool tsri_tensor_bytes(tsr_dtype dtype, uint64_t n, uint64_t *bytes) {
+    const tsri_tensor_dtype *info = tsri_tensor_dtype_info(dtype);
+    return info && n % (uint64_t)info->block == 0 &&
+           !__builtin_mul_overflow(n / (uint64_t)info->block, (uint64_t)info->bytes, bytes);
+}
+
+static float from_bits(uint32_t u) {
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+static uint32_t to_bits(float f) {
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+}
+
+float tsri_tensor_f16_to_f32(uint16_t h) {
+    const uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fff;
+    if (magnitude >= 0x7c00) /* infinity, or NaN made quiet */
+        return from_bits(sign | 0x7f800000 | (magnitude & 0x3ff) << 13 |
+                         (magnitude > 0x7c00 ? 0x400000u : 0));
+    if (magnitude < 0x400) /* zero or subnormal: a whole number of 2^-24 */
+        return from_bits(sign | to_bits((float)magnitude * 0x1p-24f));
+    return from_bits(sign | ((magnitude << 13) + (112u << 23)));
+}
+
+float tsri_tensor_bf16_to_f32(uint16_t h) {
+    const uint32_t quiet = (h & 0x7fff) > 0x7f80 ? 0x400000 : 0;
+    return from_bits((uint32_t)h << 16 | quiet);
+}
+
+uint16_t tsri_tensor_f32_to_f16(float f) {
+    const uint32_t u = to_bits(f), sign = u >> 16 & 0x8000, magnitude = u & 0x7fffffff;
+    if (magnitude > 0x7f800000)
+        return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x1ff));
+    if (magnitude >= 0x477ff000) /* 65520, half a step above the largest, and infinity */
+        return (uint16_t)(sign | 0x7c00);
+    if (magnitude <
+        0x38800000) /* below 2^-14: beside 0.5 a float's step is 2^-24, so the addition rounds */
+        return (uint16_t)(sign | (to_bits(from_bits(magnitude) + 0.5f) - 0x3f000000));
+    return (uint16_t)(sign | (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13);
+}
+
+uint16_t tsri_tensor_f32_to_bf16(float f) {
+    const uint32_t u = to_bits(f);
+    if ((u & 0x7fffffff) > 0x7f800000)
+        return (uint16_t)(u >> 16 | 0x40);
+    return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+/* The f32 that keeps, in its last bit, whether anything was cut off: rounding it once more to f16
+ * or bf16 is then the same as rounding d itself. */
+static float round_to_odd(double d) {
+    const float f = (float)d;
+    if ((double)f == d || isnan(d))
+        return f;
+    uint32_t u = to_bits(f);
+    if (fabs((double)f) > fabs(d))
+        u -= 1;
+    return from_bits(u | 1);
+}
+
+/* Likewise for integers above 2^53, which a double cannot hold. */
+static double integer_to_odd(int64_t v) {
+    const uint64_t magnitude = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    if (magnitude < UINT64_C(1) << 53)
+        return (double)v;
+    const double d = (double)((magnitude & ~UINT64_C(0x7ff)) | (magnitude & 0x7ff ? 0x800 : 0));
+    return v < 0 ? -d : d;
+}
+
+static int64_t saturate(double d) {
+    const double r = rint(d); /* the default rounding mode: nearest, ties to even */
+    if (isnan(r))
+        return 0;
+    return r >= 0x1p63 ? INT64_MAX : r < -0x1p63 ? INT64_MIN : (int64_t)r;
+}
+
+static int64_t clamp(int64_t v, int64_t lowest, int64_t highest) {
+    return v < lowest ? lowest : v > highest ? highest : v;
+}
+
+/* A number on its way: real where the source is a float, integer otherwise. */
+typedef struct number {
+    bool is_real;
+    double real;
+    int64_t integer;
+} number;
+
+#define ITEM(type, name)                        \
+    static type load_##name(const void *p) {    \
+        type v;                                 \
+        memcpy(&v, p, sizeof v);                \
+        return v;                               \
+    }                                           \
+    static void store_##name(void *p, type v) { \
+        memcpy(p, &v, sizeof v);                \
+    }
+ITEM(float, f32)
+ITEM(double, f64)
+ITEM(uint16_t, u16)
+ITEM(int64_t, i64)
+ITEM(int32_t, i32)
+ITEM(int16_t, i16)
+ITEM(int8_t, i8)
+ITEM(uint8_t, u8)
+
+static number load(tsr_dtype from, const char *p) {
+    switch (from) {
+    case TSR_F32:
+        return (number){true, (double)load_f32(p), 0};
+    case TSR_F64:
+        return (number){true, load_f64(p), 0};
+    case TSR_F16:
+        return (number){true, (double)tsri_tensor_f16_to_f32(load_u16(p)), 0};
+    case TSR_BF16:
+        return (number){true, (double)tsri_tensor_bf16_to_f32(load_u16(p)), 0};
+    case TSR_I64:
+        return (number){false, 0, load_i64(p)};
+    case TSR_I32:
+        return (number){false, 0, load_i32(p)};
+    case TSR_I16:
+        return (number){false, 0, load_i16(p)};
+    case TSR_I8:
+        return (number){false, 0, load_i8(p)};
+    case TSR_BOOL:
+        return (number){false, 0, load_u8(p) != 0};
+    default:
+        return (number){false, 0, load_u8(p)};
+    }
+}
+
+static void store(tsr_dtype to, char *p, number v) {
+    const double real = v.is_real       ? v.real
+                        : to == TSR_F64 ? (double)v.integer
+                                        : integer_to_odd(v.integer);
+    const int64_t integer = v.is_real ? saturate(v.real) : v.integer;
+    switch (to) {
+    case TSR_F32:
+        store_f32(p, (float)real);
+        break;
+    case TSR_F64:
+        store_f64(p, real);
+        break;
+    case TSR_F16:
+        store_u16(p, tsri_tensor_f32_to_f16(round_to_odd(real)));
+        break;
+    case TSR_BF16:
+        store_u16(p, tsri_tensor_f32_to_bf16(round_to_odd(real)));
+        break;
+    case TSR_I64:
+        store_i64(p, integer);
+        break;
+    case TSR_I32:
+        store_i32(p, (int32_t)clamp(integer, INT32_MIN, INT32_MAX));
+        break;
+    case TSR_I16:
+        store_i16(p, (int16_t)clamp(integer, INT16_MIN, INT16_MAX));
+        break;
+    case TSR_I8:
+        store_i8(p, (int8_t)clamp(integer, INT8_MIN, INT8_MAX));
+        break;
+    case TSR_BOOL:
+        store_u8(p, v.is_real ? v.real != 0 : v.integer != 0);
+        break;
+    default:
+        store_u8(p, (uint8_t)clamp(integer, 0, UINT8_MAX));
+        break;
+    }
+}
+
+/* The pairs that whole models go through; false for the others. */
+static bool convert_weights(tsr_dtype to, char *out, tsr_dtype from, const char *in, size_t n) {
+    if (to == TSR_F32 && from == TSR_F16)
+        for (size_t i = 0; i < n; i++)
+            store_f32(out + 4 * i, tsri_tensor_f16_to_f32(load_u16(in + 2 * i)));
+    else if (to == TSR_F32 && from == TSR_BF16)
+        for (size_t i = 0; i < n; i++)
+            store_f32(out + 4 * i, tsri_tensor_bf16_to_f32(load_u16(in + 2 * i)));
+    else if (to == TSR_F16 && from == TSR_F32)
+        for (size_t i = 0; i < n; i++)
+            store_u16(out + 2 * i, tsri_tensor_f32_to_f16(load_f32(in + 4 * i)));
+    else if (to == TSR_BF16 && from == TSR_F32)
+        for (size_t i = 0; i < n; i++)
+            store_u16(out + 2 * i, tsri_tensor_f32_to_bf16(load_f32(in + 4 * i)));
+    else
+        return false;
+    return true;
+}
+
+/* Blocks to anything, in pieces that fit a small array on the stack. */
+static tsr_status convert_blocks(tsr_dtype to, char *out, tsr_dtype from, const char *in,
+                                 size_t n) {
+    enum { PIECE = 256 }; /* a multiple of every block */
+    float piece[PIECE];
+    const tsri_tensor_dtype *source = tsri_tensor_dtype_info(from),
+                            *target = tsri_tensor_dtype_info(to);
+    for (size_t i = 0; i < n; i += PIECE) {
+        const size_t m = n - i < PIECE ? n - i : PIECE;
+        tsri_tensor_unpack(from, in + i / (size_t)source->block * (size_t)source->bytes, piece, m);
+        TRY(tsri_tensor_convert(to, out + i * (size_t)target->bytes, TSR_F32, piece, m));
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_tensor_convert(tsr_dtype to, void *out, tsr_dtype from, const void *in, size_t n) {
+    const tsri_tensor_dtype *source = tsri_tensor_dtype_info(from),
+                            *target = tsri_tensor_dtype_info(to);
+    if (!source || !target)
+        return tsri_base_fail(TSR_E_ARGUMENT, "dtype %d to %d: at least one is no dtype", (int)from,
+                              (int)to);
+    if (n % (size_t)source->block != 0)
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "%zu elements of %s: its blocks hold %d, a whole number of them is needed", n,
+            source->name, source->block);
+    if (n == 0)
+        return TSR_OK;
+    if (to == from) {
+        memcpy(out, in, n / (size_t)source->block * (size_t)source->bytes);
+        return TSR_OK;
+    }
+    if (target->block > 1)
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s to %s: nothing is converted to a ggml block type; choose f32, f16 or bf16",
+            source->name, target->name);
+    if (source->block > 1)
+        return convert_blocks(to, out, from, in, n);
+    if (convert_weights(to, out, from, in, n))
+        return TSR_OK;
+    for (size_t i = 0; i < n; i++)
+        store(to, (char *)out + i * (size_t)target->bytes,
+              load(from, (const char *)in + i * (size_t)source->bytes));
+    return TSR_OK;
+}
