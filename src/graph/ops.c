@@ -1,0 +1,32 @@
+/* graph/ops.c - the op table. */
+#include "graph/ops.h"
+
+#include <string.h>
+
+static const tsri_graph_op_row *const rows[] = {
+#define TSRI_GRAPH_OP(name) &tsri_graph_op_##name,
+#include "graph/ops.def"
+#undef TSRI_GRAPH_OP
+};
+
+size_t tsri_graph_op_count(void) {
+    return sizeof rows / sizeof *rows;
+}
+
+const tsri_graph_op_row *tsri_graph_op_at(size_t i) {
+    return rows[i];
+}
+
+const tsri_graph_op_row *tsri_graph_op_find(tsr_op_id id) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i]->id == id)
+            return rows[i];
+    return NULL;
+}
+
+const tsri_graph_op_row *tsri_graph_op_named(const char *name) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strcmp(rows[i]->name, name))
+            return rows[i];
+    return NULL;
+}

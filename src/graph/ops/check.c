@@ -1,0 +1,98 @@
+#include "graph/ops/check.h"
+
+#include "tensor/convert.h"
+
+#include <string.h>
+
+tsr_status tsri_graph_refuse(const char *op, const char *what, const tsr_tensor *tensor, const char *wanted) {
+    char shape[96];
+    if (!tensor)
+        return tsri_base_fail(TSR_E_ARGUMENT, "%s: %s is missing; wanted %s", op, what, wanted);
+    return tsri_base_fail(TSR_E_ARGUMENT, "%s: %s is %s %s; wanted %s", op, what, tsri_tensor_dtype_name((tsr_dtype)tensor->dtype),
+                          tsri_tensor_print(tensor, shape), wanted);
+}
+
+bool tsri_graph_is_f32(const tsr_tensor *tensor) {
+    return !tensor || tensor->dtype == TSR_F32;
+}
+
+bool tsri_graph_is_float(const tsr_tensor *tensor) {
+    return !tensor || tensor->dtype == TSR_F32 || tensor->dtype == TSR_F16 || tensor->dtype == TSR_BF16;
+}
+
+bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n) {
+    return !tensor || (tensor->dtype == TSR_I32 && tensor->rank == 1 && tsri_tensor_same_dim(tensor->dim[0], n));
+}
+
+bool tsri_graph_is_vector(const tsr_tensor *tensor, tsr_dim n) {
+    return !tensor || (tensor->dtype == TSR_F32 && tensor->rank == 1 && tsri_tensor_same_dim(tensor->dim[0], n));
+}
+
+void tsri_graph_shape_like(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor *like, tsr_dim last) {
+    out->dtype = dtype;
+    out->rank = like->rank;
+    memcpy(out->dim, like->dim, sizeof out->dim);
+    if (out->rank)
+        out->dim[out->rank - 1] = last;
+}
+
+const tsr_tensor *tsri_graph_operand(const tsri_graph_signature *signature, uint32_t i) {
+    return i < signature->n_in ? signature->in[i] : NULL;
+}
+
+tsr_status tsri_graph_infer_unary(tsri_graph_signature *s) {
+    if (!tsri_graph_is_f32(s->in[0]))
+        return tsri_graph_refuse("elementwise", "x", s->in[0], "f32");
+    tsri_graph_shape_like(&s->out[0], TSR_F32, s->in[0], tsri_tensor_columns(s->in[0]));
+    return TSR_OK;
+}
+
+tsr_status tsri_graph_infer_binary(tsri_graph_signature *s) {
+    const tsr_tensor *a = s->in[0], *b = s->in[1];
+    if (!tsri_graph_is_f32(a) || !tsri_graph_is_f32(b) || b->rank > a->rank)
+        return tsri_graph_refuse("elementwise", "b", b, "f32 of no more dimensions than a");
+    for (uint32_t i = 0; i < b->rank; i++) {
+        const tsr_dim have = b->dim[b->rank - 1 - i], wanted = a->dim[a->rank - 1 - i];
+        if (!tsri_tensor_same_dim(have, wanted) && !tsri_tensor_is_one(have))
+            return tsri_graph_refuse("elementwise", "b", b, "sizes equal to a's, or 1");
+    }
+    tsri_graph_shape_like(&s->out[0], TSR_F32, a, tsri_tensor_columns(a));
+    return TSR_OK;
+}
+
+double tsri_graph_elements(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]) {
+    double n = 1;
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        n *= (double)tsri_tensor_value(tensor->dim[i], sizes);
+    return n;
+}
+
+static double bytes_of(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]) {
+    const tsri_tensor_dtype *type = tensor ? tsri_tensor_dtype_info((tsr_dtype)tensor->dtype) : NULL;
+    return type ? tsri_graph_elements(tensor, sizes) * type->bytes / type->block : 0;
+}
+
+double tsri_graph_bytes(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
+    double all = 0;
+    for (uint32_t i = 0; i < op->n_in; i++)
+        all += bytes_of(op->in[i], sizes);
+    for (uint32_t i = 0; i < op->n_out; i++)
+        all += bytes_of(op->out[i], sizes);
+    return all;
+}
+
+tsri_graph_cost tsri_graph_cost_unary(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
+    return (tsri_graph_cost){.flops = tsri_graph_elements(op->out[0], sizes), .bytes = tsri_graph_bytes(op, sizes)};
+}
+
+tsri_value tsri_graph_activate(tsri_graph *graph, uint32_t activation, tsri_value x) {
+    static const tsr_op_id ops[] = {TSR_OP_NONE,      TSR_OP_RELU, TSR_OP_GELU,   TSR_OP_GELU_TANH,
+                                    TSR_OP_SILU,      TSR_OP_TANH, TSR_OP_SIGMOID};
+    if (activation == TSR_ACT_NONE)
+        return x;
+    if (activation >= sizeof ops / sizeof *ops) {
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED, "activation %u is not known to this version", activation);
+        return TSRI_GRAPH_NONE;
+    }
+    return tsri_graph_op1(graph, ops[activation], NULL, &x, 1);
+}

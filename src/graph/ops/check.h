@@ -1,0 +1,37 @@
+/* graph/ops/check.h - what the shape rules of ops have in common. */
+#ifndef TSRI_GRAPH_OPS_CHECK_H
+#define TSRI_GRAPH_OPS_CHECK_H
+
+#include "base/error.h"
+#include "graph/ops.h"
+#include "tensor/shape.h"
+
+/* Fails with "<op>: <what> is <shape> <dtype>; <wanted>". */
+tsr_status tsri_graph_refuse(const char *op, const char *what, const tsr_tensor *tensor, const char *wanted);
+
+/* A float operand (f32), a weight's element (f32, f16, bf16), an int32 vector [n]. Missing ones pass. */
+bool tsri_graph_is_f32(const tsr_tensor *tensor);
+bool tsri_graph_is_float(const tsr_tensor *tensor);
+bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n);
+bool tsri_graph_is_vector(const tsr_tensor *tensor, tsr_dim n); /* f32 [n] */
+
+/* out = dtype, the dims of `like` with the last one replaced by `last`. */
+void tsri_graph_shape_like(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor *like, tsr_dim last);
+
+/* The operand, or NULL where it is missing. */
+const tsr_tensor *tsri_graph_operand(const tsri_graph_signature *signature, uint32_t i);
+
+/* y = f(x): the same f32 shape; and its cost, `flops` an element. */
+tsr_status tsri_graph_infer_unary(tsri_graph_signature *signature);
+tsri_graph_cost tsri_graph_cost_unary(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]);
+/* y = a (op) b, b broadcast to a. */
+tsr_status tsri_graph_infer_binary(tsri_graph_signature *signature);
+
+/* Bytes of all operands and results, each once; `elements` of one operand. */
+double tsri_graph_bytes(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]);
+double tsri_graph_elements(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]);
+
+/* Emits the op of an activation; NONE gives x. */
+tsri_value tsri_graph_activate(tsri_graph *graph, uint32_t activation, tsri_value x);
+
+#endif

@@ -1,0 +1,29 @@
+#include "graph/ops/check.h"
+
+#include <string.h>
+
+static tsr_status infer(tsri_graph_signature *s) {
+    const tsr_tensor *table = s->in[0], *ids = s->in[1];
+    if (!tsri_graph_is_float(table) || table->rank != 2)
+        return tsri_graph_refuse("embed", "the table", table, "f32, f16 or bf16 [V,C]");
+    if (ids->dtype != TSR_I32 || ids->rank < 1 || ids->rank >= TSR_MAX_RANK)
+        return tsri_graph_refuse("embed", "ids", ids, "i32");
+    s->out[0].dtype = TSR_F32;
+    s->out[0].rank = ids->rank + 1;
+    memcpy(s->out[0].dim, ids->dim, sizeof ids->dim);
+    s->out[0].dim[ids->rank] = table->dim[1];
+    return TSR_OK;
+}
+
+static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
+    return (tsri_graph_cost){.bytes = 8 * tsri_graph_elements(op->out[0], sizes)};
+}
+
+const tsri_graph_op_row tsri_graph_op_embed = {.name = "embed",
+                                               .id = TSR_OP_EMBED,
+                                               .min_in = 2,
+                                               .max_in = 2,
+                                               .n_out = 1,
+                                               .attrs_size = sizeof(tsr_embed_attrs),
+                                               .infer = infer,
+                                               .cost = cost};

@@ -1,0 +1,21 @@
+#include "graph/ops/check.h"
+
+static tsr_status infer(tsri_graph_signature *s) {
+    const tsr_tensor *x = s->in[0], *index = s->in[1];
+    if (x->rank != 2)
+        return tsri_graph_refuse("gather", "x", x, "[R,C]");
+    if (index->rank != 1 || index->dtype != TSR_I32)
+        return tsri_graph_refuse("gather", "index", index, "i32 [N]");
+    s->out[0].dtype = x->dtype;
+    s->out[0].rank = 2;
+    s->out[0].dim[0] = index->dim[0];
+    s->out[0].dim[1] = x->dim[1];
+    return TSR_OK;
+}
+
+static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
+    return (tsri_graph_cost){.bytes = 8 * tsri_graph_elements(op->out[0], sizes)};
+}
+
+const tsri_graph_op_row tsri_graph_op_gather = {
+    .name = "gather", .id = TSR_OP_GATHER, .min_in = 2, .max_in = 2, .n_out = 1, .infer = infer, .cost = cost};

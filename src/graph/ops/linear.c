@@ -1,0 +1,47 @@
+#include "graph/ops/check.h"
+
+static tsr_status infer(tsri_graph_signature *s) {
+    const tsr_linear_attrs *attrs = s->attrs;
+    const tsr_tensor *x = s->in[0], *w = s->in[1], *residual = tsri_graph_operand(s, 3);
+    if (!tsri_graph_is_f32(x) || x->rank < 1)
+        return tsri_graph_refuse("linear", "x", x, "f32 [..,K]");
+    if (!tsri_graph_is_float(w) || w->rank != 2 || !tsri_tensor_same_dim(w->dim[attrs->trans_w ? 1 : 0], tsri_tensor_columns(x)))
+        return tsri_graph_refuse("linear", "the weight", w, attrs->trans_w ? "[N,K] with x's K" : "[K,N] with x's K");
+    const tsr_dim n = w->dim[attrs->trans_w ? 0 : 1];
+    if (!tsri_graph_is_vector(tsri_graph_operand(s, 2), n))
+        return tsri_graph_refuse("linear", "the bias", s->in[2], "f32 [N]");
+    tsri_graph_shape_like(&s->out[0], TSR_F32, x, n);
+    bool same = !residual || (residual->dtype == TSR_F32 && residual->rank == x->rank);
+    for (uint32_t i = 0; same && residual && i < x->rank; i++)
+        same = tsri_tensor_same_dim(residual->dim[i], s->out[0].dim[i]);
+    return same ? TSR_OK : tsri_graph_refuse("linear", "the residual", residual, "f32 of the shape of y");
+}
+
+static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in, tsri_value *out) {
+    const tsr_linear_attrs *attrs = node->attrs;
+    const tsr_matmul_attrs matmul = {.struct_size = sizeof matmul, .trans_b = attrs->trans_w};
+    tsri_value y = tsri_graph_op1(graph, TSR_OP_MATMUL, &matmul, in, 2);
+    if (node->n_in > 2 && in[2] != TSRI_GRAPH_NONE)
+        y = tsri_graph_op1(graph, TSR_OP_ADD, NULL, (tsri_value[]){y, in[2]}, 2);
+    y = tsri_graph_activate(graph, attrs->activation, y);
+    if (node->n_in > 3 && in[3] != TSRI_GRAPH_NONE)
+        y = tsri_graph_op1(graph, TSR_OP_ADD, NULL, (tsri_value[]){y, in[3]}, 2);
+    out[0] = y;
+}
+
+static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
+    const double k = (double)tsri_tensor_value(tsri_tensor_columns(op->in[0]), sizes);
+    return (tsri_graph_cost){.flops = 2 * k * tsri_graph_elements(op->out[0], sizes), .bytes = tsri_graph_bytes(op, sizes)};
+}
+
+const tsri_graph_op_row tsri_graph_op_linear = {.name = "linear",
+                                                .id = TSR_OP_LINEAR,
+                                                .min_in = 2,
+                                                .max_in = 4,
+                                                .n_out = 1,
+                                                .optional_in = 4 | 8,
+                                                .may_overwrite = 8,
+                                                .attrs_size = sizeof(tsr_linear_attrs),
+                                                .infer = infer,
+                                                .decompose = decompose,
+                                                .cost = cost};

@@ -1,0 +1,29 @@
+#include "graph/ops/check.h"
+
+static tsr_status infer(tsri_graph_signature *s) {
+    const tsr_tensor *x = s->in[0], *bias = tsri_graph_operand(s, 3);
+    if (!tsri_graph_is_f32(x) || x->rank < 2)
+        return tsri_graph_refuse("softmax", "x", x, "f32 [B,..,T,S]");
+    for (uint32_t i = 1; i < 3; i++)
+        if (!tsri_graph_is_ints(tsri_graph_operand(s, i), x->dim[0]))
+            return tsri_graph_refuse("softmax", i == 1 ? "past" : "len", s->in[i], "i32 [B]");
+    if (bias && (!tsri_graph_is_f32(bias) || bias->rank > x->rank))
+        return tsri_graph_refuse("softmax", "bias", bias, "f32, broadcasting to x");
+    tsri_graph_shape_like(&s->out[0], TSR_F32, x, tsri_tensor_columns(x));
+    return TSR_OK;
+}
+
+static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
+    return (tsri_graph_cost){.flops = 5 * tsri_graph_elements(op->in[0], sizes), .bytes = tsri_graph_bytes(op, sizes)};
+}
+
+const tsri_graph_op_row tsri_graph_op_softmax = {.name = "softmax",
+                                                 .id = TSR_OP_SOFTMAX,
+                                                 .min_in = 1,
+                                                 .max_in = 4,
+                                                 .n_out = 1,
+                                                 .optional_in = 2 | 4 | 8,
+                                                 .may_overwrite = 1,
+                                                 .attrs_size = sizeof(tsr_softmax_attrs),
+                                                 .infer = infer,
+                                                 .cost = cost};
