@@ -1,0 +1,149 @@
+/* model.safetensors.index.json: which shard holds which tensor. */
+#include "base/error.h"
+#include "base/json.h"
+#include "io/format.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_INDEX = 100000000, MAX_DEPTH = 8, MAX_SHARDS = 4096 };
+
+/* A shard lies in the index's own folder under a plain name. (The file of that name may be a
+ * symbolic link, as in the Hugging Face cache: whoever made the folder made the link, whereas the
+ * index is text from elsewhere.) */
+static tsr_status check_shard_name(const char *path, const char *own, const json_t *value) {
+    if (!json_is_string(value))
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: every value of \"weight_map\" must be a file's name", path);
+    const char *name = json_string_value(value);
+    const char *why = NULL;
+    if (*name == 0)
+        why = "it is empty";
+    else if (*name == '/')
+        why = "it is an absolute path";
+    else if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strchr(name, '/') ||
+             strchr(name, '\\'))
+        why = "it leaves the folder: a plain name is needed, without '/', '\\' or '..'";
+    else if (strcmp(name, own) == 0)
+        why = "that is the index itself";
+    else if (strlen(name) > 255)
+        why = "it has more than 255 bytes";
+    if (why)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: shard \"%.300s\": %s", path, name, why);
+    return TSR_OK;
+}
+
+/* The distinct shards, each with its place among the archive's files. */
+static tsr_status list_shards(const char *path, const char *own, json_t *map, json_t *shards) {
+    const char *name;
+    json_t *value;
+    json_object_foreach(map, name, value) {
+        TRY(check_shard_name(path, own, value));
+        const char *shard = json_string_value(value);
+        if (json_object_get(shards, shard))
+            continue;
+        if (json_object_size(shards) == MAX_SHARDS)
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s names more than %d shards; at most that many are read", path,
+                                  MAX_SHARDS);
+        if (json_object_set_new(shards, shard,
+                                json_integer((json_int_t)json_object_size(shards))) != 0)
+            return tsri_base_fail(TSR_E_HOST_MEMORY,
+                                  "%s: out of host memory while its shards were listed", path);
+    }
+    return TSR_OK;
+}
+
+static tsr_status read_shards(tsri_io_archive *archive, const char *path, size_t folder,
+                              json_t *shards) {
+    const char *name;
+    json_t *value;
+    json_object_foreach(shards, name, value) {
+        tsri_bytes shard = {0};
+        TRY(tsri_base_bytes_printf(&shard, "%.*s%s", (int)folder, path, name));
+        tsr_status status = TSR_OK;
+        if (!tsri_base_is_file(shard.data))
+            status = tsri_base_fail(
+                TSR_E_IO, "%s names shard \"%s\", which is not in its folder; download it too",
+                path, name);
+        const size_t first = archive->n_values;
+        if (status == TSR_OK)
+            status = tsri_io_read_safetensors(archive, shard.data);
+        if (first > 0) /* every shard repeats the metadata; the first one's is kept */
+            tsri_io_drop_values(archive, first);
+        tsri_base_bytes_clear(&shard);
+        TRY(status);
+    }
+    return TSR_OK;
+}
+
+static tsr_status check_map(tsri_io_archive *archive, const char *path, json_t *map, json_t *shards,
+                            uint64_t *total) {
+    const char *name;
+    json_t *value;
+    *total = 0;
+    json_object_foreach(map, name, value) {
+        const tsri_io_array *array = tsri_io_find(archive, name);
+        const json_int_t file =
+            json_integer_value(json_object_get(shards, json_string_value(value)));
+        if (!array || array->file != (size_t)file)
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s says that tensor \"%.300s\" is in %s, which does not have it",
+                                  path, name, json_string_value(value));
+        *total += array->bytes; /* bytes of distinct pieces of files: no overflow */
+    }
+    return TSR_OK;
+}
+
+static tsr_status check_total(const char *path, const json_t *root, uint64_t total) {
+    const json_t *metadata = json_object_get(root, "metadata");
+    const json_t *claimed = metadata ? json_object_get(metadata, "total_size") : NULL;
+    if (metadata && !json_is_object(metadata))
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"metadata\" must be an object", path);
+    if (!claimed) /* optional */
+        return TSR_OK;
+    if (!json_is_number(claimed)) /* some writers give 1.3e10 */
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"total_size\" must be a number", path);
+    if (json_is_integer(claimed) ? (uint64_t)json_integer_value(claimed) != total
+                                 : json_real_value(claimed) != (double)total)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: \"total_size\" is %.0f, but the tensors have %" PRIu64
+                              " bytes; index and shards do not "
+                              "belong together",
+                              path, json_number_value(claimed), total);
+    return TSR_OK;
+}
+
+tsr_status tsri_io_read_index(tsri_io_archive *archive, const char *path) {
+    const char *slash = strrchr(path, '/'), *own = slash ? slash + 1 : path;
+    json_t *root = NULL, *shards = json_object();
+    uint64_t total;
+    tsr_status status = TSR_OK;
+    if (!shards)
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
+    status = tsri_base_json_load(path, MAX_INDEX, MAX_DEPTH, &root);
+    if (status != TSR_OK)
+        goto out;
+    json_t *map = json_object_get(root, "weight_map");
+    if (!json_is_object(map) || json_object_size(map) == 0) {
+        status = tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s has no \"weight_map\" that names the tensors; it is no index of safetensors shards",
+            path);
+        goto out;
+    }
+    status = list_shards(path, own, map, shards);
+    if (status == TSR_OK)
+        status = read_shards(archive, path, (size_t)(own - path), shards);
+    if (status == TSR_OK)
+        status = tsri_io_seal(archive);
+    if (status == TSR_OK)
+        status = check_map(archive, path, map, shards, &total);
+    if (status == TSR_OK)
+        status = check_total(path, root, total);
+out:
+    json_decref(root);
+    json_decref(shards);
+    return status;
+}

@@ -1,0 +1,212 @@
+#include "io/save.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory.h"
+#include "tensor/convert.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_NAME = 1024, MAX_RANK = 8, MAX_HEADER = 100000000 };
+
+struct tsri_io_saver {
+    tsri_file_writer *writer;
+    char *path;
+    uint64_t wanted, written; /* bytes of data */
+};
+
+/* In the order in which the official writer puts them. */
+static const struct {
+    tsr_dtype dtype;
+    const char *name;
+} types[] = {
+    {TSR_I64, "I64"}, {TSR_F64, "F64"}, {TSR_F32, "F32"}, {TSR_I32, "I32"}, {TSR_BF16, "BF16"},
+    {TSR_F16, "F16"}, {TSR_I16, "I16"}, {TSR_I8, "I8"},   {TSR_U8, "U8"},   {TSR_BOOL, "BOOL"},
+};
+enum { TYPES = sizeof types / sizeof *types };
+
+/* The dtype's place among them; TYPES where safetensors has none for it. */
+static int place_of(tsr_dtype dtype) {
+    int i = 0;
+    while (i < TYPES && types[i].dtype != dtype)
+        i++;
+    return i;
+}
+
+static int entry_order(const void *a, const void *b) {
+    const tsri_io_entry *x = a, *y = b;
+    const int order = place_of(x->dtype) - place_of(y->dtype);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+static tsr_status entry_bytes(const char *path, const tsri_io_entry *entry, uint64_t *bytes) {
+    uint64_t n = 1;
+    const size_t length = entry->name ? strlen(entry->name) : 0;
+    if (length == 0 || length > MAX_NAME || strcmp(entry->name, "__metadata__") == 0)
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "%s: a tensor's name must have 1 to %d bytes and not be \"__metadata__\"", path,
+            MAX_NAME);
+    if (place_of(entry->dtype) == TYPES)
+        return tsri_base_fail(TSR_E_ARGUMENT, "%s: tensor \"%s\": safetensors has no dtype for %d",
+                              path, entry->name, (int)entry->dtype);
+    if (entry->rank < 0 || entry->rank > MAX_RANK)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s: tensor \"%s\" has %d dims; at most %d are written", path,
+                              entry->name, entry->rank, MAX_RANK);
+    for (int i = 0; i < entry->rank; i++)
+        if (entry->dims[i] < 0 || __builtin_mul_overflow(n, (uint64_t)entry->dims[i], &n))
+            return tsri_base_fail(
+                TSR_E_ARGUMENT, "%s: tensor \"%s\": dim %d is negative, or their product overflows",
+                path, entry->name, i);
+    if (!tsri_tensor_bytes(entry->dtype, n, bytes))
+        return tsri_base_fail(TSR_E_ARGUMENT, "%s: tensor \"%s\": its size overflows", path,
+                              entry->name);
+    return TSR_OK;
+}
+
+/* One entry's object; NULL when memory is out or the name is no UTF-8. */
+static json_t *describe(const tsri_io_entry *entry, uint64_t begin, uint64_t end) {
+    json_t *shape = json_array();
+    for (int i = 0; shape && i < entry->rank; i++)
+        json_array_append_new(shape, json_integer(entry->dims[i]));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", types[place_of(entry->dtype)].name, "shape",
+                     shape, "data_offsets", (json_int_t)begin, (json_int_t)end);
+}
+
+static tsr_status out_of_memory_or_utf8(const char *path, const char *name) {
+    return tsri_base_fail(TSR_E_ARGUMENT, "%s: \"%s\" is no UTF-8 text, or host memory is out",
+                          path, name);
+}
+
+static tsr_status fill_header(const char *path, const tsri_io_entry *entries, size_t n,
+                              const char *const *metadata, size_t n_metadata, json_t *root,
+                              uint64_t *total) {
+    if (n_metadata > 0) {
+        json_t *texts = json_object();
+        if (json_object_set_new(root, "__metadata__", texts) != 0)
+            return out_of_memory_or_utf8(path, "__metadata__");
+        for (size_t i = 0; i < n_metadata; i++)
+            if (json_object_set_new(texts, metadata[2 * i], json_string(metadata[2 * i + 1])) != 0)
+                return out_of_memory_or_utf8(path, metadata[2 * i]);
+    }
+    *total = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bytes, end;
+        TRY(entry_bytes(path, &entries[i], &bytes));
+        if (__builtin_add_overflow(*total, bytes, &end) || end > INT64_MAX)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "%s: the tensors' sizes add up to more than 2^63 bytes", path);
+        if (json_object_get(root, entries[i].name))
+            return tsri_base_fail(TSR_E_ARGUMENT, "%s: tensor \"%s\" is there twice", path,
+                                  entries[i].name);
+        if (json_object_set_new(root, entries[i].name, describe(&entries[i], *total, end)) != 0)
+            return out_of_memory_or_utf8(path, entries[i].name);
+        *total = end;
+    }
+    return TSR_OK;
+}
+
+/* Length, JSON, and spaces so that the data begins at a multiple of 8. */
+static tsr_status write_header(tsri_io_saver *saver, const json_t *root) {
+    char *text = json_dumps(root, JSON_COMPACT);
+    if (!text)
+        return tsri_base_fail(TSR_E_HOST_MEMORY,
+                              "%s: out of host memory while its header was written", saver->path);
+    const size_t n = strlen(text);
+    const uint64_t length = (n + 7) / 8 * 8;
+    tsr_status status = TSR_OK;
+    if (length > MAX_HEADER)
+        status = tsri_base_fail(
+            TSR_E_ARGUMENT, "%s: its header would have %" PRIu64 " bytes; at most %d are allowed",
+            saver->path, length, MAX_HEADER);
+    if (status == TSR_OK)
+        status = tsri_base_writer_write(saver->writer, &length, sizeof length);
+    if (status == TSR_OK)
+        status = tsri_base_writer_write(saver->writer, text, n);
+    if (status == TSR_OK)
+        status = tsri_base_writer_write(saver->writer, "       ", (size_t)length - n);
+    free(text);
+    return status;
+}
+
+tsr_status tsri_io_save_begin(const char *path, tsri_io_entry *entries, size_t n,
+                              const char *const *metadata, size_t n_metadata, tsri_io_saver **out) {
+    uint64_t bytes;
+    tsri_io_saver *saver = NULL;
+    for (size_t i = 0; i < n; i++)
+        TRY(entry_bytes(path, &entries[i], &bytes));
+    if (n > 0)
+        qsort(entries, n, sizeof *entries, entry_order);
+    json_t *root = json_object();
+    tsr_status status =
+        root ? TSR_OK : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
+    if (status == TSR_OK)
+        status = tsri_base_new(1, sizeof *saver, &saver);
+    if (status == TSR_OK && !(saver->path = tsri_base_copy_text(path, strlen(path))))
+        status = TSR_E_HOST_MEMORY;
+    if (status == TSR_OK)
+        status = fill_header(path, entries, n, metadata, n_metadata, root, &saver->wanted);
+    if (status == TSR_OK)
+        status = tsri_base_writer_begin(path, &saver->writer);
+    if (status == TSR_OK)
+        status = write_header(saver, root);
+    json_decref(root);
+    if (status == TSR_OK)
+        *out = saver;
+    else if (saver)
+        tsri_io_save_abandon(&saver);
+    return status;
+}
+
+tsr_status tsri_io_save_write(tsri_io_saver *saver, const void *data, size_t bytes) {
+    if (bytes > saver->wanted - saver->written)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s: more data than the %" PRIu64 " bytes that its tensors have",
+                              saver->path, saver->wanted);
+    saver->written += bytes;
+    return tsri_base_writer_write(saver->writer, data, bytes);
+}
+
+tsr_status tsri_io_save_commit(tsri_io_saver **saver) {
+    tsri_io_saver *s = *saver;
+    tsr_status status;
+    if (s->written != s->wanted)
+        status = tsri_base_fail(TSR_E_ARGUMENT,
+                                "%s: %" PRIu64 " of %" PRIu64 " bytes of data were written",
+                                s->path, s->written, s->wanted);
+    else
+        status = tsri_base_writer_commit(&s->writer); /* leaves NULL */
+    tsri_io_save_abandon(saver);
+    return status;
+}
+
+void tsri_io_save_abandon(tsri_io_saver **saver) {
+    if (!*saver)
+        return;
+    tsri_base_writer_abandon(&(*saver)->writer);
+    free((*saver)->path);
+    free(*saver);
+    *saver = NULL;
+}
+
+tsr_status tsri_io_save(const char *path, tsri_io_entry *entries, size_t n,
+                        const char *const *metadata, size_t n_metadata) {
+    tsri_io_saver *saver = NULL;
+    TRY(tsri_io_save_begin(path, entries, n, metadata, n_metadata, &saver));
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; status == TSR_OK && i < n; i++) {
+        uint64_t bytes;
+        status = entry_bytes(path, &entries[i], &bytes);
+        if (status == TSR_OK)
+            status = tsri_io_save_write(saver, entries[i].data, (size_t)bytes);
+    }
+    if (status == TSR_OK)
+        return tsri_io_save_commit(&saver);
+    tsri_io_save_abandon(&saver);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* io/save.h - writing safetensors: whole or not at all. */
+#ifndef TSRI_IO_SAVE_H
+#define TSRI_IO_SAVE_H
+
+#include "tessera/tensor.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tsri_io_entry {
+    const char *name; /* UTF-8, not empty, not "__metadata__", at most 1024 bytes */
+    tsr_dtype dtype;  /* no block type */
+    int rank;
+    int64_t dims[8];
+    const void *data; /* for tsri_io_save; the streamed form does not read it */
+} tsri_io_entry;
+
+typedef struct tsri_io_saver tsri_io_saver;
+
+/* Sorts `entries` into the order of the official writer (by dtype, the widest first, then by name),
+ * so that every array is aligned to its item, and writes the header. The arrays' bytes follow in
+ * that order, in pieces of any size; commit refuses (and removes the temporary file) when their
+ * number is not what the header says.
+ * `metadata` is 2*n_metadata strings: key, value, key, value, ...
+ *
+ * owner   the caller: commit or abandon. Everything else is borrowed for the call.
+ * error   TSR_E_ARGUMENT  a rule above is broken, or a name is there twice
+ *         TSR_E_IO        the file cannot be made
+ */
+tsr_status tsri_io_save_begin(const char *path, tsri_io_entry *entries, size_t n,
+                              const char *const *metadata, size_t n_metadata, tsri_io_saver **out);
+tsr_status tsri_io_save_write(tsri_io_saver *saver, const void *data, size_t bytes);
+tsr_status tsri_io_save_commit(tsri_io_saver **saver); /* frees, whatever it answers */
+void tsri_io_save_abandon(tsri_io_saver **saver);
+
+/* All at once, from each entry's data. */
+tsr_status tsri_io_save(const char *path, tsri_io_entry *entries, size_t n,
+                        const char *const *metadata, size_t n_metadata);
+
+#endif
