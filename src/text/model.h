@@ -1,0 +1,72 @@
+/* text/model.h - what turns one word into ids. A model is a row; another kind is a file and its
+ * row. */
+#ifndef TSRI_TEXT_MODEL_H
+#define TSRI_TEXT_MODEL_H
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "text/matcher.h"
+#include "text/merge.h"
+#include "text/tokenizer.h"
+#include "text/vocabulary.h"
+
+typedef struct tsri_text_model_row {
+    const char *type; /* the "type" of a tokenizer.json's model */
+    /* Reads the model and fills the vocabulary; *unknown gets the unknown token's id, or stays.
+     * NULL: not from JSON. */
+    tsr_status (*load)(const json_t *json, tsri_text_vocabulary *vocabulary, int32_t *unknown,
+                       void **model);
+    /* Appends the word's ids. The word is valid UTF-8, n >= 1. */
+    tsr_status (*encode)(const void *model, const tsri_text_vocabulary *vocabulary,
+                         tsri_text_work *work, const char *word, size_t n, tsri_text_ids *ids);
+    tsr_status (*describe)(const void *model,
+                           tsri_bytes *out); /* appends "400 merges, byte fallback" */
+    void (*destroy)(void *model);
+} tsri_text_model_row;
+
+extern const tsri_text_model_row tsri_text_bpe, tsri_text_word_level, tsri_text_sentencepiece_bpe;
+
+/* "vocab": {piece: id}. Ids may have gaps, but not wide ones. */
+tsr_status tsri_text_model_vocabulary(const json_t *json, const char *what,
+                                      tsri_text_vocabulary *vocabulary);
+
+/* Options of a byte-pair model that do not come from JSON. */
+typedef struct tsri_text_bpe_options {
+    int32_t unknown; /* -1: characters in no vocabulary are left out */
+    bool fuse_unknown, byte_fallback, ignore_merges;
+    const char *prefix,
+        *suffix; /* of pieces inside a word, of a word's last piece; borrowed, NULL for none */
+} tsri_text_bpe_options;
+
+tsr_status tsri_text_bpe_new(const tsri_text_bpe_options *options,
+                             const tsri_text_vocabulary *vocabulary, void **model);
+/* The next merge in rank: both pieces and their sum must be in the vocabulary. */
+tsr_status tsri_text_bpe_add(void *model, const tsri_text_vocabulary *vocabulary, const char *a,
+                             size_t na, const char *b, size_t nb);
+
+/* SentencePiece's piece types, as its files and GGUF number them. */
+typedef enum tsri_text_piece_type {
+    TSRI_TEXT_NORMAL = 1,
+    TSRI_TEXT_UNKNOWN = 2,
+    TSRI_TEXT_CONTROL = 3,
+    TSRI_TEXT_USER_DEFINED = 4,
+    TSRI_TEXT_UNUSED = 5,
+    TSRI_TEXT_BYTE = 6
+} tsri_text_piece_type;
+
+/* scores and types: by id, `count` of them, copied. whole: symbols that are one piece wherever they
+ * stand; taken over. */
+typedef struct tsri_text_sentencepiece {
+    const float *scores;
+    const uint8_t *types;
+    size_t count;
+    int32_t unknown;
+    tsri_text_matcher *whole; /* emptied; may be NULL */
+} tsri_text_sentencepiece;
+
+tsr_status tsri_text_sentencepiece_new(const tsri_text_sentencepiece *options,
+                                       const tsri_text_vocabulary *vocabulary, void **model);
+const tsri_text_matcher *
+tsri_text_sentencepiece_whole(const void *model); /* NULL when there are none */
+
+#endif

@@ -1,0 +1,285 @@
+#include "text/normalize.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "text/pattern_json.h"
+#include "text/patterns.h"
+#include "text/unicode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct step step;
+
+typedef struct step_row {
+    const char *type;
+    tsr_status (*load)(const json_t *json, step *s); /* NULL: the type says all */
+    tsr_status (*apply)(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved);
+} step_row;
+
+struct step {
+    const step_row *row;
+    char *content; /* Prepend, Replace */
+    size_t content_size;
+    tsri_text_pattern *pattern; /* Replace */
+    bool left, right;           /* Strip */
+    tsri_text_space_rules rules;
+    const tsri_text_matcher *whole;
+};
+
+struct tsri_text_normalizer {
+    step *steps;
+    size_t count, capacity;
+};
+
+static tsr_status nfc(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
+    (void)s, (void)moved;
+    return tsri_text_normal_form(TSRI_TEXT_NFC, text, n, out);
+}
+
+static tsr_status nfd(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
+    (void)s, (void)moved;
+    return tsri_text_normal_form(TSRI_TEXT_NFD, text, n, out);
+}
+
+static tsr_status nfkc(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
+    (void)s, (void)moved;
+    return tsri_text_normal_form(TSRI_TEXT_NFKC, text, n, out);
+}
+
+static tsr_status nfkd(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
+    (void)s, (void)moved;
+    return tsri_text_normal_form(TSRI_TEXT_NFKD, text, n, out);
+}
+
+static tsr_status lowercase(const step *s, const char *text, size_t n, tsri_bytes *out,
+                            bool *moved) {
+    (void)s, (void)moved;
+    return tsri_text_lowercase(text, n, out);
+}
+
+static tsr_status strip_accents(const step *s, const char *text, size_t n, tsri_bytes *out,
+                                bool *moved) {
+    (void)s;
+    for (size_t i = 0; i < n;) {
+        int32_t c;
+        const size_t size = tsri_text_utf8_next(text + i, n - i, &c);
+        if (!tsri_text_is_mark(c))
+            TRY(tsri_base_bytes_append(out, text + i, size));
+        else if (i == 0)
+            *moved = true;
+        i += size;
+    }
+    return TSR_OK;
+}
+
+static tsr_status load_strip(const json_t *json, step *s) {
+    TRY(tsri_base_json_bool(json, "normalizer Strip", "strip_left", &s->left));
+    return tsri_base_json_bool(json, "normalizer Strip", "strip_right", &s->right);
+}
+
+static tsr_status strip(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
+    size_t from = 0, to = n;
+    int32_t c;
+    while (s->left && from < to) {
+        const size_t size = tsri_text_utf8_next(text + from, to - from, &c);
+        if (!tsri_text_is_space(c))
+            break;
+        from += size;
+    }
+    while (s->right && to > from) {
+        const size_t before = tsri_text_utf8_before(text, to);
+        tsri_text_utf8_next(text + before, to - before, &c);
+        if (!tsri_text_is_space(c))
+            break;
+        to = before;
+    }
+    *moved |= from > 0;
+    return tsri_base_bytes_append(out, text + from, to - from);
+}
+
+static tsr_status load_content(const json_t *json, const char *what, const char *key, step *s) {
+    const char *content = NULL;
+    TRY(tsri_base_json_text(json, what, key, &content));
+    if (!content)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is missing", what, key);
+    s->content_size = strlen(content);
+    s->content = tsri_base_copy_text(content, s->content_size);
+    return s->content ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
+static tsr_status load_prepend(const json_t *json, step *s) {
+    return load_content(json, "normalizer Prepend", "prepend", s);
+}
+
+static tsr_status prepend(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
+    (void)moved;
+    if (n)
+        TRY(tsri_base_bytes_append(out, s->content, s->content_size));
+    return tsri_base_bytes_append(out, text, n);
+}
+
+static tsr_status load_replace(const json_t *json, step *s) {
+    TRY(load_content(json, "normalizer Replace", "content", s));
+    return tsri_text_pattern_from_json(json, "normalizer Replace", &s->pattern);
+}
+
+static tsr_status replace(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
+    bool at_start = false;
+    TRY(tsri_text_pattern_replace(s->pattern, text, n, s->content, s->content_size, out,
+                                  &at_start));
+    *moved |= at_start && s->content_size == 0;
+    return TSR_OK;
+}
+
+/* SentencePiece's Normalizer::Normalize, for the identity map. */
+static tsr_status spaces(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
+    (void)moved;
+    const char *const space = s->rules.escape ? "\xE2\x96\x81" : " ";
+    const size_t space_size = strlen(space);
+    size_t at = 0;
+    while (s->rules.remove_extra && at < n && text[at] == ' ')
+        at++;
+    if (at == n)
+        return TSR_OK;
+    if (s->rules.add_prefix && !s->rules.suffix)
+        TRY(tsri_base_bytes_append(out, space, space_size));
+    const size_t start = out->size;
+    bool after_space = s->rules.remove_extra;
+    while (at < n) {
+        int32_t symbol, c;
+        size_t size =
+            s->whole ? tsri_text_matcher_longest(s->whole, text + at, n - at, &symbol) : 0;
+        if (size == 0)
+            size = tsri_text_utf8_next(text + at, n - at, &c);
+        size_t i = at;
+        const size_t end = at + size;
+        while (after_space && i < end && text[i] == ' ')
+            i++;
+        after_space = i < end ? s->rules.remove_extra && text[end - 1] == ' ' : after_space;
+        for (; i < end; i++)
+            TRY(text[i] == ' ' ? tsri_base_bytes_append(out, space, space_size)
+                               : tsri_base_bytes_append(out, text + i, 1));
+        at = end;
+    }
+    while (s->rules.remove_extra && out->size - start >= space_size &&
+           memcmp(out->data + out->size - space_size, space, space_size) == 0)
+        out->size -= space_size;
+    if (s->rules.add_prefix && s->rules.suffix)
+        TRY(tsri_base_bytes_append(out, space, space_size));
+    return TSR_OK;
+}
+
+static const step_row spaces_row = {"SentencePiece spaces", NULL, spaces};
+
+static const step_row rows[] = {
+    {"NFC", NULL, nfc},
+    {"NFD", NULL, nfd},
+    {"NFKC", NULL, nfkc},
+    {"NFKD", NULL, nfkd},
+    {"Lowercase", NULL, lowercase},
+    {"StripAccents", NULL, strip_accents},
+    {"Strip", load_strip, strip},
+    {"Prepend", load_prepend, prepend},
+    {"Replace", load_replace, replace},
+};
+
+static tsr_status add_step(tsri_text_normalizer *normalizer, const step_row *row, step **out) {
+    TRY(tsri_base_grow(&normalizer->steps, &normalizer->capacity, normalizer->count + 1,
+                       sizeof *normalizer->steps));
+    *out = &normalizer->steps[normalizer->count++];
+    **out = (step){.row = row};
+    return TSR_OK;
+}
+
+static tsr_status add_json(const json_t *json, tsri_text_normalizer *normalizer) {
+    const char *type = NULL;
+    TRY(tsri_text_type_of(json, "normalizer", &type));
+    if (strcmp(type, "Sequence") == 0) {
+        const json_t *list = NULL;
+        TRY(tsri_text_list_of(json, "normalizer Sequence", "normalizers", &list));
+        for (size_t i = 0; i < json_array_size(list); i++)
+            TRY(add_json(json_array_get(list, i), normalizer));
+        return TSR_OK;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].type, type) != 0)
+            continue;
+        step *s;
+        TRY(add_step(normalizer, &rows[i], &s));
+        return rows[i].load ? rows[i].load(json, s) : TSR_OK;
+    }
+    return tsri_base_fail(TSR_E_UNSUPPORTED, "normalizer \"%s\" is not supported", type);
+}
+
+tsr_status tsri_text_normalizer_load(const json_t *json, tsri_text_normalizer **out) {
+    *out = NULL;
+    if (!json || json_is_null(json))
+        return TSR_OK;
+    tsri_text_normalizer *normalizer = NULL;
+    TRY(tsri_base_new(1, sizeof *normalizer, &normalizer));
+    const tsr_status status = add_json(json, normalizer);
+    if (status != TSR_OK)
+        tsri_text_normalizer_destroy(&normalizer);
+    *out = normalizer;
+    return status;
+}
+
+tsr_status tsri_text_normalizer_spaces(tsri_text_space_rules rules, const tsri_text_matcher *whole,
+                                       tsri_text_normalizer **out) {
+    *out = NULL;
+    tsri_text_normalizer *normalizer = NULL;
+    TRY(tsri_base_new(1, sizeof *normalizer, &normalizer));
+    step *s;
+    const tsr_status status = add_step(normalizer, &spaces_row, &s);
+    if (status == TSR_OK) {
+        s->rules = rules;
+        s->whole = whole;
+    } else {
+        tsri_text_normalizer_destroy(&normalizer);
+    }
+    *out = normalizer;
+    return status;
+}
+
+tsr_status tsri_text_normalizer_apply(const tsri_text_normalizer *normalizer, const char *text,
+                                      size_t n, tsri_bytes *out, bool *moved) {
+    *moved = false;
+    if (!normalizer || normalizer->count == 0)
+        return tsri_base_bytes_append(out, text, n);
+    tsri_bytes now = {0}, next = {0};
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i + 1 < normalizer->count && status == TSR_OK; i++) {
+        next.size = 0;
+        status = normalizer->steps[i].row->apply(&normalizer->steps[i], i ? now.data : text,
+                                                 i ? now.size : n, &next, moved);
+        const tsri_bytes swap = now;
+        now = next;
+        next = swap;
+    }
+    const step *last = &normalizer->steps[normalizer->count - 1];
+    if (status == TSR_OK)
+        status = normalizer->count > 1 ? last->row->apply(last, now.data, now.size, out, moved)
+                                       : last->row->apply(last, text, n, out, moved);
+    tsri_base_bytes_clear(&now);
+    tsri_base_bytes_clear(&next);
+    return status;
+}
+
+tsr_status tsri_text_normalizer_describe(const tsri_text_normalizer *normalizer, tsri_bytes *out) {
+    for (size_t i = 0; normalizer && i < normalizer->count; i++)
+        TRY(tsri_base_bytes_printf(out, "%s%s", i ? ", " : "", normalizer->steps[i].row->type));
+    return TSR_OK;
+}
+
+void tsri_text_normalizer_destroy(tsri_text_normalizer **normalizer) {
+    if (!*normalizer)
+        return;
+    for (size_t i = 0; i < (*normalizer)->count; i++) {
+        free((*normalizer)->steps[i].content);
+        tsri_text_pattern_destroy(&(*normalizer)->steps[i].pattern);
+    }
+    free((*normalizer)->steps);
+    free(*normalizer);
+    *normalizer = NULL;
+}

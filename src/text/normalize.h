@@ -1,0 +1,34 @@
+/* text/normalize.h - what happens to a text before it is cut: Hugging Face's normalizers and
+ * SentencePiece's. */
+#ifndef TSRI_TEXT_NORMALIZE_H
+#define TSRI_TEXT_NORMALIZE_H
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "text/matcher.h"
+
+typedef struct tsri_text_normalizer tsri_text_normalizer;
+
+/* SentencePiece's rules, all off by default; without a character map (normalization "identity"). */
+typedef struct tsri_text_space_rules {
+    bool add_prefix;   /* a space before the text (add_dummy_prefix) */
+    bool remove_extra; /* leading, trailing and repeated spaces go (remove_extra_whitespaces) */
+    bool escape;       /* a space becomes U+2581 (escape_whitespaces) */
+    bool suffix;       /* the added space goes behind (treat_whitespace_as_suffix) */
+} tsri_text_space_rules;
+
+/* json is the "normalizer" of a tokenizer.json; NULL and null give *out NULL: nothing to do. A type
+ * that is not supported is TSR_E_UNSUPPORTED, by name. */
+tsr_status tsri_text_normalizer_load(const json_t *json, tsri_text_normalizer **out);
+/* `whole` (borrowed, may be NULL) holds symbols that pass as they are. */
+tsr_status tsri_text_normalizer_spaces(tsri_text_space_rules rules, const tsri_text_matcher *whole,
+                                       tsri_text_normalizer **out);
+/* Appends the normalized text; NULL copies. Sets *moved where characters at the very start were
+ * taken away. */
+tsr_status tsri_text_normalizer_apply(const tsri_text_normalizer *normalizer, const char *text,
+                                      size_t n, tsri_bytes *out, bool *moved);
+/* Appends the names of the steps, "NFC, Prepend". */
+tsr_status tsri_text_normalizer_describe(const tsri_text_normalizer *normalizer, tsri_bytes *out);
+void tsri_text_normalizer_destroy(tsri_text_normalizer **normalizer);
+
+#endif

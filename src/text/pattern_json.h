@@ -1,0 +1,21 @@
+/* text/pattern_json.h - reads that every part of a tokenizer.json shares: its type, its list, its
+ * pattern. */
+#ifndef TSRI_TEXT_PATTERN_JSON_H
+#define TSRI_TEXT_PATTERN_JSON_H
+
+#include "base/json.h"
+#include "text/patterns.h"
+
+/* The "type" of a part; TSR_E_FORMAT when json is no object or has none. */
+tsr_status tsri_text_type_of(const json_t *json, const char *what, const char **type);
+/* The array under `key`, which must be there. */
+tsr_status tsri_text_list_of(const json_t *json, const char *what, const char *key,
+                             const json_t **list);
+/* "pattern": {"String": ...} or {"Regex": ...}. */
+tsr_status tsri_text_pattern_from_json(const json_t *json, const char *what,
+                                       tsri_text_pattern **out);
+/* A text of exactly one character under `key`; *out is left alone where it is missing. */
+tsr_status tsri_text_character_from_json(const json_t *json, const char *what, const char *key,
+                                         int32_t *out);
+
+#endif

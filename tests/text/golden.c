@@ -1,0 +1,117 @@
+#include "golden.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "text/unicode.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tsri_bytes read_file(const char *folder, const char *name) {
+    tsri_bytes bytes = {0};
+    char *path = tsri_base_join(folder, name);
+    cr_assert_not_null(path);
+    cr_assert_eq(tsri_base_read_whole(path, 1u << 30, &bytes), TSR_OK, "%s", tsri_base_reported());
+    free(path);
+    return bytes;
+}
+
+tsri_bytes golden_own(const char *name) {
+    return read_file(TESSERA_SOURCE_DIR "/tests/golden/tokenizers", name);
+}
+
+tsri_bytes golden_shared(const char *name) {
+    const char *shared = getenv("TESSERA_SHARED");
+    const char *folder = shared ? shared : TESSERA_SOURCE_DIR "/../shared";
+    char *path = tsri_base_join(folder, name);
+    cr_assert_not_null(path);
+    const bool there = tsri_base_is_file(path);
+    free(path);
+    if (!there)
+        cr_skip("%s/%s is not there; set TESSERA_SHARED to the folder that holds it", folder, name);
+    return read_file(folder, name);
+}
+
+json_t *golden_json(const tsri_bytes *bytes) {
+    json_error_t error;
+    json_t *json = json_loadb(bytes->data, bytes->size, JSON_ALLOW_NUL, &error);
+    cr_assert_not_null(json, "line %d: %s", error.line, error.text);
+    return json;
+}
+
+tsri_text_tokenizer *golden_from_json(const json_t *json) {
+    tsri_text_tokenizer *t = NULL;
+    cr_assert_eq(tsri_text_from_json(json, &t), TSR_OK, "%s", tsri_base_reported());
+    return t;
+}
+
+static tsri_text_ids ids_from(const json_t *json) {
+    tsri_text_ids ids = {0};
+    for (size_t i = 0; i < json_array_size(json); i++) {
+        const int32_t id = (int32_t)json_integer_value(json_array_get(json, i));
+        cr_assert_eq(tsri_text_ids_append(&ids, &id, 1), TSR_OK);
+    }
+    return ids;
+}
+
+static tsri_bytes shown(const tsri_text_ids *ids) {
+    tsri_bytes out = {0};
+    for (size_t i = 0; i < ids->count && i < 60; i++)
+        cr_assert_eq(tsri_base_bytes_printf(&out, "%d ", ids->data[i]), TSR_OK);
+    cr_assert_eq(tsri_base_bytes_append(&out, "", 0), TSR_OK);
+    return out;
+}
+
+void golden_is(const json_t *wanted, const tsri_text_ids *got, const char *what) {
+    tsri_text_ids want = ids_from(wanted);
+    const bool same =
+        want.count == got->count &&
+        (want.count == 0 || memcmp(want.data, got->data, want.count * sizeof *want.data) == 0);
+    if (!same) {
+        tsri_bytes a = shown(got), b = shown(&want);
+        cr_expect(same, "%s:\n  got    %s\n  wanted %s", what, a.data ? a.data : "",
+                  b.data ? b.data : "");
+        tsri_base_bytes_clear(&a);
+        tsri_base_bytes_clear(&b);
+    }
+    tsri_text_ids_clear(&want);
+}
+
+void golden_encodes(const tsri_text_tokenizer *t, const char *text, size_t n, unsigned flags,
+                    const json_t *ids) {
+    tsri_text_ids got = {0};
+    cr_assert_eq(tsri_text_encode(t, text, n, flags, &got), TSR_OK, "%s", tsri_base_reported());
+    golden_is(ids, &got, text);
+    tsri_text_ids_clear(&got);
+}
+
+void golden_decodes(const tsri_text_tokenizer *t, const json_t *ids, bool skip_special,
+                    const json_t *text) {
+    tsri_text_ids list = ids_from(ids);
+    tsri_bytes whole = {0}, parts = {0};
+    tsri_text_stream *stream = NULL;
+    cr_assert_eq(tsri_text_decode(t, list.data, list.count, skip_special, &whole), TSR_OK, "%s",
+                 tsri_base_reported());
+    const char *want = json_string_value(text);
+    const size_t n = json_string_length(text);
+    cr_expect(whole.size == n && (n == 0 || memcmp(whole.data, want, n) == 0),
+              "decoded \"%s\", wanted \"%s\"", whole.data ? whole.data : "", want);
+    cr_assert_eq(tsri_text_stream_new(t, skip_special, &stream), TSR_OK);
+    for (int round = 0; round < 2; round++) { /* a finished stream is as new */
+        parts.size = 0;
+        for (size_t i = 0; i < list.count; i++) {
+            const size_t before = parts.size;
+            cr_assert_eq(tsri_text_stream_push(stream, list.data[i], &parts), TSR_OK);
+            cr_expect(tsri_text_utf8_valid(parts.data + before, parts.size - before),
+                      "half a character after id %zu", i);
+        }
+        cr_assert_eq(tsri_text_stream_finish(stream, &parts), TSR_OK);
+        cr_expect(parts.size == n && (n == 0 || memcmp(parts.data, want, n) == 0),
+                  "streamed \"%s\", wanted \"%s\"", parts.data ? parts.data : "", want);
+    }
+    tsri_text_stream_destroy(&stream);
+    tsri_text_ids_clear(&list);
+    tsri_base_bytes_clear(&whole);
+    tsri_base_bytes_clear(&parts);
+}

@@ -1,0 +1,24 @@
+/* tests/text/golden.h - reading expectations, and comparing a tokenizer with them. */
+#ifndef TESTS_TEXT_GOLDEN_H
+#define TESTS_TEXT_GOLDEN_H
+
+#include "text/tokenizer.h"
+
+/* tests/golden/tokenizers/NAME of the source tree; the text is the caller's to clear. */
+tsri_bytes golden_own(const char *name);
+/* NAME below $TESSERA_SHARED (../shared by default); without it the test is skipped with the
+ * reason. */
+tsri_bytes golden_shared(const char *name);
+/* Parsed, NULs in texts allowed. */
+json_t *golden_json(const tsri_bytes *bytes);
+
+/* All of these fail the test with the text, what came and what was wanted. */
+tsri_text_tokenizer *golden_from_json(const json_t *json);
+void golden_encodes(const tsri_text_tokenizer *t, const char *text, size_t n, unsigned flags,
+                    const json_t *ids);
+void golden_is(const json_t *wanted, const tsri_text_ids *got, const char *what);
+/* decode, and a stream pushed id by id whose every part is valid UTF-8, both give the text. */
+void golden_decodes(const tsri_text_tokenizer *t, const json_t *ids, bool skip_special,
+                    const json_t *text);
+
+#endif

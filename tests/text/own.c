@@ -1,0 +1,154 @@
+/* The small goldens of this tree: a base tokenizer.json with some parts replaced, against Hugging
+ * Face's library. */
+#include "golden.h"
+
+#include "base/error.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { ALL = TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL };
+
+static json_t *own_json(const char *name) {
+    tsri_bytes bytes = golden_own(name);
+    json_t *json = golden_json(&bytes);
+    tsri_base_bytes_clear(&bytes);
+    return json;
+}
+
+static json_t *with_parts(const json_t *base, const json_t *parts) {
+    json_t *json = json_deep_copy(base);
+    const char *key;
+    json_t *part;
+    json_object_foreach((json_t *)parts, key, part) {
+        if (strcmp(key, "model+") == 0)
+            json_object_update(json_object_get(json, "model"), part);
+        else
+            json_object_set(json, key, part);
+    }
+    return json;
+}
+
+static void expect_bytes(const json_t *hex, unsigned char *bytes, size_t *n) {
+    const char *text = json_string_value(hex);
+    *n = strlen(text) / 2;
+    for (size_t i = 0; i < *n; i++) {
+        unsigned byte = 0;
+        cr_assert_eq(sscanf(text + 2 * i, "%2x", &byte), 1);
+        bytes[i] = (unsigned char)byte;
+    }
+}
+
+Test(text, tokenizer_json_parts_equal_the_library) {
+    json_t *expected = own_json("expected.json"), *byte = own_json("byte.json"),
+           *chars = own_json("char.json");
+    const json_t *lines = json_object_get(expected, "lines"),
+                 *cases = json_object_get(expected, "cases");
+    cr_assert_gt(json_array_size(cases), 40);
+    for (size_t k = 0; k < json_array_size(cases); k++) {
+        const json_t *row = json_array_get(cases, k);
+        const char *base = json_string_value(json_object_get(row, "base"));
+        json_t *json =
+            with_parts(strcmp(base, "byte") == 0 ? byte : chars, json_object_get(row, "with"));
+        tsri_text_tokenizer *t = golden_from_json(json);
+        for (size_t i = 0; i < json_array_size(lines); i++) {
+            const json_t *line = json_array_get(lines, i),
+                         *ids = json_array_get(json_object_get(row, "ids"), i);
+            golden_encodes(t, json_string_value(line), json_string_length(line), ALL, ids);
+            golden_decodes(t, ids, true, json_array_get(json_object_get(row, "decoded"), i));
+        }
+        const json_t *pair = json_object_get(row, "pair"), *a = json_array_get(lines, 2),
+                     *b = json_array_get(lines, 6);
+        tsri_text_ids ids = {0}, types = {0};
+        cr_assert_eq(tsri_text_encode_pair(t, json_string_value(a), json_string_length(a),
+                                           json_string_value(b), json_string_length(b), ALL, &ids,
+                                           &types),
+                     TSR_OK);
+        golden_is(json_object_get(pair, "ids"), &ids, "pair");
+        golden_is(json_object_get(pair, "type_ids"), &types, "segments of the pair");
+        tsri_text_ids_clear(&ids);
+        tsri_text_ids_clear(&types);
+        tsri_text_tokenizer_destroy(&t);
+        json_decref(json);
+    }
+    json_decref(expected);
+    json_decref(byte);
+    json_decref(chars);
+}
+
+Test(text, sentencepiece_model_equals_the_library) {
+    json_t *expected = own_json("expected.json");
+    tsri_bytes model = golden_own("small.model");
+    tsri_text_tokenizer *t = NULL;
+    cr_assert_eq(tsri_text_from_sentencepiece(model.data, model.size, &t), TSR_OK, "%s",
+                 tsri_base_reported());
+    const json_t *lines = json_object_get(expected, "lines"),
+                 *spm = json_object_get(expected, "sentencepiece");
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        const json_t *line = json_array_get(lines, i),
+                     *ids = json_array_get(json_object_get(spm, "ids"), i);
+        golden_encodes(t, json_string_value(line), json_string_length(line), 0, ids);
+        golden_decodes(t, ids, true, json_array_get(json_object_get(spm, "decoded"), i));
+    }
+    const json_t *broken = json_object_get(spm, "broken");
+    for (size_t i = 0; i < json_array_size(broken); i++) {
+        const json_t *row = json_array_get(broken, i);
+        unsigned char bytes[16];
+        size_t n;
+        expect_bytes(json_object_get(row, "hex"), bytes, &n);
+        golden_encodes(t, (const char *)bytes, n, 0, json_object_get(row, "ids"));
+        golden_decodes(t, json_object_get(row, "ids"), true, json_object_get(row, "decoded"));
+    }
+    cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_BOS), 1);
+    cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_EOS), 2);
+    cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_UNK), 0);
+    cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_PAD), -1);
+    tsri_text_tokenizer_destroy(&t);
+    tsri_base_bytes_clear(&model);
+    json_decref(expected);
+}
+
+Test(text, llama2c_tokenizer_equals_the_programs_search) {
+    json_t *expected = own_json("expected.json");
+    tsri_bytes file = golden_own("small.bin");
+    tsri_text_tokenizer *t = NULL;
+    const json_t *lines = json_object_get(expected, "lines"),
+                 *want = json_object_get(expected, "llama2c");
+    const int64_t V = json_integer_value(json_object_get(want, "vocabulary"));
+    cr_assert_eq(tsri_text_from_llama2c(file.data, file.size, V, &t), TSR_OK, "%s",
+                 tsri_base_reported());
+    cr_expect(tsri_text_adds_bos(t));
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        const json_t *line = json_array_get(lines, i),
+                     *ids = json_array_get(json_object_get(want, "ids"), i);
+        golden_encodes(t, json_string_value(line), json_string_length(line), TSRI_TEXT_ADD_SPECIAL,
+                       ids);
+        golden_decodes(t, ids, true, line);
+    }
+    tsri_text_tokenizer_destroy(&t);
+    tsri_base_bytes_clear(&file);
+    json_decref(expected);
+}
+
+Test(text, affixes_surround_each_text) {
+    tsri_bytes model = golden_own("small.model");
+    tsri_text_tokenizer *t = NULL;
+    tsri_text_ids ids = {0}, types = {0};
+    cr_assert_eq(tsri_text_from_sentencepiece(model.data, model.size, &t), TSR_OK);
+    cr_expect_not(tsri_text_adds_bos(t));
+    cr_assert_eq(tsri_text_set_affixes(t, true, true), TSR_OK);
+    cr_expect(tsri_text_adds_bos(t));
+    cr_assert_eq(tsri_text_encode_pair(t, "", 0, "", 0, TSRI_TEXT_ADD_SPECIAL, &ids, &types),
+                 TSR_OK);
+    cr_expect(ids.count == 4 && ids.data[0] == 1 && ids.data[1] == 2 && ids.data[2] == 1 &&
+              ids.data[3] == 2);
+    cr_expect(types.count == 4 && types.data[1] == 0 && types.data[2] == 1);
+    cr_assert_eq(tsri_text_set_role(t, TSRI_TEXT_BOS, -1), TSR_OK);
+    cr_expect_eq(tsri_text_set_affixes(t, true, false), TSR_E_FORMAT);
+    cr_expect_eq(tsri_text_set_role(t, TSRI_TEXT_PAD, 1000000), TSR_E_FORMAT);
+    cr_expect_not_null(strstr(tsri_base_reported(), "padding token's id 1000000"));
+    tsri_text_ids_clear(&ids);
+    tsri_text_ids_clear(&types);
+    tsri_text_tokenizer_destroy(&t);
+    tsri_base_bytes_clear(&model);
+}
