@@ -1,0 +1,216 @@
+/* The public engine and device: tessera/device.h over the host's side of the seam. */
+#include "backend/opened.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tsr_engine {
+    tsri_backend_set *set;
+    void (*log)(void *data, tsr_log_level level, const char *line);
+    void *log_data;
+};
+
+struct tsr_device {
+    tsr_engine *engine;
+    tsri_backend_device **devices;
+    tsri_backend_opened_device opened;
+    tsr_device_options options;
+    char *kernels;
+    tsri_bytes description;
+};
+
+/* TSR_E_UNSUPPORTED where a byte past those that this build knows is not zero. */
+static tsr_status check_struct(const char *name, const void *given, size_t known) {
+    uint32_t size;
+    memcpy(&size, given, sizeof size);
+    if (size < sizeof size)
+        return tsri_base_fail(TSR_E_ARGUMENT, "%s.struct_size is %u: set it to sizeof(%s)", name,
+                              size, name);
+    for (size_t i = known; i < size; i++)
+        if (((const unsigned char *)given)[i])
+            return tsri_base_fail(
+                TSR_E_UNSUPPORTED,
+                "%s: a newer field, at byte %zu, is set; this Tessera knows the first %zu bytes",
+                name, i, known);
+    return TSR_OK;
+}
+
+tsr_status tsri_backend_adopt(const char *name, const void *given, void *out, size_t known) {
+    memset(out, 0, known);
+    if (!given)
+        return TSR_OK;
+    TRY(check_struct(name, given, known));
+    uint32_t size;
+    memcpy(&size, given, sizeof size);
+    memcpy(out, given, size < known ? size : known);
+    return TSR_OK;
+}
+
+const char *tsr_engine_cache_folder(const tsr_engine *engine) {
+    return tsri_backend_cache_folder(engine->set);
+}
+
+tsr_status tsr_engine_create(const tsr_engine_options *options, tsr_engine **out) {
+    tsr_engine_options given;
+    tsr_engine *engine = NULL;
+    TRY(tsri_backend_adopt("tsr_engine_options", options, &given, sizeof given));
+    for (uint32_t i = 0; i < given.n_backends; i++)
+        if (!given.backends || !given.backends[i])
+            return tsri_base_fail(TSR_E_ARGUMENT, "tsr_engine_options.backends[%u] is NULL", i);
+    TRY(tsri_base_new(1, sizeof *engine, &engine));
+    engine->log = given.log;
+    engine->log_data = given.log_data;
+    const tsri_backend_options wanted = {.plugins = given.backends,
+                                         .n_plugins = given.n_backends,
+                                         .log = given.log,
+                                         .log_data = given.log_data,
+                                         .threads = given.threads};
+    const tsr_status status = tsri_backend_set_open(&wanted, &engine->set);
+    if (status != TSR_OK)
+        tsr_engine_destroy(&engine);
+    *out = engine;
+    return status;
+}
+
+void tsr_engine_destroy(tsr_engine **engine) {
+    if (!*engine)
+        return;
+    tsri_backend_set_close(&(*engine)->set);
+    free(*engine);
+    *engine = NULL;
+}
+
+size_t tsr_engine_note_count(const tsr_engine *engine) {
+    return tsri_backend_note_count(engine->set);
+}
+
+const char *tsr_engine_note(const tsr_engine *engine, size_t note) {
+    return note < tsri_backend_note_count(engine->set) ? tsri_backend_note(engine->set, note)
+                                                       : NULL;
+}
+
+size_t tsr_device_count(const tsr_engine *engine) {
+    return tsri_backend_count(engine->set);
+}
+
+tsr_status tsr_device_info_get(const tsr_engine *engine, size_t index, tsr_device_info *out) {
+    if (index >= tsri_backend_count(engine->set))
+        return tsri_base_fail(TSR_E_ARGUMENT, "device %zu: there are %zu", index,
+                              tsri_backend_count(engine->set));
+    const tsri_backend_entry *entry = tsri_backend_at(engine->set, index);
+    const uint32_t size = out->struct_size;
+    const tsr_device_info info = {.struct_size = size,
+                                  .is_default = index == tsri_backend_default(engine->set),
+                                  .backend = entry->backend->name,
+                                  .facts = entry->facts};
+    memcpy(out, &info, size < sizeof info ? size : sizeof info);
+    return TSR_OK;
+}
+
+static tsr_status describe(tsr_device *device, const tsr_facts *facts) {
+    const char *plural = facts->compute_units == 1 ? "" : "s";
+    return tsri_base_bytes_printf(&device->description, "%s%s / %s (%s, %u compute unit%s)",
+                                  device->description.size ? " + " : "", facts->platform,
+                                  facts->name, facts->version, facts->compute_units, plural);
+}
+
+/* Opens one device more. */
+static tsr_status add(tsr_device *device, size_t entry) {
+    tsri_backend_opened_device *opened = &device->opened;
+    tsri_backend_device **devices =
+        realloc(device->devices, (opened->n_devices + 1) * sizeof(tsri_backend_device *));
+    if (!devices)
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for a list of devices");
+    device->devices = devices;
+    opened->devices = devices;
+    TRY(tsri_backend_device_open(opened->set, entry, &device->options,
+                                 &devices[opened->n_devices]));
+    return describe(device, &devices[opened->n_devices++]->facts);
+}
+
+/* "A,B": one after the other. */
+static tsr_status add_each(tsr_device *device, const char *selector) {
+    for (const char *at = selector;;) {
+        const size_t n = strcspn(at, ",");
+        char *one = tsri_base_copy_text(at, n);
+        if (!one)
+            return TSR_E_HOST_MEMORY;
+        size_t entry;
+        tsr_status status =
+            n ? tsri_backend_select(device->opened.set, one, &entry)
+              : tsri_base_fail(TSR_E_ARGUMENT,
+                               "device \"%s\": nothing stands at one side of a comma", selector);
+        if (status == TSR_OK)
+            status = add(device, entry);
+        free(one);
+        TRY(status);
+        if (!at[n])
+            return TSR_OK;
+        at += n + 1;
+    }
+}
+
+static tsr_status add_default(tsr_device *device) {
+    const tsr_engine *engine = device->engine;
+    const size_t entry = tsri_backend_default(engine->set);
+    if (entry == tsri_backend_count(engine->set) - 1 && engine->log)
+        engine->log(
+            engine->log_data, TSR_LOG_WARNING,
+            "no OpenCL device is usable, so the slow reference runs (see: tessera devices)");
+    return add(device, entry);
+}
+
+tsr_status tsr_device_open(tsr_engine *engine, const char *selector,
+                           const tsr_device_open_options *options, tsr_device **out) {
+    tsr_device_open_options given;
+    tsr_device *device = NULL;
+    TRY(tsri_backend_adopt("tsr_device_open_options", options, &given, sizeof given));
+    TRY(tsri_base_new(1, sizeof *device, &device));
+    device->engine = engine;
+    device->options = (tsr_device_options){.struct_size = sizeof device->options,
+                                           .threads = given.threads,
+                                           .profile = given.profile,
+                                           .no_self_test = given.no_self_test};
+    device->opened = (tsri_backend_opened_device){.set = engine->set,
+                                                  .profile = given.profile,
+                                                  .log = engine->log,
+                                                  .log_data = engine->log_data};
+    tsr_status status = TSR_OK;
+    if (given.kernels && !(device->opened.kernels = device->kernels =
+                               tsri_base_copy_text(given.kernels, strlen(given.kernels))))
+        status = TSR_E_HOST_MEMORY;
+    const char *chosen = selector && *selector ? selector : getenv("TESSERA_DEVICE");
+    if (status == TSR_OK)
+        status = chosen && *chosen ? add_each(device, chosen) : add_default(device);
+    if (status != TSR_OK && chosen != selector && chosen && *chosen)
+        status = tsri_base_fail_within(status, "TESSERA_DEVICE");
+    if (status != TSR_OK)
+        tsr_device_close(&device);
+    *out = device;
+    return status;
+}
+
+void tsr_device_close(tsr_device **device) {
+    tsr_device *d = *device;
+    if (!d)
+        return;
+    while (d->opened.n_devices > 0)
+        tsri_backend_device_close(&d->devices[--d->opened.n_devices]);
+    free(d->devices);
+    free(d->kernels);
+    tsri_base_bytes_clear(&d->description);
+    free(d);
+    *device = NULL;
+}
+
+const char *tsr_device_describe(const tsr_device *device) {
+    return device->description.data;
+}
+
+const tsri_backend_opened_device *tsri_backend_opened(const tsr_device *device) {
+    return &device->opened;
+}

@@ -1,0 +1,284 @@
+/* The set of backends: loaded, asked for their devices, put in order. */
+#include "backend/host.h"
+
+#include "backend/load.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct loaded {
+    const tsr_backend *backend;
+    tsr_state *state;
+    void *handle; /* NULL: built in */
+    char *path;
+} loaded;
+
+struct tsri_backend_set {
+    tsr_host host;
+    char *cache_folder;
+    void (*log)(void *data, tsr_log_level level, const char *line);
+    void *log_data;
+    uint32_t threads;
+    loaded *backends;
+    size_t n_backends, backends_capacity;
+    tsri_backend_entry *entries;
+    size_t n_entries, entries_capacity;
+    char **notes;
+    size_t n_notes, notes_capacity;
+};
+
+static void host_report(void *data, tsr_status status, const char *sentence) {
+    (void)data;
+    (void)tsri_base_fail(status, "%s", sentence);
+}
+
+static void host_log(void *data, tsr_log_level level, const char *line) {
+    const tsri_backend_set *set = data;
+    if (set->log)
+        set->log(set->log_data, level, line);
+}
+
+static tsr_status add_note(void *data, const char *sentence) {
+    tsri_backend_set *set = data;
+    TRY(tsri_base_grow(&set->notes, &set->notes_capacity, set->n_notes + 1, sizeof *set->notes));
+    char *copy = tsri_base_copy_text(sentence, strlen(sentence));
+    if (!copy)
+        return TSR_E_HOST_MEMORY;
+    set->notes[set->n_notes++] = copy;
+    return TSR_OK;
+}
+
+/* A folder that backends may write to, or none and a note. */
+static tsr_status find_cache(tsri_backend_set *set) {
+    set->cache_folder = tsri_base_cache_folder();
+    if (!set->cache_folder)
+        return add_note(set, "no cache folder: neither TESSERA_CACHE, XDG_CACHE_HOME nor HOME is "
+                             "set; kernels are built anew each time");
+    if (tsri_base_make_folders(set->cache_folder) == TSR_OK) {
+        if (access(set->cache_folder, W_OK) == 0) {
+            set->host.cache_folder = set->cache_folder;
+            return TSR_OK;
+        }
+        (void)tsri_base_fail(TSR_E_IO, "%s: it can't be written to", set->cache_folder);
+    }
+    tsri_bytes sentence = {0};
+    tsr_status status = tsri_base_bytes_printf(
+        &sentence, "no cache folder: %s; kernels are built anew each time", tsri_base_reported());
+    if (status == TSR_OK)
+        status = add_note(set, sentence.data);
+    tsri_base_bytes_clear(&sentence);
+    return status;
+}
+
+/* Best first within a backend; equal ones, and unusable ones after them, as the backend lists them.
+ */
+static void insert_entry(tsri_backend_set *set, size_t first, const tsri_backend_entry *entry) {
+    size_t at = set->n_entries++;
+    for (; at > first; at--) {
+        const tsr_facts *before = &set->entries[at - 1].facts;
+        const int rank = before->usable ? before->score : INT_MIN,
+                  mine = entry->facts.usable ? entry->facts.score : INT_MIN;
+        if (rank >= mine)
+            break;
+        set->entries[at] = set->entries[at - 1];
+    }
+    set->entries[at] = *entry;
+}
+
+static void fill_missing(tsr_facts *facts) {
+    const char **texts[] = {&facts->platform, &facts->name,      &facts->vendor, &facts->driver,
+                            &facts->version,  &facts->c_version, &facts->reason};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!*texts[i])
+            *texts[i] = "";
+    if (!facts->base_alignment)
+        facts->base_alignment = TSRI_BASE_ALIGNMENT;
+}
+
+static tsr_status list_devices(tsri_backend_set *set, const loaded *plugin) {
+    uint32_t count = 0;
+    const size_t first = set->n_entries;
+    TRY(plugin->backend->device_count(plugin->state, &count));
+    TRY(tsri_base_grow(&set->entries, &set->entries_capacity, first + count, sizeof *set->entries));
+    for (uint32_t i = 0; i < count; i++) {
+        tsri_backend_entry entry = {.backend = plugin->backend,
+                                    .state = plugin->state,
+                                    .index = i,
+                                    .facts.struct_size = sizeof entry.facts};
+        TRY(plugin->backend->device_facts(plugin->state, i, &entry.facts));
+        fill_missing(&entry.facts);
+        insert_entry(set, first, &entry);
+    }
+    const bool extends =
+        plugin->backend->struct_size >= sizeof(tsr_backend) && plugin->backend->extension;
+    const tsr_backend_notes *notes =
+        extends ? plugin->backend->extension(plugin->state, "tsr.notes/1") : NULL;
+    for (uint32_t i = 0, n = notes ? notes->count(plugin->state) : 0; i < n; i++)
+        TRY(add_note(set, notes->note(plugin->state, i)));
+    return TSR_OK;
+}
+
+/* From its start on, a plugin's code stays mapped: a driver's threads and exit handlers may outlive
+ * the last device. */
+static void pin(const char *path) {
+    void *again = dlopen(path, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    if (again)
+        dlclose(again);
+}
+
+static tsr_status start_backend(const tsri_backend_set *set, const tsr_backend *backend,
+                                tsr_state **state) {
+    char threads[16];
+    const char *names[] = {"threads"}, *values[] = {threads};
+    const tsr_options options = {.struct_size = sizeof options,
+                                 .count = set->threads ? 1 : 0,
+                                 .names = names,
+                                 .values = values};
+    snprintf(threads, sizeof threads, "%u", set->threads);
+    return backend->open(&set->host, &options, state);
+}
+
+/* Takes over the handle, also on failure. */
+static tsr_status add_backend(tsri_backend_set *set, const char *path, void *handle,
+                              const tsr_backend *backend) {
+    loaded plugin = {.backend = backend, .handle = handle};
+    const size_t entries = set->n_entries, notes = set->n_notes;
+    tsr_status status = tsri_base_grow(&set->backends, &set->backends_capacity, set->n_backends + 1,
+                                       sizeof *set->backends);
+    if (status == TSR_OK && !(plugin.path = tsri_base_copy_text(path, strlen(path))))
+        status = TSR_E_HOST_MEMORY;
+    if (status == TSR_OK) {
+        if (handle)
+            pin(path);
+        (void)tsri_base_fail(TSR_OK,
+                             "it gives no reason"); /* replaced by what the backend reports */
+        status = start_backend(set, backend, &plugin.state);
+        if (status == TSR_OK)
+            status = list_devices(set, &plugin);
+        if (status != TSR_OK)
+            status = tsri_base_fail_within(status, "%s: backend \"%s\" does not start", path,
+                                           backend->name);
+    }
+    if (status == TSR_OK) {
+        set->backends[set->n_backends++] = plugin;
+        return TSR_OK;
+    }
+    set->n_entries = entries;
+    for (; set->n_notes > notes; set->n_notes--)
+        free(set->notes[set->n_notes - 1]);
+    if (plugin.state)
+        backend->close(plugin.state);
+    if (handle)
+        dlclose(handle);
+    free(plugin.path);
+    return status;
+}
+
+/* The file, resolved, once; a name that is taken is refused. Every failure has its sentence. */
+static tsr_status add_plugin(tsri_backend_set *set, const char *given) {
+    char path[PATH_MAX];
+    void *handle = NULL;
+    const tsr_backend *backend = NULL;
+    if (!realpath(given, path))
+        return tsri_base_fail(TSR_E_IO, "%s: no backend is there: %s", given, strerror(errno));
+    for (size_t i = 0; i < set->n_backends; i++)
+        if (strcmp(set->backends[i].path, path) == 0)
+            return TSR_OK;
+    TRY(tsri_backend_load(path, &handle, &backend));
+    const char *owner = strcmp(backend->name, "reference") == 0 ? "the library itself" : NULL;
+    for (size_t i = 0; i < set->n_backends && !owner; i++)
+        if (strcmp(set->backends[i].backend->name, backend->name) == 0)
+            owner = set->backends[i].path;
+    if (owner) {
+        const tsr_status status = tsri_base_fail(
+            TSR_E_UNSUPPORTED, "%s: skipped: a backend named \"%s\" came first, from %s", path,
+            backend->name, owner);
+        dlclose(handle);
+        return status;
+    }
+    return add_backend(set, path, handle, backend);
+}
+
+static tsr_status add_found(tsri_backend_set *set) {
+    tsri_bytes paths = {0};
+    tsr_status status = tsri_backend_search(&paths, add_note, set);
+    for (size_t at = 0; at < paths.size && status == TSR_OK; at += strlen(paths.data + at) + 1)
+        if (add_plugin(set, paths.data + at) != TSR_OK)
+            status = add_note(set, tsri_base_reported());
+    tsri_base_bytes_clear(&paths);
+    return status;
+}
+
+tsr_status tsri_backend_set_open(const tsri_backend_options *options, tsri_backend_set **out) {
+    tsri_backend_set *set = NULL;
+    TRY(tsri_base_new(1, sizeof *set, &set));
+    set->log = options->log;
+    set->log_data = options->log_data;
+    set->threads = options->threads;
+    set->host = (tsr_host){.struct_size = sizeof set->host,
+                           .abi = TSR_BACKEND_ABI,
+                           .data = set,
+                           .report = host_report,
+                           .log = host_log,
+                           .version = TESSERA_VERSION};
+    tsr_status status = find_cache(set);
+    for (size_t i = 0; i < options->n_plugins && status == TSR_OK; i++)
+        status = add_plugin(set, options->plugins[i]);
+    if (status == TSR_OK)
+        status = add_found(set);
+    if (status == TSR_OK)
+        status = add_backend(set, "reference", NULL, tsri_reference_get(TSR_BACKEND_ABI));
+    if (status != TSR_OK)
+        tsri_backend_set_close(&set);
+    *out = set;
+    return status;
+}
+
+void tsri_backend_set_close(tsri_backend_set **set) {
+    tsri_backend_set *s = *set;
+    if (!s)
+        return;
+    while (s->n_backends > 0) {
+        const loaded *plugin = &s->backends[--s->n_backends];
+        plugin->backend->close(plugin->state);
+        if (plugin->handle)
+            dlclose(plugin->handle);
+        free(plugin->path);
+    }
+    while (s->n_notes > 0)
+        free(s->notes[--s->n_notes]);
+    free(s->notes);
+    free(s->entries);
+    free(s->backends);
+    free(s->cache_folder);
+    free(s);
+    *set = NULL;
+}
+
+size_t tsri_backend_count(const tsri_backend_set *set) {
+    return set->n_entries;
+}
+
+const tsri_backend_entry *tsri_backend_at(const tsri_backend_set *set, size_t device) {
+    return &set->entries[device];
+}
+
+size_t tsri_backend_note_count(const tsri_backend_set *set) {
+    return set->n_notes;
+}
+
+const char *tsri_backend_note(const tsri_backend_set *set, size_t i) {
+    return set->notes[i];
+}
+
+const char *tsri_backend_cache_folder(const tsri_backend_set *set) {
+    return set->host.cache_folder;
+}

@@ -1,0 +1,26 @@
+/* backend/opened.h - what is behind a public tsr_device, for those who run graphs on it. */
+#ifndef TSRI_BACKEND_OPENED_H
+#define TSRI_BACKEND_OPENED_H
+
+#include "backend/host.h"
+#include "tessera/device.h"
+
+/* Borrowed: valid until the device is closed. */
+typedef struct tsri_backend_opened_device {
+    tsri_backend_device *const *devices;
+    size_t n_devices; /* >= 1 */
+    tsri_backend_set *set;
+    const char *kernels; /* forced rows, or NULL */
+    bool profile;
+    void (*log)(void *data, tsr_log_level level, const char *line); /* the engine's; may be NULL */
+    void *log_data;
+} tsri_backend_opened_device;
+
+const tsri_backend_opened_device *tsri_backend_opened(const tsr_device *device);
+
+/* The caller's struct, shorter or longer than the `known` bytes of ours, into out; NULL gives
+ * zeros. TSR_E_UNSUPPORTED ("newer field") where a byte past what we know is not zero. `name` is
+ * the type's. */
+tsr_status tsri_backend_adopt(const char *name, const void *given, void *out, size_t known);
+
+#endif

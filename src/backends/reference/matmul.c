@@ -1,0 +1,40 @@
+#include "backends/reference/reference.h"
+
+/* Where matrix number i of y's leading dimensions lies in an operand whose own leading dimensions
+ * may be 1 or missing. */
+static int64_t matrix_at(const tsri_reference_view *x, const tsri_reference_view *y, int64_t i) {
+    int64_t at = 0;
+    for (uint32_t k = y->rank - 2; k-- > 0; i /= y->dim[k]) {
+        const int64_t j = (int64_t)x->rank - (int64_t)(y->rank - k);
+        if (j >= 0 && x->dim[j] != 1)
+            at += i % y->dim[k] * x->stride[j];
+    }
+    return at;
+}
+
+tsr_status tsri_reference_matmul(const tsri_reference_call *call) {
+    tsr_matmul_attrs attrs;
+    tsri_reference_attrs(call->op, &attrs, sizeof attrs);
+    const tsri_reference_view a = tsri_reference_in(call, 0), b = tsri_reference_in(call, 1),
+                              y = tsri_reference_out(call, 0);
+    const int64_t M = y.dim[y.rank - 2], N = y.dim[y.rank - 1];
+    const uint32_t a_k = a.rank - (attrs.trans_a ? 2 : 1), a_m = a.rank - (attrs.trans_a ? 1 : 2);
+    const uint32_t b_k = b.rank - (attrs.trans_b ? 1 : 2), b_n = b.rank - (attrs.trans_b ? 2 : 1);
+    const double alpha = attrs.alpha == 0 ? 1 : attrs.alpha;
+    int64_t matrices = 1;
+    for (uint32_t i = 0; i + 2 < y.rank; i++)
+        matrices *= y.dim[i];
+    for (int64_t i = 0; i < matrices; i++) {
+        const int64_t a0 = matrix_at(&a, &y, i), b0 = matrix_at(&b, &y, i),
+                      y0 = matrix_at(&y, &y, i);
+        for (int64_t m = 0; m < M; m++)
+            for (int64_t n = 0; n < N; n++) {
+                const double sum =
+                    tsri_reference_dot(&a, a0 + m * a.stride[a_m], a.stride[a_k], &b,
+                                       b0 + n * b.stride[b_n], b.stride[b_k], a.dim[a_k]);
+                tsri_reference_store(&y, y0 + m * y.stride[y.rank - 2] + n * y.stride[y.rank - 1],
+                                     alpha * sum);
+            }
+    }
+    return TSR_OK;
+}

@@ -1,0 +1,93 @@
+/* backends/reference/reference.h - what the ops of the oracle share: operands with their sizes
+ * filled in, and elements read as doubles whatever their dtype.
+ *
+ * exact   Every sum is kept in double and rounded once, when it is stored: this is what all other
+ * rows are measured against. */
+#ifndef TSRI_REFERENCE_REFERENCE_H
+#define TSRI_REFERENCE_REFERENCE_H
+
+#include "tessera/backend.h"
+
+#include <stdbool.h>
+
+struct tsr_buf {
+    char *data;
+    uint64_t bytes;
+};
+
+/* An operand of a run. Strides count elements; data is the first one. */
+typedef struct tsri_reference_view {
+    char *data; /* NULL: a missing operand */
+    uint32_t dtype, rank;
+    int64_t dim[TSR_MAX_RANK], stride[TSR_MAX_RANK];
+} tsri_reference_view;
+
+/* What an op is run with. */
+typedef struct tsri_reference_call {
+    const tsr_op *op;
+    const int64_t *sizes; /* B T S U N */
+    double *scratch; /* as many doubles as the row's scratch() says at the plan's largest sizes */
+} tsri_reference_call;
+
+typedef struct tsri_reference_row {
+    tsr_op_id id;
+    const char *name; /* "linear": the row is reference/linear */
+    tsr_status (*run)(const tsri_reference_call *call);
+    int64_t (*scratch)(const tsr_op *op, const int64_t *sizes); /* NULL: none */
+} tsri_reference_row;
+
+/* ops.c: the table. NULL for an op that is not here. */
+const tsri_reference_row *tsri_reference_find(uint32_t id);
+
+/* Missing operands give a view with data NULL. */
+tsri_reference_view tsri_reference_in(const tsri_reference_call *call, uint32_t i);
+tsri_reference_view tsri_reference_out(const tsri_reference_call *call, uint32_t i);
+
+int64_t tsri_reference_count(const tsri_reference_view *view); /* elements */
+int64_t
+tsri_reference_rows(const tsri_reference_view *view); /* product of all but the last dimension */
+int64_t
+tsri_reference_columns(const tsri_reference_view *view);      /* the last dimension; 1 for rank 0 */
+int64_t tsri_reference_step(const tsri_reference_view *view); /* stride of the last dimension */
+/* Where row r, or element i in row-major order, lies: in elements from data. */
+int64_t tsri_reference_row_at(const tsri_reference_view *view, int64_t r);
+int64_t tsri_reference_element_at(const tsri_reference_view *view, int64_t i);
+
+double tsri_reference_load(const tsri_reference_view *view, int64_t at);
+int64_t tsri_reference_load_int(const tsri_reference_view *view, int64_t at);
+/* Rounds to f32 first, then to the dtype of the view. */
+void tsri_reference_store(const tsri_reference_view *view, int64_t at, double value);
+void tsri_reference_store_int(const tsri_reference_view *view, int64_t at, int64_t value);
+
+/* sum_i a[a_at + i a_step] b[b_at + i b_step], i upwards */
+double tsri_reference_dot(const tsri_reference_view *a, int64_t a_at, int64_t a_step,
+                          const tsri_reference_view *b, int64_t b_at, int64_t b_step, int64_t n);
+
+double tsri_reference_activate(uint32_t activation, double x);
+
+/* The keys that query t of sequence b sees: first <= s < end. `past` and `len` may be missing. */
+void tsri_reference_visible(const tsri_reference_view *past, const tsri_reference_view *len,
+                            bool causal, int64_t window, int64_t b, int64_t t, int64_t keys,
+                            int64_t *first, int64_t *end);
+
+/* The op's attributes into *out (zero where the op gives none), which is `size` bytes. */
+void tsri_reference_attrs(const tsr_op *op, void *out, size_t size);
+
+/* Refuses an index outside 0 .. n-1 with a sentence. */
+tsr_status tsri_reference_check_index(const tsr_op *op, const char *what, int64_t index, int64_t n);
+
+#define TSRI_REFERENCE_OPS(X)                                                                 \
+    X(MATMUL, matmul)                                                                         \
+    X(LINEAR, linear) X(GLU_LINEAR, glu_linear) X(ATTENTION, attention) X(ADD_NORM, add_norm) \
+        X(LAYER_NORM, layer_norm) X(RMS_NORM, rms_norm) X(SOFTMAX, softmax) X(ROPE, rope)     \
+            X(EMBED, embed) X(KV_APPEND, kv_append) X(ADD, add) X(MUL, mul) X(SCALE, scale)   \
+                X(CAST, cast) X(COPY, copy) X(GATHER, gather) X(RELU, relu) X(GELU, gelu)     \
+                    X(GELU_TANH, gelu_tanh) X(SILU, silu) X(TANH, tanh) X(SIGMOID, sigmoid)   \
+                        X(ARGMAX, argmax) X(TOPK, topk)
+
+#define X(id, name) tsr_status tsri_reference_##name(const tsri_reference_call *call);
+TSRI_REFERENCE_OPS(X)
+#undef X
+int64_t tsri_reference_attention_scratch(const tsr_op *op, const int64_t *sizes);
+
+#endif

@@ -1,0 +1,160 @@
+/* Operands: sizes filled in, elements read and written. */
+#include "backends/reference/reference.h"
+
+#include "base/error.h"
+#include "tensor/convert.h"
+#include "tensor/shape.h"
+
+#include <string.h>
+
+static tsri_reference_view view_of(const tsr_tensor *tensor, const int64_t *sizes) {
+    tsri_reference_view view = {0};
+    if (!tensor || !tensor->buf)
+        return view;
+    view.dtype = tensor->dtype;
+    view.rank = tensor->rank;
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        view.dim[i] = tsri_tensor_value(tensor->dim[i], sizes);
+        view.stride[i] = tsri_tensor_value(tensor->stride[i], sizes);
+    }
+    const int bytes = tsri_tensor_dtype_info((tsr_dtype)tensor->dtype)->bytes;
+    view.data = tensor->buf->data + tensor->origin + tensor->offset * bytes;
+    return view;
+}
+
+tsri_reference_view tsri_reference_in(const tsri_reference_call *call, uint32_t i) {
+    return view_of(i < call->op->n_in ? call->op->in[i] : NULL, call->sizes);
+}
+
+tsri_reference_view tsri_reference_out(const tsri_reference_call *call, uint32_t i) {
+    return view_of(i < call->op->n_out ? call->op->out[i] : NULL, call->sizes);
+}
+
+int64_t tsri_reference_columns(const tsri_reference_view *view) {
+    return view->rank ? view->dim[view->rank - 1] : 1;
+}
+
+int64_t tsri_reference_step(const tsri_reference_view *view) {
+    return view->rank ? view->stride[view->rank - 1] : 1;
+}
+
+int64_t tsri_reference_rows(const tsri_reference_view *view) {
+    int64_t rows = 1;
+    for (uint32_t i = 0; i + 1 < view->rank; i++)
+        rows *= view->dim[i];
+    return rows;
+}
+
+int64_t tsri_reference_count(const tsri_reference_view *view) {
+    return tsri_reference_rows(view) * tsri_reference_columns(view);
+}
+
+int64_t tsri_reference_row_at(const tsri_reference_view *view, int64_t r) {
+    int64_t at = 0;
+    for (uint32_t i = view->rank ? view->rank - 1 : 0; i-- > 0; r /= view->dim[i])
+        at += r % view->dim[i] * view->stride[i];
+    return at;
+}
+
+int64_t tsri_reference_element_at(const tsri_reference_view *view, int64_t i) {
+    const int64_t columns = tsri_reference_columns(view);
+    return tsri_reference_row_at(view, i / columns) + i % columns * tsri_reference_step(view);
+}
+
+double tsri_reference_load(const tsri_reference_view *view, int64_t at) {
+    switch (view->dtype) {
+    case TSR_F32:
+        return ((const float *)view->data)[at];
+    case TSR_F16:
+        return tsri_tensor_f16_to_f32(((const uint16_t *)view->data)[at]);
+    case TSR_BF16:
+        return tsri_tensor_bf16_to_f32(((const uint16_t *)view->data)[at]);
+    case TSR_F64:
+        return ((const double *)view->data)[at];
+    default:
+        return (double)tsri_reference_load_int(view, at);
+    }
+}
+
+int64_t tsri_reference_load_int(const tsri_reference_view *view, int64_t at) {
+    switch (view->dtype) {
+    case TSR_I32:
+        return ((const int32_t *)view->data)[at];
+    case TSR_I64:
+        return ((const int64_t *)view->data)[at];
+    case TSR_I16:
+        return ((const int16_t *)view->data)[at];
+    case TSR_I8:
+        return ((const int8_t *)view->data)[at];
+    default: /* u8, bool */
+        return ((const uint8_t *)view->data)[at];
+    }
+}
+
+void tsri_reference_store(const tsri_reference_view *view, int64_t at, double value) {
+    const float rounded = (float)value;
+    const int bytes = tsri_tensor_dtype_info((tsr_dtype)view->dtype)->bytes;
+    if (view->dtype == TSR_F32)
+        ((float *)view->data)[at] = rounded;
+    else if (view->dtype == TSR_F64)
+        ((double *)view->data)[at] = value;
+    else /* never a block type: refused when the plan is made */
+        (void)tsri_tensor_convert((tsr_dtype)view->dtype, view->data + at * bytes, TSR_F32,
+                                  &rounded, 1);
+}
+
+void tsri_reference_store_int(const tsri_reference_view *view, int64_t at, int64_t value) {
+    const int bytes = tsri_tensor_dtype_info((tsr_dtype)view->dtype)->bytes;
+    (void)tsri_tensor_convert((tsr_dtype)view->dtype, view->data + at * bytes, TSR_I64, &value, 1);
+}
+
+double tsri_reference_dot(const tsri_reference_view *a, int64_t a_at, int64_t a_step,
+                          const tsri_reference_view *b, int64_t b_at, int64_t b_step, int64_t n) {
+    double sum = 0;
+    if (a->dtype == TSR_F32 &&
+        b->dtype == TSR_F32) { /* the usual case, without a switch an element */
+        const float *x = (const float *)a->data + a_at, *y = (const float *)b->data + b_at;
+        for (int64_t i = 0; i < n; i++)
+            sum += (double)x[i * a_step] * y[i * b_step];
+        return sum;
+    }
+    for (int64_t i = 0; i < n; i++)
+        sum +=
+            tsri_reference_load(a, a_at + i * a_step) * tsri_reference_load(b, b_at + i * b_step);
+    return sum;
+}
+
+void tsri_reference_visible(const tsri_reference_view *past, const tsri_reference_view *len,
+                            bool causal, int64_t window, int64_t b, int64_t t, int64_t keys,
+                            int64_t *first, int64_t *end) {
+    const int64_t position =
+        t + (past->data ? tsri_reference_load_int(past, b * past->stride[0]) : 0);
+    *first = 0;
+    *end = keys;
+    if (len->data) {
+        const int64_t limit = tsri_reference_load_int(len, b * len->stride[0]);
+        *end = limit < *end ? limit : *end;
+    }
+    if (causal && position + 1 < *end)
+        *end = position + 1;
+    if (window > 0 && position - window + 1 > 0)
+        *first = position - window + 1;
+}
+
+void tsri_reference_attrs(const tsr_op *op, void *out, size_t size) {
+    memset(out, 0, size);
+    if (!op->attrs)
+        return;
+    uint32_t given;
+    memcpy(&given, op->attrs, sizeof given);
+    memcpy(out, op->attrs, given < size ? given : size);
+}
+
+tsr_status tsri_reference_check_index(const tsr_op *op, const char *what, int64_t index,
+                                      int64_t n) {
+    if (index >= 0 && index < n)
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_ARGUMENT, "%s: %s %lld is outside 0 .. %lld",
+                          op->label ? op->label : "reference", what, (long long)index,
+                          (long long)n - 1);
+}

@@ -1,0 +1,259 @@
+/* The oracle against float64 results that it shares no code with: those of tests/golden/ops, and
+ * where $TESSERA_SHARED/golden/ops is at hand, those of the official implementations. */
+#include "backend/direct.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "io/archive.h"
+#include "tensor/shape.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX = 9 };
+
+typedef struct golden {
+    const tsri_io_archive *archive;
+    const json_t *settings;
+    const char *op, *name;
+    /* what is run */
+    tsr_tensor tensor[MAX];
+    void *data[MAX];
+    size_t bytes[MAX];
+} golden;
+
+static int64_t whole(const golden *g, const char *key) {
+    const json_t *value = json_object_get(g->settings, key);
+    return json_is_true(value) ? 1 : json_integer_value(value);
+}
+
+static double real(const golden *g, const char *key) {
+    return json_number_value(json_object_get(g->settings, key));
+}
+
+static const tsri_io_array *find(const golden *g, const char *tensor) {
+    char name[128];
+    snprintf(name, sizeof name, "%s.%s", g->name, tensor);
+    return tsri_io_find(g->archive, name);
+}
+
+/* Operand i is the golden's tensor, as f32 or i32. False: there is none. */
+static bool take(golden *g, int i, const char *tensor) {
+    const tsri_io_array *array = find(g, tensor);
+    if (!array)
+        return false;
+    const tsr_dtype dtype = array->dtype == TSR_F32 ? TSR_F32 : TSR_I32;
+    g->tensor[i] = direct_tensor(dtype, (uint32_t)array->rank, array->dims);
+    g->bytes[i] = array->elements * 4;
+    g->data[i] = malloc(g->bytes[i] + 1);
+    cr_assert_eq(tsri_io_read_as(g->archive, array, dtype, 0, array->elements, g->data[i]), TSR_OK,
+                 "%s", tsr_error_last());
+    return true;
+}
+
+/* Operand i is a list of integers among the settings ("past", "len"), where there. */
+static void take_list(golden *g, int i, const char *key) {
+    const json_t *list = json_object_get(g->settings, key);
+    if (!list)
+        return;
+    const int64_t n = (int64_t)json_array_size(list);
+    int32_t *values = malloc((size_t)n * 4);
+    for (int64_t k = 0; k < n; k++)
+        values[k] = (int32_t)json_integer_value(json_array_get(list, (size_t)k));
+    g->tensor[i] = direct_tensor(TSR_I32, 1, &n);
+    g->data[i] = values;
+    g->bytes[i] = (size_t)n * 4;
+}
+
+/* keep (1 = visible) becomes a bias of 0 or -inf that is broadcast to `like`. */
+static void take_keep(golden *g, int i, const tsr_tensor *like) {
+    if (!take(g, i, "keep"))
+        return;
+    float *bias = g->data[i];
+    for (size_t k = 0; k < g->bytes[i] / 4; k++) {
+        int32_t keep;
+        memcpy(&keep, (char *)g->data[i] + 4 * k, 4);
+        bias[k] = keep ? 0.0f : -INFINITY;
+    }
+    g->tensor[i].dtype = TSR_F32;
+    for (uint32_t d = 0; d < g->tensor[i].rank; d++)
+        if (g->tensor[i].dim[d].factor == 1) {
+            g->tensor[i].dim[d] = like->dim[d];
+            g->tensor[i].stride[d] = tsri_tensor_const(0);
+        }
+}
+
+/* Runs what was taken and compares output `out` with the golden's y. The oracle sums in double, so
+ * each side rounds once: 2^-23 |want|; `slack` is for attributes that are floats (relative to the
+ * largest). */
+static void compare(golden *g, tsr_op_id id, const void *attrs, uint32_t n_in, double slack) {
+    const tsri_io_array *array = find(g, "y");
+    float *want = malloc(array->bytes + 1), *got = g->data[n_in];
+    cr_assert_eq(tsri_io_read_as(g->archive, array, TSR_F32, 0, array->elements, want), TSR_OK);
+    for (uint64_t i = 0; i < array->elements; i++)
+        got[i] = NAN;
+    cr_assert_eq(direct_run(id, attrs, n_in, 1, g->tensor, g->data, g->bytes), TSR_OK, "%s %s: %s",
+                 g->op, g->name, tsr_error_last());
+    double largest = 0;
+    for (uint64_t i = 0; i < array->elements; i++)
+        largest = fmax(largest, fabs((double)want[i]));
+    for (uint64_t i = 0; i < array->elements; i++) {
+        const double error = fabs((double)got[i] - want[i]),
+                     bound = 0x1p-23 * fabs((double)want[i]) + slack * largest + 1e-44;
+        cr_expect(error <= bound, "%s %s [%llu]: %.9g for %.9g", g->op, g->name,
+                  (unsigned long long)i, got[i], want[i]);
+    }
+    free(want);
+}
+
+static void check_matmul(golden *g) {
+    const tsr_matmul_attrs attrs = {.struct_size = sizeof attrs,
+                                    .trans_a = (uint32_t)whole(g, "trans_a"),
+                                    .trans_b = (uint32_t)whole(g, "trans_b")};
+    take(g, 0, "a"), take(g, 1, "b"), take(g, 2, "y");
+    compare(g, TSR_OP_MATMUL, &attrs, 2, 1e-12);
+}
+
+static void check_softmax(golden *g) {
+    const tsr_softmax_attrs attrs = {.struct_size = sizeof attrs,
+                                     .causal = (uint32_t)whole(g, "causal"),
+                                     .window = (uint32_t)whole(g, "window")};
+    take(g, 0, "x"), take(g, 4, "y");
+    take_list(g, 1, "past"), take_list(g, 2, "len"), take_keep(g, 3, &g->tensor[0]);
+    compare(g, TSR_OP_SOFTMAX, &attrs, 4, 1e-12);
+}
+
+static void check_norm(golden *g, tsr_op_id id) {
+    const tsr_norm_attrs attrs = {.struct_size = sizeof attrs, .eps = (float)real(g, "eps")};
+    const uint32_t n_in = id == TSR_OP_LAYER_NORM ? 3 : 2;
+    take(g, 0, "x"), take(g, 1, "weight"), take(g, (int)n_in, "y");
+    if (n_in == 3)
+        take(g, 2, "bias");
+    compare(g, id, &attrs, n_in, 3e-8); /* eps is a float */
+}
+
+static void check_rope(golden *g) {
+    static const uint32_t heads_last[] = {0, 2, 1, 3}; /* [B,H,T,D] read as [B,T,H,D] */
+    const uint32_t rotary = (uint32_t)whole(g, "rotary_dim");
+    const tsr_rope_attrs attrs = {.struct_size = sizeof attrs,
+                                  .rotary = rotary,
+                                  .interleaved = (uint32_t)whole(g, "interleaved")};
+    take(g, 0, "x"), take(g, 1, "positions"), take(g, 3, "y");
+    g->tensor[0] = direct_permute(g->tensor[0], heads_last);
+    g->tensor[3] = direct_permute(g->tensor[3], heads_last);
+    const int64_t T = g->tensor[1].dim[0].factor, both[] = {g->tensor[0].dim[0].factor, T},
+                  half = rotary / 2;
+    g->tensor[1] = direct_tensor(TSR_I32, 2, both);
+    g->tensor[1].stride[0] = tsri_tensor_const(0); /* one row of positions for every sequence */
+    double *inv_freq =
+        malloc((size_t)half * sizeof *inv_freq); /* as double: the goldens don't round them */
+    for (int64_t p = 0; p < half; p++)
+        inv_freq[p] = pow(real(g, "theta"), -2.0 * (double)p / rotary);
+    g->tensor[2] = direct_tensor(TSR_F64, 1, &half);
+    g->data[2] = inv_freq;
+    g->bytes[2] = (size_t)half * sizeof *inv_freq;
+    compare(g, TSR_OP_ROPE, &attrs, 3, 1e-11);
+}
+
+static void check_embedding(golden *g) {
+    take(g, 0, "table"), take(g, 1, "ids"), take(g, 2, "y");
+    compare(g, TSR_OP_EMBED, NULL, 2, 0);
+}
+
+static void check_attention(golden *g) {
+    static const uint32_t heads_last[] = {0, 2, 1, 3};
+    static const char *const names[] = {"q", "k", "v"};
+    const tsr_attention_attrs attrs = {.struct_size = sizeof attrs,
+                                       .causal = (uint32_t)whole(g, "causal"),
+                                       .window = (uint32_t)whole(g, "window"),
+                                       .scale = (float)real(g, "scale")};
+    for (int i = 0; i < 3; i++) {
+        take(g, i, names[i]);
+        g->tensor[i] = direct_permute(g->tensor[i], heads_last);
+    }
+    take_list(g, 3, "past"), take_list(g, 4, "len");
+    const int64_t scores[] = {g->tensor[0].dim[0].factor, g->tensor[0].dim[2].factor,
+                              g->tensor[0].dim[1].factor, g->tensor[1].dim[1].factor};
+    const tsr_tensor like = direct_tensor(TSR_F32, 4, scores);
+    take_keep(g, 7, &like);
+    take(g, 8, "y");
+    g->tensor[8] = direct_permute(g->tensor[8], heads_last);
+    compare(g, TSR_OP_ATTENTION, &attrs, 8,
+            1e-6); /* the scale is a float: 2^-25 of a score, in the exponent */
+}
+
+static void check_activation(golden *g, tsr_op_id id) {
+    take(g, 0, "x"), take(g, 1, "y");
+    compare(g, id, NULL, 1, 1e-15);
+}
+
+static bool check(golden *g) {
+    static const struct {
+        const char *name;
+        tsr_op_id id;
+    } activations[] = {{"relu", TSR_OP_RELU},           {"gelu_erf", TSR_OP_GELU},
+                       {"gelu_tanh", TSR_OP_GELU_TANH}, {"silu", TSR_OP_SILU},
+                       {"sigmoid", TSR_OP_SIGMOID},     {"tanh", TSR_OP_TANH}};
+    static const struct {
+        const char *name;
+        void (*check)(golden *g);
+    } others[] = {{"matmul", check_matmul},          {"softmax", check_softmax},
+                  {"masked_softmax", check_softmax}, {"rope", check_rope},
+                  {"embedding", check_embedding},    {"attention", check_attention}};
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        if (strcmp(g->op, activations[i].name) == 0)
+            return check_activation(g, activations[i].id), true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(g->op, others[i].name) == 0)
+            return others[i].check(g), true;
+    if (strcmp(g->op, "layernorm") == 0 || strcmp(g->op, "rmsnorm") == 0)
+        return check_norm(g, g->op[0] == 'l' ? TSR_OP_LAYER_NORM : TSR_OP_RMS_NORM), true;
+    return false; /* an op that Tessera does not have yet */
+}
+
+/* Every case of every op of a folder that Tessera has; returns how many. */
+static size_t check_folder(const char *folder) {
+    char path[4096];
+    json_t *index = NULL;
+    size_t checked = 0;
+    snprintf(path, sizeof path, "%s/index.json", folder);
+    cr_assert_eq(tsri_base_json_load(path, 1 << 22, 16, &index), TSR_OK, "%s", tsr_error_last());
+    const char *op;
+    json_t *entry;
+    json_object_foreach(index, op, entry) {
+        tsri_io_archive *archive = NULL;
+        snprintf(path, sizeof path, "%s/%s", folder,
+                 json_string_value(json_object_get(entry, "file")));
+        cr_assert_eq(tsri_io_open(path, &archive), TSR_OK, "%s", tsr_error_last());
+        size_t i;
+        json_t *settings;
+        json_array_foreach(json_object_get(entry, "cases"), i, settings) {
+            golden g = {.archive = archive,
+                        .settings = settings,
+                        .op = op,
+                        .name = json_string_value(json_object_get(settings, "name"))};
+            checked += check(&g);
+            for (int k = 0; k < MAX; k++)
+                free(g.data[k]);
+        }
+        tsri_io_close(&archive);
+    }
+    json_decref(index);
+    return checked;
+}
+
+Test(goldens, of_this_repository) {
+    cr_expect_geq(check_folder(TESSERA_SOURCE_DIR "/tests/golden/ops"), 50);
+}
+
+Test(goldens, of_the_official_implementations) {
+    char folder[4096];
+    const char *shared = getenv("TESSERA_SHARED");
+    snprintf(folder, sizeof folder, "%s/golden/ops",
+             shared ? shared : TESSERA_SOURCE_DIR "/../shared");
+    if (!tsri_base_is_folder(folder))
+        cr_skip_test("%s is not there; TESSERA_SHARED names the folder that has golden/", folder);
+    cr_expect_geq(check_folder(folder), 90);
+}
