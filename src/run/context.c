@@ -1,0 +1,164 @@
+/* run/context.c - making and ending a context; buffers; drawing up what the profile and the memory table say. */
+#include "run/context.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "graph/ops.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+tsr_status tsri_run_create(const tsri_run_options *options, tsri_run_context **out) {
+    tsri_run_context *c;
+    if (!options->n_devices)
+        return tsri_base_fail(TSR_E_ARGUMENT, "a run needs at least one device");
+    TRY(tsri_base_new(1, sizeof *c, &c));
+    const tsr_status status = tsri_base_new(options->n_devices + 1, sizeof *c->slots, &c->slots);
+    if (status != TSR_OK) {
+        free(c);
+        return status;
+    }
+    c->options = *options;
+    for (size_t i = 0; i < options->n_devices; i++)
+        c->slots[i].device = options->devices[i];
+    *out = c;
+    return TSR_OK;
+}
+
+void tsri_run_destroy(tsri_run_context **context) {
+    tsri_run_context *c = *context;
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->n_plans; i++)
+        tsri_run_plan_destroy(&c->plans[i]);
+    for (size_t i = 0; i < c->n_placed; i++)
+        tsri_run_placed_destroy(&c->placed[i]);
+    for (size_t i = 0; i < c->n_weights; i++)
+        tsri_run_buffer_drop(c, c->weights[i].device, &c->weights[i].buf);
+    for (size_t i = 0; i < c->n_states; i++)
+        tsri_run_buffer_drop(c, c->states[i].device, &c->states[i].buf);
+    for (size_t i = 0; i <= c->options.n_devices; i++)
+        tsri_run_buffer_drop(c, i, &c->slots[i].arena);
+    tsri_backend_device_close(&c->reference);
+    free(c->plans);
+    free(c->placed);
+    free(c->weights);
+    free(c->states);
+    free(c->slots);
+    free(c);
+    *context = NULL;
+}
+
+void tsri_run_log(const tsri_run_context *context, tsr_log_level level, const char *format, ...) {
+    if (!context->options.log)
+        return;
+    char line[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    context->options.log(context->options.log_data, level, line);
+}
+
+tsr_status tsri_run_buffer(tsri_run_context *context, size_t device, tsr_kind kind, uint64_t bytes, const char *what, tsr_buf **out) {
+    const tsr_buffer_spec spec = {.struct_size = sizeof spec, .kind = kind, .bytes = bytes ? bytes : 4};
+    const tsr_status status = TSRI_RUN_CALL(&context->slots[device], buffer_create, &spec, out);
+    return status == TSR_OK ? status : tsri_base_fail_within(status, "%s (%llu bytes)", what, (unsigned long long)spec.bytes);
+}
+
+void tsri_run_buffer_drop(tsri_run_context *context, size_t device, tsr_buf **buf) {
+    if (*buf)
+        context->slots[device].device->backend->buffer_destroy(*buf);
+    *buf = NULL;
+}
+
+/* The reference device is opened when the first op needs it. */
+tsr_status tsri_run_slot_open(tsri_run_context *context, size_t device) {
+    tsri_run_slot *slot = &context->slots[device];
+    if (slot->device)
+        return TSR_OK;
+    if (!context->reference)
+        TRY(tsri_backend_reference_open(context->options.set, &context->reference));
+    slot->device = context->reference;
+    return TSR_OK;
+}
+
+void tsri_run_forget(tsri_run_context *context, const tsri_graph *graph) {
+    size_t kept = 0;
+    for (size_t i = 0; i < context->n_plans; i++)
+        if (context->plans[i]->placed->source == graph)
+            tsri_run_plan_destroy(&context->plans[i]);
+        else
+            context->plans[kept++] = context->plans[i];
+    context->n_plans = kept;
+    kept = 0;
+    for (size_t i = 0; i < context->n_placed; i++)
+        if (context->placed[i]->source == graph)
+            tsri_run_placed_destroy(&context->placed[i]);
+        else
+            context->placed[kept++] = context->placed[i];
+    context->n_placed = kept;
+}
+
+void tsri_run_memory_of(const tsri_run_context *context, tsri_run_memory *out) {
+    *out = (tsri_run_memory){0};
+    for (size_t i = 0; i < context->n_weights; i++)
+        out->weights += context->weights[i].layout.bytes;
+    for (size_t i = 0; i < context->n_states; i++)
+        out->states += context->states[i].bytes;
+    for (size_t i = 0; i <= context->options.n_devices; i++)
+        out->arena += context->slots[i].arena_bytes;
+    for (size_t i = 0; i < context->n_plans; i++) {
+        for (size_t d = 0; d <= context->options.n_devices; d++)
+            out->inputs += context->plans[i]->blocks[d].bytes;
+        for (size_t p = 0; p < context->plans[i]->n_places; p++)
+            out->inputs += context->plans[i]->places[p].bytes;
+    }
+}
+
+/* ---- profile ---- */
+
+typedef struct summing {
+    tsri_run_profile_entry *entries;
+    size_t n, room, device;
+    const tsri_run_plan *plan;
+    const tsri_run_segment *segment;
+    tsr_status status;
+} summing;
+
+static void add_entry(void *data, const tsr_profile_entry *entry) {
+    summing *s = data;
+    const tsri_graph_node *node = tsri_graph_node_at(s->plan->placed->graph, s->segment->first + entry->op);
+    const char *op = tsri_graph_op_find(node->id)->name;
+    size_t i = 0;
+    while (i < s->n && (s->entries[i].device != s->device || strcmp(s->entries[i].op, op) || strcmp(s->entries[i].kernel, entry->kernel)))
+        i++;
+    if (i == s->n) {
+        if (s->status == TSR_OK)
+            s->status = tsri_base_grow(&s->entries, &s->room, s->n + 1, sizeof *s->entries);
+        if (s->status != TSR_OK)
+            return;
+        s->entries[s->n++] = (tsri_run_profile_entry){.device = s->device, .op = op, .kernel = entry->kernel};
+    }
+    s->entries[i].launches += entry->launches;
+    s->entries[i].nanoseconds += entry->nanoseconds;
+    s->entries[i].enqueue_nanoseconds += entry->enqueue_nanoseconds;
+}
+
+tsr_status tsri_run_profile(tsri_run_context *context, void (*visit)(void *data, const tsri_run_profile_entry *entry), void *data) {
+    summing s = {0};
+    for (size_t i = 0; i < context->n_plans && s.status == TSR_OK; i++)
+        for (size_t j = 0; j < context->plans[i]->n_segments && s.status == TSR_OK; j++) {
+            s.plan = context->plans[i];
+            s.segment = &s.plan->segments[j];
+            s.device = s.segment->device;
+            if (s.segment->plan)
+                s.status = context->slots[s.device].device->backend->plan_profile(s.segment->plan, add_entry, &s);
+        }
+    for (size_t i = 0; i < s.n && s.status == TSR_OK; i++)
+        visit(data, &s.entries[i]);
+    free(s.entries);
+    return s.status;
+}

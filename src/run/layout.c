@@ -1,0 +1,323 @@
+/* run/layout.c - cuts a placed graph into segments, and gives every value its place. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "run/context.h"
+#include "tensor/shape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIMS_BYTES = TSR_SYMBOL_SETS * 4 };
+
+static size_t slot_count(const tsri_run_context *context) {
+    return context->options.n_devices + 1;
+}
+
+static uint64_t aligned(uint64_t bytes, uint32_t alignment) {
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+static uint32_t alignment_of(const tsri_run_context *context, size_t device) {
+    const uint32_t alignment = context->slots[device].device ? context->slots[device].device->facts.base_alignment : 0;
+    return alignment < 64 ? 64 : alignment;
+}
+
+static bool is_storage_of(const tsri_graph *graph, size_t value, tsr_kind kind) {
+    const tsri_graph_value *v = tsri_graph_value_at(graph, (tsri_value)value);
+    return v->storage == (tsri_value)value && v->tensor.kind == (uint32_t)kind;
+}
+
+static tsr_status cut(tsri_run_plan *plan) {
+    const tsri_run_placed *placed = plan->placed;
+    const size_t n = tsri_graph_node_count(placed->graph);
+    TRY(tsri_base_new(n, sizeof *plan->segments, &plan->segments));
+    for (size_t i = 0; i < n; i++) {
+        tsri_run_segment *last = plan->n_segments ? &plan->segments[plan->n_segments - 1] : NULL;
+        if (last && last->device == placed->device[i])
+            last->count++;
+        else
+            plan->segments[plan->n_segments++] = (tsri_run_segment){.device = placed->device[i], .first = i, .count = 1};
+    }
+    return TSR_OK;
+}
+
+static size_t find_place(const tsri_run_plan *plan, tsri_value storage, size_t device) {
+    size_t i = 0;
+    while (i < plan->n_places && (plan->places[i].storage != storage || plan->places[i].device != device))
+        i++;
+    return i;
+}
+
+static size_t add_place(tsri_run_plan *plan, tsri_value storage, size_t device, int64_t ready, size_t from) {
+    const size_t old = find_place(plan, storage, device);
+    if (old < plan->n_places)
+        return old;
+    plan->places[plan->n_places] = (tsri_run_place){.storage = storage, .device = device, .ready = ready, .from = from};
+    plan->places[plan->n_places].bytes =
+        aligned(tsri_tensor_extent(&tsri_graph_value_at(plan->placed->graph, storage)->tensor, plan->bounds.highest), 64);
+    return plan->n_places++;
+}
+
+/* Outputs, and values that cross devices, get buffers of their own. */
+static tsr_status find_places(tsri_run_plan *plan) {
+    const tsri_graph *graph = plan->placed->graph;
+    TRY(tsri_base_new(tsri_graph_output_count(graph) + tsri_graph_node_count(graph) * TSRI_GRAPH_MAX_OPERANDS * 2, sizeof *plan->places,
+                      &plan->places));
+    for (size_t i = 0; i < tsri_graph_output_count(graph); i++) {
+        const tsri_graph_value *v = tsri_graph_value_at(graph, tsri_graph_output_at(graph, i)->value);
+        if (v->producer < 0)
+            return tsri_base_fail(TSR_E_ARGUMENT, "output %s is a leaf; an output is computed", tsri_graph_output_at(graph, i)->name);
+        add_place(plan, v->storage, plan->placed->device[v->producer], -1, 0);
+    }
+    for (size_t s = 0; s < plan->n_segments; s++)
+        for (size_t i = plan->segments[s].first; i < plan->segments[s].first + plan->segments[s].count; i++) {
+            const tsri_graph_node *node = tsri_graph_node_at(graph, i);
+            for (uint32_t j = 0; j < node->n_in; j++) {
+                const tsri_graph_value *v = node->in[j] == TSRI_GRAPH_NONE ? NULL : tsri_graph_value_at(graph, node->in[j]);
+                if (!v || v->producer < 0 || plan->placed->device[v->producer] == plan->segments[s].device)
+                    continue;
+                const size_t from = add_place(plan, v->storage, plan->placed->device[v->producer], -1, 0);
+                const size_t to = add_place(plan, v->storage, plan->segments[s].device, (int64_t)s, from);
+                if (plan->places[to].bytes > plan->staging_bytes)
+                    plan->staging_bytes = plan->places[to].bytes;
+            }
+        }
+    return plan->staging_bytes ? tsri_base_new_aligned(plan->staging_bytes, &plan->staging) : TSR_OK;
+}
+
+/* The dims table, then each input that some op of this device reads. */
+static tsr_status lay_out_block(tsri_run_plan *plan, size_t device) {
+    const tsri_graph *graph = plan->placed->graph;
+    tsri_run_block *block = &plan->blocks[device];
+    TRY(tsri_base_new(tsri_graph_value_count(graph), sizeof *block->origin, &block->origin));
+    for (size_t i = 0; i < tsri_graph_value_count(graph); i++)
+        block->origin[i] = UINT64_MAX;
+    const uint32_t alignment = alignment_of(plan->context, device);
+    block->bytes = aligned(DIMS_BYTES, alignment);
+    for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(graph, i);
+        if (plan->placed->device[i] != device)
+            continue;
+        block->used = true;
+        for (uint32_t j = 0; j < node->n_in; j++) {
+            const tsri_value storage = node->in[j] == TSRI_GRAPH_NONE ? 0 : tsri_graph_value_at(graph, node->in[j])->storage;
+            if (node->in[j] == TSRI_GRAPH_NONE || !is_storage_of(graph, (size_t)storage, TSR_KIND_INPUT) || block->origin[storage] != UINT64_MAX)
+                continue;
+            block->origin[storage] = block->bytes;
+            block->bytes += aligned(tsri_tensor_extent(&tsri_graph_value_at(graph, storage)->tensor, plan->bounds.highest), alignment);
+        }
+    }
+    if (!block->used)
+        block->bytes = 0;
+    return block->used ? tsri_base_new(1, block->bytes, &block->mirror) : TSR_OK;
+}
+
+/* Values that lie elsewhere than in this device's arena. */
+static tsr_status mark_pinned(const tsri_run_placed *placed, size_t device, bool **out) {
+    const tsri_graph *graph = placed->graph;
+    TRY(tsri_base_new(tsri_graph_value_count(graph), sizeof **out, out));
+    for (size_t i = 0; i < tsri_graph_value_count(graph); i++) {
+        const tsri_graph_value *v = tsri_graph_value_at(graph, (tsri_value)i);
+        (*out)[i] = v->producer >= 0 && placed->device[v->producer] != device;
+    }
+    for (size_t i = 0; i < tsri_graph_output_count(graph); i++)
+        (*out)[tsri_graph_value_at(graph, tsri_graph_output_at(graph, i)->value)->storage] = true;
+    for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(graph, i);
+        for (uint32_t j = 0; j < node->n_in; j++) {
+            const tsri_graph_value *v = node->in[j] == TSRI_GRAPH_NONE ? NULL : tsri_graph_value_at(graph, node->in[j]);
+            if (v && v->producer >= 0 && placed->device[v->producer] != placed->device[i])
+                (*out)[v->storage] = true;
+        }
+    }
+    return TSR_OK;
+}
+
+static tsr_status plan_arena(tsri_run_context *context, const tsri_run_placed *placed, const tsr_bounds *bounds, size_t device,
+                             tsri_graph_memory *memory) {
+    bool *pinned = NULL;
+    tsr_status status = mark_pinned(placed, device, &pinned);
+    if (status == TSR_OK)
+        status = tsri_graph_plan_memory(placed->graph, bounds, pinned, alignment_of(context, device), memory);
+    free(pinned);
+    return status;
+}
+
+tsr_status tsri_run_arena_bytes(tsri_run_context *context, const tsri_run_placed *placed, const tsr_bounds *bounds, size_t device,
+                                uint64_t *bytes) {
+    tsri_graph_memory memory;
+    TRY(plan_arena(context, placed, bounds, device, &memory));
+    *bytes = memory.bytes;
+    tsri_graph_memory_clear(&memory);
+    return TSR_OK;
+}
+
+static tsr_status allocate(tsri_run_plan *plan) {
+    for (size_t i = 0; i < plan->n_places; i++)
+        TRY(tsri_run_buffer(plan->context, plan->places[i].device, TSR_KIND_ACTIVATION, plan->places[i].bytes, "a result", &plan->places[i].buf));
+    for (size_t d = 0; d < slot_count(plan->context); d++)
+        if (plan->blocks[d].used)
+            TRY(tsri_run_buffer(plan->context, d, TSR_KIND_INPUT, plan->blocks[d].bytes, "inputs", &plan->blocks[d].buf));
+    return TSR_OK;
+}
+
+tsr_status tsri_run_lay_out(tsri_run_plan *plan) {
+    const size_t n = slot_count(plan->context);
+    TRY(tsri_base_new(n, sizeof *plan->blocks, &plan->blocks));
+    TRY(tsri_base_new(n, sizeof *plan->memory, &plan->memory));
+    TRY(cut(plan));
+    TRY(find_places(plan));
+    for (size_t d = 0; d < n; d++) {
+        TRY(lay_out_block(plan, d));
+        if (plan->blocks[d].used)
+            TRY(plan_arena(plan->context, plan->placed, &plan->bounds, d, &plan->memory[d]));
+    }
+    return allocate(plan);
+}
+
+void tsri_run_plan_destroy(tsri_run_plan **plan) {
+    tsri_run_plan *p = *plan;
+    if (!p)
+        return;
+    if (p->segments)
+        tsri_run_unbind(p);
+    for (size_t i = 0; p->places && i < p->n_places; i++)
+        tsri_run_buffer_drop(p->context, p->places[i].device, &p->places[i].buf);
+    for (size_t d = 0; p->blocks && d < slot_count(p->context); d++) {
+        tsri_run_buffer_drop(p->context, d, &p->blocks[d].buf);
+        free(p->blocks[d].mirror);
+        free(p->blocks[d].origin);
+    }
+    for (size_t d = 0; p->memory && d < slot_count(p->context); d++)
+        tsri_graph_memory_clear(&p->memory[d]);
+    free(p->segments);
+    free(p->places);
+    free(p->blocks);
+    free(p->memory);
+    free(p->staging);
+    free(p);
+    *plan = NULL;
+}
+
+/* ---- binding ---- */
+
+/* Where a storage lies on a device: its own buffer, the inputs, a weight, a state, or the arena. */
+static tsr_status locate(const tsri_run_plan *plan, tsri_value storage, size_t device, tsr_tensor *tensor) {
+    const tsri_graph_value *v = tsri_graph_value_at(plan->placed->graph, storage);
+    const size_t place = find_place(plan, storage, device);
+    const tsri_run_weight *weight;
+    const tsri_run_kv_state *state;
+    tensor->origin = 0;
+    if (place < plan->n_places) {
+        tensor->buf = plan->places[place].buf;
+        return TSR_OK;
+    }
+    switch (v->tensor.kind) {
+    case TSR_KIND_INPUT:
+        tensor->buf = plan->blocks[device].buf;
+        tensor->origin = plan->blocks[device].origin[storage];
+        return TSR_OK;
+    case TSR_KIND_WEIGHT:
+        weight = tsri_run_weight_find(plan->context, v->id, device);
+        if (!weight)
+            return tsri_base_fail(TSR_E_STATE, "weight %s was not loaded", v->name);
+        tensor->buf = weight->buf;
+        tensor->layout = weight->layout.id;
+        tensor->dtype = weight->layout.dtype;
+        return TSR_OK;
+    case TSR_KIND_STATE:
+        state = tsri_run_state_find(plan->context, v->id);
+        tensor->buf = state->buf;
+        return TSR_OK;
+    default:
+        tensor->buf = plan->context->slots[device].arena;
+        tensor->origin = plan->memory[device].origin[storage];
+        return TSR_OK;
+    }
+}
+
+typedef struct bound_ops { /* what one plan_create is given */
+    tsri_graph_op_store *stores;
+    tsr_tensor *tensors;
+    const tsr_op **pointers;
+} bound_ops;
+
+static tsr_status bind_ops(const tsri_run_plan *plan, const tsri_run_segment *segment, bound_ops *ops) {
+    const tsri_graph *graph = plan->placed->graph;
+    size_t used = 0;
+    TRY(tsri_base_new(segment->count, sizeof *ops->stores, &ops->stores));
+    TRY(tsri_base_new(segment->count * 2 * TSRI_GRAPH_MAX_OPERANDS, sizeof *ops->tensors, &ops->tensors));
+    TRY(tsri_base_new(segment->count, sizeof *ops->pointers, &ops->pointers));
+    for (size_t i = 0; i < segment->count; i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(graph, segment->first + i);
+        tsri_graph_op_store *store = &ops->stores[i];
+        tsri_graph_as_op(graph, node, store);
+        store->op.bounds = &plan->bounds;
+        ops->pointers[i] = &store->op;
+        for (uint32_t j = 0; j < node->n_in + node->n_out; j++) {
+            const bool input = j < node->n_in;
+            const tsri_value value = input ? node->in[j] : node->out[j - node->n_in];
+            if (value == TSRI_GRAPH_NONE)
+                continue;
+            tsr_tensor *tensor = &ops->tensors[used++];
+            *tensor = tsri_graph_value_at(graph, value)->tensor;
+            TRY(locate(plan, tsri_graph_value_at(graph, value)->storage, segment->device, tensor));
+            *(input ? &store->in[j] : &store->out[j - node->n_in]) = tensor;
+        }
+    }
+    return TSR_OK;
+}
+
+static tsr_status bind_segment(tsri_run_plan *plan, tsri_run_segment *segment) {
+    tsri_run_context *context = plan->context;
+    bound_ops ops = {0};
+    tsr_status status = bind_ops(plan, segment, &ops);
+    if (status == TSR_OK) {
+        const tsr_plan_spec spec = {.struct_size = sizeof spec,
+                                    .n_ops = (uint32_t)segment->count,
+                                    .ops = ops.pointers,
+                                    .bounds = &plan->bounds,
+                                    .dims = plan->blocks[segment->device].buf,
+                                    .kernels = segment->device < context->options.n_devices ? context->options.kernels : NULL};
+        status = TSRI_RUN_CALL(&context->slots[segment->device], plan_create, &spec, &segment->plan);
+    }
+    free(ops.stores);
+    free(ops.tensors);
+    free(ops.pointers);
+    return status;
+}
+
+void tsri_run_unbind(tsri_run_plan *plan) {
+    for (size_t i = 0; i < plan->n_segments; i++) {
+        if (plan->segments[i].plan)
+            plan->context->slots[plan->segments[i].device].device->backend->plan_destroy(plan->segments[i].plan);
+        plan->segments[i].plan = NULL;
+    }
+    plan->bound = false;
+}
+
+static tsr_status grow_arena(tsri_run_context *context, size_t device, uint64_t bytes) {
+    tsri_run_slot *slot = &context->slots[device];
+    if (bytes <= slot->arena_bytes && slot->arena)
+        return TSR_OK;
+    for (size_t i = 0; i < context->n_plans; i++) /* nothing may point to the arena that goes */
+        tsri_run_unbind(context->plans[i]);
+    tsri_run_buffer_drop(context, device, &slot->arena);
+    slot->arena_bytes = 0;
+    TRY(tsri_run_buffer(context, device, TSR_KIND_ACTIVATION, bytes, "activations", &slot->arena));
+    slot->arena_bytes = bytes;
+    context->moved++;
+    return TSR_OK;
+}
+
+tsr_status tsri_run_bind(tsri_run_plan *plan) {
+    tsri_run_unbind(plan);
+    for (size_t d = 0; d < slot_count(plan->context); d++)
+        if (plan->blocks[d].used)
+            TRY(grow_arena(plan->context, d, plan->memory[d].bytes));
+    for (size_t i = 0; i < plan->n_segments; i++)
+        TRY(bind_segment(plan, &plan->segments[i]));
+    plan->moved = plan->context->moved;
+    plan->bound = true;
+    return TSR_OK;
+}

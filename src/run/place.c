@@ -1,0 +1,205 @@
+/* run/place.c - which device runs which node.
+ *
+ * Layers are dealt to the devices in equal shares, in order; what comes before the first layer goes with it, what comes after the
+ * last too. An op that its device does not offer is replaced by its decomposition; a primitive that it does not offer runs on the
+ * reference backend, and so does every op that touches a state which one of them must touch there.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "graph/ops.h"
+#include "run/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct placing {
+    tsri_run_context *context;
+    const tsri_graph *graph;
+    const tsr_bounds *bounds;
+    int layers;
+    bool *on_reference; /* by state id */
+    size_t n_states;
+} placing;
+
+typedef struct offer {
+    bool any, fits;
+    char why[256];
+} offer;
+
+static void look(void *data, const tsr_row *row) {
+    offer *o = data;
+    o->any = true;
+    o->fits |= row->fits;
+    if (!row->fits && !*o->why)
+        snprintf(o->why, sizeof o->why, "%s: %s", row->name, row->why);
+}
+
+static bool offered(const tsri_run_slot *slot, const tsr_op *op, const tsr_bounds *bounds, offer *found) {
+    tsr_op bounded = *op;
+    bounded.bounds = bounds;
+    *found = (offer){0};
+    if (TSRI_RUN_CALL(slot, op_rows, &bounded, look, found) != TSR_OK)
+        snprintf(found->why, sizeof found->why, "%s", tsri_base_reported());
+    return found->fits;
+}
+
+static size_t device_of_layer(const placing *p, int layer) {
+    const size_t n = p->context->options.n_devices;
+    if (layer < 0 || n == 1 || p->layers == 0)
+        return 0;
+    const size_t device = (size_t)layer * n / (size_t)p->layers;
+    return device < n ? device : n - 1;
+}
+
+static const tsr_tensor *state_of(const tsri_graph *graph, const tsri_graph_node *node, uint32_t i, uint32_t *id) {
+    if (node->in[i] == TSRI_GRAPH_NONE)
+        return NULL;
+    const tsri_graph_value *v = tsri_graph_value_at(graph, tsri_graph_value_at(graph, node->in[i])->storage);
+    *id = v->id;
+    return v->tensor.kind == TSR_KIND_STATE ? &v->tensor : NULL;
+}
+
+static bool touches_moved_state(const placing *p, const tsri_graph *graph, const tsri_graph_node *node) {
+    uint32_t id;
+    for (uint32_t i = 0; i < node->n_in; i++)
+        if (state_of(graph, node, i, &id) && p->on_reference[id])
+            return true;
+    return false;
+}
+
+static bool keep_plain(void *data, const tsri_graph *graph, const tsri_graph_node *node, const tsr_op *op) {
+    const placing *p = data;
+    offer found;
+    (void)graph;
+    return offered(&p->context->slots[device_of_layer(p, node->layer)], op, p->bounds, &found);
+}
+
+/* The same, but an op whose state lives on the reference stays whole there. */
+static bool keep(void *data, const tsri_graph *graph, const tsri_graph_node *node, const tsr_op *op) {
+    return touches_moved_state(data, graph, node) || keep_plain(data, graph, node, op);
+}
+
+/* Lowers without the state rule once, and notes each state that some op could only touch on the reference. */
+static tsr_status find_moved_states(placing *p) {
+    tsri_graph *lowered;
+    TRY(tsri_graph_lower(p->graph, keep_plain, p, &lowered));
+    for (size_t i = 0; i < tsri_graph_node_count(lowered); i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(lowered, i);
+        tsri_graph_op_store store;
+        uint32_t id;
+        for (uint32_t j = 0; j < node->n_in; j++)
+            if (state_of(lowered, node, j, &id) && !keep_plain(p, lowered, node, tsri_graph_as_op(lowered, node, &store)))
+                p->on_reference[id] = true;
+    }
+    tsri_graph_destroy(&lowered);
+    /* one op may touch two states (attention: keys and values): if one moves, the other does */
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t i = 0; i < tsri_graph_node_count(p->graph); i++) {
+            const tsri_graph_node *node = tsri_graph_node_at(p->graph, i);
+            uint32_t id;
+            if (!touches_moved_state(p, p->graph, node))
+                continue;
+            for (uint32_t j = 0; j < node->n_in; j++)
+                if (state_of(p->graph, node, j, &id) && !p->on_reference[id])
+                    changed = p->on_reference[id] = true;
+        }
+    }
+    return TSR_OK;
+}
+
+static tsr_status assign(placing *p, tsri_run_placed *placed) {
+    const size_t reference = p->context->options.n_devices;
+    for (size_t i = 0; i < tsri_graph_node_count(placed->graph); i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(placed->graph, i);
+        const size_t device = device_of_layer(p, node->layer);
+        const tsr_facts *facts = &p->context->slots[device].device->facts;
+        const char *op_name = tsri_graph_op_find(node->id)->name;
+        tsri_graph_op_store store;
+        offer found;
+        char note[512];
+        placed->device[i] = device;
+        const bool moved = touches_moved_state(p, placed->graph, node);
+        if (!moved && offered(&p->context->slots[device], tsri_graph_as_op(placed->graph, node, &store), p->bounds, &found))
+            continue;
+        if (moved)
+            snprintf(note, sizeof note, "%s/%s: %s runs on the reference backend, because its state is used there", facts->platform, facts->name, op_name);
+        else
+            snprintf(note, sizeof note, "%s/%s: %s runs on the reference backend: %s", facts->platform, facts->name, op_name,
+                     *found.why ? found.why : "the backend does not offer this op");
+        TRY(tsri_run_slot_open(p->context, reference));
+        placed->device[i] = reference;
+        placed->note[i] = tsri_base_copy_text(note, strlen(note));
+        if (!placed->note[i])
+            return TSR_E_HOST_MEMORY;
+        bool said = false;
+        for (size_t j = 0; j < i && !said; j++)
+            said = placed->note[j] && !strcmp(placed->note[j], note);
+        if (!said)
+            tsri_run_log(p->context, TSR_LOG_WARNING, "%s", note);
+    }
+    return TSR_OK;
+}
+
+static void survey(placing *p) {
+    for (size_t i = 0; i < tsri_graph_node_count(p->graph); i++)
+        if (tsri_graph_node_at(p->graph, i)->layer >= p->layers)
+            p->layers = tsri_graph_node_at(p->graph, i)->layer + 1;
+    for (size_t i = 0; i < tsri_graph_value_count(p->graph); i++) {
+        const tsri_graph_value *v = tsri_graph_value_at(p->graph, (tsri_value)i);
+        if (v->tensor.kind == TSR_KIND_STATE && v->id >= p->n_states)
+            p->n_states = v->id + 1;
+    }
+}
+
+static tsr_status place(tsri_run_context *context, const tsri_graph *graph, const tsr_bounds *bounds, tsri_run_placed *placed) {
+    placing p = {.context = context, .graph = graph, .bounds = bounds};
+    survey(&p);
+    TRY(tsri_base_new(p.n_states, sizeof *p.on_reference, &p.on_reference));
+    tsr_status status = find_moved_states(&p);
+    if (status == TSR_OK)
+        status = tsri_graph_lower(graph, keep, &p, &placed->graph);
+    if (status == TSR_OK)
+        status = tsri_base_new(tsri_graph_node_count(placed->graph), sizeof *placed->device, &placed->device);
+    if (status == TSR_OK)
+        status = tsri_base_new(tsri_graph_node_count(placed->graph), sizeof *placed->note, &placed->note);
+    if (status == TSR_OK)
+        status = assign(&p, placed);
+    free(p.on_reference);
+    return status;
+}
+
+void tsri_run_placed_destroy(tsri_run_placed **placed) {
+    tsri_run_placed *p = *placed;
+    if (!p)
+        return;
+    for (size_t i = 0; p->note && i < tsri_graph_node_count(p->graph); i++)
+        free(p->note[i]);
+    free(p->note);
+    free(p->device);
+    tsri_graph_destroy(&p->graph);
+    free(p);
+    *placed = NULL;
+}
+
+tsr_status tsri_run_placed_for(tsri_run_context *context, const tsri_graph *graph, const tsr_bounds *bounds, tsri_run_placed **out) {
+    for (size_t i = 0; i < context->n_placed; i++)
+        if (context->placed[i]->source == graph) {
+            *out = context->placed[i];
+            return TSR_OK;
+        }
+    tsri_run_placed *placed;
+    TRY(tsri_graph_status(graph));
+    TRY(tsri_base_grow(&context->placed, &context->placed_room, context->n_placed + 1, sizeof *context->placed));
+    TRY(tsri_base_new(1, sizeof *placed, &placed));
+    placed->source = graph;
+    const tsr_status status = place(context, graph, bounds, placed);
+    if (status != TSR_OK) {
+        tsri_run_placed_destroy(&placed);
+        return status;
+    }
+    context->placed[context->n_placed++] = placed;
+    *out = placed;
+    return TSR_OK;
+}

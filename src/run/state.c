@@ -1,0 +1,101 @@
+/* run/state.c - what lives from run to run (keys and values): made zeroed, grown by copying. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "run/context.h"
+
+#include <string.h>
+
+const tsri_run_kv_state *tsri_run_state_find(const tsri_run_context *context, uint32_t id) {
+    for (size_t i = 0; i < context->n_states; i++)
+        if (context->states[i].id == id)
+            return &context->states[i];
+    return NULL;
+}
+
+static tsr_status zero(tsri_run_context *context, const tsri_run_kv_state *state) {
+    const tsr_transfer fill = {.struct_size = sizeof fill, .kind = TSR_TRANSFER_FILL, .dst = state->buf, .bytes = state->bytes};
+    return TSRI_RUN_CALL(&context->slots[state->device], transfer, &fill, NULL, NULL);
+}
+
+/* Each slot's rows move to where the larger capacity puts them. */
+static tsr_status copy_over(tsri_run_context *context, const tsri_run_kv_state *from, const tsri_run_kv_state *to) {
+    const uint64_t row = 4 * (uint64_t)(to->dim[2] * to->dim[3]);
+    for (int64_t slot = 0; slot < from->dim[0]; slot++) {
+        const tsr_transfer copy = {.struct_size = sizeof copy,
+                                   .kind = TSR_TRANSFER_COPY,
+                                   .dst = to->buf,
+                                   .src = from->buf,
+                                   .dst_offset = (uint64_t)(slot * to->dim[1]) * row,
+                                   .src_offset = (uint64_t)(slot * from->dim[1]) * row,
+                                   .bytes = (uint64_t)from->dim[1] * row};
+        TRY(TSRI_RUN_CALL(&context->slots[to->device], transfer, &copy, NULL, NULL));
+    }
+    return TSR_OK;
+}
+
+static tsr_status replace(tsri_run_context *context, tsri_run_kv_state *old, tsri_run_kv_state *wanted) {
+    TRY(tsri_run_buffer(context, wanted->device, TSR_KIND_STATE, wanted->bytes, "keys and values", &wanted->buf));
+    tsr_status status = zero(context, wanted);
+    const bool grew = old->buf && old->device == wanted->device && old->dim[0] <= wanted->dim[0] && old->dim[1] <= wanted->dim[1] &&
+                      old->dim[2] == wanted->dim[2] && old->dim[3] == wanted->dim[3];
+    if (status == TSR_OK && grew)
+        status = copy_over(context, old, wanted);
+    if (status != TSR_OK) {
+        tsri_run_buffer_drop(context, wanted->device, &wanted->buf);
+        return status;
+    }
+    tsri_run_buffer_drop(context, old->device, &old->buf);
+    *old = *wanted;
+    context->moved++;
+    return TSR_OK;
+}
+
+/* The device that runs the ops which touch the state; place.c sees to it that there is one. */
+static tsr_status device_of(const tsri_run_placed *placed, tsri_value state, const char *name, size_t *device) {
+    bool found = false;
+    for (size_t i = 0; i < tsri_graph_node_count(placed->graph); i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(placed->graph, i);
+        for (uint32_t j = 0; j < node->n_in; j++) {
+            if (node->in[j] == TSRI_GRAPH_NONE || tsri_graph_value_at(placed->graph, node->in[j])->storage != state)
+                continue;
+            if (found && *device != placed->device[i])
+                return tsri_base_fail(TSR_E_INTERNAL, "state %s is used on two devices", name);
+            *device = placed->device[i];
+            found = true;
+        }
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed *placed) {
+    for (size_t i = 0; i < tsri_graph_value_count(placed->graph); i++) {
+        const tsri_graph_value *v = tsri_graph_value_at(placed->graph, (tsri_value)i);
+        if (v->tensor.kind != TSR_KIND_STATE || v->storage != (tsri_value)i)
+            continue;
+        tsri_run_kv_state wanted = {.id = v->id, .dim = {1, 1, 1, 1}, .bytes = 4};
+        if (v->tensor.rank > 4)
+            return tsri_base_fail(TSR_E_INTERNAL, "state %s has more than 4 dimensions", v->name);
+        for (uint32_t d = 0; d < v->tensor.rank; d++) {
+            wanted.dim[d] = v->tensor.dim[d].factor;
+            wanted.bytes *= (uint64_t)wanted.dim[d];
+        }
+        TRY(device_of(placed, (tsri_value)i, v->name, &wanted.device));
+        tsri_run_kv_state *old = (tsri_run_kv_state *)tsri_run_state_find(context, v->id);
+        if (old && old->device == wanted.device && !memcmp(old->dim, wanted.dim, sizeof old->dim))
+            continue;
+        if (!old) {
+            TRY(tsri_base_grow(&context->states, &context->states_room, context->n_states + 1, sizeof *context->states));
+            old = &context->states[context->n_states++];
+            *old = (tsri_run_kv_state){.id = v->id, .device = wanted.device};
+        }
+        TRY(replace(context, old, &wanted));
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_run_clear_states(tsri_run_context *context) {
+    for (size_t i = 0; i < context->n_states; i++)
+        if (context->states[i].buf)
+            TRY(zero(context, &context->states[i]));
+    return TSR_OK;
+}

@@ -1,0 +1,174 @@
+/* The builder, lowering and the memory plan, without a device. */
+#include "graph/graph.h"
+
+#include "base/error.h"
+#include "graph/ops.h"
+#include "tensor/shape.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const tsr_dim B = {.factor = 1, .symbols = TSR_SYM_B}, T = {.factor = 1, .symbols = TSR_SYM_T};
+
+static tsr_dim n(int64_t size) {
+    return tsri_tensor_const(size);
+}
+
+static tsri_value input(tsri_graph *g, uint32_t id, uint32_t rank, const tsr_dim *dims) {
+    return tsri_graph_leaf(g, TSR_KIND_INPUT, id, "x", TSR_F32, rank, dims);
+}
+
+Test(graph, a_leaf_asked_for_again_is_the_same_value) {
+    tsri_graph *g;
+    cr_assert_eq(tsri_graph_create(&g), TSR_OK);
+    const tsri_value a = input(g, 3, 2, (tsr_dim[]){B, n(8)});
+    cr_assert_eq(input(g, 3, 2, (tsr_dim[]){B, n(8)}), a);
+    cr_assert_eq(tsri_graph_status(g), TSR_OK);
+    cr_assert_eq(input(g, 3, 2, (tsr_dim[]){B, n(9)}), TSRI_GRAPH_NONE);
+    cr_assert_neq(tsri_graph_status(g), TSR_OK);
+    tsri_graph_destroy(&g);
+    cr_assert_null(g);
+}
+
+Test(graph, views_keep_storage_and_step_as_they_should) {
+    tsri_graph *g;
+    tsri_graph_create(&g);
+    const tsri_value x = input(g, 0, 3, (tsr_dim[]){B, T, n(24)});
+    const tsri_value heads = tsri_graph_split(g, tsri_graph_slice(g, x, 2, 8, 12), 2, 3, 4);
+    const tsr_tensor *t = &tsri_graph_value_at(g, heads)->tensor;
+    cr_assert_eq(t->offset, 8);
+    cr_assert_eq(t->stride[2].factor, 4);
+    cr_assert_eq(t->stride[1].factor, 24);
+    cr_assert(tsri_tensor_same_dim(t->stride[0], tsri_tensor_times(T, n(24))));
+    cr_assert_eq(tsri_graph_value_at(g, heads)->storage, x);
+    const tsri_value swapped = tsri_graph_expand(g, tsri_graph_permute(g, heads, (uint32_t[]){0, 2, 1, 3}), 2, n(5));
+    t = &tsri_graph_value_at(g, swapped)->tensor;
+    cr_assert_eq(t->rank, 5);
+    cr_assert_eq(t->stride[2].factor, 0);
+    cr_assert(tsri_tensor_same_dim(t->dim[3], T));
+    const int64_t sizes[TSR_SYMBOLS] = {2, 7, 0, 0, 0};
+    cr_assert_eq(tsri_tensor_extent(&tsri_graph_value_at(g, heads)->tensor, sizes), 4u * (13 * 24 + 20));
+    cr_assert_eq(tsri_graph_status(g), TSR_OK);
+    tsri_graph_destroy(&g);
+}
+
+/* Each row: what is asked, and a part of the sentence. */
+Test(graph, refusals_say_what_was_wanted) {
+    const struct {
+        tsr_op_id id;
+        uint32_t rank_a, rank_b;
+        tsr_dim a[4], b[4];
+        const char *fragment;
+    } rows[] = {{TSR_OP_ADD, 2, 2, {n(4), n(3)}, {n(4), n(2)}, "elementwise: b is f32 [4,2]"},
+                {TSR_OP_GATHER, 3, 1, {n(4), n(3), n(1)}, {n(4)}, "gather: x is f32 [4,3,1]; wanted [R,C]"},
+                {TSR_OP_ADD, 1, 2, {n(4)}, {n(1), n(4)}, "no more dimensions than a"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tsri_graph *g;
+        tsri_graph_create(&g);
+        const tsri_value in[] = {input(g, 0, rows[i].rank_a, rows[i].a), input(g, 1, rows[i].rank_b, rows[i].b)};
+        cr_assert_eq(tsri_graph_op1(g, rows[i].id, NULL, in, 2), TSRI_GRAPH_NONE);
+        cr_assert_eq(tsri_graph_status(g), TSR_E_ARGUMENT);
+        cr_assert(strstr(tsr_error_last(), rows[i].fragment), "row %zu: %s", i, tsr_error_last());
+        /* sticky: everything after does nothing */
+        cr_assert_eq(tsri_graph_op1(g, TSR_OP_RELU, NULL, in, 1), TSRI_GRAPH_NONE);
+        tsri_graph_destroy(&g);
+    }
+}
+
+Test(graph, the_table_holds_each_op_once) {
+    for (size_t i = 0; i < tsri_graph_op_count(); i++) {
+        const tsri_graph_op_row *row = tsri_graph_op_at(i);
+        cr_assert_eq(tsri_graph_op_find(row->id), row);
+        cr_assert_eq(tsri_graph_op_named(row->name), row);
+        cr_assert_not_null(row->infer);
+        cr_assert_not_null(row->cost, "%s has no cost", row->name);
+        cr_assert_leq(row->max_in, TSRI_GRAPH_MAX_OPERANDS);
+    }
+    cr_assert_null(tsri_graph_op_find((tsr_op_id)9999));
+    cr_assert_null(tsri_graph_op_named("convolution"));
+}
+
+static bool refuse_fused(void *data, const tsri_graph *graph, const tsri_graph_node *node, const tsr_op *op) {
+    (void)data;
+    (void)graph;
+    (void)op;
+    return !tsri_graph_op_find(node->id)->decompose;
+}
+
+static bool contains(const tsri_graph *g, tsr_op_id id) {
+    for (size_t i = 0; i < tsri_graph_node_count(g); i++)
+        if (tsri_graph_node_at(g, i)->id == id)
+            return true;
+    return false;
+}
+
+Test(graph, lowering_ends_in_primitives_and_keeps_outputs) {
+    tsri_graph *g, *low;
+    tsri_graph_create(&g);
+    const tsri_value x = input(g, 0, 3, (tsr_dim[]){B, T, n(16)});
+    const tsri_value w = tsri_graph_leaf(g, TSR_KIND_WEIGHT, 0, "w", TSR_F16, 2, (tsr_dim[]){n(24), n(16)});
+    const tsri_value bias = tsri_graph_leaf(g, TSR_KIND_WEIGHT, 1, "b", TSR_F32, 1, (tsr_dim[]){n(24)});
+    const tsr_glu_linear_attrs glu = {.struct_size = sizeof glu, .trans_w = 1, .activation = TSR_ACT_SILU};
+    const tsri_value y = tsri_graph_op1(g, TSR_OP_GLU_LINEAR, &glu, (tsri_value[]){x, w, bias}, 3);
+    const tsri_value heads = tsri_graph_split(g, y, 2, 3, 4);
+    const tsr_attention_attrs attention = {.struct_size = sizeof attention, .causal = 1, .scale = 0.5f};
+    const tsri_value z = tsri_graph_op1(g, TSR_OP_ATTENTION, &attention, (tsri_value[]){heads, heads, heads}, 3);
+    tsri_graph_output(g, 7, "z", tsri_graph_reshape(g, z, 3, (tsr_dim[]){B, T, n(12)}));
+    cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_graph_node_count(g), 2);
+    cr_assert_eq(tsri_graph_lower(g, refuse_fused, NULL, &low), TSR_OK, "%s", tsr_error_last());
+    for (size_t i = 0; i < tsri_graph_node_count(low); i++)
+        cr_assert_null(tsri_graph_op_find(tsri_graph_node_at(low, i)->id)->decompose);
+    cr_assert(contains(low, TSR_OP_MATMUL) && contains(low, TSR_OP_SILU) && contains(low, TSR_OP_SOFTMAX) && contains(low, TSR_OP_COPY));
+    cr_assert_eq(tsri_graph_output_count(low), 1);
+    const tsr_tensor *out = &tsri_graph_value_at(low, tsri_graph_output_at(low, 0)->value)->tensor;
+    cr_assert_eq(out->rank, 3);
+    cr_assert(tsri_tensor_same_dim(out->dim[2], n(12)));
+    tsri_graph_destroy(&g);
+    tsri_graph_destroy(&low);
+}
+
+/* No two values that live at the same time share a byte, and a chain needs no more than its two widest neighbours. */
+Test(graph, memory_is_shared_only_by_values_that_do_not_meet) {
+    tsri_graph *g;
+    tsri_graph_create(&g);
+    tsri_value x = input(g, 0, 2, (tsr_dim[]){T, n(100)}), first = x;
+    const tsr_scale_attrs scale = {.struct_size = sizeof scale, .alpha = 2};
+    for (int i = 0; i < 10; i++) {
+        x = tsri_graph_op1(g, TSR_OP_SCALE, &scale, &x, 1);
+        if (i == 2)
+            first = x; /* lives to the end */
+    }
+    const tsri_value last = tsri_graph_op1(g, TSR_OP_ADD, NULL, (tsri_value[]){x, first}, 2);
+    tsri_graph_output(g, 0, "y", last);
+    const tsr_bounds bounds = {.struct_size = sizeof bounds, .highest = {1, 7, 1, 1, 1}};
+    bool *pinned = calloc(tsri_graph_value_count(g), sizeof *pinned);
+    tsri_graph_memory memory;
+    pinned[last] = true;
+    cr_assert_eq(tsri_graph_plan_memory(g, &bounds, pinned, 64, &memory), TSR_OK);
+    const uint64_t one = (7 * 100 * 4 + 63) / 64 * 64;
+    cr_assert_eq(memory.bytes, 2 * one);
+    cr_assert_neq(memory.origin[x], memory.origin[first]);
+    cr_assert_eq(memory.origin[last], UINT64_MAX);
+    for (size_t i = 0; i < tsri_graph_value_count(g); i++)
+        cr_assert(memory.origin[i] == UINT64_MAX || memory.origin[i] % 64 == 0);
+    tsri_graph_memory_clear(&memory);
+    free(pinned);
+    tsri_graph_destroy(&g);
+}
+
+Test(graph, costs_count_a_multiply_add_as_two) {
+    tsri_graph *g;
+    tsri_graph_create(&g);
+    const tsri_value x = input(g, 0, 2, (tsr_dim[]){T, n(32)});
+    const tsri_value w = tsri_graph_leaf(g, TSR_KIND_WEIGHT, 0, "w", TSR_F32, 2, (tsr_dim[]){n(8), n(32)});
+    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs, .trans_w = 1};
+    tsri_graph_op1(g, TSR_OP_LINEAR, &attrs, (tsri_value[]){x, w}, 2);
+    tsri_graph_op_store store;
+    const int64_t sizes[TSR_SYMBOLS] = {1, 5, 1, 1, 1};
+    const tsri_graph_cost cost = tsri_graph_op_linear.cost(tsri_graph_as_op(g, tsri_graph_node_at(g, 0), &store), sizes);
+    cr_assert_float_eq(cost.flops, 2.0 * 5 * 32 * 8, 0.5);
+    cr_assert_float_eq(cost.bytes, 4.0 * (5 * 32 + 32 * 8 + 5 * 8), 0.5);
+    tsri_graph_destroy(&g);
+}

@@ -1,0 +1,250 @@
+/* Placement, weights, states and copies of run/, on the reference and on whatever device is the default. */
+#include "run/run.h"
+
+#include "tensor/shape.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { C = 12, CAPACITY = 8 };
+enum { IN_X, IN_PAST, IN_LEN };
+
+static const tsr_dim B = {.factor = 1, .symbols = TSR_SYM_B}, T = {.factor = 1, .symbols = TSR_SYM_T};
+
+static tsr_dim n(int64_t size) {
+    return tsri_tensor_const(size);
+}
+
+/* Two layers, y = gelu(x W0), z = y W1 + y; W1 and W0 are 12 x 12. */
+static tsri_graph *two_layers(void) {
+    tsri_graph *g;
+    cr_assert_eq(tsri_graph_create(&g), TSR_OK);
+    const tsr_linear_attrs gelu = {.struct_size = sizeof gelu, .trans_w = 1, .activation = TSR_ACT_GELU}, plain = {.struct_size = sizeof plain, .trans_w = 1};
+    const tsri_value x = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_X, "x", TSR_F32, 3, (tsr_dim[]){B, T, n(C)});
+    tsri_value w[2];
+    for (uint32_t i = 0; i < 2; i++)
+        w[i] = tsri_graph_leaf(g, TSR_KIND_WEIGHT, i, i ? "w1" : "w0", TSR_F32, 2, (tsr_dim[]){n(C), n(C)});
+    tsri_graph_scope(g, 0, "layers.0");
+    const tsri_value y = tsri_graph_op1(g, TSR_OP_LINEAR, &gelu, (tsri_value[]){x, w[0]}, 2);
+    tsri_graph_scope(g, 1, "layers.1");
+    const tsri_value z = tsri_graph_op1(g, TSR_OP_LINEAR, &plain, (tsri_value[]){y, w[1], TSRI_GRAPH_NONE, y}, 4);
+    tsri_graph_output(g, 0, "z", z);
+    tsri_graph_output(g, 1, "y", y);
+    cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
+    return g;
+}
+
+static tsr_status rows(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype, void *out) {
+    (void)data;
+    cr_assert_eq(dtype, TSR_F32);
+    for (int64_t i = 0; i < count * C; i++)
+        ((float *)out)[i] = sinf((float)(first * C + i) + 100.0f * (float)id);
+    return TSR_OK;
+}
+
+static const tsri_run_source source = {.rows = rows};
+
+typedef struct rig {
+    tsri_backend_set *set;
+    tsri_backend_device *devices[2];
+    size_t n;
+    tsri_run_context *context;
+} rig;
+
+static void open_rig(rig *r, const char *first, const char *second) {
+    const tsri_backend_options none = {0};
+    const char *names[] = {first, second};
+    *r = (rig){.n = second ? 2 : 1};
+    cr_assert_eq(tsri_backend_set_open(&none, &r->set), TSR_OK, "%s", tsr_error_last());
+    for (size_t i = 0; i < r->n; i++) {
+        size_t index;
+        if (tsri_backend_select(r->set, names[i], &index) != TSR_OK)
+            cr_skip_test("%s", tsr_error_last());
+        cr_assert_eq(tsri_backend_device_open(r->set, index, NULL, &r->devices[i]), TSR_OK, "%s", tsr_error_last());
+    }
+    const tsri_run_options options = {.devices = r->devices, .n_devices = r->n, .set = r->set};
+    cr_assert_eq(tsri_run_create(&options, &r->context), TSR_OK, "%s", tsr_error_last());
+}
+
+static void close_rig(rig *r) {
+    tsri_run_destroy(&r->context);
+    for (size_t i = 0; i < r->n; i++)
+        tsri_backend_device_close(&r->devices[i]);
+    tsri_backend_set_close(&r->set);
+}
+
+static const tsr_bounds bounds = {.struct_size = sizeof bounds, .lowest = {1, 1, 0, 0, 0}, .highest = {3, 5, 1, 1, 1}};
+
+static void run_two_layers(rig *r, const tsri_graph *g, int64_t batch, int64_t tokens, float *z, float *y) {
+    const size_t count = (size_t)(batch * tokens * C);
+    const int64_t sizes[TSR_SYMBOLS] = {batch, tokens, 0, 0, 0};
+    float *x = malloc(count * sizeof *x);
+    tsri_run_plan *plan;
+    for (size_t i = 0; i < count; i++)
+        x[i] = cosf((float)i);
+    cr_assert_eq(tsri_run_load(r->context, g, &bounds, &source), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_run_prepare(r->context, g, &bounds, &plan), TSR_OK, "%s", tsr_error_last());
+    const tsri_run_binding in = {.id = IN_X, .data = x, .bytes = count * sizeof *x};
+    const tsri_run_binding out[] = {{.id = 0, .data = z, .bytes = count * sizeof *z}, {.id = 1, .data = y, .bytes = count * sizeof *y}};
+    cr_assert_eq(tsri_run_execute(plan, sizes, &in, 1, out, y ? 2 : 1), TSR_OK, "%s", tsr_error_last());
+    free(x);
+}
+
+Test(run, layers_over_two_devices_give_what_one_gives) {
+    float z[2][2 * 5 * C], y[2][2 * 5 * C];
+    tsri_graph *g = two_layers();
+    for (int split = 0; split < 2; split++) {
+        rig r;
+        open_rig(&r, "reference", split ? "opencl" : NULL);
+        run_two_layers(&r, g, 2, 5, z[split], y[split]);
+        tsri_run_plan *plan;
+        cr_assert_eq(tsri_run_prepare(r.context, g, &bounds, &plan), TSR_OK);
+        for (size_t i = 0; i < tsri_run_step_count(plan); i++) {
+            tsri_run_step step;
+            cr_assert_eq(tsri_run_step_at(plan, i, &step), TSR_OK);
+            cr_assert_eq(step.device, split ? i : 0u, "%s", step.label);
+        }
+        close_rig(&r);
+    }
+    for (int i = 0; i < 2 * 5 * C; i++) {
+        cr_assert_float_eq(z[0][i], z[1][i], 1e-4f, "z[%d]: %g, %g", i, (double)z[0][i], (double)z[1][i]);
+        cr_assert_float_eq(y[0][i], y[1][i], 1e-4f);
+    }
+    tsri_graph_destroy(&g);
+}
+
+Test(run, one_plan_serves_all_sizes_within_its_bounds) {
+    rig r;
+    float one[C], all[3 * 5 * C];
+    tsri_graph *g = two_layers();
+    open_rig(&r, "reference", NULL);
+    run_two_layers(&r, g, 3, 5, all, NULL);
+    run_two_layers(&r, g, 1, 1, one, NULL);
+    cr_assert_arr_eq(one, all, sizeof one); /* the first row has the same input */
+    tsri_run_plan *plan;
+    cr_assert_eq(tsri_run_prepare(r.context, g, &bounds, &plan), TSR_OK);
+    const int64_t sizes[TSR_SYMBOLS] = {1, 6, 0, 0, 0};
+    cr_assert_eq(tsri_run_execute(plan, sizes, NULL, 0, NULL, 0), TSR_E_ARGUMENT);
+    cr_assert(strstr(tsr_error_last(), "is 6; the plan is for 1 to 5"), "%s", tsr_error_last());
+    close_rig(&r);
+    tsri_graph_destroy(&g);
+}
+
+Test(run, wrong_amounts_of_input_and_output_are_refused) {
+    rig r;
+    float x[C] = {0}, z[C];
+    const int64_t sizes[TSR_SYMBOLS] = {1, 1, 0, 0, 0};
+    tsri_graph *g = two_layers();
+    tsri_run_plan *plan;
+    open_rig(&r, "reference", NULL);
+    cr_assert_eq(tsri_run_load(r.context, g, &bounds, &source), TSR_OK);
+    cr_assert_eq(tsri_run_prepare(r.context, g, &bounds, &plan), TSR_OK);
+    tsri_run_binding in = {.id = IN_X, .data = x, .bytes = sizeof x - 4}, out = {.id = 0, .data = z, .bytes = sizeof z};
+    cr_assert_eq(tsri_run_execute(plan, sizes, &in, 1, &out, 1), TSR_E_ARGUMENT);
+    cr_assert(strstr(tsr_error_last(), "input x: 44 bytes given, 48 wanted"), "%s", tsr_error_last());
+    in.bytes = sizeof x;
+    out.id = 9;
+    cr_assert_eq(tsri_run_execute(plan, sizes, &in, 1, &out, 1), TSR_E_ARGUMENT);
+    out = (tsri_run_binding){.id = 0, .data = z, .bytes = 4};
+    cr_assert_eq(tsri_run_execute(plan, sizes, &in, 1, &out, 1), TSR_E_ARGUMENT);
+    close_rig(&r);
+    tsri_graph_destroy(&g);
+}
+
+Test(run, what_does_not_fit_is_refused_before_the_first_buffer) {
+    rig r;
+    tsri_graph *g = two_layers();
+    open_rig(&r, "reference", NULL);
+    tsri_run_memory memory;
+    tsr_facts *facts = &r.devices[0]->facts, real = *facts;
+    facts->memory = 512; /* less than one weight */
+    cr_assert_eq(tsri_run_load(r.context, g, &bounds, &source), TSR_E_DEVICE_MEMORY);
+    cr_assert(strstr(tsr_error_last(), "shorter context"), "%s", tsr_error_last());
+    *facts = real;
+    facts->max_allocation = 100;
+    cr_assert_eq(tsri_run_load(r.context, g, &bounds, &source), TSR_E_DEVICE_MEMORY);
+    cr_assert(strstr(tsr_error_last(), "weight w0 needs"), "%s", tsr_error_last());
+    tsri_run_memory_of(r.context, &memory);
+    cr_assert_eq(memory.weights + memory.arena + memory.states, 0);
+    *facts = real;
+    cr_assert_eq(tsri_run_load(r.context, g, &bounds, &source), TSR_OK, "%s", tsr_error_last());
+    tsri_run_memory_of(r.context, &memory);
+    cr_assert_geq(memory.weights, 2u * C * C * 4);
+    close_rig(&r);
+    tsri_graph_destroy(&g);
+}
+
+/* Appends x to a state of the given capacity and attends to it with itself as query. */
+static tsri_graph *with_state(int64_t capacity) {
+    tsri_graph *g;
+    tsri_graph_create(&g);
+    const tsri_value x = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_X, "x", TSR_F32, 4, (tsr_dim[]){B, T, n(1), n(C)});
+    const tsri_value past = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_PAST, "past", TSR_I32, 1, &B), len = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_LEN, "len", TSR_I32, 1, &B);
+    const tsri_value state = tsri_graph_leaf(g, TSR_KIND_STATE, 0, "state", TSR_F32, 4, (tsr_dim[]){n(2), n(capacity), n(1), n(C)});
+    const tsr_attention_attrs attrs = {.struct_size = sizeof attrs, .causal = 1, .scale = 0.1f};
+    tsri_graph_op(g, TSR_OP_KV_APPEND, NULL, (tsri_value[]){state, x, past, len}, 4, 0, NULL);
+    tsri_graph_output(g, 0, "y", tsri_graph_op1(g, TSR_OP_ATTENTION, &attrs, (tsri_value[]){x, state, state, past, len}, 5));
+    cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
+    return g;
+}
+
+static void step(rig *r, const tsri_graph *g, int32_t past_tokens, const float *x, float *y) {
+    const int32_t past[] = {past_tokens, past_tokens}, len[] = {past_tokens + 2, past_tokens + 1};
+    const int64_t sizes[TSR_SYMBOLS] = {2, 2, 0, 0, 0};
+    const tsri_run_binding in[] = {{.id = IN_X, .data = (void *)x, .bytes = 2 * 2 * C * 4},
+                                   {.id = IN_PAST, .data = (void *)past, .bytes = sizeof past},
+                                   {.id = IN_LEN, .data = (void *)len, .bytes = sizeof len}};
+    const tsri_run_binding out = {.id = 0, .data = y, .bytes = 2 * 2 * C * 4};
+    tsri_run_plan *plan;
+    cr_assert_eq(tsri_run_prepare(r->context, g, &bounds, &plan), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_run_execute(plan, sizes, in, 3, &out, 1), TSR_OK, "%s", tsr_error_last());
+}
+
+static void grow(const char *device) {
+    float x[2][2 * 2 * C], straight[2][2 * 2 * C], grown[2][2 * 2 * C];
+    for (int i = 0; i < 2 * 2 * C; i++) {
+        x[0][i] = sinf((float)i);
+        x[1][i] = cosf((float)i);
+    }
+    tsri_graph *small = with_state(CAPACITY), *large = with_state(2 * CAPACITY);
+    rig r;
+    open_rig(&r, device, NULL);
+    step(&r, large, 0, x[0], straight[0]);
+    step(&r, large, 2, x[1], straight[1]);
+    close_rig(&r);
+    open_rig(&r, device, NULL);
+    step(&r, small, 0, x[0], grown[0]);
+    step(&r, large, 2, x[1], grown[1]); /* the state grows, and keeps what it had */
+    close_rig(&r);
+    /* sequence 1 has one new token in each step: its second row is padding */
+    for (int s = 0; s < 2; s++)
+        cr_assert_arr_eq(straight[s], grown[s], 3 * C * sizeof(float), "step %d", s);
+    tsri_graph_destroy(&small);
+    tsri_graph_destroy(&large);
+}
+
+Test(run, states_keep_their_contents_when_they_grow) {
+    grow("reference");
+}
+
+Test(run, states_keep_their_contents_when_they_grow_on_opencl) {
+    grow("opencl");
+}
+
+Test(run, cleared_states_start_anew) {
+    float x[2 * 2 * C], first[2 * 2 * C], again[2 * 2 * C];
+    for (int i = 0; i < 2 * 2 * C; i++)
+        x[i] = sinf((float)i);
+    tsri_graph *g = with_state(CAPACITY);
+    rig r;
+    open_rig(&r, "reference", NULL);
+    step(&r, g, 0, x, first);
+    step(&r, g, 2, x, again);
+    cr_assert_eq(tsri_run_clear_states(r.context), TSR_OK);
+    step(&r, g, 0, x, again);
+    cr_assert_arr_eq(first, again, 3 * C * sizeof(float));
+    close_rig(&r);
+    tsri_graph_destroy(&g);
+}
