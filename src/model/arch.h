@@ -1,0 +1,57 @@
+/* model/arch.h - the table of architectures: one file arch/<name>.c and one line of arch.def each.
+ */
+#ifndef TSRI_MODEL_ARCH_H
+#define TSRI_MODEL_ARCH_H
+
+#include "model/config.h"
+
+/* How a family's matrix of queries, keys and values, where it is one array, orders its rows. */
+typedef enum tsri_model_fused {
+    TSRI_FUSED_NO = 0, /* q, k and v are arrays of their own */
+    TSRI_FUSED_QKV,    /* all queries, all keys, all values */
+    TSRI_FUSED_HEADS   /* by head: its query, its key, its value */
+} tsri_model_fused;
+
+/* Names of a family's arrays without ".weight" and ".bias"; "%d" is the layer. NULL: the family has
+ * none. */
+typedef struct tsri_model_names {
+    const char *prefix; /* before all but `head`; files of the bare base model leave it out */
+    const char *embed, *position, *final_norm, *head;
+    const char *norm1, *norm2, *q, *k, *v, *qkv, *out, *q_norm, *k_norm, *gate, *up, *gate_up,
+        *down;
+    tsri_model_fused fused;
+    bool inputs_first; /* matrices lie [in, out], as GPT-2's do */
+    const char *const
+        *ignored; /* ends of names that may be there without being read; NULL at the end */
+} tsri_model_names;
+
+typedef struct tsri_model_arch {
+    const char *name;              /* "llama": config.json's model_type */
+    const char *gguf;              /* general.architecture, or NULL where it isn't read from GGUF */
+    const tsri_model_names *names; /* of Hugging Face's files */
+    const tsri_model_names *gguf_names;
+    bool gguf_interleaved; /* GGUF files hold q and k rows in pairs (2i, 2i+1) */
+    bool gguf_norm_added;  /* GGUF files hold norm weights with norm_offset already added */
+    tsr_status (*read)(const tsri_model_config *config, tsri_model_spec *spec);
+} tsri_model_arch;
+
+/* NULL for a name that is none. */
+const tsri_model_arch *tsri_model_arch_find(const char *model_type);
+const tsri_model_arch *tsri_model_arch_find_gguf(const char *architecture);
+/* "gpt2, llama, ..." for sentences: of config.json's names, or of GGUF's. */
+enum { TSRI_MODEL_ARCH_LIST = 512 };
+void tsri_model_arch_list(bool gguf, char text[TSRI_MODEL_ARCH_LIST]);
+
+/* What the GGUF names of most families are. */
+extern const tsri_model_names tsri_model_names_gguf;
+/* Those of Llama's relatives in Hugging Face's files. */
+extern const tsri_model_names tsri_model_names_llama;
+
+/* Llama's layout read from a config: its relatives start from it. */
+tsr_status tsri_model_arch_llama_like(const tsri_model_config *config, tsri_model_spec *spec);
+
+#define TSRI_MODEL_ARCH(name) extern const tsri_model_arch tsri_model_arch_##name;
+#include "model/arch.def"
+#undef TSRI_MODEL_ARCH
+
+#endif

@@ -1,0 +1,46 @@
+/* Gemma (the first): Llama's layout, norms with 1 + weight, embeddings scaled by the root of the
+ * width, GELU. */
+#include "base/error.h"
+#include "model/arch.h"
+
+#include <math.h>
+#include <string.h>
+
+/* "hidden_act" is "gelu" in configs made before the error was seen; the model was trained with the
+ * tanh form. */
+static tsr_status read_activation(const tsri_model_config *config, tsr_activation *out) {
+    TRY(tsri_model_config_activation(config, "hidden_act", "gelu_pytorch_tanh", out));
+    if (*out == TSR_ACT_GELU)
+        *out = TSR_ACT_GELU_TANH;
+    return tsri_model_config_activation(
+        config, "hidden_activation", *out == TSR_ACT_GELU_TANH ? "gelu_pytorch_tanh" : NULL, out);
+}
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {"attention_bias", "rope_scaling", "rope_parameters",
+                                          "use_bidirectional_attention", NULL};
+    tsri_model_stack *stack = &spec->decoder;
+    TRY(tsri_model_config_refuse(config, handled));
+    stack->head_size = 256;
+    TRY(tsri_model_arch_llama_like(config, spec));
+    const json_t *tie = json_object_get(config->root, "tie_word_embeddings");
+    spec->tied = !json_is_false(tie);
+    TRY(read_activation(config, &stack->activation));
+    TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));
+    bool both_ways = false;
+    TRY(tsri_model_config_bool(config, "use_bidirectional_attention", &both_ways));
+    stack->causal = !both_ways;
+    stack->out_bias = stack->qkv_bias;
+    stack->norm_offset = 1;
+    spec->embed_scale = sqrtf((float)spec->width);
+    return TSR_OK;
+}
+
+const tsri_model_arch tsri_model_arch_gemma = {
+    .name = "gemma",
+    .gguf = "gemma",
+    .names = &tsri_model_names_llama,
+    .gguf_names = &tsri_model_names_gguf,
+    .gguf_norm_added = true,
+    .read = read,
+};

@@ -1,0 +1,86 @@
+/* GPT-2: https://huggingface.co/docs/transformers/model_doc/gpt2 */
+#include "base/error.h"
+#include "model/arch.h"
+
+#include <inttypes.h>
+
+static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *spec) {
+    tsri_model_stack *stack = &spec->decoder;
+    TRY(tsri_model_config_int(config, "n_embd", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
+    TRY(tsri_model_config_int(config, "n_layer", true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
+    TRY(tsri_model_config_int(config, "n_head", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->heads));
+    TRY(tsri_model_config_long(config, "n_positions", true, 1, TSRI_MODEL_MAX_POSITIONS,
+                               &spec->max_positions));
+    if (spec->width % stack->heads != 0)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: n_head %" PRId32 " does not divide n_embd %" PRId32,
+                              config->what, stack->heads, spec->width);
+    stack->kv_heads = stack->heads;
+    stack->head_size = stack->value_size = spec->width / stack->heads;
+    stack->ffn = 4 * spec->width;
+    return tsri_model_config_int(config, "n_inner", false, 1, TSRI_MODEL_MAX_WIDTH, &stack->ffn);
+}
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {"scale_attn_weights", NULL};
+    tsri_model_stack *stack = &spec->decoder;
+    TRY(tsri_model_config_refuse(config, handled));
+    TRY(tsri_model_config_common(config, true, spec));
+    TRY(read_sizes(config, spec));
+    stack->positions = TSRI_POSITIONS_LEARNED;
+    stack->norm = TSR_NORM_LAYER;
+    stack->norm_bias = true;
+    stack->norm_eps = 1e-5f;
+    TRY(tsri_model_config_float(config, "layer_norm_epsilon", false, 1e-12, 1, &stack->norm_eps));
+    TRY(tsri_model_config_activation(config, "activation_function", "gelu_new",
+                                     &stack->activation));
+    bool scaled = true;
+    TRY(tsri_model_config_bool(config, "scale_attn_weights", &scaled));
+    if (!scaled)
+        stack->attention_scale = 1;
+    stack->qkv_bias = stack->out_bias = stack->mlp_bias = true;
+    return TSR_OK;
+}
+
+static const char *const ignored[] = {".attn.bias", ".attn.masked_bias",
+                                      NULL}; /* the causal mask, as buffers */
+
+static const tsri_model_names names = {
+    .prefix = "transformer.",
+    .embed = "wte",
+    .position = "wpe",
+    .final_norm = "ln_f",
+    .head = "lm_head",
+    .norm1 = "h.%d.ln_1",
+    .norm2 = "h.%d.ln_2",
+    .qkv = "h.%d.attn.c_attn",
+    .out = "h.%d.attn.c_proj",
+    .up = "h.%d.mlp.c_fc",
+    .down = "h.%d.mlp.c_proj",
+    .fused = TSRI_FUSED_QKV,
+    .inputs_first = true,
+    .ignored = ignored,
+};
+
+static const tsri_model_names gguf_names = {
+    .prefix = "",
+    .embed = "token_embd",
+    .position = "position_embd",
+    .final_norm = "output_norm",
+    .head = "output",
+    .norm1 = "blk.%d.attn_norm",
+    .norm2 = "blk.%d.ffn_norm",
+    .qkv = "blk.%d.attn_qkv",
+    .out = "blk.%d.attn_output",
+    .up = "blk.%d.ffn_up",
+    .down = "blk.%d.ffn_down",
+    .fused = TSRI_FUSED_QKV,
+};
+
+const tsri_model_arch tsri_model_arch_gpt2 = {
+    .name = "gpt2",
+    .gguf = "gpt2",
+    .names = &names,
+    .gguf_names = &gguf_names,
+    .read = read,
+};

@@ -1,0 +1,67 @@
+/* GPT-NeoX and Pythia: parallel residual, partial rotary positions, one matrix for q, k and v
+ * ordered by head. */
+#include "base/error.h"
+#include "model/arch.h"
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {
+        "attention_bias", "use_parallel_residual", "rotary_pct", "partial_rotary_factor",
+        "rope_scaling",   "rope_parameters",       NULL};
+    tsri_model_stack *stack = &spec->decoder;
+    TRY(tsri_model_config_refuse(config, handled));
+    TRY(tsri_model_arch_llama_like(config, spec));
+    stack->gated = false;
+    TRY(tsri_model_config_activation(config, "hidden_act", "gelu", &stack->activation));
+    stack->norm = TSR_NORM_LAYER;
+    stack->norm_bias = true;
+    stack->norm_eps = 1e-5f;
+    TRY(tsri_model_config_float(config, "layer_norm_eps", false, 1e-12, 1, &stack->norm_eps));
+    stack->parallel = true;
+    TRY(tsri_model_config_bool(config, "use_parallel_residual", &stack->parallel));
+    stack->qkv_bias = true;
+    TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));
+    stack->out_bias = stack->qkv_bias;
+    stack->mlp_bias = true;
+    return TSR_OK;
+}
+
+static const char *const ignored[] = {".attention.bias", ".attention.masked_bias",
+                                      "rotary_emb.inv_freq", NULL};
+
+static const tsri_model_names names = {
+    .prefix = "gpt_neox.",
+    .embed = "embed_in",
+    .final_norm = "final_layer_norm",
+    .head = "embed_out",
+    .norm1 = "layers.%d.input_layernorm",
+    .norm2 = "layers.%d.post_attention_layernorm",
+    .qkv = "layers.%d.attention.query_key_value",
+    .out = "layers.%d.attention.dense",
+    .up = "layers.%d.mlp.dense_h_to_4h",
+    .down = "layers.%d.mlp.dense_4h_to_h",
+    .fused = TSRI_FUSED_HEADS,
+    .ignored = ignored,
+};
+
+/* GGUF's converter puts all queries first, then all keys, then all values. */
+static const tsri_model_names gguf_names = {
+    .prefix = "",
+    .embed = "token_embd",
+    .final_norm = "output_norm",
+    .head = "output",
+    .norm1 = "blk.%d.attn_norm",
+    .norm2 = "blk.%d.ffn_norm",
+    .qkv = "blk.%d.attn_qkv",
+    .out = "blk.%d.attn_output",
+    .up = "blk.%d.ffn_up",
+    .down = "blk.%d.ffn_down",
+    .fused = TSRI_FUSED_QKV,
+};
+
+const tsri_model_arch tsri_model_arch_gpt_neox = {
+    .name = "gpt_neox",
+    .gguf = "gptneox",
+    .names = &names,
+    .gguf_names = &gguf_names,
+    .read = read,
+};

@@ -1,0 +1,21 @@
+/* Qwen2 and 2.5: Llama's layout, biases on queries, keys and values, and a window in the upper
+ * layers if any. */
+#include "base/error.h"
+#include "model/arch.h"
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {"use_sliding_window", "sliding_window",  "layer_types",
+                                          "rope_scaling",       "rope_parameters", NULL};
+    TRY(tsri_model_config_refuse(config, handled));
+    TRY(tsri_model_arch_llama_like(config, spec));
+    spec->decoder.qkv_bias = true;
+    return tsri_model_config_window(config, false, &spec->decoder);
+}
+
+const tsri_model_arch tsri_model_arch_qwen2 = {
+    .name = "qwen2",
+    .gguf = "qwen2",
+    .names = &tsri_model_names_llama,
+    .gguf_names = &tsri_model_names_gguf,
+    .read = read,
+};

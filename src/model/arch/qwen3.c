@@ -1,0 +1,29 @@
+/* Qwen3: Qwen2 with RMS norms on each query and key head instead of biases. */
+#include "base/error.h"
+#include "model/arch.h"
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {"attention_bias",
+                                          "use_sliding_window",
+                                          "sliding_window",
+                                          "layer_types",
+                                          "rope_scaling",
+                                          "rope_parameters",
+                                          NULL};
+    tsri_model_stack *stack = &spec->decoder;
+    TRY(tsri_model_config_refuse(config, handled));
+    stack->head_size = 128; /* transformers' default: not hidden_size / heads */
+    TRY(tsri_model_arch_llama_like(config, spec));
+    stack->qk_norm = true;
+    TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));
+    stack->out_bias = stack->qkv_bias;
+    return tsri_model_config_window(config, false, stack);
+}
+
+const tsri_model_arch tsri_model_arch_qwen3 = {
+    .name = "qwen3",
+    .gguf = "qwen3",
+    .names = &tsri_model_names_llama,
+    .gguf_names = &tsri_model_names_gguf,
+    .read = read,
+};

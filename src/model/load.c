@@ -1,0 +1,247 @@
+#include "model/load.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory.h"
+#include "model/foreign.h"
+#include "model/tokens.h"
+#include "model/variants.h"
+#include "tensor/shape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64 };
+
+/* The folder that a file lies in: "." for a bare name. New memory. */
+static char *folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? tsri_base_copy_text(path, slash == path ? 1 : (size_t)(slash - path))
+                 : tsri_base_copy_text(".", 1);
+}
+
+static tsr_status find_arch(const json_t *config, const char *what, const tsri_model_arch **out) {
+    const char *type = NULL;
+    TRY(tsri_base_json_text(config, what, "model_type", &type));
+    if (!type)
+        return tsri_base_fail(
+            TSR_E_FORMAT, "%s: \"model_type\" is missing; it says which architecture the model has",
+            what);
+    *out = tsri_model_arch_find(type);
+    if (*out)
+        return TSR_OK;
+    char list[TSRI_MODEL_ARCH_LIST];
+    tsri_model_arch_list(false, list);
+    return tsri_base_fail(TSR_E_UNSUPPORTED,
+                          "%s: \"model_type\" is \"%s\", which is not served; served are %s", what,
+                          type, list);
+}
+
+/* ---- end tokens ---- */
+
+static void add_eos(tsri_model_spec *spec, int64_t id) {
+    for (int32_t i = 0; i < spec->n_eos; i++)
+        if (spec->eos[i] == id)
+            return;
+    if (id >= 0 && spec->n_eos < TSRI_MODEL_MAX_EOS)
+        spec->eos[spec->n_eos++] = (int32_t)id;
+}
+
+static tsr_status add_listed_eos(const json_t *id, const char *what, tsri_model_spec *spec) {
+    if (!json_is_integer(id) || json_integer_value(id) < -1 ||
+        json_integer_value(id) >= spec->vocab)
+        return tsri_base_fail(
+            TSR_E_FORMAT, "%s: \"eos_token_id\" must be ids from 0 to vocab_size - 1 (%" PRId32 ")",
+            what, spec->vocab - 1);
+    add_eos(spec, json_integer_value(id));
+    return TSR_OK;
+}
+
+/* Generation ends at every token that generation_config.json names, too. */
+static tsr_status read_generation_config(const char *folder, tsri_model_spec *spec) {
+    json_t *json = NULL;
+    char *path = tsri_base_join(folder, "generation_config.json");
+    if (!path)
+        return TSR_E_HOST_MEMORY;
+    tsr_status status = TSR_OK;
+    if (tsri_base_is_file(path))
+        status = tsri_base_json_load(path, CONFIG_BYTES, CONFIG_DEPTH, &json);
+    const json_t *eos = json_object_get(json, "eos_token_id");
+    if (status == TSR_OK && eos && !json_is_null(eos) && !json_is_array(eos))
+        status = add_listed_eos(eos, path, spec);
+    for (size_t i = 0; status == TSR_OK && i < json_array_size(eos); i++)
+        status = add_listed_eos(json_array_get(eos, i), path, spec);
+    json_decref(json);
+    free(path);
+    return status;
+}
+
+/* ---- the spec ---- */
+
+static tsr_status read_spec(tsri_model *model, json_t *json) {
+    const tsri_model_config config = {.root = json, .what = model->config_name};
+    const bool gguf = model->archive->format == TSRI_IO_GGUF;
+    tsri_model_spec *spec = &model->spec;
+    tsri_model_spec_defaults(spec);
+    snprintf(spec->family, sizeof spec->family, "%s", model->arch->name);
+    if (!json_is_object(json))
+        return tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", model->config_name);
+    TRY(model->arch->read(&config, spec));
+    tsri_model_spec_finish(spec);
+    if (spec->decoder.positions == TSRI_POSITIONS_ROTARY) {
+        spec->decoder.rope.interleaved =
+            model->archive->format == TSRI_IO_LLAMA2C || (gguf && model->arch->gguf_interleaved);
+        if (gguf && tsri_io_find(model->archive, "rope_freqs.weight"))
+            snprintf(spec->decoder.rope.factors, sizeof spec->decoder.rope.factors,
+                     "rope_freqs.weight");
+    }
+    return tsri_model_spec_check(spec, model->config_name);
+}
+
+static tsr_status read_config(tsri_model *model, const char *folder) {
+    const tsri_io_format format = model->archive->format;
+    json_t *json = NULL;
+    tsr_status status;
+    if (format == TSRI_IO_GGUF || format == TSRI_IO_LLAMA2C) {
+        model->config_name = tsri_base_copy_text(model->path, strlen(model->path));
+        status = !model->config_name ? TSR_E_HOST_MEMORY
+                 : format == TSRI_IO_GGUF
+                     ? tsri_model_gguf_config(model->archive, &model->arch, &json)
+                     : tsri_model_llama2c_config(model->archive, &model->arch, &json);
+    } else {
+        model->config_name = tsri_base_join(folder, "config.json");
+        status = model->config_name
+                     ? tsri_base_json_load(model->config_name, CONFIG_BYTES, CONFIG_DEPTH, &json)
+                     : TSR_E_HOST_MEMORY;
+        if (status == TSR_OK)
+            status = find_arch(json, model->config_name, &model->arch);
+    }
+    if (status == TSR_OK)
+        status = read_spec(model, json);
+    json_decref(json);
+    if (status == TSR_OK && format != TSRI_IO_GGUF && format != TSRI_IO_LLAMA2C)
+        status = read_generation_config(folder, &model->spec);
+    return status;
+}
+
+/* A tokenizer that can't be used leaves a model that works with ids; a damaged one is an error. */
+static tsr_status read_tokenizer(tsri_model *model, const char *folder) {
+    tsr_status status;
+    if (model->archive->format == TSRI_IO_GGUF)
+        status = tsri_model_gguf_tokenizer(model->archive, &model->tokenizer);
+    else if (model->archive->format == TSRI_IO_LLAMA2C)
+        status = tsri_model_llama2c_tokenizer(folder, &model->spec, &model->tokenizer);
+    else
+        status = tsri_model_folder_tokenizer(folder, &model->spec, &model->tokenizer);
+    if (status == TSR_E_UNSUPPORTED) {
+        model->tokenizer_why = tsri_base_copy_text(tsr_error_last(), strlen(tsr_error_last()));
+        return model->tokenizer_why ? TSR_OK : TSR_E_HOST_MEMORY;
+    }
+    TRY(status);
+    if (!model->tokenizer)
+        return TSR_OK;
+    if (tsri_text_vocabulary_size(model->tokenizer) > model->spec.vocab)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: its tokenizer has ids up to %" PRId32 "; vocab_size %" PRId32
+                              " of %s has rows for fewer",
+                              model->path, tsri_text_vocabulary_size(model->tokenizer) - 1,
+                              model->spec.vocab, model->config_name);
+    add_eos(&model->spec, tsri_text_role_id(model->tokenizer, TSRI_TEXT_EOS));
+    return TSR_OK;
+}
+
+/* The dtype of most stored bytes, for people. */
+static void name_stored(tsri_model *model) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < model->archive->n_arrays; i++)
+        if (model->archive->arrays[i].bytes > most) {
+            most = model->archive->arrays[i].bytes;
+            snprintf(model->stored, sizeof model->stored, "%s",
+                     tsri_tensor_dtype_name(model->archive->arrays[i].dtype));
+        }
+    const tsri_io_format format = model->archive->format;
+    snprintf(model->format, sizeof model->format, "%s",
+             format == TSRI_IO_GGUF      ? "GGUF"
+             : format == TSRI_IO_LLAMA2C ? "llama2.c"
+                                         : "safetensors");
+}
+
+tsr_status tsri_model_open(const char *path, const tsri_model_options *options, tsri_model **out) {
+    tsri_model *model = NULL;
+    TRY(tsri_base_new(1, sizeof *model, &model));
+    char *folder =
+        tsri_base_is_folder(path) ? tsri_base_copy_text(path, strlen(path)) : folder_of(path);
+    model->path = tsri_base_copy_text(path, strlen(path));
+    tsr_status status =
+        folder && model->path ? tsri_io_open(path, &model->archive) : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK)
+        status = read_config(model, folder);
+    if (status == TSR_OK)
+        status = tsri_model_weights_create(model->archive, model->arch, &model->spec,
+                                           model->config_name, options->dtype, &model->weights);
+    if (status == TSR_OK)
+        status = read_tokenizer(model, folder);
+    if (status == TSR_OK)
+        name_stored(model);
+    else
+        tsri_model_close(&model);
+    free(folder);
+    *out = model;
+    return status;
+}
+
+/* What the run's callbacks are given. */
+typedef struct source {
+    tsri_model_weights *weights;
+    const tsri_model_options *options;
+} source;
+
+static tsr_status give_rows(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype,
+                            void *out) {
+    return tsri_model_weights_rows(((source *)data)->weights, id, first, count, dtype, out);
+}
+
+static tsr_status tell_progress(void *data, uint64_t done, uint64_t total) {
+    const tsri_model_options *options = ((source *)data)->options;
+    return options->progress ? options->progress(options->progress_data, done, total) : TSR_OK;
+}
+
+tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
+                            const tsri_model_options *options) {
+    const int32_t slots = options->slots ? options->slots : 1;
+    const int64_t reads = model->spec.context < 2048 ? model->spec.context : 2048;
+    const int64_t context =
+        options->context && options->context < model->spec.context ? options->context : reads;
+    const tsri_model_shape shape = {
+        .slots = slots, .capacity = context, .logits = true, .argmax = true};
+    const tsr_bounds bounds = tsri_model_bounds(slots, 1, context < 512 ? context : 512,
+                                                context < 512 ? context : 512, false);
+    source data = {.weights = model->weights, .options = options};
+    const tsri_run_source source = {.data = &data, .rows = give_rows, .progress = tell_progress};
+    TRY(tsri_model_build(model->weights, &shape, &model->graph));
+    const tsr_status status = tsri_run_load(run, model->graph, &bounds, &source);
+    if (status == TSR_OK)
+        model->run = run;
+    return status;
+}
+
+void tsri_model_close(tsri_model **model) {
+    tsri_model *m = *model;
+    if (!m)
+        return;
+    if (m->run && m->graph)
+        tsri_run_forget(m->run, m->graph);
+    tsri_graph_destroy(&m->graph);
+    tsri_model_weights_destroy(&m->weights);
+    tsri_io_close(&m->archive);
+    tsri_text_tokenizer_destroy(&m->tokenizer);
+    free((void *)m->spec.decoder.windowed);
+    free(m->tokenizer_why);
+    free(m->config_name);
+    free(m->path);
+    free(m->states_used);
+    free(m);
+    *model = NULL;
+}

@@ -1,0 +1,61 @@
+/* model/load.h - opening a model: files, config, tokenizer and weights joined and checked, then
+ * stored on devices. */
+#ifndef TSRI_MODEL_LOAD_H
+#define TSRI_MODEL_LOAD_H
+
+#include "model/blocks.h"
+#include "text/tokenizer.h"
+
+typedef struct tsri_model_options {
+    tsr_dtype dtype; /* of matrices as kept: f32, f16, bf16, or NONE: as stored */
+    tsr_status (*progress)(
+        void *data, uint64_t done,
+        uint64_t total); /* bytes stored; not TSR_OK stops the load. May be NULL */
+    void *progress_data;
+    int32_t slots;   /* the memory check counts keys and values of so many sequences (0: 1) */
+    int64_t context; /* of so many tokens (0: what the model reads, at most 2048) */
+} tsri_model_options;
+
+typedef struct tsri_model {
+    char *path;        /* the folder or file that was read, links not followed */
+    char *config_name; /* the file that sentences about the config name */
+    const tsri_model_arch *arch;
+    tsri_model_spec spec;
+    tsri_io_archive *archive;
+    tsri_model_weights *weights;
+    tsri_text_tokenizer *tokenizer; /* NULL: the model has none */
+    char *tokenizer_why;            /* why not, or NULL */
+    char format[32];                /* "safetensors", "GGUF", "llama2.c" */
+    char stored[16];                /* dtype of most of the stored bytes */
+    tsri_run_context *run;          /* borrowed; NULL: opened to be looked at only */
+    tsri_graph *graph; /* that the weights were stored for; the run context keeps names of it */
+    bool *states_used; /* by session number: sessions take turns to use KV memory */
+    size_t states_room;
+} tsri_model;
+
+/* Reads and checks everything but the weights' data; touches no device. */
+tsr_status tsri_model_open(const char *path, const tsri_model_options *options, tsri_model **out);
+/* Stores the weights on the devices of `run` (borrowed; outlives the model). */
+tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
+                            const tsri_model_options *options);
+void tsri_model_close(tsri_model **model);
+
+/* Where a name given with -m lies: a path as it is, else a bundled model of that name
+ * (TESSERA_MODELS, then share/tessera/models beside the library). New memory. A name that looks
+ * like a repository (org/name) is answered with how to download it. NULL: the default. */
+tsr_status tsri_model_locate(const char *name, char **path);
+/* Names of the bundled models that are found: calls visit for each. */
+tsr_status tsri_model_bundled(void (*visit)(void *data, const char *name, const char *path),
+                              void *data);
+
+/* Figures for `info`. */
+typedef struct tsri_model_figures {
+    uint64_t parameters;
+    uint64_t weight_bytes; /* as kept */
+    uint64_t kv_bytes_per_token;
+    double flops_per_token;      /* of one token with an empty past: 2 a multiply-add */
+    double flops_per_past_token; /* what each earlier token adds: attention */
+} tsri_model_figures;
+void tsri_model_measure(const tsri_model *model, tsri_model_figures *out);
+
+#endif

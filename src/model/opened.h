@@ -1,0 +1,11 @@
+/* model/opened.h - what is behind a public tsr_model, for the tasks that run it. */
+#ifndef TSRI_MODEL_OPENED_H
+#define TSRI_MODEL_OPENED_H
+
+#include "model/session.h"
+#include "tessera/model.h"
+
+/* Borrowed, until the model is closed. Its `run` is NULL where it was opened without a device. */
+tsri_model *tsri_model_of(const tsr_model *model);
+
+#endif

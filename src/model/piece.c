@@ -1,0 +1,239 @@
+#include "model/piece.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+enum {
+    PIECE = 512,            /* tokens of a sequence in one run */
+    MOST_ROWS = 2048,       /* tokens of all sequences in one run */
+    MOST_RESULTS = 16 << 20 /* elements of logits or probabilities in one run */
+};
+
+/* One run of a forward: what of the batch it takes. */
+typedef struct piece {
+    const tsri_model_sequence *sequences;
+    const tsri_model_results *results;
+    int64_t done;    /* tokens of every sequence that earlier pieces took */
+    int64_t T, B, N; /* sizes of this one */
+    int64_t wanted;  /* rows that go to results; the N are at least 1 */
+    size_t n_outputs;
+} piece;
+
+int64_t tsri_model_piece_limit(const tsri_session *session, const tsri_model_results *results) {
+    const tsri_model_spec *spec = &session->model->spec;
+    int64_t limit = MOST_ROWS / session->slots, row = 1;
+    if (results->rows == TSRI_ROWS_ALL && results->logits)
+        row = spec->vocab;
+    if (results->attention && spec->decoder.heads * session->variants.capacity > row)
+        row = spec->decoder.heads * session->variants.capacity;
+    if (limit > MOST_RESULTS / row / session->slots)
+        limit = MOST_RESULTS / row / session->slots;
+    return limit < 1 ? 1 : limit > PIECE ? PIECE : limit;
+}
+
+static tsr_status make_room(tsri_session *session, const piece *piece) {
+    const size_t tokens = (size_t)(piece->B * piece->T);
+    size_t positions_room = session->tokens_room;
+    TRY(tsri_base_grow(&session->positions, &positions_room, tokens, sizeof *session->positions));
+    TRY(tsri_base_grow(&session->ids, &session->tokens_room, tokens, sizeof *session->ids));
+    TRY(tsri_base_grow(&session->rows, &session->rows_room, tokens, sizeof *session->rows));
+    return tsri_base_grow(&session->destination, &session->destination_room, tokens,
+                          sizeof *session->destination);
+}
+
+/* Which sequences still have tokens, and how many of each this piece takes. */
+static void choose_members(tsri_session *session, int32_t n, int64_t limit, piece *piece) {
+    piece->B = piece->T = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const int64_t left = piece->sequences[i].n - piece->done,
+                      taken = left < limit ? left : limit;
+        if (left <= 0)
+            continue;
+        session->member[piece->B] = i;
+        session->taken[piece->B++] = taken;
+        piece->T = taken > piece->T ? taken : piece->T;
+    }
+}
+
+static void fill_inputs(tsri_session *session, piece *piece) {
+    const bool all = piece->results->rows == TSRI_ROWS_ALL;
+    memset(session->ids, 0, (size_t)(piece->B * piece->T) * sizeof *session->ids);
+    memset(session->positions, 0, (size_t)(piece->B * piece->T) * sizeof *session->positions);
+    piece->wanted = 0;
+    int64_t offset = 0;
+    int32_t next = 0;
+    for (int64_t b = 0; b < piece->B; b++) {
+        const int32_t member = session->member[b];
+        const tsri_model_sequence *sequence = &piece->sequences[member];
+        const int64_t taken = session->taken[b], past = sequence->past + piece->done;
+        for (; next < member; next++)
+            offset += piece->sequences[next].n;
+        session->past[b] = (int32_t)past;
+        session->len[b] = (int32_t)(past + taken);
+        session->slot[b] = sequence->slot;
+        for (int64_t t = 0; t < taken; t++) {
+            session->ids[b * piece->T + t] = sequence->ids[piece->done + t];
+            session->positions[b * piece->T + t] =
+                sequence->positions ? sequence->positions[piece->done + t] : (int32_t)(past + t);
+            const bool last = piece->done + t + 1 == sequence->n;
+            if (!all && !last)
+                continue;
+            session->destination[piece->wanted] = all ? offset + piece->done + t : member;
+            session->rows[piece->wanted++] = (int32_t)(b * piece->T + t);
+        }
+    }
+    piece->N = piece->wanted ? piece->wanted : 1; /* the head runs for one row that nobody reads */
+    if (!piece->wanted)
+        session->rows[0] = 0;
+}
+
+/* A result of `width` elements a row: straight to the caller where its rows lie together there,
+ * else by way of staging. */
+static tsr_status bind_rows(tsri_session *session, piece *piece, tsri_model_output id, void *to,
+                            int64_t width) {
+    if (!to || !piece->wanted)
+        return TSR_OK;
+    const size_t bytes = (size_t)(piece->N * width) * sizeof(float);
+    tsri_run_binding *binding = &session->outputs[piece->n_outputs++];
+    bool together = true;
+    for (int64_t i = 1; i < piece->N && together; i++)
+        together = session->destination[i] == session->destination[0] + i;
+    *binding = (tsri_run_binding){
+        .id = id, .bytes = bytes, .data = (float *)to + session->destination[0] * width};
+    if (together)
+        return TSR_OK;
+    tsri_model_staging *stage = &session->per_row[id];
+    TRY(tsri_base_grow(&stage->data, &stage->room, (size_t)(piece->N * width), sizeof(float)));
+    binding->data = stage->data;
+    return TSR_OK;
+}
+
+static void scatter_rows(const tsri_session *session, const piece *piece, tsri_model_output id,
+                         void *to, int64_t width) {
+    for (size_t i = 0; to && i < piece->n_outputs; i++)
+        if (session->outputs[i].id == id && session->outputs[i].data == session->per_row[id].data)
+            for (int64_t row = 0; row < piece->N; row++)
+                memcpy((float *)to + session->destination[row] * width,
+                       session->per_row[id].data + row * width, (size_t)width * sizeof(float));
+}
+
+static tsr_status bind_tokens(tsri_session *session, piece *piece, uint32_t id,
+                              tsri_model_staging *stage, int64_t width) {
+    const size_t elements = (size_t)(piece->B * piece->T * width);
+    TRY(tsri_base_grow(&stage->data, &stage->room, elements, sizeof(float)));
+    session->outputs[piece->n_outputs++] =
+        (tsri_run_binding){.id = id, .data = stage->data, .bytes = elements * sizeof(float)};
+    return TSR_OK;
+}
+
+static tsr_status bind_outputs(tsri_session *session, piece *piece) {
+    const tsri_model_results *results = piece->results;
+    const tsri_model_spec *spec = &session->model->spec;
+    const int32_t layers = spec->decoder.layers;
+    piece->n_outputs = 0;
+    TRY(bind_rows(session, piece, TSRI_OUTPUT_LOGITS, results->logits, spec->vocab));
+    TRY(bind_rows(session, piece, TSRI_OUTPUT_ARGMAX, results->argmax, 1));
+    if (results->top_k) {
+        TRY(bind_rows(session, piece, TSRI_OUTPUT_TOP_LOGITS, results->top_logits, results->top_k));
+        TRY(bind_rows(session, piece, TSRI_OUTPUT_TOP_IDS, results->top_ids, results->top_k));
+        TRY(bind_rows(session, piece, TSRI_OUTPUT_TOP_LSE, results->top_lse, 1));
+    }
+    for (int32_t i = 0; results->hidden && i <= layers; i++)
+        TRY(bind_tokens(session, piece, TSRI_OUTPUT_HIDDEN + (uint32_t)i, &session->per_token[i],
+                        spec->width));
+    for (int32_t i = 0; results->attention && i < layers; i++)
+        TRY(bind_tokens(session, piece, TSRI_OUTPUT_ATTENTION + (uint32_t)i,
+                        &session->per_token[layers + 1 + i],
+                        spec->decoder.heads * session->variants.capacity));
+    return TSR_OK;
+}
+
+/* [B,T,C] with padding to the caller's rows without. */
+static void scatter_hidden(const tsri_session *session, const piece *piece, const float *from,
+                           float *to) {
+    const int64_t C = session->model->spec.width;
+    int64_t offset = 0;
+    int32_t next = 0;
+    for (int64_t b = 0; b < piece->B; b++) {
+        for (; next < session->member[b]; next++)
+            offset += piece->sequences[next].n;
+        memcpy(to + (offset + piece->done) * C, from + b * piece->T * C,
+               (size_t)(session->taken[b] * C) * sizeof(float));
+    }
+}
+
+/* [B,H,T,capacity] to the caller's [H,n,past + n] a sequence; what lies behind a piece's keys is
+ * masked: 0. */
+static void scatter_attention(const tsri_session *session, const piece *piece, const float *from,
+                              float *to) {
+    const int64_t H = session->model->spec.decoder.heads, capacity = session->variants.capacity;
+    int32_t next = 0;
+    for (int64_t b = 0; b < piece->B; b++) {
+        for (; next < session->member[b]; next++)
+            to += H * piece->sequences[next].n *
+                  (piece->sequences[next].past + piece->sequences[next].n);
+        const tsri_model_sequence *sequence = &piece->sequences[next];
+        const int64_t S = sequence->past + sequence->n;
+        for (int64_t h = 0; h < H; h++)
+            for (int64_t t = 0; t < session->taken[b]; t++)
+                memcpy(to + (h * sequence->n + piece->done + t) * S,
+                       from + ((b * H + h) * piece->T + t) * capacity, (size_t)S * sizeof(float));
+    }
+}
+
+static void scatter_outputs(const tsri_session *session, const piece *piece) {
+    const tsri_model_results *results = piece->results;
+    const tsri_model_spec *spec = &session->model->spec;
+    const int32_t layers = spec->decoder.layers;
+    scatter_rows(session, piece, TSRI_OUTPUT_LOGITS, results->logits, spec->vocab);
+    scatter_rows(session, piece, TSRI_OUTPUT_ARGMAX, results->argmax, 1);
+    scatter_rows(session, piece, TSRI_OUTPUT_TOP_LOGITS, results->top_logits, results->top_k);
+    scatter_rows(session, piece, TSRI_OUTPUT_TOP_IDS, results->top_ids, results->top_k);
+    scatter_rows(session, piece, TSRI_OUTPUT_TOP_LSE, results->top_lse, 1);
+    for (int32_t i = 0; results->hidden && i <= layers; i++)
+        scatter_hidden(session, piece, session->per_token[i].data, results->hidden[i]);
+    for (int32_t i = 0; results->attention && i < layers; i++)
+        scatter_attention(session, piece, session->per_token[layers + 1 + i].data,
+                          results->attention[i]);
+}
+
+static tsr_status run_piece(tsri_session *session, tsri_run_plan *plan, piece *piece) {
+    const tsri_model_stack *stack = &session->model->spec.decoder;
+    const size_t tokens = (size_t)(piece->B * piece->T) * sizeof(int32_t),
+                 sequences = (size_t)piece->B * sizeof(int32_t);
+    const int64_t sizes[TSR_SYMBOLS] = {piece->B, piece->T, 1, 1, piece->N};
+    tsri_run_binding inputs[TSRI_INPUT_COUNT] = {
+        {.id = TSRI_INPUT_IDS, .data = session->ids, .bytes = tokens},
+        {.id = TSRI_INPUT_PAST, .data = session->past, .bytes = sequences},
+        {.id = TSRI_INPUT_LEN, .data = session->len, .bytes = sequences},
+        {.id = TSRI_INPUT_SLOT, .data = session->slot, .bytes = sequences},
+        {.id = TSRI_INPUT_ROWS, .data = session->rows, .bytes = (size_t)piece->N * sizeof(int32_t)},
+    };
+    size_t n = 5;
+    if (stack->positions != TSRI_POSITIONS_NONE)
+        inputs[n++] = (tsri_run_binding){
+            .id = TSRI_INPUT_POSITIONS, .data = session->positions, .bytes = tokens};
+    if (stack->positions == TSRI_POSITIONS_ROTARY && stack->rope.scaling == TSRI_SCALING_DYNAMIC)
+        inputs[n++] = (tsri_run_binding){.id = TSRI_INPUT_FREQUENCIES,
+                                         .data = session->frequencies,
+                                         .bytes = (size_t)stack->rope.rotary / 2 * sizeof(float)};
+    return tsri_run_execute(plan, sizes, inputs, n, session->outputs, piece->n_outputs);
+}
+
+tsr_status tsri_model_piece_run(tsri_session *session, const tsri_model_sequence *sequences,
+                                int32_t n, const tsri_model_results *results,
+                                const tsri_model_shape *shape, int64_t done, int64_t limit) {
+    piece piece = {.sequences = sequences, .results = results, .done = done};
+    tsri_run_plan *plan = NULL;
+    choose_members(session, n, limit, &piece);
+    TRY(make_room(session, &piece));
+    fill_inputs(session, &piece);
+    TRY(bind_outputs(session, &piece));
+    TRY(tsri_model_variants_plan(&session->variants, shape, piece.B, piece.T, limit,
+                                 results->rows == TSRI_ROWS_ALL, &plan));
+    TRY(run_piece(session, plan, &piece));
+    scatter_outputs(session, &piece);
+    return TSR_OK;
+}

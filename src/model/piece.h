@@ -1,0 +1,42 @@
+/* model/piece.h - a forward in pieces: one run each, of so many tokens of every sequence, and its
+ * results put where they belong. */
+#ifndef TSRI_MODEL_PIECE_H
+#define TSRI_MODEL_PIECE_H
+
+#include "model/session.h"
+#include "model/variants.h"
+
+enum { TSRI_MODEL_ROW_OUTPUTS = 5 }; /* logits, argmax, top logits, top ids, top lse */
+
+typedef struct tsri_model_staging { /* a result on its way to where it belongs */
+    float *data;
+    size_t room; /* elements */
+} tsri_model_staging;
+
+struct tsri_session {
+    tsri_model *model;
+    int32_t slots;
+    int64_t context;
+    size_t number;
+    tsri_model_variants variants;
+    int32_t *ids, *positions, *past, *len, *slot, *rows; /* inputs of a run */
+    int64_t *destination;                                /* result row of each row */
+    int32_t *member;                                     /* sequence of each row of the batch */
+    int64_t *taken;                                      /* tokens of it in this piece */
+    size_t tokens_room, rows_room, destination_room;
+    float *frequencies;
+    tsri_model_staging per_row[TSRI_MODEL_ROW_OUTPUTS],
+        *per_token; /* per_token: hidden 0 .. L, then attention 0 .. L-1 */
+    tsri_run_binding *outputs;
+};
+
+/* Tokens of a sequence that one run takes at most: bounded by what the activations and results of
+ * the whole batch need. */
+int64_t tsri_model_piece_limit(const tsri_session *session, const tsri_model_results *results);
+
+/* Runs tokens done .. done + limit - 1 of every sequence that has them, for what `shape` marks. */
+tsr_status tsri_model_piece_run(tsri_session *session, const tsri_model_sequence *sequences,
+                                int32_t n, const tsri_model_results *results,
+                                const tsri_model_shape *shape, int64_t done, int64_t limit);
+
+#endif

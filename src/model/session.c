@@ -1,0 +1,266 @@
+#include "model/session.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "model/piece.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEP = 256 }; /* capacities are multiples of it, but for the context itself */
+
+tsr_status tsri_session_create(tsri_model *model, int32_t slots, int64_t context,
+                               tsri_session **out) {
+    const tsri_model_spec *spec = &model->spec;
+    tsri_session *session = NULL;
+    if (slots < 1 || context < 0)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a session of %" PRId32 " sequences of %" PRId64
+                              " tokens; at least one of each is needed",
+                              slots, context);
+    if (context > spec->context)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a context of %" PRId64
+                              " tokens was asked for; %s reads at most %" PRId64,
+                              context, model->path, spec->context);
+    if (!model->run)
+        return tsri_base_fail(
+            TSR_E_STATE, "%s was opened without a device; its weights are not stored", model->path);
+    TRY(tsri_base_new(1, sizeof *session, &session));
+    session->model = model;
+    session->slots = slots;
+    session->context = context ? context : spec->context;
+    while (session->number < model->states_room && model->states_used[session->number])
+        session->number++;
+    const size_t layers = (size_t)spec->decoder.layers;
+    tsr_status status = tsri_base_grow(&model->states_used, &model->states_room,
+                                       session->number + 1, sizeof *model->states_used);
+    if (status == TSR_OK) {
+        model->states_used[session->number] = true;
+        tsri_model_variants_begin(&session->variants, model, slots, (uint32_t)session->number);
+    }
+    if (status == TSR_OK)
+        status = tsri_base_new((size_t)slots, sizeof(int32_t), &session->past);
+    if (status == TSR_OK)
+        status = tsri_base_new((size_t)slots, sizeof(int32_t), &session->len);
+    if (status == TSR_OK)
+        status = tsri_base_new((size_t)slots, sizeof(int32_t), &session->slot);
+    if (status == TSR_OK)
+        status = tsri_base_new((size_t)slots, sizeof(int32_t), &session->member);
+    if (status == TSR_OK)
+        status = tsri_base_new((size_t)slots, sizeof(int64_t), &session->taken);
+    if (status == TSR_OK)
+        status = tsri_base_new(TSRI_MODEL_MAX_ROTARY / 2, sizeof(float), &session->frequencies);
+    if (status == TSR_OK)
+        status = tsri_base_new(2 * layers + 1, sizeof *session->per_token, &session->per_token);
+    if (status == TSR_OK)
+        status = tsri_base_new(TSRI_MODEL_ROW_OUTPUTS + 2 * layers + 1, sizeof *session->outputs,
+                               &session->outputs);
+    if (status != TSR_OK)
+        tsri_session_destroy(&session);
+    *out = session;
+    return status;
+}
+
+void tsri_session_destroy(tsri_session **session) {
+    tsri_session *s = *session;
+    if (!s)
+        return;
+    tsri_model_variants_end(&s->variants);
+    if (s->number < s->model->states_room)
+        s->model->states_used[s->number] = false;
+    for (int i = 0; i < TSRI_MODEL_ROW_OUTPUTS; i++)
+        free(s->per_row[i].data);
+    for (int32_t i = 0; s->per_token && i < 2 * s->model->spec.decoder.layers + 1; i++)
+        free(s->per_token[i].data);
+    free(s->per_token);
+    free(s->outputs);
+    free(s->ids);
+    free(s->positions);
+    free(s->past);
+    free(s->len);
+    free(s->slot);
+    free(s->rows);
+    free(s->destination);
+    free(s->member);
+    free(s->taken);
+    free(s->frequencies);
+    free(s);
+    *session = NULL;
+}
+
+int64_t tsri_session_context(const tsri_session *session) {
+    return session->context;
+}
+
+int64_t tsri_session_capacity(const tsri_session *session) {
+    return session->variants.capacity;
+}
+
+int32_t tsri_session_slots(const tsri_session *session) {
+    return session->slots;
+}
+
+tsr_status tsri_session_reserve(tsri_session *session, int64_t tokens) {
+    const int64_t had = session->variants.capacity;
+    if (tokens > session->context)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%" PRId64 " tokens do not fit into the context of %" PRId64
+                              "; shorten the text, or ask for a larger "
+                              "context (-c) where the model reads one",
+                              tokens, session->context);
+    if (tokens <= had)
+        return TSR_OK;
+    int64_t capacity = (tokens + STEP - 1) / STEP * STEP;
+    if (capacity < 2 * had)
+        capacity = 2 * had;
+    tsri_model_variants_grow(&session->variants,
+                             capacity < session->context ? capacity : session->context);
+    return TSR_OK;
+}
+
+/* ---- checks ---- */
+
+static tsr_status check_sequence(const tsri_session *session, const tsri_model_sequence *sequence,
+                                 int32_t number) {
+    const tsri_model_spec *spec = &session->model->spec;
+    if (sequence->n < 1 || sequence->past < 0 || sequence->slot < 0 ||
+        sequence->slot >= session->slots)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "sequence %" PRId32 ": %" PRId64 " tokens after %" PRId64
+                              " in slot %" PRId32 "; at least one token and a slot below %" PRId32
+                              " are needed",
+                              number, sequence->n, sequence->past, sequence->slot, session->slots);
+    if (sequence->n > session->context || sequence->past > session->context - sequence->n)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "sequence %" PRId32 " has %" PRId64
+                              " tokens; the context holds %" PRId64,
+                              number, sequence->past + sequence->n, session->context);
+    for (int64_t i = 0; i < sequence->n; i++) {
+        const int64_t position = sequence->positions ? sequence->positions[i] : sequence->past + i;
+        if (sequence->ids[i] < 0 || sequence->ids[i] >= spec->vocab)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "sequence %" PRId32 ": token %" PRId64 " is %" PRId32
+                                  "; the vocabulary has ids from 0 to %" PRId32,
+                                  number, i, sequence->ids[i], spec->vocab - 1);
+        if (position < 0 || position >= spec->context)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "sequence %" PRId32 ": token %" PRId64 " is at position %" PRId64
+                                  "; the model reads positions up to %" PRId64,
+                                  number, i, position, spec->context - 1);
+    }
+    return TSR_OK;
+}
+
+static tsr_status check_batch(const tsri_session *session, const tsri_model_sequence *sequences,
+                              int32_t n, const tsri_model_results *results) {
+    if (n < 1 || n > session->slots)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a batch of %" PRId32 " sequences; the session has %" PRId32 " slots",
+                              n, session->slots);
+    if (results->top_k < 0 || results->top_k > session->model->spec.vocab)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the %" PRId32
+                              " likeliest tokens were asked for; the vocabulary has %" PRId32,
+                              results->top_k, session->model->spec.vocab);
+    for (int32_t i = 0; i < n; i++) {
+        TRY(check_sequence(session, &sequences[i], i));
+        for (int32_t j = 0; j < i; j++)
+            if (sequences[i].slot == sequences[j].slot)
+                return tsri_base_fail(TSR_E_ARGUMENT,
+                                      "sequences %" PRId32 " and %" PRId32 " share slot %" PRId32,
+                                      j, i, sequences[i].slot);
+    }
+    return TSR_OK;
+}
+
+/* Under dynamic scaling the frequencies go by the highest position of a run. */
+static int64_t set_frequencies(tsri_session *session, const tsri_model_sequence *sequences,
+                               int32_t n) {
+    const tsri_model_rope *rope = &session->model->spec.decoder.rope;
+    int64_t length = 0;
+    if (rope->scaling != TSRI_SCALING_DYNAMIC)
+        return 0;
+    for (int32_t i = 0; i < n; i++)
+        for (int64_t t = 0; t < sequences[i].n; t++) {
+            const int64_t position =
+                sequences[i].positions ? sequences[i].positions[t] : sequences[i].past + t;
+            length = position + 1 > length ? position + 1 : length;
+        }
+    tsri_model_rope_frequencies(rope, session->model->spec.max_positions, length,
+                                session->frequencies);
+    return length;
+}
+
+static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequences, int32_t n,
+                          const tsri_model_results *results);
+
+/* One sequence, its results where those of the batch have it. */
+static tsr_status forward_one(tsri_session *session, const tsri_model_sequence *sequence,
+                              const tsri_model_results *all, int64_t row, int64_t token,
+                              int64_t probabilities) {
+    const tsri_model_spec *spec = &session->model->spec;
+    float *hidden[TSRI_MODEL_MAX_LAYERS + 1], *attention[TSRI_MODEL_MAX_LAYERS];
+    tsri_model_results one = *all;
+    one.logits = all->logits ? all->logits + row * spec->vocab : NULL;
+    one.argmax = all->argmax ? all->argmax + row : NULL;
+    one.top_logits = all->top_logits ? all->top_logits + row * all->top_k : NULL;
+    one.top_ids = all->top_ids ? all->top_ids + row * all->top_k : NULL;
+    one.top_lse = all->top_lse ? all->top_lse + row : NULL;
+    for (int32_t i = 0; all->hidden && i <= spec->decoder.layers; i++)
+        hidden[i] = all->hidden[i] + token * spec->width;
+    for (int32_t i = 0; all->attention && i < spec->decoder.layers; i++)
+        attention[i] = all->attention[i] + probabilities;
+    one.hidden = all->hidden ? hidden : NULL;
+    one.attention = all->attention ? attention : NULL;
+    return forward(session, sequence, 1, &one);
+}
+
+tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence *sequences,
+                                int32_t n, const tsri_model_results *results) {
+    const tsri_model_spec *spec = &session->model->spec;
+    TRY(check_batch(session, sequences, n, results));
+    if (n == 1 || set_frequencies(session, sequences, n) <= spec->max_positions)
+        return forward(session, sequences, n, results);
+    /* Lengths that change the frequencies: each sequence gets what it would get alone. */
+    int64_t tokens = 0, probabilities = 0;
+    for (int32_t i = 0; i < n; i++) {
+        TRY(forward_one(session, &sequences[i], results,
+                        results->rows == TSRI_ROWS_ALL ? tokens : i, tokens, probabilities));
+        tokens += sequences[i].n;
+        probabilities +=
+            spec->decoder.heads * sequences[i].n * (sequences[i].past + sequences[i].n);
+    }
+    return TSR_OK;
+}
+
+static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequences, int32_t n,
+                          const tsri_model_results *results) {
+    const tsri_model_shape shape = {.logits = results->logits,
+                                    .argmax = results->argmax,
+                                    .top_k = results->top_k,
+                                    .hidden = results->hidden,
+                                    .attention = results->attention};
+    int64_t needed = 0, longest = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const int64_t after = sequences[i].past + sequences[i].n;
+        needed = after > needed ? after : needed;
+        longest = sequences[i].n > longest ? sequences[i].n : longest;
+    }
+    TRY(tsri_session_reserve(session, needed));
+    set_frequencies(session, sequences, n);
+    const int64_t limit = tsri_model_piece_limit(session, results);
+    for (int64_t done = 0; done < longest; done += limit)
+        TRY(tsri_model_piece_run(session, sequences, n, results, &shape, done, limit));
+    return TSR_OK;
+}
+
+tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out) {
+    const tsri_model_results results = {0};
+    const tsri_model_shape shape = {.logits = true, .argmax = true};
+    TRY(tsri_session_reserve(session, tokens));
+    const int64_t limit = tsri_model_piece_limit(session, &results);
+    return tsri_model_variants_plan(&session->variants, &shape, 1, tokens < limit ? tokens : limit,
+                                    limit, false, out);
+}

@@ -1,0 +1,91 @@
+#include "model/spec.h"
+
+#include "base/error.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+void tsri_model_spec_defaults(tsri_model_spec *spec) {
+    memset(spec, 0, sizeof *spec);
+    spec->embed_scale = 1;
+    spec->bos = spec->pad = -1;
+    tsri_model_stack *stack = &spec->decoder;
+    stack->causal = true;
+    stack->final_norm = true;
+    stack->rope.magnitude = 1;
+    stack->rope.factor = 1;
+}
+
+/* A part of the whole that must divide it: heads of a width, key heads of heads. */
+static tsr_status divides(const char *what, const char *part, int64_t n, const char *whole,
+                          int64_t of) {
+    if (n <= 0 || of % n != 0)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: %" PRId64 " %s do not divide %" PRId64 " %s", what,
+                              n, part, of, whole);
+    return TSR_OK;
+}
+
+static tsr_status check_token(const tsri_model_spec *spec, const char *what, const char *name,
+                              int32_t id) {
+    if (id >= spec->vocab)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: \"%s\" is %" PRId32 "; vocab_size %" PRId32
+                              " allows ids from 0 to %" PRId32,
+                              what, name, id, spec->vocab, spec->vocab - 1);
+    return TSR_OK;
+}
+
+static tsr_status check_rope(const tsri_model_stack *stack, const char *what) {
+    const tsri_model_rope *rope = &stack->rope;
+    if (rope->rotary % 2 != 0 || rope->rotary <= 0 || rope->rotary > stack->head_size ||
+        rope->rotary > TSRI_MODEL_MAX_ROTARY)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: %" PRId32 " rotary dimensions of a head of %" PRId32
+                              "; an even number is needed, from 2 to the head's size "
+                              "(at most %d)",
+                              what, rope->rotary, stack->head_size, TSRI_MODEL_MAX_ROTARY);
+    if (rope->scaling == TSRI_SCALING_DYNAMIC && rope->rotary <= 2)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: dynamic rope scaling needs more than 2 rotary dimensions", what);
+    if (rope->scaling == TSRI_SCALING_LLAMA3 && !(rope->high_freq_factor > rope->low_freq_factor))
+        return tsri_base_fail(
+            TSR_E_FORMAT, "%s: rope high_freq_factor %g must be greater than low_freq_factor %g",
+            what, rope->high_freq_factor, rope->low_freq_factor);
+    return TSR_OK;
+}
+
+tsr_status tsri_model_spec_check(const tsri_model_spec *spec, const char *what) {
+    const tsri_model_stack *stack = &spec->decoder;
+    TRY(divides(what, "key/value heads", stack->kv_heads, "attention heads", stack->heads));
+    if (stack->positions == TSRI_POSITIONS_ROTARY)
+        TRY(check_rope(stack, what));
+    TRY(check_token(spec, what, "bos_token_id", spec->bos));
+    TRY(check_token(spec, what, "pad_token_id", spec->pad));
+    for (int32_t i = 0; i < spec->n_eos; i++)
+        TRY(check_token(spec, what, "eos_token_id", spec->eos[i]));
+    const double kv =
+        (double)stack->layers * stack->kv_heads * (stack->head_size + stack->value_size) * 4.0;
+    if (kv * (double)spec->context > 9e18)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: keys and values of %" PRId64 " positions in %" PRId32
+                              " layers exceed what can be addressed",
+                              what, spec->context, stack->layers);
+    return TSR_OK;
+}
+
+void tsri_model_spec_finish(tsri_model_spec *spec) {
+    const tsri_model_rope *rope = &spec->decoder.rope;
+    double context = (double)spec->max_positions;
+    if (rope->scaling == TSRI_SCALING_LINEAR || rope->scaling == TSRI_SCALING_DYNAMIC)
+        context *= fmax(rope->factor, 1);
+    else if (rope->scaling == TSRI_SCALING_YARN)
+        context = fmax(context, (double)rope->original_positions * rope->factor);
+    spec->context = (int64_t)fmin(context, TSRI_MODEL_MAX_POSITIONS);
+    if (spec->decoder.attention_scale == 0)
+        spec->decoder.attention_scale = (float)(1 / sqrt(spec->decoder.head_size));
+}
+
+int32_t tsri_model_layer_window(const tsri_model_stack *stack, int32_t layer) {
+    return !stack->windowed || stack->windowed[layer] ? stack->window : 0;
+}

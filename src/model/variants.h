@@ -1,0 +1,38 @@
+/* model/variants.h - the graphs and plans of a session: one graph for each set of results, one plan
+ * for each range of sizes. */
+#ifndef TSRI_MODEL_VARIANTS_H
+#define TSRI_MODEL_VARIANTS_H
+
+#include "model/load.h"
+
+typedef struct tsri_model_variant {
+    tsri_model_shape shape;
+    tsri_graph *graph;
+} tsri_model_variant;
+
+typedef struct tsri_model_variants {
+    const tsri_model *model;
+    int32_t slots;
+    int64_t capacity; /* 0: no graph yet */
+    uint32_t first_state;
+    tsri_model_variant *items;
+    size_t count, room;
+} tsri_model_variants;
+
+void tsri_model_variants_begin(tsri_model_variants *variants, const tsri_model *model,
+                               int32_t slots, uint32_t session);
+void tsri_model_variants_end(tsri_model_variants *variants);
+/* Graphs of the old capacity are dropped; the states are copied when the first plan of a new one is
+ * made. */
+void tsri_model_variants_grow(tsri_model_variants *variants, int64_t capacity);
+
+/* The plan for B sequences of T tokens (at most `limit`) and the results that `shape` marks; its
+ * slots, capacity and states are set here. `all`: rows are up to B * T, else up to B. */
+tsr_status tsri_model_variants_plan(tsri_model_variants *variants, const tsri_model_shape *shape,
+                                    int64_t B, int64_t T, int64_t limit, bool all,
+                                    tsri_run_plan **out);
+
+/* Bounds of such a plan. */
+tsr_bounds tsri_model_bounds(int64_t slots, int64_t B, int64_t T, int64_t limit, bool all);
+
+#endif

@@ -1,0 +1,92 @@
+/* The rows of a weight, read from the arrays that it is made of. */
+#include "model/weights.h"
+
+#include "base/error.h"
+#include "tensor/convert.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool is_finite(tsr_dtype dtype, const void *data, size_t n, size_t *at) {
+    const uint32_t *wide = data;
+    const uint16_t *narrow = data;
+    const uint16_t exponent = dtype == TSR_F16 ? 0x7c00 : 0x7f80;
+    uint32_t bad = 0;
+    if (dtype == TSR_F32)
+        for (size_t i = 0; i < n; i++)
+            bad |= (wide[i] & 0x7f800000u) == 0x7f800000u;
+    else
+        for (size_t i = 0; i < n; i++)
+            bad |= (narrow[i] & exponent) == exponent;
+    if (!bad)
+        return true;
+    for (*at = 0; *at < n; ++*at)
+        if (dtype == TSR_F32 ? (wide[*at] & 0x7f800000u) == 0x7f800000u
+                             : (narrow[*at] & exponent) == exponent)
+            break;
+    return false;
+}
+
+/* Lines first .. first + count - 1 of one part, in runs that lie together in the array. */
+static tsr_status read_part(const tsri_model_weights *weights, const tsri_model_part *part,
+                            int64_t columns, int64_t first, int64_t count, tsr_dtype dtype,
+                            char *out) {
+    uint64_t row_bytes = 0;
+    if (!tsri_tensor_bytes(dtype, (uint64_t)columns, &row_bytes))
+        return tsri_base_fail(TSR_E_INTERNAL, "a row of %" PRId64 " columns has no size", columns);
+    while (count > 0) {
+        const int64_t within = first % part->group;
+        const int64_t run = count < part->group - within ? count : part->group - within;
+        const int64_t row = part->first + first / part->group * part->stride + within;
+        const size_t n = (size_t)(run * columns);
+        size_t bad = 0;
+        TRY(tsri_io_read_as(weights->archive, part->array, dtype, (uint64_t)(row * columns), n,
+                            out));
+        if (!is_finite(dtype, out, n, &bad))
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: tensor \"%s\" holds a NaN or an infinity at element %" PRIu64
+                                  "%s; the file is damaged, or its numbers don't fit the dtype",
+                                  weights->archive->path, part->array->name,
+                                  (uint64_t)(row * columns) + bad,
+                                  dtype == part->array->dtype ? "" : " as converted");
+        out += (uint64_t)run * row_bytes;
+        first += run;
+        count -= run;
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_model_weights_rows(const tsri_model_weights *weights, uint32_t id, int64_t first,
+                                   int64_t count, tsr_dtype dtype, void *out) {
+    const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
+    if (!weight)
+        return tsri_base_fail(TSR_E_INTERNAL, "weight %" PRIu32 " is not one of the model's", id);
+    if (weight->n_parts == 0) {
+        memcpy(out, weights->frequencies, (size_t)weight->dims[0] * sizeof(float));
+        return TSR_OK;
+    }
+    if (weight->rank == 1) { /* one row of elements to the run; lines of one element here */
+        first = 0;
+        count = weight->dims[0];
+    }
+    const int64_t columns = weight->rank == 2 ? weight->dims[1] : 1;
+    char *to = out;
+    for (int i = 0; i < weight->n_parts && count > 0; i++) {
+        const tsri_model_part *part = &weight->parts[i];
+        if (first >= part->rows) {
+            first -= part->rows;
+            continue;
+        }
+        const int64_t n = count < part->rows - first ? count : part->rows - first;
+        uint64_t bytes = 0;
+        TRY(read_part(weights, part, columns, first, n, dtype, to));
+        tsri_tensor_bytes(dtype, (uint64_t)(n * columns), &bytes);
+        to += bytes;
+        count -= n;
+        first = 0;
+    }
+    if (weight->add != 0 && dtype == TSR_F32)
+        for (int64_t i = 0; i < weight->dims[0]; i++)
+            ((float *)out)[i] += weight->add;
+    return TSR_OK;
+}

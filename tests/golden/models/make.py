@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Makes the tiny golden models of this folder: random seeded weights in the files that transformers writes, and what its models
+compute with them in float64.
+
+    python3 make.py [NAME...]       (needs torch, transformers, safetensors, numpy)
+
+Each folder has config.json and model.safetensors; cases.json, whose `cases` are forward inputs and whose `generate` are greedy
+continuations of 24 tokens; expected.safetensors, <case>.logits [B,T,V], <case>.hidden.I [B,T,C] (0 after the embedding; the last one
+after the final norm), <case>.attn.I [B,H,T,T], <greedy case>.logits [24,V]. Rows under padding are 0 and are not compared. Every
+greedy step has at least 1e-3 between its best two logits, so that ids can be exact. Some have the same
+model as model.gguf, in float32, with what that format changes: names, the order of rows, Gemma's norms.
+"""
+import json
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers as tr
+from safetensors.numpy import save_file
+from torch.overrides import TorchFunctionMode
+
+HERE = Path(__file__).parent
+STEPS, GAP = 24, 1e-3
+torch.set_num_threads(1)
+
+
+class Exact64(TorchFunctionMode):
+    """What model code computes in float32 on purpose (softmax, norms, angles) is computed in float64 too."""
+
+    def __enter__(self):
+        self.saved = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        return super().__enter__()
+
+    def __exit__(self, *exc):
+        torch.set_default_dtype(self.saved)
+        return super().__exit__(*exc)
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        swap = lambda a: torch.float64 if a is torch.float32 else a
+        if func is torch.Tensor.float:
+            func = torch.Tensor.double
+        out = func(*map(swap, args), **{k: swap(v) for k, v in (kwargs or {}).items()})
+        assert not (isinstance(out, torch.Tensor) and out.dtype in (torch.float32, torch.float16, torch.bfloat16)), func
+        return out
+
+
+SMALL = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=48, pad_token_id=0,
+             bos_token_id=1, eos_token_id=2)
+LLAMA = dict(SMALL, intermediate_size=40, num_key_value_heads=2, tie_word_embeddings=False)
+
+
+def rope(**kw):
+    return dict(rope_parameters=dict(rope_theta=10000.0, **kw))
+
+
+MODELS = {
+    "gpt2-tiny": lambda: tr.GPT2LMHeadModel(tr.GPT2Config(vocab_size=61, n_embd=24, n_layer=2, n_head=4, n_positions=48, pad_token_id=0,
+                                                          bos_token_id=1, eos_token_id=2)),
+    "llama-tiny": lambda: tr.LlamaForCausalLM(tr.LlamaConfig(**LLAMA)),
+    "llama-biases": lambda: tr.LlamaForCausalLM(tr.LlamaConfig(**LLAMA, attention_bias=True, mlp_bias=True, head_dim=8)),
+    "llama-linear": lambda: tr.LlamaForCausalLM(tr.LlamaConfig(**LLAMA, head_dim=8, **rope(rope_type="linear", factor=2.5))),
+    "llama-dynamic": lambda: tr.LlamaForCausalLM(tr.LlamaConfig(**dict(LLAMA, max_position_embeddings=16), head_dim=8,
+                                                                **rope(rope_type="dynamic", factor=4.0))),
+    "llama-yarn": lambda: tr.LlamaForCausalLM(tr.LlamaConfig(**LLAMA, head_dim=8, **rope(
+        rope_type="yarn", factor=4.0, original_max_position_embeddings=12))),
+    "llama-llama3": lambda: tr.LlamaForCausalLM(tr.LlamaConfig(**LLAMA, head_dim=8, **rope(
+        rope_type="llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=24))),
+    "qwen2-window": lambda: tr.Qwen2ForCausalLM(tr.Qwen2Config(**dict(LLAMA, tie_word_embeddings=True), use_sliding_window=True,
+                                                               sliding_window=5, max_window_layers=1)),
+    "qwen3": lambda: tr.Qwen3ForCausalLM(tr.Qwen3Config(**LLAMA, head_dim=8)),
+    "gemma": lambda: tr.GemmaForCausalLM(tr.GemmaConfig(**dict(LLAMA, tie_word_embeddings=True, num_key_value_heads=1), head_dim=8)),
+    "phi3": lambda: tr.Phi3ForCausalLM(tr.Phi3Config(**LLAMA, sliding_window=6)),
+    "gpt_neox": lambda: tr.GPTNeoXForCausalLM(tr.GPTNeoXConfig(**dict(SMALL, hidden_size=32), intermediate_size=56, **rope(
+        rope_type="default", partial_rotary_factor=0.25))),
+    "gpt_neox-serial": lambda: tr.GPTNeoXForCausalLM(tr.GPTNeoXConfig(**SMALL, intermediate_size=40, use_parallel_residual=False, **rope(
+        rope_type="default", partial_rotary_factor=1.0))),
+    "opt": lambda: tr.OPTForCausalLM(tr.OPTConfig(**SMALL, ffn_dim=40, word_embed_proj_dim=24)),
+    "opt-post": lambda: tr.OPTForCausalLM(tr.OPTConfig(**SMALL, ffn_dim=40, word_embed_proj_dim=24, do_layer_norm_before=False)),
+}
+
+
+def randomize(model, seed):
+    g = torch.Generator().manual_seed(seed)
+    norms = {f"{n}.{p}": p for n, m in model.named_modules() if "norm" in type(m).__name__.lower() for p, _ in m.named_parameters(recurse=False)}
+    one = 0.0 if "Gemma" in type(model).__name__ else 1.0
+    with torch.no_grad():
+        for name, p in sorted(model.named_parameters()):
+            z = torch.randn(p.shape, generator=g, dtype=torch.float64)
+            p.copy_((0.2 * z if norms.get(name) == "bias" else one + 0.3 * z if name in norms else 0.25 * z).to(p.dtype))
+
+
+def greedy(model, prompt, cached):
+    """cached: keys stay as they were rotated when they were new, which differs where the scaling depends on the length."""
+    seq, logits, gaps, past = prompt.clone(), [], [], None
+    for _ in range(STEPS):
+        with torch.no_grad(), Exact64():
+            r = model(input_ids=seq[:, -1:] if past else seq, past_key_values=past, use_cache=cached)
+        last, past = r.logits[0, -1], r.past_key_values if cached else None
+        top = last.topk(2)
+        gaps.append((top.values[0] - top.values[1]).item())
+        logits.append(last)
+        seq = torch.cat([seq, top.indices[None, :1]], 1)
+    return seq[0, prompt.shape[1]:].tolist(), min(gaps), torch.stack(logits)
+
+
+def forward_cases(g, vocab):
+    ids = lambda *shape: torch.randint(4, vocab, shape, generator=g)
+    yield "short", {"input_ids": ids(1, 7)}, True
+    yield "long", {"input_ids": ids(2, 19)}, False
+    for name in ("pad_right", "pad_left"):
+        x, mask = ids(3, 6), torch.tensor([[1] * 6, [1] * 3 + [0] * 3, [1] + [0] * 5])
+        mask = mask if name == "pad_right" else mask.flip(1)
+        yield name, {"input_ids": x * mask, "attention_mask": mask, "position_ids": (mask.cumsum(1) - 1).clamp(min=0)}, True
+
+
+# ---- GGUF, as llama.cpp's converter writes these families ----
+
+HEADS = ("attn_q", "attn_k")
+GGUF = {  # golden folder -> architecture, {Hugging Face's name: GGUF's}
+    "llama-tiny": "llama", "llama-llama3": "llama", "qwen3": "qwen3", "gemma": "gemma", "phi3": "phi3", "gpt2-tiny": "gpt2",
+    "gpt_neox": "gptneox",
+}
+PARTS = {
+    "embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "self_attn.qkv_proj": "attn_qkv",
+    "mlp.gate_up_proj": "ffn_up", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
+    "wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "ln_1": "attn_norm", "ln_2": "ffn_norm", "attn.c_attn": "attn_qkv",
+    "attn.c_proj": "attn_output", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down", "embed_in": "token_embd", "final_layer_norm": "output_norm",
+    "embed_out": "output", "attention.query_key_value": "attn_qkv", "attention.dense": "attn_output", "mlp.dense_h_to_4h": "ffn_up",
+    "mlp.dense_4h_to_h": "ffn_down",
+}
+
+
+def gguf_tensors(arch, config, state):
+    for name, t in state.items():
+        t = t.float()
+        short = name.removeprefix("model.").removeprefix("transformer.").removeprefix("gpt_neox.")
+        block = ""
+        if short.startswith(("layers.", "h.")):
+            _, layer, short = short.split(".", 2)
+            block = f"blk.{layer}."
+        short, kind = short.rsplit(".", 1)
+        if arch == "gpt2" and t.dim() == 2 and block:
+            t = t.t()
+        if arch == "llama" and PARTS[short] in HEADS:      # halves (i, i + D/2) to pairs (2i, 2i + 1)
+            n = config.num_attention_heads if PARTS[short] == "attn_q" else config.num_key_value_heads
+            t = t.reshape(n, 2, t.shape[0] // n // 2, -1).transpose(1, 2).reshape(t.shape)
+        if arch == "gemma" and "norm" in short:
+            t = t + 1
+        if arch == "gptneox" and PARTS[short] == "attn_qkv":  # by head to queries, keys, values
+            n = config.num_attention_heads
+            t = t.reshape(n, 3, t.shape[0] // n // 3, -1).transpose(0, 1).reshape(t.shape)
+        yield f"{block}{PARTS[short]}.{kind}", t.contiguous().numpy()
+
+
+def gguf_keys(arch, c):
+    head = getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads
+    keys = {"block_count": c.num_hidden_layers, "context_length": c.max_position_embeddings, "embedding_length": c.hidden_size,
+            "feed_forward_length": getattr(c, "intermediate_size", 4 * c.hidden_size), "attention.head_count": c.num_attention_heads}
+    if hasattr(c, "num_key_value_heads"):
+        keys["attention.head_count_kv"] = c.num_key_value_heads
+    if head != c.hidden_size // c.num_attention_heads:
+        keys |= {"attention.key_length": head, "attention.value_length": head}
+    if getattr(c, "sliding_window", None):
+        keys["attention.sliding_window"] = c.sliding_window
+    if arch in ("gpt2", "gptneox"):
+        keys["attention.layer_norm_epsilon"] = float(getattr(c, "layer_norm_eps", 1e-5))
+    else:
+        keys["attention.layer_norm_rms_epsilon"] = float(c.rms_norm_eps)
+    if arch != "gpt2":
+        keys["rope.freq_base"] = float(c.rope_parameters["rope_theta"])
+        keys["rope.dimension_count"] = int(head * c.rope_parameters.get("partial_rotary_factor", 1.0))
+    if arch == "gptneox":
+        keys["use_parallel_residual"] = c.use_parallel_residual
+    return {"general.architecture": arch} | {f"{arch}.{k}": v for k, v in keys.items()}
+
+
+def llama3_factors(exact):
+    """What the frequencies are divided by, as the converter stores it."""
+    rotary = exact.model.rotary_emb
+    plain = 1.0 / 10000.0 ** (torch.arange(0, 8, 2, dtype=torch.float64) / 8)
+    return (plain / rotary.inv_freq).float().numpy()
+
+
+def write_gguf(path, name, exact):
+    arch = GGUF[name]
+    tensors = dict(gguf_tensors(arch, exact.config, exact.state_dict()))
+    if exact.config.tie_word_embeddings:
+        tensors.pop("output.weight", None)
+    if name == "llama-llama3":
+        tensors["rope_freqs.weight"] = llama3_factors(exact)
+    text = lambda s: struct.pack("<Q", len(s)) + s.encode()
+    out, data = bytearray(b"GGUF" + struct.pack("<IQQ", 3, len(tensors), 0)), bytearray()
+    keys = gguf_keys(arch, exact.config)
+    out[16:24] = struct.pack("<Q", len(keys))
+    for k, v in keys.items():
+        out += text(k)
+        out += (struct.pack("<I", 8) + text(v) if isinstance(v, str) else struct.pack("<IB", 7, v) if isinstance(v, bool) else
+                struct.pack("<If", 6, v) if isinstance(v, float) else struct.pack("<II", 4, v))
+    for k, t in tensors.items():
+        out += text(k) + struct.pack("<I", t.ndim) + struct.pack(f"<{t.ndim}Q", *t.shape[::-1]) + struct.pack("<IQ", 0, len(data))
+        data += t.astype("<f4").tobytes()
+        data += bytes(-len(data) % 32)
+    path.write_bytes(bytes(out) + bytes(-len(out) % 32) + bytes(data))
+
+
+def make(name, seed):
+    model = MODELS[name]()
+    model.config._attn_implementation = "eager"
+    model.eval()
+    for attempt in range(50):
+        randomize(model, seed + 1000 * attempt)
+        state = {k: v.double() for k, v in model.state_dict().items()}
+        config = type(model.config).from_dict(model.config.to_dict())
+        config._attn_implementation = "eager"
+        with Exact64():
+            exact = type(model)(config).double().eval()
+        exact.load_state_dict(state)
+        exact.tie_weights()
+        g = torch.Generator().manual_seed(seed)
+        cases = list(forward_cases(g, model.config.vocab_size))
+        prompts = [torch.randint(4, model.config.vocab_size, (1, n), generator=g) for n in (1, 6)]
+        runs = [greedy(exact, p, name == "llama-dynamic") for p in prompts]
+        if min(r[1] for r in runs) > GAP:
+            break
+    else:
+        raise SystemExit(f"{name}: no seed gives clear greedy steps")
+    out, expected = HERE / name, {}
+    model.save_pretrained(out)
+    (out / "generation_config.json").unlink(missing_ok=True)
+    listing = {"cases": [], "generate": []}
+    for case, inputs, attention in cases:
+        with torch.no_grad(), Exact64():
+            r = exact(**inputs, use_cache=False, output_hidden_states=True, output_attentions=True)
+        mask = inputs.get("attention_mask", torch.ones_like(inputs["input_ids"]))
+        expected[f"{case}.logits"] = r.logits * mask[..., None]
+        for i, h in enumerate(r.hidden_states):
+            expected[f"{case}.hidden.{i}"] = h * mask[..., None]
+        for i, a in enumerate(r.attentions if attention else []):
+            expected[f"{case}.attn.{i}"] = a * mask[:, None, :, None]
+        listing["cases"].append({"name": case, **{k: v.tolist() for k, v in inputs.items()}})
+    for i, (prompt, (ids, gap, logits)) in enumerate(zip(prompts, runs)):
+        expected[f"greedy.{i}.logits"] = logits
+        listing["generate"].append({"name": f"greedy.{i}", "mode": "greedy", "input_ids": prompt[0].tolist(), "ids_without_eos_stop": ids,
+                                    "least_top2_gap": round(gap, 5)})
+    assert all(v.dtype == torch.float64 for v in expected.values())
+    save_file({k: np.ascontiguousarray(v.numpy().astype(np.float32)) for k, v in expected.items()}, str(out / "expected.safetensors"))
+    (out / "cases.json").write_text(json.dumps(listing) + "\n")
+    if name in GGUF:
+        write_gguf(out / "model.gguf", name, exact)
+    for f in out.iterdir():
+        f.chmod(0o644)
+    print(name, sum(f.stat().st_size for f in out.iterdir()) // 1024, "KB", "seed", seed + 1000 * attempt)
+
+
+if __name__ == "__main__":
+    for seed, name in enumerate(MODELS):
+        if len(sys.argv) == 1 or name in sys.argv[1:]:
+            make(name, 200 + seed)

@@ -1,0 +1,263 @@
+#include "model/fixture.h"
+
+#include "base/files.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
+
+char *golden_folder(const char *name) {
+    const char *shared = getenv("TESSERA_SHARED");
+    char path[1024];
+    snprintf(path, sizeof path, "%s/tests/golden/models/%s", TESSERA_SOURCE_DIR, name);
+    if (!tsri_base_is_folder(path))
+        snprintf(path, sizeof path, "%s/golden/%s",
+                 shared ? shared : TESSERA_SOURCE_DIR "/../shared", name);
+    if (!tsri_base_is_folder(path))
+        cr_skip_test("no golden model %s: set TESSERA_SHARED to the folder that has golden/%s",
+                     name, name);
+    return strdup(path);
+}
+
+void fixture_device(fixture *fixture, const char *selector) {
+    const tsri_backend_options options = {0};
+    const tsr_device_options device_options = {.struct_size = sizeof device_options};
+    size_t device = 0;
+    *fixture = (struct fixture){0};
+    OK(tsri_backend_set_open(&options, &fixture->set));
+    OK(tsri_backend_select(fixture->set, selector, &device));
+    if (!selector &&
+        strcmp(tsri_backend_at(fixture->set, device)->backend->name, "reference") == 0) {
+        tsri_backend_set_close(&fixture->set);
+        cr_skip_test("the reference is the only device");
+    }
+    OK(tsri_backend_device_open(fixture->set, device, &device_options, &fixture->device));
+    tsri_run_options run = {.devices = &fixture->device, .n_devices = 1, .set = fixture->set};
+    OK(tsri_run_create(&run, &fixture->run));
+}
+
+void fixture_model(fixture *fixture, const char *path, const tsri_model_options *options) {
+    const tsri_model_options none = {0};
+    OK(tsri_model_open(path, options ? options : &none, &fixture->model));
+    OK(tsri_model_store(fixture->model, fixture->run, options ? options : &none));
+}
+
+void fixture_close(fixture *fixture) {
+    tsri_model_close(&fixture->model);
+    tsri_run_destroy(&fixture->run);
+    tsri_backend_device_close(&fixture->device);
+    tsri_backend_set_close(&fixture->set);
+}
+
+/* ---- golden cases ---- */
+
+enum { MOST_TOKENS = 512, MOST_BATCH = 8 };
+
+/* A padded batch as its visible tokens. */
+typedef struct batch {
+    int32_t ids[MOST_BATCH][MOST_TOKENS], positions[MOST_BATCH][MOST_TOKENS];
+    int64_t place[MOST_BATCH][MOST_TOKENS]; /* column in the padded batch */
+    tsri_model_sequence sequences[MOST_BATCH];
+    int32_t B;
+    int64_t T, tokens;
+} batch;
+
+static void read_batch(const json_t *object, batch *batch) {
+    const json_t *ids = json_object_get(object, "input_ids"),
+                 *mask = json_object_get(object, "attention_mask");
+    const json_t *positions = json_object_get(object, "position_ids");
+    memset(batch, 0, sizeof *batch);
+    batch->B = (int32_t)json_array_size(ids);
+    batch->T = (int64_t)json_array_size(json_array_get(ids, 0));
+    cr_assert(batch->B <= MOST_BATCH && batch->T <= MOST_TOKENS);
+    for (int32_t b = 0; b < batch->B; b++) {
+        int64_t n = 0;
+        for (size_t t = 0; t < (size_t)batch->T; t++) {
+            if (mask && json_integer_value(json_array_get(json_array_get(mask, (size_t)b), t)) == 0)
+                continue;
+            batch->ids[b][n] =
+                (int32_t)json_integer_value(json_array_get(json_array_get(ids, (size_t)b), t));
+            batch->positions[b][n] = positions ? (int32_t)json_integer_value(json_array_get(
+                                                     json_array_get(positions, (size_t)b), t))
+                                               : (int32_t)t;
+            batch->place[b][n++] = (int64_t)t;
+        }
+        batch->sequences[b] = (tsri_model_sequence){
+            .ids = batch->ids[b], .positions = batch->positions[b], .n = n, .past = 0, .slot = b};
+        batch->tokens += n;
+    }
+}
+
+typedef struct expected {
+    float *data;
+    const tsri_io_array *array;
+    double largest;
+} expected;
+
+static bool read_expected(const tsri_io_archive *archive, const char *name, expected *out) {
+    out->array = tsri_io_find(archive, name);
+    if (!out->array)
+        return false;
+    out->data = malloc(out->array->elements * sizeof(float));
+    OK(tsri_io_read_as(archive, out->array, TSR_F32, 0, out->array->elements, out->data));
+    out->largest = 0;
+    for (uint64_t i = 0; i < out->array->elements; i++)
+        out->largest = fmax(out->largest, fabs((double)out->data[i]));
+    return true;
+}
+
+/* |got - want| <= 1e-6 + 5e-5 max |want|: float32 summed in any order, and fast exp and tanh, stay
+ * within it. */
+static void compare_row(const char *name, const expected *want, uint64_t at, const float *got,
+                        int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        const double w = want->data[at + (uint64_t)i], error = fabs((double)got[i] - w);
+        cr_assert(error <= 1e-6 + 5e-5 * want->largest, "%s[%llu]: %.9g, wanted %.9g (largest %g)",
+                  name, (unsigned long long)(at + (uint64_t)i), (double)got[i], w, want->largest);
+    }
+}
+
+static void compare_tokens(const tsri_io_archive *archive, const char *name, const batch *batch,
+                           const float *got, int64_t width) {
+    expected want;
+    cr_assert(read_expected(archive, name, &want), "%s is not in the golden file", name);
+    for (int32_t b = 0; b < batch->B; b++)
+        for (int64_t t = 0; t < batch->sequences[b].n; t++, got += width)
+            compare_row(name, &want, (uint64_t)((b * batch->T + batch->place[b][t]) * width), got,
+                        width);
+    free(want.data);
+}
+
+/* Golden probabilities [B,H,T,T] against ours, [H,n,n] a sequence. */
+static void compare_attention(const tsri_io_archive *archive, const char *name, const batch *batch,
+                              const float *got, int64_t H) {
+    expected want;
+    if (!read_expected(archive, name, &want))
+        return; /* kept for some cases only */
+    for (int32_t b = 0; b < batch->B; b++)
+        for (int64_t h = 0; h < H; h++)
+            for (int64_t t = 0; t < batch->sequences[b].n; t++)
+                for (int64_t s = 0; s < batch->sequences[b].n; s++, got++)
+                    compare_row(
+                        name, &want,
+                        (uint64_t)(((b * H + h) * batch->T + batch->place[b][t]) * batch->T +
+                                   batch->place[b][s]),
+                        got, 1);
+    free(want.data);
+}
+
+static void compare_case(tsri_model *model, const tsri_io_archive *archive, const json_t *object) {
+    static batch batch;
+    const tsri_model_spec *spec = &model->spec;
+    const int32_t L = spec->decoder.layers, H = spec->decoder.heads;
+    const char *title = json_string_value(json_object_get(object, "name"));
+    tsri_session *session = NULL;
+    char name[128];
+    read_batch(object, &batch);
+    float *logits = calloc((size_t)(batch.tokens * spec->vocab), sizeof *logits), *hidden[64],
+          *attention[64];
+    for (int32_t i = 0; i <= L; i++)
+        hidden[i] = calloc((size_t)(batch.tokens * spec->width), sizeof **hidden);
+    for (int32_t i = 0; i < L; i++)
+        attention[i] = calloc((size_t)(batch.B * H * batch.T * batch.T), sizeof **attention);
+    OK(tsri_session_create(model, batch.B, 0, &session));
+    tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = logits};
+    OK(tsri_session_forward(session, batch.sequences, batch.B, &results));
+    snprintf(name, sizeof name, "%s.logits", title);
+    compare_tokens(archive, name, &batch, logits, spec->vocab);
+    results.hidden = hidden;
+    results.attention = attention;
+    OK(tsri_session_forward(session, batch.sequences, batch.B, &results));
+    compare_tokens(archive, name, &batch, logits, spec->vocab);
+    for (int32_t i = 0; i <= L; i++) {
+        snprintf(name, sizeof name, "%s.hidden.%d", title, i);
+        compare_tokens(archive, name, &batch, hidden[i], spec->width);
+        free(hidden[i]);
+    }
+    for (int32_t i = 0; i < L; i++) {
+        snprintf(name, sizeof name, "%s.attn.%d", title, i);
+        compare_attention(archive, name, &batch, attention[i], H);
+        free(attention[i]);
+    }
+    tsri_session_destroy(&session);
+    free(logits);
+}
+
+/* Greedy, all prompts as one batch of unequal lengths, token by token: ids exact, logits within
+ * tolerance. */
+static void compare_greedy(tsri_model *model, const tsri_io_archive *archive,
+                           const json_t *generate) {
+    static int32_t ids[MOST_BATCH][MOST_TOKENS];
+    const int32_t V = model->spec.vocab;
+    const json_t *wanted_ids[MOST_BATCH], *object;
+    tsri_model_sequence sequences[MOST_BATCH];
+    expected want[MOST_BATCH];
+    int32_t argmax[MOST_BATCH], n = 0;
+    size_t i;
+    json_array_foreach(generate, i, object) {
+        const json_t *prompt = json_array_get(json_object_get(object, "input_ids"), 0);
+        char name[64];
+        if (strcmp(json_string_value(json_object_get(object, "mode")), "greedy") != 0)
+            continue;
+        cr_assert(n < MOST_BATCH);
+        prompt = json_is_array(prompt) ? prompt : json_object_get(object, "input_ids");
+        const int64_t length = (int64_t)json_array_size(prompt);
+        for (int64_t t = 0; t < length; t++)
+            ids[n][t] = (int32_t)json_integer_value(json_array_get(prompt, (size_t)t));
+        sequences[n] = (tsri_model_sequence){.ids = ids[n], .n = length, .slot = n};
+        wanted_ids[n] = json_object_get(object, "ids_without_eos_stop");
+        snprintf(name, sizeof name, "%s.logits",
+                 json_string_value(json_object_get(object, "name")));
+        cr_assert(read_expected(archive, name, &want[n]), "%s is not in the golden file", name);
+        n++;
+    }
+    if (n == 0)
+        return;
+    tsri_session *session = NULL;
+    float *logits = calloc((size_t)(n * V), sizeof *logits);
+    OK(tsri_session_create(model, n, 0, &session));
+    for (int64_t step = 0; step < 24; step++) {
+        const tsri_model_results results = {
+            .rows = TSRI_ROWS_LAST, .logits = logits, .argmax = argmax};
+        OK(tsri_session_forward(session, sequences, n, &results));
+        for (int32_t b = 0; b < n; b++) {
+            compare_row("greedy logits", &want[b], (uint64_t)(step * V), logits + b * V, V);
+            cr_assert(argmax[b] == json_integer_value(json_array_get(wanted_ids[b], (size_t)step)),
+                      "prompt %d, token %d: %d", b, (int)step, argmax[b]);
+            sequences[b].past += sequences[b].n;
+            sequences[b].n = 1;
+            ids[b][0] = argmax[b];
+        }
+    }
+    for (int32_t b = 0; b < n; b++)
+        free(want[b].data);
+    tsri_session_destroy(&session);
+    free(logits);
+}
+
+void compare_golden(const char *name, const char *file, const char *selector) {
+    char *folder = golden_folder(name), path[1100];
+    fixture fixture;
+    tsri_io_archive *archive = NULL;
+    json_t *cases = NULL, *object;
+    size_t i;
+    fixture_device(&fixture, selector);
+    snprintf(path, sizeof path, "%s%s%s", folder, file ? "/" : "", file ? file : "");
+    fixture_model(&fixture, path, NULL);
+    snprintf(path, sizeof path, "%s/expected.safetensors", folder);
+    OK(tsri_io_open(path, &archive));
+    snprintf(path, sizeof path, "%s/cases.json", folder);
+    OK(tsri_base_json_load(path, 1 << 24, 64, &cases));
+    cr_assert(json_array_size(json_object_get(cases, "cases")) > 0);
+    json_array_foreach(json_object_get(cases, "cases"), i, object)
+        compare_case(fixture.model, archive, object);
+    compare_greedy(fixture.model, archive, json_object_get(cases, "generate"));
+    json_decref(cases);
+    tsri_io_close(&archive);
+    fixture_close(&fixture);
+    free(folder);
+}

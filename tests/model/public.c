@@ -1,0 +1,143 @@
+/* The public model: opened on a device or only looked at, described, explained, cancelled. */
+#include "tessera/run.h"
+#include "tessera/tokenizer.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
+
+static const char shakespeare[] = TESSERA_SOURCE_DIR "/models/shakespeare";
+
+static tsr_engine *engine;
+static tsr_device *device;
+
+static void open_device(void) {
+    OK(tsr_engine_create(NULL, &engine));
+    OK(tsr_device_open(engine, "reference", NULL, &device));
+}
+
+static void close_device(void) {
+    tsr_device_close(&device);
+    tsr_engine_destroy(&engine);
+}
+
+TestSuite(public_model, .init = open_device, .fini = close_device);
+
+static void count_line(void *data, const char *name, const char *value) {
+    cr_assert(*name && value);
+    ++*(int *)data;
+}
+
+Test(public_model, looked_at) {
+    tsr_model *model = NULL;
+    tsr_model_info info = {.struct_size = sizeof info};
+    int lines = 0;
+    OK(tsr_model_open(shakespeare, NULL, NULL, &model));
+    OK(tsr_model_info_get(model, &info));
+    cr_expect(strcmp(info.family, "gpt2") == 0 && strcmp(info.format, "safetensors") == 0 &&
+              strcmp(info.stored, "f16") == 0);
+    cr_expect(info.layers == 6 && info.width == 192 && info.heads == 6 && info.head_size == 32 &&
+              info.ffn == 768);
+    cr_expect(info.vocab == 1024 && info.context == 512 && info.has_tokenizer == 1 &&
+              *info.tokenizer_why == 0);
+    /* Per layer 12 C^2 and 13 C; embeddings V C and T C; the last norm 2 C. */
+    const uint64_t matrices = 6 * 12 * 192 * 192,
+                   parameters = matrices + 6 * 13 * 192 + (1024 + 512) * 192 + 2 * 192;
+    cr_expect(info.parameters == parameters, "%llu, wanted %llu",
+              (unsigned long long)info.parameters, (unsigned long long)parameters);
+    cr_expect(info.flops_per_token == 2.0 * (double)(matrices + 1024 * 192));
+    cr_expect(info.flops_per_past_token == 2.0 * 6 * 6 * 64);
+    cr_expect(info.kv_bytes_per_token == 6 * 6 * 64 * 4);
+    OK(tsr_model_describe(model, count_line, &lines));
+    cr_expect(lines > 6);
+    cr_expect(tsr_explain(model, 1, NULL, NULL) == TSR_E_STATE);
+    tsr_model_close(&model);
+    cr_expect(model == NULL);
+}
+
+Test(public_model, tokens) {
+    static const char text[] = "ROMEO:\nWhat light";
+    tsr_model *model = NULL;
+    int32_t *ids = NULL;
+    size_t n = 0, size = 0;
+    char *back = NULL;
+    OK(tsr_model_open(shakespeare, NULL, NULL, &model));
+    OK(tsr_encode(model, text, strlen(text), 0, &ids, &n));
+    cr_expect(n > 0 && n < strlen(text));
+    OK(tsr_decode(model, ids, n, 0, &back, &size));
+    cr_expect(size == strlen(text) && strcmp(back, text) == 0, "\"%s\"", back);
+    tsr_text_free(back);
+    cr_expect(tsr_piece(model, ids[0], &size) != NULL && size > 0);
+    ids[0] = 1024;
+    cr_expect(tsr_decode(model, ids, n, 0, &back, &size) == TSR_E_ARGUMENT);
+    cr_expect(tsr_encode(model, text, strlen(text), 8, &ids, &n) == TSR_E_ARGUMENT);
+    tsr_ids_free(ids);
+    tsr_model_close(&model);
+}
+
+static int stop_at_half(void *data, uint64_t done, uint64_t total) {
+    ++*(int *)data;
+    return done * 2 >= total;
+}
+
+Test(public_model, a_load_is_cancelled) {
+    int calls = 0;
+    tsr_model *model = NULL;
+    const tsr_model_options options = {
+        .struct_size = sizeof options, .progress = stop_at_half, .progress_data = &calls};
+    cr_expect(tsr_model_open(shakespeare, device, &options, &model) == TSR_E_CANCELLED);
+    cr_expect(model == NULL && calls > 1, "%d calls", calls);
+}
+
+Test(public_model, options_are_checked) {
+    tsr_model *model = NULL;
+    tsr_model_options options = {.struct_size = sizeof options, .dtype = TSR_I8};
+    cr_expect(tsr_model_open(shakespeare, device, &options, &model) == TSR_E_ARGUMENT);
+    options = (tsr_model_options){.struct_size = sizeof options, .context = 513};
+    cr_expect(tsr_model_open(shakespeare, device, &options, &model) == TSR_E_ARGUMENT &&
+                  strstr(tsr_error_last(), "reads at most 512"),
+              "%s", tsr_error_last());
+    options.context = -1;
+    cr_expect(tsr_model_open(shakespeare, device, &options, &model) == TSR_E_ARGUMENT);
+}
+
+static void check_step(void *data, const tsr_explained *op) {
+    uint32_t chosen = 0;
+    for (uint32_t i = 0; i < op->n_rows; i++)
+        chosen += op->rows[i].chosen;
+    cr_expect(chosen == 1, "%s: %u rows are chosen", op->label, chosen);
+    cr_expect(*op->label && *op->op && *op->device);
+    ++*(int *)data;
+}
+
+Test(public_model, every_op_is_explained) {
+    int prefill = 0, decode = 0;
+    tsr_model *model = NULL;
+    tsr_model_memory memory = {.struct_size = sizeof memory};
+    OK(tsr_model_open(shakespeare, device, NULL, &model));
+    OK(tsr_explain(model, 64, check_step, &prefill));
+    OK(tsr_explain(model, 1, check_step, &decode));
+    cr_expect(prefill > 6 * 8 && decode > 6 * 8, "%d, %d", prefill, decode);
+    OK(tsr_model_memory_get(model, &memory));
+    cr_expect(memory.weights > 5000000 && memory.states > 0);
+    tsr_model_close(&model);
+}
+
+static void find_shakespeare(void *data, const char *name, const char *path) {
+    *(int *)data += strcmp(name, "shakespeare") == 0 && strstr(path, "/shakespeare") != NULL;
+}
+
+Test(public_model, bundled) {
+    int found = 0;
+    tsr_model *model = NULL;
+    setenv("TESSERA_MODELS", "/nowhere:" TESSERA_SOURCE_DIR "/models", 1);
+    OK(tsr_model_bundled(find_shakespeare, &found));
+    cr_expect(found >= 1);
+    OK(tsr_model_open(NULL, NULL, NULL, &model));
+    tsr_model_close(&model);
+    OK(tsr_model_open("shakespeare", NULL, NULL, &model));
+    tsr_model_close(&model);
+}

@@ -1,0 +1,233 @@
+/* Bad configs and weights, each with its status and sentence (bad-input 41-51). Each case changes
+ * one thing of a good model. */
+#include "base/files.h"
+#include "base/json.h"
+#include "model/load.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
+
+static char folder[64];
+
+static void make_folder(void) {
+    snprintf(folder, sizeof folder, "/tmp/tessera-model-XXXXXX");
+    cr_assert(mkdtemp(folder));
+}
+
+static void drop_folder(void) {
+    static const char *const names[] = {"config.json", "model.safetensors",
+                                        "generation_config.json", "tokenizer.json"};
+    char path[128];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+TestSuite(refused, .init = make_folder, .fini = drop_folder);
+
+/* The golden model `base` with config key `key` set to the JSON `value` (NULL: without the key). */
+static void make_config(const char *base, const char *key, const char *value) {
+    char path[1100], to[128];
+    json_t *config = NULL;
+    snprintf(path, sizeof path, "%s/tests/golden/models/%s/config.json", TESSERA_SOURCE_DIR, base);
+    OK(tsri_base_json_load(path, 1 << 20, 64, &config));
+    if (value)
+        json_object_set_new(config, key, json_loads(value, JSON_DECODE_ANY, NULL));
+    else
+        json_object_del(config, key);
+    snprintf(to, sizeof to, "%s/config.json", folder);
+    cr_assert(json_dump_file(config, to, 0) == 0);
+    json_decref(config);
+    snprintf(path, sizeof path, "%s/tests/golden/models/%s/model.safetensors", TESSERA_SOURCE_DIR,
+             base);
+    snprintf(to, sizeof to, "%s/model.safetensors", folder);
+    unlink(to);
+    cr_assert(symlink(path, to) == 0);
+}
+
+static void expect_refused(tsr_status status, const char *fragment, const char *title) {
+    const tsri_model_options options = {0};
+    tsri_model *model = NULL;
+    const tsr_status got = tsri_model_open(folder, &options, &model);
+    cr_expect(got == status, "%s: status %s, wanted %s (%s)", title, tsr_status_name(got),
+              tsr_status_name(status), tsr_error_last());
+    cr_expect(!model, "%s: a model was given", title);
+    cr_expect(got == TSR_OK || strstr(tsr_error_last(), fragment), "%s: \"%s\" lacks \"%s\"", title,
+              tsr_error_last(), fragment);
+    tsri_model_close(&model);
+}
+
+Test(refused, configs) {
+    static const struct {
+        const char *base, *key, *value;
+        tsr_status status;
+        const char *fragment;
+    } rows[] = {
+        {"llama-tiny", "hidden_size", "\"24\"", TSR_E_FORMAT,
+         "\"hidden_size\" is a text; a whole number is needed"},
+        {"llama-tiny", "hidden_size", "24.0", TSR_E_FORMAT, "\"hidden_size\" is a fraction"},
+        {"llama-tiny", "hidden_size", NULL, TSR_E_FORMAT, "\"hidden_size\" is missing"},
+        {"llama-tiny", "num_hidden_layers", "0", TSR_E_FORMAT,
+         "\"num_hidden_layers\" is 0; it must be from 1 to 1024"},
+        {"llama-tiny", "num_hidden_layers", "1025", TSR_E_FORMAT, "it must be from 1 to 1024"},
+        {"llama-tiny", "num_hidden_layers", "3", TSR_E_FORMAT,
+         "tensor \"model.layers.2.input_layernorm.weight\" is missing"},
+        {"llama-tiny", "num_hidden_layers", "1", TSR_E_UNSUPPORTED, "is not part of a llama model"},
+        {"llama-tiny", "num_attention_heads", "-4", TSR_E_FORMAT, "\"num_attention_heads\" is -4"},
+        {"llama-tiny", "num_key_value_heads", "3", TSR_E_FORMAT,
+         "3 key/value heads do not divide 4 attention heads"},
+        {"gpt2-tiny", "n_head", "5", TSR_E_FORMAT, "n_head 5 does not divide n_embd 24"},
+        {"llama-tiny", "head_dim", "7", TSR_E_FORMAT,
+         "7 rotary dimensions of a head of 7; an even number is needed"},
+        {"llama-tiny", "rms_norm_eps", "-1e-5", TSR_E_FORMAT, "\"rms_norm_eps\""},
+        {"llama-tiny", "rope_theta", "0", TSR_E_FORMAT, "\"rope_theta\""},
+        {"llama-tiny", "vocab_size", "60", TSR_E_FORMAT,
+         "tensor \"model.embed_tokens.weight\" has shape [61, 24]"},
+        {"llama-tiny", "vocab_size", "16777217", TSR_E_FORMAT, "it must be from 1 to 16777216"},
+        {"llama-tiny", "intermediate_size", "41", TSR_E_FORMAT, "needs [41, 24]"},
+        {"gpt2-tiny", "n_inner", "95", TSR_E_FORMAT, "needs [24, 95]"},
+        {"llama-tiny", "max_position_embeddings", "9999999999", TSR_E_FORMAT,
+         "\"max_position_embeddings\""},
+        {"llama-tiny", "bos_token_id", "61", TSR_E_FORMAT,
+         "\"bos_token_id\" is 61; vocab_size 61 allows ids from 0 to 60"},
+        {"llama-tiny", "eos_token_id", "[2, 61]", TSR_E_FORMAT,
+         "\"eos_token_id\" must be ids from 0"},
+        {"llama-tiny", "eos_token_id", "\"</s>\"", TSR_E_FORMAT, "\"eos_token_id\""},
+        {"llama-tiny", "hidden_act", "\"xielu\"", TSR_E_UNSUPPORTED,
+         "\"hidden_act\" is \"xielu\", which is not served"},
+        {"llama-tiny", "rope_scaling", "{\"type\": \"su\", \"factor\": 2}", TSR_E_UNSUPPORTED,
+         "rope type \"su\" is not served"},
+        {"llama-tiny", "rope_scaling", "{\"type\": \"linear\"}", TSR_E_FORMAT,
+         "\"factor\" is missing"},
+        {"llama-tiny", "rope_scaling", "[1]", TSR_E_FORMAT, "\"rope_scaling\" must be an object"},
+        {"llama-tiny", "sliding_window", "5", TSR_E_UNSUPPORTED,
+         "\"sliding_window\" is 5, which changes results"},
+        {"llama-tiny", "quantization_config", "{\"quant_method\": \"gptq\"}", TSR_E_UNSUPPORTED,
+         "\"quantization_config\""},
+        {"llama-tiny", "attention_bias", "true", TSR_E_FORMAT,
+         "tensor \"model.layers.0.self_attn.q_proj.bias\" is missing"},
+        {"llama-biases", "attention_bias", "false", TSR_E_UNSUPPORTED,
+         "is not part of a llama model"},
+        {"llama-tiny", "attention_bias", "1", TSR_E_FORMAT, "\"attention_bias\""},
+        {"qwen2-window", "layer_types", "[\"full_attention\"]", TSR_E_FORMAT,
+         "one kind for each of the 2 layers"},
+        {"qwen2-window", "layer_types", "[\"full_attention\", \"chunked_attention\"]",
+         TSR_E_UNSUPPORTED, "\"chunked_attention\""},
+        {"gpt2-tiny", "scale_attn_by_inverse_layer_idx", "true", TSR_E_UNSUPPORTED,
+         "\"scale_attn_by_inverse_layer_idx\" is true"},
+        {"gpt2-tiny", "n_positions", "64", TSR_E_FORMAT,
+         "tensor \"transformer.wpe.weight\" has shape [48, 24]"},
+        {"opt", "word_embed_proj_dim", "12", TSR_E_UNSUPPORTED,
+         "word_embed_proj_dim 12 differs from hidden_size 24"},
+        {"phi3", "rope_scaling",
+         "{\"type\": \"longrope\", \"long_factor\": [1], \"short_factor\": [1]}", TSR_E_UNSUPPORTED,
+         "rope type \"longrope\""},
+        {"llama-tiny", "tie_word_embeddings", "\"yes\"", TSR_E_FORMAT, "\"tie_word_embeddings\""},
+        {"llama-tiny", "model_type", "\"mamba\"", TSR_E_UNSUPPORTED,
+         "\"model_type\" is \"mamba\", which is not served; served are gpt2, llama"},
+        {"llama-tiny", "model_type", NULL, TSR_E_FORMAT, "\"model_type\" is missing"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char title[128];
+        snprintf(title, sizeof title, "%s with %s = %s", rows[i].base, rows[i].key,
+                 rows[i].value ? rows[i].value : "nothing");
+        make_config(rows[i].base, rows[i].key, rows[i].value);
+        expect_refused(rows[i].status, rows[i].fragment, title);
+    }
+}
+
+/* Harmless values of keys that could change results are no reason to refuse. */
+Test(refused, neutral_keys_are_not) {
+    static const struct {
+        const char *key, *value;
+    } rows[] = {
+        {"sliding_window", "null"},       {"pretraining_tp", "1"},  {"use_cache", "false"},
+        {"partial_rotary_factor", "1.0"}, {"logit_scale", "1"},     {"num_experts", "null"},
+        {"rope_scaling", "null"},         {"unheard_of", "[1, 2]"}, {"eos_token_id", "[2, 3]"}};
+    const tsri_model_options options = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tsri_model *model = NULL;
+        make_config("llama-tiny", rows[i].key, rows[i].value);
+        cr_expect(tsri_model_open(folder, &options, &model) == TSR_OK, "%s = %s: %s", rows[i].key,
+                  rows[i].value, tsr_error_last());
+        tsri_model_close(&model);
+    }
+}
+
+/* Both spellings of rotary settings give the same spec. */
+Test(refused, both_spellings_are_one) {
+    const tsri_model_options options = {0};
+    tsri_model *model = NULL, *older = NULL;
+    char path[128];
+    json_t *config = NULL;
+    make_config("llama-llama3", "use_cache", "true");
+    OK(tsri_model_open(folder, &options, &model));
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    OK(tsri_base_json_load(path, 1 << 20, 64, &config));
+    json_t *rope = json_incref(json_object_get(config, "rope_parameters"));
+    json_object_del(config, "rope_parameters");
+    json_object_set(config, "rope_theta", json_object_get(rope, "rope_theta"));
+    json_object_set_new(config, "rope_scaling", rope);
+    json_object_set_new(config, "torch_dtype", json_string("float32"));
+    json_object_del(config, "dtype");
+    cr_assert(json_dump_file(config, path, 0) == 0);
+    json_decref(config);
+    OK(tsri_model_open(folder, &options, &older));
+    cr_expect(memcmp(&model->spec.decoder.rope, &older->spec.decoder.rope,
+                     sizeof model->spec.decoder.rope) == 0);
+    cr_expect(model->spec.decoder.rope.scaling == TSRI_SCALING_LLAMA3);
+    tsri_model_close(&model);
+    tsri_model_close(&older);
+}
+
+/* A NaN in a weight is found when its rows are read, by name and place. */
+Test(refused, not_a_number) {
+    const tsri_model_options options = {0};
+    tsri_model *model = NULL;
+    tsri_bytes file = {0};
+    char path[1100], to[128];
+    make_config("llama-tiny", "use_cache", "true");
+    snprintf(path, sizeof path, "%s/tests/golden/models/llama-tiny/model.safetensors",
+             TESSERA_SOURCE_DIR);
+    snprintf(to, sizeof to, "%s/model.safetensors", folder);
+    OK(tsri_base_read_whole(path, 1 << 20, &file));
+    OK(tsri_model_open(folder, &options, &model));
+    const tsri_model_weight *weight = tsri_model_weight_at(model->weights, TSRI_WEIGHT_EMBED);
+    const uint32_t nan = 0x7fc00000;
+    memcpy(file.data + weight->parts[0].array->offset + 4 * 30, &nan, 4);
+    tsri_model_close(&model);
+    unlink(to);
+    OK(tsri_base_write_whole(to, file.data, file.size));
+    OK(tsri_model_open(folder, &options, &model));
+    static float rows[61 * 24];
+    cr_expect(tsri_model_weights_rows(model->weights, TSRI_WEIGHT_EMBED, 0, 61, TSR_F32, rows) ==
+              TSR_E_FORMAT);
+    cr_expect(strstr(tsr_error_last(),
+                     "\"model.embed_tokens.weight\" holds a NaN or an infinity at element 30"),
+              "%s", tsr_error_last());
+    tsri_model_close(&model);
+    tsri_base_bytes_clear(&file);
+}
+
+/* A name that is no path says what to do. */
+Test(refused, names) {
+    static const struct {
+        const char *name, *fragment;
+        tsr_status status;
+    } rows[] = {{"openai-community/gpt2", "hf download openai-community/gpt2", TSR_E_UNSUPPORTED},
+                {"./nowhere/model", "there is no such folder or file", TSR_E_IO},
+                {"no-such-model", "no bundled model", TSR_E_IO}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *path = NULL;
+        cr_expect(tsri_model_locate(rows[i].name, &path) == rows[i].status, "%s", rows[i].name);
+        cr_expect(strstr(tsr_error_last(), rows[i].fragment), "%s", tsr_error_last());
+        free(path);
+    }
+}

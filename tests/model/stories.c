@@ -1,0 +1,57 @@
+/* A real llama2.c checkpoint: the greedy continuation of nothing, as llama2.c itself writes it. */
+#include "model/fixture.h"
+
+#include "base/files.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
+
+static void tell_story(const char *selector) {
+    const char *shared = getenv("TESSERA_SHARED");
+    char path[1024];
+    fixture fixture;
+    tsri_session *session = NULL;
+    tsri_bytes expected = {0}, text = {0};
+    int32_t ids[201], next = 1;
+    if (!shared)
+        shared = TESSERA_SOURCE_DIR "/../shared";
+    snprintf(path, sizeof path, "%s/data/models/stories260k/expected_greedy_200.txt", shared);
+    if (!tsri_base_is_file(path))
+        cr_skip_test(
+            "no stories260k: set TESSERA_SHARED to the folder that has data/models/stories260k");
+    OK(tsri_base_read_whole(path, 1 << 20, &expected));
+    fixture_device(&fixture, selector);
+    snprintf(path, sizeof path, "%s/data/models/stories260k/checkpoint_legacy.bin", shared);
+    fixture_model(&fixture, path, NULL);
+    cr_assert(fixture.model->tokenizer, "tokenizer.bin was not found");
+    OK(tsri_session_create(fixture.model, 1, 0, &session));
+    int64_t n = 0;
+    while (n < 201) { /* the beginning of sequence, and 200 more */
+        const tsri_model_sequence sequence = {.ids = &next, .n = 1, .past = n};
+        const tsri_model_results results = {.argmax = &next};
+        ids[n++] = next;
+        OK(tsri_session_forward(session, &sequence, 1, &results));
+    }
+    OK(tsri_text_decode(fixture.model->tokenizer, ids, (size_t)n, true, &text));
+    size_t length = expected.size;
+    while (length && expected.data[length - 1] == '\n')
+        length--;
+    cr_assert(text.size == length && memcmp(text.data, expected.data, length) == 0,
+              "wrote:\n%s\nexpected:\n%s", text.data, expected.data);
+    tsri_base_bytes_clear(&text);
+    tsri_base_bytes_clear(&expected);
+    tsri_session_destroy(&session);
+    fixture_close(&fixture);
+}
+
+Test(stories, reference) {
+    tell_story("reference");
+}
+
+Test(stories, device) {
+    tell_story(NULL);
+}
