@@ -1,0 +1,61 @@
+/* elementwise/unary.cl - y = alpha * act(x), element by element; or x's elements moved unchanged to other places.
+ *
+ *   grid    (elements), one work-item each
+ *   x, y    at any strides, given in elements for the last eight dimensions; both packed where FLAT
+ *   alias   y may be x
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   X_DTYPE, Y_DTYPE; ACT; MOVE 1: the bits of x are kept (same dtypes); FLAT; SCALE 1: times alpha */
+
+#if MOVE
+#define X_TYPE BITS(X_DTYPE)
+#define Y_TYPE BITS(Y_DTYPE)
+#else
+#define X_TYPE ELEMENT(X_DTYPE)
+#define Y_TYPE ELEMENT(Y_DTYPE)
+#endif
+
+__kernel void KERNEL(__global const X_TYPE *x, int x0, __global Y_TYPE *y, int y0, __global const int *dims, int N,
+                     int N_set, float alpha
+#if !FLAT
+                     , int8 size, int8 size_set, int8 x_step, int8 x_set, int8 y_step, int8 y_set
+#endif
+)
+{
+    const int i = (int)get_global_id(0);
+    if (i >= SIZE(N))
+        return;
+#if FLAT
+    const int xi = x0 + i, yi = y0 + i;
+#else
+    int xi = x0, yi = y0, left = i;
+#define AXIS(c)                                              \
+    {                                                        \
+        const int n = size.c * dims[size_set.c];             \
+        const int above = left / n, along = left - above * n; \
+        xi += along * (x_step.c * dims[x_set.c]);            \
+        yi += along * (y_step.c * dims[y_set.c]);            \
+        left = above;                                        \
+    }
+    AXIS(s7) AXIS(s6) AXIS(s5) AXIS(s4) AXIS(s3) AXIS(s2)
+#endif
+#if MOVE
+    y[yi] = x[xi];
+#else
+    float v = LOAD(X_DTYPE, x, xi);
+    v = ACTIVATE(ACT, float, v);
+#if SCALE
+    v *= alpha;
+#endif
+    STORE(Y_DTYPE, y, yi, v);
+#endif
+}
+
+#undef X_TYPE
+#undef Y_TYPE
+#undef AXIS
+#undef X_DTYPE
+#undef Y_DTYPE
+#undef ACT
+#undef MOVE
+#undef FLAT
+#undef SCALE

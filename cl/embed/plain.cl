@@ -1,0 +1,26 @@
+/* embed/plain.cl - y[n,:] = scale * table[ids[n],:].
+ *
+ *   grid    (C, N), one work-item an element
+ *   table[v,c] at table0 + v*C + c, or in panels of 64 rows: (v/64 * C + c) * 64 + v%64     y[n,c] at y0 + n*y_row + c
+ *   ids     packed; one outside the table reads its first or last row
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   TABLE_DTYPE; PANELS 0|1 */
+
+__kernel void KERNEL(__global const ELEMENT(TABLE_DTYPE) *table, int table0, __global const int *ids, int ids0,
+                     __global float *y, int y0, __global const int *dims, int N, int N_set, int V, int C, int y_row,
+                     float scale)
+{
+    const int c = (int)get_global_id(0), n = (int)get_global_id(1);
+    if (c >= C || n >= SIZE(N))
+        return;
+    const int id = min(max(ids[ids0 + n], 0), V - 1);
+#if PANELS
+    const int from = ((id >> 6) * C + c) * 64 + (id & 63);
+#else
+    const int from = id * C + c;
+#endif
+    y[y0 + n * y_row + c] = scale * LOAD(TABLE_DTYPE, table, table0 + from);
+}
+
+#undef TABLE_DTYPE
+#undef PANELS

@@ -1,0 +1,19 @@
+/* gather/plain.cl - y[i,:] = x[index[i],:], bits unchanged.
+ *
+ *   grid    (C, N), one work-item an element
+ *   x[r,c]  at x0 + r*x_row + c; y likewise; index packed: one outside x reads its first or last row
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   X_DTYPE, which is y's too */
+
+__kernel void KERNEL(__global const BITS(X_DTYPE) *x, int x0, __global const int *index, int index0,
+                     __global BITS(X_DTYPE) *y, int y0, __global const int *dims, int R, int R_set, int N, int N_set,
+                     int C, int C_set, int x_row, int y_row)
+{
+    const int c = (int)get_global_id(0), i = (int)get_global_id(1);
+    if (c >= SIZE(C) || i >= SIZE(N))
+        return;
+    const int r = min(max(index[index0 + i], 0), SIZE(R) - 1);
+    y[y0 + i * y_row + c] = x[x0 + r * x_row + c];
+}
+
+#undef X_DTYPE

@@ -1,0 +1,22 @@
+/* glu_linear/finish.cl - y[r,f] = act(p[r,f] + bias[f]) * (p[r,F+f] + bias[F+f]), p a product that a provider left in scratch.
+ *
+ *   grid    (F, R), one work-item an element
+ *   build   HAS_BIAS; ACT
+ *   needs   nothing beyond OpenCL C 1.1 */
+__kernel void KERNEL(__global const float *p, __global const float *bias, int bias0, __global float *y, int y0,
+                     __global const int *dims, int R, int R_set, int F, int y_row)
+{
+    const int f = (int)get_global_id(0), r = (int)get_global_id(1);
+    if (f >= F || r >= SIZE(R))
+        return;
+    float gate = p[r * 2 * F + f], up = p[r * 2 * F + F + f];
+#if HAS_BIAS
+    gate += bias[bias0 + f];
+    up += bias[bias0 + F + f];
+#endif
+    gate = ACTIVATE(ACT, float, gate);
+    y[y0 + r * y_row + f] = gate * up;
+}
+
+#undef HAS_BIAS
+#undef ACT

@@ -1,0 +1,74 @@
+/* glu_linear/plain.cl - y[r,f] = act(x w_gate + bias_gate) * (x w_up + bias_up).
+ *
+ *   grid    (F/TN, R/TM), one work-item each: a TM x TN tile of y, two sums an element
+ *   x[r,k]  at x0 + r*x_row + k; y likewise
+ *   w       has 2F outputs, gate first: w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*2F + n
+ *   adds    each sum is one chain of fma, k upwards, whatever the tile
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS; ACT
+ *           TM rows of a tile: 1 where there is one row, else 4
+ *   tune    TN 1..8 outputs of a tile: 2 * TM * TN chains hide the latency of fma */
+#ifndef TM
+#define TM 4
+#endif
+#ifndef TN
+#define TN 2
+#endif
+
+__kernel void KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
+                     __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global float *y, int y0,
+                     __global const int *dims, int R, int R_set, int F, int K, int x_row, int y_row)
+{
+    const int rows = SIZE(R);
+    const int n = (int)get_global_id(0) * TN, m = (int)get_global_id(1) * TM;
+    if (n >= F || m >= rows)
+        return;
+#if TRANS_W
+    const int wn = K, wk = 1;
+#else
+    const int wn = 1, wk = 2 * F;
+#endif
+
+    int row[TM], column[TN];
+    float gate[TM][TN], up[TM][TN];
+    for (int r = 0; r < TM; r++) {
+        row[r] = x0 + min(m + r, rows - 1) * x_row;
+        for (int c = 0; c < TN; c++)
+            gate[r][c] = up[r][c] = 0.0f;
+    }
+    for (int c = 0; c < TN; c++)
+        column[c] = w0 + min(n + c, F - 1) * wn;
+
+    for (int k = 0; k < K; k++) {
+        float left[TM];
+        for (int r = 0; r < TM; r++)
+            left[r] = x[row[r] + k];
+        for (int c = 0; c < TN; c++) {
+            const float wg = LOAD(W_DTYPE, w, column[c] + k * wk);
+            const float wu = LOAD(W_DTYPE, w, column[c] + F * wn + k * wk);
+            for (int r = 0; r < TM; r++) {
+                gate[r][c] = fma(left[r], wg, gate[r][c]);
+                up[r][c] = fma(left[r], wu, up[r][c]);
+            }
+        }
+    }
+
+    for (int r = 0; r < TM; r++)
+        for (int c = 0; c < TN; c++)
+            if (m + r < rows && n + c < F) {
+                float g = gate[r][c], u = up[r][c];
+#if HAS_BIAS
+                g += LOAD(BIAS_DTYPE, bias, bias0 + n + c);
+                u += LOAD(BIAS_DTYPE, bias, bias0 + F + n + c);
+#endif
+                y[y0 + (m + r) * y_row + n + c] = ACTIVATE(ACT, float, g) * u;
+            }
+}
+
+#undef TM
+#undef TN
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef TRANS_W
+#undef HAS_BIAS
+#undef ACT

@@ -1,0 +1,26 @@
+/* linear/finish.cl - y[r,n] = act(p[r,n] + bias[n]) + residual[r,n], p a product that a provider left in scratch.
+ *
+ *   grid    (N, R), one work-item an element
+ *   build   HAS_BIAS, HAS_RESIDUAL; ACT
+ *   needs   nothing beyond OpenCL C 1.1 */
+__kernel void KERNEL(__global const float *p, __global const float *bias, int bias0, __global const float *residual,
+                     int residual0, __global float *y, int y0, __global const int *dims, int R, int R_set, int N,
+                     int residual_row, int y_row)
+{
+    const int n = (int)get_global_id(0), r = (int)get_global_id(1);
+    if (n >= N || r >= SIZE(R))
+        return;
+    float v = p[r * N + n];
+#if HAS_BIAS
+    v += bias[bias0 + n];
+#endif
+    v = ACTIVATE(ACT, float, v);
+#if HAS_RESIDUAL
+    v += residual[residual0 + r * residual_row + n];
+#endif
+    y[y0 + r * y_row + n] = v;
+}
+
+#undef HAS_BIAS
+#undef HAS_RESIDUAL
+#undef ACT

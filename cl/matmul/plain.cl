@@ -1,0 +1,82 @@
+/* matmul/plain.cl - y[m,n] = alpha * sum_k a[m,k] b[k,n], for every matrix of up to three leading dimensions.
+ *
+ *   grid    (N/TN, M/TM, matrices), one work-item each: a TM x TN tile, whose tails repeat the last row and column
+ *   a, b, y at any strides, given in elements for the last five dimensions; 0 repeats (broadcast)
+ *   adds    each output is one chain of fma, k upwards, whatever the tile
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   A_DTYPE, B_DTYPE, Y_DTYPE; TRANS_A: a is [..,K,M]; TRANS_B: b is [..,N,K]
+ *           TM rows of a tile: 1 where there is one row, else 4
+ *   tune    TN 1..8 columns of a tile: TM * TN chains hide the latency of fma */
+#ifndef TM
+#define TM 4
+#endif
+#ifndef TN
+#define TN 4
+#endif
+
+__kernel void KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
+                     __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int8 size, int8 size_set,
+                     int8 a_step, int8 a_set, int8 b_step, int8 b_set, int8 y_step, int8 y_set, int K, int K_set,
+                     float alpha)
+{
+    const int M = size.s6 * dims[size_set.s6], N = size.s7 * dims[size_set.s7], depth = SIZE(K);
+    const int n = (int)get_global_id(0) * TN, m = (int)get_global_id(1) * TM;
+    const int inner = size.s5 * dims[size_set.s5], middle = size.s4 * dims[size_set.s4];
+    const int outer = size.s3 * dims[size_set.s3];
+    const int matrix = (int)get_global_id(2);
+    if (n >= N || m >= M || matrix >= inner * middle * outer)
+        return;
+    const int above = matrix / inner, i = matrix - above * inner;
+    const int l = above / middle, j = above - l * middle;
+
+    a += a0 + i * a_step.s5 * dims[a_set.s5] + j * a_step.s4 * dims[a_set.s4] + l * a_step.s3 * dims[a_set.s3];
+    b += b0 + i * b_step.s5 * dims[b_set.s5] + j * b_step.s4 * dims[b_set.s4] + l * b_step.s3 * dims[b_set.s3];
+    y += y0 + i * y_step.s5 * dims[y_set.s5] + j * y_step.s4 * dims[y_set.s4] + l * y_step.s3 * dims[y_set.s3];
+    const int a6 = a_step.s6 * dims[a_set.s6], a7 = a_step.s7 * dims[a_set.s7];
+    const int b6 = b_step.s6 * dims[b_set.s6], b7 = b_step.s7 * dims[b_set.s7];
+    const int y6 = y_step.s6 * dims[y_set.s6], y7 = y_step.s7 * dims[y_set.s7];
+#if TRANS_A
+    const int am = a7, ak = a6;
+#else
+    const int am = a6, ak = a7;
+#endif
+#if TRANS_B
+    const int bn = b6, bk = b7;
+#else
+    const int bn = b7, bk = b6;
+#endif
+
+    int row[TM], column[TN];
+    float sum[TM][TN];
+    for (int r = 0; r < TM; r++) {
+        row[r] = min(m + r, M - 1) * am;
+        for (int c = 0; c < TN; c++)
+            sum[r][c] = 0.0f;
+    }
+    for (int c = 0; c < TN; c++)
+        column[c] = min(n + c, N - 1) * bn;
+
+    for (int k = 0; k < depth; k++) {
+        float right[TN];
+        for (int c = 0; c < TN; c++)
+            right[c] = LOAD(B_DTYPE, b, column[c] + k * bk);
+        for (int r = 0; r < TM; r++) {
+            const float left = LOAD(A_DTYPE, a, row[r] + k * ak);
+            for (int c = 0; c < TN; c++)
+                sum[r][c] = fma(left, right[c], sum[r][c]);
+        }
+    }
+
+    for (int r = 0; r < TM; r++)
+        for (int c = 0; c < TN; c++)
+            if (m + r < M && n + c < N)
+                STORE(Y_DTYPE, y, (m + r) * y6 + (n + c) * y7, alpha * sum[r][c]);
+}
+
+#undef TM
+#undef TN
+#undef A_DTYPE
+#undef B_DTYPE
+#undef Y_DTYPE
+#undef TRANS_A
+#undef TRANS_B

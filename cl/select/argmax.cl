@@ -1,0 +1,26 @@
+/* select/argmax.cl - y[r] = the index of the first largest of x[r,:]; NaN counts as smallest.
+ *
+ *   grid    (R), one work-item a row
+ *   x[r,v]  at x0 + r*x_row + v; y packed
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   X_DTYPE */
+
+__kernel void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global int *y, int y0, __global const int *dims,
+                     int R, int R_set, int V, int V_set, int x_row)
+{
+    const int r = (int)get_global_id(0), n = SIZE(V);
+    if (r >= SIZE(R))
+        return;
+    int best = 0;
+    float largest = LOAD(X_DTYPE, x, x0 + r * x_row);
+    for (int v = 1; v < n; v++) {
+        const float candidate = LOAD(X_DTYPE, x, x0 + r * x_row + v);
+        if (candidate > largest || (isnan(largest) && !isnan(candidate))) {
+            largest = candidate;
+            best = v;
+        }
+    }
+    y[y0 + r] = best;
+}
+
+#undef X_DTYPE

@@ -1,0 +1,57 @@
+/* select/topk.cl - the k largest of each row, largest first, equal ones by index; and log sum exp of the whole row.
+ *
+ *   grid    (R), one work-item a row
+ *   x[r,v]  at x0 + r*x_row + v; values and indices [R,k] and lse [R] packed
+ *   keeps   the best so far sorted in the outputs; a candidate that beats the last is moved up to its place, which
+ *           happens about k * ln(V/k) times for values in no order. NaN counts as smallest
+ *   adds    the exponentials in eight sums side by side, then the tail
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   X_DTYPE; HAS_LSE */
+
+#define BEATS(u, v) ((u) > (v) || (isnan(v) && !isnan(u)))
+
+__kernel void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global float *values, int values0,
+                     __global int *indices, int indices0, __global float *lse, int lse0, __global const int *dims, int R,
+                     int R_set, int V, int V_set, int k, int x_row)
+{
+    const int r = (int)get_global_id(0), n = SIZE(V);
+    if (r >= SIZE(R))
+        return;
+    x += x0 + r * x_row;
+    values += values0 + r * k;
+    indices += indices0 + r * k;
+
+    float last = 0.0f; /* the smallest kept */
+    for (int v = 0; v < n; v++) {
+        const float candidate = LOAD(X_DTYPE, x, v);
+        if (v >= k && !BEATS(candidate, last))
+            continue;
+        int at = min(v, k - 1);
+        for (; at > 0 && BEATS(candidate, values[at - 1]); at--) {
+            values[at] = values[at - 1];
+            indices[at] = indices[at - 1];
+        }
+        values[at] = candidate;
+        indices[at] = v;
+        last = values[min(v, k - 1)];
+    }
+
+#if HAS_LSE
+    const float top = values[0];
+    float part[8];
+    const int whole = n / 8 * 8;
+    for (int j = 0; j < 8; j++)
+        part[j] = 0.0f;
+    for (int v = 0; v < whole; v += 8)
+        for (int j = 0; j < 8; j++)
+            part[j] += tsr_exp_float(LOAD(X_DTYPE, x, v + j) - top);
+    float total = SUM8(part);
+    for (int v = whole; v < n; v++)
+        total += exp(LOAD(X_DTYPE, x, v) - top);
+    lse[lse0 + r] = top == -INFINITY ? top : top + log(total);
+#endif
+}
+
+#undef BEATS
+#undef X_DTYPE
+#undef HAS_LSE

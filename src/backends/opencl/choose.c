@@ -1,0 +1,137 @@
+/* backends/opencl/choose.c - the first row of each op that fits, builds and passes its self-test. */
+#include "backends/opencl/plan.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct instance_list {
+    size_t n, capacity;
+    tsri_opencl_instance **items;
+} instance_list;
+
+static tsr_status add(instance_list *list, tsri_opencl_instance *instance) {
+    for (size_t i = 0; i < list->n; i++)
+        if (list->items[i] == instance)
+            return TSR_OK;
+    TRY(tsri_base_grow(&list->items, &list->capacity, list->n + 1, sizeof *list->items));
+    list->items[list->n++] = instance;
+    return TSR_OK;
+}
+
+static bool passes_over(const tsri_opencl_instance *instance) {
+    return instance->state == TSRI_OPENCL_REFUSED;
+}
+
+/* Why each row of an op can't be used, and TSR_E_UNSUPPORTED; a forced row that was refused is TSR_E_BUILD. */
+static tsr_status fail_no_row(tsr_dev *dev, const tsri_opencl_step *step, uint32_t index) {
+    const tsr_op *op = &step->operation.op;
+    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+    const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
+    tsri_bytes list = {0};
+    bool refused = false;
+    for (size_t i = 0; i < n; i++) {
+        const char *why = "";
+        tsri_opencl_instance *instance = NULL;
+        if (step->forced && rows[i] != step->forced)
+            continue;
+        if (tsri_opencl_fits(dev, rows[i], op, true, &why) &&
+            tsri_opencl_instance_of(dev, rows[i], op, &instance) == TSR_OK && instance->why) {
+            why = instance->why;
+            refused = true;
+        }
+        (void)!tsri_base_bytes_printf(&list, "%s%s: %s", list.size ? "; " : "", rows[i]->name, why);
+    }
+    const tsr_status status = tsri_base_fail(refused ? TSR_E_BUILD : TSR_E_UNSUPPORTED, "op %u, %s: %s (%s)", index,
+                                             tsri_opencl_op_name((tsr_op_id)op->id),
+                                             step->forced ? "the forced kernel row can't be used" : "no kernel row serves it",
+                                             list.size ? list.data : "it has none");
+    tsri_base_bytes_clear(&list);
+    return status;
+}
+
+/* The best row of a step that isn't refused yet. */
+static tsr_status pick(tsr_dev *dev, tsri_opencl_step *step, uint32_t index) {
+    const tsr_op *op = &step->operation.op;
+    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+    const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
+    const char *why;
+    for (size_t i = 0; i < n; i++) {
+        if ((step->forced && rows[i] != step->forced) || !tsri_opencl_fits(dev, rows[i], op, true, &why))
+            continue;
+        TRY(tsri_opencl_instance_of(dev, rows[i], op, &step->instance));
+        if (!passes_over(step->instance))
+            return TSR_OK;
+    }
+    step->instance = NULL;
+    return fail_no_row(dev, step, index);
+}
+
+/* What the same op would run in the other buckets of M, built in the same program: prefill and decode share one build. */
+static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, instance_list *list) {
+    tsri_opencl_operation *operation = &step->operation;
+    const tsr_bounds own = operation->bounds;
+    tsr_bounds buckets[TSRI_OPENCL_BUCKETS];
+    tsri_opencl_instance *instance;
+    tsr_status status = TSR_OK;
+    tsri_opencl_buckets(&own, buckets);
+    for (int i = 0; i < TSRI_OPENCL_BUCKETS && status == TSR_OK; i++) {
+        operation->bounds = buckets[i];
+        const tsri_opencl_row *row = tsri_opencl_best(dev, &operation->op, step->forced);
+        if (!row)
+            continue;
+        status = tsri_opencl_instance_of(dev, row, &operation->op, &instance);
+        if (status == TSR_OK && !passes_over(instance))
+            status = add(list, instance);
+    }
+    operation->bounds = own;
+    return status;
+}
+
+static bool untested(const tsri_opencl_step *step) {
+    return step->instance->state == TSRI_OPENCL_BUILT && !step->instance->tested;
+}
+
+/* The chosen that were never tested, against plain rows that are built as one program. */
+static tsr_status test_chosen(tsr_dev *dev, tsr_plan *plan, instance_list *list, bool *again) {
+    tsri_opencl_instance *plain = NULL;
+    list->n = 0;
+    for (uint32_t i = 0; i < plan->n_ops && !dev->no_self_test; i++) {
+        if (!untested(&plan->steps[i]))
+            continue;
+        TRY(tsri_opencl_self_test_needs(dev, plan->steps[i].instance, &plan->steps[i].operation.op, &plain));
+        if (plain)
+            TRY(add(list, plain));
+    }
+    TRY(tsri_opencl_build(dev, list->items, list->n));
+    *again = false;
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        if (untested(&plan->steps[i]) && !dev->no_self_test)
+            TRY(tsri_opencl_self_test(dev, plan->steps[i].instance, &plan->steps[i].operation.op));
+        *again |= passes_over(plan->steps[i].instance);
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
+    instance_list list = {0};
+    tsr_status status = TSR_OK;
+    for (bool first = true, again = true; again && status == TSR_OK; first = false) {
+        list.n = 0;
+        for (uint32_t i = 0; i < plan->n_ops && status == TSR_OK; i++) {
+            status = pick(dev, &plan->steps[i], i);
+            if (status == TSR_OK)
+                status = add(&list, plan->steps[i].instance);
+            if (status == TSR_OK && first)
+                status = add_relatives(dev, &plan->steps[i], &list);
+        }
+        if (status == TSR_OK)
+            status = tsri_opencl_build(dev, list.items, list.n);
+        if (status == TSR_OK)
+            status = test_chosen(dev, plan, &list, &again);
+    }
+    free(list.items);
+    return status;
+}

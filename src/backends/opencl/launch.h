@@ -1,0 +1,49 @@
+/* backends/opencl/launch.h - a kernel with its arguments set and its grid stated, run at the sizes of the moment. */
+#ifndef TSRI_OPENCL_LAUNCH_H
+#define TSRI_OPENCL_LAUNCH_H
+
+#include "backends/opencl/program.h"
+#include "base/bytes.h"
+
+enum { TSRI_OPENCL_SCRATCH_ARGS = 4 };
+
+struct tsri_opencl_defines {
+    tsri_bytes define, undefine; /* "#define M 6\n", "#undef M\n" */
+    tsri_bytes name;             /* "M=6," */
+    tsr_status status;
+};
+
+struct tsri_opencl_launch {
+    tsr_dev *dev;
+    const tsri_opencl_row *row;
+    const tsr_op *op; /* borrowed: outlives the launch */
+    const tsr_bounds *bounds;
+    cl_mem dims;
+    cl_kernel kernel; /* owned; NULL for a provider without a file */
+    cl_uint n_args;
+    tsr_status status; /* the first failure while binding */
+    cl_uint scratch_args[TSRI_OPENCL_SCRATCH_ARGS];
+    int n_scratch;
+    uint64_t scratch_bytes;
+    tsr_dim grid[3], work;
+    int per_item[3];
+    size_t group[3];
+    uint64_t limit; /* multiply-adds of one enqueue */
+};
+
+/* Makes the kernel and lets the row bind it; scratch arguments are left for bind_scratch. */
+tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance, const tsr_op *op, cl_mem dims,
+                                     tsri_opencl_launch *launch);
+tsr_status tsri_opencl_launch_bind_scratch(tsri_opencl_launch *launch);
+void tsri_opencl_launch_release(tsri_opencl_launch *launch);
+
+/* Enqueues it, in pieces where it is long. each (where not NULL) is called with the event of every piece, which it then owns;
+ * else *last (where not NULL) gets the event of the last piece and stays NULL where nothing was enqueued. */
+typedef void tsri_opencl_piece(void *data, cl_event event, uint64_t enqueue_ns);
+tsr_status tsri_opencl_launch_run(tsri_opencl_launch *launch, const int64_t sizes[TSR_SYMBOLS], tsri_opencl_piece *each,
+                                  void *data, cl_event *last);
+
+/* The device's scratch grows to at least so many bytes; plans made before get the new one bound. */
+tsr_status tsri_opencl_scratch_grow(tsr_dev *dev, uint64_t bytes);
+
+#endif

@@ -1,0 +1,252 @@
+/* backends/opencl/plan.c - a plan made, run and explained. */
+#include "backends/opencl/plan.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "tensor/shape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+tsr_status tsri_opencl_scratch_grow(tsr_dev *dev, uint64_t bytes) {
+    const tsr_facts *facts = &dev->facts.common;
+    cl_int code = CL_SUCCESS;
+    if (bytes <= dev->scratch_bytes)
+        return TSR_OK;
+    if (bytes > facts->max_allocation)
+        return tsri_base_fail(TSR_E_DEVICE_MEMORY, "kernels need %" PRIu64 " bytes of scratch; %s/%s allows %" PRIu64 " in one piece",
+                              bytes, facts->platform, facts->name, facts->max_allocation);
+    TRY(tsri_opencl_drain(dev));
+    cl_mem scratch = clCreateBuffer(dev->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
+    if (!scratch)
+        return tsri_opencl_fail_create(dev, code, "clCreateBuffer (scratch)");
+    if (dev->scratch)
+        clReleaseMemObject(dev->scratch);
+    dev->scratch = scratch;
+    dev->scratch_bytes = bytes;
+    for (tsr_plan *plan = dev->plans; plan; plan = plan->next)
+        for (uint32_t i = 0; i < plan->n_ops; i++)
+            if (plan->steps[i].launch.n_scratch)
+                TRY(tsri_opencl_launch_bind_scratch(&plan->steps[i].launch));
+    return TSR_OK;
+}
+
+/* Kernels take whole buffers, so a table inside one becomes a sub-buffer. */
+static tsr_status place_dims(tsr_dev *dev, const tsr_plan_spec *spec, cl_mem *out) {
+    const size_t bytes = TSR_SYMBOL_SETS * sizeof(int32_t);
+    const tsr_buf *buf = spec->dims;
+    if (!buf || buf->dev != dev || spec->dims_offset > buf->bytes || buf->bytes - spec->dims_offset < bytes)
+        return tsri_base_fail(TSR_E_ARGUMENT, "a plan's table of sizes, %zu bytes at %" PRIu64 ", isn't inside a buffer of this device",
+                              bytes, spec->dims_offset);
+    if (!spec->dims_offset) {
+        clRetainMemObject(buf->mem);
+        *out = buf->mem;
+        return TSR_OK;
+    }
+    if (spec->dims_offset % dev->facts.common.base_alignment)
+        return tsri_base_fail(TSR_E_ARGUMENT, "a plan's table of sizes lies at %" PRIu64 ", no multiple of the device's alignment %u",
+                              spec->dims_offset, dev->facts.common.base_alignment);
+    cl_int code = CL_SUCCESS;
+    const cl_buffer_region region = {(size_t)spec->dims_offset, bytes};
+    *out = clCreateSubBuffer(buf->mem, CL_MEM_READ_ONLY, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    return *out ? TSR_OK : tsri_opencl_fail_create(dev, code, "clCreateSubBuffer");
+}
+
+static tsr_status copy_ops(tsr_plan *plan, const tsr_plan_spec *spec) {
+    tsri_opencl_forced forced;
+    TRY(tsri_opencl_force(spec->kernels, &forced));
+    for (uint32_t i = 0; i < spec->n_ops; i++) {
+        tsri_opencl_step *step = &plan->steps[i];
+        const tsr_op *op = spec->ops[i];
+        if (!op || !tsri_opencl_op_name((tsr_op_id)op->id))
+            return tsri_base_fail(TSR_E_UNSUPPORTED, "op %u of the plan, id %u, isn't known to this backend", i, op ? op->id : 0);
+        TRY(tsri_opencl_operation_copy(op, &step->operation));
+        /* One plan, one set of bounds. */
+        step->operation.bounds = plan->bounds;
+        step->forced = tsri_opencl_forced_row(&forced, (tsr_op_id)op->id);
+    }
+    return TSR_OK;
+}
+
+/* Sizes reach the kernels as 32-bit numbers. */
+static tsr_status check_bounds(const tsr_bounds *bounds) {
+    for (uint32_t set = 0; set < TSR_SYMBOL_SETS; set++) {
+        int64_t product = 1;
+        for (int i = 0; i < TSR_SYMBOLS; i++) {
+            if (bounds->lowest[i] < 0 || bounds->highest[i] < bounds->lowest[i])
+                return tsri_base_fail(TSR_E_ARGUMENT, "bounds %" PRId64 " to %" PRId64 " of a size are none", bounds->lowest[i],
+                                      bounds->highest[i]);
+            if ((set >> i & 1) && (bounds->highest[i] > INT32_MAX || !tsri_base_mul_i64(product, bounds->highest[i], &product)))
+                return tsri_base_fail(TSR_E_UNSUPPORTED, "a size of %" PRId64 " is too large", bounds->highest[i]);
+        }
+    }
+    return TSR_OK;
+}
+
+static tsr_status bind(tsr_plan *plan) {
+    uint64_t scratch = 0;
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        tsri_opencl_step *step = &plan->steps[i];
+        const tsr_status status =
+            tsri_opencl_launch_create(plan->dev, step->instance, &step->operation.op, plan->dims, &step->launch);
+        if (status != TSR_OK)
+            return tsri_base_fail_within(status, "op %u, %s", i, step->instance->name);
+        if (step->launch.scratch_bytes > scratch)
+            scratch = step->launch.scratch_bytes;
+    }
+    TRY(tsri_opencl_scratch_grow(plan->dev, scratch));
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        TRY(tsri_opencl_launch_bind_scratch(&plan->steps[i].launch));
+    return TSR_OK;
+}
+
+tsr_status tsri_opencl_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_plan **out) {
+    tsr_plan *plan = NULL;
+    TRY(tsri_opencl_check(dev));
+    TRY(tsri_base_new(1, sizeof *plan, &plan));
+    plan->dev = dev;
+    tsr_status status = tsri_opencl_take(spec->bounds, sizeof plan->bounds, &plan->bounds, "bounds");
+    if (status == TSR_OK)
+        status = check_bounds(&plan->bounds);
+    if (status == TSR_OK)
+        status = tsri_base_new(spec->n_ops ? spec->n_ops : 1, sizeof *plan->steps, &plan->steps);
+    if (status == TSR_OK) {
+        plan->n_ops = spec->n_ops;
+        status = copy_ops(plan, spec);
+    }
+    if (status == TSR_OK)
+        status = place_dims(dev, spec, &plan->dims);
+    if (status == TSR_OK)
+        status = tsri_opencl_choose(dev, plan);
+    if (status == TSR_OK)
+        status = bind(plan);
+    if (status == TSR_OK && dev->profile)
+        status = tsri_opencl_profile_begin(plan);
+    if (status == TSR_OK)
+        status = tsri_opencl_events_reserve(dev, 8);
+    if (status != TSR_OK) {
+        tsri_opencl_plan_destroy(plan);
+        return status;
+    }
+    plan->next = dev->plans;
+    dev->plans = plan;
+    *out = plan;
+    return TSR_OK;
+}
+
+void tsri_opencl_plan_destroy(tsr_plan *plan) {
+    if (!plan)
+        return;
+    for (tsr_plan **at = &plan->dev->plans; *at; at = &(*at)->next)
+        if (*at == plan) {
+            *at = plan->next;
+            break;
+        }
+    tsri_opencl_drain(plan->dev);
+    tsri_opencl_profile_end(plan);
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        tsri_opencl_launch_release(&plan->steps[i].launch);
+        tsri_opencl_operation_clear(&plan->steps[i].operation);
+    }
+    if (plan->dims)
+        clReleaseMemObject(plan->dims);
+    free(plan->steps);
+    free(plan);
+}
+
+static tsr_status check_sizes(const tsr_plan *plan, const int64_t sizes[TSR_SYMBOLS]) {
+    static const char letters[] = "BTSUN";
+    for (int i = 0; i < TSR_SYMBOLS; i++)
+        if (sizes[i] < 0 || sizes[i] > plan->bounds.highest[i])
+            return tsri_base_fail(TSR_E_ARGUMENT, "a run with %c = %" PRId64 "; the plan serves up to %" PRId64, letters[i], sizes[i],
+                                  plan->bounds.highest[i]);
+    return TSR_OK;
+}
+
+/* An event after everything that was enqueued: for a plan whose last op had nothing to do. */
+static cl_int enqueue_marker(const tsr_dev *dev, cl_event *event) {
+    if (dev->found->version >= 102)
+        return clEnqueueMarkerWithWaitList(dev->queue, 0, NULL, event);
+    return clEnqueueMarker(dev->queue, event);
+}
+
+static tsr_status enqueue_all(tsr_plan *plan, const int64_t sizes[TSR_SYMBOLS], cl_event *last) {
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        tsri_opencl_step *step = &plan->steps[i];
+        plan->current = i;
+        const tsr_status status = tsri_opencl_launch_run(&step->launch, sizes, plan->pending ? tsri_opencl_profile_piece : NULL, plan,
+                                                         last && i + 1 == plan->n_ops ? last : NULL);
+        if (status != TSR_OK)
+            return tsri_base_fail_within(status, "op %u, %s", i, step->instance->name);
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_opencl_plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *waits, tsr_event **done) {
+    tsr_dev *dev = plan->dev;
+    cl_event last = NULL;
+    TRY(tsri_opencl_check(dev));
+    TRY(check_sizes(plan, run->sizes));
+    TRY(tsri_opencl_check_waits(dev, waits));
+    tsr_status status = enqueue_all(plan, run->sizes, done ? &last : NULL);
+    if (status == TSR_OK && done && !last) {
+        const cl_int code = enqueue_marker(dev, &last);
+        dev->busy = true;
+        if (code != CL_SUCCESS)
+            status = tsri_opencl_fail(dev, code, "a marker");
+    }
+    if (status == TSR_OK) {
+        const cl_int code = clFlush(dev->queue);
+        if (code != CL_SUCCESS)
+            status = tsri_opencl_fail(dev, code, "clFlush");
+    }
+    if (status != TSR_OK) {
+        if (last)
+            clReleaseEvent(last);
+        return status;
+    }
+    return done ? tsri_opencl_event_new(dev, last, done) : TSR_OK;
+}
+
+/* What explain says of a row that isn't the chosen one. */
+static const char *reason(const tsri_opencl_step *step, const tsri_opencl_row *row, const tsri_opencl_instance *instance,
+                          const char *why) {
+    if (*why)
+        return why;
+    if (instance && instance->state == TSRI_OPENCL_REFUSED)
+        return instance->why;
+    if (step->forced == row)
+        return "forced";
+    if (step->forced)
+        return "another row is forced";
+    return row == step->instance->row ? "the best score of those that fit" : "fits; a better one is chosen";
+}
+
+tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor visit, void *data) {
+    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+    if (op >= plan->n_ops)
+        return tsri_base_fail(TSR_E_ARGUMENT, "op %zu of a plan of %u", op, plan->n_ops);
+    tsri_opencl_step *step = &plan->steps[op];
+    const tsr_op *own = &step->operation.op;
+    const size_t n = tsri_opencl_candidates((tsr_op_id)own->id, rows);
+    for (size_t i = 0; i < n; i++) {
+        const char *why = "";
+        char short_name[128];
+        tsri_opencl_instance *instance = NULL;
+        const bool fits = tsri_opencl_fits(plan->dev, rows[i], own, true, &why);
+        if (fits)
+            TRY(tsri_opencl_instance_of(plan->dev, rows[i], own, &instance));
+        snprintf(short_name, sizeof short_name, "%s/%s", tsri_opencl_op_name((tsr_op_id)own->id), rows[i]->name);
+        const char *said = reason(step, rows[i], instance, why);
+        visit(data, &(tsr_row){.struct_size = sizeof(tsr_row),
+                               .fits = fits && instance->state != TSRI_OPENCL_REFUSED,
+                               .chosen = rows[i] == step->instance->row,
+                               .score = rows[i]->score,
+                               .name = instance ? instance->name : short_name,
+                               .why = said,
+                               .tunables = instance ? instance->tunables : "",
+                               .variant = rows[i]->variant});
+    }
+    return TSR_OK;
+}

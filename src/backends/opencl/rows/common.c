@@ -1,0 +1,118 @@
+#include "backends/opencl/rows/common.h"
+
+const tsr_tensor *tsri_opencl_in(const tsr_op *op, uint32_t i) {
+    return i < op->n_in ? op->in[i] : NULL;
+}
+
+const tsr_tensor *tsri_opencl_out(const tsr_op *op, uint32_t i) {
+    return i < op->n_out ? op->out[i] : NULL;
+}
+
+bool tsri_opencl_is_float(const tsr_tensor *tensor) {
+    return tensor->dtype == TSR_F32 || tensor->dtype == TSR_F16 || tensor->dtype == TSR_BF16;
+}
+
+bool tsri_opencl_is_f32(const tsr_tensor *tensor) {
+    return tensor->dtype == TSR_F32;
+}
+
+bool tsri_opencl_is_constant(tsr_dim dim) {
+    return dim.symbols == 0;
+}
+
+bool tsri_opencl_last_contiguous(const tsr_tensor *tensor) {
+    if (tensor->rank == 0)
+        return true;
+    const uint32_t last = tensor->rank - 1;
+    return tsri_tensor_is_one(tensor->dim[last]) || tsri_tensor_is_one(tensor->stride[last]);
+}
+
+int64_t tsri_opencl_highest(const tsr_op *op, tsr_dim dim) {
+    static const int64_t ones[TSR_SYMBOLS] = {1, 1, 1, 1, 1};
+    return tsri_tensor_value(dim, op->bounds ? op->bounds->highest : ones);
+}
+
+bool tsri_opencl_refuse(const char **why, const char *sentence) {
+    *why = sentence;
+    return false;
+}
+
+/* The largest index fits int. Panels round a weight up to whole blocks of 64 x 64. */
+static bool indexable(const tsr_op *op, const tsr_tensor *tensor) {
+    const int64_t padding = tensor->kind == TSR_KIND_WEIGHT && tensor->rank == 2 ? 63 : 0;
+    int64_t last = tensor->offset;
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        const int64_t size = tsri_opencl_highest(op, tensor->dim[i]);
+        const int64_t stride = tsri_opencl_highest(op, tensor->stride[i]);
+        if (size > INT32_MAX || stride > INT32_MAX)
+            return false;
+        if (size > 0 && __builtin_add_overflow(last, (size - 1 + padding) * stride, &last))
+            return false;
+    }
+    return last < INT32_MAX;
+}
+
+bool tsri_opencl_fits_index(const tsr_op *op, const char **why) {
+    for (uint32_t i = 0; i < op->n_in + op->n_out; i++) {
+        const tsr_tensor *tensor = i < op->n_in ? op->in[i] : op->out[i - op->n_in];
+        if (tensor && !indexable(op, tensor))
+            return tsri_opencl_refuse(
+                why, "an operand has more than 2^31 elements, and the kernel counts in 32 bits");
+    }
+    return true;
+}
+
+bool tsri_opencl_fits_rows(const tsr_tensor *tensor, const char **why) {
+    int64_t stride;
+    if (!tensor)
+        return true;
+    if (!tsri_opencl_is_f32(tensor))
+        return tsri_opencl_refuse(why, "activations are taken as f32 only");
+    if (!tsri_tensor_collapses(tensor, &stride))
+        return tsri_opencl_refuse(
+            why, "the rows of an operand are not evenly spaced; it needs a copy first");
+    return true;
+}
+
+bool tsri_opencl_fits_vector(const tsr_tensor *tensor, const char **why) {
+    if (!tensor)
+        return true;
+    if (!tsri_opencl_is_float(tensor))
+        return tsri_opencl_refuse(why, "a weight or bias is taken as f32, f16 or bf16 only");
+    if (!tsri_tensor_is_packed(tensor))
+        return tsri_opencl_refuse(
+            why, "a weight or bias has gaps between its elements; it needs a copy first");
+    return true;
+}
+
+int64_t tsri_opencl_row_stride(const tsr_tensor *tensor) {
+    int64_t stride = 0;
+    if (tensor && !tsri_tensor_collapses(tensor, &stride))
+        return 0;
+    return stride;
+}
+
+tsr_tensor tsri_opencl_broadcast(const tsr_tensor *tensor, const tsr_tensor *to) {
+    tsr_tensor view = *tensor;
+    view.rank = to->rank;
+    for (uint32_t i = 0; i < to->rank; i++) {
+        const uint32_t missing = to->rank - tensor->rank;
+        const bool repeats = i < missing || (tsri_tensor_is_one(tensor->dim[i - missing]) &&
+                                             !tsri_tensor_is_one(to->dim[i]));
+        view.dim[i] = to->dim[i];
+        view.stride[i] = repeats ? tsri_tensor_const(0) : tensor->stride[i - missing];
+    }
+    return view;
+}
+
+void tsri_opencl_define_operand(tsri_opencl_defines *defines, const char *name,
+                                const tsr_tensor *tensor) {
+    static const tsr_tensor missing = {.struct_size = sizeof missing, .dtype = TSR_F32};
+    tsri_opencl_define_dtype(defines, name, tensor ? tensor : &missing);
+}
+
+void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const tsr_tensor *tensor,
+                                     uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        tsri_opencl_arg_dim(launch, tensor ? tensor->stride[i] : tsri_tensor_const(0));
+}

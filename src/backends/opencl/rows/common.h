@@ -1,0 +1,57 @@
+/* backends/opencl/rows/common.h - what the row files share: the tables by op, and questions that
+ * several fits() ask. */
+#ifndef TSRI_OPENCL_ROWS_COMMON_H
+#define TSRI_OPENCL_ROWS_COMMON_H
+
+#include "backends/opencl/rows.h"
+#include "tensor/shape.h"
+
+/* The tables, each ended by a row without a name. */
+extern const tsri_opencl_row tsri_opencl_rows_matmul[], tsri_opencl_rows_linear[],
+    tsri_opencl_rows_glu_linear[], tsri_opencl_rows_attention[], tsri_opencl_rows_add_norm[],
+    tsri_opencl_rows_layer_norm[], tsri_opencl_rows_rms_norm[], tsri_opencl_rows_softmax[],
+    tsri_opencl_rows_rope[], tsri_opencl_rows_embed[], tsri_opencl_rows_kv_append[],
+    tsri_opencl_rows_add[], tsri_opencl_rows_mul[], tsri_opencl_rows_scale[],
+    tsri_opencl_rows_cast[], tsri_opencl_rows_copy[], tsri_opencl_rows_gather[],
+    tsri_opencl_rows_relu[], tsri_opencl_rows_gelu[], tsri_opencl_rows_gelu_tanh[],
+    tsri_opencl_rows_silu[], tsri_opencl_rows_tanh[], tsri_opencl_rows_sigmoid[],
+    tsri_opencl_rows_argmax[], tsri_opencl_rows_topk[];
+
+/* Weights of CPUs (panels.c): panels of 64 outputs, zero beyond the last one.
+ * panels64 has plain rows that are outputs ([N,K]): element (n,k) at (n/64 * K + k) * 64 + n%64.
+ * panels64_kn has plain rows that are inputs ([K,N]), in blocks of 64 so that they can be stored as
+ * they are read: element (k,n) at ((k/64 * ceil(N/64) + n/64) * 64 + k%64) * 64 + n%64. */
+extern const tsri_opencl_layout tsri_opencl_layout_panels64, tsri_opencl_layout_panels64_kn;
+
+/* Operand i, NULL where it is missing. */
+const tsr_tensor *tsri_opencl_in(const tsr_op *op, uint32_t i);
+const tsr_tensor *tsri_opencl_out(const tsr_op *op, uint32_t i);
+
+bool tsri_opencl_is_float(const tsr_tensor *tensor); /* f32, f16 or bf16 */
+bool tsri_opencl_is_f32(const tsr_tensor *tensor);
+bool tsri_opencl_is_constant(tsr_dim dim); /* chosen by no run */
+bool tsri_opencl_last_contiguous(const tsr_tensor *tensor);
+int64_t tsri_opencl_highest(const tsr_op *op, tsr_dim dim); /* at the plan's largest sizes */
+
+/* Each sets *why to a sentence where it answers no. */
+bool tsri_opencl_fits_index(const tsr_op *op,
+                            const char **why); /* every element of every operand has an int index */
+bool tsri_opencl_fits_rows(const tsr_tensor *tensor,
+                           const char **why); /* f32 rows of one stride, for missing ones too */
+bool tsri_opencl_fits_vector(const tsr_tensor *tensor,
+                             const char **why); /* packed float array, for missing ones too */
+bool tsri_opencl_refuse(const char **why, const char *sentence); /* sets *why; false */
+
+/* Elements between rows of a tensor that tsri_opencl_fits_rows takes; 0 where it is missing. */
+int64_t tsri_opencl_row_stride(const tsr_tensor *tensor);
+/* `tensor` seen in the shape of `to`: stride 0 along dimensions that it repeats. Its dimensions are
+ * right-aligned. */
+tsr_tensor tsri_opencl_broadcast(const tsr_tensor *tensor, const tsr_tensor *to);
+/* <name>_DTYPE, f32 for a missing operand. */
+void tsri_opencl_define_operand(tsri_opencl_defines *defines, const char *name,
+                                const tsr_tensor *tensor);
+/* The strides of the first `count` dimensions, as arg_dim; zeros for a missing operand. */
+void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const tsr_tensor *tensor,
+                                     uint32_t count);
+
+#endif

@@ -1,0 +1,161 @@
+/* add, mul; scale, cast, copy and the activations: one kernel for two operands, one for one. */
+#include "backends/opencl/rows/common.h"
+
+static bool is_known(const tsr_tensor *tensor) {
+    return tsri_opencl_is_float(tensor) || tensor->dtype == TSR_I32;
+}
+
+static bool same_shape(const tsr_tensor *a, const tsr_tensor *b) {
+    bool same = a->rank == b->rank;
+    for (uint32_t i = 0; same && i < a->rank; i++)
+        same = tsri_tensor_same_dim(a->dim[i], b->dim[i]);
+    return same;
+}
+
+/* Element i of the one is element i of the other. */
+static bool is_flat(const tsr_tensor *a, const tsr_tensor *b) {
+    return same_shape(a, b) && tsri_tensor_is_packed(a) && tsri_tensor_is_packed(b);
+}
+
+static void grid(tsri_opencl_launch *launch, const tsr_tensor *y) {
+    tsri_opencl_grid(launch, 0, tsri_tensor_count(y), 1);
+    tsri_opencl_work(launch, tsri_tensor_const(8));
+}
+
+/* ---- two operands ---- */
+
+static bool fits_binary(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                        const tsr_op *op, const char **why) {
+    (void)row, (void)facts;
+    if (!tsri_opencl_is_float(op->in[0]) || !tsri_opencl_is_float(op->in[1]) ||
+        !tsri_opencl_is_float(op->out[0]))
+        return tsri_opencl_refuse(why, "operands are taken as f32, f16 or bf16 only");
+    return tsri_opencl_fits_index(op, why);
+}
+
+static bool is_flat_binary(const tsr_op *op) {
+    return is_flat(op->in[0], op->out[0]) && is_flat(op->in[1], op->out[0]);
+}
+
+static void define_binary(const tsri_opencl_row *row, const tsr_op *op,
+                          tsri_opencl_defines *defines) {
+    (void)row;
+    tsri_opencl_define_operand(defines, "A", op->in[0]);
+    tsri_opencl_define_operand(defines, "B", op->in[1]);
+    tsri_opencl_define_operand(defines, "Y", op->out[0]);
+    tsri_opencl_define_int(defines, "MULTIPLY", op->id == TSR_OP_MUL);
+    tsri_opencl_define_int(defines, "FLAT", is_flat_binary(op));
+}
+
+static void bind_binary(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *y = op->out[0];
+    const tsr_tensor a = tsri_opencl_broadcast(op->in[0], y),
+                     b = tsri_opencl_broadcast(op->in[1], y);
+    tsri_opencl_arg_tensor(launch, op->in[0]);
+    tsri_opencl_arg_tensor(launch, op->in[1]);
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_count(y));
+    if (!is_flat_binary(op)) {
+        tsri_opencl_arg_sizes(launch, y);
+        tsri_opencl_arg_strides(launch, &a);
+        tsri_opencl_arg_strides(launch, &b);
+        tsri_opencl_arg_strides(launch, y);
+    }
+    grid(launch, y);
+}
+
+/* ---- one operand ---- */
+
+static uint32_t activation(tsr_op_id id) {
+    switch (id) {
+    case TSR_OP_RELU:
+        return TSR_ACT_RELU;
+    case TSR_OP_GELU:
+        return TSR_ACT_GELU;
+    case TSR_OP_GELU_TANH:
+        return TSR_ACT_GELU_TANH;
+    case TSR_OP_SILU:
+        return TSR_ACT_SILU;
+    case TSR_OP_TANH:
+        return TSR_ACT_TANH;
+    case TSR_OP_SIGMOID:
+        return TSR_ACT_SIGMOID;
+    default:
+        return TSR_ACT_NONE;
+    }
+}
+
+static bool is_move(const tsr_op *op) {
+    return (op->id == TSR_OP_COPY || op->id == TSR_OP_CAST) &&
+           op->in[0]->dtype == op->out[0]->dtype;
+}
+
+static bool fits_unary(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    const tsr_tensor *x = op->in[0], *y = op->out[0];
+    if (!is_known(x) || !is_known(y))
+        return tsri_opencl_refuse(why, "operands are taken as f32, f16, bf16 or i32 only");
+    if (op->id != TSR_OP_COPY && op->id != TSR_OP_CAST &&
+        !(tsri_opencl_is_float(x) && tsri_opencl_is_float(y)))
+        return tsri_opencl_refuse(why, "operands are taken as f32, f16 or bf16 only");
+    if (x->layout)
+        return tsri_opencl_refuse(why, "x is a weight in a layout of its own");
+    return tsri_opencl_fits_index(op, why);
+}
+
+static void define_unary(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    tsri_opencl_define_operand(defines, "X", op->in[0]);
+    tsri_opencl_define_operand(defines, "Y", op->out[0]);
+    tsri_opencl_define_int(defines, "ACT", (int)activation((tsr_op_id)op->id));
+    tsri_opencl_define_int(defines, "MOVE", is_move(op));
+    tsri_opencl_define_int(defines, "SCALE", op->id == TSR_OP_SCALE);
+    tsri_opencl_define_int(defines, "FLAT", is_flat(op->in[0], op->out[0]));
+}
+
+static void bind_unary(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *x = op->in[0], *y = op->out[0];
+    const tsr_scale_attrs *scale = op->id == TSR_OP_SCALE ? op->attrs : NULL;
+    tsri_opencl_arg_tensor(launch, x);
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_count(y));
+    tsri_opencl_arg_float(launch, scale ? scale->alpha : 1.0f);
+    if (!is_flat(x, y)) {
+        tsri_opencl_arg_sizes(launch, y);
+        tsri_opencl_arg_strides(launch, x);
+        tsri_opencl_arg_strides(launch, y);
+    }
+    grid(launch, y);
+}
+
+#define PLAIN(id, kind)                  \
+    {.name = "plain",                    \
+     .op = id,                           \
+     .file = "elementwise/" #kind ".cl", \
+     .plain = true,                      \
+     .score = 10,                        \
+     .weight_operand = -1,               \
+     .fits = fits_##kind,                \
+     .define = define_##kind,            \
+     .bind = bind_##kind},               \
+    {                                    \
+        .name = NULL                     \
+    }
+
+const tsri_opencl_row tsri_opencl_rows_add[] = {PLAIN(TSR_OP_ADD, binary)};
+const tsri_opencl_row tsri_opencl_rows_mul[] = {PLAIN(TSR_OP_MUL, binary)};
+const tsri_opencl_row tsri_opencl_rows_scale[] = {PLAIN(TSR_OP_SCALE, unary)};
+const tsri_opencl_row tsri_opencl_rows_cast[] = {PLAIN(TSR_OP_CAST, unary)};
+const tsri_opencl_row tsri_opencl_rows_copy[] = {PLAIN(TSR_OP_COPY, unary)};
+const tsri_opencl_row tsri_opencl_rows_relu[] = {PLAIN(TSR_OP_RELU, unary)};
+const tsri_opencl_row tsri_opencl_rows_gelu[] = {PLAIN(TSR_OP_GELU, unary)};
+const tsri_opencl_row tsri_opencl_rows_gelu_tanh[] = {PLAIN(TSR_OP_GELU_TANH, unary)};
+const tsri_opencl_row tsri_opencl_rows_silu[] = {PLAIN(TSR_OP_SILU, unary)};
+const tsri_opencl_row tsri_opencl_rows_tanh[] = {PLAIN(TSR_OP_TANH, unary)};
+const tsri_opencl_row tsri_opencl_rows_sigmoid[] = {PLAIN(TSR_OP_SIGMOID, unary)};

@@ -1,0 +1,71 @@
+#include "backends/opencl/rows/common.h"
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    const tsr_tensor *table = op->in[0];
+    if (table->rank != 2 || !tsri_opencl_is_constant(table->dim[0]) ||
+        !tsri_opencl_is_constant(table->dim[1]))
+        return tsri_opencl_refuse(why, "the table is not a matrix of constant size");
+    if (!tsri_tensor_is_packed(op->in[1]))
+        return tsri_opencl_refuse(why, "the ids have gaps between them; they need a copy first");
+    return tsri_opencl_fits_vector(table, why) && tsri_opencl_fits_rows(op->out[0], why) &&
+           tsri_opencl_fits_index(op, why);
+}
+
+static bool fits_panels(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                        const tsr_op *op, const char **why) {
+    if (!facts->cpu)
+        return tsri_opencl_refuse(why, "reads weights laid out for CPUs");
+    if (op->in[0]->offset != 0)
+        return tsri_opencl_refuse(why, "the table is a part of another weight");
+    return fits_plain(row, facts, op, why);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    tsri_opencl_define_operand(defines, "TABLE", op->in[0]);
+    tsri_opencl_define_int(defines, "PANELS", row->layout != NULL);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_embed_attrs *attrs = op->attrs;
+    const tsr_tensor *table = op->in[0], *ids = op->in[1], *y = op->out[0];
+
+    tsri_opencl_arg_tensor(launch, table);
+    tsri_opencl_arg_tensor(launch, ids);
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_count(ids));
+    tsri_opencl_arg_int(launch, table->dim[0].factor);
+    tsri_opencl_arg_int(launch, table->dim[1].factor);
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+    tsri_opencl_arg_float(launch, attrs->scale != 0.0f ? attrs->scale : 1.0f);
+    tsri_opencl_grid(launch, 0, table->dim[1], 1);
+    tsri_opencl_grid(launch, 1, tsri_tensor_count(ids), 1);
+}
+
+/* The plain layout first: panels serve where another use of the table, a linear op, is better off
+ * with them. */
+const tsri_opencl_row tsri_opencl_rows_embed[] = {
+    {.name = "panels",
+     .op = TSR_OP_EMBED,
+     .file = "embed/plain.cl",
+     .score = 5,
+     .layout = &tsri_opencl_layout_panels64,
+     .weight_operand = 0,
+     .fits = fits_panels,
+     .define = define_plain,
+     .bind = bind_plain},
+    {.name = "plain",
+     .op = TSR_OP_EMBED,
+     .file = "embed/plain.cl",
+     .plain = true,
+     .score = 10,
+     .weight_operand = 0,
+     .fits = fits_plain,
+     .define = define_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};

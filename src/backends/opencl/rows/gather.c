@@ -1,0 +1,55 @@
+#include "backends/opencl/rows/common.h"
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    const tsr_tensor *x = op->in[0], *index = op->in[1], *y = op->out[0];
+    int64_t stride;
+    if (!tsri_opencl_is_float(x) && x->dtype != TSR_I32)
+        return tsri_opencl_refuse(why, "rows are taken as f32, f16, bf16 or i32 only");
+    if (!tsri_tensor_collapses(x, &stride) || !tsri_tensor_collapses(y, &stride))
+        return tsri_opencl_refuse(
+            why, "the rows of an operand are not evenly spaced; it needs a copy first");
+    if (!tsri_tensor_is_packed(index))
+        return tsri_opencl_refuse(why,
+                                  "the index has gaps between its elements; it needs a copy first");
+    if (x->layout)
+        return tsri_opencl_refuse(why, "x is a weight in a layout of its own");
+    return tsri_opencl_fits_index(op, why);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    tsri_opencl_define_operand(defines, "X", op->in[0]);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *x = op->in[0], *index = op->in[1], *y = op->out[0];
+
+    tsri_opencl_arg_tensor(launch, x);
+    tsri_opencl_arg_tensor(launch, index);
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
+    tsri_opencl_arg_dim(launch, tsri_tensor_count(index));
+    tsri_opencl_arg_dim(launch, tsri_tensor_columns(x));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+    tsri_opencl_grid(launch, 0, tsri_tensor_columns(x), 1);
+    tsri_opencl_grid(launch, 1, tsri_tensor_count(index), 1);
+}
+
+const tsri_opencl_row tsri_opencl_rows_gather[] = {
+    {.name = "plain",
+     .op = TSR_OP_GATHER,
+     .file = "gather/plain.cl",
+     .plain = true,
+     .score = 10,
+     .weight_operand = -1,
+     .fits = fits_plain,
+     .define = define_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};

@@ -1,0 +1,133 @@
+#include "backends/opencl/clblast.h"
+#include "backends/opencl/rows/common.h"
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    const tsr_tensor *w = op->in[1];
+    if (w->rank != 2 || !tsri_opencl_is_constant(w->dim[0]) || !tsri_opencl_is_constant(w->dim[1]))
+        return tsri_opencl_refuse(why, "the weight is not a matrix of constant size");
+    return tsri_opencl_fits_rows(op->in[0], why) && tsri_opencl_fits_vector(w, why) &&
+           tsri_opencl_fits_vector(tsri_opencl_in(op, 2), why) &&
+           tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why) &&
+           tsri_opencl_fits_rows(op->out[0], why) && tsri_opencl_fits_index(op, why);
+}
+
+static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                        const tsr_op *op, const char **why) {
+    const tsr_linear_attrs *attrs = op->attrs;
+    if (!facts->cpu)
+        return tsri_opencl_refuse(
+            why, "made for CPUs: a work-item holds a whole tile in vector registers");
+    if (!facts->vector16)
+        return tsri_opencl_refuse(why, "the device's compiler does not cope with tiles of float16");
+    if ((attrs->trans_w != 0) != (row->layout == &tsri_opencl_layout_panels64))
+        return tsri_opencl_refuse(why, attrs->trans_w
+                                           ? "reads weights of [K,N]; this one is [N,K]"
+                                           : "reads weights of [N,K]; this one is [K,N]");
+    if (op->in[1]->offset != 0)
+        return tsri_opencl_refuse(why, "the weight is a part of another one");
+    return fits_plain(row, facts, op, why);
+}
+
+static bool fits_one(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                     const char **why) {
+    if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) > 1)
+        return tsri_opencl_refuse(why, "made for one row of x; this plan has more");
+    return fits_packed(row, facts, op, why);
+}
+
+static int tile_rows(const tsr_op *op) {
+    return tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) <= 1 ? 1 : 4;
+}
+
+static void define_common(const tsr_op *op, tsri_opencl_defines *defines) {
+    const tsr_linear_attrs *attrs = op->attrs;
+    tsri_opencl_define_operand(defines, "W", op->in[1]);
+    tsri_opencl_define_operand(defines, "BIAS", tsri_opencl_in(op, 2));
+    tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, 2) != NULL);
+    tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, 3) != NULL);
+    tsri_opencl_define_int(defines, "ACT", (int)attrs->activation);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_linear_attrs *attrs = op->attrs;
+    define_common(op, defines);
+    tsri_opencl_define_int(defines, "TRANS_W", attrs->trans_w != 0);
+    tsri_opencl_define_int(defines, "TM", tile_rows(op));
+}
+
+static void define_packed(const tsri_opencl_row *row, const tsr_op *op,
+                          tsri_opencl_defines *defines) {
+    define_common(op, defines);
+    tsri_opencl_define_int(defines, "BLOCK_K", row->layout == &tsri_opencl_layout_panels64_kn);
+}
+
+static void bind(const tsr_op *op, tsri_opencl_launch *launch, int tile_m, int tile_n) {
+    const tsr_linear_attrs *attrs = op->attrs;
+    const tsr_tensor *x = op->in[0], *w = op->in[1], *residual = tsri_opencl_in(op, 3),
+                     *y = op->out[0];
+    const tsr_dim outputs = w->dim[attrs->trans_w ? 0 : 1], depth = w->dim[attrs->trans_w ? 1 : 0];
+    const tsr_dim rows = tsri_tensor_rows(x);
+
+    tsri_opencl_arg_tensor(launch, x);
+    tsri_opencl_arg_tensor(launch, w);
+    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, 2));
+    tsri_opencl_arg_tensor(launch, residual);
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, rows);
+    tsri_opencl_arg_int(launch, outputs.factor);
+    tsri_opencl_arg_int(launch, depth.factor);
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(residual));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+    tsri_opencl_work(launch, tsri_tensor_const(depth.factor * tile_m * tile_n));
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *y = op->out[0];
+    const int tn = tsri_opencl_tuned(launch, "TN"), tm = tile_rows(op);
+    bind(op, launch, tm, tn);
+    tsri_opencl_grid(launch, 0, tsri_tensor_columns(y), tn);
+    tsri_opencl_grid(launch, 1, tsri_tensor_rows(y), tm);
+}
+
+static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *y = op->out[0];
+    const int mr = tsri_opencl_tuned(launch, "MR");
+    bind(op, launch, mr, 64);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(y), mr);
+    tsri_opencl_grid(launch, 1, tsri_tensor_columns(y), 64);
+    tsri_opencl_group(launch, 1, 1, 1);
+}
+
+#define PACKED(variant, panels, fits_, mr, highest, score_)                                \
+    {                                                                                      \
+        .name = variant, .op = TSR_OP_LINEAR, .file = "linear/packed.cl", .score = score_, \
+        .tunables = {{"MR", mr, 1, highest}}, .layout = &panels, .weight_operand = 1,      \
+        .fits = fits_, .define = define_packed, .bind = bind_packed                        \
+    }
+
+const tsri_opencl_row tsri_opencl_rows_linear[] = {
+    PACKED("packed_one", tsri_opencl_layout_panels64, fits_one, 1, 1, 90),
+    PACKED("packed_one_kn", tsri_opencl_layout_panels64_kn, fits_one, 1, 1, 90),
+    PACKED("packed", tsri_opencl_layout_panels64, fits_packed, 6, 7, 80),
+    PACKED("packed_kn", tsri_opencl_layout_panels64_kn, fits_packed, 6, 7, 80),
+    TSRI_OPENCL_CLBLAST_LINEAR, /* only where it is forced: its score is the lowest */
+    {.name = "plain",
+     .op = TSR_OP_LINEAR,
+     .file = "linear/plain.cl",
+     .plain = true,
+     .score = 10,
+     .tunables = {{"TN", 4, 1, 8}},
+     .weight_operand = 1,
+     .fits = fits_plain,
+     .define = define_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};

@@ -1,0 +1,68 @@
+#include "backends/opencl/rows/common.h"
+
+enum { X, PAST, LEN, BIAS };
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    const tsr_softmax_attrs *attrs = op->attrs;
+    const tsr_tensor *x = op->in[X], *y = op->out[0], *bias = tsri_opencl_in(op, BIAS);
+    const bool masked =
+        attrs->causal || attrs->window || tsri_opencl_in(op, PAST) || tsri_opencl_in(op, LEN);
+    if (!tsri_opencl_is_float(x) || !tsri_opencl_is_float(y) ||
+        (bias && !tsri_opencl_is_float(bias)))
+        return tsri_opencl_refuse(why, "operands are taken as f32, f16 or bf16 only");
+    if (masked && x->rank < 2)
+        return tsri_opencl_refuse(why, "a mask needs queries and keys; x has one dimension");
+    return tsri_opencl_fits_index(op, why);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_softmax_attrs *attrs = op->attrs;
+    const tsr_tensor *x = op->in[X];
+    tsri_opencl_define_operand(defines, "X", x);
+    tsri_opencl_define_operand(defines, "Y", op->out[0]);
+    tsri_opencl_define_operand(defines, "BIAS", tsri_opencl_in(op, BIAS));
+    tsri_opencl_define_int(defines, "BATCH_AXIS", x->rank > 1 ? 8 - (int)x->rank : 6);
+    tsri_opencl_define_int(defines, "CAUSAL", attrs->causal != 0);
+    tsri_opencl_define_int(defines, "WINDOW",
+                           attrs->window > INT32_MAX / 2 ? 0 : (int)attrs->window);
+    tsri_opencl_define_int(defines, "HAS_PAST", tsri_opencl_in(op, PAST) != NULL);
+    tsri_opencl_define_int(defines, "HAS_LEN", tsri_opencl_in(op, LEN) != NULL);
+    tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_softmax_attrs *attrs = op->attrs;
+    const tsr_tensor *x = op->in[X], *y = op->out[0], *bias = tsri_opencl_in(op, BIAS);
+    const tsr_tensor view = tsri_opencl_broadcast(bias ? bias : x, x);
+
+    for (uint32_t i = X; i <= BIAS; i++)
+        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
+    tsri_opencl_arg_sizes(launch, x);
+    tsri_opencl_arg_strides(launch, x);
+    tsri_opencl_arg_strides(launch, &view);
+    tsri_opencl_arg_strides(launch, y);
+    tsri_opencl_arg_float(launch, attrs->scale != 0.0f ? attrs->scale : 1.0f);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), 1);
+    tsri_opencl_work(launch, tsri_tensor_times(tsri_tensor_columns(x), tsri_tensor_const(32)));
+}
+
+const tsri_opencl_row tsri_opencl_rows_softmax[] = {
+    {.name = "plain",
+     .op = TSR_OP_SOFTMAX,
+     .file = "softmax/plain.cl",
+     .plain = true,
+     .score = 10,
+     .weight_operand = -1,
+     .fits = fits_plain,
+     .define = define_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};

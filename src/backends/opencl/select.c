@@ -1,0 +1,224 @@
+/* backends/opencl/select.c - rows filtered and ranked. */
+#include "backends/opencl/select.h"
+#include "backends/opencl/layout.h"
+#include "backends/opencl/program.h"
+#include "base/bytes.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const op_names[TSR_OP_COUNT] = {
+    [TSR_OP_MATMUL] = "matmul",         [TSR_OP_LINEAR] = "linear",   [TSR_OP_GLU_LINEAR] = "glu_linear",
+    [TSR_OP_ATTENTION] = "attention",   [TSR_OP_ADD_NORM] = "add_norm", [TSR_OP_LAYER_NORM] = "layer_norm",
+    [TSR_OP_RMS_NORM] = "rms_norm",     [TSR_OP_SOFTMAX] = "softmax", [TSR_OP_ROPE] = "rope",
+    [TSR_OP_EMBED] = "embed",           [TSR_OP_KV_APPEND] = "kv_append", [TSR_OP_ADD] = "add",
+    [TSR_OP_MUL] = "mul",               [TSR_OP_SCALE] = "scale",     [TSR_OP_CAST] = "cast",
+    [TSR_OP_COPY] = "copy",             [TSR_OP_GATHER] = "gather",   [TSR_OP_RELU] = "relu",
+    [TSR_OP_GELU] = "gelu",             [TSR_OP_GELU_TANH] = "gelu_tanh", [TSR_OP_SILU] = "silu",
+    [TSR_OP_TANH] = "tanh",             [TSR_OP_SIGMOID] = "sigmoid", [TSR_OP_ARGMAX] = "argmax",
+    [TSR_OP_TOPK] = "topk"};
+
+const char *tsri_opencl_op_name(tsr_op_id op) {
+    return (unsigned)op < TSR_OP_COUNT ? op_names[op] : NULL;
+}
+
+static tsr_op_id op_of(const char *name, size_t n) {
+    for (int op = 1; op < TSR_OP_COUNT; op++)
+        if (op_names[op] && strlen(op_names[op]) == n && !memcmp(op_names[op], name, n))
+            return (tsr_op_id)op;
+    return TSR_OP_NONE;
+}
+
+static const tsri_opencl_row *row_of(tsr_op_id op, const char *name, size_t n) {
+    for (const tsri_opencl_row *row = tsri_opencl_rows_of(op); row && row->name; row++)
+        if (strlen(row->name) == n && !memcmp(row->name, name, n))
+            return row;
+    return NULL;
+}
+
+static tsr_status fail_unknown_row(tsr_op_id op, const char *name, size_t n) {
+    tsri_bytes list = {0};
+    for (const tsri_opencl_row *row = tsri_opencl_rows_of(op); row && row->name; row++)
+        (void)!tsri_base_bytes_printf(&list, "%s%s", list.size ? ", " : "", row->name);
+    const tsr_status status =
+        tsri_base_fail(TSR_E_ARGUMENT, "%s has no kernel row %.*s; it has %s", op_names[op], (int)n, name,
+                       list.size ? list.data : "none");
+    tsri_base_bytes_clear(&list);
+    return status;
+}
+
+static tsr_status fail_unknown_op(const char *name, size_t n) {
+    tsri_bytes list = {0};
+    for (int op = 1; op < TSR_OP_COUNT; op++)
+        if (op_names[op] && tsri_opencl_rows_of((tsr_op_id)op))
+            (void)!tsri_base_bytes_printf(&list, "%s%s", list.size ? ", " : "", op_names[op]);
+    const tsr_status status = tsri_base_fail(TSR_E_ARGUMENT, "%.*s is no op; kernel rows can be forced for %s", (int)n, name,
+                                             list.size ? list.data : "none");
+    tsri_base_bytes_clear(&list);
+    return status;
+}
+
+const tsri_opencl_row *tsri_opencl_forced_row(const tsri_opencl_forced *forced, tsr_op_id op) {
+    for (size_t i = 0; i < forced->n; i++)
+        if (forced->rows[i]->op == op)
+            return forced->rows[i];
+    return NULL;
+}
+
+static tsr_status add_forced(tsri_opencl_forced *forced, const tsri_opencl_row *row) {
+    const tsri_opencl_row *before = tsri_opencl_forced_row(forced, row->op);
+    if (before == row)
+        return TSR_OK;
+    if (before)
+        return tsri_base_fail(TSR_E_ARGUMENT, "%s is forced twice: %s and %s", op_names[row->op], before->name, row->name);
+    if (forced->n == TSRI_OPENCL_MAX_FORCED)
+        return tsri_base_fail(TSR_E_ARGUMENT, "more than %d forced rows", TSRI_OPENCL_MAX_FORCED);
+    forced->rows[forced->n++] = row;
+    return TSR_OK;
+}
+
+static tsr_status force_one(const char *entry, size_t n, tsri_opencl_forced *out, const char **family, size_t *family_n) {
+    const char *equals = memchr(entry, '=', n);
+    if (!equals || equals == entry || equals + 1 == entry + n)
+        return tsri_base_fail(TSR_E_ARGUMENT, "\"%.*s\" is no op=row", (int)n, entry);
+    const size_t name_n = (size_t)(equals - entry), row_n = n - name_n - 1;
+    const tsr_op_id op = op_of(entry, name_n);
+    const tsri_opencl_row *row = op == TSR_OP_NONE ? NULL : row_of(op, equals + 1, row_n);
+    if (op == TSR_OP_NONE || !tsri_opencl_rows_of(op))
+        return fail_unknown_op(entry, name_n);
+    if (op == TSR_OP_MATMUL) {
+        *family = equals + 1;
+        *family_n = row_n;
+        if (!row && (row_of(TSR_OP_LINEAR, equals + 1, row_n) || row_of(TSR_OP_GLU_LINEAR, equals + 1, row_n)))
+            return TSR_OK;
+    }
+    return row ? add_forced(out, row) : fail_unknown_row(op, equals + 1, row_n);
+}
+
+tsr_status tsri_opencl_force(const char *kernels, tsri_opencl_forced *out) {
+    const char *family = NULL;
+    size_t family_n = 0;
+    *out = (tsri_opencl_forced){0};
+    for (const char *at = kernels; at && *at;) {
+        const size_t n = strcspn(at, ",");
+        TRY(force_one(at, n, out, &family, &family_n));
+        at += n + (at[n] == ',');
+    }
+    static const tsr_op_id relatives[] = {TSR_OP_LINEAR, TSR_OP_GLU_LINEAR};
+    for (size_t i = 0; family && i < 2; i++) {
+        const tsri_opencl_row *row = row_of(relatives[i], family, family_n);
+        if (row && !tsri_opencl_forced_row(out, relatives[i]))
+            TRY(add_forced(out, row));
+    }
+    return TSR_OK;
+}
+
+size_t tsri_opencl_candidates(tsr_op_id op, const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS]) {
+    size_t n = 0;
+    for (const tsri_opencl_row *row = tsri_opencl_rows_of(op); row && row->name && n < TSRI_OPENCL_MAX_ROWS; row++) {
+        size_t at = n++;
+        for (; at > 0 && rows[at - 1]->score < row->score; at--)
+            rows[at] = rows[at - 1];
+        rows[at] = row;
+    }
+    return n;
+}
+
+/* The weight lies as this row reads it. */
+static bool reads_layouts(const tsri_opencl_row *row, const tsr_op *op, const char **why) {
+    static _Thread_local char text[192];
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        const tsr_tensor *tensor = op->in[i];
+        if (!tensor)
+            continue;
+        const bool weight = (int)i == row->weight_operand;
+        const uint32_t wanted = weight && row->layout ? row->layout->id : 0;
+        if (tensor->layout == wanted)
+            continue;
+        const tsri_opencl_layout *stored = tsri_opencl_layout_by_id(tensor->layout);
+        snprintf(text, sizeof text, "reads its weight as %s; it is stored as %s", wanted ? row->layout->name : "plain rows",
+                 stored ? stored->name : tensor->layout ? "an unknown layout" : "plain rows");
+        *why = text;
+        return false;
+    }
+    return true;
+}
+
+bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, bool placed, const char **why) {
+    *why = "";
+    if (placed && !reads_layouts(row, op, why))
+        return false;
+    if (!row->fits || row->fits(row, &dev->facts, op, why))
+        return true;
+    if (!*why || !**why)
+        *why = "does not fit";
+    return false;
+}
+
+const tsri_opencl_row *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op, const tsri_opencl_row *forced) {
+    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+    const char *why;
+    const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
+    if (forced)
+        return tsri_opencl_fits(dev, forced, op, true, &why) ? forced : NULL;
+    for (size_t i = 0; i < n; i++)
+        if (tsri_opencl_fits(dev, rows[i], op, true, &why))
+            return rows[i];
+    return NULL;
+}
+
+void tsri_opencl_buckets(const tsr_bounds *bounds, tsr_bounds out[TSRI_OPENCL_BUCKETS]) {
+    enum { B, T, S, U, N };
+    const int64_t top = bounds->highest[B] * bounds->highest[T] > 64 ? bounds->highest[B] * bounds->highest[T] : 64;
+    const int64_t ranges[4][2] = {{1, 1}, {2, 8}, {9, 63}, {64, top}};
+    for (int i = 0; i < TSRI_OPENCL_BUCKETS; i++) {
+        const int64_t *range = ranges[(i + 1) / 2];
+        const int many = i % 2 ? B : T, one = i % 2 ? T : B;
+        out[i] = *bounds;
+        out[i].lowest[one] = out[i].highest[one] = 1;
+        out[i].lowest[many] = range[0];
+        out[i].highest[many] = range[1];
+        out[i].lowest[N] = range[0];
+        out[i].highest[N] = range[1];
+        if (out[i].highest[S] < range[1])
+            out[i].highest[S] = range[1];
+    }
+}
+
+/* While rows are only asked for, weights lie nowhere: any layout may come. */
+static bool placed(const tsr_op *op) {
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (op->in[i] && (op->in[i]->buf || op->in[i]->layout))
+            return true;
+    return false;
+}
+
+tsr_status tsri_opencl_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor visit, void *data) {
+    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+    if (!tsri_opencl_op_name((tsr_op_id)op->id))
+        return TSR_OK;
+    const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
+    for (size_t i = 0; i < n; i++) {
+        const char *why = "";
+        char *name = NULL, *tunables = NULL;
+        const bool fits = tsri_opencl_fits(dev, rows[i], op, placed(op), &why);
+        /* What doesn't fit can't be asked for its constants. */
+        char plain_name[128];
+        snprintf(plain_name, sizeof plain_name, "%s/%s", tsri_opencl_op_name((tsr_op_id)op->id), rows[i]->name);
+        const tsr_status status = fits ? tsri_opencl_instance_name(rows[i], op, &name, &tunables) : TSR_OK;
+        if (status == TSR_OK)
+            visit(data, &(tsr_row){.struct_size = sizeof(tsr_row),
+                                   .fits = fits,
+                                   .score = rows[i]->score,
+                                   .name = name ? name : plain_name,
+                                   .why = why,
+                                   .tunables = tunables ? tunables : "",
+                                   .variant = rows[i]->variant});
+        free(name);
+        free(tunables);
+        TRY(status);
+    }
+    return TSR_OK;
+}

@@ -1,0 +1,12 @@
+/* backends/opencl/source.h - the texts of cl/: embedded, or read from a folder. */
+#ifndef TSRI_OPENCL_SOURCE_H
+#define TSRI_OPENCL_SOURCE_H
+
+#include "base/bytes.h"
+
+/* Every file of common/, in path order. folder NULL: the embedded ones. */
+tsr_status tsri_opencl_source_common(const char *folder, tsri_bytes *out);
+/* One file: its includes of common/ are dropped, others are pasted. TSR_E_IO where there is no such file. */
+tsr_status tsri_opencl_source_file(const char *folder, const char *path, tsri_bytes *out);
+
+#endif

@@ -1,0 +1,102 @@
+/* What is found and gives no device is named, with what to do. */
+#include "opencl/rig.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool noted(rig *r, const char *fragment, const char *more) {
+    const tsr_backend_notes *notes = r->backend->extension(r->state, "tsr.notes/1");
+    for (uint32_t i = 0; i < notes->count(r->state); i++) {
+        const char *note = notes->note(r->state, i);
+        if (strstr(note, fragment) && strstr(note, more))
+            return true;
+    }
+    return false;
+}
+
+static char folder[128];
+
+static void make_folder(void) {
+    snprintf(folder, sizeof folder, "%s/tessera-icd-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    cr_assert_not_null(mkdtemp(folder));
+}
+
+static void write_text(const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void remove_folder(void) {
+    char command[256];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    cr_assert_eq(system(command), 0);
+}
+
+Test(opencl_discover, no_driver_at_all) {
+    rig r;
+    uint32_t n = 1;
+    make_folder();
+    setenv("OCL_ICD_VENDORS", folder, 1);
+    rig_begin(&r, NULL, NULL);
+    cr_expect_eq(r.backend->device_count(r.state, &n), TSR_OK);
+    cr_expect_eq(n, 0);
+    cr_expect(noted(&r, "no OpenCL platform", "OCL_ICD_VENDORS"));
+    cr_expect(noted(&r, "/etc/OpenCL/vendors", "pocl-opencl-icd"));
+    rig_end(&r);
+    remove_folder();
+}
+
+Test(opencl_discover, broken_vendor_files) {
+    rig r;
+    make_folder();
+    write_text("a.icd", "/nowhere/libbroken.so\n");
+    write_text("b.icd", "");
+    setenv("OCL_ICD_VENDORS", folder, 1);
+    rig_begin(&r, NULL, NULL);
+    cr_expect(noted(&r, "a.icd", "/nowhere/libbroken.so can't be loaded"));
+    cr_expect(noted(&r, "b.icd", "empty vendor file"));
+    rig_end(&r);
+    remove_folder();
+}
+
+/* below: the folder can't even be made; itself: pocl then lists its device, and couldn't build. */
+static void expect_unwritable(const char *below) {
+    rig r;
+    char path[200];
+    uint32_t n = 1;
+    const char *vendors = getenv("OCL_ICD_VENDORS") ? getenv("OCL_ICD_VENDORS") : "/etc/OpenCL/vendors";
+    snprintf(path, sizeof path, "%s/pocl.icd", vendors);
+    if (access(path, F_OK) != 0)
+        cr_skip_test("no pocl in %s", vendors);
+    make_folder();
+    write_text("file", "not a folder");
+    snprintf(path, sizeof path, "%s/file%s", folder, below);
+    setenv("POCL_CACHE_DIR", path, 1);
+    rig_begin(&r, NULL, NULL);
+    cr_expect_eq(r.backend->device_count(r.state, &n), TSR_OK);
+    for (uint32_t i = 0; i < n; i++) {
+        tsr_facts facts = {.struct_size = sizeof facts};
+        cr_expect_eq(r.backend->device_facts(r.state, i, &facts), TSR_OK);
+        cr_expect_null(strstr(facts.platform, "Portable Computing Language"));
+    }
+    cr_expect(noted(&r, "Portable Computing Language", path));
+    cr_expect(noted(&r, "can't be written", "POCL_CACHE_DIR"));
+    rig_end(&r);
+    remove_folder();
+}
+
+Test(opencl_discover, a_pocl_cache_that_is_a_file) {
+    expect_unwritable("");
+}
+
+Test(opencl_discover, a_pocl_cache_that_cannot_be_made) {
+    expect_unwritable("/below");
+}

@@ -1,0 +1,43 @@
+/* The plugin opened as a host does, and one linear op on a device of it. */
+#ifndef TEST_OPENCL_RIG_H
+#define TEST_OPENCL_RIG_H
+
+#include "tessera/backend.h"
+
+#include <stdbool.h>
+
+typedef struct rig {
+    const tsr_backend *backend;
+    tsr_host host;
+    tsr_state *state;
+    tsr_dev *dev;
+    char sentence[2048]; /* the last failure's */
+    char log[16384];
+    char cache[128]; /* folder of this rig, made by rig_begin */
+} rig;
+
+enum { RIG_T = 9, RIG_K = 75, RIG_N = 70 }; /* no multiple of any tile */
+
+/* y = relu(x w' + b), [1,T,K] by [N,K]; the buffers and plan of it. */
+typedef struct rig_linear {
+    tsr_buf *x, *w, *bias, *y, *dims;
+    tsr_plan *plan;
+    tsr_layout layout;
+    int32_t table[TSR_SYMBOL_SETS];
+    float result[RIG_T * RIG_N];
+} rig_linear;
+
+/* Loads the plugin and opens its backend with an empty cache folder; option NAME=VALUE where name isn't NULL. */
+void rig_begin(rig *r, const char *name, const char *value);
+/* Opens the first usable device whose platform has `platform` (or, where set, TESSERA_TEST_PLATFORM) in its name. Skips the test where there is none. */
+void rig_open(rig *r, const char *platform, bool profile);
+tsr_status rig_open_index(rig *r, uint32_t index, bool profile, tsr_dev **dev);
+void rig_end(rig *r);
+
+tsr_status rig_linear_make(rig *r, tsr_dev *dev, const char *kernels, rig_linear *linear);
+tsr_status rig_linear_run(rig *r, tsr_dev *dev, rig_linear *linear);
+void rig_linear_free(rig *r, rig_linear *linear);
+/* Largest error of the result against sums in double. */
+double rig_linear_error(const rig_linear *linear);
+
+#endif

@@ -1,0 +1,90 @@
+#include "recorder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void append(tsri_opencl_defines *defines, const char *name, const char *value) {
+    const size_t used = strlen(defines->text);
+    snprintf(defines->text + used, sizeof defines->text - used, "#define %s %s\n", name, value);
+}
+
+void tsri_opencl_define_int(tsri_opencl_defines *defines, const char *name, int value) {
+    char text[16];
+    snprintf(text, sizeof text, "%d", value);
+    append(defines, name, text);
+}
+
+void tsri_opencl_define_text(tsri_opencl_defines *defines, const char *name, const char *value) {
+    append(defines, name, value);
+}
+
+void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name,
+                              const tsr_tensor *tensor) {
+    char full[64];
+    snprintf(full, sizeof full, "%s_DTYPE", name);
+    append(defines, full,
+           tensor->dtype == TSR_F16    ? "TSR_DTYPE_F16"
+           : tensor->dtype == TSR_BF16 ? "TSR_DTYPE_BF16"
+           : tensor->dtype == TSR_I32  ? "TSR_DTYPE_I32"
+                                       : "TSR_DTYPE_F32");
+}
+
+void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
+    (void)tensor;
+    launch->arguments += 2;
+}
+
+void tsri_opencl_arg_dims(tsri_opencl_launch *launch) {
+    launch->arguments++;
+}
+
+void tsri_opencl_arg_int(tsri_opencl_launch *launch, int64_t value) {
+    (void)value;
+    launch->arguments++;
+}
+
+void tsri_opencl_arg_float(tsri_opencl_launch *launch, float value) {
+    (void)value;
+    launch->arguments++;
+}
+
+void tsri_opencl_arg_dim(tsri_opencl_launch *launch, tsr_dim dim) {
+    (void)dim;
+    launch->arguments += 2;
+}
+
+void tsri_opencl_arg_strides(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
+    (void)tensor;
+    launch->arguments += 2;
+}
+
+void tsri_opencl_arg_sizes(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
+    (void)tensor;
+    launch->arguments += 2;
+}
+
+void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
+    (void)bytes;
+    launch->arguments++;
+}
+
+void tsri_opencl_grid(tsri_opencl_launch *launch, int axis, tsr_dim n, int per_item) {
+    (void)axis, (void)n;
+    launch->grid = per_item > 0;
+}
+
+void tsri_opencl_group(tsri_opencl_launch *launch, int x, int y, int z) {
+    (void)launch, (void)x, (void)y, (void)z;
+}
+
+void tsri_opencl_work(tsri_opencl_launch *launch, tsr_dim per_item) {
+    (void)launch, (void)per_item;
+}
+
+int tsri_opencl_tuned(const tsri_opencl_launch *launch, const char *name) {
+    for (int i = 0; i < 6 && launch->row->tunables[i].name; i++)
+        if (!strcmp(launch->row->tunables[i].name, name))
+            return launch->row->tunables[i].value;
+    abort(); /* a row that asks for what it doesn't declare */
+}

@@ -1,0 +1,41 @@
+/* opencl_kernels/recorder.h - what a row defines and binds, kept instead of given to a driver. */
+#ifndef RECORDER_H
+#define RECORDER_H
+
+#include "backends/opencl/rows.h"
+
+struct tsri_opencl_defines {
+    char text[2048];
+};
+
+struct tsri_opencl_launch {
+    const tsri_opencl_row *row;
+    unsigned arguments;
+    bool grid; /* at least one axis was stated */
+};
+
+/* An op made up for a row. */
+typedef struct sample {
+    tsr_op op;
+    tsr_tensor tensors[12];
+    const tsr_tensor *in[8], *out[4];
+    union {
+        tsr_matmul_attrs matmul;
+        tsr_linear_attrs linear; /* glu_linear's begins alike */
+        tsr_attention_attrs attention;
+        tsr_norm_attrs norm;
+        tsr_softmax_attrs softmax;
+        tsr_rope_attrs rope;
+        tsr_embed_attrs embed;
+        tsr_scale_attrs scale;
+        tsr_topk_attrs topk;
+    } attrs;
+    tsr_bounds bounds;
+    uint32_t used;
+} sample;
+
+/* One of two ops that give a row's kernel different build constants: 0 the full form in f32, 1 the
+ * bare one in f16. */
+void make_sample(const tsri_opencl_row *row, int variant, sample *out);
+
+#endif

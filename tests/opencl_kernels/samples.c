@@ -1,0 +1,159 @@
+#include "recorder.h"
+#include "tensor/shape.h"
+
+#include <string.h>
+
+enum { B = 2, T = 3, H = 4, G = 2, D = 16, S = 24, C = 64, N = 128, F = 64 };
+
+static const tsr_tensor *tensor(sample *s, tsr_kind kind, tsr_dtype dtype, uint32_t rank,
+                                const int *sizes) {
+    tsr_tensor *t = &s->tensors[s->used++];
+    *t = (tsr_tensor){.struct_size = sizeof *t, .dtype = dtype, .kind = kind, .rank = rank};
+    for (uint32_t i = 0; i < rank; i++)
+        t->dim[i] = tsri_tensor_const(sizes[i]);
+    tsri_tensor_pack(t);
+    return t;
+}
+
+#define F32(...)                                                                        \
+    tensor(s, TSR_KIND_ACTIVATION, TSR_F32, sizeof((int[]){__VA_ARGS__}) / sizeof(int), \
+           (int[]){__VA_ARGS__})
+#define I32(...)                                                                   \
+    tensor(s, TSR_KIND_INPUT, TSR_I32, sizeof((int[]){__VA_ARGS__}) / sizeof(int), \
+           (int[]){__VA_ARGS__})
+#define WEIGHT(...)                                                               \
+    tensor(s, TSR_KIND_WEIGHT, small, sizeof((int[]){__VA_ARGS__}) / sizeof(int), \
+           (int[]){__VA_ARGS__})
+#define FULL(operand) (full ? operand : NULL)
+
+static void make_linear(sample *s, const tsri_opencl_row *row, bool full, tsr_dtype small) {
+    const bool glu = row->op == TSR_OP_GLU_LINEAR, one = strstr(row->name, "_one") != NULL;
+    const int rows = one ? 1 : T, outputs = glu ? 2 * F : N;
+    s->attrs.linear.trans_w =
+        row->layout ? row->layout->row_block && !strstr(row->layout->name, "_kn") : full;
+    s->attrs.linear.activation = full ? TSR_ACT_GELU : TSR_ACT_SILU;
+    if (!row->layout && !row->plain)
+        small = TSR_F32;
+    s->in[0] = F32(rows, C);
+    s->in[1] = s->attrs.linear.trans_w ? WEIGHT(outputs, C) : WEIGHT(C, outputs);
+    s->in[2] = FULL(WEIGHT(outputs));
+    s->in[3] = glu ? NULL : FULL(F32(rows, N));
+    s->out[0] = F32(rows, glu ? F : N);
+}
+
+static void make_attention(sample *s, bool full, tsr_dtype small) {
+    s->attrs.attention =
+        (tsr_attention_attrs){.causal = full, .window = full ? 5 : 0, .scale = 0.25f};
+    s->in[0] = F32(B, T, H, D);
+    s->in[1] = tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, S, G, D});
+    s->in[2] = tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, S, G, full ? D : 5});
+    if (full) {
+        s->in[3] = s->in[4] = s->in[5] = I32(B);
+        s->in[6] = I32(B, S);
+        s->in[7] = F32(1, H, T, S);
+        s->out[1] = F32(B, H, T);
+    }
+    s->out[0] = F32(B, T, H, full ? D : 5);
+}
+
+static void make_norm(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
+    const bool add = id == TSR_OP_ADD_NORM;
+    uint32_t n = 0;
+    s->attrs.norm = (tsr_norm_attrs){.norm = full ? TSR_NORM_LAYER : TSR_NORM_RMS, .eps = 1e-5f};
+    s->in[n++] = F32(T, C);
+    if (add)
+        s->in[n++] = F32(T, C);
+    s->in[n++] = WEIGHT(C);
+    if (id != TSR_OP_RMS_NORM)
+        s->in[n++] = FULL(WEIGHT(C));
+    s->out[0] = F32(T, C);
+    s->out[1] = add ? F32(T, C) : NULL;
+}
+
+static void make_elementwise(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
+    s->attrs.scale.alpha = 2;
+    s->in[0] = F32(B, T, C);
+    if (id == TSR_OP_ADD || id == TSR_OP_MUL)
+        s->in[1] = full ? F32(B, T, C) : WEIGHT(C);
+    s->out[0] = id == TSR_OP_CAST ? WEIGHT(B, T, C) : F32(B, T, C);
+    if (!full) { /* a view with its axes swapped */
+        s->tensors[0].stride[0] = tsri_tensor_const(C);
+        s->tensors[0].stride[1] = tsri_tensor_const((int64_t)B * C);
+    }
+}
+
+static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
+    switch (id) {
+    case TSR_OP_MATMUL:
+        s->attrs.matmul = (tsr_matmul_attrs){.trans_a = full, .trans_b = full};
+        s->in[0] = full ? F32(B, C, T) : F32(B, 1, C);
+        s->in[1] = full ? F32(B, N, C) : F32(C, N);
+        s->out[0] = F32(B, full ? T : 1, N);
+        break;
+    case TSR_OP_SOFTMAX:
+        s->attrs.softmax = (tsr_softmax_attrs){.causal = full, .window = full ? 4 : 0};
+        s->in[0] = F32(B, H, T, S);
+        s->in[1] = s->in[2] = FULL(I32(B));
+        s->in[3] = FULL(F32(H, 1, S));
+        s->out[0] = F32(B, H, T, S);
+        break;
+    case TSR_OP_ROPE:
+        s->attrs.rope = (tsr_rope_attrs){.rotary = 8, .interleaved = full};
+        s->in[0] = F32(B, T, H, D);
+        s->in[1] = I32(B, T);
+        s->in[2] = F32(4);
+        s->out[0] = F32(B, T, H, D);
+        break;
+    case TSR_OP_EMBED:
+        s->in[0] = WEIGHT(N, C);
+        s->in[1] = I32(B, T);
+        s->out[0] = F32(B, T, C);
+        break;
+    case TSR_OP_KV_APPEND:
+        s->in[0] = tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, S, G, D});
+        s->in[1] = F32(B, T, G, D);
+        s->in[2] = s->in[3] = I32(B);
+        s->in[4] = FULL(I32(B));
+        break;
+    case TSR_OP_GATHER:
+        s->in[0] = tensor(s, TSR_KIND_ACTIVATION, small, 2, (int[]){S, C});
+        s->in[1] = I32(T);
+        s->out[0] = tensor(s, TSR_KIND_ACTIVATION, small, 2, (int[]){T, C});
+        break;
+    default: /* argmax, topk */
+        s->attrs.topk.k = 5;
+        s->in[0] = tensor(s, TSR_KIND_ACTIVATION, small, 2, (int[]){T, N});
+        s->out[0] = id == TSR_OP_ARGMAX ? I32(T) : F32(T, 5);
+        s->out[1] = id == TSR_OP_ARGMAX ? NULL : I32(T, 5);
+        s->out[2] = id == TSR_OP_ARGMAX ? NULL : FULL(F32(T));
+    }
+}
+
+void make_sample(const tsri_opencl_row *row, int variant, sample *s) {
+    const bool full = variant == 0;
+    const tsr_dtype small = full ? TSR_F32 : TSR_F16;
+    const tsr_op_id id = row->op;
+    memset(s, 0, sizeof *s);
+    if (id == TSR_OP_LINEAR || id == TSR_OP_GLU_LINEAR)
+        make_linear(s, row, full, small);
+    else if (id == TSR_OP_ATTENTION)
+        make_attention(s, full, small);
+    else if (id == TSR_OP_ADD_NORM || id == TSR_OP_LAYER_NORM || id == TSR_OP_RMS_NORM)
+        make_norm(s, id, full, small);
+    else if (id == TSR_OP_ADD || id == TSR_OP_MUL || (id >= TSR_OP_SCALE && id <= TSR_OP_COPY) ||
+             (id >= TSR_OP_RELU && id <= TSR_OP_SIGMOID))
+        make_elementwise(s, id, full, small);
+    else
+        make_other(s, id, full, small);
+    for (int i = 0; i < TSR_SYMBOLS; i++)
+        s->bounds.lowest[i] = s->bounds.highest[i] = 1;
+    s->bounds.struct_size = sizeof s->bounds;
+    s->op = (tsr_op){.struct_size = sizeof s->op,
+                     .id = id,
+                     .in = s->in,
+                     .out = s->out,
+                     .attrs = &s->attrs,
+                     .bounds = &s->bounds};
+    s->op.n_in = 8;
+    s->op.n_out = 4;
+}

@@ -1,0 +1,139 @@
+/* Every kernel file builds twice in one program, with different constants, as OpenCL C 1.1 and 1.2;
+ * and a row pushes as many arguments as its kernel has. */
+#include "recorder.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SOURCE = 1 << 20 };
+
+static struct {
+    cl_device_id device;
+    cl_context context;
+} driver;
+
+/* The first CPU device of pocl; false where there is none. */
+static bool open_driver(void) {
+    cl_platform_id platforms[16];
+    cl_uint n = 0;
+    if (clGetPlatformIDs(16, platforms, &n) != CL_SUCCESS)
+        return false;
+    for (cl_uint i = 0; i < n && i < 16; i++) {
+        char name[128] = "";
+        clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
+        if (strstr(name, "Portable Computing Language") &&
+            clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &driver.device, NULL) ==
+                CL_SUCCESS) {
+            driver.context = clCreateContext(NULL, 1, &driver.device, NULL, NULL, NULL);
+            return driver.context != NULL;
+        }
+    }
+    return false;
+}
+
+static void append_file(char *source, const char *path) {
+    char full[512];
+    size_t used = strlen(source);
+    snprintf(full, sizeof full, "%s/cl/%s", TESSERA_SOURCE_DIR, path);
+    FILE *file = fopen(full, "rb");
+    cr_assert_not_null(file, "%s", full);
+    used += fread(source + used, 1, MAX_SOURCE - used - 1, file);
+    source[used] = 0;
+    fclose(file);
+}
+
+static void append_instance(char *source, const tsri_opencl_row *row, const sample *s, int number) {
+    tsri_opencl_defines defines = {""};
+    if (row->define)
+        row->define(row, &s->op, &defines);
+    for (int i = 0; i < 6 && row->tunables[i].name; i++)
+        tsri_opencl_define_int(&defines, row->tunables[i].name, row->tunables[i].value);
+    const size_t used = strlen(source);
+    snprintf(source + used, MAX_SOURCE - used, "#define INSTANCE k%d\n#define KERNEL k%d\n%s",
+             number, number, defines.text);
+    append_file(source, row->file);
+    strcat(source, "\n#undef INSTANCE\n#undef KERNEL\n");
+}
+
+static void check_arguments(cl_program program, const tsri_opencl_row *row, const sample *s,
+                            int number) {
+    char name[16];
+    cl_uint wanted = 0;
+    tsri_opencl_launch launch = {.row = row};
+    snprintf(name, sizeof name, "k%d", number);
+    cl_kernel kernel = clCreateKernel(program, name, NULL);
+    cr_assert_not_null(kernel, "%s has no kernel %s", row->file, name);
+    clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL);
+    row->bind(row, &s->op, &launch);
+    cr_expect_eq(launch.arguments, wanted, "op %d, row %s: binds %u arguments, %s takes %u",
+                 row->op, row->name, launch.arguments, row->file, wanted);
+    cr_expect(launch.grid, "op %d, row %s states no grid", row->op, row->name);
+    clReleaseKernel(kernel);
+}
+
+static void build_twice(const tsri_opencl_row *row, const char *options) {
+    char *source = calloc(1, MAX_SOURCE);
+    sample samples[2];
+    cr_assert_not_null(source);
+    append_file(source, "common/tessera.clh");
+    for (int i = 0; i < 2; i++) {
+        make_sample(row, i, &samples[i]);
+        append_instance(source, row, &samples[i], i);
+    }
+    const char *text = source;
+    cl_program program = clCreateProgramWithSource(driver.context, 1, &text, NULL, NULL);
+    if (clBuildProgram(program, 1, &driver.device, options, NULL, NULL) != CL_SUCCESS) {
+        static char log[16384];
+        clGetProgramBuildInfo(program, driver.device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log,
+                              NULL);
+        cr_expect_fail("%s twice with \"%s\": %s", row->file, options, log);
+    } else
+        for (int i = 0; i < 2; i++)
+            check_arguments(program, row, &samples[i], i);
+    clReleaseProgram(program);
+    free(source);
+}
+
+Test(opencl_kernels, twice) {
+    if (!open_driver())
+        cr_skip_test("no pocl CPU device");
+    for (int op = 1; op < TSR_OP_COUNT; op++) {
+        const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op);
+        cr_expect_not_null(row, "op %d has no row", op);
+        for (; row && row->name; row++) {
+            if (!row->file)
+                continue;
+            build_twice(row, "-cl-std=CL1.2");
+            if (row->plain)
+                build_twice(row, "-cl-std=CL1.1");
+        }
+    }
+    clReleaseContext(driver.context);
+}
+
+Test(opencl_kernels, samples_fit) {
+    const tsri_opencl_facts cpu = {.cpu = true, .vector16 = true, .clblast = true};
+    for (int op = 1; op < TSR_OP_COUNT; op++)
+        for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op); row && row->name;
+             row++)
+            for (int i = 0; i < 2 && row->file; i++) {
+                const char *why = "";
+                sample s;
+                make_sample(row, i, &s);
+                cr_expect(!row->fits || row->fits(row, &cpu, &s.op, &why),
+                          "op %d, row %s, sample %d: %s", op, row->name, i, why);
+            }
+}
+
+Test(opencl_kernels, plain_row_is_last) {
+    for (int op = 1; op < TSR_OP_COUNT; op++) {
+        const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op), *last = NULL;
+        for (; row && row->name; row++)
+            last = row;
+        cr_assert_not_null(last, "op %d has no row", op);
+        cr_expect(last->plain && !last->layout && !last->variant, "op %d ends with %s", op,
+                  last->name);
+    }
+}
