@@ -1,0 +1,29 @@
+#include "verify/norm.h"
+
+/* The sum is one rounding on both sides; its norm is as that of layer_norm or rms_norm. The
+ * residual is small, so the form's kappa holds. */
+void tsri_verify_add_norm_cases(tsri_verify_list *list) {
+    for (size_t i = 0; i < 2 * tsri_verify_norm_form_count; i++) {
+        const tsri_verify_norm_form *f = &tsri_verify_norm_forms[i / 2];
+        const bool rms = i % 2;
+        const tsr_dim C = TSRI_VERIFY_K(f->C);
+        tsri_verify_case *c = tsri_verify_add(
+            list, TSR_OP_ADD_NORM, "%s T=%lld C=%lld%s%s", rms ? "rms" : "layer", (long long)f->T,
+            (long long)f->C, f->bias && !rms ? " bias" : "", f->what);
+        tsri_verify_norm_fill(
+            tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T, C), f);
+        tsri_verify_operand *residual =
+            tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T, C);
+        residual->low = -f->scale / 4, residual->high = f->scale / 4;
+        tsri_verify_in(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1, C);
+        if (f->bias && !rms)
+            tsri_verify_in(c, 3, TSR_KIND_WEIGHT, TSR_F32, 1, C);
+        c->sizes[1] = f->T;
+        c->attrs.norm = (tsr_norm_attrs){.struct_size = sizeof c->attrs.norm,
+                                         .norm = rms ? TSR_NORM_RMS : TSR_NORM_LAYER,
+                                         .eps = f->eps};
+        tsri_verify_norm_bound(c, 1, f, !rms);
+        c->bound[0].relative = 2 * TSRI_VERIFY_U;
+        c->bound[0].absolute = TSRI_VERIFY_TINY;
+    }
+}

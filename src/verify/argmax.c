@@ -1,0 +1,31 @@
+#include "verify/verify.h"
+
+void tsri_verify_argmax_cases(tsri_verify_list *list) {
+    static const struct {
+        int64_t R, V;
+        tsri_verify_fill fill;
+        const char *what;
+    } forms[] = {{4, 131, TSRI_VERIFY_UNIFORM, ""},
+                 {1, 1, TSRI_VERIFY_UNIFORM, ""},
+                 {3, 64, TSRI_VERIFY_UNIFORM, ""},
+                 {3, 65, TSRI_VERIFY_INTEGER, " many ties"},
+                 {2, 1031, TSRI_VERIFY_INTEGER, " many ties"},
+                 {2, 40, TSRI_VERIFY_EQUAL, " all equal"},
+                 {1, 5000, TSRI_VERIFY_UNIFORM, ""},
+                 {0, 7, TSRI_VERIFY_UNIFORM, ""},
+                 {3, 30, TSRI_VERIFY_MASK, " -inf among them"},
+                 {5, 70, TSRI_VERIFY_SOME_NAN, " NaN among them"}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        tsri_verify_case *c =
+            tsri_verify_add(list, TSR_OP_ARGMAX, "R=%lld V=%lld%s", (long long)forms[i].R,
+                            (long long)forms[i].V, forms[i].what);
+        tsri_verify_operand *x = tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 2, TSRI_VERIFY_N,
+                                                TSRI_VERIFY_K(forms[i].V));
+        x->fill = forms[i].fill;
+        x->low = forms[i].fill >= TSRI_VERIFY_MASK ? 0.5 : -3;
+        x->high = 3;
+        c->sizes[4] = forms[i].R;
+        c->sparse = true;
+        tsri_verify_reason(c, "exact: the first largest");
+    }
+}

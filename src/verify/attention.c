@@ -1,0 +1,144 @@
+/* Prefill and decode; causal, padded, windowed, fully masked; grouped queries; Dv != D; slots,
+ * sources and a bias. */
+#include "verify/verify.h"
+
+#include <math.h>
+
+typedef struct form {
+    int64_t B, T, S, H, G, D, Dv;
+    uint32_t causal, window;
+    int n_past, n_len; /* 0: missing */
+    int32_t past[4], len[4];
+    const char *what;
+} form;
+
+/* A score is a sum of D terms: off by (D + 3) u |scale| sum|q||k|, at most D |scale| for operands
+ * within 1, so a probability is off by twice that, relative, and by what exp (4 ulp), the sum over
+ * S and the division add: S + 16 u. The output is a mean of v with these. */
+static void bound(tsri_verify_case *c, int64_t S, int64_t D, double score) {
+    const double relative = (2 * (double)(D + 4) * score + (double)(2 * S) + 32) * TSRI_VERIFY_U;
+    c->in[2].absolute = true;
+    c->term_attrs = c->attrs;
+    c->bound[0].terms = relative;
+    c->bound[0].absolute = TSRI_VERIFY_TINY;
+    c->bound[1].absolute = relative;
+    c->bound[1].relative = 4 * TSRI_VERIFY_U;
+    tsri_verify_reason(c,
+                       "(2 (D + 4) max|score| + 2 S + 32) u sum p|v|: scores are sums of D = %lld "
+                       "terms up to %.3g, p sums of S = %lld exponentials",
+                       (long long)D, score, (long long)S);
+}
+
+static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
+    const double scale = 1 / sqrt((double)f->D);
+    tsri_verify_case *c =
+        tsri_verify_add(list, TSR_OP_ATTENTION, "B=%lld T=%lld S=%lld H=%lld/%lld D=%lld/%lld%s",
+                        (long long)f->B, (long long)f->T, (long long)f->S, (long long)f->H,
+                        (long long)f->G, (long long)f->D, (long long)f->Dv, f->what);
+    tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B, TSRI_VERIFY_T,
+                   TSRI_VERIFY_K(f->H), TSRI_VERIFY_K(f->D));
+    tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B, TSRI_VERIFY_S,
+                   TSRI_VERIFY_K(f->G), TSRI_VERIFY_K(f->D));
+    tsri_verify_in(c, 2, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B, TSRI_VERIFY_S,
+                   TSRI_VERIFY_K(f->G), TSRI_VERIFY_K(f->Dv));
+    if (f->n_past)
+        tsri_verify_ints(c, 3, TSRI_VERIFY_B, f->n_past, f->past);
+    if (f->n_len)
+        tsri_verify_ints(c, 4, TSRI_VERIFY_B, f->n_len, f->len);
+    c->sizes[0] = f->B;
+    c->sizes[1] = f->T;
+    c->sizes[2] = f->S;
+    c->attrs.attention = (tsr_attention_attrs){.struct_size = sizeof c->attrs.attention,
+                                               .causal = f->causal,
+                                               .window = f->window,
+                                               .scale = (float)scale};
+    bound(c, f->S, f->D, scale * (double)f->D);
+    return c;
+}
+
+static void add_variants(tsri_verify_list *list) {
+    static const form cached = {3, 2, 20, 4, 2, 8, 8, 1, 0, 3, 3, {7, 0, 17}, {9, 2, 19}, ""};
+    static const form plain = {2, 5, 9, 4, 2, 8, 8, 0, 0, 0, 0, {0}, {0}, ""};
+    form f = cached;
+    f.what = " slots";
+    tsri_verify_case *c = add(list, &f); /* the keys of 3 sequences among 5 slots */
+    c->in[1].dim[0] = c->in[2].dim[0] = TSRI_VERIFY_K(5);
+    tsri_verify_ints(c, 5, TSRI_VERIFY_B, 3, (const int32_t[]){4, 0, 2});
+    f.what = " sources";
+    c = add(list, &f); /* each key of a hypothesis comes from one of 4 slots */
+    c->in[1].dim[0] = c->in[2].dim[0] = TSRI_VERIFY_K(4);
+    tsri_verify_operand *source =
+        tsri_verify_in(c, 6, TSR_KIND_INPUT, TSR_I32, 2, TSRI_VERIFY_B, TSRI_VERIFY_S);
+    source->fill = TSRI_VERIFY_INTEGER;
+    source->low = 0, source->high = 3;
+    for (int per_batch = 0; per_batch < 2; per_batch++) {
+        f = plain;
+        f.what = per_batch ? " bias [B,H,T,S]" : " bias [1,H,T,S]";
+        c = add(list, &f);
+        tsri_verify_in(c, 7, TSR_KIND_INPUT, TSR_F32, 4,
+                       per_batch ? TSRI_VERIFY_B : TSRI_VERIFY_K(1), TSRI_VERIFY_K(f.H),
+                       TSRI_VERIFY_T, TSRI_VERIFY_S);
+        bound(c, f.S, f.D, sqrt((double)f.D) + 1);
+    }
+    f = plain;
+    f.what = " mask of -inf";
+    c = add(list, &f);
+    tsri_verify_operand *mask = tsri_verify_in(c, 7, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_K(1),
+                                               TSRI_VERIFY_K(f.H), TSRI_VERIFY_T, TSRI_VERIFY_S);
+    mask->fill = TSRI_VERIFY_MASK;
+    mask->low = 0.4;
+    f.what = " everything masked";
+    c = add(list, &f);
+    mask = tsri_verify_in(c, 7, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_K(1), TSRI_VERIFY_K(f.H),
+                          TSRI_VERIFY_T, TSRI_VERIFY_S);
+    mask->fill = TSRI_VERIFY_MASK;
+    mask->low = 2;
+    c->sparse = true;
+    f.what = " strided";
+    c = add(list, &f);
+    for (int i = 0; i < 3; i++)
+        c->in[i].view = TSRI_VERIFY_SLICED;
+    f.what = " log-sum-exp";
+    c = add(list, &f);
+    c->want = 2;
+    f = cached;
+    f.what = " all scores negative"; /* where a mask of 0 instead of -inf would win */
+    c = add(list, &f);
+    c->in[0].low = 0.5, c->in[1].low = -1, c->in[1].high = -0.5;
+    f.what = " scores beyond exp's range";
+    c = add(list, &f);
+    c->in[0].low = -60, c->in[0].high = 60;
+    bound(c, f.S, f.D, 60 * sqrt((double)f.D));
+    f.what = " equal scores, whole values";
+    c = add(list, &f);
+    c->attrs.attention.scale = 0x1p-1f;
+    c->in[0].fill = TSRI_VERIFY_EQUAL, c->in[1].fill = TSRI_VERIFY_EQUAL;
+    c->in[2].fill = TSRI_VERIFY_INTEGER;
+    c->in[2].low = 1, c->in[2].high = 64;
+    bound(c, f.S, 0, 0); /* every score is exact, every exponential 1: only the mean is left */
+    tsri_verify_reason(c, "(2 S + 32) u sum p|v|: all scores are exact and equal, so this is the "
+                          "mean of the keys that are seen");
+}
+
+void tsri_verify_attention_cases(tsri_verify_list *list) {
+    static const form forms[] = {
+        {2, 5, 7, 4, 2, 8, 8, 1, 0, 2, 2, {0, 2}, {5, 7}, " causal"},
+        {1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, {0}, {0}, ""},
+        {2, 7, 7, 3, 3, 16, 16, 0, 0, 0, 0, {0}, {0}, " all seen"},
+        {1, 15, 17, 2, 2, 7, 5, 0, 0, 0, 0, {0}, {0}, " odd"},
+        {2, 16, 16, 4, 1, 32, 32, 1, 0, 0, 0, {0}, {0}, " causal, one key head"},
+        {1, 33, 33, 6, 2, 20, 12, 1, 0, 1, 1, {0}, {33}, " causal, three to a key head"},
+        {1, 65, 65, 2, 2, 64, 64, 1, 0, 0, 0, {0}, {0}, " causal"},
+        {3, 1, 40, 4, 4, 16, 16, 1, 0, 3, 3, {39, 0, 12}, {40, 1, 13}, " decode"},
+        {1, 1, 131, 8, 2, 64, 64, 1, 0, 1, 1, {130}, {131}, " decode"},
+        {2, 1, 70, 2, 1, 80, 80, 1, 16, 2, 2, {69, 3}, {70, 4}, " decode, window"},
+        {1, 24, 24, 2, 1, 8, 8, 1, 5, 0, 0, {0}, {0}, " window 5"},
+        {2, 9, 30, 2, 2, 128, 128, 1, 4, 2, 2, {21, 6}, {30, 15}, " window 4, cached"},
+        {3, 6, 13, 2, 2, 8, 8, 0, 0, 0, 3, {0}, {13, 4, 1}, " padded"},
+        {2, 3, 9, 2, 1, 8, 8, 0, 0, 0, 2, {0}, {0, 9}, " one sequence sees nothing"},
+        {1, 0, 8, 2, 2, 8, 8, 1, 0, 1, 1, {0}, {8}, " no query"},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        add(list, &forms[i]);
+    add_variants(list);
+}

@@ -1,0 +1,30 @@
+#include "verify/verify.h"
+
+static tsri_verify_case *add(tsri_verify_list *list, int64_t T, int64_t V, int64_t C,
+                             tsr_dtype dtype, float scale) {
+    tsri_verify_case *c = tsri_verify_add(
+        list, TSR_OP_EMBED, "B=2 T=%lld V=%lld C=%lld %s scale %g", (long long)T, (long long)V,
+        (long long)C, tsri_tensor_dtype_name(dtype), scale == 0 ? 1.0 : (double)scale);
+    tsri_verify_in(c, 0, TSR_KIND_WEIGHT, dtype, 2, TSRI_VERIFY_K(V), TSRI_VERIFY_K(C));
+    tsri_verify_operand *ids =
+        tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_I32, 2, TSRI_VERIFY_B, TSRI_VERIFY_T);
+    ids->fill = TSRI_VERIFY_INTEGER;
+    ids->low = 0, ids->high = (double)(V - 1);
+    c->sizes[0] = 2;
+    c->sizes[1] = T;
+    c->attrs.embed = (tsr_embed_attrs){.struct_size = sizeof c->attrs.embed, .scale = scale};
+    c->bound[0].relative = scale == 0 ? 0 : 2 * TSRI_VERIFY_U;
+    tsri_verify_reason(c, scale == 0 ? "exact: rows are copied" : "2 u: one product");
+    return c;
+}
+
+void tsri_verify_embed_cases(tsri_verify_list *list) {
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
+    for (size_t d = 0; d < 3; d++) {
+        add(list, 5, 131, 48, dtypes[d], 0);
+        add(list, 1, 7, 1, dtypes[d], 0);
+        add(list, 9, 65, 63, dtypes[d], 8.5f);
+    }
+    add(list, 0, 16, 16, TSR_F32, 0);
+    add(list, 33, 2, 257, TSR_F32, 0);
+}

@@ -1,0 +1,63 @@
+#include "verify/verify.h"
+
+/* The gate and the other half each are as linear: errors e of sums g and u. act(g) u moves by
+ * |u| 1.13 e_g + |act(g)| e_u, and |act(g)| <= |g| (1 for sigmoid and tanh): twice the error of one
+ * relative to the product of the sums of terms; the activation and the product 24 u more. */
+static tsri_verify_case *add(tsri_verify_list *list, int64_t T, int64_t K, int64_t F,
+                             tsr_dtype dtype, bool trans, uint32_t activation, bool bias,
+                             const char *what) {
+    const tsr_dim k = TSRI_VERIFY_K(K), f = TSRI_VERIFY_K(2 * F);
+    tsri_verify_case *c =
+        tsri_verify_add(list, TSR_OP_GLU_LINEAR, "M=%lld K=%lld F=%lld %s%s act %u%s%s",
+                        (long long)T, (long long)K, (long long)F, tsri_tensor_dtype_name(dtype),
+                        trans ? " w'" : "", activation, bias ? " bias" : "", what);
+    tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T, k);
+    tsri_verify_in(c, 1, TSR_KIND_WEIGHT, dtype, 2, trans ? f : k, trans ? k : f);
+    if (bias)
+        tsri_verify_in(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1, f);
+    c->sizes[1] = T;
+    c->attrs.glu_linear = (tsr_glu_linear_attrs){
+        .struct_size = sizeof c->attrs.glu_linear, .trans_w = trans, .activation = activation};
+    c->term_attrs = c->attrs;
+    c->term_attrs.glu_linear.activation = TSR_ACT_NONE;
+    for (int i = 0; i < 3; i++)
+        c->in[i].absolute = true;
+    c->bound[0].terms = (2.3 * (double)(K + 4) + 24) * TSRI_VERIFY_U;
+    c->bound[0].absolute = 4 * TSRI_VERIFY_U;
+    c->sparse = activation == TSR_ACT_RELU;
+    tsri_verify_reason(c,
+                       "(2.3 (K + 4) + 24) u sum|gate terms| sum|up terms|, K = %lld: two sums, "
+                       "the slope of the activation, its own 20 u",
+                       (long long)K);
+    return c;
+}
+
+void tsri_verify_glu_linear_cases(tsri_verify_list *list) {
+    static const int64_t shapes[][3] = {{3, 32, 40}, {1, 1, 1},    {1, 64, 64},  {8, 63, 33},
+                                        {9, 17, 65}, {64, 40, 96}, {67, 24, 31}, {0, 8, 8}};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        add(list, shapes[i][0], shapes[i][1], shapes[i][2], TSR_F32, true, TSR_ACT_SILU, i % 2, "");
+    for (int m = 0; m < 3; m++) /* the three dtypes, in each orientation, with one row, a few and
+                                   many; widths that fill panels of 64 */
+        for (size_t d = 0; d < 3; d++)
+            for (int trans = 0; trans < 2; trans++)
+                add(list,
+                    m == 0   ? 1
+                    : m == 1 ? 5
+                             : 66,
+                    47, m == 1 ? 64 : 128, dtypes[d], trans, TSR_ACT_SILU, (m + (int)d) % 2,
+                    " lattice");
+    for (uint32_t a = TSR_ACT_RELU; a <= TSR_ACT_GELU_TANH; a++)
+        add(list, 4, 24, 20, TSR_F32, true, a, false, "");
+    tsri_verify_case *c =
+        add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false, " whole numbers");
+    for (int i = 0; i < 2; i++) {
+        c->in[i].fill = TSRI_VERIFY_INTEGER;
+        c->in[i].low = -4, c->in[i].high = 4;
+    }
+    c->bound[0] = (tsri_verify_bound){0};
+    tsri_verify_reason(c, "exact: sums and products of whole numbers below 2^24 are");
+    c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_SILU, false, " x out of wider rows");
+    c->in[0].view = TSRI_VERIFY_SLICED;
+}

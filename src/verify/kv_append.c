@@ -1,0 +1,39 @@
+/* What is compared is the whole state: rows that were not to be written must still hold what they
+ * did. */
+#include "verify/verify.h"
+
+static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t slots,
+                             int64_t capacity, int64_t G, int64_t D, const int32_t *past,
+                             const int32_t *len, const char *what) {
+    tsri_verify_case *c = tsri_verify_add(
+        list, TSR_OP_KV_APPEND, "B=%lld T=%lld state [%lld,%lld,%lld,%lld]%s", (long long)B,
+        (long long)T, (long long)slots, (long long)capacity, (long long)G, (long long)D, what);
+    tsri_verify_in(c, 0, TSR_KIND_STATE, TSR_F32, 4, TSRI_VERIFY_K(slots), TSRI_VERIFY_K(capacity),
+                   TSRI_VERIFY_K(G), TSRI_VERIFY_K(D));
+    tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B, TSRI_VERIFY_T, TSRI_VERIFY_K(G),
+                   TSRI_VERIFY_K(D));
+    tsri_verify_ints(c, 2, TSRI_VERIFY_B, (int)B, past);
+    tsri_verify_ints(c, 3, TSRI_VERIFY_B, (int)B, len);
+    c->sizes[0] = B;
+    c->sizes[1] = T;
+    c->reads_state = true;
+    c->sparse = true;
+    tsri_verify_reason(c, "exact: rows are copied, the others stay as they were");
+    return c;
+}
+
+void tsri_verify_kv_append_cases(tsri_verify_list *list) {
+    add(list, 2, 3, 2, 8, 2, 4, (const int32_t[]){0, 4}, (const int32_t[]){3, 7}, "");
+    add(list, 1, 1, 1, 1, 1, 1, (const int32_t[]){0}, (const int32_t[]){1}, " one");
+    add(list, 3, 5, 3, 16, 3, 7, (const int32_t[]){0, 9, 2}, (const int32_t[]){2, 14, 2},
+        " shorter sequences");
+    add(list, 2, 4, 2, 6, 2, 16, (const int32_t[]){4, 0}, (const int32_t[]){8, 4},
+        " past the capacity");
+    add(list, 2, 0, 2, 4, 1, 4, (const int32_t[]){0, 0}, (const int32_t[]){0, 0}, " nothing");
+    tsri_verify_case *c =
+        add(list, 2, 3, 4, 8, 2, 65, (const int32_t[]){1, 5}, (const int32_t[]){4, 8}, " slots");
+    tsri_verify_ints(c, 4, TSRI_VERIFY_B, 2, (const int32_t[]){3, 1});
+    c = add(list, 2, 3, 2, 8, 2, 12, (const int32_t[]){0, 4}, (const int32_t[]){3, 7},
+            " x out of wider rows");
+    c->in[1].view = TSRI_VERIFY_SLICED;
+}

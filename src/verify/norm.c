@@ -1,0 +1,42 @@
+#include "verify/norm.h"
+
+#include <math.h>
+
+const tsri_verify_norm_form tsri_verify_norm_forms[] = {
+    {5, 48, 0, 1, 1e-5f, true, TSRI_VERIFY_PACKED, ""},
+    {3, 1, 0.5, 0.25, 1e-5f, true, TSRI_VERIFY_PACKED, ""},
+    {1, 7, 0, 2, 1e-6f, false, TSRI_VERIFY_PACKED, ""},
+    {2, 63, 0, 1, 1e-5f, true, TSRI_VERIFY_PACKED, ""},
+    {2, 64, 0, 1, 1e-5f, false, TSRI_VERIFY_PACKED, ""},
+    {2, 65, 0, 1, 1e-5f, true, TSRI_VERIFY_PACKED, ""},
+    {1, 257, 0, 3, 1e-5f, true, TSRI_VERIFY_PACKED, ""},
+    {2, 1030, 0, 1, 1e-5f, true, TSRI_VERIFY_PACKED, ""},
+    {70, 16, 0, 1, 1e-5f, true, TSRI_VERIFY_PACKED, " many rows"},
+    {0, 16, 0, 1, 1e-5f, true, TSRI_VERIFY_PACKED, " no row"},
+    {3, 40, 100, 1, 1e-5f, true, TSRI_VERIFY_PACKED, " far from 0"},
+    {3, 40, 0, 1e-3, 1e-6f, true, TSRI_VERIFY_PACKED, " small: eps counts"},
+    {3, 40, 0, 1e8, 1e-5f, true, TSRI_VERIFY_PACKED, " large"},
+    {4, 40, 0, 1, 1e-5f, true, TSRI_VERIFY_SLICED, " out of wider rows"},
+};
+const size_t tsri_verify_norm_form_count =
+    sizeof tsri_verify_norm_forms / sizeof *tsri_verify_norm_forms;
+
+void tsri_verify_norm_fill(tsri_verify_operand *x, const tsri_verify_norm_form *form) {
+    x->low = form->offset - form->scale;
+    x->high = form->offset + form->scale;
+    x->view = form->view;
+}
+
+/* The mean of C numbers up to |offset| + scale is off by (C + 2) u of that; relative to the
+ * deviation (scale / sqrt 3 of a uniform fill, more where eps counts) that is (C + 2) u kappa. The
+ * sum of squares is off by (C + 4) u, its root by half; weight, division and bias add 6 u. */
+void tsri_verify_norm_bound(tsri_verify_case *c, int output, const tsri_verify_norm_form *form,
+                            bool layer) {
+    const double kappa = layer ? sqrt(3) * (fabs(form->offset) + form->scale) / form->scale : 1;
+    c->bound[output].largest = (2 * kappa * (double)(form->C + 2) + 16) * TSRI_VERIFY_U;
+    c->bound[output].absolute = layer ? c->bound[output].largest : TSRI_VERIFY_TINY;
+    tsri_verify_reason(c,
+                       "(2 kappa (C + 2) + 16) u (max|y|%s), C = %lld, kappa = max|x| / deviation "
+                       "= %.3g: the mean and the sum of squares are sums of C terms",
+                       layer ? " + 1" : "", (long long)form->C, kappa);
+}

@@ -1,0 +1,24 @@
+/* verify/norm.h - what layer_norm, rms_norm and add_norm have in common. */
+#ifndef TSRI_VERIFY_NORM_H
+#define TSRI_VERIFY_NORM_H
+
+#include "verify/verify.h"
+
+typedef struct tsri_verify_norm_form {
+    int64_t T, C;
+    double offset, scale; /* x is offset + scale * [-1, 1) */
+    float eps;
+    bool bias;
+    tsri_verify_view view;
+    const char *what;
+} tsri_verify_norm_form;
+
+extern const tsri_verify_norm_form tsri_verify_norm_forms[];
+extern const size_t tsri_verify_norm_form_count;
+
+/* The bound of the normed value, output `output`, of rows whose elements lie as the form says. */
+void tsri_verify_norm_bound(tsri_verify_case *c, int output, const tsri_verify_norm_form *form,
+                            bool layer);
+void tsri_verify_norm_fill(tsri_verify_operand *x, const tsri_verify_norm_form *form);
+
+#endif

@@ -1,0 +1,226 @@
+/* A case on a device: its graph, its run, and the comparison with the oracle. */
+#include "verify/verify.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "tensor/convert.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Operand i as the op is to see it: a leaf, or a view of one. Ids are operand numbers. */
+static tsri_value operand_value(tsri_graph *graph, const tsri_verify_case *c, uint32_t i) {
+    static const char *const names[TSRI_VERIFY_MAX_IN] = {"in0", "in1", "in2", "in3",
+                                                          "in4", "in5", "in6", "in7"};
+    const tsri_verify_operand *operand = &c->in[i];
+    if (!operand->present)
+        return TSRI_GRAPH_NONE;
+    tsr_dim dims[TSR_MAX_RANK];
+    tsri_verify_leaf_dims(operand, dims);
+    tsri_value x =
+        tsri_graph_leaf(graph, operand->kind, i, names[i], operand->dtype, operand->rank, dims);
+    if (operand->view == TSRI_VERIFY_SLICED)
+        x = tsri_graph_slice(graph, x, operand->rank - 1, TSRI_VERIFY_MARGIN,
+                             operand->dim[operand->rank - 1].factor);
+    if (operand->view == TSRI_VERIFY_SWAPPED) {
+        uint32_t order[TSR_MAX_RANK] = {0, 1, 2, 3, 4, 5};
+        const uint32_t a = operand->rank > 2 ? operand->rank - 3 : 0;
+        order[a] = a + 1;
+        order[a + 1] = a;
+        x = tsri_graph_permute(graph, x, order);
+    }
+    return x;
+}
+
+tsr_status tsri_verify_graph(const tsri_verify_case *c, const tsri_verify_attrs *attrs,
+                             tsri_graph **out) {
+    static const char *const names[TSRI_VERIFY_MAX_OUT] = {"out0", "out1", "out2"};
+    tsri_graph *graph;
+    TRY(tsri_graph_create(&graph));
+    tsri_value in[TSRI_VERIFY_MAX_IN], results[TSRI_GRAPH_MAX_OPERANDS];
+    for (int i = 0; i < TSRI_GRAPH_MAX_OPERANDS; i++)
+        results[i] = TSRI_GRAPH_NONE;
+    for (uint32_t i = 0; i < c->n_in; i++)
+        in[i] = operand_value(graph, c, i);
+    tsri_graph_op(graph, c->op, attrs->struct_size ? attrs : NULL, in, c->n_in, c->want,
+                  c->reads_state ? NULL : results);
+    if (c->reads_state)
+        results[0] = tsri_graph_op1(graph, TSR_OP_COPY, NULL, in, 1);
+    for (uint32_t i = 0; i < TSRI_VERIFY_MAX_OUT; i++)
+        if (results[i] != TSRI_GRAPH_NONE)
+            tsri_graph_output(graph, i, names[i], results[i]);
+    const tsr_status status = tsri_graph_status(graph);
+    if (status != TSR_OK)
+        tsri_graph_destroy(&graph);
+    *out = graph;
+    return status;
+}
+
+void tsri_verify_bounds(const tsri_verify_case *c, tsr_bounds *bounds) {
+    *bounds = (tsr_bounds){.struct_size = sizeof *bounds};
+    for (int i = 0; i < TSR_SYMBOLS; i++) {
+        bounds->lowest[i] = c->sizes[i];
+        bounds->highest[i] =
+            c->sizes[i] > 1 ? c->sizes[i] : 1; /* a plan for 0 rows is a plan for 1 */
+    }
+}
+
+/* ---- the run ---- */
+
+typedef struct weights {
+    const tsri_verify_case *c;
+    const tsri_verify_values *values;
+} weights;
+
+static tsr_status give_rows(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype,
+                            void *out) {
+    const weights *w = data;
+    const tsri_verify_operand *operand = &w->c->in[id];
+    size_t columns = (size_t)tsri_tensor_value(operand->dim[operand->rank - 1], w->c->sizes);
+    const size_t size = (size_t)tsri_tensor_dtype_info(operand->dtype)->bytes;
+    return tsri_tensor_convert(dtype, out, operand->dtype,
+                               (const char *)w->values->in[id] + (size_t)first * columns * size,
+                               (size_t)count * columns);
+}
+
+static bool keep_others(void *data, const tsri_graph *graph, const tsri_graph_node *node,
+                        const tsr_op *op) {
+    (void)graph, (void)node;
+    return op->id != *(const uint32_t *)data;
+}
+
+static tsr_status make_outputs(const tsri_verify_case *c, const tsri_graph *graph,
+                               tsri_verify_values *values) {
+    values->n_out = (int)tsri_graph_output_count(graph);
+    for (int i = 0; i < values->n_out; i++) {
+        const tsri_graph_output_mark *mark = tsri_graph_output_at(graph, (size_t)i);
+        const tsr_tensor *tensor = &tsri_graph_value_at(graph, mark->value)->tensor;
+        values->out_dtype[i] = (tsr_dtype)tensor->dtype;
+        values->out_count[i] = (size_t)tsri_tensor_value(tsri_tensor_count(tensor), c->sizes);
+        values->out_bytes[i] =
+            values->out_count[i] * (size_t)tsri_tensor_dtype_info((tsr_dtype)tensor->dtype)->bytes;
+        free(values->out[i]);
+        TRY(tsri_base_new_aligned(values->out_bytes[i] + 1, &values->out[i]));
+        memset(values->out[i], 0xff, values->out_bytes[i]);
+    }
+    return TSR_OK;
+}
+
+static tsr_status execute(tsri_run_plan *plan, const tsri_verify_case *c, const tsri_graph *graph,
+                          tsri_verify_values *values) {
+    tsri_run_binding in[TSRI_VERIFY_MAX_IN], out[TSRI_VERIFY_MAX_OUT];
+    size_t n_in = 0, n_out = 0;
+    for (uint32_t i = 0; i < c->n_in; i++)
+        if (c->in[i].present && c->in[i].kind == TSR_KIND_INPUT)
+            in[n_in++] =
+                (tsri_run_binding){.id = i, .data = values->in[i], .bytes = values->in_bytes[i]};
+    for (; n_out < (size_t)values->n_out; n_out++)
+        out[n_out] = (tsri_run_binding){.id = tsri_graph_output_at(graph, n_out)->id,
+                                        .data = values->out[n_out],
+                                        .bytes = values->out_bytes[n_out]};
+    return tsri_run_execute(plan, c->sizes, in, n_in, out, n_out);
+}
+
+static tsr_status run_on(tsri_run_context *context, const tsri_verify_case *c,
+                         const tsri_graph *graph, tsri_verify_values *values) {
+    tsri_verify_values poisoned;
+    tsr_bounds bounds;
+    tsri_run_plan *plan;
+    weights given = {.c = c, .values = values};
+    const tsri_run_source source = {.data = &given, .rows = give_rows};
+    tsri_verify_bounds(c, &bounds);
+    TRY(tsri_run_load(context, graph, &bounds, &source));
+    TRY(tsri_run_prepare(context, graph, &bounds, &plan));
+    tsr_status status = tsri_verify_fill_values(c, false, &poisoned);
+    if (status == TSR_OK)
+        status = make_outputs(c, graph, &poisoned);
+    if (status == TSR_OK) {
+        tsri_verify_poison(c, &poisoned);
+        status = execute(plan, c, graph, &poisoned);
+    }
+    tsri_verify_clear_values(&poisoned);
+    if (status == TSR_OK)
+        status = tsri_run_clear_states(context);
+    if (status == TSR_OK)
+        status = make_outputs(c, graph, values);
+    return status == TSR_OK ? execute(plan, c, graph, values) : status;
+}
+
+tsr_status tsri_verify_run(const tsri_verify_case *c, const tsri_verify_attrs *attrs,
+                           const tsri_verify_place *place, tsri_verify_values *values) {
+    tsri_graph *graph = NULL, *lowered = NULL;
+    tsri_run_context *context = NULL;
+    tsr_status status = tsri_verify_graph(c, attrs, &graph);
+    if (status == TSR_OK && place->decomposed) {
+        uint32_t fused = (uint32_t)c->op;
+        status = tsri_graph_lower(graph, keep_others, &fused, &lowered);
+        tsri_graph_destroy(&graph);
+        graph = lowered;
+    }
+    const tsri_run_options options = {
+        .devices = &place->device, .n_devices = 1, .set = place->set, .kernels = place->kernels};
+    if (status == TSR_OK)
+        status = tsri_run_create(&options, &context);
+    if (status == TSR_OK)
+        status = run_on(context, c, graph, values);
+    tsri_run_destroy(&context);
+    tsri_graph_destroy(&graph);
+    return status;
+}
+
+/* ---- the comparison ---- */
+
+static double value_at(const tsri_verify_values *values, int output, size_t i) {
+    if (values->out_dtype[output] == TSR_I32)
+        return ((const int32_t *)values->out[output])[i];
+    const size_t size = (size_t)tsri_tensor_dtype_info(values->out_dtype[output])->bytes;
+    double value = 0;
+    (void)tsri_tensor_convert(TSR_F64, &value, values->out_dtype[output],
+                              (const char *)values->out[output] + i * size, 1);
+    return value;
+}
+
+static bool same(double a, double b) {
+    return a == b || (isnan(a) && isnan(b));
+}
+
+tsr_status tsri_verify_compare(const tsri_verify_case *c, const tsri_verify_values *want,
+                               const tsri_verify_values *terms, const tsri_verify_values *got,
+                               tsri_verify_worst *out) {
+    double worst_ratio = -1;
+    *out = (tsri_verify_worst){0};
+    for (int o = 0; o < want->n_out; o++) {
+        const tsri_verify_bound *b = &c->bound[o];
+        double largest = 0;
+        size_t zeros = 0;
+        for (size_t i = 0; i < want->out_count[o]; i++) {
+            const double w = value_at(want, o, i);
+            largest = isfinite(w) ? fmax(largest, fabs(w)) : largest;
+            zeros += w == 0;
+        }
+        if (!c->sparse && want->out_count[o] > 2 && 2 * zeros > want->out_count[o])
+            return tsri_base_fail(TSR_E_INTERNAL,
+                                  "case %s: %zu of %zu right answers are 0, so it shows little",
+                                  c->name, zeros, want->out_count[o]);
+        for (size_t i = 0; i < want->out_count[o]; i++) {
+            const double w = value_at(want, o, i), g = value_at(got, o, i);
+            double bound = b->relative * fabs(w) + b->largest * largest + b->absolute;
+            if (terms && b->terms > 0)
+                bound += b->terms * value_at(terms, o, i);
+            const double error = same(g, w)                   ? 0
+                                 : isfinite(g) && isfinite(w) ? fabs(g - w)
+                                                              : INFINITY;
+            const double ratio = error == 0                     ? 0
+                                 : bound > 0 && isfinite(error) ? error / bound
+                                                                : INFINITY;
+            out->misses += ratio > 1;
+            if (ratio > worst_ratio) {
+                worst_ratio = ratio;
+                out->error = error, out->bound = bound, out->output = o, out->element = i,
+                out->got = g, out->want = w;
+            }
+        }
+    }
+    return TSR_OK;
+}

@@ -1,0 +1,70 @@
+#include "verify/verify.h"
+
+#include <math.h>
+
+/* An exponent scale x + bias - max is off by 3 u of its terms, up to R each; exp by 4 ulp; the sum
+ * of S exponentials by S u; twice, as the sum divides. Nothing is left below the normal range. */
+static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t S, double range,
+                             const char *what) {
+    tsri_verify_case *c = tsri_verify_add(list, TSR_OP_SOFTMAX, "B=%lld T=%lld S=%lld%s",
+                                          (long long)B, (long long)T, (long long)S, what);
+    tsri_verify_operand *x = tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B,
+                                            TSRI_VERIFY_K(3), TSRI_VERIFY_T, TSRI_VERIFY_S);
+    x->low = -range, x->high = range;
+    c->sizes[0] = B;
+    c->sizes[1] = T;
+    c->sizes[2] = S;
+    c->attrs.softmax = (tsr_softmax_attrs){.struct_size = sizeof c->attrs.softmax};
+    c->bound[0].relative = (double)(12 * (range + 1) + (double)(2 * S) + 24) * TSRI_VERIFY_U;
+    c->bound[0].absolute = TSRI_VERIFY_TINY;
+    tsri_verify_reason(c,
+                       "(12 (R + 1) + 2 S + 24) u p: exponents up to R = %.3g, exp within 4 ulp, a "
+                       "sum of S = %lld",
+                       range, (long long)S);
+    return c;
+}
+
+static void add_masked(tsri_verify_list *list) {
+    tsri_verify_case *c = add(list, 2, 5, 5, 2, " causal");
+    c->attrs.softmax.causal = 1;
+    c = add(list, 2, 3, 20, 2, " causal, cached");
+    c->attrs.softmax.causal = 1;
+    tsri_verify_ints(c, 1, TSRI_VERIFY_B, 2, (const int32_t[]){17, 4});
+    tsri_verify_ints(c, 2, TSRI_VERIFY_B, 2, (const int32_t[]){20, 7});
+    c->sparse = true;
+    c = add(list, 1, 16, 16, 2, " window 3");
+    c->attrs.softmax.causal = 1;
+    c->attrs.softmax.window = 3;
+    c->sparse = true;
+    c = add(list, 3, 4, 9, 2, " padded, one sequence sees nothing");
+    tsri_verify_ints(c, 2, TSRI_VERIFY_B, 3, (const int32_t[]){9, 0, 5});
+    c->sparse = true;
+    c = add(list, 2, 5, 9, 2, " bias, scale");
+    c->attrs.softmax.scale = 0.3f;
+    tsri_verify_in(c, 3, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_K(3), TSRI_VERIFY_T,
+                   TSRI_VERIFY_S);
+    c = add(list, 2, 5, 9, 2, " mask of -inf");
+    tsri_verify_operand *mask = tsri_verify_in(c, 3, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B,
+                                               TSRI_VERIFY_K(1), TSRI_VERIFY_K(1), TSRI_VERIFY_S);
+    mask->fill = TSRI_VERIFY_MASK;
+    mask->low = 0.3;
+    c = add(list, 1, 6, 6, 2, " causal, all negative");
+    c->attrs.softmax.causal = 1;
+    c->in[0].low = -40, c->in[0].high = -38;
+    c->bound[0].relative += 12 * 40 * TSRI_VERIFY_U;
+}
+
+void tsri_verify_softmax_cases(tsri_verify_list *list) {
+    static const int64_t shapes[][3] = {{2, 3, 17},  {1, 1, 1},    {1, 2, 7},
+                                        {2, 1, 63},  {1, 4, 64},   {1, 3, 65},
+                                        {2, 2, 257}, {1, 1, 1031}, {0, 2, 5}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        add(list, shapes[i][0], shapes[i][1], shapes[i][2], 3, "");
+    add(list, 2, 3, 9, 300, " beyond exp's range")->sparse = true;
+    tsri_verify_case *c = add(list, 1, 3, 24, 1, " all equal");
+    c->in[0].fill = TSRI_VERIFY_EQUAL;
+    c->in[0].low = 88.5;
+    c = add(list, 2, 3, 10, 3, " heads swapped");
+    c->in[0].view = TSRI_VERIFY_SWAPPED;
+    add_masked(list);
+}

@@ -1,0 +1,240 @@
+/* tessera/verify.h: cases times rows. */
+#include "verify/verify.h"
+
+#include "backend/opened.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "graph/ops.h"
+#include "tessera/verify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ROWS = 32 };
+
+typedef struct seen_row {
+    char name[96], why[256];
+    bool fits;     /* this case */
+    bool fits_any; /* some case so far */
+    bool here;     /* visited for this case */
+} seen_row;
+
+typedef struct session {
+    tsri_backend_set *set;
+    tsri_backend_device *device, *oracle;
+    int (*result)(void *data, const tsr_verify_result *result);
+    void *data;
+    tsr_verify_summary *summary;
+    const tsri_graph_op_row *op;
+    const tsri_verify_case *c;
+    tsri_graph_cost cost;
+    seen_row rows[MAX_ROWS];
+    size_t n_rows;
+} session;
+
+static tsr_status give(session *s, tsr_verify_status status, const char *row,
+                       const tsri_verify_worst *worst, const char *message) {
+    uint32_t *const counts[] = {&s->summary->ok, &s->summary->misses, &s->summary->not_offered,
+                                &s->summary->skipped, &s->summary->errors};
+    const tsr_verify_result result = {.struct_size = sizeof result,
+                                      .status = status,
+                                      .op = s->op->name,
+                                      .row = row,
+                                      .name = s->c ? s->c->name : "",
+                                      .reason = s->c ? s->c->reason : "",
+                                      .message = message,
+                                      .error = worst ? worst->error : 0,
+                                      .bound = worst ? worst->bound : 0,
+                                      .flops = s->c ? s->cost.flops : 0,
+                                      .bytes = s->c ? s->cost.bytes : 0};
+    ++*counts[status];
+    if (s->result && s->result(s->data, &result))
+        return tsri_base_fail(TSR_E_CANCELLED, "verify was stopped at %s", s->op->name);
+    return TSR_OK;
+}
+
+/* ---- rows ---- */
+
+/* A row is known by its name up to the constants, which may differ from case to case. */
+static void see(void *data, const tsr_row *row) {
+    session *s = data;
+    const size_t n = strcspn(row->name, ":");
+    size_t i = 0;
+    while (i < s->n_rows &&
+           (strlen(s->rows[i].name) != n || strncmp(s->rows[i].name, row->name, n) != 0))
+        i++;
+    if (i == MAX_ROWS)
+        return;
+    if (i == s->n_rows) {
+        s->rows[s->n_rows++] = (seen_row){0};
+        snprintf(s->rows[i].name, sizeof s->rows[i].name, "%.*s", (int)n, row->name);
+    }
+    s->rows[i].here = true;
+    s->rows[i].fits = row->fits;
+    s->rows[i].fits_any |= row->fits;
+    if (!row->fits)
+        snprintf(s->rows[i].why, sizeof s->rows[i].why, "%s", row->why);
+}
+
+/* Asks the device for its rows of the case's op; *any is false where it offers none. */
+static tsr_status ask_rows(session *s, const tsri_graph *graph, bool *any) {
+    tsri_graph_op_store store;
+    tsr_bounds bounds;
+    tsri_verify_bounds(s->c, &bounds);
+    tsr_op op = *tsri_graph_as_op(graph, tsri_graph_node_at(graph, 0), &store);
+    op.bounds = &bounds;
+    s->cost = s->op->cost(&op, s->c->sizes);
+    for (size_t i = 0; i < s->n_rows; i++)
+        s->rows[i].fits = s->rows[i].here = false;
+    TRY(s->device->backend->op_rows(s->device->dev, &op, see, s));
+    *any = false;
+    for (size_t i = 0; i < s->n_rows; i++)
+        *any |= s->rows[i].here;
+    return TSR_OK;
+}
+
+/* "linear=packed" for "linear/packed"; the whole name where it does not begin with the op's. */
+static void force(const session *s, const char *row, char text[160]) {
+    const size_t n = strlen(s->op->name);
+    const bool own = strncmp(row, s->op->name, n) == 0 && row[n] == '/';
+    snprintf(text, 160, "%s=%s", s->op->name, own ? row + n + 1 : row);
+}
+
+/* ---- one case ---- */
+
+typedef struct answers {
+    tsri_verify_values want, terms;
+    bool has_terms;
+} answers;
+
+static tsr_status ask_oracle(const session *s, answers *out) {
+    const tsri_verify_place oracle = {.set = s->set, .device = s->oracle};
+    TRY(tsri_verify_fill_values(s->c, false, &out->want));
+    TRY(tsri_verify_run(s->c, &s->c->attrs, &oracle, &out->want));
+    for (int i = 0; i < TSRI_VERIFY_MAX_OUT; i++)
+        out->has_terms |= s->c->bound[i].terms > 0;
+    if (!out->has_terms)
+        return TSR_OK;
+    TRY(tsri_verify_fill_values(s->c, true, &out->terms));
+    return tsri_verify_run(s->c, &s->c->term_attrs, &oracle, &out->terms);
+}
+
+static tsr_status check_row(session *s, const answers *known, const tsri_verify_place *place,
+                            const char *row) {
+    tsri_verify_values got;
+    tsri_verify_worst worst = {0};
+    char message[256] = "";
+    tsr_status status = tsri_verify_fill_values(s->c, false, &got);
+    if (status == TSR_OK)
+        status = tsri_verify_run(s->c, &s->c->attrs, place, &got);
+    if (status == TSR_OK)
+        status = tsri_verify_compare(s->c, &known->want, known->has_terms ? &known->terms : NULL,
+                                     &got, &worst);
+    tsri_verify_clear_values(&got);
+    if (status == TSR_E_UNSUPPORTED && place->decomposed)
+        return TSR_OK; /* this form of the op has no decomposition, and is never asked for one */
+    if (status != TSR_OK) {
+        snprintf(message, sizeof message, "%s", tsri_base_reported());
+        return give(s, TSR_VERIFY_ERROR, row, NULL, message);
+    }
+    if (worst.misses == 0)
+        return give(s, TSR_VERIFY_OK, row, &worst, "");
+    snprintf(message, sizeof message,
+             "%zu elements miss; the worst, number %zu of output %d, is %.9g and should be %.9g",
+             worst.misses, worst.element, worst.output, worst.got, worst.want);
+    return give(s, TSR_VERIFY_MISS, row, &worst, message);
+}
+
+static tsr_status check_rows(session *s, const answers *known) {
+    for (size_t i = 0; i < s->n_rows; i++) {
+        char kernels[160];
+        if (!s->rows[i].here || !s->rows[i].fits)
+            continue;
+        force(s, s->rows[i].name, kernels);
+        const tsri_verify_place place = {.set = s->set, .device = s->device, .kernels = kernels};
+        TRY(check_row(s, known, &place, s->rows[i].name));
+    }
+    if (!s->op->decompose)
+        return TSR_OK;
+    const tsri_verify_place parts = {.set = s->set, .device = s->device, .decomposed = true};
+    return check_row(s, known, &parts, "decomposed");
+}
+
+/* *offered is false where the device has no row for the op. */
+static tsr_status check_case(session *s, bool *offered) {
+    tsri_graph *graph = NULL;
+    answers known = {0};
+    tsr_status status = tsri_verify_graph(s->c, &s->c->attrs, &graph);
+    if (status == TSR_OK)
+        status = ask_rows(s, graph, offered);
+    tsri_graph_destroy(&graph);
+    if (status == TSR_OK && *offered)
+        status = ask_oracle(s, &known);
+    if (status == TSR_OK && *offered)
+        status = check_rows(s, &known);
+    tsri_verify_clear_values(&known.want);
+    tsri_verify_clear_values(&known.terms);
+    return status == TSR_OK || status == TSR_E_CANCELLED
+               ? status
+               : tsri_base_fail_within(status, "%s, case %s", s->op->name, s->c->name);
+}
+
+static tsr_status check_op(session *s, const tsri_graph_op_row *op, uint32_t level) {
+    tsri_verify_list list = {0};
+    bool offered = true;
+    s->op = op;
+    s->c = NULL;
+    s->n_rows = 0;
+    tsr_status status = tsri_verify_cases(op->id, &list);
+    for (size_t i = 0; i < (level ? list.n > 0 : list.n) && status == TSR_OK && offered; i++) {
+        s->c = &list.cases[i];
+        status = check_case(s, &offered);
+    }
+    s->c = NULL;
+    free(list.cases);
+    if (status == TSR_OK && !offered)
+        return give(s, TSR_VERIFY_NOT_OFFERED, "", NULL, "");
+    for (size_t i = 0; i < s->n_rows && status == TSR_OK; i++)
+        if (!s->rows[i].fits_any)
+            status = give(s, TSR_VERIFY_SKIPPED, s->rows[i].name, NULL, s->rows[i].why);
+    return status;
+}
+
+const char *tsr_verify_op_name(size_t index) {
+    return index < tsri_graph_op_count() ? tsri_graph_op_at(index)->name : NULL;
+}
+
+tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *options,
+                      int (*result)(void *data, const tsr_verify_result *result), void *data,
+                      tsr_verify_summary *summary) {
+    tsr_verify_options given;
+    const tsri_backend_opened_device *opened = tsri_backend_opened(device);
+    tsr_verify_summary counts = {.struct_size = sizeof counts};
+    tsri_backend_device *oracle = NULL;
+    TRY(tsri_backend_adopt("tsr_verify_options", options, &given, sizeof given));
+    const tsri_graph_op_row *only = given.op ? tsri_graph_op_named(given.op) : NULL;
+    if (given.op && !only)
+        return tsri_base_fail(TSR_E_ARGUMENT, "no op is called \"%s\"", given.op);
+    tsr_status status = tsri_backend_reference_open(opened->set, &oracle);
+    for (size_t d = 0; d < opened->n_devices && status == TSR_OK; d++) {
+        session *s = NULL;
+        status = tsri_base_new(1, sizeof *s, &s);
+        if (status != TSR_OK)
+            break;
+        *s = (session){.set = opened->set,
+                       .device = opened->devices[d],
+                       .oracle = oracle,
+                       .result = result,
+                       .data = data,
+                       .summary = &counts};
+        for (size_t i = 0; i < tsri_graph_op_count() && status == TSR_OK; i++)
+            if (!only || tsri_graph_op_at(i) == only)
+                status = check_op(s, tsri_graph_op_at(i), given.level);
+        free(s);
+    }
+    tsri_backend_device_close(&oracle);
+    if (summary)
+        *summary = counts;
+    return status;
+}

@@ -1,0 +1,193 @@
+/* verify/verify.h - the cases of each op: shapes, fills and derived bounds. Run by tests, benchmark
+ * and `tessera verify` alike.
+ *
+ * A case is one op over operands that it describes. The runner (run.c) fills them, runs the op on
+ * the oracle and on a row, and holds the difference against the case's bound. <op>.c has the cases
+ * of an op, in a lattice: sizes 0, 1, prime, tile - 1, tile, tile + 1; strides; dtypes; fills;
+ * masks.
+ *
+ * u below is 2^-24, half the distance of neighbouring f32 numbers, relative: what one rounding
+ * costs at most.
+ */
+#ifndef TSRI_VERIFY_VERIFY_H
+#define TSRI_VERIFY_VERIFY_H
+
+#include "run/run.h"
+#include "tensor/shape.h"
+
+#include <stdbool.h>
+
+enum {
+    TSRI_VERIFY_MAX_IN = 8,
+    TSRI_VERIFY_MAX_OUT = 3,
+    TSRI_VERIFY_MAX_LIST = 16,
+    TSRI_VERIFY_MARGIN = 3 /* elements on either side of a sliced operand */
+};
+
+#define TSRI_VERIFY_U 0x1p-24
+/* What is left of results below f32's normal range, which a device may flush to zero. */
+#define TSRI_VERIFY_TINY 0x1p-125
+
+typedef enum tsri_verify_fill {
+    TSRI_VERIFY_UNIFORM = 0, /* in [low, high) */
+    TSRI_VERIFY_INTEGER,     /* whole numbers in [low, high]: sums of them are exact */
+    TSRI_VERIFY_EQUAL,       /* low everywhere */
+    TSRI_VERIFY_ZEROS,       /* +0 and -0 in turn */
+    TSRI_VERIFY_EXTREME,     /* low and high, tiny and 1, both signs, in turn */
+    TSRI_VERIFY_POWERS,      /* high^(-i/n): the inverse frequencies of rope */
+    TSRI_VERIFY_LIST,        /* the operand's list, again and again */
+    TSRI_VERIFY_MASK,        /* 0, and -inf with probability `low` */
+    TSRI_VERIFY_SOME_NAN     /* uniform in [-1, 1), and NaN with probability `low` */
+} tsri_verify_fill;
+
+typedef enum tsri_verify_view {
+    TSRI_VERIFY_PACKED = 0,
+    TSRI_VERIFY_SLICED, /* columns out of the middle of wider rows */
+    TSRI_VERIFY_SWAPPED /* the first two of the last three (or two) dimensions lie the other way
+                           round in memory */
+} tsri_verify_view;
+
+typedef struct tsri_verify_operand {
+    bool present;
+    bool absolute; /* its absolute values make the terms of the magnitude */
+    tsr_kind kind;
+    tsr_dtype dtype;
+    uint32_t rank;
+    tsr_dim dim[TSR_MAX_RANK];
+    tsri_verify_fill fill;
+    double low, high;
+    int32_t list[TSRI_VERIFY_MAX_LIST];
+    int n_list;
+    tsri_verify_view view;
+} tsri_verify_operand;
+
+/* |got - want| <= relative |want| + terms * (sum of the terms' absolute values) + largest * max
+ * |want| + absolute. The sum of the terms is the oracle's answer for absolute operands and
+ * `term_attrs`. All zero: equal, bit for bit but for the sign of 0. */
+typedef struct tsri_verify_bound {
+    double relative, terms, largest, absolute;
+} tsri_verify_bound;
+
+typedef union tsri_verify_attrs {
+    uint32_t struct_size;
+    tsr_matmul_attrs matmul;
+    tsr_linear_attrs linear;
+    tsr_glu_linear_attrs glu_linear;
+    tsr_attention_attrs attention;
+    tsr_norm_attrs norm;
+    tsr_softmax_attrs softmax;
+    tsr_rope_attrs rope;
+    tsr_embed_attrs embed;
+    tsr_scale_attrs scale;
+    tsr_cast_attrs cast;
+    tsr_topk_attrs topk;
+} tsri_verify_attrs;
+
+typedef struct tsri_verify_case {
+    char name[96];
+    tsr_op_id op;
+    uint32_t n_in, want; /* want: bit i for optional output i */
+    tsri_verify_operand in[TSRI_VERIFY_MAX_IN];
+    tsri_verify_attrs attrs, term_attrs; /* struct_size 0: none */
+    int64_t sizes[TSR_SYMBOLS];          /* B T S U N */
+    tsri_verify_bound bound[TSRI_VERIFY_MAX_OUT];
+    char reason[200]; /* where the bound comes from */
+    bool reads_state; /* what is compared is in[0] after the op, a state */
+    bool sparse;      /* more than half of the right answer is 0 */
+} tsri_verify_case;
+
+typedef struct tsri_verify_list {
+    tsri_verify_case *cases;
+    size_t n, room;
+    tsr_status status;      /* the first failure: later calls do nothing */
+    tsri_verify_case spare; /* what add gives then */
+} tsri_verify_list;
+
+/* ---- for <op>.c ---- The pointers given are valid until the next add. */
+__attribute__((format(printf, 3, 4))) tsri_verify_case *
+tsri_verify_add(tsri_verify_list *list, tsr_op_id op, const char *format, ...);
+/* Operand i: dims are `rank` tsr_dim. A uniform fill in [-1, 1) until something else is set. */
+tsri_verify_operand *tsri_verify_in(tsri_verify_case *c, int i, tsr_kind kind, tsr_dtype dtype,
+                                    uint32_t rank, ...);
+/* An int32 operand of one dimension, with these values. */
+void tsri_verify_ints(tsri_verify_case *c, int i, tsr_dim n, int count, const int32_t *values);
+__attribute__((format(printf, 2, 3))) void tsri_verify_reason(tsri_verify_case *c,
+                                                              const char *format, ...);
+
+#define TSRI_VERIFY_K(n) tsri_tensor_const(n)
+#define TSRI_VERIFY_B tsri_tensor_symbol(TSR_SYM_B)
+#define TSRI_VERIFY_T tsri_tensor_symbol(TSR_SYM_T)
+#define TSRI_VERIFY_S tsri_tensor_symbol(TSR_SYM_S)
+#define TSRI_VERIFY_N tsri_tensor_symbol(TSR_SYM_N)
+
+/* All cases of an op, the first one the plainest; TSR_E_UNSUPPORTED for one without cases. Free
+ * list->cases. */
+tsr_status tsri_verify_cases(tsr_op_id op, tsri_verify_list *list);
+
+#define TSRI_VERIFY_OPS(X)                                                                  \
+    X(MATMUL, matmul)                                                                       \
+    X(LINEAR, linear)                                                                       \
+    X(GLU_LINEAR, glu_linear) X(ATTENTION, attention) X(ADD_NORM, add_norm)                 \
+        X(LAYER_NORM, layer_norm) X(RMS_NORM, rms_norm) X(SOFTMAX, softmax) X(ROPE, rope)   \
+            X(EMBED, embed) X(KV_APPEND, kv_append) X(ADD, add) X(MUL, mul) X(SCALE, scale) \
+                X(CAST, cast) X(COPY, copy) X(GATHER, gather) X(RELU, relu) X(GELU, gelu)   \
+                    X(GELU_TANH, gelu_tanh) X(SILU, silu) X(TANH, tanh) X(SIGMOID, sigmoid) \
+                        X(ARGMAX, argmax) X(TOPK, topk)
+#define X(id, name) void tsri_verify_##name##_cases(tsri_verify_list *list);
+TSRI_VERIFY_OPS(X)
+#undef X
+
+/* ---- data.c ---- */
+
+/* What the operands of a case hold: packed arrays of their dtype, and what the op gives. */
+typedef struct tsri_verify_values {
+    void *in[TSRI_VERIFY_MAX_IN];
+    size_t in_bytes[TSRI_VERIFY_MAX_IN];
+    void *out[TSRI_VERIFY_MAX_OUT];
+    size_t out_bytes[TSRI_VERIFY_MAX_OUT], out_count[TSRI_VERIFY_MAX_OUT];
+    tsr_dtype out_dtype[TSRI_VERIFY_MAX_OUT];
+    int n_out;
+} tsri_verify_values;
+
+/* The leaf's dims: those of the operand, or of the wider or turned array that it is a view of. */
+void tsri_verify_leaf_dims(const tsri_verify_operand *operand, tsr_dim dims[TSR_MAX_RANK]);
+/* Fills the leaves. magnitude: absolute values where the operand says so. */
+tsr_status tsri_verify_fill_values(const tsri_verify_case *c, bool magnitude,
+                                   tsri_verify_values *values);
+/* NaN in every float input. */
+void tsri_verify_poison(const tsri_verify_case *c, tsri_verify_values *values);
+void tsri_verify_clear_values(tsri_verify_values *values);
+
+/* ---- run.c ---- */
+
+/* The graph of a case; with attrs in place of its own. */
+tsr_status tsri_verify_graph(const tsri_verify_case *c, const tsri_verify_attrs *attrs,
+                             tsri_graph **out);
+void tsri_verify_bounds(const tsri_verify_case *c, tsr_bounds *bounds);
+
+typedef struct tsri_verify_place {
+    tsri_backend_set *set;
+    tsri_backend_device *device;
+    const char *kernels; /* forced row, or NULL */
+    bool decomposed;     /* the op is replaced by its decomposition first */
+} tsri_verify_place;
+
+/* Runs the case there: once with poisoned inputs, so that whatever is not written stays wrong, then
+ * with `values`, whose outputs it fills. */
+tsr_status tsri_verify_run(const tsri_verify_case *c, const tsri_verify_attrs *attrs,
+                           const tsri_verify_place *place, tsri_verify_values *values);
+
+/* The worst element: error and the bound there, the one with the largest error/bound.
+ * TSR_E_INTERNAL where the right answer is mostly zeros and the case doesn't say so. terms: NULL,
+ * or the oracle's answer for absolute values. */
+typedef struct tsri_verify_worst {
+    double error, bound;
+    int output;
+    size_t element, misses;
+    double got, want;
+} tsri_verify_worst;
+tsr_status tsri_verify_compare(const tsri_verify_case *c, const tsri_verify_values *want,
+                               const tsri_verify_values *terms, const tsri_verify_values *got,
+                               tsri_verify_worst *out);
+
+#endif

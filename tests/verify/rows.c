@@ -1,0 +1,64 @@
+/* Every kernel row of every op on the devices of TESSERA_TEST_DEVICES (selectors with ',' between;
+ * "pocl" where unset) and on the reference, whose decompositions are what that shows. One test an
+ * op and device. */
+#include "tessera/verify.h"
+
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct subject {
+    char op[32], device[96];
+} subject;
+
+ParameterizedTestParameters(verify, rows) {
+    static subject subjects[512];
+    size_t n = 0;
+    char devices[1024];
+    const char *chosen = getenv("TESSERA_TEST_DEVICES");
+    snprintf(devices, sizeof devices, "reference,%s", chosen && *chosen ? chosen : "pocl");
+    for (const char *device = strtok(devices, ","); device; device = strtok(NULL, ","))
+        for (size_t i = 0; tsr_verify_op_name(i) && n < sizeof subjects / sizeof *subjects;
+             i++, n++) {
+            snprintf(subjects[n].op, sizeof subjects[n].op, "%s", tsr_verify_op_name(i));
+            snprintf(subjects[n].device, sizeof subjects[n].device, "%s", device);
+        }
+    return cr_make_param_array(subject, subjects, n);
+}
+
+static int report(void *data, const tsr_verify_result *r) {
+    (void)data;
+    if (r->status == TSR_VERIFY_MISS || r->status == TSR_VERIFY_ERROR)
+        cr_expect(false, "%s, %s, %s: error %.3g, bound %.3g (%s): %s", r->op, r->row, r->name,
+                  r->error, r->bound, r->reason, r->message);
+    return 0;
+}
+
+ParameterizedTest(subject *s, verify, rows) {
+    const tsr_engine_options engine_options = {.struct_size = sizeof engine_options};
+    const tsr_device_open_options device_options = {.struct_size = sizeof device_options,
+                                                    .no_self_test = 1};
+    const tsr_verify_options options = {.struct_size = sizeof options, .op = s->op};
+    tsr_verify_summary summary = {.struct_size = sizeof summary};
+    tsr_engine *engine = NULL;
+    tsr_device *device = NULL;
+    cr_assert_eq(tsr_engine_create(&engine_options, &engine), TSR_OK, "%s", tsr_error_last());
+    const tsr_status status = tsr_device_open(engine, s->device, &device_options, &device);
+    if (status == TSR_E_ARGUMENT) {
+        char why[512];
+        snprintf(why, sizeof why, "%s", tsr_error_last());
+        tsr_engine_destroy(&engine);
+        cr_skip_test("no device \"%s\": %s", s->device, why);
+    }
+    cr_assert_eq(status, TSR_OK, "%s", tsr_error_last());
+    cr_expect_eq(tsr_verify(device, &options, report, NULL, &summary), TSR_OK, "%s: %s", s->op,
+                 tsr_error_last());
+    if (summary.not_offered)
+        cr_log_info("%s: not offered by %s", s->op, s->device);
+    else
+        cr_expect_gt(summary.ok, 0, "%s: nothing was checked", s->op);
+    tsr_device_close(&device);
+    tsr_engine_destroy(&engine);
+}
