@@ -1,0 +1,17 @@
+/* tessera/tessera.h - all of the public interface. */
+#ifndef TESSERA_TESSERA_H
+#define TESSERA_TESSERA_H
+
+#include "tessera/backend.h"
+#include "tessera/device.h"
+#include "tessera/dump.h"
+#include "tessera/generate.h"
+#include "tessera/model.h"
+#include "tessera/op.h"
+#include "tessera/run.h"
+#include "tessera/status.h"
+#include "tessera/tensor.h"
+#include "tessera/tokenizer.h"
+#include "tessera/verify.h"
+
+#endif

@@ -1,0 +1,280 @@
+/* cli/app.c - what every command shares. */
+#include "cli/app.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t arrived;
+
+static void note_signal(int number) {
+    arrived = number;
+}
+
+int tsri_cli_signal(void) {
+    return (int)arrived;
+}
+
+void tsri_cli_catch_signals(void) {
+    struct sigaction action = {.sa_handler = note_signal};
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = (int)SA_RESETHAND; /* a second one ends the process at once */
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+bool tsri_cli_is_terminal(int fd) {
+    return isatty(fd) == 1;
+}
+
+int tsri_cli_status(tsr_status status) {
+    static const int codes[] = {[TSR_E_ARGUMENT] = CLI_USAGE,       [TSR_E_UNSUPPORTED] = CLI_FILE, [TSR_E_HOST_MEMORY] = CLI_OTHER,
+                                [TSR_E_DEVICE_MEMORY] = CLI_DEVICE, [TSR_E_DEVICE] = CLI_DEVICE,    [TSR_E_BUILD] = CLI_DEVICE,
+                                [TSR_E_FORMAT] = CLI_FILE,          [TSR_E_IO] = CLI_FILE,          [TSR_E_STATE] = CLI_OTHER,
+                                [TSR_E_CANCELLED] = CLI_OTHER,      [TSR_E_INTERNAL] = CLI_OTHER};
+    if (status == TSR_OK)
+        return CLI_OK;
+    return tsri_cli_fail((unsigned)status < sizeof codes / sizeof *codes ? codes[status] : CLI_OTHER, "%s", tsr_error_last());
+}
+
+const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
+    static tsri_cli_option rows[7];
+    const tsri_cli_option all[] = {
+        {"device", 'd', CLI_TEXT, &app->device_name, "D", "number, platform/device, cpu, gpu, accelerator, a backend; A,B splits the layers", 0, 0, NULL},
+        {"backend", 0, CLI_LIST, &app->backends, "FILE", "also load this backend plugin; may be given again", 0, 0, NULL},
+        {"kernels", 0, CLI_TEXT, &app->kernels, "OP=ROW,..", "force kernel rows, see tessera explain", 0, 0, NULL},
+        {"threads", 't', CLI_INT, &app->threads, "N", "a CPU device uses at most N threads", 1, 65536, NULL},
+        {"profile", 0, CLI_MAYBE, &app->profile, "FILE.json", "time per op and kernel from device events, at the end", 0, 0, NULL},
+        {0}};
+    memcpy(rows, all, sizeof all);
+    return rows;
+}
+
+const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
+    static tsri_cli_option rows[4];
+    const tsri_cli_option all[] = {
+        {"model", 'm', CLI_TEXT, &app->model_name, "MODEL", "a folder (Hugging Face's layout), a .gguf or llama2.c .bin file, or a bundled model", 0, 0, NULL},
+        {"dtype", 0, CLI_TEXT, &app->dtype_name, "TYPE", "how weights are kept: f32, f16 or bf16; as stored without it", 0, 0, NULL},
+        {"ctx-size|context", 'c', CLI_INT, &app->context, "N", "tokens of a sequence at most; what the model reads without it", 1, 1 << 30, NULL},
+        {0}};
+    memcpy(rows, all, sizeof all);
+    return rows;
+}
+
+const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app) {
+    static tsri_cli_option rows[3];
+    const tsri_cli_option all[] = {{"quiet", 'q', CLI_FLAG, &app->quiet, NULL, "only results and errors", 0, 0, NULL},
+                              {"verbose", 'v', CLI_FLAG, &app->verbose, NULL, "say more", 0, 0, NULL},
+                              {0}};
+    memcpy(rows, all, sizeof all);
+    return rows;
+}
+
+const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app) {
+    static tsri_cli_option rows[2];
+    const tsri_cli_option all[] = {{"json", 0, CLI_FLAG, &app->json, NULL, "print JSON", 0, 0, NULL}, {0}};
+    memcpy(rows, all, sizeof all);
+    return rows;
+}
+
+static void clear_progress(tsri_cli_app *app) {
+    if (app->progress_shown)
+        fputs("\r\033[K", stderr);
+    app->progress_shown = false;
+}
+
+static void log_line(void *data, tsr_log_level level, const char *line) {
+    tsri_cli_app *app = data;
+    static const char *const marks[] = {"error: ", "warning: ", "", "debug: "};
+    const tsr_log_level shown = app->quiet ? TSR_LOG_ERROR : app->verbose ? TSR_LOG_DEBUG : TSR_LOG_INFO;
+    if (level > shown)
+        return;
+    clear_progress(app);
+    fprintf(stderr, "tessera: %s%s\n", marks[level & 3], line);
+}
+
+void tsri_cli_note(const tsri_cli_app *app, const char *format, ...) {
+    if (app->quiet)
+        return;
+    va_list args;
+    va_start(args, format);
+    fputs("tessera: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+int tsri_cli_open_engine(tsri_cli_app *app) {
+    const tsr_engine_options options = {.struct_size = sizeof options,
+                                        .backends = app->backends.items,
+                                        .n_backends = (uint32_t)app->backends.n,
+                                        .log = log_line,
+                                        .log_data = app,
+                                        .threads = (uint32_t)app->threads};
+    if (app->engine)
+        return CLI_OK;
+    const int code = tsri_cli_status(tsr_engine_create(&options, &app->engine));
+    return code == CLI_FILE || code == CLI_OK ? code : CLI_DEVICE;
+}
+
+int tsri_cli_open_device(tsri_cli_app *app) {
+    const tsr_device_open_options options = {.struct_size = sizeof options,
+                                             .threads = (uint32_t)app->threads,
+                                             .profile = app->profile != NULL,
+                                             .no_self_test = app->no_self_test,
+                                             .kernels = app->kernels};
+    const int code = tsri_cli_open_engine(app);
+    if (code != CLI_OK || app->device)
+        return code;
+    if (tsri_cli_status(tsr_device_open(app->engine, app->device_name, &options, &app->device)) != CLI_OK)
+        return CLI_DEVICE;
+    tsri_cli_note(app, "device: %s", tsr_device_describe(app->device));
+    return CLI_OK;
+}
+
+static int show_progress(void *data, uint64_t done, uint64_t total) {
+    tsri_cli_app *app = data;
+    if (!app->quiet && total > (64u << 20) && tsri_cli_is_terminal(2)) {
+        fprintf(stderr, "\rloading %3d%%  %llu of %llu MiB", (int)(done * 100 / total), (unsigned long long)(done >> 20), (unsigned long long)(total >> 20));
+        app->progress_shown = true;
+        if (done == total)
+            clear_progress(app);
+    }
+    return tsri_cli_signal();
+}
+
+static int dtype_of(const char *name, uint32_t *dtype) {
+    static const struct {
+        const char *name;
+        tsr_dtype dtype;
+    } known[] = {{"f32", TSR_F32}, {"float32", TSR_F32}, {"f16", TSR_F16}, {"float16", TSR_F16}, {"bf16", TSR_BF16}, {"bfloat16", TSR_BF16}};
+    *dtype = TSR_DTYPE_NONE;
+    for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i].name, name))
+            *dtype = known[i].dtype;
+    return !name || *dtype ? CLI_OK : tsri_cli_fail(CLI_USAGE, "--dtype %s: f32, f16 or bf16 is wanted", name);
+}
+
+int tsri_cli_open_model(tsri_cli_app *app) {
+    tsr_model_options options = {.struct_size = sizeof options, .context = app->context, .progress = show_progress, .progress_data = app};
+    int code = dtype_of(app->dtype_name, &options.dtype);
+    if (code == CLI_OK)
+        code = tsri_cli_open_device(app);
+    if (code != CLI_OK)
+        return code;
+    const tsr_status status = tsr_model_open(app->model_name, app->device, &options, &app->model);
+    clear_progress(app);
+    if (status == TSR_E_CANCELLED && tsri_cli_signal())
+        return 128 + tsri_cli_signal();
+    return tsri_cli_status(status);
+}
+
+/* A reader that is gone ends the command quietly; anything else is an error. */
+static bool write_ends(tsri_cli_app *app) {
+    app->stopped = true;
+    if (errno != EPIPE) {
+        app->write_failed = true;
+        tsri_cli_fail(CLI_OTHER, "the output could not be written: %s", strerror(errno));
+    }
+    return false;
+}
+
+bool tsri_cli_write(tsri_cli_app *app, const void *data, size_t n) {
+    return !app->stopped && (fwrite(data, 1, n, stdout) == n || write_ends(app));
+}
+
+bool tsri_cli_flush(tsri_cli_app *app) {
+    return !app->stopped && (fflush(stdout) == 0 || write_ends(app));
+}
+
+bool tsri_cli_print(tsri_cli_app *app, const char *format, ...) {
+    va_list args;
+    char *text = NULL;
+    va_start(args, format);
+    const int n = vasprintf(&text, format, args);
+    va_end(args);
+    const bool written = n >= 0 && tsri_cli_write(app, text, (size_t)n);
+    free(text);
+    return written;
+}
+
+int tsri_cli_read_input(const char *path, char **text, size_t *n) {
+    FILE *file = path && strcmp(path, "-") ? fopen(path, "rb") : stdin;
+    size_t room = 0;
+    *text = NULL;
+    *n = 0;
+    if (!file)
+        return tsri_cli_fail(CLI_FILE, "%s: %s", path, strerror(errno));
+    for (;;) {
+        if (*n + 1 >= room) {
+            room = room ? room * 2 : 4096;
+            char *grown = realloc(*text, room);
+            if (!grown)
+                break;
+            *text = grown;
+        }
+        const size_t got = fread(*text + *n, 1, room - *n - 1, file);
+        if (!got)
+            break;
+        *n += got;
+    }
+    const bool failed = ferror(file) || !*text;
+    if (file != stdin)
+        fclose(file);
+    if (failed) {
+        free(*text);
+        *text = NULL;
+        return tsri_cli_fail(CLI_FILE, "%s: could not be read", path ? path : "standard input");
+    }
+    (*text)[*n] = 0;
+    return CLI_OK;
+}
+
+/* ---- profile ---- */
+
+static void profile_line(void *data, const tsr_profiled *entry) {
+    (void)data;
+    fprintf(stderr, "%10.3f ms %8llu launches %9.2f us each  enqueue %7.3f ms  %-12s %s\n", (double)entry->nanoseconds * 1e-6,
+            (unsigned long long)entry->launches, entry->launches ? (double)entry->nanoseconds * 1e-3 / (double)entry->launches : 0.0,
+            (double)entry->enqueue_nanoseconds * 1e-6, entry->op, entry->kernel);
+}
+
+static void profile_json(void *data, const tsr_profiled *entry) {
+    json_array_append_new(data, json_pack("{s:s,s:s,s:s,s:I,s:I,s:I}", "device", entry->device, "op", entry->op, "kernel", entry->kernel, "launches",
+                                          (json_int_t)entry->launches, "nanoseconds", (json_int_t)entry->nanoseconds, "enqueue_nanoseconds",
+                                          (json_int_t)entry->enqueue_nanoseconds));
+}
+
+static int write_profile(tsri_cli_app *app) {
+    if (!*app->profile) {
+        fputs("profile: device time by op and kernel\n", stderr);
+        return tsri_cli_status(tsr_profile(app->model, profile_line, NULL));
+    }
+    json_t *all = json_array();
+    int code = tsri_cli_status(tsr_profile(app->model, profile_json, all));
+    if (code == CLI_OK && json_dump_file(all, app->profile, JSON_INDENT(1)) != 0)
+        code = tsri_cli_fail(CLI_FILE, "%s: the profile could not be written", app->profile);
+    json_decref(all);
+    return code;
+}
+
+int tsri_cli_close(tsri_cli_app *app, int code) {
+    tsri_cli_flush(app);
+    if (app->profile && app->model) {
+        const int written = write_profile(app);
+        code = code == CLI_OK ? written : code;
+    }
+    tsr_model_close(&app->model);
+    tsr_device_close(&app->device);
+    tsr_engine_destroy(&app->engine);
+    free(app->backends.items);
+    if (tsri_cli_signal())
+        return 128 + tsri_cli_signal();
+    code = code == CLI_HELP ? CLI_OK : code;
+    return code == CLI_OK && app->write_failed ? CLI_OTHER : code;
+}

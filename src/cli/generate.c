@@ -1,0 +1,249 @@
+/* cli/generate.c - tessera generate: streams the continuation of one prompt, or prints those of several. */
+#include "cli/sampling.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    tsri_cli_app app;
+    tsri_cli_sampling sampling;
+    const char *prompt, *file;
+    tsri_cli_list ids, operands;
+    bool echo, print_ids;
+    int64_t logprobs;
+    tsr_prompt *prompts;
+    const tsr_prompt **pointers;
+    char **texts; /* of the batch: what each prompt gave so far, printed at the end in order */
+    size_t *sizes;
+    uint32_t *finishes;
+    json_t **tokens; /* --json: of each prompt */
+    uint32_t n;
+    char *input;
+} job;
+
+static bool add_text(job *j, uint32_t prompt, const char *text, size_t n) {
+    char *grown = realloc(j->texts[prompt], j->sizes[prompt] + n + 1);
+    if (!grown)
+        return false;
+    j->texts[prompt] = grown;
+    memcpy(grown + j->sizes[prompt], text, n);
+    j->sizes[prompt] += n;
+    grown[j->sizes[prompt]] = 0;
+    return true;
+}
+
+static bool put(job *j, uint32_t prompt, const char *text, size_t n) {
+    if (j->n == 1 && !j->app.json)
+        return tsri_cli_write(&j->app, text, n);
+    return add_text(j, prompt, text, n);
+}
+
+static void put_piece(job *j, char *line, size_t room, int32_t id) {
+    size_t size = 0;
+    const char *piece = tsr_piece(j->app.model, id, &size);
+    size_t used = 0;
+    for (size_t i = 0; piece && i < size && used + 5 < room; i++) {
+        const unsigned char c = (unsigned char)piece[i];
+        used += (size_t)snprintf(line + used, room - used, c < 0x20 || c == 0x7f ? "\\x%02x" : "%c", c);
+    }
+    line[used] = 0;
+}
+
+/* A line a token: id, log-probability, piece; and the likeliest under it. */
+static bool put_logprobs(job *j, const tsr_generated *g) {
+    char line[512], piece[256];
+    put_piece(j, piece, sizeof piece, g->id);
+    int n = snprintf(line, sizeof line, "%d\t%.6f\t%s\n", (int)g->id, (double)g->logprob, piece);
+    bool going = put(j, g->prompt, line, (size_t)n);
+    for (uint32_t i = 0; going && i < g->n_candidates; i++) {
+        put_piece(j, piece, sizeof piece, g->candidates[i].id);
+        n = snprintf(line, sizeof line, "\t%d\t%.6f\t%s\n", (int)g->candidates[i].id, (double)g->candidates[i].logprob, piece);
+        going = put(j, g->prompt, line, (size_t)n);
+    }
+    return going;
+}
+
+static void add_json(job *j, const tsr_generated *g) {
+    json_t *token = json_pack("{s:i}", "id", (int)g->id), *best = g->n_candidates ? json_array() : NULL;
+    if (j->logprobs >= 0)
+        json_object_set_new(token, "logprob", json_real(g->logprob));
+    for (uint32_t i = 0; i < g->n_candidates; i++)
+        json_array_append_new(best, json_pack("{s:i,s:f}", "id", (int)g->candidates[i].id, "logprob", (double)g->candidates[i].logprob));
+    if (best)
+        json_object_set_new(token, "best", best);
+    json_array_append_new(j->tokens[g->prompt], token);
+}
+
+static int on_token(void *data, const tsr_generated *g) {
+    job *j = data;
+    bool going = true;
+    if (g->id >= 0 && j->app.json)
+        add_json(j, g);
+    if (g->id >= 0 && j->logprobs >= 0 && !j->app.json) {
+        going = put_logprobs(j, g);
+    } else if (g->id >= 0 && j->print_ids && !j->app.json) {
+        char number[16];
+        const int n = snprintf(number, sizeof number, "%d ", (int)g->id);
+        going = put(j, g->prompt, number, (size_t)n);
+    } else if (g->text_size) {
+        going = put(j, g->prompt, g->text, g->text_size);
+    }
+    if (g->finish)
+        j->finishes[g->prompt] = g->finish;
+    going = going && (j->n > 1 || j->app.json || tsri_cli_flush(&j->app));
+    return !going || tsri_cli_signal();
+}
+
+static int take_prompts(job *j) {
+    const size_t texts = j->operands.n + (j->prompt != NULL) + (j->file != NULL);
+    const bool from_stdin = !texts && !j->ids.n;
+    j->n = (uint32_t)(texts + j->ids.n + from_stdin);
+    j->prompts = calloc(j->n, sizeof *j->prompts);
+    j->pointers = calloc(j->n, sizeof *j->pointers);
+    j->texts = calloc(j->n, sizeof *j->texts);
+    j->sizes = calloc(j->n, sizeof *j->sizes);
+    j->finishes = calloc(j->n, sizeof *j->finishes);
+    j->tokens = calloc(j->n, sizeof *j->tokens);
+    if (!j->prompts || !j->pointers || !j->texts || !j->sizes || !j->finishes || !j->tokens)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    uint32_t at = 0;
+    for (size_t i = 0; i < j->ids.n; i++, at++) {
+        int32_t *ids;
+        size_t n;
+        const int code = tsri_cli_parse_ids(j->ids.items[i], &ids, &n);
+        j->prompts[at].ids = ids;
+        j->prompts[at].n_ids = (uint32_t)n;
+        if (code != CLI_OK)
+            return code;
+    }
+    if (j->prompt)
+        j->prompts[at++] = (tsr_prompt){.text = j->prompt, .text_size = strlen(j->prompt)};
+    for (size_t i = 0; i < j->operands.n; i++)
+        j->prompts[at++] = (tsr_prompt){.text = j->operands.items[i], .text_size = strlen(j->operands.items[i])};
+    if (j->file || from_stdin) {
+        const int code = tsri_cli_read_input(j->file, &j->input, &j->prompts[at].text_size);
+        if (code != CLI_OK)
+            return code;
+        j->prompts[at].text = j->input;
+        if (from_stdin && j->prompts[at].text_size && j->input[j->prompts[at].text_size - 1] == '\n')
+            j->prompts[at].text_size--; /* the end of the last line typed is not part of the prompt */
+    }
+    for (uint32_t i = 0; i < j->n; i++) {
+        j->prompts[i].struct_size = sizeof *j->prompts;
+        j->pointers[i] = &j->prompts[i];
+        j->tokens[i] = json_array();
+    }
+    return CLI_OK;
+}
+
+static int echo_prompts(job *j) {
+    for (uint32_t i = 0; j->echo && i < j->n; i++) {
+        const tsr_prompt *p = &j->prompts[i];
+        char *text = NULL;
+        size_t size = p->text_size;
+        if (p->ids && j->print_ids) {
+            for (uint32_t k = 0; k < p->n_ids; k++) {
+                char number[16];
+                put(j, i, number, (size_t)snprintf(number, sizeof number, "%d ", (int)p->ids[k]));
+            }
+            continue;
+        }
+        if (p->ids) {
+            const int code = tsri_cli_status(tsr_decode(j->app.model, p->ids, p->n_ids, 1, &text, &size));
+            if (code != CLI_OK)
+                return code;
+        }
+        put(j, i, text ? text : p->text, size);
+        tsr_text_free(text);
+    }
+    return CLI_OK;
+}
+
+static void print_results(job *j) {
+    if (j->app.json) {
+        json_t *all = json_array();
+        for (uint32_t i = 0; i < j->n; i++)
+            json_array_append_new(all, json_pack("{s:s%,s:s,s:O}", "text", j->texts[i] ? j->texts[i] : "", j->sizes[i], "finish",
+                                                 tsri_cli_finish_name(j->finishes[i]), "tokens", j->tokens[i]));
+        char *text = json_dumps(all, JSON_INDENT(1));
+        tsri_cli_print(&j->app, "%s\n", text ? text : "[]");
+        free(text);
+        json_decref(all);
+        return;
+    }
+    for (uint32_t i = 0; j->n > 1 && i < j->n; i++) {
+        tsri_cli_print(&j->app, i ? "\n--- %u ---\n" : "--- %u ---\n", i + 1);
+        if (j->texts[i])
+            tsri_cli_write(&j->app, j->texts[i], j->sizes[i]);
+    }
+    if (j->logprobs < 0)
+        tsri_cli_write(&j->app, "\n", 1);
+}
+
+static int run(job *j) {
+    tsr_generate_options options = {.struct_size = sizeof options};
+    tsr_generate_stats stats = {.struct_size = sizeof stats};
+    int code = tsri_cli_sampling_apply(&j->app, &j->sampling, &options);
+    if (code != CLI_OK)
+        return code;
+    options.logprobs = j->logprobs > 0 ? (uint32_t)j->logprobs : 0;
+    options.return_logprob = j->logprobs >= 0;
+    const char *template_name = NULL;
+    if (tsr_chat_template_of(j->app.model, &template_name) != TSR_OK || template_name)
+        tsri_cli_note(&j->app, "this is an instruction model: tessera chat talks with it; generate continues plain text");
+    code = echo_prompts(j);
+    if (code != CLI_OK)
+        return code;
+    const tsr_status status = tsr_generate(j->app.model, j->pointers, j->n, &options, on_token, j, &stats);
+    if (status != TSR_OK && status != TSR_E_CANCELLED)
+        return tsri_cli_status(status);
+    print_results(j);
+    for (uint32_t i = 0; i < j->n; i++)
+        if (j->finishes[i] == TSR_FINISH_CONTEXT) {
+            tsri_cli_note(&j->app, "the context is full: generation stopped there");
+            break;
+        }
+    tsri_cli_flush(&j->app);
+    tsri_cli_print_stats(&j->app, &stats);
+    return CLI_OK;
+}
+
+int tsri_cli_generate(int argc, char **argv) {
+    job j = {.logprobs = -1};
+    const tsri_cli_option own[] = {
+        {"prompt", 'p', CLI_TEXT, &j.prompt, "TEXT", "the text to continue; also as operands, several run as one batch", 0, 0, NULL},
+        {"file", 'f', CLI_TEXT, &j.file, "FILE", "the text to continue; - is standard input", 0, 0, NULL},
+        {"ids", 0, CLI_LIST, &j.ids, "1,2,3", "a prompt as token ids; may be given again", 0, 0, NULL},
+        {"print-ids", 0, CLI_FLAG, &j.print_ids, NULL, "print token ids instead of text", 0, 0, NULL},
+        {"echo", 0, CLI_FLAG, &j.echo, NULL, "print the prompt before its continuation", 0, 0, NULL},
+        {"logprobs", 0, CLI_INT, &j.logprobs, "K", "a line a token: id, log-probability, piece; and the K likeliest", 0, 100000, NULL},
+        {0}};
+    const tsri_cli_option *tables[] = {own, tsri_cli_sampling_options(&j.sampling), tsri_cli_model_options(&j.app), tsri_cli_device_options(&j.app), tsri_cli_json_option(&j.app),
+                                  tsri_cli_common_options(&j.app), NULL};
+    int code = tsri_cli_parse(argc, argv, "tessera generate [options] [PROMPT...]",
+                         "Continues text. Without a prompt, standard input is read; without -m, the bundled model is used.", tables, &j.operands);
+    if (code == CLI_OK)
+        code = take_prompts(&j);
+    if (code == CLI_OK)
+        code = tsri_cli_open_model(&j.app);
+    if (code == CLI_OK)
+        code = run(&j);
+    code = tsri_cli_close(&j.app, code);
+    for (uint32_t i = 0; j.prompts && j.pointers && i < j.n; i++) {
+        free((void *)j.prompts[i].ids);
+        free(j.texts ? j.texts[i] : NULL);
+        json_decref(j.tokens ? j.tokens[i] : NULL);
+    }
+    free(j.prompts);
+    free(j.pointers);
+    free(j.texts);
+    free(j.sizes);
+    free(j.finishes);
+    free(j.tokens);
+    free(j.input);
+    free(j.ids.items);
+    free(j.operands.items);
+    free(j.sampling.stop.items);
+    return code;
+}

@@ -1,0 +1,63 @@
+/* cli/main.c - the table of commands. */
+#include "cli/app.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct command {
+    const char *name, *about;
+    int (*run)(int argc, char **argv);
+} command;
+
+static const command commands[] = {
+    {"generate", "continue text with a model", tsri_cli_generate},
+    {"chat", "talk with an instruction model", tsri_cli_chat},
+    {"tokenize", "lines to token ids, and back", tsri_cli_tokenize},
+    {"info", "what a model is and needs; the bundled models", tsri_cli_info},
+    {"devices", "the devices found: usable or not, and why", tsri_cli_devices},
+    {"verify", "prove every kernel on a device against the reference", tsri_cli_verify},
+    {"explain", "which kernel runs each op of a model, and why", tsri_cli_explain},
+    {"dump", "logits, hidden states and attention to a file", tsri_cli_dump},
+    {"cache", "list or clear what Tessera keeps on disk", tsri_cli_cache},
+};
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static void help(FILE *to) {
+    fputs("Tessera runs and proves transformers on any OpenCL device.\n\nusage: tessera COMMAND [options]\n\n", to);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].about);
+    fputs("\ntessera help COMMAND tells the options of one.\n", to);
+}
+
+static const command *find(const char *name) {
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (!strcmp(commands[i].name, name))
+            return &commands[i];
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    tsri_cli_app none = {0};
+    tsri_cli_catch_signals();
+    if (argc < 2) {
+        help(stderr);
+        return CLI_USAGE;
+    }
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V") || !strcmp(argv[1], "version")) {
+        puts("tessera " TESSERA_VERSION);
+        return tsri_cli_close(&none, CLI_OK);
+    }
+    if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || (!strcmp(argv[1], "help") && argc == 2)) {
+        help(stdout);
+        return tsri_cli_close(&none, CLI_OK);
+    }
+    const bool asked = !strcmp(argv[1], "help");
+    const command *found = find(argv[asked ? 2 : 1]);
+    if (!found)
+        return tsri_cli_fail(CLI_USAGE, "%s: no such command; tessera help lists them", argv[asked ? 2 : 1]);
+    if (asked) {
+        char flag[] = "--help", *just_help[] = {argv[2], flag, NULL};
+        return found->run(2, just_help);
+    }
+    return found->run(argc - 1, argv + 1);
+}

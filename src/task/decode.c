@@ -1,0 +1,260 @@
+#include "task/decode.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_model *model) {
+    const struct {
+        bool ok;
+        const char *name, *wanted;
+        double value;
+    } rules[] = {{o->temperature >= 0 && o->temperature <= 1e30f, "temperature", "0 or more", o->temperature},
+                 {o->top_k >= 0, "top_k", "0 (all) or more", o->top_k},
+                 {o->top_p > 0 && o->top_p <= 1, "top_p", "more than 0, at most 1", o->top_p},
+                 {o->min_p >= 0 && o->min_p <= 1, "min_p", "0 to 1", o->min_p},
+                 {o->repeat_penalty > 0 && o->repeat_penalty <= 1e30f, "repeat_penalty", "more than 0", o->repeat_penalty},
+                 {o->max_new_tokens >= -1, "max_new_tokens", "0 or more, or -1 for the whole context", (double)o->max_new_tokens},
+                 {o->context >= 0, "context", "0 (what the model reads) or more", (double)o->context},
+                 {o->logprobs <= (uint32_t)model->spec.vocab, "logprobs", "at most the size of the vocabulary", o->logprobs}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (!rules[i].ok)
+            return tsri_base_fail(TSR_E_ARGUMENT, "%s is %g; wanted %s", rules[i].name, rules[i].value, rules[i].wanted);
+    for (uint32_t i = 0; i < o->n_stop; i++)
+        if (!o->stop[i] || !*o->stop[i])
+            return tsri_base_fail(TSR_E_ARGUMENT, "stop text number %u is empty; wanted at least one character", i + 1);
+    if (o->n_stop && !model->tokenizer)
+        return tsri_base_fail(TSR_E_STATE, "stop texts need a tokenizer, and %s has none", model->path);
+    return TSR_OK;
+}
+
+tsr_status tsri_task_sequence_begin(tsri_task_sequence *s, const tsri_model *model, const tsr_generate_options *options) {
+    if (model->tokenizer) {
+        TRY(tsri_text_stream_new(model->tokenizer, true, &s->stream));
+        for (size_t i = 0; i < s->ids.count; i++) /* the continuation's text begins as this context makes it */
+            TRY(tsri_text_stream_push(s->stream, s->ids.data[i], &s->held));
+        tsri_base_bytes_clear(&s->held);
+    }
+    if (options->repeat_penalty != 1) {
+        TRY(tsri_base_new((size_t)model->spec.vocab, 1, &s->seen));
+        for (size_t i = 0; i < s->ids.count; i++)
+            if (s->ids.data[i] >= 0 && s->ids.data[i] < model->spec.vocab)
+                s->seen[s->ids.data[i]] = 1;
+    }
+    return TSR_OK;
+}
+
+void tsri_task_sequence_clear(tsri_task_sequence *s) {
+    tsri_text_ids_clear(&s->ids);
+    tsri_text_stream_destroy(&s->stream);
+    tsri_base_bytes_clear(&s->held);
+    free(s->seen);
+    *s = (tsri_task_sequence){0};
+}
+
+/* ---- text ---- */
+
+/* Where the first stop text begins in what is held, or the end of it. */
+static size_t find_stop(const tsr_generate_options *o, const tsri_bytes *held, bool *found) {
+    size_t at = held->size;
+    *found = false;
+    for (uint32_t i = 0; i < o->n_stop; i++) {
+        const char *hit = held->size ? memmem(held->data, held->size, o->stop[i], strlen(o->stop[i])) : NULL;
+        if (hit && (size_t)(hit - held->data) < at) {
+            at = (size_t)(hit - held->data);
+            *found = true;
+        }
+    }
+    return at;
+}
+
+/* How many bytes at the end of what is held could be the beginning of a stop text. */
+static size_t undecided(const tsr_generate_options *o, const tsri_bytes *held) {
+    size_t most = 0;
+    for (uint32_t i = 0; i < o->n_stop; i++) {
+        size_t n = strlen(o->stop[i]) - 1;
+        n = n < held->size ? n : held->size;
+        while (n > most && memcmp(held->data + held->size - n, o->stop[i], n))
+            n--;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* Moves new text through the stop texts; *text is what may be given now. */
+static tsr_status take_text(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id, const char **text, size_t *size) {
+    bool found;
+    if (s->given) {
+        memmove(s->held.data, s->held.data + s->given, s->held.size - s->given);
+        s->held.size -= s->given;
+        s->given = 0;
+    }
+    if (s->stream && id >= 0 && s->finish != TSR_FINISH_END)
+        TRY(tsri_text_stream_push(s->stream, id, &s->held));
+    size_t ready = find_stop(d->options, &s->held, &found);
+    if (found)
+        s->finish = TSR_FINISH_STOP;
+    else if (s->finish && s->stream) {
+        TRY(tsri_text_stream_finish(s->stream, &s->held));
+        ready = s->held.size;
+    } else
+        ready -= undecided(d->options, &s->held);
+    *text = s->held.data ? s->held.data : "";
+    *size = s->given = ready;
+    return TSR_OK;
+}
+
+/* ---- tokens ---- */
+
+static bool ends(const tsri_task_decoding *d, int32_t id) {
+    const tsri_model_spec *spec = &d->model->spec;
+    bool found = false;
+    for (int32_t i = 0; i < spec->n_eos; i++)
+        found = found || spec->eos[i] == id;
+    for (uint32_t i = 0; i < d->n_ends; i++)
+        found = found || d->ends[i] == id;
+    return found && !d->options->ignore_eos;
+}
+
+static tsr_status give(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id, float logprob, const tsr_candidate *candidates) {
+    tsr_generated g = {.struct_size = sizeof g, .prompt = s->prompt, .id = id};
+    TRY(take_text(d, s, id, &g.text, &g.text_size));
+    g.finish = s->finish;
+    if (id >= 0 && (d->options->return_logprob || d->options->logprobs)) {
+        g.logprob = logprob;
+        g.candidates = candidates;
+        g.n_candidates = d->options->logprobs;
+    }
+    return d->generated && d->generated(d->data, &g) ? tsri_base_fail(TSR_E_CANCELLED, "generation was cancelled") : TSR_OK;
+}
+
+static tsr_status accept(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id, float logprob, const tsr_candidate *candidates) {
+    const tsr_generate_options *o = d->options;
+    const int64_t context = tsri_session_context(d->session);
+    TRY(tsri_text_ids_append(&s->ids, &id, 1));
+    s->generated++;
+    if (s->seen)
+        s->seen[id] = 1;
+    if (ends(d, id))
+        s->finish = TSR_FINISH_END;
+    else if (o->max_new_tokens >= 0 && s->generated >= o->max_new_tokens)
+        s->finish = TSR_FINISH_LENGTH;
+    else if ((int64_t)s->ids.count >= context)
+        s->finish = TSR_FINISH_CONTEXT;
+    return give(d, s, id, logprob, candidates);
+}
+
+/* ---- steps ---- */
+
+typedef struct step { /* what a batch needs, made once */
+    tsri_model_sequence *inputs;
+    uint32_t *active;
+    tsri_model_results results;
+    tsri_task_sampler *sampler;
+    uint32_t n;
+} step;
+
+static void clear_step(step *st) {
+    free(st->inputs);
+    free(st->active);
+    free(st->results.logits);
+    free(st->results.argmax);
+    free(st->results.top_logits);
+    free(st->results.top_ids);
+    free(st->results.top_lse);
+    tsri_task_sampler_destroy(&st->sampler);
+}
+
+static tsr_status make_step(const tsri_task_decoding *d, uint32_t n, step *st) {
+    const int32_t V = d->model->spec.vocab;
+    const bool plain = d->options->temperature == 0 && d->options->repeat_penalty == 1 && !d->options->logprobs && !d->options->return_logprob;
+    TRY(tsri_base_new(n, sizeof *st->inputs, &st->inputs));
+    TRY(tsri_base_new(n, sizeof *st->active, &st->active));
+    st->results.rows = TSRI_ROWS_LAST;
+    if (plain)
+        return tsri_base_new(n, sizeof *st->results.argmax, &st->results.argmax);
+    TRY(tsri_task_sampler_create(d->options, V, &st->sampler));
+    const size_t k = (size_t)tsri_task_sampler_top_k(st->sampler);
+    if (!k)
+        return tsri_base_new((size_t)n * (size_t)V, sizeof *st->results.logits, &st->results.logits);
+    st->results.top_k = (int32_t)k;
+    TRY(tsri_base_new(n * k, sizeof *st->results.top_logits, &st->results.top_logits));
+    TRY(tsri_base_new(n * k, sizeof *st->results.top_ids, &st->results.top_ids));
+    return tsri_base_new(n, sizeof *st->results.top_lse, &st->results.top_lse);
+}
+
+static tsr_status choose(const tsri_task_decoding *d, step *st, uint32_t row, tsri_task_sequence *s) {
+    float logprob = 0;
+    int32_t id;
+    if (st->results.argmax)
+        return accept(d, s, st->results.argmax[row], 0, NULL);
+    if (st->results.top_k) {
+        const size_t at = (size_t)row * (size_t)st->results.top_k;
+        tsri_task_sampler_largest(st->sampler, st->results.top_ids + at, st->results.top_logits + at, st->results.top_lse[row]);
+    } else {
+        tsri_task_sampler_row(st->sampler, st->results.logits + (size_t)row * (size_t)d->model->spec.vocab, s->seen);
+    }
+    TRY(tsri_task_sampler_draw(st->sampler, (int64_t)s->ids.count, &id, &logprob));
+    return accept(d, s, id, logprob, tsri_task_sampler_candidates(st->sampler));
+}
+
+static tsr_status run_step(const tsri_task_decoding *d, step *st, tsri_task_sequence *sequences, uint32_t n) {
+    st->n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        tsri_task_sequence *s = &sequences[i];
+        if (s->finish)
+            continue;
+        st->inputs[st->n] = (tsri_model_sequence){
+            .ids = s->ids.data + s->past, .n = (int64_t)s->ids.count - s->past, .past = s->past, .slot = s->slot};
+        st->active[st->n++] = i;
+    }
+    if (!st->n)
+        return TSR_OK;
+    TRY(tsri_session_forward(d->session, st->inputs, (int32_t)st->n, &st->results));
+    for (uint32_t row = 0; row < st->n; row++)
+        sequences[st->active[row]].past = (int64_t)sequences[st->active[row]].ids.count;
+    return TSR_OK;
+}
+
+static tsr_status finish_early(const tsri_task_decoding *d, tsri_task_sequence *sequences, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        tsri_task_sequence *s = &sequences[i];
+        s->finish = d->options->max_new_tokens == 0 ? TSR_FINISH_LENGTH
+                    : (int64_t)s->ids.count >= tsri_session_context(d->session) ? TSR_FINISH_CONTEXT : TSR_FINISH_NONE;
+        if (s->finish)
+            TRY(give(d, s, -1, 0, NULL));
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_task_decode(const tsri_task_decoding *d, tsri_task_sequence *sequences, uint32_t n) {
+    step st = {0};
+    const uint64_t start = tsri_base_now_ns();
+    uint64_t first = 0, tokens = 0, prompt = 0;
+    for (uint32_t i = 0; i < n; i++)
+        prompt += sequences[i].ids.count - (size_t)sequences[i].past;
+    tsr_status status = make_step(d, n, &st);
+    if (status == TSR_OK)
+        status = finish_early(d, sequences, n);
+    while (status == TSR_OK) {
+        status = run_step(d, &st, sequences, n);
+        if (status != TSR_OK || !st.n)
+            break;
+        if (!first)
+            first = tsri_base_now_ns();
+        for (uint32_t row = 0; row < st.n && status == TSR_OK; row++, tokens++)
+            status = choose(d, &st, row, &sequences[st.active[row]]);
+    }
+    if (d->stats) {
+        d->stats->prompt_tokens += prompt;
+        d->stats->new_tokens += tokens;
+        d->stats->prefill_ns += first ? first - start : 0;
+        d->stats->first_token_ns = first ? first - start : 0;
+        d->stats->decode_ns += first ? tsri_base_now_ns() - first : 0;
+    }
+    clear_step(&st);
+    return status;
+}

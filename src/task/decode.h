@@ -1,0 +1,43 @@
+/* task/decode.h - the loop of autoregressive decoding: sequences in a session, a token a step each, until every one has ended. */
+#ifndef TSRI_TASK_DECODE_H
+#define TSRI_TASK_DECODE_H
+
+#include "model/session.h"
+#include "task/sampler.h"
+
+/* One sequence. `ids` holds the prompt when decoding starts, and grows by what is generated; the first `past` of them are in the slot. */
+typedef struct tsri_task_sequence {
+    tsri_text_ids ids;
+    int64_t past;
+    int32_t slot;
+    uint32_t prompt;          /* the number that callbacks are given */
+    tsri_text_stream *stream; /* NULL: no text */
+    tsri_bytes held;          /* text that may be the beginning of a stop text */
+    size_t given;             /* bytes of held that were given already */
+    unsigned char *seen;      /* [V] for the repetition penalty; NULL where it is off */
+    int64_t generated;
+    tsr_finish finish;
+} tsri_task_sequence;
+
+typedef struct tsri_task_decoding {
+    tsri_model *model;
+    tsri_session *session;
+    const tsr_generate_options *options;
+    tsr_generated_fn generated;
+    void *data;
+    tsr_generate_stats *stats; /* may be NULL */
+    const int32_t *ends;       /* end tokens besides the model's own */
+    uint32_t n_ends;
+} tsri_task_decoding;
+
+/* Every option within its range. */
+tsr_status tsri_task_options_check(const tsr_generate_options *options, const tsri_model *model);
+
+/* Feeds what is not yet in the slots, then decodes until each sequence has finished. */
+tsr_status tsri_task_decode(const tsri_task_decoding *decoding, tsri_task_sequence *sequences, uint32_t n);
+
+/* Readies a sequence whose ids are set: text so far goes through the stream, tokens so far are marked as seen. */
+tsr_status tsri_task_sequence_begin(tsri_task_sequence *sequence, const tsri_model *model, const tsr_generate_options *options);
+void tsri_task_sequence_clear(tsri_task_sequence *sequence);
+
+#endif

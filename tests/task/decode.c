@@ -1,0 +1,100 @@
+/* The text of a continuation: stop texts, whole characters, end tokens and limits. */
+#include "task/fixture.h"
+
+#include <string.h>
+
+static tsr_model *model;
+static tsr_generate_options options;
+
+static void set_up(void) {
+    open_reference();
+    OK(tsr_model_open(TESSERA_SOURCE_DIR "/models/shakespeare", device, NULL, &model));
+    OK(tsr_generate_defaults(model, &options));
+    options.seed = 3;
+    options.max_new_tokens = 24;
+}
+
+static void tear_down(void) {
+    tsr_model_close(&model);
+    close_reference();
+}
+
+TestSuite(decode, .init = set_up, .fini = tear_down);
+
+static collected go_on(void) {
+    const tsr_prompt prompt = {.struct_size = sizeof prompt, .text = "ROMEO:\n", .text_size = 7};
+    const tsr_prompt *const prompts[] = {&prompt};
+    collected got = {0};
+    OK(tsr_generate(model, prompts, 1, &options, collect, &got, NULL));
+    return got;
+}
+
+Test(decode, stop_texts) {
+    const collected whole = go_on();
+    cr_assert(whole.n == 24 && whole.size > 30 && whole.finish == TSR_FINISH_LENGTH);
+    /* Every piece of three bytes of the text, as a stop text: what came before its first place is given, and no more. */
+    for (size_t i = 1; i + 3 < whole.size; i += 4) {
+        char stop[4] = {whole.text[i], whole.text[i + 1], whole.text[i + 2], 0};
+        const char *const stops[] = {"never said", stop};
+        options.stop = stops;
+        options.n_stop = 2;
+        const collected cut = go_on();
+        const size_t at = (size_t)(strstr(whole.text, stop) - whole.text);
+        cr_expect(cut.finish == TSR_FINISH_STOP);
+        cr_expect(cut.size == at && memcmp(cut.text, whole.text, at) == 0, "stop \"%s\": \"%s\", wanted %zu bytes", stop, cut.text, at);
+    }
+}
+
+Test(decode, undecided_text_is_given_at_the_end) {
+    const collected whole = go_on();
+    char stop[40];
+    const size_t n = 12;
+    memcpy(stop, whole.text + whole.size - n, n); /* the end of the text begins a stop text that never comes */
+    strcpy(stop + n, "~~~");
+    const char *const stops[] = {stop};
+    options.stop = stops;
+    options.n_stop = 1;
+    const collected same = go_on();
+    cr_expect(same.finish == TSR_FINISH_LENGTH && strcmp(same.text, whole.text) == 0);
+}
+
+Test(decode, whole_characters) {
+    /* Drawn flat, byte tokens make all kinds of broken and whole sequences. */
+    int32_t all[MOST_IDS];
+    int32_t *prompt = NULL;
+    size_t n = 0, size = 0;
+    char *text = NULL;
+    options.temperature = 1000;
+    options.top_k = 0;
+    options.top_p = 1;
+    options.min_p = 0;
+    options.ignore_eos = 1;
+    options.max_new_tokens = 400;
+    const collected got = go_on();
+    cr_expect(got.n == 400 && got.broken == 0);
+    OK(tsr_encode(model, "ROMEO:\n", 7, TSR_ENCODE_ADD_SPECIAL, &prompt, &n));
+    memcpy(all, prompt, n * sizeof *prompt);
+    memcpy(all + n, got.ids, got.n * sizeof *got.ids);
+    OK(tsr_decode(model, all, n + got.n, 1, &text, &size));
+    cr_expect(size == got.size + 7 && memcmp(text + 7, got.text, got.size) == 0);
+    cr_expect(strstr(got.text, "\xEF\xBF\xBD")); /* some were broken */
+    tsr_text_free(text);
+    tsr_ids_free(prompt);
+}
+
+Test(decode, limits) {
+    options.max_new_tokens = 0;
+    collected got = go_on();
+    cr_expect(got.n == 0 && got.size == 0 && got.finish == TSR_FINISH_LENGTH);
+    options.max_new_tokens = -1;
+    options.context = 20;
+    got = go_on();
+    cr_expect(got.finish == TSR_FINISH_CONTEXT && got.n > 0 && got.n < 20);
+    const char *const stops[] = {""};
+    collected none = {0};
+    const tsr_prompt prompt = {.struct_size = sizeof prompt, .text = "x", .text_size = 1};
+    const tsr_prompt *const prompts[] = {&prompt};
+    options.stop = stops;
+    options.n_stop = 1;
+    cr_expect(tsr_generate(model, prompts, 1, &options, collect, &none, NULL) == TSR_E_ARGUMENT);
+}

@@ -1,0 +1,36 @@
+/* tests/task/fixture.h - a tiny instruction model in a folder of its own: the golden llama with a tokenizer of single characters. */
+#ifndef TESTS_TASK_FIXTURE_H
+#define TESTS_TASK_FIXTURE_H
+
+#include "tessera/device.h"
+#include "tessera/generate.h"
+#include "tessera/tokenizer.h"
+
+#include <criterion/criterion.h>
+
+#define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
+
+enum { IM_START = 3, IM_END = 4, MOST_IDS = 1024, MOST_TEXT = 8192 };
+
+extern char chat_folder[]; /* made by make_chat_folder, removed by remove_chat_folder */
+void make_chat_folder(void);
+void remove_chat_folder(void);
+void write_chat_file(const char *name, const char *text);
+
+extern tsr_engine *engine;
+extern tsr_device *device;
+void open_reference(void);
+void close_reference(void);
+
+/* What a callback collects. cancel_after > 0 cancels with so many tokens. */
+typedef struct collected {
+    int32_t ids[MOST_IDS];
+    size_t n, size;
+    char text[MOST_TEXT];
+    uint32_t finish;
+    size_t cancel_after;
+    size_t broken; /* calls whose text was not valid UTF-8 by itself */
+} collected;
+int collect(void *data, const tsr_generated *generated);
+
+#endif

@@ -1,0 +1,210 @@
+/* The sampler against probabilities worked out the long way. */
+#include "task/sampler.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
+
+enum { V = 12, DRAWS = 20000 };
+
+static const float logits[V] = {0.5f, -1, 2.25f, 2.25f, -30, 1.75f, 0, 3, -0.25f, 1, -2, 0.125f};
+
+static tsr_generate_options plain(void) {
+    return (tsr_generate_options){.struct_size = sizeof(tsr_generate_options), .temperature = 1, .top_p = 1, .repeat_penalty = 1, .seed = 7};
+}
+
+static bool before(const double *x, int a, int b) {
+    return x[a] > x[b] || (x[a] == x[b] && a < b);
+}
+
+/* Probabilities by the documented order: penalty, temperature, the k largest, top_p, min_p. */
+static void expected(const tsr_generate_options *o, const unsigned char *seen, double p[V]) {
+    double x[V], sum = 0, above[V] = {0}, largest = 0;
+    for (int i = 0; i < V; i++) {
+        x[i] = logits[i];
+        if (seen && seen[i])
+            x[i] = x[i] > 0 ? x[i] / o->repeat_penalty : x[i] * o->repeat_penalty;
+    }
+    for (int i = 0; i < V; i++) {
+        int rank = 0;
+        for (int k = 0; k < V; k++)
+            rank += before(x, k, i);
+        p[i] = o->top_k && rank >= o->top_k ? 0 : exp(x[i] / o->temperature);
+        sum += p[i];
+    }
+    for (int i = 0; i < V; i++)
+        for (int k = 0; k < V; k++)
+            above[i] += before(x, k, i) ? p[k] / sum : 0;
+    for (int i = 0; i < V; i++)
+        largest = p[i] > largest ? p[i] : largest;
+    for (int i = 0; i < V; i++)
+        if (above[i] >= o->top_p || p[i] < o->min_p * largest)
+            p[i] = 0;
+    sum = 0;
+    for (int i = 0; i < V; i++)
+        sum += p[i];
+    for (int i = 0; i < V; i++)
+        p[i] /= sum;
+}
+
+static void draw_many(const tsr_generate_options *o, const unsigned char *seen, int count[V]) {
+    tsri_task_sampler *sampler;
+    OK(tsri_task_sampler_create(o, V, &sampler));
+    tsri_task_sampler_row(sampler, logits, seen);
+    for (int i = 0; i < DRAWS; i++) {
+        int32_t id;
+        float logprob;
+        OK(tsri_task_sampler_draw(sampler, i, &id, &logprob));
+        cr_assert(id >= 0 && id < V);
+        count[id]++;
+    }
+    tsri_task_sampler_destroy(&sampler);
+}
+
+/* Within five standard deviations, and never where the probability is 0. */
+static void compare(const char *what, const tsr_generate_options *o, const unsigned char *seen) {
+    double p[V];
+    int count[V] = {0};
+    expected(o, seen, p);
+    draw_many(o, seen, count);
+    for (int i = 0; i < V; i++) {
+        const double mean = DRAWS * p[i], bound = 5 * sqrt(DRAWS * p[i] * (1 - p[i])) + 1e-9;
+        cr_expect(fabs(count[i] - mean) <= bound, "%s: id %d %d times, wanted %.1f +- %.1f", what, i, count[i], mean, bound);
+    }
+}
+
+Test(sampler, probabilities) {
+    static const unsigned char seen[V] = {[4] = 1, [7] = 1, [2] = 1, [8] = 1};
+    tsr_generate_options o = plain();
+    compare("all", &o, NULL);
+    o.temperature = 0.3f;
+    compare("temperature 0.3", &o, NULL);
+    o.temperature = 4;
+    compare("temperature 4", &o, NULL);
+    o = plain();
+    o.top_k = 3;
+    compare("top_k 3", &o, NULL);
+    o.top_k = 2; /* two of equal logits: the lower id stays */
+    compare("top_k 2", &o, NULL);
+    o.top_k = 100;
+    compare("top_k 100", &o, NULL);
+    o = plain();
+    o.top_p = 0.7f;
+    compare("top_p 0.7", &o, NULL);
+    o.top_p = 1e-6f;
+    compare("top_p 1e-6", &o, NULL);
+    o = plain();
+    o.min_p = 0.2f;
+    compare("min_p 0.2", &o, NULL);
+    o.min_p = 1;
+    compare("min_p 1", &o, NULL);
+    o = plain();
+    o.repeat_penalty = 1.5f;
+    compare("penalty", &o, seen);
+    o.repeat_penalty = 0.8f;
+    compare("penalty below 1", &o, seen);
+    o = (tsr_generate_options){.temperature = 0.7f, .top_k = 6, .top_p = 0.9f, .min_p = 0.1f, .repeat_penalty = 1.2f, .seed = 99};
+    compare("all together", &o, seen);
+}
+
+Test(sampler, seed_and_position) {
+    tsr_generate_options o = plain();
+    int32_t first[100], id;
+    int differ = 0;
+    float logprob;
+    for (int round = 0; round < 3; round++) {
+        tsri_task_sampler *sampler;
+        o.seed = round < 2 ? 5 : 6;
+        OK(tsri_task_sampler_create(&o, V, &sampler));
+        tsri_task_sampler_row(sampler, logits, NULL);
+        for (int i = 99; i >= 0; i--) { /* in any order */
+            OK(tsri_task_sampler_draw(sampler, i, &id, &logprob));
+            if (round == 0)
+                first[i] = id;
+            else if (round == 1)
+                cr_expect(id == first[i]);
+            else
+                differ += id != first[i];
+        }
+        tsri_task_sampler_destroy(&sampler);
+    }
+    cr_expect(differ > 20);
+}
+
+Test(sampler, greedy_and_logprobs) {
+    tsr_generate_options o = plain();
+    tsri_task_sampler *sampler;
+    double sum = 0;
+    int32_t id;
+    float logprob;
+    o.temperature = 0;
+    o.logprobs = 3;
+    for (int i = 0; i < V; i++)
+        sum += exp(logits[i]);
+    OK(tsri_task_sampler_create(&o, V, &sampler));
+    cr_expect(tsri_task_sampler_top_k(sampler) == 3);
+    tsri_task_sampler_row(sampler, logits, NULL);
+    OK(tsri_task_sampler_draw(sampler, 0, &id, &logprob));
+    cr_expect(id == 7 && fabs(logprob - (3 - log(sum))) < 1e-5);
+    static const int32_t best[] = {7, 2, 3};
+    for (int i = 0; i < 3; i++) {
+        const tsr_candidate c = tsri_task_sampler_candidates(sampler)[i];
+        cr_expect(c.id == best[i] && fabs(c.logprob - (logits[best[i]] - log(sum))) < 1e-5);
+    }
+    tsri_task_sampler_destroy(&sampler);
+}
+
+/* The largest from the device give what the whole row gives. */
+Test(sampler, largest_only) {
+    static const int32_t ids[] = {7, 2, 3, 5};
+    tsr_generate_options o = plain();
+    tsri_task_sampler *row, *largest;
+    float top[4];
+    double sum = 0;
+    o.top_k = 4;
+    for (int i = 0; i < V; i++)
+        sum += exp(logits[i]);
+    for (int i = 0; i < 4; i++)
+        top[i] = logits[ids[i]];
+    OK(tsri_task_sampler_create(&o, V, &row));
+    OK(tsri_task_sampler_create(&o, V, &largest));
+    cr_assert(tsri_task_sampler_top_k(largest) == 4);
+    tsri_task_sampler_row(row, logits, NULL);
+    tsri_task_sampler_largest(largest, ids, top, (float)log(sum));
+    for (int i = 0; i < 500; i++) {
+        int32_t a, b;
+        float pa, pb;
+        OK(tsri_task_sampler_draw(row, i, &a, &pa));
+        OK(tsri_task_sampler_draw(largest, i, &b, &pb));
+        cr_expect(a == b && fabsf(pa - pb) < 1e-5f);
+    }
+    tsri_task_sampler_destroy(&row);
+    tsri_task_sampler_destroy(&largest);
+}
+
+Test(sampler, no_numbers) {
+    static const struct {
+        float value;
+        int n; /* so many of the row */
+        tsr_status status;
+    } cases[] = {{NAN, V, TSR_E_DEVICE}, {INFINITY, 1, TSR_E_DEVICE}, {-INFINITY, V, TSR_E_DEVICE}, {NAN, 1, TSR_OK}, {-INFINITY, 1, TSR_OK}};
+    tsr_generate_options o = plain();
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        tsri_task_sampler *sampler;
+        float row[V], logprob;
+        int32_t id;
+        memcpy(row, logits, sizeof row);
+        for (int i = 0; i < cases[k].n; i++)
+            row[i] = cases[k].value;
+        OK(tsri_task_sampler_create(&o, V, &sampler));
+        tsri_task_sampler_row(sampler, row, NULL);
+        cr_expect(tsri_task_sampler_draw(sampler, 0, &id, &logprob) == cases[k].status, "case %zu", k);
+        if (cases[k].status == TSR_OK)
+            cr_expect(id != 0 && isfinite(logprob));
+        else
+            cr_expect(strstr(tsr_error_last(), "not numbers"));
+        tsri_task_sampler_destroy(&sampler);
+    }
+}
