@@ -1,18 +1,24 @@
-/* tessera/backend.h - the plugin interface: everything a backend needs, and nothing of Tessera's inside.
+/* tessera/backend.h - the plugin interface: everything a backend needs, and nothing of Tessera's
+ * inside.
  *
  * A backend is a shared library that exports one symbol,
  *
  *     const tsr_backend *tsr_backend_get(uint32_t abi);
  *
- * which returns its table, or NULL where it can't serve a host of that ABI. Built-in backends use the same table.
+ * which returns its table, or NULL where it can't serve a host of that ABI. Built-in backends use
+ * the same table.
  *
  * Rules, for every struct and call below
- *   - Structs go by pointer and start with struct_size, set by whoever fills it. They grow at the end, and zero is the
- *     default. A reader uses the bytes that it knows; a non-zero byte beyond them is TSR_E_UNSUPPORTED ("newer field").
+ *   - Structs go by pointer and start with struct_size, set by whoever fills it. They grow at the
+ *     end, and zero is the default. A reader uses the bytes that it knows; a non-zero byte beyond
+ *     them is TSR_E_UNSUPPORTED ("newer field").
  *   - Arrays are arrays of pointers. What goes in is borrowed for the call unless "keeps" is said.
- *   - No call aborts, exits, prints, or blocks, but event_wait. Failure is a status, after one sentence to host->report.
- *   - One thread at a time for a device and all that belongs to it. Different devices may be used from different threads.
- *   - A device whose driver failed (lost, out of resources) is poisoned: later calls fail without touching the driver.
+ *   - No call aborts, exits, prints, or blocks, but event_wait. Failure is a status, after one
+ *     sentence to host->report.
+ *   - One thread at a time for a device and all that belongs to it. Different devices may be used
+ *     from different threads.
+ *   - A device whose driver failed (lost, out of resources) is poisoned: later calls fail without
+ *     touching the driver.
  *   - Who creates destroys; destroying NULL is allowed and does nothing.
  * Entries may be NULL only where it is said.
  */
@@ -33,19 +39,28 @@ typedef struct tsr_dev tsr_dev;     /**< an open device */
 typedef struct tsr_plan tsr_plan;   /**< ops made ready to run on a device */
 typedef struct tsr_event tsr_event; /**< the completion of something enqueued */
 
-typedef enum tsr_log_level { TSR_LOG_ERROR = 0, TSR_LOG_WARNING = 1, TSR_LOG_INFO = 2, TSR_LOG_DEBUG = 3 } tsr_log_level;
+typedef enum tsr_log_level {
+    TSR_LOG_ERROR = 0,
+    TSR_LOG_WARNING = 1,
+    TSR_LOG_INFO = 2,
+    TSR_LOG_DEBUG = 3
+} tsr_log_level;
 
-/** What the host gives a backend. Lives until close returns. Callable from the thread of any call. */
+/** What the host gives a backend. Lives until close returns. Callable from the thread of any call.
+ */
 typedef struct tsr_host {
     uint32_t struct_size, abi;
     void *data;
-    void (*report)(void *data, tsr_status status, const char *sentence); /**< why the call that is about to fail fails */
-    void (*log)(void *data, tsr_log_level level, const char *line);      /**< a line for the user; no newline at its end */
+    void (*report)(void *data, tsr_status status,
+                   const char *sentence); /**< why the call that is about to fail fails */
+    void (*log)(void *data, tsr_log_level level,
+                const char *line); /**< a line for the user; no newline at its end */
     const char *cache_folder; /**< where the backend may keep files (exists, writable), or NULL */
     const char *version;      /**< of the engine: part of every cache key */
 } tsr_host;
 
-/** Settings that users give a backend by name; it ignores those it doesn't know. "threads": a CPU's driver starts at most so many. */
+/** Settings that users give a backend by name; it ignores those it doesn't know. "threads": a CPU's
+ * driver starts at most so many. */
 typedef struct tsr_options {
     uint32_t struct_size, count;
     const char *const *names;
@@ -59,12 +74,14 @@ typedef enum tsr_device_type {
     TSR_DEVICE_ACCELERATOR = 3
 } tsr_device_type;
 
-/** What is known of a device without opening it. Strings are the backend's, valid until close, never NULL ("" = unknown). */
+/** What is known of a device without opening it. Strings are the backend's, valid until close,
+ * never NULL ("" = unknown). */
 typedef struct tsr_facts {
     uint32_t struct_size;
     uint32_t type;   /**< tsr_device_type */
     uint32_t usable; /**< 0: `reason` says why not; device_open would fail with it */
-    int32_t score;   /**< higher is a better default; <= 0 is never a default. GPU 300, CPU 200, accelerator 100, emulator 0 */
+    int32_t score;   /**< higher is a better default; <= 0 is never a default. GPU 300, CPU 200,
+                        accelerator 100, emulator 0 */
     const char *platform, *name, *vendor, *driver;
     const char *version;   /**< of the interface, e.g. "OpenCL 3.0" */
     const char *c_version; /**< of its kernel language, e.g. "OpenCL C 1.2" */
@@ -72,20 +89,20 @@ typedef struct tsr_facts {
     uint32_t compute_units, clock_mhz;
     uint64_t memory, max_allocation, local_memory; /**< bytes */
     uint32_t max_work_group;
-    uint32_t base_alignment;     /**< bytes that a tensor's origin is a multiple of; a power of two */
-    uint32_t subgroup_sizes[8];  /**< ascending, 0 after the last; all 0: none */
-    uint32_t fp16, fp64, bf16;   /**< 1: arithmetic in this type */
-    uint32_t int_dot;            /**< 1: 4x8-bit integer dot product */
-    uint32_t command_buffers;    /**< 1: recorded launches */
-    uint32_t unified_memory;     /**< 1: shares the host's memory */
-    uint32_t emulator;           /**< 1: simulates another kind of device */
-    uint32_t compiler;           /**< 1: builds kernels from source */
+    uint32_t base_alignment; /**< bytes that a tensor's origin is a multiple of; a power of two */
+    uint32_t subgroup_sizes[8]; /**< ascending, 0 after the last; all 0: none */
+    uint32_t fp16, fp64, bf16;  /**< 1: arithmetic in this type */
+    uint32_t int_dot;           /**< 1: 4x8-bit integer dot product */
+    uint32_t command_buffers;   /**< 1: recorded launches */
+    uint32_t unified_memory;    /**< 1: shares the host's memory */
+    uint32_t emulator;          /**< 1: simulates another kind of device */
+    uint32_t compiler;          /**< 1: builds kernels from source */
 } tsr_facts;
 
 typedef struct tsr_device_options {
     uint32_t struct_size;
-    uint32_t threads;     /**< a CPU device uses at most so many; 0: all */
-    uint32_t profile;     /**< 1: plans measure each launch */
+    uint32_t threads;      /**< a CPU device uses at most so many; 0: all */
+    uint32_t profile;      /**< 1: plans measure each launch */
     uint32_t no_self_test; /**< 1: rows are used without their self-test (tessera verify) */
 } tsr_device_options;
 
@@ -110,7 +127,8 @@ typedef struct tsr_transfer {
     uint32_t pattern;
 } tsr_transfer;
 
-/** Events of the same device that must complete first; NULL or count 0: only what was enqueued before on that device. */
+/** Events of the same device that must complete first; NULL or count 0: only what was enqueued
+ * before on that device. */
 typedef struct tsr_waits {
     uint32_t struct_size, count;
     tsr_event *const *events;
@@ -122,10 +140,12 @@ typedef struct tsr_row {
     uint32_t fits;   /**< 0: `why` says what it lacks */
     uint32_t chosen; /**< plan_explain: 1 for the row that the plan runs */
     int32_t score;
-    const char *name;     /**< canonical, e.g. "linear/packed:MR=6" */
-    const char *why;      /**< why it does not fit, was refused, or was chosen; "" where nothing is to say */
+    const char *name; /**< canonical, e.g. "linear/packed:MR=6" */
+    const char
+        *why; /**< why it does not fit, was refused, or was chosen; "" where nothing is to say */
     const char *tunables; /**< "MR=6 (default)", or "" */
-    uint32_t variant;     /**< 1: may give other bytes in a batch than alone (split sums); 0: batch-invariant */
+    uint32_t variant;     /**< 1: may give other bytes in a batch than alone (split sums); 0:
+                             batch-invariant */
 } tsr_row;
 typedef void (*tsr_row_visitor)(void *data, const tsr_row *row);
 
@@ -142,10 +162,11 @@ typedef struct tsr_layout {
     uint32_t struct_size;
     uint32_t id;        /**< the backend's; 0 = plain: row-major, `dtype`, no padding */
     uint32_t dtype;     /**< of the stored elements */
-    uint32_t row_block; /**< weight_store takes multiples of so many rows at multiples of it (the last block may be short); >= 1 */
+    uint32_t row_block; /**< weight_store takes multiples of so many rows at multiples of it (the
+                           last block may be short); >= 1 */
     int64_t rows, columns;
-    uint64_t bytes;     /**< of the buffer */
-    char name[48];      /**< "plain", "panels64" */
+    uint64_t bytes; /**< of the buffer */
+    char name[48];  /**< "plain", "panels64" */
 } tsr_layout;
 
 /** Plain rows in host memory: first .. first + count - 1, row-major without gaps. */
@@ -155,27 +176,32 @@ typedef struct tsr_rows {
     void *data;
 } tsr_rows;
 
-/** What plan_create is given. The plan keeps copies of descriptors and attributes, and uses the buffers until it is destroyed. */
+/** What plan_create is given. The plan keeps copies of descriptors and attributes, and uses the
+ * buffers until it is destroyed. */
 typedef struct tsr_plan_spec {
     uint32_t struct_size, n_ops;
-    const tsr_op *const *ops; /**< in the order they run; every operand has its buf (but missing ones) */
+    const tsr_op *const
+        *ops; /**< in the order they run; every operand has its buf (but missing ones) */
     const tsr_bounds *bounds;
-    tsr_buf *dims;            /**< int32 [TSR_SYMBOL_SETS] at dims_offset: before a run the host writes, at index i, the
-                                   product of the symbols in set i (entry 0 is 1), so a size is factor * dims[symbols] */
+    tsr_buf *dims; /**< int32 [TSR_SYMBOL_SETS] at dims_offset: before a run the host writes, at
+                      index i, the product of the symbols in set i (entry 0 is 1), so a size is
+                      factor * dims[symbols] */
     uint64_t dims_offset;
-    const char *kernels;      /**< forced rows, "op=row,op=row", or NULL: a row that can't be used is an error that says why */
+    const char *kernels; /**< forced rows, "op=row,op=row", or NULL: a row that can't be used is an
+                            error that says why */
 } tsr_plan_spec;
 
 typedef struct tsr_run {
     uint32_t struct_size, reserved;
-    int64_t sizes[TSR_SYMBOLS]; /**< B T S U N, the same that the dims buffer was written from; within the plan's bounds */
+    int64_t sizes[TSR_SYMBOLS]; /**< B T S U N, the same that the dims buffer was written from;
+                                   within the plan's bounds */
 } tsr_run;
 
 /** One launch that a plan measured. */
 typedef struct tsr_profile_entry {
     uint32_t struct_size;
-    uint32_t op;        /**< index in the plan's ops */
-    const char *kernel; /**< canonical row name */
+    uint32_t op;                    /**< index in the plan's ops */
+    const char *kernel;             /**< canonical row name */
     uint64_t launches, nanoseconds; /**< since the plan was made */
     uint64_t enqueue_nanoseconds;   /**< host time inside the enqueue calls */
 } tsr_profile_entry;
@@ -183,10 +209,11 @@ typedef void (*tsr_profile_visitor)(void *data, const tsr_profile_entry *entry);
 
 typedef struct tsr_backend {
     uint32_t struct_size, abi;
-    const char *name;        /**< lower case, one word: "opencl" */
+    const char *name; /**< lower case, one word: "opencl" */
     const char *version, *description;
 
-    /** Starts the backend; finds devices without opening them. TSR_E_UNSUPPORTED: nothing here can serve it. */
+    /** Starts the backend; finds devices without opening them. TSR_E_UNSUPPORTED: nothing here can
+     * serve it. */
     tsr_status (*open)(const tsr_host *host, const tsr_options *options, tsr_state **out);
     /** Drains and frees all; afterwards the library may be unloaded. Devices are closed by then. */
     void (*close)(tsr_state *state);
@@ -194,38 +221,50 @@ typedef struct tsr_backend {
     tsr_status (*device_count)(tsr_state *state, uint32_t *count);
     /** Fills at most facts->struct_size bytes. */
     tsr_status (*device_facts)(tsr_state *state, uint32_t index, tsr_facts *facts);
-    tsr_status (*device_open)(tsr_state *state, uint32_t index, const tsr_device_options *options, tsr_dev **out);
+    tsr_status (*device_open)(tsr_state *state, uint32_t index, const tsr_device_options *options,
+                              tsr_dev **out);
     void (*device_close)(tsr_dev *dev);
 
     /** Memory with undefined contents. TSR_E_DEVICE_MEMORY where there is too little. */
     tsr_status (*buffer_create)(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_buf **out);
     void (*buffer_destroy)(tsr_buf *buf);
 
-    /** Enqueues a transfer. *done is set where done is not NULL. A range outside a buffer is TSR_E_ARGUMENT. */
-    tsr_status (*transfer)(tsr_dev *dev, const tsr_transfer *transfer, const tsr_waits *waits, tsr_event **done);
-    /** Waits until complete or timeout (TSR_E_STATE); a failed command is its failure. UINT64_MAX: no limit. */
+    /** Enqueues a transfer. *done is set where done is not NULL. A range outside a buffer is
+     * TSR_E_ARGUMENT. */
+    tsr_status (*transfer)(tsr_dev *dev, const tsr_transfer *transfer, const tsr_waits *waits,
+                           tsr_event **done);
+    /** Waits until complete or timeout (TSR_E_STATE); a failed command is its failure. UINT64_MAX:
+     * no limit. */
     tsr_status (*event_wait)(tsr_event *event, uint64_t timeout_ns);
     void (*event_destroy)(tsr_event *event);
 
-    /** Visits each row that exists for op->id, best first, without side effects. No row visited: the op isn't offered. */
+    /** Visits each row that exists for op->id, best first, without side effects. No row visited:
+     * the op isn't offered. */
     tsr_status (*op_rows)(tsr_dev *dev, const tsr_op *op, tsr_row_visitor visit, void *data);
 
-    /** Given ALL uses of one weight (in op->in[operand]: its shape and the dtype it is to be kept in), answers one layout that every use's
-     *  row can read. NULL entry: always plain. `kernels` as in tsr_plan_spec, so that a forced row finds its layout. */
-    tsr_status (*weight_layout)(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n, const char *kernels, tsr_layout *layout);
-    /** Stores a block of plain rows (of any of f32, f16, bf16; converted as the layout wants). Returns when `rows` may be reused. */
-    tsr_status (*weight_store)(tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows, tsr_buf *buf);
+    /** Given ALL uses of one weight (in op->in[operand]: its shape and the dtype it is to be kept
+     * in), answers one layout that every use's row can read. NULL entry: always plain. `kernels` as
+     * in tsr_plan_spec, so that a forced row finds its layout. */
+    tsr_status (*weight_layout)(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n,
+                                const char *kernels, tsr_layout *layout);
+    /** Stores a block of plain rows (of any of f32, f16, bf16; converted as the layout wants).
+     * Returns when `rows` may be reused. */
+    tsr_status (*weight_store)(tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows,
+                               tsr_buf *buf);
     /** The reverse: rows->first, count, columns, dtype (f32) and data are given; fills data. */
     tsr_status (*weight_load)(tsr_dev *dev, const tsr_layout *layout, tsr_buf *buf, tsr_rows *rows);
 
-    /** Picks rows, builds them, binds operands. After this nothing is compiled, set or allocated in plan_run. */
+    /** Picks rows, builds them, binds operands. After this nothing is compiled, set or allocated in
+     * plan_run. */
     tsr_status (*plan_create)(tsr_dev *dev, const tsr_plan_spec *spec, tsr_plan **out);
     void (*plan_destroy)(tsr_plan *plan);
     /** Enqueues all ops. The host has enqueued the write of the dims buffer before. */
-    tsr_status (*plan_run)(tsr_plan *plan, const tsr_run *run, const tsr_waits *waits, tsr_event **done);
+    tsr_status (*plan_run)(tsr_plan *plan, const tsr_run *run, const tsr_waits *waits,
+                           tsr_event **done);
     /** Visits the rows of op number `op` as they were tried: the chosen one has chosen = 1. */
     tsr_status (*plan_explain)(tsr_plan *plan, size_t op, tsr_row_visitor visit, void *data);
-    /** Visits what was measured; nothing where the device was opened without profile. Waits for runs in flight. */
+    /** Visits what was measured; nothing where the device was opened without profile. Waits for
+     * runs in flight. */
     tsr_status (*plan_profile)(tsr_plan *plan, tsr_profile_visitor visit, void *data);
 
     /** Named additions ("tsr.notes/1"); NULL for an unknown name. May be a NULL entry. */
@@ -235,7 +274,8 @@ typedef struct tsr_backend {
 /** What a plugin exports. */
 typedef const tsr_backend *(*tsr_backend_get_fn)(uint32_t abi);
 
-/** Extension "tsr.notes/1": platforms and drivers that were found but give no device, a sentence each. */
+/** Extension "tsr.notes/1": platforms and drivers that were found but give no device, a sentence
+ * each. */
 typedef struct tsr_backend_notes {
     uint32_t struct_size;
     uint32_t (*count)(tsr_state *state);

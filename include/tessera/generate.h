@@ -8,31 +8,37 @@
 extern "C" {
 #endif
 
-/** How a token is chosen: the repetition penalty, then temperature, then the k largest, then top_p, then min_p; then a draw that depends
- *  on seed and position alone. What tsr_generate_defaults fills in is meant to be changed where wanted. */
+/** How a token is chosen: the repetition penalty, then temperature, then the k largest, then top_p,
+ * then min_p; then a draw that depends on seed and position alone. What tsr_generate_defaults fills
+ * in is meant to be changed where wanted. */
 typedef struct tsr_generate_options {
     uint32_t struct_size;
-    uint32_t ignore_eos;     /**< 1: end tokens do not stop */
-    int64_t max_new_tokens;  /**< -1: to the end of the context; 0: none */
-    int64_t context;         /**< tokens of prompt and continuation at most; 0: what the model reads */
-    float temperature;       /**< 0: the likeliest token always. >= 0 */
-    int32_t top_k;           /**< keep the k likeliest; 0: all */
-    float top_p;             /**< keep the likeliest that together reach p; 1: all. (0, 1] */
-    float min_p;             /**< drop what is less likely than min_p times the likeliest; 0: none. [0, 1] */
-    float repeat_penalty;    /**< > 1: tokens of the text so far become less likely (logit / penalty, or * where negative); 1: off. > 0 */
-    uint32_t logprobs;       /**< so many of the likeliest tokens are reported with each token; 0: none */
+    uint32_t ignore_eos;    /**< 1: end tokens do not stop */
+    int64_t max_new_tokens; /**< -1: to the end of the context; 0: none */
+    int64_t context;   /**< tokens of prompt and continuation at most; 0: what the model reads */
+    float temperature; /**< 0: the likeliest token always. >= 0 */
+    int32_t top_k;     /**< keep the k likeliest; 0: all */
+    float top_p;       /**< keep the likeliest that together reach p; 1: all. (0, 1] */
+    float min_p; /**< drop what is less likely than min_p times the likeliest; 0: none. [0, 1] */
+    float repeat_penalty; /**< > 1: tokens of the text so far become less likely (logit / penalty,
+                             or * where negative); 1: off. > 0 */
+    uint32_t logprobs; /**< so many of the likeliest tokens are reported with each token; 0: none */
     uint64_t seed;
-    const char *const *stop; /**< texts that end the continuation; the text before one is the last that is given */
+    const char *const *
+        stop; /**< texts that end the continuation; the text before one is the last that is given */
     uint32_t n_stop;
-    uint32_t return_logprob; /**< 1: each token's own log-probability is reported (implied by logprobs > 0) */
+    uint32_t return_logprob; /**< 1: each token's own log-probability is reported (implied by
+                                logprobs > 0) */
 } tsr_generate_options;
 
-/** From the model's generation_config.json, else temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no penalty, to the end of the context,
- *  seed 0.  error  TSR_E_FORMAT  generation_config.json has a value out of range */
+/** From the model's generation_config.json, else temperature 0.8, top_k 40, top_p 0.95, min_p 0.05,
+ * no penalty, to the end of the context, seed 0.  error  TSR_E_FORMAT  generation_config.json has a
+ * value out of range */
 TSR_API tsr_status tsr_generate_defaults(const tsr_model *model, tsr_generate_options *options);
 
-/** One prompt: ids where `ids` is not NULL, else text (special tokens written in it count as such), encoded with what the tokenizer adds. An
- *  empty one starts from the beginning-of-sequence token. */
+/** One prompt: ids where `ids` is not NULL, else text (special tokens written in it count as such),
+ * encoded with what the tokenizer adds. An empty one starts from the beginning-of-sequence token.
+ */
 typedef struct tsr_prompt {
     uint32_t struct_size;
     uint32_t n_ids;
@@ -42,11 +48,11 @@ typedef struct tsr_prompt {
 } tsr_prompt;
 
 typedef enum tsr_finish {
-    TSR_FINISH_NONE = 0,    /**< goes on */
-    TSR_FINISH_END = 1,     /**< an end token */
-    TSR_FINISH_STOP = 2,    /**< a stop text */
-    TSR_FINISH_LENGTH = 3,  /**< max_new_tokens */
-    TSR_FINISH_CONTEXT = 4  /**< the context is full */
+    TSR_FINISH_NONE = 0,   /**< goes on */
+    TSR_FINISH_END = 1,    /**< an end token */
+    TSR_FINISH_STOP = 2,   /**< a stop text */
+    TSR_FINISH_LENGTH = 3, /**< max_new_tokens */
+    TSR_FINISH_CONTEXT = 4 /**< the context is full */
 } tsr_finish;
 
 typedef struct tsr_candidate {
@@ -57,24 +63,27 @@ typedef struct tsr_candidate {
 /** What happened to one prompt of a batch. */
 typedef struct tsr_generated {
     uint32_t struct_size;
-    uint32_t prompt;   /**< its number in the batch */
-    int32_t id;        /**< the token; -1 in a last call that only brings text held back, and its finish */
-    uint32_t finish;   /**< tsr_finish */
-    float logprob;     /**< of the token; 0 where not asked for */
+    uint32_t prompt; /**< its number in the batch */
+    int32_t id; /**< the token; -1 in a last call that only brings text held back, and its finish */
+    uint32_t finish; /**< tsr_finish */
+    float logprob;   /**< of the token; 0 where not asked for */
     uint32_t n_candidates;
     const tsr_candidate *candidates; /**< the likeliest, best first */
-    const char *text;  /**< whole characters that became certain, valid UTF-8; may be empty. Not terminated */
+    const char *text; /**< whole characters that became certain, valid UTF-8; may be empty. Not
+                         terminated */
     size_t text_size;
 } tsr_generated;
 
-/** Called with each token. A value other than 0 cancels all prompts of the call. What it is given is valid for the call. */
+/** Called with each token. A value other than 0 cancels all prompts of the call. What it is given
+ * is valid for the call. */
 typedef int (*tsr_generated_fn)(void *data, const tsr_generated *generated);
 
 typedef struct tsr_generate_stats {
     uint32_t struct_size, reserved;
-    uint64_t prompt_tokens, new_tokens;  /**< over all prompts */
-    uint64_t prefill_ns, decode_ns;      /**< time spent on prompts, and on the tokens after the first of each */
-    uint64_t first_token_ns;             /**< from the call to the first token */
+    uint64_t prompt_tokens, new_tokens; /**< over all prompts */
+    uint64_t prefill_ns,
+        decode_ns; /**< time spent on prompts, and on the tokens after the first of each */
+    uint64_t first_token_ns; /**< from the call to the first token */
 } tsr_generate_stats;
 
 /**
@@ -82,21 +91,25 @@ typedef struct tsr_generate_stats {
  *
  * owner   all arguments are borrowed for the call; stats may be NULL
  * thread  one call at a time for a model
- * error   TSR_E_ARGUMENT   an option out of its range; an id past the vocabulary; a prompt longer than the context (both numbers said)
- *         TSR_E_STATE      text is given, or stop texts, and the model has no tokenizer
- *         TSR_E_CANCELLED  the callback asked for it
+ * error   TSR_E_ARGUMENT   an option out of its range; an id past the vocabulary; a prompt longer
+ * than the context (both numbers said) TSR_E_STATE      text is given, or stop texts, and the model
+ * has no tokenizer TSR_E_CANCELLED  the callback asked for it
  */
-TSR_API tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint32_t n, const tsr_generate_options *options,
-                                tsr_generated_fn generated, void *data, tsr_generate_stats *stats);
+TSR_API tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint32_t n,
+                                const tsr_generate_options *options, tsr_generated_fn generated,
+                                void *data, tsr_generate_stats *stats);
 
 /* ---- conversations ---- */
 
-typedef struct tsr_chat tsr_chat; /**< one conversation: its turns stay in the model's key/value memory */
+typedef struct tsr_chat
+    tsr_chat; /**< one conversation: its turns stay in the model's key/value memory */
 
-/** Names of the chat templates that are known: "chatml", "llama2", "llama3", "mistral", "gemma", "phi3"; NULL past the last. */
+/** Names of the chat templates that are known: "chatml", "llama2", "llama3", "mistral", "gemma",
+ * "phi3"; NULL past the last. */
 TSR_API const char *tsr_chat_template_name(size_t i);
-/** The template that the model's files name, recognised by its exact text. *name is NULL where they have none.
- *  error  TSR_E_UNSUPPORTED  they have one that is not known: the sentence lists the known */
+/** The template that the model's files name, recognised by its exact text. *name is NULL where they
+ * have none. error  TSR_E_UNSUPPORTED  they have one that is not known: the sentence lists the
+ * known */
 TSR_API tsr_status tsr_chat_template_of(const tsr_model *model, const char **name);
 
 /**
@@ -105,15 +118,17 @@ TSR_API tsr_status tsr_chat_template_of(const tsr_model *model, const char **nam
  * template_name  one of the names, or NULL for that of the model
  * system         what the model is told first; NULL or "": nothing
  * owner          the caller destroys *out, before the model is closed
- * error          TSR_E_UNSUPPORTED  no template is known for this model: the sentence lists the names
+ * error          TSR_E_UNSUPPORTED  no template is known for this model: the sentence lists the
+ * names
  */
-TSR_API tsr_status tsr_chat_create(tsr_model *model, const char *template_name, const char *system, const tsr_generate_options *options,
-                                   tsr_chat **out);
+TSR_API tsr_status tsr_chat_create(tsr_model *model, const char *template_name, const char *system,
+                                   const tsr_generate_options *options, tsr_chat **out);
 TSR_API void tsr_chat_destroy(tsr_chat **chat);
-/** Says `text` and streams the answer; both become part of the conversation. A cancelled answer stays as far as it went.
- *  error  TSR_E_ARGUMENT  the conversation would pass the context (both numbers said) */
-TSR_API tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size, tsr_generated_fn generated, void *data,
-                                tsr_generate_stats *stats);
+/** Says `text` and streams the answer; both become part of the conversation. A cancelled answer
+ * stays as far as it went. error  TSR_E_ARGUMENT  the conversation would pass the context (both
+ * numbers said) */
+TSR_API tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size,
+                                tsr_generated_fn generated, void *data, tsr_generate_stats *stats);
 
 #ifdef __cplusplus
 }

@@ -12,27 +12,30 @@ typedef struct tsr_model tsr_model;
 
 typedef struct tsr_model_options {
     uint32_t struct_size;
-    uint32_t dtype;   /**< tsr_dtype that matrices are kept in: TSR_F32, TSR_F16, TSR_BF16; 0: as stored (blocks of GGUF: f16) */
-    int64_t context;  /**< tokens of a sequence that memory is planned for; 0: what the model reads */
+    uint32_t dtype; /**< tsr_dtype that matrices are kept in: TSR_F32, TSR_F16, TSR_BF16; 0: as
+                       stored (blocks of GGUF: f16) */
+    int64_t
+        context; /**< tokens of a sequence that memory is planned for; 0: what the model reads */
     /** Bytes stored on the device so far, and in all. Not 0 cancels the load. May be NULL. */
     int (*progress)(void *data, uint64_t done, uint64_t total);
     void *progress_data;
 } tsr_model_options;
 
 /**
- * Opens a model: a folder in Hugging Face's layout, a .gguf file, a llama2.c .bin file with tokenizer.bin beside it, or the name of a bundled
- * model (NULL: the default one). Everything is checked before the device is touched.
+ * Opens a model: a folder in Hugging Face's layout, a .gguf file, a llama2.c .bin file with
+ * tokenizer.bin beside it, or the name of a bundled model (NULL: the default one). Everything is
+ * checked before the device is touched.
  *
- * device  borrowed: it stays open until the model is closed. NULL: the model is opened to be looked at (info, tokenizer), and can't run
- * owner   the caller closes *out
- * thread  one call at a time for a model and its device
- * error   TSR_E_IO             no such path, or it cannot be read
+ * device  borrowed: it stays open until the model is closed. NULL: the model is opened to be looked
+ * at (info, tokenizer), and can't run owner   the caller closes *out thread  one call at a time for
+ * a model and its device error   TSR_E_IO             no such path, or it cannot be read
  *         TSR_E_FORMAT         a file breaks its format, or files contradict each other
- *         TSR_E_UNSUPPORTED    an architecture, dtype or setting that is not served, by name; org/name that is no path
- *         TSR_E_DEVICE_MEMORY, TSR_E_HOST_MEMORY  it does not fit: the sentence has the sizes
- *         TSR_E_CANCELLED      progress asked for it
+ *         TSR_E_UNSUPPORTED    an architecture, dtype or setting that is not served, by name;
+ * org/name that is no path TSR_E_DEVICE_MEMORY, TSR_E_HOST_MEMORY  it does not fit: the sentence
+ * has the sizes TSR_E_CANCELLED      progress asked for it
  */
-TSR_API tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_options *options, tsr_model **out);
+TSR_API tsr_status tsr_model_open(const char *name, tsr_device *device,
+                                  const tsr_model_options *options, tsr_model **out);
 /** Takes NULL content; leaves NULL. */
 TSR_API void tsr_model_close(tsr_model **model);
 
@@ -45,11 +48,11 @@ typedef struct tsr_model_info {
     const char *tokenizer_why; /**< why the tokenizer can't be used, or "" */
     int64_t layers, width, heads, kv_heads, head_size, ffn, vocab, context;
     uint64_t parameters;
-    uint64_t weight_bytes;         /**< as kept */
+    uint64_t weight_bytes; /**< as kept */
     uint64_t kv_bytes_per_token;
-    double flops_per_token;        /**< of one token with nothing before it */
-    double flops_per_past_token;   /**< what attention adds for each earlier token */
-    int32_t bos, pad;              /**< -1: none */
+    double flops_per_token;      /**< of one token with nothing before it */
+    double flops_per_past_token; /**< what attention adds for each earlier token */
+    int32_t bos, pad;            /**< -1: none */
     uint32_t n_eos;
     const int32_t *eos;
 } tsr_model_info;
@@ -57,8 +60,11 @@ typedef struct tsr_model_info {
 /** Strings and arrays live as long as the model. */
 TSR_API tsr_status tsr_model_info_get(const tsr_model *model, tsr_model_info *out);
 
-/** Appends lines "name: value" that describe the settings (positions, norms, windows, tokenizer ...) for a reader, by a callback. */
-TSR_API tsr_status tsr_model_describe(const tsr_model *model, void (*line)(void *data, const char *name, const char *value), void *data);
+/** Appends lines "name: value" that describe the settings (positions, norms, windows, tokenizer
+ * ...) for a reader, by a callback. */
+TSR_API tsr_status tsr_model_describe(const tsr_model *model,
+                                      void (*line)(void *data, const char *name, const char *value),
+                                      void *data);
 
 /** Device memory in use by kind, in bytes. */
 typedef struct tsr_model_memory {
@@ -68,7 +74,8 @@ typedef struct tsr_model_memory {
 TSR_API tsr_status tsr_model_memory_get(const tsr_model *model, tsr_model_memory *out);
 
 /** Visits the bundled models that are found: name and folder. */
-TSR_API tsr_status tsr_model_bundled(void (*visit)(void *data, const char *name, const char *path), void *data);
+TSR_API tsr_status tsr_model_bundled(void (*visit)(void *data, const char *name, const char *path),
+                                     void *data);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,10 @@
 /* tessera/op.h - the ops of a graph and their attributes. Types only.
  *
- * An op reads in[0 .. n_in) and writes out[0 .. n_out). An optional operand that is missing is a NULL pointer; trailing
- * missing operands may be left out of n_in. Ids are never renumbered; a backend answers TSR_E_UNSUPPORTED (or offers no
- * row) for one it doesn't know. Attribute structs start with struct_size and grow at the end; zero is the default.
- * Letters: B sequences, T queries, S keys, H heads, G key/value heads, D head size, Dv value size, C width, F feed-forward width, V
+ * An op reads in[0 .. n_in) and writes out[0 .. n_out). An optional operand that is missing is a
+ * NULL pointer; trailing missing operands may be left out of n_in. Ids are never renumbered; a
+ * backend answers TSR_E_UNSUPPORTED (or offers no row) for one it doesn't know. Attribute structs
+ * start with struct_size and grow at the end; zero is the default. Letters: B sequences, T queries,
+ * S keys, H heads, G key/value heads, D head size, Dv value size, C width, F feed-forward width, V
  * vocabulary, R rows of any leading shape, M N K as in matrix products.
  */
 #ifndef TESSERA_OP_H
@@ -17,42 +18,50 @@ extern "C" {
 
 typedef enum tsr_op_id {
     TSR_OP_NONE = 0,
-    /** y[..,M,N] = alpha * sum_k a[..,M,K] b[..,K,N]; up to 3 leading dimensions, which broadcast. attrs tsr_matmul_attrs.
-     *  in a, b  out y. Any strides. One chain of fma a sum, k upwards. */
+    /** y[..,M,N] = alpha * sum_k a[..,M,K] b[..,K,N]; up to 3 leading dimensions, which broadcast.
+     * attrs tsr_matmul_attrs. in a, b  out y. Any strides. One chain of fma a sum, k upwards. */
     TSR_OP_MATMUL = 1,
     /** y[R,N] = act(sum_k x[R,k] w[k,N] + bias[N]) + residual[R,N]. attrs tsr_linear_attrs.
      *  in x, w, bias?, residual?  out y. w is a weight ([N,K] where trans_w, else [K,N]). */
     TSR_OP_LINEAR = 2,
-    /** y[R,F] = act(x w_gate + b_gate) * (x w_up + b_up); w holds 2F outputs, gate first. attrs tsr_glu_linear_attrs.
-     *  in x, w ([2F,K] where trans_w, else [K,2F]), bias?[2F]  out y. */
+    /** y[R,F] = act(x w_gate + b_gate) * (x w_up + b_up); w holds 2F outputs, gate first. attrs
+     * tsr_glu_linear_attrs. in x, w ([2F,K] where trans_w, else [K,2F]), bias?[2F]  out y. */
     TSR_OP_GLU_LINEAR = 3,
-    /** y[b,t,h,:] = sum_s p[b,h,t,s] v[j,s,g,:],  p = softmax over visible s of scale <q[b,t,h,:], k[j,s,g,:]> + bias,
-     *  g = h / (H / G); j = source[b,s] where given, else slot[b], else b. A query that sees nothing gives 0.
-     *  Key s is visible to query t of sequence b where s < len[b] (S without len), and, where causal, s <= past[b] + t, and, where
-     *  window > 0, past[b] + t - s < window (past is 0 where missing). Queries past the end of the sequence
-     *  (past[b] + t >= len[b], causal) may hold anything finite.
-     *  attrs tsr_attention_attrs. in q[B,T,H,D], k[J,S,G,D], v[J,S,G,Dv], past?[B], len?[B], slot?[B], source?[B,S], bias?[1|B,H,T,S] f32
-     *  out y[B,T,H,Dv], lse?[B,H,T] f32 (log of the sum of exponentials; -inf where nothing is visible). */
+    /** y[b,t,h,:] = sum_s p[b,h,t,s] v[j,s,g,:],  p = softmax over visible s of scale <q[b,t,h,:],
+     * k[j,s,g,:]> + bias, g = h / (H / G); j = source[b,s] where given, else slot[b], else b. A
+     * query that sees nothing gives 0. Key s is visible to query t of sequence b where s < len[b]
+     * (S without len), and, where causal, s <= past[b] + t, and, where window > 0, past[b] + t - s
+     * < window (past is 0 where missing). Queries past the end of the sequence (past[b] + t >=
+     * len[b], causal) may hold anything finite. attrs tsr_attention_attrs. in q[B,T,H,D],
+     * k[J,S,G,D], v[J,S,G,Dv], past?[B], len?[B], slot?[B], source?[B,S], bias?[1|B,H,T,S] f32 out
+     * y[B,T,H,Dv], lse?[B,H,T] f32 (log of the sum of exponentials; -inf where nothing is visible).
+     */
     TSR_OP_ATTENTION = 4,
-    /** sum = x + residual; y = norm(sum). attrs tsr_norm_attrs. in x, residual, weight[C], bias?[C]  out sum, y */
+    /** sum = x + residual; y = norm(sum). attrs tsr_norm_attrs. in x, residual, weight[C], bias?[C]
+       out sum, y */
     TSR_OP_ADD_NORM = 5,
-    /** y = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimension. in x, weight, bias?  out y */
+    /** y = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimension. in x, weight,
+       bias?  out y */
     TSR_OP_LAYER_NORM = 6,
     /** y = x / sqrt(mean(x^2) + eps) * weight over the last dimension. in x, weight  out y */
     TSR_OP_RMS_NORM = 7,
-    /** y = softmax of scale * x + bias over the visible part of the last dimension, as attention has it; 0 elsewhere.
-     *  attrs tsr_softmax_attrs. in x[B,..,T,S], past?[B], len?[B], bias? (broadcast to x)  out y */
+    /** y = softmax of scale * x + bias over the visible part of the last dimension, as attention
+     * has it; 0 elsewhere. attrs tsr_softmax_attrs. in x[B,..,T,S], past?[B], len?[B], bias?
+     * (broadcast to x)  out y */
     TSR_OP_SOFTMAX = 8,
-    /** Rotates pairs of the first `rotary` elements of each head by positions[b,t] * inv_freq[p], times `magnitude`. A pair is
-     *  (p, p + rotary/2), or (2p, 2p+1) where interleaved. attrs tsr_rope_attrs.
-     *  in x[B,T,H,D], positions[B,T] i32, inv_freq[rotary/2] f32  out y[B,T,H,D] */
+    /** Rotates pairs of the first `rotary` elements of each head by positions[b,t] * inv_freq[p],
+     * times `magnitude`. A pair is (p, p + rotary/2), or (2p, 2p+1) where interleaved. attrs
+     * tsr_rope_attrs. in x[B,T,H,D], positions[B,T] i32, inv_freq[rotary/2] f32  out y[B,T,H,D] */
     TSR_OP_ROPE = 9,
-    /** y[b,t,:] = scale * table[ids[b,t],:]. attrs tsr_embed_attrs. in table[V,C] (a weight), ids[..] i32  out y[..,C] f32 */
+    /** y[b,t,:] = scale * table[ids[b,t],:]. attrs tsr_embed_attrs. in table[V,C] (a weight),
+       ids[..] i32  out y[..,C] f32 */
     TSR_OP_EMBED = 10,
-    /** state[slot[b], past[b]+t, :, :] = x[b,t,:,:] for past[b]+t < min(len[b], capacity). No output; writes in[0].
-     *  in state[slots,capacity,G,D], x[B,T,G,D], past[B], len[B], slot?[B] (b where missing) */
+    /** state[slot[b], past[b]+t, :, :] = x[b,t,:,:] for past[b]+t < min(len[b], capacity). No
+     * output; writes in[0]. in state[slots,capacity,G,D], x[B,T,G,D], past[B], len[B], slot?[B] (b
+     * where missing) */
     TSR_OP_KV_APPEND = 11,
-    /** Elementwise; b broadcasts to a where a size of b is 1 or b has fewer dimensions. in a, b  out y */
+    /** Elementwise; b broadcasts to a where a size of b is 1 or b has fewer dimensions. in a, b out
+       y */
     TSR_OP_ADD = 12,
     TSR_OP_MUL = 13,
     TSR_OP_SCALE = 14, /**< y = alpha x. attrs tsr_scale_attrs. in x  out y */
@@ -66,9 +75,11 @@ typedef enum tsr_op_id {
     TSR_OP_SILU = 21,
     TSR_OP_TANH = 22,
     TSR_OP_SIGMOID = 23,
-    TSR_OP_ARGMAX = 24, /**< first largest of the last dimension; NaN counts as smallest. in x[R,V]  out y[R] i32 */
-    /** The k largest of the last dimension, largest first, equal ones by index; and log sum exp of the whole row.
-     *  attrs tsr_topk_attrs. in x[R,V]  out values[R,k] f32, indices[R,k] i32, lse?[R] f32 */
+    TSR_OP_ARGMAX = 24, /**< first largest of the last dimension; NaN counts as smallest. in x[R,V]
+                           out y[R] i32 */
+    /** The k largest of the last dimension, largest first, equal ones by index; and log sum exp of
+     * the whole row. attrs tsr_topk_attrs. in x[R,V]  out values[R,k] f32, indices[R,k] i32,
+     * lse?[R] f32 */
     TSR_OP_TOPK = 25,
     TSR_OP_COUNT = 26 /**< one more than the largest id of this header */
 } tsr_op_id;
@@ -150,7 +161,8 @@ typedef struct tsr_topk_attrs {
     uint32_t k; /**< 1 .. V */
 } tsr_topk_attrs;
 
-/** Smallest and largest value that each symbol takes in the runs of a plan, in the order B T S U N. */
+/** Smallest and largest value that each symbol takes in the runs of a plan, in the order B T S U N.
+ */
 typedef struct tsr_bounds {
     uint32_t struct_size, reserved;
     int64_t lowest[TSR_SYMBOLS], highest[TSR_SYMBOLS];
@@ -158,7 +170,7 @@ typedef struct tsr_bounds {
 
 typedef struct tsr_op {
     uint32_t struct_size;
-    uint32_t id;         /**< tsr_op_id */
+    uint32_t id; /**< tsr_op_id */
     uint32_t n_in, n_out;
     const tsr_tensor *const *in; /**< entries may be NULL where optional */
     const tsr_tensor *const *out;

@@ -11,7 +11,8 @@ extern "C" {
 /** A kernel row that was considered for an op. */
 typedef struct tsr_explained_row {
     const char *name; /**< canonical: "linear/packed:MR=6" */
-    const char *why;  /**< why not, where it was refused; what is to be known of it, where it was chosen; or "" */
+    const char *why;  /**< why not, where it was refused; what is to be known of it, where it was
+                         chosen; or "" */
     const char *tunables;
     uint32_t chosen, fits, variant;
     int32_t score;
@@ -20,16 +21,17 @@ typedef struct tsr_explained_row {
 typedef struct tsr_explained {
     uint32_t struct_size;
     uint32_t n_rows;
-    const char *label;  /**< "layers.0.attention" */
-    const char *op;     /**< "attention" */
-    const char *device; /**< which it runs on */
-    const char *note;   /**< why it runs on another device than the model's, or "" */
+    const char *label;             /**< "layers.0.attention" */
+    const char *op;                /**< "attention" */
+    const char *device;            /**< which it runs on */
+    const char *note;              /**< why it runs on another device than the model's, or "" */
     const tsr_explained_row *rows; /**< as they were tried */
 } tsr_explained;
 
-/** Visits the ops of the plan that runs `tokens` tokens of one sequence (1: decode; more: prefill), in their order.
- *  What is visited is valid for the call of visit.  error  as running the model */
-TSR_API tsr_status tsr_explain(tsr_model *model, int64_t tokens, void (*visit)(void *data, const tsr_explained *op), void *data);
+/** Visits the ops of the plan that runs `tokens` tokens of one sequence (1: decode; more: prefill),
+ * in their order. What is visited is valid for the call of visit.  error  as running the model */
+TSR_API tsr_status tsr_explain(tsr_model *model, int64_t tokens,
+                               void (*visit)(void *data, const tsr_explained *op), void *data);
 
 /** Time of one kernel over everything that the model ran on devices opened with profile = 1. */
 typedef struct tsr_profiled {
@@ -38,7 +40,8 @@ typedef struct tsr_profiled {
     uint64_t launches, nanoseconds; /**< on the device, by its events */
     uint64_t enqueue_nanoseconds;   /**< on the host, inside the calls that enqueue */
 } tsr_profiled;
-TSR_API tsr_status tsr_profile(tsr_model *model, void (*visit)(void *data, const tsr_profiled *entry), void *data);
+TSR_API tsr_status tsr_profile(tsr_model *model,
+                               void (*visit)(void *data, const tsr_profiled *entry), void *data);
 
 #ifdef __cplusplus
 }

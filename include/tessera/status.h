@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-/** Grouped by what a caller can do about it. The sentence is in tsr_error_last(). Never renumbered. */
+/** Grouped by what a caller can do about it. The sentence is in tsr_error_last(). Never renumbered.
+ */
 typedef enum tsr_status {
     TSR_OK = 0,
     TSR_E_ARGUMENT = 1,      /**< the call itself is wrong: fix the caller */
@@ -31,8 +32,8 @@ typedef enum tsr_status {
 /**
  * The sentence of this thread's last failed call: what was given, what was wanted, what to do.
  *
- * owner   the library; valid until this thread's next failing call. Never NULL; "" before the first.
- * thread  one record a thread
+ * owner   the library; valid until this thread's next failing call. Never NULL; "" before the
+ * first. thread  one record a thread
  */
 TSR_API const char *tsr_error_last(void);
 

@@ -36,20 +36,22 @@ typedef enum tsr_dtype {
 
 enum {
     TSR_MAX_RANK = 6,
-    TSR_SYMBOLS = 5,                  /**< sizes that a run chooses */
+    TSR_SYMBOLS = 5,                   /**< sizes that a run chooses */
     TSR_SYMBOL_SETS = 1 << TSR_SYMBOLS /**< entries of a table with every product of them */
 };
 
 /** The sizes that change from run to run. A set of them is the bitwise or; 0 is the empty set. */
 typedef enum tsr_symbol {
-    TSR_SYM_B = 1,  /**< sequences in the batch */
-    TSR_SYM_T = 2,  /**< query positions of each sequence */
-    TSR_SYM_S = 4,  /**< key positions */
-    TSR_SYM_U = 8,  /**< source positions (encoder side) */
-    TSR_SYM_N = 16  /**< rows that someone wants out (positions whose logits are computed, packed rows) */
+    TSR_SYM_B = 1, /**< sequences in the batch */
+    TSR_SYM_T = 2, /**< query positions of each sequence */
+    TSR_SYM_S = 4, /**< key positions */
+    TSR_SYM_U = 8, /**< source positions (encoder side) */
+    TSR_SYM_N =
+        16 /**< rows that someone wants out (positions whose logits are computed, packed rows) */
 } tsr_symbol;
 
-/** A size or stride: factor times the product of the sizes of `symbols`. A constant has symbols 0. */
+/** A size or stride: factor times the product of the sizes of `symbols`. A constant has symbols 0.
+ */
 typedef struct tsr_dim {
     int64_t factor;
     uint32_t symbols, reserved;
@@ -65,7 +67,8 @@ typedef enum tsr_kind {
 
 typedef struct tsr_buf tsr_buf; /**< a device's memory; opaque, the backend's */
 
-/** An operand of an op. Dimensions are in row-major order, the last one contiguous unless its stride says otherwise. */
+/** An operand of an op. Dimensions are in row-major order, the last one contiguous unless its
+ * stride says otherwise. */
 typedef struct tsr_tensor {
     uint32_t struct_size;
     uint32_t dtype;  /**< tsr_dtype of an element as stored */
@@ -76,8 +79,8 @@ typedef struct tsr_tensor {
     tsr_dim dim[TSR_MAX_RANK];    /**< sizes */
     tsr_dim stride[TSR_MAX_RANK]; /**< in elements; 0 repeats the element (broadcast) */
     int64_t offset;               /**< in elements, of the first element from `origin` */
-    tsr_buf *buf;                 /**< where it lies; NULL while rows are asked for, and for a missing placement */
-    uint64_t origin;              /**< bytes from the start of buf to the storage that `offset` counts in */
+    tsr_buf *buf; /**< where it lies; NULL while rows are asked for, and for a missing placement */
+    uint64_t origin; /**< bytes from the start of buf to the storage that `offset` counts in */
 } tsr_tensor;
 
 #ifdef __cplusplus

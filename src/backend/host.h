@@ -1,4 +1,5 @@
-/* backend/host.h - the host's side of the seam: backends found and checked, devices ranked, chosen and opened. */
+/* backend/host.h - the host's side of the seam: backends found and checked, devices ranked, chosen
+ * and opened. */
 #ifndef TSRI_BACKEND_HOST_H
 #define TSRI_BACKEND_HOST_H
 
@@ -6,10 +7,12 @@
 
 #include <stdbool.h>
 
-typedef struct tsri_backend_set tsri_backend_set; /* the backends of a process that were asked for, and their devices */
+typedef struct tsri_backend_set
+    tsri_backend_set; /* the backends of a process that were asked for, and their devices */
 
 typedef struct tsri_backend_options {
-    const char *const *plugins; /* paths given by the user (--backend): failing to load one of these is an error */
+    const char *const *
+        plugins; /* paths given by the user (--backend): failing to load one of these is an error */
     size_t n_plugins;
     void (*log)(void *data, tsr_log_level level, const char *line); /* may be NULL */
     void *log_data;
@@ -20,18 +23,21 @@ typedef struct tsri_backend_options {
 typedef struct tsri_backend_entry {
     const tsr_backend *backend;
     tsr_state *state;
-    uint32_t index;  /* within the backend */
+    uint32_t index; /* within the backend */
     tsr_facts facts;
 } tsri_backend_entry;
 
-/* Loads the given plugins, those found in TESSERA_BACKEND_PATH (folders, ':'-separated) and in the install folder (beside the library:
- * <lib>/tessera/backends), and the built-in reference. A plugin found by search that can't be used becomes a note, not an error. */
+/* Loads the given plugins, those found in TESSERA_BACKEND_PATH (folders, ':'-separated) and in the
+ * install folder (beside the library: <lib>/tessera/backends), and the built-in reference. A plugin
+ * found by search that can't be used becomes a note, not an error. */
 tsr_status tsri_backend_set_open(const tsri_backend_options *options, tsri_backend_set **out);
 void tsri_backend_set_close(tsri_backend_set **set);
 
-size_t tsri_backend_count(const tsri_backend_set *set); /* devices, in listing order: by backend, best score first; reference last */
+size_t tsri_backend_count(const tsri_backend_set *set); /* devices, in listing order: by backend,
+                                                           best score first; reference last */
 const tsri_backend_entry *tsri_backend_at(const tsri_backend_set *set, size_t device);
-/* What was found and gives no device, and why ("rusticl: platform without devices (RUSTICL_ENABLE is not set)"). */
+/* What was found and gives no device, and why ("rusticl: platform without devices (RUSTICL_ENABLE
+ * is not set)"). */
 size_t tsri_backend_note_count(const tsri_backend_set *set);
 const char *tsri_backend_note(const tsri_backend_set *set, size_t i);
 
@@ -40,9 +46,10 @@ const char *tsri_backend_cache_folder(const tsri_backend_set *set);
 
 /* The default: best positive score among the usable; the reference where there is none. */
 size_t tsri_backend_default(const tsri_backend_set *set);
-/* One selector: index, `platform/device` or part of it (case-insensitive substring of "platform/name"), a type (gpu, cpu, accelerator: its best),
- * or a backend's name (its best). No match, two matches of a substring, or an unusable device: TSR_E_ARGUMENT, listing them.
- * NULL or "": TESSERA_DEVICE, else the default. */
+/* One selector: index, `platform/device` or part of it (case-insensitive substring of
+ * "platform/name"), a type (gpu, cpu, accelerator: its best), or a backend's name (its best). No
+ * match, two matches of a substring, or an unusable device: TSR_E_ARGUMENT, listing them. NULL or
+ * "": TESSERA_DEVICE, else the default. */
 tsr_status tsri_backend_select(const tsri_backend_set *set, const char *selector, size_t *device);
 
 /* An open device: table and handle side by side. */
@@ -52,12 +59,14 @@ typedef struct tsri_backend_device {
     tsr_facts facts;
     size_t entry; /* its number in the set */
 } tsri_backend_device;
-tsr_status tsri_backend_device_open(tsri_backend_set *set, size_t device, const tsr_device_options *options, tsri_backend_device **out);
+tsr_status tsri_backend_device_open(tsri_backend_set *set, size_t device,
+                                    const tsr_device_options *options, tsri_backend_device **out);
 void tsri_backend_device_close(tsri_backend_device **device);
 /* The built-in reference, for ops that a device lacks. */
 tsr_status tsri_backend_reference_open(tsri_backend_set *set, tsri_backend_device **out);
 
-/* The built-in backend's table (src/backends/reference). Declared here so that the host can list it. */
+/* The built-in backend's table (src/backends/reference). Declared here so that the host can list
+ * it. */
 const tsr_backend *tsri_reference_get(uint32_t abi);
 
 #endif

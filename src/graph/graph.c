@@ -69,12 +69,14 @@ static void fail_as_reported(tsri_graph *graph, tsr_status status) {
 
 static bool usable(tsri_graph *graph, tsri_value x) {
     if (graph->status == TSR_OK && (x < 0 || (size_t)x >= graph->n_values))
-        tsri_graph_fail(graph, TSR_E_INTERNAL, "a view or op was given a value that does not exist (%d)", (int)x);
+        tsri_graph_fail(graph, TSR_E_INTERNAL,
+                        "a view or op was given a value that does not exist (%d)", (int)x);
     return graph->status == TSR_OK;
 }
 
 static tsri_value add_value(tsri_graph *graph, const tsri_graph_value *value) {
-    const tsr_status status = tsri_base_grow(&graph->values, &graph->values_room, graph->n_values + 1, sizeof *graph->values);
+    const tsr_status status = tsri_base_grow(&graph->values, &graph->values_room,
+                                             graph->n_values + 1, sizeof *graph->values);
     if (status != TSR_OK) {
         fail_as_reported(graph, status);
         return TSRI_GRAPH_NONE;
@@ -93,24 +95,30 @@ static bool same_shape(const tsr_tensor *a, const tsr_tensor *b) {
     return same;
 }
 
-tsri_value tsri_graph_leaf(tsri_graph *graph, tsr_kind kind, uint32_t id, const char *name, tsr_dtype dtype, uint32_t rank,
-                           const tsr_dim *dims) {
+tsri_value tsri_graph_leaf(tsri_graph *graph, tsr_kind kind, uint32_t id, const char *name,
+                           tsr_dtype dtype, uint32_t rank, const tsr_dim *dims) {
     if (graph->status != TSR_OK)
         return TSRI_GRAPH_NONE;
-    tsri_graph_value value = {.tensor = {.struct_size = sizeof(tsr_tensor), .dtype = dtype, .kind = kind, .rank = rank},
-                              .storage = TSRI_GRAPH_NONE, .id = id, .producer = -1};
+    tsri_graph_value value = {
+        .tensor = {.struct_size = sizeof(tsr_tensor), .dtype = dtype, .kind = kind, .rank = rank},
+        .storage = TSRI_GRAPH_NONE,
+        .id = id,
+        .producer = -1};
     if (rank > TSR_MAX_RANK || kind == TSR_KIND_ACTIVATION || !tsri_tensor_dtype_info(dtype)) {
-        tsri_graph_fail(graph, TSR_E_ARGUMENT, "leaf %s: rank %u, kind %d, dtype %d is no leaf", name, rank, (int)kind, (int)dtype);
+        tsri_graph_fail(graph, TSR_E_ARGUMENT, "leaf %s: rank %u, kind %d, dtype %d is no leaf",
+                        name, rank, (int)kind, (int)dtype);
         return TSRI_GRAPH_NONE;
     }
     memcpy(value.tensor.dim, dims, rank * sizeof *dims);
     tsri_tensor_pack(&value.tensor);
     for (size_t i = 0; i < graph->n_values; i++) {
         const tsri_graph_value *old = &graph->values[i];
-        if (old->producer >= 0 || old->storage != (tsri_value)i || old->tensor.kind != (uint32_t)kind || old->id != id)
+        if (old->producer >= 0 || old->storage != (tsri_value)i ||
+            old->tensor.kind != (uint32_t)kind || old->id != id)
             continue;
         if (!same_shape(&old->tensor, &value.tensor))
-            tsri_graph_fail(graph, TSR_E_INTERNAL, "leaf %s is used with two shapes or dtypes", name);
+            tsri_graph_fail(graph, TSR_E_INTERNAL, "leaf %s is used with two shapes or dtypes",
+                            name);
         return graph->status == TSR_OK ? (tsri_value)i : TSRI_GRAPH_NONE;
     }
     value.name = tsri_base_copy_text(name, strlen(name));
@@ -142,8 +150,9 @@ tsri_value tsri_graph_reshape(tsri_graph *graph, tsri_value x, uint32_t rank, co
     tsri_tensor_pack(&view.tensor);
     if (!packed || !tsri_tensor_same_dim(before, tsri_tensor_count(&view.tensor))) {
         char from[96], to[96];
-        tsri_graph_fail(graph, TSR_E_INTERNAL, "reshape of %s %s to %s", packed ? "packed" : "strided",
-                        tsri_tensor_print(&graph->values[x].tensor, from), tsri_tensor_print(&view.tensor, to));
+        tsri_graph_fail(
+            graph, TSR_E_INTERNAL, "reshape of %s %s to %s", packed ? "packed" : "strided",
+            tsri_tensor_print(&graph->values[x].tensor, from), tsri_tensor_print(&view.tensor, to));
         return TSRI_GRAPH_NONE;
     }
     return add_value(graph, &view);
@@ -166,15 +175,17 @@ tsri_value tsri_graph_permute(tsri_graph *graph, tsri_value x, const uint32_t *o
     return add_value(graph, &view);
 }
 
-tsri_value tsri_graph_slice(tsri_graph *graph, tsri_value x, uint32_t axis, int64_t first, int64_t count) {
+tsri_value tsri_graph_slice(tsri_graph *graph, tsri_value x, uint32_t axis, int64_t first,
+                            int64_t count) {
     if (!usable(graph, x))
         return TSRI_GRAPH_NONE;
     tsri_graph_value view = view_of(graph, x);
     tsr_tensor *t = &view.tensor;
-    if (axis >= t->rank || t->dim[axis].symbols || t->stride[axis].symbols || first < 0 || count < 0 ||
-        first > t->dim[axis].factor || count > t->dim[axis].factor - first) {
+    if (axis >= t->rank || t->dim[axis].symbols || t->stride[axis].symbols || first < 0 ||
+        count < 0 || first > t->dim[axis].factor || count > t->dim[axis].factor - first) {
         char shape[96];
-        tsri_graph_fail(graph, TSR_E_INTERNAL, "slice %lld..%lld of axis %u of %s", (long long)first, (long long)(first + count), axis,
+        tsri_graph_fail(graph, TSR_E_INTERNAL, "slice %lld..%lld of axis %u of %s",
+                        (long long)first, (long long)(first + count), axis,
                         tsri_tensor_print(t, shape));
         return TSRI_GRAPH_NONE;
     }
@@ -194,15 +205,16 @@ static bool insert_dim(tsri_graph *graph, tsr_tensor *t, uint32_t axis) {
     return true;
 }
 
-tsri_value tsri_graph_split(tsri_graph *graph, tsri_value x, uint32_t axis, int64_t outer, int64_t inner) {
+tsri_value tsri_graph_split(tsri_graph *graph, tsri_value x, uint32_t axis, int64_t outer,
+                            int64_t inner) {
     if (!usable(graph, x))
         return TSRI_GRAPH_NONE;
     tsri_graph_value view = view_of(graph, x);
     tsr_tensor *t = &view.tensor;
     if (axis >= t->rank || t->dim[axis].symbols || t->dim[axis].factor != outer * inner) {
         char shape[96];
-        tsri_graph_fail(graph, TSR_E_INTERNAL, "split of axis %u of %s into %lld x %lld", axis, tsri_tensor_print(t, shape), (long long)outer,
-                        (long long)inner);
+        tsri_graph_fail(graph, TSR_E_INTERNAL, "split of axis %u of %s into %lld x %lld", axis,
+                        tsri_tensor_print(t, shape), (long long)outer, (long long)inner);
         return TSRI_GRAPH_NONE;
     }
     if (!insert_dim(graph, t, axis))
@@ -225,18 +237,21 @@ tsri_value tsri_graph_expand(tsri_graph *graph, tsri_value x, uint32_t axis, tsr
 }
 
 /* Arity, missing operands and attributes against the op's row; fills the signature's inputs. */
-static bool check_operands(tsri_graph *graph, const tsri_graph_op_row *row, const void *attrs, const tsri_value *in, uint32_t n_in,
-                           tsri_graph_signature *signature) {
+static bool check_operands(tsri_graph *graph, const tsri_graph_op_row *row, const void *attrs,
+                           const tsri_value *in, uint32_t n_in, tsri_graph_signature *signature) {
     if (n_in < row->min_in || n_in > row->max_in || (row->attrs_size && !attrs)) {
-        tsri_graph_fail(graph, TSR_E_ARGUMENT, "%s: %u operands%s; it takes %u to %u", row->name, n_in,
-                        row->attrs_size && !attrs ? " and no attributes" : "", row->min_in, row->max_in);
+        tsri_graph_fail(graph, TSR_E_ARGUMENT, "%s: %u operands%s; it takes %u to %u", row->name,
+                        n_in, row->attrs_size && !attrs ? " and no attributes" : "", row->min_in,
+                        row->max_in);
         return false;
     }
     if (row->attrs_size) {
         uint32_t size;
         memcpy(&size, attrs, sizeof size);
         if (size != row->attrs_size) {
-            tsri_graph_fail(graph, TSR_E_ARGUMENT, "%s: attributes of %u bytes; this version has %u", row->name, size, row->attrs_size);
+            tsri_graph_fail(graph, TSR_E_ARGUMENT,
+                            "%s: attributes of %u bytes; this version has %u", row->name, size,
+                            row->attrs_size);
             return false;
         }
     }
@@ -246,8 +261,10 @@ static bool check_operands(tsri_graph *graph, const tsri_graph_op_row *row, cons
         if (!usable(graph, in[i]))
             return false;
         signature->in[i] = &graph->values[in[i]].tensor;
-        if (row->writes >> i & 1 && (signature->in[i]->kind != TSR_KIND_STATE || graph->values[in[i]].storage != in[i])) {
-            tsri_graph_fail(graph, TSR_E_ARGUMENT, "%s: operand %u is written and must be a state leaf", row->name, i);
+        if (row->writes >> i & 1 &&
+            (signature->in[i]->kind != TSR_KIND_STATE || graph->values[in[i]].storage != in[i])) {
+            tsri_graph_fail(graph, TSR_E_ARGUMENT,
+                            "%s: operand %u is written and must be a state leaf", row->name, i);
             return false;
         }
     }
@@ -261,8 +278,10 @@ void tsri_graph_scope(tsri_graph *graph, int layer, const char *label) {
     snprintf(graph->scope, sizeof graph->scope, "%s", label);
 }
 
-static tsri_graph_node *add_node(tsri_graph *graph, const tsri_graph_op_row *row, const void *attrs) {
-    tsr_status status = tsri_base_grow(&graph->nodes, &graph->nodes_room, graph->n_nodes + 1, sizeof *graph->nodes);
+static tsri_graph_node *add_node(tsri_graph *graph, const tsri_graph_op_row *row,
+                                 const void *attrs) {
+    tsr_status status =
+        tsri_base_grow(&graph->nodes, &graph->nodes_room, graph->n_nodes + 1, sizeof *graph->nodes);
     tsri_graph_node *node = NULL;
     if (status == TSR_OK) {
         node = &graph->nodes[graph->n_nodes];
@@ -281,7 +300,8 @@ static tsri_graph_node *add_node(tsri_graph *graph, const tsri_graph_op_row *row
     return node;
 }
 
-void tsri_graph_op(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsri_value *in, uint32_t n_in, uint32_t want, tsri_value *out) {
+void tsri_graph_op(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsri_value *in,
+                   uint32_t n_in, uint32_t want, tsri_value *out) {
     const tsri_graph_op_row *row = tsri_graph_op_find(id);
     tsri_graph_signature signature = {0};
     for (uint32_t i = 0; row && i < row->n_out; i++)
@@ -296,7 +316,8 @@ void tsri_graph_op(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsr
         return;
     const tsr_status status = row->infer(&signature);
     if (status != TSR_OK) {
-        tsri_graph_fail(graph, status, "%s%s%s", graph->scope, *graph->scope ? ": " : "", tsri_base_reported());
+        tsri_graph_fail(graph, status, "%s%s%s", graph->scope, *graph->scope ? ": " : "",
+                        tsri_base_reported());
         return;
     }
     const int32_t producer = (int32_t)graph->n_nodes;
@@ -310,7 +331,8 @@ void tsri_graph_op(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsr
         node->out[i] = TSRI_GRAPH_NONE;
         if (row->optional_out >> i & 1 && !(want >> i & 1))
             continue;
-        tsri_graph_value value = {.tensor = signature.out[i], .storage = TSRI_GRAPH_NONE, .producer = producer};
+        tsri_graph_value value = {
+            .tensor = signature.out[i], .storage = TSRI_GRAPH_NONE, .producer = producer};
         value.tensor.struct_size = sizeof value.tensor;
         value.tensor.kind = TSR_KIND_ACTIVATION;
         tsri_tensor_pack(&value.tensor);
@@ -318,7 +340,8 @@ void tsri_graph_op(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsr
     }
 }
 
-tsri_value tsri_graph_op1(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsri_value *in, uint32_t n_in) {
+tsri_value tsri_graph_op1(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsri_value *in,
+                          uint32_t n_in) {
     tsri_value out[TSRI_GRAPH_MAX_OPERANDS];
     for (size_t i = 0; i < TSRI_GRAPH_MAX_OPERANDS; i++)
         out[i] = TSRI_GRAPH_NONE;
@@ -333,13 +356,15 @@ void tsri_graph_output(tsri_graph *graph, uint32_t id, const char *name, tsri_va
         tsri_graph_fail(graph, TSR_E_INTERNAL, "output %s is a strided view; copy it first", name);
         return;
     }
-    tsr_status status = tsri_base_grow(&graph->outputs, &graph->outputs_room, graph->n_outputs + 1, sizeof *graph->outputs);
+    tsr_status status = tsri_base_grow(&graph->outputs, &graph->outputs_room, graph->n_outputs + 1,
+                                       sizeof *graph->outputs);
     char *copy = status == TSR_OK ? tsri_base_copy_text(name, strlen(name)) : NULL;
     if (!copy) {
         fail_as_reported(graph, TSR_E_HOST_MEMORY);
         return;
     }
-    graph->outputs[graph->n_outputs++] = (tsri_graph_output_mark){.id = id, .name = copy, .value = value};
+    graph->outputs[graph->n_outputs++] =
+        (tsri_graph_output_mark){.id = id, .name = copy, .value = value};
 }
 
 size_t tsri_graph_value_count(const tsri_graph *graph) {
@@ -366,13 +391,21 @@ const tsri_graph_output_mark *tsri_graph_output_at(const tsri_graph *graph, size
     return &graph->outputs[i];
 }
 
-const tsr_op *tsri_graph_as_op(const tsri_graph *graph, const tsri_graph_node *node, tsri_graph_op_store *store) {
+const tsr_op *tsri_graph_as_op(const tsri_graph *graph, const tsri_graph_node *node,
+                               tsri_graph_op_store *store) {
     for (uint32_t i = 0; i < node->n_in; i++)
         store->in[i] = node->in[i] == TSRI_GRAPH_NONE ? NULL : &graph->values[node->in[i]].tensor;
     for (uint32_t i = 0; i < node->n_out; i++)
-        store->out[i] = node->out[i] == TSRI_GRAPH_NONE ? NULL : &graph->values[node->out[i]].tensor;
-    store->op = (tsr_op){.struct_size = sizeof store->op, .id = node->id, .n_in = node->n_in, .n_out = node->n_out, .in = store->in,
-                         .out = store->out, .attrs = node->attrs, .label = node->label};
+        store->out[i] =
+            node->out[i] == TSRI_GRAPH_NONE ? NULL : &graph->values[node->out[i]].tensor;
+    store->op = (tsr_op){.struct_size = sizeof store->op,
+                         .id = node->id,
+                         .n_in = node->n_in,
+                         .n_out = node->n_out,
+                         .in = store->in,
+                         .out = store->out,
+                         .attrs = node->attrs,
+                         .label = node->label};
     return &store->op;
 }
 

@@ -19,13 +19,15 @@ static tsri_value mapped(copying *c, tsri_value x) {
         return x == TSRI_GRAPH_NONE ? x : c->map[x];
     const tsri_graph_value *v = tsri_graph_value_at(c->from, x);
     if (v->storage == x)
-        c->map[x] = tsri_graph_leaf(c->to, (tsr_kind)v->tensor.kind, v->id, v->name, (tsr_dtype)v->tensor.dtype, v->tensor.rank, v->tensor.dim);
+        c->map[x] = tsri_graph_leaf(c->to, (tsr_kind)v->tensor.kind, v->id, v->name,
+                                    (tsr_dtype)v->tensor.dtype, v->tensor.rank, v->tensor.dim);
     else
         c->map[x] = tsri_graph_same_view(c->to, mapped(c, v->storage), &v->tensor);
     return c->map[x];
 }
 
-/* A decomposition's result stands for a whole packed storage, because views of the old one are rebuilt on it. */
+/* A decomposition's result stands for a whole packed storage, because views of the old one are
+ * rebuilt on it. */
 static tsri_value as_storage(tsri_graph *graph, tsri_value x) {
     if (x == TSRI_GRAPH_NONE)
         return x;
@@ -57,7 +59,8 @@ static void copy_node(copying *c, const tsri_graph_node *node, bool decompose) {
             c->map[node->out[i]] = decompose ? as_storage(c->to, out[i]) : out[i];
 }
 
-static tsr_status pass(const tsri_graph *from, tsri_graph_keep keep, void *data, tsri_graph **out, bool *changed) {
+static tsr_status pass(const tsri_graph *from, tsri_graph_keep keep, void *data, tsri_graph **out,
+                       bool *changed) {
     copying c = {.from = from};
     tsr_status status = tsri_graph_create(&c.to);
     if (status == TSR_OK)
@@ -69,7 +72,8 @@ static tsr_status pass(const tsri_graph *from, tsri_graph_keep keep, void *data,
     for (size_t i = 0; i < tsri_graph_node_count(from); i++) {
         const tsri_graph_node *node = tsri_graph_node_at(from, i);
         tsri_graph_op_store store;
-        const bool decompose = tsri_graph_op_find(node->id)->decompose && !keep(data, from, node, tsri_graph_as_op(from, node, &store));
+        const bool decompose = tsri_graph_op_find(node->id)->decompose &&
+                               !keep(data, from, node, tsri_graph_as_op(from, node, &store));
         *changed |= decompose;
         copy_node(&c, node, decompose);
     }
@@ -86,7 +90,8 @@ out:
     return status;
 }
 
-tsr_status tsri_graph_lower(const tsri_graph *graph, tsri_graph_keep keep, void *data, tsri_graph **out) {
+tsr_status tsri_graph_lower(const tsri_graph *graph, tsri_graph_keep keep, void *data,
+                            tsri_graph **out) {
     bool changed = false;
     tsri_graph *current, *next;
     TRY(tsri_graph_status(graph));

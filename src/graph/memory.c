@@ -1,6 +1,6 @@
 /* graph/memory.c - liveness, and one arena for everything that lives within a run. */
-#include "base/error.h"
 #include "base/memory.h"
+#include "base/error.h"
 #include "graph/graph.h"
 #include "graph/ops.h"
 #include "tensor/shape.h"
@@ -15,11 +15,12 @@ typedef struct block { /* a storage that lies in the arena */
 
 static int by_first_use(const void *a, const void *b) {
     const block *x = a, *y = b;
-    return x->first != y->first ? (x->first > y->first) - (x->first < y->first) : (x->value > y->value) - (x->value < y->value);
+    return x->first != y->first ? (x->first > y->first) - (x->first < y->first)
+                                : (x->value > y->value) - (x->value < y->value);
 }
 
-static tsr_status collect(const tsri_graph *graph, const tsr_bounds *bounds, const bool *pinned, uint32_t alignment, block *blocks, size_t *n,
-                          int32_t *last) {
+static tsr_status collect(const tsri_graph *graph, const tsr_bounds *bounds, const bool *pinned,
+                          uint32_t alignment, block *blocks, size_t *n, int32_t *last) {
     for (size_t i = 0; i < tsri_graph_value_count(graph); i++)
         last[i] = -1;
     for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
@@ -34,16 +35,21 @@ static tsr_status collect(const tsri_graph *graph, const tsr_bounds *bounds, con
             continue;
         const uint64_t bytes = tsri_tensor_extent(&v->tensor, bounds->highest);
         if (bytes > UINT64_MAX / 2)
-            return tsri_base_fail(TSR_E_DEVICE_MEMORY, "an activation would need %llu bytes", (unsigned long long)bytes);
-        blocks[(*n)++] = (block){.value = (tsri_value)i, .first = v->producer, .last = last[i] > v->producer ? last[i] : v->producer,
+            return tsri_base_fail(TSR_E_DEVICE_MEMORY, "an activation would need %llu bytes",
+                                  (unsigned long long)bytes);
+        blocks[(*n)++] = (block){.value = (tsri_value)i,
+                                 .first = v->producer,
+                                 .last = last[i] > v->producer ? last[i] : v->producer,
                                  .bytes = (bytes + alignment - 1) / alignment * alignment};
     }
     qsort(blocks, *n, sizeof *blocks, by_first_use);
     return TSR_OK;
 }
 
-/* The block of an input that dies at the node that makes b, where the op may overwrite it and both are alike; or NULL. */
-static const block *overwritten(const tsri_graph *graph, const block *b, const block *blocks, size_t placed) {
+/* The block of an input that dies at the node that makes b, where the op may overwrite it and both
+ * are alike; or NULL. */
+static const block *overwritten(const tsri_graph *graph, const block *b, const block *blocks,
+                                size_t placed) {
     const tsri_graph_node *node = tsri_graph_node_at(graph, (size_t)b->first);
     const uint8_t mask = tsri_graph_op_find(node->id)->may_overwrite;
     if (node->out[0] != b->value)
@@ -54,11 +60,14 @@ static const block *overwritten(const tsri_graph *graph, const block *b, const b
         const tsri_graph_value *in = tsri_graph_value_at(graph, node->in[i]);
         if (!tsri_tensor_is_packed(&in->tensor) || in->tensor.offset)
             continue;
-        for (uint32_t j = 0; j < node->n_in; j++) /* another operand in the same storage would be read after it was written */
-            if (j != i && node->in[j] != TSRI_GRAPH_NONE && tsri_graph_value_at(graph, node->in[j])->storage == in->storage)
+        for (uint32_t j = 0; j < node->n_in;
+             j++) /* another operand in the same storage would be read after it was written */
+            if (j != i && node->in[j] != TSRI_GRAPH_NONE &&
+                tsri_graph_value_at(graph, node->in[j])->storage == in->storage)
                 return NULL;
         for (size_t k = 0; k < placed; k++)
-            if (blocks[k].value == in->storage && blocks[k].last == b->first && blocks[k].bytes == b->bytes)
+            if (blocks[k].value == in->storage && blocks[k].last == b->first &&
+                blocks[k].bytes == b->bytes)
                 return &blocks[k];
     }
     return NULL;
@@ -71,7 +80,8 @@ static uint64_t lowest_gap(const block *b, const block *blocks, size_t placed) {
         moved = false;
         for (size_t k = 0; k < placed; k++) {
             const block *o = &blocks[k];
-            if (o->first <= b->last && b->first <= o->last && origin < o->origin + o->bytes && o->origin < origin + b->bytes) {
+            if (o->first <= b->last && b->first <= o->last && origin < o->origin + o->bytes &&
+                o->origin < origin + b->bytes) {
                 origin = o->origin + o->bytes;
                 moved = true;
             }
@@ -80,8 +90,8 @@ static uint64_t lowest_gap(const block *b, const block *blocks, size_t placed) {
     return origin;
 }
 
-tsr_status tsri_graph_plan_memory(const tsri_graph *graph, const tsr_bounds *bounds, const bool *pinned, uint32_t alignment,
-                                  tsri_graph_memory *out) {
+tsr_status tsri_graph_plan_memory(const tsri_graph *graph, const tsr_bounds *bounds,
+                                  const bool *pinned, uint32_t alignment, tsri_graph_memory *out) {
     const size_t n_values = tsri_graph_value_count(graph);
     block *blocks = NULL;
     int32_t *last = NULL;

@@ -1,10 +1,12 @@
-/* graph/ops.h - the op table: what the graph knows of each op. One file a row: ops/<op>.c; the list is ops.def. */
+/* graph/ops.h - the op table: what the graph knows of each op. One file a row: ops/<op>.c; the list
+ * is ops.def. */
 #ifndef TSRI_GRAPH_OPS_H
 #define TSRI_GRAPH_OPS_H
 
 #include "graph/graph.h"
 
-/* What infer is given and fills: operands (NULL where missing), attributes; it writes out[i].{dtype, rank, dim}. */
+/* What infer is given and fills: operands (NULL where missing), attributes; it writes
+ * out[i].{dtype, rank, dim}. */
 typedef struct tsri_graph_signature {
     uint32_t n_in;
     const tsr_tensor *in[TSRI_GRAPH_MAX_OPERANDS];
@@ -13,7 +15,8 @@ typedef struct tsri_graph_signature {
 } tsri_graph_signature;
 
 typedef struct tsri_graph_cost {
-    double flops, bytes; /* of one run: a multiply-add is 2 flops; bytes that must cross memory once */
+    double flops,
+        bytes; /* of one run: a multiply-add is 2 flops; bytes that must cross memory once */
 } tsri_graph_cost;
 
 typedef struct tsri_graph_op_row {
@@ -22,14 +25,17 @@ typedef struct tsri_graph_op_row {
     uint8_t min_in, max_in, n_out;
     uint8_t optional_in;   /* bit i: in[i] may be missing */
     uint8_t optional_out;  /* bit i: out[i] is made only on request */
-    uint8_t may_overwrite; /* bit i: out[0] may take the memory of in[i], where both have the same size and are packed */
+    uint8_t may_overwrite; /* bit i: out[0] may take the memory of in[i], where both have the same
+                              size and are packed */
     uint8_t writes;        /* bit i: in[i] is a state leaf that this op writes */
     uint32_t attrs_size;   /* 0: none */
     tsr_status (*infer)(tsri_graph_signature *signature);
     /* Emits simpler ops that compute node's outputs from `in`; fills out[]. NULL: a primitive. */
-    void (*decompose)(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in, tsri_value *out);
+    void (*decompose)(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
+                      tsri_value *out);
     /* Emits the ops that give d_in from d_out. NULL: not yet. */
-    void (*gradient)(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *d_out, tsri_value *d_in);
+    void (*gradient)(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *d_out,
+                     tsri_value *d_in);
     tsri_graph_cost (*cost)(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]);
 } tsri_graph_op_row;
 
@@ -38,7 +44,6 @@ const tsri_graph_op_row *tsri_graph_op_find(tsr_op_id id);
 const tsri_graph_op_row *tsri_graph_op_named(const char *name);
 size_t tsri_graph_op_count(void);
 const tsri_graph_op_row *tsri_graph_op_at(size_t i);
-
 
 #define TSRI_GRAPH_OP(name) extern const tsri_graph_op_row tsri_graph_op_##name;
 #include "graph/ops.def"

@@ -1,4 +1,5 @@
-/* run/context.c - making and ending a context; buffers; drawing up what the profile and the memory table say. */
+/* run/context.c - making and ending a context; buffers; drawing up what the profile and the memory
+ * table say. */
 #include "run/context.h"
 
 #include "base/error.h"
@@ -62,10 +63,14 @@ void tsri_run_log(const tsri_run_context *context, tsr_log_level level, const ch
     context->options.log(context->options.log_data, level, line);
 }
 
-tsr_status tsri_run_buffer(tsri_run_context *context, size_t device, tsr_kind kind, uint64_t bytes, const char *what, tsr_buf **out) {
-    const tsr_buffer_spec spec = {.struct_size = sizeof spec, .kind = kind, .bytes = bytes ? bytes : 4};
+tsr_status tsri_run_buffer(tsri_run_context *context, size_t device, tsr_kind kind, uint64_t bytes,
+                           const char *what, tsr_buf **out) {
+    const tsr_buffer_spec spec = {
+        .struct_size = sizeof spec, .kind = kind, .bytes = bytes ? bytes : 4};
     const tsr_status status = TSRI_RUN_CALL(&context->slots[device], buffer_create, &spec, out);
-    return status == TSR_OK ? status : tsri_base_fail_within(status, "%s (%llu bytes)", what, (unsigned long long)spec.bytes);
+    return status == TSR_OK ? status
+                            : tsri_base_fail_within(status, "%s (%llu bytes)", what,
+                                                    (unsigned long long)spec.bytes);
 }
 
 void tsri_run_buffer_drop(tsri_run_context *context, size_t device, tsr_buf **buf) {
@@ -130,24 +135,29 @@ typedef struct summing {
 
 static void add_entry(void *data, const tsr_profile_entry *entry) {
     summing *s = data;
-    const tsri_graph_node *node = tsri_graph_node_at(s->plan->placed->graph, s->segment->first + entry->op);
+    const tsri_graph_node *node =
+        tsri_graph_node_at(s->plan->placed->graph, s->segment->first + entry->op);
     const char *op = tsri_graph_op_find(node->id)->name;
     size_t i = 0;
-    while (i < s->n && (s->entries[i].device != s->device || strcmp(s->entries[i].op, op) || strcmp(s->entries[i].kernel, entry->kernel)))
+    while (i < s->n && (s->entries[i].device != s->device || strcmp(s->entries[i].op, op) ||
+                        strcmp(s->entries[i].kernel, entry->kernel)))
         i++;
     if (i == s->n) {
         if (s->status == TSR_OK)
             s->status = tsri_base_grow(&s->entries, &s->room, s->n + 1, sizeof *s->entries);
         if (s->status != TSR_OK)
             return;
-        s->entries[s->n++] = (tsri_run_profile_entry){.device = s->device, .op = op, .kernel = entry->kernel};
+        s->entries[s->n++] =
+            (tsri_run_profile_entry){.device = s->device, .op = op, .kernel = entry->kernel};
     }
     s->entries[i].launches += entry->launches;
     s->entries[i].nanoseconds += entry->nanoseconds;
     s->entries[i].enqueue_nanoseconds += entry->enqueue_nanoseconds;
 }
 
-tsr_status tsri_run_profile(tsri_run_context *context, void (*visit)(void *data, const tsri_run_profile_entry *entry), void *data) {
+tsr_status tsri_run_profile(tsri_run_context *context,
+                            void (*visit)(void *data, const tsri_run_profile_entry *entry),
+                            void *data) {
     summing s = {0};
     for (size_t i = 0; i < context->n_plans && s.status == TSR_OK; i++)
         for (size_t j = 0; j < context->plans[i]->n_segments && s.status == TSR_OK; j++) {
@@ -155,7 +165,8 @@ tsr_status tsri_run_profile(tsri_run_context *context, void (*visit)(void *data,
             s.segment = &s.plan->segments[j];
             s.device = s.segment->device;
             if (s.segment->plan)
-                s.status = context->slots[s.device].device->backend->plan_profile(s.segment->plan, add_entry, &s);
+                s.status = context->slots[s.device].device->backend->plan_profile(s.segment->plan,
+                                                                                  add_entry, &s);
         }
     for (size_t i = 0; i < s.n && s.status == TSR_OK; i++)
         visit(data, &s.entries[i]);

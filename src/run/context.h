@@ -36,13 +36,15 @@ typedef struct tsri_run_slot { /* an open device and what the context keeps on i
 
 struct tsri_run_context {
     tsri_run_options options;
-    tsri_run_slot *slots; /* n_devices of the user's, then the reference (device NULL until needed) */
+    tsri_run_slot
+        *slots; /* n_devices of the user's, then the reference (device NULL until needed) */
     tsri_backend_device *reference;
     tsri_run_placed **placed;
     tsri_run_weight *weights;
     tsri_run_kv_state *states;
     tsri_run_plan **plans;
-    size_t n_placed, n_weights, n_states, n_plans, placed_room, weights_room, states_room, plans_room;
+    size_t n_placed, n_weights, n_states, n_plans, placed_room, weights_room, states_room,
+        plans_room;
     uint64_t moved; /* counts buffers that were replaced: a plan made before binds anew */
 };
 
@@ -57,9 +59,10 @@ typedef struct tsri_run_place {
     tsri_value storage;
     size_t device;
     tsr_buf *buf;
-    uint64_t bytes;         /* at the largest sizes */
-    int64_t ready;          /* copies: the segment before which it is brought here; -1: it is made on this device */
-    size_t from;            /* copies: index of the place it is brought from */
+    uint64_t bytes; /* at the largest sizes */
+    int64_t ready;  /* copies: the segment before which it is brought here; -1: it is made on this
+                       device */
+    size_t from;    /* copies: index of the place it is brought from */
 } tsri_run_place;
 
 /* Inputs and the dims table of one device: one buffer, written once a run. */
@@ -77,7 +80,7 @@ struct tsri_run_plan {
     tsr_bounds bounds;
     tsri_run_segment *segments;
     tsri_run_place *places;
-    tsri_run_block *blocks; /* one a slot */
+    tsri_run_block *blocks;    /* one a slot */
     tsri_graph_memory *memory; /* one a slot */
     unsigned char *staging;    /* for copies between devices */
     size_t n_segments, n_places, staging_bytes;
@@ -86,12 +89,14 @@ struct tsri_run_plan {
 };
 
 /* place.c */
-tsr_status tsri_run_placed_for(tsri_run_context *context, const tsri_graph *graph, const tsr_bounds *bounds, tsri_run_placed **out);
+tsr_status tsri_run_placed_for(tsri_run_context *context, const tsri_graph *graph,
+                               const tsr_bounds *bounds, tsri_run_placed **out);
 void tsri_run_placed_destroy(tsri_run_placed **placed);
 tsr_status tsri_run_slot_open(tsri_run_context *context, size_t device);
 
 /* weights.c */
-const tsri_run_weight *tsri_run_weight_find(const tsri_run_context *context, uint32_t id, size_t device);
+const tsri_run_weight *tsri_run_weight_find(const tsri_run_context *context, uint32_t id,
+                                            size_t device);
 
 /* state.c: makes or grows the states that the graph names */
 tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed *placed);
@@ -99,16 +104,20 @@ const tsri_run_kv_state *tsri_run_state_find(const tsri_run_context *context, ui
 
 /* layout.c: decides segments, places, blocks and arena of a plan; and binds it to buffers */
 tsr_status tsri_run_lay_out(tsri_run_plan *plan);
-tsr_status tsri_run_arena_bytes(tsri_run_context *context, const tsri_run_placed *placed, const tsr_bounds *bounds, size_t device, uint64_t *bytes);
+tsr_status tsri_run_arena_bytes(tsri_run_context *context, const tsri_run_placed *placed,
+                                const tsr_bounds *bounds, size_t device, uint64_t *bytes);
 tsr_status tsri_run_bind(tsri_run_plan *plan);
 void tsri_run_unbind(tsri_run_plan *plan);
 void tsri_run_plan_destroy(tsri_run_plan **plan);
 
-#define TSRI_RUN_CALL(slot, entry, ...) ((slot)->device->backend->entry((slot)->device->dev, __VA_ARGS__))
+#define TSRI_RUN_CALL(slot, entry, ...) \
+    ((slot)->device->backend->entry((slot)->device->dev, __VA_ARGS__))
 
 /* A buffer of the device, with what it is for in the sentence of a failure. */
-tsr_status tsri_run_buffer(tsri_run_context *context, size_t device, tsr_kind kind, uint64_t bytes, const char *what, tsr_buf **out);
+tsr_status tsri_run_buffer(tsri_run_context *context, size_t device, tsr_kind kind, uint64_t bytes,
+                           const char *what, tsr_buf **out);
 void tsri_run_buffer_drop(tsri_run_context *context, size_t device, tsr_buf **buf);
-void tsri_run_log(const tsri_run_context *context, tsr_log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void tsri_run_log(const tsri_run_context *context, tsr_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -12,28 +12,35 @@ static tsr_status check_bounds(const tsr_bounds *bounds) {
     int64_t product = 1;
     for (int i = 0; i < TSR_SYMBOLS; i++)
         if (bounds->lowest[i] < 0 || bounds->highest[i] < bounds->lowest[i])
-            return tsri_base_fail(TSR_E_ARGUMENT, "bounds of a plan run from %lld to %lld", (long long)bounds->lowest[i],
-                                  (long long)bounds->highest[i]);
+            return tsri_base_fail(TSR_E_ARGUMENT, "bounds of a plan run from %lld to %lld",
+                                  (long long)bounds->lowest[i], (long long)bounds->highest[i]);
     for (int i = 0; i < TSR_SYMBOLS; i++) /* every entry of the dims table is an int32 */
-        if (!tsri_base_mul_i64(product, bounds->highest[i] > 1 ? bounds->highest[i] : 1, &product) || product > INT32_MAX)
-            return tsri_base_fail(TSR_E_UNSUPPORTED, "a batch of %lld sequences of %lld tokens is more than one run can hold; use smaller batches",
+        if (!tsri_base_mul_i64(product, bounds->highest[i] > 1 ? bounds->highest[i] : 1,
+                               &product) ||
+            product > INT32_MAX)
+            return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                  "a batch of %lld sequences of %lld tokens is more than one run "
+                                  "can hold; use smaller batches",
                                   (long long)bounds->highest[0], (long long)bounds->highest[1]);
     return TSR_OK;
 }
 
-tsr_status tsri_run_prepare(tsri_run_context *context, const tsri_graph *graph, const tsr_bounds *bounds, tsri_run_plan **out) {
+tsr_status tsri_run_prepare(tsri_run_context *context, const tsri_graph *graph,
+                            const tsr_bounds *bounds, tsri_run_plan **out) {
     tsri_run_placed *placed;
     tsri_run_plan *plan;
     TRY(check_bounds(bounds));
     TRY(tsri_run_placed_for(context, graph, bounds, &placed));
     TRY(tsri_run_states_for(context, placed));
     for (size_t i = 0; i < context->n_plans; i++)
-        if (context->plans[i]->placed == placed && !memcmp(context->plans[i]->bounds.lowest, bounds->lowest, sizeof bounds->lowest) &&
+        if (context->plans[i]->placed == placed &&
+            !memcmp(context->plans[i]->bounds.lowest, bounds->lowest, sizeof bounds->lowest) &&
             !memcmp(context->plans[i]->bounds.highest, bounds->highest, sizeof bounds->highest)) {
             *out = context->plans[i];
             return (*out)->bound && (*out)->moved == context->moved ? TSR_OK : tsri_run_bind(*out);
         }
-    TRY(tsri_base_grow(&context->plans, &context->plans_room, context->n_plans + 1, sizeof *context->plans));
+    TRY(tsri_base_grow(&context->plans, &context->plans_room, context->n_plans + 1,
+                       sizeof *context->plans));
     TRY(tsri_base_new(1, sizeof *plan, &plan));
     plan->context = context;
     plan->placed = placed;
@@ -59,7 +66,8 @@ static const tsri_run_binding *binding_of(const tsri_run_binding *bindings, size
     return NULL;
 }
 
-static tsr_status write_block(tsri_run_plan *plan, size_t device, const int64_t sizes[TSR_SYMBOLS], const tsri_run_binding *inputs, size_t n) {
+static tsr_status write_block(tsri_run_plan *plan, size_t device, const int64_t sizes[TSR_SYMBOLS],
+                              const tsri_run_binding *inputs, size_t n) {
     const tsri_graph *graph = plan->placed->graph;
     tsri_run_block *block = &plan->blocks[device];
     int32_t dims[TSR_SYMBOL_SETS];
@@ -73,14 +81,17 @@ static tsr_status write_block(tsri_run_plan *plan, size_t device, const int64_t 
         const uint64_t bytes = tsri_tensor_extent(&v->tensor, sizes);
         const tsri_run_binding *input = binding_of(inputs, n, v->id);
         if (!input || input->bytes != bytes)
-            return tsri_base_fail(TSR_E_ARGUMENT, "input %s: %zu bytes given, %llu wanted", v->name, input ? input->bytes : (size_t)0,
-                                  (unsigned long long)bytes);
+            return tsri_base_fail(TSR_E_ARGUMENT, "input %s: %zu bytes given, %llu wanted", v->name,
+                                  input ? input->bytes : (size_t)0, (unsigned long long)bytes);
         memcpy(block->mirror + block->origin[i], input->data, bytes);
         if (used < block->origin[i] + bytes)
             used = block->origin[i] + bytes;
     }
-    const tsr_transfer write = {
-        .struct_size = sizeof write, .kind = TSR_TRANSFER_WRITE, .dst = block->buf, .bytes = used, .host = block->mirror};
+    const tsr_transfer write = {.struct_size = sizeof write,
+                                .kind = TSR_TRANSFER_WRITE,
+                                .dst = block->buf,
+                                .bytes = used,
+                                .host = block->mirror};
     return TSRI_RUN_CALL(&plan->context->slots[device], transfer, &write, NULL, NULL);
 }
 
@@ -90,27 +101,37 @@ static tsr_status finish(const tsri_run_slot *slot, tsr_event *event) {
     return status;
 }
 
-static tsr_status read_back(const tsri_run_slot *slot, tsr_buf *src, uint64_t offset, void *host, uint64_t bytes) {
-    const tsr_transfer read = {
-        .struct_size = sizeof read, .kind = TSR_TRANSFER_READ, .src = src, .src_offset = offset, .bytes = bytes, .host = host};
+static tsr_status read_back(const tsri_run_slot *slot, tsr_buf *src, uint64_t offset, void *host,
+                            uint64_t bytes) {
+    const tsr_transfer read = {.struct_size = sizeof read,
+                               .kind = TSR_TRANSFER_READ,
+                               .src = src,
+                               .src_offset = offset,
+                               .bytes = bytes,
+                               .host = host};
     tsr_event *event = NULL;
     TRY(TSRI_RUN_CALL(slot, transfer, &read, NULL, &event));
     return finish(slot, event);
 }
 
 /* Values that this segment reads and another device made: over the host. */
-static tsr_status bring_copies(tsri_run_plan *plan, size_t segment, const int64_t sizes[TSR_SYMBOLS]) {
+static tsr_status bring_copies(tsri_run_plan *plan, size_t segment,
+                               const int64_t sizes[TSR_SYMBOLS]) {
     for (size_t i = 0; i < plan->n_places; i++) {
         const tsri_run_place *to = &plan->places[i];
         if (to->ready != (int64_t)segment)
             continue;
         const tsri_run_place *from = &plan->places[to->from];
-        const uint64_t bytes = tsri_tensor_extent(&tsri_graph_value_at(plan->placed->graph, to->storage)->tensor, sizes);
+        const uint64_t bytes = tsri_tensor_extent(
+            &tsri_graph_value_at(plan->placed->graph, to->storage)->tensor, sizes);
         const tsri_run_slot *slot = &plan->context->slots[to->device];
         tsr_event *event = NULL;
         TRY(read_back(&plan->context->slots[from->device], from->buf, 0, plan->staging, bytes));
-        const tsr_transfer write = {
-            .struct_size = sizeof write, .kind = TSR_TRANSFER_WRITE, .dst = to->buf, .bytes = bytes, .host = plan->staging};
+        const tsr_transfer write = {.struct_size = sizeof write,
+                                    .kind = TSR_TRANSFER_WRITE,
+                                    .dst = to->buf,
+                                    .bytes = bytes,
+                                    .host = plan->staging};
         TRY(TSRI_RUN_CALL(slot, transfer, &write, NULL, &event));
         TRY(finish(slot, event));
     }
@@ -123,12 +144,14 @@ static tsr_status run_segments(tsri_run_plan *plan, const int64_t sizes[TSR_SYMB
     for (size_t i = 0; i < plan->n_segments; i++) {
         const tsri_run_segment *segment = &plan->segments[i];
         TRY(bring_copies(plan, i, sizes));
-        TRY(plan->context->slots[segment->device].device->backend->plan_run(segment->plan, &run, NULL, NULL));
+        TRY(plan->context->slots[segment->device].device->backend->plan_run(segment->plan, &run,
+                                                                            NULL, NULL));
     }
     return TSR_OK;
 }
 
-static tsr_status read_outputs(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS], const tsri_run_binding *outputs, size_t n) {
+static tsr_status read_outputs(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                               const tsri_run_binding *outputs, size_t n) {
     const tsri_graph *graph = plan->placed->graph;
     for (size_t i = 0; i < n; i++) {
         const tsri_graph_output_mark *mark = NULL;
@@ -136,39 +159,47 @@ static tsr_status read_outputs(tsri_run_plan *plan, const int64_t sizes[TSR_SYMB
             if (tsri_graph_output_at(graph, j)->id == outputs[i].id)
                 mark = tsri_graph_output_at(graph, j);
         if (!mark)
-            return tsri_base_fail(TSR_E_ARGUMENT, "output %u is not one of this graph's", outputs[i].id);
+            return tsri_base_fail(TSR_E_ARGUMENT, "output %u is not one of this graph's",
+                                  outputs[i].id);
         const tsri_graph_value *v = tsri_graph_value_at(graph, mark->value);
         tsr_tensor tensor = v->tensor;
         tensor.offset = 0;
         const uint64_t bytes = tsri_tensor_extent(&tensor, sizes);
         if (outputs[i].bytes != bytes)
-            return tsri_base_fail(TSR_E_ARGUMENT, "output %s: room for %zu bytes given, %llu wanted", mark->name, outputs[i].bytes,
-                                  (unsigned long long)bytes);
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "output %s: room for %zu bytes given, %llu wanted", mark->name,
+                                  outputs[i].bytes, (unsigned long long)bytes);
         const size_t device = plan->placed->device[v->producer];
         const tsri_run_place *place = plan->places;
         while (place->storage != v->storage || place->device != device)
             place++;
         if (bytes)
-            TRY(read_back(&plan->context->slots[device], place->buf, (uint64_t)v->tensor.offset * 4, outputs[i].data, bytes));
+            TRY(read_back(&plan->context->slots[device], place->buf, (uint64_t)v->tensor.offset * 4,
+                          outputs[i].data, bytes));
     }
     return TSR_OK;
 }
 
-/* So that the blocks' mirrors and the caller's memory are free when execute returns, also where no output was read. */
+/* So that the blocks' mirrors and the caller's memory are free when execute returns, also where no
+ * output was read. */
 static tsr_status drain(tsri_run_plan *plan) {
     for (size_t d = 0; d <= plan->context->options.n_devices; d++) {
         if (plan->blocks[d].used)
-            TRY(read_back(&plan->context->slots[d], plan->blocks[d].buf, 0, plan->blocks[d].mirror, 4));
+            TRY(read_back(&plan->context->slots[d], plan->blocks[d].buf, 0, plan->blocks[d].mirror,
+                          4));
     }
     return TSR_OK;
 }
 
-tsr_status tsri_run_execute(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS], const tsri_run_binding *inputs, size_t n_inputs,
+tsr_status tsri_run_execute(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                            const tsri_run_binding *inputs, size_t n_inputs,
                             const tsri_run_binding *outputs, size_t n_outputs) {
     for (int i = 0; i < TSR_SYMBOLS; i++)
         if (sizes[i] < plan->bounds.lowest[i] || sizes[i] > plan->bounds.highest[i])
-            return tsri_base_fail(TSR_E_ARGUMENT, "size %d of the run is %lld; the plan is for %lld to %lld", i, (long long)sizes[i],
-                                  (long long)plan->bounds.lowest[i], (long long)plan->bounds.highest[i]);
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "size %d of the run is %lld; the plan is for %lld to %lld", i,
+                                  (long long)sizes[i], (long long)plan->bounds.lowest[i],
+                                  (long long)plan->bounds.highest[i]);
     if (!plan->bound || plan->moved != plan->context->moved)
         TRY(tsri_run_bind(plan));
     for (size_t d = 0; d <= plan->context->options.n_devices; d++)
@@ -187,7 +218,8 @@ size_t tsri_run_step_count(const tsri_run_plan *plan) {
 
 tsr_status tsri_run_step_at(const tsri_run_plan *plan, size_t i, tsri_run_step *out) {
     if (i >= tsri_run_step_count(plan))
-        return tsri_base_fail(TSR_E_ARGUMENT, "step %zu of a plan of %zu", i, tsri_run_step_count(plan));
+        return tsri_base_fail(TSR_E_ARGUMENT, "step %zu of a plan of %zu", i,
+                              tsri_run_step_count(plan));
     const tsri_graph_node *node = tsri_graph_node_at(plan->placed->graph, i);
     *out = (tsri_run_step){.label = node->label,
                            .op = tsri_graph_op_find(node->id)->name,
@@ -196,11 +228,13 @@ tsr_status tsri_run_step_at(const tsri_run_plan *plan, size_t i, tsri_run_step *
     return TSR_OK;
 }
 
-tsr_status tsri_run_step_rows(const tsri_run_plan *plan, size_t i, tsr_row_visitor visit, void *data) {
+tsr_status tsri_run_step_rows(const tsri_run_plan *plan, size_t i, tsr_row_visitor visit,
+                              void *data) {
     for (size_t s = 0; s < plan->n_segments; s++) {
         const tsri_run_segment *segment = &plan->segments[s];
         if (i >= segment->first && i < segment->first + segment->count && segment->plan)
-            return plan->context->slots[segment->device].device->backend->plan_explain(segment->plan, i - segment->first, visit, data);
+            return plan->context->slots[segment->device].device->backend->plan_explain(
+                segment->plan, i - segment->first, visit, data);
     }
     return tsri_base_fail(TSR_E_STATE, "step %zu belongs to a plan that is not bound", i);
 }

@@ -18,7 +18,8 @@ static uint64_t aligned(uint64_t bytes, uint32_t alignment) {
 }
 
 static uint32_t alignment_of(const tsri_run_context *context, size_t device) {
-    const uint32_t alignment = context->slots[device].device ? context->slots[device].device->facts.base_alignment : 0;
+    const uint32_t alignment =
+        context->slots[device].device ? context->slots[device].device->facts.base_alignment : 0;
     return alignment < 64 ? 64 : alignment;
 }
 
@@ -36,53 +37,68 @@ static tsr_status cut(tsri_run_plan *plan) {
         if (last && last->device == placed->device[i])
             last->count++;
         else
-            plan->segments[plan->n_segments++] = (tsri_run_segment){.device = placed->device[i], .first = i, .count = 1};
+            plan->segments[plan->n_segments++] =
+                (tsri_run_segment){.device = placed->device[i], .first = i, .count = 1};
     }
     return TSR_OK;
 }
 
 static size_t find_place(const tsri_run_plan *plan, tsri_value storage, size_t device) {
     size_t i = 0;
-    while (i < plan->n_places && (plan->places[i].storage != storage || plan->places[i].device != device))
+    while (i < plan->n_places &&
+           (plan->places[i].storage != storage || plan->places[i].device != device))
         i++;
     return i;
 }
 
-static size_t add_place(tsri_run_plan *plan, tsri_value storage, size_t device, int64_t ready, size_t from) {
+static size_t add_place(tsri_run_plan *plan, tsri_value storage, size_t device, int64_t ready,
+                        size_t from) {
     const size_t old = find_place(plan, storage, device);
     if (old < plan->n_places)
         return old;
-    plan->places[plan->n_places] = (tsri_run_place){.storage = storage, .device = device, .ready = ready, .from = from};
+    plan->places[plan->n_places] =
+        (tsri_run_place){.storage = storage, .device = device, .ready = ready, .from = from};
     plan->places[plan->n_places].bytes =
-        aligned(tsri_tensor_extent(&tsri_graph_value_at(plan->placed->graph, storage)->tensor, plan->bounds.highest), 64);
+        aligned(tsri_tensor_extent(&tsri_graph_value_at(plan->placed->graph, storage)->tensor,
+                                   plan->bounds.highest),
+                64);
     return plan->n_places++;
 }
 
 /* Outputs, and values that cross devices, get buffers of their own. */
 static tsr_status find_places(tsri_run_plan *plan) {
     const tsri_graph *graph = plan->placed->graph;
-    TRY(tsri_base_new(tsri_graph_output_count(graph) + tsri_graph_node_count(graph) * TSRI_GRAPH_MAX_OPERANDS * 2, sizeof *plan->places,
-                      &plan->places));
+    TRY(tsri_base_new(tsri_graph_output_count(graph) +
+                          tsri_graph_node_count(graph) * TSRI_GRAPH_MAX_OPERANDS * 2,
+                      sizeof *plan->places, &plan->places));
     for (size_t i = 0; i < tsri_graph_output_count(graph); i++) {
-        const tsri_graph_value *v = tsri_graph_value_at(graph, tsri_graph_output_at(graph, i)->value);
+        const tsri_graph_value *v =
+            tsri_graph_value_at(graph, tsri_graph_output_at(graph, i)->value);
         if (v->producer < 0)
-            return tsri_base_fail(TSR_E_ARGUMENT, "output %s is a leaf; an output is computed", tsri_graph_output_at(graph, i)->name);
+            return tsri_base_fail(TSR_E_ARGUMENT, "output %s is a leaf; an output is computed",
+                                  tsri_graph_output_at(graph, i)->name);
         add_place(plan, v->storage, plan->placed->device[v->producer], -1, 0);
     }
     for (size_t s = 0; s < plan->n_segments; s++)
-        for (size_t i = plan->segments[s].first; i < plan->segments[s].first + plan->segments[s].count; i++) {
+        for (size_t i = plan->segments[s].first;
+             i < plan->segments[s].first + plan->segments[s].count; i++) {
             const tsri_graph_node *node = tsri_graph_node_at(graph, i);
             for (uint32_t j = 0; j < node->n_in; j++) {
-                const tsri_graph_value *v = node->in[j] == TSRI_GRAPH_NONE ? NULL : tsri_graph_value_at(graph, node->in[j]);
-                if (!v || v->producer < 0 || plan->placed->device[v->producer] == plan->segments[s].device)
+                const tsri_graph_value *v =
+                    node->in[j] == TSRI_GRAPH_NONE ? NULL : tsri_graph_value_at(graph, node->in[j]);
+                if (!v || v->producer < 0 ||
+                    plan->placed->device[v->producer] == plan->segments[s].device)
                     continue;
-                const size_t from = add_place(plan, v->storage, plan->placed->device[v->producer], -1, 0);
-                const size_t to = add_place(plan, v->storage, plan->segments[s].device, (int64_t)s, from);
+                const size_t from =
+                    add_place(plan, v->storage, plan->placed->device[v->producer], -1, 0);
+                const size_t to =
+                    add_place(plan, v->storage, plan->segments[s].device, (int64_t)s, from);
                 if (plan->places[to].bytes > plan->staging_bytes)
                     plan->staging_bytes = plan->places[to].bytes;
             }
         }
-    return plan->staging_bytes ? tsri_base_new_aligned(plan->staging_bytes, &plan->staging) : TSR_OK;
+    return plan->staging_bytes ? tsri_base_new_aligned(plan->staging_bytes, &plan->staging)
+                               : TSR_OK;
 }
 
 /* The dims table, then each input that some op of this device reads. */
@@ -100,11 +116,17 @@ static tsr_status lay_out_block(tsri_run_plan *plan, size_t device) {
             continue;
         block->used = true;
         for (uint32_t j = 0; j < node->n_in; j++) {
-            const tsri_value storage = node->in[j] == TSRI_GRAPH_NONE ? 0 : tsri_graph_value_at(graph, node->in[j])->storage;
-            if (node->in[j] == TSRI_GRAPH_NONE || !is_storage_of(graph, (size_t)storage, TSR_KIND_INPUT) || block->origin[storage] != UINT64_MAX)
+            const tsri_value storage = node->in[j] == TSRI_GRAPH_NONE
+                                           ? 0
+                                           : tsri_graph_value_at(graph, node->in[j])->storage;
+            if (node->in[j] == TSRI_GRAPH_NONE ||
+                !is_storage_of(graph, (size_t)storage, TSR_KIND_INPUT) ||
+                block->origin[storage] != UINT64_MAX)
                 continue;
             block->origin[storage] = block->bytes;
-            block->bytes += aligned(tsri_tensor_extent(&tsri_graph_value_at(graph, storage)->tensor, plan->bounds.highest), alignment);
+            block->bytes += aligned(tsri_tensor_extent(&tsri_graph_value_at(graph, storage)->tensor,
+                                                       plan->bounds.highest),
+                                    alignment);
         }
     }
     if (!block->used)
@@ -125,7 +147,8 @@ static tsr_status mark_pinned(const tsri_run_placed *placed, size_t device, bool
     for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
         const tsri_graph_node *node = tsri_graph_node_at(graph, i);
         for (uint32_t j = 0; j < node->n_in; j++) {
-            const tsri_graph_value *v = node->in[j] == TSRI_GRAPH_NONE ? NULL : tsri_graph_value_at(graph, node->in[j]);
+            const tsri_graph_value *v =
+                node->in[j] == TSRI_GRAPH_NONE ? NULL : tsri_graph_value_at(graph, node->in[j]);
             if (v && v->producer >= 0 && placed->device[v->producer] != placed->device[i])
                 (*out)[v->storage] = true;
         }
@@ -133,18 +156,19 @@ static tsr_status mark_pinned(const tsri_run_placed *placed, size_t device, bool
     return TSR_OK;
 }
 
-static tsr_status plan_arena(tsri_run_context *context, const tsri_run_placed *placed, const tsr_bounds *bounds, size_t device,
-                             tsri_graph_memory *memory) {
+static tsr_status plan_arena(tsri_run_context *context, const tsri_run_placed *placed,
+                             const tsr_bounds *bounds, size_t device, tsri_graph_memory *memory) {
     bool *pinned = NULL;
     tsr_status status = mark_pinned(placed, device, &pinned);
     if (status == TSR_OK)
-        status = tsri_graph_plan_memory(placed->graph, bounds, pinned, alignment_of(context, device), memory);
+        status = tsri_graph_plan_memory(placed->graph, bounds, pinned,
+                                        alignment_of(context, device), memory);
     free(pinned);
     return status;
 }
 
-tsr_status tsri_run_arena_bytes(tsri_run_context *context, const tsri_run_placed *placed, const tsr_bounds *bounds, size_t device,
-                                uint64_t *bytes) {
+tsr_status tsri_run_arena_bytes(tsri_run_context *context, const tsri_run_placed *placed,
+                                const tsr_bounds *bounds, size_t device, uint64_t *bytes) {
     tsri_graph_memory memory;
     TRY(plan_arena(context, placed, bounds, device, &memory));
     *bytes = memory.bytes;
@@ -154,10 +178,12 @@ tsr_status tsri_run_arena_bytes(tsri_run_context *context, const tsri_run_placed
 
 static tsr_status allocate(tsri_run_plan *plan) {
     for (size_t i = 0; i < plan->n_places; i++)
-        TRY(tsri_run_buffer(plan->context, plan->places[i].device, TSR_KIND_ACTIVATION, plan->places[i].bytes, "a result", &plan->places[i].buf));
+        TRY(tsri_run_buffer(plan->context, plan->places[i].device, TSR_KIND_ACTIVATION,
+                            plan->places[i].bytes, "a result", &plan->places[i].buf));
     for (size_t d = 0; d < slot_count(plan->context); d++)
         if (plan->blocks[d].used)
-            TRY(tsri_run_buffer(plan->context, d, TSR_KIND_INPUT, plan->blocks[d].bytes, "inputs", &plan->blocks[d].buf));
+            TRY(tsri_run_buffer(plan->context, d, TSR_KIND_INPUT, plan->blocks[d].bytes, "inputs",
+                                &plan->blocks[d].buf));
     return TSR_OK;
 }
 
@@ -202,7 +228,8 @@ void tsri_run_plan_destroy(tsri_run_plan **plan) {
 /* ---- binding ---- */
 
 /* Where a storage lies on a device: its own buffer, the inputs, a weight, a state, or the arena. */
-static tsr_status locate(const tsri_run_plan *plan, tsri_value storage, size_t device, tsr_tensor *tensor) {
+static tsr_status locate(const tsri_run_plan *plan, tsri_value storage, size_t device,
+                         tsr_tensor *tensor) {
     const tsri_graph_value *v = tsri_graph_value_at(plan->placed->graph, storage);
     const size_t place = find_place(plan, storage, device);
     const tsri_run_weight *weight;
@@ -242,11 +269,13 @@ typedef struct bound_ops { /* what one plan_create is given */
     const tsr_op **pointers;
 } bound_ops;
 
-static tsr_status bind_ops(const tsri_run_plan *plan, const tsri_run_segment *segment, bound_ops *ops) {
+static tsr_status bind_ops(const tsri_run_plan *plan, const tsri_run_segment *segment,
+                           bound_ops *ops) {
     const tsri_graph *graph = plan->placed->graph;
     size_t used = 0;
     TRY(tsri_base_new(segment->count, sizeof *ops->stores, &ops->stores));
-    TRY(tsri_base_new(segment->count * 2 * TSRI_GRAPH_MAX_OPERANDS, sizeof *ops->tensors, &ops->tensors));
+    TRY(tsri_base_new(segment->count * 2 * TSRI_GRAPH_MAX_OPERANDS, sizeof *ops->tensors,
+                      &ops->tensors));
     TRY(tsri_base_new(segment->count, sizeof *ops->pointers, &ops->pointers));
     for (size_t i = 0; i < segment->count; i++) {
         const tsri_graph_node *node = tsri_graph_node_at(graph, segment->first + i);
@@ -278,8 +307,11 @@ static tsr_status bind_segment(tsri_run_plan *plan, tsri_run_segment *segment) {
                                     .ops = ops.pointers,
                                     .bounds = &plan->bounds,
                                     .dims = plan->blocks[segment->device].buf,
-                                    .kernels = segment->device < context->options.n_devices ? context->options.kernels : NULL};
-        status = TSRI_RUN_CALL(&context->slots[segment->device], plan_create, &spec, &segment->plan);
+                                    .kernels = segment->device < context->options.n_devices
+                                                   ? context->options.kernels
+                                                   : NULL};
+        status =
+            TSRI_RUN_CALL(&context->slots[segment->device], plan_create, &spec, &segment->plan);
     }
     free(ops.stores);
     free(ops.tensors);
@@ -290,7 +322,8 @@ static tsr_status bind_segment(tsri_run_plan *plan, tsri_run_segment *segment) {
 void tsri_run_unbind(tsri_run_plan *plan) {
     for (size_t i = 0; i < plan->n_segments; i++) {
         if (plan->segments[i].plan)
-            plan->context->slots[plan->segments[i].device].device->backend->plan_destroy(plan->segments[i].plan);
+            plan->context->slots[plan->segments[i].device].device->backend->plan_destroy(
+                plan->segments[i].plan);
         plan->segments[i].plan = NULL;
     }
     plan->bound = false;

@@ -1,8 +1,9 @@
 /* run/place.c - which device runs which node.
  *
- * Layers are dealt to the devices in equal shares, in order; what comes before the first layer goes with it, what comes after the
- * last too. An op that its device does not offer is replaced by its decomposition; a primitive that it does not offer runs on the
- * reference backend, and so does every op that touches a state which one of them must touch there.
+ * Layers are dealt to the devices in equal shares, in order; what comes before the first layer goes
+ * with it, what comes after the last too. An op that its device does not offer is replaced by its
+ * decomposition; a primitive that it does not offer runs on the reference backend, and so does
+ * every op that touches a state which one of them must touch there.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -35,7 +36,8 @@ static void look(void *data, const tsr_row *row) {
         snprintf(o->why, sizeof o->why, "%s: %s", row->name, row->why);
 }
 
-static bool offered(const tsri_run_slot *slot, const tsr_op *op, const tsr_bounds *bounds, offer *found) {
+static bool offered(const tsri_run_slot *slot, const tsr_op *op, const tsr_bounds *bounds,
+                    offer *found) {
     tsr_op bounded = *op;
     bounded.bounds = bounds;
     *found = (offer){0};
@@ -52,15 +54,18 @@ static size_t device_of_layer(const placing *p, int layer) {
     return device < n ? device : n - 1;
 }
 
-static const tsr_tensor *state_of(const tsri_graph *graph, const tsri_graph_node *node, uint32_t i, uint32_t *id) {
+static const tsr_tensor *state_of(const tsri_graph *graph, const tsri_graph_node *node, uint32_t i,
+                                  uint32_t *id) {
     if (node->in[i] == TSRI_GRAPH_NONE)
         return NULL;
-    const tsri_graph_value *v = tsri_graph_value_at(graph, tsri_graph_value_at(graph, node->in[i])->storage);
+    const tsri_graph_value *v =
+        tsri_graph_value_at(graph, tsri_graph_value_at(graph, node->in[i])->storage);
     *id = v->id;
     return v->tensor.kind == TSR_KIND_STATE ? &v->tensor : NULL;
 }
 
-static bool touches_moved_state(const placing *p, const tsri_graph *graph, const tsri_graph_node *node) {
+static bool touches_moved_state(const placing *p, const tsri_graph *graph,
+                                const tsri_graph_node *node) {
     uint32_t id;
     for (uint32_t i = 0; i < node->n_in; i++)
         if (state_of(graph, node, i, &id) && p->on_reference[id])
@@ -68,7 +73,8 @@ static bool touches_moved_state(const placing *p, const tsri_graph *graph, const
     return false;
 }
 
-static bool keep_plain(void *data, const tsri_graph *graph, const tsri_graph_node *node, const tsr_op *op) {
+static bool keep_plain(void *data, const tsri_graph *graph, const tsri_graph_node *node,
+                       const tsr_op *op) {
     const placing *p = data;
     offer found;
     (void)graph;
@@ -76,11 +82,13 @@ static bool keep_plain(void *data, const tsri_graph *graph, const tsri_graph_nod
 }
 
 /* The same, but an op whose state lives on the reference stays whole there. */
-static bool keep(void *data, const tsri_graph *graph, const tsri_graph_node *node, const tsr_op *op) {
+static bool keep(void *data, const tsri_graph *graph, const tsri_graph_node *node,
+                 const tsr_op *op) {
     return touches_moved_state(data, graph, node) || keep_plain(data, graph, node, op);
 }
 
-/* Lowers without the state rule once, and notes each state that some op could only touch on the reference. */
+/* Lowers without the state rule once, and notes each state that some op could only touch on the
+ * reference. */
 static tsr_status find_moved_states(placing *p) {
     tsri_graph *lowered;
     TRY(tsri_graph_lower(p->graph, keep_plain, p, &lowered));
@@ -89,7 +97,8 @@ static tsr_status find_moved_states(placing *p) {
         tsri_graph_op_store store;
         uint32_t id;
         for (uint32_t j = 0; j < node->n_in; j++)
-            if (state_of(lowered, node, j, &id) && !keep_plain(p, lowered, node, tsri_graph_as_op(lowered, node, &store)))
+            if (state_of(lowered, node, j, &id) &&
+                !keep_plain(p, lowered, node, tsri_graph_as_op(lowered, node, &store)))
                 p->on_reference[id] = true;
     }
     tsri_graph_destroy(&lowered);
@@ -121,12 +130,16 @@ static tsr_status assign(placing *p, tsri_run_placed *placed) {
         char note[512];
         placed->device[i] = device;
         const bool moved = touches_moved_state(p, placed->graph, node);
-        if (!moved && offered(&p->context->slots[device], tsri_graph_as_op(placed->graph, node, &store), p->bounds, &found))
+        if (!moved && offered(&p->context->slots[device],
+                              tsri_graph_as_op(placed->graph, node, &store), p->bounds, &found))
             continue;
         if (moved)
-            snprintf(note, sizeof note, "%s/%s: %s runs on the reference backend, because its state is used there", facts->platform, facts->name, op_name);
+            snprintf(note, sizeof note,
+                     "%s/%s: %s runs on the reference backend, because its state is used there",
+                     facts->platform, facts->name, op_name);
         else
-            snprintf(note, sizeof note, "%s/%s: %s runs on the reference backend: %s", facts->platform, facts->name, op_name,
+            snprintf(note, sizeof note, "%s/%s: %s runs on the reference backend: %s",
+                     facts->platform, facts->name, op_name,
                      *found.why ? found.why : "the backend does not offer this op");
         TRY(tsri_run_slot_open(p->context, reference));
         placed->device[i] = reference;
@@ -153,7 +166,8 @@ static void survey(placing *p) {
     }
 }
 
-static tsr_status place(tsri_run_context *context, const tsri_graph *graph, const tsr_bounds *bounds, tsri_run_placed *placed) {
+static tsr_status place(tsri_run_context *context, const tsri_graph *graph,
+                        const tsr_bounds *bounds, tsri_run_placed *placed) {
     placing p = {.context = context, .graph = graph, .bounds = bounds};
     survey(&p);
     TRY(tsri_base_new(p.n_states, sizeof *p.on_reference, &p.on_reference));
@@ -161,9 +175,11 @@ static tsr_status place(tsri_run_context *context, const tsri_graph *graph, cons
     if (status == TSR_OK)
         status = tsri_graph_lower(graph, keep, &p, &placed->graph);
     if (status == TSR_OK)
-        status = tsri_base_new(tsri_graph_node_count(placed->graph), sizeof *placed->device, &placed->device);
+        status = tsri_base_new(tsri_graph_node_count(placed->graph), sizeof *placed->device,
+                               &placed->device);
     if (status == TSR_OK)
-        status = tsri_base_new(tsri_graph_node_count(placed->graph), sizeof *placed->note, &placed->note);
+        status = tsri_base_new(tsri_graph_node_count(placed->graph), sizeof *placed->note,
+                               &placed->note);
     if (status == TSR_OK)
         status = assign(&p, placed);
     free(p.on_reference);
@@ -183,7 +199,8 @@ void tsri_run_placed_destroy(tsri_run_placed **placed) {
     *placed = NULL;
 }
 
-tsr_status tsri_run_placed_for(tsri_run_context *context, const tsri_graph *graph, const tsr_bounds *bounds, tsri_run_placed **out) {
+tsr_status tsri_run_placed_for(tsri_run_context *context, const tsri_graph *graph,
+                               const tsr_bounds *bounds, tsri_run_placed **out) {
     for (size_t i = 0; i < context->n_placed; i++)
         if (context->placed[i]->source == graph) {
             *out = context->placed[i];
@@ -191,7 +208,8 @@ tsr_status tsri_run_placed_for(tsri_run_context *context, const tsri_graph *grap
         }
     tsri_run_placed *placed;
     TRY(tsri_graph_status(graph));
-    TRY(tsri_base_grow(&context->placed, &context->placed_room, context->n_placed + 1, sizeof *context->placed));
+    TRY(tsri_base_grow(&context->placed, &context->placed_room, context->n_placed + 1,
+                       sizeof *context->placed));
     TRY(tsri_base_new(1, sizeof *placed, &placed));
     placed->source = graph;
     const tsr_status status = place(context, graph, bounds, placed);

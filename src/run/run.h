@@ -1,7 +1,8 @@
-/* run/run.h - puts a graph on devices and runs it: partition, weights, states, plans, copies, profile.
+/* run/run.h - puts a graph on devices and runs it: partition, weights, states, plans, copies,
+ * profile.
  *
- * A context holds what outlives a run: open devices, weights in their layouts, states, one arena a device, and the
- * plans made so far. A device list of more than one splits the graph by layer.
+ * A context holds what outlives a run: open devices, weights in their layouts, states, one arena a
+ * device, and the plans made so far. A device list of more than one splits the graph by layer.
  */
 #ifndef TSRI_RUN_RUN_H
 #define TSRI_RUN_RUN_H
@@ -10,44 +11,55 @@
 #include "graph/graph.h"
 
 typedef struct tsri_run_context tsri_run_context;
-typedef struct tsri_run_plan tsri_run_plan; /* a graph made ready for sizes within bounds; the context's */
+typedef struct tsri_run_plan
+    tsri_run_plan; /* a graph made ready for sizes within bounds; the context's */
 
 typedef struct tsri_run_options {
-    tsri_backend_device *const *devices; /* borrowed for the context's life; the layers are split over them in order */
+    tsri_backend_device *const
+        *devices; /* borrowed for the context's life; the layers are split over them in order */
     size_t n_devices;
-    tsri_backend_set *set;  /* for the reference device, opened when an op needs it */
-    const char *kernels;    /* forced rows, or NULL */
+    tsri_backend_set *set; /* for the reference device, opened when an op needs it */
+    const char *kernels;   /* forced rows, or NULL */
     void (*log)(void *data, tsr_log_level level, const char *line); /* may be NULL */
     void *log_data;
 } tsri_run_options;
 tsr_status tsri_run_create(const tsri_run_options *options, tsri_run_context **out);
 void tsri_run_destroy(tsri_run_context **context);
 
-/* Gives `count` plain rows of weight `id` from `first`, in `dtype` (that of the graph's leaf), into out. */
+/* Gives `count` plain rows of weight `id` from `first`, in `dtype` (that of the graph's leaf), into
+ * out. */
 typedef struct tsri_run_source {
     void *data;
-    tsr_status (*rows)(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype, void *out);
-    /* After each block: bytes stored so far and in all (host side, plain). May be NULL. Not TSR_OK: stop with it. */
+    tsr_status (*rows)(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype,
+                       void *out);
+    /* After each block: bytes stored so far and in all (host side, plain). May be NULL. Not TSR_OK:
+     * stop with it. */
     tsr_status (*progress)(void *data, uint64_t done, uint64_t total);
 } tsri_run_source;
 
-/* Places the graph's nodes, asks each device for the layout of each weight given all its uses, checks the memory budget (weights, states and
- * an arena for `bounds`) before the first buffer, then streams the weights. Weights that the context already has are kept. */
-tsr_status tsri_run_load(tsri_run_context *context, const tsri_graph *graph, const tsr_bounds *bounds, const tsri_run_source *source);
+/* Places the graph's nodes, asks each device for the layout of each weight given all its uses,
+ * checks the memory budget (weights, states and an arena for `bounds`) before the first buffer,
+ * then streams the weights. Weights that the context already has are kept. */
+tsr_status tsri_run_load(tsri_run_context *context, const tsri_graph *graph,
+                         const tsr_bounds *bounds, const tsri_run_source *source);
 
-/* A plan for runs of this graph within bounds; the same (graph, bounds) gives the same plan. The graph outlives it. States that
- * the context lacks are made (zeroed); one that grew in its second dimension (capacity) is copied over. */
-tsr_status tsri_run_prepare(tsri_run_context *context, const tsri_graph *graph, const tsr_bounds *bounds, tsri_run_plan **out);
+/* A plan for runs of this graph within bounds; the same (graph, bounds) gives the same plan. The
+ * graph outlives it. States that the context lacks are made (zeroed); one that grew in its second
+ * dimension (capacity) is copied over. */
+tsr_status tsri_run_prepare(tsri_run_context *context, const tsri_graph *graph,
+                            const tsr_bounds *bounds, tsri_run_plan **out);
 /* Drops the plans of a graph that is about to be destroyed. */
 void tsri_run_forget(tsri_run_context *context, const tsri_graph *graph);
 
 typedef struct tsri_run_binding {
-    uint32_t id;   /* of the input leaf or output mark */
-    void *data;    /* host memory: read for inputs, written for outputs */
-    size_t bytes;  /* exactly what the sizes need: checked */
+    uint32_t id;  /* of the input leaf or output mark */
+    void *data;   /* host memory: read for inputs, written for outputs */
+    size_t bytes; /* exactly what the sizes need: checked */
 } tsri_run_binding;
-/* Writes inputs, runs, reads the outputs asked for (others stay on the device). After prepare this allocates nothing. */
-tsr_status tsri_run_execute(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS], const tsri_run_binding *inputs, size_t n_inputs,
+/* Writes inputs, runs, reads the outputs asked for (others stay on the device). After prepare this
+ * allocates nothing. */
+tsr_status tsri_run_execute(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                            const tsri_run_binding *inputs, size_t n_inputs,
                             const tsri_run_binding *outputs, size_t n_outputs);
 
 /* Fills a state with zeros (a new conversation). */
@@ -58,11 +70,13 @@ typedef struct tsri_run_step {
     const char *label; /* "layers.0.attention" */
     const char *op;    /* "attention" */
     size_t device;     /* index in the context's devices; n_devices: the reference fallback */
-    const char *note;  /* "", or why it runs there ("pocl/…: not offered: no row for tanh; runs on reference") */
+    const char *note;  /* "", or why it runs there ("pocl/…: not offered: no row for tanh; runs on
+                          reference") */
 } tsri_run_step;
 size_t tsri_run_step_count(const tsri_run_plan *plan);
 tsr_status tsri_run_step_at(const tsri_run_plan *plan, size_t i, tsri_run_step *out);
-tsr_status tsri_run_step_rows(const tsri_run_plan *plan, size_t i, tsr_row_visitor visit, void *data);
+tsr_status tsri_run_step_rows(const tsri_run_plan *plan, size_t i, tsr_row_visitor visit,
+                              void *data);
 
 /* Memory of the context by kind, in bytes, over all devices. */
 typedef struct tsri_run_memory {
@@ -70,7 +84,8 @@ typedef struct tsri_run_memory {
 } tsri_run_memory;
 void tsri_run_memory_of(const tsri_run_context *context, tsri_run_memory *out);
 /* Layout that weight `id` has on device d (NULL: not there). */
-const tsr_layout *tsri_run_weight_layout(const tsri_run_context *context, uint32_t id, size_t device);
+const tsr_layout *tsri_run_weight_layout(const tsri_run_context *context, uint32_t id,
+                                         size_t device);
 
 /* What was measured, over all plans, summed by (device, op, kernel). */
 typedef struct tsri_run_profile_entry {
@@ -78,6 +93,8 @@ typedef struct tsri_run_profile_entry {
     const char *op, *kernel;
     uint64_t launches, nanoseconds, enqueue_nanoseconds;
 } tsri_run_profile_entry;
-tsr_status tsri_run_profile(tsri_run_context *context, void (*visit)(void *data, const tsri_run_profile_entry *entry), void *data);
+tsr_status tsri_run_profile(tsri_run_context *context,
+                            void (*visit)(void *data, const tsri_run_profile_entry *entry),
+                            void *data);
 
 #endif

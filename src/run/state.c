@@ -13,12 +13,16 @@ const tsri_run_kv_state *tsri_run_state_find(const tsri_run_context *context, ui
 }
 
 static tsr_status zero(tsri_run_context *context, const tsri_run_kv_state *state) {
-    const tsr_transfer fill = {.struct_size = sizeof fill, .kind = TSR_TRANSFER_FILL, .dst = state->buf, .bytes = state->bytes};
+    const tsr_transfer fill = {.struct_size = sizeof fill,
+                               .kind = TSR_TRANSFER_FILL,
+                               .dst = state->buf,
+                               .bytes = state->bytes};
     return TSRI_RUN_CALL(&context->slots[state->device], transfer, &fill, NULL, NULL);
 }
 
 /* Each slot's rows move to where the larger capacity puts them. */
-static tsr_status copy_over(tsri_run_context *context, const tsri_run_kv_state *from, const tsri_run_kv_state *to) {
+static tsr_status copy_over(tsri_run_context *context, const tsri_run_kv_state *from,
+                            const tsri_run_kv_state *to) {
     const uint64_t row = 4 * (uint64_t)(to->dim[2] * to->dim[3]);
     for (int64_t slot = 0; slot < from->dim[0]; slot++) {
         const tsr_transfer copy = {.struct_size = sizeof copy,
@@ -33,11 +37,14 @@ static tsr_status copy_over(tsri_run_context *context, const tsri_run_kv_state *
     return TSR_OK;
 }
 
-static tsr_status replace(tsri_run_context *context, tsri_run_kv_state *old, tsri_run_kv_state *wanted) {
-    TRY(tsri_run_buffer(context, wanted->device, TSR_KIND_STATE, wanted->bytes, "keys and values", &wanted->buf));
+static tsr_status replace(tsri_run_context *context, tsri_run_kv_state *old,
+                          tsri_run_kv_state *wanted) {
+    TRY(tsri_run_buffer(context, wanted->device, TSR_KIND_STATE, wanted->bytes, "keys and values",
+                        &wanted->buf));
     tsr_status status = zero(context, wanted);
-    const bool grew = old->buf && old->device == wanted->device && old->dim[0] <= wanted->dim[0] && old->dim[1] <= wanted->dim[1] &&
-                      old->dim[2] == wanted->dim[2] && old->dim[3] == wanted->dim[3];
+    const bool grew = old->buf && old->device == wanted->device && old->dim[0] <= wanted->dim[0] &&
+                      old->dim[1] <= wanted->dim[1] && old->dim[2] == wanted->dim[2] &&
+                      old->dim[3] == wanted->dim[3];
     if (status == TSR_OK && grew)
         status = copy_over(context, old, wanted);
     if (status != TSR_OK) {
@@ -51,12 +58,14 @@ static tsr_status replace(tsri_run_context *context, tsri_run_kv_state *old, tsr
 }
 
 /* The device that runs the ops which touch the state; place.c sees to it that there is one. */
-static tsr_status device_of(const tsri_run_placed *placed, tsri_value state, const char *name, size_t *device) {
+static tsr_status device_of(const tsri_run_placed *placed, tsri_value state, const char *name,
+                            size_t *device) {
     bool found = false;
     for (size_t i = 0; i < tsri_graph_node_count(placed->graph); i++) {
         const tsri_graph_node *node = tsri_graph_node_at(placed->graph, i);
         for (uint32_t j = 0; j < node->n_in; j++) {
-            if (node->in[j] == TSRI_GRAPH_NONE || tsri_graph_value_at(placed->graph, node->in[j])->storage != state)
+            if (node->in[j] == TSRI_GRAPH_NONE ||
+                tsri_graph_value_at(placed->graph, node->in[j])->storage != state)
                 continue;
             if (found && *device != placed->device[i])
                 return tsri_base_fail(TSR_E_INTERNAL, "state %s is used on two devices", name);
@@ -84,7 +93,8 @@ tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed 
         if (old && old->device == wanted.device && !memcmp(old->dim, wanted.dim, sizeof old->dim))
             continue;
         if (!old) {
-            TRY(tsri_base_grow(&context->states, &context->states_room, context->n_states + 1, sizeof *context->states));
+            TRY(tsri_base_grow(&context->states, &context->states_room, context->n_states + 1,
+                               sizeof *context->states));
             old = &context->states[context->n_states++];
             *old = (tsri_run_kv_state){.id = v->id, .device = wanted.device};
         }

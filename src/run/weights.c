@@ -11,14 +11,16 @@
 
 enum { BLOCK_BYTES = 4 << 20 }; /* rows read at a time */
 
-const tsri_run_weight *tsri_run_weight_find(const tsri_run_context *context, uint32_t id, size_t device) {
+const tsri_run_weight *tsri_run_weight_find(const tsri_run_context *context, uint32_t id,
+                                            size_t device) {
     for (size_t i = 0; i < context->n_weights; i++)
         if (context->weights[i].id == id && context->weights[i].device == device)
             return &context->weights[i];
     return NULL;
 }
 
-const tsr_layout *tsri_run_weight_layout(const tsri_run_context *context, uint32_t id, size_t device) {
+const tsr_layout *tsri_run_weight_layout(const tsri_run_context *context, uint32_t id,
+                                         size_t device) {
     const tsri_run_weight *weight = tsri_run_weight_find(context, id, device);
     return weight ? &weight->layout : NULL;
 }
@@ -39,7 +41,8 @@ static void drop_uses(use_list *list) {
     free(list->pointers);
 }
 
-static tsr_status collect_uses(const tsri_run_placed *placed, tsri_value leaf, size_t device, const tsr_bounds *bounds, use_list *list) {
+static tsr_status collect_uses(const tsri_run_placed *placed, tsri_value leaf, size_t device,
+                               const tsr_bounds *bounds, use_list *list) {
     const tsri_graph *graph = placed->graph;
     const size_t most = tsri_graph_node_count(graph) * TSRI_GRAPH_MAX_OPERANDS;
     TRY(tsri_base_new(most, sizeof *list->uses, &list->uses));
@@ -51,11 +54,13 @@ static tsr_status collect_uses(const tsri_run_placed *placed, tsri_value leaf, s
         if (placed->device[i] != device)
             continue;
         for (uint32_t j = 0; j < node->n_in; j++) {
-            if (node->in[j] == TSRI_GRAPH_NONE || tsri_graph_value_at(graph, node->in[j])->storage != leaf)
+            if (node->in[j] == TSRI_GRAPH_NONE ||
+                tsri_graph_value_at(graph, node->in[j])->storage != leaf)
                 continue;
             list->ops[list->n] = *tsri_graph_as_op(graph, node, &list->stores[i]);
             list->ops[list->n].bounds = bounds;
-            list->uses[list->n] = (tsr_weight_use){.struct_size = sizeof *list->uses, .operand = j, .op = &list->ops[list->n]};
+            list->uses[list->n] = (tsr_weight_use){
+                .struct_size = sizeof *list->uses, .operand = j, .op = &list->ops[list->n]};
             list->pointers[list->n] = &list->uses[list->n];
             list->n++;
         }
@@ -66,13 +71,16 @@ static tsr_status collect_uses(const tsri_run_placed *placed, tsri_value leaf, s
 /* [rows, columns] of a weight leaf: all but the last dimension, and the last. */
 static void plain_layout(const tsr_tensor *tensor, tsr_layout *layout) {
     const int64_t none[TSR_SYMBOLS] = {0};
-    *layout = (tsr_layout){.struct_size = sizeof *layout, .dtype = tensor->dtype, .row_block = 1, .name = "plain"};
+    *layout = (tsr_layout){
+        .struct_size = sizeof *layout, .dtype = tensor->dtype, .row_block = 1, .name = "plain"};
     layout->rows = tsri_tensor_value(tsri_tensor_rows(tensor), none);
     layout->columns = tsri_tensor_value(tsri_tensor_columns(tensor), none);
-    tsri_tensor_bytes((tsr_dtype)tensor->dtype, (uint64_t)layout->rows * (uint64_t)layout->columns, &layout->bytes);
+    tsri_tensor_bytes((tsr_dtype)tensor->dtype, (uint64_t)layout->rows * (uint64_t)layout->columns,
+                      &layout->bytes);
 }
 
-static tsr_status plan_weight(tsri_run_context *context, const tsri_run_placed *placed, tsri_value leaf, size_t device, const tsr_bounds *bounds) {
+static tsr_status plan_weight(tsri_run_context *context, const tsri_run_placed *placed,
+                              tsri_value leaf, size_t device, const tsr_bounds *bounds) {
     const tsri_graph_value *v = tsri_graph_value_at(placed->graph, leaf);
     const tsri_run_slot *slot = &context->slots[device];
     use_list list = {0};
@@ -84,9 +92,11 @@ static tsr_status plan_weight(tsri_run_context *context, const tsri_run_placed *
     if (status == TSR_OK && list.n == 0)
         goto out;
     if (status == TSR_OK && slot->device->backend->weight_layout)
-        status = TSRI_RUN_CALL(slot, weight_layout, list.pointers, list.n, context->options.kernels, &weight.layout);
+        status = TSRI_RUN_CALL(slot, weight_layout, list.pointers, list.n, context->options.kernels,
+                               &weight.layout);
     if (status == TSR_OK)
-        status = tsri_base_grow(&context->weights, &context->weights_room, context->n_weights + 1, sizeof *context->weights);
+        status = tsri_base_grow(&context->weights, &context->weights_room, context->n_weights + 1,
+                                sizeof *context->weights);
     if (status == TSR_OK) {
         snprintf(weight.name, sizeof weight.name, "%s", v->name);
         context->weights[context->n_weights++] = weight;
@@ -109,7 +119,8 @@ static uint64_t host_memory_available(void) {
 }
 
 /* Before the first buffer: does everything fit, on each device and each buffer? */
-static tsr_status check_budget(tsri_run_context *context, const tsri_run_placed *placed, const tsr_bounds *bounds) {
+static tsr_status check_budget(tsri_run_context *context, const tsri_run_placed *placed,
+                               const tsr_bounds *bounds) {
     for (size_t d = 0; d <= context->options.n_devices; d++) {
         const tsri_run_slot *slot = &context->slots[d];
         uint64_t weights = 0, missing = 0, states = 0, arena = 0;
@@ -123,35 +134,48 @@ static tsr_status check_budget(tsri_run_context *context, const tsri_run_placed 
             weights += w->layout.bytes;
             missing += w->buf ? 0 : w->layout.bytes;
             if (facts->max_allocation && w->layout.bytes > facts->max_allocation)
-                return tsri_base_fail(TSR_E_DEVICE_MEMORY, "weight %s needs %llu MiB in one piece; %s/%s allows %llu MiB: keep weights smaller (--dtype f16) or use another device",
-                                      w->name, (unsigned long long)(w->layout.bytes >> 20), facts->platform, facts->name,
-                                      (unsigned long long)(facts->max_allocation >> 20));
+                return tsri_base_fail(
+                    TSR_E_DEVICE_MEMORY,
+                    "weight %s needs %llu MiB in one piece; %s/%s allows %llu MiB: keep weights "
+                    "smaller (--dtype f16) or use another device",
+                    w->name, (unsigned long long)(w->layout.bytes >> 20), facts->platform,
+                    facts->name, (unsigned long long)(facts->max_allocation >> 20));
         }
         for (size_t i = 0; i < tsri_graph_value_count(placed->graph); i++) {
             const tsri_graph_value *v = tsri_graph_value_at(placed->graph, (tsri_value)i);
-            if (v->tensor.kind == TSR_KIND_STATE && v->storage == (tsri_value)i && (d < context->options.n_devices || context->options.n_devices == 1))
-                states += tsri_tensor_extent(&v->tensor, bounds->highest) / (d < context->options.n_devices ? context->options.n_devices : 1);
+            if (v->tensor.kind == TSR_KIND_STATE && v->storage == (tsri_value)i &&
+                (d < context->options.n_devices || context->options.n_devices == 1))
+                states += tsri_tensor_extent(&v->tensor, bounds->highest) /
+                          (d < context->options.n_devices ? context->options.n_devices : 1);
         }
         TRY(tsri_run_arena_bytes(context, placed, bounds, d, &arena));
-        const uint64_t all = weights + states + arena, host = facts->unified_memory ? host_memory_available() : UINT64_MAX;
-        const bool device_short = facts->memory && all > facts->memory, host_short = missing + states + arena > host;
+        const uint64_t all = weights + states + arena,
+                       host = facts->unified_memory ? host_memory_available() : UINT64_MAX;
+        const bool device_short = facts->memory && all > facts->memory,
+                   host_short = missing + states + arena > host;
         if (device_short || host_short)
-            return tsri_base_fail(device_short ? TSR_E_DEVICE_MEMORY : TSR_E_HOST_MEMORY,
-                                  "%s/%s: weights %llu MiB, keys and values %llu MiB, activations %llu MiB; %llu MiB are there: "
-                                  "use a shorter context (-c), smaller weights (--dtype f16), or split over devices (--device A,B)",
-                                  facts->platform, facts->name, (unsigned long long)(weights >> 20), (unsigned long long)(states >> 20),
-                                  (unsigned long long)(arena >> 20), (unsigned long long)((device_short ? facts->memory : host) >> 20));
+            return tsri_base_fail(
+                device_short ? TSR_E_DEVICE_MEMORY : TSR_E_HOST_MEMORY,
+                "%s/%s: weights %llu MiB, keys and values %llu MiB, activations %llu MiB; %llu MiB "
+                "are there: "
+                "use a shorter context (-c), smaller weights (--dtype f16), or split over devices "
+                "(--device A,B)",
+                facts->platform, facts->name, (unsigned long long)(weights >> 20),
+                (unsigned long long)(states >> 20), (unsigned long long)(arena >> 20),
+                (unsigned long long)((device_short ? facts->memory : host) >> 20));
     }
     return TSR_OK;
 }
 
-static tsr_status stream(tsri_run_context *context, tsri_run_weight *weight, const tsri_run_source *source, tsr_dtype dtype, uint64_t *done,
+static tsr_status stream(tsri_run_context *context, tsri_run_weight *weight,
+                         const tsri_run_source *source, tsr_dtype dtype, uint64_t *done,
                          uint64_t total) {
     const tsri_run_slot *slot = &context->slots[weight->device];
     const tsr_layout *layout = &weight->layout;
     uint64_t row_bytes = 0;
     void *data = NULL;
-    TRY(tsri_run_buffer(context, weight->device, TSR_KIND_WEIGHT, layout->bytes, weight->name, &weight->buf));
+    TRY(tsri_run_buffer(context, weight->device, TSR_KIND_WEIGHT, layout->bytes, weight->name,
+                        &weight->buf));
     tsri_tensor_bytes(dtype, (uint64_t)layout->columns, &row_bytes);
     int64_t block = layout->row_block < 1 ? 1 : layout->row_block;
     if (row_bytes && block < BLOCK_BYTES / (int64_t)row_bytes)
@@ -161,7 +185,12 @@ static tsr_status stream(tsri_run_context *context, tsri_run_weight *weight, con
     tsr_status status = tsri_base_new_aligned((size_t)block * row_bytes, &data);
     for (int64_t first = 0; first < layout->rows && status == TSR_OK; first += block) {
         const int64_t count = first + block < layout->rows ? block : layout->rows - first;
-        const tsr_rows rows = {.struct_size = sizeof rows, .dtype = dtype, .first = first, .count = count, .columns = layout->columns, .data = data};
+        const tsr_rows rows = {.struct_size = sizeof rows,
+                               .dtype = dtype,
+                               .first = first,
+                               .count = count,
+                               .columns = layout->columns,
+                               .data = data};
         status = source->rows(source->data, weight->id, first, count, dtype, data);
         if (status == TSR_OK)
             status = TSRI_RUN_CALL(slot, weight_store, layout, &rows, weight->buf);
@@ -187,11 +216,13 @@ static tsr_dtype leaf_dtype(const tsri_graph *graph, uint32_t id) {
 
 static uint64_t plain_bytes(const tsri_run_weight *weight, tsr_dtype dtype) {
     uint64_t bytes = 0;
-    tsri_tensor_bytes(dtype, (uint64_t)weight->layout.rows * (uint64_t)weight->layout.columns, &bytes);
+    tsri_tensor_bytes(dtype, (uint64_t)weight->layout.rows * (uint64_t)weight->layout.columns,
+                      &bytes);
     return bytes;
 }
 
-/* Forgets weights that were planned and never filled, so that a failed load leaves the context as it was. */
+/* Forgets weights that were planned and never filled, so that a failed load leaves the context as
+ * it was. */
 static void drop_unfilled(tsri_run_context *context) {
     size_t kept = 0;
     for (size_t i = 0; i < context->n_weights; i++)
@@ -200,18 +231,22 @@ static void drop_unfilled(tsri_run_context *context) {
     context->n_weights = kept;
 }
 
-static tsr_status fill(tsri_run_context *context, const tsri_run_placed *placed, const tsri_run_source *source) {
+static tsr_status fill(tsri_run_context *context, const tsri_run_placed *placed,
+                       const tsri_run_source *source) {
     uint64_t total = 0, done = 0;
     for (size_t i = 0; i < context->n_weights; i++)
         if (!context->weights[i].buf)
-            total += plain_bytes(&context->weights[i], leaf_dtype(placed->graph, context->weights[i].id));
+            total += plain_bytes(&context->weights[i],
+                                 leaf_dtype(placed->graph, context->weights[i].id));
     for (size_t i = 0; i < context->n_weights; i++)
         if (!context->weights[i].buf)
-            TRY(stream(context, &context->weights[i], source, leaf_dtype(placed->graph, context->weights[i].id), &done, total));
+            TRY(stream(context, &context->weights[i], source,
+                       leaf_dtype(placed->graph, context->weights[i].id), &done, total));
     return TSR_OK;
 }
 
-tsr_status tsri_run_load(tsri_run_context *context, const tsri_graph *graph, const tsr_bounds *bounds, const tsri_run_source *source) {
+tsr_status tsri_run_load(tsri_run_context *context, const tsri_graph *graph,
+                         const tsr_bounds *bounds, const tsri_run_source *source) {
     tsri_run_placed *placed;
     TRY(tsri_run_placed_for(context, graph, bounds, &placed));
     tsr_status status = TSR_OK;

@@ -71,7 +71,8 @@ bool tsri_tensor_is_packed(const tsr_tensor *tensor) {
     tsr_tensor packed = *tensor;
     tsri_tensor_pack(&packed);
     for (uint32_t i = 0; i < tensor->rank; i++)
-        if (!tsri_tensor_is_one(tensor->dim[i]) && !tsri_tensor_same_dim(tensor->stride[i], packed.stride[i]))
+        if (!tsri_tensor_is_one(tensor->dim[i]) &&
+            !tsri_tensor_same_dim(tensor->stride[i], packed.stride[i]))
             return false;
     return true;
 }

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const tsr_dim B = {.factor = 1, .symbols = TSR_SYM_B}, T = {.factor = 1, .symbols = TSR_SYM_T};
+static const tsr_dim B = {.factor = 1, .symbols = TSR_SYM_B},
+                     T = {.factor = 1, .symbols = TSR_SYM_T};
 
 static tsr_dim n(int64_t size) {
     return tsri_tensor_const(size);
@@ -42,13 +43,15 @@ Test(graph, views_keep_storage_and_step_as_they_should) {
     cr_assert_eq(t->stride[1].factor, 24);
     cr_assert(tsri_tensor_same_dim(t->stride[0], tsri_tensor_times(T, n(24))));
     cr_assert_eq(tsri_graph_value_at(g, heads)->storage, x);
-    const tsri_value swapped = tsri_graph_expand(g, tsri_graph_permute(g, heads, (uint32_t[]){0, 2, 1, 3}), 2, n(5));
+    const tsri_value swapped =
+        tsri_graph_expand(g, tsri_graph_permute(g, heads, (uint32_t[]){0, 2, 1, 3}), 2, n(5));
     t = &tsri_graph_value_at(g, swapped)->tensor;
     cr_assert_eq(t->rank, 5);
     cr_assert_eq(t->stride[2].factor, 0);
     cr_assert(tsri_tensor_same_dim(t->dim[3], T));
     const int64_t sizes[TSR_SYMBOLS] = {2, 7, 0, 0, 0};
-    cr_assert_eq(tsri_tensor_extent(&tsri_graph_value_at(g, heads)->tensor, sizes), 4u * (13 * 24 + 20));
+    cr_assert_eq(tsri_tensor_extent(&tsri_graph_value_at(g, heads)->tensor, sizes),
+                 4u * (13 * 24 + 20));
     cr_assert_eq(tsri_graph_status(g), TSR_OK);
     tsri_graph_destroy(&g);
 }
@@ -60,13 +63,15 @@ Test(graph, refusals_say_what_was_wanted) {
         uint32_t rank_a, rank_b;
         tsr_dim a[4], b[4];
         const char *fragment;
-    } rows[] = {{TSR_OP_ADD, 2, 2, {n(4), n(3)}, {n(4), n(2)}, "elementwise: b is f32 [4,2]"},
-                {TSR_OP_GATHER, 3, 1, {n(4), n(3), n(1)}, {n(4)}, "gather: x is f32 [4,3,1]; wanted [R,C]"},
-                {TSR_OP_ADD, 1, 2, {n(4)}, {n(1), n(4)}, "no more dimensions than a"}};
+    } rows[] = {
+        {TSR_OP_ADD, 2, 2, {n(4), n(3)}, {n(4), n(2)}, "elementwise: b is f32 [4,2]"},
+        {TSR_OP_GATHER, 3, 1, {n(4), n(3), n(1)}, {n(4)}, "gather: x is f32 [4,3,1]; wanted [R,C]"},
+        {TSR_OP_ADD, 1, 2, {n(4)}, {n(1), n(4)}, "no more dimensions than a"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tsri_graph *g;
         tsri_graph_create(&g);
-        const tsri_value in[] = {input(g, 0, rows[i].rank_a, rows[i].a), input(g, 1, rows[i].rank_b, rows[i].b)};
+        const tsri_value in[] = {input(g, 0, rows[i].rank_a, rows[i].a),
+                                 input(g, 1, rows[i].rank_b, rows[i].b)};
         cr_assert_eq(tsri_graph_op1(g, rows[i].id, NULL, in, 2), TSRI_GRAPH_NONE);
         cr_assert_eq(tsri_graph_status(g), TSR_E_ARGUMENT);
         cr_assert(strstr(tsr_error_last(), rows[i].fragment), "row %zu: %s", i, tsr_error_last());
@@ -89,7 +94,8 @@ Test(graph, the_table_holds_each_op_once) {
     cr_assert_null(tsri_graph_op_named("convolution"));
 }
 
-static bool refuse_fused(void *data, const tsri_graph *graph, const tsri_graph_node *node, const tsr_op *op) {
+static bool refuse_fused(void *data, const tsri_graph *graph, const tsri_graph_node *node,
+                         const tsr_op *op) {
     (void)data;
     (void)graph;
     (void)op;
@@ -107,20 +113,26 @@ Test(graph, lowering_ends_in_primitives_and_keeps_outputs) {
     tsri_graph *g, *low;
     tsri_graph_create(&g);
     const tsri_value x = input(g, 0, 3, (tsr_dim[]){B, T, n(16)});
-    const tsri_value w = tsri_graph_leaf(g, TSR_KIND_WEIGHT, 0, "w", TSR_F16, 2, (tsr_dim[]){n(24), n(16)});
-    const tsri_value bias = tsri_graph_leaf(g, TSR_KIND_WEIGHT, 1, "b", TSR_F32, 1, (tsr_dim[]){n(24)});
-    const tsr_glu_linear_attrs glu = {.struct_size = sizeof glu, .trans_w = 1, .activation = TSR_ACT_SILU};
+    const tsri_value w =
+        tsri_graph_leaf(g, TSR_KIND_WEIGHT, 0, "w", TSR_F16, 2, (tsr_dim[]){n(24), n(16)});
+    const tsri_value bias =
+        tsri_graph_leaf(g, TSR_KIND_WEIGHT, 1, "b", TSR_F32, 1, (tsr_dim[]){n(24)});
+    const tsr_glu_linear_attrs glu = {
+        .struct_size = sizeof glu, .trans_w = 1, .activation = TSR_ACT_SILU};
     const tsri_value y = tsri_graph_op1(g, TSR_OP_GLU_LINEAR, &glu, (tsri_value[]){x, w, bias}, 3);
     const tsri_value heads = tsri_graph_split(g, y, 2, 3, 4);
-    const tsr_attention_attrs attention = {.struct_size = sizeof attention, .causal = 1, .scale = 0.5f};
-    const tsri_value z = tsri_graph_op1(g, TSR_OP_ATTENTION, &attention, (tsri_value[]){heads, heads, heads}, 3);
+    const tsr_attention_attrs attention = {
+        .struct_size = sizeof attention, .causal = 1, .scale = 0.5f};
+    const tsri_value z =
+        tsri_graph_op1(g, TSR_OP_ATTENTION, &attention, (tsri_value[]){heads, heads, heads}, 3);
     tsri_graph_output(g, 7, "z", tsri_graph_reshape(g, z, 3, (tsr_dim[]){B, T, n(12)}));
     cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
     cr_assert_eq(tsri_graph_node_count(g), 2);
     cr_assert_eq(tsri_graph_lower(g, refuse_fused, NULL, &low), TSR_OK, "%s", tsr_error_last());
     for (size_t i = 0; i < tsri_graph_node_count(low); i++)
         cr_assert_null(tsri_graph_op_find(tsri_graph_node_at(low, i)->id)->decompose);
-    cr_assert(contains(low, TSR_OP_MATMUL) && contains(low, TSR_OP_SILU) && contains(low, TSR_OP_SOFTMAX) && contains(low, TSR_OP_COPY));
+    cr_assert(contains(low, TSR_OP_MATMUL) && contains(low, TSR_OP_SILU) &&
+              contains(low, TSR_OP_SOFTMAX) && contains(low, TSR_OP_COPY));
     cr_assert_eq(tsri_graph_output_count(low), 1);
     const tsr_tensor *out = &tsri_graph_value_at(low, tsri_graph_output_at(low, 0)->value)->tensor;
     cr_assert_eq(out->rank, 3);
@@ -129,7 +141,8 @@ Test(graph, lowering_ends_in_primitives_and_keeps_outputs) {
     tsri_graph_destroy(&low);
 }
 
-/* No two values that live at the same time share a byte, and a chain needs no more than its two widest neighbours. */
+/* No two values that live at the same time share a byte, and a chain needs no more than its two
+ * widest neighbours. */
 Test(graph, memory_is_shared_only_by_values_that_do_not_meet) {
     tsri_graph *g;
     tsri_graph_create(&g);
@@ -162,12 +175,14 @@ Test(graph, costs_count_a_multiply_add_as_two) {
     tsri_graph *g;
     tsri_graph_create(&g);
     const tsri_value x = input(g, 0, 2, (tsr_dim[]){T, n(32)});
-    const tsri_value w = tsri_graph_leaf(g, TSR_KIND_WEIGHT, 0, "w", TSR_F32, 2, (tsr_dim[]){n(8), n(32)});
+    const tsri_value w =
+        tsri_graph_leaf(g, TSR_KIND_WEIGHT, 0, "w", TSR_F32, 2, (tsr_dim[]){n(8), n(32)});
     const tsr_linear_attrs attrs = {.struct_size = sizeof attrs, .trans_w = 1};
     tsri_graph_op1(g, TSR_OP_LINEAR, &attrs, (tsri_value[]){x, w}, 2);
     tsri_graph_op_store store;
     const int64_t sizes[TSR_SYMBOLS] = {1, 5, 1, 1, 1};
-    const tsri_graph_cost cost = tsri_graph_op_linear.cost(tsri_graph_as_op(g, tsri_graph_node_at(g, 0), &store), sizes);
+    const tsri_graph_cost cost =
+        tsri_graph_op_linear.cost(tsri_graph_as_op(g, tsri_graph_node_at(g, 0), &store), sizes);
     cr_assert_float_eq(cost.flops, 2.0 * 5 * 32 * 8, 0.5);
     cr_assert_float_eq(cost.bytes, 4.0 * (5 * 32 + 32 * 8 + 5 * 8), 0.5);
     tsri_graph_destroy(&g);

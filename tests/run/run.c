@@ -1,4 +1,5 @@
-/* Placement, weights, states and copies of run/, on the reference and on whatever device is the default. */
+/* Placement, weights, states and copies of run/, on the reference and on whatever device is the
+ * default. */
 #include "run/run.h"
 
 #include "tensor/shape.h"
@@ -11,7 +12,8 @@
 enum { C = 12, CAPACITY = 8 };
 enum { IN_X, IN_PAST, IN_LEN };
 
-static const tsr_dim B = {.factor = 1, .symbols = TSR_SYM_B}, T = {.factor = 1, .symbols = TSR_SYM_T};
+static const tsr_dim B = {.factor = 1, .symbols = TSR_SYM_B},
+                     T = {.factor = 1, .symbols = TSR_SYM_T};
 
 static tsr_dim n(int64_t size) {
     return tsri_tensor_const(size);
@@ -21,22 +23,29 @@ static tsr_dim n(int64_t size) {
 static tsri_graph *two_layers(void) {
     tsri_graph *g;
     cr_assert_eq(tsri_graph_create(&g), TSR_OK);
-    const tsr_linear_attrs gelu = {.struct_size = sizeof gelu, .trans_w = 1, .activation = TSR_ACT_GELU}, plain = {.struct_size = sizeof plain, .trans_w = 1};
-    const tsri_value x = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_X, "x", TSR_F32, 3, (tsr_dim[]){B, T, n(C)});
+    const tsr_linear_attrs gelu = {.struct_size = sizeof gelu,
+                                   .trans_w = 1,
+                                   .activation = TSR_ACT_GELU},
+                           plain = {.struct_size = sizeof plain, .trans_w = 1};
+    const tsri_value x =
+        tsri_graph_leaf(g, TSR_KIND_INPUT, IN_X, "x", TSR_F32, 3, (tsr_dim[]){B, T, n(C)});
     tsri_value w[2];
     for (uint32_t i = 0; i < 2; i++)
-        w[i] = tsri_graph_leaf(g, TSR_KIND_WEIGHT, i, i ? "w1" : "w0", TSR_F32, 2, (tsr_dim[]){n(C), n(C)});
+        w[i] = tsri_graph_leaf(g, TSR_KIND_WEIGHT, i, i ? "w1" : "w0", TSR_F32, 2,
+                               (tsr_dim[]){n(C), n(C)});
     tsri_graph_scope(g, 0, "layers.0");
     const tsri_value y = tsri_graph_op1(g, TSR_OP_LINEAR, &gelu, (tsri_value[]){x, w[0]}, 2);
     tsri_graph_scope(g, 1, "layers.1");
-    const tsri_value z = tsri_graph_op1(g, TSR_OP_LINEAR, &plain, (tsri_value[]){y, w[1], TSRI_GRAPH_NONE, y}, 4);
+    const tsri_value z =
+        tsri_graph_op1(g, TSR_OP_LINEAR, &plain, (tsri_value[]){y, w[1], TSRI_GRAPH_NONE, y}, 4);
     tsri_graph_output(g, 0, "z", z);
     tsri_graph_output(g, 1, "y", y);
     cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
     return g;
 }
 
-static tsr_status rows(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype, void *out) {
+static tsr_status rows(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype,
+                       void *out) {
     (void)data;
     cr_assert_eq(dtype, TSR_F32);
     for (int64_t i = 0; i < count * C; i++)
@@ -62,7 +71,8 @@ static void open_rig(rig *r, const char *first, const char *second) {
         size_t index;
         if (tsri_backend_select(r->set, names[i], &index) != TSR_OK)
             cr_skip_test("%s", tsr_error_last());
-        cr_assert_eq(tsri_backend_device_open(r->set, index, NULL, &r->devices[i]), TSR_OK, "%s", tsr_error_last());
+        cr_assert_eq(tsri_backend_device_open(r->set, index, NULL, &r->devices[i]), TSR_OK, "%s",
+                     tsr_error_last());
     }
     const tsri_run_options options = {.devices = r->devices, .n_devices = r->n, .set = r->set};
     cr_assert_eq(tsri_run_create(&options, &r->context), TSR_OK, "%s", tsr_error_last());
@@ -75,9 +85,11 @@ static void close_rig(rig *r) {
     tsri_backend_set_close(&r->set);
 }
 
-static const tsr_bounds bounds = {.struct_size = sizeof bounds, .lowest = {1, 1, 0, 0, 0}, .highest = {3, 5, 1, 1, 1}};
+static const tsr_bounds bounds = {
+    .struct_size = sizeof bounds, .lowest = {1, 1, 0, 0, 0}, .highest = {3, 5, 1, 1, 1}};
 
-static void run_two_layers(rig *r, const tsri_graph *g, int64_t batch, int64_t tokens, float *z, float *y) {
+static void run_two_layers(rig *r, const tsri_graph *g, int64_t batch, int64_t tokens, float *z,
+                           float *y) {
     const size_t count = (size_t)(batch * tokens * C);
     const int64_t sizes[TSR_SYMBOLS] = {batch, tokens, 0, 0, 0};
     float *x = malloc(count * sizeof *x);
@@ -87,8 +99,10 @@ static void run_two_layers(rig *r, const tsri_graph *g, int64_t batch, int64_t t
     cr_assert_eq(tsri_run_load(r->context, g, &bounds, &source), TSR_OK, "%s", tsr_error_last());
     cr_assert_eq(tsri_run_prepare(r->context, g, &bounds, &plan), TSR_OK, "%s", tsr_error_last());
     const tsri_run_binding in = {.id = IN_X, .data = x, .bytes = count * sizeof *x};
-    const tsri_run_binding out[] = {{.id = 0, .data = z, .bytes = count * sizeof *z}, {.id = 1, .data = y, .bytes = count * sizeof *y}};
-    cr_assert_eq(tsri_run_execute(plan, sizes, &in, 1, out, y ? 2 : 1), TSR_OK, "%s", tsr_error_last());
+    const tsri_run_binding out[] = {{.id = 0, .data = z, .bytes = count * sizeof *z},
+                                    {.id = 1, .data = y, .bytes = count * sizeof *y}};
+    cr_assert_eq(tsri_run_execute(plan, sizes, &in, 1, out, y ? 2 : 1), TSR_OK, "%s",
+                 tsr_error_last());
     free(x);
 }
 
@@ -109,7 +123,8 @@ Test(run, layers_over_two_devices_give_what_one_gives) {
         close_rig(&r);
     }
     for (int i = 0; i < 2 * 5 * C; i++) {
-        cr_assert_float_eq(z[0][i], z[1][i], 1e-4f, "z[%d]: %g, %g", i, (double)z[0][i], (double)z[1][i]);
+        cr_assert_float_eq(z[0][i], z[1][i], 1e-4f, "z[%d]: %g, %g", i, (double)z[0][i],
+                           (double)z[1][i]);
         cr_assert_float_eq(y[0][i], y[1][i], 1e-4f);
     }
     tsri_graph_destroy(&g);
@@ -141,9 +156,11 @@ Test(run, wrong_amounts_of_input_and_output_are_refused) {
     open_rig(&r, "reference", NULL);
     cr_assert_eq(tsri_run_load(r.context, g, &bounds, &source), TSR_OK);
     cr_assert_eq(tsri_run_prepare(r.context, g, &bounds, &plan), TSR_OK);
-    tsri_run_binding in = {.id = IN_X, .data = x, .bytes = sizeof x - 4}, out = {.id = 0, .data = z, .bytes = sizeof z};
+    tsri_run_binding in = {.id = IN_X, .data = x, .bytes = sizeof x - 4},
+                     out = {.id = 0, .data = z, .bytes = sizeof z};
     cr_assert_eq(tsri_run_execute(plan, sizes, &in, 1, &out, 1), TSR_E_ARGUMENT);
-    cr_assert(strstr(tsr_error_last(), "input x: 44 bytes given, 48 wanted"), "%s", tsr_error_last());
+    cr_assert(strstr(tsr_error_last(), "input x: 44 bytes given, 48 wanted"), "%s",
+              tsr_error_last());
     in.bytes = sizeof x;
     out.id = 9;
     cr_assert_eq(tsri_run_execute(plan, sizes, &in, 1, &out, 1), TSR_E_ARGUMENT);
@@ -180,12 +197,17 @@ Test(run, what_does_not_fit_is_refused_before_the_first_buffer) {
 static tsri_graph *with_state(int64_t capacity) {
     tsri_graph *g;
     tsri_graph_create(&g);
-    const tsri_value x = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_X, "x", TSR_F32, 4, (tsr_dim[]){B, T, n(1), n(C)});
-    const tsri_value past = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_PAST, "past", TSR_I32, 1, &B), len = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_LEN, "len", TSR_I32, 1, &B);
-    const tsri_value state = tsri_graph_leaf(g, TSR_KIND_STATE, 0, "state", TSR_F32, 4, (tsr_dim[]){n(2), n(capacity), n(1), n(C)});
+    const tsri_value x =
+        tsri_graph_leaf(g, TSR_KIND_INPUT, IN_X, "x", TSR_F32, 4, (tsr_dim[]){B, T, n(1), n(C)});
+    const tsri_value past = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_PAST, "past", TSR_I32, 1, &B),
+                     len = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_LEN, "len", TSR_I32, 1, &B);
+    const tsri_value state = tsri_graph_leaf(g, TSR_KIND_STATE, 0, "state", TSR_F32, 4,
+                                             (tsr_dim[]){n(2), n(capacity), n(1), n(C)});
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs, .causal = 1, .scale = 0.1f};
     tsri_graph_op(g, TSR_OP_KV_APPEND, NULL, (tsri_value[]){state, x, past, len}, 4, 0, NULL);
-    tsri_graph_output(g, 0, "y", tsri_graph_op1(g, TSR_OP_ATTENTION, &attrs, (tsri_value[]){x, state, state, past, len}, 5));
+    tsri_graph_output(
+        g, 0, "y",
+        tsri_graph_op1(g, TSR_OP_ATTENTION, &attrs, (tsri_value[]){x, state, state, past, len}, 5));
     cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
     return g;
 }

@@ -3,13 +3,16 @@
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_norm_attrs *attrs = s->attrs;
     const tsr_tensor *x = s->in[0], *residual = s->in[1];
-    bool same = tsri_graph_is_f32(x) && tsri_graph_is_f32(residual) && x->rank >= 1 && x->rank == residual->rank;
+    bool same = tsri_graph_is_f32(x) && tsri_graph_is_f32(residual) && x->rank >= 1 &&
+                x->rank == residual->rank;
     for (uint32_t i = 0; same && i < x->rank; i++)
         same = tsri_tensor_same_dim(x->dim[i], residual->dim[i]);
     if (!same)
         return tsri_graph_refuse("add_norm", "the residual", residual, "f32 of the shape of x");
     if (!(attrs->eps >= 0) || attrs->norm > TSR_NORM_RMS)
-        return tsri_base_fail(TSR_E_ARGUMENT, "add_norm: eps %g, norm %u; wanted eps >= 0, norm layer or rms", (double)attrs->eps, attrs->norm);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "add_norm: eps %g, norm %u; wanted eps >= 0, norm layer or rms",
+                              (double)attrs->eps, attrs->norm);
     for (uint32_t i = 2; i < 4; i++)
         if (!tsri_graph_is_vector(tsri_graph_operand(s, i), tsri_tensor_columns(x)))
             return tsri_graph_refuse("add_norm", i == 2 ? "weight" : "bias", s->in[i], "f32 [C]");
@@ -18,16 +21,19 @@ static tsr_status infer(tsri_graph_signature *s) {
     return TSR_OK;
 }
 
-static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in, tsri_value *out) {
+static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
+                      tsri_value *out) {
     const tsr_norm_attrs *attrs = node->attrs;
     out[0] = tsri_graph_op1(graph, TSR_OP_ADD, NULL, in, 2);
     const tsri_value operands[] = {out[0], in[2], node->n_in > 3 ? in[3] : TSRI_GRAPH_NONE};
     const bool rms = attrs->norm == TSR_NORM_RMS;
-    out[1] = tsri_graph_op1(graph, rms ? TSR_OP_RMS_NORM : TSR_OP_LAYER_NORM, attrs, operands, rms ? 2 : 3);
+    out[1] = tsri_graph_op1(graph, rms ? TSR_OP_RMS_NORM : TSR_OP_LAYER_NORM, attrs, operands,
+                            rms ? 2 : 3);
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    return (tsri_graph_cost){.flops = 9 * tsri_graph_elements(op->in[0], sizes), .bytes = tsri_graph_bytes(op, sizes)};
+    return (tsri_graph_cost){.flops = 9 * tsri_graph_elements(op->in[0], sizes),
+                             .bytes = tsri_graph_bytes(op, sizes)};
 }
 
 const tsri_graph_op_row tsri_graph_op_add_norm = {.name = "add_norm",

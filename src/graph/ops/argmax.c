@@ -11,8 +11,14 @@ static tsr_status infer(tsri_graph_signature *s) {
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    return (tsri_graph_cost){.flops = tsri_graph_elements(op->in[0], sizes), .bytes = tsri_graph_bytes(op, sizes)};
+    return (tsri_graph_cost){.flops = tsri_graph_elements(op->in[0], sizes),
+                             .bytes = tsri_graph_bytes(op, sizes)};
 }
 
-const tsri_graph_op_row tsri_graph_op_argmax = {
-    .name = "argmax", .id = TSR_OP_ARGMAX, .min_in = 1, .max_in = 1, .n_out = 1, .infer = infer, .cost = cost};
+const tsri_graph_op_row tsri_graph_op_argmax = {.name = "argmax",
+                                                .id = TSR_OP_ARGMAX,
+                                                .min_in = 1,
+                                                .max_in = 1,
+                                                .n_out = 1,
+                                                .infer = infer,
+                                                .cost = cost};

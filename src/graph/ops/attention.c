@@ -3,21 +3,25 @@
 enum { Q, K, V, PAST, LEN, SLOT, SOURCE, BIAS };
 
 static tsr_status infer(tsri_graph_signature *s) {
-    const tsr_tensor *q = s->in[Q], *k = s->in[K], *v = s->in[V], *source = tsri_graph_operand(s, SOURCE), *bias = tsri_graph_operand(s, BIAS);
+    const tsr_tensor *q = s->in[Q], *k = s->in[K], *v = s->in[V],
+                     *source = tsri_graph_operand(s, SOURCE), *bias = tsri_graph_operand(s, BIAS);
     static const char *const facts[] = {[PAST] = "past", [LEN] = "len", [SLOT] = "slot"};
     if (!tsri_graph_is_f32(q) || q->rank != 4)
         return tsri_graph_refuse("attention", "q", q, "f32 [B,T,H,D]");
     if (!tsri_graph_is_f32(k) || k->rank != 4 || !tsri_tensor_same_dim(k->dim[3], q->dim[3]))
         return tsri_graph_refuse("attention", "k", k, "f32 [J,S,G,D] with q's D");
-    if (k->dim[2].symbols || k->dim[2].factor < 1 || q->dim[2].symbols || q->dim[2].factor % k->dim[2].factor)
-        return tsri_graph_refuse("attention", "k", k, "a number of key heads that divides the query heads");
-    if (!tsri_graph_is_f32(v) || v->rank != 4 || !tsri_tensor_same_dim(v->dim[0], k->dim[0]) || !tsri_tensor_same_dim(v->dim[1], k->dim[1]) ||
-        !tsri_tensor_same_dim(v->dim[2], k->dim[2]))
+    if (k->dim[2].symbols || k->dim[2].factor < 1 || q->dim[2].symbols ||
+        q->dim[2].factor % k->dim[2].factor)
+        return tsri_graph_refuse("attention", "k", k,
+                                 "a number of key heads that divides the query heads");
+    if (!tsri_graph_is_f32(v) || v->rank != 4 || !tsri_tensor_same_dim(v->dim[0], k->dim[0]) ||
+        !tsri_tensor_same_dim(v->dim[1], k->dim[1]) || !tsri_tensor_same_dim(v->dim[2], k->dim[2]))
         return tsri_graph_refuse("attention", "v", v, "f32 [J,S,G,Dv] with k's J, S and G");
     for (uint32_t i = PAST; i <= SLOT; i++)
         if (!tsri_graph_is_ints(tsri_graph_operand(s, i), q->dim[0]))
             return tsri_graph_refuse("attention", facts[i], s->in[i], "i32 [B]");
-    if (source && (source->dtype != TSR_I32 || source->rank != 2 || !tsri_tensor_same_dim(source->dim[0], q->dim[0])))
+    if (source && (source->dtype != TSR_I32 || source->rank != 2 ||
+                   !tsri_tensor_same_dim(source->dim[0], q->dim[0])))
         return tsri_graph_refuse("attention", "source", source, "i32 [B,S]");
     if (bias && (!tsri_graph_is_f32(bias) || bias->rank != 4))
         return tsri_graph_refuse("attention", "bias", bias, "f32 [1 or B,H,T,S]");
@@ -33,67 +37,86 @@ static tsr_status infer(tsri_graph_signature *s) {
     return TSR_OK;
 }
 
-/* x[J,S,G,E] -> [B,G,R,S,E]: the slots that the batch reads, each head repeated for the R queries heads that share it. */
+/* x[J,S,G,E] -> [B,G,R,S,E]: the slots that the batch reads, each head repeated for the R queries
+ * heads that share it. */
 static tsri_value per_query_head(tsri_graph *graph, tsri_value x, tsri_value slot, int64_t R) {
     if (x == TSRI_GRAPH_NONE)
         return x;
     if (slot != TSRI_GRAPH_NONE) {
         const tsr_tensor t = tsri_graph_value_at(graph, x)->tensor;
-        const tsr_dim flat[] = {t.dim[0], tsri_tensor_times(tsri_tensor_times(t.dim[1], t.dim[2]), t.dim[3])};
+        const tsr_dim flat[] = {t.dim[0],
+                                tsri_tensor_times(tsri_tensor_times(t.dim[1], t.dim[2]), t.dim[3])};
         const tsri_value rows = tsri_graph_reshape(graph, x, 2, flat);
-        const tsri_value picked = tsri_graph_op1(graph, TSR_OP_GATHER, NULL, (tsri_value[]){rows, slot}, 2);
+        const tsri_value picked =
+            tsri_graph_op1(graph, TSR_OP_GATHER, NULL, (tsri_value[]){rows, slot}, 2);
         if (picked == TSRI_GRAPH_NONE)
             return picked;
-        const tsr_dim dims[] = {tsri_graph_value_at(graph, picked)->tensor.dim[0], t.dim[1], t.dim[2], t.dim[3]};
+        const tsr_dim dims[] = {tsri_graph_value_at(graph, picked)->tensor.dim[0], t.dim[1],
+                                t.dim[2], t.dim[3]};
         x = tsri_graph_reshape(graph, picked, 4, dims);
     }
     const tsri_value heads = tsri_graph_permute(graph, x, (uint32_t[]){0, 2, 1, 3});
     return tsri_graph_expand(graph, heads, 2, tsri_tensor_const(R));
 }
 
-void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *attrs, const tsri_value *in, uint32_t n_in,
-                                tsri_value *probabilities, tsri_value *y) {
+void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *attrs,
+                                const tsri_value *in, uint32_t n_in, tsri_value *probabilities,
+                                tsri_value *y) {
     tsri_value all[BIAS + 1];
     for (uint32_t i = 0; i <= BIAS; i++)
         all[i] = i < n_in ? in[i] : TSRI_GRAPH_NONE;
     *probabilities = *y = TSRI_GRAPH_NONE;
     if (all[SOURCE] != TSRI_GRAPH_NONE) {
-        tsri_graph_fail(graph, TSR_E_UNSUPPORTED, "attention: keys by source have no decomposition");
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
+                        "attention: keys by source have no decomposition");
         return;
     }
     if (tsri_graph_status(graph) != TSR_OK)
         return;
-    const tsr_tensor q = tsri_graph_value_at(graph, all[Q])->tensor, k = tsri_graph_value_at(graph, all[K])->tensor;
+    const tsr_tensor q = tsri_graph_value_at(graph, all[Q])->tensor,
+                     k = tsri_graph_value_at(graph, all[K])->tensor;
     const int64_t G = k.dim[2].factor, R = q.dim[2].factor / G;
-    const tsr_matmul_attrs scores = {.struct_size = sizeof scores, .trans_b = 1, .alpha = 1}, values = {.struct_size = sizeof values, .alpha = 1};
-    const tsr_softmax_attrs softmax = {.struct_size = sizeof softmax, .causal = attrs->causal, .window = attrs->window, .scale = attrs->scale};
+    const tsr_matmul_attrs scores = {.struct_size = sizeof scores, .trans_b = 1, .alpha = 1},
+                           values = {.struct_size = sizeof values, .alpha = 1};
+    const tsr_softmax_attrs softmax = {.struct_size = sizeof softmax,
+                                       .causal = attrs->causal,
+                                       .window = attrs->window,
+                                       .scale = attrs->scale};
 
     const tsri_value heads = tsri_graph_permute(graph, all[Q], (uint32_t[]){0, 2, 1, 3});
-    const tsri_value q5 = tsri_graph_split(graph, heads, 1, G, R), k5 = per_query_head(graph, all[K], all[SLOT], R);
+    const tsri_value q5 = tsri_graph_split(graph, heads, 1, G, R),
+                     k5 = per_query_head(graph, all[K], all[SLOT], R);
     const tsri_value s5 = tsri_graph_op1(graph, TSR_OP_MATMUL, &scores, (tsri_value[]){q5, k5}, 2);
     const tsr_dim flat[] = {q.dim[0], q.dim[2], q.dim[1], k.dim[1]};
     const tsri_value s4 = tsri_graph_reshape(graph, s5, 4, flat);
-    *probabilities = tsri_graph_op1(graph, TSR_OP_SOFTMAX, &softmax, (tsri_value[]){s4, all[PAST], all[LEN], all[BIAS]}, 4);
-    const tsri_value p5 = tsri_graph_split(graph, *probabilities, 1, G, R), v5 = per_query_head(graph, all[V], all[SLOT], R);
+    *probabilities = tsri_graph_op1(graph, TSR_OP_SOFTMAX, &softmax,
+                                    (tsri_value[]){s4, all[PAST], all[LEN], all[BIAS]}, 4);
+    const tsri_value p5 = tsri_graph_split(graph, *probabilities, 1, G, R),
+                     v5 = per_query_head(graph, all[V], all[SLOT], R);
     const tsri_value y5 = tsri_graph_op1(graph, TSR_OP_MATMUL, &values, (tsri_value[]){p5, v5}, 2);
     if (y5 == TSRI_GRAPH_NONE)
         return;
-    const tsr_dim merged[] = {q.dim[0], q.dim[2], q.dim[1], tsri_graph_value_at(graph, all[V])->tensor.dim[3]};
-    const tsri_value y4 = tsri_graph_permute(graph, tsri_graph_reshape(graph, y5, 4, merged), (uint32_t[]){0, 2, 1, 3});
+    const tsr_dim merged[] = {q.dim[0], q.dim[2], q.dim[1],
+                              tsri_graph_value_at(graph, all[V])->tensor.dim[3]};
+    const tsri_value y4 = tsri_graph_permute(graph, tsri_graph_reshape(graph, y5, 4, merged),
+                                             (uint32_t[]){0, 2, 1, 3});
     *y = tsri_graph_op1(graph, TSR_OP_COPY, NULL, &y4, 1);
 }
 
-static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in, tsri_value *out) {
+static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
+                      tsri_value *out) {
     tsri_value probabilities;
     if (node->out[1] != TSRI_GRAPH_NONE)
-        tsri_graph_fail(graph, TSR_E_UNSUPPORTED, "attention: the log-sum-exp output has no decomposition");
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
+                        "attention: the log-sum-exp output has no decomposition");
     tsri_graph_attention_steps(graph, node->attrs, in, node->n_in, &probabilities, &out[0]);
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const tsr_attention_attrs *attrs = op->attrs;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
-    const double S = (double)tsri_tensor_value(k->dim[1], sizes), T = (double)tsri_tensor_value(q->dim[1], sizes);
+    const double S = (double)tsri_tensor_value(k->dim[1], sizes),
+                 T = (double)tsri_tensor_value(q->dim[1], sizes);
     double seen = S;
     if (attrs->causal && T > 1)
         seen -= (T - 1) / 2;
@@ -101,9 +124,10 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
         seen = attrs->window;
     const double rows = tsri_graph_elements(q, sizes) / (double)q->dim[3].factor;
     const double B = (double)tsri_tensor_value(q->dim[0], sizes), G = (double)k->dim[2].factor;
-    return (tsri_graph_cost){.flops = 2 * rows * seen * (double)(q->dim[3].factor + v->dim[3].factor),
-                             .bytes = 4 * (tsri_graph_elements(q, sizes) + tsri_graph_elements(op->out[0], sizes) +
-                                           B * S * G * (double)(k->dim[3].factor + v->dim[3].factor))};
+    return (tsri_graph_cost){
+        .flops = 2 * rows * seen * (double)(q->dim[3].factor + v->dim[3].factor),
+        .bytes = 4 * (tsri_graph_elements(q, sizes) + tsri_graph_elements(op->out[0], sizes) +
+                      B * S * G * (double)(k->dim[3].factor + v->dim[3].factor))};
 }
 
 const tsri_graph_op_row tsri_graph_op_attention = {.name = "attention",

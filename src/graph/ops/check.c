@@ -4,11 +4,13 @@
 
 #include <string.h>
 
-tsr_status tsri_graph_refuse(const char *op, const char *what, const tsr_tensor *tensor, const char *wanted) {
+tsr_status tsri_graph_refuse(const char *op, const char *what, const tsr_tensor *tensor,
+                             const char *wanted) {
     char shape[96];
     if (!tensor)
         return tsri_base_fail(TSR_E_ARGUMENT, "%s: %s is missing; wanted %s", op, what, wanted);
-    return tsri_base_fail(TSR_E_ARGUMENT, "%s: %s is %s %s; wanted %s", op, what, tsri_tensor_dtype_name((tsr_dtype)tensor->dtype),
+    return tsri_base_fail(TSR_E_ARGUMENT, "%s: %s is %s %s; wanted %s", op, what,
+                          tsri_tensor_dtype_name((tsr_dtype)tensor->dtype),
                           tsri_tensor_print(tensor, shape), wanted);
 }
 
@@ -17,15 +19,18 @@ bool tsri_graph_is_f32(const tsr_tensor *tensor) {
 }
 
 bool tsri_graph_is_float(const tsr_tensor *tensor) {
-    return !tensor || tensor->dtype == TSR_F32 || tensor->dtype == TSR_F16 || tensor->dtype == TSR_BF16;
+    return !tensor || tensor->dtype == TSR_F32 || tensor->dtype == TSR_F16 ||
+           tensor->dtype == TSR_BF16;
 }
 
 bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n) {
-    return !tensor || (tensor->dtype == TSR_I32 && tensor->rank == 1 && tsri_tensor_same_dim(tensor->dim[0], n));
+    return !tensor || (tensor->dtype == TSR_I32 && tensor->rank == 1 &&
+                       tsri_tensor_same_dim(tensor->dim[0], n));
 }
 
 bool tsri_graph_is_vector(const tsr_tensor *tensor, tsr_dim n) {
-    return !tensor || (tensor->dtype == TSR_F32 && tensor->rank == 1 && tsri_tensor_same_dim(tensor->dim[0], n));
+    return !tensor || (tensor->dtype == TSR_F32 && tensor->rank == 1 &&
+                       tsri_tensor_same_dim(tensor->dim[0], n));
 }
 
 void tsri_graph_shape_like(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor *like, tsr_dim last) {
@@ -68,7 +73,8 @@ double tsri_graph_elements(const tsr_tensor *tensor, const int64_t sizes[TSR_SYM
 }
 
 static double bytes_of(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]) {
-    const tsri_tensor_dtype *type = tensor ? tsri_tensor_dtype_info((tsr_dtype)tensor->dtype) : NULL;
+    const tsri_tensor_dtype *type =
+        tensor ? tsri_tensor_dtype_info((tsr_dtype)tensor->dtype) : NULL;
     return type ? tsri_graph_elements(tensor, sizes) * type->bytes / type->block : 0;
 }
 
@@ -82,16 +88,18 @@ double tsri_graph_bytes(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
 }
 
 tsri_graph_cost tsri_graph_cost_unary(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    return (tsri_graph_cost){.flops = tsri_graph_elements(op->out[0], sizes), .bytes = tsri_graph_bytes(op, sizes)};
+    return (tsri_graph_cost){.flops = tsri_graph_elements(op->out[0], sizes),
+                             .bytes = tsri_graph_bytes(op, sizes)};
 }
 
 tsri_value tsri_graph_activate(tsri_graph *graph, uint32_t activation, tsri_value x) {
-    static const tsr_op_id ops[] = {TSR_OP_NONE,      TSR_OP_RELU, TSR_OP_GELU,   TSR_OP_GELU_TANH,
-                                    TSR_OP_SILU,      TSR_OP_TANH, TSR_OP_SIGMOID};
+    static const tsr_op_id ops[] = {TSR_OP_NONE, TSR_OP_RELU, TSR_OP_GELU,   TSR_OP_GELU_TANH,
+                                    TSR_OP_SILU, TSR_OP_TANH, TSR_OP_SIGMOID};
     if (activation == TSR_ACT_NONE)
         return x;
     if (activation >= sizeof ops / sizeof *ops) {
-        tsri_graph_fail(graph, TSR_E_UNSUPPORTED, "activation %u is not known to this version", activation);
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED, "activation %u is not known to this version",
+                        activation);
         return TSRI_GRAPH_NONE;
     }
     return tsri_graph_op1(graph, ops[activation], NULL, &x, 1);

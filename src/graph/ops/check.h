@@ -7,9 +7,11 @@
 #include "tensor/shape.h"
 
 /* Fails with "<op>: <what> is <shape> <dtype>; <wanted>". */
-tsr_status tsri_graph_refuse(const char *op, const char *what, const tsr_tensor *tensor, const char *wanted);
+tsr_status tsri_graph_refuse(const char *op, const char *what, const tsr_tensor *tensor,
+                             const char *wanted);
 
-/* A float operand (f32), a weight's element (f32, f16, bf16), an int32 vector [n]. Missing ones pass. */
+/* A float operand (f32), a weight's element (f32, f16, bf16), an int32 vector [n]. Missing ones
+ * pass. */
 bool tsri_graph_is_f32(const tsr_tensor *tensor);
 bool tsri_graph_is_float(const tsr_tensor *tensor);
 bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n);

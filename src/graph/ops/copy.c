@@ -1,7 +1,8 @@
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
-    tsri_graph_shape_like(&s->out[0], (tsr_dtype)s->in[0]->dtype, s->in[0], tsri_tensor_columns(s->in[0]));
+    tsri_graph_shape_like(&s->out[0], (tsr_dtype)s->in[0]->dtype, s->in[0],
+                          tsri_tensor_columns(s->in[0]));
     return TSR_OK;
 }
 
@@ -9,5 +10,10 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
     return (tsri_graph_cost){.bytes = tsri_graph_bytes(op, sizes)};
 }
 
-const tsri_graph_op_row tsri_graph_op_copy = {
-    .name = "copy", .id = TSR_OP_COPY, .min_in = 1, .max_in = 1, .n_out = 1, .infer = infer, .cost = cost};
+const tsri_graph_op_row tsri_graph_op_copy = {.name = "copy",
+                                              .id = TSR_OP_COPY,
+                                              .min_in = 1,
+                                              .max_in = 1,
+                                              .n_out = 1,
+                                              .infer = infer,
+                                              .cost = cost};

@@ -17,5 +17,10 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
     return (tsri_graph_cost){.bytes = 8 * tsri_graph_elements(op->out[0], sizes)};
 }
 
-const tsri_graph_op_row tsri_graph_op_gather = {
-    .name = "gather", .id = TSR_OP_GATHER, .min_in = 2, .max_in = 2, .n_out = 1, .infer = infer, .cost = cost};
+const tsri_graph_op_row tsri_graph_op_gather = {.name = "gather",
+                                                .id = TSR_OP_GATHER,
+                                                .min_in = 2,
+                                                .max_in = 2,
+                                                .n_out = 1,
+                                                .infer = infer,
+                                                .cost = cost};

@@ -5,18 +5,22 @@ static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *x = s->in[0], *w = s->in[1];
     if (!tsri_graph_is_f32(x) || x->rank < 1)
         return tsri_graph_refuse("glu_linear", "x", x, "f32 [..,K]");
-    if (!tsri_graph_is_float(w) || w->rank != 2 || !tsri_tensor_same_dim(w->dim[attrs->trans_w ? 1 : 0], tsri_tensor_columns(x)))
-        return tsri_graph_refuse("glu_linear", "the weight", w, attrs->trans_w ? "[2F,K] with x's K" : "[K,2F] with x's K");
+    if (!tsri_graph_is_float(w) || w->rank != 2 ||
+        !tsri_tensor_same_dim(w->dim[attrs->trans_w ? 1 : 0], tsri_tensor_columns(x)))
+        return tsri_graph_refuse("glu_linear", "the weight", w,
+                                 attrs->trans_w ? "[2F,K] with x's K" : "[K,2F] with x's K");
     const tsr_dim n = w->dim[attrs->trans_w ? 0 : 1];
     if (n.symbols || n.factor % 2)
-        return tsri_graph_refuse("glu_linear", "the weight", w, "an even number of outputs, gate then up");
+        return tsri_graph_refuse("glu_linear", "the weight", w,
+                                 "an even number of outputs, gate then up");
     if (!tsri_graph_is_vector(tsri_graph_operand(s, 2), n))
         return tsri_graph_refuse("glu_linear", "the bias", s->in[2], "f32 [2F]");
     tsri_graph_shape_like(&s->out[0], TSR_F32, x, tsri_tensor_const(n.factor / 2));
     return TSR_OK;
 }
 
-static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in, tsri_value *out) {
+static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
+                      tsri_value *out) {
     const tsr_glu_linear_attrs *attrs = node->attrs;
     const tsr_linear_attrs linear = {.struct_size = sizeof linear, .trans_w = attrs->trans_w};
     const tsri_value both = tsri_graph_op1(graph, TSR_OP_LINEAR, &linear, in, node->n_in);
@@ -25,13 +29,17 @@ static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri
     const tsr_tensor *t = &tsri_graph_value_at(graph, both)->tensor;
     const uint32_t last = t->rank - 1;
     const int64_t half = t->dim[last].factor / 2;
-    const tsri_value gate = tsri_graph_slice(graph, both, last, 0, half), up = tsri_graph_slice(graph, both, last, half, half);
-    out[0] = tsri_graph_op1(graph, TSR_OP_MUL, NULL, (tsri_value[]){tsri_graph_activate(graph, attrs->activation, gate), up}, 2);
+    const tsri_value gate = tsri_graph_slice(graph, both, last, 0, half),
+                     up = tsri_graph_slice(graph, both, last, half, half);
+    out[0] =
+        tsri_graph_op1(graph, TSR_OP_MUL, NULL,
+                       (tsri_value[]){tsri_graph_activate(graph, attrs->activation, gate), up}, 2);
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const double k = (double)tsri_tensor_value(tsri_tensor_columns(op->in[0]), sizes);
-    return (tsri_graph_cost){.flops = 4 * k * tsri_graph_elements(op->out[0], sizes), .bytes = tsri_graph_bytes(op, sizes)};
+    return (tsri_graph_cost){.flops = 4 * k * tsri_graph_elements(op->out[0], sizes),
+                             .bytes = tsri_graph_bytes(op, sizes)};
 }
 
 const tsri_graph_op_row tsri_graph_op_glu_linear = {.name = "glu_linear",

@@ -9,7 +9,11 @@ static tsr_status infer(tsri_graph_signature *s) {
         return tsri_graph_refuse("kv_append", "x", x, "f32 [B,T,G,D] with the state's G and D");
     for (uint32_t i = 2; i < 5; i++)
         if (!tsri_graph_is_ints(tsri_graph_operand(s, i), x->dim[0]))
-            return tsri_graph_refuse("kv_append", i == 2 ? "past" : i == 3 ? "len" : "slot", s->in[i], "i32 [B]");
+            return tsri_graph_refuse("kv_append",
+                                     i == 2   ? "past"
+                                     : i == 3 ? "len"
+                                              : "slot",
+                                     s->in[i], "i32 [B]");
     return TSR_OK;
 }
 

@@ -5,8 +5,10 @@ static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *x = s->in[0], *w = s->in[1], *residual = tsri_graph_operand(s, 3);
     if (!tsri_graph_is_f32(x) || x->rank < 1)
         return tsri_graph_refuse("linear", "x", x, "f32 [..,K]");
-    if (!tsri_graph_is_float(w) || w->rank != 2 || !tsri_tensor_same_dim(w->dim[attrs->trans_w ? 1 : 0], tsri_tensor_columns(x)))
-        return tsri_graph_refuse("linear", "the weight", w, attrs->trans_w ? "[N,K] with x's K" : "[K,N] with x's K");
+    if (!tsri_graph_is_float(w) || w->rank != 2 ||
+        !tsri_tensor_same_dim(w->dim[attrs->trans_w ? 1 : 0], tsri_tensor_columns(x)))
+        return tsri_graph_refuse("linear", "the weight", w,
+                                 attrs->trans_w ? "[N,K] with x's K" : "[K,N] with x's K");
     const tsr_dim n = w->dim[attrs->trans_w ? 0 : 1];
     if (!tsri_graph_is_vector(tsri_graph_operand(s, 2), n))
         return tsri_graph_refuse("linear", "the bias", s->in[2], "f32 [N]");
@@ -14,10 +16,12 @@ static tsr_status infer(tsri_graph_signature *s) {
     bool same = !residual || (residual->dtype == TSR_F32 && residual->rank == x->rank);
     for (uint32_t i = 0; same && residual && i < x->rank; i++)
         same = tsri_tensor_same_dim(residual->dim[i], s->out[0].dim[i]);
-    return same ? TSR_OK : tsri_graph_refuse("linear", "the residual", residual, "f32 of the shape of y");
+    return same ? TSR_OK
+                : tsri_graph_refuse("linear", "the residual", residual, "f32 of the shape of y");
 }
 
-static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in, tsri_value *out) {
+static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
+                      tsri_value *out) {
     const tsr_linear_attrs *attrs = node->attrs;
     const tsr_matmul_attrs matmul = {.struct_size = sizeof matmul, .trans_b = attrs->trans_w};
     tsri_value y = tsri_graph_op1(graph, TSR_OP_MATMUL, &matmul, in, 2);
@@ -31,7 +35,8 @@ static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const double k = (double)tsri_tensor_value(tsri_tensor_columns(op->in[0]), sizes);
-    return (tsri_graph_cost){.flops = 2 * k * tsri_graph_elements(op->out[0], sizes), .bytes = tsri_graph_bytes(op, sizes)};
+    return (tsri_graph_cost){.flops = 2 * k * tsri_graph_elements(op->out[0], sizes),
+                             .bytes = tsri_graph_bytes(op, sizes)};
 }
 
 const tsri_graph_op_row tsri_graph_op_linear = {.name = "linear",

@@ -4,15 +4,19 @@ static tsr_status infer(tsri_graph_signature *s) {
     const tsr_matmul_attrs *attrs = s->attrs;
     const tsr_tensor *a = s->in[0], *b = s->in[1];
     if (!tsri_graph_is_f32(a) || a->rank < 2 || a->rank > 5)
-        return tsri_graph_refuse("matmul", "a", a, "f32 [..,M,K] with at most 3 leading dimensions");
+        return tsri_graph_refuse("matmul", "a", a,
+                                 "f32 [..,M,K] with at most 3 leading dimensions");
     if (!tsri_graph_is_float(b) || b->rank < 2 || b->rank > a->rank)
-        return tsri_graph_refuse("matmul", "b", b, "f32, f16 or bf16 [..,K,N] of no more dimensions than a");
+        return tsri_graph_refuse("matmul", "b", b,
+                                 "f32, f16 or bf16 [..,K,N] of no more dimensions than a");
     const uint32_t ra = a->rank, rb = b->rank;
-    const tsr_dim k_a = a->dim[ra - (attrs->trans_a ? 2 : 1)], k_b = b->dim[rb - (attrs->trans_b ? 1 : 2)];
+    const tsr_dim k_a = a->dim[ra - (attrs->trans_a ? 2 : 1)],
+                  k_b = b->dim[rb - (attrs->trans_b ? 1 : 2)];
     if (!tsri_tensor_same_dim(k_a, k_b))
         return tsri_graph_refuse("matmul", "b", b, "the inner size of a");
     for (uint32_t i = 2; i < rb; i++)
-        if (!tsri_tensor_same_dim(a->dim[ra - 1 - i], b->dim[rb - 1 - i]) && !tsri_tensor_is_one(b->dim[rb - 1 - i]))
+        if (!tsri_tensor_same_dim(a->dim[ra - 1 - i], b->dim[rb - 1 - i]) &&
+            !tsri_tensor_is_one(b->dim[rb - 1 - i]))
             return tsri_graph_refuse("matmul", "b", b, "the leading sizes of a, or 1");
     tsri_graph_shape_like(&s->out[0], TSR_F32, a, b->dim[rb - (attrs->trans_b ? 2 : 1)]);
     s->out[0].dim[ra - 2] = a->dim[ra - (attrs->trans_a ? 1 : 2)];
@@ -23,7 +27,8 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
     const tsr_matmul_attrs *attrs = op->attrs;
     const tsr_tensor *a = op->in[0];
     const double k = (double)tsri_tensor_value(a->dim[a->rank - (attrs->trans_a ? 2 : 1)], sizes);
-    return (tsri_graph_cost){.flops = 2 * k * tsri_graph_elements(op->out[0], sizes), .bytes = tsri_graph_bytes(op, sizes)};
+    return (tsri_graph_cost){.flops = 2 * k * tsri_graph_elements(op->out[0], sizes),
+                             .bytes = tsri_graph_bytes(op, sizes)};
 }
 
 const tsri_graph_op_row tsri_graph_op_matmul = {.name = "matmul",

@@ -6,7 +6,8 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (!tsri_graph_is_f32(x) || x->rank < 1)
         return tsri_graph_refuse("rms_norm", "x", x, "f32 [..,C]");
     if (!(attrs->eps >= 0))
-        return tsri_base_fail(TSR_E_ARGUMENT, "rms_norm: eps is %g; wanted 0 or more", (double)attrs->eps);
+        return tsri_base_fail(TSR_E_ARGUMENT, "rms_norm: eps is %g; wanted 0 or more",
+                              (double)attrs->eps);
     for (uint32_t i = 1; i < 2; i++)
         if (!tsri_graph_is_vector(tsri_graph_operand(s, i), tsri_tensor_columns(x)))
             return tsri_graph_refuse("rms_norm", "weight", s->in[i], "f32 [C]");
@@ -15,15 +16,16 @@ static tsr_status infer(tsri_graph_signature *s) {
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    return (tsri_graph_cost){.flops = 4 * tsri_graph_elements(op->in[0], sizes), .bytes = tsri_graph_bytes(op, sizes)};
+    return (tsri_graph_cost){.flops = 4 * tsri_graph_elements(op->in[0], sizes),
+                             .bytes = tsri_graph_bytes(op, sizes)};
 }
 
 const tsri_graph_op_row tsri_graph_op_rms_norm = {.name = "rms_norm",
-                                                    .id = TSR_OP_RMS_NORM,
-                                                    .min_in = 2,
-                                                    .max_in = 2,
-                                                    .n_out = 1,
-                                                    .may_overwrite = 1,
-                                                    .attrs_size = sizeof(tsr_norm_attrs),
-                                                    .infer = infer,
-                                                    .cost = cost};
+                                                  .id = TSR_OP_RMS_NORM,
+                                                  .min_in = 2,
+                                                  .max_in = 2,
+                                                  .n_out = 1,
+                                                  .may_overwrite = 1,
+                                                  .attrs_size = sizeof(tsr_norm_attrs),
+                                                  .infer = infer,
+                                                  .cost = cost};

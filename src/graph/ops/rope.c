@@ -6,9 +6,12 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (!tsri_graph_is_f32(x) || x->rank != 4 || x->dim[3].symbols)
         return tsri_graph_refuse("rope", "x", x, "f32 [B,T,H,D]");
     if (attrs->rotary % 2 || attrs->rotary > x->dim[3].factor)
-        return tsri_base_fail(TSR_E_ARGUMENT, "rope: %u rotary elements; wanted an even number up to the head size %lld", attrs->rotary,
-                              (long long)x->dim[3].factor);
-    if (positions->dtype != TSR_I32 || positions->rank != 2 || !tsri_tensor_same_dim(positions->dim[0], x->dim[0]) ||
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "rope: %u rotary elements; wanted an even number up to the head size %lld",
+            attrs->rotary, (long long)x->dim[3].factor);
+    if (positions->dtype != TSR_I32 || positions->rank != 2 ||
+        !tsri_tensor_same_dim(positions->dim[0], x->dim[0]) ||
         !tsri_tensor_same_dim(positions->dim[1], x->dim[1]))
         return tsri_graph_refuse("rope", "positions", positions, "i32 [B,T]");
     if (!tsri_graph_is_vector(s->in[2], tsri_tensor_const(attrs->rotary / 2)))
@@ -18,7 +21,8 @@ static tsr_status infer(tsri_graph_signature *s) {
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    return (tsri_graph_cost){.flops = 3 * tsri_graph_elements(op->out[0], sizes), .bytes = 8 * tsri_graph_elements(op->out[0], sizes)};
+    return (tsri_graph_cost){.flops = 3 * tsri_graph_elements(op->out[0], sizes),
+                             .bytes = 8 * tsri_graph_elements(op->out[0], sizes)};
 }
 
 const tsri_graph_op_row tsri_graph_op_rope = {.name = "rope",

@@ -14,7 +14,8 @@ static tsr_status infer(tsri_graph_signature *s) {
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    return (tsri_graph_cost){.flops = 5 * tsri_graph_elements(op->in[0], sizes), .bytes = tsri_graph_bytes(op, sizes)};
+    return (tsri_graph_cost){.flops = 5 * tsri_graph_elements(op->in[0], sizes),
+                             .bytes = tsri_graph_bytes(op, sizes)};
 }
 
 const tsri_graph_op_row tsri_graph_op_softmax = {.name = "softmax",

@@ -6,7 +6,8 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (!tsri_graph_is_f32(x) || x->rank != 2 || x->dim[1].symbols)
         return tsri_graph_refuse("topk", "x", x, "f32 [R,V]");
     if (attrs->k < 1 || attrs->k > x->dim[1].factor)
-        return tsri_base_fail(TSR_E_ARGUMENT, "topk: k is %u; wanted 1 to %lld", attrs->k, (long long)x->dim[1].factor);
+        return tsri_base_fail(TSR_E_ARGUMENT, "topk: k is %u; wanted 1 to %lld", attrs->k,
+                              (long long)x->dim[1].factor);
     for (int i = 0; i < 3; i++) {
         s->out[i].dtype = i == 1 ? TSR_I32 : TSR_F32;
         s->out[i].rank = i == 2 ? 1 : 2;
@@ -17,7 +18,8 @@ static tsr_status infer(tsri_graph_signature *s) {
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    return (tsri_graph_cost){.flops = tsri_graph_elements(op->in[0], sizes), .bytes = tsri_graph_bytes(op, sizes)};
+    return (tsri_graph_cost){.flops = tsri_graph_elements(op->in[0], sizes),
+                             .bytes = tsri_graph_bytes(op, sizes)};
 }
 
 const tsri_graph_op_row tsri_graph_op_topk = {.name = "topk",
