@@ -35,6 +35,7 @@ GOLDEN(gemma, "gemma")
 GOLDEN(phi3, "phi3")
 GOLDEN(gpt_neox, "gpt_neox")
 GOLDEN(gpt_neox_serial, "gpt_neox-serial")
+GOLDEN(starcoder2, "starcoder2")
 GOLDEN(opt, "opt")
 GOLDEN(opt_post, "opt-post")
 

@@ -77,6 +77,7 @@ MODELS = {
         rope_type="default", partial_rotary_factor=0.25))),
     "gpt_neox-serial": lambda: tr.GPTNeoXForCausalLM(tr.GPTNeoXConfig(**SMALL, intermediate_size=40, use_parallel_residual=False, **rope(
         rope_type="default", partial_rotary_factor=1.0))),
+    "starcoder2": lambda: tr.Starcoder2ForCausalLM(tr.Starcoder2Config(**dict(LLAMA, tie_word_embeddings=True), sliding_window=6)),
     "opt": lambda: tr.OPTForCausalLM(tr.OPTConfig(**SMALL, ffn_dim=40, word_embed_proj_dim=24)),
     "opt-post": lambda: tr.OPTForCausalLM(tr.OPTConfig(**SMALL, ffn_dim=40, word_embed_proj_dim=24, do_layer_norm_before=False)),
 }

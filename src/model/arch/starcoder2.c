@@ -1,0 +1,47 @@
+/* StarCoder2: Llama's attention with biases, layer norms, and a plain feed-forward part.
+ * source  Lozhkov et al. 2024, arXiv:2402.19173 */
+#include "base/error.h"
+#include "model/arch.h"
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {"use_bias",     "sliding_window",  "layer_types",
+                                          "rope_scaling", "rope_parameters", NULL};
+    tsri_model_stack *stack = &spec->decoder;
+    bool bias = true;
+    TRY(tsri_model_config_refuse(config, handled));
+    TRY(tsri_model_arch_llama_like(config, spec));
+    TRY(tsri_model_config_common(config, true, spec)); /* tied where the config doesn't say */
+    stack->gated = false;
+    TRY(tsri_model_config_activation(config, "hidden_act", "gelu_pytorch_tanh",
+                                     &stack->activation));
+    stack->norm = TSR_NORM_LAYER;
+    stack->norm_bias = true;
+    stack->norm_eps = 1e-5f;
+    TRY(tsri_model_config_float(config, "norm_epsilon", false, 1e-12, 1, &stack->norm_eps));
+    TRY(tsri_model_config_bool(config, "use_bias", &bias));
+    stack->qkv_bias = stack->out_bias = stack->mlp_bias = bias;
+    return tsri_model_config_window(config, true, stack);
+}
+
+static const tsri_model_names names = {
+    .prefix = "model.",
+    .embed = "embed_tokens",
+    .final_norm = "norm",
+    .head = "lm_head",
+    .norm1 = "layers.%d.input_layernorm",
+    .norm2 = "layers.%d.post_attention_layernorm",
+    .q = "layers.%d.self_attn.q_proj",
+    .k = "layers.%d.self_attn.k_proj",
+    .v = "layers.%d.self_attn.v_proj",
+    .out = "layers.%d.self_attn.o_proj",
+    .up = "layers.%d.mlp.c_fc",
+    .down = "layers.%d.mlp.c_proj",
+};
+
+const tsri_model_arch tsri_model_arch_starcoder2 = {
+    .name = "starcoder2",
+    .gguf = "starcoder2",
+    .names = &names,
+    .gguf_names = &tsri_model_names_gguf,
+    .read = read,
+};
