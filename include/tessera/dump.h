@@ -18,7 +18,8 @@ typedef struct tsr_dump_inputs {
     const int64_t *input_ids;      /**< [B,T] */
     const int64_t *attention_mask; /**< [B,T], 1 = a token, 0 = padding (left, right or anywhere);
                                       NULL: all 1 */
-    const int64_t *position_ids;   /**< [B,T]; NULL: 0, 1, ... over the tokens of a row */
+    const int64_t *position_ids;   /**< [B,T]; NULL: the place in the row, padding counted, as
+                                    Hugging Face does (OPT: the tokens before) */
 } tsr_dump_inputs;
 
 /**

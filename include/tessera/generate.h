@@ -84,6 +84,7 @@ typedef struct tsr_generate_stats {
     uint64_t prefill_ns,
         decode_ns; /**< time spent on prompts, and on the tokens after the first of each */
     uint64_t first_token_ns; /**< from the call to the first token */
+    uint64_t decode_tokens;  /**< of new_tokens, those that decode_ns was spent on */
 } tsr_generate_stats;
 
 /**

@@ -84,6 +84,35 @@ typedef enum tsr_op_id {
     TSR_OP_COUNT = 26 /**< one more than the largest id of this header */
 } tsr_op_id;
 
+/** Every op once, X(ID, name): tables by op are made from it, so that an op is listed here alone.
+ */
+#define TSR_OP_LIST(X)        \
+    X(MATMUL, matmul)         \
+    X(LINEAR, linear)         \
+    X(GLU_LINEAR, glu_linear) \
+    X(ATTENTION, attention)   \
+    X(ADD_NORM, add_norm)     \
+    X(LAYER_NORM, layer_norm) \
+    X(RMS_NORM, rms_norm)     \
+    X(SOFTMAX, softmax)       \
+    X(ROPE, rope)             \
+    X(EMBED, embed)           \
+    X(KV_APPEND, kv_append)   \
+    X(ADD, add)               \
+    X(MUL, mul)               \
+    X(SCALE, scale)           \
+    X(CAST, cast)             \
+    X(COPY, copy)             \
+    X(GATHER, gather)         \
+    X(RELU, relu)             \
+    X(GELU, gelu)             \
+    X(GELU_TANH, gelu_tanh)   \
+    X(SILU, silu)             \
+    X(TANH, tanh)             \
+    X(SIGMOID, sigmoid)       \
+    X(ARGMAX, argmax)         \
+    X(TOPK, topk)
+
 typedef enum tsr_activation {
     TSR_ACT_NONE = 0,
     TSR_ACT_RELU = 1,

@@ -4,9 +4,9 @@
 #include <string.h>
 
 static const tsri_graph_op_row *const rows[] = {
-#define TSRI_GRAPH_OP(name) &tsri_graph_op_##name,
-#include "graph/ops.def"
-#undef TSRI_GRAPH_OP
+#define ROW(id, name) &tsri_graph_op_##name,
+    TSR_OP_LIST(ROW)
+#undef ROW
 };
 
 size_t tsri_graph_op_count(void) {

@@ -1,5 +1,4 @@
-/* graph/ops.h - the op table: what the graph knows of each op. One file a row: ops/<op>.c; the list
- * is ops.def. */
+/* graph/ops.h - the op table: what the graph knows of each op. One file a row: ops/<op>.c. */
 #ifndef TSRI_GRAPH_OPS_H
 #define TSRI_GRAPH_OPS_H
 
@@ -45,8 +44,8 @@ const tsri_graph_op_row *tsri_graph_op_named(const char *name);
 size_t tsri_graph_op_count(void);
 const tsri_graph_op_row *tsri_graph_op_at(size_t i);
 
-#define TSRI_GRAPH_OP(name) extern const tsri_graph_op_row tsri_graph_op_##name;
-#include "graph/ops.def"
-#undef TSRI_GRAPH_OP
+#define TSRI_GRAPH_ROW(id, name) extern const tsri_graph_op_row tsri_graph_op_##name;
+TSR_OP_LIST(TSRI_GRAPH_ROW)
+#undef TSRI_GRAPH_ROW
 
 #endif

@@ -56,7 +56,7 @@ tsr_status tsri_verify_cases(tsr_op_id op, tsri_verify_list *list) {
         void (*cases)(tsri_verify_list *list);
     } rows[] = {
 #define X(id, name) {TSR_OP_##id, tsri_verify_##name##_cases},
-        TSRI_VERIFY_OPS(X)
+        TSR_OP_LIST(X)
 #undef X
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

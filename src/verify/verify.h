@@ -124,17 +124,8 @@ __attribute__((format(printf, 2, 3))) void tsri_verify_reason(tsri_verify_case *
  * list->cases. */
 tsr_status tsri_verify_cases(tsr_op_id op, tsri_verify_list *list);
 
-#define TSRI_VERIFY_OPS(X)                                                                  \
-    X(MATMUL, matmul)                                                                       \
-    X(LINEAR, linear)                                                                       \
-    X(GLU_LINEAR, glu_linear) X(ATTENTION, attention) X(ADD_NORM, add_norm)                 \
-        X(LAYER_NORM, layer_norm) X(RMS_NORM, rms_norm) X(SOFTMAX, softmax) X(ROPE, rope)   \
-            X(EMBED, embed) X(KV_APPEND, kv_append) X(ADD, add) X(MUL, mul) X(SCALE, scale) \
-                X(CAST, cast) X(COPY, copy) X(GATHER, gather) X(RELU, relu) X(GELU, gelu)   \
-                    X(GELU_TANH, gelu_tanh) X(SILU, silu) X(TANH, tanh) X(SIGMOID, sigmoid) \
-                        X(ARGMAX, argmax) X(TOPK, topk)
 #define X(id, name) void tsri_verify_##name##_cases(tsri_verify_list *list);
-TSRI_VERIFY_OPS(X)
+TSR_OP_LIST(X)
 #undef X
 
 /* ---- data.c ---- */

@@ -10,15 +10,10 @@
 #include <string.h>
 
 static const char *const op_names[TSR_OP_COUNT] = {
-    [TSR_OP_MATMUL] = "matmul",         [TSR_OP_LINEAR] = "linear",   [TSR_OP_GLU_LINEAR] = "glu_linear",
-    [TSR_OP_ATTENTION] = "attention",   [TSR_OP_ADD_NORM] = "add_norm", [TSR_OP_LAYER_NORM] = "layer_norm",
-    [TSR_OP_RMS_NORM] = "rms_norm",     [TSR_OP_SOFTMAX] = "softmax", [TSR_OP_ROPE] = "rope",
-    [TSR_OP_EMBED] = "embed",           [TSR_OP_KV_APPEND] = "kv_append", [TSR_OP_ADD] = "add",
-    [TSR_OP_MUL] = "mul",               [TSR_OP_SCALE] = "scale",     [TSR_OP_CAST] = "cast",
-    [TSR_OP_COPY] = "copy",             [TSR_OP_GATHER] = "gather",   [TSR_OP_RELU] = "relu",
-    [TSR_OP_GELU] = "gelu",             [TSR_OP_GELU_TANH] = "gelu_tanh", [TSR_OP_SILU] = "silu",
-    [TSR_OP_TANH] = "tanh",             [TSR_OP_SIGMOID] = "sigmoid", [TSR_OP_ARGMAX] = "argmax",
-    [TSR_OP_TOPK] = "topk"};
+#define NAME(id, name) [TSR_OP_##id] = #name,
+    TSR_OP_LIST(NAME)
+#undef NAME
+};
 
 const char *tsri_opencl_op_name(tsr_op_id op) {
     return (unsigned)op < TSR_OP_COUNT ? op_names[op] : NULL;

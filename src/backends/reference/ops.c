@@ -6,7 +6,7 @@ static const tsri_reference_row rows[] = {
 #define X(id, name)                             \
     {TSR_OP_##id, #name, tsri_reference_##name, \
      TSR_OP_##id == TSR_OP_ATTENTION ? tsri_reference_attention_scratch : NULL},
-    TSRI_REFERENCE_OPS(X)
+    TSR_OP_LIST(X)
 #undef X
 };
 

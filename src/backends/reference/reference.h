@@ -76,17 +76,8 @@ void tsri_reference_attrs(const tsr_op *op, void *out, size_t size);
 /* Refuses an index outside 0 .. n-1 with a sentence. */
 tsr_status tsri_reference_check_index(const tsr_op *op, const char *what, int64_t index, int64_t n);
 
-#define TSRI_REFERENCE_OPS(X)                                                                 \
-    X(MATMUL, matmul)                                                                         \
-    X(LINEAR, linear) X(GLU_LINEAR, glu_linear) X(ATTENTION, attention) X(ADD_NORM, add_norm) \
-        X(LAYER_NORM, layer_norm) X(RMS_NORM, rms_norm) X(SOFTMAX, softmax) X(ROPE, rope)     \
-            X(EMBED, embed) X(KV_APPEND, kv_append) X(ADD, add) X(MUL, mul) X(SCALE, scale)   \
-                X(CAST, cast) X(COPY, copy) X(GATHER, gather) X(RELU, relu) X(GELU, gelu)     \
-                    X(GELU_TANH, gelu_tanh) X(SILU, silu) X(TANH, tanh) X(SIGMOID, sigmoid)   \
-                        X(ARGMAX, argmax) X(TOPK, topk)
-
 #define X(id, name) tsr_status tsri_reference_##name(const tsri_reference_call *call);
-TSRI_REFERENCE_OPS(X)
+TSR_OP_LIST(X)
 #undef X
 int64_t tsri_reference_attention_scratch(const tsr_op *op, const int64_t *sizes);
 

@@ -6,16 +6,11 @@
 #include "backends/opencl/rows.h"
 #include "tensor/shape.h"
 
-/* The tables, each ended by a row without a name. */
-extern const tsri_opencl_row tsri_opencl_rows_matmul[], tsri_opencl_rows_linear[],
-    tsri_opencl_rows_glu_linear[], tsri_opencl_rows_attention[], tsri_opencl_rows_add_norm[],
-    tsri_opencl_rows_layer_norm[], tsri_opencl_rows_rms_norm[], tsri_opencl_rows_softmax[],
-    tsri_opencl_rows_rope[], tsri_opencl_rows_embed[], tsri_opencl_rows_kv_append[],
-    tsri_opencl_rows_add[], tsri_opencl_rows_mul[], tsri_opencl_rows_scale[],
-    tsri_opencl_rows_cast[], tsri_opencl_rows_copy[], tsri_opencl_rows_gather[],
-    tsri_opencl_rows_relu[], tsri_opencl_rows_gelu[], tsri_opencl_rows_gelu_tanh[],
-    tsri_opencl_rows_silu[], tsri_opencl_rows_tanh[], tsri_opencl_rows_sigmoid[],
-    tsri_opencl_rows_argmax[], tsri_opencl_rows_topk[];
+/* The tables, rows_<op>[], each ended by a row without a name; that of an op which isn't offered is
+ * empty. */
+#define TSRI_OPENCL_TABLE(id, name) extern const tsri_opencl_row tsri_opencl_rows_##name[];
+TSR_OP_LIST(TSRI_OPENCL_TABLE)
+#undef TSRI_OPENCL_TABLE
 
 /* Weights of CPUs (panels.c): panels of 64 outputs, zero beyond the last one.
  * panels64 has plain rows that are outputs ([N,K]): element (n,k) at (n/64 * K + k) * 64 + n%64.
