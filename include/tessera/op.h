@@ -84,35 +84,6 @@ typedef enum tsr_op_id {
     TSR_OP_COUNT = 26 /**< one more than the largest id of this header */
 } tsr_op_id;
 
-/** Every op once, X(ID, name): tables by op are made from it, so that an op is listed here alone.
- */
-#define TSR_OP_LIST(X)        \
-    X(MATMUL, matmul)         \
-    X(LINEAR, linear)         \
-    X(GLU_LINEAR, glu_linear) \
-    X(ATTENTION, attention)   \
-    X(ADD_NORM, add_norm)     \
-    X(LAYER_NORM, layer_norm) \
-    X(RMS_NORM, rms_norm)     \
-    X(SOFTMAX, softmax)       \
-    X(ROPE, rope)             \
-    X(EMBED, embed)           \
-    X(KV_APPEND, kv_append)   \
-    X(ADD, add)               \
-    X(MUL, mul)               \
-    X(SCALE, scale)           \
-    X(CAST, cast)             \
-    X(COPY, copy)             \
-    X(GATHER, gather)         \
-    X(RELU, relu)             \
-    X(GELU, gelu)             \
-    X(GELU_TANH, gelu_tanh)   \
-    X(SILU, silu)             \
-    X(TANH, tanh)             \
-    X(SIGMOID, sigmoid)       \
-    X(ARGMAX, argmax)         \
-    X(TOPK, topk)
-
 typedef enum tsr_activation {
     TSR_ACT_NONE = 0,
     TSR_ACT_RELU = 1,
@@ -189,6 +160,40 @@ typedef struct tsr_topk_attrs {
     uint32_t struct_size;
     uint32_t k; /**< 1 .. V */
 } tsr_topk_attrs;
+
+/** Of an op without attributes: none are given. */
+typedef struct tsr_no_attrs {
+    uint32_t struct_size;
+} tsr_no_attrs;
+
+/** Every op once, X(ID, name, attributes): tables by op are made from it, so an op is listed here
+ * alone. */
+#define TSR_OP_LIST(X)                              \
+    X(MATMUL, matmul, tsr_matmul_attrs)             \
+    X(LINEAR, linear, tsr_linear_attrs)             \
+    X(GLU_LINEAR, glu_linear, tsr_glu_linear_attrs) \
+    X(ATTENTION, attention, tsr_attention_attrs)    \
+    X(ADD_NORM, add_norm, tsr_norm_attrs)           \
+    X(LAYER_NORM, layer_norm, tsr_norm_attrs)       \
+    X(RMS_NORM, rms_norm, tsr_norm_attrs)           \
+    X(SOFTMAX, softmax, tsr_softmax_attrs)          \
+    X(ROPE, rope, tsr_rope_attrs)                   \
+    X(EMBED, embed, tsr_embed_attrs)                \
+    X(KV_APPEND, kv_append, tsr_no_attrs)           \
+    X(ADD, add, tsr_no_attrs)                       \
+    X(MUL, mul, tsr_no_attrs)                       \
+    X(SCALE, scale, tsr_scale_attrs)                \
+    X(CAST, cast, tsr_cast_attrs)                   \
+    X(COPY, copy, tsr_no_attrs)                     \
+    X(GATHER, gather, tsr_no_attrs)                 \
+    X(RELU, relu, tsr_no_attrs)                     \
+    X(GELU, gelu, tsr_no_attrs)                     \
+    X(GELU_TANH, gelu_tanh, tsr_no_attrs)           \
+    X(SILU, silu, tsr_no_attrs)                     \
+    X(TANH, tanh, tsr_no_attrs)                     \
+    X(SIGMOID, sigmoid, tsr_no_attrs)               \
+    X(ARGMAX, argmax, tsr_no_attrs)                 \
+    X(TOPK, topk, tsr_topk_attrs)
 
 /** Smallest and largest value that each symbol takes in the runs of a plan, in the order B T S U N.
  */

@@ -229,6 +229,8 @@ int tsri_cli_read_input(const char *path, char **text, size_t *n) {
     if (failed) {
         free(*text);
         *text = NULL;
+        if (tsri_cli_signal())
+            return 128 + tsri_cli_signal();
         return tsri_cli_fail(CLI_FILE, "%s: could not be read", path ? path : "standard input");
     }
     (*text)[*n] = 0;

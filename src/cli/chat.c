@@ -6,6 +6,8 @@
 
 static int on_token(void *data, const tsr_generated *g) {
     tsri_cli_app *app = data;
+    if (g->finish == TSR_FINISH_CONTEXT)
+        tsri_cli_note(app, "the context is full: the answer stopped there");
     return (g->text_size && !tsri_cli_write(app, g->text, g->text_size)) || !tsri_cli_flush(app) || tsri_cli_signal();
 }
 

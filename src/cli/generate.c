@@ -160,12 +160,34 @@ static int echo_prompts(job *j) {
     return CLI_OK;
 }
 
+/* An echoed prompt may be any bytes: for JSON, each that is no UTF-8 becomes U+FFFD. */
+static void make_valid(job *j, uint32_t prompt) {
+    char *raw = j->texts[prompt];
+    const size_t size = j->sizes[prompt];
+    j->texts[prompt] = NULL;
+    j->sizes[prompt] = 0;
+    for (size_t at = 0; at < size;) {
+        size_t n = size - at < 4 ? size - at : 4;
+        json_t *valid = NULL;
+        while (n > 0 && !(valid = json_stringn(raw + at, n)))
+            n--;
+        if (!add_text(j, prompt, n ? raw + at : "\xef\xbf\xbd", n ? n : 3))
+            break;
+        json_decref(valid);
+        at += n ? n : 1;
+    }
+    free(raw);
+}
+
 static void print_results(job *j) {
     if (j->app.json) {
         json_t *all = json_array();
-        for (uint32_t i = 0; i < j->n; i++)
+        for (uint32_t i = 0; i < j->n; i++) {
+            if (j->echo)
+                make_valid(j, i);
             json_array_append_new(all, json_pack("{s:s%,s:s,s:O}", "text", j->texts[i] ? j->texts[i] : "", j->sizes[i], "finish",
                                                  tsri_cli_finish_name(j->finishes[i]), "tokens", j->tokens[i]));
+        }
         char *text = json_dumps(all, JSON_INDENT(1));
         tsri_cli_print(&j->app, "%s\n", text ? text : "[]");
         free(text);

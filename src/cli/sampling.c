@@ -55,7 +55,7 @@ void tsri_cli_print_stats(const tsri_cli_app *app, const tsr_generate_stats *sta
     const double prefill = (double)stats->prefill_ns * 1e-9, decode = (double)stats->decode_ns * 1e-9;
     tsri_cli_note(app, "first token after %.3f s; prefill %llu tokens, %.1f tokens/s; decode %llu tokens, %.1f tokens/s", (double)stats->first_token_ns * 1e-9,
              (unsigned long long)stats->prompt_tokens, prefill > 0 ? (double)stats->prompt_tokens / prefill : 0.0,
-             (unsigned long long)stats->new_tokens, decode > 0 ? (double)stats->new_tokens / decode : 0.0);
+             (unsigned long long)stats->decode_tokens, decode > 0 ? (double)stats->decode_tokens / decode : 0.0);
 }
 
 const char *tsri_cli_finish_name(uint32_t finish) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const tsri_graph_op_row *const rows[] = {
-#define ROW(id, name) &tsri_graph_op_##name,
+#define ROW(id, name, attributes) &tsri_graph_op_##name,
     TSR_OP_LIST(ROW)
 #undef ROW
 };

@@ -44,7 +44,7 @@ const tsri_graph_op_row *tsri_graph_op_named(const char *name);
 size_t tsri_graph_op_count(void);
 const tsri_graph_op_row *tsri_graph_op_at(size_t i);
 
-#define TSRI_GRAPH_ROW(id, name) extern const tsri_graph_op_row tsri_graph_op_##name;
+#define TSRI_GRAPH_ROW(id, name, attributes) extern const tsri_graph_op_row tsri_graph_op_##name;
 TSR_OP_LIST(TSRI_GRAPH_ROW)
 #undef TSRI_GRAPH_ROW
 

@@ -179,9 +179,17 @@ static bool is_neutral(const json_t *value, neutral wanted) {
     }
 }
 
+/* transformers 5 keeps the rotary share among the rope parameters. */
+static const json_t *semantic_field(const tsri_model_config *config, const char *key) {
+    const json_t *value = field(config, key);
+    if (!value)
+        value = json_object_get(json_object_get(config->root, "rope_parameters"), key);
+    return json_is_null(value) ? NULL : value;
+}
+
 tsr_status tsri_model_config_refuse(const tsri_model_config *config, const char *const *handled) {
     for (size_t i = 0; i < sizeof semantic / sizeof *semantic; i++) {
-        const json_t *value = field(config, semantic[i].key);
+        const json_t *value = semantic_field(config, semantic[i].key);
         bool read = false;
         for (const char *const *key = handled; *key && !read; key++)
             read = strcmp(*key, semantic[i].key) == 0;

@@ -82,7 +82,7 @@ static tsr_status read_scaling(const scope *scope, const tsri_model_config *conf
 tsr_status tsri_model_config_rope(const tsri_model_config *config, double theta,
                                   int64_t max_positions, tsri_model_rope *rope) {
     static const char *const spellings[] = {"rope_scaling", "rope_parameters"};
-    double share = 1;
+    double share = rope->share;
     rope->theta = theta;
     TRY(tsri_base_json_real(config->root, config->what, "rotary_emb_base", 1e-9, 1e12,
                             &rope->theta));

@@ -127,8 +127,9 @@ static tsr_status copy_heads(const tsri_io_archive *archive, const char *name, j
                               "%s: %s.attention.value_length %" PRId64
                               " differs from the keys' %" PRId64 "; this is not served",
                               archive->path, name, value, head);
-    if (rotary && head && rotary != head)
-        set(config, "partial_rotary_factor", NULL, json_real((double)rotary / (double)head));
+    if (head)
+        set(config, "partial_rotary_factor", NULL,
+            json_real((double)(rotary ? rotary : head) / (double)head));
     if (window)
         set(config, "sliding_window", NULL, json_integer(window));
     if (experts)
@@ -167,6 +168,8 @@ static tsr_status fill_gguf(const tsri_io_archive *archive, const char *name,
     set(config, "tie_word_embeddings", NULL, json_boolean(!tsri_io_find(archive, "output.weight")));
     if (tsri_io_find(archive, "blk.0.attn_q.bias"))
         set(config, "attention_bias", NULL, json_true());
+    if (tsri_io_find(archive, "blk.0.ffn_gate.bias"))
+        set(config, "mlp_bias", NULL, json_true());
     if (strcmp(arch->name, "qwen2") == 0) /* its biases are no option of the config */
         json_object_del(config, "attention_bias");
     TRY(copy_fields(archive, name, config));

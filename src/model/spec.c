@@ -14,6 +14,7 @@ void tsri_model_spec_defaults(tsri_model_spec *spec) {
     stack->causal = true;
     stack->final_norm = true;
     stack->rope.magnitude = 1;
+    stack->rope.share = 1;
     stack->rope.factor = 1;
 }
 

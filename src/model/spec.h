@@ -40,6 +40,7 @@ typedef enum tsri_model_scaling {
 
 typedef struct tsri_model_rope {
     double theta;
+    double share;   /* of a head that is rotated, where the config names none */
     int32_t rotary; /* rotated dimensions of a head; even */
     bool interleaved;
     tsri_model_scaling scaling;

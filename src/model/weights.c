@@ -16,7 +16,7 @@ enum { NAME = 256 };
 typedef struct finder {
     tsri_model_weights *weights;
     const tsri_model_names *names;
-    const char *prefix; /* the names' prefix, or "" where the file leaves it out */
+    const char *prefix; /* what of the names' prefix the file has */
     const char *config_name;
     tsr_dtype wanted;
     float norm_offset;
@@ -81,15 +81,14 @@ static tsr_status check_shape(const finder *finder, const tsri_io_array *array, 
                           spec->decoder.head_size, needs);
 }
 
-/* The dtype to keep a matrix in: what was asked for; else as stored. */
+/* The dtype to keep a matrix in: what was asked for; else as stored. Blocks become f32: no half
+ * holds scale times integer exactly. */
 static tsr_dtype kept(const finder *finder, const tsri_model_weight *weight) {
     if (finder->wanted != TSR_DTYPE_NONE)
         return finder->wanted;
     tsr_dtype dtype = TSR_DTYPE_NONE;
     for (int i = 0; i < weight->n_parts; i++) {
         tsr_dtype stored = weight->parts[i].array->dtype;
-        if (stored >= TSR_GGML_Q4_0)
-            stored = TSR_F16;
         if (stored != TSR_F16 && stored != TSR_BF16)
             stored = TSR_F32;
         dtype = dtype == TSR_DTYPE_NONE || dtype == stored ? stored : TSR_F32;
@@ -325,6 +324,18 @@ static tsr_status refuse_unread(const finder *finder) {
     return TSR_OK;
 }
 
+/* What of the names' prefix the file has: files of a bare base model leave out its first parts. */
+static const char *find_prefix(const tsri_io_archive *archive, const tsri_model_names *names) {
+    for (const char *tail = names->prefix;; tail = strchr(tail, '.') + 1) {
+        char name[NAME];
+        snprintf(name, sizeof name, "%s%s.weight", tail, names->embed);
+        if (tsri_io_find(archive, name))
+            return tail;
+        if (!*tail)
+            return names->prefix;
+    }
+}
+
 tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_model_arch *arch,
                                      const tsri_model_spec *spec, const char *config_name,
                                      tsr_dtype dtype, tsri_model_weights **out) {
@@ -344,9 +355,7 @@ tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_
         status = tsri_base_new(archive->n_arrays, sizeof *finder.used, &finder.used);
     if (status != TSR_OK)
         goto out;
-    char bare[NAME];
-    snprintf(bare, sizeof bare, "%s.weight", finder.names->embed);
-    finder.prefix = tsri_io_find(archive, bare) ? "" : finder.names->prefix;
+    finder.prefix = find_prefix(archive, finder.names);
     status = define_all(&finder);
     if (status == TSR_OK)
         status = refuse_unread(&finder);

@@ -1,4 +1,5 @@
-/* task/chat.c - conversations: which template a model has, and turns that stay in one slot of key/value memory. */
+/* task/chat.c - conversations: which template a model has, and turns that stay in one slot of
+ * key/value memory. */
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -14,7 +15,8 @@ enum { CONFIG_LIMIT = 1 << 28, CONFIG_DEPTH = 64, TEMPLATE_LIMIT = 1 << 22 };
 
 /* ---- the template of a model ---- */
 
-/* tokenizer_config.json's chat_template: a text, or a list of {"name", "template"} with one named "default". */
+/* tokenizer_config.json's chat_template: a text, or a list of {"name", "template"} with one named
+ * "default". */
 static tsr_status from_config(const char *path, tsri_bytes *text) {
     json_t *config = NULL;
     TRY(tsri_base_json_load(path, CONFIG_LIMIT, CONFIG_DEPTH, &config));
@@ -31,10 +33,13 @@ static tsr_status from_config(const char *path, tsri_bytes *text) {
     if (json_is_string(value))
         status = tsri_base_bytes_append(text, json_string_value(value), json_string_length(value));
     else if (json_is_array(value))
-        status = tsri_base_fail(TSR_E_UNSUPPORTED, "%s: chat_template has %zu templates and none of the name \"default\"; known: %s", path, json_array_size(value),
-                                tsri_task_template_list());
+        status = tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: chat_template has %zu templates and none of the name \"default\"; known: %s", path,
+            json_array_size(value), tsri_task_template_list());
     else if (value && !json_is_null(value))
-        status = tsri_base_fail(TSR_E_FORMAT, "%s: chat_template is neither a text nor a list of texts", path);
+        status = tsri_base_fail(TSR_E_FORMAT,
+                                "%s: chat_template is neither a text nor a list of texts", path);
     json_decref(config);
     return status;
 }
@@ -49,7 +54,8 @@ static tsr_status template_text(const tsri_model *model, tsri_bytes *text) {
     }
     if (!tsri_base_is_folder(model->path))
         return TSR_OK;
-    char *jinja = tsri_base_join(model->path, "chat_template.jinja"), *config = tsri_base_join(model->path, "tokenizer_config.json");
+    char *jinja = tsri_base_join(model->path, "chat_template.jinja"),
+         *config = tsri_base_join(model->path, "tokenizer_config.json");
     tsr_status status = jinja && config ? TSR_OK : TSR_E_HOST_MEMORY;
     if (status == TSR_OK && tsri_base_is_file(jinja))
         status = tsri_base_read_whole(jinja, TEMPLATE_LIMIT, text);
@@ -68,8 +74,11 @@ static tsr_status template_of(const tsri_model *model, const tsri_task_template 
     if (status == TSR_OK && text.size) {
         status = tsri_task_template_of_text(text.data, text.size, row);
         if (status == TSR_OK && !*row)
-            status = tsri_base_fail(TSR_E_UNSUPPORTED, "%s: its chat template (%zu bytes) is none of the published ones that Tessera knows: choose one of %s with --chat-template",
-                                    model->path, text.size, tsri_task_template_list());
+            status =
+                tsri_base_fail(TSR_E_UNSUPPORTED,
+                               "%s: its chat template (%zu bytes) is none of the published ones "
+                               "that Tessera knows: choose one of %s with --chat-template",
+                               model->path, text.size, tsri_task_template_list());
     }
     tsri_base_bytes_clear(&text);
     return status;
@@ -102,7 +111,8 @@ struct tsr_chat {
 
 /* "24 Nov 2025", as templates write it in any locale. */
 static void write_date(char out[32]) {
-    static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     const time_t now = time(NULL);
     struct tm day = {0};
     localtime_r(&now, &day);
@@ -138,20 +148,27 @@ static tsr_status find_end(tsr_chat *chat) {
         chat->end = -1;
     if (chat->end >= 0 || (end == chat->eos && chat->model->spec.n_eos))
         return TSR_OK;
-    return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: the chat template %s ends an answer with %s, which is no token of this model: choose another of %s", chat->model->path,
-                          chat->row->name, *end ? end : "the end-of-sequence token", tsri_task_template_list());
+    return tsri_base_fail(TSR_E_UNSUPPORTED,
+                          "%s: the chat template %s ends an answer with %s, which is no token of "
+                          "this model: choose another of %s",
+                          chat->model->path, chat->row->name,
+                          *end ? end : "the end-of-sequence token", tsri_task_template_list());
 }
 
-static tsr_status choose_template(const tsri_model *model, const char *name, const tsri_task_template **row) {
+static tsr_status choose_template(const tsri_model *model, const char *name,
+                                  const tsri_task_template **row) {
     if (!name) {
         TRY(template_of(model, row));
         return *row ? TSR_OK
-                    : tsri_base_fail(TSR_E_UNSUPPORTED, "%s names no chat template, so it may be no instruction model: choose one of %s with --chat-template", model->path,
-                                     tsri_task_template_list());
+                    : tsri_base_fail(TSR_E_UNSUPPORTED,
+                                     "%s names no chat template, so it may be no instruction "
+                                     "model: choose one of %s with --chat-template",
+                                     model->path, tsri_task_template_list());
     }
     *row = tsri_task_template_named(name);
     if (!*row)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s is no chat template; known: %s", name, tsri_task_template_list());
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s is no chat template; known: %s", name,
+                              tsri_task_template_list());
     /* The model's own row, where it is of that name, knows its spaces and defaults. */
     const tsri_task_template *own;
     if (template_of(model, &own) == TSR_OK && own && !strcmp(own->name, name))
@@ -163,12 +180,15 @@ static tsr_status check_model(const tsri_model *model) {
     if (!model->run)
         return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", model->path);
     if (!model->tokenizer)
-        return tsri_base_fail(TSR_E_STATE, "%s has no tokenizer that can be used%s%s: a conversation needs one", model->path, model->tokenizer_why ? ": " : "",
+        return tsri_base_fail(TSR_E_STATE,
+                              "%s has no tokenizer that can be used%s%s: a conversation needs one",
+                              model->path, model->tokenizer_why ? ": " : "",
                               model->tokenizer_why ? model->tokenizer_why : "");
     return TSR_OK;
 }
 
-tsr_status tsr_chat_create(tsr_model *model, const char *template_name, const char *system, const tsr_generate_options *options, tsr_chat **out) {
+tsr_status tsr_chat_create(tsr_model *model, const char *template_name, const char *system,
+                           const tsr_generate_options *options, tsr_chat **out) {
     tsri_model *m = tsri_model_of(model);
     const tsri_task_template *row;
     tsr_chat *chat = NULL;
@@ -182,7 +202,8 @@ tsr_status tsr_chat_create(tsr_model *model, const char *template_name, const ch
     chat->system = tsri_base_copy_text(system ? system : "", system ? strlen(system) : 0);
     chat->bos = role_text(m->tokenizer, TSRI_TEXT_BOS);
     chat->eos = role_text(m->tokenizer, TSRI_TEXT_EOS);
-    tsr_status status = chat->system && chat->bos && chat->eos ? copy_options(chat, options) : TSR_E_HOST_MEMORY;
+    tsr_status status =
+        chat->system && chat->bos && chat->eos ? copy_options(chat, options) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
         status = find_end(chat);
     if (status == TSR_OK)
@@ -212,38 +233,47 @@ void tsr_chat_destroy(tsr_chat **chat) {
 /* ---- a turn ---- */
 
 /* Whether special tokens would be found in words that were said. */
-static tsr_status holds_special(const tsri_text_tokenizer *tokenizer, const char *text, size_t n, bool *out) {
+static tsr_status holds_special(const tsri_text_tokenizer *tokenizer, const char *text, size_t n,
+                                bool *out) {
     tsri_text_ids parsed = {0}, plain = {0};
     tsr_status status = tsri_text_encode(tokenizer, text, n, TSRI_TEXT_PARSE_SPECIAL, &parsed);
     if (status == TSR_OK)
         status = tsri_text_encode(tokenizer, text, n, 0, &plain);
-    *out = parsed.count != plain.count || (plain.count && memcmp(parsed.data, plain.data, plain.count * sizeof *plain.data) != 0);
+    *out = parsed.count != plain.count ||
+           (plain.count && memcmp(parsed.data, plain.data, plain.count * sizeof *plain.data) != 0);
     tsri_text_ids_clear(&parsed);
     tsri_text_ids_clear(&plain);
     return status;
 }
 
-/* Special tokens come of the template only. Words are encoded together with the text around them, as the model learned it, unless they spell
- * a special token: then each part is encoded alone, the words without special tokens. */
-static tsr_status encode_written(const tsri_text_tokenizer *tokenizer, const tsri_task_written *written, tsri_text_ids *ids) {
+/* Special tokens come of the template only. Words are encoded together with the text around them,
+ * as the model learned it, unless they spell a special token: then each part is encoded alone, the
+ * words without special tokens. */
+static tsr_status encode_written(const tsri_text_tokenizer *tokenizer,
+                                 const tsri_task_written *written, tsri_text_ids *ids) {
     const char *text = written->text.data;
     bool special = false;
     size_t done = 0;
     for (size_t i = 0; i < written->n_said && !special; i++)
-        TRY(holds_special(tokenizer, text + written->said[i].start, written->said[i].end - written->said[i].start, &special));
+        TRY(holds_special(tokenizer, text + written->said[i].start,
+                          written->said[i].end - written->said[i].start, &special));
     if (!special)
         return tsri_text_encode(tokenizer, text, written->text.size, TSRI_TEXT_PARSE_SPECIAL, ids);
     for (size_t i = 0; i < written->n_said; i++) {
         const tsri_task_range said = written->said[i];
-        TRY(tsri_text_encode(tokenizer, text + done, said.start - done, TSRI_TEXT_PARSE_SPECIAL, ids));
+        TRY(tsri_text_encode(tokenizer, text + done, said.start - done, TSRI_TEXT_PARSE_SPECIAL,
+                             ids));
         TRY(tsri_text_encode(tokenizer, text + said.start, said.end - said.start, 0, ids));
         done = said.end;
     }
-    return tsri_text_encode(tokenizer, text + done, written->text.size - done, TSRI_TEXT_PARSE_SPECIAL, ids);
+    return tsri_text_encode(tokenizer, text + done, written->text.size - done,
+                            TSRI_TEXT_PARSE_SPECIAL, ids);
 }
 
-/* The ids of a turn. The beginning-of-sequence token is there once where the template or the tokenizer puts it. */
-static tsr_status encode_turn(const tsr_chat *chat, const char *text, size_t size, tsri_text_ids *ids) {
+/* The ids of a turn. The beginning-of-sequence token is there once where the template or the
+ * tokenizer puts it. */
+static tsr_status encode_turn(const tsr_chat *chat, const char *text, size_t size,
+                              tsri_text_ids *ids) {
     const tsri_text_tokenizer *tokenizer = chat->model->tokenizer;
     const int32_t bos = tsri_text_role_id(tokenizer, TSRI_TEXT_BOS);
     char date[32];
@@ -260,20 +290,24 @@ static tsr_status encode_turn(const tsr_chat *chat, const char *text, size_t siz
     tsr_status status = tsri_task_template_write(chat->row, &turn, &written);
     if (status == TSR_OK)
         status = encode_written(tokenizer, &written, &found);
-    if (status == TSR_OK && turn.first && bos >= 0 && tsri_text_adds_bos(tokenizer) && (!found.count || found.data[0] != bos))
+    if (status == TSR_OK && turn.first && bos >= 0 && tsri_text_adds_bos(tokenizer) &&
+        (!found.count || found.data[0] != bos))
         status = tsri_text_ids_append(ids, &bos, 1);
     if (status == TSR_OK)
         status = tsri_text_ids_append(ids, found.data, found.count);
     for (size_t i = 0; i < ids->count && status == TSR_OK; i++)
         if (ids->data[i] >= chat->model->spec.vocab)
-            status = tsri_base_fail(TSR_E_FORMAT, "the tokenizer gives token id %d, and the model's vocabulary ends at %d: tokenizer and model don't belong together",
+            status = tsri_base_fail(TSR_E_FORMAT,
+                                    "the tokenizer gives token id %d, and the model's vocabulary "
+                                    "ends at %d: tokenizer and model don't belong together",
                                     (int)ids->data[i], (int)chat->model->spec.vocab - 1);
     tsri_base_bytes_clear(&written.text);
     tsri_text_ids_clear(&found);
     return status;
 }
 
-/* Text and marks of the sequence are made anew for each answer; ids and what lies in the slot stay. */
+/* Text and marks of the sequence are made anew for each answer; ids and what lies in the slot stay.
+ */
 static tsr_status begin_answer(tsr_chat *chat, const tsri_text_ids *turn) {
     tsri_task_sequence kept = {.ids = chat->sequence.ids, .past = chat->sequence.past};
     chat->sequence.ids = (tsri_text_ids){0};
@@ -283,15 +317,20 @@ static tsr_status begin_answer(tsr_chat *chat, const tsri_text_ids *turn) {
     return tsri_task_sequence_begin(&chat->sequence, chat->model, &chat->options);
 }
 
-tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size, tsr_generated_fn generated, void *data, tsr_generate_stats *stats) {
+tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size, tsr_generated_fn generated,
+                        void *data, tsr_generate_stats *stats) {
     tsri_task_sequence *s = &chat->sequence;
     tsri_text_ids turn = {0};
     const size_t before = s->ids.count;
     const int64_t context = tsri_session_context(chat->session);
     tsr_status status = encode_turn(chat, text, size, &turn);
     if (status == TSR_OK && (int64_t)(before + turn.count) >= context)
-        status = tsri_base_fail(TSR_E_ARGUMENT, "with this turn the conversation has %zu tokens, and the context holds %lld with the answer: say less, begin anew, or raise -c "
-                                "up to what the model reads (%lld)", before + turn.count, (long long)context, (long long)chat->model->spec.context);
+        status = tsri_base_fail(TSR_E_ARGUMENT,
+                                "with this turn the conversation has %zu tokens, and the context "
+                                "holds %lld with the answer: say less, begin anew, or raise -c "
+                                "up to what the model reads (%lld)",
+                                before + turn.count, (long long)context,
+                                (long long)chat->model->spec.context);
     const bool begun = status == TSR_OK;
     if (begun)
         status = begin_answer(chat, &turn);

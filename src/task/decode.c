@@ -233,7 +233,7 @@ static tsr_status finish_early(const tsri_task_decoding *d, tsri_task_sequence *
 tsr_status tsri_task_decode(const tsri_task_decoding *d, tsri_task_sequence *sequences, uint32_t n) {
     step st = {0};
     const uint64_t start = tsri_base_now_ns();
-    uint64_t first = 0, tokens = 0, prompt = 0;
+    uint64_t first = 0, tokens = 0, first_tokens = 0, prompt = 0;
     for (uint32_t i = 0; i < n; i++)
         prompt += sequences[i].ids.count - (size_t)sequences[i].past;
     tsr_status status = make_step(d, n, &st);
@@ -243,14 +243,17 @@ tsr_status tsri_task_decode(const tsri_task_decoding *d, tsri_task_sequence *seq
         status = run_step(d, &st, sequences, n);
         if (status != TSR_OK || !st.n)
             break;
-        if (!first)
+        if (!first) {
             first = tsri_base_now_ns();
+            first_tokens = st.n;
+        }
         for (uint32_t row = 0; row < st.n && status == TSR_OK; row++, tokens++)
             status = choose(d, &st, row, &sequences[st.active[row]]);
     }
     if (d->stats) {
         d->stats->prompt_tokens += prompt;
         d->stats->new_tokens += tokens;
+        d->stats->decode_tokens += tokens > first_tokens ? tokens - first_tokens : 0;
         d->stats->prefill_ns += first ? first - start : 0;
         d->stats->first_token_ns = first ? first - start : 0;
         d->stats->decode_ns += first ? tsri_base_now_ns() - first : 0;

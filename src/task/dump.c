@@ -35,6 +35,7 @@ static bool is_token(const tsr_dump_inputs *in, int64_t i) {
 
 static tsr_status compact(dump *d) {
     const tsr_dump_inputs *in = d->in;
+    const bool counted = d->model->spec.decoder.position_offset > 0; /* OPT alone derives them from the mask */
     int64_t at = 0;
     for (int64_t b = 0; b < d->B; b++) {
         const int64_t first = at;
@@ -45,7 +46,7 @@ static tsr_status compact(dump *d) {
             if (in->input_ids[i] < 0 || in->input_ids[i] >= d->model->spec.vocab)
                 return tsri_base_fail(TSR_E_ARGUMENT, "input_ids[%" PRId64 "][%" PRId64 "] is %" PRId64 ": the model's vocabulary has the ids 0 to %d", b, t,
                                       in->input_ids[i], (int)d->model->spec.vocab - 1);
-            const int64_t position = in->position_ids ? in->position_ids[i] : at - first;
+            const int64_t position = in->position_ids ? in->position_ids[i] : counted ? at - first : t;
             if (position < 0 || position >= d->model->spec.context)
                 return tsri_base_fail(TSR_E_ARGUMENT, "position_ids[%" PRId64 "][%" PRId64 "] is %" PRId64 ": the model reads the positions 0 to %" PRId64, b, t, position,
                                       d->model->spec.context - 1);

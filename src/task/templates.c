@@ -36,57 +36,84 @@ enum {
 };
 
 /* What the rows of a family have in common. */
-#define CHATML_TURNS                                                                                                       \
-    .name = "chatml", .before_system = "<|im_start|>system\n", .after_system = "<|im_end|>\n",                             \
-    .before_user = "<|im_start|>user\n", .after_user = "<|im_end|>\n", .before_assistant = "<|im_start|>assistant\n",      \
-    .after_assistant = "<|im_end|>\n", .end = "<|im_end|>"
+#define CHATML_TURNS                                                                           \
+    .name = "chatml", .before_system = "<|im_start|>system\n", .after_system = "<|im_end|>\n", \
+    .before_user = "<|im_start|>user\n", .after_user = "<|im_end|>\n",                         \
+    .before_assistant = "<|im_start|>assistant\n", .after_assistant = "<|im_end|>\n",          \
+    .end = "<|im_end|>"
 #define LLAMA3_SYSTEM "<|start_header_id|>system<|end_header_id|>\n\n"
-#define LLAMA3_TURNS                                                                                                       \
-    .name = "llama3", .start = "{bos}", .after_system = "<|eot_id|>",                                                      \
-    .before_user = "<|start_header_id|>user<|end_header_id|>\n\n", .after_user = "<|eot_id|>",                             \
-    .before_assistant = "<|start_header_id|>assistant<|end_header_id|>\n\n", .after_assistant = "<|eot_id|>",              \
-    .end = "<|eot_id|>", .trim_system = true
+#define LLAMA3_TURNS                                                                           \
+    .name = "llama3", .start = "{bos}", .after_system = "<|eot_id|>",                          \
+    .before_user = "<|start_header_id|>user<|end_header_id|>\n\n", .after_user = "<|eot_id|>", \
+    .before_assistant = "<|start_header_id|>assistant<|end_header_id|>\n\n",                   \
+    .after_assistant = "<|eot_id|>", .end = "<|eot_id|>", .trim_system = true
 #define MISTRAL_TURNS .name = "mistral", .start = "{bos}", .before_assistant = "", .end = "{eos}"
 #define MISTRAL_SYSTEM .before_system = "", .after_system = "\n\n", .system_in_user = true
-#define GEMMA_TURNS                                                                                                        \
-    .name = "gemma", .before_system = "", .after_system = "\n\n", .before_user = "<start_of_turn>user\n",                  \
-    .after_user = "<end_of_turn>\n", .before_assistant = "<start_of_turn>model\n", .after_assistant = "<end_of_turn>\n",   \
+#define GEMMA_TURNS                                                                     \
+    .name = "gemma", .before_system = "", .after_system = "\n\n",                       \
+    .before_user = "<start_of_turn>user\n", .after_user = "<end_of_turn>\n",            \
+    .before_assistant = "<start_of_turn>model\n", .after_assistant = "<end_of_turn>\n", \
     .end = "<end_of_turn>", .system_in_user = true, .trim_user = true
-#define PHI3_TURNS                                                                                                         \
-    .name = "phi3", .before_system = "<|system|>\n", .after_system = "<|end|>\n", .before_user = "<|user|>\n",             \
-    .after_user = "<|end|>\n", .before_assistant = "<|assistant|>\n", .after_assistant = "<|end|>\n", .end = "<|end|>"
+#define PHI3_TURNS                                                                                 \
+    .name = "phi3", .before_system = "<|system|>\n", .after_system = "<|end|>\n",                  \
+    .before_user = "<|user|>\n", .after_user = "<|end|>\n", .before_assistant = "<|assistant|>\n", \
+    .after_assistant = "<|end|>\n", .end = "<|end|>"
 
 static const tsri_task_template rows[ROWS] = {
     [CHATML] = {CHATML_TURNS, .start = ""},
     [CHATML_BOS] = {CHATML_TURNS, .start = "{bos}"},
-    [CHATML_BOS_HELPFUL] = {CHATML_TURNS, .start = "{bos}", .default_system = "You are a helpful assistant."},
+    [CHATML_BOS_HELPFUL] = {CHATML_TURNS, .start = "{bos}",
+                            .default_system = "You are a helpful assistant."},
     [CHATML_QWEN2] = {CHATML_TURNS, .start = "", .default_system = "You are a helpful assistant."},
     [CHATML_QWEN1_5] = {CHATML_TURNS, .start = "", .default_system = "You are a helpful assistant"},
     [CHATML_QWEN2_5] = {CHATML_TURNS, .start = "",
-                        .default_system = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."},
+                        .default_system =
+                            "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."},
     [CHATML_SMOLLM] = {CHATML_TURNS, .start = "",
-                       .default_system = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"},
-    [CHATML_MIMO] = {CHATML_TURNS, .start = "", .default_system = "You are MiMo, an AI assistant developed by Xiaomi."},
-    [CHATML_OPENCODER] = {CHATML_TURNS, .start = "", .default_system = "You are OpenCoder, created by OpenCoder Team."},
-    [LLAMA2] = {.name = "llama2", .start = "", .before_system = "<<SYS>>\n", .after_system = "\n<</SYS>>\n\n",
-                .before_user = "{bos}[INST] ", .after_user = " [/INST]", .before_assistant = "", .after_assistant = " {eos}",
-                .end = "{eos}", .system_in_user = true, .trim_user = true},
+                       .default_system =
+                           "You are a helpful AI assistant named SmolLM, trained by Hugging Face"},
+    [CHATML_MIMO] = {CHATML_TURNS, .start = "",
+                     .default_system = "You are MiMo, an AI assistant developed by Xiaomi."},
+    [CHATML_OPENCODER] = {CHATML_TURNS, .start = "",
+                          .default_system = "You are OpenCoder, created by OpenCoder Team."},
+    [LLAMA2] = {.name = "llama2",
+                .start = "",
+                .before_system = "<<SYS>>\n",
+                .after_system = "\n<</SYS>>\n\n",
+                .before_user = "{bos}[INST] ",
+                .after_user = " [/INST]",
+                .before_assistant = "",
+                .after_assistant = " {eos}",
+                .end = "{eos}",
+                .system_in_user = true,
+                .trim_user = true},
     [LLAMA3] = {LLAMA3_TURNS, .trim_user = true, .before_system = LLAMA3_SYSTEM},
     [LLAMA3_1] = {LLAMA3_TURNS, .trim_user = true, .default_system = "",
-                  .before_system = LLAMA3_SYSTEM "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"},
+                  .before_system = LLAMA3_SYSTEM
+                  "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"},
     [LLAMA3_2] = {LLAMA3_TURNS, .trim_user = true, .default_system = "",
-                  .before_system = LLAMA3_SYSTEM "Cutting Knowledge Date: December 2023\nToday Date: {date}\n\n"},
+                  .before_system = LLAMA3_SYSTEM
+                  "Cutting Knowledge Date: December 2023\nToday Date: {date}\n\n"},
     [LLAMA3_2_VISION] = {LLAMA3_TURNS, .default_system = "",
-                         .before_system = LLAMA3_SYSTEM "Cutting Knowledge Date: December 2023\nToday Date: {date}\n\n"},
-    [LLAMA3_EMPTY_SYSTEM] = {LLAMA3_TURNS, .trim_user = true, .default_system = "", .before_system = LLAMA3_SYSTEM},
-    [MISTRAL_V0_2] = {MISTRAL_TURNS, MISTRAL_SYSTEM, .before_user = "[INST] ", .after_user = " [/INST]", .after_assistant = "{eos}"},
-    [MISTRAL_V0_1] = {MISTRAL_TURNS, MISTRAL_SYSTEM, .before_user = "[INST] ", .after_user = " [/INST]", .after_assistant = "{eos} "},
-    [MISTRAL_SPACED] = {MISTRAL_TURNS, MISTRAL_SYSTEM, .before_user = " [INST] ", .after_user = " [/INST]", .after_assistant = "{eos}"},
-    [MISTRAL_V3] = {MISTRAL_TURNS, MISTRAL_SYSTEM, .before_user = "[INST] ", .after_user = "[/INST]", .after_assistant = "{eos}"},
-    [MISTRAL_TEKKEN] = {MISTRAL_TURNS, MISTRAL_SYSTEM, .before_user = "[INST]", .after_user = "[/INST]", .after_assistant = "{eos}"},
-    [MISTRAL_V7] = {MISTRAL_TURNS, .before_system = "[SYSTEM_PROMPT] ", .after_system = "[/SYSTEM_PROMPT]", .before_user = "[INST] ",
+                         .before_system = LLAMA3_SYSTEM
+                         "Cutting Knowledge Date: December 2023\nToday Date: {date}\n\n"},
+    [LLAMA3_EMPTY_SYSTEM] = {LLAMA3_TURNS, .trim_user = true, .default_system = "",
+                             .before_system = LLAMA3_SYSTEM},
+    [MISTRAL_V0_2] = {MISTRAL_TURNS, MISTRAL_SYSTEM, .before_user = "[INST] ",
+                      .after_user = " [/INST]", .after_assistant = "{eos}"},
+    [MISTRAL_V0_1] = {MISTRAL_TURNS, MISTRAL_SYSTEM, .before_user = "[INST] ",
+                      .after_user = " [/INST]", .after_assistant = "{eos} "},
+    [MISTRAL_SPACED] = {MISTRAL_TURNS, MISTRAL_SYSTEM, .before_user = " [INST] ",
+                        .after_user = " [/INST]", .after_assistant = "{eos}"},
+    [MISTRAL_V3] = {MISTRAL_TURNS, MISTRAL_SYSTEM, .before_user = "[INST] ",
                     .after_user = "[/INST]", .after_assistant = "{eos}"},
-    [MISTRAL_V7_TEKKEN] = {MISTRAL_TURNS, .before_system = "[SYSTEM_PROMPT]", .after_system = "[/SYSTEM_PROMPT]", .before_user = "[INST]",
+    [MISTRAL_TEKKEN] = {MISTRAL_TURNS, MISTRAL_SYSTEM, .before_user = "[INST]",
+                        .after_user = "[/INST]", .after_assistant = "{eos}"},
+    [MISTRAL_V7] = {MISTRAL_TURNS, .before_system = "[SYSTEM_PROMPT] ",
+                    .after_system = "[/SYSTEM_PROMPT]", .before_user = "[INST] ",
+                    .after_user = "[/INST]", .after_assistant = "{eos}"},
+    [MISTRAL_V7_TEKKEN] = {MISTRAL_TURNS, .before_system = "[SYSTEM_PROMPT]",
+                           .after_system = "[/SYSTEM_PROMPT]", .before_user = "[INST]",
                            .after_user = "[/INST]", .after_assistant = "{eos}"},
     [GEMMA] = {GEMMA_TURNS, .start = "{bos}"},
     [GEMMA_NO_BOS] = {GEMMA_TURNS, .start = ""},
@@ -98,9 +125,9 @@ static const struct {
     char sha256[65];
     int row;
 } texts[] = {
-#define TSRI_TEMPLATE_TEXT(sha256, row) {sha256, row},
+#define TEXT(sha256, row) {sha256, row},
 #include "task/template_texts.def"
-#undef TSRI_TEMPLATE_TEXT
+#undef TEXT
 };
 
 static const char *const names[] = {"chatml", "llama2", "llama3", "mistral", "gemma", "phi3"};
@@ -160,7 +187,8 @@ static tsr_status add_part(const tsri_task_turn *turn, const char *part, tsri_by
         const char *name, *text;
     } values[] = {{"{bos}", turn->bos}, {"{eos}", turn->eos}, {"{date}", turn->date}};
     while (*part) {
-        size_t n = strcspn(part + 1, "{") + 1; /* a row's text up to the next value, which may be at its start */
+        size_t n = strcspn(part + 1, "{") +
+                   1; /* a row's text up to the next value, which may be at its start */
         const char *text = part;
         size_t size = n;
         for (size_t i = 0; i < sizeof values / sizeof *values; i++)
@@ -191,7 +219,8 @@ static tsr_status add_said(const char *text, size_t n, bool trim, tsri_task_writ
     return TSR_OK;
 }
 
-static tsr_status add_system(const tsri_task_template *row, const tsri_task_turn *turn, tsri_task_written *out) {
+static tsr_status add_system(const tsri_task_template *row, const tsri_task_turn *turn,
+                             tsri_task_written *out) {
     const char *system = turn->system && *turn->system ? turn->system : row->default_system;
     if (!system)
         return TSR_OK;
@@ -200,7 +229,8 @@ static tsr_status add_system(const tsri_task_template *row, const tsri_task_turn
     return add_part(turn, row->after_system, &out->text);
 }
 
-tsr_status tsri_task_template_write(const tsri_task_template *row, const tsri_task_turn *turn, tsri_task_written *out) {
+tsr_status tsri_task_template_write(const tsri_task_template *row, const tsri_task_turn *turn,
+                                    tsri_task_written *out) {
     TRY(add_part(turn, turn->first ? row->start : row->after_assistant, &out->text));
     if (turn->first && !row->system_in_user)
         TRY(add_system(row, turn, out));

@@ -19,9 +19,9 @@ void tsri_verify_add_norm_cases(tsri_verify_list *list) {
         if (f->bias && !rms)
             tsri_verify_in(c, 3, TSR_KIND_WEIGHT, TSR_F32, 1, C);
         c->sizes[1] = f->T;
-        c->attrs.norm = (tsr_norm_attrs){.struct_size = sizeof c->attrs.norm,
-                                         .norm = rms ? TSR_NORM_RMS : TSR_NORM_LAYER,
-                                         .eps = f->eps};
+        c->attrs.add_norm = (tsr_norm_attrs){.struct_size = sizeof c->attrs.add_norm,
+                                             .norm = rms ? TSR_NORM_RMS : TSR_NORM_LAYER,
+                                             .eps = f->eps};
         tsri_verify_norm_bound(c, 1, f, !rms);
         c->bound[0].relative = 2 * TSRI_VERIFY_U;
         c->bound[0].absolute = TSRI_VERIFY_TINY;

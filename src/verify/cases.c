@@ -55,7 +55,7 @@ tsr_status tsri_verify_cases(tsr_op_id op, tsri_verify_list *list) {
         tsr_op_id id;
         void (*cases)(tsri_verify_list *list);
     } rows[] = {
-#define X(id, name) {TSR_OP_##id, tsri_verify_##name##_cases},
+#define X(id, name, attributes) {TSR_OP_##id, tsri_verify_##name##_cases},
         TSR_OP_LIST(X)
 #undef X
     };

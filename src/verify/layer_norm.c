@@ -13,7 +13,8 @@ void tsri_verify_layer_norm_cases(tsri_verify_list *list) {
         if (f->bias)
             tsri_verify_in(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1, C);
         c->sizes[1] = f->T;
-        c->attrs.norm = (tsr_norm_attrs){.struct_size = sizeof c->attrs.norm, .eps = f->eps};
+        c->attrs.layer_norm =
+            (tsr_norm_attrs){.struct_size = sizeof c->attrs.layer_norm, .eps = f->eps};
         tsri_verify_norm_bound(c, 0, f, true);
     }
 }

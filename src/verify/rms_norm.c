@@ -16,7 +16,8 @@ void tsri_verify_rms_norm_cases(tsri_verify_list *list) {
         c->sparse = zeros;
         tsri_verify_in(c, 1, TSR_KIND_WEIGHT, TSR_F32, 1, C);
         c->sizes[1] = f->T;
-        c->attrs.norm = (tsr_norm_attrs){.struct_size = sizeof c->attrs.norm, .eps = f->eps};
+        c->attrs.rms_norm =
+            (tsr_norm_attrs){.struct_size = sizeof c->attrs.rms_norm, .eps = f->eps};
         tsri_verify_norm_bound(c, 0, f, false);
     }
 }

@@ -70,17 +70,9 @@ typedef struct tsri_verify_bound {
 
 typedef union tsri_verify_attrs {
     uint32_t struct_size;
-    tsr_matmul_attrs matmul;
-    tsr_linear_attrs linear;
-    tsr_glu_linear_attrs glu_linear;
-    tsr_attention_attrs attention;
-    tsr_norm_attrs norm;
-    tsr_softmax_attrs softmax;
-    tsr_rope_attrs rope;
-    tsr_embed_attrs embed;
-    tsr_scale_attrs scale;
-    tsr_cast_attrs cast;
-    tsr_topk_attrs topk;
+#define X(id, name, attributes) attributes name;
+    TSR_OP_LIST(X)
+#undef X
 } tsri_verify_attrs;
 
 typedef struct tsri_verify_case {
@@ -124,7 +116,7 @@ __attribute__((format(printf, 2, 3))) void tsri_verify_reason(tsri_verify_case *
  * list->cases. */
 tsr_status tsri_verify_cases(tsr_op_id op, tsri_verify_list *list);
 
-#define X(id, name) void tsri_verify_##name##_cases(tsri_verify_list *list);
+#define X(id, name, attributes) void tsri_verify_##name##_cases(tsri_verify_list *list);
 TSR_OP_LIST(X)
 #undef X
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-char chat_folder[64];
+char chat_folder[128];
 tsr_engine *engine;
 tsr_device *device;
 
@@ -35,42 +35,52 @@ static void dump(const char *name, json_t *json) {
 /* 61 ids: five special tokens, then a character each. */
 static json_t *tokenizer(void) {
     static const char *const special[] = {"<unk>", "<s>", "</s>", "<|im_start|>", "<|im_end|>"};
-    static const char characters[] = "abcdefghijklmnopqrstuvwxyz \n<|>_.?/[]SIYNTABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    static const char characters[] =
+        "abcdefghijklmnopqrstuvwxyz \n<|>_.?/[]SIYNTABCDEFGHIJKLMNOPQRSTUVWXYZ";
     json_t *vocab = json_object(), *added = json_array();
     for (int i = 0; i < 5; i++) {
         json_object_set_new(vocab, special[i], json_integer(i));
-        json_array_append_new(added, json_pack("{s:i,s:s,s:b,s:b,s:b,s:b,s:b}", "id", i, "content", special[i], "single_word", 0, "lstrip", 0, "rstrip", 0,
-                                               "normalized", 0, "special", 1));
+        json_array_append_new(added, json_pack("{s:i,s:s,s:b,s:b,s:b,s:b,s:b}", "id", i, "content",
+                                               special[i], "single_word", 0, "lstrip", 0, "rstrip",
+                                               0, "normalized", 0, "special", 1));
     }
     for (const char *c = characters; *c && json_object_size(vocab) < 61; c++) {
         const char key[2] = {*c, 0};
         if (!json_object_get(vocab, key))
             json_object_set_new(vocab, key, json_integer((json_int_t)json_object_size(vocab)));
     }
-    json_t *bos = json_pack("[{s:{s:s,s:i}},{s:{s:s,s:i}}]", "SpecialToken", "id", "<s>", "type_id", 0, "Sequence", "id", "A", "type_id", 0);
-    json_t *post = json_pack("{s:s,s:o,s:[],s:{s:{s:s,s:[i],s:[s]}}}", "type", "TemplateProcessing", "single", bos, "pair", "special_tokens", "<s>", "id", "<s>", "ids",
-                             1, "tokens", "<s>");
-    return json_pack("{s:s,s:o,s:n,s:n,s:o,s:{s:s},s:{s:s,s:s,s:o,s:[]}}", "version", "1.0", "added_tokens", added, "normalizer", "pre_tokenizer", "post_processor", post,
-                     "decoder", "type", "Fuse", "model", "type", "BPE", "unk_token", "<unk>", "vocab", vocab, "merges");
+    json_t *bos = json_pack("[{s:{s:s,s:i}},{s:{s:s,s:i}}]", "SpecialToken", "id", "<s>", "type_id",
+                            0, "Sequence", "id", "A", "type_id", 0);
+    json_t *post =
+        json_pack("{s:s,s:o,s:[],s:{s:{s:s,s:[i],s:[s]}}}", "type", "TemplateProcessing", "single",
+                  bos, "pair", "special_tokens", "<s>", "id", "<s>", "ids", 1, "tokens", "<s>");
+    return json_pack("{s:s,s:o,s:n,s:n,s:o,s:{s:s},s:{s:s,s:s,s:o,s:[]}}", "version", "1.0",
+                     "added_tokens", added, "normalizer", "pre_tokenizer", "post_processor", post,
+                     "decoder", "type", "Fuse", "model", "type", "BPE", "unk_token", "<unk>",
+                     "vocab", vocab, "merges");
 }
 
 void make_chat_folder(void) {
     char from[256], to[256];
-    strcpy(chat_folder, "/tmp/tessera-chat-XXXXXX");
+    const char *temporary = getenv("TMPDIR");
+    snprintf(chat_folder, sizeof chat_folder, "%s/tessera-chat-XXXXXX",
+             temporary ? temporary : "/tmp");
     cr_assert(mkdtemp(chat_folder));
     snprintf(from, sizeof from, "%s/model.safetensors", golden);
     path_of("model.safetensors", to);
     cr_assert(symlink(from, to) == 0);
     snprintf(from, sizeof from, "%s/config.json", golden);
     json_t *config = json_load_file(from, 0, NULL);
-    json_object_set_new(config, "max_position_embeddings", json_integer(1024)); /* rotary: any length can be read */
+    json_object_set_new(config, "max_position_embeddings",
+                        json_integer(1024)); /* rotary: any length can be read */
     dump("config.json", config);
     dump("tokenizer.json", tokenizer());
     write_chat_file("tokenizer_config.json", "{\"bos_token\": \"<s>\", \"eos_token\": \"</s>\"}");
 }
 
 void remove_chat_folder(void) {
-    static const char *const files[] = {"model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja"};
+    static const char *const files[] = {"model.safetensors", "config.json", "tokenizer.json",
+                                        "tokenizer_config.json", "chat_template.jinja"};
     char path[256];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         path_of(files[i], path);

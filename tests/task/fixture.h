@@ -1,4 +1,5 @@
-/* tests/task/fixture.h - a tiny instruction model in a folder of its own: the golden llama with a tokenizer of single characters. */
+/* tests/task/fixture.h - a tiny instruction model in a folder of its own: the golden llama with a
+ * tokenizer of single characters. */
 #ifndef TESTS_TASK_FIXTURE_H
 #define TESTS_TASK_FIXTURE_H
 

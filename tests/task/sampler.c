@@ -12,7 +12,11 @@ enum { V = 12, DRAWS = 20000 };
 static const float logits[V] = {0.5f, -1, 2.25f, 2.25f, -30, 1.75f, 0, 3, -0.25f, 1, -2, 0.125f};
 
 static tsr_generate_options plain(void) {
-    return (tsr_generate_options){.struct_size = sizeof(tsr_generate_options), .temperature = 1, .top_p = 1, .repeat_penalty = 1, .seed = 7};
+    return (tsr_generate_options){.struct_size = sizeof(tsr_generate_options),
+                                  .temperature = 1,
+                                  .top_p = 1,
+                                  .repeat_penalty = 1,
+                                  .seed = 7};
 }
 
 static bool before(const double *x, int a, int b) {
@@ -71,7 +75,8 @@ static void compare(const char *what, const tsr_generate_options *o, const unsig
     draw_many(o, seen, count);
     for (int i = 0; i < V; i++) {
         const double mean = DRAWS * p[i], bound = 5 * sqrt(DRAWS * p[i] * (1 - p[i])) + 1e-9;
-        cr_expect(fabs(count[i] - mean) <= bound, "%s: id %d %d times, wanted %.1f +- %.1f", what, i, count[i], mean, bound);
+        cr_expect(fabs(count[i] - mean) <= bound, "%s: id %d %d times, wanted %.1f +- %.1f", what,
+                  i, count[i], mean, bound);
     }
 }
 
@@ -105,7 +110,12 @@ Test(sampler, probabilities) {
     compare("penalty", &o, seen);
     o.repeat_penalty = 0.8f;
     compare("penalty below 1", &o, seen);
-    o = (tsr_generate_options){.temperature = 0.7f, .top_k = 6, .top_p = 0.9f, .min_p = 0.1f, .repeat_penalty = 1.2f, .seed = 99};
+    o = (tsr_generate_options){.temperature = 0.7f,
+                               .top_k = 6,
+                               .top_p = 0.9f,
+                               .min_p = 0.1f,
+                               .repeat_penalty = 1.2f,
+                               .seed = 99};
     compare("all together", &o, seen);
 }
 
@@ -189,7 +199,11 @@ Test(sampler, no_numbers) {
         float value;
         int n; /* so many of the row */
         tsr_status status;
-    } cases[] = {{NAN, V, TSR_E_DEVICE}, {INFINITY, 1, TSR_E_DEVICE}, {-INFINITY, V, TSR_E_DEVICE}, {NAN, 1, TSR_OK}, {-INFINITY, 1, TSR_OK}};
+    } cases[] = {{NAN, V, TSR_E_DEVICE},
+                 {INFINITY, 1, TSR_E_DEVICE},
+                 {-INFINITY, V, TSR_E_DEVICE},
+                 {NAN, 1, TSR_OK},
+                 {-INFINITY, 1, TSR_OK}};
     tsr_generate_options o = plain();
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         tsri_task_sampler *sampler;
@@ -200,7 +214,8 @@ Test(sampler, no_numbers) {
             row[i] = cases[k].value;
         OK(tsri_task_sampler_create(&o, V, &sampler));
         tsri_task_sampler_row(sampler, row, NULL);
-        cr_expect(tsri_task_sampler_draw(sampler, 0, &id, &logprob) == cases[k].status, "case %zu", k);
+        cr_expect(tsri_task_sampler_draw(sampler, 0, &id, &logprob) == cases[k].status, "case %zu",
+                  k);
         if (cases[k].status == TSR_OK)
             cr_expect(id != 0 && isfinite(logprob));
         else

@@ -1,4 +1,5 @@
-/* What each template's row writes, against Jinja's rendering of the family's form (tests/golden/chat); and how texts are recognised. */
+/* What each template's row writes, against Jinja's rendering of the family's form
+ * (tests/golden/chat); and how texts are recognised. */
 #include "task/templates.h"
 
 #include <criterion/criterion.h>
@@ -12,8 +13,10 @@ static const char *text_at(const json_t *list, size_t i) {
 }
 
 static void compare(const json_t *item) {
-    const char *name = json_string_value(json_object_get(item, "template")), *want = json_string_value(json_object_get(item, "text"));
-    const json_t *users = json_object_get(item, "users"), *answers = json_object_get(item, "answers");
+    const char *name = json_string_value(json_object_get(item, "template")),
+               *want = json_string_value(json_object_get(item, "text"));
+    const json_t *users = json_object_get(item, "users"),
+                 *answers = json_object_get(item, "answers");
     const tsri_task_template *row = tsri_task_template_named(name);
     tsri_bytes got = {0};
     cr_assert(row && want, "%s", name);
@@ -29,18 +32,21 @@ static void compare(const json_t *item) {
         tsri_task_written written = {0};
         OK(tsri_task_template_write(row, &turn, &written));
         const tsri_task_range said = written.said[written.n_said - 1];
-        cr_expect(memmem(user, strlen(user), written.text.data + said.start, said.end - said.start), "%s: the user's range", name);
+        cr_expect(memmem(user, strlen(user), written.text.data + said.start, said.end - said.start),
+                  "%s: the user's range", name);
         OK(tsri_base_bytes_append(&got, written.text.data, written.text.size));
         if (answer)
             OK(tsri_base_bytes_append(&got, answer, strlen(answer)));
         tsri_base_bytes_clear(&written.text);
     }
-    cr_expect(got.data && strcmp(got.data, want) == 0, "%s gave\n%s\nwanted\n%s", name, got.data, want);
+    cr_expect(got.data && strcmp(got.data, want) == 0, "%s gave\n%s\nwanted\n%s", name, got.data,
+              want);
     tsri_base_bytes_clear(&got);
 }
 
 Test(templates, as_jinja_renders) {
-    json_t *cases = json_load_file(TESSERA_SOURCE_DIR "/tests/golden/chat/expected.json", 0, NULL), *item;
+    json_t *cases = json_load_file(TESSERA_SOURCE_DIR "/tests/golden/chat/expected.json", 0, NULL),
+           *item;
     size_t i;
     cr_assert(json_array_size(cases) == 24);
     json_array_foreach(cases, i, item) compare(item);
@@ -58,13 +64,20 @@ Test(templates, names) {
 }
 
 Test(templates, by_text) {
-    /* That of tests/golden/chat/make_chat.py: line ends are Jinja's, and one at the end does not count. */
-    static const char unix_ends[] = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{{ '\n' }}{% endfor %}"
-                                    "{% if add_generation_prompt %}<|im_start|>assistant{{ '\n' }}{% endif %}";
-    static const char dos_ends[] = "{% for m in messages %}<|im_start|>{{ m.role }}\r\n{{ m.content }}<|im_end|>{{ '\r\n' }}{% endfor %}"
-                                   "{% if add_generation_prompt %}<|im_start|>assistant{{ '\r' }}{% endif %}\r\n";
-    static const char two_ends[] = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{{ '\n' }}{% endfor %}"
-                                   "{% if add_generation_prompt %}<|im_start|>assistant{{ '\n' }}{% endif %}\n\n";
+    /* That of tests/golden/chat/make_chat.py: line ends are Jinja's, and one at the end does not
+     * count. */
+    static const char unix_ends[] =
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{{ '\n' }}{% "
+        "endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant{{ '\n' }}{% endif %}";
+    static const char dos_ends[] =
+        "{% for m in messages %}<|im_start|>{{ m.role }}\r\n{{ m.content }}<|im_end|>{{ '\r\n' "
+        "}}{% endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant{{ '\r' }}{% endif %}\r\n";
+    static const char two_ends[] =
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{{ '\n' }}{% "
+        "endfor %}"
+        "{% if add_generation_prompt %}<|im_start|>assistant{{ '\n' }}{% endif %}\n\n";
     const tsri_task_template *row = NULL;
     OK(tsri_task_template_of_text(unix_ends, strlen(unix_ends), &row));
     cr_assert(row && strcmp(row->name, "chatml") == 0 && !row->default_system);

@@ -8,37 +8,12 @@
 
 enum { ATTRS_ROOM = 64 };
 
-/* Sizes of the attribute structs that this backend knows; 0: an op without. */
-static size_t attrs_size(uint32_t id) {
-    switch (id) {
-    case TSR_OP_MATMUL:
-        return sizeof(tsr_matmul_attrs);
-    case TSR_OP_LINEAR:
-        return sizeof(tsr_linear_attrs);
-    case TSR_OP_GLU_LINEAR:
-        return sizeof(tsr_glu_linear_attrs);
-    case TSR_OP_ATTENTION:
-        return sizeof(tsr_attention_attrs);
-    case TSR_OP_ADD_NORM:
-    case TSR_OP_LAYER_NORM:
-    case TSR_OP_RMS_NORM:
-        return sizeof(tsr_norm_attrs);
-    case TSR_OP_SOFTMAX:
-        return sizeof(tsr_softmax_attrs);
-    case TSR_OP_ROPE:
-        return sizeof(tsr_rope_attrs);
-    case TSR_OP_EMBED:
-        return sizeof(tsr_embed_attrs);
-    case TSR_OP_SCALE:
-        return sizeof(tsr_scale_attrs);
-    case TSR_OP_CAST:
-        return sizeof(tsr_cast_attrs);
-    case TSR_OP_TOPK:
-        return sizeof(tsr_topk_attrs);
-    default:
-        return 0;
-    }
-}
+/* Sizes of the attribute structs that this backend knows. */
+static const size_t attrs_sizes[TSR_OP_COUNT] = {
+#define SIZE(id, name, attributes) [TSR_OP_##id] = sizeof(attributes),
+    TSR_OP_LIST(SIZE)
+#undef SIZE
+};
 
 tsr_status tsri_opencl_take(const void *given, size_t known, void *copy, const char *what) {
     uint32_t size = 0;
@@ -50,18 +25,21 @@ tsr_status tsri_opencl_take(const void *given, size_t known, void *copy, const c
         return tsri_base_fail(TSR_E_ARGUMENT, "%s: struct_size is %u", what, size);
     for (size_t i = known; i < size; i++)
         if (((const unsigned char *)given)[i])
-            return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: a newer field, at byte %zu, is set", what, i);
+            return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: a newer field, at byte %zu, is set", what,
+                                  i);
     memcpy(copy, given, size < known ? size : known);
     return TSR_OK;
 }
 
-static tsr_status copy_tensors(const tsr_tensor *const *from, uint32_t n, tsr_tensor **to, tsr_tensor **next) {
+static tsr_status copy_tensors(const tsr_tensor *const *from, uint32_t n, tsr_tensor **to,
+                               tsr_tensor **next) {
     for (uint32_t i = 0; i < n; i++) {
         if (!from[i])
             continue;
         TRY(tsri_opencl_take(from[i], sizeof **to, *next, "an operand"));
         if ((*next)->rank > TSR_MAX_RANK)
-            return tsri_base_fail(TSR_E_ARGUMENT, "an operand has rank %u of at most %d", (*next)->rank, TSR_MAX_RANK);
+            return tsri_base_fail(TSR_E_ARGUMENT, "an operand has rank %u of at most %d",
+                                  (*next)->rank, TSR_MAX_RANK);
         to[i] = (*next)++;
     }
     return TSR_OK;
@@ -69,12 +47,13 @@ static tsr_status copy_tensors(const tsr_tensor *const *from, uint32_t n, tsr_te
 
 tsr_status tsri_opencl_operation_copy(const tsr_op *op, tsri_opencl_operation *out) {
     tsr_op given;
-    const size_t known = attrs_size(op->id);
+    const size_t known = op->id < TSR_OP_COUNT ? attrs_sizes[op->id] : 0;
     *out = (tsri_opencl_operation){0};
     TRY(tsri_opencl_take(op, sizeof given, &given, "an op"));
     const uint32_t n = given.n_in + given.n_out;
     if (n > 64 || given.n_in > 64)
-        return tsri_base_fail(TSR_E_ARGUMENT, "an op has %u inputs and %u outputs", given.n_in, given.n_out);
+        return tsri_base_fail(TSR_E_ARGUMENT, "an op has %u inputs and %u outputs", given.n_in,
+                              given.n_out);
     tsr_status status = tsri_base_new(n + 1, sizeof *out->tensors, &out->tensors);
     if (status == TSR_OK)
         status = tsri_base_new(n + 1, sizeof *out->in, &out->in);

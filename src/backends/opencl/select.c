@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char *const op_names[TSR_OP_COUNT] = {
-#define NAME(id, name) [TSR_OP_##id] = #name,
+#define NAME(id, name, attributes) [TSR_OP_##id] = #name,
     TSR_OP_LIST(NAME)
 #undef NAME
 };

@@ -76,7 +76,7 @@ void tsri_reference_attrs(const tsr_op *op, void *out, size_t size);
 /* Refuses an index outside 0 .. n-1 with a sentence. */
 tsr_status tsri_reference_check_index(const tsr_op *op, const char *what, int64_t index, int64_t n);
 
-#define X(id, name) tsr_status tsri_reference_##name(const tsri_reference_call *call);
+#define X(id, name, attributes) tsr_status tsri_reference_##name(const tsri_reference_call *call);
 TSR_OP_LIST(X)
 #undef X
 int64_t tsri_reference_attention_scratch(const tsr_op *op, const int64_t *sizes);

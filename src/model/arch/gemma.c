@@ -17,8 +17,7 @@ static tsr_status read_activation(const tsri_model_config *config, tsr_activatio
 }
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
-    static const char *const handled[] = {"attention_bias", "rope_scaling", "rope_parameters",
-                                          "use_bidirectional_attention", NULL};
+    static const char *const handled[] = {"attention_bias", "rope_scaling", "rope_parameters", NULL};
     tsri_model_stack *stack = &spec->decoder;
     TRY(tsri_model_config_refuse(config, handled));
     stack->head_size = 256;
@@ -27,9 +26,6 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     spec->tied = !json_is_false(tie);
     TRY(read_activation(config, &stack->activation));
     TRY(tsri_model_config_bool(config, "attention_bias", &stack->qkv_bias));
-    bool both_ways = false;
-    TRY(tsri_model_config_bool(config, "use_bidirectional_attention", &both_ways));
-    stack->causal = !both_ways;
     stack->out_bias = stack->qkv_bias;
     stack->norm_offset = 1;
     spec->embed_scale = sqrtf((float)spec->width);

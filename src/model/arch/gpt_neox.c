@@ -9,6 +9,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
         "rope_scaling",   "rope_parameters",       NULL};
     tsri_model_stack *stack = &spec->decoder;
     TRY(tsri_model_config_refuse(config, handled));
+    stack->rope.share = 0.25; /* transformers' default */
     TRY(tsri_model_arch_llama_like(config, spec));
     stack->gated = false;
     TRY(tsri_model_config_activation(config, "hidden_act", "gelu", &stack->activation));

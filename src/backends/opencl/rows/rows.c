@@ -3,7 +3,7 @@
 
 const tsri_opencl_row *tsri_opencl_rows_of(tsr_op_id op) {
     static const tsri_opencl_row *const tables[TSR_OP_COUNT] = {
-#define TABLE(id, name) [TSR_OP_##id] = tsri_opencl_rows_##name,
+#define TABLE(id, name, attributes) [TSR_OP_##id] = tsri_opencl_rows_##name,
         TSR_OP_LIST(TABLE)
 #undef TABLE
     };
