@@ -1,10 +1,8 @@
-/* run/context.c - making and ending a context; buffers; drawing up what the profile and the memory
- * table say. */
+/* run/context.c - making and ending a context; buffers; drawing up what the memory table says. */
 #include "run/context.h"
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "graph/ops.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,6 +41,7 @@ void tsri_run_destroy(tsri_run_context **context) {
     for (size_t i = 0; i <= c->options.n_devices; i++)
         tsri_run_buffer_drop(c, i, &c->slots[i].arena);
     tsri_backend_device_close(&c->reference);
+    tsri_run_profile_clear(&c->past);
     free(c->plans);
     free(c->placed);
     free(c->weights);
@@ -121,55 +120,4 @@ void tsri_run_memory_of(const tsri_run_context *context, tsri_run_memory *out) {
         for (size_t p = 0; p < context->plans[i]->n_places; p++)
             out->inputs += context->plans[i]->places[p].bytes;
     }
-}
-
-/* ---- profile ---- */
-
-typedef struct summing {
-    tsri_run_profile_entry *entries;
-    size_t n, room, device;
-    const tsri_run_plan *plan;
-    const tsri_run_segment *segment;
-    tsr_status status;
-} summing;
-
-static void add_entry(void *data, const tsr_profile_entry *entry) {
-    summing *s = data;
-    const tsri_graph_node *node =
-        tsri_graph_node_at(s->plan->placed->graph, s->segment->first + entry->op);
-    const char *op = tsri_graph_op_find(node->id)->name;
-    size_t i = 0;
-    while (i < s->n && (s->entries[i].device != s->device || strcmp(s->entries[i].op, op) ||
-                        strcmp(s->entries[i].kernel, entry->kernel)))
-        i++;
-    if (i == s->n) {
-        if (s->status == TSR_OK)
-            s->status = tsri_base_grow(&s->entries, &s->room, s->n + 1, sizeof *s->entries);
-        if (s->status != TSR_OK)
-            return;
-        s->entries[s->n++] =
-            (tsri_run_profile_entry){.device = s->device, .op = op, .kernel = entry->kernel};
-    }
-    s->entries[i].launches += entry->launches;
-    s->entries[i].nanoseconds += entry->nanoseconds;
-    s->entries[i].enqueue_nanoseconds += entry->enqueue_nanoseconds;
-}
-
-tsr_status tsri_run_profile(tsri_run_context *context,
-                            void (*visit)(void *data, const tsri_run_profile_entry *entry),
-                            void *data) {
-    summing s = {0};
-    for (size_t i = 0; i < context->n_plans && s.status == TSR_OK; i++)
-        for (size_t j = 0; j < context->plans[i]->n_segments && s.status == TSR_OK; j++) {
-            s.plan = context->plans[i];
-            s.segment = &s.plan->segments[j];
-            s.device = s.segment->device;
-            if (s.segment->plan)
-                s.status = context->slots[s.device].device->backend->plan_profile(s.segment->plan,
-                                                                                  add_entry, &s);
-        }
-    for (size_t i = 0; i < s.n && s.status == TSR_OK; i++)
-        visit(data, &s.entries[i]);
-    free(s.entries);
-    return s.status;
 }

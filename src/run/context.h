@@ -34,6 +34,12 @@ typedef struct tsri_run_slot { /* an open device and what the context keeps on i
     uint64_t arena_bytes;
 } tsri_run_slot;
 
+typedef struct tsri_run_measured { /* the names of kernels are its own */
+    tsri_run_profile_entry *entries;
+    size_t n, room;
+    tsr_status status;
+} tsri_run_measured;
+
 struct tsri_run_context {
     tsri_run_options options;
     tsri_run_slot
@@ -45,7 +51,8 @@ struct tsri_run_context {
     tsri_run_plan **plans;
     size_t n_placed, n_weights, n_states, n_plans, placed_room, weights_room, states_room,
         plans_room;
-    uint64_t moved; /* counts buffers that were replaced: a plan made before binds anew */
+    tsri_run_measured past; /* by plans that are gone */
+    uint64_t moved;         /* counts buffers that were replaced: a plan made before binds anew */
 };
 
 /* A run of consecutive nodes on one device. */
@@ -109,6 +116,10 @@ tsr_status tsri_run_arena_bytes(tsri_run_context *context, const tsri_run_placed
 tsr_status tsri_run_bind(tsri_run_plan *plan);
 void tsri_run_unbind(tsri_run_plan *plan);
 void tsri_run_plan_destroy(tsri_run_plan **plan);
+
+/* profile.c: adds what the plan's device plans measured to the context's past, before they go */
+void tsri_run_profile_keep(tsri_run_plan *plan);
+void tsri_run_profile_clear(tsri_run_measured *measured);
 
 #define TSRI_RUN_CALL(slot, entry, ...) \
     ((slot)->device->backend->entry((slot)->device->dev, __VA_ARGS__))

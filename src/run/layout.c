@@ -320,6 +320,7 @@ static tsr_status bind_segment(tsri_run_plan *plan, tsri_run_segment *segment) {
 }
 
 void tsri_run_unbind(tsri_run_plan *plan) {
+    tsri_run_profile_keep(plan);
     for (size_t i = 0; i < plan->n_segments; i++) {
         if (plan->segments[i].plan)
             plan->context->slots[plan->segments[i].device].device->backend->plan_destroy(

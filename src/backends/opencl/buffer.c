@@ -48,8 +48,17 @@ tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, 
 void tsri_opencl_buffer_destroy(tsr_buf *buf) {
     if (!buf)
         return;
-    clReleaseMemObject(buf->mem);
+    tsri_opencl_buffer_destroy(buf->plain);
+    tsri_opencl_release(buf->dev, buf->mem);
     free(buf);
+}
+
+void tsri_opencl_release(tsr_dev *dev, cl_mem mem) {
+    if (dev->found->oclgrind &&
+        tsri_base_grow(&dev->kept, &dev->kept_capacity, dev->n_kept + 1, sizeof *dev->kept) == TSR_OK)
+        dev->kept[dev->n_kept++] = mem;
+    else
+        clReleaseMemObject(mem);
 }
 
 tsr_status tsri_opencl_events_reserve(tsr_dev *dev, size_t n) {

@@ -1,5 +1,5 @@
 /* backends/opencl/choose.c - the first row of each op that fits, builds and passes its self-test. */
-#include "backends/opencl/plan.h"
+#include "backends/opencl/fallback.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -25,7 +25,8 @@ static bool passes_over(const tsri_opencl_instance *instance) {
     return instance->state == TSRI_OPENCL_REFUSED;
 }
 
-/* Why each row of an op can't be used, and TSR_E_UNSUPPORTED; a forced row that was refused is TSR_E_BUILD. */
+/* Why each row of an op can't be used: what was forced is an argument, else none fits (TSR_E_UNSUPPORTED) or none builds
+ * (TSR_E_BUILD). */
 static tsr_status fail_no_row(tsr_dev *dev, const tsri_opencl_step *step, uint32_t index) {
     const tsr_op *op = &step->operation.op;
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
@@ -44,7 +45,8 @@ static tsr_status fail_no_row(tsr_dev *dev, const tsri_opencl_step *step, uint32
         }
         (void)!tsri_base_bytes_printf(&list, "%s%s: %s", list.size ? "; " : "", rows[i]->name, why);
     }
-    const tsr_status status = tsri_base_fail(refused ? TSR_E_BUILD : TSR_E_UNSUPPORTED, "op %u, %s: %s (%s)", index,
+    const tsr_status code = step->forced ? TSR_E_ARGUMENT : refused ? TSR_E_BUILD : TSR_E_UNSUPPORTED;
+    const tsr_status status = tsri_base_fail(code, "op %u, %s: %s (%s)", index,
                                              tsri_opencl_op_name((tsr_op_id)op->id),
                                              step->forced ? "the forced kernel row can't be used" : "no kernel row serves it",
                                              list.size ? list.data : "it has none");
@@ -52,8 +54,8 @@ static tsr_status fail_no_row(tsr_dev *dev, const tsri_opencl_step *step, uint32
     return status;
 }
 
-/* The best row of a step that isn't refused yet. */
-static tsr_status pick(tsr_dev *dev, tsri_opencl_step *step, uint32_t index) {
+/* The best row of a step that isn't refused yet; none: the instance is NULL. */
+static tsr_status pick_placed(tsr_dev *dev, tsri_opencl_step *step) {
     const tsr_op *op = &step->operation.op;
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
     const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
@@ -66,7 +68,18 @@ static tsr_status pick(tsr_dev *dev, tsri_opencl_step *step, uint32_t index) {
             return TSR_OK;
     }
     step->instance = NULL;
-    return fail_no_row(dev, step, index);
+    return TSR_OK;
+}
+
+/* The same, with the weight as plain rows where nothing reads it as it is stored. */
+static tsr_status pick(tsr_dev *dev, tsri_opencl_step *step, uint32_t index) {
+    bool moved = false;
+    TRY(pick_placed(dev, step));
+    if (!step->instance && !step->forced)
+        TRY(tsri_opencl_fall_back(dev, step, &moved));
+    if (moved)
+        TRY(pick_placed(dev, step));
+    return step->instance ? TSR_OK : fail_no_row(dev, step, index);
 }
 
 /* What the same op would run in the other buckets of M, built in the same program: prefill and decode share one build. */

@@ -197,7 +197,10 @@ void tsri_opencl_device_close(tsr_dev *dev) {
     tsri_opencl_programs_destroy(dev->programs);
     tsri_opencl_clblast_forget(dev);
     if (dev->scratch)
-        clReleaseMemObject(dev->scratch);
+        tsri_opencl_release(dev, dev->scratch);
+    for (size_t i = 0; i < dev->n_kept; i++)
+        clReleaseMemObject(dev->kept[i]);
+    free(dev->kept);
     if (dev->queue)
         clReleaseCommandQueue(dev->queue);
     if (dev->context)

@@ -22,6 +22,9 @@ struct tsr_dev {
     tsr_event *spare_events;
     cl_mem scratch; /* shared by the launches of all plans; contents live within a launch */
     uint64_t scratch_bytes;
+    uint32_t kept_twice[TSR_OP_COUNT]; /* bit i: the user was told of its weights of layout i */
+    cl_mem *kept;                      /* what Oclgrind may not release: see tsri_opencl_release */
+    size_t n_kept, kept_capacity;
     tsr_plan *plans;
     tsri_opencl_programs *programs;
     tsr_dev *next; /* open devices of the process, for draining at exit */
@@ -31,6 +34,7 @@ struct tsr_buf {
     tsr_dev *dev;
     cl_mem mem;
     uint64_t bytes;
+    tsr_buf *plain; /* of a weight: its rows once more, where no row for its layout can be used; owned */
 };
 
 struct tsr_event {
@@ -47,6 +51,10 @@ void tsri_opencl_buffer_destroy(tsr_buf *buf);
 tsr_status tsri_opencl_transfer(tsr_dev *dev, const tsr_transfer *transfer, const tsr_waits *waits, tsr_event **done);
 tsr_status tsri_opencl_event_wait(tsr_event *event, uint64_t timeout_ns);
 void tsri_opencl_event_destroy(tsr_event *event);
+
+/* Releases a buffer, under Oclgrind when the device closes: its check for uninitialised memory takes
+ * the next buffer of the same number to be as long as this one, and loses what is stored beyond. */
+void tsri_opencl_release(tsr_dev *dev, cl_mem mem);
 
 /* Finishes what is in flight on every open device; the exit handler. */
 void tsri_opencl_drain_all(void);

@@ -123,6 +123,17 @@ tsr_status tsri_opencl_weight_layout(tsr_dev *dev, const tsr_weight_use *const *
     return TSR_OK;
 }
 
+tsr_layout tsri_opencl_plain_layout(const tsr_layout *layout) {
+    tsr_layout plain = {.struct_size = sizeof plain,
+                        .dtype = layout->dtype,
+                        .row_block = 1,
+                        .rows = layout->rows,
+                        .columns = layout->columns,
+                        .name = "plain"};
+    (void)!tsri_tensor_bytes((tsr_dtype)layout->dtype, (uint64_t)layout->rows * (uint64_t)layout->columns, &plain.bytes);
+    return plain;
+}
+
 /* The block's place in the buffer, and that everything about it fits. */
 static tsr_status place(const tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows, const tsr_buf *buf,
                         const tsri_opencl_layout **found, uint64_t *offset, uint64_t *bytes) {
@@ -182,6 +193,10 @@ tsr_status tsri_opencl_weight_store(tsr_dev *dev, const tsr_layout *layout, cons
             clEnqueueWriteBuffer(dev->queue, buf->mem, CL_TRUE, (size_t)offset, (size_t)bytes, data, 0, NULL, NULL);
         if (code != CL_SUCCESS)
             status = tsri_opencl_fail(dev, code, "a write of weights");
+    }
+    if (status == TSR_OK && own && buf->plain) {
+        const tsr_layout second = tsri_opencl_plain_layout(layout);
+        status = tsri_opencl_weight_store(dev, &second, rows, buf->plain);
     }
     free(converted);
     free(packed);

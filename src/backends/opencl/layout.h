@@ -6,6 +6,9 @@
 
 const tsri_opencl_layout *tsri_opencl_layout_by_id(uint32_t id); /* NULL: plain, or unknown */
 
+/* The same weight as plain rows. */
+tsr_layout tsri_opencl_plain_layout(const tsr_layout *layout);
+
 /* Entries of the backend's table. */
 tsr_status tsri_opencl_weight_layout(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n, const char *kernels,
                                      tsr_layout *layout);

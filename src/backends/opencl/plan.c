@@ -22,7 +22,7 @@ tsr_status tsri_opencl_scratch_grow(tsr_dev *dev, uint64_t bytes) {
     if (!scratch)
         return tsri_opencl_fail_create(dev, code, "clCreateBuffer (scratch)");
     if (dev->scratch)
-        clReleaseMemObject(dev->scratch);
+        tsri_opencl_release(dev, dev->scratch);
     dev->scratch = scratch;
     dev->scratch_bytes = bytes;
     for (tsr_plan *plan = dev->plans; plan; plan = plan->next)
@@ -148,6 +148,7 @@ void tsri_opencl_plan_destroy(tsr_plan *plan) {
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         tsri_opencl_launch_release(&plan->steps[i].launch);
         tsri_opencl_operation_clear(&plan->steps[i].operation);
+        free(plan->steps[i].fallback);
     }
     if (plan->dims)
         clReleaseMemObject(plan->dims);
@@ -216,11 +217,26 @@ static const char *reason(const tsri_opencl_step *step, const tsri_opencl_row *r
         return why;
     if (instance && instance->state == TSRI_OPENCL_REFUSED)
         return instance->why;
+    if (step->fallback && row == step->instance->row)
+        return step->fallback;
     if (step->forced == row)
         return "forced";
     if (step->forced)
         return "another row is forced";
     return row == step->instance->row ? "the best score of those that fit" : "fits; a better one is chosen";
+}
+
+/* A row for the layout that the step fell back from is shown as it was refused. */
+static bool fits_as_stored(const tsr_dev *dev, tsri_opencl_step *step, const tsri_opencl_row *row,
+                           const char **why) {
+    const bool stored = step->fallback && row->layout && row->layout->id == step->stored_layout;
+    tsr_tensor *weight = stored ? step->operation.in[step->stored_operand] : NULL;
+    if (stored)
+        weight->layout = step->stored_layout;
+    const bool fits = tsri_opencl_fits(dev, row, &step->operation.op, true, why);
+    if (stored)
+        weight->layout = 0;
+    return fits;
 }
 
 tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor visit, void *data) {
@@ -234,7 +250,7 @@ tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor v
         const char *why = "";
         char short_name[128];
         tsri_opencl_instance *instance = NULL;
-        const bool fits = tsri_opencl_fits(plan->dev, rows[i], own, true, &why);
+        const bool fits = fits_as_stored(plan->dev, step, rows[i], &why);
         if (fits)
             TRY(tsri_opencl_instance_of(plan->dev, rows[i], own, &instance));
         snprintf(short_name, sizeof short_name, "%s/%s", tsri_opencl_op_name((tsr_op_id)own->id), rows[i]->name);

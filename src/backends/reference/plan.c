@@ -83,7 +83,7 @@ static tsr_status check_forced(const char *kernels, const tsri_reference_row *ro
             snprintf(full, sizeof full, "reference/%s", row->name);
             snprintf(turned, sizeof turned, "%s/reference", row->name);
             if (strcmp(want, "reference") && strcmp(want, full) && strcmp(want, turned))
-                return tsri_base_fail(TSR_E_UNSUPPORTED,
+                return tsri_base_fail(TSR_E_ARGUMENT,
                                       "%s=%s: on the reference device %s has one row, reference",
                                       row->name, want, row->name);
         }

@@ -1,53 +1,28 @@
 #include "backends/opencl/clblast.h"
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/weighted.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    const tsr_tensor *w = op->in[1];
-    if (w->rank != 2 || !tsri_opencl_is_constant(w->dim[0]) || !tsri_opencl_is_constant(w->dim[1]))
-        return tsri_opencl_refuse(why, "the weight is not a matrix of constant size");
-    return tsri_opencl_fits_rows(op->in[0], why) && tsri_opencl_fits_vector(w, why) &&
-           tsri_opencl_fits_vector(tsri_opencl_in(op, 2), why) &&
-           tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why) &&
-           tsri_opencl_fits_rows(op->out[0], why) && tsri_opencl_fits_index(op, why);
+    return tsri_opencl_fits_weighted(op, why) && tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why);
 }
 
 static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                         const tsr_op *op, const char **why) {
     const tsr_linear_attrs *attrs = op->attrs;
-    if (!facts->cpu)
-        return tsri_opencl_refuse(
-            why, "made for CPUs: a work-item holds a whole tile in vector registers");
-    if (!facts->vector16)
-        return tsri_opencl_refuse(why, "the device's compiler does not cope with tiles of float16");
-    if ((attrs->trans_w != 0) != (row->layout == &tsri_opencl_layout_panels64))
-        return tsri_opencl_refuse(why, attrs->trans_w
-                                           ? "reads weights of [K,N]; this one is [N,K]"
-                                           : "reads weights of [N,K]; this one is [K,N]");
-    if (op->in[1]->offset != 0)
-        return tsri_opencl_refuse(why, "the weight is a part of another one");
-    return fits_plain(row, facts, op, why);
+    return tsri_opencl_fits_panels(row, facts, op, attrs->trans_w != 0, why) &&
+           fits_plain(row, facts, op, why);
 }
 
 static bool fits_one(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                      const char **why) {
-    if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) > 1)
-        return tsri_opencl_refuse(why, "made for one row of x; this plan has more");
-    return fits_packed(row, facts, op, why);
-}
-
-static int tile_rows(const tsr_op *op) {
-    return tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) <= 1 ? 1 : 4;
+    return tsri_opencl_fits_one_row(op, why) && fits_packed(row, facts, op, why);
 }
 
 static void define_common(const tsr_op *op, tsri_opencl_defines *defines) {
     const tsr_linear_attrs *attrs = op->attrs;
-    tsri_opencl_define_operand(defines, "W", op->in[1]);
-    tsri_opencl_define_operand(defines, "BIAS", tsri_opencl_in(op, 2));
-    tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, 2) != NULL);
+    tsri_opencl_define_weighted(op, attrs->activation, defines);
     tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, 3) != NULL);
-    tsri_opencl_define_int(defines, "ACT", (int)attrs->activation);
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
@@ -55,14 +30,13 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     (void)row;
     const tsr_linear_attrs *attrs = op->attrs;
     define_common(op, defines);
-    tsri_opencl_define_int(defines, "TRANS_W", attrs->trans_w != 0);
-    tsri_opencl_define_int(defines, "TM", tile_rows(op));
+    tsri_opencl_define_plain(op, attrs->trans_w != 0, defines);
 }
 
 static void define_packed(const tsri_opencl_row *row, const tsr_op *op,
                           tsri_opencl_defines *defines) {
     define_common(op, defines);
-    tsri_opencl_define_int(defines, "BLOCK_K", row->layout == &tsri_opencl_layout_panels64_kn);
+    tsri_opencl_define_panels(row, defines);
 }
 
 static void bind(const tsr_op *op, tsri_opencl_launch *launch, int tile_m, int tile_n) {
@@ -90,7 +64,7 @@ static void bind(const tsr_op *op, tsri_opencl_launch *launch, int tile_m, int t
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *y = op->out[0];
-    const int tn = tsri_opencl_tuned(launch, "TN"), tm = tile_rows(op);
+    const int tn = tsri_opencl_tuned(launch, "TN"), tm = tsri_opencl_tile_rows(op);
     bind(op, launch, tm, tn);
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(y), tn);
     tsri_opencl_grid(launch, 1, tsri_tensor_rows(y), tm);

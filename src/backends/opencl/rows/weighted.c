@@ -1,0 +1,54 @@
+#include "backends/opencl/rows/weighted.h"
+
+bool tsri_opencl_fits_weighted(const tsr_op *op, const char **why) {
+    const tsr_tensor *w = op->in[1];
+    if (w->rank != 2 || !tsri_opencl_is_constant(w->dim[0]) || !tsri_opencl_is_constant(w->dim[1]))
+        return tsri_opencl_refuse(why, "the weight is not a matrix of constant size");
+    return tsri_opencl_fits_rows(op->in[0], why) && tsri_opencl_fits_vector(w, why) &&
+           tsri_opencl_fits_vector(tsri_opencl_in(op, 2), why) &&
+           tsri_opencl_fits_rows(op->out[0], why) && tsri_opencl_fits_index(op, why);
+}
+
+bool tsri_opencl_fits_panels(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                             const tsr_op *op, bool trans_w, const char **why) {
+    if (!facts->cpu)
+        return tsri_opencl_refuse(
+            why, "made for CPUs: a work-item holds a whole tile in vector registers");
+    if (!facts->vector16)
+        return tsri_opencl_refuse(why, "the device's compiler does not cope with tiles of float16");
+    if (trans_w != (row->layout == &tsri_opencl_layout_panels64))
+        return tsri_opencl_refuse(why, trans_w ? "reads weights of [inputs, outputs]; this one is "
+                                                 "[outputs, inputs]"
+                                               : "reads weights of [outputs, inputs]; this one is "
+                                                 "[inputs, outputs]");
+    if (op->in[1]->offset != 0)
+        return tsri_opencl_refuse(why, "the weight is a part of another one");
+    return true;
+}
+
+bool tsri_opencl_fits_one_row(const tsr_op *op, const char **why) {
+    if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) > 1)
+        return tsri_opencl_refuse(why, "made for one row of x; this plan has more");
+    return true;
+}
+
+int tsri_opencl_tile_rows(const tsr_op *op) {
+    return tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) <= 1 ? 1 : 4;
+}
+
+void tsri_opencl_define_weighted(const tsr_op *op, uint32_t activation,
+                                 tsri_opencl_defines *defines) {
+    tsri_opencl_define_operand(defines, "W", op->in[1]);
+    tsri_opencl_define_operand(defines, "BIAS", tsri_opencl_in(op, 2));
+    tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, 2) != NULL);
+    tsri_opencl_define_int(defines, "ACT", (int)activation);
+}
+
+void tsri_opencl_define_plain(const tsr_op *op, bool trans_w, tsri_opencl_defines *defines) {
+    tsri_opencl_define_int(defines, "TRANS_W", trans_w);
+    tsri_opencl_define_int(defines, "TM", tsri_opencl_tile_rows(op));
+}
+
+void tsri_opencl_define_panels(const tsri_opencl_row *row, tsri_opencl_defines *defines) {
+    tsri_opencl_define_int(defines, "BLOCK_K", row->layout == &tsri_opencl_layout_panels64_kn);
+}
