@@ -95,6 +95,17 @@ static bool same_shape(const tsr_tensor *a, const tsr_tensor *b) {
     return same;
 }
 
+/* Sizes multiply to a product that the dims table has: no symbol twice. */
+static bool is_countable(const tsr_tensor *tensor) {
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        if (seen & tensor->dim[i].symbols)
+            return false;
+        seen |= tensor->dim[i].symbols;
+    }
+    return true;
+}
+
 tsri_value tsri_graph_leaf(tsri_graph *graph, tsr_kind kind, uint32_t id, const char *name,
                            tsr_dtype dtype, uint32_t rank, const tsr_dim *dims) {
     if (graph->status != TSR_OK)
@@ -318,6 +329,14 @@ void tsri_graph_op(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsr
     if (status != TSR_OK) {
         tsri_graph_fail(graph, status, "%s%s%s", graph->scope, *graph->scope ? ": " : "",
                         tsri_base_reported());
+        return;
+    }
+    for (uint32_t i = 0; i < row->n_out; i++) {
+        char shape[96];
+        if (is_countable(&signature.out[i]))
+            continue;
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED, "%s: a result of %s counts one size twice",
+                        row->name, tsri_tensor_print(&signature.out[i], shape));
         return;
     }
     const int32_t producer = (int32_t)graph->n_nodes;

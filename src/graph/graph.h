@@ -52,7 +52,7 @@ tsri_value tsri_graph_same_view(tsri_graph *graph, tsri_value storage, const tsr
 
 /* The three steps that attention is made of - scaled QKᵀ, masked softmax, PV - with the
  * probabilities [B,H,T,S] given too. Operands and attributes as TSR_OP_ATTENTION; source is
- * refused. */
+ * refused. Where keys are counted by T, as the queries are, a run gives S = T. */
 void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *attrs,
                                 const tsri_value *in, uint32_t n_in, tsri_value *probabilities,
                                 tsri_value *y);

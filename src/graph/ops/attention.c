@@ -37,6 +37,18 @@ static tsr_status infer(tsri_graph_signature *s) {
     return TSR_OK;
 }
 
+/* Keys that are as many as the queries, by the same symbol: counted as S, because scores of T x T
+ * are no product that the dims table has. A run of such a graph has S = T. */
+static tsri_value with_own_length(tsri_graph *graph, tsri_value x, tsr_dim T) {
+    if (x == TSRI_GRAPH_NONE)
+        return x;
+    tsr_tensor t = tsri_graph_value_at(graph, x)->tensor;
+    if (!(t.dim[1].symbols & T.symbols))
+        return x;
+    t.dim[1] = tsri_tensor_symbol(TSR_SYM_S);
+    return tsri_graph_same_view(graph, x, &t);
+}
+
 /* x[J,S,G,E] -> [B,G,R,S,E]: the slots that the batch reads, each head repeated for the R queries
  * heads that share it. */
 static tsri_value per_query_head(tsri_graph *graph, tsri_value x, tsri_value slot, int64_t R) {
@@ -71,6 +83,11 @@ void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *at
                         "attention: keys by source have no decomposition");
         return;
     }
+    if (tsri_graph_status(graph) != TSR_OK)
+        return;
+    const tsr_dim T = tsri_graph_value_at(graph, all[Q])->tensor.dim[1];
+    all[K] = with_own_length(graph, all[K], T);
+    all[V] = with_own_length(graph, all[V], T);
     if (tsri_graph_status(graph) != TSR_OK)
         return;
     const tsr_tensor q = tsri_graph_value_at(graph, all[Q])->tensor,
