@@ -100,7 +100,7 @@ __kernel void KERNEL(__global const float *q, int q0, __global const ELEMENT(K_D
         }
         if (top == -INFINITY) /* a bias of -inf hides a key too */
             continue;
-        const float shrink = exp(largest - top);
+        const float shrink = tsr_exp_float(largest - top);
         largest = top;
         total *= shrink;
         for (int d = 0; d < VALUE; d++)
@@ -113,8 +113,8 @@ __kernel void KERNEL(__global const float *q, int q0, __global const ELEMENT(K_D
 #else
                 __global const ELEMENT(V_DTYPE) *value = v + s * v_step;
 #endif
-                const float p = exp(score[i] - top);
-                total += p;
+                const float p = tsr_exp_float(score[i] - top);
+                total = ORDERED_ADD(p, total);
                 for (int d = 0; d < VALUE; d++)
                     sum[d] = fma(p, LOAD(V_DTYPE, value, d), sum[d]);
             }

@@ -42,10 +42,10 @@ __kernel void KERNEL(__global const float *x, int x0,
         part[j] = 0.0f;
     for (int c = 0; c < whole; c += 8)
         for (int j = 0; j < 8; j++)
-            part[j] += ROW[c + j];
+            part[j] = ORDERED_ADD(ROW[c + j], part[j]);
     mean = SUM8(part);
     for (int c = whole; c < C; c++)
-        mean += ROW[c];
+        mean = ORDERED_ADD(ROW[c], mean);
     mean /= (float)C;
 #endif
     for (int j = 0; j < 8; j++)
@@ -59,11 +59,12 @@ __kernel void KERNEL(__global const float *x, int x0,
     const float scale = 1.0f / sqrt(square / (float)C + eps);
 
     for (int c = 0; c < C; c++) {
-        float v = (ROW[c] - mean) * scale * LOAD(W_DTYPE, weight, c);
+        const float v = (ROW[c] - mean) * scale, w = LOAD(W_DTYPE, weight, c);
 #if HAS_BIAS
-        v += LOAD(BIAS_DTYPE, bias, bias0 + c);
+        y[c] = fma(v, w, LOAD(BIAS_DTYPE, bias, bias0 + c));
+#else
+        y[c] = v * w;
 #endif
-        y[c] = v;
     }
 }
 

@@ -44,10 +44,10 @@ __kernel void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global float 
         part[j] = 0.0f;
     for (int v = 0; v < whole; v += 8)
         for (int j = 0; j < 8; j++)
-            part[j] += tsr_exp_float(LOAD(X_DTYPE, x, v + j) - top);
+            part[j] = ORDERED_ADD(tsr_exp_float(LOAD(X_DTYPE, x, v + j) - top), part[j]);
     float total = SUM8(part);
     for (int v = whole; v < n; v++)
-        total += exp(LOAD(X_DTYPE, x, v) - top);
+        total = ORDERED_ADD(tsr_exp_float(LOAD(X_DTYPE, x, v) - top), total);
     lse[lse0 + r] = top == -INFINITY ? top : top + log(total);
 #endif
 }

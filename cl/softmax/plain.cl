@@ -77,10 +77,10 @@ __kernel void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const 
 
     float total = 0.0f;
     for (int s = first; s < end; s++)
-        total += exp(SCORE(s) - top);
+        total = ORDERED_ADD(tsr_exp_float(SCORE(s) - top), total);
     const float share = total > 0.0f ? 1.0f / total : 0.0f;
     for (int s = first; s < end; s++)
-        STORE(Y_DTYPE, y, yi + s * y7, exp(SCORE(s) - top) * share);
+        STORE(Y_DTYPE, y, yi + s * y7, tsr_exp_float(SCORE(s) - top) * share);
 }
 
 #undef SCORE
