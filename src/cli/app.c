@@ -33,23 +33,33 @@ bool tsri_cli_is_terminal(int fd) {
 }
 
 int tsri_cli_status(tsr_status status) {
-    static const int codes[] = {[TSR_E_ARGUMENT] = CLI_USAGE,       [TSR_E_UNSUPPORTED] = CLI_FILE, [TSR_E_HOST_MEMORY] = CLI_OTHER,
-                                [TSR_E_DEVICE_MEMORY] = CLI_DEVICE, [TSR_E_DEVICE] = CLI_DEVICE,    [TSR_E_BUILD] = CLI_DEVICE,
-                                [TSR_E_FORMAT] = CLI_FILE,          [TSR_E_IO] = CLI_FILE,          [TSR_E_STATE] = CLI_OTHER,
-                                [TSR_E_CANCELLED] = CLI_OTHER,      [TSR_E_INTERNAL] = CLI_OTHER};
+    static const int codes[] = {[TSR_E_ARGUMENT] = CLI_USAGE,    [TSR_E_UNSUPPORTED] = CLI_FILE,
+                                [TSR_E_HOST_MEMORY] = CLI_OTHER, [TSR_E_DEVICE_MEMORY] = CLI_DEVICE,
+                                [TSR_E_DEVICE] = CLI_DEVICE,     [TSR_E_BUILD] = CLI_DEVICE,
+                                [TSR_E_FORMAT] = CLI_FILE,       [TSR_E_IO] = CLI_FILE,
+                                [TSR_E_STATE] = CLI_OTHER,       [TSR_E_CANCELLED] = CLI_OTHER,
+                                [TSR_E_INTERNAL] = CLI_OTHER};
     if (status == TSR_OK)
         return CLI_OK;
-    return tsri_cli_fail((unsigned)status < sizeof codes / sizeof *codes ? codes[status] : CLI_OTHER, "%s", tsr_error_last());
+    return tsri_cli_fail((unsigned)status < sizeof codes / sizeof *codes ? codes[status]
+                                                                         : CLI_OTHER,
+                         "%s", tsr_error_last());
 }
 
 const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
     static tsri_cli_option rows[7];
     const tsri_cli_option all[] = {
-        {"device", 'd', CLI_TEXT, &app->device_name, "D", "number, platform/device, cpu, gpu, accelerator, a backend; A,B splits the layers", 0, 0, NULL},
-        {"backend", 0, CLI_LIST, &app->backends, "FILE", "also load this backend plugin; may be given again", 0, 0, NULL},
-        {"kernels", 0, CLI_TEXT, &app->kernels, "OP=ROW,..", "force kernel rows, see tessera explain", 0, 0, NULL},
-        {"threads", 't', CLI_INT, &app->threads, "N", "a CPU device uses at most N threads", 1, 65536, NULL},
-        {"profile", 0, CLI_MAYBE, &app->profile, "FILE.json", "time per op and kernel from device events, at the end", 0, 0, NULL},
+        {"device", 'd', CLI_TEXT, &app->device_name, "D",
+         "number, platform/device, cpu, gpu, accelerator, a backend; A,B splits the layers", 0, 0,
+         NULL},
+        {"backend", 0, CLI_LIST, &app->backends, "FILE",
+         "also load this backend plugin; may be given again", 0, 0, NULL},
+        {"kernels", 0, CLI_TEXT, &app->kernels, "OP=ROW,..",
+         "force kernel rows, see tessera explain", 0, 0, NULL},
+        {"threads", 't', CLI_INT, &app->threads, "N", "a CPU device uses at most N threads", 1,
+         65536, NULL},
+        {"profile", 0, CLI_MAYBE, &app->profile, "FILE.json",
+         "time per op and kernel from device events, at the end", 0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -58,9 +68,13 @@ const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
 const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
     static tsri_cli_option rows[4];
     const tsri_cli_option all[] = {
-        {"model", 'm', CLI_TEXT, &app->model_name, "MODEL", "a folder (Hugging Face's layout), a .gguf or llama2.c .bin file, or a bundled model", 0, 0, NULL},
-        {"dtype", 0, CLI_TEXT, &app->dtype_name, "TYPE", "how weights are kept: f32, f16 or bf16; as stored without it", 0, 0, NULL},
-        {"ctx-size|context", 'c', CLI_INT, &app->context, "N", "tokens of a sequence at most; what the model reads without it", 1, 1 << 30, NULL},
+        {"model", 'm', CLI_TEXT, &app->model_name, "MODEL",
+         "a folder (Hugging Face's layout), a .gguf or llama2.c .bin file, or a bundled model", 0,
+         0, NULL},
+        {"dtype", 0, CLI_TEXT, &app->dtype_name, "TYPE",
+         "how weights are kept: f32, f16 or bf16; as stored without it", 0, 0, NULL},
+        {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
+         "tokens of a sequence at most; what the model reads without it", 1, 1 << 30, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -68,16 +82,18 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
 
 const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app) {
     static tsri_cli_option rows[3];
-    const tsri_cli_option all[] = {{"quiet", 'q', CLI_FLAG, &app->quiet, NULL, "only results and errors", 0, 0, NULL},
-                              {"verbose", 'v', CLI_FLAG, &app->verbose, NULL, "say more", 0, 0, NULL},
-                              {0}};
+    const tsri_cli_option all[] = {
+        {"quiet", 'q', CLI_FLAG, &app->quiet, NULL, "only results and errors", 0, 0, NULL},
+        {"verbose", 'v', CLI_FLAG, &app->verbose, NULL, "say more", 0, 0, NULL},
+        {0}};
     memcpy(rows, all, sizeof all);
     return rows;
 }
 
 const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app) {
     static tsri_cli_option rows[2];
-    const tsri_cli_option all[] = {{"json", 0, CLI_FLAG, &app->json, NULL, "print JSON", 0, 0, NULL}, {0}};
+    const tsri_cli_option all[] = {
+        {"json", 0, CLI_FLAG, &app->json, NULL, "print JSON", 0, 0, NULL}, {0}};
     memcpy(rows, all, sizeof all);
     return rows;
 }
@@ -91,7 +107,9 @@ static void clear_progress(tsri_cli_app *app) {
 static void log_line(void *data, tsr_log_level level, const char *line) {
     tsri_cli_app *app = data;
     static const char *const marks[] = {"error: ", "warning: ", "", "debug: "};
-    const tsr_log_level shown = app->quiet ? TSR_LOG_ERROR : app->verbose ? TSR_LOG_DEBUG : TSR_LOG_INFO;
+    const tsr_log_level shown = app->quiet     ? TSR_LOG_ERROR
+                                : app->verbose ? TSR_LOG_DEBUG
+                                               : TSR_LOG_INFO;
     if (level > shown)
         return;
     clear_progress(app);
@@ -131,7 +149,8 @@ int tsri_cli_open_device(tsri_cli_app *app) {
     const int code = tsri_cli_open_engine(app);
     if (code != CLI_OK || app->device)
         return code;
-    if (tsri_cli_status(tsr_device_open(app->engine, app->device_name, &options, &app->device)) != CLI_OK)
+    if (tsri_cli_status(tsr_device_open(app->engine, app->device_name, &options, &app->device)) !=
+        CLI_OK)
         return CLI_DEVICE;
     tsri_cli_note(app, "device: %s", tsr_device_describe(app->device));
     return CLI_OK;
@@ -140,7 +159,8 @@ int tsri_cli_open_device(tsri_cli_app *app) {
 static int show_progress(void *data, uint64_t done, uint64_t total) {
     tsri_cli_app *app = data;
     if (!app->quiet && total > (64u << 20) && tsri_cli_is_terminal(2)) {
-        fprintf(stderr, "\rloading %3d%%  %llu of %llu MiB", (int)(done * 100 / total), (unsigned long long)(done >> 20), (unsigned long long)(total >> 20));
+        fprintf(stderr, "\rloading %3d%%  %llu of %llu MiB", (int)(done * 100 / total),
+                (unsigned long long)(done >> 20), (unsigned long long)(total >> 20));
         app->progress_shown = true;
         if (done == total)
             clear_progress(app);
@@ -152,16 +172,22 @@ static int dtype_of(const char *name, uint32_t *dtype) {
     static const struct {
         const char *name;
         tsr_dtype dtype;
-    } known[] = {{"f32", TSR_F32}, {"float32", TSR_F32}, {"f16", TSR_F16}, {"float16", TSR_F16}, {"bf16", TSR_BF16}, {"bfloat16", TSR_BF16}};
+    } known[] = {{"f32", TSR_F32},     {"float32", TSR_F32}, {"f16", TSR_F16},
+                 {"float16", TSR_F16}, {"bf16", TSR_BF16},   {"bfloat16", TSR_BF16}};
     *dtype = TSR_DTYPE_NONE;
     for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i].name, name))
             *dtype = known[i].dtype;
-    return !name || *dtype ? CLI_OK : tsri_cli_fail(CLI_USAGE, "--dtype %s: f32, f16 or bf16 is wanted", name);
+    return !name || *dtype
+               ? CLI_OK
+               : tsri_cli_fail(CLI_USAGE, "--dtype %s: f32, f16 or bf16 is wanted", name);
 }
 
 int tsri_cli_open_model(tsri_cli_app *app) {
-    tsr_model_options options = {.struct_size = sizeof options, .context = app->context, .progress = show_progress, .progress_data = app};
+    tsr_model_options options = {.struct_size = sizeof options,
+                                 .context = app->context,
+                                 .progress = show_progress,
+                                 .progress_data = app};
     int code = dtype_of(app->dtype_name, &options.dtype);
     if (code == CLI_OK)
         code = tsri_cli_open_device(app);
@@ -241,14 +267,17 @@ int tsri_cli_read_input(const char *path, char **text, size_t *n) {
 
 static void profile_line(void *data, const tsr_profiled *entry) {
     (void)data;
-    fprintf(stderr, "%10.3f ms %8llu launches %9.2f us each  enqueue %7.3f ms  %-12s %s\n", (double)entry->nanoseconds * 1e-6,
-            (unsigned long long)entry->launches, entry->launches ? (double)entry->nanoseconds * 1e-3 / (double)entry->launches : 0.0,
+    fprintf(stderr, "%10.3f ms %8llu launches %9.2f us each  enqueue %7.3f ms  %-12s %s\n",
+            (double)entry->nanoseconds * 1e-6, (unsigned long long)entry->launches,
+            entry->launches ? (double)entry->nanoseconds * 1e-3 / (double)entry->launches : 0.0,
             (double)entry->enqueue_nanoseconds * 1e-6, entry->op, entry->kernel);
 }
 
 static void profile_json(void *data, const tsr_profiled *entry) {
-    json_array_append_new(data, json_pack("{s:s,s:s,s:s,s:I,s:I,s:I}", "device", entry->device, "op", entry->op, "kernel", entry->kernel, "launches",
-                                          (json_int_t)entry->launches, "nanoseconds", (json_int_t)entry->nanoseconds, "enqueue_nanoseconds",
+    json_array_append_new(data, json_pack("{s:s,s:s,s:s,s:I,s:I,s:I}", "device", entry->device,
+                                          "op", entry->op, "kernel", entry->kernel, "launches",
+                                          (json_int_t)entry->launches, "nanoseconds",
+                                          (json_int_t)entry->nanoseconds, "enqueue_nanoseconds",
                                           (json_int_t)entry->enqueue_nanoseconds));
 }
 

@@ -1,4 +1,5 @@
-/* cli/app.h - what every command shares: the engine, the device, the model, what is printed where, and how it ends. */
+/* cli/app.h - what every command shares: the engine, the device, the model, what is printed where,
+ * and how it ends. */
 #ifndef TESSERA_CLI_APP_H
 #define TESSERA_CLI_APP_H
 
@@ -24,7 +25,8 @@ typedef struct tsri_cli_app {
 } tsri_cli_app;
 
 /* Rows for tsri_cli_parse. */
-const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app); /* -d --backend --kernels -t --profile */
+const tsri_cli_option *
+tsri_cli_device_options(tsri_cli_app *app); /* -d --backend --kernels -t --profile */
 const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app);  /* -m --dtype -c */
 const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app); /* -q -v */
 const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app);    /* --json */
@@ -33,7 +35,8 @@ const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app);    /* --json */
 int tsri_cli_open_engine(tsri_cli_app *app);
 int tsri_cli_open_device(tsri_cli_app *app);
 int tsri_cli_open_model(tsri_cli_app *app); /* and the engine and the device */
-/* Prints or writes the profile where it was asked for; closes everything. Returns `code`, or another where that failed. */
+/* Prints or writes the profile where it was asked for; closes everything. Returns `code`, or
+ * another where that failed. */
 int tsri_cli_close(tsri_cli_app *app, int code);
 
 /* Says tsr_error_last() and gives the exit code of a status. */
@@ -41,10 +44,12 @@ int tsri_cli_status(tsr_status status);
 
 /* Writes to stdout; false where it cannot (its reader is gone: app->stopped; else it was said). */
 bool tsri_cli_write(tsri_cli_app *app, const void *data, size_t n);
-__attribute__((format(printf, 2, 3))) bool tsri_cli_print(tsri_cli_app *app, const char *format, ...);
+__attribute__((format(printf, 2, 3))) bool tsri_cli_print(tsri_cli_app *app, const char *format,
+                                                          ...);
 bool tsri_cli_flush(tsri_cli_app *app);
 /* A line on stderr unless quiet. */
-__attribute__((format(printf, 2, 3))) void tsri_cli_note(const tsri_cli_app *app, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void tsri_cli_note(const tsri_cli_app *app,
+                                                         const char *format, ...);
 
 /* Whole input: a file, or stdin for "-" or NULL. New memory. */
 int tsri_cli_read_input(const char *path, char **text, size_t *n);

@@ -41,7 +41,8 @@ static void show_name(const tsri_cli_option *o) {
     puts(strchr(o->names, '|') ? ")" : "");
 }
 
-void tsri_cli_print_help(const char *usage, const char *about, const tsri_cli_option *const *tables) {
+void tsri_cli_print_help(const char *usage, const char *about,
+                         const tsri_cli_option *const *tables) {
     printf("usage: %s\n\n%s\n\n", usage, about);
     for (; *tables; tables++)
         for (const tsri_cli_option *o = *tables; o->names; o++)
@@ -68,7 +69,8 @@ static int take_number(const tsri_cli_option *o, const char *name, const char *t
             snprintf(range, sizeof range, ", from %g to %g", o->lowest, o->highest);
         else
             snprintf(range, sizeof range, ", %g or more", o->lowest);
-        return tsri_cli_fail(CLI_USAGE, "--%s %s: %s is wanted%s", name, text, o->kind == CLI_INT ? "a whole number" : "a number", range);
+        return tsri_cli_fail(CLI_USAGE, "--%s %s: %s is wanted%s", name, text,
+                             o->kind == CLI_INT ? "a whole number" : "a number", range);
     }
     if (o->kind == CLI_INT)
         *(int64_t *)o->out = strtoll(text, NULL, 10);
@@ -82,15 +84,27 @@ static int take(const tsri_cli_option *o, const char *name, const char *text) {
     if (o->given)
         *o->given = true;
     switch (o->kind) {
-    case CLI_FLAG: *(bool *)o->out = true; return CLI_OK;
-    case CLI_TEXT: *(const char **)o->out = text; return CLI_OK;
-    case CLI_MAYBE: *(const char **)o->out = text ? text : ""; return CLI_OK;
-    case CLI_LIST: return append(o->out, text);
+    case CLI_FLAG:
+        *(bool *)o->out = true;
+        return CLI_OK;
+    case CLI_TEXT:
+        *(const char **)o->out = text;
+        return CLI_OK;
+    case CLI_MAYBE:
+        *(const char **)o->out = text ? text : "";
+        return CLI_OK;
+    case CLI_LIST:
+        return append(o->out, text);
     case CLI_SEED:
         errno = 0;
         *(uint64_t *)o->out = strtoull(text, &end, 10);
-        return *text && !*end && !errno && *text != '-' ? CLI_OK : tsri_cli_fail(CLI_USAGE, "--%s %s: a whole number from 0 to 2^64 - 1 is wanted", name, text);
-    default: return take_number(o, name, text);
+        return *text && !*end && !errno && *text != '-'
+                   ? CLI_OK
+                   : tsri_cli_fail(CLI_USAGE,
+                                   "--%s %s: a whole number from 0 to 2^64 - 1 is wanted", name,
+                                   text);
+    default:
+        return take_number(o, name, text);
     }
 }
 
@@ -106,7 +120,9 @@ static void build(built *b, const tsri_cli_option *const *tables) {
     *letter++ = ':'; /* a missing value is answered by us */
     for (; *tables; tables++)
         for (const tsri_cli_option *o = *tables; o->names; o++) {
-            const int wants = o->kind == CLI_FLAG ? no_argument : o->kind == CLI_MAYBE ? optional_argument : required_argument;
+            const int wants = o->kind == CLI_FLAG    ? no_argument
+                              : o->kind == CLI_MAYBE ? optional_argument
+                                                     : required_argument;
             if (o->letter) {
                 *letter++ = o->letter;
                 if (wants == required_argument)
@@ -133,7 +149,8 @@ static const tsri_cli_option *by_letter(const tsri_cli_option *const *tables, in
     return NULL;
 }
 
-int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about, const tsri_cli_option *const *tables, tsri_cli_list *operands) {
+int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about,
+                   const tsri_cli_option *const *tables, tsri_cli_list *operands) {
     built *b = calloc(1, sizeof *b);
     int status = CLI_OK, c;
     if (!b)
@@ -147,7 +164,10 @@ int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about, 
             tsri_cli_print_help(usage, about, tables);
             status = CLI_HELP;
         } else if (c == '?' || c == ':') {
-            status = tsri_cli_fail(CLI_USAGE, c == ':' ? "%s: a value is missing; see tessera help %s" : "%s: no such option; see tessera help %s", given, argv[0]);
+            status = tsri_cli_fail(CLI_USAGE,
+                                   c == ':' ? "%s: a value is missing; see tessera help %s"
+                                            : "%s: no such option; see tessera help %s",
+                                   given, argv[0]);
         } else {
             const tsri_cli_option *o = c >= 256 ? b->of[c - 256] : by_letter(tables, c);
             char one[2] = {(char)c, 0};
@@ -173,7 +193,8 @@ int tsri_cli_parse_ids(const char *text, int32_t **ids, size_t *n) {
         errno = 0;
         const long long id = strtoll(at, &end, 10);
         if (end == at || errno || id < 0 || id > INT32_MAX || (*end && *end != ',' && *end != ' '))
-            return tsri_cli_fail(CLI_USAGE, "--ids %s: token ids with ',' between are wanted", text);
+            return tsri_cli_fail(CLI_USAGE, "--ids %s: token ids with ',' between are wanted",
+                                 text);
         (*ids)[(*n)++] = (int32_t)id;
         at = end + (*end != 0);
     }

@@ -1,4 +1,5 @@
-/* cli/cache.c - tessera cache: what backends keep on disk. Removing it costs time, never results. */
+/* cli/cache.c - tessera cache: what backends keep on disk. Removing it costs time, never results.
+ */
 #include "cli/app.h"
 
 #include <errno.h>
@@ -27,7 +28,8 @@ static int visit(const char *path, const struct stat *info, int kind, struct FTW
     visiting.count++;
     visiting.bytes += (unsigned long long)info->st_size;
     if (visiting.files)
-        json_array_append_new(visiting.files, json_pack("{s:s,s:I}", "path", path, "bytes", (json_int_t)info->st_size));
+        json_array_append_new(visiting.files, json_pack("{s:s,s:I}", "path", path, "bytes",
+                                                        (json_int_t)info->st_size));
     else if (!visiting.clear)
         tsri_cli_print(visiting.app, "%10lld  %s\n", (long long)info->st_size, path);
     return 0;
@@ -36,19 +38,25 @@ static int visit(const char *path, const struct stat *info, int kind, struct FTW
 static int show(tsri_cli_app *app, bool clear) {
     const char *folder = tsr_engine_cache_folder(app->engine);
     if (!folder)
-        return tsri_cli_fail(CLI_FILE, "no cache folder can be written: set TESSERA_CACHE, or XDG_CACHE_HOME, or HOME");
+        return tsri_cli_fail(
+            CLI_FILE,
+            "no cache folder can be written: set TESSERA_CACHE, or XDG_CACHE_HOME, or HOME");
     visiting = (struct visit){.app = app, .clear = clear, .files = app->json ? json_array() : NULL};
     if (nftw(folder, visit, 16, FTW_PHYS) != 0)
         visiting.code = tsri_cli_fail(CLI_FILE, "%s: %s", folder, strerror(errno));
     if (visiting.files) {
-        json_t *all = json_pack("{s:s,s:I,s:b,s:o}", "folder", folder, "bytes", (json_int_t)visiting.bytes, "cleared", (int)clear, "files", visiting.files);
+        json_t *all =
+            json_pack("{s:s,s:I,s:b,s:o}", "folder", folder, "bytes", (json_int_t)visiting.bytes,
+                      "cleared", (int)clear, "files", visiting.files);
         char *text = json_dumps(all, JSON_INDENT(1));
         if (text)
             tsri_cli_print(app, "%s\n", text);
         free(text);
         json_decref(all);
     } else {
-        tsri_cli_print(app, "%llu file%s, %.1f MiB %s %s\n", visiting.count, visiting.count == 1 ? "" : "s", (double)visiting.bytes / (1 << 20), clear ? "removed from" : "in", folder);
+        tsri_cli_print(app, "%llu file%s, %.1f MiB %s %s\n", visiting.count,
+                       visiting.count == 1 ? "" : "s", (double)visiting.bytes / (1 << 20),
+                       clear ? "removed from" : "in", folder);
     }
     return visiting.code;
 }
@@ -57,12 +65,16 @@ int tsri_cli_cache(int argc, char **argv) {
     tsri_cli_app app = {0};
     tsri_cli_list operands = {0};
     const tsri_cli_option none[] = {{0}};
-    const tsri_cli_option *tables[] = {none, tsri_cli_json_option(&app), tsri_cli_common_options(&app), NULL};
-    int code = tsri_cli_parse(argc, argv, "tessera cache [list|clear]", "Lists, or removes, the kernels and self-test answers kept on disk. They are made again when needed.", tables,
-                         &operands);
+    const tsri_cli_option *tables[] = {none, tsri_cli_json_option(&app),
+                                       tsri_cli_common_options(&app), NULL};
+    int code = tsri_cli_parse(argc, argv, "tessera cache [list|clear]",
+                              "Lists, or removes, the kernels and self-test answers kept on disk. "
+                              "They are made again when needed.",
+                              tables, &operands);
     const char *verb = operands.n ? operands.items[0] : "list";
     if (code == CLI_OK && (operands.n > 1 || (strcmp(verb, "list") && strcmp(verb, "clear"))))
-        code = tsri_cli_fail(CLI_USAGE, "%s: list or clear is wanted", operands.items[operands.n - 1]);
+        code =
+            tsri_cli_fail(CLI_USAGE, "%s: list or clear is wanted", operands.items[operands.n - 1]);
     if (code == CLI_OK)
         code = tsri_cli_open_engine(&app);
     if (code == CLI_OK)

@@ -8,7 +8,8 @@ static int on_token(void *data, const tsr_generated *g) {
     tsri_cli_app *app = data;
     if (g->finish == TSR_FINISH_CONTEXT)
         tsri_cli_note(app, "the context is full: the answer stopped there");
-    return (g->text_size && !tsri_cli_write(app, g->text, g->text_size)) || !tsri_cli_flush(app) || tsri_cli_signal();
+    return (g->text_size && !tsri_cli_write(app, g->text, g->text_size)) || !tsri_cli_flush(app) ||
+           tsri_cli_signal();
 }
 
 static int talk(tsri_cli_app *app, tsr_chat *chat) {
@@ -43,13 +44,24 @@ int tsri_cli_chat(int argc, char **argv) {
     tsri_cli_list operands = {0};
     const char *system = NULL, *template_name = NULL;
     tsr_chat *chat = NULL;
-    const tsri_cli_option own[] = {{"system", 0, CLI_TEXT, &system, "TEXT", "what the model is told first", 0, 0, NULL},
-                              {"chat-template", 0, CLI_TEXT, &template_name, "NAME", "chatml, llama2, llama3, mistral, gemma or phi3; the model's without it", 0, 0, NULL},
-                              {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_sampling_options(&sampling), tsri_cli_model_options(&app), tsri_cli_device_options(&app), tsri_cli_common_options(&app), NULL};
-    int code = tsri_cli_parse(argc, argv, "tessera chat [options]", "Talks with an instruction model: a line is a turn, the end of the input ends.", tables, &operands);
+    const tsri_cli_option own[] = {
+        {"system", 0, CLI_TEXT, &system, "TEXT", "what the model is told first", 0, 0, NULL},
+        {"chat-template", 0, CLI_TEXT, &template_name, "NAME",
+         "chatml, llama2, llama3, mistral, gemma or phi3; the model's without it", 0, 0, NULL},
+        {0}};
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_sampling_options(&sampling),
+                                       tsri_cli_model_options(&app),
+                                       tsri_cli_device_options(&app),
+                                       tsri_cli_common_options(&app),
+                                       NULL};
+    int code = tsri_cli_parse(
+        argc, argv, "tessera chat [options]",
+        "Talks with an instruction model: a line is a turn, the end of the input ends.", tables,
+        &operands);
     if (code == CLI_OK && operands.n)
-        code = tsri_cli_fail(CLI_USAGE, "%s: chat takes no operands; see tessera help chat", operands.items[0]);
+        code = tsri_cli_fail(CLI_USAGE, "%s: chat takes no operands; see tessera help chat",
+                             operands.items[0]);
     if (code == CLI_OK)
         code = tsri_cli_open_model(&app);
     tsr_generate_options options = {.struct_size = sizeof options};

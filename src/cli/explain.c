@@ -16,8 +16,9 @@ static void show(void *data, const tsr_explained *op) {
         tsri_cli_print(&j->app, "    %s\n", op->note);
     for (uint32_t i = 0; i < op->n_rows; i++) {
         const tsr_explained_row *r = &op->rows[i];
-        tsri_cli_print(&j->app, "    %s %-44s %s%s%s%s\n", r->chosen ? "->" : "  ", r->name, r->variant ? "[a batch may give other bytes than its sequences alone] " : "",
-                  r->tunables, *r->tunables && *r->why ? "; " : "", r->why);
+        tsri_cli_print(&j->app, "    %s %-44s %s%s%s%s\n", r->chosen ? "->" : "  ", r->name,
+                       r->variant ? "[a batch may give other bytes than its sequences alone] " : "",
+                       r->tunables, *r->tunables && *r->why ? "; " : "", r->why);
     }
 }
 
@@ -26,20 +27,27 @@ static void collect(void *data, const tsr_explained *op) {
     json_t *rows = json_array();
     for (uint32_t i = 0; i < op->n_rows; i++) {
         const tsr_explained_row *r = &op->rows[i];
-        json_array_append_new(rows, json_pack("{s:s,s:b,s:b,s:b,s:i,s:s,s:s}", "name", r->name, "chosen", (int)r->chosen, "fits", (int)r->fits, "batch_invariant",
-                                              (int)!r->variant, "score", (int)r->score, "why", r->why, "tunables", r->tunables));
+        json_array_append_new(rows,
+                              json_pack("{s:s,s:b,s:b,s:b,s:i,s:s,s:s}", "name", r->name, "chosen",
+                                        (int)r->chosen, "fits", (int)r->fits, "batch_invariant",
+                                        (int)!r->variant, "score", (int)r->score, "why", r->why,
+                                        "tunables", r->tunables));
     }
-    json_array_append_new(j->ops, json_pack("{s:s,s:s,s:s,s:s,s:o}", "label", op->label, "op", op->op, "device", op->device, "note", op->note, "rows", rows));
+    json_array_append_new(j->ops,
+                          json_pack("{s:s,s:s,s:s,s:s,s:o}", "label", op->label, "op", op->op,
+                                    "device", op->device, "note", op->note, "rows", rows));
 }
 
 static int explain(job *j, json_t *all, const char *phase, int64_t tokens) {
     if (!j->app.json) {
-        tsri_cli_print(&j->app, "%s, %lld token%s a run\n", phase, (long long)tokens, tokens == 1 ? "" : "s");
+        tsri_cli_print(&j->app, "%s, %lld token%s a run\n", phase, (long long)tokens,
+                       tokens == 1 ? "" : "s");
         return tsri_cli_status(tsr_explain(j->app.model, tokens, show, j));
     }
     j->ops = json_array();
     const int code = tsri_cli_status(tsr_explain(j->app.model, tokens, collect, j));
-    json_object_set_new(all, phase, json_pack("{s:I,s:o}", "tokens", (json_int_t)tokens, "ops", j->ops));
+    json_object_set_new(all, phase,
+                        json_pack("{s:I,s:o}", "tokens", (json_int_t)tokens, "ops", j->ops));
     return code;
 }
 
@@ -63,10 +71,19 @@ int tsri_cli_explain(int argc, char **argv) {
     job j = {0};
     tsri_cli_list operands = {0};
     int64_t prompt = 64;
-    const tsri_cli_option own[] = {{"prompt-tokens", 0, CLI_INT, &prompt, "N", "tokens of the prefill plan; 64 without it", 2, 1 << 20, NULL}, {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_model_options(&j.app), tsri_cli_device_options(&j.app), tsri_cli_json_option(&j.app), tsri_cli_common_options(&j.app), NULL};
-    int code = tsri_cli_parse(argc, argv, "tessera explain [MODEL] [options]", "Which kernel runs each op of a model's prefill and decode, and why the others don't.", tables,
-                         &operands);
+    const tsri_cli_option own[] = {{"prompt-tokens", 0, CLI_INT, &prompt, "N",
+                                    "tokens of the prefill plan; 64 without it", 2, 1 << 20, NULL},
+                                   {0}};
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_model_options(&j.app),
+                                       tsri_cli_device_options(&j.app),
+                                       tsri_cli_json_option(&j.app),
+                                       tsri_cli_common_options(&j.app),
+                                       NULL};
+    int code = tsri_cli_parse(
+        argc, argv, "tessera explain [MODEL] [options]",
+        "Which kernel runs each op of a model's prefill and decode, and why the others don't.",
+        tables, &operands);
     if (code == CLI_OK && operands.n > (j.app.model_name ? 0u : 1u))
         code = tsri_cli_fail(CLI_USAGE, "%s: one model is wanted", operands.items[operands.n - 1]);
     if (code == CLI_OK && operands.n)

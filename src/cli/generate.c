@@ -1,4 +1,5 @@
-/* cli/generate.c - tessera generate: streams the continuation of one prompt, or prints those of several. */
+/* cli/generate.c - tessera generate: streams the continuation of one prompt, or prints those of
+ * several. */
 #include "cli/sampling.h"
 
 #include <jansson.h>
@@ -45,7 +46,8 @@ static void put_piece(job *j, char *line, size_t room, int32_t id) {
     size_t used = 0;
     for (size_t i = 0; piece && i < size && used + 5 < room; i++) {
         const unsigned char c = (unsigned char)piece[i];
-        used += (size_t)snprintf(line + used, room - used, c < 0x20 || c == 0x7f ? "\\x%02x" : "%c", c);
+        used +=
+            (size_t)snprintf(line + used, room - used, c < 0x20 || c == 0x7f ? "\\x%02x" : "%c", c);
     }
     line[used] = 0;
 }
@@ -58,18 +60,21 @@ static bool put_logprobs(job *j, const tsr_generated *g) {
     bool going = put(j, g->prompt, line, (size_t)n);
     for (uint32_t i = 0; going && i < g->n_candidates; i++) {
         put_piece(j, piece, sizeof piece, g->candidates[i].id);
-        n = snprintf(line, sizeof line, "\t%d\t%.6f\t%s\n", (int)g->candidates[i].id, (double)g->candidates[i].logprob, piece);
+        n = snprintf(line, sizeof line, "\t%d\t%.6f\t%s\n", (int)g->candidates[i].id,
+                     (double)g->candidates[i].logprob, piece);
         going = put(j, g->prompt, line, (size_t)n);
     }
     return going;
 }
 
 static void add_json(job *j, const tsr_generated *g) {
-    json_t *token = json_pack("{s:i}", "id", (int)g->id), *best = g->n_candidates ? json_array() : NULL;
+    json_t *token = json_pack("{s:i}", "id", (int)g->id),
+           *best = g->n_candidates ? json_array() : NULL;
     if (j->logprobs >= 0)
         json_object_set_new(token, "logprob", json_real(g->logprob));
     for (uint32_t i = 0; i < g->n_candidates; i++)
-        json_array_append_new(best, json_pack("{s:i,s:f}", "id", (int)g->candidates[i].id, "logprob", (double)g->candidates[i].logprob));
+        json_array_append_new(best, json_pack("{s:i,s:f}", "id", (int)g->candidates[i].id,
+                                              "logprob", (double)g->candidates[i].logprob));
     if (best)
         json_object_set_new(token, "best", best);
     json_array_append_new(j->tokens[g->prompt], token);
@@ -120,14 +125,17 @@ static int take_prompts(job *j) {
     if (j->prompt)
         j->prompts[at++] = (tsr_prompt){.text = j->prompt, .text_size = strlen(j->prompt)};
     for (size_t i = 0; i < j->operands.n; i++)
-        j->prompts[at++] = (tsr_prompt){.text = j->operands.items[i], .text_size = strlen(j->operands.items[i])};
+        j->prompts[at++] =
+            (tsr_prompt){.text = j->operands.items[i], .text_size = strlen(j->operands.items[i])};
     if (j->file || from_stdin) {
         const int code = tsri_cli_read_input(j->file, &j->input, &j->prompts[at].text_size);
         if (code != CLI_OK)
             return code;
         j->prompts[at].text = j->input;
-        if (from_stdin && j->prompts[at].text_size && j->input[j->prompts[at].text_size - 1] == '\n')
-            j->prompts[at].text_size--; /* the end of the last line typed is not part of the prompt */
+        if (from_stdin && j->prompts[at].text_size &&
+            j->input[j->prompts[at].text_size - 1] == '\n')
+            j->prompts[at]
+                .text_size--; /* the end of the last line typed is not part of the prompt */
     }
     for (uint32_t i = 0; i < j->n; i++) {
         j->prompts[i].struct_size = sizeof *j->prompts;
@@ -150,7 +158,8 @@ static int echo_prompts(job *j) {
             continue;
         }
         if (p->ids) {
-            const int code = tsri_cli_status(tsr_decode(j->app.model, p->ids, p->n_ids, 1, &text, &size));
+            const int code =
+                tsri_cli_status(tsr_decode(j->app.model, p->ids, p->n_ids, 1, &text, &size));
             if (code != CLI_OK)
                 return code;
         }
@@ -185,8 +194,10 @@ static void print_results(job *j) {
         for (uint32_t i = 0; i < j->n; i++) {
             if (j->echo)
                 make_valid(j, i);
-            json_array_append_new(all, json_pack("{s:s%,s:s,s:O}", "text", j->texts[i] ? j->texts[i] : "", j->sizes[i], "finish",
-                                                 tsri_cli_finish_name(j->finishes[i]), "tokens", j->tokens[i]));
+            json_array_append_new(all, json_pack("{s:s%,s:s,s:O}", "text",
+                                                 j->texts[i] ? j->texts[i] : "", j->sizes[i],
+                                                 "finish", tsri_cli_finish_name(j->finishes[i]),
+                                                 "tokens", j->tokens[i]));
         }
         char *text = json_dumps(all, JSON_INDENT(1));
         tsri_cli_print(&j->app, "%s\n", text ? text : "[]");
@@ -213,11 +224,13 @@ static int run(job *j) {
     options.return_logprob = j->logprobs >= 0;
     const char *template_name = NULL;
     if (tsr_chat_template_of(j->app.model, &template_name) != TSR_OK || template_name)
-        tsri_cli_note(&j->app, "this is an instruction model: tessera chat talks with it; generate continues plain text");
+        tsri_cli_note(&j->app, "this is an instruction model: tessera chat talks with it; generate "
+                               "continues plain text");
     code = echo_prompts(j);
     if (code != CLI_OK)
         return code;
-    const tsr_status status = tsr_generate(j->app.model, j->pointers, j->n, &options, on_token, j, &stats);
+    const tsr_status status =
+        tsr_generate(j->app.model, j->pointers, j->n, &options, on_token, j, &stats);
     if (status != TSR_OK && status != TSR_E_CANCELLED)
         return tsri_cli_status(status);
     print_results(j);
@@ -234,17 +247,30 @@ static int run(job *j) {
 int tsri_cli_generate(int argc, char **argv) {
     job j = {.logprobs = -1};
     const tsri_cli_option own[] = {
-        {"prompt", 'p', CLI_TEXT, &j.prompt, "TEXT", "the text to continue; also as operands, several run as one batch", 0, 0, NULL},
-        {"file", 'f', CLI_TEXT, &j.file, "FILE", "the text to continue; - is standard input", 0, 0, NULL},
-        {"ids", 0, CLI_LIST, &j.ids, "1,2,3", "a prompt as token ids; may be given again", 0, 0, NULL},
-        {"print-ids", 0, CLI_FLAG, &j.print_ids, NULL, "print token ids instead of text", 0, 0, NULL},
-        {"echo", 0, CLI_FLAG, &j.echo, NULL, "print the prompt before its continuation", 0, 0, NULL},
-        {"logprobs", 0, CLI_INT, &j.logprobs, "K", "a line a token: id, log-probability, piece; and the K likeliest", 0, 100000, NULL},
+        {"prompt", 'p', CLI_TEXT, &j.prompt, "TEXT",
+         "the text to continue; also as operands, several run as one batch", 0, 0, NULL},
+        {"file", 'f', CLI_TEXT, &j.file, "FILE", "the text to continue; - is standard input", 0, 0,
+         NULL},
+        {"ids", 0, CLI_LIST, &j.ids, "1,2,3", "a prompt as token ids; may be given again", 0, 0,
+         NULL},
+        {"print-ids", 0, CLI_FLAG, &j.print_ids, NULL, "print token ids instead of text", 0, 0,
+         NULL},
+        {"echo", 0, CLI_FLAG, &j.echo, NULL, "print the prompt before its continuation", 0, 0,
+         NULL},
+        {"logprobs", 0, CLI_INT, &j.logprobs, "K",
+         "a line a token: id, log-probability, piece; and the K likeliest", 0, 100000, NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_sampling_options(&j.sampling), tsri_cli_model_options(&j.app), tsri_cli_device_options(&j.app), tsri_cli_json_option(&j.app),
-                                  tsri_cli_common_options(&j.app), NULL};
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_sampling_options(&j.sampling),
+                                       tsri_cli_model_options(&j.app),
+                                       tsri_cli_device_options(&j.app),
+                                       tsri_cli_json_option(&j.app),
+                                       tsri_cli_common_options(&j.app),
+                                       NULL};
     int code = tsri_cli_parse(argc, argv, "tessera generate [options] [PROMPT...]",
-                         "Continues text. Without a prompt, standard input is read; without -m, the bundled model is used.", tables, &j.operands);
+                              "Continues text. Without a prompt, standard input is read; without "
+                              "-m, the bundled model is used.",
+                              tables, &j.operands);
     if (code == CLI_OK)
         code = take_prompts(&j);
     if (code == CLI_OK)

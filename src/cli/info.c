@@ -1,4 +1,5 @@
-/* cli/info.c - tessera info: a model's settings and what it needs; without a model, the bundled ones. */
+/* cli/info.c - tessera info: a model's settings and what it needs; without a model, the bundled
+ * ones. */
 #include "cli/app.h"
 
 #include <jansson.h>
@@ -29,14 +30,23 @@ static void figures(job *j, const tsr_model_info *i) {
     tsri_cli_app *app = &j->app;
     tsri_cli_print(app, "%-22s %s (%s, %s)\n", "model", i->path, i->format, i->stored);
     tsri_cli_print(app, "%-22s %s\n", "architecture", i->family);
-    tsri_cli_print(app, "%-22s %lld layers, width %lld, %lld heads of %lld (%lld key/value), feed-forward %lld\n", "sizes", (long long)i->layers, (long long)i->width,
-              (long long)i->heads, (long long)i->head_size, (long long)i->kv_heads, (long long)i->ffn);
-    tsri_cli_print(app, "%-22s %lld tokens, context %lld\n", "vocabulary", (long long)i->vocab, (long long)i->context);
+    tsri_cli_print(
+        app,
+        "%-22s %lld layers, width %lld, %lld heads of %lld (%lld key/value), feed-forward %lld\n",
+        "sizes", (long long)i->layers, (long long)i->width, (long long)i->heads,
+        (long long)i->head_size, (long long)i->kv_heads, (long long)i->ffn);
+    tsri_cli_print(app, "%-22s %lld tokens, context %lld\n", "vocabulary", (long long)i->vocab,
+                   (long long)i->context);
     tsri_cli_print(app, "%-22s %.3f million\n", "parameters", (double)i->parameters * 1e-6);
-    tsri_cli_print(app, "%-22s weights %.1f MiB, keys and values %.1f KiB a token (%.1f MiB at %lld)\n", "memory", (double)i->weight_bytes / (1 << 20),
-              (double)i->kv_bytes_per_token / 1024, (double)i->kv_bytes_per_token * (double)i->context / (1 << 20), (long long)i->context);
-    tsri_cli_print(app, "%-22s %.2f MFLOP a token, and %.4f MFLOP for each token before it (attention: %.2f at %lld)\n", "work", i->flops_per_token * 1e-6,
-              i->flops_per_past_token * 1e-6, i->flops_per_past_token * (double)i->context * 1e-6, (long long)i->context);
+    tsri_cli_print(
+        app, "%-22s weights %.1f MiB, keys and values %.1f KiB a token (%.1f MiB at %lld)\n",
+        "memory", (double)i->weight_bytes / (1 << 20), (double)i->kv_bytes_per_token / 1024,
+        (double)i->kv_bytes_per_token * (double)i->context / (1 << 20), (long long)i->context);
+    tsri_cli_print(app,
+                   "%-22s %.2f MFLOP a token, and %.4f MFLOP for each token before it (attention: "
+                   "%.2f at %lld)\n",
+                   "work", i->flops_per_token * 1e-6, i->flops_per_past_token * 1e-6,
+                   i->flops_per_past_token * (double)i->context * 1e-6, (long long)i->context);
     if (*i->tokenizer_why)
         tsri_cli_print(app, "%-22s unsupported: %s\n", "tokenizer", i->tokenizer_why);
     else if (!i->has_tokenizer)
@@ -44,12 +54,17 @@ static void figures(job *j, const tsr_model_info *i) {
 }
 
 static void figures_json(job *j, const tsr_model_info *i) {
-    j->out = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "path", i->path, "format", i->format, "architecture", i->family, "stored", i->stored, "layers",
-                       (json_int_t)i->layers, "width", (json_int_t)i->width, "heads", (json_int_t)i->heads, "kv_heads", (json_int_t)i->kv_heads, "head_size",
-                       (json_int_t)i->head_size, "ffn", (json_int_t)i->ffn, "vocab", (json_int_t)i->vocab, "context", (json_int_t)i->context);
-    json_t *more = json_pack("{s:I,s:I,s:I,s:f,s:f,s:b,s:s}", "parameters", (json_int_t)i->parameters, "weight_bytes", (json_int_t)i->weight_bytes,
-                             "kv_bytes_per_token", (json_int_t)i->kv_bytes_per_token, "flops_per_token", i->flops_per_token, "flops_per_past_token",
-                             i->flops_per_past_token, "has_tokenizer", (int)i->has_tokenizer, "tokenizer_unsupported", i->tokenizer_why);
+    j->out = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "path", i->path,
+                       "format", i->format, "architecture", i->family, "stored", i->stored,
+                       "layers", (json_int_t)i->layers, "width", (json_int_t)i->width, "heads",
+                       (json_int_t)i->heads, "kv_heads", (json_int_t)i->kv_heads, "head_size",
+                       (json_int_t)i->head_size, "ffn", (json_int_t)i->ffn, "vocab",
+                       (json_int_t)i->vocab, "context", (json_int_t)i->context);
+    json_t *more = json_pack(
+        "{s:I,s:I,s:I,s:f,s:f,s:b,s:s}", "parameters", (json_int_t)i->parameters, "weight_bytes",
+        (json_int_t)i->weight_bytes, "kv_bytes_per_token", (json_int_t)i->kv_bytes_per_token,
+        "flops_per_token", i->flops_per_token, "flops_per_past_token", i->flops_per_past_token,
+        "has_tokenizer", (int)i->has_tokenizer, "tokenizer_unsupported", i->tokenizer_why);
     json_object_update(j->out, more);
     json_decref(more);
 }
@@ -71,9 +86,15 @@ static int about_model(job *j) {
 int tsri_cli_info(int argc, char **argv) {
     job j = {0};
     tsri_cli_list operands = {0};
-    const tsri_cli_option own[] = {{"model", 'm', CLI_TEXT, &j.app.model_name, "MODEL", "a folder, a .gguf or llama2.c .bin file, or a bundled model", 0, 0, NULL}, {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_json_option(&j.app), tsri_cli_common_options(&j.app), NULL};
-    int code = tsri_cli_parse(argc, argv, "tessera info [MODEL]", "What a model is and needs. Without a model: the bundled ones.", tables, &operands);
+    const tsri_cli_option own[] = {{"model", 'm', CLI_TEXT, &j.app.model_name, "MODEL",
+                                    "a folder, a .gguf or llama2.c .bin file, or a bundled model",
+                                    0, 0, NULL},
+                                   {0}};
+    const tsri_cli_option *tables[] = {own, tsri_cli_json_option(&j.app),
+                                       tsri_cli_common_options(&j.app), NULL};
+    int code = tsri_cli_parse(argc, argv, "tessera info [MODEL]",
+                              "What a model is and needs. Without a model: the bundled ones.",
+                              tables, &operands);
     if (code == CLI_OK && operands.n > (j.app.model_name ? 0u : 1u))
         code = tsri_cli_fail(CLI_USAGE, "%s: one model is wanted", operands.items[operands.n - 1]);
     if (code == CLI_OK && operands.n)

@@ -23,7 +23,9 @@ static const command commands[] = {
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 static void help(FILE *to) {
-    fputs("Tessera runs and proves transformers on any OpenCL device.\n\nusage: tessera COMMAND [options]\n\n", to);
+    fputs("Tessera runs and proves transformers on any OpenCL device.\n\nusage: tessera COMMAND "
+          "[options]\n\n",
+          to);
     for (int i = 0; i < N_COMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].about);
     fputs("\ntessera help COMMAND tells the options of one.\n", to);
@@ -47,14 +49,16 @@ int main(int argc, char **argv) {
         puts("tessera " TESSERA_VERSION);
         return tsri_cli_close(&none, CLI_OK);
     }
-    if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || (!strcmp(argv[1], "help") && argc == 2)) {
+    if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") ||
+        (!strcmp(argv[1], "help") && argc == 2)) {
         help(stdout);
         return tsri_cli_close(&none, CLI_OK);
     }
     const bool asked = !strcmp(argv[1], "help");
     const command *found = find(argv[asked ? 2 : 1]);
     if (!found)
-        return tsri_cli_fail(CLI_USAGE, "%s: no such command; tessera help lists them", argv[asked ? 2 : 1]);
+        return tsri_cli_fail(CLI_USAGE, "%s: no such command; tessera help lists them",
+                             argv[asked ? 2 : 1]);
     if (asked) {
         char flag[] = "--help", *just_help[] = {argv[2], flag, NULL};
         return found->run(2, just_help);

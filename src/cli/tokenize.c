@@ -40,10 +40,12 @@ static int each_line(tsri_cli_app *app, FILE *file, bool decode, bool special) {
     size_t room = 0;
     int code = CLI_OK;
     ssize_t n;
-    while (code == CLI_OK && !app->stopped && !tsri_cli_signal() && (n = getline(&line, &room, file)) >= 0) {
+    while (code == CLI_OK && !app->stopped && !tsri_cli_signal() &&
+           (n = getline(&line, &room, file)) >= 0) {
         if (n > 0 && line[n - 1] == '\n')
             line[--n] = 0;
-        code = decode ? decode_line(app, line, special) : encode_line(app, line, (size_t)n, special);
+        code =
+            decode ? decode_line(app, line, special) : encode_line(app, line, (size_t)n, special);
     }
     free(line);
     return code;
@@ -53,21 +55,28 @@ int tsri_cli_tokenize(int argc, char **argv) {
     tsri_cli_app app = {0};
     tsri_cli_list operands = {0};
     bool decode = false, plain = false;
-    const tsri_cli_option own[] = {{"model", 'm', CLI_TEXT, &app.model_name, "MODEL", "a folder, a .gguf or llama2.c .bin file, or a bundled model", 0, 0, NULL},
-                              {"decode", 0, CLI_FLAG, &decode, NULL, "ids in, text out", 0, 0, NULL},
-                              {"no-special", 0, CLI_FLAG, &plain, NULL, "without the tokens that are put around a text; when decoding, leave them out", 0, 0, NULL},
-                              {0}};
+    const tsri_cli_option own[] = {
+        {"model", 'm', CLI_TEXT, &app.model_name, "MODEL",
+         "a folder, a .gguf or llama2.c .bin file, or a bundled model", 0, 0, NULL},
+        {"decode", 0, CLI_FLAG, &decode, NULL, "ids in, text out", 0, 0, NULL},
+        {"no-special", 0, CLI_FLAG, &plain, NULL,
+         "without the tokens that are put around a text; when decoding, leave them out", 0, 0,
+         NULL},
+        {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_common_options(&app), NULL};
-    int code = tsri_cli_parse(argc, argv, "tessera tokenize [-m MODEL] [--decode] [FILE|-]", "A line in, a line of token ids out; with --decode the reverse.", tables,
-                         &operands);
+    int code = tsri_cli_parse(argc, argv, "tessera tokenize [-m MODEL] [--decode] [FILE|-]",
+                              "A line in, a line of token ids out; with --decode the reverse.",
+                              tables, &operands);
     if (code == CLI_OK && operands.n > 1)
-        code = tsri_cli_fail(CLI_USAGE, "%s: one file is wanted, or none for standard input", operands.items[1]);
+        code = tsri_cli_fail(CLI_USAGE, "%s: one file is wanted, or none for standard input",
+                             operands.items[1]);
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_model_open(app.model_name, NULL, NULL, &app.model));
     if (code == CLI_OK) {
         const bool named = operands.n && strcmp(operands.items[0], "-");
         FILE *file = named ? fopen(operands.items[0], "rb") : stdin;
-        code = file ? each_line(&app, file, decode, !plain) : tsri_cli_fail(CLI_FILE, "%s: %s", operands.items[0], strerror(errno));
+        code = file ? each_line(&app, file, decode, !plain)
+                    : tsri_cli_fail(CLI_FILE, "%s: %s", operands.items[0], strerror(errno));
         if (file && named)
             fclose(file);
     }

@@ -45,17 +45,22 @@ static worst *find(job *j, const tsr_verify_result *r) {
 static int take(void *data, const tsr_verify_result *r) {
     job *j = data;
     if (j->app.json)
-        json_array_append_new(j->results, json_pack("{s:s,s:s,s:s,s:f,s:f,s:s,s:s,s:s}", "op", r->op, "row", r->row, "case", r->name, "error", r->error, "bound", r->bound,
-                                                    "reason", r->reason, "status", status_name(r->status), "message", r->message));
+        json_array_append_new(j->results,
+                              json_pack("{s:s,s:s,s:s,s:f,s:f,s:s,s:s,s:s}", "op", r->op, "row",
+                                        r->row, "case", r->name, "error", r->error, "bound",
+                                        r->bound, "reason", r->reason, "status",
+                                        status_name(r->status), "message", r->message));
     else if (r->status == TSR_VERIFY_NOT_OFFERED || r->status == TSR_VERIFY_SKIPPED)
-        tsri_cli_print(&j->app, "%-14s %-40s %s: %s\n", r->op, r->row, status_name(r->status), r->message);
+        tsri_cli_print(&j->app, "%-14s %-40s %s: %s\n", r->op, r->row, status_name(r->status),
+                       r->message);
     else {
         worst *w = find(j, r);
         if (!w)
             return 1;
         const bool bad = r->status == TSR_VERIFY_MISS || r->status == TSR_VERIFY_ERROR;
         if (bad)
-            tsri_cli_print(&j->app, "%-14s %-40s %s in %s: error %.3g, bound %.3g: %s\n", r->op, r->row, status_name(r->status), r->name, r->error, r->bound, r->message);
+            tsri_cli_print(&j->app, "%-14s %-40s %s in %s: error %.3g, bound %.3g: %s\n", r->op,
+                           r->row, status_name(r->status), r->name, r->error, r->bound, r->message);
         if (w->cases == 0 || r->error * w->bound > w->error * r->bound) {
             w->error = r->error;
             w->bound = r->bound;
@@ -80,12 +85,14 @@ static int verify_device(job *j, const char *op, bool smoke) {
         code = tsri_cli_status(status);
     for (size_t i = 0; i < j->n && !j->app.json; i++) {
         const worst *w = &j->worst[i];
-        tsri_cli_print(&j->app, "%-14s %-40s %u cases, %u missed; worst error %.3g of %.3g in %s (%s)\n", w->op, w->row, w->cases, w->misses, w->error, w->bound, w->name,
-                  w->reason);
+        tsri_cli_print(&j->app,
+                       "%-14s %-40s %u cases, %u missed; worst error %.3g of %.3g in %s (%s)\n",
+                       w->op, w->row, w->cases, w->misses, w->error, w->bound, w->name, w->reason);
     }
     if (!j->app.json)
-        tsri_cli_print(&j->app, "%u ok, %u missed, %u failed to run, %u rows skipped, %u ops not offered\n", summary.ok, summary.misses, summary.errors, summary.skipped,
-                  summary.not_offered);
+        tsri_cli_print(
+            &j->app, "%u ok, %u missed, %u failed to run, %u rows skipped, %u ops not offered\n",
+            summary.ok, summary.misses, summary.errors, summary.skipped, summary.not_offered);
     tsri_cli_flush(&j->app);
     tsr_device_close(&j->app.device);
     return code != CLI_OK ? code : summary.misses + summary.errors ? CLI_MISS : CLI_OK;
@@ -94,7 +101,8 @@ static int verify_device(job *j, const char *op, bool smoke) {
 /* Every usable device, one after the other. */
 static int verify_all(job *j, const char *op, bool smoke) {
     int worst_code = tsri_cli_open_engine(&j->app);
-    for (size_t i = 0; worst_code <= CLI_MISS && i < tsr_device_count(j->app.engine) && !tsri_cli_signal(); i++) {
+    for (size_t i = 0;
+         worst_code <= CLI_MISS && i < tsr_device_count(j->app.engine) && !tsri_cli_signal(); i++) {
         tsr_device_info info = {.struct_size = sizeof info};
         char number[24];
         info.facts.struct_size = sizeof info.facts;
@@ -117,17 +125,26 @@ int tsri_cli_verify(int argc, char **argv) {
     bool smoke = false;
     j.app.no_self_test = true; /* a wrong row is to be a miss, not a refusal */
     const tsri_cli_option own[] = {{"op", 0, CLI_TEXT, &op, "OP", "only this op", 0, 0, NULL},
-                              {"smoke", 0, CLI_FLAG, &smoke, NULL, "one case an op, for devices whose compiler is slow", 0, 0, NULL},
-                              {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_device_options(&j.app), tsri_cli_json_option(&j.app), tsri_cli_common_options(&j.app), NULL};
-    int code = tsri_cli_parse(argc, argv, "tessera verify [--device D|all] [--op OP]", "Runs the cases of every op on every kernel row that fits the device, against the reference.",
-                         tables, &operands);
+                                   {"smoke", 0, CLI_FLAG, &smoke, NULL,
+                                    "one case an op, for devices whose compiler is slow", 0, 0,
+                                    NULL},
+                                   {0}};
+    const tsri_cli_option *tables[] = {own, tsri_cli_device_options(&j.app),
+                                       tsri_cli_json_option(&j.app),
+                                       tsri_cli_common_options(&j.app), NULL};
+    int code = tsri_cli_parse(argc, argv, "tessera verify [--device D|all] [--op OP]",
+                              "Runs the cases of every op on every kernel row that fits the "
+                              "device, against the reference.",
+                              tables, &operands);
     if (code == CLI_OK && operands.n)
         code = tsri_cli_fail(CLI_USAGE, "%s: verify takes no operands", operands.items[0]);
     j.results = j.app.json ? json_array() : NULL;
     if (code == CLI_OK)
-        code = j.app.device_name && !strcmp(j.app.device_name, "all") ? verify_all(&j, op, smoke) : verify_device(&j, op, smoke);
-    char *text = j.results && code <= CLI_MISS && code >= 0 ? json_dumps(j.results, JSON_INDENT(1)) : NULL;
+        code = j.app.device_name && !strcmp(j.app.device_name, "all")
+                   ? verify_all(&j, op, smoke)
+                   : verify_device(&j, op, smoke);
+    char *text =
+        j.results && code <= CLI_MISS && code >= 0 ? json_dumps(j.results, JSON_INDENT(1)) : NULL;
     if (text)
         tsri_cli_print(&j.app, "%s\n", text);
     free(text);

@@ -15,7 +15,8 @@ typedef enum tsri_model_fused {
 /* Names of a family's arrays without ".weight" and ".bias"; "%d" is the layer. NULL: the family has
  * none. */
 typedef struct tsri_model_names {
-    const char *prefix; /* before all but `head`; files of a bare base model leave out its first parts */
+    const char
+        *prefix; /* before all but `head`; files of a bare base model leave out its first parts */
     const char *embed, *position, *final_norm, *head;
     const char *norm1, *norm2, *q, *k, *v, *qkv, *out, *q_norm, *k_norm, *gate, *up, *gate_up,
         *down;

@@ -1,5 +1,5 @@
-/* run/profile.c - what devices measured, summed by (device, op, kernel) over the plans of a context,
- * those that are gone included. */
+/* run/profile.c - what devices measured, summed by (device, op, kernel) over the plans of a
+ * context, those that are gone included. */
 #include "run/context.h"
 
 #include "base/bytes.h"

@@ -12,29 +12,40 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
         bool ok;
         const char *name, *wanted;
         double value;
-    } rules[] = {{o->temperature >= 0 && o->temperature <= 1e30f, "temperature", "0 or more", o->temperature},
-                 {o->top_k >= 0, "top_k", "0 (all) or more", o->top_k},
-                 {o->top_p > 0 && o->top_p <= 1, "top_p", "more than 0, at most 1", o->top_p},
-                 {o->min_p >= 0 && o->min_p <= 1, "min_p", "0 to 1", o->min_p},
-                 {o->repeat_penalty > 0 && o->repeat_penalty <= 1e30f, "repeat_penalty", "more than 0", o->repeat_penalty},
-                 {o->max_new_tokens >= -1, "max_new_tokens", "0 or more, or -1 for the whole context", (double)o->max_new_tokens},
-                 {o->context >= 0, "context", "0 (what the model reads) or more", (double)o->context},
-                 {o->logprobs <= (uint32_t)model->spec.vocab, "logprobs", "at most the size of the vocabulary", o->logprobs}};
+    } rules[] = {
+        {o->temperature >= 0 && o->temperature <= 1e30f, "temperature", "0 or more",
+         o->temperature},
+        {o->top_k >= 0, "top_k", "0 (all) or more", o->top_k},
+        {o->top_p > 0 && o->top_p <= 1, "top_p", "more than 0, at most 1", o->top_p},
+        {o->min_p >= 0 && o->min_p <= 1, "min_p", "0 to 1", o->min_p},
+        {o->repeat_penalty > 0 && o->repeat_penalty <= 1e30f, "repeat_penalty", "more than 0",
+         o->repeat_penalty},
+        {o->max_new_tokens >= -1, "max_new_tokens", "0 or more, or -1 for the whole context",
+         (double)o->max_new_tokens},
+        {o->context >= 0, "context", "0 (what the model reads) or more", (double)o->context},
+        {o->logprobs <= (uint32_t)model->spec.vocab, "logprobs",
+         "at most the size of the vocabulary", o->logprobs}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (!rules[i].ok)
-            return tsri_base_fail(TSR_E_ARGUMENT, "%s is %g; wanted %s", rules[i].name, rules[i].value, rules[i].wanted);
+            return tsri_base_fail(TSR_E_ARGUMENT, "%s is %g; wanted %s", rules[i].name,
+                                  rules[i].value, rules[i].wanted);
     for (uint32_t i = 0; i < o->n_stop; i++)
         if (!o->stop[i] || !*o->stop[i])
-            return tsri_base_fail(TSR_E_ARGUMENT, "stop text number %u is empty; wanted at least one character", i + 1);
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "stop text number %u is empty; wanted at least one character",
+                                  i + 1);
     if (o->n_stop && !model->tokenizer)
-        return tsri_base_fail(TSR_E_STATE, "stop texts need a tokenizer, and %s has none", model->path);
+        return tsri_base_fail(TSR_E_STATE, "stop texts need a tokenizer, and %s has none",
+                              model->path);
     return TSR_OK;
 }
 
-tsr_status tsri_task_sequence_begin(tsri_task_sequence *s, const tsri_model *model, const tsr_generate_options *options) {
+tsr_status tsri_task_sequence_begin(tsri_task_sequence *s, const tsri_model *model,
+                                    const tsr_generate_options *options) {
     if (model->tokenizer) {
         TRY(tsri_text_stream_new(model->tokenizer, true, &s->stream));
-        for (size_t i = 0; i < s->ids.count; i++) /* the continuation's text begins as this context makes it */
+        for (size_t i = 0; i < s->ids.count;
+             i++) /* the continuation's text begins as this context makes it */
             TRY(tsri_text_stream_push(s->stream, s->ids.data[i], &s->held));
         tsri_base_bytes_clear(&s->held);
     }
@@ -62,7 +73,8 @@ static size_t find_stop(const tsr_generate_options *o, const tsri_bytes *held, b
     size_t at = held->size;
     *found = false;
     for (uint32_t i = 0; i < o->n_stop; i++) {
-        const char *hit = held->size ? memmem(held->data, held->size, o->stop[i], strlen(o->stop[i])) : NULL;
+        const char *hit =
+            held->size ? memmem(held->data, held->size, o->stop[i], strlen(o->stop[i])) : NULL;
         if (hit && (size_t)(hit - held->data) < at) {
             at = (size_t)(hit - held->data);
             *found = true;
@@ -85,7 +97,8 @@ static size_t undecided(const tsr_generate_options *o, const tsri_bytes *held) {
 }
 
 /* Moves new text through the stop texts; *text is what may be given now. */
-static tsr_status take_text(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id, const char **text, size_t *size) {
+static tsr_status take_text(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id,
+                            const char **text, size_t *size) {
     bool found;
     if (s->given) {
         memmove(s->held.data, s->held.data + s->given, s->held.size - s->given);
@@ -119,7 +132,8 @@ static bool ends(const tsri_task_decoding *d, int32_t id) {
     return found && !d->options->ignore_eos;
 }
 
-static tsr_status give(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id, float logprob, const tsr_candidate *candidates) {
+static tsr_status give(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id,
+                       float logprob, const tsr_candidate *candidates) {
     tsr_generated g = {.struct_size = sizeof g, .prompt = s->prompt, .id = id};
     TRY(take_text(d, s, id, &g.text, &g.text_size));
     g.finish = s->finish;
@@ -128,10 +142,13 @@ static tsr_status give(const tsri_task_decoding *d, tsri_task_sequence *s, int32
         g.candidates = candidates;
         g.n_candidates = d->options->logprobs;
     }
-    return d->generated && d->generated(d->data, &g) ? tsri_base_fail(TSR_E_CANCELLED, "generation was cancelled") : TSR_OK;
+    return d->generated && d->generated(d->data, &g)
+               ? tsri_base_fail(TSR_E_CANCELLED, "generation was cancelled")
+               : TSR_OK;
 }
 
-static tsr_status accept(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id, float logprob, const tsr_candidate *candidates) {
+static tsr_status accept(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id,
+                         float logprob, const tsr_candidate *candidates) {
     const tsr_generate_options *o = d->options;
     const int64_t context = tsri_session_context(d->session);
     TRY(tsri_text_ids_append(&s->ids, &id, 1));
@@ -170,7 +187,8 @@ static void clear_step(step *st) {
 
 static tsr_status make_step(const tsri_task_decoding *d, uint32_t n, step *st) {
     const int32_t V = d->model->spec.vocab;
-    const bool plain = d->options->temperature == 0 && d->options->repeat_penalty == 1 && !d->options->logprobs && !d->options->return_logprob;
+    const bool plain = d->options->temperature == 0 && d->options->repeat_penalty == 1 &&
+                       !d->options->logprobs && !d->options->return_logprob;
     TRY(tsri_base_new(n, sizeof *st->inputs, &st->inputs));
     TRY(tsri_base_new(n, sizeof *st->active, &st->active));
     st->results.rows = TSRI_ROWS_LAST;
@@ -179,36 +197,43 @@ static tsr_status make_step(const tsri_task_decoding *d, uint32_t n, step *st) {
     TRY(tsri_task_sampler_create(d->options, V, &st->sampler));
     const size_t k = (size_t)tsri_task_sampler_top_k(st->sampler);
     if (!k)
-        return tsri_base_new((size_t)n * (size_t)V, sizeof *st->results.logits, &st->results.logits);
+        return tsri_base_new((size_t)n * (size_t)V, sizeof *st->results.logits,
+                             &st->results.logits);
     st->results.top_k = (int32_t)k;
     TRY(tsri_base_new(n * k, sizeof *st->results.top_logits, &st->results.top_logits));
     TRY(tsri_base_new(n * k, sizeof *st->results.top_ids, &st->results.top_ids));
     return tsri_base_new(n, sizeof *st->results.top_lse, &st->results.top_lse);
 }
 
-static tsr_status choose(const tsri_task_decoding *d, step *st, uint32_t row, tsri_task_sequence *s) {
+static tsr_status choose(const tsri_task_decoding *d, step *st, uint32_t row,
+                         tsri_task_sequence *s) {
     float logprob = 0;
     int32_t id;
     if (st->results.argmax)
         return accept(d, s, st->results.argmax[row], 0, NULL);
     if (st->results.top_k) {
         const size_t at = (size_t)row * (size_t)st->results.top_k;
-        tsri_task_sampler_largest(st->sampler, st->results.top_ids + at, st->results.top_logits + at, st->results.top_lse[row]);
+        tsri_task_sampler_largest(st->sampler, st->results.top_ids + at,
+                                  st->results.top_logits + at, st->results.top_lse[row]);
     } else {
-        tsri_task_sampler_row(st->sampler, st->results.logits + (size_t)row * (size_t)d->model->spec.vocab, s->seen);
+        tsri_task_sampler_row(
+            st->sampler, st->results.logits + (size_t)row * (size_t)d->model->spec.vocab, s->seen);
     }
     TRY(tsri_task_sampler_draw(st->sampler, (int64_t)s->ids.count, &id, &logprob));
     return accept(d, s, id, logprob, tsri_task_sampler_candidates(st->sampler));
 }
 
-static tsr_status run_step(const tsri_task_decoding *d, step *st, tsri_task_sequence *sequences, uint32_t n) {
+static tsr_status run_step(const tsri_task_decoding *d, step *st, tsri_task_sequence *sequences,
+                           uint32_t n) {
     st->n = 0;
     for (uint32_t i = 0; i < n; i++) {
         tsri_task_sequence *s = &sequences[i];
         if (s->finish)
             continue;
-        st->inputs[st->n] = (tsri_model_sequence){
-            .ids = s->ids.data + s->past, .n = (int64_t)s->ids.count - s->past, .past = s->past, .slot = s->slot};
+        st->inputs[st->n] = (tsri_model_sequence){.ids = s->ids.data + s->past,
+                                                  .n = (int64_t)s->ids.count - s->past,
+                                                  .past = s->past,
+                                                  .slot = s->slot};
         st->active[st->n++] = i;
     }
     if (!st->n)
@@ -219,18 +244,21 @@ static tsr_status run_step(const tsri_task_decoding *d, step *st, tsri_task_sequ
     return TSR_OK;
 }
 
-static tsr_status finish_early(const tsri_task_decoding *d, tsri_task_sequence *sequences, uint32_t n) {
+static tsr_status finish_early(const tsri_task_decoding *d, tsri_task_sequence *sequences,
+                               uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         tsri_task_sequence *s = &sequences[i];
-        s->finish = d->options->max_new_tokens == 0 ? TSR_FINISH_LENGTH
-                    : (int64_t)s->ids.count >= tsri_session_context(d->session) ? TSR_FINISH_CONTEXT : TSR_FINISH_NONE;
+        s->finish = d->options->max_new_tokens == 0                             ? TSR_FINISH_LENGTH
+                    : (int64_t)s->ids.count >= tsri_session_context(d->session) ? TSR_FINISH_CONTEXT
+                                                                                : TSR_FINISH_NONE;
         if (s->finish)
             TRY(give(d, s, -1, 0, NULL));
     }
     return TSR_OK;
 }
 
-tsr_status tsri_task_decode(const tsri_task_decoding *d, tsri_task_sequence *sequences, uint32_t n) {
+tsr_status tsri_task_decode(const tsri_task_decoding *d, tsri_task_sequence *sequences,
+                            uint32_t n) {
     step st = {0};
     const uint64_t start = tsri_base_now_ns();
     uint64_t first = 0, tokens = 0, first_tokens = 0, prompt = 0;

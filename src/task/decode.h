@@ -1,11 +1,13 @@
-/* task/decode.h - the loop of autoregressive decoding: sequences in a session, a token a step each, until every one has ended. */
+/* task/decode.h - the loop of autoregressive decoding: sequences in a session, a token a step each,
+ * until every one has ended. */
 #ifndef TSRI_TASK_DECODE_H
 #define TSRI_TASK_DECODE_H
 
 #include "model/session.h"
 #include "task/sampler.h"
 
-/* One sequence. `ids` holds the prompt when decoding starts, and grows by what is generated; the first `past` of them are in the slot. */
+/* One sequence. `ids` holds the prompt when decoding starts, and grows by what is generated; the
+ * first `past` of them are in the slot. */
 typedef struct tsri_task_sequence {
     tsri_text_ids ids;
     int64_t past;
@@ -34,10 +36,13 @@ typedef struct tsri_task_decoding {
 tsr_status tsri_task_options_check(const tsr_generate_options *options, const tsri_model *model);
 
 /* Feeds what is not yet in the slots, then decodes until each sequence has finished. */
-tsr_status tsri_task_decode(const tsri_task_decoding *decoding, tsri_task_sequence *sequences, uint32_t n);
+tsr_status tsri_task_decode(const tsri_task_decoding *decoding, tsri_task_sequence *sequences,
+                            uint32_t n);
 
-/* Readies a sequence whose ids are set: text so far goes through the stream, tokens so far are marked as seen. */
-tsr_status tsri_task_sequence_begin(tsri_task_sequence *sequence, const tsri_model *model, const tsr_generate_options *options);
+/* Readies a sequence whose ids are set: text so far goes through the stream, tokens so far are
+ * marked as seen. */
+tsr_status tsri_task_sequence_begin(tsri_task_sequence *sequence, const tsri_model *model,
+                                    const tsr_generate_options *options);
 void tsri_task_sequence_clear(tsri_task_sequence *sequence);
 
 #endif

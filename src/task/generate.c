@@ -11,7 +11,8 @@
 enum { CONFIG_LIMIT = 1 << 20, CONFIG_DEPTH = 64 };
 
 static tsr_status apply_config(const json_t *config, const char *path, tsr_generate_options *o) {
-    double temperature = o->temperature, top_p = o->top_p, min_p = o->min_p, penalty = o->repeat_penalty;
+    double temperature = o->temperature, top_p = o->top_p, min_p = o->min_p,
+           penalty = o->repeat_penalty;
     int64_t top_k = o->top_k, n = o->max_new_tokens;
     bool sample = true;
     TRY(tsri_base_json_bool(config, path, "do_sample", &sample));
@@ -57,34 +58,49 @@ tsr_status tsr_generate_defaults(const tsr_model *model, tsr_generate_options *o
 static tsr_status take_ids(const tsri_model *model, const tsr_prompt *prompt, tsri_text_ids *ids) {
     for (uint32_t i = 0; i < prompt->n_ids; i++)
         if (prompt->ids[i] < 0 || prompt->ids[i] >= model->spec.vocab)
-            return tsri_base_fail(TSR_E_ARGUMENT, "token id %d: the model's vocabulary has the ids 0 to %d", (int)prompt->ids[i], (int)model->spec.vocab - 1);
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "token id %d: the model's vocabulary has the ids 0 to %d",
+                                  (int)prompt->ids[i], (int)model->spec.vocab - 1);
     return tsri_text_ids_append(ids, prompt->ids, prompt->n_ids);
 }
 
-static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt, int64_t context, tsri_text_ids *ids) {
+static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt, int64_t context,
+                              tsri_text_ids *ids) {
     if (prompt->ids)
         TRY(take_ids(model, prompt, ids));
     else if (model->tokenizer)
-        TRY(tsri_text_encode(model->tokenizer, prompt->text ? prompt->text : "", prompt->text_size, TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL, ids));
+        TRY(tsri_text_encode(model->tokenizer, prompt->text ? prompt->text : "", prompt->text_size,
+                             TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL, ids));
     else
-        return tsri_base_fail(TSR_E_STATE, "%s has no tokenizer that can be used%s%s: give the prompt as token ids (--ids 1,2,3 --print-ids)", model->path,
-                              model->tokenizer_why ? ": " : "", model->tokenizer_why ? model->tokenizer_why : "");
+        return tsri_base_fail(TSR_E_STATE,
+                              "%s has no tokenizer that can be used%s%s: give the prompt as token "
+                              "ids (--ids 1,2,3 --print-ids)",
+                              model->path, model->tokenizer_why ? ": " : "",
+                              model->tokenizer_why ? model->tokenizer_why : "");
     if (!ids->count) {
         if (model->spec.bos < 0)
-            return tsri_base_fail(TSR_E_ARGUMENT, "the prompt is empty and %s names no beginning-of-sequence token: give at least one token", model->path);
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "the prompt is empty and %s names no beginning-of-sequence "
+                                  "token: give at least one token",
+                                  model->path);
         TRY(tsri_text_ids_append(ids, &model->spec.bos, 1));
     }
     for (size_t i = 0; i < ids->count; i++)
         if (ids->data[i] >= model->spec.vocab)
-            return tsri_base_fail(TSR_E_FORMAT, "the tokenizer gives token id %d, and the model's vocabulary ends at %d: tokenizer and model don't belong together",
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "the tokenizer gives token id %d, and the model's vocabulary "
+                                  "ends at %d: tokenizer and model don't belong together",
                                   (int)ids->data[i], (int)model->spec.vocab - 1);
     if ((int64_t)ids->count > context)
-        return tsri_base_fail(TSR_E_ARGUMENT, "the prompt has %zu tokens, and the context holds %lld: shorten it, or raise -c up to what the model reads (%lld)",
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the prompt has %zu tokens, and the context holds %lld: shorten it, "
+                              "or raise -c up to what the model reads (%lld)",
                               ids->count, (long long)context, (long long)model->spec.context);
     return TSR_OK;
 }
 
-static tsr_status ready_sequences(const tsri_model *model, const tsr_prompt *const *prompts, uint32_t n, const tsr_generate_options *options, int64_t context,
+static tsr_status ready_sequences(const tsri_model *model, const tsr_prompt *const *prompts,
+                                  uint32_t n, const tsr_generate_options *options, int64_t context,
                                   tsri_task_sequence *sequences) {
     for (uint32_t i = 0; i < n; i++) {
         sequences[i].prompt = i;
@@ -95,7 +111,8 @@ static tsr_status ready_sequences(const tsri_model *model, const tsr_prompt *con
     return TSR_OK;
 }
 
-tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint32_t n, const tsr_generate_options *options, tsr_generated_fn generated, void *data,
+tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint32_t n,
+                        const tsr_generate_options *options, tsr_generated_fn generated, void *data,
                         tsr_generate_stats *stats) {
     tsri_model *m = tsri_model_of(model);
     tsri_task_sequence *sequences = NULL;
@@ -111,7 +128,12 @@ tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint
     if (status == TSR_OK)
         status = ready_sequences(m, prompts, n, options, context, sequences);
     if (status == TSR_OK) {
-        const tsri_task_decoding decoding = {.model = m, .session = session, .options = options, .generated = generated, .data = data, .stats = stats};
+        const tsri_task_decoding decoding = {.model = m,
+                                             .session = session,
+                                             .options = options,
+                                             .generated = generated,
+                                             .data = data,
+                                             .stats = stats};
         status = tsri_task_decode(&decoding, sequences, n);
     }
     tsri_session_destroy(&session);

@@ -22,7 +22,8 @@ struct tsri_task_sampler {
     tsr_candidate *candidates;
 };
 
-tsr_status tsri_task_sampler_create(const tsr_generate_options *options, int32_t V, tsri_task_sampler **out) {
+tsr_status tsri_task_sampler_create(const tsr_generate_options *options, int32_t V,
+                                    tsri_task_sampler **out) {
     tsri_task_sampler *s;
     TRY(tsri_base_new(1, sizeof *s, &s));
     s->options = options;
@@ -59,12 +60,14 @@ int32_t tsri_task_sampler_top_k(const tsri_task_sampler *s) {
 
 static int by_logit(const void *a, const void *b) {
     const entry *x = a, *y = b;
-    return x->logit != y->logit ? (x->logit < y->logit) - (x->logit > y->logit) : (x->id > y->id) - (x->id < y->id);
+    return x->logit != y->logit ? (x->logit < y->logit) - (x->logit > y->logit)
+                                : (x->id > y->id) - (x->id < y->id);
 }
 
 static void report(tsri_task_sampler *s) {
     for (uint32_t i = 0; i < s->options->logprobs; i++)
-        s->candidates[i] = (tsr_candidate){.id = s->entries[i].id, .logprob = s->entries[i].raw - s->lse};
+        s->candidates[i] =
+            (tsr_candidate){.id = s->entries[i].id, .logprob = s->entries[i].raw - s->lse};
 }
 
 void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const unsigned char *seen) {
@@ -73,7 +76,8 @@ void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const unsigne
     for (int32_t i = 0; i < s->V; i++)
         top = row[i] > top ? row[i] : top;
     for (int32_t i = 0; i < s->V; i++) {
-        /* a NaN sorts last, so that the order stays total; a row of nothing else is refused by draw */
+        /* a NaN sorts last, so that the order stays total; a row of nothing else is refused by draw
+         */
         const float logit = isnan(row[i]) ? -INFINITY : row[i];
         sum += exp(logit - top);
         s->entries[i] = (entry){.logit = logit, .raw = logit, .id = i};
@@ -92,7 +96,8 @@ void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const unsigne
     qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_logit);
 }
 
-void tsri_task_sampler_largest(tsri_task_sampler *s, const int32_t *ids, const float *logits, float lse) {
+void tsri_task_sampler_largest(tsri_task_sampler *s, const int32_t *ids, const float *logits,
+                               float lse) {
     s->n = tsri_task_sampler_top_k(s);
     s->lse = lse;
     for (int32_t i = 0; i < s->n; i++)
@@ -100,7 +105,8 @@ void tsri_task_sampler_largest(tsri_task_sampler *s, const int32_t *ids, const f
     report(s);
 }
 
-/* How many of the entries stay, and the sum of their weights; weight i is exp((logit i - logit 0) / temperature). */
+/* How many of the entries stay, and the sum of their weights; weight i is exp((logit i - logit 0) /
+ * temperature). */
 static int32_t keep(const tsri_task_sampler *s, double *kept_sum) {
     const tsr_generate_options *o = s->options;
     const int32_t k = o->top_k > 0 && o->top_k < s->n ? o->top_k : s->n;
@@ -109,7 +115,8 @@ static int32_t keep(const tsri_task_sampler *s, double *kept_sum) {
         all += exp((double)(s->entries[i].logit - s->entries[0].logit) / o->temperature);
     int32_t n = 0;
     while (n < k) {
-        const double weight = exp((double)(s->entries[n].logit - s->entries[0].logit) / o->temperature);
+        const double weight =
+            exp((double)(s->entries[n].logit - s->entries[0].logit) / o->temperature);
         if (n > 0 && (weight < o->min_p || sum >= o->top_p * all))
             break;
         sum += weight;
@@ -119,11 +126,15 @@ static int32_t keep(const tsri_task_sampler *s, double *kept_sum) {
     return n;
 }
 
-tsr_status tsri_task_sampler_draw(tsri_task_sampler *s, int64_t position, int32_t *id, float *logprob) {
+tsr_status tsri_task_sampler_draw(tsri_task_sampler *s, int64_t position, int32_t *id,
+                                  float *logprob) {
     const entry *chosen = &s->entries[0];
     if (!isfinite(chosen->logit))
-        return tsri_base_fail(TSR_E_DEVICE, "the logits at position %lld are not numbers (the largest is %g): the weights hold NaN or infinity, or a kernel is "
-                              "wrong on this device; tessera verify tells which", (long long)position, (double)chosen->logit);
+        return tsri_base_fail(TSR_E_DEVICE,
+                              "the logits at position %lld are not numbers (the largest is %g): "
+                              "the weights hold NaN or infinity, or a kernel is "
+                              "wrong on this device; tessera verify tells which",
+                              (long long)position, (double)chosen->logit);
     if (s->options->temperature > 0) {
         double sum;
         const int32_t n = keep(s, &sum);

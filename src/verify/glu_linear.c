@@ -46,8 +46,7 @@ void tsri_verify_glu_linear_cases(tsri_verify_list *list) {
                     m == 0   ? 1
                     : m == 1 ? 5
                              : 66,
-                    47, m == 1 ? 64 : 128, dtypes[d], trans, TSR_ACT_SILU, (m + (int)d) % 2,
-                    " lattice");
+                    47, m == 1 ? 64 : 128, dtypes[d], trans, TSR_ACT_SILU, d % 2, " lattice");
     for (uint32_t a = TSR_ACT_RELU; a <= TSR_ACT_GELU_TANH; a++)
         add(list, 4, 24, 20, TSR_F32, true, a, false, "");
     tsri_verify_case *c =

@@ -67,7 +67,7 @@ void tsri_verify_linear_cases(tsri_verify_list *list) {
                             : m == 1 ? 6
                                      : 70,
                             72, 100},
-                    dtypes[d], trans, TSR_ACT_NONE, m == 1, m == 2, " lattice");
+                    dtypes[d], trans, TSR_ACT_NONE, d == 1, d == 2, " lattice");
     for (uint32_t a = TSR_ACT_RELU; a <= TSR_ACT_SIGMOID; a++)
         add(list, (shape){2, a % 2 ? 1 : 5, 24, 66}, TSR_F32, true, a, true, a % 2, "");
     tsri_verify_case *c = add(list, (shape){2, 5, 40, 33}, TSR_F32, true, TSR_ACT_NONE, true, false,

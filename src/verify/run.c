@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operand i as the op is to see it: a leaf, or a view of one. Ids are operand numbers. */
-static tsri_value operand_value(tsri_graph *graph, const tsri_verify_case *c, uint32_t i) {
+/* Operand i as the op is to see it: a leaf, or a view of one. */
+static tsri_value operand_value(tsri_graph *graph, const tsri_verify_case *c, uint32_t i,
+                                uint32_t id) {
     static const char *const names[TSRI_VERIFY_MAX_IN] = {"in0", "in1", "in2", "in3",
                                                           "in4", "in5", "in6", "in7"};
     const tsri_verify_operand *operand = &c->in[i];
@@ -19,7 +20,7 @@ static tsri_value operand_value(tsri_graph *graph, const tsri_verify_case *c, ui
     tsr_dim dims[TSR_MAX_RANK];
     tsri_verify_leaf_dims(operand, dims);
     tsri_value x =
-        tsri_graph_leaf(graph, operand->kind, i, names[i], operand->dtype, operand->rank, dims);
+        tsri_graph_leaf(graph, operand->kind, id, names[i], operand->dtype, operand->rank, dims);
     if (operand->view == TSRI_VERIFY_SLICED)
         x = tsri_graph_slice(graph, x, operand->rank - 1, TSRI_VERIFY_MARGIN,
                              operand->dim[operand->rank - 1].factor);
@@ -33,23 +34,28 @@ static tsri_value operand_value(tsri_graph *graph, const tsri_verify_case *c, ui
     return x;
 }
 
-tsr_status tsri_verify_graph(const tsri_verify_case *c, const tsri_verify_attrs *attrs,
-                             tsri_graph **out) {
+void tsri_verify_append(tsri_graph *graph, const tsri_verify_case *c,
+                        const tsri_verify_attrs *attrs, uint32_t first_id) {
     static const char *const names[TSRI_VERIFY_MAX_OUT] = {"out0", "out1", "out2"};
-    tsri_graph *graph;
-    TRY(tsri_graph_create(&graph));
     tsri_value in[TSRI_VERIFY_MAX_IN], results[TSRI_GRAPH_MAX_OPERANDS];
     for (int i = 0; i < TSRI_GRAPH_MAX_OPERANDS; i++)
         results[i] = TSRI_GRAPH_NONE;
     for (uint32_t i = 0; i < c->n_in; i++)
-        in[i] = operand_value(graph, c, i);
+        in[i] = operand_value(graph, c, i, first_id + i);
     tsri_graph_op(graph, c->op, attrs->struct_size ? attrs : NULL, in, c->n_in, c->want,
                   c->reads_state ? NULL : results);
     if (c->reads_state)
         results[0] = tsri_graph_op1(graph, TSR_OP_COPY, NULL, in, 1);
     for (uint32_t i = 0; i < TSRI_VERIFY_MAX_OUT; i++)
         if (results[i] != TSRI_GRAPH_NONE)
-            tsri_graph_output(graph, i, names[i], results[i]);
+            tsri_graph_output(graph, first_id + i, names[i], results[i]);
+}
+
+tsr_status tsri_verify_graph(const tsri_verify_case *c, const tsri_verify_attrs *attrs,
+                             tsri_graph **out) {
+    tsri_graph *graph;
+    TRY(tsri_graph_create(&graph));
+    tsri_verify_append(graph, c, attrs, 0);
     const tsr_status status = tsri_graph_status(graph);
     if (status != TSR_OK)
         tsri_graph_destroy(&graph);
@@ -82,12 +88,6 @@ static tsr_status give_rows(void *data, uint32_t id, int64_t first, int64_t coun
     return tsri_tensor_convert(dtype, out, operand->dtype,
                                (const char *)w->values->in[id] + (size_t)first * columns * size,
                                (size_t)count * columns);
-}
-
-static bool keep_others(void *data, const tsri_graph *graph, const tsri_graph_node *node,
-                        const tsr_op *op) {
-    (void)graph, (void)node;
-    return op->id != *(const uint32_t *)data;
 }
 
 static tsr_status make_outputs(const tsri_verify_case *c, const tsri_graph *graph,
@@ -149,15 +149,11 @@ static tsr_status run_on(tsri_run_context *context, const tsri_verify_case *c,
 
 tsr_status tsri_verify_run(const tsri_verify_case *c, const tsri_verify_attrs *attrs,
                            const tsri_verify_place *place, tsri_verify_values *values) {
-    tsri_graph *graph = NULL, *lowered = NULL;
+    tsri_graph *graph = NULL;
     tsri_run_context *context = NULL;
     tsr_status status = tsri_verify_graph(c, attrs, &graph);
-    if (status == TSR_OK && place->decomposed) {
-        uint32_t fused = (uint32_t)c->op;
-        status = tsri_graph_lower(graph, keep_others, &fused, &lowered);
-        tsri_graph_destroy(&graph);
-        graph = lowered;
-    }
+    if (status == TSR_OK && place->decomposed)
+        status = tsri_verify_decompose(c->op, &graph);
     const tsri_run_options options = {
         .devices = &place->device, .n_devices = 1, .set = place->set, .kernels = place->kernels};
     if (status == TSR_OK)

@@ -180,6 +180,44 @@ static tsr_status check_case(session *s, bool *offered) {
                : tsri_base_fail_within(status, "%s, case %s", s->op->name, s->c->name);
 }
 
+/* Each row's cases are built as one program, and those of the decomposition. */
+static tsr_status build_ahead(session *s, const tsri_verify_case *cases, size_t n) {
+    uint32_t *fits = NULL;
+    const tsri_verify_case **list = NULL;
+    tsr_status status = tsri_base_new(n, sizeof *fits, &fits);
+    if (status == TSR_OK)
+        status = tsri_base_new(n, sizeof *list, &list);
+    for (size_t i = 0; i < n && status == TSR_OK; i++) {
+        tsri_graph *graph = NULL;
+        bool any;
+        s->c = &cases[i];
+        status = tsri_verify_graph(s->c, &s->c->attrs, &graph);
+        if (status == TSR_OK)
+            status = ask_rows(s, graph, &any);
+        tsri_graph_destroy(&graph);
+        for (size_t r = 0; r < s->n_rows; r++)
+            fits[i] |= (uint32_t)(s->rows[r].here && s->rows[r].fits) << r;
+    }
+    const bool decomposed = s->op->decompose != NULL;
+    for (size_t r = 0; r < s->n_rows + decomposed && status == TSR_OK; r++) {
+        tsri_verify_place place = {.set = s->set, .device = s->device};
+        char kernels[160];
+        size_t count = 0;
+        place.decomposed = r == s->n_rows;
+        for (size_t i = 0; i < n; i++)
+            if (place.decomposed || fits[i] >> r & 1)
+                list[count++] = &cases[i];
+        if (!place.decomposed) {
+            force(s, s->rows[r].name, kernels);
+            place.kernels = kernels;
+        }
+        (void)!tsri_verify_build_ahead(list, count, &place);
+    }
+    free(fits);
+    free(list);
+    return status;
+}
+
 static tsr_status check_op(session *s, const tsri_graph_op_row *op, uint32_t level) {
     tsri_verify_list list = {0};
     bool offered = true;
@@ -187,7 +225,10 @@ static tsr_status check_op(session *s, const tsri_graph_op_row *op, uint32_t lev
     s->c = NULL;
     s->n_rows = 0;
     tsr_status status = tsri_verify_cases(op->id, &list);
-    for (size_t i = 0; i < (level ? list.n > 0 : list.n) && status == TSR_OK && offered; i++) {
+    const size_t n = level ? list.n > 0 : list.n;
+    if (status == TSR_OK && n > 1)
+        status = build_ahead(s, list.cases, n);
+    for (size_t i = 0; i < n && status == TSR_OK && offered; i++) {
         s->c = &list.cases[i];
         status = check_case(s, &offered);
     }

@@ -146,6 +146,9 @@ void tsri_verify_clear_values(tsri_verify_values *values);
 /* The graph of a case; with attrs in place of its own. */
 tsr_status tsri_verify_graph(const tsri_verify_case *c, const tsri_verify_attrs *attrs,
                              tsri_graph **out);
+/* Adds the op of a case; its leaves and outputs are numbered from first_id. */
+void tsri_verify_append(tsri_graph *graph, const tsri_verify_case *c,
+                        const tsri_verify_attrs *attrs, uint32_t first_id);
 void tsri_verify_bounds(const tsri_verify_case *c, tsr_bounds *bounds);
 
 typedef struct tsri_verify_place {
@@ -159,6 +162,19 @@ typedef struct tsri_verify_place {
  * with `values`, whose outputs it fills. */
 tsr_status tsri_verify_run(const tsri_verify_case *c, const tsri_verify_attrs *attrs,
                            const tsri_verify_place *place, tsri_verify_values *values);
+
+/* ---- ahead.c ---- */
+
+/* The graph with the op replaced by its decomposition; NULL after a failure. */
+tsr_status tsri_verify_decompose(tsr_op_id op, tsri_graph **graph);
+
+/* Makes a plan of all these cases of one op and drops it: a device that compiles keeps what it
+ * built, and gets one program to build instead of one a case. A failure is nothing to tell: the
+ * case that causes it meets it again. */
+tsr_status tsri_verify_build_ahead(const tsri_verify_case *const *cases, size_t n,
+                                   const tsri_verify_place *place);
+
+/* ---- run.c ---- */
 
 /* The worst element: error and the bound there, the one with the largest error/bound.
  * TSR_E_INTERNAL where the right answer is mostly zeros and the case doesn't say so. terms: NULL,

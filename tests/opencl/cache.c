@@ -26,7 +26,8 @@ static const char payload[] = "device code";
 enum { SIZE = 80 + sizeof payload };
 
 static void begin(void) {
-    snprintf(folder, sizeof folder, "%s/tessera-cache-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    snprintf(folder, sizeof folder, "%s/tessera-cache-XXXXXX",
+             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     cr_assert_not_null(mkdtemp(folder));
     host.cache_folder = folder;
     state.host = &host;

@@ -1,5 +1,6 @@
-/* An OpenCL layer that counts calls and makes one of them fail; loaded by the ICD loader through OPENCL_LAYERS. The test finds
- * its functions in the loaded library, so a loader that ignored it can't pass. */
+/* An OpenCL layer that counts calls and makes one of them fail; loaded by the ICD loader through
+ * OPENCL_LAYERS. The test finds its functions in the loaded library, so a loader that ignored it
+ * can't pass. */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl_layer.h>
@@ -13,10 +14,11 @@ long count_alive(void);
 static const struct _cl_icd_dispatch *next;
 static struct _cl_icd_dispatch mine;
 
-#define CALLS(X)                                                                                                       \
-    X(clCreateContext) X(clCreateCommandQueue) X(clCreateBuffer) X(clCreateProgramWithSource) X(clBuildProgram)        \
-    X(clCreateKernel) X(clSetKernelArg) X(clEnqueueNDRangeKernel) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer)       \
-    X(clFlush) X(clFinish) X(clWaitForEvents)
+#define CALLS(X)                                                                             \
+    X(clCreateContext)                                                                       \
+    X(clCreateCommandQueue) X(clCreateBuffer) X(clCreateProgramWithSource) X(clBuildProgram) \
+        X(clCreateKernel) X(clSetKernelArg) X(clEnqueueNDRangeKernel) X(clEnqueueReadBuffer) \
+            X(clEnqueueWriteBuffer) X(clFlush) X(clFinish) X(clWaitForEvents)
 #define ENUM(f) N_##f,
 #define NAME(f) #f,
 enum { CALLS(ENUM) N_CALLS };
@@ -54,43 +56,47 @@ static cl_int fault(int call) {
     return ++counts[call] == fail_at[call] ? fail_code[call] : CL_SUCCESS;
 }
 
-#define PASS(f, args, pass)                                                                                            \
-    static cl_int CL_API_CALL my_##f args {                                                                            \
-        const cl_int code = fault(N_##f);                                                                              \
-        return code ? code : next->f pass;                                                                             \
+#define PASS(f, args, pass)                 \
+    static cl_int CL_API_CALL my_##f args { \
+        const cl_int code = fault(N_##f);   \
+        return code ? code : next->f pass;  \
     }
-#define PASS_OBJECT(type, f, args, pass)                                                                               \
-    static type CL_API_CALL my_##f args {                                                                              \
-        const cl_int code = fault(N_##f);                                                                              \
-        type object = code ? NULL : next->f pass;                                                                      \
-        if (code && e)                                                                                                 \
-            *e = code;                                                                                                 \
-        alive += object != NULL;                                                                                       \
-        return object;                                                                                                 \
+#define PASS_OBJECT(type, f, args, pass)          \
+    static type CL_API_CALL my_##f args {         \
+        const cl_int code = fault(N_##f);         \
+        type object = code ? NULL : next->f pass; \
+        if (code && e)                            \
+            *e = code;                            \
+        alive += object != NULL;                  \
+        return object;                            \
     }
-#define RELEASE(f, type)                                                                                               \
-    static cl_int CL_API_CALL my_##f(type object) {                                                                    \
-        alive--;                                                                                                       \
-        return next->f(object);                                                                                        \
+#define RELEASE(f, type)                            \
+    static cl_int CL_API_CALL my_##f(type object) { \
+        alive--;                                    \
+        return next->f(object);                     \
     }
-#define RETAIN(f, type)                                                                                                \
-    static cl_int CL_API_CALL my_##f(type object) {                                                                    \
-        alive++;                                                                                                       \
-        return next->f(object);                                                                                        \
+#define RETAIN(f, type)                             \
+    static cl_int CL_API_CALL my_##f(type object) { \
+        alive++;                                    \
+        return next->f(object);                     \
     }
 
-PASS(clBuildProgram, (cl_program p, cl_uint n, const cl_device_id *d, const char *o, void(CL_CALLBACK *f)(cl_program, void *), void *u),
+PASS(clBuildProgram,
+     (cl_program p, cl_uint n, const cl_device_id *d, const char *o,
+      void(CL_CALLBACK *f)(cl_program, void *), void *u),
      (p, n, d, o, f, u))
 PASS(clSetKernelArg, (cl_kernel k, cl_uint i, size_t n, const void *v), (k, i, n, v))
 PASS(clEnqueueNDRangeKernel,
-     (cl_command_queue q, cl_kernel k, cl_uint n, const size_t *o, const size_t *g, const size_t *l, cl_uint w, const cl_event *ws,
-      cl_event *v),
+     (cl_command_queue q, cl_kernel k, cl_uint n, const size_t *o, const size_t *g, const size_t *l,
+      cl_uint w, const cl_event *ws, cl_event *v),
      (q, k, n, o, g, l, w, ws, v))
 PASS(clEnqueueReadBuffer,
-     (cl_command_queue q, cl_mem m, cl_bool b, size_t o, size_t n, void *p, cl_uint w, const cl_event *ws, cl_event *v),
+     (cl_command_queue q, cl_mem m, cl_bool b, size_t o, size_t n, void *p, cl_uint w,
+      const cl_event *ws, cl_event *v),
      (q, m, b, o, n, p, w, ws, v))
 PASS(clEnqueueWriteBuffer,
-     (cl_command_queue q, cl_mem m, cl_bool b, size_t o, size_t n, const void *p, cl_uint w, const cl_event *ws, cl_event *v),
+     (cl_command_queue q, cl_mem m, cl_bool b, size_t o, size_t n, const void *p, cl_uint w,
+      const cl_event *ws, cl_event *v),
      (q, m, b, o, n, p, w, ws, v))
 PASS(clFlush, (cl_command_queue q), (q))
 PASS(clFinish, (cl_command_queue q), (q))
@@ -99,11 +105,12 @@ PASS_OBJECT(cl_context, clCreateContext,
             (const cl_context_properties *p, cl_uint n, const cl_device_id *d,
              void(CL_CALLBACK *f)(const char *, const void *, size_t, void *), void *u, cl_int *e),
             (p, n, d, f, u, e))
-PASS_OBJECT(cl_command_queue, clCreateCommandQueue, (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *e),
-            (c, d, p, e))
-PASS_OBJECT(cl_mem, clCreateBuffer, (cl_context c, cl_mem_flags f, size_t n, void *h, cl_int *e), (c, f, n, h, e))
-PASS_OBJECT(cl_program, clCreateProgramWithSource, (cl_context c, cl_uint n, const char **s, const size_t *z, cl_int *e),
-            (c, n, s, z, e))
+PASS_OBJECT(cl_command_queue, clCreateCommandQueue,
+            (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *e), (c, d, p, e))
+PASS_OBJECT(cl_mem, clCreateBuffer, (cl_context c, cl_mem_flags f, size_t n, void *h, cl_int *e),
+            (c, f, n, h, e))
+PASS_OBJECT(cl_program, clCreateProgramWithSource,
+            (cl_context c, cl_uint n, const char **s, const size_t *z, cl_int *e), (c, n, s, z, e))
 PASS_OBJECT(cl_kernel, clCreateKernel, (cl_program p, const char *name, cl_int *e), (p, name, e))
 RELEASE(clReleaseContext, cl_context)
 RELEASE(clReleaseCommandQueue, cl_command_queue)
@@ -112,7 +119,8 @@ RELEASE(clReleaseProgram, cl_program)
 RELEASE(clReleaseKernel, cl_kernel)
 RETAIN(clRetainMemObject, cl_mem)
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t n, void *value, size_t *size) {
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t n, void *value,
+                                               size_t *size) {
     if (what != CL_LAYER_API_VERSION || (value && n < sizeof(cl_layer_api_version)))
         return CL_INVALID_VALUE;
     if (value)
@@ -122,7 +130,8 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t n, voi
     return CL_SUCCESS;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_icd_dispatch *target, cl_uint *out_entries,
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_icd_dispatch *target,
+                                            cl_uint *out_entries,
                                             const struct _cl_icd_dispatch **out) {
     const size_t known = entries * sizeof(void *); /* a loader may be older than this header */
     if (!target || !out || !out_entries)

@@ -21,7 +21,8 @@ static bool noted(rig *r, const char *fragment, const char *more) {
 static char folder[128];
 
 static void make_folder(void) {
-    snprintf(folder, sizeof folder, "%s/tessera-icd-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    snprintf(folder, sizeof folder, "%s/tessera-icd-XXXXXX",
+             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     cr_assert_not_null(mkdtemp(folder));
 }
 
@@ -72,7 +73,8 @@ static void expect_unwritable(const char *below) {
     rig r;
     char path[200];
     uint32_t n = 1;
-    const char *vendors = getenv("OCL_ICD_VENDORS") ? getenv("OCL_ICD_VENDORS") : "/etc/OpenCL/vendors";
+    const char *vendors =
+        getenv("OCL_ICD_VENDORS") ? getenv("OCL_ICD_VENDORS") : "/etc/OpenCL/vendors";
     snprintf(path, sizeof path, "%s/pocl.icd", vendors);
     if (access(path, F_OK) != 0)
         cr_skip_test("no pocl in %s", vendors);

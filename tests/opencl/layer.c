@@ -1,4 +1,5 @@
-/* With the counting layer below the plugin: what a run calls, and what happens when a call fails. */
+/* With the counting layer below the plugin: what a run calls, and what happens when a call fails.
+ */
 #include "opencl/rig.h"
 
 #include <criterion/criterion.h>
@@ -27,7 +28,8 @@ static void begin(void) {
 TestSuite(opencl_layer, .init = begin);
 
 Test(opencl_layer, a_run_makes_and_sets_nothing) {
-    static const char *const forbidden[] = {"clCreateBuffer", "clCreateKernel", "clSetKernelArg", "clCreateProgramWithSource",
+    static const char *const forbidden[] = {"clCreateBuffer", "clCreateKernel",
+                                            "clSetKernelArg", "clCreateProgramWithSource",
                                             "clBuildProgram", "clFinish"};
     long before[6];
     rig_linear linear;
@@ -66,7 +68,8 @@ static void fail_each(const char *name, int code) {
         if (status != TSR_OK)
             cr_expect_neq(r.sentence[0], 0, "%s %ld: status %d with no sentence", name, n, status);
         else
-            cr_expect_eq(rig_linear_error(&linear), 0.0, "%s %ld: a wrong result, and no failure", name, n);
+            cr_expect_eq(rig_linear_error(&linear), 0.0, "%s %ld: a wrong result, and no failure",
+                         name, n);
         rig_linear_free(&r, &linear);
         r.backend->device_close(dev);
     }
@@ -74,10 +77,18 @@ static void fail_each(const char *name, int code) {
 }
 
 Test(opencl_layer, every_failing_call_is_a_sentence_and_no_leak) {
-    static const char *const names[] = {"clCreateContext",        "clCreateCommandQueue", "clCreateBuffer",
-                                        "clCreateKernel",         "clSetKernelArg",       "clEnqueueNDRangeKernel",
-                                        "clEnqueueWriteBuffer",   "clEnqueueReadBuffer",  "clCreateProgramWithSource",
-                                        "clBuildProgram",         "clFlush",              "clWaitForEvents"};
+    static const char *const names[] = {"clCreateContext",
+                                        "clCreateCommandQueue",
+                                        "clCreateBuffer",
+                                        "clCreateKernel",
+                                        "clSetKernelArg",
+                                        "clEnqueueNDRangeKernel",
+                                        "clEnqueueWriteBuffer",
+                                        "clEnqueueReadBuffer",
+                                        "clCreateProgramWithSource",
+                                        "clBuildProgram",
+                                        "clFlush",
+                                        "clWaitForEvents"};
     static const int codes[] = {-4, -5, -6};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         fail_each(names[i], codes[i % 3]);

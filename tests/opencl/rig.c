@@ -22,7 +22,8 @@ static void keep_log(void *data, tsr_log_level level, const char *line) {
 }
 
 void rig_begin(rig *r, const char *name, const char *value) {
-    const tsr_options options = {.struct_size = sizeof options, .count = name ? 1 : 0, .names = &name, .values = &value};
+    const tsr_options options = {
+        .struct_size = sizeof options, .count = name ? 1 : 0, .names = &name, .values = &value};
     *r = (rig){0};
     void *library = dlopen(PLUGIN, RTLD_NOW | RTLD_LOCAL);
     cr_assert_not_null(library, "%s", dlerror());
@@ -120,28 +121,43 @@ static tsr_status store_weight(rig *r, tsr_dev *dev, rig_linear *l) {
     float *plain = malloc(sizeof(float) * RIG_N * RIG_K);
     for (int i = 0; i < RIG_N * RIG_K; i++)
         plain[i] = w_at(i);
-    const tsr_rows rows = {.struct_size = sizeof rows, .dtype = TSR_F32, .count = RIG_N, .columns = RIG_K, .data = plain};
+    const tsr_rows rows = {.struct_size = sizeof rows,
+                           .dtype = TSR_F32,
+                           .count = RIG_N,
+                           .columns = RIG_K,
+                           .data = plain};
     const tsr_status status = r->backend->weight_store(dev, &l->layout, &rows, l->w);
     free(plain);
     return status;
 }
 
-#define STEP(call)                       \
-    if (status == TSR_OK)                \
-        status = (call)
+#define STEP(call)        \
+    if (status == TSR_OK) \
+    status = (call)
 
 tsr_status rig_linear_make(rig *r, tsr_dev *dev, const char *kernels, rig_linear *l) {
     const tsr_backend *b = r->backend;
-    const tsr_bounds bounds = {.struct_size = sizeof bounds, .lowest = {1, 1, 1, 1, 1}, .highest = {1, RIG_T, 16, 1, RIG_T}};
+    const tsr_bounds bounds = {.struct_size = sizeof bounds,
+                               .lowest = {1, 1, 1, 1, 1},
+                               .highest = {1, RIG_T, 16, 1, RIG_T}};
     const tsr_dim K = tsri_tensor_const(RIG_K), N = tsri_tensor_const(RIG_N), none = {0};
     const tsr_dim B = tsri_tensor_symbol(TSR_SYM_B), T = tsri_tensor_symbol(TSR_SYM_T);
-    tsr_tensor x = tensor(3, B, T, K), w = tensor(2, N, K, none), bias = tensor(1, N, none, none), y = tensor(3, B, T, N);
+    tsr_tensor x = tensor(3, B, T, K), w = tensor(2, N, K, none), bias = tensor(1, N, none, none),
+               y = tensor(3, B, T, N);
     const tsr_tensor *in[] = {&x, &w, &bias}, *out[] = {&y};
-    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs, .trans_w = 1, .activation = TSR_ACT_RELU};
-    const tsr_op op = {.struct_size = sizeof op, .id = TSR_OP_LINEAR, .n_in = 3, .n_out = 1, .in = in, .out = out,
-                       .attrs = &attrs, .bounds = &bounds};
+    const tsr_linear_attrs attrs = {
+        .struct_size = sizeof attrs, .trans_w = 1, .activation = TSR_ACT_RELU};
+    const tsr_op op = {.struct_size = sizeof op,
+                       .id = TSR_OP_LINEAR,
+                       .n_in = 3,
+                       .n_out = 1,
+                       .in = in,
+                       .out = out,
+                       .attrs = &attrs,
+                       .bounds = &bounds};
     const tsr_op *const ops[] = {&op};
-    const tsr_weight_use use = {.struct_size = sizeof use, .operand = 1, .op = &op}, *const uses[] = {&use};
+    const tsr_weight_use use = {.struct_size = sizeof use, .operand = 1, .op = &op}, *const uses[] =
+                                                                                         {&use};
     const int64_t sizes[TSR_SYMBOLS] = {1, RIG_T, 1, 1, 1};
     *l = (rig_linear){.layout = {.struct_size = sizeof l->layout}};
     tsri_tensor_dims_table(sizes, l->table);
@@ -160,7 +176,11 @@ tsr_status rig_linear_make(rig *r, tsr_dev *dev, const char *kernels, rig_linear
     w.layout = l->layout.id;
     bias.buf = l->bias;
     y.buf = l->y;
-    const tsr_plan_spec spec = {.struct_size = sizeof spec, .n_ops = 1, .ops = ops, .bounds = &bounds, .dims = l->dims,
+    const tsr_plan_spec spec = {.struct_size = sizeof spec,
+                                .n_ops = 1,
+                                .ops = ops,
+                                .bounds = &bounds,
+                                .dims = l->dims,
                                 .kernels = kernels};
     STEP(b->plan_create(dev, &spec, &l->plan));
     return status;
@@ -169,10 +189,16 @@ tsr_status rig_linear_make(rig *r, tsr_dev *dev, const char *kernels, rig_linear
 tsr_status rig_linear_run(rig *r, tsr_dev *dev, rig_linear *l) {
     const tsr_backend *b = r->backend;
     const tsr_run run = {.struct_size = sizeof run, .sizes = {1, RIG_T, 1, 1, 1}};
-    const tsr_transfer write = {.struct_size = sizeof write, .kind = TSR_TRANSFER_WRITE, .dst = l->dims,
-                                .bytes = sizeof l->table, .host = l->table};
-    const tsr_transfer read = {.struct_size = sizeof read, .kind = TSR_TRANSFER_READ, .src = l->y,
-                               .bytes = sizeof l->result, .host = l->result};
+    const tsr_transfer write = {.struct_size = sizeof write,
+                                .kind = TSR_TRANSFER_WRITE,
+                                .dst = l->dims,
+                                .bytes = sizeof l->table,
+                                .host = l->table};
+    const tsr_transfer read = {.struct_size = sizeof read,
+                               .kind = TSR_TRANSFER_READ,
+                               .src = l->y,
+                               .bytes = sizeof l->result,
+                               .host = l->result};
     tsr_event *done = NULL;
     tsr_status status = b->transfer(dev, &write, NULL, NULL);
     STEP(b->plan_run(l->plan, &run, NULL, NULL));

@@ -27,9 +27,11 @@ typedef struct rig_linear {
     float result[RIG_T * RIG_N];
 } rig_linear;
 
-/* Loads the plugin and opens its backend with an empty cache folder; option NAME=VALUE where name isn't NULL. */
+/* Loads the plugin and opens its backend with an empty cache folder; option NAME=VALUE where name
+ * isn't NULL. */
 void rig_begin(rig *r, const char *name, const char *value);
-/* Opens the first usable device whose platform has `platform` (or, where set, TESSERA_TEST_PLATFORM) in its name. Skips the test where there is none. */
+/* Opens the first usable device whose platform has `platform` (or, where set,
+ * TESSERA_TEST_PLATFORM) in its name. Skips the test where there is none. */
 void rig_open(rig *r, const char *platform, bool profile);
 tsr_status rig_open_index(rig *r, uint32_t index, bool profile, tsr_dev **dev);
 void rig_end(rig *r);

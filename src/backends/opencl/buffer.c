@@ -18,9 +18,11 @@ tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, 
     if (!spec->bytes)
         return tsri_base_fail(TSR_E_ARGUMENT, "a buffer of 0 bytes was asked for");
     if (spec->bytes > facts->max_allocation)
-        return tsri_base_fail(TSR_E_DEVICE_MEMORY, "a buffer of %llu bytes was asked for; %s/%s allows %llu in one piece",
-                              (unsigned long long)spec->bytes, facts->platform, facts->name,
-                              (unsigned long long)facts->max_allocation);
+        return tsri_base_fail(
+            TSR_E_DEVICE_MEMORY,
+            "a buffer of %llu bytes was asked for; %s/%s allows %llu in one piece",
+            (unsigned long long)spec->bytes, facts->platform, facts->name,
+            (unsigned long long)facts->max_allocation);
     TRY(tsri_base_new(1, sizeof *buf, &buf));
     buf->dev = dev;
     buf->bytes = spec->bytes;
@@ -29,17 +31,20 @@ tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, 
         free(buf);
         return tsri_opencl_fail_create(dev, code, "clCreateBuffer");
     }
-    /* Drivers that allocate at first use would otherwise fail in the middle of a run. (After a write from the host, Oclgrind 21.10
-     * takes what kernels store beside it for uninitialised: see fill_by_writes.) */
+    /* Drivers that allocate at first use would otherwise fail in the middle of a run. (After a
+     * write from the host, Oclgrind 21.10 takes what kernels store beside it for uninitialised: see
+     * fill_by_writes.) */
     const cl_uint zero = 0;
     const size_t touched = spec->bytes < sizeof zero ? (size_t)spec->bytes : sizeof zero;
     if (!dev->found->oclgrind)
-        code = clEnqueueWriteBuffer(dev->queue, buf->mem, CL_TRUE, 0, touched, &zero, 0, NULL, NULL);
+        code =
+            clEnqueueWriteBuffer(dev->queue, buf->mem, CL_TRUE, 0, touched, &zero, 0, NULL, NULL);
     if (code != CL_SUCCESS) {
         clReleaseMemObject(buf->mem);
         free(buf);
-        return code == CL_MEM_OBJECT_ALLOCATION_FAILURE ? tsri_opencl_fail_create(dev, code, "the first use of a buffer")
-                                                        : tsri_opencl_fail(dev, code, "the first use of a buffer");
+        return code == CL_MEM_OBJECT_ALLOCATION_FAILURE
+                   ? tsri_opencl_fail_create(dev, code, "the first use of a buffer")
+                   : tsri_opencl_fail(dev, code, "the first use of a buffer");
     }
     *out = buf;
     return TSR_OK;
@@ -54,8 +59,8 @@ void tsri_opencl_buffer_destroy(tsr_buf *buf) {
 }
 
 void tsri_opencl_release(tsr_dev *dev, cl_mem mem) {
-    if (dev->found->oclgrind &&
-        tsri_base_grow(&dev->kept, &dev->kept_capacity, dev->n_kept + 1, sizeof *dev->kept) == TSR_OK)
+    if (dev->found->oclgrind && tsri_base_grow(&dev->kept, &dev->kept_capacity, dev->n_kept + 1,
+                                               sizeof *dev->kept) == TSR_OK)
         dev->kept[dev->n_kept++] = mem;
     else
         clReleaseMemObject(mem);
@@ -102,14 +107,17 @@ void tsri_opencl_event_destroy(tsr_event *event) {
 static tsr_status poll(tsr_event *event, uint64_t timeout_ns, cl_int *state) {
     const uint64_t begin = tsri_base_now_ns();
     cl_int code = clFlush(event->dev->queue);
-    for (long nap = FIRST_NAP_NS; code == CL_SUCCESS; nap = nap < LONGEST_NAP_NS / 2 ? nap * 2 : LONGEST_NAP_NS) {
-        code = clGetEventInfo(event->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state, state, NULL);
+    for (long nap = FIRST_NAP_NS; code == CL_SUCCESS;
+         nap = nap < LONGEST_NAP_NS / 2 ? nap * 2 : LONGEST_NAP_NS) {
+        code = clGetEventInfo(event->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state, state,
+                              NULL);
         if (code != CL_SUCCESS)
             break;
         if (*state <= CL_COMPLETE)
             return TSR_OK;
         if (tsri_base_now_ns() - begin >= timeout_ns)
-            return tsri_base_fail(TSR_E_STATE, "not complete after %.3f s", (double)timeout_ns * 1e-9);
+            return tsri_base_fail(TSR_E_STATE, "not complete after %.3f s",
+                                  (double)timeout_ns * 1e-9);
         nanosleep(&(struct timespec){.tv_nsec = nap}, NULL);
     }
     return tsri_opencl_fail(event->dev, code, "clGetEventInfo");
@@ -126,7 +134,8 @@ tsr_status tsri_opencl_event_wait(tsr_event *event, uint64_t timeout_ns) {
         if (code == CL_SUCCESS)
             return TSR_OK;
         /* The event knows the reason better. */
-        if (clGetEventInfo(event->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) != CL_SUCCESS ||
+        if (clGetEventInfo(event->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
+                           NULL) != CL_SUCCESS ||
             state >= 0)
             return tsri_opencl_fail(dev, code, "clWaitForEvents");
     } else
@@ -134,17 +143,22 @@ tsr_status tsri_opencl_event_wait(tsr_event *event, uint64_t timeout_ns) {
     return state < 0 ? tsri_opencl_fail(dev, state, "a command") : TSR_OK;
 }
 
-static tsr_status check_range(const tsr_dev *dev, const char *what, const tsr_buf *buf, uint64_t offset, uint64_t bytes) {
+static tsr_status check_range(const tsr_dev *dev, const char *what, const tsr_buf *buf,
+                              uint64_t offset, uint64_t bytes) {
     if (!buf || buf->dev != dev)
-        return tsri_base_fail(TSR_E_ARGUMENT, "the %s of a transfer is no buffer of this device", what);
+        return tsri_base_fail(TSR_E_ARGUMENT, "the %s of a transfer is no buffer of this device",
+                              what);
     if (offset > buf->bytes || bytes > buf->bytes - offset)
-        return tsri_base_fail(TSR_E_ARGUMENT, "the %s of a transfer, %llu bytes at %llu, leaves its buffer of %llu bytes", what,
-                              (unsigned long long)bytes, (unsigned long long)offset, (unsigned long long)buf->bytes);
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "the %s of a transfer, %llu bytes at %llu, leaves its buffer of %llu bytes", what,
+            (unsigned long long)bytes, (unsigned long long)offset, (unsigned long long)buf->bytes);
     return TSR_OK;
 }
 
 static tsr_status check_transfer(const tsr_dev *dev, const tsr_transfer *t) {
-    const bool dst = t->kind != TSR_TRANSFER_READ, src = t->kind == TSR_TRANSFER_READ || t->kind == TSR_TRANSFER_COPY;
+    const bool dst = t->kind != TSR_TRANSFER_READ,
+               src = t->kind == TSR_TRANSFER_READ || t->kind == TSR_TRANSFER_COPY;
     if (t->kind < TSR_TRANSFER_WRITE || t->kind > TSR_TRANSFER_FILL)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "transfer kind %u isn't known", t->kind);
     if (dst)
@@ -152,18 +166,21 @@ static tsr_status check_transfer(const tsr_dev *dev, const tsr_transfer *t) {
     if (src)
         TRY(check_range(dev, "source", t->src, t->src_offset, t->bytes));
     if (!t->host && t->bytes && (t->kind == TSR_TRANSFER_WRITE || t->kind == TSR_TRANSFER_READ))
-        return tsri_base_fail(TSR_E_ARGUMENT, "a transfer of %llu bytes has no host memory", (unsigned long long)t->bytes);
+        return tsri_base_fail(TSR_E_ARGUMENT, "a transfer of %llu bytes has no host memory",
+                              (unsigned long long)t->bytes);
     if (t->kind == TSR_TRANSFER_FILL && (t->bytes % 4 || t->dst_offset % 4))
-        return tsri_base_fail(TSR_E_ARGUMENT, "a fill of %llu bytes at %llu: both must be multiples of 4",
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a fill of %llu bytes at %llu: both must be multiples of 4",
                               (unsigned long long)t->bytes, (unsigned long long)t->dst_offset);
-    if (t->kind == TSR_TRANSFER_COPY && t->src == t->dst && t->src_offset < t->dst_offset + t->bytes &&
-        t->dst_offset < t->src_offset + t->bytes)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a copy of %llu bytes overlaps itself", (unsigned long long)t->bytes);
+    if (t->kind == TSR_TRANSFER_COPY && t->src == t->dst &&
+        t->src_offset < t->dst_offset + t->bytes && t->dst_offset < t->src_offset + t->bytes)
+        return tsri_base_fail(TSR_E_ARGUMENT, "a copy of %llu bytes overlaps itself",
+                              (unsigned long long)t->bytes);
     return TSR_OK;
 }
 
-/* OpenCL 1.1 has no fill: blocks written from the host. Oclgrind 21.10 has one that marks only the first element as initialised, and then
- * loses sight of what kernels store there. */
+/* OpenCL 1.1 has no fill: blocks written from the host. Oclgrind 21.10 has one that marks only the
+ * first element as initialised, and then loses sight of what kernels store there. */
 static cl_int fill_by_writes(tsr_dev *dev, const tsr_transfer *t, cl_event *event) {
     uint32_t block[FILL_BLOCK / 4];
     for (size_t i = 0; i < FILL_BLOCK / 4; i++)
@@ -173,7 +190,8 @@ static cl_int fill_by_writes(tsr_dev *dev, const tsr_transfer *t, cl_event *even
         const uint64_t left = t->bytes - at;
         const bool last = left <= FILL_BLOCK;
         code = clEnqueueWriteBuffer(dev->queue, t->dst->mem, CL_TRUE, (size_t)(t->dst_offset + at),
-                                    last ? (size_t)left : FILL_BLOCK, block, 0, NULL, last ? event : NULL);
+                                    last ? (size_t)left : FILL_BLOCK, block, 0, NULL,
+                                    last ? event : NULL);
     }
     return code;
 }
@@ -182,19 +200,24 @@ static cl_int enqueue(tsr_dev *dev, const tsr_transfer *t, cl_event *event) {
     const size_t to = (size_t)t->dst_offset, from = (size_t)t->src_offset, n = (size_t)t->bytes;
     switch (t->kind) {
     case TSR_TRANSFER_WRITE:
-        return clEnqueueWriteBuffer(dev->queue, t->dst->mem, CL_FALSE, to, n, t->host, 0, NULL, event);
+        return clEnqueueWriteBuffer(dev->queue, t->dst->mem, CL_FALSE, to, n, t->host, 0, NULL,
+                                    event);
     case TSR_TRANSFER_READ:
-        return clEnqueueReadBuffer(dev->queue, t->src->mem, CL_FALSE, from, n, t->host, 0, NULL, event);
+        return clEnqueueReadBuffer(dev->queue, t->src->mem, CL_FALSE, from, n, t->host, 0, NULL,
+                                   event);
     case TSR_TRANSFER_COPY:
-        return clEnqueueCopyBuffer(dev->queue, t->src->mem, t->dst->mem, from, to, n, 0, NULL, event);
+        return clEnqueueCopyBuffer(dev->queue, t->src->mem, t->dst->mem, from, to, n, 0, NULL,
+                                   event);
     default:
         if (dev->found->version < 102 || dev->found->oclgrind)
             return fill_by_writes(dev, t, event);
-        return clEnqueueFillBuffer(dev->queue, t->dst->mem, &t->pattern, sizeof t->pattern, to, n, 0, NULL, event);
+        return clEnqueueFillBuffer(dev->queue, t->dst->mem, &t->pattern, sizeof t->pattern, to, n,
+                                   0, NULL, event);
     }
 }
 
-tsr_status tsri_opencl_transfer(tsr_dev *dev, const tsr_transfer *transfer, const tsr_waits *waits, tsr_event **done) {
+tsr_status tsri_opencl_transfer(tsr_dev *dev, const tsr_transfer *transfer, const tsr_waits *waits,
+                                tsr_event **done) {
     cl_event event = NULL;
     TRY(tsri_opencl_check(dev));
     TRY(check_transfer(dev, transfer));

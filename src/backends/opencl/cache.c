@@ -67,8 +67,8 @@ static const char *damage(const tsri_bytes *file, const tsri_opencl_key *key) {
     return NULL;
 }
 
-tsr_status tsri_opencl_cache_load(const tsr_state *state, const tsri_opencl_key *key, const char *kind, tsri_bytes *payload,
-                                  bool *found) {
+tsr_status tsri_opencl_cache_load(const tsr_state *state, const tsri_opencl_key *key,
+                                  const char *kind, tsri_bytes *payload, bool *found) {
     tsri_bytes file = {0};
     tsr_status status = TSR_OK;
     *found = false;
@@ -82,7 +82,8 @@ tsr_status tsri_opencl_cache_load(const tsr_state *state, const tsri_opencl_key 
     }
     const char *wrong = damage(&file, key);
     if (wrong) {
-        tsri_opencl_log(state, TSR_LOG_WARNING, "the cache file %s is damaged (%s); it is made again", path, wrong);
+        tsri_opencl_log(state, TSR_LOG_WARNING,
+                        "the cache file %s is damaged (%s); it is made again", path, wrong);
         goto out;
     }
     status = tsri_base_bytes_append(payload, file.data + HEADER, file.size - HEADER);
@@ -140,7 +141,8 @@ static void trim(const char *folder) {
     free(files);
 }
 
-void tsri_opencl_cache_save(const tsr_state *state, const tsri_opencl_key *key, const char *kind, const void *payload, size_t n) {
+void tsri_opencl_cache_save(const tsr_state *state, const tsri_opencl_key *key, const char *kind,
+                            const void *payload, size_t n) {
     unsigned char header[HEADER];
     tsri_file_writer *writer = NULL;
     char *folder = folder_of(state);
@@ -168,7 +170,8 @@ void tsri_opencl_cache_save(const tsr_state *state, const tsri_opencl_key *key, 
     if (status == TSR_OK)
         trim(folder);
     else
-        tsri_opencl_log(state, TSR_LOG_WARNING, "%s can't be written: kernels are built again next time", folder);
+        tsri_opencl_log(state, TSR_LOG_WARNING,
+                        "%s can't be written: kernels are built again next time", folder);
     free(path);
     free(folder);
 }

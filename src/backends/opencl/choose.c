@@ -1,4 +1,5 @@
-/* backends/opencl/choose.c - the first row of each op that fits, builds and passes its self-test. */
+/* backends/opencl/choose.c - the first row of each op that fits, builds and passes its self-test.
+ */
 #include "backends/opencl/fallback.h"
 #include "base/bytes.h"
 #include "base/error.h"
@@ -7,26 +8,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct instance_list {
-    size_t n, capacity;
-    tsri_opencl_instance **items;
-} instance_list;
+/* An instance that may be needed, and where: for its self-test. */
+typedef struct need {
+    tsri_opencl_instance *instance;
+    tsri_opencl_step *step;
+    tsr_bounds bounds;
+} need;
 
-static tsr_status add(instance_list *list, tsri_opencl_instance *instance) {
+typedef struct need_list {
+    size_t n, capacity;
+    need *items;
+} need_list;
+
+static tsr_status add(need_list *list, tsri_opencl_instance *instance, tsri_opencl_step *step) {
     for (size_t i = 0; i < list->n; i++)
-        if (list->items[i] == instance)
+        if (list->items[i].instance == instance)
             return TSR_OK;
     TRY(tsri_base_grow(&list->items, &list->capacity, list->n + 1, sizeof *list->items));
-    list->items[list->n++] = instance;
+    list->items[list->n++] = (need){instance, step, step->operation.bounds};
     return TSR_OK;
+}
+
+static tsr_status build(tsr_dev *dev, const need_list *list) {
+    tsri_opencl_instance **instances = NULL;
+    TRY(tsri_base_new(list->n ? list->n : 1, sizeof *instances, &instances));
+    for (size_t i = 0; i < list->n; i++)
+        instances[i] = list->items[i].instance;
+    const tsr_status status = tsri_opencl_build(dev, instances, list->n);
+    free(instances);
+    return status;
 }
 
 static bool passes_over(const tsri_opencl_instance *instance) {
     return instance->state == TSRI_OPENCL_REFUSED;
 }
 
-/* Why each row of an op can't be used: what was forced is an argument, else none fits (TSR_E_UNSUPPORTED) or none builds
- * (TSR_E_BUILD). */
+/* Why each row of an op can't be used: what was forced is an argument, else none fits
+ * (TSR_E_UNSUPPORTED) or none builds (TSR_E_BUILD). */
 static tsr_status fail_no_row(tsr_dev *dev, const tsri_opencl_step *step, uint32_t index) {
     const tsr_op *op = &step->operation.op;
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
@@ -45,11 +63,13 @@ static tsr_status fail_no_row(tsr_dev *dev, const tsri_opencl_step *step, uint32
         }
         (void)!tsri_base_bytes_printf(&list, "%s%s: %s", list.size ? "; " : "", rows[i]->name, why);
     }
-    const tsr_status code = step->forced ? TSR_E_ARGUMENT : refused ? TSR_E_BUILD : TSR_E_UNSUPPORTED;
-    const tsr_status status = tsri_base_fail(code, "op %u, %s: %s (%s)", index,
-                                             tsri_opencl_op_name((tsr_op_id)op->id),
-                                             step->forced ? "the forced kernel row can't be used" : "no kernel row serves it",
-                                             list.size ? list.data : "it has none");
+    const tsr_status code = step->forced ? TSR_E_ARGUMENT
+                            : refused    ? TSR_E_BUILD
+                                         : TSR_E_UNSUPPORTED;
+    const tsr_status status = tsri_base_fail(
+        code, "op %u, %s: %s (%s)", index, tsri_opencl_op_name((tsr_op_id)op->id),
+        step->forced ? "the forced kernel row can't be used" : "no kernel row serves it",
+        list.size ? list.data : "it has none");
     tsri_base_bytes_clear(&list);
     return status;
 }
@@ -61,7 +81,8 @@ static tsr_status pick_placed(tsr_dev *dev, tsri_opencl_step *step) {
     const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
     const char *why;
     for (size_t i = 0; i < n; i++) {
-        if ((step->forced && rows[i] != step->forced) || !tsri_opencl_fits(dev, rows[i], op, true, &why))
+        if ((step->forced && rows[i] != step->forced) ||
+            !tsri_opencl_fits(dev, rows[i], op, true, &why))
             continue;
         TRY(tsri_opencl_instance_of(dev, rows[i], op, &step->instance));
         if (!passes_over(step->instance))
@@ -82,8 +103,10 @@ static tsr_status pick(tsr_dev *dev, tsri_opencl_step *step, uint32_t index) {
     return step->instance ? TSR_OK : fail_no_row(dev, step, index);
 }
 
-/* What the same op would run in the other buckets of M, built in the same program: prefill and decode share one build. */
-static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, instance_list *list) {
+/* What the same op would run in the other buckets of M, built in the same program: prefill and
+ * decode share one build. (Not for `tessera verify`, which opens devices without self-test: nothing
+ * follows a plan there.) */
+static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list *list) {
     tsri_opencl_operation *operation = &step->operation;
     const tsr_bounds own = operation->bounds;
     tsr_bounds buckets[TSRI_OPENCL_BUCKETS];
@@ -97,7 +120,7 @@ static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, instance_l
             continue;
         status = tsri_opencl_instance_of(dev, row, &operation->op, &instance);
         if (status == TSR_OK && !passes_over(instance))
-            status = add(list, instance);
+            status = add(list, instance, step);
     }
     operation->bounds = own;
     return status;
@@ -107,18 +130,47 @@ static bool untested(const tsri_opencl_step *step) {
     return step->instance->state == TSRI_OPENCL_BUILT && !step->instance->tested;
 }
 
-/* The chosen that were never tested, against plain rows that are built as one program. */
-static tsr_status test_chosen(tsr_dev *dev, tsr_plan *plan, instance_list *list, bool *again) {
+static bool chosen(const tsr_plan *plan, const tsri_opencl_instance *instance) {
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        if (plan->steps[i].instance == instance)
+            return true;
+    return false;
+}
+
+/* Adds the plain row that an instance's test compares with, if it has one to come. */
+static tsr_status add_plain(tsr_dev *dev, const need *item, need_list *plains) {
+    tsri_opencl_operation *operation = &item->step->operation;
     tsri_opencl_instance *plain = NULL;
-    list->n = 0;
-    for (uint32_t i = 0; i < plan->n_ops && !dev->no_self_test; i++) {
-        if (!untested(&plan->steps[i]))
-            continue;
-        TRY(tsri_opencl_self_test_needs(dev, plan->steps[i].instance, &plan->steps[i].operation.op, &plain));
-        if (plain)
-            TRY(add(list, plain));
-    }
-    TRY(tsri_opencl_build(dev, list->items, list->n));
+    if (item->instance->state != TSRI_OPENCL_BUILT || item->instance->tested)
+        return TSR_OK;
+    const tsr_bounds own = operation->bounds;
+    operation->bounds = item->bounds;
+    tsr_status status = tsri_opencl_self_test_needs(dev, item->instance, &operation->op, &plain);
+    if (status == TSR_OK && plain)
+        status = add(plains, plain, item->step);
+    operation->bounds = own;
+    return status;
+}
+
+/* What the chosen are tested against, as one program. Where one is needed, so will be those of
+ * the listed others later. */
+static tsr_status build_plain(tsr_dev *dev, const tsr_plan *plan, const need_list *list) {
+    need_list plains = {0};
+    tsr_status status = TSR_OK;
+    for (int others = 0; others < 2 && (!others || plains.n); others++)
+        for (size_t i = 0; i < list->n && status == TSR_OK; i++)
+            if (chosen(plan, list->items[i].instance) != others)
+                status = add_plain(dev, &list->items[i], &plains);
+    if (status == TSR_OK)
+        status = build(dev, &plains);
+    free(plains.items);
+    return status;
+}
+
+/* The chosen that were never tested; *again where one of them is refused. */
+static tsr_status test_chosen(tsr_dev *dev, tsr_plan *plan, const need_list *list, bool *again) {
+    if (!dev->no_self_test)
+        TRY(build_plain(dev, plan, list));
     *again = false;
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         if (untested(&plan->steps[i]) && !dev->no_self_test)
@@ -129,19 +181,19 @@ static tsr_status test_chosen(tsr_dev *dev, tsr_plan *plan, instance_list *list,
 }
 
 tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
-    instance_list list = {0};
+    need_list list = {0};
     tsr_status status = TSR_OK;
     for (bool first = true, again = true; again && status == TSR_OK; first = false) {
         list.n = 0;
         for (uint32_t i = 0; i < plan->n_ops && status == TSR_OK; i++) {
             status = pick(dev, &plan->steps[i], i);
             if (status == TSR_OK)
-                status = add(&list, plan->steps[i].instance);
-            if (status == TSR_OK && first)
+                status = add(&list, plan->steps[i].instance, &plan->steps[i]);
+            if (status == TSR_OK && first && !dev->no_self_test)
                 status = add_relatives(dev, &plan->steps[i], &list);
         }
         if (status == TSR_OK)
-            status = tsri_opencl_build(dev, list.items, list.n);
+            status = build(dev, &list);
         if (status == TSR_OK)
             status = test_chosen(dev, plan, &list, &again);
     }

@@ -12,7 +12,8 @@
 
 enum { SPARE_EVENTS = 32 };
 
-/* Drivers crash when a process exits with work in flight, so the exit handler must find every open device. */
+/* Drivers crash when a process exits with work in flight, so the exit handler must find every open
+ * device. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static tsr_dev *open_devices;
 
@@ -69,17 +70,20 @@ static tsr_status status_of(cl_int code) {
 }
 
 tsr_status tsri_opencl_fail_create(tsr_dev *dev, cl_int code, const char *call) {
-    return tsri_base_fail(status_of(code), "%s: %s (%d) on %s/%s", call, tsri_opencl_code_name(code), code,
-                          dev->facts.common.platform, dev->facts.common.name);
+    return tsri_base_fail(status_of(code), "%s: %s (%d) on %s/%s", call,
+                          tsri_opencl_code_name(code), code, dev->facts.common.platform,
+                          dev->facts.common.name);
 }
 
 tsr_status tsri_opencl_fail(tsr_dev *dev, cl_int code, const char *call) {
     const tsr_status status = tsri_opencl_fail_create(dev, code, call);
-    if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY ||
-        code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST || code == CL_INVALID_COMMAND_QUEUE ||
-        code == CL_DEVICE_NOT_AVAILABLE || code == CL_INVALID_CONTEXT || code < -9000) {
+    if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+        code == CL_OUT_OF_HOST_MEMORY || code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ||
+        code == CL_INVALID_COMMAND_QUEUE || code == CL_DEVICE_NOT_AVAILABLE ||
+        code == CL_INVALID_CONTEXT || code < -9000) {
         dev->poisoned = true;
-        snprintf(dev->lost, sizeof dev->lost, "%s: %s (%d)", call, tsri_opencl_code_name(code), code);
+        snprintf(dev->lost, sizeof dev->lost, "%s: %s (%d)", call, tsri_opencl_code_name(code),
+                 code);
     }
     return status;
 }
@@ -87,14 +91,15 @@ tsr_status tsri_opencl_fail(tsr_dev *dev, cl_int code, const char *call) {
 tsr_status tsri_opencl_check(const tsr_dev *dev) {
     if (!dev->poisoned)
         return TSR_OK;
-    return tsri_base_fail(TSR_E_DEVICE, "%s/%s was lost (%s): close it and start again", dev->facts.common.platform,
-                          dev->facts.common.name, dev->lost);
+    return tsri_base_fail(TSR_E_DEVICE, "%s/%s was lost (%s): close it and start again",
+                          dev->facts.common.platform, dev->facts.common.name, dev->lost);
 }
 
 tsr_status tsri_opencl_check_waits(const tsr_dev *dev, const tsr_waits *waits) {
     for (uint32_t i = 0; waits && i < waits->count; i++)
         if (!waits->events || !waits->events[i] || waits->events[i]->dev != dev)
-            return tsri_base_fail(TSR_E_ARGUMENT, "event %u to wait for is of another device: wait on the host", i);
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "event %u to wait for is of another device: wait on the host", i);
     return TSR_OK;
 }
 
@@ -114,15 +119,18 @@ void tsri_opencl_drain_all(void) {
     pthread_mutex_unlock(&open_lock);
 }
 
-/* A part of a CPU device with fewer compute units. Where the driver can't, the whole device, with a line that says so. */
+/* A part of a CPU device with fewer compute units. Where the driver can't, the whole device, with a
+ * line that says so. */
 static void limit_threads(tsr_dev *dev, uint32_t threads) {
     const tsri_opencl_found *found = dev->found;
-    const cl_device_partition_property counts[] = {CL_DEVICE_PARTITION_BY_COUNTS, (cl_device_partition_property)threads,
+    const cl_device_partition_property counts[] = {CL_DEVICE_PARTITION_BY_COUNTS,
+                                                   (cl_device_partition_property)threads,
                                                    CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
     cl_device_id part = NULL;
     cl_uint n = 0;
     cl_int code = CL_DEVICE_PARTITION_FAILED;
-    if (!threads || dev->facts.common.type != TSR_DEVICE_CPU || threads >= dev->facts.common.compute_units)
+    if (!threads || dev->facts.common.type != TSR_DEVICE_CPU ||
+        threads >= dev->facts.common.compute_units)
         return;
     if (found->version >= 102)
         code = clCreateSubDevices(found->id, counts, 1, &part, &n);
@@ -131,12 +139,14 @@ static void limit_threads(tsr_dev *dev, uint32_t threads) {
         dev->partitioned = true;
         dev->facts.common.compute_units = threads;
     } else if (dev->state->threads != threads)
-        tsri_opencl_log(dev->state, TSR_LOG_WARNING, "%s/%s can't be limited to %u threads after it was started",
+        tsri_opencl_log(dev->state, TSR_LOG_WARNING,
+                        "%s/%s can't be limited to %u threads after it was started",
                         dev->facts.common.platform, dev->facts.common.name, threads);
 }
 
 static tsr_status start(tsr_dev *dev, const tsr_device_options *options) {
-    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)dev->found->platform, 0};
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                                (cl_context_properties)dev->found->platform, 0};
     cl_int code = CL_SUCCESS;
     dev->profile = options && options->profile;
     dev->no_self_test = options && options->no_self_test;
@@ -145,21 +155,23 @@ static tsr_status start(tsr_dev *dev, const tsr_device_options *options) {
     if (!dev->context)
         return tsri_opencl_fail_create(dev, code, "clCreateContext");
     /* The 1.2 call: every driver has it, and old ones have no other. */
-    dev->queue = clCreateCommandQueue(dev->context, dev->id, dev->profile ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
+    dev->queue = clCreateCommandQueue(dev->context, dev->id,
+                                      dev->profile ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
     if (!dev->queue)
         return tsri_opencl_fail_create(dev, code, "clCreateCommandQueue");
     TRY(tsri_opencl_events_reserve(dev, SPARE_EVENTS));
     return tsri_opencl_programs_create(dev, &dev->programs);
 }
 
-tsr_status tsri_opencl_device_open(tsr_state *state, uint32_t index, const tsr_device_options *options, tsr_dev **out) {
+tsr_status tsri_opencl_device_open(tsr_state *state, uint32_t index,
+                                   const tsr_device_options *options, tsr_dev **out) {
     tsr_dev *dev = NULL;
     if (index >= state->n_found)
         return tsri_base_fail(TSR_E_ARGUMENT, "device %u of %zu", index, state->n_found);
     const tsri_opencl_found *found = &state->found[index];
     if (!found->facts.common.usable)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s/%s is %s", found->facts.common.platform, found->facts.common.name,
-                              found->facts.common.reason);
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s/%s is %s", found->facts.common.platform,
+                              found->facts.common.name, found->facts.common.reason);
     TRY(tsri_base_new(1, sizeof *dev, &dev));
     dev->state = state;
     dev->found = found;

@@ -1,4 +1,5 @@
-/* backends/opencl/device.h - an open device: context, queue, buffers, events; what happens when the driver fails. */
+/* backends/opencl/device.h - an open device: context, queue, buffers, events; what happens when the
+ * driver fails. */
 #ifndef TSRI_OPENCL_DEVICE_H
 #define TSRI_OPENCL_DEVICE_H
 
@@ -10,14 +11,14 @@ struct tsr_dev {
     tsr_state *state;
     const tsri_opencl_found *found;
     tsri_opencl_facts facts;
-    cl_device_id id;   /* the whole device, or a part of it with fewer threads */
-    bool partitioned;  /* id is ours to release */
+    cl_device_id id;  /* the whole device, or a part of it with fewer threads */
+    bool partitioned; /* id is ours to release */
     cl_context context;
     cl_command_queue queue; /* in order */
     bool profile, no_self_test;
-    bool busy;     /* something was enqueued since the last clFinish */
+    bool busy;          /* something was enqueued since the last clFinish */
     bool provider_used; /* CLBlast keeps programs for this context */
-    bool poisoned; /* the driver failed: it is only asked to release */
+    bool poisoned;      /* the driver failed: it is only asked to release */
     char lost[256];
     tsr_event *spare_events;
     cl_mem scratch; /* shared by the launches of all plans; contents live within a launch */
@@ -34,7 +35,8 @@ struct tsr_buf {
     tsr_dev *dev;
     cl_mem mem;
     uint64_t bytes;
-    tsr_buf *plain; /* of a weight: its rows once more, where no row for its layout can be used; owned */
+    tsr_buf *
+        plain; /* of a weight: its rows once more, where no row for its layout can be used; owned */
 };
 
 struct tsr_event {
@@ -44,16 +46,19 @@ struct tsr_event {
 };
 
 /* Entries of the backend's table. */
-tsr_status tsri_opencl_device_open(tsr_state *state, uint32_t index, const tsr_device_options *options, tsr_dev **out);
+tsr_status tsri_opencl_device_open(tsr_state *state, uint32_t index,
+                                   const tsr_device_options *options, tsr_dev **out);
 void tsri_opencl_device_close(tsr_dev *dev);
 tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_buf **out);
 void tsri_opencl_buffer_destroy(tsr_buf *buf);
-tsr_status tsri_opencl_transfer(tsr_dev *dev, const tsr_transfer *transfer, const tsr_waits *waits, tsr_event **done);
+tsr_status tsri_opencl_transfer(tsr_dev *dev, const tsr_transfer *transfer, const tsr_waits *waits,
+                                tsr_event **done);
 tsr_status tsri_opencl_event_wait(tsr_event *event, uint64_t timeout_ns);
 void tsri_opencl_event_destroy(tsr_event *event);
 
-/* Releases a buffer, under Oclgrind when the device closes: its check for uninitialised memory takes
- * the next buffer of the same number to be as long as this one, and loses what is stored beyond. */
+/* Releases a buffer, under Oclgrind when the device closes: its check for uninitialised memory
+ * takes the next buffer of the same number to be as long as this one, and loses what is stored
+ * beyond. */
 void tsri_opencl_release(tsr_dev *dev, cl_mem mem);
 
 /* Finishes what is in flight on every open device; the exit handler. */
@@ -63,17 +68,19 @@ tsr_status tsri_opencl_drain(tsr_dev *dev);
 
 /* TSR_OK, or the failure of a device that was lost before. */
 tsr_status tsri_opencl_check(const tsr_dev *dev);
-/* Every event of waits belongs to dev. The queue is in order, so there is nothing else to do about them. */
+/* Every event of waits belongs to dev. The queue is in order, so there is nothing else to do about
+ * them. */
 tsr_status tsri_opencl_check_waits(const tsr_dev *dev, const tsr_waits *waits);
 
-/* The status of a driver's code, with the sentence said: "<call>: CL_OUT_OF_RESOURCES (-5) on <device>". A code after which
- * a driver can't be trusted poisons the device. */
+/* The status of a driver's code, with the sentence said: "<call>: CL_OUT_OF_RESOURCES (-5) on
+ * <device>". A code after which a driver can't be trusted poisons the device. */
 tsr_status tsri_opencl_fail(tsr_dev *dev, cl_int code, const char *call);
 /* The same for creators, where being out of memory is an answer and not the end. */
 tsr_status tsri_opencl_fail_create(tsr_dev *dev, cl_int code, const char *call);
 const char *tsri_opencl_code_name(cl_int code);
 
-/* An event record around `event` (which it then owns; NULL: complete). From the pool: no allocation where one is spare. */
+/* An event record around `event` (which it then owns; NULL: complete). From the pool: no allocation
+ * where one is spare. */
 tsr_status tsri_opencl_event_new(tsr_dev *dev, cl_event event, tsr_event **out);
 /* At least n spare records. */
 tsr_status tsri_opencl_events_reserve(tsr_dev *dev, size_t n);

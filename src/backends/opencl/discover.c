@@ -1,4 +1,5 @@
-/* backends/opencl/discover.c - every device of every platform; and a sentence for each driver that gives none. */
+/* backends/opencl/discover.c - every device of every platform; and a sentence for each driver that
+ * gives none. */
 #include "backends/opencl/state.h"
 #include "base/error.h"
 #include "base/files.h"
@@ -23,7 +24,8 @@ tsr_status tsri_opencl_note(tsr_state *state, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    TRY(tsri_base_grow(&state->notes, &state->notes_capacity, state->n_notes + 1, sizeof *state->notes));
+    TRY(tsri_base_grow(&state->notes, &state->notes_capacity, state->n_notes + 1,
+                       sizeof *state->notes));
     char *copy = tsri_base_copy_text(text, strlen(text));
     if (!copy)
         return TSR_E_HOST_MEMORY;
@@ -31,9 +33,11 @@ tsr_status tsri_opencl_note(tsr_state *state, const char *format, ...) {
     return TSR_OK;
 }
 
-/* pocl hides its devices where it can't write its cache: tried here as pocl does. NULL: it can; else the folder, new memory. */
+/* pocl hides its devices where it can't write its cache: tried here as pocl does. NULL: it can;
+ * else the folder, new memory. */
 static char *unwritable_pocl_cache(void) {
-    const char *own = getenv("POCL_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *own = getenv("POCL_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
     char *folder = NULL;
     if (own && *own)
         folder = tsri_base_copy_text(own, strlen(own));
@@ -65,15 +69,18 @@ static bool is_pocl(const char *platform) {
     return strstr(platform, "Portable Computing Language") != NULL;
 }
 
-/* Where that folder can be made but not written, pocl lists its devices and every build fails: *skip. */
+/* Where that folder can be made but not written, pocl lists its devices and every build fails:
+ * *skip. */
 static tsr_status check_pocl_cache(tsr_state *state, const char *name, bool *skip) {
     char *folder = unwritable_pocl_cache();
     *skip = folder != NULL;
-    const tsr_status status =
-        folder ? tsri_opencl_note(state, "%s: no device, because its cache folder %s can't be written; set POCL_CACHE_DIR to a "
-                                         "folder that can",
-                                  name, folder)
-               : TSR_OK;
+    const tsr_status status = folder
+                                  ? tsri_opencl_note(state,
+                                                     "%s: no device, because its cache folder %s "
+                                                     "can't be written; set POCL_CACHE_DIR to a "
+                                                     "folder that can",
+                                                     name, folder)
+                                  : TSR_OK;
     free(folder);
     return status;
 }
@@ -81,9 +88,12 @@ static tsr_status check_pocl_cache(tsr_state *state, const char *name, bool *ski
 static tsr_status note_empty_platform(tsr_state *state, const char *name) {
     const char *chosen = getenv("POCL_DEVICES");
     if (is_pocl(name) && chosen)
-        return tsri_opencl_note(state, "%s: a platform without devices; POCL_DEVICES=\"%s\" may exclude them", name, chosen);
+        return tsri_opencl_note(
+            state, "%s: a platform without devices; POCL_DEVICES=\"%s\" may exclude them", name,
+            chosen);
     if (!strcmp(name, "rusticl") && !getenv("RUSTICL_ENABLE"))
-        return tsri_opencl_note(state, "rusticl: a platform without devices: RUSTICL_ENABLE is not set (RUSTICL_ENABLE=llvmpipe "
+        return tsri_opencl_note(state, "rusticl: a platform without devices: RUSTICL_ENABLE is not "
+                                       "set (RUSTICL_ENABLE=llvmpipe "
                                        "gives the CPU, radeonsi or iris a GPU)");
     return tsri_opencl_note(state, "%s: a platform without devices", name);
 }
@@ -98,12 +108,14 @@ static tsr_status check_icd(tsr_state *state, const char *path) {
     library[strcspn(library, "\r\n")] = 0;
     void *handle = *library ? dlopen(library, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     if (!*library)
-        status = tsri_opencl_note(state, "%s: an empty vendor file: it should name a driver's library", path);
+        status = tsri_opencl_note(
+            state, "%s: an empty vendor file: it should name a driver's library", path);
     else if (handle || (handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL)) != NULL)
         status = TSR_OK;
     else {
         const char *why = dlerror();
-        status = tsri_opencl_note(state, "%s: its driver %s can't be loaded (%s)", path, library, why ? why : "unknown");
+        status = tsri_opencl_note(state, "%s: its driver %s can't be loaded (%s)", path, library,
+                                  why ? why : "unknown");
     }
     if (handle)
         dlclose(handle);
@@ -136,7 +148,8 @@ static tsr_status check_icds(tsr_state *state, const char *folder) {
 }
 
 static tsr_status add_device(tsr_state *state, cl_platform_id platform, cl_device_id id) {
-    TRY(tsri_base_grow(&state->found, &state->found_capacity, state->n_found + 1, sizeof *state->found));
+    TRY(tsri_base_grow(&state->found, &state->found_capacity, state->n_found + 1,
+                       sizeof *state->found));
     TRY(tsri_opencl_read_facts(platform, id, &state->found[state->n_found]));
     state->n_found++;
     return TSR_OK;
@@ -153,12 +166,14 @@ static tsr_status add_platform(tsr_state *state, cl_platform_id platform, const 
     if (code == CL_DEVICE_NOT_FOUND || (code == CL_SUCCESS && !n))
         return note_empty_platform(state, name);
     if (code != CL_SUCCESS)
-        return tsri_opencl_note(state, "%s: its driver can't list its devices (error %d)", name, code);
+        return tsri_opencl_note(state, "%s: its driver can't list its devices (error %d)", name,
+                                code);
     cl_device_id *ids = NULL;
     TRY(tsri_base_new(n, sizeof *ids, &ids));
     tsr_status status = TSR_OK;
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, n, ids, NULL) != CL_SUCCESS)
-        status = tsri_opencl_note(state, "%s: its driver counts %u devices and doesn't give them", name, n);
+        status = tsri_opencl_note(state, "%s: its driver counts %u devices and doesn't give them",
+                                  name, n);
     else
         for (cl_uint i = 0; i < n && status == TSR_OK; i++)
             status = add_device(state, platform, ids[i]);
@@ -171,7 +186,8 @@ static tsr_status add_platforms(tsr_state *state, cl_uint n, bool *simulated) {
     TRY(tsri_base_new(n, sizeof *ids, &ids));
     tsr_status status = TSR_OK;
     if (clGetPlatformIDs(n, ids, NULL) != CL_SUCCESS)
-        status = tsri_opencl_note(state, "the OpenCL loader counts %u platforms and doesn't give them", n);
+        status = tsri_opencl_note(state,
+                                  "the OpenCL loader counts %u platforms and doesn't give them", n);
     else
         for (cl_uint i = 0; i < n && status == TSR_OK; i++) {
             char *name = tsri_opencl_platform_text(ids[i], CL_PLATFORM_NAME);
@@ -195,10 +211,13 @@ tsr_status tsri_opencl_discover(tsr_state *state) {
     const cl_int code = clGetPlatformIDs(0, NULL, &n);
     if (code == NO_PLATFORM || (code == CL_SUCCESS && !n))
         TRY(tsri_opencl_note(state,
-                             "no OpenCL platform: no driver in %s (%s); install one, on Debian pocl-opencl-icd, intel-opencl-icd, "
-                             "mesa-opencl-icd or nvidia-opencl-icd, or point OCL_ICD_VENDORS at a folder of .icd files "
+                             "no OpenCL platform: no driver in %s (%s); install one, on Debian "
+                             "pocl-opencl-icd, intel-opencl-icd, "
+                             "mesa-opencl-icd or nvidia-opencl-icd, or point OCL_ICD_VENDORS at a "
+                             "folder of .icd files "
                              "(by default /etc/OpenCL/vendors)",
-                             vendors, chosen && *chosen ? "OCL_ICD_VENDORS" : "the default folder"));
+                             vendors,
+                             chosen && *chosen ? "OCL_ICD_VENDORS" : "the default folder"));
     else if (code != CL_SUCCESS)
         TRY(tsri_opencl_note(state, "the OpenCL loader can't list platforms (error %d)", code));
     else

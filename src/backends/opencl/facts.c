@@ -85,7 +85,8 @@ static int by_size(const void *a, const void *b) {
 static void read_sub_groups(const tsri_opencl_found *found, tsr_facts *facts) {
     size_t sizes[8] = {0}, bytes = 0;
     if (tsri_opencl_listed(found->extensions, "cl_intel_required_subgroup_size") &&
-        clGetDeviceInfo(found->id, QUERY_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, &bytes) == CL_SUCCESS) {
+        clGetDeviceInfo(found->id, QUERY_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, &bytes) ==
+            CL_SUCCESS) {
         const size_t n = bytes / sizeof *sizes < 8 ? bytes / sizeof *sizes : 8;
         qsort(sizes, n, sizeof *sizes, by_size);
         for (size_t i = 0; i < n; i++)
@@ -109,7 +110,8 @@ static void judge(tsri_opencl_found *found) {
     tsri_opencl_facts *own = &found->facts;
     tsr_facts *facts = &own->common;
     cl_bool available = CL_FALSE;
-    if (clGetDeviceInfo(found->id, CL_DEVICE_AVAILABLE, sizeof available, &available, NULL) != CL_SUCCESS)
+    if (clGetDeviceInfo(found->id, CL_DEVICE_AVAILABLE, sizeof available, &available, NULL) !=
+        CL_SUCCESS)
         available = CL_FALSE;
     facts->score = -1;
     if (!available)
@@ -181,14 +183,17 @@ static void read_sizes(tsri_opencl_found *found, tsr_facts *facts) {
 static void read_features(tsri_opencl_found *found, tsr_facts *facts) {
     const char *extensions = found->extensions;
     cl_bool compiler = CL_FALSE, unified = CL_FALSE;
-    if (clGetDeviceInfo(found->id, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler, &compiler, NULL) != CL_SUCCESS)
+    if (clGetDeviceInfo(found->id, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler, &compiler,
+                        NULL) != CL_SUCCESS)
         compiler = CL_FALSE;
-    if (clGetDeviceInfo(found->id, QUERY_UNIFIED_MEMORY, sizeof unified, &unified, NULL) != CL_SUCCESS)
+    if (clGetDeviceInfo(found->id, QUERY_UNIFIED_MEMORY, sizeof unified, &unified, NULL) !=
+        CL_SUCCESS)
         unified = CL_FALSE;
     facts->compiler = compiler == CL_TRUE;
     facts->unified_memory = unified == CL_TRUE || facts->type == TSR_DEVICE_CPU;
     facts->fp16 = tsri_opencl_listed(extensions, "cl_khr_fp16");
-    facts->fp64 = tsri_opencl_listed(extensions, "cl_khr_fp64") || tsri_opencl_listed(extensions, "cl_amd_fp64");
+    facts->fp64 = tsri_opencl_listed(extensions, "cl_khr_fp64") ||
+                  tsri_opencl_listed(extensions, "cl_amd_fp64");
     facts->bf16 = tsri_opencl_listed(extensions, "cl_intel_bfloat16") ||
                   tsri_opencl_listed(extensions, "cl_intel_bfloat16_conversions");
     facts->int_dot = tsri_opencl_listed(extensions, "cl_khr_integer_dot_product");
@@ -196,7 +201,8 @@ static void read_features(tsri_opencl_found *found, tsr_facts *facts) {
     read_sub_groups(found, facts);
 }
 
-tsr_status tsri_opencl_read_facts(cl_platform_id platform, cl_device_id id, tsri_opencl_found *found) {
+tsr_status tsri_opencl_read_facts(cl_platform_id platform, cl_device_id id,
+                                  tsri_opencl_found *found) {
     tsri_opencl_facts *own = &found->facts;
     tsr_facts *facts = &own->common;
     *found = (tsri_opencl_found){.platform = platform, .id = id};
@@ -210,8 +216,8 @@ tsr_status tsri_opencl_read_facts(cl_platform_id platform, cl_device_id id, tsri
     facts->c_version = c_version = tsri_opencl_device_text(id, CL_DEVICE_OPENCL_C_VERSION);
     found->platform_version = tsri_opencl_platform_text(platform, CL_PLATFORM_VERSION);
     found->extensions = tsri_opencl_device_text(id, CL_DEVICE_EXTENSIONS);
-    if (!facts->platform || !facts->name || !facts->vendor || !facts->driver || !version || !c_version ||
-        !found->platform_version || !found->extensions) {
+    if (!facts->platform || !facts->name || !facts->vendor || !facts->driver || !version ||
+        !c_version || !found->platform_version || !found->extensions) {
         tsri_opencl_free_found(found);
         return TSR_E_HOST_MEMORY;
     }
@@ -224,6 +230,10 @@ tsr_status tsri_opencl_read_facts(cl_platform_id platform, cl_device_id id, tsri
     found->pocl = holds(facts->platform, "Portable Computing Language");
     found->nvidia = holds(facts->platform, "NVIDIA");
     found->oclgrind = holds(facts->platform, "oclgrind");
+    cl_device_fp_config single = 0;
+    found->exact_division = clGetDeviceInfo(found->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single,
+                                            &single, NULL) == CL_SUCCESS &&
+                            (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT);
     read_type(found, facts);
     read_sizes(found, facts);
     read_features(found, facts);

@@ -77,7 +77,8 @@ static int packed_operand(const tsr_op *op, const tsri_opencl_layout **own, tsr_
     return -1;
 }
 
-/* "linear/packed is refused on pocl/cpu: does not build: ...", of the best row that reads the layout. */
+/* "linear/packed is refused on pocl/cpu: does not build: ...", of the best row that reads the
+ * layout. */
 static tsr_status explain_refusal(tsr_dev *dev, const tsr_op *op, const tsri_opencl_layout *own,
                                   tsri_bytes *out) {
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];

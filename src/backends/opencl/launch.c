@@ -1,4 +1,5 @@
-/* backends/opencl/launch.c - binding a kernel once, and enqueueing it at the sizes of the moment. */
+/* backends/opencl/launch.c - binding a kernel once, and enqueueing it at the sizes of the moment.
+ */
 #include "backends/opencl/launch.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -10,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A launch much longer than a display's watchdog allows would reset the device: the plain rows are slow, the others fast. */
+/* A launch much longer than a display's watchdog allows would reset the device: the plain rows are
+ * slow, the others fast. */
 static const uint64_t plain_limit = UINT64_C(1) << 26, fast_limit = UINT64_C(1) << 33;
 
 enum { GROUP_CPU = 16, GROUP_OTHER = 64 };
@@ -23,8 +25,10 @@ static void keep(tsri_opencl_launch *launch, tsr_status status) {
 static void push(tsri_opencl_launch *launch, size_t size, const void *value) {
     const cl_int code = clSetKernelArg(launch->kernel, launch->n_args, size, value);
     if (code != CL_SUCCESS)
-        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: argument %u of %zu bytes is refused: %s (%d)", launch->row->file,
-                                    launch->n_args, size, tsri_opencl_code_name(code), code));
+        keep(launch,
+             tsri_base_fail(TSR_E_INTERNAL, "%s: argument %u of %zu bytes is refused: %s (%d)",
+                            launch->row->file, launch->n_args, size, tsri_opencl_code_name(code),
+                            code));
     launch->n_args++;
 }
 
@@ -35,7 +39,8 @@ static bool fits_int(int64_t value) {
 static void push_int(tsri_opencl_launch *launch, int64_t value, const char *what) {
     const cl_int narrow = (cl_int)value;
     if (!fits_int(value))
-        keep(launch, tsri_base_fail(TSR_E_UNSUPPORTED, "%s: %s %" PRId64 " does not fit the kernels' 32-bit indices",
+        keep(launch, tsri_base_fail(TSR_E_UNSUPPORTED,
+                                    "%s: %s %" PRId64 " does not fit the kernels' 32-bit indices",
                                     launch->row->file, what, value));
     push(launch, sizeof narrow, &narrow);
 }
@@ -48,16 +53,22 @@ void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor
     }
     uint64_t element = 0;
     if (!tensor->buf || tensor->buf->dev != launch->dev) {
-        keep(launch, tsri_base_fail(TSR_E_ARGUMENT, "an operand of %s has no buffer of this device", launch->row->file));
+        keep(launch, tsri_base_fail(TSR_E_ARGUMENT, "an operand of %s has no buffer of this device",
+                                    launch->row->file));
         return;
     }
-    if (!tsri_tensor_bytes((tsr_dtype)tensor->dtype, 1, &element) || !element || tensor->origin % element) {
-        keep(launch, tsri_base_fail(TSR_E_ARGUMENT, "an operand of %s (%s) begins at byte %" PRIu64 ", inside an element",
-                                    launch->row->file, tsri_tensor_dtype_name((tsr_dtype)tensor->dtype), tensor->origin));
+    if (!tsri_tensor_bytes((tsr_dtype)tensor->dtype, 1, &element) || !element ||
+        tensor->origin % element) {
+        keep(launch,
+             tsri_base_fail(TSR_E_ARGUMENT,
+                            "an operand of %s (%s) begins at byte %" PRIu64 ", inside an element",
+                            launch->row->file, tsri_tensor_dtype_name((tsr_dtype)tensor->dtype),
+                            tensor->origin));
         return;
     }
     push(launch, sizeof tensor->buf->mem, &tensor->buf->mem);
-    push_int(launch, (int64_t)(tensor->origin / element) + tensor->offset, "an operand's first element");
+    push_int(launch, (int64_t)(tensor->origin / element) + tensor->offset,
+             "an operand's first element");
 }
 
 void tsri_opencl_arg_dims(tsri_opencl_launch *launch) {
@@ -78,14 +89,17 @@ void tsri_opencl_arg_dim(tsri_opencl_launch *launch, tsr_dim dim) {
 }
 
 /* The last 8 of `dims` as two vectors; missing leading ones are `missing`. */
-static void push_dims(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t rank, int64_t missing, const char *what) {
+static void push_dims(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t rank,
+                      int64_t missing, const char *what) {
     cl_int8 factors, symbols;
     for (uint32_t i = 0; i < 8; i++) {
         const bool present = i + rank >= 8;
         const tsr_dim dim = present ? dims[i + rank - 8] : (tsr_dim){.factor = missing};
         if (!fits_int(dim.factor))
-            keep(launch, tsri_base_fail(TSR_E_UNSUPPORTED, "%s: %s %" PRId64 " does not fit the kernels' 32-bit indices",
-                                        launch->row->file, what, dim.factor));
+            keep(launch,
+                 tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "%s: %s %" PRId64 " does not fit the kernels' 32-bit indices",
+                                launch->row->file, what, dim.factor));
         factors.s[i] = (cl_int)dim.factor;
         symbols.s[i] = (cl_int)dim.symbols;
     }
@@ -104,7 +118,8 @@ void tsri_opencl_arg_sizes(tsri_opencl_launch *launch, const tsr_tensor *tensor)
 void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
     const int64_t wanted = tsri_tensor_value(bytes, launch->bounds->highest);
     if (launch->n_scratch == TSRI_OPENCL_SCRATCH_ARGS || wanted < 0) {
-        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: scratch of %" PRId64 " bytes", launch->row->file, wanted));
+        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: scratch of %" PRId64 " bytes",
+                                    launch->row->file, wanted));
         return;
     }
     if ((uint64_t)wanted > launch->scratch_bytes)
@@ -114,7 +129,8 @@ void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
 
 void tsri_opencl_grid(tsri_opencl_launch *launch, int axis, tsr_dim n, int per_item) {
     if (axis < 0 || axis > 2 || per_item <= 0) {
-        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: grid axis %d by %d", launch->row->file, axis, per_item));
+        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: grid axis %d by %d", launch->row->file,
+                                    axis, per_item));
         return;
     }
     launch->grid[axis] = n;
@@ -132,30 +148,35 @@ void tsri_opencl_work(tsri_opencl_launch *launch, tsr_dim per_item) {
 }
 
 int tsri_opencl_tuned(const tsri_opencl_launch *launch, const char *name) {
-    for (const tsri_opencl_tunable *t = launch->row->tunables; t < launch->row->tunables + 6 && t->name; t++)
+    for (const tsri_opencl_tunable *t = launch->row->tunables;
+         t < launch->row->tunables + 6 && t->name; t++)
         if (!strcmp(t->name, name))
             return t->value;
     return 0;
 }
 
-/* A work-group that the kernel and the device take; drivers abort at a local size or local memory that they can't serve. */
+/* A work-group that the kernel and the device take; drivers abort at a local size or local memory
+ * that they can't serve. */
 static tsr_status settle_group(tsri_opencl_launch *launch) {
     const tsr_facts *facts = &launch->dev->facts.common;
     const cl_device_id id = launch->dev->id;
     size_t most = 0, required[3] = {0};
     cl_ulong local = 0;
     size_t *group = launch->group;
-    if (clGetKernelWorkGroupInfo(launch->kernel, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL) != CL_SUCCESS ||
+    if (clGetKernelWorkGroupInfo(launch->kernel, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
+                                 NULL) != CL_SUCCESS ||
         !most)
         most = 1;
     if (most > facts->max_work_group)
         most = facts->max_work_group;
-    if (clGetKernelWorkGroupInfo(launch->kernel, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL) == CL_SUCCESS &&
+    if (clGetKernelWorkGroupInfo(launch->kernel, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local,
+                                 NULL) == CL_SUCCESS &&
         local > facts->local_memory)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "needs %llu bytes of local memory; the device has %llu",
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "needs %llu bytes of local memory; the device has %llu",
                               (unsigned long long)local, (unsigned long long)facts->local_memory);
-    if (clGetKernelWorkGroupInfo(launch->kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof required, required, NULL) ==
-            CL_SUCCESS &&
+    if (clGetKernelWorkGroupInfo(launch->kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                 sizeof required, required, NULL) == CL_SUCCESS &&
         required[0]) {
         memcpy(group, required, sizeof required);
     } else {
@@ -164,26 +185,33 @@ static tsr_status settle_group(tsri_opencl_launch *launch) {
             group[0] = launch->dev->facts.cpu ? GROUP_CPU : GROUP_OTHER;
         for (int i = 1; i < 3; i++)
             group[i] = group[i] ? group[i] : 1;
-        while (chosen && group[0] > 1 &&
-               (group[0] * group[1] * group[2] > most || group[0] > launch->dev->found->max_items[0]))
+        while (
+            chosen && group[0] > 1 &&
+            (group[0] * group[1] * group[2] > most || group[0] > launch->dev->found->max_items[0]))
             group[0] /= 2;
     }
     for (int i = 0; i < 3; i++)
         if (group[i] > launch->dev->found->max_items[i])
-            return tsri_base_fail(TSR_E_UNSUPPORTED, "needs a work-group of %zu along axis %d; the device allows %zu", group[i], i,
-                                  launch->dev->found->max_items[i]);
+            return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                  "needs a work-group of %zu along axis %d; the device allows %zu",
+                                  group[i], i, launch->dev->found->max_items[i]);
     if (group[0] * group[1] * group[2] > most)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "needs a work-group of %zux%zux%zu; the device allows %zu for this kernel",
-                              group[0], group[1], group[2], most);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "needs a work-group of %zux%zux%zu; the device allows %zu for this kernel", group[0],
+            group[1], group[2], most);
     return TSR_OK;
 }
 
-tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance, const tsr_op *op, cl_mem dims,
-                                     tsri_opencl_launch *launch) {
+tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance,
+                                     const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch) {
     const tsri_opencl_row *row = instance->row;
     cl_int code = CL_SUCCESS;
-    *launch = (tsri_opencl_launch){.dev = dev, .row = row, .op = op, .bounds = op->bounds, .dims = dims};
-    launch->limit = dev->state->launch_limit ? dev->state->launch_limit : row->plain ? plain_limit : fast_limit;
+    *launch =
+        (tsri_opencl_launch){.dev = dev, .row = row, .op = op, .bounds = op->bounds, .dims = dims};
+    launch->limit = dev->state->launch_limit ? dev->state->launch_limit
+                    : row->plain             ? plain_limit
+                                             : fast_limit;
     launch->work = tsri_tensor_const(1);
     for (int i = 0; i < 3; i++) {
         launch->grid[i] = tsri_tensor_const(1);
@@ -197,17 +225,19 @@ tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *i
     row->bind(row, op, launch);
     TRY(launch->status);
     cl_uint wanted = 0;
-    if (clGetKernelInfo(launch->kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL) == CL_SUCCESS &&
+    if (clGetKernelInfo(launch->kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL) ==
+            CL_SUCCESS &&
         wanted != launch->n_args)
-        return tsri_base_fail(TSR_E_INTERNAL, "%s: the kernel has %u arguments and its row binds %u", row->file, wanted,
-                              launch->n_args);
+        return tsri_base_fail(TSR_E_INTERNAL,
+                              "%s: the kernel has %u arguments and its row binds %u", row->file,
+                              wanted, launch->n_args);
     return settle_group(launch);
 }
 
 tsr_status tsri_opencl_launch_bind_scratch(tsri_opencl_launch *launch) {
     for (int i = 0; i < launch->n_scratch; i++) {
-        const cl_int code =
-            clSetKernelArg(launch->kernel, launch->scratch_args[i], sizeof launch->dev->scratch, &launch->dev->scratch);
+        const cl_int code = clSetKernelArg(launch->kernel, launch->scratch_args[i],
+                                           sizeof launch->dev->scratch, &launch->dev->scratch);
         if (code != CL_SUCCESS)
             return tsri_opencl_fail_create(launch->dev, code, launch->row->file);
     }
@@ -220,8 +250,10 @@ void tsri_opencl_launch_release(tsri_opencl_launch *launch) {
     launch->kernel = NULL;
 }
 
-/* Work-groups of a piece along each axis: outer axes are halved first, so that pieces stay runs of the grid's order. */
-static void choose_piece(const tsri_opencl_launch *launch, const size_t groups[3], uint64_t per_item, size_t piece[3]) {
+/* Work-groups of a piece along each axis: outer axes are halved first, so that pieces stay runs of
+ * the grid's order. */
+static void choose_piece(const tsri_opencl_launch *launch, const size_t groups[3],
+                         uint64_t per_item, size_t piece[3]) {
     const uint64_t group_work = per_item * launch->group[0] * launch->group[1] * launch->group[2];
     memcpy(piece, groups, 3 * sizeof *piece);
     for (int axis = 2; axis >= 0; axis--)
@@ -253,8 +285,9 @@ static tsr_status enqueue_piece(const run *r, const size_t offset[3], const size
     cl_event event = NULL;
     const uint64_t begin = r->each ? tsri_base_now_ns() : 0;
     const bool moved = offset[0] || offset[1] || offset[2];
-    const cl_int code = clEnqueueNDRangeKernel(launch->dev->queue, launch->kernel, 3, moved ? offset : NULL, global,
-                                               launch->group, 0, NULL, r->each || r->last ? &event : NULL);
+    const cl_int code =
+        clEnqueueNDRangeKernel(launch->dev->queue, launch->kernel, 3, moved ? offset : NULL, global,
+                               launch->group, 0, NULL, r->each || r->last ? &event : NULL);
     if (code != CL_SUCCESS)
         return tsri_opencl_fail(launch->dev, code, launch->row->file);
     hand_over(r, event, r->each ? tsri_base_now_ns() - begin : 0);
@@ -288,8 +321,8 @@ static tsr_status enqueue_grid(const run *r, const size_t groups[3], const size_
     return TSR_OK;
 }
 
-tsr_status tsri_opencl_launch_run(tsri_opencl_launch *launch, const int64_t sizes[TSR_SYMBOLS], tsri_opencl_piece *each,
-                                  void *data, cl_event *last) {
+tsr_status tsri_opencl_launch_run(tsri_opencl_launch *launch, const int64_t sizes[TSR_SYMBOLS],
+                                  tsri_opencl_piece *each, void *data, cl_event *last) {
     const run r = {launch, each, data, last};
     size_t groups[3] = {0}, piece[3];
     bool empty = false;

@@ -1,4 +1,5 @@
-/* backends/opencl/launch.h - a kernel with its arguments set and its grid stated, run at the sizes of the moment. */
+/* backends/opencl/launch.h - a kernel with its arguments set and its grid stated, run at the sizes
+ * of the moment. */
 #ifndef TSRI_OPENCL_LAUNCH_H
 #define TSRI_OPENCL_LAUNCH_H
 
@@ -12,6 +13,15 @@ struct tsri_opencl_defines {
     tsri_bytes name;             /* "M=6," */
     tsr_status status;
 };
+
+/* The row's constants for this op: tunables first, then what the op decides; *tunables (may be
+ * NULL) gets them in words. Clear defines also after a failure. */
+tsr_status tsri_opencl_defines_of(const tsri_opencl_row *row, const tsr_op *op,
+                                  tsri_opencl_defines *defines, tsri_bytes *tunables);
+/* Appends the canonical name: "linear/packed:MR=6,W_DTYPE=f16". */
+tsr_status tsri_opencl_defines_name(const tsri_opencl_row *row, const tsri_opencl_defines *defines,
+                                    tsri_bytes *name);
+void tsri_opencl_defines_clear(tsri_opencl_defines *defines);
 
 struct tsri_opencl_launch {
     tsr_dev *dev;
@@ -32,16 +42,17 @@ struct tsri_opencl_launch {
 };
 
 /* Makes the kernel and lets the row bind it; scratch arguments are left for bind_scratch. */
-tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance, const tsr_op *op, cl_mem dims,
-                                     tsri_opencl_launch *launch);
+tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance,
+                                     const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch);
 tsr_status tsri_opencl_launch_bind_scratch(tsri_opencl_launch *launch);
 void tsri_opencl_launch_release(tsri_opencl_launch *launch);
 
-/* Enqueues it, in pieces where it is long. each (where not NULL) is called with the event of every piece, which it then owns;
- * else *last (where not NULL) gets the event of the last piece and stays NULL where nothing was enqueued. */
+/* Enqueues it, in pieces where it is long. each (where not NULL) is called with the event of every
+ * piece, which it then owns; else *last (where not NULL) gets the event of the last piece and stays
+ * NULL where nothing was enqueued. */
 typedef void tsri_opencl_piece(void *data, cl_event event, uint64_t enqueue_ns);
-tsr_status tsri_opencl_launch_run(tsri_opencl_launch *launch, const int64_t sizes[TSR_SYMBOLS], tsri_opencl_piece *each,
-                                  void *data, cl_event *last);
+tsr_status tsri_opencl_launch_run(tsri_opencl_launch *launch, const int64_t sizes[TSR_SYMBOLS],
+                                  tsri_opencl_piece *each, void *data, cl_event *last);
 
 /* The device's scratch grows to at least so many bytes; plans made before get the new one bound. */
 tsr_status tsri_opencl_scratch_grow(tsr_dev *dev, uint64_t bytes);

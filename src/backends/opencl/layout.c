@@ -16,7 +16,8 @@ enum { MAX_LAYOUTS = 16 };
 
 const tsri_opencl_layout *tsri_opencl_layout_by_id(uint32_t id) {
     for (int op = 1; id && op < TSR_OP_COUNT; op++)
-        for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op); row && row->name; row++)
+        for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op); row && row->name;
+             row++)
             if (row->layout && row->layout->id == id)
                 return row->layout;
     return NULL;
@@ -27,7 +28,8 @@ static size_t list_layouts(const tsri_opencl_layout *list[MAX_LAYOUTS]) {
     size_t n = 1;
     list[0] = NULL;
     for (int op = 1; op < TSR_OP_COUNT; op++)
-        for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op); row && row->name; row++) {
+        for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op); row && row->name;
+             row++) {
             bool known = !row->layout;
             for (size_t i = 1; i < n && !known; i++)
                 known = list[i] == row->layout;
@@ -37,8 +39,9 @@ static size_t list_layouts(const tsri_opencl_layout *list[MAX_LAYOUTS]) {
     return n;
 }
 
-/* The op as it would be with its weight in `layout`; scores its best rows over the buckets, -1 where one has none. A forced row
- * needs to fit somewhere only: where it doesn't, its plan says so. */
+/* The op as it would be with its weight in `layout`; scores its best rows over the buckets, -1
+ * where one has none. A forced row needs to fit somewhere only: where it doesn't, its plan says so.
+ */
 static int64_t score_use(tsr_dev *dev, const tsr_weight_use *use, const tsri_opencl_layout *layout,
                          const tsri_opencl_forced *forced) {
     tsri_opencl_operation operation;
@@ -60,8 +63,8 @@ static int64_t score_use(tsr_dev *dev, const tsr_weight_use *use, const tsri_ope
     return served == TSRI_OPENCL_BUCKETS || (wanted && served) ? total : -1;
 }
 
-static int64_t score_layout(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n, const tsri_opencl_layout *layout,
-                            const tsri_opencl_forced *forced) {
+static int64_t score_layout(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n,
+                            const tsri_opencl_layout *layout, const tsri_opencl_forced *forced) {
     int64_t total = 0;
     for (size_t i = 0; i < n; i++) {
         const int64_t score = score_use(dev, uses[i], layout, forced);
@@ -78,13 +81,14 @@ static tsr_status check_uses(const tsr_weight_use *const *uses, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const tsr_op *op = uses[i]->op;
         if (uses[i]->operand >= op->n_in || !op->in[uses[i]->operand])
-            return tsri_base_fail(TSR_E_ARGUMENT, "use %zu of a weight is operand %u of %u", i, uses[i]->operand, op->n_in);
+            return tsri_base_fail(TSR_E_ARGUMENT, "use %zu of a weight is operand %u of %u", i,
+                                  uses[i]->operand, op->n_in);
     }
     return TSR_OK;
 }
 
-tsr_status tsri_opencl_weight_layout(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n, const char *kernels,
-                                     tsr_layout *layout) {
+tsr_status tsri_opencl_weight_layout(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n,
+                                     const char *kernels, tsr_layout *layout) {
     tsri_opencl_forced forced;
     const tsri_opencl_layout *list[MAX_LAYOUTS], *best = NULL;
     bool updated = false;
@@ -95,9 +99,11 @@ tsr_status tsri_opencl_weight_layout(tsr_dev *dev, const tsr_weight_use *const *
     const int64_t columns = weight->rank ? tsri_tensor_value(tsri_tensor_columns(weight), none) : 1;
     const int64_t rows = weight->rank ? tsri_tensor_value(tsri_tensor_rows(weight), none) : 1;
     uint64_t elements = 0, bytes = 0;
-    if (rows < 0 || columns < 0 || __builtin_mul_overflow((uint64_t)rows, (uint64_t)columns, &elements) ||
+    if (rows < 0 || columns < 0 ||
+        __builtin_mul_overflow((uint64_t)rows, (uint64_t)columns, &elements) ||
         !tsri_tensor_bytes((tsr_dtype)weight->dtype, elements, &bytes))
-        return tsri_base_fail(TSR_E_ARGUMENT, "a weight of %" PRId64 " x %" PRId64 " %s has no size", rows, columns,
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a weight of %" PRId64 " x %" PRId64 " %s has no size", rows, columns,
                               tsri_tensor_dtype_name((tsr_dtype)weight->dtype));
     for (size_t i = 0; i < n; i++)
         updated |= uses[i]->updated != 0;
@@ -110,7 +116,9 @@ tsr_status tsri_opencl_weight_layout(tsr_dev *dev, const tsr_weight_use *const *
             best = list[i];
         }
     }
-    const uint32_t size = layout->struct_size && layout->struct_size < sizeof *layout ? layout->struct_size : sizeof *layout;
+    const uint32_t size = layout->struct_size && layout->struct_size < sizeof *layout
+                              ? layout->struct_size
+                              : sizeof *layout;
     tsr_layout answer = {.struct_size = size,
                          .id = best ? best->id : 0,
                          .dtype = weight->dtype,
@@ -130,40 +138,52 @@ tsr_layout tsri_opencl_plain_layout(const tsr_layout *layout) {
                         .rows = layout->rows,
                         .columns = layout->columns,
                         .name = "plain"};
-    (void)!tsri_tensor_bytes((tsr_dtype)layout->dtype, (uint64_t)layout->rows * (uint64_t)layout->columns, &plain.bytes);
+    (void)!tsri_tensor_bytes((tsr_dtype)layout->dtype,
+                             (uint64_t)layout->rows * (uint64_t)layout->columns, &plain.bytes);
     return plain;
 }
 
 /* The block's place in the buffer, and that everything about it fits. */
-static tsr_status place(const tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows, const tsr_buf *buf,
-                        const tsri_opencl_layout **found, uint64_t *offset, uint64_t *bytes) {
+static tsr_status place(const tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows,
+                        const tsr_buf *buf, const tsri_opencl_layout **found, uint64_t *offset,
+                        uint64_t *bytes) {
     const tsri_opencl_layout *own = *found = tsri_opencl_layout_by_id(layout->id);
     if (layout->id && !own)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "weight layout %u isn't this backend's", layout->id);
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "weight layout %u isn't this backend's",
+                              layout->id);
     if (!buf || buf->dev != dev)
         return tsri_base_fail(TSR_E_ARGUMENT, "a weight's buffer is of another device");
-    if (rows->columns != layout->columns || rows->first < 0 || rows->count < 0 || rows->first > layout->rows - rows->count)
+    if (rows->columns != layout->columns || rows->first < 0 || rows->count < 0 ||
+        rows->first > layout->rows - rows->count)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "rows %" PRId64 " to %" PRId64 " of %" PRId64 " columns are outside a weight of %" PRId64 " x %" PRId64,
-                              rows->first, rows->first + rows->count, rows->columns, layout->rows, layout->columns);
+                              "rows %" PRId64 " to %" PRId64 " of %" PRId64
+                              " columns are outside a weight of %" PRId64 " x %" PRId64,
+                              rows->first, rows->first + rows->count, rows->columns, layout->rows,
+                              layout->columns);
     if (layout->row_block > 1 &&
         (rows->first % layout->row_block ||
          (rows->count % layout->row_block && rows->first + rows->count != layout->rows)))
-        return tsri_base_fail(TSR_E_ARGUMENT, "rows %" PRId64 " to %" PRId64 ": layout %s takes multiples of %u", rows->first,
-                              rows->first + rows->count, layout->name, layout->row_block);
+        return tsri_base_fail(
+            TSR_E_ARGUMENT, "rows %" PRId64 " to %" PRId64 ": layout %s takes multiples of %u",
+            rows->first, rows->first + rows->count, layout->name, layout->row_block);
     if (own)
-        own->span(layout->rows, layout->columns, layout->dtype, rows->first, rows->count, offset, bytes);
-    else if (!tsri_tensor_bytes((tsr_dtype)layout->dtype, (uint64_t)(rows->first * layout->columns), offset) ||
-             !tsri_tensor_bytes((tsr_dtype)layout->dtype, (uint64_t)(rows->count * layout->columns), bytes))
+        own->span(layout->rows, layout->columns, layout->dtype, rows->first, rows->count, offset,
+                  bytes);
+    else if (!tsri_tensor_bytes((tsr_dtype)layout->dtype, (uint64_t)(rows->first * layout->columns),
+                                offset) ||
+             !tsri_tensor_bytes((tsr_dtype)layout->dtype, (uint64_t)(rows->count * layout->columns),
+                                bytes))
         return tsri_base_fail(TSR_E_ARGUMENT, "a weight's rows of %s have no size",
                               tsri_tensor_dtype_name((tsr_dtype)layout->dtype));
     if (*offset > buf->bytes || *bytes > buf->bytes - *offset)
-        return tsri_base_fail(TSR_E_ARGUMENT, "%" PRIu64 " bytes at %" PRIu64 " leave a weight's buffer of %" PRIu64, *bytes,
-                              *offset, buf->bytes);
+        return tsri_base_fail(
+            TSR_E_ARGUMENT, "%" PRIu64 " bytes at %" PRIu64 " leave a weight's buffer of %" PRIu64,
+            *bytes, *offset, buf->bytes);
     return TSR_OK;
 }
 
-tsr_status tsri_opencl_weight_store(tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows, tsr_buf *buf) {
+tsr_status tsri_opencl_weight_store(tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows,
+                                    tsr_buf *buf) {
     const tsri_opencl_layout *own;
     uint64_t offset = 0, bytes = 0, plain = 0;
     void *converted = NULL, *packed = NULL;
@@ -178,7 +198,8 @@ tsr_status tsri_opencl_weight_store(tsr_dev *dev, const tsr_layout *layout, cons
         if (!tsri_tensor_bytes((tsr_dtype)layout->dtype, n, &plain))
             return tsri_base_fail(TSR_E_ARGUMENT, "%zu elements have no size", n);
         TRY(tsri_base_new_aligned((size_t)plain, &converted));
-        status = tsri_tensor_convert((tsr_dtype)layout->dtype, converted, (tsr_dtype)rows->dtype, rows->data, n);
+        status = tsri_tensor_convert((tsr_dtype)layout->dtype, converted, (tsr_dtype)rows->dtype,
+                                     rows->data, n);
         data = converted;
     }
     if (status == TSR_OK && own) {
@@ -189,8 +210,8 @@ tsr_status tsri_opencl_weight_store(tsr_dev *dev, const tsr_layout *layout, cons
         }
     }
     if (status == TSR_OK) {
-        const cl_int code =
-            clEnqueueWriteBuffer(dev->queue, buf->mem, CL_TRUE, (size_t)offset, (size_t)bytes, data, 0, NULL, NULL);
+        const cl_int code = clEnqueueWriteBuffer(dev->queue, buf->mem, CL_TRUE, (size_t)offset,
+                                                 (size_t)bytes, data, 0, NULL, NULL);
         if (code != CL_SUCCESS)
             status = tsri_opencl_fail(dev, code, "a write of weights");
     }
@@ -203,7 +224,8 @@ tsr_status tsri_opencl_weight_store(tsr_dev *dev, const tsr_layout *layout, cons
     return status;
 }
 
-tsr_status tsri_opencl_weight_load(tsr_dev *dev, const tsr_layout *layout, tsr_buf *buf, tsr_rows *rows) {
+tsr_status tsri_opencl_weight_load(tsr_dev *dev, const tsr_layout *layout, tsr_buf *buf,
+                                   tsr_rows *rows) {
     const tsri_opencl_layout *own;
     uint64_t offset = 0, bytes = 0, plain = 0;
     void *stored = NULL, *unpacked = NULL;
@@ -217,15 +239,16 @@ tsr_status tsri_opencl_weight_load(tsr_dev *dev, const tsr_layout *layout, tsr_b
     TRY(tsri_base_new_aligned((size_t)bytes, &stored));
     tsr_status status = own ? tsri_base_new_aligned((size_t)plain, &unpacked) : TSR_OK;
     if (status == TSR_OK) {
-        const cl_int code =
-            clEnqueueReadBuffer(dev->queue, buf->mem, CL_TRUE, (size_t)offset, (size_t)bytes, stored, 0, NULL, NULL);
+        const cl_int code = clEnqueueReadBuffer(dev->queue, buf->mem, CL_TRUE, (size_t)offset,
+                                                (size_t)bytes, stored, 0, NULL, NULL);
         if (code != CL_SUCCESS)
             status = tsri_opencl_fail(dev, code, "a read of weights");
     }
     if (status == TSR_OK && own)
         own->load(layout->columns, layout->dtype, rows->count, stored, unpacked);
     if (status == TSR_OK)
-        status = tsri_tensor_convert((tsr_dtype)rows->dtype, rows->data, (tsr_dtype)layout->dtype, own ? unpacked : stored, n);
+        status = tsri_tensor_convert((tsr_dtype)rows->dtype, rows->data, (tsr_dtype)layout->dtype,
+                                     own ? unpacked : stored, n);
     free(stored);
     free(unpacked);
     return status;

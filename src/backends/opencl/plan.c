@@ -15,7 +15,9 @@ tsr_status tsri_opencl_scratch_grow(tsr_dev *dev, uint64_t bytes) {
     if (bytes <= dev->scratch_bytes)
         return TSR_OK;
     if (bytes > facts->max_allocation)
-        return tsri_base_fail(TSR_E_DEVICE_MEMORY, "kernels need %" PRIu64 " bytes of scratch; %s/%s allows %" PRIu64 " in one piece",
+        return tsri_base_fail(TSR_E_DEVICE_MEMORY,
+                              "kernels need %" PRIu64 " bytes of scratch; %s/%s allows %" PRIu64
+                              " in one piece",
                               bytes, facts->platform, facts->name, facts->max_allocation);
     TRY(tsri_opencl_drain(dev));
     cl_mem scratch = clCreateBuffer(dev->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
@@ -36,8 +38,11 @@ tsr_status tsri_opencl_scratch_grow(tsr_dev *dev, uint64_t bytes) {
 static tsr_status place_dims(tsr_dev *dev, const tsr_plan_spec *spec, cl_mem *out) {
     const size_t bytes = TSR_SYMBOL_SETS * sizeof(int32_t);
     const tsr_buf *buf = spec->dims;
-    if (!buf || buf->dev != dev || spec->dims_offset > buf->bytes || buf->bytes - spec->dims_offset < bytes)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a plan's table of sizes, %zu bytes at %" PRIu64 ", isn't inside a buffer of this device",
+    if (!buf || buf->dev != dev || spec->dims_offset > buf->bytes ||
+        buf->bytes - spec->dims_offset < bytes)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a plan's table of sizes, %zu bytes at %" PRIu64
+                              ", isn't inside a buffer of this device",
                               bytes, spec->dims_offset);
     if (!spec->dims_offset) {
         clRetainMemObject(buf->mem);
@@ -45,11 +50,14 @@ static tsr_status place_dims(tsr_dev *dev, const tsr_plan_spec *spec, cl_mem *ou
         return TSR_OK;
     }
     if (spec->dims_offset % dev->facts.common.base_alignment)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a plan's table of sizes lies at %" PRIu64 ", no multiple of the device's alignment %u",
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a plan's table of sizes lies at %" PRIu64
+                              ", no multiple of the device's alignment %u",
                               spec->dims_offset, dev->facts.common.base_alignment);
     cl_int code = CL_SUCCESS;
     const cl_buffer_region region = {(size_t)spec->dims_offset, bytes};
-    *out = clCreateSubBuffer(buf->mem, CL_MEM_READ_ONLY, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    *out =
+        clCreateSubBuffer(buf->mem, CL_MEM_READ_ONLY, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     return *out ? TSR_OK : tsri_opencl_fail_create(dev, code, "clCreateSubBuffer");
 }
 
@@ -60,7 +68,9 @@ static tsr_status copy_ops(tsr_plan *plan, const tsr_plan_spec *spec) {
         tsri_opencl_step *step = &plan->steps[i];
         const tsr_op *op = spec->ops[i];
         if (!op || !tsri_opencl_op_name((tsr_op_id)op->id))
-            return tsri_base_fail(TSR_E_UNSUPPORTED, "op %u of the plan, id %u, isn't known to this backend", i, op ? op->id : 0);
+            return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                  "op %u of the plan, id %u, isn't known to this backend", i,
+                                  op ? op->id : 0);
         TRY(tsri_opencl_operation_copy(op, &step->operation));
         /* One plan, one set of bounds. */
         step->operation.bounds = plan->bounds;
@@ -75,10 +85,13 @@ static tsr_status check_bounds(const tsr_bounds *bounds) {
         int64_t product = 1;
         for (int i = 0; i < TSR_SYMBOLS; i++) {
             if (bounds->lowest[i] < 0 || bounds->highest[i] < bounds->lowest[i])
-                return tsri_base_fail(TSR_E_ARGUMENT, "bounds %" PRId64 " to %" PRId64 " of a size are none", bounds->lowest[i],
+                return tsri_base_fail(TSR_E_ARGUMENT,
+                                      "bounds %" PRId64 " to %" PRId64 " of a size are none",
+                                      bounds->lowest[i], bounds->highest[i]);
+            if ((set >> i & 1) && (bounds->highest[i] > INT32_MAX ||
+                                   !tsri_base_mul_i64(product, bounds->highest[i], &product)))
+                return tsri_base_fail(TSR_E_UNSUPPORTED, "a size of %" PRId64 " is too large",
                                       bounds->highest[i]);
-            if ((set >> i & 1) && (bounds->highest[i] > INT32_MAX || !tsri_base_mul_i64(product, bounds->highest[i], &product)))
-                return tsri_base_fail(TSR_E_UNSUPPORTED, "a size of %" PRId64 " is too large", bounds->highest[i]);
         }
     }
     return TSR_OK;
@@ -88,8 +101,8 @@ static tsr_status bind(tsr_plan *plan) {
     uint64_t scratch = 0;
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         tsri_opencl_step *step = &plan->steps[i];
-        const tsr_status status =
-            tsri_opencl_launch_create(plan->dev, step->instance, &step->operation.op, plan->dims, &step->launch);
+        const tsr_status status = tsri_opencl_launch_create(
+            plan->dev, step->instance, &step->operation.op, plan->dims, &step->launch);
         if (status != TSR_OK)
             return tsri_base_fail_within(status, "op %u, %s", i, step->instance->name);
         if (step->launch.scratch_bytes > scratch)
@@ -106,7 +119,8 @@ tsr_status tsri_opencl_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_
     TRY(tsri_opencl_check(dev));
     TRY(tsri_base_new(1, sizeof *plan, &plan));
     plan->dev = dev;
-    tsr_status status = tsri_opencl_take(spec->bounds, sizeof plan->bounds, &plan->bounds, "bounds");
+    tsr_status status =
+        tsri_opencl_take(spec->bounds, sizeof plan->bounds, &plan->bounds, "bounds");
     if (status == TSR_OK)
         status = check_bounds(&plan->bounds);
     if (status == TSR_OK)
@@ -160,8 +174,9 @@ static tsr_status check_sizes(const tsr_plan *plan, const int64_t sizes[TSR_SYMB
     static const char letters[] = "BTSUN";
     for (int i = 0; i < TSR_SYMBOLS; i++)
         if (sizes[i] < 0 || sizes[i] > plan->bounds.highest[i])
-            return tsri_base_fail(TSR_E_ARGUMENT, "a run with %c = %" PRId64 "; the plan serves up to %" PRId64, letters[i], sizes[i],
-                                  plan->bounds.highest[i]);
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "a run with %c = %" PRId64 "; the plan serves up to %" PRId64,
+                                  letters[i], sizes[i], plan->bounds.highest[i]);
     return TSR_OK;
 }
 
@@ -176,15 +191,17 @@ static tsr_status enqueue_all(tsr_plan *plan, const int64_t sizes[TSR_SYMBOLS], 
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         tsri_opencl_step *step = &plan->steps[i];
         plan->current = i;
-        const tsr_status status = tsri_opencl_launch_run(&step->launch, sizes, plan->pending ? tsri_opencl_profile_piece : NULL, plan,
-                                                         last && i + 1 == plan->n_ops ? last : NULL);
+        const tsr_status status = tsri_opencl_launch_run(
+            &step->launch, sizes, plan->pending ? tsri_opencl_profile_piece : NULL, plan,
+            last && i + 1 == plan->n_ops ? last : NULL);
         if (status != TSR_OK)
             return tsri_base_fail_within(status, "op %u, %s", i, step->instance->name);
     }
     return TSR_OK;
 }
 
-tsr_status tsri_opencl_plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *waits, tsr_event **done) {
+tsr_status tsri_opencl_plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *waits,
+                                tsr_event **done) {
     tsr_dev *dev = plan->dev;
     cl_event last = NULL;
     TRY(tsri_opencl_check(dev));
@@ -211,8 +228,8 @@ tsr_status tsri_opencl_plan_run(tsr_plan *plan, const tsr_run *run, const tsr_wa
 }
 
 /* What explain says of a row that isn't the chosen one. */
-static const char *reason(const tsri_opencl_step *step, const tsri_opencl_row *row, const tsri_opencl_instance *instance,
-                          const char *why) {
+static const char *reason(const tsri_opencl_step *step, const tsri_opencl_row *row,
+                          const tsri_opencl_instance *instance, const char *why) {
     if (*why)
         return why;
     if (instance && instance->state == TSRI_OPENCL_REFUSED)
@@ -223,7 +240,8 @@ static const char *reason(const tsri_opencl_step *step, const tsri_opencl_row *r
         return "forced";
     if (step->forced)
         return "another row is forced";
-    return row == step->instance->row ? "the best score of those that fit" : "fits; a better one is chosen";
+    return row == step->instance->row ? "the best score of those that fit"
+                                      : "fits; a better one is chosen";
 }
 
 /* A row for the layout that the step fell back from is shown as it was refused. */
@@ -253,7 +271,8 @@ tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor v
         const bool fits = fits_as_stored(plan->dev, step, rows[i], &why);
         if (fits)
             TRY(tsri_opencl_instance_of(plan->dev, rows[i], own, &instance));
-        snprintf(short_name, sizeof short_name, "%s/%s", tsri_opencl_op_name((tsr_op_id)own->id), rows[i]->name);
+        snprintf(short_name, sizeof short_name, "%s/%s", tsri_opencl_op_name((tsr_op_id)own->id),
+                 rows[i]->name);
         const char *said = reason(step, rows[i], instance, why);
         visit(data, &(tsr_row){.struct_size = sizeof(tsr_row),
                                .fits = fits && instance->state != TSRI_OPENCL_REFUSED,

@@ -29,7 +29,7 @@ struct tsr_plan {
     uint32_t n_ops;
     tsri_opencl_step *steps;
     tsr_bounds bounds;
-    cl_mem dims; /* the table at its place in the caller's buffer */
+    cl_mem dims;                  /* the table at its place in the caller's buffer */
     tsri_opencl_pending *pending; /* ring of the device's profile; NULL where it doesn't measure */
     size_t n_pending;
     uint32_t current; /* op being enqueued */
@@ -38,11 +38,13 @@ struct tsr_plan {
 /* Entries of the backend's table. */
 tsr_status tsri_opencl_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_plan **out);
 void tsri_opencl_plan_destroy(tsr_plan *plan);
-tsr_status tsri_opencl_plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *waits, tsr_event **done);
+tsr_status tsri_opencl_plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *waits,
+                                tsr_event **done);
 tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor visit, void *data);
 tsr_status tsri_opencl_plan_profile(tsr_plan *plan, tsr_profile_visitor visit, void *data);
 
-/* profile.c: the piece callback of a measured plan (data: the plan); and the measured events gathered into the steps. */
+/* profile.c: the piece callback of a measured plan (data: the plan); and the measured events
+ * gathered into the steps. */
 tsr_status tsri_opencl_profile_begin(tsr_plan *plan);
 void tsri_opencl_profile_piece(void *plan, cl_event event, uint64_t enqueue_ns);
 tsr_status tsri_opencl_profile_gather(tsr_plan *plan);
@@ -51,10 +53,11 @@ void tsri_opencl_profile_end(tsr_plan *plan);
 /* choose.c: gives every step an instance that is built and tested. */
 tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan);
 
-/* selftest.c: what an untested instance is compared with (NULL: nothing to do: it is plain, or its verdict is known and applied),
- * for building them together; and the test, which refuses the instance where they disagree. */
-tsr_status tsri_opencl_self_test_needs(tsr_dev *dev, tsri_opencl_instance *instance, const tsr_op *op,
-                                       tsri_opencl_instance **plain);
+/* selftest.c: what an untested instance is compared with (NULL: nothing to do: it is plain, or its
+ * verdict is known and applied), for building them together; and the test, which refuses the
+ * instance where they disagree. */
+tsr_status tsri_opencl_self_test_needs(tsr_dev *dev, tsri_opencl_instance *instance,
+                                       const tsr_op *op, tsri_opencl_instance **plain);
 tsr_status tsri_opencl_self_test(tsr_dev *dev, tsri_opencl_instance *instance, const tsr_op *op);
 
 #endif

@@ -55,8 +55,8 @@ static tsr_status read_number(const char *name, const char *text, uint64_t highe
     char *end = NULL;
     const unsigned long long value = strtoull(text, &end, 10);
     if (!*text || *end || *text == '-' || value > highest)
-        return tsri_base_fail(TSR_E_ARGUMENT, "option %s is \"%s\"; it is a number up to %llu", name, text,
-                              (unsigned long long)highest);
+        return tsri_base_fail(TSR_E_ARGUMENT, "option %s is \"%s\"; it is a number up to %llu",
+                              name, text, (unsigned long long)highest);
     *out = value;
     return TSR_OK;
 }
@@ -74,7 +74,8 @@ static tsr_status read_options(tsr_state *state, const tsr_options *options) {
     return TSR_OK;
 }
 
-/* Drivers that can't be asked for part of a device read these when they start, so before the first call. */
+/* Drivers that can't be asked for part of a device read these when they start, so before the first
+ * call. */
 static void limit_drivers(uint32_t threads) {
     char text[16];
     if (!threads)
@@ -120,7 +121,8 @@ static tsr_status device_facts(tsr_state *state, uint32_t index, tsr_facts *fact
     return TSR_OK;
 }
 
-static tsr_status device_open(tsr_state *state, uint32_t index, const tsr_device_options *options, tsr_dev **out) {
+static tsr_status device_open(tsr_state *state, uint32_t index, const tsr_device_options *options,
+                              tsr_dev **out) {
     tsr_device_options taken;
     TRY(tsri_opencl_take(options, sizeof taken, &taken, "device options"));
     return tsri_opencl_device_open(state, index, &taken, out);
@@ -132,7 +134,8 @@ static tsr_status buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_b
     return tsri_opencl_buffer_create(dev, &taken, out);
 }
 
-static tsr_status transfer(tsr_dev *dev, const tsr_transfer *given, const tsr_waits *waits, tsr_event **done) {
+static tsr_status transfer(tsr_dev *dev, const tsr_transfer *given, const tsr_waits *waits,
+                           tsr_event **done) {
     tsr_transfer taken;
     TRY(tsri_opencl_take(given, sizeof taken, &taken, "a transfer"));
     return tsri_opencl_transfer(dev, &taken, waits, done);
@@ -144,7 +147,8 @@ static tsr_status plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_plan 
     return tsri_opencl_plan_create(dev, &taken, out);
 }
 
-static tsr_status plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *waits, tsr_event **done) {
+static tsr_status plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *waits,
+                           tsr_event **done) {
     tsr_run taken;
     TRY(tsri_opencl_take(run, sizeof taken, &taken, "a run"));
     return tsri_opencl_plan_run(plan, &taken, waits, done);

@@ -14,8 +14,11 @@ tsr_status tsri_opencl_profile_begin(tsr_plan *plan) {
 /* An event's time into its step. */
 static void harvest(tsr_plan *plan, const tsri_opencl_pending *pending) {
     cl_ulong begin = 0, end = 0;
-    if (clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL) == CL_SUCCESS &&
-        clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) == CL_SUCCESS && end > begin)
+    if (clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_START, sizeof begin, &begin,
+                                NULL) == CL_SUCCESS &&
+        clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) ==
+            CL_SUCCESS &&
+        end > begin)
         plan->steps[pending->op].nanoseconds += end - begin;
     clReleaseEvent(pending->event);
 }
@@ -40,7 +43,8 @@ void tsri_opencl_profile_piece(void *data, cl_event event, uint64_t enqueue_ns) 
     step->enqueue_nanoseconds += enqueue_ns;
     if (!event)
         return;
-    /* Full: what is in flight is waited for. A failure shows at the next call; this event's time is lost with it. */
+    /* Full: what is in flight is waited for. A failure shows at the next call; this event's time is
+     * lost with it. */
     if (plan->n_pending == RING && tsri_opencl_profile_gather(plan) != TSR_OK) {
         clReleaseEvent(event);
         return;

@@ -1,8 +1,9 @@
-/* backends/opencl/program.c - instances of rows, assembled into one source and built as one program. */
+/* backends/opencl/program.c - instances of rows, assembled into one source and built as one
+ * program. */
 #include "backends/opencl/program.h"
+#include "backends/opencl/cache.h"
 #include "backends/opencl/launch.h"
 #include "backends/opencl/source.h"
-#include "backends/opencl/cache.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -28,7 +29,11 @@ tsr_status tsri_opencl_programs_create(tsr_dev *dev, tsri_opencl_programs **out)
     const char *folder = getenv("TESSERA_KERNEL_PATH");
     TRY(tsri_base_new(1, sizeof **out, out));
     (*out)->dev = dev;
-    (*out)->options = dev->found->version >= 102 ? "-cl-std=CL1.2" : "";
+    /* Correctly rounded, a quotient is the same in a lane of a vector and in what is left over. */
+    (*out)->options = dev->found->version < 102 ? ""
+                      : dev->found->exact_division
+                          ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+                          : "-cl-std=CL1.2";
     (*out)->folder = folder && *folder ? folder : NULL;
     return TSR_OK;
 }
@@ -54,78 +59,8 @@ void tsri_opencl_programs_destroy(tsri_opencl_programs *programs) {
     free(programs);
 }
 
-/* --- constants --- */
-
-void tsri_opencl_define_text(tsri_opencl_defines *defines, const char *name, const char *value) {
-    const char *shown = !strncmp(value, "TSR_DTYPE_", 10) ? value + 10 : value;
-    tsr_status status = defines->status;
-    if (status == TSR_OK)
-        status = tsri_base_bytes_printf(&defines->define, "#define %s %s\n", name, value);
-    if (status == TSR_OK)
-        status = tsri_base_bytes_printf(&defines->undefine, "#undef %s\n", name);
-    if (status == TSR_OK)
-        status = tsri_base_bytes_printf(&defines->name, "%s%s=%s", defines->name.size ? "," : "", name, shown);
-    defines->status = status;
-}
-
-void tsri_opencl_define_int(tsri_opencl_defines *defines, const char *name, int value) {
-    char text[16];
-    snprintf(text, sizeof text, "%d", value);
-    tsri_opencl_define_text(defines, name, text);
-}
-
-void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name, const tsr_tensor *tensor) {
-    static const char *const names[] = {
-        [TSR_F32] = "TSR_DTYPE_F32", [TSR_F16] = "TSR_DTYPE_F16", [TSR_BF16] = "TSR_DTYPE_BF16", [TSR_F64] = "TSR_DTYPE_F64",
-        [TSR_I32] = "TSR_DTYPE_I32", [TSR_I64] = "TSR_DTYPE_I64", [TSR_I16] = "TSR_DTYPE_I16",   [TSR_I8] = "TSR_DTYPE_I8",
-        [TSR_U8] = "TSR_DTYPE_U8",   [TSR_BOOL] = "TSR_DTYPE_BOOL"};
-    char constant[64];
-    const char *value = tensor->dtype < sizeof names / sizeof *names ? names[tensor->dtype] : NULL;
-    snprintf(constant, sizeof constant, "%s_DTYPE", name);
-    tsri_opencl_define_text(defines, constant, value ? value : "0");
-}
-
-static void clear_defines(tsri_opencl_defines *defines) {
-    tsri_base_bytes_clear(&defines->define);
-    tsri_base_bytes_clear(&defines->undefine);
-    tsri_base_bytes_clear(&defines->name);
-}
-
-/* The row's constants for this op: tunables first, then what the op decides. */
-static tsr_status collect(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_defines *defines, tsri_bytes *tunables) {
-    *defines = (tsri_opencl_defines){0};
-    for (const tsri_opencl_tunable *t = row->tunables; t < row->tunables + 6 && t->name; t++) {
-        tsri_opencl_define_int(defines, t->name, t->value);
-        if (tunables)
-            TRY(tsri_base_bytes_printf(tunables, "%s%s=%d (default; %d to %d)", tunables->size ? ", " : "", t->name, t->value,
-                                       t->lowest, t->highest));
-    }
-    if (row->define)
-        row->define(row, op, defines);
-    return defines->status;
-}
-
 static const char *text_of(const tsri_bytes *bytes) {
     return bytes->data ? bytes->data : "";
-}
-
-static tsr_status print_name(const tsri_opencl_row *row, const tsri_opencl_defines *defines, tsri_bytes *name) {
-    return tsri_base_bytes_printf(name, "%s/%s%s%s", tsri_opencl_op_name(row->op), row->name, defines->name.size ? ":" : "",
-                                  text_of(&defines->name));
-}
-
-tsr_status tsri_opencl_instance_name(const tsri_opencl_row *row, const tsr_op *op, char **name, char **tunables) {
-    tsri_opencl_defines defines;
-    tsri_bytes text = {0}, tuned = {0};
-    tsr_status status = collect(row, op, &defines, &tuned);
-    if (status == TSR_OK)
-        status = print_name(row, &defines, &text);
-    if (status == TSR_OK && !tuned.data)
-        status = tsri_base_bytes_append(&tuned, "", 0);
-    clear_defines(&defines);
-    *name = text.data;
-    *tunables = tuned.data;
-    return status;
 }
 
 /* A C identifier, short, the same from run to run: "linear_packed_5f3a09c1". */
@@ -137,13 +72,13 @@ static tsr_status name_kernel(tsri_opencl_instance *instance) {
     tsri_base_hash_text(hash, instance->name);
     tsri_base_hash_end(&hash, digest);
     tsri_base_hash_hex(digest, hex);
-    snprintf(instance->kernel, sizeof instance->kernel, "%s_%.40s_%.8s", tsri_opencl_op_name(instance->row->op), instance->row->name,
-             hex);
+    snprintf(instance->kernel, sizeof instance->kernel, "%s_%.40s_%.8s",
+             tsri_opencl_op_name(instance->row->op), instance->row->name, hex);
     return TSR_OK;
 }
 
-static tsr_status new_instance(const tsri_opencl_row *row, const tsri_opencl_defines *defines, const tsri_bytes *tunables,
-                               char *name, tsri_opencl_instance **out) {
+static tsr_status new_instance(const tsri_opencl_row *row, const tsri_opencl_defines *defines,
+                               const tsri_bytes *tunables, char *name, tsri_opencl_instance **out) {
     tsri_opencl_instance *instance = NULL;
     TRY(tsri_base_new(1, sizeof *instance, &instance));
     instance->row = row;
@@ -161,25 +96,27 @@ static tsr_status new_instance(const tsri_opencl_row *row, const tsri_opencl_def
     return TSR_OK;
 }
 
-tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_instance **out) {
+tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
+                                   tsri_opencl_instance **out) {
     tsri_opencl_programs *programs = dev->programs;
     tsri_opencl_defines defines;
     tsri_bytes name = {0}, tunables = {0};
-    tsr_status status = collect(row, op, &defines, &tunables);
+    tsr_status status = tsri_opencl_defines_of(row, op, &defines, &tunables);
     if (status == TSR_OK)
-        status = print_name(row, &defines, &name);
+        status = tsri_opencl_defines_name(row, &defines, &name);
     *out = NULL;
     for (size_t i = 0; i < programs->n && status == TSR_OK && !*out; i++)
         if (programs->instances[i]->row == row && !strcmp(programs->instances[i]->name, name.data))
             *out = programs->instances[i];
     if (status == TSR_OK && !*out)
-        status = tsri_base_grow(&programs->instances, &programs->capacity, programs->n + 1, sizeof *programs->instances);
+        status = tsri_base_grow(&programs->instances, &programs->capacity, programs->n + 1,
+                                sizeof *programs->instances);
     if (status == TSR_OK && !*out) {
         status = new_instance(row, &defines, &tunables, name.data, out);
         if (status == TSR_OK)
             programs->instances[programs->n++] = *out;
     }
-    clear_defines(&defines);
+    tsri_opencl_defines_clear(&defines);
     tsri_base_bytes_clear(&name);
     tsri_base_bytes_clear(&tunables);
     return status;
@@ -195,15 +132,16 @@ tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const cha
 
 /* --- building --- */
 
-static tsr_status assemble(const tsri_opencl_programs *programs, tsri_opencl_instance *const *instances, size_t n,
-                           tsri_bytes *source) {
+static tsr_status assemble(const tsri_opencl_programs *programs,
+                           tsri_opencl_instance *const *instances, size_t n, tsri_bytes *source) {
     TRY(tsri_opencl_source_common(programs->folder, source));
     for (size_t i = 0; i < n; i++) {
         const tsri_opencl_instance *instance = instances[i];
-        TRY(tsri_base_bytes_printf(source, "#define INSTANCE %s\n#define KERNEL %s\n%s", instance->kernel, instance->kernel,
-                                   instance->define));
+        TRY(tsri_base_bytes_printf(source, "#define INSTANCE %s\n#define KERNEL %s\n%s",
+                                   instance->kernel, instance->kernel, instance->define));
         TRY(tsri_opencl_source_file(programs->folder, instance->row->file, source));
-        TRY(tsri_base_bytes_printf(source, "#undef INSTANCE\n#undef KERNEL\n%s", instance->undefine));
+        TRY(tsri_base_bytes_printf(source, "#undef INSTANCE\n#undef KERNEL\n%s",
+                                   instance->undefine));
     }
     return TSR_OK;
 }
@@ -214,7 +152,8 @@ static void add_cpu(tsri_hash *hash) {
     FILE *file = fopen("/proc/cpuinfo", "re");
     bool model = false, flags = false;
     while (file && (!model || !flags) && fgets(line, sizeof line, file)) {
-        const bool is_model = !strncmp(line, "model name", 10), is_flags = !strncmp(line, "flags", 5);
+        const bool is_model = !strncmp(line, "model name", 10),
+                   is_flags = !strncmp(line, "flags", 5);
         if ((is_model && !model) || (is_flags && !flags))
             tsri_base_hash_text(hash, line);
         model |= is_model;
@@ -224,14 +163,22 @@ static void add_cpu(tsri_hash *hash) {
         fclose(file);
 }
 
-static tsr_status make_key(const tsri_opencl_programs *programs, const char *kind, const char *text, size_t n,
-                           tsri_opencl_key *key) {
+static tsr_status make_key(const tsri_opencl_programs *programs, const char *kind, const char *text,
+                           size_t n, tsri_opencl_key *key) {
     const tsri_opencl_found *found = programs->dev->found;
     const tsr_facts *facts = &found->facts.common;
-    const char *const parts[] = {"tessera-opencl-1", kind,           programs->dev->state->host->version,
-                                 programs->options,  facts->platform, found->platform_version,
-                                 facts->name,        facts->vendor,   facts->driver,
-                                 facts->version,     facts->c_version, found->extensions};
+    const char *const parts[] = {"tessera-opencl-1",
+                                 kind,
+                                 programs->dev->state->host->version,
+                                 programs->options,
+                                 facts->platform,
+                                 found->platform_version,
+                                 facts->name,
+                                 facts->vendor,
+                                 facts->driver,
+                                 facts->version,
+                                 facts->c_version,
+                                 found->extensions};
     tsri_hash *hash = NULL;
     TRY(tsri_base_hash_begin(&hash));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -251,7 +198,8 @@ static char *build_log(cl_program program, cl_device_id id) {
     if (clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS ||
         tsri_base_new(size + 1, 1, &log) != TSR_OK)
         return NULL;
-    if (size && clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log, NULL) != CL_SUCCESS)
+    if (size &&
+        clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log, NULL) != CL_SUCCESS)
         log[0] = 0;
     if (size > LOG_LIMIT)
         log[LOG_LIMIT] = 0;
@@ -272,8 +220,9 @@ static cl_int try_kernels(cl_program program, tsri_opencl_instance *const *insta
     return code;
 }
 
-/* pocl and NVIDIA keep caches of their own. Measured on pocl 3.1, a decoder's 15 kernels: asking for its binary compiles every
- * kernel once more for any work-group (3.8 against 2.0 s of CPU at the first run), and a later start takes 31 instead of 65 ms. */
+/* pocl and NVIDIA keep caches of their own. Measured on pocl 3.1, a decoder's 15 kernels: asking
+ * for its binary compiles every kernel once more for any work-group (3.8 against 2.0 s of CPU at
+ * the first run), and a later start takes 31 instead of 65 ms. */
 static bool keeps_binaries(const tsri_opencl_programs *programs) {
     const tsri_opencl_found *found = programs->dev->found;
     return !programs->folder && !found->nvidia && !found->oclgrind && !found->pocl;
@@ -283,16 +232,19 @@ static cl_program from_binary(const tsri_opencl_programs *programs, const tsri_b
     const tsr_dev *dev = programs->dev;
     const unsigned char *data = (const unsigned char *)binary->data;
     cl_int code = CL_SUCCESS, status = CL_SUCCESS;
-    cl_program program = clCreateProgramWithBinary(dev->context, 1, &dev->id, &binary->size, &data, &status, &code);
-    if (program && (code != CL_SUCCESS || status != CL_SUCCESS ||
-                    clBuildProgram(program, 1, &dev->id, programs->options, NULL, NULL) != CL_SUCCESS)) {
+    cl_program program =
+        clCreateProgramWithBinary(dev->context, 1, &dev->id, &binary->size, &data, &status, &code);
+    if (program &&
+        (code != CL_SUCCESS || status != CL_SUCCESS ||
+         clBuildProgram(program, 1, &dev->id, programs->options, NULL, NULL) != CL_SUCCESS)) {
         clReleaseProgram(program);
         program = NULL;
     }
     return program;
 }
 
-static void save_binary(const tsri_opencl_programs *programs, const tsri_opencl_key *key, cl_program program) {
+static void save_binary(const tsri_opencl_programs *programs, const tsri_opencl_key *key,
+                        cl_program program) {
     size_t size = 0;
     unsigned char *binary = NULL;
     if (!keeps_binaries(programs)) {
@@ -301,8 +253,9 @@ static void save_binary(const tsri_opencl_programs *programs, const tsri_opencl_
             tsri_opencl_cache_save(programs->dev->state, key, "bin", "", 0);
         return;
     }
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS || !size ||
-        tsri_base_new(size, 1, &binary) != TSR_OK)
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) !=
+            CL_SUCCESS ||
+        !size || tsri_base_new(size, 1, &binary) != TSR_OK)
         return;
     if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
         tsri_opencl_cache_save(programs->dev->state, key, "bin", binary, size);
@@ -310,22 +263,24 @@ static void save_binary(const tsri_opencl_programs *programs, const tsri_opencl_
 }
 
 /* The program of a cached binary, or NULL: none, or its driver doesn't take it any more. */
-static cl_program reuse(const tsri_opencl_programs *programs, const tsri_bytes *binary, tsri_opencl_instance *const *instances,
-                        size_t n) {
+static cl_program reuse(const tsri_opencl_programs *programs, const tsri_bytes *binary,
+                        tsri_opencl_instance *const *instances, size_t n) {
     cl_program program = binary->size ? from_binary(programs, binary) : NULL;
     if (program && try_kernels(program, instances, n) == CL_SUCCESS)
         return program;
     if (program)
         clReleaseProgram(program);
     if (binary->size)
-        tsri_opencl_log(programs->dev->state, TSR_LOG_WARNING, "%s/%s refuses its own cached program; it is built again",
+        tsri_opencl_log(programs->dev->state, TSR_LOG_WARNING,
+                        "%s/%s refuses its own cached program; it is built again",
                         programs->dev->facts.common.platform, programs->dev->facts.common.name);
     return NULL;
 }
 
 /* TSR_OK with *out NULL: it doesn't build, *log (new memory) says why. */
-static tsr_status compile(tsri_opencl_programs *programs, const tsri_bytes *source, tsri_opencl_instance *const *instances,
-                          size_t n, cl_program *out, char **log) {
+static tsr_status compile(tsri_opencl_programs *programs, const tsri_bytes *source,
+                          tsri_opencl_instance *const *instances, size_t n, cl_program *out,
+                          char **log) {
     tsr_dev *dev = programs->dev;
     const char *text = source->data;
     cl_int code = CL_SUCCESS;
@@ -353,19 +308,21 @@ static tsr_status compile(tsri_opencl_programs *programs, const tsri_bytes *sour
     return *log ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 
-static void announce(tsri_opencl_programs *programs, tsri_opencl_instance *const *instances, size_t n) {
+static void announce(tsri_opencl_programs *programs, tsri_opencl_instance *const *instances,
+                     size_t n) {
     const tsr_dev *dev = programs->dev;
     tsri_opencl_log(dev->state, programs->announced ? TSR_LOG_DEBUG : TSR_LOG_INFO,
-                    "building %zu kernel%s for %s/%s (first run; cached afterwards)", n, n == 1 ? "" : "s",
-                    dev->facts.common.platform, dev->facts.common.name);
+                    "building %zu kernel%s for %s/%s (first run; cached afterwards)", n,
+                    n == 1 ? "" : "s", dev->facts.common.platform, dev->facts.common.name);
     programs->announced = true;
     for (size_t i = 0; i < n; i++)
         tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "building %s", instances[i]->name);
 }
 
 /* One program of the instances, from the cache or built. TSR_OK with *out NULL: as compile. */
-static tsr_status make_program(tsri_opencl_programs *programs, tsri_opencl_instance *const *instances, size_t n,
-                               cl_program *out, char **log) {
+static tsr_status make_program(tsri_opencl_programs *programs,
+                               tsri_opencl_instance *const *instances, size_t n, cl_program *out,
+                               char **log) {
     tsri_bytes source = {0}, binary = {0};
     tsri_opencl_key key;
     bool found = false;
@@ -387,9 +344,10 @@ static tsr_status make_program(tsri_opencl_programs *programs, tsri_opencl_insta
     return status;
 }
 
-static tsr_status adopt(tsri_opencl_programs *programs, cl_program program, tsri_opencl_instance *const *instances, size_t n) {
-    const tsr_status status =
-        tsri_base_grow(&programs->programs, &programs->programs_capacity, programs->n_programs + 1, sizeof *programs->programs);
+static tsr_status adopt(tsri_opencl_programs *programs, cl_program program,
+                        tsri_opencl_instance *const *instances, size_t n) {
+    const tsr_status status = tsri_base_grow(&programs->programs, &programs->programs_capacity,
+                                             programs->n_programs + 1, sizeof *programs->programs);
     if (status != TSR_OK) {
         clReleaseProgram(program);
         return status;
@@ -411,12 +369,18 @@ static tsr_status build_alone(tsri_opencl_programs *programs, tsri_opencl_instan
     else if (status == TSR_OK) {
         snprintf(why, sizeof why, "does not build: %s", log ? log : "");
         status = tsri_opencl_instance_refuse(instance, why);
-        tsri_opencl_log(programs->dev->state, TSR_LOG_WARNING, "%s does not build on %s/%s; another row is used", instance->name,
+        tsri_opencl_log(programs->dev->state, TSR_LOG_WARNING,
+                        "%s does not build on %s/%s; another row is used", instance->name,
                         programs->dev->facts.common.platform, programs->dev->facts.common.name);
         tsri_opencl_log(programs->dev->state, TSR_LOG_DEBUG, "%s: %s", instance->name, why);
     }
     free(log);
     return status;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp((*(tsri_opencl_instance *const *)a)->name,
+                  (*(tsri_opencl_instance *const *)b)->name);
 }
 
 tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instances, size_t n) {
@@ -433,6 +397,8 @@ tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instance
         if (!listed)
             fresh[count++] = instances[i];
     }
+    /* Whichever plan asks first, the same instances are the same program. */
+    qsort(fresh, count, sizeof *fresh, by_name);
     tsr_status status = count > 1 ? make_program(programs, fresh, count, &program, &log) : TSR_OK;
     if (status == TSR_OK && program)
         status = adopt(programs, program, fresh, count);
@@ -446,7 +412,8 @@ tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instance
 
 /* --- verdicts --- */
 
-static tsr_status verdict_key(tsr_dev *dev, const tsri_opencl_instance *instance, tsri_opencl_key *key) {
+static tsr_status verdict_key(tsr_dev *dev, const tsri_opencl_instance *instance,
+                              tsri_opencl_key *key) {
     tsri_bytes text = {0};
     tsri_opencl_instance *const one = (tsri_opencl_instance *)instance;
     tsr_status status = instance->row->file ? assemble(dev->programs, &one, 1, &text) : TSR_OK;
@@ -458,7 +425,8 @@ static tsr_status verdict_key(tsr_dev *dev, const tsri_opencl_instance *instance
     return status;
 }
 
-tsr_status tsri_opencl_verdict_load(tsr_dev *dev, const tsri_opencl_instance *instance, char **text, bool *found) {
+tsr_status tsri_opencl_verdict_load(tsr_dev *dev, const tsri_opencl_instance *instance, char **text,
+                                    bool *found) {
     tsri_opencl_key key;
     tsri_bytes payload = {0};
     *found = false;
@@ -466,13 +434,15 @@ tsr_status tsri_opencl_verdict_load(tsr_dev *dev, const tsri_opencl_instance *in
         return TSR_OK;
     TRY(verdict_key(dev, instance, &key));
     tsr_status status = tsri_opencl_cache_load(dev->state, &key, "test", &payload, found);
-    if (status == TSR_OK && *found && !(*text = tsri_base_copy_text(text_of(&payload), payload.size)))
+    if (status == TSR_OK && *found &&
+        !(*text = tsri_base_copy_text(text_of(&payload), payload.size)))
         status = TSR_E_HOST_MEMORY;
     tsri_base_bytes_clear(&payload);
     return status;
 }
 
-void tsri_opencl_verdict_save(tsr_dev *dev, const tsri_opencl_instance *instance, const char *text) {
+void tsri_opencl_verdict_save(tsr_dev *dev, const tsri_opencl_instance *instance,
+                              const char *text) {
     tsri_opencl_key key;
     if (!dev->programs->folder && verdict_key(dev, instance, &key) == TSR_OK)
         tsri_opencl_cache_save(dev->state, &key, "test", text, strlen(text));

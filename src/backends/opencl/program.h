@@ -27,17 +27,20 @@ tsr_status tsri_opencl_programs_create(tsr_dev *dev, tsri_opencl_programs **out)
 void tsri_opencl_programs_destroy(tsri_opencl_programs *programs);
 
 /* The device's instance of a row for an op; the same constants give the same one. */
-tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_instance **out);
+tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
+                                   tsri_opencl_instance **out);
 /* Its canonical name and tunables in new memory, without an instance. */
-tsr_status tsri_opencl_instance_name(const tsri_opencl_row *row, const tsr_op *op, char **name, char **tunables);
+tsr_status tsri_opencl_instance_name(const tsri_opencl_row *row, const tsr_op *op, char **name,
+                                     char **tunables);
 
-/* Builds those of the n instances that are new as one program; where that fails, each alone, and refuses the culprits. An
- * error is something else than a kernel that doesn't build. */
+/* Builds those of the n instances that are new as one program; where that fails, each alone, and
+ * refuses the culprits. An error is something else than a kernel that doesn't build. */
 tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instances, size_t n);
 tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const char *why);
 
 /* A verdict about an instance kept from run to run: "" is a pass. Found: *text is new memory. */
-tsr_status tsri_opencl_verdict_load(tsr_dev *dev, const tsri_opencl_instance *instance, char **text, bool *found);
+tsr_status tsri_opencl_verdict_load(tsr_dev *dev, const tsri_opencl_instance *instance, char **text,
+                                    bool *found);
 void tsri_opencl_verdict_save(tsr_dev *dev, const tsri_opencl_instance *instance, const char *text);
 
 const char *tsri_opencl_op_name(tsr_op_id op); /* select.c; NULL for an unknown op */

@@ -38,8 +38,8 @@ static tsr_status fail_unknown_row(tsr_op_id op, const char *name, size_t n) {
     for (const tsri_opencl_row *row = tsri_opencl_rows_of(op); row && row->name; row++)
         (void)!tsri_base_bytes_printf(&list, "%s%s", list.size ? ", " : "", row->name);
     const tsr_status status =
-        tsri_base_fail(TSR_E_ARGUMENT, "%s has no kernel row %.*s; it has %s", op_names[op], (int)n, name,
-                       list.size ? list.data : "none");
+        tsri_base_fail(TSR_E_ARGUMENT, "%s has no kernel row %.*s; it has %s", op_names[op], (int)n,
+                       name, list.size ? list.data : "none");
     tsri_base_bytes_clear(&list);
     return status;
 }
@@ -49,8 +49,9 @@ static tsr_status fail_unknown_op(const char *name, size_t n) {
     for (int op = 1; op < TSR_OP_COUNT; op++)
         if (op_names[op] && tsri_opencl_rows_of((tsr_op_id)op))
             (void)!tsri_base_bytes_printf(&list, "%s%s", list.size ? ", " : "", op_names[op]);
-    const tsr_status status = tsri_base_fail(TSR_E_ARGUMENT, "%.*s is no op; kernel rows can be forced for %s", (int)n, name,
-                                             list.size ? list.data : "none");
+    const tsr_status status =
+        tsri_base_fail(TSR_E_ARGUMENT, "%.*s is no op; kernel rows can be forced for %s", (int)n,
+                       name, list.size ? list.data : "none");
     tsri_base_bytes_clear(&list);
     return status;
 }
@@ -67,14 +68,16 @@ static tsr_status add_forced(tsri_opencl_forced *forced, const tsri_opencl_row *
     if (before == row)
         return TSR_OK;
     if (before)
-        return tsri_base_fail(TSR_E_ARGUMENT, "%s is forced twice: %s and %s", op_names[row->op], before->name, row->name);
+        return tsri_base_fail(TSR_E_ARGUMENT, "%s is forced twice: %s and %s", op_names[row->op],
+                              before->name, row->name);
     if (forced->n == TSRI_OPENCL_MAX_FORCED)
         return tsri_base_fail(TSR_E_ARGUMENT, "more than %d forced rows", TSRI_OPENCL_MAX_FORCED);
     forced->rows[forced->n++] = row;
     return TSR_OK;
 }
 
-static tsr_status force_one(const char *entry, size_t n, tsri_opencl_forced *out, const char **family, size_t *family_n) {
+static tsr_status force_one(const char *entry, size_t n, tsri_opencl_forced *out,
+                            const char **family, size_t *family_n) {
     const char *equals = memchr(entry, '=', n);
     if (!equals || equals == entry || equals + 1 == entry + n)
         return tsri_base_fail(TSR_E_ARGUMENT, "\"%.*s\" is no op=row", (int)n, entry);
@@ -86,7 +89,8 @@ static tsr_status force_one(const char *entry, size_t n, tsri_opencl_forced *out
     if (op == TSR_OP_MATMUL) {
         *family = equals + 1;
         *family_n = row_n;
-        if (!row && (row_of(TSR_OP_LINEAR, equals + 1, row_n) || row_of(TSR_OP_GLU_LINEAR, equals + 1, row_n)))
+        if (!row && (row_of(TSR_OP_LINEAR, equals + 1, row_n) ||
+                     row_of(TSR_OP_GLU_LINEAR, equals + 1, row_n)))
             return TSR_OK;
     }
     return row ? add_forced(out, row) : fail_unknown_row(op, equals + 1, row_n);
@@ -112,7 +116,8 @@ tsr_status tsri_opencl_force(const char *kernels, tsri_opencl_forced *out) {
 
 size_t tsri_opencl_candidates(tsr_op_id op, const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS]) {
     size_t n = 0;
-    for (const tsri_opencl_row *row = tsri_opencl_rows_of(op); row && row->name && n < TSRI_OPENCL_MAX_ROWS; row++) {
+    for (const tsri_opencl_row *row = tsri_opencl_rows_of(op);
+         row && row->name && n < TSRI_OPENCL_MAX_ROWS; row++) {
         size_t at = n++;
         for (; at > 0 && rows[at - 1]->score < row->score; at--)
             rows[at] = rows[at - 1];
@@ -133,15 +138,19 @@ static bool reads_layouts(const tsri_opencl_row *row, const tsr_op *op, const ch
         if (tensor->layout == wanted)
             continue;
         const tsri_opencl_layout *stored = tsri_opencl_layout_by_id(tensor->layout);
-        snprintf(text, sizeof text, "reads its weight as %s; it is stored as %s", wanted ? row->layout->name : "plain rows",
-                 stored ? stored->name : tensor->layout ? "an unknown layout" : "plain rows");
+        snprintf(text, sizeof text, "reads its weight as %s; it is stored as %s",
+                 wanted ? row->layout->name : "plain rows",
+                 stored           ? stored->name
+                 : tensor->layout ? "an unknown layout"
+                                  : "plain rows");
         *why = text;
         return false;
     }
     return true;
 }
 
-bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, bool placed, const char **why) {
+bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, bool placed,
+                      const char **why) {
     *why = "";
     if (placed && !reads_layouts(row, op, why))
         return false;
@@ -152,7 +161,8 @@ bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_
     return false;
 }
 
-const tsri_opencl_row *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op, const tsri_opencl_row *forced) {
+const tsri_opencl_row *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op,
+                                        const tsri_opencl_row *forced) {
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
     const char *why;
     const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
@@ -166,7 +176,8 @@ const tsri_opencl_row *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op, co
 
 void tsri_opencl_buckets(const tsr_bounds *bounds, tsr_bounds out[TSRI_OPENCL_BUCKETS]) {
     enum { B, T, S, U, N };
-    const int64_t top = bounds->highest[B] * bounds->highest[T] > 64 ? bounds->highest[B] * bounds->highest[T] : 64;
+    const int64_t top =
+        bounds->highest[B] * bounds->highest[T] > 64 ? bounds->highest[B] * bounds->highest[T] : 64;
     const int64_t ranges[4][2] = {{1, 1}, {2, 8}, {9, 63}, {64, top}};
     for (int i = 0; i < TSRI_OPENCL_BUCKETS; i++) {
         const int64_t *range = ranges[(i + 1) / 2];
@@ -201,8 +212,10 @@ tsr_status tsri_opencl_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor v
         const bool fits = tsri_opencl_fits(dev, rows[i], op, placed(op), &why);
         /* What doesn't fit can't be asked for its constants. */
         char plain_name[128];
-        snprintf(plain_name, sizeof plain_name, "%s/%s", tsri_opencl_op_name((tsr_op_id)op->id), rows[i]->name);
-        const tsr_status status = fits ? tsri_opencl_instance_name(rows[i], op, &name, &tunables) : TSR_OK;
+        snprintf(plain_name, sizeof plain_name, "%s/%s", tsri_opencl_op_name((tsr_op_id)op->id),
+                 rows[i]->name);
+        const tsr_status status =
+            fits ? tsri_opencl_instance_name(rows[i], op, &name, &tunables) : TSR_OK;
         if (status == TSR_OK)
             visit(data, &(tsr_row){.struct_size = sizeof(tsr_row),
                                    .fits = fits,

@@ -6,26 +6,31 @@
 
 enum { TSRI_OPENCL_MAX_ROWS = 16, TSRI_OPENCL_MAX_FORCED = 32, TSRI_OPENCL_BUCKETS = 7 };
 
-/* Rows that the user forces, by op. "matmul=x" also forces linear and glu_linear where they have a row x and aren't named. */
+/* Rows that the user forces, by op. "matmul=x" also forces linear and glu_linear where they have a
+ * row x and aren't named. */
 typedef struct tsri_opencl_forced {
     size_t n;
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_FORCED]; /* one an op */
 } tsri_opencl_forced;
 
-/* "op=row,op=row"; NULL or "": none. TSR_E_ARGUMENT for what it can't name, listing what there is. */
+/* "op=row,op=row"; NULL or "": none. TSR_E_ARGUMENT for what it can't name, listing what there is.
+ */
 tsr_status tsri_opencl_force(const char *kernels, tsri_opencl_forced *out);
-const tsri_opencl_row *tsri_opencl_forced_row(const tsri_opencl_forced *forced, tsr_op_id op); /* NULL: free choice */
+const tsri_opencl_row *tsri_opencl_forced_row(const tsri_opencl_forced *forced,
+                                              tsr_op_id op); /* NULL: free choice */
 
 /* The rows of an op, best score first. */
 size_t tsri_opencl_candidates(tsr_op_id op, const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS]);
-/* Fits the device, the op and, where the operands are placed, the layout of its weight. *why is set where not, valid until the
- * thread's next call. */
-bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, bool placed, const char **why);
+/* Fits the device, the op and, where the operands are placed, the layout of its weight. *why is set
+ * where not, valid until the thread's next call. */
+bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, bool placed,
+                      const char **why);
 /* The best that fits operands as they are placed, or NULL. A forced row is the only candidate. */
-const tsri_opencl_row *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op, const tsri_opencl_row *forced);
+const tsri_opencl_row *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op,
+                                        const tsri_opencl_row *forced);
 
-/* Bounds of plans that the same model may need beside this one: a bucket of M = B * T (1, 2-8, 9-63, >= 64), by many
- * sequences or many positions. */
+/* Bounds of plans that the same model may need beside this one: a bucket of M = B * T (1, 2-8,
+ * 9-63, >= 64), by many sequences or many positions. */
 void tsri_opencl_buckets(const tsr_bounds *bounds, tsr_bounds out[TSRI_OPENCL_BUCKETS]);
 
 /* Entry of the backend's table. */

@@ -1,4 +1,5 @@
-/* backends/opencl/selftest.c - a row's instance against the plain row, on the device, once per driver. */
+/* backends/opencl/selftest.c - a row's instance against the plain row, on the device, once per
+ * driver. */
 #include "backends/opencl/layout.h"
 #include "backends/opencl/plan.h"
 #include "base/error.h"
@@ -33,7 +34,8 @@ static void choose_sizes(trial *t) {
     }
 }
 
-/* A constant size becomes `small` in every operand that has it at one of the places where the op does. */
+/* A constant size becomes `small` in every operand that has it at one of the places where the op
+ * does. */
 static void shrink(tsr_tensor *tensor, uint32_t from_last, int64_t small) {
     if (!tensor || tensor->rank < from_last)
         return;
@@ -96,7 +98,8 @@ static int32_t choose_index(const trial *t, uint32_t operand, int64_t i) {
         return (int32_t)((i * 7 + 1) % (rows > 0 ? rows : 1));
     }
     if (id == TSR_OP_ATTENTION || id == TSR_OP_KV_APPEND) {
-        const int64_t slots = tsri_tensor_value(state->dim[0], t->sizes), S = tsri_tensor_value(state->dim[1], t->sizes);
+        const int64_t slots = tsri_tensor_value(state->dim[0], t->sizes),
+                      S = tsri_tensor_value(state->dim[1], t->sizes);
         const int64_t past = S > T ? (i * 3 + 2) % (S - T + 1) : 0;
         const uint32_t first_fact = id == TSR_OP_ATTENTION ? 3 : 2;
         if (operand == first_fact)
@@ -112,8 +115,10 @@ static int32_t choose_index(const trial *t, uint32_t operand, int64_t i) {
     return (int32_t)i;
 }
 
-/* Multiples of 1/8 in [-1, 1]: exact in every float type, so that sums of products are exact in f32. */
-static tsr_status fill(const trial *t, uint32_t operand, const tsr_tensor *tensor, size_t n, void *out) {
+/* Multiples of 1/8 in [-1, 1]: exact in every float type, so that sums of products are exact in
+ * f32. */
+static tsr_status fill(const trial *t, uint32_t operand, const tsr_tensor *tensor, size_t n,
+                       void *out) {
     if (tensor->dtype == TSR_I32) {
         for (size_t i = 0; i < n; i++)
             ((int32_t *)out)[i] = choose_index(t, operand, (int64_t)i);
@@ -123,7 +128,8 @@ static tsr_status fill(const trial *t, uint32_t operand, const tsr_tensor *tenso
     TRY(tsri_base_new(n ? n : 1, sizeof *values, &values));
     for (size_t i = 0; i < n; i++)
         values[i] = (float)((int)((i * 37 + operand * 11 + i / 13) % 17) - 8) / 8.0f;
-    const tsr_status status = tsri_tensor_convert((tsr_dtype)tensor->dtype, out, TSR_F32, values, n);
+    const tsr_status status =
+        tsri_tensor_convert((tsr_dtype)tensor->dtype, out, TSR_F32, values, n);
     free(values);
     return status;
 }
@@ -136,7 +142,8 @@ static tsr_status new_buffer(trial *t, uint32_t place, uint64_t bytes, const voi
     free(buf);
     if (!data || !bytes)
         return TSR_OK;
-    const cl_int code = clEnqueueWriteBuffer(t->dev->queue, t->buffers[place].mem, CL_TRUE, 0, (size_t)bytes, data, 0, NULL, NULL);
+    const cl_int code = clEnqueueWriteBuffer(t->dev->queue, t->buffers[place].mem, CL_TRUE, 0,
+                                             (size_t)bytes, data, 0, NULL, NULL);
     return code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail(t->dev, code, "a self-test");
 }
 
@@ -172,7 +179,8 @@ static bool written(const trial *t, uint32_t place) {
 }
 
 static tsr_tensor *tensor_at(const trial *t, uint32_t place) {
-    return place < t->operation.op.n_in ? t->operation.in[place] : t->operation.out[place - t->operation.op.n_in];
+    return place < t->operation.op.n_in ? t->operation.in[place]
+                                        : t->operation.out[place - t->operation.op.n_in];
 }
 
 static tsr_status place_operands(trial *t, const tsri_opencl_row *row) {
@@ -215,13 +223,15 @@ static tsr_status run(trial *t, const tsri_opencl_instance *instance, void *resu
         status = tsri_opencl_launch_run(&launch, t->sizes, NULL, NULL, NULL);
     for (uint32_t i = 0; i < n && status == TSR_OK; i++) {
         const tsr_tensor *tensor = tensor_at(t, i);
-        const size_t bytes = tensor && written(t, i) ? (size_t)tsri_tensor_extent(tensor, t->sizes) : 0;
+        const size_t bytes =
+            tensor && written(t, i) ? (size_t)tsri_tensor_extent(tensor, t->sizes) : 0;
         if (!bytes)
             continue;
         status = tsri_base_new(bytes, 1, &results[i]);
-        const cl_int code = status == TSR_OK ? clEnqueueReadBuffer(t->dev->queue, t->buffers[i].mem, CL_TRUE, 0, bytes, results[i], 0,
-                                                                   NULL, NULL)
-                                             : CL_SUCCESS;
+        const cl_int code = status == TSR_OK
+                                ? clEnqueueReadBuffer(t->dev->queue, t->buffers[i].mem, CL_TRUE, 0,
+                                                      bytes, results[i], 0, NULL, NULL)
+                                : CL_SUCCESS;
         if (code != CL_SUCCESS)
             status = tsri_opencl_fail(t->dev, code, "a self-test");
     }
@@ -243,9 +253,13 @@ static double value_at(const tsr_tensor *tensor, const void *data, size_t i) {
     }
 }
 
-/* Largest difference that two right rows may show: exact integers, rounding of the type and of another order of sums. */
+/* Largest difference that two right rows may show: exact integers, rounding of the type and of
+ * another order of sums. */
 static double allowed(uint32_t dtype, double largest) {
-    const double unit = dtype == TSR_I32 ? 0 : dtype == TSR_BF16 ? 8e-3 : dtype == TSR_F16 ? 1e-3 : 2e-5;
+    const double unit = dtype == TSR_I32    ? 0
+                        : dtype == TSR_BF16 ? 8e-3
+                        : dtype == TSR_F16  ? 1e-3
+                                            : 2e-5;
     return unit * (largest > 1 ? largest : 1);
 }
 
@@ -266,14 +280,16 @@ static void compare(const trial *t, char *verdict, size_t size) {
         for (size_t i = 0; i < count && !verdict[0]; i++) {
             const double a = value_at(tensor, got, i), b = value_at(tensor, want, i);
             if (!(fabs(a - b) <= bound) && !(isinf(b) && a == b))
-                snprintf(verdict, size, "self-test: element %zu is %.9g and the plain row gives %.9g", i, a, b);
+                snprintf(verdict, size,
+                         "self-test: element %zu is %.9g and the plain row gives %.9g", i, a, b);
         }
     }
 }
 
-/* A small case of the op for which the row is the same instance, and the plain row's instance. false: none. */
-static tsr_status prepare(trial *t, const tsri_opencl_instance *instance, const tsr_op *op, int shape,
-                          tsri_opencl_instance **plain, bool *usable) {
+/* A small case of the op for which the row is the same instance, and the plain row's instance.
+ * false: none. */
+static tsr_status prepare(trial *t, const tsri_opencl_instance *instance, const tsr_op *op,
+                          int shape, tsri_opencl_instance **plain, bool *usable) {
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
     const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
     tsri_opencl_instance *same = NULL;
@@ -289,7 +305,8 @@ static tsr_status prepare(trial *t, const tsri_opencl_instance *instance, const 
             tensor->offset = 0;
         }
     }
-    if (op->n_in + op->n_out > OPERANDS || !tsri_opencl_fits(t->dev, instance->row, &t->operation.op, false, &why))
+    if (op->n_in + op->n_out > OPERANDS ||
+        !tsri_opencl_fits(t->dev, instance->row, &t->operation.op, false, &why))
         return TSR_OK;
     TRY(tsri_opencl_instance_of(t->dev, instance->row, &t->operation.op, &same));
     if (same != instance)
@@ -307,8 +324,8 @@ static tsr_status prepare(trial *t, const tsri_opencl_instance *instance, const 
 }
 
 /* The first of the shapes that serves. */
-static tsr_status prepare_any(trial *t, const tsri_opencl_instance *instance, const tsr_op *op, tsri_opencl_instance **plain,
-                              bool *usable) {
+static tsr_status prepare_any(trial *t, const tsri_opencl_instance *instance, const tsr_op *op,
+                              tsri_opencl_instance **plain, bool *usable) {
     *usable = false;
     for (int shape = 0; shape < SHAPES && !*usable; shape++) {
         tsri_opencl_operation_clear(&t->operation);
@@ -317,8 +334,8 @@ static tsr_status prepare_any(trial *t, const tsri_opencl_instance *instance, co
     return TSR_OK;
 }
 
-tsr_status tsri_opencl_self_test_needs(tsr_dev *dev, tsri_opencl_instance *instance, const tsr_op *op,
-                                       tsri_opencl_instance **plain) {
+tsr_status tsri_opencl_self_test_needs(tsr_dev *dev, tsri_opencl_instance *instance,
+                                       const tsr_op *op, tsri_opencl_instance **plain) {
     trial t = {.dev = dev};
     char *known = NULL;
     bool found = false, usable = false;
@@ -343,11 +360,13 @@ tsr_status tsri_opencl_self_test_needs(tsr_dev *dev, tsri_opencl_instance *insta
     return status;
 }
 
-static tsr_status run_both(trial *t, const tsri_opencl_instance *instance, const tsri_opencl_instance *plain) {
+static tsr_status run_both(trial *t, const tsri_opencl_instance *instance,
+                           const tsri_opencl_instance *plain) {
     int32_t table[TSR_SYMBOL_SETS];
     cl_int code = CL_SUCCESS;
     tsri_tensor_dims_table(t->sizes, table);
-    t->dims = clCreateBuffer(t->dev->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof table, table, &code);
+    t->dims = clCreateBuffer(t->dev->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof table,
+                             table, &code);
     if (!t->dims)
         return tsri_opencl_fail_create(t->dev, code, "clCreateBuffer");
     tsr_status status = run(t, plain, t->results[1]);
@@ -357,7 +376,8 @@ static tsr_status run_both(trial *t, const tsri_opencl_instance *instance, const
     return status;
 }
 
-static tsr_status try_out(tsr_dev *dev, const tsri_opencl_instance *instance, const tsr_op *op, char *verdict, size_t size) {
+static tsr_status try_out(tsr_dev *dev, const tsri_opencl_instance *instance, const tsr_op *op,
+                          char *verdict, size_t size) {
     trial t = {.dev = dev};
     tsri_opencl_instance *plain = NULL;
     bool usable = false;
@@ -391,7 +411,7 @@ tsr_status tsri_opencl_self_test(tsr_dev *dev, tsri_opencl_instance *instance, c
         tsri_opencl_verdict_save(dev, instance, verdict);
     if (!*verdict)
         return TSR_OK;
-    tsri_opencl_log(dev->state, TSR_LOG_WARNING, "%s on %s/%s: %s; another row is used", instance->name, dev->facts.common.platform,
-                    dev->facts.common.name, verdict);
+    tsri_opencl_log(dev->state, TSR_LOG_WARNING, "%s on %s/%s: %s; another row is used",
+                    instance->name, dev->facts.common.platform, dev->facts.common.name, verdict);
     return tsri_opencl_instance_refuse(instance, verdict);
 }

@@ -23,7 +23,8 @@ static tsr_status append_text(const char *folder, const char *path, tsri_bytes *
     if (folder) {
         tsri_bytes text = {0};
         char *full = tsri_base_join(folder, path);
-        tsr_status status = full ? tsri_base_read_whole(full, FILE_LIMIT, &text) : TSR_E_HOST_MEMORY;
+        tsr_status status =
+            full ? tsri_base_read_whole(full, FILE_LIMIT, &text) : TSR_E_HOST_MEMORY;
         if (status == TSR_OK && text.size)
             status = tsri_base_bytes_append(out, text.data, text.size);
         if (status == TSR_OK)
@@ -56,7 +57,8 @@ static tsr_status paste(const char *folder, const char *path, int depth, tsri_by
         if (!begins(line, include))
             status = tsri_base_bytes_append(out, line, (size_t)(end - line));
         else if (sscanf(line, "#include \"%255[^\"]\"", name) != 1)
-            status = tsri_base_fail(TSR_E_FORMAT, "cl/%s:%d: an include without a name", path, number);
+            status =
+                tsri_base_fail(TSR_E_FORMAT, "cl/%s:%d: an include without a name", path, number);
         else if (begins(name, common))
             status = tsri_base_bytes_append(out, "\n", 1);
         else {
@@ -76,7 +78,8 @@ static int visible(const struct dirent *entry) {
 tsr_status tsri_opencl_source_common(const char *folder, tsri_bytes *out) {
     tsr_status status = TSR_OK;
     if (!folder) {
-        for (const tsri_opencl_source *source = tsri_opencl_sources; source->path && status == TSR_OK; source++)
+        for (const tsri_opencl_source *source = tsri_opencl_sources;
+             source->path && status == TSR_OK; source++)
             if (begins(source->path, common))
                 status = paste(NULL, source->path, 0, out);
         return status;
@@ -87,7 +90,8 @@ tsr_status tsri_opencl_source_common(const char *folder, tsri_bytes *out) {
         return TSR_E_HOST_MEMORY;
     const int n = scandir(inside, &entries, visible, alphasort);
     if (n < 0)
-        status = tsri_base_fail(TSR_E_IO, "TESSERA_KERNEL_PATH: %s is no folder that can be read", inside);
+        status = tsri_base_fail(TSR_E_IO, "TESSERA_KERNEL_PATH: %s is no folder that can be read",
+                                inside);
     for (int i = 0; i < n; i++) {
         char path[300];
         snprintf(path, sizeof path, "%s%s", common, entries[i]->d_name);

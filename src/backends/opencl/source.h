@@ -6,7 +6,8 @@
 
 /* Every file of common/, in path order. folder NULL: the embedded ones. */
 tsr_status tsri_opencl_source_common(const char *folder, tsri_bytes *out);
-/* One file: its includes of common/ are dropped, others are pasted. TSR_E_IO where there is no such file. */
+/* One file: its includes of common/ are dropped, others are pasted. TSR_E_IO where there is no such
+ * file. */
 tsr_status tsri_opencl_source_file(const char *folder, const char *path, tsri_bytes *out);
 
 #endif

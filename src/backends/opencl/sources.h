@@ -1,4 +1,5 @@
-/* backends/opencl/sources.h - the files of cl/, embedded when the plugin is built (cmake/embed.cmake). */
+/* backends/opencl/sources.h - the files of cl/, embedded when the plugin is built
+ * (cmake/embed.cmake). */
 #ifndef TSRI_OPENCL_SOURCES_H
 #define TSRI_OPENCL_SOURCES_H
 

@@ -1,4 +1,5 @@
-/* backends/opencl/state.h - the open backend: the devices that were found, and what was found but gives none. */
+/* backends/opencl/state.h - the open backend: the devices that were found, and what was found but
+ * gives none. */
 #ifndef TSRI_OPENCL_STATE_H
 #define TSRI_OPENCL_STATE_H
 
@@ -12,14 +13,16 @@ typedef struct tsri_opencl_found {
     char *platform_version, *extensions;
     uint64_t vendor_id;
     bool pocl, nvidia, oclgrind;
+    bool exact_division; /* can round division and square root correctly */
     size_t max_items[3];
     tsri_opencl_facts facts; /* common's strings are owned: free_found */
 } tsri_opencl_found;
 
 struct tsr_state {
     const tsr_host *host;
-    uint32_t threads;      /* option "threads"; 0: all */
-    uint64_t launch_limit; /* option "launch_limit": multiply-adds of one launch; 0: the row's own */
+    uint32_t threads; /* option "threads"; 0: all */
+    uint64_t
+        launch_limit; /* option "launch_limit": multiply-adds of one launch; 0: the row's own */
     size_t n_found, found_capacity;
     tsri_opencl_found *found;
     size_t n_notes, notes_capacity;
@@ -28,19 +31,22 @@ struct tsr_state {
 
 /* discover.c: fills found and notes; never fails for what a driver lacks. */
 tsr_status tsri_opencl_discover(tsr_state *state);
-__attribute__((format(printf, 2, 3))) tsr_status tsri_opencl_note(tsr_state *state, const char *format, ...);
+__attribute__((format(printf, 2, 3))) tsr_status tsri_opencl_note(tsr_state *state,
+                                                                  const char *format, ...);
 
 /* facts.c */
-tsr_status tsri_opencl_read_facts(cl_platform_id platform, cl_device_id id, tsri_opencl_found *found);
+tsr_status tsri_opencl_read_facts(cl_platform_id platform, cl_device_id id,
+                                  tsri_opencl_found *found);
 void tsri_opencl_free_found(tsri_opencl_found *found);
-/* A string of a platform or device in new memory; "" where the driver has none; NULL when memory is out. */
+/* A string of a platform or device in new memory; "" where the driver has none; NULL when memory is
+ * out. */
 char *tsri_opencl_platform_text(cl_platform_id platform, cl_platform_info what);
 char *tsri_opencl_device_text(cl_device_id id, cl_device_info what);
 /* True where the word is in the space-separated list. */
 bool tsri_opencl_listed(const char *list, const char *word);
 
 /* plugin.c: a line to the host's log. */
-__attribute__((format(printf, 3, 4))) void tsri_opencl_log(const tsr_state *state, tsr_log_level level,
-                                                           const char *format, ...);
+__attribute__((format(printf, 3, 4))) void
+tsri_opencl_log(const tsr_state *state, tsr_log_level level, const char *format, ...);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 static const tsri_reference_row rows[] = {
-#define X(id, name, attributes)                             \
+#define X(id, name, attributes)                 \
     {TSR_OP_##id, #name, tsri_reference_##name, \
      TSR_OP_##id == TSR_OP_ATTENTION ? tsri_reference_attention_scratch : NULL},
     TSR_OP_LIST(X)

@@ -17,7 +17,8 @@ static tsr_status read_activation(const tsri_model_config *config, tsr_activatio
 }
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
-    static const char *const handled[] = {"attention_bias", "rope_scaling", "rope_parameters", NULL};
+    static const char *const handled[] = {"attention_bias", "rope_scaling", "rope_parameters",
+                                          NULL};
     tsri_model_stack *stack = &spec->decoder;
     TRY(tsri_model_config_refuse(config, handled));
     stack->head_size = 256;

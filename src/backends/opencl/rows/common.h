@@ -8,7 +8,8 @@
 
 /* The tables, rows_<op>[], each ended by a row without a name; that of an op which isn't offered is
  * empty. */
-#define TSRI_OPENCL_TABLE(id, name, attributes) extern const tsri_opencl_row tsri_opencl_rows_##name[];
+#define TSRI_OPENCL_TABLE(id, name, attributes) \
+    extern const tsri_opencl_row tsri_opencl_rows_##name[];
 TSR_OP_LIST(TSRI_OPENCL_TABLE)
 #undef TSRI_OPENCL_TABLE
 

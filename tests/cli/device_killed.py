@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""A first run killed at random moments, again and again, leaves caches that the next run can use: right text, and no half-written entry."""
+
+import random
+import signal
+import time
+
+from support.command import DEVICE, GOLDEN, environment, equal, has_device, main, run, skip, start
+
+TINY = ("generate", "-d", DEVICE, "-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "24")
+TIMES = 10
+
+
+def test_killed_at_any_moment(folder):
+    wanted = run(*TINY).out  # and the time that a run takes with what is cached
+    fresh = environment(TESSERA_CACHE=folder / "tessera", POCL_CACHE_DIR=folder / "pocl", XDG_CACHE_HOME=folder / "xdg")
+    begun = time.monotonic()
+    equal(run(*TINY, env=environment(TESSERA_CACHE=folder / "first", POCL_CACHE_DIR=folder / "first-pocl")).out, wanted, "cold")
+    whole = time.monotonic() - begun
+    random.seed(3)
+    for _ in range(TIMES):
+        process = start(*TINY, env=fresh)
+        time.sleep(random.uniform(0, whole))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    told = run(*TINY, env=fresh)
+    equal(told.out, wanted, "after the kills")
+    assert "warning" not in told.err, told
+    again = run(*TINY, env=fresh)
+    equal(again.out, wanted, "from the cache")
+    assert "building" not in again.err, again
+
+
+def test_damaged_entries_are_made_again(folder):
+    place = environment(TESSERA_CACHE=folder)
+    wanted = run(*TINY, env=place).out
+    entries = [path for path in folder.rglob("*") if path.is_file()]
+    assert entries, "nothing was cached"
+    for cut in (lambda data: data[:len(data) // 2], lambda data: b"", lambda data: data[:-1] + bytes([data[-1] ^ 1])):
+        for path in entries:
+            path.write_bytes(cut(path.read_bytes()))
+        told = run(*TINY, env=place)
+        equal(told.out, wanted)
+        assert "damaged" in told.err, told
+        equal(run(*TINY, "-q", env=place).err, "")
+
+
+if not has_device():
+    skip(f"no device {DEVICE}")
+main(globals())

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""The command on a real device (TESSERA_TEST_DEVICES; pocl without it): the same text as the reference, in batches, with fewer threads, split
+over two devices, with forced kernels; and what it says of its time."""
+
+import json
+import os
+import signal
+import time
+
+from support.command import DEVICE, GOLDEN, equal, has_device, main, run, skip, start
+
+ON = ("-d", DEVICE)
+PROMPTS = ("KING", "O, what a rogue and peasant slave am I", "", "Enter\n")
+
+
+def generate(*arguments, **options):
+    return run("generate", *ON, "-q", *arguments, **options).out
+
+
+def test_as_the_reference(_):
+    greedy = ("--temp", "0", "-n", "24", "--ignore-eos", "KING HENRY:\nOnce more")
+    equal(generate(*greedy), run("generate", "-d", "reference", "-q", *greedy).out)
+    wanted = json.loads((GOLDEN / "gpt2-tiny" / "cases.json").read_text())["generate"]
+    for case in wanted:
+        got = generate("-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "-n", "24", "--ids", ",".join(map(str, case["input_ids"])))
+        equal([int(i) for i in got.split()], case["ids_without_eos_stop"], case["name"])
+
+
+def test_a_batch_gives_what_each_gives_alone(_):
+    for options in (("--temp", "0"), ("-s", "5", "--temp", "0.9")):
+        together = json.loads(generate("-n", "40", "--logprobs", "3", *options, "--json", *PROMPTS))
+        equal(len(together), len(PROMPTS))
+        for prompt, result in zip(PROMPTS, together):
+            equal(json.loads(generate("-n", "40", "--logprobs", "3", *options, "--json", "-p", prompt)), [result], prompt)
+
+
+def test_a_seed_gives_the_same_bytes(_):
+    sampled = ("-s", "77", "--temp", "1", "-n", "60", "ROMEO:")
+    equal(generate(*sampled), generate(*sampled))
+
+
+def mine():
+    """What `devices` says of the device under test."""
+    described = run("generate", *ON, "-n", "0", "x").err
+    listed = json.loads(run("devices", "--json").text)["devices"]
+    return next(device for device in listed if f"device: {device['platform']} / {device['device']} (" in described)
+
+
+def cores_used(*arguments):
+    """Processor time over time."""
+    begun = time.monotonic()
+    process = start("generate", *ON, "-q", *arguments)
+    process.stdout.close()
+    _, _, usage = os.wait4(process.pid, 0)
+    process.returncode = 0
+    return (usage.ru_utime + usage.ru_stime) / (time.monotonic() - begun)
+
+
+def test_fewer_threads(_):
+    device = mine()
+    if device["type"] != "cpu" or device["emulator"] or device["compute_units"] < 2:
+        return
+    text = ("--temp", "0", "--ignore-eos", "-n", "100", "KING HENRY:\nOnce more")
+    equal(generate("-t", "1", *text), generate("-t", "2", *text), "-t changes no byte")
+    used = cores_used("-t", "1", "--temp", "0", "--ignore-eos", "--json", *["KING HENRY:\nOnce more"] * 8)
+    assert used < 1.5, f"{used:.2f} cores were busy under -t 1"
+
+
+def test_forced_kernels(_):
+    greedy = ("-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "-n", "12", "--ids", "9")
+    plain = generate(*greedy, "--kernels", "linear=plain,attention=plain")
+    equal(plain, generate(*greedy))
+    told = run("explain", *ON, "--json", "--kernels", "linear=plain", GOLDEN / "gpt2-tiny").text
+    for phase in json.loads(told).values():
+        rows = [row for op in phase["ops"] if op["op"] == "linear" for row in op["rows"] if row["chosen"]]
+        assert rows and all(row["name"].startswith("linear/plain") for row in rows), rows
+    for forced, fragment in (("linear=no_such_row", "linear has no kernel row no_such_row"), ("no_such_op=plain", "no_such_op is no op"), ("plain", "is no op=row")):
+        assert fragment in run("explain", *ON, "--kernels", forced, GOLDEN / "gpt2-tiny", code=2).err
+
+
+def test_profile(folder):
+    arguments = ("--temp", "0", "--ignore-eos", "-m", GOLDEN / "gpt2-tiny", "--ids", "9", "-n", "9", "--print-ids")
+    equal(generate(*arguments, f"--profile={folder / 'p.json'}"), generate(*arguments))
+    entries = json.loads((folder / "p.json").read_text())
+    launches = {op: sum(entry["launches"] for entry in entries if entry["op"] == op) for op in ("attention", "embed", "argmax")}
+    equal(launches["attention"], 2 * 9, "two layers, nine steps")
+    assert launches["argmax"] == 9 and launches["embed"] in (9, 18), launches
+    assert any(entry["nanoseconds"] > 0 for entry in entries) and all(entry["kernel"].startswith(entry["op"] + "/") for entry in entries)
+
+
+def test_layers_over_two_devices(_):
+    text = ("--temp", "0", "--ignore-eos", "-n", "24", "KING HENRY:\nOnce more")
+    told = run("generate", "-d", f"{DEVICE},reference", *text)
+    assert " + Tessera / reference" in told.err, told
+    equal(told.out, generate(*text))
+
+
+def test_signals_end_it_cleanly(_):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        process = start("generate", *ON, "-q", "--temp", "0", "--ignore-eos", "--logprobs", "5", *["-p", "KING"])
+        os.read(process.stdout.fileno(), 1)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode in (128 + number, 0), (process.returncode, err)
+        equal(err, b"")
+
+
+if not has_device():
+    skip(f"no device {DEVICE}")
+main(globals())

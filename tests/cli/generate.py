@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""tessera generate: what it prints and where, prompts from everywhere, sampling, stop texts, ids, log-probabilities, the context."""
+
+import json
+import math
+import re
+
+from support.command import GOLDEN, PLAY, copy_model, environment, equal, main, refused, run
+
+REFERENCE = ("-d", "reference")
+TINY = GOLDEN / "gpt2-tiny"  # 61 tokens, context 48, no tokenizer
+PROMPT = "KING HENRY:\nI will"
+
+
+def play(*arguments, **options):
+    return run("generate", *REFERENCE, *arguments, **options)
+
+
+def tiny(*arguments, **options):
+    return run("generate", *REFERENCE, "-m", TINY, *arguments, **options)
+
+
+def quiet(*arguments, **options):
+    result = play("-q", *arguments, **options)
+    equal(result.err, "")
+    return result.out
+
+
+def test_where_things_are_printed(_):
+    said = play("-n", "4", "-s", "7", "--temp", "0.8", PROMPT)
+    lines = said.err.splitlines()
+    assert lines[0].startswith("tessera: device: Tessera / reference"), said
+    equal(lines[1], "tessera: seed: 7")
+    stats = r"tessera: first token after \d+\.\d+ s; prefill \d+ tokens, \d+\.\d tokens/s; decode 3 tokens, \d+\.\d tokens/s"
+    assert re.fullmatch(stats, lines[-1]), said
+    equal(len(lines), 3)
+    assert "\033" not in said.err
+    equal(quiet("-n", "4", "-s", "7", "--temp", "0.8", PROMPT), said.out)
+
+
+def test_seeds(_):
+    given = play("-n", "8", PROMPT)
+    seed = re.search(r"^tessera: seed: (\d+)$", given.err, re.M).group(1)
+    equal(quiet("-n", "8", "-s", seed, PROMPT), given.out, "the seed that was drawn")
+    texts = {quiet("-n", "8", "-s", seed, PROMPT) for seed in ("1", "2", "18446744073709551615")}
+    assert len(texts) > 1, "every seed gives the same"
+    greedy = play("-n", "8", "--temp", "0", PROMPT)
+    assert "seed" not in greedy.err
+    equal(play("-n", "8", "--temp", "0", "-s", "5", PROMPT).out, greedy.out)
+    equal(quiet("-n", "8", "--top-k", "1", "-s", "9", PROMPT), greedy.out, "one candidate is greedy")
+
+
+def test_prompts_from_everywhere(folder):
+    wanted = quiet("-n", "5", "--temp", "0", "-p", PROMPT)
+    equal(quiet("-n", "5", "--temp", "0", PROMPT), wanted)
+    equal(quiet("-n", "5", "--temp", "0", given=PROMPT), wanted)
+    equal(quiet("-n", "5", "--temp", "0", given=PROMPT + "\n"), wanted, "the line's end is no part of it")
+    equal(quiet("-n", "5", "--temp", "0", "-f", "-", given=PROMPT), wanted)
+    (folder / "prompt.txt").write_text(PROMPT)
+    equal(quiet("-n", "5", "--temp", "0", "-f", folder / "prompt.txt"), wanted)
+    refused(3, "No such file", "generate", *REFERENCE, "-f", folder / "nothing.txt")
+    refused(3, "could not be read", "generate", *REFERENCE, "-f", folder)
+
+
+def test_prompts_that_are_strange(_):
+    assert quiet("-n", "3", "--temp", "0", "-p", "") == quiet("-n", "3", "--temp", "0", "-p", "<|endoftext|>")
+    equal(quiet("-n", "3", "--temp", "0", given=b""), quiet("-n", "3", "--temp", "0", "-p", ""))
+    for given in (b"\xff\xfe bad \xc3", b"a\0b", "\ufeffé🙂".encode(), b"\xed\xa0\x80"):
+        quiet("-n", "2", "--temp", "0", given=given).decode()
+        told = json.loads(quiet("-n", "2", "--temp", "0", "--json", "--echo", given=given))
+        equal((len(told), len(told[0]["tokens"])), (1, 2), given)
+
+
+def test_echo(_):
+    alone = quiet("-n", "4", "--temp", "0", PROMPT)
+    equal(quiet("-n", "4", "--temp", "0", "--echo", PROMPT), PROMPT.encode() + alone)
+    equal(tiny("-n", "3", "--temp", "0", "--ids", "9,4", "--print-ids", "--echo").text, "9 4 " + tiny("-n", "3", "--temp", "0", "--ids", "9,4", "--print-ids").text)
+
+
+def test_stop_texts(_):
+    whole = quiet("-n", "24", "--temp", "0", "--ignore-eos", PROMPT).decode()[:-1]
+    for stop in (whole[2], whole[5:7], whole[9:21]):
+        got = quiet("-n", "24", "--temp", "0", "--ignore-eos", "--stop", stop, PROMPT).decode()
+        equal(got, whole[:whole.index(stop)] + "\n", stop)
+    middle = whole[6:11]
+    first = min(whole.index(middle), whole.index(whole[3:5]))
+    equal(quiet("-n", "24", "--temp", "0", "--stop", middle, "--stop", whole[3:5], "--stop", "never said", PROMPT).decode(), whole[:first] + "\n")
+    equal(json.loads(quiet("-n", "24", "--temp", "0", "--stop", middle, "--json", PROMPT))[0]["finish"], "stop")
+    equal(quiet("-n", "24", "--temp", "0", "--stop", whole + "never said", PROMPT).decode(), whole + "\n", "what was held back comes at the end")
+    refused(2, "stop text number 1 is empty", "generate", *REFERENCE, "--stop", "", PROMPT)
+
+
+def test_ids_without_a_tokenizer(folder):
+    wanted = json.loads((TINY / "cases.json").read_text())["generate"][1]
+    ids = ",".join(map(str, wanted["input_ids"]))
+    got = tiny("-n", "24", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", ids).text
+    equal(got, " ".join(map(str, wanted["ids_without_eos_stop"])) + " \n")
+    bare = copy_model(PLAY, folder / "bare", without=("tokenizer.json", "tokenizer_config.json"))
+    there = quiet("-n", "5", "--temp", "0", "--print-ids", "--ids", "814,26")
+    equal(run("generate", *REFERENCE, "-q", "-m", bare, "-n", "5", "--temp", "0", "--print-ids", "--ids", "814,26").out, there)
+    refused(5, "has no tokenizer that can be used", "generate", *REFERENCE, "-m", bare, "-p", "text")
+    refused(5, "stop texts need a tokenizer", "generate", *REFERENCE, "-m", bare, "--ids", "1", "--stop", "x")
+    refused(2, "token id 61", "generate", *REFERENCE, "-m", TINY, "--ids", "3,61")
+
+
+def test_logprobs(_):
+    rows, best = [], []
+    for line in tiny("-n", "6", "--temp", "0", "--ignore-eos", "--logprobs", "5", "--ids", "9").text.splitlines():
+        parts = line.split("\t")
+        if parts[0]:
+            rows.append((int(parts[0]), float(parts[1])))
+            best.append([])
+        else:
+            best[-1].append((int(parts[1]), float(parts[2])))
+    equal((len(rows), {len(b) for b in best}), (6, {5}))
+    for row, likeliest in zip(rows, best):
+        equal(row, likeliest[0], "greedy takes the likeliest")
+        equal(likeliest, sorted(likeliest, key=lambda entry: -entry[1]))
+        assert sum(math.exp(p) for _, p in likeliest) <= 1 + 1e-5, likeliest
+    told = json.loads(tiny("-n", "1", "--temp", "0", "--logprobs", "61", "--json", "--ids", "9").text)[0]["tokens"][0]
+    total = sum(math.exp(entry["logprob"]) for entry in told["best"])
+    assert abs(total - 1) < 1e-5, f"over the whole vocabulary they add up to {total}"
+    equal(len(tiny("-n", "3", "--ids", "9", "--ignore-eos", "--logprobs", "0").text.splitlines()), 3)
+    refused(2, "at most the size of the vocabulary", "generate", *REFERENCE, "-m", TINY, "--ids", "9", "--logprobs", "62")
+    sampled = tiny("-n", "6", "-s", "3", "--ignore-eos", "--print-ids", "--ids", "9").text.split()
+    with_them = tiny("-n", "6", "-s", "3", "--ignore-eos", "--logprobs", "4", "--ids", "9").text.splitlines()
+    equal([line.split("\t")[0] for line in with_them if line[0] != "\t"], sampled, "asking for them changes nothing")
+
+
+def test_a_batch_gives_what_each_gives_alone(_):
+    prompts = ("KING", "O, what a rogue", "", "Enter\n")
+    for options in (("--temp", "0"), ("-s", "11", "--temp", "0.9")):
+        together = json.loads(quiet("-n", "6", *options, "--json", *prompts))
+        equal(len(together), len(prompts))
+        for prompt, result in zip(prompts, together):
+            equal(json.loads(quiet("-n", "6", *options, "--json", "-p", prompt)), [result], prompt)
+    shown = quiet("-n", "2", "--temp", "0", "KING", "O").decode()
+    assert shown.startswith("--- 1 ---\n") and "\n--- 2 ---\n" in shown, shown
+
+
+def test_the_context(_):
+    long = ",".join("7" for _ in range(49))
+    told = refused(2, "the prompt has 49 tokens, and the context holds 48", "generate", *REFERENCE, "-m", TINY, "--ids", long, "--print-ids")
+    assert "shorten it" in told.err
+    refused(2, "the prompt has 3 tokens, and the context holds 2", "generate", *REFERENCE, "-m", TINY, "-c", "2", "--ids", "1,2,3")
+    past = tiny("--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9,8", "-n", "1000")
+    equal(len(past.text.split()), 46)
+    assert "the context is full: generation stopped there" in past.err
+    equal(tiny("--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9,8").out, past.out, "without -n, to the end of the context")
+    equal(len(tiny("--temp", "0", "--ignore-eos", "--print-ids", "-c", "10", "--ids", "9,8").text.split()), 8)
+    equal(json.loads(tiny("--temp", "0", "--ignore-eos", "-c", "10", "--ids", "9", "--json").text)[0]["finish"], "context")
+    refused(2, "49", "generate", *REFERENCE, "-m", TINY, "-c", "49", "--ids", "1")
+
+
+def test_no_tokens_at_all(_):
+    equal(quiet("-n", "0", PROMPT), b"\n")
+    equal(quiet("-n", "0", "--echo", PROMPT), PROMPT.encode() + b"\n")
+    equal(json.loads(quiet("-n", "0", "--json", PROMPT)), [{"text": "", "finish": "length", "tokens": []}])
+
+
+def test_end_tokens(folder):
+    model = copy_model(TINY, folder / "m")
+    ids = json.loads((TINY / "cases.json").read_text())["generate"][0]
+    prompt, whole = ",".join(map(str, ids["input_ids"])), ids["ids_without_eos_stop"]
+    end = whole[4]
+    (model / "generation_config.json").write_text(json.dumps({"eos_token_id": [2, end], "do_sample": False}))
+    told = json.loads(run("generate", *REFERENCE, "-q", "-m", model, "--ids", prompt, "--json").text)[0]
+    equal(([t["id"] for t in told["tokens"]], told["finish"]), (whole[:5], "end"))
+    ignored = json.loads(run("generate", *REFERENCE, "-q", "-m", model, "--ids", prompt, "--json", "--ignore-eos", "-n", "24").text)[0]
+    equal([t["id"] for t in ignored["tokens"]], whole)
+    (model / "generation_config.json").write_text('{"temperature": -1}')
+    refused(3, "generation_config.json", "generate", *REFERENCE, "-m", model, "--ids", prompt)
+
+
+def test_json(_):
+    told = json.loads(quiet("-n", "3", "--temp", "0", "--logprobs", "2", "--json", PROMPT))[0]
+    equal(set(told), {"text", "finish", "tokens"})
+    equal(told["finish"], "length")
+    for token in told["tokens"]:
+        equal((set(token), len(token["best"])), ({"id", "logprob", "best"}, 2))
+    equal(told["text"] + "\n", quiet("-n", "3", "--temp", "0", PROMPT).decode())
+
+
+def test_device_from_the_environment(_):
+    said = run("generate", "-n", "1", "x", env=environment(TESSERA_DEVICE="reference"))
+    assert "device: Tessera / reference" in said.err
+    refused(4, "TESSERA_DEVICE", "generate", "-n", "1", "x", env=environment(TESSERA_DEVICE="toaster"), lines=None)
+
+
+main(globals())

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""tessera info, devices, cache: what is here, for a reader and as JSON."""
+
+import json
+import struct
+
+from support.command import GOLDEN, PLAY, SHARED, environment, equal, main, refused, run
+
+DEVICE_KEYS = {"index", "backend", "platform", "device", "type", "vendor", "driver", "version", "c_version", "usable", "default", "reason", "score",
+               "emulator", "compute_units", "clock_mhz", "memory", "max_allocation", "local_memory", "max_work_group", "subgroup_sizes", "fp16",
+               "bf16", "fp64", "int_dot", "command_buffers", "compiler"}
+
+
+def test_bundled_models(_):
+    told = json.loads(run("info", "--json").text)
+    assert {"name": "shakespeare", "path": str(PLAY)} in told, told
+    assert f"shakespeare          {PLAY}\n" in run("info").text
+
+
+def test_a_folder(_):
+    told = json.loads(run("info", "--json", "shakespeare").text)
+    for key, value in {"format": "safetensors", "architecture": "gpt2", "stored": "f16", "layers": 6, "width": 192, "heads": 6, "kv_heads": 6,
+                       "head_size": 32, "ffn": 768, "vocab": 1024, "context": 512, "parameters": 2964480, "has_tokenizer": True}.items():
+        equal(told[key], value, key)
+    equal(told["kv_bytes_per_token"], 2 * 6 * 192 * 4)
+    # a product of 2 M N K a matrix: 4 C C and 8 C C a layer, and the output's V C
+    equal(told["flops_per_token"], 2.0 * (6 * 12 * 192 * 192 + 1024 * 192))
+    equal(told["flops_per_past_token"], 6.0 * 4 * 192)
+    text = run("info", PLAY).text
+    assert "6 layers, width 192, 6 heads of 32" in text and "BPE, 767 merges" in text, text
+    equal(run("info", "-m", PLAY).text, text)
+
+
+def test_a_model_without_tokenizer(_):
+    told = json.loads(run("info", "--json", GOLDEN / "llama-tiny").text)
+    equal((told["has_tokenizer"], told["architecture"], told["kv_heads"]), (False, "llama", 2))
+    assert "none: use --ids and --print-ids" in run("info", GOLDEN / "llama-tiny").text
+
+
+def gguf(path, words, merges):
+    """A GPT-2 of one layer, width 4, 2 heads, context 8, in float32, with a vocabulary of its own."""
+    text = lambda s: struct.pack("<Q", len(s.encode())) + s.encode()
+    u32 = lambda v: struct.pack("<II", 4, v)
+    string = lambda v: struct.pack("<I", 8) + text(v)
+    strings = lambda v: struct.pack("<IIQ", 9, 8, len(v)) + b"".join(map(text, v))
+    C, F, V = 4, 16, len(words)
+    held = {"general.architecture": string("gpt2"), "gpt2.context_length": u32(8), "gpt2.embedding_length": u32(C), "gpt2.block_count": u32(1),
+            "gpt2.feed_forward_length": u32(F), "gpt2.attention.head_count": u32(2),
+            "gpt2.attention.layer_norm_epsilon": struct.pack("<If", 6, 1e-5), "tokenizer.ggml.model": string("gpt2"),
+            "tokenizer.ggml.pre": string("gpt-2"), "tokenizer.ggml.tokens": strings(words),
+            "tokenizer.ggml.token_type": struct.pack(f"<IIQ{V}i", 9, 5, V, *[3 if w.startswith("<|") else 1 for w in words]),
+            "tokenizer.ggml.merges": strings(merges), "tokenizer.ggml.bos_token_id": u32(0), "tokenizer.ggml.eos_token_id": u32(0)}
+    shapes = {"token_embd.weight": (C, V), "position_embd.weight": (C, 8), "output_norm.weight": (C,), "output_norm.bias": (C,)}
+    for part, shape in {"attn_norm": (C,), "attn_qkv": (C, 3 * C), "attn_output": (C, C), "ffn_norm": (C,), "ffn_up": (C, F), "ffn_down": (F, C)}.items():
+        shapes[f"blk.0.{part}.weight"], shapes[f"blk.0.{part}.bias"] = shape, shape[-1:]
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), len(held)) + b"".join(text(k) + v for k, v in held.items())
+    data = b""
+    for name, shape in shapes.items():
+        count = shape[0] * (shape[1] if len(shape) > 1 else 1)
+        head += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, len(data))
+        block = struct.pack(f"<{count}f", *[((i * 37 + len(name)) % 19 - 9) / 10 for i in range(count)])
+        data += block + bytes(-len(block) % 32)
+    path.write_bytes(head + bytes(-len(head) % 32) + data)
+    return path
+
+
+def test_gguf(folder):
+    model = gguf(folder / "m.gguf", ["<|endoftext|>", "a", "b", "\u0120", "ab"], ["a b"])
+    told = json.loads(run("info", "--json", model).text)
+    for key, value in {"format": "GGUF", "architecture": "gpt2", "stored": "f32", "layers": 1, "width": 4, "heads": 2, "ffn": 16, "vocab": 5, "context": 8,
+                       "has_tokenizer": True}.items():
+        equal(told[key], value, key)
+    equal(run("tokenize", "-m", model, given="ab ba\n").text, "4 3 2 1\n")
+    said = run("generate", "-d", "reference", "-q", "-m", model, "--temp", "0", "-n", "3", "--ignore-eos", "ab").text
+    assert set(said) <= set("ab \n<|endoftxt>"), said
+
+
+def test_llama2c(_):
+    model = SHARED / "data" / "models" / "stories260k" / "checkpoint_legacy.bin"
+    if model.exists():
+        told = json.loads(run("info", "--json", model).text)
+        equal((told["format"], told["layers"], told["heads"], told["kv_heads"], told["has_tokenizer"]), ("llama2.c", 5, 8, 4, True))
+
+
+def test_devices(_):
+    told = json.loads(run("devices", "--json").text)
+    equal(set(told), {"devices", "notes"})
+    for index, device in enumerate(told["devices"]):
+        equal(set(device), DEVICE_KEYS)
+        equal(device["index"], index)
+        assert device["type"] in ("cpu", "gpu", "accelerator", "other") and device["reason"] and device["memory"] > 0, device
+        assert not (device["default"] and (device["emulator"] or not device["usable"])), device
+    equal(sum(device["default"] for device in told["devices"]), 1)
+    equal(told["devices"][-1]["backend"], "reference")
+    text = run("devices").text
+    for device in told["devices"]:
+        assert f"{device['platform']} / {device['device']}" in text
+    equal(text.count("(default)"), 1)
+
+
+def test_cache(folder):
+    place = environment(TESSERA_CACHE=folder / "c")
+    equal(json.loads(run("cache", "--json", env=place).text), {"folder": str(folder / "c"), "bytes": 0, "cleared": False, "files": []})
+    (folder / "c" / "sub").mkdir()
+    (folder / "c" / "sub" / "entry").write_bytes(b"12345")
+    told = json.loads(run("cache", "list", "--json", env=place).text)
+    equal((told["bytes"], told["files"]), (5, [{"path": str(folder / "c" / "sub" / "entry"), "bytes": 5}]))
+    assert "1 file, 0.0 MiB in " in run("cache", env=place).text
+    run("cache", "clear", env=place)
+    equal(json.loads(run("cache", "--json", env=place).text)["files"], [])
+    refused(3, "no cache folder can be written", "cache", env=environment(TESSERA_CACHE="/dev/null/x", XDG_CACHE_HOME=None, HOME=None))
+
+
+main(globals())

@@ -1,0 +1,141 @@
+"""What the tests of the command share: running it, what a failure must look like, small models, and the loop over a script's tests.
+
+A test is a function whose name begins with `test_`; it takes a fresh folder. Env: TESSERA_BUILD (the build folder), TESSERA_SOURCE,
+TESSERA_SHARED (optional data beside the source tree), TESSERA_TEST_DEVICES (the device of the device_* scripts; pocl without it).
+"""
+
+import json
+import math
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+SOURCE = pathlib.Path(os.environ.get("TESSERA_SOURCE", pathlib.Path(__file__).resolve().parents[3]))
+BUILD = pathlib.Path(os.environ.get("TESSERA_BUILD", SOURCE / "build" / "dev"))
+SHARED = pathlib.Path(os.environ.get("TESSERA_SHARED", SOURCE.parent / "shared"))
+COMMAND = str(BUILD / "bin" / "tessera")
+GOLDEN = SOURCE / "tests" / "golden" / "models"
+PLAY = SOURCE / "models" / "shakespeare"  # the bundled model: a GPT-2 with a tokenizer
+DEVICE = os.environ.get("TESSERA_TEST_DEVICES", "pocl").split(",")[0]
+PATIENCE = 300  # seconds; first kernel builds under a sanitizer on a busy machine are slow
+
+
+def environment(**changes):
+    """This process's, with the bundled models of the source tree and no device chosen; None takes a variable away."""
+    env = dict(os.environ, TESSERA_MODELS=str(PLAY.parent))
+    for name in ("TESSERA_DEVICE", "TESSERA_TEST_DEVICES"):
+        env.pop(name, None)
+    for name, value in changes.items():
+        env.pop(name, None)
+        if value is not None:
+            env[name] = str(value)
+    return env
+
+
+class Result:
+    def __init__(self, done):
+        self.code, self.out = done.returncode, done.stdout
+        self.err = done.stderr.decode("utf-8", "replace")
+
+    @property
+    def text(self):
+        return self.out.decode()
+
+    def __repr__(self):
+        return f"exit code {self.code}\nstdout {self.out[-2000:]!r}\nstderr {self.err[-2000:]}"
+
+
+def run(*arguments, code=0, given=b"", env=None, cwd=None, stdout=subprocess.PIPE):
+    """Runs the command; its exit code must be `code`."""
+    given = given.encode() if isinstance(given, str) else given
+    result = Result(subprocess.run([COMMAND, *map(str, arguments)], input=given, stdout=stdout, stderr=subprocess.PIPE, cwd=cwd,
+                                   env=env or environment(), timeout=PATIENCE, check=False))
+    assert result.code == code, f"tessera {' '.join(map(str, arguments))}: wanted exit code {code}, got {result}"
+    return result
+
+
+def refused(code, fragment, *arguments, lines=1, **options):
+    """It ends with this exit code, nothing on stdout and one sentence with `fragment` on stderr."""
+    result = run(*arguments, code=code, **options)
+    assert result.out == b"", f"{arguments}: something was printed: {result}"
+    assert fragment in result.err, f"{arguments}: {fragment!r} is missing: {result}"
+    said = [line for line in result.err.splitlines() if not line.startswith(("tessera: device: ", "tessera: seed: "))]
+    assert said[0].startswith("tessera: ") and (lines is None or len(said) == lines), f"{arguments}: {lines} line(s) wanted: {result}"
+    assert "\033" not in result.err, f"{arguments}: an escape code went to a file: {result}"
+    return result
+
+
+def start(*arguments, env=None, **options):
+    return subprocess.Popen([COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            env=env or environment(), **options)
+
+
+def equal(got, wanted, what=""):
+    assert got == wanted, f"{what}: wanted {wanted!r:.1500}, got {got!r:.1500}"
+
+
+def copy_model(source, folder, without=()):
+    """A copy that may be changed."""
+    folder.mkdir(parents=True)
+    for path in source.iterdir():
+        if path.name not in ("cases.json", "expected.safetensors", "model.gguf", *without):
+            shutil.copy(path, folder / path.name)
+    return folder
+
+
+def change_json(path, **changes):
+    """Sets keys; None takes one away."""
+    held = json.loads(path.read_text())
+    for key, value in changes.items():
+        held[key] = value
+        if value is None:
+            del held[key]
+    path.write_text(json.dumps(held))
+
+
+def read_safetensors(path):
+    """{name: (shape, values)} of a file of f32 arrays."""
+    data = pathlib.Path(path).read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    arrays = {}
+    for name, entry in json.loads(data[8:8 + size]).items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            equal((entry["dtype"], end - begin), ("F32", 4 * math.prod(entry["shape"])), name)
+            arrays[name] = entry["shape"], struct.unpack(f"<{(end - begin) // 4}f", data[8 + size + begin:8 + size + end])
+    return arrays
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(77)
+
+
+def has_device(name=DEVICE):
+    """Whether `name` selects a usable device here; a script for it is skipped otherwise."""
+    done = subprocess.run([COMMAND, "explain", "-q", "-d", name, str(GOLDEN / "gpt2-tiny")], capture_output=True, env=environment(),
+                          timeout=PATIENCE, check=False)
+    return done.returncode != 4
+
+
+def main(tests):
+    """Runs each test_ function of a script's globals() in a folder of its own; ends the process."""
+    failed = 0
+    for name, test in [(name, test) for name, test in tests.items() if name.startswith("test_")]:
+        with tempfile.TemporaryDirectory(prefix="tessera-cli-") as folder:
+            begun = time.monotonic()
+            try:
+                test(pathlib.Path(folder))
+                told = "ok"
+            except (AssertionError, OSError, ValueError, LookupError, subprocess.SubprocessError):
+                traceback.print_exc(limit=2)
+                told = "FAILED"
+                failed += 1
+            print(f"{told:6} {time.monotonic() - begun:6.2f} s  {name[5:].replace('_', ' ')}", flush=True)
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""tessera tokenize: a line in, a line out, and back; what is no list of ids, or no id of the model."""
+
+from support.command import GOLDEN, PLAY, SHARED, copy_model, equal, main, refused, run
+
+LINES = ["KING HENRY: once more", "", "  two  spaces ", "tab\there", "été 🙂 naïve", "e\u0301 \u200d", "<|endoftext|>x", "\ufeffbom", "a\x01b", "x" * 3000]
+
+
+def test_round_trip(folder):
+    text = "".join(line + "\n" for line in LINES).encode()
+    ids = run("tokenize", "--no-special", given=text)
+    equal(ids.err, "")
+    equal(ids.out.count(b"\n"), len(LINES))
+    assert set(ids.text) <= set("0123456789 \n")
+    equal(ids.text.splitlines()[1], "")
+    equal(run("tokenize", "--decode", given=ids.out).out, text)
+    (folder / "lines").write_bytes(text)
+    equal(run("tokenize", "--no-special", folder / "lines", cwd=folder).out, ids.out)
+    equal(run("tokenize", "--no-special", "-m", "shakespeare", "-", given=text).out, ids.out)
+    equal(run("tokenize", "--no-special", "-m", PLAY, given=text[:-1]).out, ids.out, "a last line without its end")
+
+
+def test_special_tokens(_):
+    equal(run("tokenize", given="<|endoftext|>\n").text, "0\n")
+    equal(run("tokenize", "--decode", given="0 33\n").text, "<|endoftext|>A\n")
+    equal(run("tokenize", "--decode", "--no-special", given="0 33\n").text, "A\n")
+    equal(run("tokenize", "--decode", given="33,34 35\n").text, "ABC\n")
+
+
+def test_bytes_that_are_no_text(_):
+    equal(run("tokenize", given=b"\xff\n\xc3\nok\n").out.count(b"\n"), 3)
+    equal(run("tokenize", given=b"a\0b\n").out.count(b"\n"), 1)
+    equal(run("tokenize", given=b"").out, b"")
+
+
+def test_bad_ids(_):
+    refused(2, "--ids x", "tokenize", "--decode", given="x\n")
+    refused(2, "1024", "tokenize", "--decode", given="1024\n")
+    refused(2, "99999999999", "tokenize", "--decode", given="99999999999\n")
+    refused(2, "-1", "tokenize", "--decode", given="-1\n")
+
+
+def test_no_tokenizer(folder):
+    refused(5, "tokenizer", "tokenize", "-m", GOLDEN / "gpt2-tiny", given="x\n")
+    refused(3, "No such file", "tokenize", folder / "nothing")
+    model = copy_model(PLAY, folder / "m")
+    (model / "tokenizer.json").write_text('{"version": "1.0"')
+    refused(3, "tokenizer.json", "tokenize", "-m", model, given="x\n")
+
+
+def test_llama2c(_):
+    model = SHARED / "data" / "models" / "stories260k" / "checkpoint_legacy.bin"
+    if model.exists():
+        ids = run("tokenize", "--no-special", "-m", model, given="Once upon a time\n")
+        equal(run("tokenize", "--decode", "-m", model, given=ids.out).text.strip(), "Once upon a time")
+
+
+main(globals())

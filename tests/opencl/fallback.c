@@ -1,0 +1,104 @@
+/* Rows for a layout that was already chosen are refused: the weight is kept a second time, plain.
+ */
+#include "opencl/rig.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char pocl[] = "Portable Computing Language";
+static char folder[128];
+
+/* A copy of cl/ whose linear/packed.cl has `from` replaced by `to`, as the place kernels are read
+ * from. */
+static void break_kernels(const char *from, const char *to) {
+    char command[1024];
+    const char *source = getenv("TESSERA_SOURCE");
+    if (!source)
+        cr_skip_test("TESSERA_SOURCE, the folder of the sources, isn't set");
+    snprintf(folder, sizeof folder, "%s/tessera-kernels-XXXXXX",
+             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(command, sizeof command,
+             "cp -r '%s/cl/.' '%s' && chmod -R u+w '%s' && sed -i 's/%s/%s/' '%s/linear/packed.cl'"
+             " && ! cmp -s '%s/cl/linear/packed.cl' '%s/linear/packed.cl'",
+             source, folder, folder, from, to, folder, source, folder);
+    cr_assert_eq(system(command), 0, "%s", command);
+    setenv("TESSERA_KERNEL_PATH", folder, 1);
+}
+
+static void end(void) {
+    char command[256];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    cr_assert_eq(*folder ? system(command) : 0, 0);
+}
+
+TestSuite(opencl_fallback, .fini = end);
+
+static int count(const char *text, const char *what) {
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+        n++;
+    return n;
+}
+
+typedef struct told {
+    bool plain_says, packed_says;
+    const char *why;
+} told;
+
+static void see(void *data, const tsr_row *row) {
+    told *t = data;
+    if (row->chosen)
+        t->plain_says = strstr(row->name, "linear/plain") && strstr(row->why, "is refused on") &&
+                        strstr(row->why, t->why);
+    else if (strstr(row->name, "linear/packed:"))
+        t->packed_says = !row->fits && strstr(row->why, t->why);
+}
+
+/* The rig's linear layer gives plain's bytes through the fallback, twice on one device; a forced
+ * row fails. */
+static void expect_fallback(const char *why) {
+    rig r;
+    rig_linear plain, free_choice[2], forced;
+    told t = {.why = why};
+    rig_begin(&r, NULL, NULL);
+    rig_open(&r, pocl, false);
+    tsr_status status = rig_linear_make(&r, r.dev, "linear=packed", &forced);
+    rig_linear_free(&r, &forced);
+    if (!strstr(r.sentence, why)) {
+        rig_end(&r);
+        cr_skip_test("this device has no packed row: %s", r.sentence);
+    }
+    cr_expect_eq(status, TSR_E_ARGUMENT, "%s", r.sentence);
+    cr_assert_eq(rig_linear_make(&r, r.dev, "linear=plain", &plain), TSR_OK, "%s", r.sentence);
+    cr_assert_eq(rig_linear_run(&r, r.dev, &plain), TSR_OK, "%s", r.sentence);
+    cr_expect_eq(rig_linear_error(&plain), 0.0);
+    for (int i = 0; i < 2; i++) {
+        status = rig_linear_make(&r, r.dev, NULL, &free_choice[i]);
+        cr_assert_eq(status, TSR_OK, "%s", r.sentence);
+        cr_expect_str_eq(free_choice[i].layout.name, "panels64");
+        cr_assert_eq(rig_linear_run(&r, r.dev, &free_choice[i]), TSR_OK, "%s", r.sentence);
+        cr_expect_arr_eq(plain.result, free_choice[i].result, sizeof plain.result);
+        cr_expect_eq(r.backend->plan_explain(free_choice[i].plan, 0, see, &t), TSR_OK);
+        cr_expect(t.plain_says && t.packed_says);
+    }
+    cr_expect_eq(count(r.log, "are kept a second time as plain rows"), 1, "%s", r.log);
+    cr_expect(strstr(r.log, "linear/packed is refused on Portable Computing Language/"), "%s",
+              r.log);
+    for (int i = 0; i < 2; i++)
+        rig_linear_free(&r, &free_choice[i]);
+    rig_linear_free(&r, &plain);
+    rig_end(&r);
+}
+
+Test(opencl_fallback, a_packed_row_that_does_not_build) {
+    break_kernels("const int rows = SIZE(R), panels", "const int rows = SIZE(R) panels");
+    expect_fallback("does not build");
+}
+
+Test(opencl_fallback, a_packed_row_that_gives_wrong_results) {
+    break_kernels("sum\\[r\\]\\[j\\] = 0.0f;", "sum[r][j] = 0.5f;");
+    expect_fallback("self-test: element");
+}
