@@ -105,7 +105,7 @@ static tsr_status take(cursor *c, void *out, size_t n, const char *what) {
  * checked against the bytes that are left before anything is allocated for it. */
 static tsr_status take_length(cursor *c, uint64_t limit, uint64_t least, const char *what,
                               size_t *out) {
-    uint64_t n;
+    uint64_t n = 0;
     TRY(take(c, &n, sizeof n, what));
     if (n > limit)
         return tsri_base_fail(TSR_E_FORMAT,
@@ -136,7 +136,7 @@ static tsr_status take_texts(cursor *c, tsri_io_value *value) {
     size_t room = 0, used = 0;
     TRY(tsri_base_new(value->count + 1, sizeof *value->starts, &value->starts));
     for (size_t i = 0; i < value->count; i++) {
-        size_t n;
+        size_t n = 0;
         TRY(take_length(c, MAX_LENGTH, 1, value->key, &n));
         TRY(tsri_base_grow(&value->data, &room, used + n + 1, 1));
         TRY(take(c, value->data + used, n, value->key));

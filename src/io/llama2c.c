@@ -49,7 +49,7 @@ static const char *fault(const config *c) {
 }
 
 bool tsri_io_is_llama2c(const unsigned char *head, size_t n) {
-    config c;
+    config c = {0};
     if (n >= sizeof magic && memcmp(head, magic, sizeof magic) == 0)
         return true;
     if (n < sizeof c)
@@ -170,7 +170,7 @@ static tsr_status read_header(const tsri_file *file, config *c, int32_t *version
 
 tsr_status tsri_io_read_llama2c(tsri_io_archive *archive, const char *path) {
     tsri_file *file;
-    config c;
+    config c = {0};
     int32_t version;
     bool shared = false;
     part parts[16];

@@ -62,7 +62,7 @@ static tsr_status read_number(const char *name, const char *text, uint64_t highe
 }
 
 static tsr_status read_options(tsr_state *state, const tsr_options *options) {
-    uint64_t value;
+    uint64_t value = 0;
     for (uint32_t i = 0; options && i < options->count; i++) {
         const char *name = options->names[i], *text = options->values[i];
         if (!strcmp(name, "threads")) {

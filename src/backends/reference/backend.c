@@ -223,8 +223,8 @@ static tsr_status plain_place(const tsr_layout *layout, const tsr_buf *buf, cons
 static tsr_status weight_store(tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows,
                                tsr_buf *buf) {
     (void)dev;
-    char *place;
-    size_t count;
+    char *place = NULL;
+    size_t count = 0;
     TRY(plain_place(layout, buf, rows, &place, &count));
     return tsri_tensor_convert((tsr_dtype)layout->dtype, place, (tsr_dtype)rows->dtype, rows->data,
                                count);
@@ -233,8 +233,8 @@ static tsr_status weight_store(tsr_dev *dev, const tsr_layout *layout, const tsr
 static tsr_status weight_load(tsr_dev *dev, const tsr_layout *layout, tsr_buf *buf,
                               tsr_rows *rows) {
     (void)dev;
-    char *place;
-    size_t count;
+    char *place = NULL;
+    size_t count = 0;
     TRY(plain_place(layout, buf, rows, &place, &count));
     return tsri_tensor_convert((tsr_dtype)rows->dtype, rows->data, (tsr_dtype)layout->dtype, place,
                                count);
