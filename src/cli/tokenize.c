@@ -23,7 +23,7 @@ static int decode_line(tsri_cli_app *app, const char *line, bool special) {
     int32_t *ids;
     size_t count, size;
     char *text;
-    int code = tsri_cli_parse_ids(line, &ids, &count);
+    int code = tsri_cli_parse_ids(line, line, &ids, &count);
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_decode(app->model, ids, count, !special, &text, &size));
     free(ids);
@@ -35,19 +35,32 @@ static int decode_line(tsri_cli_app *app, const char *line, bool special) {
     return CLI_OK;
 }
 
+/* A line that fails leaves an empty line in its place, and the others go on. */
 static int each_line(tsri_cli_app *app, FILE *file, bool decode, bool special) {
     char *line = NULL;
-    size_t room = 0;
-    int code = CLI_OK;
+    size_t room = 0, failed = 0, number = 0;
     ssize_t n;
-    while (code == CLI_OK && !app->stopped && !tsri_cli_signal() &&
-           (n = getline(&line, &room, file)) >= 0) {
+    while (!app->stopped && !tsri_cli_signal() && (n = getline(&line, &room, file)) >= 0) {
         if (n > 0 && line[n - 1] == '\n')
             line[--n] = 0;
-        code =
-            decode ? decode_line(app, line, special) : encode_line(app, line, (size_t)n, special);
+        number++;
+        if ((decode ? decode_line(app, line, special)
+                    : encode_line(app, line, (size_t)n, special)) == CLI_OK)
+            continue;
+        tsri_cli_fail(CLI_MISS, "line %zu was not read", number);
+        tsri_cli_write(app, "\n", 1);
+        failed++;
     }
     free(line);
+    return failed ? tsri_cli_fail(CLI_MISS, "%zu of %zu lines failed", failed, number) : CLI_OK;
+}
+
+/* Said once, not for every line. */
+static int check_tokenizer(const tsri_cli_app *app) {
+    int32_t *ids = NULL;
+    size_t n;
+    const int code = tsri_cli_status(tsr_encode(app->model, "", 0, 0, &ids, &n));
+    tsr_ids_free(ids);
     return code;
 }
 
@@ -57,12 +70,13 @@ int tsri_cli_tokenize(int argc, char **argv) {
     bool decode = false, plain = false;
     const tsri_cli_option own[] = {
         {"model", 'm', CLI_TEXT, &app.model_name, "MODEL",
-         "a folder, a .gguf or llama2.c .bin file, or a bundled model", 0, 0, NULL},
+         "a model, or a tokenizer: a folder or file of either, or a bundled model", 0, 0, NULL},
         {"decode", 0, CLI_FLAG, &decode, NULL, "ids in, text out", 0, 0, NULL},
         {"no-special", 0, CLI_FLAG, &plain, NULL,
          "without the tokens that are put around a text; when decoding, leave them out", 0, 0,
          NULL},
         {0}};
+    const tsr_model_options options = {.struct_size = sizeof options, .tokenizer_only = 1};
     const tsri_cli_option *tables[] = {own, tsri_cli_common_options(&app), NULL};
     int code = tsri_cli_parse(argc, argv, "tessera tokenize [-m MODEL] [--decode] [FILE|-]",
                               "A line in, a line of token ids out; with --decode the reverse.",
@@ -71,7 +85,9 @@ int tsri_cli_tokenize(int argc, char **argv) {
         code = tsri_cli_fail(CLI_USAGE, "%s: one file is wanted, or none for standard input",
                              operands.items[1]);
     if (code == CLI_OK)
-        code = tsri_cli_status(tsr_model_open(app.model_name, NULL, NULL, &app.model));
+        code = tsri_cli_status(tsr_model_open(app.model_name, NULL, &options, &app.model));
+    if (code == CLI_OK)
+        code = check_tokenizer(&app);
     if (code == CLI_OK) {
         const bool named = operands.n && strcmp(operands.items[0], "-");
         FILE *file = named ? fopen(operands.items[0], "rb") : stdin;

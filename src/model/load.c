@@ -168,7 +168,33 @@ static void name_stored(tsri_model *model) {
                                          : "safetensors");
 }
 
-tsr_status tsri_model_open(const char *path, const tsri_model_options *options, tsri_model **out) {
+/* The tokenizer of a place where no model could be opened; `status` is that failure, kept where
+ * there is no tokenizer either. */
+static tsr_status open_tokenizer(const char *path, tsr_status status, tsri_model **out) {
+    char sentence[1024];
+    tsri_model *model = NULL;
+    tsri_text_tokenizer *tokenizer = NULL;
+    snprintf(sentence, sizeof sentence, "%s", tsr_error_last());
+    TRY(tsri_model_tokenizer_at(path, &tokenizer));
+    if (!tokenizer)
+        return tsri_base_fail(status, "%s", sentence);
+    status = tsri_base_new(1, sizeof *model, &model);
+    if (status == TSR_OK && !(model->path = tsri_base_copy_text(path, strlen(path))))
+        status = TSR_E_HOST_MEMORY;
+    if (status != TSR_OK) {
+        tsri_text_tokenizer_destroy(&tokenizer);
+        tsri_model_close(&model);
+        return status;
+    }
+    tsri_model_spec_defaults(&model->spec);
+    model->tokenizer = tokenizer;
+    model->spec.vocab = tsri_text_vocabulary_size(tokenizer);
+    *out = model;
+    return TSR_OK;
+}
+
+static tsr_status open_model(const char *path, const tsri_model_options *options,
+                             tsri_model **out) {
     tsri_model *model = NULL;
     TRY(tsri_base_new(1, sizeof *model, &model));
     char *folder =
@@ -190,6 +216,11 @@ tsr_status tsri_model_open(const char *path, const tsri_model_options *options, 
     free(folder);
     *out = model;
     return status;
+}
+
+tsr_status tsri_model_open(const char *path, const tsri_model_options *options, tsri_model **out) {
+    const tsr_status status = open_model(path, options, out);
+    return status != TSR_OK && options->tokenizer_only ? open_tokenizer(path, status, out) : status;
 }
 
 /* What the run's callbacks are given. */

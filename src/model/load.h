@@ -12,8 +12,9 @@ typedef struct tsri_model_options {
         void *data, uint64_t done,
         uint64_t total); /* bytes stored; not TSR_OK stops the load. May be NULL */
     void *progress_data;
-    int32_t slots;   /* the memory check counts keys and values of so many sequences (0: 1) */
-    int64_t context; /* of so many tokens (0: what the model reads, at most 2048) */
+    bool tokenizer_only; /* where no model can be opened, its tokenizer alone will do */
+    int32_t slots;       /* the memory check counts keys and values of so many sequences (0: 1) */
+    int64_t context;     /* of so many tokens (0: what the model reads, at most 2048) */
 } tsri_model_options;
 
 typedef struct tsri_model {

@@ -63,7 +63,9 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
     *out = NULL;
     TRY(tsri_backend_adopt("tsr_model_options", options, &known, sizeof known));
     TRY(check_options(&known));
-    tsri_model_options inner = {.dtype = (tsr_dtype)known.dtype, .context = known.context};
+    tsri_model_options inner = {.dtype = (tsr_dtype)known.dtype,
+                                .context = known.context,
+                                .tokenizer_only = known.tokenizer_only && !device};
     if (known.progress) {
         inner.progress = tell_progress;
         inner.progress_data = &known;

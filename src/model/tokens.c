@@ -54,7 +54,8 @@ static tsr_status set_roles(const char *folder, const tsri_model_spec *spec, boo
         status = tsri_base_json_bool(config, path, "add_eos_token", &add_eos);
     if (status == TSR_OK && plain && tsri_text_role_id(tokenizer, TSRI_TEXT_BOS) < 0)
         add_bos = false;
-    if (status == TSR_OK && plain)
+    if (status == TSR_OK && plain &&
+        (config || spec->bos >= 0)) /* SentencePiece itself adds nothing */
         status = tsri_text_set_affixes(tokenizer, add_bos, add_eos);
     json_decref(config);
     free(path);
@@ -213,4 +214,33 @@ tsr_status tsri_model_llama2c_tokenizer(const char *folder, const tsri_model_spe
     tsri_base_bytes_clear(&bytes);
     free(path);
     return status;
+}
+
+/* ---- without a model ---- */
+
+static tsr_status tokenizer_in_file(const char *path, tsri_text_tokenizer **out) {
+    tsri_io_archive *archive = NULL;
+    tsri_io_format format = TSRI_IO_UNKNOWN;
+    TRY(tsri_io_detect(path, &format));
+    if (format == TSRI_IO_GGUF) {
+        TRY(tsri_io_open(path, &archive));
+        const tsr_status status = tsri_model_gguf_tokenizer(archive, out);
+        tsri_io_close(&archive);
+        return status;
+    }
+    const size_t n = strlen(path);
+    if (n > 5 && !strcmp(path + n - 5, ".json"))
+        return read_json(path, out);
+    if (n > 6 && !strcmp(path + n - 6, ".model"))
+        return read_sentencepiece(path, out);
+    return TSR_OK;
+}
+
+tsr_status tsri_model_tokenizer_at(const char *path, tsri_text_tokenizer **out) {
+    tsri_model_spec none;
+    *out = NULL;
+    if (!tsri_base_is_folder(path))
+        return tokenizer_in_file(path, out);
+    tsri_model_spec_defaults(&none);
+    return tsri_model_folder_tokenizer(path, &none, out);
 }

@@ -34,10 +34,20 @@ def test_bytes_that_are_no_text(_):
 
 
 def test_bad_ids(_):
-    refused(2, "--ids x", "tokenize", "--decode", given="x\n")
-    refused(2, "1024", "tokenize", "--decode", given="1024\n")
-    refused(2, "99999999999", "tokenize", "--decode", given="99999999999\n")
-    refused(2, "-1", "tokenize", "--decode", given="-1\n")
+    """A line that fails leaves an empty one; the others go on, and the exit code tells."""
+    for bad, why in (("x", "x: token ids"), ("1024", "1024"), ("99999999999", "99999999999"), ("-1", "-1")):
+        result = run("tokenize", "--decode", given=f"33\n{bad}\n34\n", code=1)
+        equal(result.text, "A\n\nB\n")
+        assert why in result.err and "1 of 3 lines failed" in result.err, result.err
+
+
+def test_a_tokenizer_alone(folder):
+    """No model is needed: a tokenizer.json, or a folder with one."""
+    (folder / "t").mkdir()
+    (folder / "t" / "tokenizer.json").write_bytes((PLAY / "tokenizer.json").read_bytes())
+    ids = run("tokenize", given="To be\n").text
+    for place in (folder / "t", folder / "t" / "tokenizer.json"):
+        equal(run("tokenize", "-m", place, given="To be\n").text, ids)
 
 
 def test_no_tokenizer(folder):
