@@ -113,7 +113,7 @@ def read_safetensors(path):
 
 
 def skip(reason):
-    print(f"skipped: {reason}")
+    print(f"SKIP: {reason}")
     sys.exit(77)
 
 
