@@ -13,7 +13,7 @@ try:
     from safetensors import safe_open
     from safetensors.torch import load_file
 except ImportError as error:
-    print(f"skipped: {error.name} is missing (pip install torch safetensors)")
+    print(f"SKIP: {error.name} is missing (pip install torch safetensors)")
     sys.exit(77)
 
 SOURCE = pathlib.Path(os.environ.get("TESSERA_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
