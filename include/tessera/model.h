@@ -19,7 +19,7 @@ typedef struct tsr_model_options {
     /** Bytes stored on the device so far, and in all. Not 0 cancels the load. May be NULL. */
     int (*progress)(void *data, uint64_t done, uint64_t total);
     void *progress_data;
-    /** 1: where no model can be opened, its tokenizer alone will do: a tokenizer.json or
+    /** 1: where there are no weights, the tokenizer alone will do: a tokenizer.json or
      * tokenizer.model, a folder with one, the vocabulary in a GGUF file. Such a model encodes and
      * decodes, and nothing else; without a device only. */
     uint32_t tokenizer_only, reserved;

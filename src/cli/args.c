@@ -180,7 +180,7 @@ int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about,
     return status;
 }
 
-int tsri_cli_parse_ids(const char *what, const char *text, int32_t **ids, size_t *n) {
+int tsri_cli_parse_ids(const char *option, const char *text, int32_t **ids, size_t *n) {
     size_t room = 1;
     for (const char *c = text; *c; c++)
         room += *c == ',' || *c == ' ';
@@ -193,7 +193,8 @@ int tsri_cli_parse_ids(const char *what, const char *text, int32_t **ids, size_t
         errno = 0;
         const long long id = strtoll(at, &end, 10);
         if (end == at || errno || id < 0 || id > INT32_MAX || (*end && *end != ',' && *end != ' '))
-            return tsri_cli_fail(CLI_USAGE, "%s: token ids with ',' between are wanted", what);
+            return tsri_cli_fail(CLI_USAGE, "%s%s: token ids with ',' between are wanted", option,
+                                 text);
         (*ids)[(*n)++] = (int32_t)id;
         at = end + (*end != 0);
     }

@@ -52,8 +52,8 @@ void tsri_cli_print_help(const char *usage, const char *about,
 /* "tessera: " and a line on stderr; returns `code`. */
 __attribute__((format(printf, 2, 3))) int tsri_cli_fail(int code, const char *format, ...);
 
-/* "1,2,3" (or with blanks) into new memory; CLI_USAGE with a sentence that begins with `what` where
- * it is no list of ids. */
-int tsri_cli_parse_ids(const char *what, const char *text, int32_t **ids, size_t *n);
+/* "1,2,3" (or with blanks) into new memory; CLI_USAGE where it is no list of ids: the sentence
+ * begins with `option` ("--ids " or "") and the text. */
+int tsri_cli_parse_ids(const char *option, const char *text, int32_t **ids, size_t *n);
 
 #endif

@@ -37,7 +37,7 @@ static int from_ids(tsri_cli_app *app, const tsri_cli_list *lists, bool attentio
     size_t *lengths = calloc(lists->n, sizeof *lengths);
     int code = rows && lengths ? CLI_OK : tsri_cli_fail(CLI_OTHER, "out of memory");
     for (size_t i = 0; code == CLI_OK && i < lists->n; i++)
-        code = tsri_cli_parse_ids(lists->items[i], lists->items[i], &rows[i], &lengths[i]);
+        code = tsri_cli_parse_ids("--ids ", lists->items[i], &rows[i], &lengths[i]);
     if (code == CLI_OK)
         code = from_rows(app, rows, lengths, lists->n, attention, path);
     for (size_t i = 0; rows && i < lists->n; i++)

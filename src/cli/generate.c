@@ -116,7 +116,7 @@ static int take_prompts(job *j) {
     for (size_t i = 0; i < j->ids.n; i++, at++) {
         int32_t *ids;
         size_t n;
-        const int code = tsri_cli_parse_ids(j->ids.items[i], j->ids.items[i], &ids, &n);
+        const int code = tsri_cli_parse_ids("--ids ", j->ids.items[i], &ids, &n);
         j->prompts[at].ids = ids;
         j->prompts[at].n_ids = (uint32_t)n;
         if (code != CLI_OK)

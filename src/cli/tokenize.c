@@ -23,7 +23,7 @@ static int decode_line(tsri_cli_app *app, const char *line, bool special) {
     int32_t *ids;
     size_t count, size;
     char *text;
-    int code = tsri_cli_parse_ids(line, line, &ids, &count);
+    int code = tsri_cli_parse_ids("", line, &ids, &count);
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_decode(app->model, ids, count, !special, &text, &size));
     free(ids);

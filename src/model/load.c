@@ -168,14 +168,35 @@ static void name_stored(tsri_model *model) {
                                          : "safetensors");
 }
 
-/* The tokenizer of a place where no model could be opened; `status` is that failure, kept where
+/* A place with weights is a model, and what is wrong with it is to be said. */
+static bool holds_weights(const char *path) {
+    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
+    tsri_io_format format = TSRI_IO_UNKNOWN;
+    tsri_io_archive *archive = NULL;
+    bool holds = false;
+    for (size_t i = 0; i < 2 && tsri_base_is_folder(path); i++) {
+        char *file = tsri_base_join(path, names[i]);
+        holds = holds || !file || tsri_base_is_file(file);
+        free(file);
+    }
+    if (tsri_base_is_folder(path) || tsri_io_detect(path, &format) != TSR_OK)
+        return holds;
+    if (format != TSRI_IO_GGUF)
+        return format == TSRI_IO_SAFETENSORS || format == TSRI_IO_LLAMA2C;
+    holds = tsri_io_open(path, &archive) != TSR_OK || archive->n_arrays > 0;
+    tsri_io_close(&archive);
+    return holds;
+}
+
+/* The tokenizer of a place that holds no weights; `status` is that failure, kept where
  * there is no tokenizer either. */
 static tsr_status open_tokenizer(const char *path, tsr_status status, tsri_model **out) {
     char sentence[1024];
     tsri_model *model = NULL;
     tsri_text_tokenizer *tokenizer = NULL;
     snprintf(sentence, sizeof sentence, "%s", tsr_error_last());
-    TRY(tsri_model_tokenizer_at(path, &tokenizer));
+    if (!holds_weights(path))
+        TRY(tsri_model_tokenizer_at(path, &tokenizer));
     if (!tokenizer)
         return tsri_base_fail(status, "%s", sentence);
     status = tsri_base_new(1, sizeof *model, &model);
