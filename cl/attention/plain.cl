@@ -6,141 +6,37 @@
  *           sees in order, so what it gives depends neither on T nor on the batch: prefill and decode give the same bytes
  *   sees    s < len[b], causal: s <= past[b] + t, WINDOW > 0: past[b] + t - s < WINDOW; a query that sees nothing gives 0
  *   needs   nothing beyond OpenCL C 1.1
- *   build   K_DTYPE, V_DTYPE; HEAD, VALUE sizes of a key and a value; W 1|4|8 products summed side by side, divides
- *           HEAD; *           CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_SLOT, HAS_SOURCE, HAS_BIAS, HAS_LSE
+ *   build   K_DTYPE, V_DTYPE; HEAD, VALUE sizes of a key and a value; W 1|4|8 products summed side by side, divides HEAD;
+ *           CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_SLOT, HAS_SOURCE, HAS_BIAS, HAS_LSE
  *   tune    BK 1..32 keys a block: one rescaling of the sums a block
  *   source  Milakov, Gimelshein 2018, arXiv:1805.02867 */
 #ifndef BK
 #define BK 8
 #endif
 
-__kernel void KERNEL(__global const float *q, int q0, __global const ELEMENT(K_DTYPE) *k, int k0,
-                     __global const ELEMENT(V_DTYPE) *v, int v0, __global const int *past, int past0,
-                     __global const int *len, int len0, __global const int *slot, int slot0,
-                     __global const int *source, int source0, __global const float *bias, int bias0, __global float *y,
-                     int y0, __global float *lse, int lse0, __global const int *dims, int B, int B_set, int T, int T_set,
-                     int S, int S_set, int H, int group, int qb, int qb_set, int qt, int qt_set, int qh, int qh_set,
-                     int kj, int kj_set, int ks, int ks_set, int kg, int kg_set, int vj, int vj_set, int vs, int vs_set,
-                     int vg, int vg_set, int yb, int yb_set, int yt, int yt_set, int yh, int yh_set,
-#if HAS_BIAS
-                     int bb, int bb_set, int bh, int bh_set, int bt, int bt_set, int bs, int bs_set,
-#endif
-                     float scale)
-{
-    const int t = (int)get_global_id(0), h = (int)get_global_id(1), b = (int)get_global_id(2);
-    if (t >= SIZE(T) || h >= H || b >= SIZE(B))
-        return;
-    const int g = h / group, keys = SIZE(S);
-
-    int first = 0, end = keys;
-#if HAS_LEN
-    end = min(end, len[len0 + b]);
-#endif
-#if CAUSAL || WINDOW > 0
-#if HAS_PAST
-    const int here = past[past0 + b] + t;
-#else
-    const int here = t;
-#endif
-#endif
-#if CAUSAL
-    end = min(end, here + 1);
-#endif
-#if WINDOW > 0
-    first = max(0, here - WINDOW + 1);
-#endif
-
-    int kb = b, vb = b;
-#if HAS_SLOT
-    kb = vb = slot[slot0 + b];
-#endif
-    const int k_step = SIZE(ks), v_step = SIZE(vs), k_slot = SIZE(kj), v_slot = SIZE(vj);
-    k += k0 + g * SIZE(kg);
-    v += v0 + g * SIZE(vg);
-#if !HAS_SOURCE
-    k += kb * k_slot;
-    v += vb * v_slot;
-#endif
-
-    float query[HEAD], sum[VALUE];
-    q += q0 + b * SIZE(qb) + t * SIZE(qt) + h * SIZE(qh);
-    for (int d = 0; d < HEAD; d++)
-        query[d] = q[d];
-    for (int d = 0; d < VALUE; d++)
-        sum[d] = 0.0f;
-    float largest = -INFINITY, total = 0.0f;
-
-    for (int block = first / BK * BK; block < end; block += BK) {
-        float score[BK];
-        float top = largest;
-        for (int i = 0; i < BK; i++) {
-            const int s = block + i;
-            score[i] = -INFINITY;
-            if (s >= first && s < end) {
-#if HAS_SOURCE
-                __global const ELEMENT(K_DTYPE) *key = k + source[source0 + b * keys + s] * k_slot + s * k_step;
-#else
-                __global const ELEMENT(K_DTYPE) *key = k + s * k_step;
-#endif
-                float dot[W];
-                for (int j = 0; j < W; j++)
-                    dot[j] = 0.0f;
-                for (int d = 0; d < HEAD; d += W)
-                    for (int j = 0; j < W; j++)
-                        dot[j] = fma(query[d + j], LOAD(K_DTYPE, key, d + j), dot[j]);
-                for (int half_width = W / 2; half_width > 0; half_width /= 2)
-                    for (int j = 0; j < half_width; j++)
-                        dot[j] += dot[j + half_width];
-                score[i] = scale * dot[0];
-#if HAS_BIAS
-                score[i] += bias[bias0 + b * SIZE(bb) + h * SIZE(bh) + t * SIZE(bt) + s * SIZE(bs)];
-#endif
-                top = fmax(top, score[i]);
-            }
-        }
-        if (top == -INFINITY) /* a bias of -inf hides a key too */
-            continue;
-        const float shrink = tsr_exp_float(largest - top);
-        largest = top;
-        total *= shrink;
-        for (int d = 0; d < VALUE; d++)
-            sum[d] *= shrink;
-        for (int i = 0; i < BK; i++) {
-            const int s = block + i;
-            if (s >= first && s < end) {
-#if HAS_SOURCE
-                __global const ELEMENT(V_DTYPE) *value = v + source[source0 + b * keys + s] * v_slot + s * v_step;
-#else
-                __global const ELEMENT(V_DTYPE) *value = v + s * v_step;
-#endif
-                const float p = tsr_exp_float(score[i] - top);
-                total = ORDERED_ADD(p, total);
-                for (int d = 0; d < VALUE; d++)
-                    sum[d] = fma(p, LOAD(V_DTYPE, value, d), sum[d]);
-            }
-        }
+/* an array for the sums: vectors make Oclgrind's check for uninitialised values crash */
+#define VECTOR float
+#define LANES 1
+#define LOAD_VECTOR(dtype, p, i) LOAD(dtype, p, i)
+#define STORE_VECTOR(p, i, v) ((p)[i] = (v))
+#define DOT(dot, query, key)                                                        \
+    {                                                                               \
+        float sums[W];                                                              \
+        for (int j = 0; j < W; j++)                                                 \
+            sums[j] = 0.0f;                                                         \
+        for (int d = 0; d < HEAD; d += W)                                           \
+            for (int j = 0; j < W; j++)                                             \
+                sums[j] = fma(query[d + j], LOAD(K_DTYPE, key, d + j), sums[j]);    \
+        for (int half_width = W / 2; half_width > 0; half_width /= 2)               \
+            for (int j = 0; j < half_width; j++)                                    \
+                sums[j] += sums[j + half_width];                                    \
+        dot = sums[0];                                                              \
     }
 
-    const float share = total > 0.0f ? 1.0f / total : 0.0f;
-    y += y0 + b * SIZE(yb) + t * SIZE(yt) + h * SIZE(yh);
-    for (int d = 0; d < VALUE; d++)
-        y[d] = sum[d] * share;
-#if HAS_LSE
-    lse[lse0 + (b * H + h) * SIZE(T) + t] = total > 0.0f ? largest + log(total) : -INFINITY;
-#endif
-}
+#include "attention/body.clh"
 
-#undef BK
-#undef W
-#undef HEAD
-#undef VALUE
-#undef K_DTYPE
-#undef V_DTYPE
-#undef CAUSAL
-#undef WINDOW
-#undef HAS_PAST
-#undef HAS_LEN
-#undef HAS_SLOT
-#undef HAS_SOURCE
-#undef HAS_BIAS
-#undef HAS_LSE
+#undef VECTOR
+#undef LANES
+#undef LOAD_VECTOR
+#undef STORE_VECTOR
+#undef DOT

@@ -83,8 +83,10 @@ static void build_twice(const tsri_opencl_row *row, const char *options) {
         append_instance(source, row, &samples[i], i);
     }
     const char *text = source;
+    char with_includes[768];
+    snprintf(with_includes, sizeof with_includes, "%s -I%s/cl", options, TESSERA_SOURCE_DIR);
     cl_program program = clCreateProgramWithSource(driver.context, 1, &text, NULL, NULL);
-    if (clBuildProgram(program, 1, &driver.device, options, NULL, NULL) != CL_SUCCESS) {
+    if (clBuildProgram(program, 1, &driver.device, with_includes, NULL, NULL) != CL_SUCCESS) {
         static char log[16384];
         clGetProgramBuildInfo(program, driver.device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log,
                               NULL);
