@@ -22,7 +22,8 @@ typedef enum tsr_op_id {
      * attrs tsr_matmul_attrs. in a, b  out y. Any strides. One chain of fma a sum, k upwards. */
     TSR_OP_MATMUL = 1,
     /** y[R,N] = act(sum_k x[R,k] w[k,N] + bias[N]) + residual[R,N]. attrs tsr_linear_attrs.
-     *  in x, w, bias?, residual?  out y. w is a weight ([N,K] where trans_w, else [K,N]). */
+     *  in x, w, bias?, residual?  out y. w is a weight ([N,K] where trans_w, else [K,N]) of f32,
+     * f16, bf16, or, where trans_w and K is a multiple of 32, of Q8_0 or Q4_0 blocks along K. */
     TSR_OP_LINEAR = 2,
     /** y[R,F] = act(x w_gate + b_gate) * (x w_up + b_up); w holds 2F outputs, gate first. attrs
      * tsr_glu_linear_attrs. in x, w ([2F,K] where trans_w, else [K,2F]), bias?[2F]  out y. */
@@ -102,16 +103,30 @@ typedef struct tsr_matmul_attrs {
     float alpha;               /**< 0 means 1 */
 } tsr_matmul_attrs;
 
+/** How a linear op forms its products. */
+typedef enum tsr_compute {
+    TSR_COMPUTE_F32 = 0, /**< x and the weight as f32, one chain of fma a sum, k upwards */
+    TSR_COMPUTE_F16 = 1, /**< products in half precision, summed in f32; a device without such
+                            arithmetic computes in f32 */
+    /** Weights of TSR_GGML_Q8_0 or TSR_GGML_Q4_0 alone. Each row of x becomes 8-bit integers, q =
+     * rint(x * (127 / a)) with a = max |x| of the row; the integer sums of each block of 32 are
+     * exact, are multiplied by the block's scale and added in one chain of fma, k upwards; the
+     * result times a / 127. */
+    TSR_COMPUTE_INT8 = 2
+} tsr_compute;
+
 typedef struct tsr_linear_attrs {
     uint32_t struct_size;
     uint32_t trans_w;
     uint32_t activation; /**< tsr_activation */
+    uint32_t compute;    /**< tsr_compute */
 } tsr_linear_attrs;
 
 typedef struct tsr_glu_linear_attrs {
     uint32_t struct_size;
     uint32_t trans_w;
     uint32_t activation;
+    uint32_t compute;
 } tsr_glu_linear_attrs;
 
 typedef struct tsr_attention_attrs {
