@@ -30,6 +30,12 @@ void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name,
                                        : "TSR_DTYPE_F32");
 }
 
+void tsri_opencl_define_tunable(tsri_opencl_defines *defines, const char *name) {
+    for (int i = 0; i < 6 && defines->row->tunables[i].name; i++)
+        if (!strcmp(defines->row->tunables[i].name, name))
+            tsri_opencl_define_int(defines, name, defines->row->tunables[i].value);
+}
+
 void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
     (void)tensor;
     launch->arguments += 2;

@@ -5,6 +5,7 @@
 #include "backends/opencl/rows.h"
 
 struct tsri_opencl_defines {
+    const tsri_opencl_row *row;
     char text[2048];
 };
 

@@ -44,43 +44,53 @@ static void append_file(char *source, const char *path) {
     fclose(file);
 }
 
-static void append_instance(char *source, const tsri_opencl_row *row, const sample *s, int number) {
-    tsri_opencl_defines defines = {""};
-    if (row->define)
-        row->define(row, &s->op, &defines);
-    for (int i = 0; i < 6 && row->tunables[i].name; i++)
+/* A kernel of a row: its own, or its stage's. */
+typedef struct kernel_of {
+    const tsri_opencl_row *row;
+    const char *file;
+    void (*define)(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_defines *defines);
+    void (*bind)(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch);
+    bool tunables; /* all of the row's are defined */
+} kernel_of;
+
+static void append_instance(char *source, const kernel_of *kernel, const sample *s, int number) {
+    const tsri_opencl_row *row = kernel->row;
+    tsri_opencl_defines defines = {.row = row};
+    if (kernel->define)
+        kernel->define(row, &s->op, &defines);
+    for (int i = 0; i < 6 && kernel->tunables && row->tunables[i].name; i++)
         tsri_opencl_define_int(&defines, row->tunables[i].name, row->tunables[i].value);
     const size_t used = strlen(source);
     snprintf(source + used, MAX_SOURCE - used, "#define INSTANCE k%d\n#define KERNEL k%d\n%s",
              number, number, defines.text);
-    append_file(source, row->file);
+    append_file(source, kernel->file);
     strcat(source, "\n#undef INSTANCE\n#undef KERNEL\n");
 }
 
-static void check_arguments(cl_program program, const tsri_opencl_row *row, const sample *s,
-                            int number) {
+static void check_arguments(cl_program program, const kernel_of *of, const sample *s, int number) {
     char name[16];
     cl_uint wanted = 0;
+    const tsri_opencl_row *row = of->row;
     tsri_opencl_launch launch = {.row = row};
     snprintf(name, sizeof name, "k%d", number);
     cl_kernel kernel = clCreateKernel(program, name, NULL);
-    cr_assert_not_null(kernel, "%s has no kernel %s", row->file, name);
+    cr_assert_not_null(kernel, "%s has no kernel %s", of->file, name);
     clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL);
-    row->bind(row, &s->op, &launch);
+    of->bind(row, &s->op, &launch);
     cr_expect_eq(launch.arguments, wanted, "op %d, row %s: binds %u arguments, %s takes %u",
-                 row->op, row->name, launch.arguments, row->file, wanted);
-    cr_expect(launch.grid, "op %d, row %s states no grid", row->op, row->name);
+                 row->op, row->name, launch.arguments, of->file, wanted);
+    cr_expect(launch.grid, "op %d, row %s states no grid for %s", row->op, row->name, of->file);
     clReleaseKernel(kernel);
 }
 
-static void build_twice(const tsri_opencl_row *row, const char *options) {
+static void build_twice(const kernel_of *kernel, const char *options) {
     char *source = calloc(1, MAX_SOURCE);
     sample samples[2];
     cr_assert_not_null(source);
     append_file(source, "common/tessera.clh");
     for (int i = 0; i < 2; i++) {
-        make_sample(row, i, &samples[i]);
-        append_instance(source, row, &samples[i], i);
+        make_sample(kernel->row, i, &samples[i]);
+        append_instance(source, kernel, &samples[i], i);
     }
     const char *text = source;
     char with_includes[768];
@@ -90,10 +100,10 @@ static void build_twice(const tsri_opencl_row *row, const char *options) {
         static char log[16384];
         clGetProgramBuildInfo(program, driver.device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log,
                               NULL);
-        cr_expect_fail("%s twice with \"%s\": %s", row->file, options, log);
+        cr_expect_fail("%s twice with \"%s\": %s", kernel->file, options, log);
     } else
         for (int i = 0; i < 2; i++)
-            check_arguments(program, row, &samples[i], i);
+            check_arguments(program, kernel, &samples[i], i);
     clReleaseProgram(program);
     free(source);
 }
@@ -107,9 +117,14 @@ Test(opencl_kernels, twice) {
         for (; row && row->name; row++) {
             if (!row->file)
                 continue;
-            build_twice(row, "-cl-std=CL1.2");
+            const kernel_of own = {row, row->file, row->define, row->bind, true};
+            build_twice(&own, "-cl-std=CL1.2");
             if (row->plain)
-                build_twice(row, "-cl-std=CL1.1");
+                build_twice(&own, "-cl-std=CL1.1");
+            const tsri_opencl_stage *before = row->before;
+            if (before)
+                build_twice(&(kernel_of){row, before->file, before->define, before->bind, false},
+                            "-cl-std=CL1.2");
         }
     }
     clReleaseContext(driver.context);

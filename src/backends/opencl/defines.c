@@ -44,9 +44,38 @@ void tsri_opencl_defines_clear(tsri_opencl_defines *defines) {
     tsri_base_bytes_clear(&defines->name);
 }
 
+static const tsri_opencl_tunable *find_tunable(const tsri_opencl_row *row, const char *name) {
+    for (const tsri_opencl_tunable *t = row->tunables; t < row->tunables + 6 && t->name; t++)
+        if (!strcmp(t->name, name))
+            return t;
+    return NULL;
+}
+
+void tsri_opencl_define_tunable(tsri_opencl_defines *defines, const char *name) {
+    const tsri_opencl_tunable *tunable = find_tunable(defines->row, name);
+    if (tunable)
+        tsri_opencl_define_int(defines, name, tunable->value);
+    else if (defines->status == TSR_OK)
+        defines->status =
+            tsri_base_fail(TSR_E_INTERNAL, "row %s has no tunable %s", defines->row->name, name);
+}
+
+int tsri_opencl_tuned(const tsri_opencl_launch *launch, const char *name) {
+    const tsri_opencl_tunable *tunable = find_tunable(launch->row, name);
+    return tunable ? tunable->value : 0;
+}
+
+tsr_status tsri_opencl_defines_before(const tsri_opencl_row *row, const tsr_op *op,
+                                      tsri_opencl_defines *defines) {
+    *defines = (tsri_opencl_defines){.row = row};
+    if (row->before->define)
+        row->before->define(row, op, defines);
+    return defines->status;
+}
+
 tsr_status tsri_opencl_defines_of(const tsri_opencl_row *row, const tsr_op *op,
                                   tsri_opencl_defines *defines, tsri_bytes *tunables) {
-    *defines = (tsri_opencl_defines){0};
+    *defines = (tsri_opencl_defines){.row = row};
     for (const tsri_opencl_tunable *t = row->tunables; t < row->tunables + 6 && t->name; t++) {
         tsri_opencl_define_int(defines, t->name, t->value);
         if (tunables)
@@ -59,9 +88,10 @@ tsr_status tsri_opencl_defines_of(const tsri_opencl_row *row, const tsr_op *op,
     return defines->status;
 }
 
-tsr_status tsri_opencl_defines_name(const tsri_opencl_row *row, const tsri_opencl_defines *defines,
-                                    tsri_bytes *name) {
-    return tsri_base_bytes_printf(name, "%s/%s%s%s", tsri_opencl_op_name(row->op), row->name,
+tsr_status tsri_opencl_defines_name(const tsri_opencl_row *row, const tsri_opencl_stage *stage,
+                                    const tsri_opencl_defines *defines, tsri_bytes *name) {
+    return tsri_base_bytes_printf(name, "%s%s%s%s%s", stage ? "" : tsri_opencl_op_name(row->op),
+                                  stage ? "" : "/", stage ? stage->name : row->name,
                                   defines->name.size ? ":" : "",
                                   defines->name.data ? defines->name.data : "");
 }
@@ -72,7 +102,7 @@ tsr_status tsri_opencl_instance_name(const tsri_opencl_row *row, const tsr_op *o
     tsri_bytes text = {0}, tuned = {0};
     tsr_status status = tsri_opencl_defines_of(row, op, &defines, &tuned);
     if (status == TSR_OK)
-        status = tsri_opencl_defines_name(row, &defines, &text);
+        status = tsri_opencl_defines_name(row, NULL, &defines, &text);
     if (status == TSR_OK && !tuned.data)
         status = tsri_base_bytes_append(&tuned, "", 0);
     tsri_opencl_defines_clear(&defines);

@@ -27,8 +27,7 @@ static void push(tsri_opencl_launch *launch, size_t size, const void *value) {
     if (code != CL_SUCCESS)
         keep(launch,
              tsri_base_fail(TSR_E_INTERNAL, "%s: argument %u of %zu bytes is refused: %s (%d)",
-                            launch->row->file, launch->n_args, size, tsri_opencl_code_name(code),
-                            code));
+                            launch->file, launch->n_args, size, tsri_opencl_code_name(code), code));
     launch->n_args++;
 }
 
@@ -41,7 +40,7 @@ static void push_int(tsri_opencl_launch *launch, int64_t value, const char *what
     if (!fits_int(value))
         keep(launch, tsri_base_fail(TSR_E_UNSUPPORTED,
                                     "%s: %s %" PRId64 " does not fit the kernels' 32-bit indices",
-                                    launch->row->file, what, value));
+                                    launch->file, what, value));
     push(launch, sizeof narrow, &narrow);
 }
 
@@ -54,7 +53,7 @@ void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor
     uint64_t element = 0;
     if (!tensor->buf || tensor->buf->dev != launch->dev) {
         keep(launch, tsri_base_fail(TSR_E_ARGUMENT, "an operand of %s has no buffer of this device",
-                                    launch->row->file));
+                                    launch->file));
         return;
     }
     if (!tsri_tensor_bytes((tsr_dtype)tensor->dtype, 1, &element) || !element ||
@@ -62,7 +61,7 @@ void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor
         keep(launch,
              tsri_base_fail(TSR_E_ARGUMENT,
                             "an operand of %s (%s) begins at byte %" PRIu64 ", inside an element",
-                            launch->row->file, tsri_tensor_dtype_name((tsr_dtype)tensor->dtype),
+                            launch->file, tsri_tensor_dtype_name((tsr_dtype)tensor->dtype),
                             tensor->origin));
         return;
     }
@@ -99,7 +98,7 @@ static void push_dims(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t 
             keep(launch,
                  tsri_base_fail(TSR_E_UNSUPPORTED,
                                 "%s: %s %" PRId64 " does not fit the kernels' 32-bit indices",
-                                launch->row->file, what, dim.factor));
+                                launch->file, what, dim.factor));
         factors.s[i] = (cl_int)dim.factor;
         symbols.s[i] = (cl_int)dim.symbols;
     }
@@ -119,7 +118,7 @@ void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
     const int64_t wanted = tsri_tensor_value(bytes, launch->bounds->highest);
     if (launch->n_scratch == TSRI_OPENCL_SCRATCH_ARGS || wanted < 0) {
         keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: scratch of %" PRId64 " bytes",
-                                    launch->row->file, wanted));
+                                    launch->file, wanted));
         return;
     }
     if ((uint64_t)wanted > launch->scratch_bytes)
@@ -129,8 +128,8 @@ void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
 
 void tsri_opencl_grid(tsri_opencl_launch *launch, int axis, tsr_dim n, int per_item) {
     if (axis < 0 || axis > 2 || per_item <= 0) {
-        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: grid axis %d by %d", launch->row->file,
-                                    axis, per_item));
+        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: grid axis %d by %d", launch->file, axis,
+                                    per_item));
         return;
     }
     launch->grid[axis] = n;
@@ -145,14 +144,6 @@ void tsri_opencl_group(tsri_opencl_launch *launch, int x, int y, int z) {
 
 void tsri_opencl_work(tsri_opencl_launch *launch, tsr_dim per_item) {
     launch->work = per_item;
-}
-
-int tsri_opencl_tuned(const tsri_opencl_launch *launch, const char *name) {
-    for (const tsri_opencl_tunable *t = launch->row->tunables;
-         t < launch->row->tunables + 6 && t->name; t++)
-        if (!strcmp(t->name, name))
-            return t->value;
-    return 0;
 }
 
 /* A work-group that the kernel and the device take; drivers abort at a local size or local memory
@@ -203,12 +194,18 @@ static tsr_status settle_group(tsri_opencl_launch *launch) {
     return TSR_OK;
 }
 
-tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance,
-                                     const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch) {
-    const tsri_opencl_row *row = instance->row;
+/* One kernel: the row's own, or its stage's. */
+static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
+                             const tsri_opencl_instance *instance, const tsr_op *op, cl_mem dims,
+                             tsri_opencl_launch *launch) {
     cl_int code = CL_SUCCESS;
-    *launch =
-        (tsri_opencl_launch){.dev = dev, .row = row, .op = op, .bounds = op->bounds, .dims = dims};
+    const tsri_opencl_stage *stage = instance->stage;
+    *launch = (tsri_opencl_launch){.dev = dev,
+                                   .row = row,
+                                   .file = tsri_opencl_instance_file(instance),
+                                   .op = op,
+                                   .bounds = op->bounds,
+                                   .dims = dims};
     launch->limit = dev->state->launch_limit ? dev->state->launch_limit
                     : row->plain             ? plain_limit
                                              : fast_limit;
@@ -217,34 +214,53 @@ tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *i
         launch->grid[i] = tsri_tensor_const(1);
         launch->per_item[i] = 1;
     }
-    if (!row->file)
+    if (!launch->file)
         return TSR_OK;
     launch->kernel = clCreateKernel(instance->program, instance->kernel, &code);
     if (!launch->kernel)
         return tsri_opencl_fail_create(dev, code, instance->kernel);
-    row->bind(row, op, launch);
+    (stage ? stage->bind : row->bind)(row, op, launch);
     TRY(launch->status);
     cl_uint wanted = 0;
     if (clGetKernelInfo(launch->kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL) ==
             CL_SUCCESS &&
         wanted != launch->n_args)
         return tsri_base_fail(TSR_E_INTERNAL,
-                              "%s: the kernel has %u arguments and its row binds %u", row->file,
+                              "%s: the kernel has %u arguments and its row binds %u", launch->file,
                               wanted, launch->n_args);
     return settle_group(launch);
 }
 
+tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance,
+                                     const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch) {
+    const tsri_opencl_row *row = instance->row;
+    TRY(create_one(dev, row, instance, op, dims, launch));
+    if (!instance->before)
+        return TSR_OK;
+    TRY(tsri_base_new(1, sizeof *launch->before, &launch->before));
+    TRY(create_one(dev, row, instance->before, op, dims, launch->before));
+    if (launch->before->scratch_bytes > launch->scratch_bytes)
+        launch->scratch_bytes = launch->before->scratch_bytes;
+    return TSR_OK;
+}
+
 tsr_status tsri_opencl_launch_bind_scratch(tsri_opencl_launch *launch) {
+    if (launch->before)
+        TRY(tsri_opencl_launch_bind_scratch(launch->before));
     for (int i = 0; i < launch->n_scratch; i++) {
         const cl_int code = clSetKernelArg(launch->kernel, launch->scratch_args[i],
                                            sizeof launch->dev->scratch, &launch->dev->scratch);
         if (code != CL_SUCCESS)
-            return tsri_opencl_fail_create(launch->dev, code, launch->row->file);
+            return tsri_opencl_fail_create(launch->dev, code, launch->file);
     }
     return TSR_OK;
 }
 
 void tsri_opencl_launch_release(tsri_opencl_launch *launch) {
+    if (launch->before)
+        tsri_opencl_launch_release(launch->before);
+    free(launch->before);
+    launch->before = NULL;
     if (launch->kernel)
         clReleaseKernel(launch->kernel);
     launch->kernel = NULL;
@@ -289,7 +305,7 @@ static tsr_status enqueue_piece(const run *r, const size_t offset[3], const size
         clEnqueueNDRangeKernel(launch->dev->queue, launch->kernel, 3, moved ? offset : NULL, global,
                                launch->group, 0, NULL, r->each || r->last ? &event : NULL);
     if (code != CL_SUCCESS)
-        return tsri_opencl_fail(launch->dev, code, launch->row->file);
+        return tsri_opencl_fail(launch->dev, code, launch->file);
     hand_over(r, event, r->each ? tsri_base_now_ns() - begin : 0);
     return TSR_OK;
 }
@@ -323,6 +339,8 @@ static tsr_status enqueue_grid(const run *r, const size_t groups[3], const size_
 
 tsr_status tsri_opencl_launch_run(tsri_opencl_launch *launch, const int64_t sizes[TSR_SYMBOLS],
                                   tsri_opencl_piece *each, void *data, cl_event *last) {
+    if (launch->before)
+        TRY(tsri_opencl_launch_run(launch->before, sizes, each, data, NULL));
     const run r = {launch, each, data, last};
     size_t groups[3] = {0}, piece[3];
     bool empty = false;
@@ -338,7 +356,7 @@ tsr_status tsri_opencl_launch_run(tsri_opencl_launch *launch, const int64_t size
     if (empty)
         return TSR_OK;
     launch->dev->busy = true;
-    if (launch->row->enqueue)
+    if (launch->row->enqueue && launch->file == launch->row->file)
         TRY(enqueue_provider(&r, sizes));
     if (!launch->kernel)
         return TSR_OK;

@@ -11,6 +11,7 @@ enum { TSRI_OPENCL_SCRATCH_ARGS = 4 };
 struct tsri_opencl_defines {
     tsri_bytes define, undefine; /* "#define M 6\n", "#undef M\n" */
     tsri_bytes name;             /* "M=6," */
+    const tsri_opencl_row *row;
     tsr_status status;
 };
 
@@ -18,15 +19,21 @@ struct tsri_opencl_defines {
  * NULL) gets them in words. Clear defines also after a failure. */
 tsr_status tsri_opencl_defines_of(const tsri_opencl_row *row, const tsr_op *op,
                                   tsri_opencl_defines *defines, tsri_bytes *tunables);
-/* Appends the canonical name: "linear/packed:MR=6,W_DTYPE=f16". */
-tsr_status tsri_opencl_defines_name(const tsri_opencl_row *row, const tsri_opencl_defines *defines,
-                                    tsri_bytes *name);
+/* The constants of the row's stage before. */
+tsr_status tsri_opencl_defines_before(const tsri_opencl_row *row, const tsr_op *op,
+                                      tsri_opencl_defines *defines);
+/* Appends the canonical name: "linear/packed:MR=6,W_DTYPE=f16"; of a stage, where not NULL,
+ * "pack_rows:MR=6". */
+tsr_status tsri_opencl_defines_name(const tsri_opencl_row *row, const tsri_opencl_stage *stage,
+                                    const tsri_opencl_defines *defines, tsri_bytes *name);
 void tsri_opencl_defines_clear(tsri_opencl_defines *defines);
 
 struct tsri_opencl_launch {
     tsr_dev *dev;
     const tsri_opencl_row *row;
-    const tsr_op *op; /* borrowed: outlives the launch */
+    const char *file;           /* of the kernel; NULL for a provider without one */
+    tsri_opencl_launch *before; /* the row's stage that runs first; owned; NULL: none */
+    const tsr_op *op;           /* borrowed: outlives the launch */
     const tsr_bounds *bounds;
     cl_mem dims;
     cl_kernel kernel; /* owned; NULL for a provider without a file */
@@ -34,14 +41,15 @@ struct tsri_opencl_launch {
     tsr_status status; /* the first failure while binding */
     cl_uint scratch_args[TSRI_OPENCL_SCRATCH_ARGS];
     int n_scratch;
-    uint64_t scratch_bytes;
+    uint64_t scratch_bytes; /* the stage before included */
     tsr_dim grid[3], work;
     int per_item[3];
     size_t group[3];
     uint64_t limit; /* multiply-adds of one enqueue */
 };
 
-/* Makes the kernel and lets the row bind it; scratch arguments are left for bind_scratch. */
+/* Makes the kernels and lets the row bind them; scratch arguments are left for bind_scratch.
+ * Release it also after a failure. */
 tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance,
                                      const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch);
 tsr_status tsri_opencl_launch_bind_scratch(tsri_opencl_launch *launch);

@@ -72,21 +72,29 @@ static tsr_status name_kernel(tsri_opencl_instance *instance) {
     tsri_base_hash_text(hash, instance->name);
     tsri_base_hash_end(&hash, digest);
     tsri_base_hash_hex(digest, hex);
+    const tsri_opencl_stage *stage = instance->stage;
     snprintf(instance->kernel, sizeof instance->kernel, "%s_%.40s_%.8s",
-             tsri_opencl_op_name(instance->row->op), instance->row->name, hex);
+             stage ? "stage" : tsri_opencl_op_name(instance->row->op),
+             stage ? stage->name : instance->row->name, hex);
     return TSR_OK;
 }
 
-static tsr_status new_instance(const tsri_opencl_row *row, const tsri_opencl_defines *defines,
-                               const tsri_bytes *tunables, char *name, tsri_opencl_instance **out) {
+const char *tsri_opencl_instance_file(const tsri_opencl_instance *instance) {
+    return instance->stage ? instance->stage->file : instance->row->file;
+}
+
+static tsr_status new_instance(const tsri_opencl_row *row, const tsri_opencl_stage *stage,
+                               const tsri_opencl_defines *defines, const tsri_bytes *tunables,
+                               char *name, tsri_opencl_instance **out) {
     tsri_opencl_instance *instance = NULL;
     TRY(tsri_base_new(1, sizeof *instance, &instance));
     instance->row = row;
+    instance->stage = stage;
     instance->name = tsri_base_copy_text(name, strlen(name));
     instance->tunables = tsri_base_copy_text(text_of(tunables), tunables->size);
     instance->define = tsri_base_copy_text(text_of(&defines->define), defines->define.size);
     instance->undefine = tsri_base_copy_text(text_of(&defines->undefine), defines->undefine.size);
-    instance->state = row->file ? TSRI_OPENCL_NEW : TSRI_OPENCL_BUILT;
+    instance->state = tsri_opencl_instance_file(instance) ? TSRI_OPENCL_NEW : TSRI_OPENCL_BUILT;
     if (!instance->name || !instance->tunables || !instance->define || !instance->undefine ||
         name_kernel(instance) != TSR_OK) {
         free_instance(instance);
@@ -96,23 +104,34 @@ static tsr_status new_instance(const tsri_opencl_row *row, const tsri_opencl_def
     return TSR_OK;
 }
 
-tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
-                                   tsri_opencl_instance **out) {
-    tsri_opencl_programs *programs = dev->programs;
+/* The listed instance of that name, of the row or, where not NULL, of the stage; NULL: none yet. */
+static tsri_opencl_instance *find_instance(const tsri_opencl_programs *programs,
+                                           const tsri_opencl_row *row,
+                                           const tsri_opencl_stage *stage, const char *name) {
+    for (size_t i = 0; i < programs->n; i++) {
+        tsri_opencl_instance *instance = programs->instances[i];
+        if (instance->stage == stage && (stage || instance->row == row) &&
+            !strcmp(instance->name, name))
+            return instance;
+    }
+    return NULL;
+}
+
+static tsr_status instance_of(tsri_opencl_programs *programs, const tsri_opencl_row *row,
+                              const tsri_opencl_stage *stage, const tsr_op *op,
+                              tsri_opencl_instance **out) {
     tsri_opencl_defines defines;
     tsri_bytes name = {0}, tunables = {0};
-    tsr_status status = tsri_opencl_defines_of(row, op, &defines, &tunables);
+    tsr_status status = stage ? tsri_opencl_defines_before(row, op, &defines)
+                              : tsri_opencl_defines_of(row, op, &defines, &tunables);
     if (status == TSR_OK)
-        status = tsri_opencl_defines_name(row, &defines, &name);
-    *out = NULL;
-    for (size_t i = 0; i < programs->n && status == TSR_OK && !*out; i++)
-        if (programs->instances[i]->row == row && !strcmp(programs->instances[i]->name, name.data))
-            *out = programs->instances[i];
+        status = tsri_opencl_defines_name(row, stage, &defines, &name);
+    *out = status == TSR_OK ? find_instance(programs, row, stage, name.data) : NULL;
     if (status == TSR_OK && !*out)
         status = tsri_base_grow(&programs->instances, &programs->capacity, programs->n + 1,
                                 sizeof *programs->instances);
     if (status == TSR_OK && !*out) {
-        status = new_instance(row, &defines, &tunables, name.data, out);
+        status = new_instance(row, stage, &defines, &tunables, name.data, out);
         if (status == TSR_OK)
             programs->instances[programs->n++] = *out;
     }
@@ -120,6 +139,14 @@ tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, con
     tsri_base_bytes_clear(&name);
     tsri_base_bytes_clear(&tunables);
     return status;
+}
+
+tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
+                                   tsri_opencl_instance **out) {
+    TRY(instance_of(dev->programs, row, NULL, op, out));
+    if (row->before && !(*out)->before)
+        TRY(instance_of(dev->programs, row, row->before, op, &(*out)->before));
+    return TSR_OK;
 }
 
 tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const char *why) {
@@ -139,7 +166,7 @@ static tsr_status assemble(const tsri_opencl_programs *programs,
         const tsri_opencl_instance *instance = instances[i];
         TRY(tsri_base_bytes_printf(source, "#define INSTANCE %s\n#define KERNEL %s\n%s",
                                    instance->kernel, instance->kernel, instance->define));
-        TRY(tsri_opencl_source_file(programs->folder, instance->row->file, source));
+        TRY(tsri_opencl_source_file(programs->folder, tsri_opencl_instance_file(instance), source));
         TRY(tsri_base_bytes_printf(source, "#undef INSTANCE\n#undef KERNEL\n%s",
                                    instance->undefine));
     }
@@ -383,19 +410,35 @@ static int by_name(const void *a, const void *b) {
                   (*(tsri_opencl_instance *const *)b)->name);
 }
 
+/* Appends an instance that is not built yet, once. */
+static void add_fresh(tsri_opencl_instance *instance, tsri_opencl_instance **fresh, size_t *n) {
+    bool listed = !instance || instance->state != TSRI_OPENCL_NEW;
+    for (size_t i = 0; i < *n && !listed; i++)
+        listed = fresh[i] == instance;
+    if (!listed)
+        fresh[(*n)++] = instance;
+}
+
+/* A row is of no use without its stage. */
+static tsr_status refuse_without_stage(tsri_opencl_instance *instance) {
+    const tsri_opencl_instance *before = instance->before;
+    if (!before || before->state != TSRI_OPENCL_REFUSED || instance->state == TSRI_OPENCL_REFUSED)
+        return TSR_OK;
+    char why[LOG_LIMIT + 128];
+    snprintf(why, sizeof why, "its stage %s %s", before->name, before->why);
+    return tsri_opencl_instance_refuse(instance, why);
+}
+
 tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instances, size_t n) {
     tsri_opencl_programs *programs = dev->programs;
     tsri_opencl_instance **fresh = NULL;
     cl_program program = NULL;
     char *log = NULL;
     size_t count = 0;
-    TRY(tsri_base_new(n ? n : 1, sizeof *fresh, &fresh));
+    TRY(tsri_base_new(n ? 2 * n : 1, sizeof *fresh, &fresh));
     for (size_t i = 0; i < n; i++) {
-        bool listed = instances[i]->state != TSRI_OPENCL_NEW;
-        for (size_t j = 0; j < count && !listed; j++)
-            listed = fresh[j] == instances[i];
-        if (!listed)
-            fresh[count++] = instances[i];
+        add_fresh(instances[i], fresh, &count);
+        add_fresh(instances[i]->before, fresh, &count);
     }
     /* Whichever plan asks first, the same instances are the same program. */
     qsort(fresh, count, sizeof *fresh, by_name);
@@ -405,6 +448,8 @@ tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instance
     else
         for (size_t i = 0; i < count && status == TSR_OK; i++)
             status = build_alone(programs, fresh[i]);
+    for (size_t i = 0; i < n && status == TSR_OK; i++)
+        status = refuse_without_stage(instances[i]);
     free(log);
     free(fresh);
     return status;
@@ -415,8 +460,10 @@ tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instance
 static tsr_status verdict_key(tsr_dev *dev, const tsri_opencl_instance *instance,
                               tsri_opencl_key *key) {
     tsri_bytes text = {0};
-    tsri_opencl_instance *const one = (tsri_opencl_instance *)instance;
-    tsr_status status = instance->row->file ? assemble(dev->programs, &one, 1, &text) : TSR_OK;
+    tsri_opencl_instance *const both[] = {(tsri_opencl_instance *)instance, instance->before};
+    tsr_status status = instance->row->file
+                            ? assemble(dev->programs, both, instance->before ? 2 : 1, &text)
+                            : TSR_OK;
     if (status == TSR_OK)
         status = tsri_base_bytes_printf(&text, "%s", instance->name);
     if (status == TSR_OK)

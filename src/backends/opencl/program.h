@@ -11,17 +11,21 @@ typedef enum tsri_opencl_instance_state {
 } tsri_opencl_instance_state;
 
 /* A row with all its build constants. */
-typedef struct tsri_opencl_instance {
+typedef struct tsri_opencl_instance tsri_opencl_instance;
+struct tsri_opencl_instance {
     const tsri_opencl_row *row;
-    char *name;     /* canonical: "linear/packed:MR=6,W_DTYPE=f16" */
-    char *tunables; /* "MR=6 (default)" */
+    const tsri_opencl_stage
+        *stage; /* the instance of a stage, whichever rows share it; NULL: of a row */
+    tsri_opencl_instance *before; /* of the row's stage before; NULL: it has none */
+    char *name;                   /* canonical: "linear/packed:MR=6,W_DTYPE=f16" */
+    char *tunables;               /* "MR=6 (default)" */
     char *define, *undefine;
     char kernel[96]; /* the kernel's name in the program */
     tsri_opencl_instance_state state;
     bool tested;        /* against the plain row */
     char *why;          /* where refused */
     cl_program program; /* where built; NULL for a provider without a file */
-} tsri_opencl_instance;
+};
 
 tsr_status tsri_opencl_programs_create(tsr_dev *dev, tsri_opencl_programs **out);
 void tsri_opencl_programs_destroy(tsri_opencl_programs *programs);
@@ -29,6 +33,8 @@ void tsri_opencl_programs_destroy(tsri_opencl_programs *programs);
 /* The device's instance of a row for an op; the same constants give the same one. */
 tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
                                    tsri_opencl_instance **out);
+/* The file of its kernel under cl/, NULL for a provider without one. */
+const char *tsri_opencl_instance_file(const tsri_opencl_instance *instance);
 /* Its canonical name and tunables in new memory, without an instance. */
 tsr_status tsri_opencl_instance_name(const tsri_opencl_row *row, const tsr_op *op, char **name,
                                      char **tunables);

@@ -57,14 +57,28 @@ typedef struct tsri_opencl_layout {
     void (*load)(int64_t columns, uint32_t dtype, int64_t count, const void *stored, void *plain);
 } tsri_opencl_layout;
 
+/* A kernel that runs before a row's own, for the same op, and leaves in scratch what that one reads
+ * there: activations packed or quantised, partial sums. It has the row's tunables, and shares its
+ * scratch: both kernels' tsri_opencl_arg_scratch is the same memory. Rows and ops that define the
+ * same constants for a stage share one kernel. What a stage defines follows from what its row
+ * defines: an instance of the row has one stage. */
+typedef struct tsri_opencl_stage {
+    const char *name; /* "pack_rows" */
+    const char *file; /* under cl/ */
+    /* As the row's; the row's tunables are not defined unless define_tunable is called. */
+    void (*define)(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_defines *defines);
+    void (*bind)(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch);
+} tsri_opencl_stage;
+
 struct tsri_opencl_row {
     const char *name; /* variant: "plain", "packed" */
     tsr_op_id op;
     const char *file; /* under cl/: "linear/packed.cl"; NULL for a provider that brings its own
                          kernels (enqueue is set). With both, enqueue runs first and the kernel
                          finishes its result */
-    bool plain;       /* the row that serves every device: no self-test, last resort */
-    bool variant;     /* may give other bytes in a batch than alone */
+    const tsri_opencl_stage *before; /* NULL: the row is one kernel */
+    bool plain;   /* the row that serves every device: no self-test, last resort */
+    bool variant; /* may give other bytes in a batch than alone */
     int score;
     tsri_opencl_tunable tunables[6];
     const tsri_opencl_layout *layout; /* of the weight operand; NULL: plain */
@@ -94,6 +108,9 @@ void tsri_opencl_define_text(tsri_opencl_defines *defines, const char *name, con
  * common/tessera.clh */
 void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name,
                               const tsr_tensor *tensor);
+
+/* The value in force of a tunable of the row, under its name: for the define of a stage. */
+void tsri_opencl_define_tunable(tsri_opencl_defines *defines, const char *name);
 
 /* --- for bind --- Each push is one kernel argument unless said. Errors are kept in the launch. */
 /* Two arguments: `__global T *x, int x0`: the buffer and the first element's index in it. NULL (a
