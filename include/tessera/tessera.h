@@ -5,6 +5,7 @@
 #include "tessera/backend.h"
 #include "tessera/device.h"
 #include "tessera/dump.h"
+#include "tessera/evaluate.h"
 #include "tessera/generate.h"
 #include "tessera/model.h"
 #include "tessera/op.h"

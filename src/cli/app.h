@@ -64,6 +64,7 @@ bool tsri_cli_is_terminal(int fd);
 int tsri_cli_generate(int argc, char **argv);
 int tsri_cli_chat(int argc, char **argv);
 int tsri_cli_dump(int argc, char **argv);
+int tsri_cli_evaluate(int argc, char **argv);
 int tsri_cli_tokenize(int argc, char **argv);
 int tsri_cli_info(int argc, char **argv);
 int tsri_cli_devices(int argc, char **argv);

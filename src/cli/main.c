@@ -17,6 +17,7 @@ static const command commands[] = {
     {"devices", "the devices found: usable or not, and why", tsri_cli_devices},
     {"verify", "prove every kernel on a device against the reference", tsri_cli_verify},
     {"explain", "which kernel runs each op of a model, and why", tsri_cli_explain},
+    {"evaluate", "how well a model predicts a text: perplexity", tsri_cli_evaluate},
     {"dump", "logits, hidden states and attention to a file", tsri_cli_dump},
     {"cache", "list or clear what Tessera keeps on disk", tsri_cli_cache},
 };
