@@ -6,7 +6,7 @@
  *   w[k,n]  as in linear/packed, 2F outputs, gate first; F is a multiple of 64, so gate and up lie in the same lanes
  *   adds    the chains of glu_linear/plain, k upwards: the same sums
  *   needs   float16 in registers (a CPU)
- *   build   W_DTYPE, BIAS_DTYPE; BLOCK_K, HAS_BIAS; ACT
+ *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS; ACT
  *   tune    MR 1..7 rows, NV 1|2|4 vectors of outputs: 2 * MR * NV accumulators, 2 * NV weights and a scalar in 32
  *           registers. One row takes the whole panel (NV 4), which streams; six rows half of it */
 #ifndef MR
@@ -42,36 +42,26 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
             gate[r][j] = up[r][j] = 0.0f;
     }
 
-#if BLOCK_K
-    for (int first = 0; first < K; first += 64) {
-        const int end = min(first + 64, K);
-        __global const ELEMENT(W_DTYPE) *right = w + w0 + (first / 64 * 2 * apart + panel) * 64 * 64 + n % 64;
-        __global const ELEMENT(W_DTYPE) *other = right + apart * 64 * 64;
-#else
-    {
-        const int first = 0, end = K;
-        __global const ELEMENT(W_DTYPE) *right = w + w0 + panel * K * 64 + n % 64;
-        __global const ELEMENT(W_DTYPE) *other = right + apart * K * 64;
-#endif
-        for (int k = first; k < end; k++) {
-            float16 a[NV], b[NV];
+    __global const ELEMENT(W_DTYPE) *right = w + w0 + panel * K * 64 + n % 64;
+    __global const ELEMENT(W_DTYPE) *other = right + apart * K * 64;
+    for (int k = 0; k < K; k++) {
+        float16 a[NV], b[NV];
+#pragma unroll
+        for (int j = 0; j < NV; j++) {
+            a[j] = LOAD16(W_DTYPE, right, j);
+            b[j] = LOAD16(W_DTYPE, other, j);
+        }
+#pragma unroll
+        for (int r = 0; r < MR; r++) {
+            const float16 scalar = left[r][k];
 #pragma unroll
             for (int j = 0; j < NV; j++) {
-                a[j] = LOAD16(W_DTYPE, right, j);
-                b[j] = LOAD16(W_DTYPE, other, j);
+                gate[r][j] = fma(scalar, a[j], gate[r][j]);
+                up[r][j] = fma(scalar, b[j], up[r][j]);
             }
-#pragma unroll
-            for (int r = 0; r < MR; r++) {
-                const float16 scalar = left[r][k];
-#pragma unroll
-                for (int j = 0; j < NV; j++) {
-                    gate[r][j] = fma(scalar, a[j], gate[r][j]);
-                    up[r][j] = fma(scalar, b[j], up[r][j]);
-                }
-            }
-            right += 64;
-            other += 64;
         }
+        right += 64;
+        other += 64;
     }
 
 #pragma unroll
@@ -93,6 +83,5 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
 #undef NV
 #undef W_DTYPE
 #undef BIAS_DTYPE
-#undef BLOCK_K
 #undef HAS_BIAS
 #undef ACT

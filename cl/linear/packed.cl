@@ -3,11 +3,10 @@
  *   grid    (R/MR, N/64), work-groups of one: MR rows by one panel of 64 outputs, over all of K. Dimension 0 walks the
  *           rows, so that consecutive work-groups share a panel in the cache
  *   x[r,k]  at x0 + r*x_row + k, read as broadcast scalars; y and residual likewise
- *   w[k,n]  at (n/64 * K + k) * 64 + n%64, or, where BLOCK_K, at ((k/64 * panels + n/64) * 64 + k%64) * 64 + n%64;
- *           aligned to 64 bytes, outputs past N are zero
+ *   w[k,n]  at (n/64 * K + k) * 64 + n%64; aligned to 64 bytes, outputs past N are zero
  *   adds    the chains of linear/plain, k upwards: the same sums
  *   needs   float16 in registers (a CPU); aligned pointers: pocl 3.1 compiles vload16 into four moves and extracts
- *   build   W_DTYPE, BIAS_DTYPE; BLOCK_K, HAS_BIAS, HAS_RESIDUAL; ACT
+ *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT
  *   tune    MR 1..7 rows a work-item: 4 * MR accumulators, 4 weights and a scalar in 32 registers
  *   paid    as a packed GEMM of this tile: 329 GFLOP/s at 1024^3 of 430 peak on 2 AVX-512 cores, 8x48 308, 12x32 306;
  *           with the axes swapped 236; as a GEMV over the same panels 33 GB/s of 30-33 read bandwidth
@@ -42,29 +41,20 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
             sum[r][j] = 0.0f;
     }
 
-#if BLOCK_K
-    for (int first = 0; first < K; first += 64) {
-        const int end = min(first + 64, K);
-        __global const ELEMENT(W_DTYPE) *right = w + w0 + (first / 64 * panels + panel) * 64 * 64;
-#else
-    {
-        const int first = 0, end = K;
-        __global const ELEMENT(W_DTYPE) *right = w + w0 + panel * K * 64;
-#endif
-        for (int k = first; k < end; k++) {
-            float16 lanes[4];
+    __global const ELEMENT(W_DTYPE) *right = w + w0 + panel * K * 64;
+    for (int k = 0; k < K; k++) {
+        float16 lanes[4];
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            lanes[j] = LOAD16(W_DTYPE, right, j);
+#pragma unroll
+        for (int r = 0; r < MR; r++) {
+            const float16 scalar = left[r][k];
 #pragma unroll
             for (int j = 0; j < 4; j++)
-                lanes[j] = LOAD16(W_DTYPE, right, j);
-#pragma unroll
-            for (int r = 0; r < MR; r++) {
-                const float16 scalar = left[r][k];
-#pragma unroll
-                for (int j = 0; j < 4; j++)
-                    sum[r][j] = fma(scalar, lanes[j], sum[r][j]);
-            }
-            right += 64;
+                sum[r][j] = fma(scalar, lanes[j], sum[r][j]);
         }
+        right += 64;
     }
 
     const int n = panel * 64;
@@ -115,7 +105,6 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
 #undef MR
 #undef W_DTYPE
 #undef BIAS_DTYPE
-#undef BLOCK_K
 #undef HAS_BIAS
 #undef HAS_RESIDUAL
 #undef ACT

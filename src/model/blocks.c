@@ -49,9 +49,8 @@ static tsri_value weight(builder *b, uint32_t id) {
 
 static tsri_value linear(builder *b, tsri_value x, uint32_t id, uint32_t bias,
                          tsr_activation activation, tsri_value residual) {
-    const tsri_model_weight *w = tsri_model_weight_at(b->weights, id);
     const tsr_linear_attrs attrs = {
-        .struct_size = sizeof attrs, .trans_w = w && !w->inputs_first, .activation = activation};
+        .struct_size = sizeof attrs, .trans_w = 1, .activation = activation};
     const tsri_value in[] = {x, weight(b, id), weight(b, bias), residual};
     return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, in, 4);
 }
@@ -219,10 +218,8 @@ static tsri_value mlp(builder *b, int32_t layer, tsri_value x) {
     tsri_value inner;
     stage(b, layer, "up");
     if (b->stack->gated) {
-        const tsr_glu_linear_attrs attrs = {.struct_size = sizeof attrs,
-                                            .trans_w =
-                                                !tsri_model_weight_at(b->weights, up)->inputs_first,
-                                            .activation = b->stack->activation};
+        const tsr_glu_linear_attrs attrs = {
+            .struct_size = sizeof attrs, .trans_w = 1, .activation = b->stack->activation};
         const tsri_value in[] = {x, weight(b, up), weight(b, up_bias)};
         inner = tsri_graph_op1(b->graph, TSR_OP_GLU_LINEAR, &attrs, in, 3);
     } else {

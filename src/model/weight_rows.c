@@ -2,9 +2,11 @@
 #include "model/weights.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "tensor/convert.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_finite(tsr_dtype dtype, const void *data, size_t n, size_t *at) {
@@ -27,7 +29,30 @@ static bool is_finite(tsr_dtype dtype, const void *data, size_t n, size_t *at) {
     return false;
 }
 
-/* Lines first .. first + count - 1 of one part, in runs that lie together in the array. */
+/* n columns of an array [inputs, across], from `column` on, as rows of `inputs`. */
+static tsr_status read_across(const tsri_model_weights *weights, const tsri_model_part *part,
+                              int64_t inputs, int64_t column, int64_t n, tsr_dtype dtype,
+                              char *out) {
+    enum { LINES = 16 }; /* a cache line of each row is written at a time */
+    const size_t size = dtype == TSR_F32 ? 4 : 2, line = (size_t)n * size;
+    char *lines = NULL;
+    tsr_status status = tsri_base_new((size_t)n, LINES * size, &lines);
+    for (int64_t first = 0; first < inputs && status == TSR_OK; first += LINES) {
+        const int64_t count = inputs - first < LINES ? inputs - first : LINES;
+        for (int64_t k = 0; k < count && status == TSR_OK; k++)
+            status = tsri_io_read_as(weights->archive, part->array, dtype,
+                                     (uint64_t)((first + k) * part->across + column), (size_t)n,
+                                     lines + (size_t)k * line);
+        for (int64_t row = 0; row < n && status == TSR_OK; row++)
+            for (int64_t k = 0; k < count; k++)
+                memcpy(out + (size_t)(row * inputs + first + k) * size,
+                       lines + (size_t)k * line + (size_t)row * size, size);
+    }
+    free(lines);
+    return status;
+}
+
+/* Rows first .. first + count - 1 of one part, in runs that lie together in the array. */
 static tsr_status read_part(const tsri_model_weights *weights, const tsri_model_part *part,
                             int64_t columns, int64_t first, int64_t count, tsr_dtype dtype,
                             char *out) {
@@ -40,15 +65,22 @@ static tsr_status read_part(const tsri_model_weights *weights, const tsri_model_
         const int64_t row = part->first + first / part->group * part->stride + within;
         const size_t n = (size_t)(run * columns);
         size_t bad = 0;
-        TRY(tsri_io_read_as(weights->archive, part->array, dtype, (uint64_t)(row * columns), n,
-                            out));
-        if (!is_finite(dtype, out, n, &bad))
+        if (part->across)
+            TRY(read_across(weights, part, columns, row, run, dtype, out));
+        else
+            TRY(tsri_io_read_as(weights->archive, part->array, dtype, (uint64_t)(row * columns), n,
+                                out));
+        if (!is_finite(dtype, out, n, &bad)) {
+            const uint64_t bad_row = (uint64_t)row + bad / (uint64_t)columns,
+                           column = bad % (uint64_t)columns;
             return tsri_base_fail(TSR_E_FORMAT,
                                   "%s: tensor \"%s\" holds a NaN or an infinity at element %" PRIu64
                                   "%s; the file is damaged, or its numbers don't fit the dtype",
                                   weights->archive->path, part->array->name,
-                                  (uint64_t)(row * columns) + bad,
+                                  part->across ? column * (uint64_t)part->across + bad_row
+                                               : bad_row * (uint64_t)columns + column,
                                   dtype == part->array->dtype ? "" : " as converted");
+        }
         out += (uint64_t)run * row_bytes;
         first += run;
         count -= run;

@@ -106,13 +106,9 @@ static tsr_status add_part(finder *finder, tsri_model_weight *weight, const sour
         return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" is missing; %s needs it",
                               archive->path, name, finder->config_name);
     const int64_t rows = source->stored ? source->stored : source->rows;
-    const int64_t vector[1] = {rows}, outputs_first[2] = {rows, columns},
-                  inputs_first[2] = {columns, rows};
-    const bool matrix = weight->rank == 2;
-    TRY(check_shape(finder, array, matrix ? 2 : 1,
-                    !matrix                ? vector
-                    : weight->inputs_first ? inputs_first
-                                           : outputs_first));
+    const bool across = columns && finder->names->inputs_first && layer >= 0;
+    const int64_t dims[2] = {across ? columns : rows, across ? rows : columns};
+    TRY(check_shape(finder, array, columns ? 2 : 1, dims));
     const bool number =
         (array->dtype >= TSR_F32 && array->dtype <= TSR_F64) || array->dtype >= TSR_GGML_Q4_0;
     if (!number)
@@ -120,13 +116,13 @@ static tsr_status add_part(finder *finder, tsri_model_weight *weight, const sour
                               "%s: tensor \"%s\" is stored as %s; weights are read from "
                               "floating-point and GGUF block types",
                               file_of(archive, array), name, array->type_name);
-    const int64_t lines = matrix && weight->inputs_first ? columns : source->rows;
     weight->parts[weight->n_parts++] =
         (tsri_model_part){.array = array,
-                          .rows = lines,
+                          .rows = source->rows,
                           .first = source->first,
-                          .group = source->group ? source->group : lines,
-                          .stride = source->stride ? source->stride : lines};
+                          .group = source->group ? source->group : source->rows,
+                          .stride = source->stride ? source->stride : source->rows,
+                          .across = across ? rows : 0};
     finder->used[array - archive->arrays] = true;
     return TSR_OK;
 }
@@ -139,9 +135,8 @@ static tsr_status define(finder *finder, uint32_t id, int32_t layer, const char 
     for (int i = 0; i < n; i++)
         rows += sources[i].rows;
     weight->rank = columns ? 2 : 1;
-    weight->inputs_first = columns && finder->names->inputs_first && layer >= 0;
-    weight->dims[0] = weight->inputs_first ? columns : rows;
-    weight->dims[1] = weight->inputs_first ? rows : columns;
+    weight->dims[0] = rows;
+    weight->dims[1] = columns;
     for (int i = 0; i < n; i++)
         TRY(add_part(finder, weight, &sources[i], layer, suffix, columns));
     weight->dtype = columns ? kept(finder, weight) : TSR_F32;

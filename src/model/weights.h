@@ -43,17 +43,17 @@ typedef enum tsri_model_role {
 typedef struct tsri_model_part {
     const tsri_io_array *array;
     int64_t rows, first, group, stride;
+    int64_t across; /* > 0: the array is [inputs, across], and its columns are the rows */
 } tsri_model_part;
 
 enum { TSRI_MODEL_MAX_PARTS = 3 };
 
 typedef struct tsri_model_weight {
-    char name[64]; /* "layers.0.qkv.weight"; "" where the model has no such weight */
-    uint32_t rank; /* 1 or 2 */
-    int64_t dims[2];
-    tsr_dtype dtype;   /* as it is kept */
-    bool inputs_first; /* a matrix [in, out] */
-    float add;         /* to each element */
+    char name[64];   /* "layers.0.qkv.weight"; "" where the model has no such weight */
+    uint32_t rank;   /* 1 or 2 */
+    int64_t dims[2]; /* of a matrix [outputs, inputs] */
+    tsr_dtype dtype; /* as it is kept */
+    float add;       /* to each element */
     tsri_model_part parts[TSRI_MODEL_MAX_PARTS];
     int n_parts; /* 0: computed */
 } tsri_model_weight;

@@ -13,11 +13,9 @@
 TSR_OP_LIST(TSRI_OPENCL_TABLE)
 #undef TSRI_OPENCL_TABLE
 
-/* Weights of CPUs (panels.c): panels of 64 outputs, zero beyond the last one.
- * panels64 has plain rows that are outputs ([N,K]): element (n,k) at (n/64 * K + k) * 64 + n%64.
- * panels64_kn has plain rows that are inputs ([K,N]), in blocks of 64 so that they can be stored as
- * they are read: element (k,n) at ((k/64 * ceil(N/64) + n/64) * 64 + k%64) * 64 + n%64. */
-extern const tsri_opencl_layout tsri_opencl_layout_panels64, tsri_opencl_layout_panels64_kn;
+/* Weights of CPUs (panels.c), f32, f16 or bf16: panels of 64 outputs, zero beyond the last one.
+ * Element (n,k) of [N,K] lies at (n/64 * K + k) * 64 + n%64. */
+extern const tsri_opencl_layout tsri_opencl_layout_panels64;
 
 /* Operand i, NULL where it is missing. */
 const tsr_tensor *tsri_opencl_in(const tsr_op *op, uint32_t i);

@@ -1,6 +1,25 @@
 #include "backends/opencl/clblast.h"
 #include "backends/opencl/rows/weighted.h"
 
+void tsri_opencl_bind_glu_linear(const tsr_op *op, tsri_opencl_launch *launch, int tile_m,
+                                 int tile_n) {
+    const tsr_glu_linear_attrs *attrs = op->attrs;
+    const tsr_tensor *x = op->in[0], *w = op->in[1], *y = op->out[0];
+    const int64_t depth = w->dim[attrs->trans_w ? 1 : 0].factor;
+
+    tsri_opencl_arg_tensor(launch, x);
+    tsri_opencl_arg_tensor(launch, w);
+    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, 2));
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
+    tsri_opencl_arg_int(launch, w->dim[attrs->trans_w ? 0 : 1].factor / 2);
+    tsri_opencl_arg_int(launch, depth);
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+    tsri_opencl_work(launch, tsri_tensor_const(2 * depth * tile_m * tile_n));
+}
+
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
@@ -9,10 +28,11 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 
 static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                         const tsr_op *op, const char **why) {
+    (void)row;
     const tsr_glu_linear_attrs *attrs = op->attrs;
     if (tsri_tensor_columns(op->out[0]).factor % 64 != 0)
         return tsri_opencl_refuse(why, "needs a feed-forward width that is a multiple of 64");
-    return tsri_opencl_fits_panels(row, facts, op, attrs->trans_w != 0, why) &&
+    return tsri_opencl_fits_panels(facts, op, attrs->trans_w != 0, why) &&
            tsri_opencl_fits_weighted(op, why);
 }
 
@@ -31,34 +51,16 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
 
 static void define_packed(const tsri_opencl_row *row, const tsr_op *op,
                           tsri_opencl_defines *defines) {
+    (void)row;
     const tsr_glu_linear_attrs *attrs = op->attrs;
     tsri_opencl_define_weighted(op, attrs->activation, defines);
-    tsri_opencl_define_panels(row, defines);
-}
-
-static void bind(const tsr_op *op, tsri_opencl_launch *launch, int tile_m, int tile_n) {
-    const tsr_glu_linear_attrs *attrs = op->attrs;
-    const tsr_tensor *x = op->in[0], *w = op->in[1], *y = op->out[0];
-    const int64_t depth = w->dim[attrs->trans_w ? 1 : 0].factor;
-
-    tsri_opencl_arg_tensor(launch, x);
-    tsri_opencl_arg_tensor(launch, w);
-    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, 2));
-    tsri_opencl_arg_tensor(launch, y);
-    tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
-    tsri_opencl_arg_int(launch, w->dim[attrs->trans_w ? 0 : 1].factor / 2);
-    tsri_opencl_arg_int(launch, depth);
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
-    tsri_opencl_work(launch, tsri_tensor_const(2 * depth * tile_m * tile_n));
 }
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *y = op->out[0];
     const int tn = tsri_opencl_tuned(launch, "TN"), tm = tsri_opencl_tile_rows(op);
-    bind(op, launch, tm, tn);
+    tsri_opencl_bind_glu_linear(op, launch, tm, tn);
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(y), tn);
     tsri_opencl_grid(launch, 1, tsri_tensor_rows(y), tm);
 }
@@ -67,7 +69,7 @@ static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
     (void)row;
     const tsr_tensor *y = op->out[0];
     const int mr = tsri_opencl_tuned(launch, "MR"), lanes = 16 * tsri_opencl_tuned(launch, "NV");
-    bind(op, launch, mr, lanes);
+    tsri_opencl_bind_glu_linear(op, launch, mr, lanes);
     tsri_opencl_grid(launch, 0, tsri_tensor_rows(y), mr);
     tsri_opencl_grid(launch, 1, tsri_tensor_columns(y), lanes);
     tsri_opencl_group(launch, 1, 1, 1);
@@ -82,9 +84,7 @@ static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
 
 const tsri_opencl_row tsri_opencl_rows_glu_linear[] = {
     PACKED("packed_one", tsri_opencl_layout_panels64, fits_one, 1, 1, 4, 90),
-    PACKED("packed_one_kn", tsri_opencl_layout_panels64_kn, fits_one, 1, 1, 4, 90),
     PACKED("packed", tsri_opencl_layout_panels64, fits_packed, 6, 7, 2, 80),
-    PACKED("packed_kn", tsri_opencl_layout_panels64_kn, fits_packed, 6, 7, 2, 80),
     TSRI_OPENCL_CLBLAST_GLU_LINEAR, /* only where it is forced: its score is the lowest */
     {.name = "plain",
      .op = TSR_OP_GLU_LINEAR,

@@ -1,45 +1,13 @@
 #include "backends/opencl/clblast.h"
 #include "backends/opencl/rows/weighted.h"
 
-static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
-                       const char **why) {
-    (void)row, (void)facts;
-    return tsri_opencl_fits_weighted(op, why) && tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why);
-}
-
-static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
-                        const tsr_op *op, const char **why) {
-    const tsr_linear_attrs *attrs = op->attrs;
-    return tsri_opencl_fits_panels(row, facts, op, attrs->trans_w != 0, why) &&
-           fits_plain(row, facts, op, why);
-}
-
-static bool fits_one(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
-                     const char **why) {
-    return tsri_opencl_fits_one_row(op, why) && fits_packed(row, facts, op, why);
-}
-
-static void define_common(const tsr_op *op, tsri_opencl_defines *defines) {
+void tsri_opencl_define_linear(const tsr_op *op, tsri_opencl_defines *defines) {
     const tsr_linear_attrs *attrs = op->attrs;
     tsri_opencl_define_weighted(op, attrs->activation, defines);
     tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, 3) != NULL);
 }
 
-static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
-                         tsri_opencl_defines *defines) {
-    (void)row;
-    const tsr_linear_attrs *attrs = op->attrs;
-    define_common(op, defines);
-    tsri_opencl_define_plain(op, attrs->trans_w != 0, defines);
-}
-
-static void define_packed(const tsri_opencl_row *row, const tsr_op *op,
-                          tsri_opencl_defines *defines) {
-    define_common(op, defines);
-    tsri_opencl_define_panels(row, defines);
-}
-
-static void bind(const tsr_op *op, tsri_opencl_launch *launch, int tile_m, int tile_n) {
+void tsri_opencl_bind_linear(const tsr_op *op, tsri_opencl_launch *launch, int tile_m, int tile_n) {
     const tsr_linear_attrs *attrs = op->attrs;
     const tsr_tensor *x = op->in[0], *w = op->in[1], *residual = tsri_opencl_in(op, 3),
                      *y = op->out[0];
@@ -61,11 +29,43 @@ static void bind(const tsr_op *op, tsri_opencl_launch *launch, int tile_m, int t
     tsri_opencl_work(launch, tsri_tensor_const(depth.factor * tile_m * tile_n));
 }
 
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    return tsri_opencl_fits_weighted(op, why) && tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why);
+}
+
+static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                        const tsr_op *op, const char **why) {
+    const tsr_linear_attrs *attrs = op->attrs;
+    return tsri_opencl_fits_panels(facts, op, attrs->trans_w != 0, why) &&
+           fits_plain(row, facts, op, why);
+}
+
+static bool fits_one(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                     const char **why) {
+    return tsri_opencl_fits_one_row(op, why) && fits_packed(row, facts, op, why);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_linear_attrs *attrs = op->attrs;
+    tsri_opencl_define_linear(op, defines);
+    tsri_opencl_define_plain(op, attrs->trans_w != 0, defines);
+}
+
+static void define_packed(const tsri_opencl_row *row, const tsr_op *op,
+                          tsri_opencl_defines *defines) {
+    (void)row;
+    tsri_opencl_define_linear(op, defines);
+}
+
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *y = op->out[0];
     const int tn = tsri_opencl_tuned(launch, "TN"), tm = tsri_opencl_tile_rows(op);
-    bind(op, launch, tm, tn);
+    tsri_opencl_bind_linear(op, launch, tm, tn);
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(y), tn);
     tsri_opencl_grid(launch, 1, tsri_tensor_rows(y), tm);
 }
@@ -74,7 +74,7 @@ static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
     (void)row;
     const tsr_tensor *y = op->out[0];
     const int mr = tsri_opencl_tuned(launch, "MR");
-    bind(op, launch, mr, 64);
+    tsri_opencl_bind_linear(op, launch, mr, 64);
     tsri_opencl_grid(launch, 0, tsri_tensor_rows(y), mr);
     tsri_opencl_grid(launch, 1, tsri_tensor_columns(y), 64);
     tsri_opencl_group(launch, 1, 1, 1);
@@ -89,9 +89,7 @@ static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
 
 const tsri_opencl_row tsri_opencl_rows_linear[] = {
     PACKED("packed_one", tsri_opencl_layout_panels64, fits_one, 1, 1, 90),
-    PACKED("packed_one_kn", tsri_opencl_layout_panels64_kn, fits_one, 1, 1, 90),
     PACKED("packed", tsri_opencl_layout_panels64, fits_packed, 6, 7, 80),
-    PACKED("packed_kn", tsri_opencl_layout_panels64_kn, fits_packed, 6, 7, 80),
     TSRI_OPENCL_CLBLAST_LINEAR, /* only where it is forced: its score is the lowest */
     {.name = "plain",
      .op = TSR_OP_LINEAR,

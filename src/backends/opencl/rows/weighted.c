@@ -9,18 +9,16 @@ bool tsri_opencl_fits_weighted(const tsr_op *op, const char **why) {
            tsri_opencl_fits_rows(op->out[0], why) && tsri_opencl_fits_index(op, why);
 }
 
-bool tsri_opencl_fits_panels(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
-                             const tsr_op *op, bool trans_w, const char **why) {
+bool tsri_opencl_fits_panels(const tsri_opencl_facts *facts, const tsr_op *op, bool trans_w,
+                             const char **why) {
     if (!facts->cpu)
         return tsri_opencl_refuse(
             why, "made for CPUs: a work-item holds a whole tile in vector registers");
     if (!facts->vector16)
         return tsri_opencl_refuse(why, "the device's compiler does not cope with tiles of float16");
-    if (trans_w != (row->layout == &tsri_opencl_layout_panels64))
-        return tsri_opencl_refuse(why, trans_w ? "reads weights of [inputs, outputs]; this one is "
-                                                 "[outputs, inputs]"
-                                               : "reads weights of [outputs, inputs]; this one is "
-                                                 "[inputs, outputs]");
+    if (!trans_w)
+        return tsri_opencl_refuse(
+            why, "reads weights of [outputs, inputs]; this one is [inputs, outputs]");
     if (op->in[1]->offset != 0)
         return tsri_opencl_refuse(why, "the weight is a part of another one");
     return true;
@@ -47,8 +45,4 @@ void tsri_opencl_define_weighted(const tsr_op *op, uint32_t activation,
 void tsri_opencl_define_plain(const tsr_op *op, bool trans_w, tsri_opencl_defines *defines) {
     tsri_opencl_define_int(defines, "TRANS_W", trans_w);
     tsri_opencl_define_int(defines, "TM", tsri_opencl_tile_rows(op));
-}
-
-void tsri_opencl_define_panels(const tsri_opencl_row *row, tsri_opencl_defines *defines) {
-    tsri_opencl_define_int(defines, "BLOCK_K", row->layout == &tsri_opencl_layout_panels64_kn);
 }

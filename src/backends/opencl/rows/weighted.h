@@ -1,5 +1,5 @@
 /* backends/opencl/rows/weighted.h - what linear and glu_linear have in common: x, a weight matrix,
- * a bias, an activation; and the two orders in which a weight may lie. */
+ * a bias, an activation; and what the files of their rows share. */
 #ifndef TSRI_OPENCL_ROWS_WEIGHTED_H
 #define TSRI_OPENCL_ROWS_WEIGHTED_H
 
@@ -7,9 +7,9 @@
 
 /* Weight, bias, x and y as every row of these ops needs them. */
 bool tsri_opencl_fits_weighted(const tsr_op *op, const char **why);
-/* In addition, for rows that read panels: a CPU, and a weight of the order that row->layout has. */
-bool tsri_opencl_fits_panels(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
-                             const tsr_op *op, bool trans_w, const char **why);
+/* In addition, for rows that read panels: a CPU, and a whole weight of [outputs, inputs]. */
+bool tsri_opencl_fits_panels(const tsri_opencl_facts *facts, const tsr_op *op, bool trans_w,
+                             const char **why);
 /* For rows made for decoding. */
 bool tsri_opencl_fits_one_row(const tsr_op *op, const char **why);
 
@@ -19,8 +19,16 @@ int tsri_opencl_tile_rows(const tsr_op *op);
 /* W_DTYPE, BIAS_DTYPE, HAS_BIAS, ACT. */
 void tsri_opencl_define_weighted(const tsr_op *op, uint32_t activation,
                                  tsri_opencl_defines *defines);
-/* TRANS_W and TM of the plain kernels; BLOCK_K of the packed ones. */
+/* TRANS_W and TM of the plain kernels. */
 void tsri_opencl_define_plain(const tsr_op *op, bool trans_w, tsri_opencl_defines *defines);
-void tsri_opencl_define_panels(const tsri_opencl_row *row, tsri_opencl_defines *defines);
+
+/* define_weighted, and HAS_RESIDUAL. */
+void tsri_opencl_define_linear(const tsr_op *op, tsri_opencl_defines *defines);
+/* The arguments that every kernel of the op takes, and the work of a tile; the grid is the row's.
+ * linear: x w bias residual y, dims, R, N, K, rows' strides of x, residual and y.
+ * glu_linear: x w bias y, dims, R, F, K, rows' strides of x and y. */
+void tsri_opencl_bind_linear(const tsr_op *op, tsri_opencl_launch *launch, int tile_m, int tile_n);
+void tsri_opencl_bind_glu_linear(const tsr_op *op, tsri_opencl_launch *launch, int tile_m,
+                                 int tile_n);
 
 #endif
