@@ -1,0 +1,75 @@
+/* bench/kernels/kernels.h - a worker that times single ops as the engine runs them: a plan of one
+ * op through the backend interface, weights stored before, whatever a row does to its activations
+ * counted.
+ *
+ * An op is a row of ops.c: how a request becomes operands, and what an element of the result should
+ * be, in double. The numbers are small whole ones times a power of two, so that every dtype holds
+ * them exactly. */
+#ifndef BENCH_KERNELS_H
+#define BENCH_KERNELS_H
+
+#include "tessera/backend.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+enum { BENCH_OPERANDS = 8 };
+
+/* One operand: what it is, and which numbers fill it. */
+typedef struct bench_operand {
+    tsr_tensor tensor; /* struct_size 0: missing */
+    float unit; /* element i is a whole number of -127 .. 127 (of -8 .. 7 for Q4_0), times unit */
+    bool peak;  /* the first of each row is 127 * unit: int8 compute is then exact */
+    int32_t constant; /* of every element, for I32 */
+} bench_operand;
+
+typedef struct bench_case bench_case;
+struct bench_case {
+    bench_operand operands[BENCH_OPERANDS]; /* inputs as op.h numbers them, then the output */
+    uint32_t n_in;
+    union {
+        tsr_matmul_attrs matmul;
+        tsr_linear_attrs linear;
+        tsr_glu_linear_attrs glu_linear;
+        tsr_attention_attrs attention;
+    } attrs;
+    int64_t sizes[TSR_SYMBOLS];
+    double flops; /* of one run, two a multiply-add */
+    int64_t d[8]; /* the sizes of the request, as `want` needs them */
+    /* Element i of the result, and the sum of its terms' magnitudes. */
+    double (*want)(const bench_case *c, int64_t i, double *terms);
+};
+
+typedef struct bench_op {
+    const char *name;
+    tsr_op_id id;
+    /* Reads the request; a sentence where it is wrong, else NULL. */
+    const char *(*make)(const json_t *request, bench_case *c);
+} bench_op;
+
+extern const bench_op bench_ops[]; /* ended by a row without a name */
+
+/* Element i of an operand whose rows have so many columns (numbers.c). */
+double bench_value(const bench_operand *operand, uint32_t number, int64_t i, int64_t columns);
+/* Fills n elements from i on, a multiple of 32, in the operand's dtype. */
+void bench_fill(const bench_operand *operand, uint32_t number, int64_t i, int64_t columns, size_t n,
+                void *out);
+size_t bench_bytes(uint32_t dtype, int64_t n);
+/* NONE for a word that is none. */
+tsr_dtype bench_dtype(const char *word);
+
+/* Device peaks, both in units of 1e9 a second: {"peak":"fma_f32"|"read","threads":2} (peaks.c). */
+double bench_peak(const char *what, int threads, double seconds);
+
+int64_t bench_int(const json_t *request, const char *key, int64_t otherwise);
+const char *bench_text(const json_t *request, const char *key, const char *otherwise);
+
+/* The backend, and devices as requests name them (device.c). A sentence, or NULL where it went
+ * well. */
+const char *bench_open(const char *plugin);
+const char *bench_device(const char *selector, tsr_dev **dev, const char **name);
+const char *bench_time(tsr_dev *dev, const bench_op *op, bench_case *c, const json_t *request,
+                       json_t *answer);
+void bench_close(void);
+
+#endif

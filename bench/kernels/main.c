@@ -1,0 +1,97 @@
+/* bench/kernels - times single ops. Reads a JSON object a line, answers one a line:
+ *
+ *     {"op":"linear","m":512,"n":3072,"k":768,"dtype":"f32","seconds":0.5,"repeat":5}
+ *     {"op":"attention","t":512,"h":12,"g":12,"d":64,"causal":1,"kv":"f32"}
+ *     {"peak":"fma_f32"} {"peak":"read"}
+ *
+ * Any request may have "device" (a part of platform/name) and "kernels" (forced rows). An answer
+ * has best_ns and median_ns of one run, gflops, the row, and max_error against a reference in
+ * double, in units of the sum of the terms; or "error". The plugin is --backend FILE, else the one
+ * of this build.
+ */
+#include "kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int64_t bench_int(const json_t *request, const char *key, int64_t otherwise) {
+    const json_t *given = json_object_get(request, key);
+    return json_is_boolean(given)  ? json_is_true(given)
+           : json_is_number(given) ? (int64_t)json_number_value(given)
+                                   : otherwise;
+}
+
+const char *bench_text(const json_t *request, const char *key, const char *otherwise) {
+    const json_t *given = json_object_get(request, key);
+    return json_is_string(given) ? json_string_value(given) : otherwise;
+}
+
+static const char *time_op(const json_t *request, const char *name, json_t *answer) {
+    const bench_op *op = bench_ops;
+    tsr_dev *dev = NULL;
+    const char *device = "";
+    while (op->name && strcmp(op->name, name) != 0)
+        op++;
+    if (!op->name)
+        return "this op can't be timed";
+    bench_case *c = calloc(1, sizeof *c);
+    if (!c)
+        return "out of memory";
+    const char *failed = op->make(request, c);
+    if (!failed)
+        failed = bench_device(bench_text(request, "device", ""), &dev, &device);
+    json_object_set_new(answer, "device", json_string(device));
+    if (!failed)
+        failed = bench_time(dev, op, c, request, answer);
+    free(c);
+    return failed;
+}
+
+static const char *time_peak(const json_t *request, const char *what, json_t *answer) {
+    const int threads = (int)bench_int(request, "threads", sysconf(_SC_NPROCESSORS_ONLN));
+    const double rate = bench_peak(what, threads, 0.5);
+    if (rate == 0)
+        return "a peak is fma_f32 or read, of 1 to 256 threads";
+    json_object_set_new(answer, !strcmp(what, "read") ? "gbytes" : "gflops", json_real(rate));
+    return NULL;
+}
+
+static void answer_line(const char *line) {
+    json_error_t where;
+    json_t *request = json_loads(line, 0, &where);
+    json_t *answer = request ? json_deep_copy(request) : json_object();
+    const char *peak = bench_text(request, "peak", NULL), *op = bench_text(request, "op", NULL);
+    const char *failed = !request ? where.text
+                         : peak   ? time_peak(request, peak, answer)
+                         : op     ? time_op(request, op, answer)
+                                  : "a request has \"op\" or \"peak\"";
+    if (failed)
+        json_object_set_new(answer, "error", json_string(failed));
+    char *text = json_dumps(answer, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    puts(text ? text : "{}");
+    fflush(stdout);
+    free(text);
+    json_decref(answer);
+    json_decref(request);
+}
+
+int main(int argc, char **argv) {
+    char *line = NULL;
+    size_t room = 0;
+    if (argc != 1 && (argc != 3 || strcmp(argv[1], "--backend") != 0)) {
+        fprintf(stderr, "kernels: [--backend FILE] < requests, a JSON object a line\n");
+        return 2;
+    }
+    const char *failed = bench_open(argc == 3 ? argv[2] : BENCH_PLUGIN);
+    if (failed) {
+        fprintf(stderr, "kernels: %s\n", failed);
+        return 4;
+    }
+    while (getline(&line, &room, stdin) > 0)
+        answer_line(line);
+    free(line);
+    bench_close();
+    return 0;
+}

@@ -1,0 +1,222 @@
+/* The ops that can be timed. */
+#include "kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#define N_DIMS(...) (sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+/* Packed; a size of -1 - s is symbol s's. */
+#define OPERAND(c, i, kind, dtype, unit_, ...) \
+    operand(c, i, kind, dtype, unit_, N_DIMS(__VA_ARGS__), (int64_t[]){__VA_ARGS__})
+
+enum { B, T, S };
+
+static bench_operand *operand(bench_case *c, uint32_t i, tsr_kind kind, tsr_dtype dtype, float unit,
+                              size_t rank, const int64_t *sizes) {
+    bench_operand *o = &c->operands[i];
+    tsr_dim step = {.factor = 1};
+    o->unit = unit;
+    o->tensor = (tsr_tensor){
+        .struct_size = sizeof o->tensor, .dtype = dtype, .kind = kind, .rank = (uint32_t)rank};
+    for (size_t j = rank; j-- > 0;) {
+        const bool symbol = sizes[j] < 0;
+        o->tensor.dim[j] = (tsr_dim){.factor = symbol ? 1 : sizes[j],
+                                     .symbols = symbol ? 1u << (-1 - sizes[j]) : 0};
+        o->tensor.stride[j] = step;
+        step.factor *= o->tensor.dim[j].factor;
+        step.symbols |= o->tensor.dim[j].symbols;
+    }
+    return o;
+}
+
+#define SYMBOL(s) (-1 - (int64_t)(s))
+
+static uint32_t compute_of(const json_t *request) {
+    const char *word = bench_text(request, "compute", "f32");
+    return !strcmp(word, "int8")  ? TSR_COMPUTE_INT8
+           : !strcmp(word, "f16") ? TSR_COMPUTE_F16
+                                  : TSR_COMPUTE_F32;
+}
+
+/* x times row n of the weight; d: M N K. */
+static double product(const bench_case *c, int64_t m, int64_t n, double *terms) {
+    const int64_t K = c->d[2];
+    double sum = 0;
+    for (int64_t k = 0; k < K; k++) {
+        const double term = bench_value(&c->operands[0], 0, m * K + k, K) *
+                            bench_value(&c->operands[1], 1, n * K + k, K);
+        sum += term;
+        *terms += fabs(term);
+    }
+    return sum;
+}
+
+static double want_linear(const bench_case *c, int64_t i, double *terms) {
+    const int64_t N = c->d[1];
+    double y = product(c, i / N, i % N, terms);
+    if (c->operands[2].tensor.struct_size)
+        y += bench_value(&c->operands[2], 2, i % N, N);
+    if (c->attrs.linear.activation == TSR_ACT_RELU)
+        y = fmax(y, 0);
+    if (c->operands[3].tensor.struct_size)
+        y += bench_value(&c->operands[3], 3, i, N);
+    return y;
+}
+
+/* "n" outputs, of a weight [n, k]. "bias", "residual", "relu": 1 adds them. */
+static const char *make_linear(const json_t *request, bench_case *c) {
+    const int64_t M = bench_int(request, "m", 1), N = bench_int(request, "n", 0),
+                  K = bench_int(request, "k", 0);
+    const tsr_dtype dtype = bench_dtype(bench_text(request, "dtype", "f32"));
+    if (M < 1 || N < 1 || K < 1 || !dtype || (dtype >= TSR_GGML_Q4_0 && K % 32))
+        return "linear needs m, n, k > 0 and a dtype of f32, f16, bf16, q8, q4 (k % 32 = 0)";
+    OPERAND(c, 0, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 64, SYMBOL(T), K)->peak = true;
+    OPERAND(c, 1, TSR_KIND_WEIGHT, dtype, 1.0f / 1024, N, K);
+    if (bench_int(request, "bias", 0))
+        OPERAND(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1.0f / 16, N);
+    if (bench_int(request, "residual", 0))
+        OPERAND(c, 3, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 16, SYMBOL(T), N);
+    OPERAND(c, 4, TSR_KIND_ACTIVATION, TSR_F32, 1, SYMBOL(T), N);
+    c->n_in = 4;
+    c->attrs.linear = (tsr_linear_attrs){.struct_size = sizeof c->attrs.linear,
+                                         .trans_w = 1,
+                                         .activation = bench_int(request, "relu", 0) ? TSR_ACT_RELU
+                                                                                     : TSR_ACT_NONE,
+                                         .compute = compute_of(request)};
+    c->sizes[T] = M;
+    c->flops = 2.0 * (double)M * (double)N * (double)K;
+    memcpy(c->d, (int64_t[]){M, N, K}, 3 * sizeof *c->d);
+    c->want = want_linear;
+    return NULL;
+}
+
+static double want_glu_linear(const bench_case *c, int64_t i, double *terms) {
+    const int64_t F = c->d[1];
+    double other = 0, up_terms = 0;
+    const double gate = product(c, i / F, i % F, &other),
+                 up = product(c, i / F, F + i % F, &up_terms);
+    const double act = fmax(gate, 0);
+    *terms = other * up_terms;
+    return act * up;
+}
+
+/* "n" outputs of a weight [2n, k]; the activation is relu. */
+static const char *make_glu_linear(const json_t *request, bench_case *c) {
+    const char *refused = make_linear(request, c);
+    if (refused)
+        return refused;
+    const tsr_linear_attrs attrs = c->attrs.linear;
+    OPERAND(c, 1, TSR_KIND_WEIGHT, (tsr_dtype)c->operands[1].tensor.dtype, 1.0f / 1024, 2 * c->d[1],
+            c->d[2]);
+    c->operands[2] = c->operands[3] = (bench_operand){0};
+    c->operands[3] = c->operands[4];
+    c->n_in = 3;
+    c->attrs.glu_linear = (tsr_glu_linear_attrs){.struct_size = sizeof c->attrs.glu_linear,
+                                                 .trans_w = 1,
+                                                 .activation = TSR_ACT_RELU,
+                                                 .compute = attrs.compute};
+    c->flops *= 2;
+    c->want = want_glu_linear;
+    return NULL;
+}
+
+static double want_matmul(const bench_case *c, int64_t i, double *terms) {
+    const int64_t M = c->d[0], N = c->d[1], K = c->d[2], batch = i / (M * N), m = i / N % M,
+                  n = i % N;
+    double sum = 0;
+    for (int64_t k = 0; k < K; k++) {
+        const double term =
+            bench_value(&c->operands[0], 0,
+                        batch * M * K + (c->attrs.matmul.trans_a ? k * M + m : m * K + k), K) *
+            bench_value(&c->operands[1], 1,
+                        batch * K * N + (c->attrs.matmul.trans_b ? n * K + k : k * N + n), K);
+        sum += term;
+        *terms += fabs(term);
+    }
+    return sum;
+}
+
+/* "batch" products of activations, f32: a [m,k], b [k,n], or as "trans_a", "trans_b" say. */
+static const char *make_matmul(const json_t *request, bench_case *c) {
+    const int64_t batch = bench_int(request, "batch", 1), M = bench_int(request, "m", 0),
+                  N = bench_int(request, "n", 0), K = bench_int(request, "k", 0);
+    const bool ta = bench_int(request, "trans_a", 0) != 0,
+               tb = bench_int(request, "trans_b", 0) != 0;
+    if (batch < 1 || M < 1 || N < 1 || K < 1)
+        return "matmul needs m, n, k > 0";
+    OPERAND(c, 0, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 64, batch, ta ? K : SYMBOL(T),
+            ta ? SYMBOL(T) : K);
+    OPERAND(c, 1, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 1024, batch, tb ? N : K, tb ? K : N);
+    OPERAND(c, 2, TSR_KIND_ACTIVATION, TSR_F32, 1, batch, SYMBOL(T), N);
+    c->n_in = 2;
+    c->attrs.matmul = (tsr_matmul_attrs){
+        .struct_size = sizeof c->attrs.matmul, .trans_a = ta, .trans_b = tb, .alpha = 1};
+    c->sizes[T] = M;
+    c->flops = 2.0 * (double)batch * (double)M * (double)N * (double)K;
+    memcpy(c->d, (int64_t[]){M, N, K}, 3 * sizeof *c->d);
+    c->want = want_matmul;
+    return NULL;
+}
+
+/* d: T S H G D capacity; one output element. */
+static double want_attention(const bench_case *c, int64_t i, double *terms) {
+    const int64_t Tq = c->d[0], Sk = c->d[1], H = c->d[2], G = c->d[3], D = c->d[4];
+    const int64_t column = i % D, h = i / D % H, t = i / D / H, g = h / (H / G);
+    const int64_t seen = c->attrs.attention.causal ? Sk - Tq + t + 1 : Sk;
+    double top = -INFINITY, weights = 0, sum = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t s = 0; s < seen; s++) {
+            double score = 0;
+            for (int64_t e = 0; e < D; e++)
+                score += bench_value(&c->operands[0], 0, (t * H + h) * D + e, D) *
+                         bench_value(&c->operands[1], 1, (s * G + g) * D + e, D);
+            score *= c->attrs.attention.scale;
+            if (pass == 0) {
+                top = fmax(top, score);
+                continue;
+            }
+            const double p = exp(score - top),
+                         v = bench_value(&c->operands[2], 2, (s * G + g) * D + column, D);
+            weights += p;
+            sum += p * v;
+            *terms += p * fabs(v);
+        }
+    *terms /= weights;
+    return sum / weights;
+}
+
+/* The last "t" queries of a sequence of "s" keys, one sequence: "h" heads of "d" over "g" key
+ * heads. */
+static const char *make_attention(const json_t *request, bench_case *c) {
+    const int64_t Tq = bench_int(request, "t", 1), Sk = bench_int(request, "s", Tq),
+                  H = bench_int(request, "h", 12), G = bench_int(request, "g", H),
+                  D = bench_int(request, "d", 64);
+    const tsr_dtype kv = bench_dtype(bench_text(request, "kv", "f32"));
+    if (Tq < 1 || Sk < Tq || G < 1 || H % G || D < 1 || !kv || kv >= TSR_GGML_Q4_0)
+        return "attention needs t >= 1, s >= t, h a multiple of g, and kv of f32, f16 or bf16";
+    OPERAND(c, 0, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 64, SYMBOL(B), SYMBOL(T), H, D);
+    OPERAND(c, 1, TSR_KIND_STATE, kv, 1.0f / 64, 1, Sk, G, D);
+    OPERAND(c, 2, TSR_KIND_STATE, kv, 1.0f / 64, 1, Sk, G, D);
+    OPERAND(c, 3, TSR_KIND_INPUT, TSR_I32, 1, SYMBOL(B))->constant = (int32_t)(Sk - Tq);
+    OPERAND(c, 4, TSR_KIND_INPUT, TSR_I32, 1, SYMBOL(B))->constant = (int32_t)Sk;
+    OPERAND(c, 5, TSR_KIND_ACTIVATION, TSR_F32, 1, SYMBOL(B), SYMBOL(T), H, D);
+    c->n_in = 5;
+    c->attrs.attention = (tsr_attention_attrs){.struct_size = sizeof c->attrs.attention,
+                                               .causal = bench_int(request, "causal", 0) != 0,
+                                               .scale = (float)(1 / sqrt((double)D))};
+    c->sizes[T] = Tq;
+    c->sizes[S] = Sk;
+    c->flops = 4.0 * (double)H * (double)D * (double)Tq *
+               (c->attrs.attention.causal ? (double)Sk - ((double)Tq - 1) / 2 : (double)Sk);
+    memcpy(c->d, (int64_t[]){Tq, Sk, H, G, D}, 5 * sizeof *c->d);
+    c->want = want_attention;
+    return NULL;
+}
+
+const bench_op bench_ops[] = {
+    {"linear", TSR_OP_LINEAR, make_linear},
+    {"glu_linear", TSR_OP_GLU_LINEAR, make_glu_linear},
+    {"matmul", TSR_OP_MATMUL, make_matmul},
+    {"attention", TSR_OP_ATTENTION, make_attention},
+    {NULL, TSR_OP_NONE, NULL},
+};
