@@ -4,7 +4,8 @@ file(GLOB_RECURSE opencl_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/bac
 if(NOT OpenCL_FOUND)
   message(STATUS "OpenCL was not found: the opencl backend is not built (Debian: apt-get install ocl-icd-opencl-dev)")
 elseif(opencl_sources)
-  file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cl/*.cl ${PROJECT_SOURCE_DIR}/cl/*.clh)
+  file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cl/*.cl ${PROJECT_SOURCE_DIR}/cl/*.clh
+       ${PROJECT_SOURCE_DIR}/cl/*.tsv)
   set(embedded ${PROJECT_BINARY_DIR}/generated/opencl_sources.c)
   add_custom_command(
     OUTPUT ${embedded}

@@ -187,8 +187,8 @@ typedef struct tsr_plan_spec {
                       index i, the product of the symbols in set i (entry 0 is 1), so a size is
                       factor * dims[symbols] */
     uint64_t dims_offset;
-    const char *kernels; /**< forced rows, "op=row,op=row", or NULL: a row that can't be used is an
-                            error that says why */
+    const char *kernels; /**< forced rows, "op=row,op=row:TUNABLE=4", or NULL: one that can't be
+                            used is an error that says why */
 } tsr_plan_spec;
 
 typedef struct tsr_run {
@@ -281,6 +281,44 @@ typedef struct tsr_backend_notes {
     uint32_t (*count)(tsr_state *state);
     const char *(*note)(tsr_state *state, uint32_t index);
 } tsr_backend_notes;
+
+/** A build constant of a row that changes its speed alone. */
+typedef struct tsr_tunable {
+    uint32_t struct_size;
+    int32_t value, lowest, highest; /**< in force; the range */
+    const char *name;               /**< "MR" */
+} tsr_tunable;
+
+/** A row with tunables that fits an op. */
+typedef struct tsr_tunable_row {
+    uint32_t struct_size;
+    uint32_t n_tunables;
+    const tsr_tunable *const *tunables;
+    const char *op, *row;  /**< "linear", "packed" */
+    const char *condition; /**< what of the op its best values may depend on: results are kept by it
+                              ("W_DTYPE=F32,rows=64-") */
+    uint32_t variant;      /**< as tsr_row's: 0: its bytes are the same for all values */
+} tsr_tunable_row;
+typedef void (*tsr_tunable_visitor)(void *data, const tsr_tunable_row *row);
+
+/** Values that were found best on a device. */
+typedef struct tsr_tuned {
+    uint32_t struct_size, reserved;
+    const char *op, *row, *condition; /**< as visited */
+    const char *values;               /**< "MR=4,NV=2" */
+    const char *note;                 /**< a line for whoever reads the file, or NULL */
+} tsr_tuned;
+
+/** Extension "tsr.tune/1": which rows can be tuned, and keeping what was found. Values are tried by
+ * forcing them: "linear=packed:MR=4:NV=2" in tsr_plan_spec.kernels. */
+typedef struct tsr_backend_tune {
+    uint32_t struct_size;
+    /** Visits the rows that have tunables and fit the op wherever its weight may lie. */
+    tsr_status (*rows)(tsr_dev *dev, const tsr_op *op, tsr_tunable_visitor visit, void *data);
+    /** Keeps them for this device and driver, where devices opened later find them; or, where path
+     * is not NULL, as lines of a table there. In place of lines about the same; atomic. */
+    tsr_status (*keep)(tsr_dev *dev, const char *path, const tsr_tuned *const *found, size_t n);
+} tsr_backend_tune;
 
 #ifdef __cplusplus
 }

@@ -70,7 +70,7 @@ typedef struct tsr_device_open_options {
     uint32_t threads;      /**< a CPU device uses at most so many; 0: all */
     uint32_t profile;      /**< 1: each launch is measured */
     uint32_t no_self_test; /**< 1: kernel rows are used without their self-test */
-    const char *kernels;   /**< forced kernel rows, "op=row,op=row"; NULL: the best of each. A row
+    const char *kernels;   /**< forced kernel rows, "op=row,op=row:TUNABLE=4"; NULL: the best. A row
                               that can't be used is an error later */
 } tsr_device_open_options;
 

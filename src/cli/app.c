@@ -54,7 +54,7 @@ const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
          NULL},
         {"backend", 0, CLI_LIST, &app->backends, "FILE",
          "also load this backend plugin; may be given again", 0, 0, NULL},
-        {"kernels", 0, CLI_TEXT, &app->kernels, "OP=ROW,..",
+        {"kernels", 0, CLI_TEXT, &app->kernels, "OP=ROW[:TUNABLE=N],..",
          "force kernel rows, see tessera explain", 0, 0, NULL},
         {"threads", 't', CLI_INT, &app->threads, "N", "a CPU device uses at most N threads", 1,
          65536, NULL},

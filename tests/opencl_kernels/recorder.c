@@ -30,8 +30,15 @@ void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name,
                                        : "TSR_DTYPE_F32");
 }
 
+int tsri_opencl_define_value(const tsri_opencl_defines *defines, const char *name) {
+    for (int i = 0; i < TSRI_OPENCL_TUNABLES && defines->row->tunables[i].name; i++)
+        if (!strcmp(defines->row->tunables[i].name, name))
+            return defines->row->tunables[i].value;
+    return 0;
+}
+
 void tsri_opencl_define_tunable(tsri_opencl_defines *defines, const char *name) {
-    for (int i = 0; i < 6 && defines->row->tunables[i].name; i++)
+    for (int i = 0; i < TSRI_OPENCL_TUNABLES && defines->row->tunables[i].name; i++)
         if (!strcmp(defines->row->tunables[i].name, name))
             tsri_opencl_define_int(defines, name, defines->row->tunables[i].value);
 }
@@ -89,7 +96,7 @@ void tsri_opencl_work(tsri_opencl_launch *launch, tsr_dim per_item) {
 }
 
 int tsri_opencl_tuned(const tsri_opencl_launch *launch, const char *name) {
-    for (int i = 0; i < 6 && launch->row->tunables[i].name; i++)
+    for (int i = 0; i < TSRI_OPENCL_TUNABLES && launch->row->tunables[i].name; i++)
         if (!strcmp(launch->row->tunables[i].name, name))
             return launch->row->tunables[i].value;
     abort(); /* a row that asks for what it doesn't declare */

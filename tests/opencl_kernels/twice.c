@@ -58,7 +58,7 @@ static void append_instance(char *source, const kernel_of *kernel, const sample 
     tsri_opencl_defines defines = {.row = row};
     if (kernel->define)
         kernel->define(row, &s->op, &defines);
-    for (int i = 0; i < 6 && kernel->tunables && row->tunables[i].name; i++)
+    for (int i = 0; i < TSRI_OPENCL_TUNABLES && kernel->tunables && row->tunables[i].name; i++)
         tsri_opencl_define_int(&defines, row->tunables[i].name, row->tunables[i].value);
     const size_t used = strlen(source);
     snprintf(source + used, MAX_SOURCE - used, "#define INSTANCE k%d\n#define KERNEL k%d\n%s",

@@ -48,27 +48,28 @@ static bool passes_over(const tsri_opencl_instance *instance) {
 static tsr_status fail_no_row(tsr_dev *dev, const tsri_opencl_step *step, uint32_t index) {
     const tsr_op *op = &step->operation.op;
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
-    const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
+    const size_t n = tsri_opencl_candidates(dev, op, rows);
     tsri_bytes list = {0};
     bool refused = false;
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
         tsri_opencl_instance *instance = NULL;
-        if (step->forced && rows[i] != step->forced)
+        if (step->forced.row && rows[i] != step->forced.row)
             continue;
         if (tsri_opencl_fits(dev, rows[i], op, true, &why) &&
-            tsri_opencl_instance_of(dev, rows[i], op, &instance) == TSR_OK && instance->why) {
+            tsri_opencl_instance_of(dev, rows[i], op, &step->forced, &instance) == TSR_OK &&
+            instance->why) {
             why = instance->why;
             refused = true;
         }
         (void)!tsri_base_bytes_printf(&list, "%s%s: %s", list.size ? "; " : "", rows[i]->name, why);
     }
-    const tsr_status code = step->forced ? TSR_E_ARGUMENT
-                            : refused    ? TSR_E_BUILD
-                                         : TSR_E_UNSUPPORTED;
+    const tsr_status code = step->forced.row ? TSR_E_ARGUMENT
+                            : refused        ? TSR_E_BUILD
+                                             : TSR_E_UNSUPPORTED;
     const tsr_status status = tsri_base_fail(
         code, "op %u, %s: %s (%s)", index, tsri_opencl_op_name((tsr_op_id)op->id),
-        step->forced ? "the forced kernel row can't be used" : "no kernel row serves it",
+        step->forced.row ? "the forced kernel row can't be used" : "no kernel row serves it",
         list.size ? list.data : "it has none");
     tsri_base_bytes_clear(&list);
     return status;
@@ -78,13 +79,13 @@ static tsr_status fail_no_row(tsr_dev *dev, const tsri_opencl_step *step, uint32
 static tsr_status pick_placed(tsr_dev *dev, tsri_opencl_step *step) {
     const tsr_op *op = &step->operation.op;
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
-    const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
+    const size_t n = tsri_opencl_candidates(dev, op, rows);
     const char *why;
     for (size_t i = 0; i < n; i++) {
-        if ((step->forced && rows[i] != step->forced) ||
+        if ((step->forced.row && rows[i] != step->forced.row) ||
             !tsri_opencl_fits(dev, rows[i], op, true, &why))
             continue;
-        TRY(tsri_opencl_instance_of(dev, rows[i], op, &step->instance));
+        TRY(tsri_opencl_instance_of(dev, rows[i], op, &step->forced, &step->instance));
         if (!passes_over(step->instance))
             return TSR_OK;
     }
@@ -96,7 +97,7 @@ static tsr_status pick_placed(tsr_dev *dev, tsri_opencl_step *step) {
 static tsr_status pick(tsr_dev *dev, tsri_opencl_step *step, uint32_t index) {
     bool moved = false;
     TRY(pick_placed(dev, step));
-    if (!step->instance && !step->forced)
+    if (!step->instance && !step->forced.row)
         TRY(tsri_opencl_fall_back(dev, step, &moved));
     if (moved)
         TRY(pick_placed(dev, step));
@@ -115,10 +116,10 @@ static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list 
     tsri_opencl_buckets(&own, buckets);
     for (int i = 0; i < TSRI_OPENCL_BUCKETS && status == TSR_OK; i++) {
         operation->bounds = buckets[i];
-        const tsri_opencl_row *row = tsri_opencl_best(dev, &operation->op, step->forced);
+        const tsri_opencl_row *row = tsri_opencl_best(dev, &operation->op, step->forced.row);
         if (!row)
             continue;
-        status = tsri_opencl_instance_of(dev, row, &operation->op, &instance);
+        status = tsri_opencl_instance_of(dev, row, &operation->op, &step->forced, &instance);
         if (status == TSR_OK && !passes_over(instance))
             status = add(list, instance, step);
     }

@@ -44,44 +44,71 @@ void tsri_opencl_defines_clear(tsri_opencl_defines *defines) {
     tsri_base_bytes_clear(&defines->name);
 }
 
-static const tsri_opencl_tunable *find_tunable(const tsri_opencl_row *row, const char *name) {
-    for (const tsri_opencl_tunable *t = row->tunables; t < row->tunables + 6 && t->name; t++)
-        if (!strcmp(t->name, name))
+/* Index of a tunable of the row; -1: it has none of that name. */
+static int find_tunable(const tsri_opencl_row *row, const char *name) {
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && row->tunables[t].name; t++)
+        if (!strcmp(row->tunables[t].name, name))
             return t;
-    return NULL;
+    return -1;
+}
+
+int tsri_opencl_define_value(const tsri_opencl_defines *defines, const char *name) {
+    const int t = find_tunable(defines->row, name);
+    return t < 0 ? 0 : defines->values.value[t];
 }
 
 void tsri_opencl_define_tunable(tsri_opencl_defines *defines, const char *name) {
-    const tsri_opencl_tunable *tunable = find_tunable(defines->row, name);
-    if (tunable)
-        tsri_opencl_define_int(defines, name, tunable->value);
+    const int t = find_tunable(defines->row, name);
+    if (t >= 0)
+        tsri_opencl_define_int(defines, name, defines->values.value[t]);
     else if (defines->status == TSR_OK)
         defines->status =
             tsri_base_fail(TSR_E_INTERNAL, "row %s has no tunable %s", defines->row->name, name);
 }
 
 int tsri_opencl_tuned(const tsri_opencl_launch *launch, const char *name) {
-    const tsri_opencl_tunable *tunable = find_tunable(launch->row, name);
-    return tunable ? tunable->value : 0;
+    const int t = find_tunable(launch->row, name);
+    return t < 0 ? 0 : launch->values->value[t];
 }
 
 tsr_status tsri_opencl_defines_before(const tsri_opencl_row *row, const tsr_op *op,
+                                      const tsri_opencl_values *values,
                                       tsri_opencl_defines *defines) {
-    *defines = (tsri_opencl_defines){.row = row};
+    *defines = (tsri_opencl_defines){.row = row, .values = *values};
     if (row->before->define)
         row->before->define(row, op, defines);
     return defines->status;
 }
 
-tsr_status tsri_opencl_defines_of(const tsri_opencl_row *row, const tsr_op *op,
-                                  tsri_opencl_defines *defines, tsri_bytes *tunables) {
+/* The values in force; what the op decides is only asked where a line may depend on it. */
+static tsr_status settle_values(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
+                                const tsri_opencl_wish *wish, tsri_opencl_values *values) {
+    tsri_opencl_defines decided = {.row = row};
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && row->tunables[t].name; t++)
+        decided.values.value[t] = row->tunables[t].value;
+    if (row->define && tsri_opencl_is_tuned(dev, row))
+        row->define(row, op, &decided);
+    const tsr_status status = decided.status;
+    if (status == TSR_OK)
+        tsri_opencl_values_of(dev, row, op, wish, decided.name.data ? decided.name.data : "",
+                              values);
+    tsri_opencl_defines_clear(&decided);
+    return status;
+}
+
+tsr_status tsri_opencl_defines_of(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
+                                  const tsri_opencl_wish *wish, tsri_opencl_defines *defines,
+                                  tsri_bytes *tunables) {
     *defines = (tsri_opencl_defines){.row = row};
-    for (const tsri_opencl_tunable *t = row->tunables; t < row->tunables + 6 && t->name; t++) {
-        tsri_opencl_define_int(defines, t->name, t->value);
+    TRY(settle_values(dev, row, op, wish, &defines->values));
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && row->tunables[t].name; t++) {
+        const tsri_opencl_tunable *tunable = &row->tunables[t];
+        tsri_opencl_define_int(defines, tunable->name, defines->values.value[t]);
         if (tunables)
-            TRY(tsri_base_bytes_printf(tunables, "%s%s=%d (default; %d to %d)",
-                                       tunables->size ? ", " : "", t->name, t->value, t->lowest,
-                                       t->highest));
+            TRY(tsri_base_bytes_printf(tunables, "%s%s=%d (%s; %d to %d)",
+                                       tunables->size ? ", " : "", tunable->name,
+                                       defines->values.value[t], defines->values.from[t],
+                                       tunable->lowest, tunable->highest));
     }
     if (row->define)
         row->define(row, op, defines);
@@ -96,11 +123,11 @@ tsr_status tsri_opencl_defines_name(const tsri_opencl_row *row, const tsri_openc
                                   defines->name.data ? defines->name.data : "");
 }
 
-tsr_status tsri_opencl_instance_name(const tsri_opencl_row *row, const tsr_op *op, char **name,
-                                     char **tunables) {
+tsr_status tsri_opencl_instance_name(const tsr_dev *dev, const tsri_opencl_row *row,
+                                     const tsr_op *op, char **name, char **tunables) {
     tsri_opencl_defines defines;
     tsri_bytes text = {0}, tuned = {0};
-    tsr_status status = tsri_opencl_defines_of(row, op, &defines, &tuned);
+    tsr_status status = tsri_opencl_defines_of(dev, row, op, NULL, &defines, &tuned);
     if (status == TSR_OK)
         status = tsri_opencl_defines_name(row, NULL, &defines, &text);
     if (status == TSR_OK && !tuned.data)

@@ -2,6 +2,7 @@
 #include "backends/opencl/device.h"
 #include "backends/opencl/clblast.h"
 #include "backends/opencl/program.h"
+#include "backends/opencl/tuning.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -160,6 +161,7 @@ static tsr_status start(tsr_dev *dev, const tsr_device_options *options) {
     if (!dev->queue)
         return tsri_opencl_fail_create(dev, code, "clCreateCommandQueue");
     TRY(tsri_opencl_events_reserve(dev, SPARE_EVENTS));
+    TRY(tsri_opencl_tuning_load(dev, &dev->tuning));
     return tsri_opencl_programs_create(dev, &dev->programs);
 }
 
@@ -207,6 +209,7 @@ void tsri_opencl_device_close(tsr_dev *dev) {
         free(event);
     }
     tsri_opencl_programs_destroy(dev->programs);
+    tsri_opencl_tuning_free(dev->tuning);
     tsri_opencl_clblast_forget(dev);
     if (dev->scratch)
         tsri_opencl_release(dev, dev->scratch);

@@ -6,6 +6,7 @@
 #include "backends/opencl/state.h"
 
 typedef struct tsri_opencl_programs tsri_opencl_programs; /* program.h */
+typedef struct tsri_opencl_tuning tsri_opencl_tuning;     /* tuning.h */
 
 struct tsr_dev {
     tsr_state *state;
@@ -28,6 +29,7 @@ struct tsr_dev {
     size_t n_kept, kept_capacity;
     tsr_plan *plans;
     tsri_opencl_programs *programs;
+    tsri_opencl_tuning *tuning;
     tsr_dev *next; /* open devices of the process, for draining at exit */
 };
 

@@ -82,14 +82,14 @@ static int packed_operand(const tsr_op *op, const tsri_opencl_layout **own, tsr_
 static tsr_status explain_refusal(tsr_dev *dev, const tsr_op *op, const tsri_opencl_layout *own,
                                   tsri_bytes *out) {
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
-    const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
+    const size_t n = tsri_opencl_candidates(dev, op, rows);
     const char *name = "", *reason = "no row reads it";
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
         tsri_opencl_instance *instance = NULL;
         if (rows[i]->layout != own || !tsri_opencl_fits(dev, rows[i], op, true, &why))
             continue;
-        TRY(tsri_opencl_instance_of(dev, rows[i], op, &instance));
+        TRY(tsri_opencl_instance_of(dev, rows[i], op, NULL, &instance));
         if (instance->state == TSRI_OPENCL_REFUSED) {
             name = rows[i]->name;
             reason = instance->why;

@@ -196,12 +196,13 @@ static tsr_status settle_group(tsri_opencl_launch *launch) {
 
 /* One kernel: the row's own, or its stage's. */
 static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
-                             const tsri_opencl_instance *instance, const tsr_op *op, cl_mem dims,
-                             tsri_opencl_launch *launch) {
+                             const tsri_opencl_values *values, const tsri_opencl_instance *instance,
+                             const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch) {
     cl_int code = CL_SUCCESS;
     const tsri_opencl_stage *stage = instance->stage;
     *launch = (tsri_opencl_launch){.dev = dev,
                                    .row = row,
+                                   .values = values,
                                    .file = tsri_opencl_instance_file(instance),
                                    .op = op,
                                    .bounds = op->bounds,
@@ -234,11 +235,11 @@ static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
 tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance,
                                      const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch) {
     const tsri_opencl_row *row = instance->row;
-    TRY(create_one(dev, row, instance, op, dims, launch));
+    TRY(create_one(dev, row, &instance->values, instance, op, dims, launch));
     if (!instance->before)
         return TSR_OK;
     TRY(tsri_base_new(1, sizeof *launch->before, &launch->before));
-    TRY(create_one(dev, row, instance->before, op, dims, launch->before));
+    TRY(create_one(dev, row, &instance->values, instance->before, op, dims, launch->before));
     if (launch->before->scratch_bytes > launch->scratch_bytes)
         launch->scratch_bytes = launch->before->scratch_bytes;
     return TSR_OK;

@@ -11,16 +11,19 @@ enum { TSRI_OPENCL_SCRATCH_ARGS = 4 };
 struct tsri_opencl_defines {
     tsri_bytes define, undefine; /* "#define M 6\n", "#undef M\n" */
     tsri_bytes name;             /* "M=6," */
+    tsri_opencl_values values;   /* of the row's tunables */
     const tsri_opencl_row *row;
     tsr_status status;
 };
 
 /* The row's constants for this op: tunables first, then what the op decides; *tunables (may be
  * NULL) gets them in words. Clear defines also after a failure. */
-tsr_status tsri_opencl_defines_of(const tsri_opencl_row *row, const tsr_op *op,
-                                  tsri_opencl_defines *defines, tsri_bytes *tunables);
-/* The constants of the row's stage before. */
+tsr_status tsri_opencl_defines_of(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
+                                  const tsri_opencl_wish *wish, tsri_opencl_defines *defines,
+                                  tsri_bytes *tunables);
+/* The constants of the row's stage before, for these values of the row's tunables. */
 tsr_status tsri_opencl_defines_before(const tsri_opencl_row *row, const tsr_op *op,
+                                      const tsri_opencl_values *values,
                                       tsri_opencl_defines *defines);
 /* Appends the canonical name: "linear/packed:MR=6,W_DTYPE=f16"; of a stage, where not NULL,
  * "pack_rows:MR=6". */
@@ -31,9 +34,10 @@ void tsri_opencl_defines_clear(tsri_opencl_defines *defines);
 struct tsri_opencl_launch {
     tsr_dev *dev;
     const tsri_opencl_row *row;
-    const char *file;           /* of the kernel; NULL for a provider without one */
-    tsri_opencl_launch *before; /* the row's stage that runs first; owned; NULL: none */
-    const tsr_op *op;           /* borrowed: outlives the launch */
+    const tsri_opencl_values *values; /* of the row's tunables; the instance's */
+    const char *file;                 /* of the kernel; NULL for a provider without one */
+    tsri_opencl_launch *before;       /* the row's stage that runs first; owned; NULL: none */
+    const tsr_op *op;                 /* borrowed: outlives the launch */
     const tsr_bounds *bounds;
     cl_mem dims;
     cl_kernel kernel; /* owned; NULL for a provider without a file */

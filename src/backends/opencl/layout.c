@@ -51,12 +51,12 @@ static int64_t score_use(tsr_dev *dev, const tsr_weight_use *use, const tsri_ope
     if (tsri_opencl_operation_copy(use->op, &operation) != TSR_OK)
         return -1;
     operation.in[use->operand]->layout = layout ? layout->id : 0;
-    const tsri_opencl_row *wanted = tsri_opencl_forced_row(forced, (tsr_op_id)use->op->id);
+    const tsri_opencl_row *wanted = tsri_opencl_forced_row(forced, (tsr_op_id)use->op->id).row;
     tsri_opencl_buckets(&operation.bounds, buckets);
     for (int i = 0; i < TSRI_OPENCL_BUCKETS; i++) {
         operation.bounds = buckets[i];
         const tsri_opencl_row *row = tsri_opencl_best(dev, &operation.op, wanted);
-        total += row ? row->score : 0;
+        total += row ? tsri_opencl_score_of(dev, row, &operation.op) : 0;
         served += row != NULL;
     }
     tsri_opencl_operation_clear(&operation);

@@ -236,9 +236,9 @@ static const char *reason(const tsri_opencl_step *step, const tsri_opencl_row *r
         return instance->why;
     if (step->fallback && row == step->instance->row)
         return step->fallback;
-    if (step->forced == row)
+    if (step->forced.row == row)
         return "forced";
-    if (step->forced)
+    if (step->forced.row)
         return "another row is forced";
     return row == step->instance->row ? "the best score of those that fit"
                                       : "fits; a better one is chosen";
@@ -263,21 +263,21 @@ tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor v
         return tsri_base_fail(TSR_E_ARGUMENT, "op %zu of a plan of %u", op, plan->n_ops);
     tsri_opencl_step *step = &plan->steps[op];
     const tsr_op *own = &step->operation.op;
-    const size_t n = tsri_opencl_candidates((tsr_op_id)own->id, rows);
+    const size_t n = tsri_opencl_candidates(plan->dev, own, rows);
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
         char short_name[128];
         tsri_opencl_instance *instance = NULL;
         const bool fits = fits_as_stored(plan->dev, step, rows[i], &why);
         if (fits)
-            TRY(tsri_opencl_instance_of(plan->dev, rows[i], own, &instance));
+            TRY(tsri_opencl_instance_of(plan->dev, rows[i], own, &step->forced, &instance));
         snprintf(short_name, sizeof short_name, "%s/%s", tsri_opencl_op_name((tsr_op_id)own->id),
                  rows[i]->name);
         const char *said = reason(step, rows[i], instance, why);
         visit(data, &(tsr_row){.struct_size = sizeof(tsr_row),
                                .fits = fits && instance->state != TSRI_OPENCL_REFUSED,
                                .chosen = rows[i] == step->instance->row,
-                               .score = rows[i]->score,
+                               .score = tsri_opencl_score_of(plan->dev, rows[i], own),
                                .name = instance ? instance->name : short_name,
                                .why = said,
                                .tunables = instance ? instance->tunables : "",

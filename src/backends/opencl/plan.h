@@ -16,7 +16,7 @@ typedef struct tsri_opencl_pending {
 typedef struct tsri_opencl_step {
     tsri_opencl_operation operation;
     tsri_opencl_instance *instance;
-    const tsri_opencl_row *forced; /* NULL: free choice */
+    tsri_opencl_wish forced; /* its row is NULL: free choice */
     char *fallback; /* why the weight is read as plain rows that were made of it; NULL: it isn't */
     uint32_t stored_operand, stored_layout; /* then: which, and what it was stored as */
     tsri_opencl_launch launch;

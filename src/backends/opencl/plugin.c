@@ -1,6 +1,7 @@
 /* backends/opencl/plugin.c - the table, and the one symbol that the host sees. */
 #include "backends/opencl/layout.h"
 #include "backends/opencl/plan.h"
+#include "backends/opencl/tune.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -165,7 +166,9 @@ static const char *note(tsr_state *state, uint32_t index) {
 static const void *extension(tsr_state *state, const char *name) {
     static const tsr_backend_notes notes = {sizeof notes, note_count, note};
     (void)state;
-    return !strcmp(name, "tsr.notes/1") ? &notes : NULL;
+    return !strcmp(name, "tsr.notes/1")  ? (const void *)&notes
+           : !strcmp(name, "tsr.tune/1") ? &tsri_opencl_tune
+                                         : NULL;
 }
 
 TSR_API const tsr_backend *tsr_backend_get(uint32_t abi);

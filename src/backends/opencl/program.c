@@ -90,6 +90,7 @@ static tsr_status new_instance(const tsri_opencl_row *row, const tsri_opencl_sta
     TRY(tsri_base_new(1, sizeof *instance, &instance));
     instance->row = row;
     instance->stage = stage;
+    instance->values = defines->values;
     instance->name = tsri_base_copy_text(name, strlen(name));
     instance->tunables = tsri_base_copy_text(text_of(tunables), tunables->size);
     instance->define = tsri_base_copy_text(text_of(&defines->define), defines->define.size);
@@ -117,36 +118,41 @@ static tsri_opencl_instance *find_instance(const tsri_opencl_programs *programs,
     return NULL;
 }
 
-static tsr_status instance_of(tsri_opencl_programs *programs, const tsri_opencl_row *row,
-                              const tsri_opencl_stage *stage, const tsr_op *op,
-                              tsri_opencl_instance **out) {
-    tsri_opencl_defines defines;
-    tsri_bytes name = {0}, tunables = {0};
-    tsr_status status = stage ? tsri_opencl_defines_before(row, op, &defines)
-                              : tsri_opencl_defines_of(row, op, &defines, &tunables);
+/* The listed instance with these constants, or a new one. Clears them. */
+static tsr_status instance_with(tsri_opencl_programs *programs, const tsri_opencl_row *row,
+                                const tsri_opencl_stage *stage, tsr_status status,
+                                tsri_opencl_defines *defines, const tsri_bytes *tunables,
+                                tsri_opencl_instance **out) {
+    tsri_bytes name = {0};
     if (status == TSR_OK)
-        status = tsri_opencl_defines_name(row, stage, &defines, &name);
+        status = tsri_opencl_defines_name(row, stage, defines, &name);
     *out = status == TSR_OK ? find_instance(programs, row, stage, name.data) : NULL;
     if (status == TSR_OK && !*out)
         status = tsri_base_grow(&programs->instances, &programs->capacity, programs->n + 1,
                                 sizeof *programs->instances);
     if (status == TSR_OK && !*out) {
-        status = new_instance(row, stage, &defines, &tunables, name.data, out);
+        status = new_instance(row, stage, defines, tunables, name.data, out);
         if (status == TSR_OK)
             programs->instances[programs->n++] = *out;
     }
-    tsri_opencl_defines_clear(&defines);
+    tsri_opencl_defines_clear(defines);
     tsri_base_bytes_clear(&name);
-    tsri_base_bytes_clear(&tunables);
     return status;
 }
 
 tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
-                                   tsri_opencl_instance **out) {
-    TRY(instance_of(dev->programs, row, NULL, op, out));
-    if (row->before && !(*out)->before)
-        TRY(instance_of(dev->programs, row, row->before, op, &(*out)->before));
-    return TSR_OK;
+                                   const tsri_opencl_wish *wish, tsri_opencl_instance **out) {
+    tsri_opencl_defines defines;
+    tsri_bytes tunables = {0};
+    tsr_status status = tsri_opencl_defines_of(dev, row, op, wish, &defines, &tunables);
+    status = instance_with(dev->programs, row, NULL, status, &defines, &tunables, out);
+    if (status == TSR_OK && row->before && !(*out)->before) {
+        status = tsri_opencl_defines_before(row, op, &(*out)->values, &defines);
+        status = instance_with(dev->programs, row, row->before, status, &defines, &(tsri_bytes){0},
+                               &(*out)->before);
+    }
+    tsri_base_bytes_clear(&tunables);
+    return status;
 }
 
 tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const char *why) {

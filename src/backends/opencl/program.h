@@ -2,7 +2,7 @@
 #ifndef TSRI_OPENCL_PROGRAM_H
 #define TSRI_OPENCL_PROGRAM_H
 
-#include "backends/opencl/device.h"
+#include "backends/opencl/tuning.h"
 
 typedef enum tsri_opencl_instance_state {
     TSRI_OPENCL_NEW,
@@ -18,7 +18,8 @@ struct tsri_opencl_instance {
         *stage; /* the instance of a stage, whichever rows share it; NULL: of a row */
     tsri_opencl_instance *before; /* of the row's stage before; NULL: it has none */
     char *name;                   /* canonical: "linear/packed:MR=6,W_DTYPE=f16" */
-    char *tunables;               /* "MR=6 (default)" */
+    char *tunables;               /* "MR=6 (default; 1 to 7)" */
+    tsri_opencl_values values;    /* of the row's tunables */
     char *define, *undefine;
     char kernel[96]; /* the kernel's name in the program */
     tsri_opencl_instance_state state;
@@ -30,14 +31,15 @@ struct tsri_opencl_instance {
 tsr_status tsri_opencl_programs_create(tsr_dev *dev, tsri_opencl_programs **out);
 void tsri_opencl_programs_destroy(tsri_opencl_programs *programs);
 
-/* The device's instance of a row for an op; the same constants give the same one. */
+/* The device's instance of a row for an op; the same constants give the same one. wish: NULL, or
+ * what is forced (of any row). */
 tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
-                                   tsri_opencl_instance **out);
+                                   const tsri_opencl_wish *wish, tsri_opencl_instance **out);
 /* The file of its kernel under cl/, NULL for a provider without one. */
 const char *tsri_opencl_instance_file(const tsri_opencl_instance *instance);
 /* Its canonical name and tunables in new memory, without an instance. */
-tsr_status tsri_opencl_instance_name(const tsri_opencl_row *row, const tsr_op *op, char **name,
-                                     char **tunables);
+tsr_status tsri_opencl_instance_name(const tsr_dev *dev, const tsri_opencl_row *row,
+                                     const tsr_op *op, char **name, char **tunables);
 
 /* Builds those of the n instances that are new as one program; where that fails, each alone, and
  * refuses the culprits. An error is something else than a kernel that doesn't build. */

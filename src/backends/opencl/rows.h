@@ -36,6 +36,10 @@ typedef struct tsri_opencl_row tsri_opencl_row;
 typedef struct tsri_opencl_launch tsri_opencl_launch;   /* a launch being described */
 typedef struct tsri_opencl_defines tsri_opencl_defines; /* build constants being collected */
 
+enum { TSRI_OPENCL_TUNABLES = 6 };
+
+/* A build constant that changes how fast a row is, and no byte of what it gives unless the row is a
+ * `variant`. tuning.h says where the value in force comes from. */
 typedef struct tsri_opencl_tunable {
     const char *name;           /* the macro; NULL ends the list */
     int value, lowest, highest; /* default and range */
@@ -80,7 +84,7 @@ struct tsri_opencl_row {
     bool plain;   /* the row that serves every device: no self-test, last resort */
     bool variant; /* may give other bytes in a batch than alone */
     int score;
-    tsri_opencl_tunable tunables[6];
+    tsri_opencl_tunable tunables[TSRI_OPENCL_TUNABLES];
     const tsri_opencl_layout *layout; /* of the weight operand; NULL: plain */
     int weight_operand;               /* index of the weight among op->in, -1: none */
     /* NULL: always. May look at op->bounds (M range). *why is set where the answer is no. */
@@ -111,6 +115,9 @@ void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name,
 
 /* The value in force of a tunable of the row, under its name: for the define of a stage. */
 void tsri_opencl_define_tunable(tsri_opencl_defines *defines, const char *name);
+/* The value itself, for a constant that follows from it. Not for conditions of a table: those hold
+ * whatever the tunables are. */
+int tsri_opencl_define_value(const tsri_opencl_defines *defines, const char *name);
 
 /* --- for bind --- Each push is one kernel argument unless said. Errors are kept in the launch. */
 /* Two arguments: `__global T *x, int x0`: the buffer and the first element's index in it. NULL (a

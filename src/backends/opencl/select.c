@@ -56,72 +56,97 @@ static tsr_status fail_unknown_op(const char *name, size_t n) {
     return status;
 }
 
-const tsri_opencl_row *tsri_opencl_forced_row(const tsri_opencl_forced *forced, tsr_op_id op) {
-    for (size_t i = 0; i < forced->n; i++)
-        if (forced->rows[i]->op == op)
-            return forced->rows[i];
-    return NULL;
+const tsri_opencl_row *tsri_opencl_find_row(const char *name) {
+    const char *slash = strchr(name, '/');
+    const tsr_op_id op = slash ? op_of(name, (size_t)(slash - name)) : TSR_OP_NONE;
+    return op == TSR_OP_NONE ? NULL : row_of(op, slash + 1, strlen(slash + 1));
 }
 
-static tsr_status add_forced(tsri_opencl_forced *forced, const tsri_opencl_row *row) {
-    const tsri_opencl_row *before = tsri_opencl_forced_row(forced, row->op);
-    if (before == row)
-        return TSR_OK;
+tsri_opencl_wish tsri_opencl_forced_row(const tsri_opencl_forced *forced, tsr_op_id op) {
+    for (size_t i = 0; i < forced->n; i++)
+        if (forced->rows[i].row->op == op)
+            return forced->rows[i];
+    return (tsri_opencl_wish){0};
+}
+
+/* values: "MR=4:NV=2", n bytes. */
+static tsr_status add_forced(tsri_opencl_forced *forced, const tsri_opencl_row *row,
+                             const char *values, size_t n) {
+    const tsri_opencl_row *before = tsri_opencl_forced_row(forced, row->op).row;
+    char place[192];
     if (before)
-        return tsri_base_fail(TSR_E_ARGUMENT, "%s is forced twice: %s and %s", op_names[row->op],
-                              before->name, row->name);
+        return before == row && !n ? TSR_OK
+                                   : tsri_base_fail(TSR_E_ARGUMENT, "%s is forced twice: %s and %s",
+                                                    op_names[row->op], before->name, row->name);
     if (forced->n == TSRI_OPENCL_MAX_FORCED)
         return tsri_base_fail(TSR_E_ARGUMENT, "more than %d forced rows", TSRI_OPENCL_MAX_FORCED);
-    forced->rows[forced->n++] = row;
+    tsri_opencl_wish *wish = &forced->rows[forced->n];
+    *wish = (tsri_opencl_wish){.row = row};
+    snprintf(place, sizeof place, "%s=%s:%.*s", op_names[row->op], row->name, (int)n, values);
+    if (n && tsri_opencl_read_values(row, place, values, n, ':', wish) != TSR_OK)
+        return TSR_E_ARGUMENT;
+    forced->n++;
     return TSR_OK;
 }
 
-static tsr_status force_one(const char *entry, size_t n, tsri_opencl_forced *out,
-                            const char **family, size_t *family_n) {
+/* An entry "matmul=row:values", for the ops that share the row's name. */
+typedef struct family {
+    const char *row, *values; /* row NULL: none */
+    size_t row_n, values_n;
+} family;
+
+static tsr_status force_one(const char *entry, size_t n, tsri_opencl_forced *out, family *shared) {
     const char *equals = memchr(entry, '=', n);
     if (!equals || equals == entry || equals + 1 == entry + n)
         return tsri_base_fail(TSR_E_ARGUMENT, "\"%.*s\" is no op=row", (int)n, entry);
-    const size_t name_n = (size_t)(equals - entry), row_n = n - name_n - 1;
+    const size_t name_n = (size_t)(equals - entry);
+    const char *name = equals + 1, *colon = memchr(name, ':', n - name_n - 1);
+    const size_t row_n = colon ? (size_t)(colon - name) : n - name_n - 1;
+    const char *values = colon ? colon + 1 : "";
+    const size_t values_n = colon ? (size_t)(entry + n - values) : 0;
     const tsr_op_id op = op_of(entry, name_n);
-    const tsri_opencl_row *row = op == TSR_OP_NONE ? NULL : row_of(op, equals + 1, row_n);
+    const tsri_opencl_row *row = op == TSR_OP_NONE ? NULL : row_of(op, name, row_n);
     if (op == TSR_OP_NONE || !tsri_opencl_rows_of(op))
         return fail_unknown_op(entry, name_n);
     if (op == TSR_OP_MATMUL) {
-        *family = equals + 1;
-        *family_n = row_n;
-        if (!row && (row_of(TSR_OP_LINEAR, equals + 1, row_n) ||
-                     row_of(TSR_OP_GLU_LINEAR, equals + 1, row_n)))
+        *shared = (family){name, values, row_n, values_n};
+        if (!row && (row_of(TSR_OP_LINEAR, name, row_n) || row_of(TSR_OP_GLU_LINEAR, name, row_n)))
             return TSR_OK;
     }
-    return row ? add_forced(out, row) : fail_unknown_row(op, equals + 1, row_n);
+    return row ? add_forced(out, row, values, values_n) : fail_unknown_row(op, name, row_n);
 }
 
 tsr_status tsri_opencl_force(const char *kernels, tsri_opencl_forced *out) {
-    const char *family = NULL;
-    size_t family_n = 0;
+    family shared = {0};
     *out = (tsri_opencl_forced){0};
     for (const char *at = kernels; at && *at;) {
         const size_t n = strcspn(at, ",");
-        TRY(force_one(at, n, out, &family, &family_n));
+        TRY(force_one(at, n, out, &shared));
         at += n + (at[n] == ',');
     }
     static const tsr_op_id relatives[] = {TSR_OP_LINEAR, TSR_OP_GLU_LINEAR};
-    for (size_t i = 0; family && i < 2; i++) {
-        const tsri_opencl_row *row = row_of(relatives[i], family, family_n);
-        if (row && !tsri_opencl_forced_row(out, relatives[i]))
-            TRY(add_forced(out, row));
+    for (size_t i = 0; shared.row && i < 2; i++) {
+        const tsri_opencl_row *row = row_of(relatives[i], shared.row, shared.row_n);
+        if (row && !tsri_opencl_forced_row(out, relatives[i]).row)
+            TRY(add_forced(out, row, shared.values, shared.values_n));
     }
     return TSR_OK;
 }
 
-size_t tsri_opencl_candidates(tsr_op_id op, const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS]) {
+size_t tsri_opencl_candidates(const tsr_dev *dev, const tsr_op *op,
+                              const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS]) {
+    int scores[TSRI_OPENCL_MAX_ROWS];
     size_t n = 0;
-    for (const tsri_opencl_row *row = tsri_opencl_rows_of(op);
+    for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op->id);
          row && row->name && n < TSRI_OPENCL_MAX_ROWS; row++) {
+        const int score = tsri_opencl_score_of(dev, row, op);
         size_t at = n++;
-        for (; at > 0 && rows[at - 1]->score < row->score; at--)
+        for (; at > 0 && scores[at - 1] < score; at--) {
             rows[at] = rows[at - 1];
+            scores[at] = scores[at - 1];
+        }
         rows[at] = row;
+        scores[at] = score;
     }
     return n;
 }
@@ -165,7 +190,7 @@ const tsri_opencl_row *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op,
                                         const tsri_opencl_row *forced) {
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
     const char *why;
-    const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
+    const size_t n = tsri_opencl_candidates(dev, op, rows);
     if (forced)
         return tsri_opencl_fits(dev, forced, op, true, &why) ? forced : NULL;
     for (size_t i = 0; i < n; i++)
@@ -205,7 +230,7 @@ tsr_status tsri_opencl_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor v
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
     if (!tsri_opencl_op_name((tsr_op_id)op->id))
         return TSR_OK;
-    const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
+    const size_t n = tsri_opencl_candidates(dev, op, rows);
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
         char *name = NULL, *tunables = NULL;
@@ -215,11 +240,11 @@ tsr_status tsri_opencl_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor v
         snprintf(plain_name, sizeof plain_name, "%s/%s", tsri_opencl_op_name((tsr_op_id)op->id),
                  rows[i]->name);
         const tsr_status status =
-            fits ? tsri_opencl_instance_name(rows[i], op, &name, &tunables) : TSR_OK;
+            fits ? tsri_opencl_instance_name(dev, rows[i], op, &name, &tunables) : TSR_OK;
         if (status == TSR_OK)
             visit(data, &(tsr_row){.struct_size = sizeof(tsr_row),
                                    .fits = fits,
-                                   .score = rows[i]->score,
+                                   .score = tsri_opencl_score_of(dev, rows[i], op),
                                    .name = name ? name : plain_name,
                                    .why = why,
                                    .tunables = tunables ? tunables : "",

@@ -2,25 +2,29 @@
 #ifndef TSRI_OPENCL_SELECT_H
 #define TSRI_OPENCL_SELECT_H
 
-#include "backends/opencl/device.h"
+#include "backends/opencl/tuning.h"
 
-enum { TSRI_OPENCL_MAX_ROWS = 16, TSRI_OPENCL_MAX_FORCED = 32, TSRI_OPENCL_BUCKETS = 7 };
+enum { TSRI_OPENCL_MAX_ROWS = 64, TSRI_OPENCL_MAX_FORCED = 32, TSRI_OPENCL_BUCKETS = 7 };
 
 /* Rows that the user forces, by op. "matmul=x" also forces linear and glu_linear where they have a
  * row x and aren't named. */
 typedef struct tsri_opencl_forced {
     size_t n;
-    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_FORCED]; /* one an op */
+    tsri_opencl_wish rows[TSRI_OPENCL_MAX_FORCED]; /* one an op */
 } tsri_opencl_forced;
 
-/* "op=row,op=row"; NULL or "": none. TSR_E_ARGUMENT for what it can't name, listing what there is.
- */
+/* "op=row,op=row:TUNABLE=number:TUNABLE=number"; NULL or "": none. TSR_E_ARGUMENT for what it can't
+ * name, listing what there is. */
 tsr_status tsri_opencl_force(const char *kernels, tsri_opencl_forced *out);
-const tsri_opencl_row *tsri_opencl_forced_row(const tsri_opencl_forced *forced,
-                                              tsr_op_id op); /* NULL: free choice */
+/* What is forced for an op; its row is NULL where the choice is free. */
+tsri_opencl_wish tsri_opencl_forced_row(const tsri_opencl_forced *forced, tsr_op_id op);
 
-/* The rows of an op, best score first. */
-size_t tsri_opencl_candidates(tsr_op_id op, const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS]);
+/* "linear/packed"; NULL: there is none. */
+const tsri_opencl_row *tsri_opencl_find_row(const char *name);
+
+/* The rows of an op, best score first, as the device's tuning has it. */
+size_t tsri_opencl_candidates(const tsr_dev *dev, const tsr_op *op,
+                              const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS]);
 /* Fits the device, the op and, where the operands are placed, the layout of its weight. *why is set
  * where not, valid until the thread's next call. */
 bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, bool placed,

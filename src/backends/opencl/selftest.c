@@ -291,7 +291,7 @@ static void compare(const trial *t, char *verdict, size_t size) {
 static tsr_status prepare(trial *t, const tsri_opencl_instance *instance, const tsr_op *op,
                           int shape, tsri_opencl_instance **plain, bool *usable) {
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
-    const size_t n = tsri_opencl_candidates((tsr_op_id)op->id, rows);
+    const size_t n = tsri_opencl_candidates(t->dev, op, rows);
     tsri_opencl_instance *same = NULL;
     const char *why;
     *usable = false;
@@ -308,7 +308,13 @@ static tsr_status prepare(trial *t, const tsri_opencl_instance *instance, const 
     if (op->n_in + op->n_out > OPERANDS ||
         !tsri_opencl_fits(t->dev, instance->row, &t->operation.op, false, &why))
         return TSR_OK;
-    TRY(tsri_opencl_instance_of(t->dev, instance->row, &t->operation.op, &same));
+    /* At other sizes other values may be in force. */
+    tsri_opencl_wish same_values = {.row = instance->row};
+    for (int i = 0; i < TSRI_OPENCL_TUNABLES; i++) {
+        same_values.set[i] = true;
+        same_values.value[i] = instance->values.value[i];
+    }
+    TRY(tsri_opencl_instance_of(t->dev, instance->row, &t->operation.op, &same_values, &same));
     if (same != instance)
         return TSR_OK;
     for (uint32_t i = 0; i < op->n_in; i++)
@@ -316,7 +322,7 @@ static tsr_status prepare(trial *t, const tsri_opencl_instance *instance, const 
             t->operation.in[i]->layout = 0;
     for (size_t i = 0; i < n; i++)
         if (rows[i]->plain && tsri_opencl_fits(t->dev, rows[i], &t->operation.op, false, &why)) {
-            TRY(tsri_opencl_instance_of(t->dev, rows[i], &t->operation.op, plain));
+            TRY(tsri_opencl_instance_of(t->dev, rows[i], &t->operation.op, NULL, plain));
             *usable = true;
             return TSR_OK;
         }

@@ -12,7 +12,7 @@
 
 enum { FILE_LIMIT = 4 << 20, DEPTH_LIMIT = 8 };
 
-static const char common[] = "common/", include[] = "#include \"";
+static const char common[] = "common/", tables[] = "tuned/", include[] = "#include \"";
 
 static bool begins(const char *text, const char *with) {
     return !strncmp(text, with, strlen(with));
@@ -106,4 +106,42 @@ tsr_status tsri_opencl_source_common(const char *folder, tsri_bytes *out) {
 
 tsr_status tsri_opencl_source_file(const char *folder, const char *path, tsri_bytes *out) {
     return paste(folder, path, 0, out);
+}
+
+static int is_table(const struct dirent *entry) {
+    const char *ending = strrchr(entry->d_name, '.');
+    return visible(entry) && ending && !strcmp(ending, ".tsv");
+}
+
+tsr_status tsri_opencl_source_tables(const char *folder,
+                                     tsr_status (*visit)(void *data, const char *path,
+                                                         const char *text),
+                                     void *data) {
+    tsr_status status = TSR_OK;
+    if (!folder) {
+        for (const tsri_opencl_source *source = tsri_opencl_sources;
+             source->path && status == TSR_OK; source++)
+            if (begins(source->path, tables))
+                status = visit(data, source->path, source->text);
+        return status;
+    }
+    struct dirent **entries = NULL;
+    char *inside = tsri_base_join(folder, "tuned");
+    if (!inside)
+        return TSR_E_HOST_MEMORY;
+    const int n = scandir(inside, &entries, is_table, alphasort);
+    for (int i = 0; i < n; i++) {
+        tsri_bytes text = {0};
+        char path[300];
+        snprintf(path, sizeof path, "%s%s", tables, entries[i]->d_name);
+        if (status == TSR_OK)
+            status = append_text(folder, path, &text);
+        if (status == TSR_OK)
+            status = visit(data, path, text.data);
+        tsri_base_bytes_clear(&text);
+        free(entries[i]);
+    }
+    free(entries);
+    free(inside);
+    return status;
 }

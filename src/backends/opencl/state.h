@@ -27,6 +27,7 @@ struct tsr_state {
     tsri_opencl_found *found;
     size_t n_notes, notes_capacity;
     char **notes;
+    bool tuning_warned; /* the user was told of a file of tuned values that is not used */
 };
 
 /* discover.c: fills found and notes; never fails for what a driver lacks. */

@@ -1,0 +1,300 @@
+/* Values of tunables: forced, from tables, from what was tuned on this machine; and what is wrong
+ * with each. */
+#include "opencl/rig.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char pocl[] = "Portable Computing Language";
+
+typedef struct seen {
+    char name[160], tunables[200];
+    int score, found;
+} seen;
+
+static void see_packed(void *data, const tsr_row *row) {
+    seen *s = data;
+    if (strncmp(row->name, "linear/packed:", 14) != 0)
+        return;
+    snprintf(s->name, sizeof s->name, "%s", row->name);
+    snprintf(s->tunables, sizeof s->tunables, "%s", row->tunables);
+    s->score = row->score;
+    s->found++;
+}
+
+/* What explain says of linear/packed in a plan of RIG_T rows, which must be right. */
+static seen packed_of(rig *r, const char *kernels) {
+    rig_linear linear;
+    seen s = {0};
+    cr_assert_eq(rig_linear_make(r, r->dev, kernels, &linear), TSR_OK, "%s", r->sentence);
+    cr_assert_eq(rig_linear_run(r, r->dev, &linear), TSR_OK, "%s", r->sentence);
+    cr_expect_eq(rig_linear_error(&linear), 0.0);
+    cr_expect_eq(r->backend->plan_explain(linear.plan, 0, see_packed, &s), TSR_OK);
+    rig_linear_free(r, &linear);
+    if (!s.found) {
+        rig_end(r);
+        cr_skip_test("linear/packed is made for CPUs");
+    }
+    return s;
+}
+
+static void expect(const seen *s, const char *name, const char *from) {
+    cr_expect(strstr(s->name, name), "%s in %s", name, s->name);
+    cr_expect(strstr(s->tunables, from), "%s in %s", from, s->tunables);
+}
+
+Test(opencl_tuning, forced) {
+    static const struct {
+        const char *kernels, *fragment;
+    } wrong[] = {
+        {"linear=packed:MR=99", "linear=packed:MR=99: linear/packed takes MR from 1 to"},
+        {"linear=packed:MR=0", "takes MR from 1 to"},
+        {"linear=packed:RM=4", "linear/packed has no tunable RM; it has MR"},
+        {"linear=packed:MR", "\"MR\" is no tunable=number"},
+        {"linear=packed:MR=x", "\"MR=x\" is no tunable=number"},
+        {"linear=packed:MR=", "is no tunable=number"},
+        {"linear=packed,linear=packed:MR=3", "linear is forced twice"},
+    };
+    rig r;
+    rig_begin(&r, NULL, NULL);
+    rig_open(&r, pocl, false);
+    seen s = packed_of(&r, NULL);
+    expect(&s, "MR=", "(default; 1 to ");
+    s = packed_of(&r, "linear=packed:MR=3");
+    expect(&s, "MR=3", "MR=3 (forced; 1 to ");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        rig_linear linear;
+        cr_expect_eq(rig_linear_make(&r, r.dev, wrong[i].kernels, &linear), TSR_E_ARGUMENT, "%s",
+                     wrong[i].kernels);
+        cr_expect(strstr(r.sentence, wrong[i].fragment), "%s: \"%s\"", wrong[i].kernels,
+                  r.sentence);
+        rig_linear_free(&r, &linear);
+    }
+    rig_end(&r);
+}
+
+/* A folder of kernels whose tables are `text` alone; the rig's cache folder holds it. */
+static void begin_with(rig *r, const char *text) {
+    char command[1024], path[300];
+    const char *source = getenv("TESSERA_SOURCE");
+    rig_begin(r, NULL, NULL);
+    if (!source)
+        cr_skip_test("TESSERA_SOURCE isn't set");
+    snprintf(command, sizeof command, "mkdir -p '%s/cl/tuned' && ln -s '%s'/cl/[a-su-z]* '%s/cl/'",
+             r->cache, source, r->cache);
+    cr_assert_eq(system(command), 0);
+    snprintf(path, sizeof path, "%s/cl/tuned/t.tsv", r->cache);
+    FILE *file = fopen(path, "w");
+    cr_assert(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+    snprintf(path, sizeof path, "%s/cl", r->cache);
+    setenv("TESSERA_KERNEL_PATH", path, 1);
+}
+
+Test(opencl_tuning, the_line_that_says_most_wins) {
+    static const struct {
+        const char *text, *name, *from;
+    } table[] = {
+        {"", "MR=", "default"},
+        {"# none\n\n", "MR=", "default"},
+        {"*\t*\t*\tlinear/packed\t-\tMR=1\n", "MR=1", "MR=1 (table cl/tuned/t.tsv:1; 1 to "},
+        {"*\t*\tcpu\tlinear/packed\t-\tMR=2\n*\t*\t*\tlinear/packed\t-\tMR=1\n", "MR=2", ":1;"},
+        {"*\t*\tgpu\tlinear/packed\t-\tMR=2\n*\t*\t*\tlinear/packed\t-\tMR=1\n", "MR=1", ":2;"},
+        {"*ortable*\t*\t*\tlinear/packed\t-\tMR=3\n*\t*\tcpu\tlinear/packed\t-\tMR=1\n", "MR=3",
+         ":1;"},
+        {"*\t*pthread*\t*\tlinear/packed\t-\tMR=4\n*ortable*\t*\tcpu\tlinear/packed\t-\tMR=1\n",
+         "MR=4", ":1;"},
+        {"*\t*\t*\tlinear/packed\trows=9-63\tMR=5\n*\t*\t*\tlinear/packed\t-\tMR=1\n", "MR=5",
+         ":1;"},
+        {"*\t*\t*\tlinear/packed\trows=10-\tMR=5\n*\t*\t*\tlinear/packed\trows=9\tMR=1\n", "MR=1",
+         ":2;"},
+        {"*\t*\t*\tlinear/packed\tW_DTYPE=F32,HAS_BIAS=1\tMR=2\n", "MR=2", ":1;"},
+        {"*\t*\t*\tlinear/packed\tW_DTYPE=F16\tMR=2\n", "MR=", "default"},
+        {"Nobody\t*\t*\tlinear/packed\t-\tMR=2\n", "MR=", "default"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        rig r;
+        begin_with(&r, table[i].text);
+        rig_open(&r, pocl, false);
+        if (getenv("TESSERA_TEST_PLATFORM") && strstr(table[i].text, "pthread")) {
+            rig_end(&r);
+            continue;
+        }
+        const seen s = packed_of(&r, NULL);
+        expect(&s, table[i].name, table[i].from);
+        rig_end(&r);
+    }
+}
+
+Test(opencl_tuning, a_score_moves_a_row) {
+    rig r;
+    begin_with(&r, "*\t*\t*\tlinear/packed\trows=9-\tscore=1\n");
+    rig_open(&r, pocl, false);
+    const seen s = packed_of(&r, NULL);
+    cr_expect_eq(s.score, 1);
+    rig_end(&r);
+}
+
+Test(opencl_tuning, wrong_tables) {
+    static const struct {
+        const char *text, *fragment;
+    } table[] = {
+        {"*\t*\t*\tlinear/packed\t-\n", "cl/tuned/t.tsv:1: a line has 6 fields"},
+        {"#\n*\t*\t*\tlinear/packed\t-\tMR=1\t\n", "t.tsv:2: a line has 6 fields"},
+        {"*\t*\t*\tlinear/packed\t\tMR=1\n", "t.tsv:1: a line has 6 fields"},
+        {"*\t*\t*\tlinear/fastest\t-\tMR=1\n", "t.tsv:1: there is no kernel row linear/fastest"},
+        {"*\t*\t*\tlinear\t-\tMR=1\n", "there is no kernel row linear"},
+        {"*\t*\tnpu\tlinear/packed\t-\tMR=1\n", "type \"npu\" is none of cpu, gpu"},
+        {"#\n\n*\t*\tgpu\tlinear/packed\t-\tMR=99\n", "t.tsv:3: linear/packed takes MR from 1 to"},
+        {"*\t*\t*\tlinear/packed\t-\tXY=1\n", "linear/packed has no tunable XY; it has MR"},
+        {"*\t*\t*\tlinear/packed\trows=x\tMR=1\n", "\"rows=x\" is no condition"},
+        {"*\t*\t*\tlinear/packed\trows=9-2\tMR=1\n", "is no condition"},
+        {"*\t*\t*\tlinear/packed\tF32\tMR=1\n", "\"F32\" is no condition"},
+        {"*\t*\t*\tlinear/packed\t-\tscore=high\n", "is no score"},
+        {"*\t*\t*\tlinear/packed\tW_DTYPE=F32\tscore=5\n", "a score can depend on rows="},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        rig r;
+        begin_with(&r, table[i].text);
+        tsr_dev *dev = NULL;
+        uint32_t n = 0;
+        cr_assert_eq(r.backend->device_count(r.state, &n), TSR_OK);
+        tsr_status status = TSR_E_UNSUPPORTED;
+        for (uint32_t d = 0; d < n && status == TSR_E_UNSUPPORTED; d++)
+            status = rig_open_index(&r, d, false, &dev);
+        if (status != TSR_E_UNSUPPORTED) {
+            cr_expect_eq(status, TSR_E_FORMAT, "%s", table[i].text);
+            cr_expect(strstr(r.sentence, table[i].fragment), "%s in \"%s\"", table[i].fragment,
+                      r.sentence);
+        }
+        rig_end(&r);
+    }
+}
+
+/* --- what was tuned here --- */
+
+static void keep_value(rig *r, const char *path, const char *condition, const char *values) {
+    const tsr_backend_tune *tune = r->backend->extension(r->state, "tsr.tune/1");
+    const tsr_tuned one = {.struct_size = sizeof one,
+                           .op = "linear",
+                           .row = "packed",
+                           .condition = condition,
+                           .values = values,
+                           .note = "a note"};
+    const tsr_tuned *const all[] = {&one};
+    cr_assert_not_null(tune);
+    cr_assert_eq(tune->keep(r->dev, path, all, 1), TSR_OK, "%s", r->sentence);
+}
+
+static void open_again(rig *r) {
+    r->backend->device_close(r->dev);
+    r->dev = NULL;
+    r->log[0] = 0;
+    rig_open(r, pocl, false);
+}
+
+/* The one file of <cache>/tuned. */
+static void tuned_file(const rig *r, char path[512]) {
+    char folder[300];
+    snprintf(folder, sizeof folder, "%s/tuned", r->cache);
+    DIR *dir = opendir(folder);
+    int n = 0;
+    cr_assert_not_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        if (entry->d_name[0] != '.') {
+            snprintf(path, 512, "%.250s/%.200s", folder, entry->d_name);
+            n++;
+        }
+    closedir(dir);
+    cr_assert_eq(n, 1);
+}
+
+static char *read_text(const char *path) {
+    char *text = calloc(1, 65536);
+    FILE *file = fopen(path, "r");
+    cr_assert(file && text && fread(text, 1, 65535, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static void write_text(const char *path, const char *text, size_t n) {
+    FILE *file = fopen(path, "w");
+    cr_assert(file && fwrite(text, 1, n, file) == n && fclose(file) == 0);
+}
+
+Test(opencl_tuning, tuned_here) {
+    rig r;
+    rig_begin(&r, NULL, NULL);
+    rig_open(&r, pocl, false);
+    (void)packed_of(&r, NULL);
+    keep_value(&r, NULL, "W_DTYPE=F32,rows=9-63", "MR=2");
+    keep_value(&r, NULL, "rows=64-", "MR=4");
+    open_again(&r);
+    seen s = packed_of(&r, NULL);
+    expect(&s, "MR=2", "MR=2 (tuned here; 1 to ");
+    keep_value(&r, NULL, "W_DTYPE=F32,rows=9-63", "MR=3");
+    open_again(&r);
+    s = packed_of(&r, NULL);
+    expect(&s, "MR=3", "tuned here");
+    s = packed_of(&r, "linear=packed:MR=5");
+    expect(&s, "MR=5", "forced");
+    cr_expect(!strstr(r.log, "is not used"), "%s", r.log);
+    char path[512];
+    tuned_file(&r, path);
+    char *text = read_text(path);
+    cr_expect(!strstr(text, "MR=2") && strstr(text, "MR=4"), "%s", text);
+    free(text);
+    rig_end(&r);
+}
+
+Test(opencl_tuning, a_damaged_or_foreign_file_is_not_used) {
+    rig r;
+    char path[512];
+    rig_begin(&r, NULL, NULL);
+    rig_open(&r, pocl, false);
+    (void)packed_of(&r, NULL);
+    keep_value(&r, NULL, "-", "MR=2");
+    tuned_file(&r, path);
+    char *text = read_text(path);
+    const size_t n = strlen(text);
+    for (size_t at = 0; at < n; at += 7) {
+        text[at] ^= 1;
+        write_text(path, text, n);
+        text[at] ^= 1;
+        ((char *)r.log)[0] = 0;
+        r.backend->device_close(r.dev);
+        r.backend->close(r.state);
+        r.dev = NULL;
+        const tsr_options none = {.struct_size = sizeof none};
+        cr_assert_eq(r.backend->open(&r.host, &none, &r.state), TSR_OK);
+        rig_open(&r, pocl, false);
+        cr_expect(strstr(r.log, "is not used: "), "byte %zu: \"%s\"", at, r.log);
+    }
+    write_text(path, text, n / 2);
+    open_again(&r);
+    const seen s = packed_of(&r, NULL);
+    expect(&s, "MR=", "default");
+    free(text);
+    rig_end(&r);
+}
+
+Test(opencl_tuning, a_table_is_written) {
+    rig r;
+    char path[300];
+    rig_begin(&r, NULL, NULL);
+    rig_open(&r, pocl, false);
+    (void)packed_of(&r, NULL);
+    snprintf(path, sizeof path, "%s/table.tsv", r.cache);
+    write_text(path, "# a comment stays", 17);
+    keep_value(&r, path, "rows=64-", "MR=2");
+    keep_value(&r, path, "rows=64-", "MR=3");
+    char *text = read_text(path);
+    cr_expect(strstr(text, "# a comment stays\n#> a note\n"), "%s", text);
+    cr_expect(strstr(text, "\tcpu\tlinear/packed\trows=64-\tMR=3\n"), "%s", text);
+    cr_expect(!strstr(text, "MR=2"), "%s", text);
+    free(text);
+    rig_end(&r);
+}
