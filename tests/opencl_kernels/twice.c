@@ -67,6 +67,21 @@ static void append_instance(char *source, const kernel_of *kernel, const sample 
     strcat(source, "\n#undef INSTANCE\n#undef KERNEL\n");
 }
 
+/* The defaults of a row for GPUs are legal on all of them, with room for a second work-group. */
+static void check_safe(cl_kernel kernel, const tsri_opencl_row *row) {
+    size_t group[3] = {0};
+    cl_ulong local = 0;
+    clGetKernelWorkGroupInfo(kernel, driver.device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof group,
+                             group, NULL);
+    clGetKernelWorkGroupInfo(kernel, driver.device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local,
+                             NULL);
+    cr_expect(group[0] && group[0] * group[1] * group[2] <= 64,
+              "op %d, row %s: a work-group of %zux%zux%zu", row->op, row->name, group[0], group[1],
+              group[2]);
+    cr_expect(local <= 16384, "op %d, row %s: %llu bytes of local memory", row->op, row->name,
+              (unsigned long long)local);
+}
+
 static void check_arguments(cl_program program, const kernel_of *of, const sample *s, int number) {
     char name[16];
     cl_uint wanted = 0;
@@ -80,6 +95,8 @@ static void check_arguments(cl_program program, const kernel_of *of, const sampl
     cr_expect_eq(launch.arguments, wanted, "op %d, row %s: binds %u arguments, %s takes %u",
                  row->op, row->name, launch.arguments, of->file, wanted);
     cr_expect(launch.grid, "op %d, row %s states no grid for %s", row->op, row->name, of->file);
+    if (row->gpu)
+        check_safe(kernel, row);
     clReleaseKernel(kernel);
 }
 
@@ -130,8 +147,16 @@ Test(opencl_kernels, twice) {
     clReleaseContext(driver.context);
 }
 
+static const tsri_opencl_facts cpu = {
+    .common = {.type = TSR_DEVICE_CPU, .max_work_group = 4096, .local_memory = 1 << 20},
+    .cpu = true,
+    .vector16 = true,
+    .clblast = true};
+/* The least that GPUs report. */
+static const tsri_opencl_facts small_gpu = {
+    .common = {.type = TSR_DEVICE_GPU, .max_work_group = 64, .local_memory = 32 << 10}};
+
 Test(opencl_kernels, samples_fit) {
-    const tsri_opencl_facts cpu = {.cpu = true, .vector16 = true, .clblast = true};
     for (int op = 1; op < TSR_OP_COUNT; op++)
         for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op); row && row->name;
              row++)
@@ -139,9 +164,46 @@ Test(opencl_kernels, samples_fit) {
                 const char *why = "";
                 sample s;
                 make_sample(row, i, &s);
-                cr_expect(!row->fits || row->fits(row, &cpu, &s.op, &why),
+                cr_expect(!row->fits || row->fits(row, row->gpu ? &small_gpu : &cpu, &s.op, &why),
                           "op %d, row %s, sample %d: %s", op, row->name, i, why);
             }
+}
+
+/* The row that a device gets for the sample of an op. */
+static const tsri_opencl_row *best(const tsri_opencl_facts *facts, tsr_op_id op, int variant) {
+    const tsri_opencl_row *found = NULL;
+    for (const tsri_opencl_row *row = tsri_opencl_rows_of(op); row && row->name; row++) {
+        const char *why = "";
+        sample s;
+        make_sample(row, variant, &s);
+        if ((!row->fits || row->fits(row, facts, &s.op, &why)) &&
+            (!found || tsri_opencl_row_score(row, facts) > tsri_opencl_row_score(found, facts)))
+            found = row;
+    }
+    return found;
+}
+
+Test(opencl_kernels, rows_for_gpus_are_chosen_on_gpus_alone) {
+    tsri_opencl_facts facts[] = {small_gpu, small_gpu, cpu, cpu, cpu};
+    facts[1].common.local_memory = 1024; /* less than any work-group row needs */
+    facts[3].common.type = TSR_DEVICE_ACCELERATOR;
+    facts[3].cpu = facts[3].vector16 = false;
+    facts[4].common.type = TSR_DEVICE_OTHER;
+    facts[4].cpu = facts[4].vector16 = false;
+    int chosen = 0;
+    for (int op = 1; op < TSR_OP_COUNT; op++)
+        for (int i = 0; i < 2; i++)
+            for (size_t f = 0; f < sizeof facts / sizeof *facts; f++) {
+                const tsri_opencl_row *row = best(&facts[f], (tsr_op_id)op, i);
+                cr_assert_not_null(row);
+                cr_expect(f < 2 || !row->gpu, "op %d, device %zu: %s", op, f, row->name);
+                cr_expect(f < 2 || facts[f].cpu || row->plain, "op %d, device %zu: %s", op, f,
+                          row->name);
+                cr_expect(f > 1 || !row->variant, "op %d, device %zu: %s varies", op, f, row->name);
+                cr_expect(f > 1 || row->gpu || row->plain, "op %d, a GPU: %s", op, row->name);
+                chosen += f == 0 && row->gpu;
+            }
+    cr_expect(chosen >= 6, "a small GPU gets %d work-group rows", chosen);
 }
 
 Test(opencl_kernels, plain_row_is_last) {

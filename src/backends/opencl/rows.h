@@ -83,7 +83,8 @@ struct tsri_opencl_row {
     const tsri_opencl_stage *before; /* NULL: the row is one kernel */
     bool plain;   /* the row that serves every device: no self-test, last resort */
     bool variant; /* may give other bytes in a batch than alone */
-    int score;
+    bool gpu;     /* made for GPUs: elsewhere it ranks below plain, for those who force it */
+    int score;    /* see tsri_opencl_row_score */
     tsri_opencl_tunable tunables[TSRI_OPENCL_TUNABLES];
     const tsri_opencl_layout *layout; /* of the weight operand; NULL: plain */
     int weight_operand;               /* index of the weight among op->in, -1: none */
@@ -104,6 +105,9 @@ struct tsri_opencl_row {
 /* The rows of an op, best first; NULL-terminated by name == NULL. NULL where the op isn't offered.
  */
 const tsri_opencl_row *tsri_opencl_rows_of(tsr_op_id op);
+/* What it ranks by on a device: its score, or a tenth of it (less than plain has) for a row made
+ * for GPUs on another device. */
+int tsri_opencl_row_score(const tsri_opencl_row *row, const tsri_opencl_facts *facts);
 
 /* --- for define --- the tunables of the row are added by the caller, with the values in force */
 void tsri_opencl_define_int(tsri_opencl_defines *defines, const char *name, int value);

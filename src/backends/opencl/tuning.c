@@ -353,7 +353,7 @@ void tsri_opencl_values_of(const tsr_dev *dev, const tsri_opencl_row *row, const
 }
 
 int tsri_opencl_score_of(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op) {
-    int score = row->score, rank = 0;
+    int score = tsri_opencl_row_score(row, &dev->facts), rank = 0;
     for (size_t i = 0; dev->tuning && i < dev->tuning->n; i++) {
         const line *l = &dev->tuning->lines[i];
         if (l->row == row && l->scored && l->rank >= rank && holds(l->condition, op, "")) {

@@ -1,5 +1,5 @@
 #include "backends/opencl/clblast.h"
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/group.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
@@ -14,21 +14,46 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return tsri_opencl_fits_index(op, why);
 }
 
+static bool fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    return fits_plain(row, facts, op, why) && tsri_opencl_fits_tile(row, facts, why);
+}
+
 /* One row alone needs no tile of rows. */
 static int tile_rows(const tsr_op *op) {
     return tsri_opencl_highest(op, op->out[0]->dim[op->out[0]->rank - 2]) <= 1 ? 1 : 4;
 }
 
-static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
-                         tsri_opencl_defines *defines) {
-    (void)row;
+static void define_operands(const tsr_op *op, tsri_opencl_defines *defines) {
     const tsr_matmul_attrs *attrs = op->attrs;
     tsri_opencl_define_operand(defines, "A", op->in[0]);
     tsri_opencl_define_operand(defines, "B", op->in[1]);
     tsri_opencl_define_operand(defines, "Y", op->out[0]);
     tsri_opencl_define_int(defines, "TRANS_A", attrs->trans_a != 0);
     tsri_opencl_define_int(defines, "TRANS_B", attrs->trans_b != 0);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    define_operands(op, defines);
     tsri_opencl_define_int(defines, "TM", tile_rows(op));
+}
+
+/* Lanes read along k where neighbours in k lie side by side, or nothing does. */
+static bool along_k(const tsr_tensor *tensor, bool k_last) {
+    const tsr_dim k = tensor->stride[tensor->rank - (k_last ? 1 : 2)];
+    const tsr_dim other = tensor->stride[tensor->rank - (k_last ? 2 : 1)];
+    return tsri_tensor_is_one(k) || !tsri_tensor_is_one(other);
+}
+
+static void define_tiled(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_matmul_attrs *attrs = op->attrs;
+    define_operands(op, defines);
+    tsri_opencl_define_int(defines, "A_ALONG_K", along_k(op->in[0], !attrs->trans_a));
+    tsri_opencl_define_int(defines, "B_ALONG_K", along_k(op->in[1], attrs->trans_b != 0));
 }
 
 /* `tensor` with its leading dimensions repeated to those of y; the last two stay as they are. */
@@ -39,13 +64,12 @@ static tsr_tensor spread(const tsr_tensor *tensor, const tsr_tensor *y) {
     return tsri_opencl_broadcast(tensor, &shape);
 }
 
-static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
-    (void)row;
+/* All arguments, and the grid of matrices; gives the depth. */
+static tsr_dim bind_matrices(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_matmul_attrs *attrs = op->attrs;
     const tsr_tensor *y = op->out[0];
     const tsr_tensor a = spread(op->in[0], y), b = spread(op->in[1], y);
     const tsr_dim depth = a.dim[a.rank - (attrs->trans_a ? 2 : 1)];
-    const int tn = tsri_opencl_tuned(launch, "TN"), tm = tile_rows(op);
 
     tsr_dim matrices = tsri_tensor_const(1);
     for (uint32_t i = 0; i + 2 < y->rank; i++)
@@ -61,13 +85,38 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_arg_strides(launch, y);
     tsri_opencl_arg_dim(launch, depth);
     tsri_opencl_arg_float(launch, attrs->alpha != 0.0f ? attrs->alpha : 1.0f);
+    tsri_opencl_grid(launch, 2, matrices, 1);
+    return depth;
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *y = op->out[0];
+    const int tn = tsri_opencl_tuned(launch, "TN"), tm = tile_rows(op);
+    const tsr_dim depth = bind_matrices(op, launch);
     tsri_opencl_grid(launch, 0, y->dim[y->rank - 1], tn);
     tsri_opencl_grid(launch, 1, y->dim[y->rank - 2], tm);
-    tsri_opencl_grid(launch, 2, matrices, 1);
     tsri_opencl_work(launch, tsri_tensor_times(depth, tsri_tensor_const(tn * tm)));
 }
 
+static void bind_tiled(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *y = op->out[0];
+    tsri_opencl_group_tile(launch, y->dim[y->rank - 2], y->dim[y->rank - 1],
+                           bind_matrices(op, launch));
+}
+
 const tsri_opencl_row tsri_opencl_rows_matmul[] = {
+    {.name = "tiled",
+     .op = TSR_OP_MATMUL,
+     .file = "matmul/tiled.cl",
+     .gpu = true,
+     .score = 60,
+     TSRI_OPENCL_TILE(16, 4, 8, 4, 16),
+     .weight_operand = -1,
+     .fits = fits_tiled,
+     .define = define_tiled,
+     .bind = bind_tiled},
     TSRI_OPENCL_CLBLAST_MATMUL, /* only where it is forced: its score is the lowest */
     {.name = "plain",
      .op = TSR_OP_MATMUL,

@@ -1,0 +1,77 @@
+/* glu_linear/tiled.cl - y[r,f] = act(x w_gate + bias_gate) * (x w_up + bias_up) by work-groups that share local memory.
+ *
+ *   grid    (2F/TN, R/TM) in work-groups of GN x GM: a group has GM*TM rows by GN*TN/2 outputs (matmul/tile.clh). The first
+ *           half of a tile's columns are gates, the second the same outputs' ups, so that a work-item has both of an output
+ *   x[r,k]  at x0 + r*x_row + k; y likewise
+ *   w       has 2F outputs, gate first: w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*2F + n
+ *   adds    the chains of glu_linear/plain, k upwards: the same bytes, in any batch
+ *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64 and 7 KiB by default
+ *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS; ACT; FOUR_X, FOUR_W as linear/tiled
+ *   tune    as linear/tiled, TN a multiple of 2*VW
+ *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 */
+
+#if TN % (2 * VW)
+#error "TN is a multiple of 2*VW: as many gates as ups in a work-item"
+#endif
+#define TILE_F (GN * TN / 2)
+#define A_ALONG_K 1
+#define B_ALONG_K TRANS_W
+#define RUN_A (FOUR_X ? 4 : 1)
+#define RUN_B (FOUR_W ? 4 : 1)
+#if FOUR_X
+#define FETCH_A(to, m, k) FETCH4(TSR_DTYPE_F32, to, tile_m + (m) < rows && (k) < depth, x, (tile_m + (m)) * x_row + (k))
+#else
+#define FETCH_A(to, m, k) (to)[0] = tile_m + (m) < rows && (k) < depth ? x[(tile_m + (m)) * x_row + (k)] : 0.0f
+#endif
+#define W_OUTPUT(n) ((n) < TILE_F ? tile_f + (n) : F + tile_f + (n) - TILE_F)
+#define W_INSIDE(n, k) (tile_f + ((n) < TILE_F ? (n) : (n) - TILE_F) < F && (k) < depth)
+#if TRANS_W
+#define W_INDEX(n, k) (W_OUTPUT(n) * depth + (k))
+#else
+#define W_INDEX(n, k) ((k) * 2 * F + W_OUTPUT(n))
+#endif
+#if FOUR_W
+#define FETCH_B(to, n, k) FETCH4(W_DTYPE, to, W_INSIDE(n, k), w, W_INDEX(n, k))
+#else
+#define FETCH_B(to, n, k) (to)[0] = W_INSIDE(n, k) ? LOAD(W_DTYPE, w, W_INDEX(n, k)) : 0.0f
+#endif
+
+__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
+KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
+       __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global float *y, int y0, __global const int *dims, int R,
+       int R_set, int F, int depth, int x_row, int y_row)
+{
+    const int rows = SIZE(R);
+    const int tile_f = (int)get_global_id(0) / GN * TILE_F, tile_m = (int)get_global_id(1) / GM * (GM * TM);
+    x += x0;
+    w += w0;
+#include "matmul/tile.clh"
+
+#pragma unroll
+    for (int r = 0; r < TM; r++)
+#pragma unroll
+        for (int c = 0; c < TN / 2; c++) {
+            const int m = tile_m + OWN_ROW(r), n = tile_f + OWN_COLUMN(c);
+            if (m < rows && n < F) {
+                float gate = sum[r][c], up = sum[r][c + TN / 2];
+#if HAS_BIAS
+                gate += LOAD(BIAS_DTYPE, bias, bias0 + n);
+                up += LOAD(BIAS_DTYPE, bias, bias0 + F + n);
+#endif
+                y[y0 + m * y_row + n] = ACTIVATE(ACT, float, gate) * up;
+            }
+        }
+}
+
+#include "matmul/tile_end.clh"
+#undef TILE_F
+#undef W_OUTPUT
+#undef W_INSIDE
+#undef W_INDEX
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef TRANS_W
+#undef FOUR_X
+#undef FOUR_W
+#undef HAS_BIAS
+#undef ACT

@@ -1,0 +1,78 @@
+/* linear/tiled.cl - y[r,n] = act(sum_k x[r,k] w[k,n] + bias[n]) + residual[r,n] by work-groups that share local memory.
+ *
+ *   grid    (N/TN, R/TM) in work-groups of GN x GM: a group has a tile of GM*TM rows by GN*TN outputs (matmul/tile.clh)
+ *   x[r,k]  at x0 + r*x_row + k; y and residual likewise      w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*N + n;
+ *           both read along what lies side by side, whatever the tile: a GPU's lanes read neighbours
+ *   adds    the chains of linear/plain, k upwards: the same bytes, in any batch
+ *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64 and 7 KiB by default, which every
+ *           GPU has; no sub-groups, nothing beyond OpenCL C 1.1
+ *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, HAS_RESIDUAL; ACT
+ *           FOUR_X, FOUR_W 1 where rows of x (w) are multiples of four elements: read four at a time
+ *   tune    GM, GN the work-group; TM, TN the tile of a work-item; BK the step; VW 1|4 words of local memory read at once
+ *           tiled 4, 16, 8, 4, 16, 1; skinny, for up to 8 rows, 4, 16, 2, 1, 64, 1: 64 work-items keep 16 outputs' weights
+ *           on their way, 16 words each, and the sums are still one chain
+ *   paid    Intel CPU runtime, 2 AVX-512 cores, 512x768x768: 52 GFLOP/s, 3.6 times plain; GM 8 69; VW 4, for lanes of 16 bytes,
+ *           28; 8, 8, 4, 8, 16, 1 17. pocl, which runs barriers as loops: 35 against 17. skinny, 2048x2048: 8 rows in the time of 1
+ *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 (register tiles over blocks in local memory) */
+
+#define A_ALONG_K 1
+#define B_ALONG_K TRANS_W
+#define RUN_A (FOUR_X ? 4 : 1)
+#define RUN_B (FOUR_W ? 4 : 1)
+#if FOUR_X
+#define FETCH_A(to, m, k) FETCH4(TSR_DTYPE_F32, to, tile_m + (m) < rows && (k) < depth, x, (tile_m + (m)) * x_row + (k))
+#else
+#define FETCH_A(to, m, k) (to)[0] = tile_m + (m) < rows && (k) < depth ? x[(tile_m + (m)) * x_row + (k)] : 0.0f
+#endif
+#if TRANS_W
+#define W_INDEX(n, k) ((tile_n + (n)) * depth + (k))
+#else
+#define W_INDEX(n, k) ((k) * N + tile_n + (n))
+#endif
+#if FOUR_W
+#define FETCH_B(to, n, k) FETCH4(W_DTYPE, to, tile_n + (n) < N && (k) < depth, w, W_INDEX(n, k))
+#else
+#define FETCH_B(to, n, k) (to)[0] = tile_n + (n) < N && (k) < depth ? LOAD(W_DTYPE, w, W_INDEX(n, k)) : 0.0f
+#endif
+
+__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
+KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
+       __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global const float *residual, int residual0,
+       __global float *y, int y0, __global const int *dims, int R, int R_set, int N, int depth, int x_row, int residual_row,
+       int y_row)
+{
+    const int rows = SIZE(R);
+    const int tile_n = (int)get_global_id(0) / GN * (GN * TN), tile_m = (int)get_global_id(1) / GM * (GM * TM);
+    x += x0;
+    w += w0;
+#include "matmul/tile.clh"
+
+#pragma unroll
+    for (int r = 0; r < TM; r++)
+#pragma unroll
+        for (int c = 0; c < TN; c++) {
+            const int m = tile_m + OWN_ROW(r), n = tile_n + OWN_COLUMN(c);
+            if (m < rows && n < N) {
+                float v = sum[r][c];
+#if HAS_BIAS
+                v += LOAD(BIAS_DTYPE, bias, bias0 + n);
+#endif
+                v = ACTIVATE(ACT, float, v);
+#if HAS_RESIDUAL
+                v += residual[residual0 + m * residual_row + n];
+#endif
+                y[y0 + m * y_row + n] = v;
+            }
+        }
+}
+
+#include "matmul/tile_end.clh"
+#undef W_INDEX
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef TRANS_W
+#undef FOUR_X
+#undef FOUR_W
+#undef HAS_BIAS
+#undef HAS_RESIDUAL
+#undef ACT

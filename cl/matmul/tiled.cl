@@ -1,0 +1,57 @@
+/* matmul/tiled.cl - y[m,n] = alpha * sum_k a[m,k] b[k,n], for every matrix of up to three leading dimensions, by work-groups
+ * that share local memory.
+ *
+ *   grid    (N/TN, M/TM, matrices) in work-groups of GN x GM x 1: a group has a tile of GM*TM by GN*TN (matmul/tile.clh)
+ *   a, b, y at any strides, given in elements for the last five dimensions; 0 repeats (broadcast)
+ *   adds    the chains of matmul/plain, k upwards: the same bytes
+ *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64 and 7 KiB by default
+ *   build   A_DTYPE, B_DTYPE, Y_DTYPE; TRANS_A: a is [..,K,M]; TRANS_B: b is [..,N,K]
+ *           A_ALONG_K, B_ALONG_K 1 where neighbours in k lie side by side, or nothing does
+ *   tune    GM, GN, TM, TN, BK, VW as linear/tiled
+ *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 */
+
+#define RUN_A 1
+#define RUN_B 1
+#define FETCH_A(to, m, k) \
+    (to)[0] = tile_m + (m) < M && (k) < depth ? LOAD(A_DTYPE, a, (tile_m + (m)) * am + (k) * ak) : 0.0f
+#define FETCH_B(to, n, k) \
+    (to)[0] = tile_n + (n) < N && (k) < depth ? LOAD(B_DTYPE, b, (tile_n + (n)) * bn + (k) * bk) : 0.0f
+
+__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
+KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
+       __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int8 size, int8 size_set, int8 a_step, int8 a_set,
+       int8 b_step, int8 b_set, int8 y_step, int8 y_set, int K, int K_set, float alpha)
+{
+    const int M = size.s6 * dims[size_set.s6], N = size.s7 * dims[size_set.s7], depth = SIZE(K);
+    const int tile_n = (int)get_global_id(0) / GN * (GN * TN), tile_m = (int)get_global_id(1) / GM * (GM * TM);
+    const int inner = size.s5 * dims[size_set.s5], middle = size.s4 * dims[size_set.s4];
+    const int matrix = (int)get_global_id(2);
+    const int above = matrix / inner, i = matrix - above * inner;
+    const int l = above / middle, j = above - l * middle;
+
+    a += a0 + i * a_step.s5 * dims[a_set.s5] + j * a_step.s4 * dims[a_set.s4] + l * a_step.s3 * dims[a_set.s3];
+    b += b0 + i * b_step.s5 * dims[b_set.s5] + j * b_step.s4 * dims[b_set.s4] + l * b_step.s3 * dims[b_set.s3];
+    y += y0 + i * y_step.s5 * dims[y_set.s5] + j * y_step.s4 * dims[y_set.s4] + l * y_step.s3 * dims[y_set.s3];
+    const int a6 = a_step.s6 * dims[a_set.s6], a7 = a_step.s7 * dims[a_set.s7];
+    const int b6 = b_step.s6 * dims[b_set.s6], b7 = b_step.s7 * dims[b_set.s7];
+    const int y6 = y_step.s6 * dims[y_set.s6], y7 = y_step.s7 * dims[y_set.s7];
+    const int am = TRANS_A ? a7 : a6, ak = TRANS_A ? a6 : a7;
+    const int bn = TRANS_B ? b6 : b7, bk = TRANS_B ? b7 : b6;
+#include "matmul/tile.clh"
+
+#pragma unroll
+    for (int r = 0; r < TM; r++)
+#pragma unroll
+        for (int c = 0; c < TN; c++) {
+            const int m = tile_m + OWN_ROW(r), n = tile_n + OWN_COLUMN(c);
+            if (m < M && n < N)
+                STORE(Y_DTYPE, y, m * y6 + n * y7, alpha * sum[r][c]);
+        }
+}
+
+#include "matmul/tile_end.clh"
+#undef A_DTYPE
+#undef B_DTYPE
+#undef Y_DTYPE
+#undef TRANS_A
+#undef TRANS_B

@@ -1,0 +1,43 @@
+#include "backends/opencl/rows/group.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+bool tsri_opencl_fits_group(const tsri_opencl_facts *facts, int64_t items, int64_t bytes,
+                            const char **why) {
+    static _Thread_local char text[160];
+    const tsr_facts *common = &facts->common;
+    if (items <= (int64_t)common->max_work_group && bytes <= (int64_t)common->local_memory)
+        return true;
+    snprintf(text, sizeof text,
+             "needs work-groups of %" PRId64 " and %" PRId64
+             " bytes of local memory; the device has %" PRIu32 " and %" PRIu64,
+             items, bytes, common->max_work_group, common->local_memory);
+    return tsri_opencl_refuse(why, text);
+}
+
+int tsri_opencl_row_tunable(const tsri_opencl_row *row, const char *name) {
+    for (int i = 0; i < TSRI_OPENCL_TUNABLES; i++)
+        if (row->tunables[i].name && !strcmp(row->tunables[i].name, name))
+            return row->tunables[i].value;
+    return 0;
+}
+
+bool tsri_opencl_fits_tile(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                           const char **why) {
+    const int64_t gn = tsri_opencl_row_tunable(row, "GN"), gm = tsri_opencl_row_tunable(row, "GM");
+    const int64_t tile = gm * tsri_opencl_row_tunable(row, "TM") +
+                         gn * tsri_opencl_row_tunable(row, "TN") + 8; /* 8: what pitches add */
+    return tsri_opencl_fits_group(facts, gn * gm, 4 * tsri_opencl_row_tunable(row, "BK") * tile,
+                                  why);
+}
+
+void tsri_opencl_group_tile(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim columns,
+                            tsr_dim depth) {
+    const int tm = tsri_opencl_tuned(launch, "TM"), tn = tsri_opencl_tuned(launch, "TN");
+    tsri_opencl_grid(launch, 0, columns, tn);
+    tsri_opencl_grid(launch, 1, rows, tm);
+    tsri_opencl_group(launch, tsri_opencl_tuned(launch, "GN"), tsri_opencl_tuned(launch, "GM"), 1);
+    tsri_opencl_work(launch, tsri_tensor_times(depth, tsri_tensor_const((int64_t)tm * tn)));
+}

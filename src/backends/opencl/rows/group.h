@@ -1,0 +1,62 @@
+/* backends/opencl/rows/group.h - rows made for GPUs: work-groups that share local memory.
+ *
+ * Their defaults are legal on every GPU: at most 64 work-items and 16 KiB of local memory, no
+ * sub-groups. They fit any device that has as much, and are chosen on GPUs alone
+ * (tsri_opencl_row_score). */
+#ifndef TSRI_OPENCL_ROWS_GROUP_H
+#define TSRI_OPENCL_ROWS_GROUP_H
+
+#include "backends/opencl/rows/common.h"
+
+/* The device takes work-groups of so many items that share so many bytes. */
+bool tsri_opencl_fits_group(const tsri_opencl_facts *facts, int64_t items, int64_t bytes,
+                            const char **why);
+/* The value in force of a tunable of a row, for its fits. */
+int tsri_opencl_row_tunable(const tsri_opencl_row *row, const char *name);
+
+/* Rows of matmul/tile.clh: the group and the local memory that their tunables ask for; the
+ * work-group of a launch. */
+bool tsri_opencl_fits_tile(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                           const char **why);
+void tsri_opencl_group_tile(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim columns,
+                            tsr_dim depth);
+
+/* A tile of GM*TM by GN*TN. */
+#define TSRI_OPENCL_TILE(gn, gm, tm, tn, bk)                    \
+    .tunables = {                                               \
+        {"GN", gn, 4, 32}, {"GM", gm, 1, 16}, {"TM", tm, 1, 8}, \
+        {"TN", tn, 1, 8},  {"BK", bk, 4, 64}, {"VW", 1, 1, 4},  \
+    }
+
+/* Their rows of linear and glu_linear, for rows/<op>.c (tiled.c): best first. */
+bool tsri_opencl_fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                            const tsr_op *op, const char **why);
+bool tsri_opencl_fits_skinny(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                             const tsr_op *op, const char **why);
+void tsri_opencl_define_tiled(const tsri_opencl_row *row, const tsr_op *op,
+                              tsri_opencl_defines *defines);
+void tsri_opencl_bind_tiled(const tsri_opencl_row *row, const tsr_op *op,
+                            tsri_opencl_launch *launch);
+#define TSRI_OPENCL_TILED_ROW(name_, op_, file_, score_, fits_)                                 \
+    .name = name_, .op = op_, .file = file_, .gpu = true, .score = score_, .weight_operand = 1, \
+    .fits = fits_, .define = tsri_opencl_define_tiled, .bind = tsri_opencl_bind_tiled
+#define TSRI_OPENCL_TILED_LINEAR                                             \
+    {TSRI_OPENCL_TILED_ROW("skinny", TSR_OP_LINEAR, "linear/tiled.cl", 70,   \
+                           tsri_opencl_fits_skinny),                         \
+     TSRI_OPENCL_TILE(16, 4, 2, 1, 64)},                                     \
+    {                                                                        \
+        TSRI_OPENCL_TILED_ROW("tiled", TSR_OP_LINEAR, "linear/tiled.cl", 60, \
+                              tsri_opencl_fits_tiled),                       \
+            TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                \
+    }
+#define TSRI_OPENCL_TILED_GLU_LINEAR                                                 \
+    {TSRI_OPENCL_TILED_ROW("skinny", TSR_OP_GLU_LINEAR, "glu_linear/tiled.cl", 70,   \
+                           tsri_opencl_fits_skinny),                                 \
+     TSRI_OPENCL_TILE(16, 4, 2, 2, 32)},                                             \
+    {                                                                                \
+        TSRI_OPENCL_TILED_ROW("tiled", TSR_OP_GLU_LINEAR, "glu_linear/tiled.cl", 60, \
+                              tsri_opencl_fits_tiled),                               \
+            TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                        \
+    }
+
+#endif

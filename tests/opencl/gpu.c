@@ -1,0 +1,80 @@
+/* What a GPU gets, on a device that a layer makes a small one: 32 KiB of local memory, work-groups
+ * of 64, no extensions; and what happens when it has less than that. */
+#include "opencl/rig.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char pocl[] = "Portable Computing Language";
+static rig r;
+
+static void begin(const char *name, const char *value) {
+    setenv("OPENCL_LAYERS", GPU_LAYER, 1);
+    if (name)
+        setenv(name, value, 1);
+    rig_begin(&r, NULL, NULL);
+    rig_open(&r, pocl, false);
+    tsr_facts facts = {.struct_size = sizeof facts};
+    cr_assert_eq(r.backend->device_facts(r.state, 0, &facts), TSR_OK);
+    cr_assert_eq(facts.type, TSR_DEVICE_GPU, "the OpenCL loader ignores OPENCL_LAYERS");
+}
+
+typedef struct seen {
+    char chosen[128], tiled[512]; /* why the tiled row isn't */
+} seen;
+
+static void see(void *data, const tsr_row *row) {
+    seen *s = data;
+    if (row->chosen)
+        strncpy(s->chosen, row->name, sizeof s->chosen - 1);
+    if (!strncmp(row->name, "linear/tiled", 12) && !row->fits)
+        strncpy(s->tiled, row->why, sizeof s->tiled - 1);
+}
+
+/* The row that the device gets, its result kept. */
+static void make(const char *kernels, seen *s, float result[RIG_T * RIG_N]) {
+    rig_linear linear;
+    *s = (seen){0};
+    cr_assert_eq(rig_linear_make(&r, r.dev, kernels, &linear), TSR_OK, "%s", r.sentence);
+    cr_assert_eq(rig_linear_run(&r, r.dev, &linear), TSR_OK, "%s", r.sentence);
+    cr_expect_eq(rig_linear_error(&linear), 0.0);
+    cr_assert_eq(r.backend->plan_explain(linear.plan, 0, see, s), TSR_OK);
+    memcpy(result, linear.result, sizeof linear.result);
+    rig_linear_free(&r, &linear);
+}
+
+Test(opencl_gpu, gets_a_work_group_row_with_the_plain_rows_bytes) {
+    float result[RIG_T * RIG_N], plain[RIG_T * RIG_N];
+    seen s;
+    begin(NULL, NULL);
+    make(NULL, &s, result);
+    cr_expect(strstr(s.chosen, "linear/tiled:"), "%s", s.chosen);
+    make("linear=plain", &s, plain);
+    cr_expect(strstr(s.chosen, "linear/plain:"), "%s", s.chosen);
+    cr_expect_eq(memcmp(result, plain, sizeof plain), 0);
+    rig_end(&r);
+}
+
+/* Each is refused with a sentence, and the plain row serves. */
+static void refused(const char *name, const char *value, const char *fragment) {
+    float result[RIG_T * RIG_N];
+    seen s;
+    begin(name, value);
+    make(NULL, &s, result);
+    cr_expect(strstr(s.chosen, "linear/plain:"), "%s=%s: %s", name, value, s.chosen);
+    cr_expect(strstr(s.tiled, fragment), "%s=%s: \"%s\"", name, value, s.tiled);
+    rig_end(&r);
+}
+
+Test(opencl_gpu, little_local_memory) {
+    refused("TSR_GPU_LOCAL", "4096", "of local memory; the device has 64 and 4096");
+}
+
+Test(opencl_gpu, small_work_groups) {
+    refused("TSR_GPU_GROUP", "32", "needs work-groups of 64 and ");
+}
+
+Test(opencl_gpu, a_kernel_that_the_compiler_gives_smaller_groups) {
+    refused("TSR_GPU_KERNEL_GROUP", "48", "the device allows 48 for this kernel");
+}
