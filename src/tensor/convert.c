@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "tensor/blocks.h"
+#include "tensor/quantize.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -230,7 +231,7 @@ static bool convert_weights(tsr_dtype to, char *out, tsr_dtype from, const char 
     return true;
 }
 
-/* Blocks to anything, in pieces that fit a small array on the stack. */
+/* From blocks or to blocks, in pieces that fit a small array on the stack. */
 static tsr_status convert_blocks(tsr_dtype to, char *out, tsr_dtype from, const char *in,
                                  size_t n) {
     enum { PIECE = 256 }; /* a multiple of every block */
@@ -239,8 +240,16 @@ static tsr_status convert_blocks(tsr_dtype to, char *out, tsr_dtype from, const 
                             *target = tsri_tensor_dtype_info(to);
     for (size_t i = 0; i < n; i += PIECE) {
         const size_t m = n - i < PIECE ? n - i : PIECE;
-        tsri_tensor_unpack(from, in + i / (size_t)source->block * (size_t)source->bytes, piece, m);
-        TRY(tsri_tensor_convert(to, out + i * (size_t)target->bytes, TSR_F32, piece, m));
+        const char *part = in + i / (size_t)source->block * (size_t)source->bytes;
+        char *place = out + i / (size_t)target->block * (size_t)target->bytes;
+        if (source->block > 1)
+            tsri_tensor_unpack(from, part, piece, m);
+        else
+            TRY(tsri_tensor_convert(TSR_F32, piece, from, part, m));
+        if (target->block > 1)
+            tsri_tensor_quantize(to, piece, place, m);
+        else
+            TRY(tsri_tensor_convert(to, place, TSR_F32, piece, m));
     }
     return TSR_OK;
 }
@@ -251,23 +260,23 @@ tsr_status tsri_tensor_convert(tsr_dtype to, void *out, tsr_dtype from, const vo
     if (!source || !target)
         return tsri_base_fail(TSR_E_ARGUMENT, "dtype %d to %d: at least one is no dtype", (int)from,
                               (int)to);
-    if (n % (size_t)source->block != 0)
+    const tsri_tensor_dtype *blocks = target->block > source->block ? target : source;
+    if (n % (size_t)blocks->block != 0)
         return tsri_base_fail(
             TSR_E_ARGUMENT,
             "%zu elements of %s: its blocks hold %d, a whole number of them is needed", n,
-            source->name, source->block);
+            blocks->name, blocks->block);
     if (n == 0)
         return TSR_OK;
     if (to == from) {
         memcpy(out, in, n / (size_t)source->block * (size_t)source->bytes);
         return TSR_OK;
     }
-    if (target->block > 1)
-        return tsri_base_fail(
-            TSR_E_UNSUPPORTED,
-            "%s to %s: nothing is converted to a ggml block type; choose f32, f16 or bf16",
-            source->name, target->name);
-    if (source->block > 1)
+    if (target->block > 1 && !tsri_tensor_is_kept_blocks(to))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s to %s: of the block types, only q8_0 and q4_0 are converted to",
+                              source->name, target->name);
+    if (source->block > 1 || target->block > 1)
         return convert_blocks(to, out, from, in, n);
     if (convert_weights(to, out, from, in, n))
         return TSR_OK;

@@ -24,13 +24,14 @@ bool tsri_tensor_bytes(tsr_dtype dtype, uint64_t n, uint64_t *bytes);
 
 /* out[i] = in[i], n elements, in memory of any alignment; the two must not overlap.
  *
- * A ggml block type is dequantised to f32 as ggml does, then converted; it is never a destination.
+ * A ggml block type is dequantised to f32 as ggml does, then converted. To q8_0 and q4_0 numbers go
+ * as tensor/quantize.h says, by way of f32; the other block types are no destination.
  * Rounding is to nearest, ties to even; subnormals, infinities and the sign of zero are kept; a NaN
  * stays a (quiet) NaN of that sign. Float to integer rounds likewise and saturates, NaN gives 0; to
  * bool is "not zero".
  *
  * error   TSR_E_ARGUMENT     n is no multiple of the block, or a dtype is none
- *         TSR_E_UNSUPPORTED  `to` is a block type
+ *         TSR_E_UNSUPPORTED  `to` is another block type
  * exact   tests/tensor/convert.c, every f16 and bf16 and every rounding between two of them
  */
 tsr_status tsri_tensor_convert(tsr_dtype to, void *out, tsr_dtype from, const void *in, size_t n);

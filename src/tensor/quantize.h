@@ -1,0 +1,27 @@
+/* tensor/quantize.h - numbers into the two block types that weights are kept in.
+ *
+ *     q8_0   y = d q, q in -127 .. 127            q4_0   y = d q, q in -8 .. 7
+ *
+ * 32 elements a block, one scale d of f16 each. q8_0 takes d = max |y| / 127, so that no number is
+ * more than d / 2 away; q4_0 the scale, of 19 tried, whose sum of squared errors is the smallest.
+ *
+ * range   |y| <= 127 * 65504 (q8_0), 8 * 65504 (q4_0): beyond it, and for infinities and NaN, a
+ *         scale is not finite, which tsri_tensor_scales_finite finds
+ * exact   tests/tensor/quantize.c: the same bytes on every machine; whole multiples of an f16 scale
+ *         come back exactly where the largest is 127 of them (q8_0), 7 or -8 (q4_0)
+ */
+#ifndef TSRI_TENSOR_QUANTIZE_H
+#define TSRI_TENSOR_QUANTIZE_H
+
+#include "tessera/tensor.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether weights are kept in blocks of this type: TSR_GGML_Q8_0 and TSR_GGML_Q4_0. */
+bool tsri_tensor_is_kept_blocks(tsr_dtype dtype);
+
+/* n elements, a multiple of 32, into blocks of one of the two types. */
+void tsri_tensor_quantize(tsr_dtype type, const float *in, void *blocks, size_t n);
+
+#endif
