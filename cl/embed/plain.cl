@@ -1,7 +1,7 @@
 /* embed/plain.cl - y[n,:] = scale * table[ids[n],:].
  *
  *   grid    (C, N), one work-item an element
- *   table[v,c] at table0 + v*C + c, or in panels of 64 rows: (v/64 * C + c) * 64 + v%64     y[n,c] at y0 + n*y_row + c
+ *   table[v,c] at table0 + v*C + c (q8_0, q4_0: that element of its blocks), or in panels of 64 rows: (v/64 * C + c) * 64 + v%64     y[n,c] at y0 + n*y_row + c
  *   ids     packed; one outside the table reads its first or last row
  *   needs   nothing beyond OpenCL C 1.1
  *   build   TABLE_DTYPE; PANELS 0|1 */

@@ -3,9 +3,11 @@
  *   grid    (F/TN, R/TM), one work-item each: a TM x TN tile of y, two sums an element
  *   x[r,k]  at x0 + r*x_row + k; y likewise
  *   w       has 2F outputs, gate first: w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*2F + n
+ *           blocks of q8_0 or q4_0: element n*K + k of them
  *   adds    each sum is one chain of fma, k upwards, whatever the tile
+ *   int8    x becomes whole numbers by its row's largest, as in linear/plain
  *   needs   nothing beyond OpenCL C 1.1
- *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS; ACT
+ *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS; ACT; INT8
  *           TM rows of a tile: 1 where there is one row, else 4
  *   tune    TN 1..8 outputs of a tile: 2 * TM * TN chains hide the latency of fma */
 #ifndef TM
@@ -39,6 +41,40 @@ __kernel void KERNEL(__global const float *x, int x0, __global const ELEMENT(W_D
     for (int c = 0; c < TN; c++)
         column[c] = w0 + min(n + c, F - 1) * wn;
 
+#if INT8
+    float scale_up[TM], down[TM];
+    for (int r = 0; r < TM; r++)
+        scale_up[r] = tsr_int8_scale(x + row[r], K, &down[r]);
+
+    for (int k = 0; k < K; k += 32) {
+        int whole[TM][32];
+        for (int r = 0; r < TM; r++)
+            for (int i = 0; i < 32; i++)
+                whole[r][i] = convert_int_rte(x[row[r] + k + i] * scale_up[r]);
+        for (int c = 0; c < TN; c++) {
+            const int g0 = column[c] + k, u0 = g0 + F * wn;
+            int g[TM], u[TM];
+            for (int r = 0; r < TM; r++)
+                g[r] = u[r] = 0;
+            for (int i = 0; i < 32; i++) {
+                const int wg = WHOLE(W_DTYPE, w, g0 + i), wu = WHOLE(W_DTYPE, w, u0 + i);
+                for (int r = 0; r < TM; r++) {
+                    g[r] += whole[r][i] * wg;
+                    u[r] += whole[r][i] * wu;
+                }
+            }
+            for (int r = 0; r < TM; r++) {
+                gate[r][c] = fma((float)g[r], SCALE(W_DTYPE, w, g0), gate[r][c]);
+                up[r][c] = fma((float)u[r], SCALE(W_DTYPE, w, u0), up[r][c]);
+            }
+        }
+    }
+    for (int r = 0; r < TM; r++)
+        for (int c = 0; c < TN; c++) {
+            gate[r][c] *= down[r];
+            up[r][c] *= down[r];
+        }
+#else
     for (int k = 0; k < K; k++) {
         float left[TM];
         for (int r = 0; r < TM; r++)
@@ -52,6 +88,7 @@ __kernel void KERNEL(__global const float *x, int x0, __global const ELEMENT(W_D
             }
         }
     }
+#endif
 
     for (int r = 0; r < TM; r++)
         for (int c = 0; c < TN; c++)
@@ -72,3 +109,4 @@ __kernel void KERNEL(__global const float *x, int x0, __global const ELEMENT(W_D
 #undef TRANS_W
 #undef HAS_BIAS
 #undef ACT
+#undef INT8

@@ -2,9 +2,11 @@
  *
  *   grid    (N/TN, R/TM), one work-item each: a TM x TN tile, whose tails repeat the last row and column
  *   x[r,k]  at x0 + r*x_row + k; y and residual likewise      w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*N + n
+ *           blocks of q8_0 or q4_0: element n*K + k of them
  *   adds    each output is one chain of fma, k upwards, whatever the tile: a row of x gives the same bytes in any batch
+ *   int8    x becomes whole numbers by its row's largest, q = rint(x * 127/a); sums of a block are exact, and make the chain
  *   needs   nothing beyond OpenCL C 1.1
- *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, HAS_RESIDUAL; ACT
+ *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, HAS_RESIDUAL; ACT; INT8
  *           TM rows of a tile: 1 where there is one row, else 4
  *   tune    TN 1..8 outputs of a tile: TM * TN chains hide the latency of fma */
 #ifndef TM
@@ -39,6 +41,34 @@ __kernel void KERNEL(__global const float *x, int x0, __global const ELEMENT(W_D
     for (int c = 0; c < TN; c++)
         column[c] = w0 + min(n + c, N - 1) * wn;
 
+#if INT8
+    float up[TM], down[TM];
+    for (int r = 0; r < TM; r++)
+        up[r] = tsr_int8_scale(x + row[r], K, &down[r]);
+
+    for (int k = 0; k < K; k += 32) {
+        int whole[TM][32];
+        for (int r = 0; r < TM; r++)
+            for (int i = 0; i < 32; i++)
+                whole[r][i] = convert_int_rte(x[row[r] + k + i] * up[r]);
+        for (int c = 0; c < TN; c++) {
+            const float scale = SCALE(W_DTYPE, w, column[c] + k);
+            int part[TM];
+            for (int r = 0; r < TM; r++)
+                part[r] = 0;
+            for (int i = 0; i < 32; i++) {
+                const int right = WHOLE(W_DTYPE, w, column[c] + k + i);
+                for (int r = 0; r < TM; r++)
+                    part[r] += whole[r][i] * right;
+            }
+            for (int r = 0; r < TM; r++)
+                sum[r][c] = fma((float)part[r], scale, sum[r][c]);
+        }
+    }
+    for (int r = 0; r < TM; r++)
+        for (int c = 0; c < TN; c++)
+            sum[r][c] *= down[r];
+#else
     for (int k = 0; k < K; k++) {
         float right[TN];
         for (int c = 0; c < TN; c++)
@@ -49,6 +79,7 @@ __kernel void KERNEL(__global const float *x, int x0, __global const ELEMENT(W_D
                 sum[r][c] = fma(left, right[c], sum[r][c]);
         }
     }
+#endif
 
     for (int r = 0; r < TM; r++)
         for (int c = 0; c < TN; c++)
@@ -73,3 +104,4 @@ __kernel void KERNEL(__global const float *x, int x0, __global const ELEMENT(W_D
 #undef HAS_BIAS
 #undef HAS_RESIDUAL
 #undef ACT
+#undef INT8

@@ -26,7 +26,8 @@ typedef enum tsr_op_id {
      * f16, bf16, or, where trans_w and K is a multiple of 32, of Q8_0 or Q4_0 blocks along K. */
     TSR_OP_LINEAR = 2,
     /** y[R,F] = act(x w_gate + b_gate) * (x w_up + b_up); w holds 2F outputs, gate first. attrs
-     * tsr_glu_linear_attrs. in x, w ([2F,K] where trans_w, else [K,2F]), bias?[2F]  out y. */
+     * tsr_glu_linear_attrs. in x, w ([2F,K] where trans_w, else [K,2F]; of the types that linear
+     * takes), bias?[2F]  out y. */
     TSR_OP_GLU_LINEAR = 3,
     /** y[b,t,h,:] = sum_s p[b,h,t,s] v[j,s,g,:],  p = softmax over visible s of scale <q[b,t,h,:],
      * k[j,s,g,:]> + bias, g = h / (H / G); j = source[b,s] where given, else slot[b], else b. A
@@ -54,8 +55,9 @@ typedef enum tsr_op_id {
      * times `magnitude`. A pair is (p, p + rotary/2), or (2p, 2p+1) where interleaved. attrs
      * tsr_rope_attrs. in x[B,T,H,D], positions[B,T] i32, inv_freq[rotary/2] f32  out y[B,T,H,D] */
     TSR_OP_ROPE = 9,
-    /** y[b,t,:] = scale * table[ids[b,t],:]. attrs tsr_embed_attrs. in table[V,C] (a weight),
-       ids[..] i32  out y[..,C] f32 */
+    /** y[b,t,:] = scale * table[ids[b,t],:]. attrs tsr_embed_attrs. in table[V,C] (a weight of f32,
+     * f16, bf16, or, where C is a multiple of 32, of Q8_0 or Q4_0 blocks), ids[..] i32  out
+     * y[..,C] f32 */
     TSR_OP_EMBED = 10,
     /** state[slot[b], past[b]+t, :, :] = x[b,t,:,:] for past[b]+t < min(len[b], capacity). No
      * output; writes in[0]. in state[slots,capacity,G,D], x[B,T,G,D], past[B], len[B], slot?[B] (b
@@ -111,7 +113,8 @@ typedef enum tsr_compute {
     /** Weights of TSR_GGML_Q8_0 or TSR_GGML_Q4_0 alone. Each row of x becomes 8-bit integers, q =
      * rint(x * (127 / a)) with a = max |x| of the row; the integer sums of each block of 32 are
      * exact, are multiplied by the block's scale and added in one chain of fma, k upwards; the
-     * result times a / 127. */
+     * result times a / 127; then bias, activation and residual. A row with a < 2^-120 counts as
+     * zeros; one that holds an infinity or a NaN may give anything. */
     TSR_COMPUTE_INT8 = 2
 } tsr_compute;
 

@@ -72,8 +72,8 @@ static tsr_status pass(const tsri_graph *from, tsri_graph_keep keep, void *data,
     for (size_t i = 0; i < tsri_graph_node_count(from); i++) {
         const tsri_graph_node *node = tsri_graph_node_at(from, i);
         tsri_graph_op_store store;
-        const bool decompose = tsri_graph_op_find(node->id)->decompose &&
-                               !keep(data, from, node, tsri_graph_as_op(from, node, &store));
+        const tsr_op *op = tsri_graph_as_op(from, node, &store);
+        const bool decompose = tsri_graph_op_decomposes(op) && !keep(data, from, node, op);
         *changed |= decompose;
         copy_node(&c, node, decompose);
     }

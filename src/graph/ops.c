@@ -24,6 +24,11 @@ const tsri_graph_op_row *tsri_graph_op_find(tsr_op_id id) {
     return NULL;
 }
 
+bool tsri_graph_op_decomposes(const tsr_op *op) {
+    const tsri_graph_op_row *row = tsri_graph_op_find((tsr_op_id)op->id);
+    return row->decompose && (!row->decomposes || row->decomposes(op));
+}
+
 const tsri_graph_op_row *tsri_graph_op_named(const char *name) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (!strcmp(rows[i]->name, name))

@@ -32,6 +32,8 @@ typedef struct tsri_graph_op_row {
     /* Emits simpler ops that compute node's outputs from `in`; fills out[]. NULL: a primitive. */
     void (*decompose)(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
                       tsri_value *out);
+    /* Whether this form of the op has one; NULL: every form. An op without runs whole somewhere. */
+    bool (*decomposes)(const tsr_op *op);
     /* Emits the ops that give d_in from d_out. NULL: not yet. */
     void (*gradient)(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *d_out,
                      tsri_value *d_in);
@@ -41,6 +43,8 @@ typedef struct tsri_graph_op_row {
 /* NULL for an id that is no op. */
 const tsri_graph_op_row *tsri_graph_op_find(tsr_op_id id);
 const tsri_graph_op_row *tsri_graph_op_named(const char *name);
+/* Whether simpler ops can say this form of it. */
+bool tsri_graph_op_decomposes(const tsr_op *op);
 size_t tsri_graph_op_count(void);
 const tsri_graph_op_row *tsri_graph_op_at(size_t i);
 

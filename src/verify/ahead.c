@@ -15,8 +15,13 @@ static bool keep_others(void *data, const tsri_graph *graph, const tsri_graph_no
 tsr_status tsri_verify_decompose(tsr_op_id op, tsri_graph **graph) {
     uint32_t fused = (uint32_t)op;
     tsri_graph *lowered = NULL;
-    const tsr_status status = tsri_graph_lower(*graph, keep_others, &fused, &lowered);
+    tsr_status status = tsri_graph_lower(*graph, keep_others, &fused, &lowered);
     tsri_graph_destroy(graph);
+    for (size_t i = 0; status == TSR_OK && i < tsri_graph_node_count(lowered); i++)
+        if (tsri_graph_node_at(lowered, i)->id == op)
+            status = tsri_base_fail(TSR_E_UNSUPPORTED, "this form has no decomposition");
+    if (status != TSR_OK)
+        tsri_graph_destroy(&lowered);
     *graph = lowered;
     return status;
 }
@@ -48,8 +53,10 @@ static tsr_status give_zeros(void *data, uint32_t id, int64_t first, int64_t cou
     const tsri_verify_case *c = cases[id / TSRI_VERIFY_MAX_IN];
     const tsri_verify_operand *operand = &c->in[id % TSRI_VERIFY_MAX_IN];
     const int64_t columns = tsri_tensor_value(operand->dim[operand->rank - 1], c->sizes);
+    uint64_t bytes = 0;
     (void)first;
-    memset(out, 0, (size_t)(count * columns) * (size_t)tsri_tensor_dtype_info(dtype)->bytes);
+    if (tsri_tensor_bytes(dtype, (uint64_t)(count * columns), &bytes))
+        memset(out, 0, (size_t)bytes);
     return TSR_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "tensor/convert.h"
+#include "tensor/quantize.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,16 @@ void tsri_verify_leaf_dims(const tsri_verify_operand *operand, tsr_dim dims[TSR_
     }
 }
 
-static double element(const tsri_verify_operand *operand, int number, size_t i, size_t n) {
+/* i % columns of a row of x; a view's rows begin behind the margin of its leaf's. */
+static double step_at(const tsri_verify_operand *operand, size_t column, double u, double v) {
+    const bool first =
+        column == 0 || (operand->view == TSRI_VERIFY_SLICED && column == TSRI_VERIFY_MARGIN);
+    const double m = floor(u * 253) - 126;
+    return (first ? 127 : m + 0.8 * v - 0.4) * operand->high / 127;
+}
+
+static double element(const tsri_verify_operand *operand, int number, size_t i, size_t n,
+                      size_t columns) {
     const double extremes[] = {operand->low, operand->high, 0x1p-100, -0x1p-100, 1, -1, 0.0, -0.0};
     const double u = tsri_base_uniform(SEED, (uint64_t)number, i);
     switch (operand->fill) {
@@ -41,10 +51,28 @@ static double element(const tsri_verify_operand *operand, int number, size_t i, 
         return operand->list[i % (size_t)operand->n_list];
     case TSRI_VERIFY_MASK:
         return u < operand->low ? -INFINITY : 0;
+    case TSRI_VERIFY_STEPS:
+        return step_at(operand, i % columns, u, tsri_base_uniform(SEED + 1, (uint64_t)number, i));
     case TSRI_VERIFY_SOME_NAN:
         return u < operand->low ? NAN : 2 * (u - operand->low) / (1 - operand->low) - 1;
     default:
         return operand->low + u * (operand->high - operand->low);
+    }
+}
+
+/* The magnitudes of what blocks hold, as blocks: a scale below 0 takes all of -8 .. 0, and of
+ * -127 .. 0. */
+static void make_absolute(tsr_dtype dtype, unsigned char *blocks, size_t count) {
+    const tsri_tensor_dtype *type = tsri_tensor_dtype_info(dtype);
+    for (unsigned char *p = blocks; p < blocks + count / 32 * (size_t)type->bytes;
+         p += type->bytes) {
+        p[1] |= 0x80; /* the sign of a little-endian f16 */
+        for (int i = 2; i < type->bytes; i++)
+            if (dtype == TSR_GGML_Q8_0)
+                p[i] = p[i] < 128 ? (unsigned char)-p[i] : p[i];
+            else
+                p[i] = (unsigned char)(((p[i] & 15) > 8 ? 16 - (p[i] & 15) : p[i] & 15) |
+                                       ((p[i] >> 4) > 8 ? 16 - (p[i] >> 4) : p[i] >> 4) << 4);
     }
 }
 
@@ -56,15 +84,26 @@ static tsr_status fill_operand(const tsri_verify_case *c, int number, bool magni
     size_t count = 1;
     for (uint32_t i = 0; i < leaf.rank; i++)
         count *= (size_t)tsri_tensor_value(leaf.dim[i], c->sizes);
-    const size_t size = (size_t)tsri_tensor_dtype_info(operand->dtype)->bytes;
-    *bytes = count * size;
-    TRY(tsri_base_new_aligned(*bytes + size, out));
+    const bool blocks = tsri_tensor_is_kept_blocks(operand->dtype);
+    const bool absolute = magnitude && operand->absolute;
+    const size_t columns =
+        leaf.rank ? (size_t)tsri_tensor_value(leaf.dim[leaf.rank - 1], c->sizes) : 1;
+    uint64_t size = 0;
+    float *values = NULL;
+    if (!tsri_tensor_bytes(operand->dtype, count, &size))
+        return tsri_base_fail(TSR_E_INTERNAL, "case %s: operand %d has no size", c->name, number);
+    *bytes = (size_t)size;
+    TRY(tsri_base_new_aligned(*bytes + 1, out));
+    TRY(tsri_base_new(count + 1, sizeof *values, &values));
     for (size_t i = 0; i < count; i++) {
-        const double value = element(operand, number, i, count);
-        const float rounded = (float)(magnitude && operand->absolute ? fabs(value) : value);
-        TRY(tsri_tensor_convert(operand->dtype, (char *)*out + i * size, TSR_F32, &rounded, 1));
+        const double value = element(operand, number, i, count, columns);
+        values[i] = (float)(absolute && !blocks ? fabs(value) : value);
     }
-    return TSR_OK;
+    const tsr_status status = tsri_tensor_convert(operand->dtype, *out, TSR_F32, values, count);
+    if (status == TSR_OK && absolute && blocks)
+        make_absolute(operand->dtype, *out, count);
+    free(values);
+    return status;
 }
 
 tsr_status tsri_verify_fill_values(const tsri_verify_case *c, bool magnitude,

@@ -14,7 +14,9 @@ static tsri_verify_case *add(tsri_verify_list *list, int64_t T, int64_t V, int64
     c->sizes[1] = T;
     c->attrs.embed = (tsr_embed_attrs){.struct_size = sizeof c->attrs.embed, .scale = scale};
     c->bound[0].relative = scale == 0 ? 0 : 2 * TSRI_VERIFY_U;
-    tsri_verify_reason(c, scale == 0 ? "exact: rows are copied" : "2 u: one product");
+    tsri_verify_reason(c, scale == 0
+                              ? "exact: rows are copied, and a scale times a whole number is a f32"
+                              : "2 u: one product");
     return c;
 }
 
@@ -24,6 +26,13 @@ void tsri_verify_embed_cases(tsri_verify_list *list) {
         add(list, 5, 131, 48, dtypes[d], 0);
         add(list, 1, 7, 1, dtypes[d], 0);
         add(list, 9, 65, 63, dtypes[d], 8.5f);
+    }
+    static const tsr_dtype blocks[] = {TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    for (size_t d = 0; d < 2; d++) {
+        add(list, 5, 131, 96, blocks[d], 0);
+        add(list, 1, 7, 32, blocks[d], 0);
+        add(list, 9, 65, 64, blocks[d], 8.5f);
+        add(list, 0, 64, 32, blocks[d], 0);
     }
     add(list, 0, 16, 16, TSR_F32, 0);
     add(list, 33, 2, 257, TSR_F32, 0);

@@ -32,6 +32,28 @@ static tsri_verify_case *add(tsri_verify_list *list, int64_t T, int64_t K, int64
     return c;
 }
 
+/* As linear has them. */
+static void add_blocks(tsri_verify_list *list, tsr_dtype dtype) {
+    static const int64_t shapes[][3] = {{3, 32, 40},  {1, 32, 1},    {1, 64, 64},  {8, 96, 33},
+                                        {9, 64, 65},  {64, 96, 128}, {67, 32, 31}, {1, 2048, 64},
+                                        {5, 160, 64}, {0, 32, 8}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int eight = 0; eight < 2; eight++) {
+            const int64_t K = shapes[i][1];
+            tsri_verify_case *c = add(list, shapes[i][0], K, shapes[i][2], dtype, true,
+                                      TSR_ACT_SILU, i % 2, eight ? " int8" : "");
+            if (!eight)
+                continue;
+            c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = TSR_COMPUTE_INT8;
+            c->in[0].fill = TSRI_VERIFY_STEPS;
+            c->bound[0].terms = (2.3 * (double)(K / 32 + 12) + 24) * TSRI_VERIFY_U;
+            tsri_verify_reason(c,
+                               "(2.3 (K/32 + 12) + 24) u sum|gate terms| sum|up terms|, K = %lld: "
+                               "as linear's int8, twice",
+                               (long long)K);
+        }
+}
+
 void tsri_verify_glu_linear_cases(tsri_verify_list *list) {
     static const int64_t shapes[][3] = {{3, 32, 40}, {1, 1, 1},    {1, 64, 64},  {8, 63, 33},
                                         {9, 17, 65}, {64, 40, 96}, {67, 24, 31}, {0, 8, 8}};
@@ -59,4 +81,6 @@ void tsri_verify_glu_linear_cases(tsri_verify_list *list) {
     tsri_verify_reason(c, "exact: sums and products of whole numbers below 2^24 are");
     c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_SILU, false, " x out of wider rows");
     c->in[0].view = TSRI_VERIFY_SLICED;
+    add_blocks(list, TSR_GGML_Q8_0);
+    add_blocks(list, TSR_GGML_Q4_0);
 }

@@ -2,6 +2,8 @@
  * panels, dtypes, activations, fused tails. */
 #include "verify/verify.h"
 
+#include <string.h>
+
 static const char *const activation_names[] = {"none", "relu", "gelu",   "gelu_tanh",
                                                "silu", "tanh", "sigmoid"};
 
@@ -28,12 +30,12 @@ static void bound(tsri_verify_case *c, int64_t K, bool activated) {
 
 static tsri_verify_case *add(tsri_verify_list *list, shape s, tsr_dtype dtype, bool trans,
                              uint32_t activation, bool bias, bool residual, const char *what) {
-    static const char *const dtypes[] = {[TSR_F32] = "f32", [TSR_F16] = "f16", [TSR_BF16] = "bf16"};
     const tsr_dim k = TSRI_VERIFY_K(s.K), n = TSRI_VERIFY_K(s.N);
     tsri_verify_case *c = tsri_verify_add(
         list, TSR_OP_LINEAR, "M=%lldx%lld K=%lld N=%lld %s%s %s%s%s%s", (long long)s.B,
-        (long long)s.T, (long long)s.K, (long long)s.N, dtypes[dtype], trans ? " w'" : "",
-        activation_names[activation], bias ? " bias" : "", residual ? " residual" : "", what);
+        (long long)s.T, (long long)s.K, (long long)s.N, tsri_tensor_dtype_name(dtype),
+        trans ? " w'" : "", activation_names[activation], bias ? " bias" : "",
+        residual ? " residual" : "", what);
     tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T, k);
     tsri_verify_in(c, 1, TSR_KIND_WEIGHT, dtype, 2, trans ? n : k, trans ? k : n);
     if (bias)
@@ -47,6 +49,63 @@ static tsri_verify_case *add(tsri_verify_list *list, shape s, tsr_dtype dtype, b
     c->sparse = activation == TSR_ACT_RELU;
     bound(c, s.K, activation > TSR_ACT_RELU);
     return c;
+}
+
+/* The integers of x are the same everywhere (their fill), and so are the sums of blocks; what is
+ * left are K / 32 sums, two scales (a division to within 5 u), bias, activation and residual. */
+static void int8(tsri_verify_case *c, int64_t K, bool activated) {
+    c->attrs.linear.compute = TSR_COMPUTE_INT8;
+    c->in[0].fill = TSRI_VERIFY_STEPS;
+    c->in[0].high = 3;
+    bound(c, K / 32 + 8, activated);
+    tsri_verify_reason(
+        c,
+        "1.13 (K/32 + 12) u sum|terms|, K = %lld: exact sums of blocks, one rounding "
+        "each, the scales of w and x, slope of the activation 1.13%s",
+        (long long)K, activated ? "; 20 u for the activation itself" : "");
+}
+
+/* Whole numbers that a scale of 1 holds, in w and, for int8, in x. */
+static void whole(tsri_verify_case *c, tsr_dtype dtype) {
+    static const int32_t q8[] = {127, -3, 0, 64, -127, 5, 99, -1, 17},
+                         q4[] = {-8, 7, 3, -1, 0, 5, -6};
+    static const int32_t x[] = {127, -1, 2, 30, -77, 0, 3, 127, -127, 11, 6};
+    const bool wide = dtype == TSR_GGML_Q8_0;
+    c->in[0].fill = c->in[1].fill = TSRI_VERIFY_LIST;
+    c->in[0].n_list = sizeof x / sizeof *x;
+    memcpy(c->in[0].list, x, sizeof x);
+    c->in[1].n_list = wide ? sizeof q8 / sizeof *q8 : sizeof q4 / sizeof *q4;
+    memcpy(c->in[1].list, wide ? q8 : q4, wide ? sizeof q8 : sizeof q4);
+    c->bound[0] = (tsri_verify_bound){0};
+    tsri_verify_reason(c, "exact: sums of whole numbers below 2^24 are");
+}
+
+/* Weights of blocks: K of 1, 2, 3 and many of them, M and N as elsewhere; both ways of products. */
+static void add_blocks(tsri_verify_list *list, tsr_dtype dtype) {
+    static const shape shapes[] = {
+        {1, 3, 32, 48},  {1, 1, 32, 1},    {1, 1, 64, 64},   {2, 1, 96, 65},    {1, 8, 32, 63},
+        {3, 3, 64, 130}, {2, 31, 96, 129}, {1, 64, 64, 128}, {5, 13, 160, 200}, {1, 65, 128, 5},
+        {2, 64, 96, 64}, {1, 1, 4096, 67}, {1, 9, 2048, 70}, {1, 0, 32, 16}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int eight = 0; eight < 2; eight++) {
+            const uint32_t activation = i % 5 == 4 ? TSR_ACT_SILU : TSR_ACT_NONE;
+            tsri_verify_case *c = add(list, shapes[i], dtype, true, activation, i % 2, i % 3 == 1,
+                                      eight ? " int8" : "");
+            if (eight)
+                int8(c, shapes[i].K, activation != TSR_ACT_NONE);
+        }
+    for (int eight = 0; eight < 2; eight++) {
+        tsri_verify_case *c = add(list, (shape){2, 5, 64, 33}, dtype, true, TSR_ACT_NONE, true,
+                                  false, eight ? " int8, sliced x" : " sliced x");
+        if (eight)
+            int8(c, 64, false);
+        c->in[0].view = TSRI_VERIFY_SLICED;
+        c = add(list, (shape){1, 7, 96, 70}, dtype, true, TSR_ACT_NONE, false, false,
+                eight ? " int8, whole numbers" : " whole numbers");
+        if (eight)
+            int8(c, 96, false);
+        whole(c, dtype);
+    }
 }
 
 void tsri_verify_linear_cases(tsri_verify_list *list) {
@@ -83,4 +142,6 @@ void tsri_verify_linear_cases(tsri_verify_list *list) {
     c = add(list, (shape){1, 2, 9, 70}, TSR_F32, true, TSR_ACT_GELU_TANH, true, false, " large");
     c->in[0].low = -1e6, c->in[0].high = 1e6;
     c->sparse = true;
+    add_blocks(list, TSR_GGML_Q8_0);
+    add_blocks(list, TSR_GGML_Q4_0);
 }

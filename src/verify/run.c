@@ -84,9 +84,9 @@ static tsr_status give_rows(void *data, uint32_t id, int64_t first, int64_t coun
     const weights *w = data;
     const tsri_verify_operand *operand = &w->c->in[id];
     size_t columns = (size_t)tsri_tensor_value(operand->dim[operand->rank - 1], w->c->sizes);
-    const size_t size = (size_t)tsri_tensor_dtype_info(operand->dtype)->bytes;
-    return tsri_tensor_convert(dtype, out, operand->dtype,
-                               (const char *)w->values->in[id] + (size_t)first * columns * size,
+    uint64_t before = 0;
+    tsri_tensor_bytes(operand->dtype, (uint64_t)first * columns, &before);
+    return tsri_tensor_convert(dtype, out, operand->dtype, (const char *)w->values->in[id] + before,
                                (size_t)count * columns);
 }
 

@@ -37,7 +37,10 @@ typedef enum tsri_verify_fill {
     TSRI_VERIFY_POWERS,      /* high^(-i/n): the inverse frequencies of rope */
     TSRI_VERIFY_LIST,        /* the operand's list, again and again */
     TSRI_VERIFY_MASK,        /* 0, and -inf with probability `low` */
-    TSRI_VERIFY_SOME_NAN     /* uniform in [-1, 1), and NaN with probability `low` */
+    TSRI_VERIFY_SOME_NAN,    /* uniform in [-1, 1), and NaN with probability `low` */
+    /* (m + r) * high / 127, m whole and |r| <= 0.4; high at the start of each row: a row's integers
+     * (int8 products) are m, however its scale is rounded */
+    TSRI_VERIFY_STEPS
 } tsri_verify_fill;
 
 typedef enum tsri_verify_view {
@@ -49,7 +52,8 @@ typedef enum tsri_verify_view {
 
 typedef struct tsri_verify_operand {
     bool present;
-    bool absolute; /* its absolute values make the terms of the magnitude */
+    bool absolute; /* its absolute values (of blocks: what they hold) make the terms of the
+                      magnitude */
     tsr_kind kind;
     tsr_dtype dtype;
     uint32_t rank;

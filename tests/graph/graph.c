@@ -81,19 +81,6 @@ Test(graph, refusals_say_what_was_wanted) {
     }
 }
 
-Test(graph, the_table_holds_each_op_once) {
-    for (size_t i = 0; i < tsri_graph_op_count(); i++) {
-        const tsri_graph_op_row *row = tsri_graph_op_at(i);
-        cr_assert_eq(tsri_graph_op_find(row->id), row);
-        cr_assert_eq(tsri_graph_op_named(row->name), row);
-        cr_assert_not_null(row->infer);
-        cr_assert_not_null(row->cost, "%s has no cost", row->name);
-        cr_assert_leq(row->max_in, TSRI_GRAPH_MAX_OPERANDS);
-    }
-    cr_assert_null(tsri_graph_op_find((tsr_op_id)9999));
-    cr_assert_null(tsri_graph_op_named("convolution"));
-}
-
 static bool refuse_fused(void *data, const tsri_graph *graph, const tsri_graph_node *node,
                          const tsr_op *op) {
     (void)data;
@@ -107,6 +94,71 @@ static bool contains(const tsri_graph *g, tsr_op_id id) {
         if (tsri_graph_node_at(g, i)->id == id)
             return true;
     return false;
+}
+
+/* Weights of blocks, and what products may be formed from. */
+Test(graph, block_weights_are_taken_in_whole_rows_alone) {
+    const struct {
+        tsr_op_id id;
+        tsr_dtype dtype;
+        int64_t rows, columns;
+        uint32_t trans, compute;
+        const char *fragment; /* NULL: taken */
+    } rows[] = {
+        {TSR_OP_LINEAR, TSR_GGML_Q8_0, 10, 64, 1, TSR_COMPUTE_F32, NULL},
+        {TSR_OP_LINEAR, TSR_GGML_Q4_0, 10, 64, 1, TSR_COMPUTE_INT8, NULL},
+        {TSR_OP_GLU_LINEAR, TSR_GGML_Q4_0, 10, 64, 1, TSR_COMPUTE_INT8, NULL},
+        {TSR_OP_LINEAR, TSR_F16, 10, 64, 1, TSR_COMPUTE_F16, NULL},
+        {TSR_OP_EMBED, TSR_GGML_Q8_0, 10, 64, 0, 0, NULL},
+        {TSR_OP_LINEAR, TSR_GGML_Q8_0, 10, 48, 1, 0, "q8_0 [10,48]; wanted blocks along K"},
+        {TSR_OP_LINEAR, TSR_GGML_Q8_0, 64, 32, 0, 0, "wanted blocks along K"},
+        {TSR_OP_GLU_LINEAR, TSR_GGML_Q4_0, 64, 32, 0, 0, "glu_linear: the weight is q4_0"},
+        {TSR_OP_LINEAR, TSR_GGML_Q5_0, 10, 64, 1, 0, "is q5_0 [10,64]"},
+        {TSR_OP_LINEAR, TSR_F32, 10, 64, 1, TSR_COMPUTE_INT8, "weight of int8 products is f32"},
+        {TSR_OP_LINEAR, TSR_F32, 10, 64, 1, 3, "compute 3 is not known"},
+        {TSR_OP_EMBED, TSR_GGML_Q8_0, 10, 40, 0, 0, "embed: the table is q8_0 [10,40]"},
+        {TSR_OP_EMBED, TSR_GGML_Q6_K, 10, 256, 0, 0, "embed: the table is q6_K"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const int64_t k = rows[i].trans ? rows[i].columns : rows[i].rows;
+        const tsr_linear_attrs linear = {
+            .struct_size = sizeof linear, .trans_w = rows[i].trans, .compute = rows[i].compute};
+        const tsr_embed_attrs embed = {.struct_size = sizeof embed};
+        const bool looks_up = rows[i].id == TSR_OP_EMBED;
+        tsri_graph *g, *low;
+        tsri_graph_create(&g);
+        const tsri_value x = input(g, 0, 2, (tsr_dim[]){T, n(k)});
+        const tsri_value w = tsri_graph_leaf(g, TSR_KIND_WEIGHT, 0, "w", rows[i].dtype, 2,
+                                             (tsr_dim[]){n(rows[i].rows), n(rows[i].columns)});
+        const tsri_value ids = tsri_graph_leaf(g, TSR_KIND_INPUT, 1, "ids", TSR_I32, 1, &T);
+        const tsri_value y = looks_up
+                                 ? tsri_graph_op1(g, rows[i].id, &embed, (tsri_value[]){w, ids}, 2)
+                                 : tsri_graph_op1(g, rows[i].id, &linear, (tsri_value[]){x, w}, 2);
+        if (!rows[i].fragment) {
+            cr_assert_neq(y, TSRI_GRAPH_NONE, "row %zu: %s", i, tsr_error_last());
+            /* what lacks a form without blocks stays whole */
+            cr_assert_eq(tsri_graph_lower(g, refuse_fused, NULL, &low), TSR_OK);
+            cr_assert_eq(contains(low, TSR_OP_LINEAR), !looks_up && rows[i].dtype != TSR_F16);
+            tsri_graph_destroy(&low);
+        } else {
+            cr_assert_eq(y, TSRI_GRAPH_NONE, "row %zu", i);
+            cr_assert(strstr(tsr_error_last(), rows[i].fragment), "row %zu: %s", i,
+                      tsr_error_last());
+        }
+        tsri_graph_destroy(&g);
+    }
+}
+
+Test(graph, the_table_holds_each_op_once) {
+    for (size_t i = 0; i < tsri_graph_op_count(); i++) {
+        const tsri_graph_op_row *row = tsri_graph_op_at(i);
+        cr_assert_eq(tsri_graph_op_find(row->id), row);
+        cr_assert_eq(tsri_graph_op_named(row->name), row);
+        cr_assert_not_null(row->infer);
+        cr_assert_not_null(row->cost, "%s has no cost", row->name);
+        cr_assert_leq(row->max_in, TSRI_GRAPH_MAX_OPERANDS);
+    }
+    cr_assert_null(tsri_graph_op_find((tsr_op_id)9999));
+    cr_assert_null(tsri_graph_op_named("convolution"));
 }
 
 Test(graph, lowering_ends_in_primitives_and_keeps_outputs) {

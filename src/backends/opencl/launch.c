@@ -50,14 +50,13 @@ void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor
         push_int(launch, 0, "an offset of");
         return;
     }
-    uint64_t element = 0;
+    const tsri_tensor_dtype *dtype = tsri_tensor_dtype_info((tsr_dtype)tensor->dtype);
     if (!tensor->buf || tensor->buf->dev != launch->dev) {
         keep(launch, tsri_base_fail(TSR_E_ARGUMENT, "an operand of %s has no buffer of this device",
                                     launch->file));
         return;
     }
-    if (!tsri_tensor_bytes((tsr_dtype)tensor->dtype, 1, &element) || !element ||
-        tensor->origin % element) {
+    if (!dtype || tensor->origin % (uint64_t)dtype->bytes || tensor->offset % dtype->block) {
         keep(launch,
              tsri_base_fail(TSR_E_ARGUMENT,
                             "an operand of %s (%s) begins at byte %" PRIu64 ", inside an element",
@@ -66,7 +65,8 @@ void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor
         return;
     }
     push(launch, sizeof tensor->buf->mem, &tensor->buf->mem);
-    push_int(launch, (int64_t)(tensor->origin / element) + tensor->offset,
+    push_int(launch,
+             (int64_t)(tensor->origin / (uint64_t)dtype->bytes) * dtype->block + tensor->offset,
              "an operand's first element");
 }
 

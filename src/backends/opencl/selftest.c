@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "tensor/convert.h"
+#include "tensor/quantize.h"
 #include "tensor/shape.h"
 
 #include <math.h>
@@ -48,9 +49,15 @@ static tsr_tensor *in(const trial *t, uint32_t i) {
     return i < t->operation.op.n_in ? t->operation.in[i] : NULL;
 }
 
+/* Blocks are whole along the last dimension. */
+static bool in_blocks(const tsr_tensor *tensor) {
+    return tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype);
+}
+
 static void shrink_linear(trial *t, int64_t depth, int64_t outputs, bool glu) {
     const tsr_linear_attrs *attrs = t->operation.attrs; /* glu_linear's begins alike */
     const int64_t stored = glu ? 2 * outputs : outputs;
+    depth = in_blocks(in(t, 1)) ? depth / 32 * 32 : depth;
     shrink(in(t, 0), 1, depth);
     shrink(in(t, 1), attrs->trans_w ? 1 : 2, depth);
     shrink(in(t, 1), attrs->trans_w ? 2 : 1, stored);
@@ -62,6 +69,7 @@ static void shrink_linear(trial *t, int64_t depth, int64_t outputs, bool glu) {
 /* Shapes 0 and 1 are small, with and without tails; the last is the op's own. */
 static void shrink_shape(trial *t, int shape) {
     static const int64_t depths[] = {130, 128}, widths[] = {70, 128}, rows[] = {67, 128};
+    int64_t depth;
     if (shape >= SHAPES - 1)
         return;
     switch (t->operation.op.id) {
@@ -71,8 +79,9 @@ static void shrink_shape(trial *t, int shape) {
         break;
     case TSR_OP_EMBED:
         shrink(in(t, 0), 2, rows[shape]);
-        shrink(in(t, 0), 1, depths[shape]);
-        shrink(t->operation.out[0], 1, depths[shape]);
+        depth = in_blocks(in(t, 0)) ? depths[shape] / 32 * 32 : depths[shape];
+        shrink(in(t, 0), 1, depth);
+        shrink(t->operation.out[0], 1, depth);
         break;
     case TSR_OP_ATTENTION:
         for (uint32_t i = 1; i <= 2; i++) {

@@ -212,10 +212,15 @@ static tsr_status plain_place(const tsr_layout *layout, const tsr_buf *buf, cons
             TSR_E_ARGUMENT, "rows %lld + %lld of %lld columns are not in a weight of %lld x %lld",
             (long long)rows->first, (long long)rows->count, (long long)rows->columns,
             (long long)layout->rows, (long long)layout->columns);
-    const uint64_t bytes = (uint64_t)tsri_tensor_dtype_info((tsr_dtype)layout->dtype)->bytes;
-    const uint64_t offset = (uint64_t)rows->first * (uint64_t)rows->columns * bytes;
+    uint64_t offset = 0, bytes = 0;
     *count = (size_t)rows->count * (size_t)rows->columns;
-    TRY(check_range(buf, offset, *count * bytes));
+    if (!tsri_tensor_bytes((tsr_dtype)layout->dtype,
+                           (uint64_t)rows->first * (uint64_t)rows->columns, &offset) ||
+        !tsri_tensor_bytes((tsr_dtype)layout->dtype, *count, &bytes))
+        return tsri_base_fail(
+            TSR_E_ARGUMENT, "rows of %lld columns are no whole number of %s blocks",
+            (long long)rows->columns, tsri_tensor_dtype_name((tsr_dtype)layout->dtype));
+    TRY(check_range(buf, offset, bytes));
     *place = buf->data + offset;
     return TSR_OK;
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "tensor/convert.h"
+#include "tensor/quantize.h"
 #include "tensor/shape.h"
 
 #include <stdio.h>
@@ -39,8 +40,8 @@ static const char *refusal(const tsr_op *op) {
         if (!tensor)
             continue;
         const tsri_tensor_dtype *dtype = tsri_tensor_dtype_info((tsr_dtype)tensor->dtype);
-        if (!dtype || dtype->block != 1)
-            return "an operand has a block type";
+        if (!dtype || (dtype->block != 1 && !tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype)))
+            return "an operand has a block type that weights aren't kept in";
         if (tensor->layout != 0)
             return "a weight is not plain";
     }

@@ -2,10 +2,14 @@
 #include "backends/reference/reference.h"
 
 #include "base/error.h"
+#include "tensor/blocks.h"
 #include "tensor/convert.h"
+#include "tensor/quantize.h"
 #include "tensor/shape.h"
 
 #include <string.h>
+
+enum { BLOCK = 32 }; /* elements of the block types that weights are kept in */
 
 static tsri_reference_view view_of(const tsr_tensor *tensor, const int64_t *sizes) {
     tsri_reference_view view = {0};
@@ -17,8 +21,8 @@ static tsri_reference_view view_of(const tsr_tensor *tensor, const int64_t *size
         view.dim[i] = tsri_tensor_value(tensor->dim[i], sizes);
         view.stride[i] = tsri_tensor_value(tensor->stride[i], sizes);
     }
-    const int bytes = tsri_tensor_dtype_info((tsr_dtype)tensor->dtype)->bytes;
-    view.data = tensor->buf->data + tensor->origin + tensor->offset * bytes;
+    const tsri_tensor_dtype *dtype = tsri_tensor_dtype_info((tsr_dtype)tensor->dtype);
+    view.data = tensor->buf->data + tensor->origin + tensor->offset / dtype->block * dtype->bytes;
     return view;
 }
 
@@ -61,6 +65,12 @@ int64_t tsri_reference_element_at(const tsri_reference_view *view, int64_t i) {
     return tsri_reference_row_at(view, i / columns) + i % columns * tsri_reference_step(view);
 }
 
+/* The block that element `at` lies in, as numbers. */
+static void unpack_at(const tsri_reference_view *view, int64_t at, float block[BLOCK]) {
+    const int bytes = tsri_tensor_dtype_info((tsr_dtype)view->dtype)->bytes;
+    tsri_tensor_unpack((tsr_dtype)view->dtype, view->data + at / BLOCK * bytes, block, BLOCK);
+}
+
 double tsri_reference_load(const tsri_reference_view *view, int64_t at) {
     switch (view->dtype) {
     case TSR_F32:
@@ -71,6 +81,12 @@ double tsri_reference_load(const tsri_reference_view *view, int64_t at) {
         return tsri_tensor_bf16_to_f32(((const uint16_t *)view->data)[at]);
     case TSR_F64:
         return ((const double *)view->data)[at];
+    case TSR_GGML_Q8_0:
+    case TSR_GGML_Q4_0: {
+        float block[BLOCK];
+        unpack_at(view, at, block);
+        return block[at % BLOCK];
+    }
     default:
         return (double)tsri_reference_load_int(view, at);
     }
@@ -116,6 +132,16 @@ double tsri_reference_dot(const tsri_reference_view *a, int64_t a_at, int64_t a_
         const float *x = (const float *)a->data + a_at, *y = (const float *)b->data + b_at;
         for (int64_t i = 0; i < n; i++)
             sum += (double)x[i * a_step] * y[i * b_step];
+        return sum;
+    }
+    if (tsri_tensor_is_kept_blocks((tsr_dtype)b->dtype) && a->dtype == TSR_F32 && b_step == 1) {
+        const float *x = (const float *)a->data + a_at;
+        float block[BLOCK];
+        for (int64_t i = 0; i < n; i++) {
+            if ((b_at + i) % BLOCK == 0 || i == 0)
+                unpack_at(b, b_at + i, block);
+            sum += (double)x[i * a_step] * block[(b_at + i) % BLOCK];
+        }
         return sum;
     }
     for (int64_t i = 0; i < n; i++)

@@ -1,6 +1,7 @@
 #include "graph/ops/check.h"
 
 #include "tensor/convert.h"
+#include "tensor/quantize.h"
 
 #include <string.h>
 
@@ -21,6 +22,30 @@ bool tsri_graph_is_f32(const tsr_tensor *tensor) {
 bool tsri_graph_is_float(const tsr_tensor *tensor) {
     return !tensor || tensor->dtype == TSR_F32 || tensor->dtype == TSR_F16 ||
            tensor->dtype == TSR_BF16;
+}
+
+bool tsri_graph_is_blocks(const tsr_tensor *tensor) {
+    return tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype) && tensor->rank == 2 &&
+           !tensor->dim[1].symbols && tensor->dim[1].factor % 32 == 0;
+}
+
+tsr_status tsri_graph_check_weight(const char *op, const tsr_tensor *w, const tsr_tensor *x,
+                                   bool trans, uint32_t compute, const char *const wanted[2],
+                                   tsr_dim *n) {
+    const bool blocks = tsri_tensor_is_kept_blocks((tsr_dtype)w->dtype);
+    if ((!tsri_graph_is_float(w) && !blocks) || w->rank != 2 ||
+        !tsri_tensor_same_dim(w->dim[trans ? 1 : 0], tsri_tensor_columns(x)))
+        return tsri_graph_refuse(op, "the weight", w, wanted[trans]);
+    if (blocks && (!trans || !tsri_graph_is_blocks(w)))
+        return tsri_graph_refuse(op, "the weight", w,
+                                 "blocks along K, as [outputs, K], K a multiple of 32");
+    if (compute > TSR_COMPUTE_INT8)
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: compute %u is not known to this version", op,
+                              compute);
+    if (compute == TSR_COMPUTE_INT8 && !blocks)
+        return tsri_graph_refuse(op, "the weight of int8 products", w, "q8_0 or q4_0 blocks");
+    *n = w->dim[trans ? 0 : 1];
+    return TSR_OK;
 }
 
 bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n) {

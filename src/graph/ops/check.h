@@ -14,6 +14,13 @@ tsr_status tsri_graph_refuse(const char *op, const char *what, const tsr_tensor 
  * pass. */
 bool tsri_graph_is_f32(const tsr_tensor *tensor);
 bool tsri_graph_is_float(const tsr_tensor *tensor);
+/* A matrix of q8_0 or q4_0 blocks along its last dimension. */
+bool tsri_graph_is_blocks(const tsr_tensor *tensor);
+/* The weight [N,K] (trans) or [K,N] of a linear op, with x's K, and how products are formed from
+ * it; *n is N. `wanted` names both shapes: [0] where not trans. */
+tsr_status tsri_graph_check_weight(const char *op, const tsr_tensor *w, const tsr_tensor *x,
+                                   bool trans, uint32_t compute, const char *const wanted[2],
+                                   tsr_dim *n);
 bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n);
 bool tsri_graph_is_vector(const tsr_tensor *tensor, tsr_dim n); /* f32 [n] */
 

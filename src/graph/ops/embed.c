@@ -4,8 +4,9 @@
 
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *table = s->in[0], *ids = s->in[1];
-    if (!tsri_graph_is_float(table) || table->rank != 2)
-        return tsri_graph_refuse("embed", "the table", table, "f32, f16 or bf16 [V,C]");
+    if ((!tsri_graph_is_float(table) && !tsri_graph_is_blocks(table)) || table->rank != 2)
+        return tsri_graph_refuse("embed", "the table", table,
+                                 "f32, f16 or bf16 [V,C], or q8_0 or q4_0 with C a multiple of 32");
     if (ids->dtype != TSR_I32 || ids->rank < 1 || ids->rank >= TSR_MAX_RANK)
         return tsri_graph_refuse("embed", "ids", ids, "i32");
     s->out[0].dtype = TSR_F32;

@@ -1,15 +1,14 @@
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
+    static const char *const wanted[] = {"[K,2F] with x's K", "[2F,K] with x's K"};
     const tsr_glu_linear_attrs *attrs = s->attrs;
     const tsr_tensor *x = s->in[0], *w = s->in[1];
+    tsr_dim n;
     if (!tsri_graph_is_f32(x) || x->rank < 1)
         return tsri_graph_refuse("glu_linear", "x", x, "f32 [..,K]");
-    if (!tsri_graph_is_float(w) || w->rank != 2 ||
-        !tsri_tensor_same_dim(w->dim[attrs->trans_w ? 1 : 0], tsri_tensor_columns(x)))
-        return tsri_graph_refuse("glu_linear", "the weight", w,
-                                 attrs->trans_w ? "[2F,K] with x's K" : "[K,2F] with x's K");
-    const tsr_dim n = w->dim[attrs->trans_w ? 0 : 1];
+    TRY(tsri_graph_check_weight("glu_linear", w, x, attrs->trans_w != 0, attrs->compute, wanted,
+                                &n));
     if (n.symbols || n.factor % 2)
         return tsri_graph_refuse("glu_linear", "the weight", w,
                                  "an even number of outputs, gate then up");
@@ -22,7 +21,8 @@ static tsr_status infer(tsri_graph_signature *s) {
 static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
                       tsri_value *out) {
     const tsr_glu_linear_attrs *attrs = node->attrs;
-    const tsr_linear_attrs linear = {.struct_size = sizeof linear, .trans_w = attrs->trans_w};
+    const tsr_linear_attrs linear = {
+        .struct_size = sizeof linear, .trans_w = attrs->trans_w, .compute = attrs->compute};
     const tsri_value both = tsri_graph_op1(graph, TSR_OP_LINEAR, &linear, in, node->n_in);
     if (both == TSRI_GRAPH_NONE)
         return;

@@ -1,15 +1,13 @@
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
+    static const char *const wanted[] = {"[K,N] with x's K", "[N,K] with x's K"};
     const tsr_linear_attrs *attrs = s->attrs;
     const tsr_tensor *x = s->in[0], *w = s->in[1], *residual = tsri_graph_operand(s, 3);
+    tsr_dim n;
     if (!tsri_graph_is_f32(x) || x->rank < 1)
         return tsri_graph_refuse("linear", "x", x, "f32 [..,K]");
-    if (!tsri_graph_is_float(w) || w->rank != 2 ||
-        !tsri_tensor_same_dim(w->dim[attrs->trans_w ? 1 : 0], tsri_tensor_columns(x)))
-        return tsri_graph_refuse("linear", "the weight", w,
-                                 attrs->trans_w ? "[N,K] with x's K" : "[K,N] with x's K");
-    const tsr_dim n = w->dim[attrs->trans_w ? 0 : 1];
+    TRY(tsri_graph_check_weight("linear", w, x, attrs->trans_w != 0, attrs->compute, wanted, &n));
     if (!tsri_graph_is_vector(tsri_graph_operand(s, 2), n))
         return tsri_graph_refuse("linear", "the bias", s->in[2], "f32 [N]");
     tsri_graph_shape_like(&s->out[0], TSR_F32, x, n);
@@ -33,6 +31,11 @@ static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri
     out[0] = y;
 }
 
+/* matmul takes numbers, not blocks. */
+static bool decomposes(const tsr_op *op) {
+    return tsri_graph_is_float(op->in[1]);
+}
+
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const double k = (double)tsri_tensor_value(tsri_tensor_columns(op->in[0]), sizes);
     return (tsri_graph_cost){.flops = 2 * k * tsri_graph_elements(op->out[0], sizes),
@@ -49,4 +52,5 @@ const tsri_graph_op_row tsri_graph_op_linear = {.name = "linear",
                                                 .attrs_size = sizeof(tsr_linear_attrs),
                                                 .infer = infer,
                                                 .decompose = decompose,
+                                                .decomposes = decomposes,
                                                 .cost = cost};

@@ -1,4 +1,5 @@
 #include "backends/opencl/rows/common.h"
+#include "tensor/quantize.h"
 
 const tsr_tensor *tsri_opencl_in(const tsr_op *op, uint32_t i) {
     return i < op->n_in ? op->in[i] : NULL;
@@ -49,7 +50,9 @@ static bool indexable(const tsr_op *op, const tsr_tensor *tensor) {
         if (size > 0 && __builtin_add_overflow(last, (size - 1 + padding) * stride, &last))
             return false;
     }
-    return last < INT32_MAX;
+    /* blocks are found by their bytes, of which there are at most 17/16 an element */
+    return last <
+           (tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype) ? INT32_MAX / 17 * 16 : INT32_MAX);
 }
 
 bool tsri_opencl_fits_index(const tsr_op *op, const char **why) {
@@ -82,6 +85,14 @@ bool tsri_opencl_fits_vector(const tsr_tensor *tensor, const char **why) {
     if (!tsri_tensor_is_packed(tensor))
         return tsri_opencl_refuse(
             why, "a weight or bias has gaps between its elements; it needs a copy first");
+    return true;
+}
+
+bool tsri_opencl_fits_weight(const tsr_tensor *tensor, const char **why) {
+    if (!tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype))
+        return tsri_opencl_fits_vector(tensor, why);
+    if (!tsri_tensor_is_packed(tensor))
+        return tsri_opencl_refuse(why, "a weight of blocks has gaps; it can't be copied first");
     return true;
 }
 

@@ -9,7 +9,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         return tsri_opencl_refuse(why, "the table is not a matrix of constant size");
     if (!tsri_tensor_is_packed(op->in[1]))
         return tsri_opencl_refuse(why, "the ids have gaps between them; they need a copy first");
-    return tsri_opencl_fits_vector(table, why) && tsri_opencl_fits_rows(op->out[0], why) &&
+    return tsri_opencl_fits_weight(table, why) && tsri_opencl_fits_rows(op->out[0], why) &&
            tsri_opencl_fits_index(op, why);
 }
 
@@ -19,7 +19,7 @@ static bool fits_panels(const tsri_opencl_row *row, const tsri_opencl_facts *fac
         return tsri_opencl_refuse(why, "reads weights laid out for CPUs");
     if (op->in[0]->offset != 0)
         return tsri_opencl_refuse(why, "the table is a part of another weight");
-    return fits_plain(row, facts, op, why);
+    return tsri_opencl_fits_vector(op->in[0], why) && fits_plain(row, facts, op, why);
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,

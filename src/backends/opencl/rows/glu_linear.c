@@ -47,7 +47,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     (void)row;
     const tsr_glu_linear_attrs *attrs = op->attrs;
     tsri_opencl_define_weighted(op, attrs->activation, defines);
-    tsri_opencl_define_plain(op, attrs->trans_w != 0, defines);
+    tsri_opencl_define_plain(op, attrs->trans_w != 0, attrs->compute, defines);
 }
 
 static void define_packed(const tsri_opencl_row *row, const tsr_op *op,

@@ -4,7 +4,7 @@ bool tsri_opencl_fits_weighted(const tsr_op *op, const char **why) {
     const tsr_tensor *w = op->in[1];
     if (w->rank != 2 || !tsri_opencl_is_constant(w->dim[0]) || !tsri_opencl_is_constant(w->dim[1]))
         return tsri_opencl_refuse(why, "the weight is not a matrix of constant size");
-    return tsri_opencl_fits_rows(op->in[0], why) && tsri_opencl_fits_vector(w, why) &&
+    return tsri_opencl_fits_rows(op->in[0], why) && tsri_opencl_fits_weight(w, why) &&
            tsri_opencl_fits_vector(tsri_opencl_in(op, 2), why) &&
            tsri_opencl_fits_rows(op->out[0], why) && tsri_opencl_fits_index(op, why);
 }
@@ -21,7 +21,7 @@ bool tsri_opencl_fits_panels(const tsri_opencl_facts *facts, const tsr_op *op, b
             why, "reads weights of [outputs, inputs]; this one is [inputs, outputs]");
     if (op->in[1]->offset != 0)
         return tsri_opencl_refuse(why, "the weight is a part of another one");
-    return true;
+    return tsri_opencl_fits_vector(op->in[1], why);
 }
 
 bool tsri_opencl_fits_one_row(const tsr_op *op, const char **why) {
@@ -42,7 +42,9 @@ void tsri_opencl_define_weighted(const tsr_op *op, uint32_t activation,
     tsri_opencl_define_int(defines, "ACT", (int)activation);
 }
 
-void tsri_opencl_define_plain(const tsr_op *op, bool trans_w, tsri_opencl_defines *defines) {
+void tsri_opencl_define_plain(const tsr_op *op, bool trans_w, uint32_t compute,
+                              tsri_opencl_defines *defines) {
     tsri_opencl_define_int(defines, "TRANS_W", trans_w);
+    tsri_opencl_define_int(defines, "INT8", compute == TSR_COMPUTE_INT8);
     tsri_opencl_define_int(defines, "TM", tsri_opencl_tile_rows(op));
 }

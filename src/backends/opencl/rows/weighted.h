@@ -19,8 +19,9 @@ int tsri_opencl_tile_rows(const tsr_op *op);
 /* W_DTYPE, BIAS_DTYPE, HAS_BIAS, ACT. */
 void tsri_opencl_define_weighted(const tsr_op *op, uint32_t activation,
                                  tsri_opencl_defines *defines);
-/* TRANS_W and TM of the plain kernels. */
-void tsri_opencl_define_plain(const tsr_op *op, bool trans_w, tsri_opencl_defines *defines);
+/* TRANS_W, INT8 and TM of the plain kernels. */
+void tsri_opencl_define_plain(const tsr_op *op, bool trans_w, uint32_t compute,
+                              tsri_opencl_defines *defines);
 
 /* define_weighted, and HAS_RESIDUAL. */
 void tsri_opencl_define_linear(const tsr_op *op, tsri_opencl_defines *defines);
