@@ -100,6 +100,12 @@ static void read_sub_groups(const tsri_opencl_found *found, tsr_facts *facts) {
     }
 }
 
+static bool has_sub_groups(const tsri_opencl_found *found) {
+    return tsri_opencl_listed(found->extensions, "cl_khr_subgroups") ||
+           tsri_opencl_listed(found->extensions, "cl_intel_subgroups") ||
+           (found->version >= 201 && ask_uint(found->id, CL_DEVICE_MAX_NUM_SUB_GROUPS) > 0);
+}
+
 static bool emulated(const tsr_facts *facts) {
     return holds(facts->platform, "emulat") || holds(facts->name, "emulat") ||
            holds(facts->platform, "oclgrind") || holds(facts->name, "simulator");
@@ -240,6 +246,7 @@ tsr_status tsri_opencl_read_facts(cl_platform_id platform, cl_device_id id,
     own->cpu = facts->type == TSR_DEVICE_CPU && !facts->emulator;
     own->vector16 = own->cpu && !holds(facts->name, "llvmpipe");
     own->extension_fp16 = facts->fp16;
+    own->sub_groups = has_sub_groups(found);
     own->native_float_width = (uint32_t)ask_uint(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
 #ifdef TESSERA_CLBLAST
     own->clblast = facts->compiler;

@@ -17,9 +17,9 @@ enum { LOG_LIMIT = 1500 };
 
 struct tsri_opencl_programs {
     tsr_dev *dev;
-    const char *options;
-    const char *folder; /* TESSERA_KERNEL_PATH, or NULL: the embedded files */
-    bool announced;     /* the user was told that kernels are being built; once is enough */
+    const char *options[2]; /* of OpenCL C 1.2, and of the newest that the device has */
+    const char *folder;     /* TESSERA_KERNEL_PATH, or NULL: the embedded files */
+    bool announced;         /* the user was told that kernels are being built; once is enough */
     size_t n, capacity, n_programs, programs_capacity;
     tsri_opencl_instance **instances;
     cl_program *programs;
@@ -30,10 +30,13 @@ tsr_status tsri_opencl_programs_create(tsr_dev *dev, tsri_opencl_programs **out)
     TRY(tsri_base_new(1, sizeof **out, out));
     (*out)->dev = dev;
     /* Correctly rounded, a quotient is the same in a lane of a vector and in what is left over. */
-    (*out)->options = dev->found->version < 102 ? ""
-                      : dev->found->exact_division
-                          ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
-                          : "-cl-std=CL1.2";
+    static const char *const options[][2] = {
+        {"-cl-std=CL1.2", "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"},
+        {"-cl-std=CL2.0", "-cl-std=CL2.0 -cl-fp32-correctly-rounded-divide-sqrt"},
+        {"-cl-std=CL3.0", "-cl-std=CL3.0 -cl-fp32-correctly-rounded-divide-sqrt"}};
+    const int version = dev->found->version, newest = version < 200 ? 0 : version < 300 ? 1 : 2;
+    (*out)->options[0] = version < 102 ? "" : options[0][dev->found->exact_division];
+    (*out)->options[1] = version < 102 ? "" : options[newest][dev->found->exact_division];
     (*out)->folder = folder && *folder ? folder : NULL;
     return TSR_OK;
 }
@@ -196,14 +199,24 @@ static void add_cpu(tsri_hash *hash) {
         fclose(file);
 }
 
-static tsr_status make_key(const tsri_opencl_programs *programs, const char *kind, const char *text,
-                           size_t n, tsri_opencl_key *key) {
+/* Stages, which rows of both kinds share, are OpenCL C 1.2. */
+static bool newest_c(const tsri_opencl_instance *instance) {
+    return instance->row->newest_c && !instance->stage;
+}
+
+static const char *options_of(const tsri_opencl_programs *programs,
+                              const tsri_opencl_instance *instance) {
+    return programs->options[newest_c(instance)];
+}
+
+static tsr_status make_key(const tsri_opencl_programs *programs, const char *options,
+                           const char *kind, const char *text, size_t n, tsri_opencl_key *key) {
     const tsri_opencl_found *found = programs->dev->found;
     const tsr_facts *facts = &found->facts.common;
     const char *const parts[] = {"tessera-opencl-1",
                                  kind,
                                  programs->dev->state->host->version,
-                                 programs->options,
+                                 options,
                                  facts->platform,
                                  found->platform_version,
                                  facts->name,
@@ -261,15 +274,15 @@ static bool keeps_binaries(const tsri_opencl_programs *programs) {
     return !programs->folder && !found->nvidia && !found->oclgrind && !found->pocl;
 }
 
-static cl_program from_binary(const tsri_opencl_programs *programs, const tsri_bytes *binary) {
+static cl_program from_binary(const tsri_opencl_programs *programs, const char *options,
+                              const tsri_bytes *binary) {
     const tsr_dev *dev = programs->dev;
     const unsigned char *data = (const unsigned char *)binary->data;
     cl_int code = CL_SUCCESS, status = CL_SUCCESS;
     cl_program program =
         clCreateProgramWithBinary(dev->context, 1, &dev->id, &binary->size, &data, &status, &code);
-    if (program &&
-        (code != CL_SUCCESS || status != CL_SUCCESS ||
-         clBuildProgram(program, 1, &dev->id, programs->options, NULL, NULL) != CL_SUCCESS)) {
+    if (program && (code != CL_SUCCESS || status != CL_SUCCESS ||
+                    clBuildProgram(program, 1, &dev->id, options, NULL, NULL) != CL_SUCCESS)) {
         clReleaseProgram(program);
         program = NULL;
     }
@@ -298,7 +311,8 @@ static void save_binary(const tsri_opencl_programs *programs, const tsri_opencl_
 /* The program of a cached binary, or NULL: none, or its driver doesn't take it any more. */
 static cl_program reuse(const tsri_opencl_programs *programs, const tsri_bytes *binary,
                         tsri_opencl_instance *const *instances, size_t n) {
-    cl_program program = binary->size ? from_binary(programs, binary) : NULL;
+    cl_program program =
+        binary->size ? from_binary(programs, options_of(programs, instances[0]), binary) : NULL;
     if (program && try_kernels(program, instances, n) == CL_SUCCESS)
         return program;
     if (program)
@@ -320,7 +334,7 @@ static tsr_status compile(tsri_opencl_programs *programs, const tsri_bytes *sour
     cl_program program = clCreateProgramWithSource(dev->context, 1, &text, &source->size, &code);
     if (!program)
         return tsri_opencl_fail_create(dev, code, "clCreateProgramWithSource");
-    code = clBuildProgram(program, 1, &dev->id, programs->options, NULL, NULL);
+    code = clBuildProgram(program, 1, &dev->id, options_of(programs, instances[0]), NULL, NULL);
     if (code == CL_SUCCESS)
         code = try_kernels(program, instances, n);
     else
@@ -361,7 +375,8 @@ static tsr_status make_program(tsri_opencl_programs *programs,
     bool found = false;
     tsr_status status = assemble(programs, instances, n, &source);
     if (status == TSR_OK)
-        status = make_key(programs, "program", source.data, source.size, &key);
+        status = make_key(programs, options_of(programs, instances[0]), "program", source.data,
+                          source.size, &key);
     if (status == TSR_OK && !programs->folder)
         status = tsri_opencl_cache_load(programs->dev->state, &key, "bin", &binary, &found);
     *out = status == TSR_OK && found ? reuse(programs, &binary, instances, n) : NULL;
@@ -412,8 +427,25 @@ static tsr_status build_alone(tsri_opencl_programs *programs, tsri_opencl_instan
 }
 
 static int by_name(const void *a, const void *b) {
-    return strcmp((*(tsri_opencl_instance *const *)a)->name,
-                  (*(tsri_opencl_instance *const *)b)->name);
+    const tsri_opencl_instance *x = *(tsri_opencl_instance *const *)a,
+                               *y = *(tsri_opencl_instance *const *)b;
+    const int newer = newest_c(x) - newest_c(y);
+    return newer ? newer : strcmp(x->name, y->name);
+}
+
+/* One program; where that fails, each alone. */
+static tsr_status build_together(tsri_opencl_programs *programs, tsri_opencl_instance **fresh,
+                                 size_t count) {
+    cl_program program = NULL;
+    char *log = NULL;
+    tsr_status status = count > 1 ? make_program(programs, fresh, count, &program, &log) : TSR_OK;
+    if (status == TSR_OK && program)
+        status = adopt(programs, program, fresh, count);
+    else
+        for (size_t i = 0; i < count && status == TSR_OK; i++)
+            status = build_alone(programs, fresh[i]);
+    free(log);
+    return status;
 }
 
 /* Appends an instance that is not built yet, once. */
@@ -438,9 +470,7 @@ static tsr_status refuse_without_stage(tsri_opencl_instance *instance) {
 tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instances, size_t n) {
     tsri_opencl_programs *programs = dev->programs;
     tsri_opencl_instance **fresh = NULL;
-    cl_program program = NULL;
-    char *log = NULL;
-    size_t count = 0;
+    size_t count = 0, older = 0;
     TRY(tsri_base_new(n ? 2 * n : 1, sizeof *fresh, &fresh));
     for (size_t i = 0; i < n; i++) {
         add_fresh(instances[i], fresh, &count);
@@ -448,15 +478,13 @@ tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instance
     }
     /* Whichever plan asks first, the same instances are the same program. */
     qsort(fresh, count, sizeof *fresh, by_name);
-    tsr_status status = count > 1 ? make_program(programs, fresh, count, &program, &log) : TSR_OK;
-    if (status == TSR_OK && program)
-        status = adopt(programs, program, fresh, count);
-    else
-        for (size_t i = 0; i < count && status == TSR_OK; i++)
-            status = build_alone(programs, fresh[i]);
+    while (older < count && !newest_c(fresh[older]))
+        older++;
+    tsr_status status = build_together(programs, fresh, older);
+    if (status == TSR_OK)
+        status = build_together(programs, fresh + older, count - older);
     for (size_t i = 0; i < n && status == TSR_OK; i++)
         status = refuse_without_stage(instances[i]);
-    free(log);
     free(fresh);
     return status;
 }
@@ -473,7 +501,8 @@ static tsr_status verdict_key(tsr_dev *dev, const tsri_opencl_instance *instance
     if (status == TSR_OK)
         status = tsri_base_bytes_printf(&text, "%s", instance->name);
     if (status == TSR_OK)
-        status = make_key(dev->programs, "self-test", text.data, text.size, key);
+        status = make_key(dev->programs, options_of(dev->programs, instance), "self-test",
+                          text.data, text.size, key);
     tsri_base_bytes_clear(&text);
     return status;
 }

@@ -41,7 +41,8 @@ const char *tsri_opencl_instance_file(const tsri_opencl_instance *instance);
 tsr_status tsri_opencl_instance_name(const tsr_dev *dev, const tsri_opencl_row *row,
                                      const tsr_op *op, char **name, char **tunables);
 
-/* Builds those of the n instances that are new as one program; where that fails, each alone, and
+/* Builds those of the n instances that are new as one program (and one more of those in the newest
+ * OpenCL C); where that fails, each alone, and
  * refuses the culprits. An error is something else than a kernel that doesn't build. */
 tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instances, size_t n);
 tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const char *why);

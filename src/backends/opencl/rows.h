@@ -29,6 +29,7 @@ typedef struct tsri_opencl_facts {
     bool vector16; /* compiles float16 micro-tiles in sane time: CPUs but llvmpipe */
     bool clblast;  /* built with CLBlast, and the device can compile */
     bool extension_fp16; /* cl_khr_fp16 listed */
+    bool sub_groups;     /* sub-group functions, of whatever size */
     uint32_t native_float_width;
 } tsri_opencl_facts;
 
@@ -81,10 +82,12 @@ struct tsri_opencl_row {
                          kernels (enqueue is set). With both, enqueue runs first and the kernel
                          finishes its result */
     const tsri_opencl_stage *before; /* NULL: the row is one kernel */
-    bool plain;   /* the row that serves every device: no self-test, last resort */
-    bool variant; /* may give other bytes in a batch than alone */
-    bool gpu;     /* made for GPUs: elsewhere it ranks below plain, for those who force it */
-    int score;    /* see tsri_opencl_row_score */
+    bool plain;    /* the row that serves every device: no self-test, last resort */
+    bool variant;  /* may give other bytes in a batch than alone */
+    bool gpu;      /* made for GPUs: elsewhere it ranks below plain, for those who force it */
+    bool newest_c; /* built as OpenCL C 3.0 or 2.0 where the device has it, in a program of its own:
+                      for sub-groups and dot products; not its stage */
+    int score;     /* see tsri_opencl_row_score */
     tsri_opencl_tunable tunables[TSRI_OPENCL_TUNABLES];
     const tsri_opencl_layout *layout; /* of the weight operand; NULL: plain */
     int weight_operand;               /* index of the weight among op->in, -1: none */

@@ -41,3 +41,23 @@ void tsri_opencl_group_tile(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim co
     tsri_opencl_group(launch, tsri_opencl_tuned(launch, "GN"), tsri_opencl_tuned(launch, "GM"), 1);
     tsri_opencl_work(launch, tsri_tensor_times(depth, tsri_tensor_const((int64_t)tm * tn)));
 }
+
+bool tsri_opencl_fits_group_row(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                const char **why) {
+    const int group = tsri_opencl_row_tunable(row, "GROUP");
+    if (row->newest_c && !facts->sub_groups)
+        return tsri_opencl_refuse(why, "needs sub-groups; the device has none");
+    return tsri_opencl_fits_group(facts, group, 4 * group, why);
+}
+
+void tsri_opencl_define_group_row(const tsri_opencl_row *row, tsri_opencl_defines *defines) {
+    tsri_opencl_define_int(defines, "SUB_GROUPS", row->newest_c);
+}
+
+void tsri_opencl_group_row(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim columns) {
+    const int group = tsri_opencl_tuned(launch, "GROUP");
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(group), 1);
+    tsri_opencl_grid(launch, 1, rows, 1);
+    tsri_opencl_group(launch, group, 1, 1);
+    tsri_opencl_work(launch, columns); /* more than an item has: a fold, exponentials */
+}

@@ -21,6 +21,30 @@ bool tsri_opencl_fits_tile(const tsri_opencl_row *row, const tsri_opencl_facts *
 void tsri_opencl_group_tile(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim columns,
                             tsr_dim depth);
 
+/* Rows of a work-group a row (common/group.clh): GROUP items share a float each; SUB_GROUPS for
+ * those that let the driver's sub-groups add. */
+bool tsri_opencl_fits_group_row(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                const char **why);
+void tsri_opencl_define_group_row(const tsri_opencl_row *row, tsri_opencl_defines *defines);
+void tsri_opencl_group_row(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim columns);
+#define TSRI_OPENCL_GROUP_ROWS(op_, file_, fits_, define_, bind_)                  \
+    {.name = "sub_groups",                                                         \
+     .op = op_,                                                                    \
+     .file = file_,                                                                \
+     .gpu = true,                                                                  \
+     .newest_c = true,                                                             \
+     .score = 60,                                                                  \
+     .tunables = {{"GROUP", 64, 16, 256}, {"SUB", 0, 0, 32}},                      \
+     .weight_operand = -1,                                                         \
+     .fits = fits_,                                                                \
+     .define = define_,                                                            \
+     .bind = bind_},                                                               \
+    {                                                                              \
+        .name = "group", .op = op_, .file = file_, .gpu = true, .score = 50,       \
+        .tunables = {{"GROUP", 64, 16, 256}}, .weight_operand = -1, .fits = fits_, \
+        .define = define_, .bind = bind_                                           \
+    }
+
 /* A tile of GM*TM by GN*TN. */
 #define TSRI_OPENCL_TILE(gn, gm, tm, tn, bk)                    \
     .tunables = {                                               \

@@ -1,5 +1,5 @@
 /* layer_norm, rms_norm and add_norm: one kernel. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/group.h"
 
 /* The operands by what they are for. */
 typedef struct operands {
@@ -36,6 +36,11 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
            tsri_opencl_fits_index(op, why);
 }
 
+static bool fits_group(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    return fits_plain(row, facts, op, why) && tsri_opencl_fits_group_row(row, facts, why);
+}
+
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
                          tsri_opencl_defines *defines) {
     (void)row;
@@ -47,8 +52,13 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "HAS_BIAS", all.bias != NULL);
 }
 
-static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
-    (void)row;
+static void define_group(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    define_plain(row, op, defines);
+    tsri_opencl_define_group_row(row, defines);
+}
+
+static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_norm_attrs *attrs = op->attrs;
     const operands all = read_operands(op);
     const int64_t width = tsri_tensor_columns(all.x).factor;
@@ -69,24 +79,37 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_arg_int(launch, tsri_opencl_row_stride(all.x));
     tsri_opencl_arg_int(launch, tsri_opencl_row_stride(all.y));
     tsri_opencl_arg_float(launch, attrs->eps);
-    tsri_opencl_grid(launch, 0, tsri_tensor_rows(all.x), 1);
-    tsri_opencl_work(launch, tsri_tensor_const(4 * width));
 }
 
-#define PLAIN(id)             \
-    {.name = "plain",         \
-     .op = id,                \
-     .file = "norm/plain.cl", \
-     .plain = true,           \
-     .score = 10,             \
-     .weight_operand = -1,    \
-     .fits = fits_plain,      \
-     .define = define_plain,  \
-     .bind = bind_plain},     \
-    {                         \
-        .name = NULL          \
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *x = op->in[0];
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), 1);
+    tsri_opencl_work(launch, tsri_tensor_const(4 * tsri_tensor_columns(x).factor));
+}
+
+static void bind_group(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_operands(op, launch);
+    tsri_opencl_group_row(launch, tsri_tensor_rows(op->in[0]), tsri_tensor_columns(op->in[0]));
+}
+
+#define ROWS(id)                                                                       \
+    TSRI_OPENCL_GROUP_ROWS(id, "norm/group.cl", fits_group, define_group, bind_group), \
+        {.name = "plain",                                                              \
+         .op = id,                                                                     \
+         .file = "norm/plain.cl",                                                      \
+         .plain = true,                                                                \
+         .score = 10,                                                                  \
+         .weight_operand = -1,                                                         \
+         .fits = fits_plain,                                                           \
+         .define = define_plain,                                                       \
+         .bind = bind_plain},                                                          \
+    {                                                                                  \
+        .name = NULL                                                                   \
     }
 
-const tsri_opencl_row tsri_opencl_rows_add_norm[] = {PLAIN(TSR_OP_ADD_NORM)};
-const tsri_opencl_row tsri_opencl_rows_layer_norm[] = {PLAIN(TSR_OP_LAYER_NORM)};
-const tsri_opencl_row tsri_opencl_rows_rms_norm[] = {PLAIN(TSR_OP_RMS_NORM)};
+const tsri_opencl_row tsri_opencl_rows_add_norm[] = {ROWS(TSR_OP_ADD_NORM)};
+const tsri_opencl_row tsri_opencl_rows_layer_norm[] = {ROWS(TSR_OP_LAYER_NORM)};
+const tsri_opencl_row tsri_opencl_rows_rms_norm[] = {ROWS(TSR_OP_RMS_NORM)};

@@ -1,4 +1,4 @@
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/group.h"
 
 enum { X, PAST, LEN, BIAS };
 
@@ -15,6 +15,11 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     if (masked && x->rank < 2)
         return tsri_opencl_refuse(why, "a mask needs queries and keys; x has one dimension");
     return tsri_opencl_fits_index(op, why);
+}
+
+static bool fits_group(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    return fits_plain(row, facts, op, why) && tsri_opencl_fits_group_row(row, facts, why);
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
@@ -34,8 +39,13 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
 }
 
-static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
-    (void)row;
+static void define_group(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    define_plain(row, op, defines);
+    tsri_opencl_define_group_row(row, defines);
+}
+
+static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_softmax_attrs *attrs = op->attrs;
     const tsr_tensor *x = op->in[X], *y = op->out[0], *bias = tsri_opencl_in(op, BIAS);
     const tsr_tensor view = tsri_opencl_broadcast(bias ? bias : x, x);
@@ -50,11 +60,25 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_arg_strides(launch, &view);
     tsri_opencl_arg_strides(launch, y);
     tsri_opencl_arg_float(launch, attrs->scale != 0.0f ? attrs->scale : 1.0f);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *x = op->in[X];
+    bind_operands(op, launch);
     tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), 1);
     tsri_opencl_work(launch, tsri_tensor_times(tsri_tensor_columns(x), tsri_tensor_const(32)));
 }
 
+static void bind_group(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_operands(op, launch);
+    tsri_opencl_group_row(launch, tsri_tensor_rows(op->in[X]), tsri_tensor_columns(op->in[X]));
+}
+
 const tsri_opencl_row tsri_opencl_rows_softmax[] = {
+    TSRI_OPENCL_GROUP_ROWS(TSR_OP_SOFTMAX, "softmax/group.cl", fits_group, define_group,
+                           bind_group),
     {.name = "plain",
      .op = TSR_OP_SOFTMAX,
      .file = "softmax/plain.cl",

@@ -1,0 +1,81 @@
+/* norm/group.cl - norm/plain by a work-group a row: layer norm or RMS norm of each row, of x or of x + residual.
+ *
+ *     layer  y = (x - mean) / sqrt(variance + eps) * weight + bias        rms  y = x / sqrt(mean(x^2) + eps) * weight
+ *
+ *   grid    (GROUP, R) in work-groups of GROUP x 1; work-item i has columns i, i + GROUP, ..: neighbours read neighbours
+ *   x[r,c]  at x0 + r*x_row + c; y, residual and sum likewise
+ *   alias   y and sum may each be x or residual, and are not the same: each element is one work-item's
+ *   adds    GROUP sums side by side, then those in halves (SUB_GROUPS: by the driver's functions): a fixed order, the same in any
+ *           batch; the variance from differences to the mean, in a second pass
+ *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory; SUB_GROUPS: sub-groups, of any size
+ *   build   RMS 0|1; ADD 0|1; HAS_BIAS; W_DTYPE, BIAS_DTYPE; SUB_GROUPS 0|1
+ *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group, 0: the driver's, else one of those it has, where one
+ *           can ask for it (cl_intel_required_subgroup_size)
+ *   source  Ba et al. 2016, arXiv:1607.06450; Zhang, Sennrich 2019, arXiv:1910.07467 */
+#if SUB_GROUPS && defined(cl_khr_subgroups)
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#endif
+#if SUB_GROUPS && SUB && defined(cl_intel_required_subgroup_size)
+#define SUB_SIZE __attribute__((intel_reqd_sub_group_size(SUB)))
+#else
+#define SUB_SIZE
+#endif
+#if GROUP & (GROUP - 1)
+#error "GROUP is a power of two"
+#endif
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void
+KERNEL(__global const float *x, int x0,
+#if ADD
+       __global const float *residual, int residual0, __global float *sum, int sum0, int residual_row, int sum_row,
+#endif
+       __global const ELEMENT(W_DTYPE) *weight, int weight0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,
+       __global float *y, int y0, __global const int *dims, int R, int R_set, int C, int x_row, int y_row, float eps)
+{
+    __local float share[GROUP];
+    const int lane = (int)get_local_id(0), r = (int)get_global_id(1);
+    x += x0 + r * x_row;
+    y += y0 + r * y_row;
+    weight += weight0;
+#if ADD
+    residual += residual0 + r * residual_row;
+    sum += sum0 + r * sum_row;
+    for (int c = lane; c < C; c += GROUP)
+        sum[c] = x[c] + residual[c];
+#define ROW sum
+#else
+#define ROW x
+#endif
+
+    float mean = 0.0f, square = 0.0f;
+#if !RMS
+    for (int c = lane; c < C; c += GROUP)
+        mean = ORDERED_ADD(ROW[c], mean);
+    GROUP_SUM(SUB_GROUPS, mean, share);
+    mean /= (float)C;
+#endif
+    for (int c = lane; c < C; c += GROUP)
+        square = fma(ROW[c] - mean, ROW[c] - mean, square);
+    GROUP_SUM(SUB_GROUPS, square, share);
+    const float scale = 1.0f / sqrt(square / (float)C + eps);
+
+    for (int c = lane; c < C; c += GROUP) {
+        const float v = (ROW[c] - mean) * scale, w = LOAD(W_DTYPE, weight, c);
+#if HAS_BIAS
+        y[c] = fma(v, w, LOAD(BIAS_DTYPE, bias, bias0 + c));
+#else
+        y[c] = v * w;
+#endif
+    }
+}
+
+#undef ROW
+#undef GROUP
+#undef SUB
+#undef SUB_SIZE
+#undef SUB_GROUPS
+#undef RMS
+#undef ADD
+#undef HAS_BIAS
+#undef W_DTYPE
+#undef BIAS_DTYPE

@@ -1,0 +1,67 @@
+/* softmax/group.cl - softmax/plain by a work-group a row: softmax of scale * x + bias over the visible part; 0 elsewhere.
+ *
+ *   grid    (GROUP, rows) in work-groups of GROUP x 1; work-item i has elements i, i + GROUP, ..
+ *   x, y, bias at any strides, given in elements for the last eight dimensions; 0 repeats (broadcast)
+ *   sees    s < len[b], causal: s <= past[b] + t, WINDOW > 0: past[b] + t - s < WINDOW; a row that sees nothing is 0
+ *   alias   y may be x: each element is one work-item's
+ *   adds    GROUP sums side by side, counted from element 0, then those in halves (SUB_GROUPS: by the driver's functions): a
+ *           fixed order, the same in any batch
+ *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory; SUB_GROUPS: sub-groups, of any size
+ *   build   X_DTYPE, Y_DTYPE, BIAS_DTYPE; BATCH_AXIS 0..6 the position of B among the eight dimensions;
+ *           CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS; SUB_GROUPS 0|1
+ *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group, 0: the driver's, else one of those it has, where one
+ *           can ask for it (cl_intel_required_subgroup_size) */
+#if SUB_GROUPS && defined(cl_khr_subgroups)
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#endif
+#if SUB_GROUPS && SUB && defined(cl_intel_required_subgroup_size)
+#define SUB_SIZE __attribute__((intel_reqd_sub_group_size(SUB)))
+#else
+#define SUB_SIZE
+#endif
+#if GROUP & (GROUP - 1)
+#error "GROUP is a power of two"
+#endif
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const int *past, int past0,
+                     __global const int *len, int len0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,
+                     __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int R, int R_set, int8 size,
+                     int8 size_set, int8 x_step, int8 x_set, int8 b_step, int8 b_set, int8 y_step, int8 y_set,
+                     float scale)
+{
+    __local float share[GROUP];
+    const int lane = (int)get_local_id(0), row = (int)get_global_id(1);
+#include "softmax/row.clh"
+
+    float top = -INFINITY, total = 0.0f;
+    for (int s = lane; s < end; s += GROUP)
+        top = s >= first ? fmax(top, SCORE(s)) : top;
+    GROUP_MAX(SUB_GROUPS, top, share);
+    if (top == -INFINITY)
+        end = first; /* nothing to see, or a bias of -inf everywhere */
+    for (int s = lane; s < end; s += GROUP)
+        total = s >= first ? ORDERED_ADD(tsr_exp_float(SCORE(s) - top), total) : total;
+    GROUP_SUM(SUB_GROUPS, total, share);
+    const float part = total > 0.0f ? 1.0f / total : 0.0f;
+    for (int s = lane; s < S; s += GROUP) {
+        const float v = s >= first && s < end ? tsr_exp_float(SCORE(s) - top) * part : 0.0f;
+        STORE(Y_DTYPE, y, yi + s * y7, v);
+    }
+}
+
+#undef GROUP
+#undef SUB
+#undef SUB_SIZE
+#undef SUB_GROUPS
+#undef SCORE
+#undef BIAS
+#undef AT
+#undef X_DTYPE
+#undef Y_DTYPE
+#undef BIAS_DTYPE
+#undef BATCH_AXIS
+#undef CAUSAL
+#undef WINDOW
+#undef HAS_PAST
+#undef HAS_LEN
+#undef HAS_BIAS
