@@ -2,41 +2,125 @@
  *
  *   grid    (T, H, B), one work-item each: one query of one head; g = h / (H/G)
  *   q[b,t,h,d] at q0 + b*qb + t*qt + h*qh + d; y likewise      k[j,s,g,d] at k0 + j*kj + s*ks + g*kg + d; v likewise
- *   keys    of block i are i*BK .. i*BK + BK - 1, counted from key 0 of the sequence; a query walks the blocks that it
- *           sees in order, so what it gives depends neither on T nor on the batch: prefill and decode give the same bytes
  *   sees    s < len[b], causal: s <= past[b] + t, WINDOW > 0: past[b] + t - s < WINDOW; a query that sees nothing gives 0
+ *   adds    as order.clh says
  *   needs   nothing beyond OpenCL C 1.1
- *   build   K_DTYPE, V_DTYPE; HEAD, VALUE sizes of a key and a value; W 1|4|8 products summed side by side, divides HEAD;
- *           CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_SLOT, HAS_SOURCE, HAS_BIAS, HAS_LSE
- *   tune    BK 1..32 keys a block: one rescaling of the sums a block
+ *   build   K_DTYPE, V_DTYPE; HEAD, VALUE sizes of a key and a value; CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_SLOT,
+ *           HAS_SOURCE, HAS_BIAS, HAS_LSE
  *   source  Milakov, Gimelshein 2018, arXiv:1805.02867 */
-#ifndef BK
-#define BK 8
+#include "attention/order.clh"
+
+float LOCAL_NAME(exp2)(float x)
+{
+    TSR_EXP2_DOWN(float, int, x)
+    return x;
+}
+
+__kernel void KERNEL(
+#include "attention/operands.clh"
+)
+{
+    const int t = (int)get_global_id(0), h = (int)get_global_id(1), b = (int)get_global_id(2);
+    if (t >= AT(T) || h >= H || b >= AT(B))
+        return;
+    const int g = h / group, keys = AT(S);
+
+    int first = 0, end = keys;
+#if HAS_LEN
+    end = min(end, len[len0 + b]);
+#endif
+#if CAUSAL || WINDOW > 0
+#if HAS_PAST
+    const int here = past[past0 + b] + t;
+#else
+    const int here = t;
+#endif
+#endif
+#if CAUSAL
+    end = min(end, here + 1);
+#endif
+#if WINDOW > 0
+    first = max(0, here - WINDOW + 1);
 #endif
 
-/* an array for the sums: vectors make Oclgrind's check for uninitialised values crash */
-#define VECTOR float
-#define LANES 1
-#define LOAD_VECTOR(dtype, p, i) LOAD(dtype, p, i)
-#define STORE_VECTOR(p, i, v) ((p)[i] = (v))
-#define DOT(dot, query, key)                                                        \
-    {                                                                               \
-        float sums[W];                                                              \
-        for (int j = 0; j < W; j++)                                                 \
-            sums[j] = 0.0f;                                                         \
-        for (int d = 0; d < HEAD; d += W)                                           \
-            for (int j = 0; j < W; j++)                                             \
-                sums[j] = fma(query[d + j], LOAD(K_DTYPE, key, d + j), sums[j]);    \
-        for (int half_width = W / 2; half_width > 0; half_width /= 2)               \
-            for (int j = 0; j < half_width; j++)                                    \
-                sums[j] += sums[j + half_width];                                    \
-        dot = sums[0];                                                              \
+    int home = b;
+#if HAS_SLOT
+    home = slot[slot0 + b];
+#endif
+    const int k_step = AT(ks), v_step = AT(vs), k_slot = AT(kj), v_slot = AT(vj);
+    k += k0 + g * AT(kg);
+    v += v0 + g * AT(vg);
+
+    float query[HEAD], sum[VALUE];
+    q += q0 + b * AT(qb) + t * AT(qt) + h * AT(qh);
+    for (int d = 0; d < HEAD; d++)
+        query[d] = q[d];
+    for (int d = 0; d < VALUE; d++)
+        sum[d] = 0.0f;
+    float largest = -INFINITY, total = 0.0f;
+
+    for (int block = first / BLOCK * BLOCK; block < end; block += BLOCK) {
+        float score[BLOCK];
+        float top = largest;
+        for (int i = 0; i < BLOCK; i++) {
+            const int s = block + i;
+            score[i] = -INFINITY;
+            if (s >= first && s < end) {
+#if HAS_SOURCE
+                home = source[source0 + b * keys + s];
+#endif
+                __global const ELEMENT(K_DTYPE) *key = k + home * k_slot + s * k_step;
+                float dot = 0.0f;
+                for (int d = 0; d < HEAD; d++)
+                    dot = fma(LOAD(K_DTYPE, key, d), query[d], dot);
+                score[i] = dot * (scale * LOG2_E);
+#if HAS_BIAS
+                score[i] = fma(bias[bias0 + b * BIAS_STEP(0) + h * BIAS_STEP(1) + t * BIAS_STEP(2) + s * BIAS_STEP(3)], LOG2_E, score[i]);
+#endif
+                top = fmax(top, score[i]);
+            }
+        }
+        if (top == -INFINITY) /* a bias of -inf hides a key too */
+            continue;
+        const float shrink = LOCAL_NAME(exp2)(largest - top);
+        largest = top;
+        total *= shrink;
+        for (int d = 0; d < VALUE; d++)
+            sum[d] *= shrink;
+        for (int i = 0; i < BLOCK; i++) {
+            const int s = block + i;
+            if (score[i] != -INFINITY) {
+#if HAS_SOURCE
+                home = source[source0 + b * keys + s];
+#endif
+                __global const ELEMENT(V_DTYPE) *value = v + home * v_slot + s * v_step;
+                const float p = LOCAL_NAME(exp2)(score[i] - top);
+                total = ORDERED_ADD(p, total);
+                for (int d = 0; d < VALUE; d++)
+                    sum[d] = fma(LOAD(V_DTYPE, value, d), p, sum[d]);
+            }
+        }
     }
 
-#include "attention/body.clh"
+    const float share = total > 0.0f ? 1.0f / total : 0.0f;
+    y += y0 + b * AT(yb) + t * AT(yt) + h * AT(yh);
+    for (int d = 0; d < VALUE; d++)
+        y[d] = sum[d] * share;
+#if HAS_LSE
+    lse[lse0 + (b * H + h) * AT(T) + t] = total > 0.0f ? fma(largest, LN_2, log(total)) : -INFINITY;
+#endif
+}
 
-#undef VECTOR
-#undef LANES
-#undef LOAD_VECTOR
-#undef STORE_VECTOR
-#undef DOT
+#undef BLOCK
+#undef HEAD
+#undef VALUE
+#undef K_DTYPE
+#undef V_DTYPE
+#undef CAUSAL
+#undef WINDOW
+#undef HAS_PAST
+#undef HAS_LEN
+#undef HAS_SLOT
+#undef HAS_SOURCE
+#undef HAS_BIAS
+#undef HAS_LSE

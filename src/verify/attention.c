@@ -102,6 +102,15 @@ static void add_variants(tsri_verify_list *list) {
     c = add(list, &f);
     c->want = 2;
     f = cached;
+    for (int i = 0; i < 4;
+         i++) { /* keys and values as a session may keep them, of 1 and of 40 queries */
+        const form prefill = {2, 40, 67, 6, 2, 36, 20, 1, 0, 2, 2, {27, 3}, {67, 43}, ""};
+        f = i % 2 ? prefill : cached;
+        f.what = i < 2 ? " f16" : " bf16";
+        c = add(list, &f);
+        c->in[1].dtype = c->in[2].dtype = i < 2 ? TSR_F16 : TSR_BF16;
+    }
+    f = cached;
     f.what = " all scores negative"; /* where a mask of 0 instead of -inf would win */
     c = add(list, &f);
     c->in[0].low = 0.5, c->in[1].low = -1, c->in[1].high = -0.5;
@@ -132,7 +141,10 @@ void tsri_verify_attention_cases(tsri_verify_list *list) {
         {3, 1, 40, 4, 4, 16, 16, 1, 0, 3, 3, {39, 0, 12}, {40, 1, 13}, " decode"},
         {1, 1, 131, 8, 2, 64, 64, 1, 0, 1, 1, {130}, {131}, " decode"},
         {2, 1, 70, 2, 1, 80, 80, 1, 16, 2, 2, {69, 3}, {70, 4}, " decode, window"},
+        {2, 1, 97, 12, 2, 72, 72, 1, 0, 2, 2, {96, 31}, {97, 32}, " decode, six to a key head"},
+        {1, 3, 40, 5, 1, 16, 33, 1, 0, 1, 1, {31}, {34}, " three queries"},
         {1, 24, 24, 2, 1, 8, 8, 1, 5, 0, 0, {0}, {0}, " window 5"},
+        {2, 70, 130, 4, 2, 48, 32, 1, 40, 2, 2, {60, 11}, {130, 81}, " window 40, cached"},
         {2, 9, 30, 2, 2, 128, 128, 1, 4, 2, 2, {21, 6}, {30, 15}, " window 4, cached"},
         {3, 6, 13, 2, 2, 8, 8, 0, 0, 0, 3, {0}, {13, 4, 1}, " padded"},
         {2, 3, 9, 2, 1, 8, 8, 0, 0, 0, 2, {0}, {0, 9}, " one sequence sees nothing"},

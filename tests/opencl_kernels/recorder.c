@@ -77,6 +77,11 @@ void tsri_opencl_arg_sizes(tsri_opencl_launch *launch, const tsr_tensor *tensor)
     launch->arguments += 2;
 }
 
+void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t n) {
+    (void)dims, (void)n;
+    launch->arguments += 2;
+}
+
 void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
     (void)bytes;
     launch->arguments++;

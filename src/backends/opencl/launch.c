@@ -114,6 +114,21 @@ void tsri_opencl_arg_sizes(tsri_opencl_launch *launch, const tsr_tensor *tensor)
     push_dims(launch, tensor ? tensor->dim : NULL, tensor ? tensor->rank : 0, 1, "a size of");
 }
 
+void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t n) {
+    cl_int16 factors = {{0}}, symbols = {{0}};
+    for (uint32_t i = 0; i < n; i++) {
+        if (!fits_int(dims[i].factor))
+            keep(launch, tsri_base_fail(TSR_E_UNSUPPORTED,
+                                        "%s: a size or stride of %" PRId64
+                                        " does not fit the kernels' 32-bit indices",
+                                        launch->row->file, dims[i].factor));
+        factors.s[i] = (cl_int)dims[i].factor;
+        symbols.s[i] = (cl_int)dims[i].symbols;
+    }
+    push(launch, sizeof factors, &factors);
+    push(launch, sizeof symbols, &symbols);
+}
+
 void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
     const int64_t wanted = tsri_tensor_value(bytes, launch->bounds->highest);
     if (launch->n_scratch == TSRI_OPENCL_SCRATCH_ARGS || wanted < 0) {

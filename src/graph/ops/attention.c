@@ -8,15 +8,16 @@ static tsr_status infer(tsri_graph_signature *s) {
     static const char *const facts[] = {[PAST] = "past", [LEN] = "len", [SLOT] = "slot"};
     if (!tsri_graph_is_f32(q) || q->rank != 4)
         return tsri_graph_refuse("attention", "q", q, "f32 [B,T,H,D]");
-    if (!tsri_graph_is_f32(k) || k->rank != 4 || !tsri_tensor_same_dim(k->dim[3], q->dim[3]))
-        return tsri_graph_refuse("attention", "k", k, "f32 [J,S,G,D] with q's D");
+    if (!tsri_graph_is_float(k) || k->rank != 4 || !tsri_tensor_same_dim(k->dim[3], q->dim[3]))
+        return tsri_graph_refuse("attention", "k", k, "f32, f16 or bf16 [J,S,G,D] with q's D");
     if (k->dim[2].symbols || k->dim[2].factor < 1 || q->dim[2].symbols ||
         q->dim[2].factor % k->dim[2].factor)
         return tsri_graph_refuse("attention", "k", k,
                                  "a number of key heads that divides the query heads");
-    if (!tsri_graph_is_f32(v) || v->rank != 4 || !tsri_tensor_same_dim(v->dim[0], k->dim[0]) ||
+    if (!tsri_graph_is_float(v) || v->rank != 4 || !tsri_tensor_same_dim(v->dim[0], k->dim[0]) ||
         !tsri_tensor_same_dim(v->dim[1], k->dim[1]) || !tsri_tensor_same_dim(v->dim[2], k->dim[2]))
-        return tsri_graph_refuse("attention", "v", v, "f32 [J,S,G,Dv] with k's J, S and G");
+        return tsri_graph_refuse("attention", "v", v,
+                                 "f32, f16 or bf16 [J,S,G,Dv] with k's J, S and G");
     for (uint32_t i = PAST; i <= SLOT; i++)
         if (!tsri_graph_is_ints(tsri_graph_operand(s, i), q->dim[0]))
             return tsri_graph_refuse("attention", facts[i], s->in[i], "i32 [B]");

@@ -1,7 +1,12 @@
 #include "backends/opencl/rows/common.h"
 
 enum { Q, K, V, PAST, LEN, SLOT, SOURCE, BIAS }; /* operands; outputs are y, lse */
-enum { LARGEST_HEAD = 512 }; /* a query and a sum of values are private to a work-item */
+enum {
+    LARGEST_HEAD = 512,  /* a query and a sum of values are private to a work-item */
+    LARGEST_FLASH = 256, /* 32 of each, and a block of keys */
+    MOST_DECODED = 8,    /* from 9 queries on, a tile of 32 is faster */
+    QUERIES = 32         /* of flash.cl */
+};
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
@@ -28,17 +33,30 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return tsri_opencl_fits_index(op, why);
 }
 
-static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+static bool fits_flash(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
-    if (!facts->cpu)
-        return tsri_opencl_refuse(why, "made for CPUs: a work-item keeps a whole head in vectors");
+    if (!facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: 16 queries or keys lie in a vector");
+    if (op->in[Q]->rank == 4 && op->in[V]->rank == 4 &&
+        (op->in[Q]->dim[3].factor > LARGEST_FLASH || op->in[V]->dim[3].factor > LARGEST_FLASH))
+        return tsri_opencl_refuse(why, "a head is larger than 256");
     return fits_plain(row, facts, op, why);
 }
 
-/* Elements a vector: what divides both head sizes. */
-static int vector_width(const tsr_op *op) {
-    const int64_t sizes = op->in[Q]->dim[3].factor | op->in[V]->dim[3].factor;
-    return sizes % 8 == 0 ? 8 : sizes % 4 == 0 ? 4 : 1;
+static bool fits_decode(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                        const tsr_op *op, const char **why) {
+    if (op->in[Q]->rank == 4 && tsri_opencl_highest(op, op->in[Q]->dim[1]) > MOST_DECODED)
+        return tsri_opencl_refuse(why, "made for 8 queries a sequence at most");
+    return fits_flash(row, facts, op, why);
+}
+
+/* Query heads that a work-item of decode.cl takes: of one key head, as many as registers hold. */
+static int heads_together(const tsr_op *op) {
+    const int64_t group = op->in[Q]->dim[2].factor / op->in[K]->dim[2].factor;
+    for (int heads = 4; heads > 1; heads--)
+        if (group % heads == 0)
+            return heads;
+    return 1;
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
@@ -49,7 +67,6 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_operand(defines, "V", op->in[V]);
     tsri_opencl_define_int(defines, "HEAD", (int)op->in[Q]->dim[3].factor);
     tsri_opencl_define_int(defines, "VALUE", (int)op->in[V]->dim[3].factor);
-    tsri_opencl_define_int(defines, "W", vector_width(op));
     tsri_opencl_define_int(defines, "CAUSAL", attrs->causal != 0);
     tsri_opencl_define_int(defines, "WINDOW",
                            attrs->window > INT32_MAX / 2 ? 0 : (int)attrs->window);
@@ -61,55 +78,91 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "HAS_LSE", tsri_opencl_out(op, 1) != NULL);
 }
 
-static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
-    (void)row;
+static void define_decode(const tsri_opencl_row *row, const tsr_op *op,
+                          tsri_opencl_defines *defines) {
+    define_plain(row, op, defines);
+    tsri_opencl_define_int(defines, "HEADS", heads_together(op));
+}
+
+/* The arguments of operands.clh. */
+static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_attention_attrs *attrs = op->attrs;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[0];
     const tsr_tensor *bias = tsri_opencl_in(op, BIAS);
+    const tsr_dim sizes[] = {q->dim[0],    q->dim[1],    k->dim[1],    q->stride[0], q->stride[1],
+                             q->stride[2], k->stride[0], k->stride[1], k->stride[2], v->stride[0],
+                             v->stride[1], v->stride[2], y->stride[0], y->stride[1], y->stride[2]};
 
     for (uint32_t i = Q; i <= BIAS; i++)
-        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
-    tsri_opencl_arg_tensor(launch, y);
-    tsri_opencl_arg_tensor(launch, tsri_opencl_out(op, 1));
-    tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, q->dim[0]);
-    tsri_opencl_arg_dim(launch, q->dim[1]);
-    tsri_opencl_arg_dim(launch, k->dim[1]);
-    tsri_opencl_arg_int(launch, q->dim[2].factor);
-    tsri_opencl_arg_int(launch, q->dim[2].factor / k->dim[2].factor);
-    tsri_opencl_arg_leading_strides(launch, q, 3);
-    tsri_opencl_arg_leading_strides(launch, k, 3);
-    tsri_opencl_arg_leading_strides(launch, v, 3);
-    tsri_opencl_arg_leading_strides(launch, y, 3);
+        if (tsri_opencl_in(op, i))
+            tsri_opencl_arg_tensor(launch, op->in[i]);
     if (bias) {
         const tsr_tensor scores = {.rank = 4, .dim = {q->dim[0], q->dim[2], q->dim[1], k->dim[1]}};
         const tsr_tensor view = tsri_opencl_broadcast(bias, &scores);
-        tsri_opencl_arg_leading_strides(launch, &view, 4);
+        tsri_opencl_arg_dim_list(launch, view.stride, 4);
     }
+    if (tsri_opencl_out(op, 1))
+        tsri_opencl_arg_tensor(launch, op->out[1]);
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim_list(launch, sizes, sizeof sizes / sizeof *sizes);
+    tsri_opencl_arg_int(launch, q->dim[2].factor);
+    tsri_opencl_arg_int(launch, q->dim[2].factor / k->dim[2].factor);
     tsri_opencl_arg_float(launch, attrs->scale);
-    tsri_opencl_grid(launch, 0, q->dim[1], 1);
-    tsri_opencl_grid(launch, 1, q->dim[2], 1);
+}
+
+/* `queries` of `heads` query heads a work-item. */
+static void bind_grid(const tsr_op *op, tsri_opencl_launch *launch, int queries, int heads) {
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
+    const int64_t a_key = (q->dim[3].factor + v->dim[3].factor) * queries * heads;
+    tsri_opencl_grid(launch, 0, q->dim[1], queries);
+    tsri_opencl_grid(launch, 1, q->dim[2], heads);
     tsri_opencl_grid(launch, 2, q->dim[0], 1);
-    tsri_opencl_work(launch, tsri_tensor_times(k->dim[1], tsri_tensor_const(q->dim[3].factor +
-                                                                            v->dim[3].factor)));
+    tsri_opencl_work(launch, tsri_tensor_times(k->dim[1], tsri_tensor_const(a_key)));
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_operands(op, launch);
+    bind_grid(op, launch, 1, 1);
+}
+
+static void bind_flash(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_operands(op, launch);
+    bind_grid(op, launch, QUERIES, 1);
+}
+
+static void bind_decode(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_operands(op, launch);
+    bind_grid(op, launch, 1, heads_together(op));
 }
 
 const tsri_opencl_row tsri_opencl_rows_attention[] = {
-    {.name = "lanes",
+    {.name = "decode",
      .op = TSR_OP_ATTENTION,
-     .file = "attention/lanes.cl",
-     .score = 50,
-     .tunables = {{"BK", 8, 1, 32}},
+     .file = "attention/decode.cl",
+     .score = 60,
+     .tunables = {{"AHEAD", 32, 0, 64}},
      .weight_operand = -1,
-     .fits = fits_lanes,
+     .fits = fits_decode,
+     .define = define_decode,
+     .bind = bind_decode},
+    {.name = "flash",
+     .op = TSR_OP_ATTENTION,
+     .file = "attention/flash.cl",
+     .score = 50,
+     .tunables = {{"STEP", 8, 4, 8}},
+     .weight_operand = -1,
+     .fits = fits_flash,
      .define = define_plain,
-     .bind = bind_plain},
+     .bind = bind_flash},
     {.name = "plain",
      .op = TSR_OP_ATTENTION,
      .file = "attention/plain.cl",
      .plain = true,
      .score = 10,
-     .tunables = {{"BK", 8, 1, 32}},
      .weight_operand = -1,
      .fits = fits_plain,
      .define = define_plain,

@@ -1,0 +1,233 @@
+/* attention/decode.cl - attention/plain for CPUs and few queries: keys side by side, then values side by side.
+ *
+ *   grid    (T, H/HEADS, B), work-groups of one: a query of HEADS heads that share a key head, so that each key and value is
+ *           read once for all of them
+ *   shape   16 keys by 16 elements are turned in registers; scores lie in the lanes, each a chain over d. A block's values
+ *           are then read row by row, sums in lanes over d
+ *   hidden  keys are not read, but for the last visible one, which stands in for those behind it and is masked
+ *   adds    as order.clh says: the bytes of attention/plain
+ *   needs   float16 in registers (a CPU)
+ *   build   as attention/plain; HEADS
+ *   tune    AHEAD 0..64 keys ahead that memory is asked for
+ *   paid    12 heads of 64, 512 keys from memory, pocl on 2 cores: 0.143 ms (22 GB/s), 0.19 without AHEAD, 0.20 where a
+ *           sequence's heads lie side by side instead of its keys; f16 0.075 and 0.145. 16 x 16 turned through a pointer,
+ *           which the compiler splits into halves and spills: 0.079 instead of 0.056 ms from the cache */
+#ifndef AHEAD
+#define AHEAD 32
+#endif
+#include "attention/order.clh"
+#include "attention/vectors.clh"
+#if HAS_SOURCE
+#define HOME(s) source[source0 + b * keys + (s)]
+#else
+#define HOME(s) home
+#endif
+#define PARTS ((VALUE + 15) / 16)
+#if VALUE % 64 == 0
+#define WIDE 4
+#elif VALUE % 32 == 0
+#define WIDE 2
+#else
+#define WIDE 1
+#endif
+/* Keys come 16 elements of 16 rows at a time: with each step, this many whole rows are asked for in the order of memory. */
+#define ROWS_A_STEP ((16 + HEAD / 16 - 1) / (HEAD / 16))
+#define FETCH(dtype, size, from)                                      \
+    _Pragma("unroll") for (int line = 0; line < (size); line += 64 / (int)sizeof(ELEMENT(dtype))) \
+        TSR_PREFETCH((from) + line);
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+#include "attention/operands.clh"
+)
+{
+    const int t = (int)get_global_id(0), h0 = (int)get_global_id(1) * HEADS, b = (int)get_global_id(2);
+    if (t >= AT(T) || h0 >= H || b >= AT(B))
+        return;
+    const int g = h0 / group, keys = AT(S);
+
+    int first = 0, end = keys;
+#if HAS_LEN
+    end = min(end, len[len0 + b]);
+#endif
+#if HAS_PAST
+    const int here = past[past0 + b] + t;
+#else
+    const int here = t;
+#endif
+#if CAUSAL
+    end = min(end, here + 1);
+#endif
+#if WINDOW > 0
+    first = max(0, here - WINDOW + 1);
+#endif
+
+#if HAS_SLOT
+    const int home = slot[slot0 + b];
+#elif !HAS_SOURCE
+    const int home = b;
+#endif
+    k += k0 + g * AT(kg);
+    v += v0 + g * AT(vg);
+    q += q0 + b * AT(qb) + h0 * AT(qh) + t * AT(qt);
+    y += y0 + b * AT(yb) + h0 * AT(yh) + t * AT(yt);
+    const int k_step = AT(ks), v_step = AT(vs), k_slot = AT(kj), v_slot = AT(vj), q_head = AT(qh),
+              y_head = AT(yh);
+    const float to_powers = scale * LOG2_E;
+    const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+
+    float16 sum[HEADS][PARTS];
+    float largest[HEADS], total[HEADS], shrink[HEADS];
+    float share[HEADS][BLOCK] __attribute__((aligned(64)));
+    for (int i = 0; i < HEADS; i++) {
+        largest[i] = -INFINITY;
+        total[i] = 0.0f;
+        for (int d = 0; d < PARTS; d++)
+            sum[i][d] = 0.0f;
+    }
+
+    for (int block = first / BLOCK * BLOCK; block < end; block += BLOCK) {
+        const int n = min(BLOCK, end - block), skipped = max(first - block, 0);
+        for (int part = 0; part < BLOCK; part += 16) {
+            float16 dot[HEADS], r[16];
+            __global const ELEMENT(K_DTYPE) *key[16];
+#pragma unroll
+            for (int j = 0; j < 16; j++) {
+                const int s = min(block + part + j, end - 1);
+                key[j] = k + HOME(s) * k_slot + s * k_step;
+            }
+#pragma unroll
+            for (int i = 0; i < HEADS; i++)
+                dot[i] = 0.0f;
+            int d = 0;
+#pragma unroll 1
+            for (; d + 16 <= HEAD; d += 16) {
+#pragma unroll
+                for (int j = 0; j < 16; j++)
+                    r[j] = LOOSE16(K_DTYPE, key[j] + d);
+#if !HAS_SOURCE
+#pragma unroll
+                for (int j = 0; j < ROWS_A_STEP; j++)
+                    FETCH(K_DTYPE, HEAD, key[0] + (AHEAD + d / 16 * ROWS_A_STEP + j) * k_step)
+#endif
+                tsr_turn16(r);
+#pragma unroll
+                for (int j = 0; j < 16; j++)
+#pragma unroll
+                    for (int i = 0; i < HEADS; i++)
+                        dot[i] = fma(r[j], (float16)(q[i * q_head + d + j]), dot[i]);
+            }
+#pragma unroll 1
+            for (; d < HEAD; d++) {
+                float one[16] __attribute__((aligned(64)));
+#pragma unroll
+                for (int j = 0; j < 16; j++)
+                    one[j] = LOAD(K_DTYPE, key[j], d);
+#pragma unroll
+                for (int i = 0; i < HEADS; i++)
+                    dot[i] = fma(*(float16 *)one, (float16)(q[i * q_head + d]), dot[i]);
+            }
+            const int16 s = lane + (block + part);
+#pragma unroll
+            for (int i = 0; i < HEADS; i++) {
+                dot[i] *= to_powers;
+#if HAS_BIAS
+                float one[16] __attribute__((aligned(64)));
+                for (int j = 0; j < 16; j++)
+                    one[j] = bias[bias0 + b * BIAS_STEP(0) + (h0 + i) * BIAS_STEP(1) + t * BIAS_STEP(2) +
+                                  min(block + part + j, end - 1) * BIAS_STEP(3)];
+                dot[i] = fma(*(float16 *)one, LOG2_E, dot[i]);
+#endif
+                *(float16 *)(share[i] + part) = s >= first && s < end ? dot[i] : (float16)(-INFINITY);
+            }
+        }
+        for (int i = 0; i < HEADS; i++) {
+            const float16 score0 = *(float16 *)share[i], score1 = *(float16 *)(share[i] + 16);
+            const float16 both = score0 > score1 ? score0 : score1;
+            const float8 eight = both.lo > both.hi ? both.lo : both.hi;
+            const float4 four = eight.lo > eight.hi ? eight.lo : eight.hi;
+            float top = fmax(fmax(four.x, four.y), fmax(four.z, four.w));
+            top = fmax(top, largest[i]);
+            const float base = top == -INFINITY ? 0.0f : top;
+            float16 p0 = tsr_exp2_down_float16(score0 - base), p1 = tsr_exp2_down_float16(score1 - base);
+            p0 = score0 == -INFINITY ? 0.0f : p0;
+            p1 = score1 == -INFINITY ? 0.0f : p1;
+            *(float16 *)share[i] = p0;
+            *(float16 *)(share[i] + 16) = p1;
+            shrink[i] = tsr_exp2_down_float16((float16)(largest[i] - base)).s0;
+            largest[i] = top;
+            total[i] *= shrink[i];
+#pragma unroll
+            for (int j = 0; j < BLOCK; j++)
+                total[i] = ORDERED_ADD(share[i][j], total[i]);
+        }
+        int d = 0;
+#pragma unroll 1
+            for (; d + 16 * WIDE <= VALUE; d += 16 * WIDE) {
+                float16 part[HEADS][WIDE];
+#pragma unroll
+                for (int i = 0; i < HEADS; i++)
+#pragma unroll
+                    for (int w = 0; w < WIDE; w++)
+                        part[i][w] = sum[i][d / 16 + w] * shrink[i];
+                for (int j = skipped; j < n; j++) {
+                    __global const ELEMENT(V_DTYPE) *value = v + HOME(block + j) * v_slot + (block + j) * v_step + d;
+#if !HAS_SOURCE
+                    FETCH(V_DTYPE, 16 * WIDE, value + AHEAD * v_step)
+#endif
+#pragma unroll
+                    for (int w = 0; w < WIDE; w++) {
+                        const float16 right = LOOSE16(V_DTYPE, value + w * 16);
+#pragma unroll
+                        for (int i = 0; i < HEADS; i++)
+                            part[i][w] = fma(right, (float16)(share[i][j]), part[i][w]);
+                    }
+                }
+#pragma unroll
+                for (int i = 0; i < HEADS; i++)
+#pragma unroll
+                    for (int w = 0; w < WIDE; w++)
+                        sum[i][d / 16 + w] = part[i][w];
+            }
+        for (; d < VALUE; d++)
+            for (int i = 0; i < HEADS; i++) {
+                float part = ((float *)sum[i])[d] * shrink[i];
+                for (int j = skipped; j < n; j++)
+                    part = fma(LOAD(V_DTYPE, v, HOME(block + j) * v_slot + (block + j) * v_step + d), share[i][j], part);
+                ((float *)sum[i])[d] = part;
+            }
+    }
+
+    for (int i = 0; i < HEADS; i++) {
+        const float part = total[i] > 0.0f ? 1.0f / total[i] : 0.0f;
+        int d = 0;
+        for (; d + 16 <= VALUE; d += 16)
+            *(__global tsr_loose_float16 *)(y + i * y_head + d) = sum[i][d / 16] * part;
+        for (; d < VALUE; d++)
+            y[i * y_head + d] = ((float *)sum[i])[d] * part;
+#if HAS_LSE
+        lse[lse0 + (b * H + h0 + i) * AT(T) + t] =
+            total[i] > 0.0f ? fma(largest[i], LN_2, log(total[i])) : -INFINITY;
+#endif
+    }
+}
+
+#undef HOME
+#undef PARTS
+#undef WIDE
+#undef ROWS_A_STEP
+#undef FETCH
+#undef AHEAD
+#undef BLOCK
+#undef HEADS
+#undef HEAD
+#undef VALUE
+#undef K_DTYPE
+#undef V_DTYPE
+#undef CAUSAL
+#undef WINDOW
+#undef HAS_PAST
+#undef HAS_LEN
+#undef HAS_SLOT
+#undef HAS_SOURCE
+#undef HAS_BIAS
+#undef HAS_LSE

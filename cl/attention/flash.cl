@@ -1,0 +1,177 @@
+/* attention/flash.cl - attention/plain for CPUs and many queries: 32 of them side by side, keys and values broadcast.
+ *
+ *   grid    (T/32, H, B), work-groups of one: 32 queries of one head, the last tile (which sees most) first
+ *   shape   scores and sums lie in the lanes of two float16, so nothing is added across lanes. A block of keys is copied to
+ *           private memory as f32, once for all 32: any dtype, stride and source reads alike then. A step takes STEP keys
+ *           (or elements of a value) by 32 queries: 2 STEP accumulators
+ *   hidden  keys of a block that some query of the tile does not see are masked in a second copy of the steps; in one copy
+ *           with a test the accumulators leave the registers. Keys that no query sees are not read; an infinite value that
+ *           some query sees makes NaN of the queries of its tile that do not
+ *   adds    as order.clh says: the bytes of attention/plain
+ *   needs   float16 in registers (a CPU)
+ *   build   as attention/plain
+ *   tune    STEP 4|8 */
+#ifndef STEP
+#define STEP 8
+#endif
+#include "attention/order.clh"
+#include "attention/vectors.clh"
+#define QUERIES 32
+#define LONGEST (HEAD > VALUE ? HEAD : VALUE)
+
+/* Keys or values first .. first + n - 1 as rows of `size` floats. */
+#define COPY_ROWS(dtype, size, from, slot_stride, step)                                     \
+    for (int i = 0; i < n; i++) {                                                           \
+        const int place = HOME(block + i) * (slot_stride) + (block + i) * (step);           \
+        int d = 0;                                                                          \
+        for (; d + 16 <= (size); d += 16)                                                   \
+            *(tsr_loose_private16 *)(rows + i * (size) + d) = LOOSE16(dtype, (from) + place + d); \
+        for (; d < (size); d++)                                                             \
+            rows[i * (size) + d] = LOAD(dtype, from, place + d);                            \
+    }
+#if HAS_SOURCE
+#define HOME(s) source[source0 + b * keys + (s)]
+#else
+#define HOME(s) home
+#endif
+typedef float16 __attribute__((aligned(4))) tsr_loose_private16;
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+#include "attention/operands.clh"
+)
+{
+    const int queries = AT(T), tiles = (queries + QUERIES - 1) / QUERIES;
+    const int tile = tiles - 1 - (int)get_global_id(0), h = (int)get_global_id(1), b = (int)get_global_id(2);
+    if (tile < 0 || h >= H || b >= AT(B))
+        return;
+    const int g = h / group, keys = AT(S), t0 = tile * QUERIES, here_many = min(QUERIES, queries - t0);
+
+    int before = 0, stop = keys; /* keys before, and keys of the sequence */
+#if HAS_PAST
+    before = past[past0 + b];
+#endif
+#if HAS_LEN
+    stop = min(stop, len[len0 + b]);
+#endif
+    const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    int16 from[2], last[2];             /* the keys that each query sees */
+    int first = 0, end = stop;          /* that some see */
+    int all_first = 0, all_end = stop;  /* that all see */
+    for (int i = 0; i < 2; i++) {
+        const int16 here = min(lane + (t0 + i * 16), queries - 1) + before;
+        from[i] = 0;
+        last[i] = stop - 1;
+#if CAUSAL
+        last[i] = min(last[i], here);
+#endif
+#if WINDOW > 0
+        from[i] = max(here - (WINDOW - 1), 0);
+#endif
+    }
+#if CAUSAL
+    end = min(stop, before + t0 + here_many);
+    all_end = min(stop, before + t0 + 1);
+#endif
+#if WINDOW > 0
+    first = max(0, before + t0 - WINDOW + 1);
+    all_first = max(0, before + t0 + here_many - WINDOW);
+#endif
+
+#if HAS_SLOT
+    const int home = slot[slot0 + b];
+#elif !HAS_SOURCE
+    const int home = b;
+#endif
+    k += k0 + g * AT(kg);
+    v += v0 + g * AT(vg);
+    q += q0 + b * AT(qb) + h * AT(qh) + t0 * AT(qt);
+    y += y0 + b * AT(yb) + h * AT(yh) + t0 * AT(yt);
+    const int k_step = AT(ks), v_step = AT(vs), k_slot = AT(kj), v_slot = AT(vj), q_step = AT(qt),
+              y_step = AT(yt);
+    const float to_powers = scale * LOG2_E;
+
+    float16 query[HEAD][2], sum[VALUE][2], score[BLOCK][2];
+    float rows[BLOCK * LONGEST] __attribute__((aligned(64)));
+    float16 largest[2] = {(float16)(-INFINITY), (float16)(-INFINITY)}, total[2] = {(float16)(0.0f), (float16)(0.0f)};
+
+    for (int i = 0; i < 2; i++) {
+        int d = 0;
+        for (; d + 16 <= HEAD; d += 16) {
+            float16 r[16];
+#pragma unroll
+            for (int j = 0; j < 16; j++)
+                r[j] = LOOSE16(TSR_DTYPE_F32, q + min(i * 16 + j, here_many - 1) * q_step + d);
+            tsr_turn16(r);
+#pragma unroll
+            for (int j = 0; j < 16; j++)
+                query[d + j][i] = r[j];
+        }
+        for (; d < HEAD; d++)
+            for (int j = 0; j < 16; j++)
+                ((float *)&query[d][i])[j] = q[min(i * 16 + j, here_many - 1) * q_step + d];
+    }
+    for (int d = 0; d < VALUE; d++)
+        sum[d][0] = sum[d][1] = 0.0f;
+
+    for (int block = first / BLOCK * BLOCK; block < end; block += BLOCK) {
+#if !HAS_BIAS
+        if (block >= all_first && block + BLOCK <= all_end) {
+            const int n = BLOCK;
+#define MASKED 0
+#include "attention/flash_step.clh"
+#undef MASKED
+        } else
+#endif
+        {
+            const int n = min(BLOCK, end - block);
+#define MASKED 1
+#include "attention/flash_step.clh"
+#undef MASKED
+        }
+    }
+
+    float16 share[2];
+    for (int i = 0; i < 2; i++) {
+        share[i] = total[i] > 0.0f ? 1.0f / total[i] : 0.0f;
+        int d = 0;
+        for (; d + 16 <= VALUE; d += 16) {
+            float16 r[16];
+#pragma unroll
+            for (int j = 0; j < 16; j++)
+                r[j] = sum[d + j][i] * share[i];
+            tsr_turn16(r);
+            for (int j = 0; j < 16 && i * 16 + j < here_many; j++)
+                *(__global tsr_loose_float16 *)(y + (i * 16 + j) * y_step + d) = r[j];
+        }
+        for (; d < VALUE; d++) {
+            sum[d][i] *= share[i];
+            for (int j = 0; j < 16 && i * 16 + j < here_many; j++)
+                y[(i * 16 + j) * y_step + d] = ((float *)&sum[d][i])[j];
+        }
+    }
+#if HAS_LSE
+    for (int i = 0; i < here_many; i++) {
+        const float all = ((float *)total)[i];
+        lse[lse0 + (b * H + h) * queries + t0 + i] = all > 0.0f ? fma(((float *)largest)[i], LN_2, log(all)) : -INFINITY;
+    }
+#endif
+}
+
+#undef HOME
+#undef COPY_ROWS
+#undef QUERIES
+#undef LONGEST
+#undef STEP
+#undef BLOCK
+#undef HEAD
+#undef VALUE
+#undef K_DTYPE
+#undef V_DTYPE
+#undef CAUSAL
+#undef WINDOW
+#undef HAS_PAST
+#undef HAS_LEN
+#undef HAS_SLOT
+#undef HAS_SOURCE
+#undef HAS_BIAS
+#undef HAS_LSE
