@@ -97,6 +97,7 @@ typedef struct tsr_facts {
     uint32_t unified_memory;    /**< 1: shares the host's memory */
     uint32_t emulator;          /**< 1: simulates another kind of device */
     uint32_t compiler;          /**< 1: builds kernels from source */
+    uint32_t needs_bundle;      /**< 1: device_open wants a bundle of built kernels, or `record` */
 } tsr_facts;
 
 typedef struct tsr_device_options {
@@ -104,6 +105,11 @@ typedef struct tsr_device_options {
     uint32_t threads;      /**< a CPU device uses at most so many; 0: all */
     uint32_t profile;      /**< 1: plans measure each launch */
     uint32_t no_self_test; /**< 1: rows are used without their self-test (tessera verify) */
+    uint32_t record;       /**< 1: plans choose kernels for a bundle; nothing is built, and runs do
+                              nothing       (extension "tsr.bundle/1") */
+    uint32_t reserved;
+    const char *bundle; /**< a folder of built kernels, which are then the only ones; NULL: kernels
+                           are built (extension "tsr.bundle/1") */
 } tsr_device_options;
 
 typedef struct tsr_buffer_spec {
@@ -319,6 +325,19 @@ typedef struct tsr_backend_tune {
      * is not NULL, as lines of a table there. In place of lines about the same; atomic. */
     tsr_status (*keep)(tsr_dev *dev, const char *path, const tsr_tuned *const *found, size_t n);
 } tsr_backend_tune;
+
+/** Extension "tsr.bundle/1": kernels for devices that can't compile, in a folder. */
+typedef struct tsr_backend_bundle {
+    uint32_t struct_size;
+    /** Writes the kernels that the plans of a device opened with `record` chose: source and
+     * manifest.
+     */
+    tsr_status (*write)(tsr_dev *dev, const char *folder);
+    /** Builds the folder's source on this device, or takes `binary`, a file that its vendor's
+     * offline compiler made of it (NULL: none); checks that it is whole, and adds it to the folder.
+     */
+    tsr_status (*build)(tsr_dev *dev, const char *folder, const char *binary);
+} tsr_backend_bundle;
 
 #ifdef __cplusplus
 }

@@ -72,6 +72,10 @@ typedef struct tsr_device_open_options {
     uint32_t no_self_test; /**< 1: kernel rows are used without their self-test */
     const char *kernels;   /**< forced kernel rows, "op=row,op=row:TUNABLE=4"; NULL: the best. A row
                               that can't be used is an error later */
+    const char *bundle;    /**< a folder of built kernels, the only ones then; NULL: TESSERA_BUNDLE,
+                              else kernels are built. TSR_E_UNSUPPORTED on a backend without bundles */
+    uint32_t record;       /**< 1: kernels are chosen for a bundle, not built; runs give nothing */
+    uint32_t reserved;
 } tsr_device_open_options;
 
 /**

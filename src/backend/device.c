@@ -19,7 +19,7 @@ struct tsr_device {
     tsri_backend_device **devices;
     tsri_backend_opened_device opened;
     tsr_device_options options;
-    char *kernels;
+    char *kernels, *bundle;
     tsri_bytes description;
 };
 
@@ -118,6 +118,20 @@ static tsr_status describe(tsr_device *device, const tsr_facts *facts) {
                                   facts->name, facts->version, facts->compute_units, plural);
 }
 
+/* The bundle asked for, or that of the environment where the backend has bundles. */
+static tsr_status choose_bundle(const tsr_device *device, size_t entry,
+                                tsr_device_options *options) {
+    const tsri_backend_entry *found = tsri_backend_at(device->opened.set, entry);
+    const bool has = tsri_backend_extension(device->opened.set, entry, "tsr.bundle/1") != NULL;
+    if (device->bundle && !has)
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "the backend %s of %s/%s takes no bundle (%s)",
+                              found->backend->name, found->facts.platform, found->facts.name,
+                              device->bundle);
+    const char *set = getenv("TESSERA_BUNDLE");
+    options->bundle = device->bundle ? device->bundle : has && set && *set ? set : NULL;
+    return TSR_OK;
+}
+
 /* Opens one device more. */
 static tsr_status add(tsr_device *device, size_t entry) {
     tsri_backend_opened_device *opened = &device->opened;
@@ -127,8 +141,9 @@ static tsr_status add(tsr_device *device, size_t entry) {
         return tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for a list of devices");
     device->devices = devices;
     opened->devices = devices;
-    TRY(tsri_backend_device_open(opened->set, entry, &device->options,
-                                 &devices[opened->n_devices]));
+    tsr_device_options options = device->options;
+    TRY(choose_bundle(device, entry, &options));
+    TRY(tsri_backend_device_open(opened->set, entry, &options, &devices[opened->n_devices]));
     return describe(device, &devices[opened->n_devices++]->facts);
 }
 
@@ -174,14 +189,18 @@ tsr_status tsr_device_open(tsr_engine *engine, const char *selector,
     device->options = (tsr_device_options){.struct_size = sizeof device->options,
                                            .threads = given.threads,
                                            .profile = given.profile,
-                                           .no_self_test = given.no_self_test};
+                                           .no_self_test = given.no_self_test,
+                                           .record = given.record};
     device->opened = (tsri_backend_opened_device){.set = engine->set,
                                                   .profile = given.profile,
+                                                  .record = given.record != 0,
                                                   .log = engine->log,
                                                   .log_data = engine->log_data};
     tsr_status status = TSR_OK;
     if (given.kernels && !(device->opened.kernels = device->kernels =
                                tsri_base_copy_text(given.kernels, strlen(given.kernels))))
+        status = TSR_E_HOST_MEMORY;
+    if (given.bundle && !(device->bundle = tsri_base_copy_text(given.bundle, strlen(given.bundle))))
         status = TSR_E_HOST_MEMORY;
     const char *chosen = selector && *selector ? selector : getenv("TESSERA_DEVICE");
     if (status == TSR_OK)
@@ -202,6 +221,7 @@ void tsr_device_close(tsr_device **device) {
         tsri_backend_device_close(&d->devices[--d->opened.n_devices]);
     free(d->devices);
     free(d->kernels);
+    free(d->bundle);
     tsri_base_bytes_clear(&d->description);
     free(d);
     *device = NULL;

@@ -279,6 +279,11 @@ const char *tsri_backend_note(const tsri_backend_set *set, size_t i) {
     return set->notes[i];
 }
 
+const void *tsri_backend_extension(const tsri_backend_set *set, size_t device, const char *name) {
+    const tsri_backend_entry *entry = tsri_backend_at(set, device);
+    return entry->backend->extension ? entry->backend->extension(entry->state, name) : NULL;
+}
+
 const char *tsri_backend_cache_folder(const tsri_backend_set *set) {
     return set->host.cache_folder;
 }

@@ -42,6 +42,9 @@ size_t tsri_backend_note_count(const tsri_backend_set *set);
 const char *tsri_backend_note(const tsri_backend_set *set, size_t i);
 
 /* Where backends keep files between runs; NULL where there is no folder that can be written. */
+/* A named addition of a device's backend; NULL: it hasn't that. */
+const void *tsri_backend_extension(const tsri_backend_set *set, size_t device, const char *name);
+
 const char *tsri_backend_cache_folder(const tsri_backend_set *set);
 
 /* The default: best positive score among the usable; the reference where there is none. */

@@ -12,6 +12,7 @@ typedef struct tsri_backend_opened_device {
     tsri_backend_set *set;
     const char *kernels; /* forced rows, or NULL */
     bool profile;
+    bool record; /* kernels are chosen for a bundle, not built */
     void (*log)(void *data, tsr_log_level level, const char *line); /* the engine's; may be NULL */
     void *log_data;
 } tsri_backend_opened_device;

@@ -47,7 +47,7 @@ int tsri_cli_status(tsr_status status) {
 }
 
 const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
-    static tsri_cli_option rows[7];
+    static tsri_cli_option rows[8];
     const tsri_cli_option all[] = {
         {"device", 'd', CLI_TEXT, &app->device_name, "D",
          "number, platform/device, cpu, gpu, accelerator, a backend; A,B splits the layers", 0, 0,
@@ -56,6 +56,9 @@ const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
          "also load this backend plugin; may be given again", 0, 0, NULL},
         {"kernels", 0, CLI_TEXT, &app->kernels, "OP=ROW[:TUNABLE=N],..",
          "force kernel rows, see tessera explain", 0, 0, NULL},
+        {"bundle", 0, CLI_TEXT, &app->bundle, "FOLDER",
+         "run the built kernels of this folder alone (tessera kernels; TESSERA_BUNDLE)", 0, 0,
+         NULL},
         {"threads", 't', CLI_INT, &app->threads, "N", "a CPU device uses at most N threads", 1,
          65536, NULL},
         {"profile", 0, CLI_MAYBE, &app->profile, "FILE.json",
@@ -145,7 +148,9 @@ int tsri_cli_open_device(tsri_cli_app *app) {
                                              .threads = (uint32_t)app->threads,
                                              .profile = app->profile != NULL,
                                              .no_self_test = app->no_self_test,
-                                             .kernels = app->kernels};
+                                             .kernels = app->kernels,
+                                             .bundle = app->bundle,
+                                             .record = app->record};
     const int code = tsri_cli_open_engine(app);
     if (code != CLI_OK || app->device)
         return code;

@@ -10,7 +10,7 @@
 
 typedef struct tsri_cli_app {
     /* options that commands have in common */
-    const char *model_name, *device_name, *kernels, *dtype_name, *profile;
+    const char *model_name, *device_name, *kernels, *bundle, *dtype_name, *profile;
     tsri_cli_list backends;
     int64_t threads, context;
     bool quiet, verbose, json;
@@ -19,6 +19,7 @@ typedef struct tsri_cli_app {
     tsr_device *device;
     tsr_model *model;
     bool no_self_test;
+    bool record;       /* kernels are chosen for a bundle, not built */
     bool stopped;      /* nothing more can be written to stdout */
     bool write_failed; /* and it was not its reader who closed it */
     bool progress_shown;
@@ -71,5 +72,6 @@ int tsri_cli_devices(int argc, char **argv);
 int tsri_cli_verify(int argc, char **argv);
 int tsri_cli_explain(int argc, char **argv);
 int tsri_cli_cache(int argc, char **argv);
+int tsri_cli_kernels(int argc, char **argv);
 
 #endif

@@ -60,6 +60,7 @@ static json_t *as_json(size_t index, const tsr_device_info *info) {
                   (json_int_t)f->max_work_group, "subgroup_sizes", groups, "fp16", (int)f->fp16,
                   "bf16", (int)f->bf16, "fp64", (int)f->fp64, "int_dot", (int)f->int_dot,
                   "command_buffers", (int)f->command_buffers, "compiler", (int)f->compiler);
+    json_object_set_new(o, "needs_bundle", json_boolean(f->needs_bundle));
     json_object_update(o, more);
     json_decref(more);
     return o;

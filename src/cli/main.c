@@ -19,6 +19,7 @@ static const command commands[] = {
     {"explain", "which kernel runs each op of a model, and why", tsri_cli_explain},
     {"evaluate", "how well a model predicts a text: perplexity", tsri_cli_evaluate},
     {"dump", "logits, hidden states and attention to a file", tsri_cli_dump},
+    {"kernels", "a model's kernels for devices that can't compile", tsri_cli_kernels},
     {"cache", "list or clear what Tessera keeps on disk", tsri_cli_cache},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

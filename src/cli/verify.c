@@ -106,7 +106,8 @@ static int verify_all(job *j, const char *op, bool smoke) {
         tsr_device_info info = {.struct_size = sizeof info};
         char number[24];
         info.facts.struct_size = sizeof info.facts;
-        if (tsr_device_info_get(j->app.engine, i, &info) != TSR_OK || !info.facts.usable)
+        if (tsr_device_info_get(j->app.engine, i, &info) != TSR_OK || !info.facts.usable ||
+            (info.facts.needs_bundle && !j->app.bundle && !getenv("TESSERA_BUNDLE")))
             continue;
         snprintf(number, sizeof number, "%zu", i);
         j->app.device_name = number;

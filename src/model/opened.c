@@ -1,7 +1,6 @@
 /* The public model: an opened model, its run context and the device that both borrow. */
 #include "model/opened.h"
 
-#include "backend/opened.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "tessera/run.h"
@@ -17,6 +16,10 @@ struct tsr_model {
 
 tsri_model *tsri_model_of(const tsr_model *model) {
     return model->model;
+}
+
+const tsri_backend_opened_device *tsri_model_devices_of(const tsr_model *model) {
+    return model->opened;
 }
 
 static tsr_status tell_progress(void *data, uint64_t done, uint64_t total) {

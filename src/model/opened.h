@@ -2,10 +2,13 @@
 #ifndef TSRI_MODEL_OPENED_H
 #define TSRI_MODEL_OPENED_H
 
+#include "backend/opened.h"
 #include "model/session.h"
 #include "tessera/model.h"
 
 /* Borrowed, until the model is closed. Its `run` is NULL where it was opened without a device. */
 tsri_model *tsri_model_of(const tsr_model *model);
+/* The devices that it was opened on; NULL: none. */
+const tsri_backend_opened_device *tsri_model_devices_of(const tsr_model *model);
 
 #endif

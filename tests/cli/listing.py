@@ -7,8 +7,8 @@ import struct
 from support.command import GOLDEN, PLAY, SHARED, environment, equal, main, refused, run
 
 DEVICE_KEYS = {"index", "backend", "platform", "device", "type", "vendor", "driver", "version", "c_version", "usable", "default", "reason", "score",
-               "emulator", "compute_units", "clock_mhz", "memory", "max_allocation", "local_memory", "max_work_group", "subgroup_sizes", "fp16",
-               "bf16", "fp64", "int_dot", "command_buffers", "compiler"}
+               "emulator", "needs_bundle", "compute_units", "clock_mhz", "memory", "max_allocation", "local_memory", "max_work_group",
+               "subgroup_sizes", "fp16", "bf16", "fp64", "int_dot", "command_buffers", "compiler"}
 
 
 def test_bundled_models(_):
@@ -89,7 +89,7 @@ def test_devices(_):
         equal(set(device), DEVICE_KEYS)
         equal(device["index"], index)
         assert device["type"] in ("cpu", "gpu", "accelerator", "other") and device["reason"] and device["memory"] > 0, device
-        assert not (device["default"] and (device["emulator"] or not device["usable"])), device
+        assert not (device["default"] and (device["emulator"] or device["needs_bundle"] or not device["usable"])), device
     equal(sum(device["default"] for device in told["devices"]), 1)
     equal(told["devices"][-1]["backend"], "reference")
     text = run("devices").text

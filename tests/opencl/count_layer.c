@@ -1,10 +1,14 @@
 /* An OpenCL layer that counts calls and makes one of them fail; loaded by the ICD loader through
  * OPENCL_LAYERS. The test finds its functions in the loaded library, so a loader that ignored it
- * can't pass. */
+ * can't pass. With COUNT_LAYER_BINARY_ONLY its devices can't compile, as FPGAs can't: sources are
+ * refused with -3, and at exit a line on stderr tells of the layer. */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl_layer.h>
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 long count_calls(const char *name);
@@ -17,7 +21,8 @@ static struct _cl_icd_dispatch mine;
 #define CALLS(X)                                                                                   \
     X(clCreateContext)                                                                             \
     X(clCreateCommandQueue)                                                                        \
-    X(clCreateBuffer) X(clCreateProgramWithSource) X(clBuildProgram) X(clCreateKernel)             \
+    X(clCreateBuffer)                                                                              \
+    X(clCreateProgramWithSource) X(clCreateProgramWithBinary) X(clBuildProgram) X(clCreateKernel)  \
         X(clSetKernelArg) X(clEnqueueNDRangeKernel) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) \
             X(clFlush) X(clFinish) X(clWaitForEvents)
 #define ENUM(f) N_##f,
@@ -51,6 +56,10 @@ void count_fail(const char *name, long nth, int code) {
 /* Contexts, queues, buffers, programs and kernels made and not released. */
 long count_alive(void) {
     return alive;
+}
+
+static bool binary_only(void) {
+    return getenv("COUNT_LAYER_BINARY_ONLY") != NULL;
 }
 
 static cl_int fault(int call) {
@@ -117,8 +126,28 @@ PASS_OBJECT(cl_command_queue, clCreateCommandQueue,
             (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *e), (c, d, p, e))
 PASS_OBJECT(cl_mem, clCreateBuffer, (cl_context c, cl_mem_flags f, size_t n, void *h, cl_int *e),
             (c, f, n, h, e))
-PASS_OBJECT(cl_program, clCreateProgramWithSource,
-            (cl_context c, cl_uint n, const char **s, const size_t *z, cl_int *e), (c, n, s, z, e))
+static cl_program create_from_source(cl_context c, cl_uint n, const char **s, const size_t *z,
+                                     cl_int *e) {
+    if (!binary_only())
+        return next->clCreateProgramWithSource(c, n, s, z, e);
+    if (e)
+        *e = CL_COMPILER_NOT_AVAILABLE;
+    return NULL;
+}
+
+static cl_program CL_API_CALL my_clCreateProgramWithSource(cl_context c, cl_uint n, const char **s,
+                                                           const size_t *z, cl_int *e) {
+    const cl_int code = fault(N_clCreateProgramWithSource);
+    cl_program program = code ? NULL : create_from_source(c, n, s, z, e);
+    if (code && e)
+        *e = code;
+    alive += program != NULL;
+    return program;
+}
+PASS_OBJECT(cl_program, clCreateProgramWithBinary,
+            (cl_context c, cl_uint n, const cl_device_id *d, const size_t *z,
+             const unsigned char **b, cl_int *s, cl_int *e),
+            (c, n, d, z, b, s, e))
 PASS_OBJECT(cl_kernel, clCreateKernel, (cl_program p, const char *name, cl_int *e), (p, name, e))
 RELEASE(clReleaseContext, cl_context)
 RELEASE(clReleaseCommandQueue, cl_command_queue)
@@ -126,6 +155,19 @@ RELEASE(clReleaseMemObject, cl_mem)
 RELEASE(clReleaseProgram, cl_program)
 RELEASE(clReleaseKernel, cl_kernel)
 RETAIN(clRetainMemObject, cl_mem)
+
+static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id d, cl_device_info what, size_t n,
+                                             void *value, size_t *size) {
+    const cl_int code = next->clGetDeviceInfo(d, what, n, value, size);
+    if (code == CL_SUCCESS && value && what == CL_DEVICE_COMPILER_AVAILABLE && binary_only())
+        *(cl_bool *)value = CL_FALSE;
+    return code;
+}
+
+static void report(void) {
+    fprintf(stderr, "count_layer: %ld sources, %ld binaries\n", counts[N_clCreateProgramWithSource],
+            counts[N_clCreateProgramWithBinary]);
+}
 
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t n, void *value,
                                                size_t *size) {
@@ -148,12 +190,15 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_ic
     next = target;
 #define WRAP(f) mine.f = my_##f;
     CALLS(WRAP)
+    WRAP(clGetDeviceInfo)
     WRAP(clReleaseContext)
     WRAP(clReleaseCommandQueue)
     WRAP(clReleaseMemObject)
     WRAP(clReleaseProgram)
     WRAP(clReleaseKernel)
     WRAP(clRetainMemObject)
+    if (binary_only())
+        atexit(report);
     *out_entries = entries;
     *out = &mine;
     return CL_SUCCESS;

@@ -168,6 +168,26 @@ static tsr_status build_plain(tsr_dev *dev, const tsr_plan *plan, const need_lis
     return status;
 }
 
+/* How many arguments each kernel has, from binding it to nothing. */
+static tsr_status record(tsr_dev *dev, const tsr_plan *plan, const need_list *list) {
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < list->n && status == TSR_OK; i++) {
+        const need *item = &list->items[i];
+        tsri_opencl_operation *operation = &item->step->operation;
+        tsri_opencl_launch launch;
+        const tsr_bounds own = operation->bounds;
+        operation->bounds = item->bounds;
+        status =
+            tsri_opencl_launch_create(dev, item->instance, &operation->op, plan->dims, &launch);
+        operation->bounds = own;
+        item->instance->n_args = launch.n_args;
+        if (launch.before)
+            item->instance->before->n_args = launch.before->n_args;
+        tsri_opencl_launch_release(&launch);
+    }
+    return status;
+}
+
 /* The chosen that were never tested; *again where one of them is refused. */
 static tsr_status test_chosen(tsr_dev *dev, tsr_plan *plan, const need_list *list, bool *again) {
     if (!dev->no_self_test)
@@ -195,7 +215,10 @@ tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
         }
         if (status == TSR_OK)
             status = build(dev, &list);
-        if (status == TSR_OK)
+        if (status == TSR_OK && dev->record)
+            status = record(dev, plan, &list);
+        again = false;
+        if (status == TSR_OK && !dev->record)
             status = test_chosen(dev, plan, &list, &again);
     }
     free(list.items);

@@ -1,4 +1,5 @@
 /* backends/opencl/defines.c - the build constants of a row for an op, and the name they make. */
+#include "backends/opencl/bundle.h"
 #include "backends/opencl/launch.h"
 #include "base/error.h"
 
@@ -82,19 +83,51 @@ tsr_status tsri_opencl_defines_before(const tsri_opencl_row *row, const tsr_op *
     return defines->status;
 }
 
+static const char *text_of(const tsri_bytes *bytes) {
+    return bytes->data ? bytes->data : "";
+}
+
+/* The values of a kernel of the bundle that is this row's and is right for this op. */
+static tsr_status bundled_values(const tsri_opencl_bundled *kernel, const tsri_opencl_row *row,
+                                 const tsr_op *op, tsri_opencl_values *values, bool *found) {
+    tsri_opencl_values own = *values;
+    tsri_opencl_defines whole = {.row = row};
+    tsri_bytes name = {0};
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && row->tunables[t].name; t++) {
+        own.value[t] = kernel->values.value[t];
+        own.from[t] = "bundle";
+        tsri_opencl_define_int(&whole, row->tunables[t].name, own.value[t]);
+    }
+    whole.values = own;
+    if (row->define)
+        row->define(row, op, &whole);
+    tsr_status status = whole.status;
+    if (status == TSR_OK)
+        status = tsri_opencl_defines_name(row, NULL, &whole, &name);
+    *found = status == TSR_OK && !strcmp(text_of(&name), kernel->instance);
+    if (*found)
+        *values = own;
+    tsri_opencl_defines_clear(&whole);
+    tsri_base_bytes_clear(&name);
+    return status;
+}
+
 /* The values in force; what the op decides is only asked where a line may depend on it. */
 static tsr_status settle_values(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
                                 const tsri_opencl_wish *wish, tsri_opencl_values *values) {
     tsri_opencl_defines decided = {.row = row};
+    bool found = false;
     for (int t = 0; t < TSRI_OPENCL_TUNABLES && row->tunables[t].name; t++)
         decided.values.value[t] = row->tunables[t].value;
     if (row->define && tsri_opencl_is_tuned(dev, row))
         row->define(row, op, &decided);
-    const tsr_status status = decided.status;
+    tsr_status status = decided.status;
     if (status == TSR_OK)
-        tsri_opencl_values_of(dev, row, op, wish, decided.name.data ? decided.name.data : "",
-                              values);
+        tsri_opencl_values_of(dev, row, op, wish, text_of(&decided.name), values);
     tsri_opencl_defines_clear(&decided);
+    for (size_t i = 0; dev->bundle && i < dev->bundle->n && !found && status == TSR_OK; i++)
+        if (dev->bundle->kernels[i].row == row)
+            status = bundled_values(&dev->bundle->kernels[i], row, op, values, &found);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* backends/opencl/device.c - opening and closing a device; draining; poisoning. */
 #include "backends/opencl/device.h"
+#include "backends/opencl/bundle.h"
 #include "backends/opencl/clblast.h"
 #include "backends/opencl/program.h"
 #include "backends/opencl/tuning.h"
@@ -151,6 +152,7 @@ static tsr_status start(tsr_dev *dev, const tsr_device_options *options) {
     cl_int code = CL_SUCCESS;
     dev->profile = options && options->profile;
     dev->no_self_test = options && options->no_self_test;
+    dev->record = options && options->record;
     limit_threads(dev, options ? options->threads : 0);
     dev->context = clCreateContext(properties, 1, &dev->id, NULL, NULL, &code);
     if (!dev->context)
@@ -161,8 +163,10 @@ static tsr_status start(tsr_dev *dev, const tsr_device_options *options) {
     if (!dev->queue)
         return tsri_opencl_fail_create(dev, code, "clCreateCommandQueue");
     TRY(tsri_opencl_events_reserve(dev, SPARE_EVENTS));
-    TRY(tsri_opencl_tuning_load(dev, &dev->tuning));
-    return tsri_opencl_programs_create(dev, &dev->programs);
+    TRY(tsri_opencl_programs_create(dev, &dev->programs));
+    if (options && options->bundle && *options->bundle && !dev->record)
+        return tsri_opencl_bundle_load(dev, options->bundle, &dev->bundle);
+    return tsri_opencl_tuning_load(dev, &dev->tuning);
 }
 
 tsr_status tsri_opencl_device_open(tsr_state *state, uint32_t index,
@@ -174,6 +178,10 @@ tsr_status tsri_opencl_device_open(tsr_state *state, uint32_t index,
     if (!found->facts.common.usable)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "%s/%s is %s", found->facts.common.platform,
                               found->facts.common.name, found->facts.common.reason);
+    if (found->facts.common.needs_bundle && !(options && (options->record || options->bundle)))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "it builds no kernels: give it a bundle of them (--bundle FOLDER; "
+                              "tessera kernels export and build make one)");
     TRY(tsri_base_new(1, sizeof *dev, &dev));
     dev->state = state;
     dev->found = found;
@@ -210,6 +218,7 @@ void tsri_opencl_device_close(tsr_dev *dev) {
     }
     tsri_opencl_programs_destroy(dev->programs);
     tsri_opencl_tuning_free(dev->tuning);
+    tsri_opencl_bundle_free(dev->bundle);
     tsri_opencl_clblast_forget(dev);
     if (dev->scratch)
         tsri_opencl_release(dev, dev->scratch);

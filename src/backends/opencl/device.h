@@ -7,6 +7,7 @@
 
 typedef struct tsri_opencl_programs tsri_opencl_programs; /* program.h */
 typedef struct tsri_opencl_tuning tsri_opencl_tuning;     /* tuning.h */
+typedef struct tsri_opencl_bundle tsri_opencl_bundle;     /* bundle.h */
 
 struct tsr_dev {
     tsr_state *state;
@@ -17,6 +18,7 @@ struct tsr_dev {
     cl_context context;
     cl_command_queue queue; /* in order */
     bool profile, no_self_test;
+    bool record;        /* kernels are recorded for a bundle: nothing is built or runs */
     bool busy;          /* something was enqueued since the last clFinish */
     bool provider_used; /* CLBlast keeps programs for this context */
     bool poisoned;      /* the driver failed: it is only asked to release */
@@ -30,7 +32,8 @@ struct tsr_dev {
     tsr_plan *plans;
     tsri_opencl_programs *programs;
     tsri_opencl_tuning *tuning;
-    tsr_dev *next; /* open devices of the process, for draining at exit */
+    tsri_opencl_bundle *bundle; /* the only kernels there are; NULL: they are built */
+    tsr_dev *next;              /* open devices of the process, for draining at exit */
 };
 
 struct tsr_buf {

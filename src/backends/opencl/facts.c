@@ -124,15 +124,17 @@ static void judge(tsri_opencl_found *found) {
         facts->reason = "not usable: the driver says that the device isn't available";
     else if (found->version < 101)
         facts->reason = "not usable: OpenCL 1.1 is the least that the kernels need";
-    else if (!facts->compiler)
-        facts->reason = "not usable: its driver has no compiler for kernels from source";
     else if (!facts->memory || !facts->max_allocation || !facts->max_work_group)
         facts->reason = "not usable: the driver tells no memory or work-group size";
     else
         facts->usable = 1;
     if (!facts->usable)
         return;
-    if (facts->emulator) {
+    facts->needs_bundle = !facts->compiler;
+    if (facts->needs_bundle) {
+        facts->score = 0;
+        facts->reason = "its driver builds no kernels: usable by name with a bundle (--bundle)";
+    } else if (facts->emulator) {
         facts->score = 0;
         facts->reason = "an emulator: usable by name, never the default";
     } else if (facts->type == TSR_DEVICE_CPU && holds(facts->name, "llvmpipe")) {

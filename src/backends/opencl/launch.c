@@ -23,7 +23,9 @@ static void keep(tsri_opencl_launch *launch, tsr_status status) {
 }
 
 static void push(tsri_opencl_launch *launch, size_t size, const void *value) {
-    const cl_int code = clSetKernelArg(launch->kernel, launch->n_args, size, value);
+    const cl_int code = launch->dev->record
+                            ? CL_SUCCESS
+                            : clSetKernelArg(launch->kernel, launch->n_args, size, value);
     if (code != CL_SUCCESS)
         keep(launch,
              tsri_base_fail(TSR_E_INTERNAL, "%s: argument %u of %zu bytes is refused: %s (%d)",
@@ -232,11 +234,14 @@ static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
     }
     if (!launch->file)
         return TSR_OK;
-    launch->kernel = clCreateKernel(instance->program, instance->kernel, &code);
-    if (!launch->kernel)
+    if (!dev->record)
+        launch->kernel = clCreateKernel(instance->program, instance->kernel, &code);
+    if (!launch->kernel && !dev->record)
         return tsri_opencl_fail_create(dev, code, instance->kernel);
     (stage ? stage->bind : row->bind)(row, op, launch);
     TRY(launch->status);
+    if (dev->record)
+        return TSR_OK;
     cl_uint wanted = 0;
     if (clGetKernelInfo(launch->kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL) ==
             CL_SUCCESS &&
@@ -263,7 +268,7 @@ tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *i
 tsr_status tsri_opencl_launch_bind_scratch(tsri_opencl_launch *launch) {
     if (launch->before)
         TRY(tsri_opencl_launch_bind_scratch(launch->before));
-    for (int i = 0; i < launch->n_scratch; i++) {
+    for (int i = 0; launch->kernel && i < launch->n_scratch; i++) {
         const cl_int code = clSetKernelArg(launch->kernel, launch->scratch_args[i],
                                            sizeof launch->dev->scratch, &launch->dev->scratch);
         if (code != CL_SUCCESS)

@@ -1,4 +1,5 @@
 /* backends/opencl/plugin.c - the table, and the one symbol that the host sees. */
+#include "backends/opencl/bundle.h"
 #include "backends/opencl/layout.h"
 #include "backends/opencl/plan.h"
 #include "backends/opencl/tune.h"
@@ -166,9 +167,10 @@ static const char *note(tsr_state *state, uint32_t index) {
 static const void *extension(tsr_state *state, const char *name) {
     static const tsr_backend_notes notes = {sizeof notes, note_count, note};
     (void)state;
-    return !strcmp(name, "tsr.notes/1")  ? (const void *)&notes
-           : !strcmp(name, "tsr.tune/1") ? &tsri_opencl_tune
-                                         : NULL;
+    return !strcmp(name, "tsr.notes/1")    ? (const void *)&notes
+           : !strcmp(name, "tsr.tune/1")   ? (const void *)&tsri_opencl_tune
+           : !strcmp(name, "tsr.bundle/1") ? &tsri_opencl_bundles
+                                           : NULL;
 }
 
 TSR_API const tsr_backend *tsr_backend_get(uint32_t abi);

@@ -1,6 +1,7 @@
 /* backends/opencl/program.c - instances of rows, assembled into one source and built as one
  * program. */
 #include "backends/opencl/program.h"
+#include "backends/opencl/bundle.h"
 #include "backends/opencl/cache.h"
 #include "backends/opencl/launch.h"
 #include "backends/opencl/source.h"
@@ -86,9 +87,9 @@ const char *tsri_opencl_instance_file(const tsri_opencl_instance *instance) {
     return instance->stage ? instance->stage->file : instance->row->file;
 }
 
-static tsr_status new_instance(const tsri_opencl_row *row, const tsri_opencl_stage *stage,
-                               const tsri_opencl_defines *defines, const tsri_bytes *tunables,
-                               char *name, tsri_opencl_instance **out) {
+static tsr_status new_instance(const tsri_opencl_bundle *bundle, const tsri_opencl_row *row,
+                               const tsri_opencl_stage *stage, const tsri_opencl_defines *defines,
+                               const tsri_bytes *tunables, char *name, tsri_opencl_instance **out) {
     tsri_opencl_instance *instance = NULL;
     TRY(tsri_base_new(1, sizeof *instance, &instance));
     instance->row = row;
@@ -99,6 +100,13 @@ static tsr_status new_instance(const tsri_opencl_row *row, const tsri_opencl_sta
     instance->define = tsri_base_copy_text(text_of(&defines->define), defines->define.size);
     instance->undefine = tsri_base_copy_text(text_of(&defines->undefine), defines->undefine.size);
     instance->state = tsri_opencl_instance_file(instance) ? TSRI_OPENCL_NEW : TSRI_OPENCL_BUILT;
+    const tsri_opencl_bundled *bundled =
+        bundle ? tsri_opencl_bundle_find(bundle, instance->name) : NULL;
+    if (bundled) { /* `tessera verify` proves it, not a self-test: the plain row may not be there */
+        instance->program = bundle->program;
+        instance->state = TSRI_OPENCL_BUILT;
+        instance->tested = true;
+    }
     if (!instance->name || !instance->tunables || !instance->define || !instance->undefine ||
         name_kernel(instance) != TSR_OK) {
         free_instance(instance);
@@ -134,7 +142,7 @@ static tsr_status instance_with(tsri_opencl_programs *programs, const tsri_openc
         status = tsri_base_grow(&programs->instances, &programs->capacity, programs->n + 1,
                                 sizeof *programs->instances);
     if (status == TSR_OK && !*out) {
-        status = new_instance(row, stage, defines, tunables, name.data, out);
+        status = new_instance(programs->dev->bundle, row, stage, defines, tunables, name.data, out);
         if (status == TSR_OK)
             programs->instances[programs->n++] = *out;
     }
@@ -324,17 +332,15 @@ static cl_program reuse(const tsri_opencl_programs *programs, const tsri_bytes *
     return NULL;
 }
 
-/* TSR_OK with *out NULL: it doesn't build, *log (new memory) says why. */
-static tsr_status compile(tsri_opencl_programs *programs, const tsri_bytes *source,
-                          tsri_opencl_instance *const *instances, size_t n, cl_program *out,
-                          char **log) {
-    tsr_dev *dev = programs->dev;
+tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const char *options,
+                               tsri_opencl_instance *const *instances, size_t n, cl_program *out,
+                               char **log) {
     const char *text = source->data;
     cl_int code = CL_SUCCESS;
     cl_program program = clCreateProgramWithSource(dev->context, 1, &text, &source->size, &code);
     if (!program)
         return tsri_opencl_fail_create(dev, code, "clCreateProgramWithSource");
-    code = clBuildProgram(program, 1, &dev->id, options_of(programs, instances[0]), NULL, NULL);
+    code = clBuildProgram(program, 1, &dev->id, options, NULL, NULL);
     if (code == CL_SUCCESS)
         code = try_kernels(program, instances, n);
     else
@@ -366,7 +372,9 @@ static void announce(tsri_opencl_programs *programs, tsri_opencl_instance *const
         tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "building %s", instances[i]->name);
 }
 
-/* One program of the instances, from the cache or built. TSR_OK with *out NULL: as compile. */
+/* One program of the instances, from the cache or built. TSR_OK with *out NULL: as
+ * tsri_opencl_compile.
+ */
 static tsr_status make_program(tsri_opencl_programs *programs,
                                tsri_opencl_instance *const *instances, size_t n, cl_program *out,
                                char **log) {
@@ -383,7 +391,8 @@ static tsr_status make_program(tsri_opencl_programs *programs,
     if (status == TSR_OK && !*out) {
         if (!found)
             announce(programs, instances, n);
-        status = compile(programs, &source, instances, n, out, log);
+        status = tsri_opencl_compile(programs->dev, &source, options_of(programs, instances[0]),
+                                     instances, n, out, log);
         if (status == TSR_OK && *out && (!found || binary.size))
             save_binary(programs, &key, *out);
     }
@@ -433,17 +442,28 @@ static int by_name(const void *a, const void *b) {
     return newer ? newer : strcmp(x->name, y->name);
 }
 
+/* On a device that doesn't compile: recorded for later, or refused for not being in the bundle. */
+static tsr_status do_without(const tsr_dev *dev, tsri_opencl_instance *instance) {
+    if (!dev->record)
+        return tsri_opencl_instance_refuse(instance, "not in the bundle");
+    instance->state = TSRI_OPENCL_BUILT;
+    return TSR_OK;
+}
+
 /* One program; where that fails, each alone. */
 static tsr_status build_together(tsri_opencl_programs *programs, tsri_opencl_instance **fresh,
                                  size_t count) {
     cl_program program = NULL;
     char *log = NULL;
-    tsr_status status = count > 1 ? make_program(programs, fresh, count, &program, &log) : TSR_OK;
+    const tsr_dev *dev = programs->dev;
+    const bool compiles = !dev->record && !dev->bundle;
+    tsr_status status =
+        compiles && count > 1 ? make_program(programs, fresh, count, &program, &log) : TSR_OK;
     if (status == TSR_OK && program)
         status = adopt(programs, program, fresh, count);
     else
         for (size_t i = 0; i < count && status == TSR_OK; i++)
-            status = build_alone(programs, fresh[i]);
+            status = compiles ? build_alone(programs, fresh[i]) : do_without(dev, fresh[i]);
     free(log);
     return status;
 }
@@ -487,6 +507,22 @@ tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instance
         status = refuse_without_stage(instances[i]);
     free(fresh);
     return status;
+}
+
+const char *tsri_opencl_program_options(const tsr_dev *dev) {
+    return dev->programs->options[0];
+}
+
+tsr_status tsri_opencl_recorded(tsr_dev *dev, tsri_opencl_instance ***out, size_t *n,
+                                tsri_bytes *source) {
+    const tsri_opencl_programs *programs = dev->programs;
+    TRY(tsri_base_new(programs->n ? programs->n : 1, sizeof **out, out));
+    *n = 0;
+    for (size_t i = 0; i < programs->n; i++)
+        if (programs->instances[i]->n_args)
+            (*out)[(*n)++] = programs->instances[i];
+    qsort(*out, *n, sizeof **out, by_name);
+    return assemble(programs, *out, *n, source);
 }
 
 /* --- verdicts --- */

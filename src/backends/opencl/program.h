@@ -22,6 +22,7 @@ struct tsri_opencl_instance {
     tsri_opencl_values values;    /* of the row's tunables */
     char *define, *undefine;
     char kernel[96]; /* the kernel's name in the program */
+    uint32_t n_args; /* of the kernel; where it was recorded for a bundle */
     tsri_opencl_instance_state state;
     bool tested;        /* against the plain row */
     char *why;          /* where refused */
@@ -45,6 +46,15 @@ tsr_status tsri_opencl_instance_name(const tsr_dev *dev, const tsri_opencl_row *
  * OpenCL C); where that fails, each alone, and
  * refuses the culprits. An error is something else than a kernel that doesn't build. */
 tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instances, size_t n);
+/* Builds a source. TSR_OK with *out NULL: it doesn't build, or lacks the kernel of one of the n
+ * instances; *log (new memory) says why. */
+tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const char *options,
+                               tsri_opencl_instance *const *instances, size_t n, cl_program *out,
+                               char **log);
+const char *tsri_opencl_program_options(const tsr_dev *dev);
+/* The instances that were recorded, by name, and their source. */
+tsr_status tsri_opencl_recorded(tsr_dev *dev, tsri_opencl_instance ***out, size_t *n,
+                                tsri_bytes *source);
 tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const char *why);
 
 /* A verdict about an instance kept from run to run: "" is a pass. Found: *text is new memory. */

@@ -1,5 +1,6 @@
 /* backends/opencl/select.c - rows filtered and ranked. */
 #include "backends/opencl/select.h"
+#include "backends/opencl/bundle.h"
 #include "backends/opencl/layout.h"
 #include "backends/opencl/program.h"
 #include "base/bytes.h"
@@ -174,16 +175,30 @@ static bool reads_layouts(const tsri_opencl_row *row, const tsr_op *op, const ch
     return true;
 }
 
+/* A device that doesn't compile has the kernels of its bundle alone, and no provider's. */
+static bool in_bundle(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
+                      const char **why) {
+    /* A bundle is one program: what is built as a newer OpenCL C would be a second one. */
+    bool has =
+        dev->record && row->file && !row->enqueue && !(row->newest_c && dev->found->version >= 200);
+    if (!dev->record && tsri_opencl_bundle_has(dev, row, op, &has) != TSR_OK)
+        has = false;
+    if (!has)
+        *why = dev->record ? "can't be in the one program of a bundle" : "not in the bundle";
+    return has;
+}
+
 bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, bool placed,
                       const char **why) {
     *why = "";
     if (placed && !reads_layouts(row, op, why))
         return false;
-    if (!row->fits || row->fits(row, &dev->facts, op, why))
-        return true;
-    if (!*why || !**why)
-        *why = "does not fit";
-    return false;
+    if (row->fits && !row->fits(row, &dev->facts, op, why)) {
+        if (!*why || !**why)
+            *why = "does not fit";
+        return false;
+    }
+    return !(dev->bundle || dev->record) || in_bundle(dev, row, op, why);
 }
 
 const tsri_opencl_row *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op,
