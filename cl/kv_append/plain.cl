@@ -1,7 +1,7 @@
-/* kv_append/plain.cl - state[slot[b], past[b]+t, g, d] = x[b,t,g,d] where past[b]+t < min(len[b], capacity).
+/* kv_append/plain.cl - state[slot[b], g, past[b]+t, d] = x[b,t,g,d] where past[b]+t < min(len[b], capacity).
  *
  *   grid    (G*D, T, B), one work-item an element
- *   x[b,t,g,d] at x0 + b*xb + t*xt + g*xg + d; state[j,s,g,d] at state0 + j*sj + s*ss + g*sg + d
+ *   x[b,t,g,d] at x0 + b*xb + t*xt + g*xg + d; state[j,g,s,d] at state0 + j*sj + g*sg + s*ss + d
  *   needs   nothing beyond OpenCL C 1.1
  *   build   STATE_DTYPE (rounds to nearest even); HAS_SLOT (else slot[b] is b) */
 
@@ -9,7 +9,7 @@ __kernel void KERNEL(__global ELEMENT(STATE_DTYPE) *state, int state0, __global 
                      __global const int *past, int past0, __global const int *len, int len0, __global const int *slot,
                      int slot0, __global const int *dims, int B, int B_set, int T, int T_set, int G, int D, int capacity,
                      int capacity_set, int xb, int xb_set, int xt, int xt_set, int xg, int xg_set, int sj, int sj_set,
-                     int ss, int ss_set, int sg, int sg_set)
+                     int sg, int sg_set, int ss, int ss_set)
 {
     const int i = (int)get_global_id(0), t = (int)get_global_id(1), b = (int)get_global_id(2);
     if (i >= G * D || t >= SIZE(T) || b >= SIZE(B))
@@ -24,7 +24,7 @@ __kernel void KERNEL(__global ELEMENT(STATE_DTYPE) *state, int state0, __global 
 #endif
     const int g = i / D, d = i - g * D;
     const float v = x[x0 + b * SIZE(xb) + t * SIZE(xt) + g * SIZE(xg) + d];
-    STORE(STATE_DTYPE, state, state0 + j * SIZE(sj) + s * SIZE(ss) + g * SIZE(sg) + d, v);
+    STORE(STATE_DTYPE, state, state0 + j * SIZE(sj) + g * SIZE(sg) + s * SIZE(ss) + d, v);
 }
 
 #undef STATE_DTYPE

@@ -22,7 +22,8 @@ typedef struct tsr_model_options {
     /** 1: where there are no weights, the tokenizer alone will do: a tokenizer.json or
      * tokenizer.model, a folder with one, the vocabulary in a GGUF file. Such a model encodes and
      * decodes, and nothing else; without a device only. */
-    uint32_t tokenizer_only, reserved;
+    uint32_t tokenizer_only;
+    uint32_t kv_dtype; /**< tsr_dtype that keys and values are kept in: TSR_F32, TSR_F16; 0: f32 */
 } tsr_model_options;
 
 /**
@@ -59,6 +60,7 @@ typedef struct tsr_model_info {
     int32_t bos, pad;            /**< -1: none */
     uint32_t n_eos;
     const int32_t *eos;
+    const char *kv_dtype; /**< "f32" or "f16": how keys and values are kept */
 } tsr_model_info;
 
 /** Strings and arrays live as long as the model. */

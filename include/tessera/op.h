@@ -59,9 +59,10 @@ typedef enum tsr_op_id {
      * f16, bf16, or, where C is a multiple of 32, of Q8_0 or Q4_0 blocks), ids[..] i32  out
      * y[..,C] f32 */
     TSR_OP_EMBED = 10,
-    /** state[slot[b], past[b]+t, :, :] = x[b,t,:,:] for past[b]+t < min(len[b], capacity). No
-     * output; writes in[0]. in state[slots,capacity,G,D], x[B,T,G,D], past[B], len[B], slot?[B] (b
-     * where missing) */
+    /** state[slot[b], :, past[b]+t, :] = x[b,t,:,:] for past[b]+t < min(len[b], capacity): the keys
+     * of one head lie one after the other. No output; writes in[0]. in state[slots,G,capacity,D]
+     * f32, f16 or bf16 (rounds to nearest even), x[B,T,G,D], past[B], len[B], slot?[B] (b where
+     * missing) */
     TSR_OP_KV_APPEND = 11,
     /** Elementwise; b broadcasts to a where a size of b is 1 or b has fewer dimensions. in a, b out
        y */

@@ -69,13 +69,15 @@ const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
 }
 
 const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
-    static tsri_cli_option rows[4];
+    static tsri_cli_option rows[5];
     const tsri_cli_option all[] = {
         {"model", 'm', CLI_TEXT, &app->model_name, "MODEL",
          "a folder (Hugging Face's layout), a .gguf or llama2.c .bin file, or a bundled model", 0,
          0, NULL},
         {"dtype", 0, CLI_TEXT, &app->dtype_name, "TYPE",
          "how weights are kept: f32, f16 or bf16; as stored without it", 0, 0, NULL},
+        {"kv-dtype", 0, CLI_TEXT, &app->kv_dtype_name, "TYPE",
+         "how keys and values are kept: f32 (without it) or f16, half the memory", 0, 0, NULL},
         {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
          "tokens of a sequence at most; what the model reads without it", 1, 1 << 30, NULL},
         {0}};
@@ -188,12 +190,24 @@ static int dtype_of(const char *name, uint32_t *dtype) {
                : tsri_cli_fail(CLI_USAGE, "--dtype %s: f32, f16 or bf16 is wanted", name);
 }
 
+int tsri_cli_kv_dtype(const char *name, uint32_t *dtype) {
+    *dtype = TSR_F32;
+    if (!name || !strcmp(name, "f32") || !strcmp(name, "float32"))
+        return CLI_OK;
+    *dtype = TSR_F16;
+    return !strcmp(name, "f16") || !strcmp(name, "float16")
+               ? CLI_OK
+               : tsri_cli_fail(CLI_USAGE, "--kv-dtype %s: f32 or f16 is wanted", name);
+}
+
 int tsri_cli_open_model(tsri_cli_app *app) {
     tsr_model_options options = {.struct_size = sizeof options,
                                  .context = app->context,
                                  .progress = show_progress,
                                  .progress_data = app};
     int code = dtype_of(app->dtype_name, &options.dtype);
+    if (code == CLI_OK)
+        code = tsri_cli_kv_dtype(app->kv_dtype_name, &options.kv_dtype);
     if (code == CLI_OK)
         code = tsri_cli_open_device(app);
     if (code != CLI_OK)

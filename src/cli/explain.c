@@ -56,6 +56,10 @@ static int both(job *j, int64_t prompt) {
     tsr_model_info info = {.struct_size = sizeof info};
     int code = tsri_cli_status(tsr_model_info_get(j->app.model, &info));
     if (code == CLI_OK)
+        json_object_set_new(all, "kv_dtype", json_string(info.kv_dtype));
+    if (code == CLI_OK && !j->app.json)
+        tsri_cli_print(&j->app, "keys and values are kept as %s\n", info.kv_dtype);
+    if (code == CLI_OK)
         code = explain(j, all, "prefill", prompt < info.context ? prompt : info.context);
     if (code == CLI_OK)
         code = explain(j, all, "decode", 1);

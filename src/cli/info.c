@@ -71,7 +71,10 @@ static void figures_json(job *j, const tsr_model_info *i) {
 
 static int about_model(job *j) {
     tsr_model_info info = {.struct_size = sizeof info};
-    int code = tsri_cli_status(tsr_model_open(j->app.model_name, NULL, NULL, &j->app.model));
+    tsr_model_options options = {.struct_size = sizeof options};
+    int code = tsri_cli_kv_dtype(j->app.kv_dtype_name, &options.kv_dtype);
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_model_open(j->app.model_name, NULL, &options, &j->app.model));
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_model_info_get(j->app.model, &info));
     if (code != CLI_OK)
@@ -86,10 +89,12 @@ static int about_model(job *j) {
 int tsri_cli_info(int argc, char **argv) {
     job j = {0};
     tsri_cli_list operands = {0};
-    const tsri_cli_option own[] = {{"model", 'm', CLI_TEXT, &j.app.model_name, "MODEL",
-                                    "a folder, a .gguf or llama2.c .bin file, or a bundled model",
-                                    0, 0, NULL},
-                                   {0}};
+    const tsri_cli_option own[] = {
+        {"model", 'm', CLI_TEXT, &j.app.model_name, "MODEL",
+         "a folder, a .gguf or llama2.c .bin file, or a bundled model", 0, 0, NULL},
+        {"kv-dtype", 0, CLI_TEXT, &j.app.kv_dtype_name, "TYPE",
+         "as keys and values would be kept: f32 (without it) or f16", 0, 0, NULL},
+        {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_json_option(&j.app),
                                        tsri_cli_common_options(&j.app), NULL};
     int code = tsri_cli_parse(argc, argv, "tessera info [MODEL]",

@@ -161,20 +161,21 @@ static void queries_and_keys(builder *b, int32_t layer, tsri_value qkv, tsri_val
     }
 }
 
-/* [slots, capacity, G, size], with x appended behind what each slot has. */
+/* [slots, capacity, G, size] with x appended behind what each slot has; in memory the keys of one
+ * head lie one after the other. */
 static tsri_value remember(builder *b, uint32_t id, const char *what, int32_t layer, tsri_value x,
                            int64_t size) {
     char name[64];
     const tsr_dim dims[] = {tsri_tensor_const(b->shape->slots),
-                            tsri_tensor_const(b->shape->capacity),
-                            tsri_tensor_const(b->stack->kv_heads), tsri_tensor_const(size)};
+                            tsri_tensor_const(b->stack->kv_heads),
+                            tsri_tensor_const(b->shape->capacity), tsri_tensor_const(size)};
     snprintf(name, sizeof name, "layers.%" PRId32 ".%s", layer, what);
     tsri_graph_scope(b->graph, layer, name);
     const tsri_value state = tsri_graph_leaf(b->graph, TSR_KIND_STATE, b->shape->first_state + id,
-                                             name, TSR_F32, 4, dims);
+                                             name, b->shape->kv_dtype, 4, dims);
     const tsri_value in[] = {state, x, b->past, b->len, b->slot};
     tsri_graph_op(b->graph, TSR_OP_KV_APPEND, NULL, in, 5, 0, NULL);
-    return state;
+    return tsri_graph_permute(b->graph, state, (uint32_t[]){0, 2, 1, 3});
 }
 
 static tsri_value attention(builder *b, int32_t layer) {

@@ -2,6 +2,7 @@
 #include "model/opened.h"
 
 #include "base/error.h"
+#include "tensor/convert.h"
 #include "tensor/shape.h"
 
 #include <stdarg.h>
@@ -25,8 +26,9 @@ void tsri_model_measure(const tsri_model *model, tsri_model_figures *out) {
     const double per_key = (double)stack->head_size + stack->value_size;
     out->flops_per_token += 2.0 * spec->vocab * spec->width;
     out->flops_per_past_token = 2.0 * stack->layers * stack->heads * per_key;
-    out->kv_bytes_per_token =
-        (uint64_t)stack->layers * (uint64_t)stack->kv_heads * (uint64_t)per_key * sizeof(float);
+    out->kv_bytes_per_token = (uint64_t)stack->layers * (uint64_t)stack->kv_heads *
+                              (uint64_t)per_key *
+                              (uint64_t)tsri_tensor_dtype_info(model->kv_dtype)->bytes;
 }
 
 typedef struct describer {
@@ -92,6 +94,7 @@ tsr_status tsr_model_describe(const tsr_model *model,
     describe_positions(&d, &inner->spec);
     describe_blocks(&d, &inner->spec);
     say(&d, "matrices kept as", "%s", tsri_tensor_dtype_name(matrix->dtype));
+    say(&d, "keys and values kept as", "%s", tsri_tensor_dtype_name(inner->kv_dtype));
     if (!inner->tokenizer)
         return TSR_OK;
     tsri_bytes text = {0};

@@ -218,6 +218,7 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
                              tsri_model **out) {
     tsri_model *model = NULL;
     TRY(tsri_base_new(1, sizeof *model, &model));
+    model->kv_dtype = options->kv_dtype == TSR_DTYPE_NONE ? TSR_F32 : options->kv_dtype;
     char *folder =
         tsri_base_is_folder(path) ? tsri_base_copy_text(path, strlen(path)) : folder_of(path);
     model->path = tsri_base_copy_text(path, strlen(path));
@@ -266,8 +267,11 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
     const int64_t reads = model->spec.context < 2048 ? model->spec.context : 2048;
     const int64_t context =
         options->context && options->context < model->spec.context ? options->context : reads;
-    const tsri_model_shape shape = {
-        .slots = slots, .capacity = context, .logits = true, .argmax = true};
+    const tsri_model_shape shape = {.slots = slots,
+                                    .capacity = context,
+                                    .kv_dtype = model->kv_dtype,
+                                    .logits = true,
+                                    .argmax = true};
     const tsr_bounds bounds = tsri_model_bounds(slots, 1, context < 512 ? context : 512,
                                                 context < 512 ? context : 512, false);
     source data = {.weights = model->weights, .options = options};

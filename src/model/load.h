@@ -15,6 +15,7 @@ typedef struct tsri_model_options {
     bool tokenizer_only; /* where no model can be opened, its tokenizer alone will do */
     int32_t slots;       /* the memory check counts keys and values of so many sequences (0: 1) */
     int64_t context;     /* of so many tokens (0: what the model reads, at most 2048) */
+    tsr_dtype kv_dtype;  /* of keys and values: f32, f16, or NONE: f32 */
 } tsri_model_options;
 
 typedef struct tsri_model {
@@ -29,8 +30,9 @@ typedef struct tsri_model {
     char format[32];                /* "safetensors", "GGUF", "llama2.c" */
     char stored[16];                /* dtype of most of the stored bytes */
     tsri_run_context *run;          /* borrowed; NULL: opened to be looked at only */
-    tsri_graph *graph; /* that the weights were stored for; the run context keeps names of it */
-    bool *states_used; /* by session number: sessions take turns to use KV memory */
+    tsri_graph *graph;  /* that the weights were stored for; the run context keeps names of it */
+    tsr_dtype kv_dtype; /* of the keys and values of its sessions */
+    bool *states_used;  /* by session number: sessions take turns to use KV memory */
     size_t states_room;
 } tsri_model;
 

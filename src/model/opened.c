@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "tensor/shape.h"
 #include "tessera/run.h"
 
 #include <stdlib.h>
@@ -37,6 +38,11 @@ static tsr_status check_options(const tsr_model_options *options) {
             TSR_E_ARGUMENT,
             "weights can be kept as f32, f16, bf16 or as stored; dtype %u is none of them",
             options->dtype);
+    if (options->kv_dtype != TSR_DTYPE_NONE && options->kv_dtype != TSR_F32 &&
+        options->kv_dtype != TSR_F16)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "keys and values can be kept as f32 or f16; dtype %u is none of them",
+                              options->kv_dtype);
     if (options->context < 0)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a context of %lld tokens was asked for; it must be positive",
@@ -68,6 +74,7 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
     TRY(check_options(&known));
     tsri_model_options inner = {.dtype = (tsr_dtype)known.dtype,
                                 .context = known.context,
+                                .kv_dtype = (tsr_dtype)known.kv_dtype,
                                 .tokenizer_only = known.tokenizer_only && !device};
     if (known.progress) {
         inner.progress = tell_progress;
@@ -133,6 +140,7 @@ tsr_status tsr_model_info_get(const tsr_model *model, tsr_model_info *out) {
                                  .parameters = figures.parameters,
                                  .weight_bytes = figures.weight_bytes,
                                  .kv_bytes_per_token = figures.kv_bytes_per_token,
+                                 .kv_dtype = tsri_tensor_dtype_name(model->model->kv_dtype),
                                  .flops_per_token = figures.flops_per_token,
                                  .flops_per_past_token = figures.flops_per_past_token,
                                  .bos = inner->spec.bos,

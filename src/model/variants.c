@@ -65,6 +65,7 @@ tsr_status tsri_model_variants_plan(tsri_model_variants *variants, const tsri_mo
         variants->items[i].shape.slots = variants->slots;
         variants->items[i].shape.capacity = variants->capacity;
         variants->items[i].shape.first_state = variants->first_state;
+        variants->items[i].shape.kv_dtype = variants->model->kv_dtype;
         TRY(tsri_model_build(variants->model->weights, &variants->items[i].shape,
                              &variants->items[i].graph));
         variants->count++;

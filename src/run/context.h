@@ -23,9 +23,10 @@ typedef struct tsri_run_weight {
 typedef struct tsri_run_kv_state {
     uint32_t id;
     size_t device;
+    tsr_dtype dtype;
     int64_t dim[4];
     tsr_buf *buf;
-    uint64_t bytes;
+    uint64_t item, bytes; /* of an element, of all */
 } tsri_run_kv_state;
 
 typedef struct tsri_run_slot { /* an open device and what the context keeps on it */

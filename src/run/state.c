@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "run/context.h"
+#include "tensor/convert.h"
 
 #include <string.h>
 
@@ -20,21 +21,46 @@ static tsr_status zero(tsri_run_context *context, const tsri_run_kv_state *state
     return TSRI_RUN_CALL(&context->slots[state->device], transfer, &fill, NULL, NULL);
 }
 
-/* Each slot's rows move to where the larger capacity puts them. */
+/* What is kept moves to where the larger dims put it: whole rows of the last dimension that grew.
+ */
 static tsr_status copy_over(tsri_run_context *context, const tsri_run_kv_state *from,
                             const tsri_run_kv_state *to) {
-    const uint64_t row = 4 * (uint64_t)(to->dim[2] * to->dim[3]);
-    for (int64_t slot = 0; slot < from->dim[0]; slot++) {
+    uint64_t run = from->item; /* bytes that lie in one piece in both */
+    int axis = 4;
+    do {
+        axis--;
+        run *= (uint64_t)from->dim[axis];
+    } while (axis > 0 && from->dim[axis] == to->dim[axis]);
+    int64_t pieces = 1;
+    for (int i = 0; i < axis; i++)
+        pieces *= from->dim[i];
+    for (int64_t piece = 0; piece < pieces; piece++) {
+        int64_t there = 0, left = piece, stride = 1; /* the piece's number in `to` */
+        for (int i = axis - 1; i >= 0; i--) {
+            there += left % from->dim[i] * stride;
+            left /= from->dim[i];
+            stride *= to->dim[i];
+        }
         const tsr_transfer copy = {.struct_size = sizeof copy,
                                    .kind = TSR_TRANSFER_COPY,
                                    .dst = to->buf,
                                    .src = from->buf,
-                                   .dst_offset = (uint64_t)(slot * to->dim[1]) * row,
-                                   .src_offset = (uint64_t)(slot * from->dim[1]) * row,
-                                   .bytes = (uint64_t)from->dim[1] * row};
+                                   .dst_offset = (uint64_t)there *
+                                                 (run / (uint64_t)from->dim[axis]) *
+                                                 (uint64_t)to->dim[axis],
+                                   .src_offset = (uint64_t)piece * run,
+                                   .bytes = run};
         TRY(TSRI_RUN_CALL(&context->slots[to->device], transfer, &copy, NULL, NULL));
     }
     return TSR_OK;
+}
+
+/* Every dimension as large as before or larger. */
+static bool grew(const tsri_run_kv_state *old, const tsri_run_kv_state *wanted) {
+    bool larger = old->buf && old->device == wanted->device && old->dtype == wanted->dtype;
+    for (int i = 0; i < 4; i++)
+        larger &= old->dim[i] <= wanted->dim[i] && old->dim[i] > 0;
+    return larger;
 }
 
 static tsr_status replace(tsri_run_context *context, tsri_run_kv_state *old,
@@ -42,10 +68,7 @@ static tsr_status replace(tsri_run_context *context, tsri_run_kv_state *old,
     TRY(tsri_run_buffer(context, wanted->device, TSR_KIND_STATE, wanted->bytes, "keys and values",
                         &wanted->buf));
     tsr_status status = zero(context, wanted);
-    const bool grew = old->buf && old->device == wanted->device && old->dim[0] <= wanted->dim[0] &&
-                      old->dim[1] <= wanted->dim[1] && old->dim[2] == wanted->dim[2] &&
-                      old->dim[3] == wanted->dim[3];
-    if (status == TSR_OK && grew)
+    if (status == TSR_OK && grew(old, wanted))
         status = copy_over(context, old, wanted);
     if (status != TSR_OK) {
         tsri_run_buffer_drop(context, wanted->device, &wanted->buf);
@@ -81,7 +104,10 @@ tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed 
         const tsri_graph_value *v = tsri_graph_value_at(placed->graph, (tsri_value)i);
         if (v->tensor.kind != TSR_KIND_STATE || v->storage != (tsri_value)i)
             continue;
-        tsri_run_kv_state wanted = {.id = v->id, .dim = {1, 1, 1, 1}, .bytes = 4};
+        tsri_run_kv_state wanted = {
+            .id = v->id, .dim = {1, 1, 1, 1}, .dtype = (tsr_dtype)v->tensor.dtype};
+        wanted.item = (uint64_t)tsri_tensor_dtype_info(wanted.dtype)->bytes;
+        wanted.bytes = wanted.item;
         if (v->tensor.rank > 4)
             return tsri_base_fail(TSR_E_INTERNAL, "state %s has more than 4 dimensions", v->name);
         for (uint32_t d = 0; d < v->tensor.rank; d++) {
@@ -90,7 +116,8 @@ tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed 
         }
         TRY(device_of(placed, (tsri_value)i, v->name, &wanted.device));
         tsri_run_kv_state *old = (tsri_run_kv_state *)tsri_run_state_find(context, v->id);
-        if (old && old->device == wanted.device && !memcmp(old->dim, wanted.dim, sizeof old->dim))
+        if (old && old->device == wanted.device && old->dtype == wanted.dtype &&
+            !memcmp(old->dim, wanted.dim, sizeof old->dim))
             continue;
         if (!old) {
             TRY(tsri_base_grow(&context->states, &context->states_room, context->n_states + 1,

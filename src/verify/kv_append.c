@@ -7,9 +7,9 @@ static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64
                              const int32_t *len, const char *what) {
     tsri_verify_case *c = tsri_verify_add(
         list, TSR_OP_KV_APPEND, "B=%lld T=%lld state [%lld,%lld,%lld,%lld]%s", (long long)B,
-        (long long)T, (long long)slots, (long long)capacity, (long long)G, (long long)D, what);
-    tsri_verify_in(c, 0, TSR_KIND_STATE, TSR_F32, 4, TSRI_VERIFY_K(slots), TSRI_VERIFY_K(capacity),
-                   TSRI_VERIFY_K(G), TSRI_VERIFY_K(D));
+        (long long)T, (long long)slots, (long long)G, (long long)capacity, (long long)D, what);
+    tsri_verify_in(c, 0, TSR_KIND_STATE, TSR_F32, 4, TSRI_VERIFY_K(slots), TSRI_VERIFY_K(G),
+                   TSRI_VERIFY_K(capacity), TSRI_VERIFY_K(D));
     tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B, TSRI_VERIFY_T, TSRI_VERIFY_K(G),
                    TSRI_VERIFY_K(D));
     tsri_verify_ints(c, 2, TSRI_VERIFY_B, (int)B, past);
@@ -33,6 +33,11 @@ void tsri_verify_kv_append_cases(tsri_verify_list *list) {
     tsri_verify_case *c =
         add(list, 2, 3, 4, 8, 2, 65, (const int32_t[]){1, 5}, (const int32_t[]){4, 8}, " slots");
     tsri_verify_ints(c, 4, TSRI_VERIFY_B, 2, (const int32_t[]){3, 1});
+    for (int i = 0; i < 2; i++) { /* halves round to nearest even, as the reference does */
+        c = add(list, 2, 5, 2, 11, 3, 20, (const int32_t[]){0, 4}, (const int32_t[]){5, 9},
+                i ? " bf16" : " f16");
+        c->in[0].dtype = i ? TSR_BF16 : TSR_F16;
+    }
     c = add(list, 2, 3, 2, 8, 2, 12, (const int32_t[]){0, 4}, (const int32_t[]){3, 7},
             " x out of wider rows");
     c->in[1].view = TSRI_VERIFY_SLICED;

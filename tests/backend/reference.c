@@ -31,7 +31,7 @@ Test(reference, topk_and_argmax_order_ties_by_index_and_nan_last) {
 }
 
 Test(reference, a_slot_that_is_none_is_refused) {
-    const int64_t state_dims[] = {2, 3, 1, 1}, x_dims[] = {1, 2, 1, 1}, b[] = {1};
+    const int64_t state_dims[] = {2, 1, 3, 1}, x_dims[] = {1, 2, 1, 1}, b[] = {1};
     float state[6] = {0}, x[] = {10, 11};
     int32_t past[] = {1}, len[] = {2}, slot[] = {2};
     const tsr_tensor tensors[] = {direct_tensor(TSR_F32, 4, state_dims),

@@ -122,6 +122,49 @@ Test(session, pieces_and_steps_give_the_same_device) {
     in_pieces(NULL);
 }
 
+/* Keys and values kept as halves: off by 2^-11 of each, relative, so that scores of a few units and
+ * their means are off by a few times that; what is promised of bytes holds as for f32. */
+static void halves(const char *selector) {
+    static float single[LENGTH * V], whole[LENGTH * V], steps[LENGTH * V];
+    const tsri_model_options options = {.kv_dtype = TSR_F16};
+    int32_t ids[LENGTH];
+    const tsri_model_sequence sequence = {.ids = ids, .n = LENGTH};
+    tsri_session *session = NULL;
+    char path[1024];
+    double largest = 0, difference = 0;
+    some_ids(ids, LENGTH, 3);
+    open_model("llama-tiny", selector);
+    run_all(1, &sequence, 1, single);
+    fixture_close(&fix);
+    snprintf(path, sizeof path, "%s/tests/golden/models/llama-tiny", TESSERA_SOURCE_DIR);
+    fixture_device(&fix, selector);
+    fixture_model(&fix, path, &options);
+    run_all(1, &sequence, 1, whole);
+    for (int i = 0; i < LENGTH * V; i++) {
+        largest = fmax(largest, fabs((double)single[i]));
+        difference = fmax(difference, fabs((double)single[i] - (double)whole[i]));
+    }
+    cr_expect(difference > 0 && difference <= 8 * 0x1p-11 * largest, "logits up to %g differ by %g",
+              largest, difference);
+    OK(tsri_session_create(fix.model, 1, 0, &session));
+    for (int64_t t = 0; t < LENGTH; t++) {
+        const tsri_model_results results = {.logits = steps + t * V};
+        const tsri_model_sequence step = {.ids = ids + t, .n = 1, .past = t};
+        OK(tsri_session_forward(session, &step, 1, &results));
+    }
+    cr_expect(memcmp(whole, steps, sizeof whole) == 0, "token by token gives other logits");
+    tsri_session_destroy(&session);
+    fixture_close(&fix);
+}
+
+Test(session, keys_and_values_as_halves_reference) {
+    halves("reference");
+}
+
+Test(session, keys_and_values_as_halves_device) {
+    halves(NULL);
+}
+
 /* What is scattered from pieces: hidden states and probabilities of two sequences, at once and in
  * pieces of 6. */
 Test(session, pieces_of_everything) {

@@ -109,7 +109,7 @@ static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
         s->out[0] = F32(B, T, C);
         break;
     case TSR_OP_KV_APPEND:
-        s->in[0] = tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, S, G, D});
+        s->in[0] = tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, G, S, D});
         s->in[1] = F32(B, T, G, D);
         s->in[2] = s->in[3] = I32(B);
         s->in[4] = FULL(I32(B));

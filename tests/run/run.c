@@ -202,12 +202,13 @@ static tsri_graph *with_state(int64_t capacity) {
     const tsri_value past = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_PAST, "past", TSR_I32, 1, &B),
                      len = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_LEN, "len", TSR_I32, 1, &B);
     const tsri_value state = tsri_graph_leaf(g, TSR_KIND_STATE, 0, "state", TSR_F32, 4,
-                                             (tsr_dim[]){n(2), n(capacity), n(1), n(C)});
+                                             (tsr_dim[]){n(2), n(1), n(capacity), n(C)});
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs, .causal = 1, .scale = 0.1f};
     tsri_graph_op(g, TSR_OP_KV_APPEND, NULL, (tsri_value[]){state, x, past, len}, 4, 0, NULL);
+    const tsri_value keys = tsri_graph_permute(g, state, (uint32_t[]){0, 2, 1, 3});
     tsri_graph_output(
         g, 0, "y",
-        tsri_graph_op1(g, TSR_OP_ATTENTION, &attrs, (tsri_value[]){x, state, state, past, len}, 5));
+        tsri_graph_op1(g, TSR_OP_ATTENTION, &attrs, (tsri_value[]){x, keys, keys, past, len}, 5));
     cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
     return g;
 }

@@ -108,7 +108,7 @@ static int32_t choose_index(const trial *t, uint32_t operand, int64_t i) {
     }
     if (id == TSR_OP_ATTENTION || id == TSR_OP_KV_APPEND) {
         const int64_t slots = tsri_tensor_value(state->dim[0], t->sizes),
-                      S = tsri_tensor_value(state->dim[1], t->sizes);
+                      S = tsri_tensor_value(state->dim[id == TSR_OP_ATTENTION ? 1 : 2], t->sizes);
         const int64_t past = S > T ? (i * 3 + 2) % (S - T + 1) : 0;
         const uint32_t first_fact = id == TSR_OP_ATTENTION ? 3 : 2;
         if (operand == first_fact)

@@ -55,7 +55,14 @@ static tsri_value with_own_length(tsri_graph *graph, tsri_value x, tsr_dim T) {
 static tsri_value per_query_head(tsri_graph *graph, tsri_value x, tsri_value slot, int64_t R) {
     if (x == TSRI_GRAPH_NONE)
         return x;
+    const tsri_value by_head = tsri_graph_permute(graph, x, (uint32_t[]){0, 2, 1, 3});
+    if (by_head == TSRI_GRAPH_NONE)
+        return by_head;
+    /* a state has the keys of a head one after the other */
+    const bool turned = !tsri_tensor_is_packed(&tsri_graph_value_at(graph, x)->tensor) &&
+                        tsri_tensor_is_packed(&tsri_graph_value_at(graph, by_head)->tensor);
     if (slot != TSRI_GRAPH_NONE) {
+        x = turned ? by_head : x;
         const tsr_tensor t = tsri_graph_value_at(graph, x)->tensor;
         const tsr_dim flat[] = {t.dim[0],
                                 tsri_tensor_times(tsri_tensor_times(t.dim[1], t.dim[2]), t.dim[3])};
@@ -67,6 +74,8 @@ static tsri_value per_query_head(tsri_graph *graph, tsri_value x, tsri_value slo
         const tsr_dim dims[] = {tsri_graph_value_at(graph, picked)->tensor.dim[0], t.dim[1],
                                 t.dim[2], t.dim[3]};
         x = tsri_graph_reshape(graph, picked, 4, dims);
+        if (turned)
+            return tsri_graph_expand(graph, x, 2, tsri_tensor_const(R));
     }
     const tsri_value heads = tsri_graph_permute(graph, x, (uint32_t[]){0, 2, 1, 3});
     return tsri_graph_expand(graph, heads, 2, tsri_tensor_const(R));

@@ -2,9 +2,10 @@
 
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *state = s->in[0], *x = s->in[1];
-    if (state->rank != 4 || !tsri_graph_is_f32(state))
-        return tsri_graph_refuse("kv_append", "the state", state, "f32 [slots,capacity,G,D]");
-    if (x->rank != 4 || !tsri_graph_is_f32(x) || !tsri_tensor_same_dim(x->dim[2], state->dim[2]) ||
+    if (state->rank != 4 || !tsri_graph_is_float(state))
+        return tsri_graph_refuse("kv_append", "the state", state,
+                                 "f32, f16 or bf16 [slots,G,capacity,D]");
+    if (x->rank != 4 || !tsri_graph_is_f32(x) || !tsri_tensor_same_dim(x->dim[2], state->dim[1]) ||
         !tsri_tensor_same_dim(x->dim[3], state->dim[3]))
         return tsri_graph_refuse("kv_append", "x", x, "f32 [B,T,G,D] with the state's G and D");
     for (uint32_t i = 2; i < 5; i++)

@@ -35,7 +35,7 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_arg_dim(launch, x->dim[1]);
     tsri_opencl_arg_int(launch, x->dim[2].factor);
     tsri_opencl_arg_int(launch, x->dim[3].factor);
-    tsri_opencl_arg_dim(launch, state->dim[1]);
+    tsri_opencl_arg_dim(launch, state->dim[2]);
     tsri_opencl_arg_leading_strides(launch, x, 3);
     tsri_opencl_arg_leading_strides(launch, state, 3);
     tsri_opencl_grid(launch, 0, tsri_tensor_times(x->dim[2], x->dim[3]), 1);
