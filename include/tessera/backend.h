@@ -339,6 +339,25 @@ typedef struct tsr_backend_bundle {
     tsr_status (*build)(tsr_dev *dev, const char *folder, const char *binary);
 } tsr_backend_bundle;
 
+/** What "tsr.peaks/1" measures. */
+typedef enum tsr_peak {
+    TSR_PEAK_FMA_F32 = 1,        /**< flops a second (a multiply-add is two), in registers */
+    TSR_PEAK_FMA_F16 = 2,        /**< the same in half precision */
+    TSR_PEAK_DOT_INT8 = 3,       /**< operations a second, of 8-bit dot products */
+    TSR_PEAK_READ = 4,           /**< bytes a second, of more memory than caches hold */
+    TSR_PEAK_LAUNCH = 5,         /**< seconds from a launch to its end, of a kernel without work */
+    TSR_PEAK_LAUNCH_BATCHED = 6, /**< seconds a launch, of many enqueued one after the other */
+    TSR_PEAK_ENQUEUE = 7         /**< seconds a launch, inside the enqueue call */
+} tsr_peak;
+
+/** Extension "tsr.peaks/1": what a device can do at most. */
+typedef struct tsr_backend_peaks {
+    uint32_t struct_size;
+    /** Measures one, `repeats` (>= 1) times; may take seconds, and waits. TSR_E_UNSUPPORTED: the
+     * device can't do it. */
+    tsr_status (*measure)(tsr_dev *dev, uint32_t peak, uint32_t repeats, double *values);
+} tsr_backend_peaks;
+
 #ifdef __cplusplus
 }
 #endif

@@ -28,8 +28,9 @@ typedef struct tsr_model_options {
 
 /**
  * Opens a model: a folder in Hugging Face's layout, a .gguf file, a llama2.c .bin file with
- * tokenizer.bin beside it, or the name of a bundled model (NULL: the default one). Everything is
- * checked before the device is touched.
+ * tokenizer.bin beside it, the name of a bundled model (NULL: the default one), or "shape:NAME", a
+ * model of random weights and without a tokenizer, for measuring: llama-110m, gpt2-124m, tiny.
+ * Everything is checked before the device is touched.
  *
  * device  borrowed: it stays open until the model is closed. NULL: the model is opened to be looked
  * at (info, tokenizer), and can't run owner   the caller closes *out thread  one call at a time for

@@ -3,6 +3,7 @@
 #define TESSERA_TESSERA_H
 
 #include "tessera/backend.h"
+#include "tessera/bench.h"
 #include "tessera/bundle.h"
 #include "tessera/device.h"
 #include "tessera/dump.h"

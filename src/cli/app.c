@@ -200,14 +200,18 @@ int tsri_cli_kv_dtype(const char *name, uint32_t *dtype) {
                : tsri_cli_fail(CLI_USAGE, "--kv-dtype %s: f32 or f16 is wanted", name);
 }
 
+int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options) {
+    *options = (tsr_model_options){.struct_size = sizeof *options,
+                                   .context = app->context,
+                                   .progress = show_progress,
+                                   .progress_data = app};
+    const int code = dtype_of(app->dtype_name, &options->dtype);
+    return code != CLI_OK ? code : tsri_cli_kv_dtype(app->kv_dtype_name, &options->kv_dtype);
+}
+
 int tsri_cli_open_model(tsri_cli_app *app) {
-    tsr_model_options options = {.struct_size = sizeof options,
-                                 .context = app->context,
-                                 .progress = show_progress,
-                                 .progress_data = app};
-    int code = dtype_of(app->dtype_name, &options.dtype);
-    if (code == CLI_OK)
-        code = tsri_cli_kv_dtype(app->kv_dtype_name, &options.kv_dtype);
+    tsr_model_options options;
+    int code = tsri_cli_model_settings(app, &options);
     if (code == CLI_OK)
         code = tsri_cli_open_device(app);
     if (code != CLI_OK)

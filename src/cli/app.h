@@ -37,6 +37,8 @@ int tsri_cli_kv_dtype(const char *name, uint32_t *dtype); /* NULL: f32 */
 int tsri_cli_open_engine(tsri_cli_app *app);
 int tsri_cli_open_device(tsri_cli_app *app);
 int tsri_cli_open_model(tsri_cli_app *app); /* and the engine and the device */
+/* What the options of a model say, for those who open it themselves. */
+int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options);
 /* Prints or writes the profile where it was asked for; closes everything. Returns `code`, or
  * another where that failed. */
 int tsri_cli_close(tsri_cli_app *app, int code);
@@ -67,6 +69,7 @@ int tsri_cli_generate(int argc, char **argv);
 int tsri_cli_chat(int argc, char **argv);
 int tsri_cli_dump(int argc, char **argv);
 int tsri_cli_evaluate(int argc, char **argv);
+int tsri_cli_bench(int argc, char **argv);
 int tsri_cli_tokenize(int argc, char **argv);
 int tsri_cli_info(int argc, char **argv);
 int tsri_cli_devices(int argc, char **argv);

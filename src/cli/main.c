@@ -17,6 +17,8 @@ static const command commands[] = {
     {"devices", "the devices found: usable or not, and why", tsri_cli_devices},
     {"verify", "prove every kernel on a device against the reference", tsri_cli_verify},
     {"explain", "which kernel runs each op of a model, and why", tsri_cli_explain},
+    {"bench", "how fast a device is, and a model on it; wrong results have no rate",
+     tsri_cli_bench},
     {"evaluate", "how well a model predicts a text: perplexity", tsri_cli_evaluate},
     {"dump", "logits, hidden states and attention to a file", tsri_cli_dump},
     {"kernels", "a model's kernels for devices that can't compile", tsri_cli_kernels},

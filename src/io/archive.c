@@ -174,6 +174,10 @@ tsr_status tsri_io_read(const tsri_io_archive *archive, const tsri_io_array *arr
                               "tensor \"%s\": %zu bytes at byte %" PRIu64
                               " were asked for; it has %" PRIu64,
                               array->name, n, first, array->bytes);
+    if (archive->format == TSRI_IO_RANDOM) {
+        tsri_io_random_read(archive, array, first, n, out);
+        return TSR_OK;
+    }
     const tsri_file *file = archive->files[array->file];
     TRY(tsri_base_file_read(file, array->offset + first, out, n));
     if (archive->forget)

@@ -20,9 +20,10 @@ typedef enum tsri_io_format {
     TSRI_IO_SAFETENSORS, /* one .safetensors file */
     TSRI_IO_INDEX,       /* model.safetensors.index.json and its shards */
     TSRI_IO_GGUF,
-    TSRI_IO_LLAMA2C, /* llama2.c checkpoint, legacy or "ak42" (whose version 2 open refuses) */
-    TSRI_IO_PICKLE,  /* PyTorch's pickle or zip: open refuses it and names tools/convert-torch */
-    TSRI_IO_OLD_GGML /* ggml, ggmf, ggjt, ggla: open refuses it */
+    TSRI_IO_LLAMA2C,  /* llama2.c checkpoint, legacy or "ak42" (whose version 2 open refuses) */
+    TSRI_IO_PICKLE,   /* PyTorch's pickle or zip: open refuses it and names tools/convert-torch */
+    TSRI_IO_OLD_GGML, /* ggml, ggmf, ggjt, ggla: open refuses it */
+    TSRI_IO_RANDOM    /* no file: numbers made when they are read (tsri_io_random) */
 } tsri_io_format;
 
 enum { TSRI_IO_MAX_RANK = 8 };
@@ -93,6 +94,16 @@ tsr_status tsri_io_detect(const char *path, tsri_io_format *out);
  */
 tsr_status tsri_io_open(const char *path, tsri_io_archive **out);
 void tsri_io_close(tsri_io_archive **archive);
+
+/* Arrays of f32 that no file holds: matrices [dims[0], dims[1]] of random numbers, the same for the
+ * same list; vectors (dims[1] is 0) of 1, of 0 where the name ends with ".bias". The names are
+ * copied; `name` stands for the file in sentences. */
+typedef struct tsri_io_random_array {
+    char name[64];
+    int64_t dims[2];
+} tsri_io_random_array;
+tsr_status tsri_io_random(const char *name, const tsri_io_random_array *list, size_t n,
+                          tsri_io_archive **out);
 
 /* NULL where there is none of that name. */
 const tsri_io_array *tsri_io_find(const tsri_io_archive *archive, const char *name);

@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "model/foreign.h"
+#include "model/shapes.h"
 #include "model/tokens.h"
 #include "model/variants.h"
 #include "tensor/shape.h"
@@ -110,6 +111,12 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
                  : format == TSRI_IO_GGUF
                      ? tsri_model_gguf_config(model->archive, &model->arch, &json)
                      : tsri_model_llama2c_config(model->archive, &model->arch, &json);
+    } else if (format == TSRI_IO_RANDOM) {
+        model->config_name = tsri_base_copy_text(model->path, strlen(model->path));
+        status =
+            model->config_name ? tsri_model_shape_config(model->path, &json) : TSR_E_HOST_MEMORY;
+        if (status == TSR_OK)
+            status = find_arch(json, model->config_name, &model->arch);
     } else {
         model->config_name = tsri_base_join(folder, "config.json");
         status = model->config_name
@@ -121,14 +128,17 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
     if (status == TSR_OK)
         status = read_spec(model, json);
     json_decref(json);
-    if (status == TSR_OK && format != TSRI_IO_GGUF && format != TSRI_IO_LLAMA2C)
+    if (status == TSR_OK && format != TSRI_IO_GGUF && format != TSRI_IO_LLAMA2C &&
+        format != TSRI_IO_RANDOM)
         status = read_generation_config(folder, &model->spec);
     return status;
 }
 
 /* A tokenizer that can't be used leaves a model that works with ids; a damaged one is an error. */
 static tsr_status read_tokenizer(tsri_model *model, const char *folder) {
-    tsr_status status;
+    tsr_status status = TSR_OK;
+    if (model->archive->format == TSRI_IO_RANDOM)
+        return TSR_OK;
     if (model->archive->format == TSRI_IO_GGUF)
         status = tsri_model_gguf_tokenizer(model->archive, &model->tokenizer);
     else if (model->archive->format == TSRI_IO_LLAMA2C)
@@ -165,6 +175,7 @@ static void name_stored(tsri_model *model) {
     snprintf(model->format, sizeof model->format, "%s",
              format == TSRI_IO_GGUF      ? "GGUF"
              : format == TSRI_IO_LLAMA2C ? "llama2.c"
+             : format == TSRI_IO_RANDOM  ? "random"
                                          : "safetensors");
 }
 
@@ -222,8 +233,9 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
     char *folder =
         tsri_base_is_folder(path) ? tsri_base_copy_text(path, strlen(path)) : folder_of(path);
     model->path = tsri_base_copy_text(path, strlen(path));
-    tsr_status status =
-        folder && model->path ? tsri_io_open(path, &model->archive) : TSR_E_HOST_MEMORY;
+    tsr_status status = !folder || !model->path     ? TSR_E_HOST_MEMORY
+                        : tsri_model_is_shape(path) ? tsri_model_shape_open(path, &model->archive)
+                                                    : tsri_io_open(path, &model->archive);
     if (status == TSR_OK)
         status = read_config(model, folder);
     if (status == TSR_OK)

@@ -1,5 +1,6 @@
 /* Where a model lies: a path, or the name of one that came with Tessera. */
 #include "model/load.h"
+#include "model/shapes.h"
 
 #include "base/error.h"
 #include "base/files.h"
@@ -63,7 +64,8 @@ static bool is_there(void *data, const char *folder) {
 tsr_status tsri_model_locate(const char *name, char **path) {
     const char *asked = name && *name ? name : default_model;
     wanted w = {.name = asked};
-    if (name && *name && (tsri_base_is_folder(name) || tsri_base_is_file(name))) {
+    if (name && *name &&
+        (tsri_base_is_folder(name) || tsri_base_is_file(name) || tsri_model_is_shape(name))) {
         *path = tsri_base_copy_text(name, strlen(name));
         return *path ? TSR_OK : TSR_E_HOST_MEMORY;
     }

@@ -78,6 +78,14 @@ tsr_status tsri_run_step_at(const tsri_run_plan *plan, size_t i, tsri_run_step *
 tsr_status tsri_run_step_rows(const tsri_run_plan *plan, size_t i, tsr_row_visitor visit,
                               void *data);
 
+/* What one run of a plan computes and reads, by the costs of its ops. */
+typedef struct tsri_run_work {
+    double flops[3];       /* by tsr_compute; attention left out: its keys are no size of a run */
+    uint64_t weight_bytes; /* of the weights that it reads whole, as they lie on the devices */
+} tsri_run_work;
+void tsri_run_work_of(const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                      tsri_run_work *out);
+
 /* Memory of the context by kind, in bytes, over all devices. */
 typedef struct tsri_run_memory {
     uint64_t weights, states, arena, inputs;

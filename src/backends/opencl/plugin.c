@@ -1,6 +1,7 @@
 /* backends/opencl/plugin.c - the table, and the one symbol that the host sees. */
 #include "backends/opencl/bundle.h"
 #include "backends/opencl/layout.h"
+#include "backends/opencl/peaks.h"
 #include "backends/opencl/plan.h"
 #include "backends/opencl/tune.h"
 #include "base/error.h"
@@ -166,10 +167,12 @@ static const char *note(tsr_state *state, uint32_t index) {
 
 static const void *extension(tsr_state *state, const char *name) {
     static const tsr_backend_notes notes = {sizeof notes, note_count, note};
+    static const tsr_backend_peaks peaks = {sizeof peaks, tsri_opencl_peak};
     (void)state;
     return !strcmp(name, "tsr.notes/1")    ? (const void *)&notes
            : !strcmp(name, "tsr.tune/1")   ? (const void *)&tsri_opencl_tune
-           : !strcmp(name, "tsr.bundle/1") ? &tsri_opencl_bundles
+           : !strcmp(name, "tsr.bundle/1") ? (const void *)&tsri_opencl_bundles
+           : !strcmp(name, "tsr.peaks/1")  ? &peaks
                                            : NULL;
 }
 

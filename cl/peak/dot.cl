@@ -1,0 +1,20 @@
+/* peak/dot.cl - dot products of four bytes in registers: what a device's integer unit can do at most.
+ *
+ *   a <- a + dot(w, a), eight chains, ROUNDS times
+ *   grid    any number of work-items; 64 operations a round each (a multiply and an add a byte)
+ *   out     one number a work-item, so that nothing is left out
+ *   needs   cl_khr_integer_dot_product with packed operands
+ *   source  the Khronos extension's specification, version 2 */
+#pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
+#define DOT(a) a += dot_4x8packed_ss_int(w, as_uint(a))
+
+__kernel void peak_dot(__global int *out, uint w, int start, int rounds)
+{
+    start += get_global_id(0); /* what is the same for all work-items may be done once */
+    int a0 = start, a1 = start + 1, a2 = start + 2, a3 = start + 3, a4 = start + 4, a5 = start + 5, a6 = start + 6, a7 = start + 7;
+    for (int i = 0; i < rounds; i++) {
+        DOT(a0); DOT(a1); DOT(a2); DOT(a3);
+        DOT(a4); DOT(a5); DOT(a6); DOT(a7);
+    }
+    out[get_global_id(0)] = a0 ^ a1 ^ a2 ^ a3 ^ a4 ^ a5 ^ a6 ^ a7;
+}

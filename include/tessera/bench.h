@@ -1,0 +1,111 @@
+/* tessera/bench.h - how fast a device is, and how fast a model runs on it: `tessera bench`. */
+#ifndef TESSERA_BENCH_H
+#define TESSERA_BENCH_H
+
+#include "tessera/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tsr_bench_status {
+    TSR_BENCH_OK = 0,
+    TSR_BENCH_UNSUPPORTED = 1,     /**< the device or the backend can't do it; reason says why */
+    TSR_BENCH_FAILED_ACCURACY = 2, /**< it ran, and gave wrong results: there is no rate */
+    TSR_BENCH_ERROR = 3            /**< it did not run; reason says why */
+} tsr_bench_status;
+
+typedef enum tsr_bench_kind {
+    TSR_BENCH_PEAK = 0,    /**< what the device can do at most */
+    TSR_BENCH_PROMPT = 1,  /**< `tokens` tokens of each sequence at once, behind `depth` others */
+    TSR_BENCH_GENERATE = 2 /**< `tokens` tokens of each sequence one after the other */
+} tsr_bench_kind;
+
+/** One measurement. Rows are never left out: what could not be measured says so. Texts are borrowed
+ * for the visit. */
+typedef struct tsr_bench_row {
+    uint32_t struct_size;
+    uint32_t status;  /**< tsr_bench_status */
+    uint32_t kind;    /**< tsr_bench_kind */
+    uint32_t runs;    /**< that median, lowest and highest are of */
+    const char *test; /**< "fma f32", "pp512", "tg128@512" */
+    const char *unit; /**< of the three: "FLOP/s", "OP/s", "B/s", "s", "tokens/s" */
+    double median, lowest, highest;
+    int64_t tokens, depth, batch; /**< 0 for peaks */
+    double
+        roofline; /**< share of what the measured peaks allow: the time that the multiply-adds or
+                     the bytes would take, whichever is longer, over the median's; 0: not known */
+    double flops, bytes; /**< of one run: multiply-adds count two; bytes of weights and of keys and
+                            values, each read once a step */
+    double error, bound; /**< of the accuracy gate: the largest difference from the reference's
+                            logits over the largest of these, and what it may be; 0: no gate */
+    uint64_t host_bytes; /**< the process's largest resident set so far; 0: not known */
+    uint64_t device_bytes; /**< weights, keys and values, activations and inputs on the device */
+    const char *kernels;   /**< "linear/packed attention/lanes ..." */
+    const char *reason;    /**< where status is not OK; else "" */
+} tsr_bench_row;
+
+typedef struct tsr_bench_options {
+    uint32_t struct_size;
+    uint32_t repeats; /**< 0: 5 */
+    /** Every prompt and every generation is run at each depth and each batch. NULL: none. */
+    const int64_t *prompts, *generates, *depths, *batches; /**< depths NULL: 0; batches NULL: 1 */
+    uint32_t n_prompts, n_generates, n_depths, n_batches;
+    /** What comes next. Not 0 cancels. May be NULL. */
+    int (*progress)(void *data, const char *what);
+    void *progress_data;
+} tsr_bench_options;
+
+typedef struct tsr_bench_summary {
+    uint32_t struct_size;
+    uint32_t ok, unsupported, failed_accuracy, errors;
+} tsr_bench_summary;
+
+/**
+ * Measures the device's peaks, then prompt processing and generation with a model.
+ *
+ * Each row passes an accuracy gate: the logits that the same kernels give for a short prompt, and
+ * for a token after it, are held against the reference backend's on the same weights, in the same
+ * dtypes; of floats, within 1e-3 of the largest; of 8-bit or half arithmetic, within 3e-2. A row
+ * that fails has no rate.
+ *
+ * model   as tsr_model_open has it. NULL: peaks alone
+ * engine  that of `device`; its reference device is opened for the gate
+ * order   peaks, then prompts, then generations, as they are listed; rows of a model come together,
+ *         when its gate has been passed
+ * thread  that of the device
+ * error   TSR_E_ARGUMENT   a size below its least (tokens 1, depth 0, batch 1)
+ *         TSR_E_CANCELLED  progress or `row` asked for it
+ *         What goes wrong with a model is a row, and no error
+ */
+TSR_API tsr_status tsr_bench(tsr_engine *engine, tsr_device *device, const char *model,
+                             const tsr_model_options *model_options,
+                             const tsr_bench_options *options,
+                             int (*row)(void *data, const tsr_bench_row *row), void *data,
+                             tsr_bench_summary *summary);
+
+/* ---- one run at a time, for programs that run peers in turn ---- */
+
+typedef struct tsr_bench_session tsr_bench_session; /**< keys and values of `batch` sequences */
+
+/** owner  the caller destroys *out before the model is closed
+ *  error  TSR_E_ARGUMENT  context above what the model reads (both numbers said) */
+TSR_API tsr_status tsr_bench_session_create(tsr_model *model, uint32_t batch, int64_t context,
+                                            tsr_bench_session **out);
+/** Takes NULL content; leaves NULL. */
+TSR_API void tsr_bench_session_destroy(tsr_bench_session **session);
+
+/** Runs n tokens of every sequence behind `past` others that were run before, and waits for the
+ * likeliest next token of each, as greedy generation does.
+ *
+ * ids     [batch, n]
+ * logits  [batch, V] of the last tokens, or NULL
+ * next    [batch] likeliest next ids, or NULL
+ * ns      wall time, may be NULL */
+TSR_API tsr_status tsr_bench_session_run(tsr_bench_session *session, const int32_t *ids, int64_t n,
+                                         int64_t past, float *logits, int32_t *next, uint64_t *ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,73 @@
+#include "run/peaks.h"
+
+#include "backend/opened.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COPY_BYTES = 64 << 20 };
+
+/* One transfer of all of the buffer, to its end. */
+static tsr_status copy(const tsri_backend_device *device, const tsr_transfer *transfer,
+                       double *rate) {
+    const tsr_backend *backend = device->backend;
+    tsr_event *event = NULL;
+    const uint64_t begun = tsri_base_now_ns();
+    TRY(backend->transfer(device->dev, transfer, NULL, &event));
+    const tsr_status status = backend->event_wait(event, UINT64_MAX);
+    *rate = (double)transfer->bytes / ((double)(tsri_base_now_ns() - begun) * 1e-9);
+    backend->event_destroy(event);
+    return status;
+}
+
+static tsr_status copies(const tsri_backend_device *device, bool write, uint32_t repeats,
+                         double *values) {
+    const uint64_t most = device->facts.max_allocation ? device->facts.max_allocation : COPY_BYTES,
+                   bytes = most < COPY_BYTES ? most : COPY_BYTES;
+    const tsr_buffer_spec spec = {.struct_size = sizeof spec, .bytes = bytes};
+    tsr_transfer t = {.struct_size = sizeof t,
+                      .kind = write ? TSR_TRANSFER_WRITE : TSR_TRANSFER_READ,
+                      .bytes = bytes};
+    tsr_buf *buf = NULL;
+    char *host = NULL;
+    double unused;
+    TRY(tsri_base_new((size_t)bytes, 1, &host));
+    memset(host, 1, (size_t)bytes);
+    tsr_status status = device->backend->buffer_create(device->dev, &spec, &buf);
+    t.host = host;
+    t.dst = write ? buf : NULL;
+    t.src = write ? NULL : buf;
+    if (status == TSR_OK) { /* the first touches its pages */
+        const tsr_transfer first = {.struct_size = sizeof first,
+                                    .kind = TSR_TRANSFER_WRITE,
+                                    .dst = buf,
+                                    .bytes = bytes,
+                                    .host = host};
+        status = copy(device, &first, &unused);
+    }
+    for (uint32_t i = 0; i < repeats && status == TSR_OK; i++)
+        status = copy(device, &t, &values[i]);
+    device->backend->buffer_destroy(buf);
+    free(host);
+    return status;
+}
+
+tsr_status tsri_run_peak(const tsr_device *opened, uint32_t peak, uint32_t repeats,
+                         double *values) {
+    const tsri_backend_opened_device *all = tsri_backend_opened(opened);
+    const tsri_backend_device *device = all->devices[0];
+    const tsr_backend *backend = device->backend;
+    if (peak == TSRI_RUN_COPY_WRITE || peak == TSRI_RUN_COPY_READ)
+        return copies(device, peak == TSRI_RUN_COPY_WRITE, repeats, values);
+    const tsr_backend_peaks *peaks =
+        backend->extension
+            ? backend->extension(tsri_backend_at(all->set, device->entry)->state, "tsr.peaks/1")
+            : NULL;
+    if (!peaks)
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "the backend %s does not measure its peaks",
+                              backend->name);
+    return peaks->measure(device->dev, peak, repeats, values);
+}

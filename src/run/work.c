@@ -1,0 +1,45 @@
+/* run/work.c - what a plan has to do at least. */
+#include "graph/ops.h"
+#include "run/context.h"
+
+static uint32_t compute_of(const tsri_graph_node *node) {
+    const uint32_t compute =
+        node->id == TSR_OP_LINEAR       ? ((const tsr_linear_attrs *)node->attrs)->compute
+        : node->id == TSR_OP_GLU_LINEAR ? ((const tsr_glu_linear_attrs *)node->attrs)->compute
+                                        : TSR_COMPUTE_F32;
+    return compute <= TSR_COMPUTE_INT8 ? compute : TSR_COMPUTE_F32;
+}
+
+static uint64_t weights_read(const tsri_run_plan *plan, size_t number,
+                             const tsri_graph_node *node) {
+    const tsri_graph *graph = plan->placed->graph;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < node->n_in; i++) {
+        if (node->in[i] == TSRI_GRAPH_NONE)
+            continue;
+        const tsri_graph_value *v =
+            tsri_graph_value_at(graph, tsri_graph_value_at(graph, node->in[i])->storage);
+        const tsri_run_weight *weight =
+            v->tensor.kind == TSR_KIND_WEIGHT
+                ? tsri_run_weight_find(plan->context, v->id, plan->placed->device[number])
+                : NULL;
+        bytes += weight ? weight->layout.bytes : 0;
+    }
+    return bytes;
+}
+
+void tsri_run_work_of(const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                      tsri_run_work *out) {
+    const tsri_graph *graph = plan->placed->graph;
+    *out = (tsri_run_work){0};
+    for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(graph, i);
+        const tsri_graph_op_row *row = tsri_graph_op_find(node->id);
+        tsri_graph_op_store store;
+        if (node->id != TSR_OP_ATTENTION && row->cost)
+            out->flops[compute_of(node)] +=
+                row->cost(tsri_graph_as_op(graph, node, &store), sizes).flops;
+        if (node->id != TSR_OP_EMBED && node->id != TSR_OP_GATHER)
+            out->weight_bytes += weights_read(plan, i, node);
+    }
+}

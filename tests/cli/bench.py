@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""tessera bench: rows of every kind in every format, and a wrong kernel that has no rate."""
+
+import csv
+import io
+import json
+import re
+import shutil
+
+from support.command import DEVICE, SOURCE, environment, equal, has_device, main, refused, run
+
+PEAKS = ["fma f32", "fma f16", "dot int8", "read", "launch alone", "launch batched", "enqueue call", "copy to device", "copy from device"]
+SMALL = ("--shape", "tiny", "-p", "24", "-n", "3", "-r", "2", "-q")
+REFERENCE = ("--device", "reference")
+
+
+def check_rows(rows, device, tests):
+    equal([r["test"] for r in rows], PEAKS + tests)
+    for r in rows:
+        equal((list(r)[0], r["schema"]), ("schema", 1))
+        if r["status"] == "ok":
+            assert 0 < r["lowest"] <= r["median"] <= r["highest"] and r["runs"] == 2 and r["reason"] == "", r
+        else:
+            assert r["status"] == "unsupported" and r["kind"] == "peak" and r["reason"] and r["median"] is None, r
+        if r["kind"] != "peak":
+            assert 0 <= r["error"] <= r["bound"] and r["bytes"] > 0 and r["flops"] > 0 and r["device_bytes"] > 0, r
+            assert "linear" in r["kernels"] and "attention" in r["kernels"], r
+            assert (r["roofline"] is None) == (device == "reference"), r
+
+
+def test_json(_):
+    told = json.loads(run("bench", *SMALL, *REFERENCE, "--format", "json", "-d", "0,5", "-b", "1,2").text)
+    equal((list(told)[0], told["schema"]), ("schema", 1))
+    assert re.fullmatch(r"tessera \d+\.\d+\.\d+", told["engine"])
+    equal([(d["name"], d["model"]) for d in told["devices"]], [("reference", "shape:tiny")])
+    check_rows(told["rows"], "reference", ["pp24", "pp24", "pp24@5", "pp24@5", "tg3", "tg3", "tg3@5", "tg3@5"])
+    equal([(r["depth"], r["batch"]) for r in told["rows"][len(PEAKS):]], [(0, 1), (0, 2), (5, 1), (5, 2)] * 2)
+    equal(json.loads(run("bench", *SMALL, *REFERENCE, "--json").text)["schema"], 1)
+    one, two = (told["rows"][len(PEAKS) + i] for i in (0, 1))
+    assert 1.9 < two["flops"] / one["flops"] < 2.1, "twice the sequences, twice the work"
+
+
+def test_json_lines(_):
+    lines = [json.loads(line) for line in run("bench", *SMALL, *REFERENCE, "--format", "jsonl").text.splitlines()]
+    equal(lines[0]["device"]["name"], "reference")
+    check_rows(lines[1:], "reference", ["pp24", "tg3"])
+
+
+def test_csv(_):
+    rows = list(csv.DictReader(io.StringIO(run("bench", *SMALL, *REFERENCE, "--format", "csv").text)))
+    equal([r["test"] for r in rows], PEAKS + ["pp24", "tg3"])
+    for r in rows:
+        equal((r["schema"], r["device"], r["model"], None in r), ("1", "reference", "shape:tiny", False))
+        assert (r["status"] == "ok") == (float(r["median"] or 0) > 0), r
+
+
+def test_markdown(_):
+    text = run("bench", *SMALL, *REFERENCE).text
+    assert text.startswith("tessera ") and "Tessera / reference" in text
+    rows = [line.split("|") for line in text.splitlines() if line.startswith("| ")]
+    equal([r[1].strip() for r in rows], ["test", *PEAKS, "pp24", "tg3"])
+    equal({len(r) for r in rows}, {10})
+
+
+def test_peaks_alone(_):
+    told = json.loads(run("bench", *REFERENCE, "-q", "--peaks", "-r", "2", "--json").text)
+    equal([r["test"] for r in told["rows"]], PEAKS)
+    equal(told["devices"][0]["model"], None)
+
+
+def test_on_the_device(_):
+    if not has_device():
+        print(f"not on {DEVICE}: it is not here")
+        return
+    told = json.loads(run("bench", *SMALL, "--device", DEVICE, "--json").text)
+    check_rows(told["rows"], DEVICE, ["pp24", "tg3"])
+    status = {r["test"]: r["status"] for r in told["rows"]}
+    assert status["fma f32"] == status["read"] == status["launch batched"] == "ok", told
+
+
+def test_a_wrong_kernel_has_no_rate(folder):
+    """gather has one row, plain, which no self-test doubts: here it takes the first column for all of them."""
+    if not has_device():
+        print(f"not on {DEVICE}: it is not here")
+        return
+    shutil.copytree(SOURCE / "cl", folder / "cl")
+    path = folder / "cl" / "gather" / "plain.cl"
+    right = path.read_text()
+    wrong = right.replace("x[x0 + r * x_row + c]", "x[x0 + r * x_row]")
+    assert wrong != right
+    path.write_text(wrong)
+    env = environment(TESSERA_KERNEL_PATH=folder / "cl")
+    told = json.loads(run("bench", *SMALL, "--device", DEVICE, "--json", env=env, code=1).text)
+    for r in told["rows"]:
+        if r["kind"] != "peak":
+            equal((r["status"], r["median"], r["roofline"]), ("failed-accuracy", None, None))
+            assert r["error"] is None or r["error"] > r["bound"], r
+            assert "tessera verify" in r["reason"], r
+
+
+def test_a_model_that_is_not_there(_):
+    told = json.loads(run("bench", *REFERENCE, "-q", "-r", "2", "--shape", "huge", "--json", code=1).text)
+    rows = told["rows"][len(PEAKS):]
+    equal([(r["test"], r["status"], r["median"]) for r in rows], [("pp512", "error", None), ("tg128", "error", None)])
+    assert all("no shape has the name" in r["reason"] and "llama-110m, gpt2-124m, tiny" in r["reason"] for r in rows), rows
+
+
+def test_a_prompt_that_is_too_long(_):
+    told = json.loads(run("bench", *REFERENCE, "-q", "-r", "1", "--shape", "tiny", "-p", "513,8", "-n", "1", "--json", code=1).text)
+    rows = told["rows"][len(PEAKS):]
+    equal([(r["test"], r["status"]) for r in rows], [("pp513", "error"), ("pp8", "ok"), ("tg1", "ok")])
+    assert "512" in rows[0]["reason"]
+
+
+def test_refused(_):
+    for fragment, *arguments in (("-p x", "-p", "x"), ("-n 0", "-n", "0"), ("-d -1", "-d", "-1"), ("-b 1,,2", "-b", "1,,2"),
+                                 ("--format xml: md, csv, json or jsonl", "--format", "xml"), ("leave out -m", "--shape", "tiny", "-m", "x"),
+                                 ("bench takes no operands", "x")):
+        refused(2, fragment, "bench", *REFERENCE, *arguments)
+
+
+main(globals())
