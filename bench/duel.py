@@ -1,0 +1,101 @@
+"""Tessera and its peers in turn, in one run: what the programs of bench/ share.
+
+Every engine is a process of its own that loads once and then answers requests (bench/workers/protocol.py). They take turns, round by round,
+with a pause between them in which thread pools fall asleep, so that a change of the machine's speed meets all of them. A ratio is printed
+only where the results agree: the logits of one prompt, against what PyTorch gives in double.
+"""
+
+import array
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+WORKERS = ROOT / "bench" / "workers"
+PAUSE = 0.3  # seconds: the thread pools of OpenMP spin for 0.2 after their work
+
+
+class Worker:
+    """One engine."""
+
+    def __init__(self, name, command, env=None):
+        self.key, self.times = name, {}
+        begun = time.perf_counter()
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True, env=dict(os.environ, **(env or {})))
+        first = self.process.stdout.readline()
+        if not first:
+            raise RuntimeError(f"{name}: {self.process.stderr.read().strip().splitlines()[-1:]}")
+        self.first_token = time.perf_counter() - begun
+        self.engine = json.loads(first)["engine"]
+        self.errors = {}
+
+    def ask(self, **request):
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.key} ended: {self.process.stderr.read().strip()[-300:]}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise RuntimeError(f"{self.key}: {answer['error']}")
+        return answer
+
+    def logits(self, ids):
+        name = self.ask(do="logits", ids=ids)["file"]
+        values = array.array("f")
+        values.frombytes(pathlib.Path(name).read_bytes())
+        os.unlink(name)
+        return values
+
+    def time(self, test, **request):
+        time.sleep(PAUSE)
+        self.times.setdefault(test, []).append(self.ask(**request)["seconds"])
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=30)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+def distance(got, wanted):
+    """Root mean square of the differences, in units of the deviation of `wanted`."""
+    n = len(wanted)
+    if len(got) != n:
+        return math.inf
+    mean = sum(wanted) / n
+    spread = sum((w - mean) ** 2 for w in wanted)
+    apart = sum((g - w) ** 2 for g, w in zip(got, wanted))
+    return math.sqrt(apart / spread) if math.isfinite(apart) else math.inf
+
+
+def machine():
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")), "?")
+    return {"cpu": model, "cores": len(os.sched_getaffinity(0)), "load_before": round(os.getloadavg()[0], 2)}
+
+
+def say(**line):
+    print(json.dumps(line), flush=True)
+
+
+def median(times):
+    return statistics.median(times)
+
+
+def peaks(worker):
+    """Multiply-adds and reads of this machine, measured now, by the worker of bench/kernels."""
+    asked = b'{"peak":"fma_f32"}\n{"peak":"read"}\n'
+    lines = subprocess.run([str(worker)], input=asked, stdout=subprocess.PIPE, check=True).stdout.splitlines()
+    fma, read = (json.loads(line) for line in lines)
+    return {"gflops": fma["gflops"], "gbytes": read["gbytes"]}
+
+
+def fail(text):
+    print(text, file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""bench/models.py FOLDER: the two decoders of random weights that the duels run, for every engine.
+
+    FOLDER/llama-110m/           Llama's shape: width 768, 12 layers, 12 heads, feed-forward 2048, vocabulary 32000, untied
+    FOLDER/llama-110m-TYPE.gguf  the same weights: f32, f16, bf16, q8_0, q4_0 (matrices and embedding; norms f32)
+    FOLDER/gpt2-124m/            GPT-2's smallest: width 768, 12 layers, 12 heads, vocabulary 50257, tied
+    FOLDER/*-ct2/                both, converted for CTranslate2
+
+What exists is left alone. Needs numpy, safetensors, gguf, ctranslate2 and transformers: tools/peers installs them.
+"""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+LLAMA = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+         "num_key_value_heads": 12, "intermediate_size": 2048, "vocab_size": 32000, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5,
+         "rope_theta": 10000.0, "hidden_act": "silu", "tie_word_embeddings": False, "bos_token_id": 1, "eos_token_id": 2, "torch_dtype": "float32"}
+GPT2 = {"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "n_ctx": 1024,
+        "vocab_size": 50257, "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new", "bos_token_id": 50256, "eos_token_id": 50256,
+        "torch_dtype": "float32"}
+
+
+def llama_shapes():
+    C, F, V, L = (LLAMA[key] for key in ("hidden_size", "intermediate_size", "vocab_size", "num_hidden_layers"))
+    yield "model.embed_tokens.weight", (V, C)
+    for i in range(L):
+        at = f"model.layers.{i}."
+        yield at + "input_layernorm.weight", (C,)
+        for name in "qkvo":
+            yield f"{at}self_attn.{name}_proj.weight", (C, C)
+        yield at + "post_attention_layernorm.weight", (C,)
+        yield at + "mlp.gate_proj.weight", (F, C)
+        yield at + "mlp.up_proj.weight", (F, C)
+        yield at + "mlp.down_proj.weight", (C, F)
+    yield "model.norm.weight", (C,)
+    yield "lm_head.weight", (V, C)
+
+
+def gpt2_shapes():
+    C, V, T, L = (GPT2[key] for key in ("n_embd", "vocab_size", "n_positions", "n_layer"))
+    yield "transformer.wte.weight", (V, C)
+    yield "transformer.wpe.weight", (T, C)
+    for i in range(L):
+        at = f"transformer.h.{i}."
+        for norm in ("ln_1", "ln_2"):
+            yield f"{at}{norm}.weight", (C,)
+            yield f"{at}{norm}.bias", (C,)
+        for name, n, k in (("attn.c_attn", 3 * C, C), ("attn.c_proj", C, C), ("mlp.c_fc", 4 * C, C), ("mlp.c_proj", C, 4 * C)):
+            yield f"{at}{name}.weight", (k, n)
+            yield f"{at}{name}.bias", (n,)
+    yield "transformer.ln_f.weight", (C,)
+    yield "transformer.ln_f.bias", (C,)
+
+
+def weights(shapes):
+    """Matrices from a normal distribution of deviation 0.02, norms 1, biases 0, as both families are initialised."""
+    draw = np.random.default_rng(0)
+    for name, shape in shapes:
+        if len(shape) > 1:
+            yield name, draw.standard_normal(shape, dtype=np.float32) * np.float32(0.02)
+        else:
+            yield name, np.full(shape, 0 if name.endswith("bias") else 1, np.float32)
+
+
+def write_folder(folder, config, shapes):
+    from safetensors.numpy import save_file
+    folder.mkdir(parents=True)
+    save_file(dict(weights(shapes())), folder / "model.safetensors.part", metadata={"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(config, indent=1))
+    (folder / "model.safetensors.part").rename(folder / "model.safetensors")
+
+
+def rotary_pairs(w):
+    """Rows of a query or key matrix in GGUF's order: each rotated pair together, not half a head apart."""
+    heads = LLAMA["num_attention_heads"]
+    return np.ascontiguousarray(w.reshape(heads, 2, w.shape[0] // heads // 2, w.shape[1]).swapaxes(1, 2).reshape(w.shape))
+
+
+def gguf_name(name):
+    if not name.startswith("model.layers."):
+        return {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight", "lm_head.weight": "output.weight"}[name]
+    _, _, layer, part = name.split(".", 3)
+    inner = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
+             "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+             "mlp.down_proj": "ffn_down"}[part.removesuffix(".weight")]
+    return f"blk.{layer}.{inner}.weight"
+
+
+def write_gguf(path, kind, file_type):
+    import gguf
+    part = path.with_suffix(".part")
+    out = gguf.GGUFWriter(str(part), "llama")
+    C, V, H = LLAMA["hidden_size"], LLAMA["vocab_size"], LLAMA["num_attention_heads"]
+    out.add_context_length(LLAMA["max_position_embeddings"])
+    out.add_embedding_length(C)
+    out.add_block_count(LLAMA["num_hidden_layers"])
+    out.add_feed_forward_length(LLAMA["intermediate_size"])
+    out.add_head_count(H)
+    out.add_head_count_kv(H)
+    out.add_layer_norm_rms_eps(LLAMA["rms_norm_eps"])
+    out.add_rope_dimension_count(C // H)
+    out.add_vocab_size(V)
+    out.add_file_type(file_type)
+    out.add_tokenizer_model("llama")
+    out.add_token_list(["<unk>", "<s>", "</s>", *(f"<0x{i:02X}>" for i in range(256)), *(f"\u2581w{i}" for i in range(V - 259))])
+    out.add_token_scores([0.0] * V)
+    out.add_token_types([2, 3, 3] + [6] * 256 + [1] * (V - 259))
+    out.add_bos_token_id(1)
+    out.add_eos_token_id(2)
+    for name, w in weights(llama_shapes()):
+        if name.endswith(("q_proj.weight", "k_proj.weight")):
+            w = rotary_pairs(w)
+        quant = gguf.GGMLQuantizationType[kind]
+        if w.ndim == 1 or kind == "F32":
+            out.add_tensor(gguf_name(name), w)
+        elif kind == "F16":
+            out.add_tensor(gguf_name(name), w.astype(np.float16))
+        else:
+            out.add_tensor(gguf_name(name), gguf.quants.quantize(w, quant), raw_dtype=quant)
+    out.write_header_to_file()
+    out.write_kv_data_to_file()
+    out.write_tensors_to_file()
+    out.close()
+    part.rename(path)
+
+
+def write_ct2(source, folder, vocab):
+    """CTranslate2 wants a vocabulary: token i is called t<i>."""
+    import transformers
+    from ctranslate2.converters import transformers as convert
+    for loader in (convert.LlamaLoader, convert.GPT2Loader):
+        loader.get_vocabulary = lambda self, model, tokenizer: [f"t{i}" for i in range(vocab)]
+        loader.set_vocabulary = lambda self, spec, tokens: spec.register_vocabulary(tokens)
+        loader.set_config = lambda self, config, model, tokenizer: config.__dict__.update() or setattr(config, "unk_token", "t0")
+    nothing = type("Numbered", (), {"bos_token": "t0", "eos_token": "t0", "unk_token": "t0", "vocab_size": vocab})
+    transformers.AutoTokenizer.from_pretrained = classmethod(lambda *_, **__: nothing())
+    convert.TransformersConverter(str(source)).convert(str(folder))
+
+
+def main(folder):
+    made = []
+    for name, config, shapes in (("llama-110m", LLAMA, llama_shapes), ("gpt2-124m", GPT2, gpt2_shapes)):
+        if not (folder / name / "model.safetensors").exists():
+            write_folder(folder / name, config, shapes)
+            made.append(name)
+        if not (folder / f"{name}-ct2").exists():
+            write_ct2(folder / name, folder / f"{name}-ct2", config["vocab_size"])
+            made.append(f"{name}-ct2")
+    for kind, file_type in (("F32", 0), ("F16", 1), ("BF16", 32), ("Q8_0", 7), ("Q4_0", 2)):
+        path = folder / f"llama-110m-{kind.lower()}.gguf"
+        if not path.exists():
+            write_gguf(path, kind, file_type)
+            made.append(path.name)
+    print("made", ", ".join(made) if made else "nothing: all is there", "in", folder)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(pathlib.Path(sys.argv[1]))

@@ -1,0 +1,67 @@
+"""What every worker answers: one JSON request a line, one JSON answer a line.
+
+    {"do": "logits", "ids": [..]}                 logits of the last token, as a file of f32: {"file": ..}
+    {"do": "prefill", "n": 512}                   seconds of a prompt of n tokens, giving the logits of the last
+    {"do": "decode", "context": 64, "steps": 32}  seconds a token of greedy decoding behind a prompt of `context` tokens
+    {"do": "memory"}                              largest resident set of the process, bytes
+
+A worker begins by making one token from a prompt of one, and says so: {"first": true}; so its starter knows how long that took.
+"""
+
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+
+
+def ids_of(n):
+    return [5 + i * 7 % 30000 for i in range(n)]
+
+
+def prefill(engine, n):
+    begun = time.perf_counter()
+    engine.prefill(ids_of(n))
+    return {"seconds": time.perf_counter() - begun}
+
+
+def decode(engine, context, steps):
+    if hasattr(engine, "decode_seconds"):
+        return {"seconds": engine.decode_seconds(ids_of(context), steps)}
+    token = engine.prefill(ids_of(context))
+    begun = time.perf_counter()
+    for at in range(steps):
+        token = engine.step(token, context + at)
+    return {"seconds": (time.perf_counter() - begun) / steps}
+
+
+def logits(engine, ids):
+    import array
+    with tempfile.NamedTemporaryFile(delete=False, suffix=".f32") as file:
+        array.array("f", engine.logits(ids)).tofile(file)
+    return {"file": file.name}
+
+
+def memory(_):
+    for line in open("/proc/self/status", encoding="ascii"):
+        if line.startswith("VmHWM:"):
+            return {"bytes": int(line.split()[1]) * 1024}
+    return {"bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+
+
+def serve(make):
+    """`make(arguments)` gives the engine: prefill(ids) -> likeliest next id, step(id, place) -> the same, logits(ids)."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what an engine prints is no answer
+    engine = make(sys.argv[1:])
+    engine.prefill(ids_of(1))
+    print(json.dumps({"first": True, "engine": engine.name}), file=answers)
+    actions = {"prefill": prefill, "decode": decode, "logits": logits, "memory": memory}
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = actions[request.pop("do")](engine, **request)
+        except Exception as error:  # pylint: disable=broad-except  # whatever a peer raises is its answer
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), file=answers)
