@@ -15,6 +15,7 @@
 #include "tessera/status.h"
 #include "tessera/tensor.h"
 #include "tessera/tokenizer.h"
+#include "tessera/tune.h"
 #include "tessera/verify.h"
 
 #endif

@@ -148,7 +148,7 @@ int tsri_cli_open_engine(tsri_cli_app *app) {
 int tsri_cli_open_device(tsri_cli_app *app) {
     const tsr_device_open_options options = {.struct_size = sizeof options,
                                              .threads = (uint32_t)app->threads,
-                                             .profile = app->profile != NULL,
+                                             .profile = app->profile != NULL || app->measure,
                                              .no_self_test = app->no_self_test,
                                              .kernels = app->kernels,
                                              .bundle = app->bundle,

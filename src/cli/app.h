@@ -19,6 +19,7 @@ typedef struct tsri_cli_app {
     tsr_device *device;
     tsr_model *model;
     bool no_self_test;
+    bool measure;      /* launches are timed, for the command itself */
     bool record;       /* kernels are chosen for a bundle, not built */
     bool stopped;      /* nothing more can be written to stdout */
     bool write_failed; /* and it was not its reader who closed it */
@@ -77,5 +78,6 @@ int tsri_cli_verify(int argc, char **argv);
 int tsri_cli_explain(int argc, char **argv);
 int tsri_cli_cache(int argc, char **argv);
 int tsri_cli_kernels(int argc, char **argv);
+int tsri_cli_tune(int argc, char **argv);
 
 #endif

@@ -21,6 +21,7 @@ static const command commands[] = {
      tsri_cli_bench},
     {"evaluate", "how well a model predicts a text: perplexity", tsri_cli_evaluate},
     {"dump", "logits, hidden states and attention to a file", tsri_cli_dump},
+    {"tune", "search the best values for a device's kernels", tsri_cli_tune},
     {"kernels", "a model's kernels for devices that can't compile", tsri_cli_kernels},
     {"cache", "list or clear what Tessera keeps on disk", tsri_cli_cache},
 };

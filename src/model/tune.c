@@ -1,0 +1,195 @@
+/* Tuning for a model's plans, or for shapes. */
+#include "tessera/tune.h"
+#include "run/tune.h"
+
+#include "base/error.h"
+#include "model/opened.h"
+#include "tensor/shape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static tsr_status take_options(const tsr_tune_options *given, tsr_tune_options *out) {
+    TRY(tsri_backend_adopt("tsr_tune_options", given, out, sizeof *out));
+    return out->seconds >= 0.1 && out->seconds <= 86400
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_ARGUMENT,
+                                "a budget of %g seconds was given; 0.1 to 86400 is wanted",
+                                out->seconds);
+}
+
+static void pass_result(void *data, const tsri_run_tuned *found) {
+    const tsr_tune_options *options = data;
+    const tsr_tune_result result = {.struct_size = sizeof result,
+                                    .kept = found->kept,
+                                    .tried = found->tried,
+                                    .wrong = found->wrong,
+                                    .op = found->op,
+                                    .row = found->row,
+                                    .condition = found->condition,
+                                    .before = found->before,
+                                    .after = found->after,
+                                    .before_ns = found->before_ns,
+                                    .after_ns = found->after_ns};
+    if (options->visit)
+        options->visit(options->data, &result);
+}
+
+static bool ask_stop(void *data) {
+    const tsr_tune_options *options = data;
+    return options->stop && options->stop(options->data) != 0;
+}
+
+static tsr_status begin(const tsri_backend_opened_device *opened, tsri_run_tune **out) {
+    const tsri_run_options run = {.devices = opened->devices,
+                                  .n_devices = opened->n_devices,
+                                  .set = opened->set,
+                                  .log = opened->log,
+                                  .log_data = opened->log_data};
+    if (opened->n_devices != 1)
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "one device is tuned at a time; %zu are open",
+                              opened->n_devices);
+    if (!opened->profile)
+        return tsri_base_fail(TSR_E_STATE,
+                              "the device was opened without profile: it measures no launch");
+    return tsri_run_tune_create(&run, out);
+}
+
+/* What was found is kept even where the search was stopped. */
+static tsr_status finish(tsri_run_tune *tune, tsr_tune_options *options) {
+    const tsri_run_search search = {
+        .seconds = options->seconds, .stop = ask_stop, .visit = pass_result, .data = options};
+    const tsr_status found = tsri_run_tune_search(tune, &search);
+    if (found != TSR_OK && found != TSR_E_CANCELLED)
+        return found;
+    TRY(tsri_run_tune_keep(tune, NULL));
+    if (options->write)
+        TRY(tsri_run_tune_keep(tune, options->write));
+    return found;
+}
+
+tsr_status tsr_tune_model(tsr_model *model, const tsr_tune_options *options) {
+    static const int64_t lengths[] = {512, 1};
+    tsri_model *inner = tsri_model_of(model);
+    const tsri_backend_opened_device *opened = tsri_model_devices_of(model);
+    tsr_tune_options known;
+    tsri_run_tune *tune = NULL;
+    tsri_session *session = NULL;
+    TRY(take_options(options, &known));
+    if (!opened)
+        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", inner->path);
+    TRY(begin(opened, &tune));
+    tsr_status status = tsri_session_create(inner, 1, 0, &session);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths && status == TSR_OK; i++) {
+        const int64_t context = inner->spec.context;
+        tsri_run_plan *plan = NULL;
+        status = tsri_session_plan(session, lengths[i] < context ? lengths[i] : context, &plan);
+        if (status == TSR_OK)
+            status = tsri_run_tune_add_plan(tune, plan);
+    }
+    tsri_session_destroy(&session);
+    if (status == TSR_OK)
+        status = finish(tune, &known);
+    tsri_run_tune_destroy(&tune);
+    return status;
+}
+
+/* --- shapes --- */
+
+typedef struct shape {
+    int64_t M, N, K;
+    tsr_dtype dtype;
+} shape;
+
+static bool read_dtype(const char *name, tsr_dtype *out) {
+    static const struct {
+        const char *name;
+        tsr_dtype dtype;
+    } known[] = {{"f32", TSR_F32},
+                 {"f16", TSR_F16},
+                 {"bf16", TSR_BF16},
+                 {"q8", TSR_GGML_Q8_0},
+                 {"q4", TSR_GGML_Q4_0}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(name, known[i].name)) {
+            *out = known[i].dtype;
+            return true;
+        }
+    return false;
+}
+
+static tsr_status read_shape(const char *text, size_t n, shape *out) {
+    enum { MOST = 1 << 24 };
+    char copy[96], dtype[16] = "f32";
+    int used = 0;
+    bool right = n < sizeof copy;
+    memcpy(copy, text, right ? n : 0);
+    copy[right ? n : 0] = 0;
+    right = right && sscanf(copy, "%" SCNd64 ",%" SCNd64 ",%" SCNd64 "%n", &out->M, &out->N,
+                            &out->K, &used) == 3;
+    if (right && copy[used] == ',')
+        snprintf(dtype, sizeof dtype, "%.15s", copy + used + 1);
+    else
+        right = right && !copy[used];
+    if (!right || !read_dtype(dtype, &out->dtype))
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "\"%.*s\" is no shape: M,N,K or M,N,K,dtype with f32, f16, bf16, q8 "
+                              "or q4 is wanted",
+                              (int)n, text);
+    if (out->M < 1 || out->N < 1 || out->K < 1 || out->M > MOST || out->N > MOST || out->K > MOST)
+        return tsri_base_fail(TSR_E_ARGUMENT, "\"%.*s\": a size is from 1 to %d", (int)n, text,
+                              MOST);
+    if (out->dtype >= TSR_GGML_Q4_0 && out->K % 32)
+        return tsri_base_fail(
+            TSR_E_ARGUMENT, "\"%.*s\": K of a weight in blocks is a multiple of 32", (int)n, text);
+    return TSR_OK;
+}
+
+static tsr_status add_shape(tsri_run_tune *tune, const shape *s) {
+    const bool blocks = s->dtype >= TSR_GGML_Q4_0;
+    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs,
+                                    .trans_w = 1,
+                                    .compute = blocks ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32};
+    const tsr_bounds bounds = {
+        .struct_size = sizeof bounds, .lowest = {1, 1, 1, 1, 1}, .highest = {1, 1, 1, 1, s->M}};
+    tsr_tensor x = {.struct_size = sizeof x, .dtype = TSR_F32, .rank = 2, .kind = TSR_KIND_INPUT};
+    tsr_tensor w = {.struct_size = sizeof w, .dtype = s->dtype, .rank = 2, .kind = TSR_KIND_WEIGHT};
+    tsr_tensor y = {.struct_size = sizeof y, .dtype = TSR_F32, .rank = 2};
+    x.dim[0] = y.dim[0] = tsri_tensor_symbol(TSR_SYM_N);
+    x.dim[1] = w.dim[1] = tsri_tensor_const(s->K);
+    w.dim[0] = y.dim[1] = tsri_tensor_const(s->N);
+    const tsr_tensor *in[] = {&x, &w}, *out[] = {&y};
+    const tsr_op op = {.struct_size = sizeof op,
+                       .id = TSR_OP_LINEAR,
+                       .n_in = 2,
+                       .n_out = 1,
+                       .in = in,
+                       .out = out,
+                       .attrs = &attrs,
+                       .bounds = &bounds};
+    return tsri_run_tune_add_op(tune, &op);
+}
+
+tsr_status tsr_tune_shapes(tsr_device *device, const char *shapes,
+                           const tsr_tune_options *options) {
+    tsr_tune_options known;
+    tsri_run_tune *tune = NULL;
+    shape one;
+    TRY(take_options(options, &known));
+    if (!shapes || !*shapes)
+        return tsri_base_fail(TSR_E_ARGUMENT, "no shape was given: M,N,K[,dtype];... is wanted");
+    TRY(begin(tsri_backend_opened(device), &tune));
+    tsr_status status = TSR_OK;
+    for (const char *at = shapes; *at && status == TSR_OK;) {
+        const size_t n = strcspn(at, ";");
+        status = read_shape(at, n, &one);
+        if (status == TSR_OK)
+            status = add_shape(tune, &one);
+        at += n + (at[n] == ';');
+    }
+    if (status == TSR_OK)
+        status = finish(tune, &known);
+    tsri_run_tune_destroy(&tune);
+    return status;
+}

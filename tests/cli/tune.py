@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""tessera tune: what it finds is kept, shown, and changes no byte; what it can't do is a sentence."""
+
+import json
+import signal
+import time
+
+from support.command import DEVICE, GOLDEN, environment, equal, has_device, main, refused, run, skip, start
+
+TINY = GOLDEN / "llama-tiny"
+SHAPES = ("--shapes", "16,96,64;1,96,64", "-d", DEVICE, "-q")
+GREEDY = ("generate", "-m", TINY, "-d", DEVICE, "--ids", "1,5,9", "-n", "12", "--temp", "0", "-q")
+
+
+def test_a_model(folder):
+    env = environment(TESSERA_CACHE=folder)
+    before = run(*GREEDY, env=env).out
+    told = run("tune", TINY, "--budget", "4", "-d", DEVICE, "-q", "--write", folder / "t.tsv", env=env)
+    lines = told.text.splitlines()
+    assert lines[0].split()[:3] == ["row", "old", "new"], told
+    assert "rows have better values now" in lines[-1], told
+    kept = int(lines[-1].split()[0])
+    equal(kept, sum("%" in line for line in lines[1:-1]), told.text)
+    assert "other results" not in told.text, told
+    equal(run(*GREEDY, env=env).out, before, "the same bytes")
+    files = list((folder / "tuned").glob("*.tsv")) if kept else []
+    equal(len(files), 1 if kept else 0)
+    table = [line.split("\t") for line in (folder / "t.tsv").read_text().splitlines() if not line.startswith("#")]
+    equal(len(table), kept)
+    assert all(len(line) == 6 for line in table), table
+    if kept:
+        explained = run("explain", TINY, "-d", DEVICE, "-q", env=env).text
+        assert "(tuned here; " in explained, explained
+        files[0].write_text(files[0].read_text().replace("tuned 1", "tuned 2"))
+        assert "is not used: it was changed or damaged" in run(*GREEDY[:-1], env=env).err
+
+
+def test_shapes(folder):
+    env = environment(TESSERA_CACHE=folder)
+    rows = json.loads(run("tune", *SHAPES, "--budget", "2", "--json", env=env).text)
+    assert rows and all(row["op"] == "linear" and row["wrong"] == 0 and row["before_ns"] > 0 for row in rows), rows
+    assert {row["condition"].split(",")[-1] for row in rows} <= {"rows=1", "rows=9-63"}, rows
+    for kind in ("f16", "bf16", "q8", "q4"):
+        run("tune", "--shapes", f"4,64,64,{kind}", "--budget", "1", "-d", DEVICE, "-q", env=env)
+
+
+def test_an_interrupt_keeps_what_was_found(folder):
+    process = start("tune", TINY, "--budget", "600", "-d", DEVICE, env=environment(TESSERA_CACHE=folder))
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    equal(process.returncode, 130, err.decode())
+    assert b"stopped; " in err or b"row" not in out, (out, err)
+
+
+def test_refusals(_):
+    refused(2, '"1,2" is no shape', "tune", "--shapes", "1,2", "-d", DEVICE, "-q")
+    refused(2, '"1,2,3,f8" is no shape', "tune", "--shapes", "1,2,3,f8", "-d", DEVICE, "-q")
+    refused(2, '"1,2,3x" is no shape', "tune", "--shapes", "4,4,4;1,2,3x", "-d", DEVICE, "-q")
+    refused(2, "a size is from 1 to", "tune", "--shapes", "0,2,3", "-d", DEVICE, "-q")
+    refused(2, "a multiple of 32", "tune", "--shapes", "1,2,33,q8", "-d", DEVICE, "-q")
+    refused(2, "no shape was given", "tune", "--shapes", "", "-d", DEVICE, "-q")
+    refused(2, "--budget 0:", "tune", *SHAPES, "--budget", "0")
+    refused(2, "--budget soon:", "tune", *SHAPES, "--budget", "soon")
+    refused(2, "not both", "tune", *SHAPES, "-m", TINY)
+    refused(2, "one model, or --shapes", "tune", TINY, *SHAPES)
+    refused(3, "no kernel rows that can be tuned", "tune", "--shapes", "1,2,3", "-d", "reference", "-q")
+
+
+if not has_device():
+    skip(f"no device {DEVICE}")
+main(globals())
