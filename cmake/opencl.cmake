@@ -1,6 +1,7 @@
 # The OpenCL backend: a plugin with every kernel file of cl/ inside it.
 find_package(OpenCL)
 file(GLOB_RECURSE opencl_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backends/opencl/*.c)
+list(FILTER opencl_sources EXCLUDE REGEX "/opencl/helper/")
 if(NOT OpenCL_FOUND)
   message(STATUS "OpenCL was not found: the opencl backend is not built (Debian: apt-get install ocl-icd-opencl-dev)")
 elseif(opencl_sources)
@@ -30,5 +31,14 @@ elseif(opencl_sources)
   else()
     message(STATUS "CLBlast was not found: matmul has no clblast rows (Debian: apt-get install libclblast-dev)")
   endif()
+  # Tries instructions that may crash a compiler or the process, in a process of its own.
+  add_executable(tessera_probe ${PROJECT_SOURCE_DIR}/src/backends/opencl/helper/probe.c)
+  set_target_properties(tessera_probe PROPERTIES OUTPUT_NAME probe
+                        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/libexec/tessera)
+  target_compile_definitions(tessera_probe PRIVATE CL_TARGET_OPENCL_VERSION=120 CL_USE_DEPRECATED_OPENCL_1_2_APIS)
+  target_link_libraries(tessera_probe PRIVATE tessera_options OpenCL::OpenCL)
+  add_dependencies(tessera_opencl tessera_probe)
+  install(TARGETS tessera_probe RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/tessera)
+
   install(TARGETS tessera_opencl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${plugin_folder})
 endif()

@@ -1,3 +1,4 @@
+#include "backends/opencl/rows/common.h"
 #include "recorder.h"
 #include "tensor/shape.h"
 
@@ -33,8 +34,14 @@ static void make_linear(sample *s, const tsri_opencl_row *row, bool full, tsr_dt
     s->attrs.linear.activation = full ? TSR_ACT_GELU : TSR_ACT_SILU;
     if (!row->layout && !row->plain)
         small = TSR_F32;
+    const tsr_dtype others = small;
+    if (row->layout == &tsri_opencl_layout_panels64_blocks) {
+        small = full ? TSR_GGML_Q8_0 : TSR_GGML_Q4_0;
+        s->attrs.linear.compute = row->probe || full ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32;
+    }
     s->in[0] = F32(rows, C);
     s->in[1] = s->attrs.linear.trans_w ? WEIGHT(outputs, C) : WEIGHT(C, outputs);
+    small = others;
     s->in[2] = FULL(WEIGHT(outputs));
     s->in[3] = glu ? NULL : FULL(F32(rows, N));
     s->out[0] = F32(rows, glu ? F : N);
@@ -130,8 +137,10 @@ static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
 
 void make_sample(const tsri_opencl_row *row, int variant, sample *s) {
     const bool full = variant == 0;
-    const tsr_dtype small = full ? TSR_F32 : TSR_F16;
     const tsr_op_id id = row->op;
+    tsr_dtype small = full ? TSR_F32 : TSR_F16;
+    if (id == TSR_OP_EMBED && row->layout == &tsri_opencl_layout_panels64_blocks)
+        small = full ? TSR_GGML_Q8_0 : TSR_GGML_Q4_0;
     memset(s, 0, sizeof *s);
     if (id == TSR_OP_LINEAR || id == TSR_OP_GLU_LINEAR)
         make_linear(s, row, full, small);

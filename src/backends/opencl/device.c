@@ -2,6 +2,7 @@
 #include "backends/opencl/device.h"
 #include "backends/opencl/bundle.h"
 #include "backends/opencl/clblast.h"
+#include "backends/opencl/probe.h"
 #include "backends/opencl/program.h"
 #include "backends/opencl/tuning.h"
 #include "base/error.h"
@@ -163,6 +164,7 @@ static tsr_status start(tsr_dev *dev, const tsr_device_options *options) {
     if (!dev->queue)
         return tsri_opencl_fail_create(dev, code, "clCreateCommandQueue");
     TRY(tsri_opencl_events_reserve(dev, SPARE_EVENTS));
+    TRY(tsri_base_new(1, sizeof *dev->probes, &dev->probes));
     TRY(tsri_opencl_programs_create(dev, &dev->programs));
     if (options && options->bundle && *options->bundle && !dev->record)
         return tsri_opencl_bundle_load(dev, options->bundle, &dev->bundle);
@@ -219,6 +221,7 @@ void tsri_opencl_device_close(tsr_dev *dev) {
     tsri_opencl_programs_destroy(dev->programs);
     tsri_opencl_tuning_free(dev->tuning);
     tsri_opencl_bundle_free(dev->bundle);
+    free(dev->probes);
     tsri_opencl_clblast_forget(dev);
     if (dev->scratch)
         tsri_opencl_release(dev, dev->scratch);

@@ -8,6 +8,7 @@
 typedef struct tsri_opencl_programs tsri_opencl_programs; /* program.h */
 typedef struct tsri_opencl_tuning tsri_opencl_tuning;     /* tuning.h */
 typedef struct tsri_opencl_bundle tsri_opencl_bundle;     /* bundle.h */
+typedef struct tsri_opencl_probes tsri_opencl_probes;     /* probe.h */
 
 struct tsr_dev {
     tsr_state *state;
@@ -32,6 +33,7 @@ struct tsr_dev {
     tsr_plan *plans;
     tsri_opencl_programs *programs;
     tsri_opencl_tuning *tuning;
+    tsri_opencl_probes *probes;
     tsri_opencl_bundle *bundle; /* the only kernels there are; NULL: they are built */
     tsr_dev *next;              /* open devices of the process, for draining at exit */
 };

@@ -245,6 +245,15 @@ static tsr_status make_key(const tsri_opencl_programs *programs, const char *opt
     return TSR_OK;
 }
 
+tsr_status tsri_opencl_key_of(const tsr_dev *dev, const char *kind, const char *text, size_t n,
+                              tsri_opencl_key *key) {
+    return make_key(dev->programs, dev->programs->options[0], kind, text, n, key);
+}
+
+const char *tsri_opencl_kernel_folder(const tsr_dev *dev) {
+    return dev->programs->folder;
+}
+
 /* The build log's beginning, for the sentence that refuses a row. New memory. */
 static char *build_log(cl_program program, cl_device_id id) {
     size_t size = 0;

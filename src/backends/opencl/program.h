@@ -2,6 +2,7 @@
 #ifndef TSRI_OPENCL_PROGRAM_H
 #define TSRI_OPENCL_PROGRAM_H
 
+#include "backends/opencl/cache.h"
 #include "backends/opencl/tuning.h"
 
 typedef enum tsri_opencl_instance_state {
@@ -61,6 +62,12 @@ tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const cha
 tsr_status tsri_opencl_verdict_load(tsr_dev *dev, const tsri_opencl_instance *instance, char **text,
                                     bool *found);
 void tsri_opencl_verdict_save(tsr_dev *dev, const tsri_opencl_instance *instance, const char *text);
+
+/* Where the device's kernels come from: TESSERA_KERNEL_PATH, or NULL: the embedded files. */
+const char *tsri_opencl_kernel_folder(const tsr_dev *dev);
+/* The key of what a text of this kind comes to on this device and driver. */
+tsr_status tsri_opencl_key_of(const tsr_dev *dev, const char *kind, const char *text, size_t n,
+                              tsri_opencl_key *key);
 
 const char *tsri_opencl_op_name(tsr_op_id op); /* select.c; NULL for an unknown op */
 

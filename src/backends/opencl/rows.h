@@ -75,6 +75,13 @@ typedef struct tsri_opencl_stage {
     void (*bind)(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch);
 } tsri_opencl_stage;
 
+/* What a row may ask of a device before its compiler is shown the row: probe.h. */
+typedef enum tsri_opencl_probe {
+    TSRI_OPENCL_PROBE_NONE = 0,
+    TSRI_OPENCL_PROBE_VNNI, /* inline assembly of x86-64 with AVX512-VNNI */
+    TSRI_OPENCL_PROBES
+} tsri_opencl_probe;
+
 struct tsri_opencl_row {
     const char *name; /* variant: "plain", "packed" */
     tsr_op_id op;
@@ -82,6 +89,7 @@ struct tsri_opencl_row {
                          kernels (enqueue is set). With both, enqueue runs first and the kernel
                          finishes its result */
     const tsri_opencl_stage *before; /* NULL: the row is one kernel */
+    tsri_opencl_probe probe;         /* it fits only where this one passed */
     bool plain;    /* the row that serves every device: no self-test, last resort */
     bool variant;  /* may give other bytes in a batch than alone */
     bool gpu;      /* made for GPUs: elsewhere it ranks below plain, for those who force it */

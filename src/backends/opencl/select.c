@@ -2,6 +2,7 @@
 #include "backends/opencl/select.h"
 #include "backends/opencl/bundle.h"
 #include "backends/opencl/layout.h"
+#include "backends/opencl/probe.h"
 #include "backends/opencl/program.h"
 #include "base/bytes.h"
 #include "base/error.h"
@@ -191,13 +192,17 @@ static bool in_bundle(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_
 bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, bool placed,
                       const char **why) {
     *why = "";
-    if (placed && !reads_layouts(row, op, why))
+    if (placed && !reads_layouts(row, op, why)) {
+        tsri_opencl_probe_refused(dev, row->probe, why); /* then that is why it lies otherwise */
         return false;
+    }
     if (row->fits && !row->fits(row, &dev->facts, op, why)) {
         if (!*why || !**why)
             *why = "does not fit";
         return false;
     }
+    if (row->probe && !tsri_opencl_probe_passed(dev, row->probe, why))
+        return false;
     return !(dev->bundle || dev->record) || in_bundle(dev, row, op, why);
 }
 

@@ -16,6 +16,11 @@ TSR_OP_LIST(TSRI_OPENCL_TABLE)
 /* Weights of CPUs (panels.c), f32, f16 or bf16: panels of 64 outputs, zero beyond the last one.
  * Element (n,k) of [N,K] lies at (n/64 * K + k) * 64 + n%64. */
 extern const tsri_opencl_layout tsri_opencl_layout_panels64;
+/* The same for q8_0 and q4_0 (panels_blocks.c): for each panel and block of 32 inputs, first the
+ * whole numbers of 64 outputs, four inputs of an output side by side, then their 64 scales of f16.
+ * q8_0: [8][64][4] bytes, q + 128. q4_0: [4][64][4] bytes, inputs 0 to 15 in the low nibbles, 16 to
+ * 31 in the high ones, q + 8. */
+extern const tsri_opencl_layout tsri_opencl_layout_panels64_blocks;
 
 /* Operand i, NULL where it is missing. */
 const tsr_tensor *tsri_opencl_in(const tsr_op *op, uint32_t i);

@@ -1,4 +1,5 @@
 #include "backends/opencl/rows/common.h"
+#include "tensor/quantize.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
@@ -15,11 +16,15 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 
 static bool fits_panels(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                         const tsr_op *op, const char **why) {
+    const bool blocks = tsri_tensor_is_kept_blocks((tsr_dtype)op->in[0]->dtype);
     if (!facts->cpu)
         return tsri_opencl_refuse(why, "reads weights laid out for CPUs");
     if (op->in[0]->offset != 0)
         return tsri_opencl_refuse(why, "the table is a part of another weight");
-    return tsri_opencl_fits_vector(op->in[0], why) && fits_plain(row, facts, op, why);
+    if (blocks != (row->layout == &tsri_opencl_layout_panels64_blocks))
+        return tsri_opencl_refuse(why, blocks ? "reads panels of numbers; these are of blocks"
+                                              : "reads panels of blocks; these are of numbers");
+    return fits_plain(row, facts, op, why);
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
@@ -28,8 +33,13 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "PANELS", row->layout != NULL);
 }
 
-static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+static void define_blocks(const tsri_opencl_row *row, const tsr_op *op,
+                          tsri_opencl_defines *defines) {
     (void)row;
+    tsri_opencl_define_operand(defines, "TABLE", op->in[0]);
+}
+
+static void bind_table(const tsr_op *op, tsri_opencl_launch *launch, int columns) {
     const tsr_embed_attrs *attrs = op->attrs;
     const tsr_tensor *table = op->in[0], *ids = op->in[1], *y = op->out[0];
 
@@ -42,8 +52,18 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_arg_int(launch, table->dim[1].factor);
     tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
     tsri_opencl_arg_float(launch, attrs->scale != 0.0f ? attrs->scale : 1.0f);
-    tsri_opencl_grid(launch, 0, table->dim[1], 1);
+    tsri_opencl_grid(launch, 0, table->dim[1], columns);
     tsri_opencl_grid(launch, 1, tsri_tensor_count(ids), 1);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_table(op, launch, 1);
+}
+
+static void bind_blocks(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_table(op, launch, 32);
 }
 
 /* The plain layout first: panels serve where another use of the table, a linear op, is better off
@@ -58,6 +78,15 @@ const tsri_opencl_row tsri_opencl_rows_embed[] = {
      .fits = fits_panels,
      .define = define_plain,
      .bind = bind_plain},
+    {.name = "blocks",
+     .op = TSR_OP_EMBED,
+     .file = "embed/blocks.cl",
+     .score = 5,
+     .layout = &tsri_opencl_layout_panels64_blocks,
+     .weight_operand = 0,
+     .fits = fits_panels,
+     .define = define_blocks,
+     .bind = bind_blocks},
     {.name = "plain",
      .op = TSR_OP_EMBED,
      .file = "embed/plain.cl",

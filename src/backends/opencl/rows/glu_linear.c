@@ -1,4 +1,5 @@
 #include "backends/opencl/clblast.h"
+#include "backends/opencl/rows/blocks.h"
 #include "backends/opencl/rows/group.h"
 #include "backends/opencl/rows/weighted.h"
 
@@ -86,6 +87,7 @@ static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
 const tsri_opencl_row tsri_opencl_rows_glu_linear[] = {
     PACKED("packed_one", tsri_opencl_layout_panels64, fits_one, 1, 1, 4, 90),
     PACKED("packed", tsri_opencl_layout_panels64, fits_packed, 6, 7, 2, 80),
+    TSRI_OPENCL_BLOCKS_ROWS(TSR_OP_GLU_LINEAR, "glu_linear"),
     TSRI_OPENCL_TILED_GLU_LINEAR,
     TSRI_OPENCL_CLBLAST_GLU_LINEAR, /* only where it is forced: its score is the lowest */
     {.name = "plain",

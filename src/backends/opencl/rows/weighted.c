@@ -9,8 +9,8 @@ bool tsri_opencl_fits_weighted(const tsr_op *op, const char **why) {
            tsri_opencl_fits_rows(op->out[0], why) && tsri_opencl_fits_index(op, why);
 }
 
-bool tsri_opencl_fits_panels(const tsri_opencl_facts *facts, const tsr_op *op, bool trans_w,
-                             const char **why) {
+bool tsri_opencl_fits_tiles(const tsri_opencl_facts *facts, const tsr_op *op, bool trans_w,
+                            const char **why) {
     if (!facts->cpu)
         return tsri_opencl_refuse(
             why, "made for CPUs: a work-item holds a whole tile in vector registers");
@@ -21,7 +21,13 @@ bool tsri_opencl_fits_panels(const tsri_opencl_facts *facts, const tsr_op *op, b
             why, "reads weights of [outputs, inputs]; this one is [inputs, outputs]");
     if (op->in[1]->offset != 0)
         return tsri_opencl_refuse(why, "the weight is a part of another one");
-    return tsri_opencl_fits_vector(op->in[1], why);
+    return true;
+}
+
+bool tsri_opencl_fits_panels(const tsri_opencl_facts *facts, const tsr_op *op, bool trans_w,
+                             const char **why) {
+    return tsri_opencl_fits_tiles(facts, op, trans_w, why) &&
+           tsri_opencl_fits_vector(op->in[1], why);
 }
 
 bool tsri_opencl_fits_one_row(const tsr_op *op, const char **why) {

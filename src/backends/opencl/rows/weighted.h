@@ -8,6 +8,9 @@
 /* Weight, bias, x and y as every row of these ops needs them. */
 bool tsri_opencl_fits_weighted(const tsr_op *op, const char **why);
 /* In addition, for rows that read panels: a CPU, and a whole weight of [outputs, inputs]. */
+bool tsri_opencl_fits_tiles(const tsri_opencl_facts *facts, const tsr_op *op, bool trans_w,
+                            const char **why);
+/* The same, with a weight of f32, f16 or bf16. */
 bool tsri_opencl_fits_panels(const tsri_opencl_facts *facts, const tsr_op *op, bool trans_w,
                              const char **why);
 /* For rows made for decoding. */

@@ -1,0 +1,37 @@
+/* embed/blocks.cl - y[n,:] = scale * table[ids[n],:], of a table of q8_0 or q4_0 blocks in panels of 64 rows.
+ *
+ *   grid    (C/32, N), one work-item a block
+ *   table   as linear/vnni.clh says a panel is     y[n,c] at y0 + n*y_row + c
+ *   ids     packed; one outside the table reads its first or last row
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   TABLE_DTYPE */
+#if TABLE_DTYPE == TSR_DTYPE_Q8_0
+#define GROUPS 8
+#define MASK 255
+#define OFFSET 128
+#else
+#define GROUPS 4
+#define MASK 15
+#define OFFSET 8
+#endif
+
+__kernel void KERNEL(__global const uchar *table, int table0, __global const int *ids, int ids0, __global float *y, int y0,
+                     __global const int *dims, int N, int N_set, int V, int C, int y_row, float scale)
+{
+    const int block = (int)get_global_id(0), n = (int)get_global_id(1);
+    if (block >= C / 32 || n >= SIZE(N))
+        return;
+    const int id = min(max(ids[ids0 + n], 0), V - 1), lane = id & 63;
+    __global const uchar *panel = table + ((id >> 6) * (C / 32) + block) * (GROUPS * 256 + 128);
+    const float d = vload_half(lane, (__global const half *)(panel + GROUPS * 256));
+    for (int c = 0; c < 32; c++) {
+        const int byte = panel[(c / 4 % GROUPS * 64 + lane) * 4 + c % 4];
+        const int whole = (byte >> c / 4 / GROUPS * 4 & MASK) - OFFSET;
+        y[y0 + n * y_row + block * 32 + c] = scale * ((float)whole * d);
+    }
+}
+
+#undef GROUPS
+#undef MASK
+#undef OFFSET
+#undef TABLE_DTYPE

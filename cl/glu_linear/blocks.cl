@@ -1,0 +1,46 @@
+/* glu_linear/blocks.cl - y[r,f] = act(x w_gate + bias_gate) * (x w_up + bias_up) on CPUs, from a weight of blocks in panels.
+ *
+ *   grid    (R/MR, F/64), work-groups of one: MR rows by 64 outputs: a panel of gates, then its panel of ups
+ *   x[r,k]  at x0 + r*x_row + k; y likewise      w has 2F outputs, gate first; F is a multiple of 64
+ *   adds    the chains of glu_linear/plain
+ *   needs   float16 in registers (a CPU)
+ *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS; ACT; INT8
+ *   tune    MR 1..6 rows a work-item */
+#include "linear/blocks.clh"
+#include "glu_linear/finish64.clh"
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *x, int x0, __global const uchar *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
+       int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F, int K, int x_row, int y_row)
+{
+    const int rows = SIZE(R), m = (int)get_global_id(0) * MR, panel = (int)get_global_id(1);
+    if (m >= rows || panel * 64 >= F)
+        return;
+    __global const float *left[MR];
+    float up[MR], down[MR];
+    float16 sum[2][MR][4];
+    for (int r = 0; r < MR; r++) {
+        left[r] = x + x0 + min(m + r, rows - 1) * x_row;
+        up[r] = down[r] = 1.0f;
+#if INT8
+        up[r] = tsr_blocks_scale(left[r], K, &down[r]);
+#endif
+    }
+    for (int part = 0; part < 2; part++)
+        LOCAL_NAME(tile)(left, up, w + (size_t)(panel + part * (F / 64)) * (K / 32) * PANEL_BLOCK, K, sum[part]);
+    for (int r = 0; r < MR && m + r < rows; r++)
+        LOCAL_NAME(finish)
+        ((const float *)sum[0][r], (const float *)sum[1][r], down[r], bias + bias0, y + y0 + (m + r) * y_row,
+         panel * 64, F);
+}
+
+#undef MR
+#undef GROUPS
+#undef MASK
+#undef OFFSET
+#undef PANEL_BLOCK
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef HAS_BIAS
+#undef ACT
+#undef INT8

@@ -1,0 +1,42 @@
+/* glu_linear/vnni.cl - glu_linear with int8 products for several rows of x, on CPUs with AVX512-VNNI.
+ *
+ *   grid    (R/MR, F/64), work-groups of one: MR rows by 64 outputs: a panel of gates, then its panel of ups
+ *   scratch the rows of x as linear/vnni_rows leaves them
+ *   needs   as linear/vnni.clh; F a multiple of 64
+ *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS; ACT; FEW: all rows are in one work-item
+ *   tune    MR rows; FEW up to 9 */
+#ifndef MR
+#define MR 24
+#endif
+#include "linear/vnni_tile.clh"
+#include "glu_linear/finish64.clh"
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *unused, int unused0, __global const uchar *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
+       int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F, int K, int unused_row,
+       int y_row, __global const uchar *scratch)
+{
+    const int panel = (int)get_global_id(1), m = (int)get_global_id(0) * MR, rows = min(SIZE(R) - m, MR);
+    float sum[2][MR + 1][64] __attribute__((aligned(64)));
+    if (rows <= 0 || panel * 64 >= F)
+        return;
+    __global const uchar *x = scratch + (size_t)m * VNNI_ROW_BYTES(K);
+    for (int r = 0; r < rows; r++)
+        tsr_vnni_expect((ulong)(y + y0 + (m + r) * y_row + panel * 64));
+    for (int part = 0; part < 2; part++)
+        LOCAL_NAME(tile)
+        (x, w + (size_t)(panel + part * (F / 64)) * (K / 32) * VNNI_BLOCK(BITS), K, rows, sum[part]);
+    for (int r = 0; r < rows; r++)
+        LOCAL_NAME(finish)
+        (sum[0][r], sum[1][r], *(__global const float *)(x + r * VNNI_ROW_BYTES(K)), bias + bias0,
+         y + y0 + (m + r) * y_row, panel * 64, F);
+}
+
+#undef MR
+#undef BLOCKS
+#undef FEW
+#undef BITS
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef HAS_BIAS
+#undef ACT

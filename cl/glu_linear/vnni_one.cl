@@ -1,0 +1,44 @@
+/* glu_linear/vnni_one.cl - glu_linear with int8 products for one row of x, on CPUs with AVX512-VNNI.
+ *
+ *   grid    (F/64/P), work-groups of one: P times 64 outputs each, which share the work of making x whole
+ *   needs   as linear/vnni.clh; F a multiple of 64
+ *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS; ACT */
+#include "linear/vnni.clh"
+#include "glu_linear/finish64.clh"
+
+#define DEPTH 4096 /* inputs made whole at a time */
+#define MOST 4     /* panels of gates, and as many of ups */
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *x, int x0, __global const uchar *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
+       int bias0, __global float *y, int y0, __global const int *dims, int R,
+       int R_set, int F, int K, int x_row, int y_row, int P)
+{
+    const int panels = F / 64, first = (int)get_global_id(0) * P, count = min(P, panels - first);
+    uchar whole[DEPTH / 32 * 36] __attribute__((aligned(64)));
+    float sum[2][MOST][64] __attribute__((aligned(64)));
+    if (count <= 0 || SIZE(R) <= 0)
+        return;
+    for (int i = 0; i < 2 * MOST * 4; i++)
+        ((float16 *)sum)[i] = 0.0f;
+    float down, up = tsr_vnni_scale(x + x0, K, &down);
+    int offset = VNNI_OFFSET(BITS);
+    for (int k = 0; k < K; k += DEPTH) {
+        const ulong blocks = (ulong)(min(DEPTH, K - k) / 32);
+        tsr_vnni_quantise((ulong)(x + x0 + k), blocks, (ulong)whole, (ulong)&up, (ulong)&offset);
+        for (int p = 0; p < count * 2; p++)
+            TSR_PASTE(tsr_vnni_one_, BITS)
+            ((ulong)w + (ulong)((first + p / 2 + p % 2 * panels) * (K / 32) + k / 32) * VNNI_BLOCK(BITS),
+             (ulong)sum[p % 2][p / 2], blocks, (ulong)whole);
+    }
+    for (int p = 0; p < count; p++)
+        LOCAL_NAME(finish)(sum[0][p], sum[1][p], down, bias + bias0, y + y0, (first + p) * 64, F);
+}
+
+#undef DEPTH
+#undef MOST
+#undef BITS
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef HAS_BIAS
+#undef ACT

@@ -1,0 +1,47 @@
+/* linear/blocks.cl - y[r,n] = act(sum_k x[r,k] w[n,k] + bias[n]) + residual[r,n] on CPUs, from a weight of blocks in panels.
+ *
+ *   grid    (R/MR, N/64), work-groups of one: MR rows by one panel of 64 outputs, over all of K
+ *   x[r,k]  at x0 + r*x_row + k; y and residual likewise
+ *   adds    the chains of linear/plain
+ *   needs   float16 in registers (a CPU), no instruction of its own: linear/vnni is what a probe may allow instead
+ *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; INT8
+ *   tune    MR 1..6 rows a work-item */
+#include "linear/blocks.clh"
+#include "linear/finish64.clh"
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *x, int x0, __global const uchar *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
+       int bias0, __global const float *residual, int residual0, __global float *y, int y0, __global const int *dims,
+       int R, int R_set, int N, int K, int x_row, int residual_row, int y_row)
+{
+    const int rows = SIZE(R), m = (int)get_global_id(0) * MR, panel = (int)get_global_id(1);
+    if (m >= rows || panel * 64 >= N)
+        return;
+    __global const float *left[MR];
+    float up[MR], down[MR];
+    float16 sum[MR][4];
+    for (int r = 0; r < MR; r++) {
+        left[r] = x + x0 + min(m + r, rows - 1) * x_row;
+        up[r] = down[r] = 1.0f;
+#if INT8
+        up[r] = tsr_blocks_scale(left[r], K, &down[r]);
+#endif
+    }
+    LOCAL_NAME(tile)(left, up, w + (size_t)panel * (K / 32) * PANEL_BLOCK, K, sum);
+    for (int r = 0; r < MR && m + r < rows; r++)
+        LOCAL_NAME(finish)
+        ((const float *)sum[r], down[r], bias + bias0, residual + residual0 + (m + r) * residual_row,
+         y + y0 + (m + r) * y_row, panel * 64, N);
+}
+
+#undef MR
+#undef GROUPS
+#undef MASK
+#undef OFFSET
+#undef PANEL_BLOCK
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef HAS_BIAS
+#undef HAS_RESIDUAL
+#undef ACT
+#undef INT8

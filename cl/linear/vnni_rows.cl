@@ -1,0 +1,27 @@
+/* linear/vnni_rows.cl - the rows of x as whole numbers, in scratch, for linear/vnni and glu_linear/vnni.
+ *
+ *   grid    (R/4), work-groups of one: four rows each, for a work-group costs as much as a short row
+ *   x[r,k]  at x0 + r*x_row + k; row r of scratch at r * VNNI_ROW_BYTES(K), as linear/vnni.clh says
+ *   needs   as linear/vnni.clh
+ *   build   W_DTYPE */
+#include "linear/vnni.clh"
+
+#define VNNI_ROWS 4 /* a work-item */
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *x, int x0, __global uchar *scratch, __global const int *dims, int R, int R_set, int K, int x_row)
+{
+    const int end = min(SIZE(R), ((int)get_global_id(0) + 1) * VNNI_ROWS);
+    for (int r = (int)get_global_id(0) * VNNI_ROWS; r < end; r++) {
+        __global const float *from = x + x0 + r * x_row;
+        __global uchar *to = scratch + (size_t)r * VNNI_ROW_BYTES(K);
+        float down, up = tsr_vnni_scale(from, K, &down);
+        int offset = VNNI_OFFSET(BITS);
+        *(__global float *)to = down;
+        tsr_vnni_quantise((ulong)from, (ulong)(K / 32), (ulong)(to + 4), (ulong)&up, (ulong)&offset);
+    }
+}
+
+#undef VNNI_ROWS
+#undef BITS
+#undef W_DTYPE

@@ -1,0 +1,151 @@
+#include "backends/opencl/rows/blocks.h"
+#include "backends/opencl/rows/weighted.h"
+#include "tensor/quantize.h"
+
+#include <string.h>
+
+enum { PANEL = 64, PANELS_SHARED = 4, STAGE_ROWS = 4 };
+
+static bool is_glu(const tsr_op *op) {
+    return op->id == TSR_OP_GLU_LINEAR;
+}
+
+/* The attributes of the two ops begin alike. */
+static const tsr_linear_attrs *attrs_of(const tsr_op *op) {
+    return op->attrs;
+}
+
+static bool is_int8(const tsr_op *op) {
+    return attrs_of(op)->compute == TSR_COMPUTE_INT8;
+}
+
+static int64_t depth_of(const tsr_op *op) {
+    return op->in[1]->dim[1].factor;
+}
+
+/* Bytes of a row of x as linear/vnni.clh has it. */
+static int64_t row_bytes(const tsr_op *op) {
+    return depth_of(op) / 32 * 36 + 4;
+}
+
+bool tsri_opencl_fits_blocks(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                             const tsr_op *op, const char **why) {
+    (void)row;
+    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[1]->dtype))
+        return tsri_opencl_refuse(why, "made for weights of q8_0 or q4_0 blocks");
+    if (!tsri_opencl_fits_tiles(facts, op, attrs_of(op)->trans_w != 0, why) ||
+        !tsri_opencl_fits_weighted(op, why))
+        return false;
+    if (depth_of(op) < 32 || depth_of(op) % 32)
+        return tsri_opencl_refuse(why, "needs whole blocks of 32 inputs");
+    if (is_glu(op))
+        return tsri_tensor_columns(op->out[0]).factor % PANEL == 0 ||
+               tsri_opencl_refuse(why, "needs a feed-forward width that is a multiple of 64");
+    return tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why);
+}
+
+bool tsri_opencl_fits_blocks_one(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why) {
+    return tsri_opencl_fits_one_row(op, why) && tsri_opencl_fits_blocks(row, facts, op, why);
+}
+
+bool tsri_opencl_fits_vnni(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                           const tsr_op *op, const char **why) {
+    if (!tsri_opencl_fits_blocks(row, facts, op, why))
+        return false;
+    return is_int8(op) ||
+           tsri_opencl_refuse(why, "made for int8 products; this op computes in f32");
+}
+
+bool tsri_opencl_fits_vnni_few(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                               const tsr_op *op, const char **why) {
+    if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) > TSRI_OPENCL_FEW)
+        return tsri_opencl_refuse(why, "made for up to 9 rows of x; this plan has more");
+    return tsri_opencl_fits_vnni(row, facts, op, why);
+}
+
+bool tsri_opencl_fits_vnni_one(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                               const tsr_op *op, const char **why) {
+    return tsri_opencl_fits_one_row(op, why) && tsri_opencl_fits_vnni(row, facts, op, why);
+}
+
+void tsri_opencl_define_vnni_one(const tsri_opencl_row *row, const tsr_op *op,
+                                 tsri_opencl_defines *defines) {
+    (void)row;
+    if (is_glu(op))
+        tsri_opencl_define_weighted(op, attrs_of(op)->activation, defines);
+    else
+        tsri_opencl_define_linear(op, defines);
+}
+
+void tsri_opencl_define_vnni(const tsri_opencl_row *row, const tsr_op *op,
+                             tsri_opencl_defines *defines) {
+    tsri_opencl_define_vnni_one(row, op, defines);
+    tsri_opencl_define_int(defines, "FEW", !strcmp(row->name, "vnni_few"));
+}
+
+void tsri_opencl_define_blocks(const tsri_opencl_row *row, const tsr_op *op,
+                               tsri_opencl_defines *defines) {
+    tsri_opencl_define_vnni_one(row, op, defines);
+    tsri_opencl_define_int(defines, "INT8", is_int8(op));
+}
+
+static void bind_common(const tsr_op *op, tsri_opencl_launch *launch, int tile_m, int tile_n) {
+    if (is_glu(op))
+        tsri_opencl_bind_glu_linear(op, launch, tile_m, tile_n);
+    else
+        tsri_opencl_bind_linear(op, launch, tile_m, tile_n);
+    tsri_opencl_group(launch, 1, 1, 1);
+}
+
+void tsri_opencl_bind_blocks(const tsri_opencl_row *row, const tsr_op *op,
+                             tsri_opencl_launch *launch) {
+    (void)row;
+    const int mr = tsri_opencl_tuned(launch, "MR");
+    bind_common(op, launch, mr, PANEL);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(op->out[0]), mr);
+    tsri_opencl_grid(launch, 1, tsri_tensor_columns(op->out[0]), PANEL);
+}
+
+void tsri_opencl_bind_vnni(const tsri_opencl_row *row, const tsr_op *op,
+                           tsri_opencl_launch *launch) {
+    tsr_dim bytes = tsri_tensor_rows(op->in[0]);
+    bytes.factor *= row_bytes(op);
+    tsri_opencl_bind_blocks(row, op, launch);
+    tsri_opencl_arg_scratch(launch, bytes);
+}
+
+/* Few panels: each its own work-item, for both cores to have some. */
+void tsri_opencl_bind_vnni_one(const tsri_opencl_row *row, const tsr_op *op,
+                               tsri_opencl_launch *launch) {
+    (void)row;
+    const int64_t panels = tsri_tensor_columns(op->out[0]).factor / PANEL;
+    const int shared = panels >= 64 * PANELS_SHARED ? PANELS_SHARED : panels >= 64 ? 2 : 1;
+    bind_common(op, launch, 1, PANEL * shared);
+    tsri_opencl_arg_int(launch, shared);
+    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[0]), PANEL * shared);
+}
+
+static void define_rows(const tsri_opencl_row *row, const tsr_op *op,
+                        tsri_opencl_defines *defines) {
+    (void)row;
+    tsri_opencl_define_operand(defines, "W", op->in[1]);
+}
+
+static void bind_rows(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *x = op->in[0];
+    tsr_dim bytes = tsri_tensor_rows(x);
+    bytes.factor *= row_bytes(op);
+    tsri_opencl_arg_tensor(launch, x);
+    tsri_opencl_arg_scratch(launch, bytes);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
+    tsri_opencl_arg_int(launch, depth_of(op));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), STAGE_ROWS);
+    tsri_opencl_group(launch, 1, 1, 1);
+}
+
+const tsri_opencl_stage tsri_opencl_stage_vnni_rows = {
+    .name = "vnni_rows", .file = "linear/vnni_rows.cl", .define = define_rows, .bind = bind_rows};
