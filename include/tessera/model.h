@@ -10,10 +10,22 @@ extern "C" {
 
 typedef struct tsr_model tsr_model;
 
+/** How the products of linear layers are formed. */
+typedef enum tsr_model_compute {
+    /** int8 of weights kept as q8 or q4: a number of a row of x is off by at most the row's largest
+     * / 254, so an output by that times the sum of its weights' magnitudes. f32 of all others. */
+    TSR_MODEL_COMPUTE_AUTO = 0,
+    TSR_MODEL_COMPUTE_F32 = 1,
+    TSR_MODEL_COMPUTE_F16 = 2, /**< where the device has such arithmetic; else f32 */
+    TSR_MODEL_COMPUTE_INT8 = 3 /**< of weights kept as q8 or q4; f32 of all others */
+} tsr_model_compute;
+
 typedef struct tsr_model_options {
     uint32_t struct_size;
-    uint32_t dtype; /**< tsr_dtype that matrices are kept in: TSR_F32, TSR_F16, TSR_BF16; 0: as
-                       stored (blocks of GGUF: f16) */
+    /** tsr_dtype that matrices are kept in: TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0 (each number
+     * within half a step, the largest of its 32 over 254) or TSR_GGML_Q4_0 (the scale of least
+     * squares); 0: as stored (blocks of GGUF: the f32 that they hold). */
+    uint32_t dtype;
     int64_t
         context; /**< tokens of a sequence that memory is planned for; 0: what the model reads */
     /** Bytes stored on the device so far, and in all. Not 0 cancels the load. May be NULL. */
@@ -24,6 +36,8 @@ typedef struct tsr_model_options {
      * decodes, and nothing else; without a device only. */
     uint32_t tokenizer_only;
     uint32_t kv_dtype; /**< tsr_dtype that keys and values are kept in: TSR_F32, TSR_F16; 0: f32 */
+    uint32_t compute;  /**< tsr_model_compute */
+    uint32_t reserved;
 } tsr_model_options;
 
 /**
@@ -61,7 +75,10 @@ typedef struct tsr_model_info {
     int32_t bos, pad;            /**< -1: none */
     uint32_t n_eos;
     const int32_t *eos;
-    const char *kv_dtype; /**< "f32" or "f16": how keys and values are kept */
+    const char *kv_dtype;  /**< "f32" or "f16": how keys and values are kept */
+    const char *kept;      /**< dtype that most bytes of matrices are kept in */
+    const char *compute;   /**< how their products are formed: "f32", "f16", "int8" */
+    uint64_t stored_bytes; /**< of all arrays in the files */
 } tsr_model_info;
 
 /** Strings and arrays live as long as the model. */

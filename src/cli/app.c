@@ -69,15 +69,17 @@ const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
 }
 
 const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
-    static tsri_cli_option rows[5];
+    static tsri_cli_option rows[6];
     const tsri_cli_option all[] = {
         {"model", 'm', CLI_TEXT, &app->model_name, "MODEL",
          "a folder (Hugging Face's layout), a .gguf or llama2.c .bin file, or a bundled model", 0,
          0, NULL},
         {"dtype", 0, CLI_TEXT, &app->dtype_name, "TYPE",
-         "how weights are kept: f32, f16 or bf16; as stored without it", 0, 0, NULL},
+         "how weights are kept: f32, f16, bf16, q8 or q4; as stored without it", 0, 0, NULL},
         {"kv-dtype", 0, CLI_TEXT, &app->kv_dtype_name, "TYPE",
          "how keys and values are kept: f32 (without it) or f16, half the memory", 0, 0, NULL},
+        {"compute", 0, CLI_TEXT, &app->compute_name, "TYPE",
+         "how products are formed: f32, f16, int8 (of q8 and q4) or auto", 0, 0, NULL},
         {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
          "tokens of a sequence at most; what the model reads without it", 1, 1 << 30, NULL},
         {0}};
@@ -175,38 +177,54 @@ static int show_progress(void *data, uint64_t done, uint64_t total) {
     return tsri_cli_signal();
 }
 
-static int dtype_of(const char *name, uint32_t *dtype) {
-    static const struct {
-        const char *name;
-        tsr_dtype dtype;
-    } known[] = {{"f32", TSR_F32},     {"float32", TSR_F32}, {"f16", TSR_F16},
-                 {"float16", TSR_F16}, {"bf16", TSR_BF16},   {"bfloat16", TSR_BF16}};
-    *dtype = TSR_DTYPE_NONE;
-    for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
-        if (!strcmp(known[i].name, name))
-            *dtype = known[i].dtype;
-    return !name || *dtype
-               ? CLI_OK
-               : tsri_cli_fail(CLI_USAGE, "--dtype %s: f32, f16 or bf16 is wanted", name);
-}
+typedef struct word {
+    const char *text;
+    uint32_t value;
+} word;
 
-int tsri_cli_kv_dtype(const char *name, uint32_t *dtype) {
-    *dtype = TSR_F32;
-    if (!name || !strcmp(name, "f32") || !strcmp(name, "float32"))
-        return CLI_OK;
-    *dtype = TSR_F16;
-    return !strcmp(name, "f16") || !strcmp(name, "float16")
-               ? CLI_OK
-               : tsri_cli_fail(CLI_USAGE, "--kv-dtype %s: f32 or f16 is wanted", name);
+/* Sets *value to what `text` stands for in a list that ends without a text; nothing where it is
+ * NULL. */
+static int word_of(const char *option, const char *text, const word *words, const char *wanted,
+                   uint32_t *value) {
+    for (; text && words->text; words++)
+        if (!strcmp(words->text, text)) {
+            *value = words->value;
+            return CLI_OK;
+        }
+    return !text ? CLI_OK : tsri_cli_fail(CLI_USAGE, "--%s %s: %s is wanted", option, text, wanted);
 }
 
 int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options) {
+    static const word dtypes[] = {{"f32", TSR_F32},
+                                  {"float32", TSR_F32},
+                                  {"f16", TSR_F16},
+                                  {"float16", TSR_F16},
+                                  {"bf16", TSR_BF16},
+                                  {"bfloat16", TSR_BF16},
+                                  {"q8", TSR_GGML_Q8_0},
+                                  {"q8_0", TSR_GGML_Q8_0},
+                                  {"q4", TSR_GGML_Q4_0},
+                                  {"q4_0", TSR_GGML_Q4_0},
+                                  {NULL, 0}};
+    static const word computes[] = {{"auto", TSR_MODEL_COMPUTE_AUTO},
+                                    {"f32", TSR_MODEL_COMPUTE_F32},
+                                    {"f16", TSR_MODEL_COMPUTE_F16},
+                                    {"int8", TSR_MODEL_COMPUTE_INT8},
+                                    {NULL, 0}};
+    static const word kv_dtypes[] = {
+        {"f32", TSR_F32}, {"float32", TSR_F32}, {"f16", TSR_F16}, {"float16", TSR_F16}, {NULL, 0}};
     *options = (tsr_model_options){.struct_size = sizeof *options,
                                    .context = app->context,
                                    .progress = show_progress,
                                    .progress_data = app};
-    const int code = dtype_of(app->dtype_name, &options->dtype);
-    return code != CLI_OK ? code : tsri_cli_kv_dtype(app->kv_dtype_name, &options->kv_dtype);
+    int code =
+        word_of("dtype", app->dtype_name, dtypes, "f32, f16, bf16, q8 or q4", &options->dtype);
+    if (code == CLI_OK)
+        code = word_of("kv-dtype", app->kv_dtype_name, kv_dtypes, "f32 or f16", &options->kv_dtype);
+    if (code == CLI_OK)
+        code = word_of("compute", app->compute_name, computes, "auto, f32, f16 or int8",
+                       &options->compute);
+    return code;
 }
 
 int tsri_cli_open_model(tsri_cli_app *app) {

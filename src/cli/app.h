@@ -10,7 +10,8 @@
 
 typedef struct tsri_cli_app {
     /* options that commands have in common */
-    const char *model_name, *device_name, *kernels, *bundle, *dtype_name, *kv_dtype_name, *profile;
+    const char *model_name, *device_name, *kernels, *bundle, *dtype_name, *kv_dtype_name,
+        *compute_name, *profile;
     tsri_cli_list backends;
     int64_t threads, context;
     bool quiet, verbose, json;
@@ -29,12 +30,12 @@ typedef struct tsri_cli_app {
 /* Rows for tsri_cli_parse. */
 const tsri_cli_option *
 tsri_cli_device_options(tsri_cli_app *app); /* -d --backend --kernels -t --profile */
-const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app);  /* -m --dtype -c */
+const tsri_cli_option *
+tsri_cli_model_options(tsri_cli_app *app); /* -m --dtype --kv-dtype --compute -c */
 const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app); /* -q -v */
 const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app);    /* --json */
 
 /* Each returns an exit code, after saying what went wrong. */
-int tsri_cli_kv_dtype(const char *name, uint32_t *dtype); /* NULL: f32 */
 int tsri_cli_open_engine(tsri_cli_app *app);
 int tsri_cli_open_device(tsri_cli_app *app);
 int tsri_cli_open_model(tsri_cli_app *app); /* and the engine and the device */

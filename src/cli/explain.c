@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct job {
     tsri_cli_app app;
@@ -38,6 +39,17 @@ static void collect(void *data, const tsr_explained *op) {
                                     "device", op->device, "note", op->note, "rows", rows));
 }
 
+/* How weights are kept and products formed, of all that describes a model. */
+static void keeping(void *data, const char *name, const char *value) {
+    job *j = data;
+    if (strcmp(name, "matrices kept as") && strcmp(name, "products"))
+        return;
+    if (j->app.json)
+        json_object_set_new(j->ops, name, json_string(value));
+    else
+        tsri_cli_print(&j->app, "%s: %s\n", name, value);
+}
+
 static int explain(job *j, json_t *all, const char *phase, int64_t tokens) {
     if (!j->app.json) {
         tsri_cli_print(&j->app, "%s, %lld token%s a run\n", phase, (long long)tokens,
@@ -55,6 +67,9 @@ static int both(job *j, int64_t prompt) {
     json_t *all = json_object();
     tsr_model_info info = {.struct_size = sizeof info};
     int code = tsri_cli_status(tsr_model_info_get(j->app.model, &info));
+    j->ops = all;
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_model_describe(j->app.model, keeping, j));
     if (code == CLI_OK)
         json_object_set_new(all, "kv_dtype", json_string(info.kv_dtype));
     if (code == CLI_OK && !j->app.json)

@@ -38,10 +38,13 @@ static void figures(job *j, const tsr_model_info *i) {
     tsri_cli_print(app, "%-22s %lld tokens, context %lld\n", "vocabulary", (long long)i->vocab,
                    (long long)i->context);
     tsri_cli_print(app, "%-22s %.3f million\n", "parameters", (double)i->parameters * 1e-6);
-    tsri_cli_print(
-        app, "%-22s weights %.1f MiB, keys and values %.1f KiB a token (%.1f MiB at %lld)\n",
-        "memory", (double)i->weight_bytes / (1 << 20), (double)i->kv_bytes_per_token / 1024,
-        (double)i->kv_bytes_per_token * (double)i->context / (1 << 20), (long long)i->context);
+    tsri_cli_print(app,
+                   "%-22s weights %.1f MiB as %s (%.1f MiB stored), keys and values %.1f KiB a "
+                   "token (%.1f MiB at %lld)\n",
+                   "memory", (double)i->weight_bytes / (1 << 20), i->kept,
+                   (double)i->stored_bytes / (1 << 20), (double)i->kv_bytes_per_token / 1024,
+                   (double)i->kv_bytes_per_token * (double)i->context / (1 << 20),
+                   (long long)i->context);
     tsri_cli_print(app,
                    "%-22s %.2f MFLOP a token, and %.4f MFLOP for each token before it (attention: "
                    "%.2f at %lld)\n",
@@ -60,19 +63,21 @@ static void figures_json(job *j, const tsr_model_info *i) {
                        (json_int_t)i->heads, "kv_heads", (json_int_t)i->kv_heads, "head_size",
                        (json_int_t)i->head_size, "ffn", (json_int_t)i->ffn, "vocab",
                        (json_int_t)i->vocab, "context", (json_int_t)i->context);
-    json_t *more = json_pack(
-        "{s:I,s:I,s:I,s:f,s:f,s:b,s:s}", "parameters", (json_int_t)i->parameters, "weight_bytes",
-        (json_int_t)i->weight_bytes, "kv_bytes_per_token", (json_int_t)i->kv_bytes_per_token,
-        "flops_per_token", i->flops_per_token, "flops_per_past_token", i->flops_per_past_token,
-        "has_tokenizer", (int)i->has_tokenizer, "tokenizer_unsupported", i->tokenizer_why);
+    json_t *more = json_pack("{s:I,s:I,s:I,s:f,s:f,s:b,s:s,s:s,s:s,s:I}", "parameters",
+                             (json_int_t)i->parameters, "weight_bytes", (json_int_t)i->weight_bytes,
+                             "kv_bytes_per_token", (json_int_t)i->kv_bytes_per_token,
+                             "flops_per_token", i->flops_per_token, "flops_per_past_token",
+                             i->flops_per_past_token, "has_tokenizer", (int)i->has_tokenizer,
+                             "tokenizer_unsupported", i->tokenizer_why, "kept", i->kept, "compute",
+                             i->compute, "stored_bytes", (json_int_t)i->stored_bytes);
     json_object_update(j->out, more);
     json_decref(more);
 }
 
 static int about_model(job *j) {
     tsr_model_info info = {.struct_size = sizeof info};
-    tsr_model_options options = {.struct_size = sizeof options};
-    int code = tsri_cli_kv_dtype(j->app.kv_dtype_name, &options.kv_dtype);
+    tsr_model_options options;
+    int code = tsri_cli_model_settings(&j->app, &options);
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_model_open(j->app.model_name, NULL, &options, &j->app.model));
     if (code == CLI_OK)
@@ -89,13 +94,7 @@ static int about_model(job *j) {
 int tsri_cli_info(int argc, char **argv) {
     job j = {0};
     tsri_cli_list operands = {0};
-    const tsri_cli_option own[] = {
-        {"model", 'm', CLI_TEXT, &j.app.model_name, "MODEL",
-         "a folder, a .gguf or llama2.c .bin file, or a bundled model", 0, 0, NULL},
-        {"kv-dtype", 0, CLI_TEXT, &j.app.kv_dtype_name, "TYPE",
-         "as keys and values would be kept: f32 (without it) or f16", 0, 0, NULL},
-        {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_json_option(&j.app),
+    const tsri_cli_option *tables[] = {tsri_cli_model_options(&j.app), tsri_cli_json_option(&j.app),
                                        tsri_cli_common_options(&j.app), NULL};
     int code = tsri_cli_parse(argc, argv, "tessera info [MODEL]",
                               "What a model is and needs. Without a model: the bundled ones.",

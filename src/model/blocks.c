@@ -47,10 +47,17 @@ static tsri_value weight(builder *b, uint32_t id) {
     return tsri_graph_leaf(b->graph, TSR_KIND_WEIGHT, id, w->name, w->dtype, w->rank, dims);
 }
 
+static uint32_t compute(const builder *b, uint32_t id) {
+    const tsri_model_weight *w = tsri_model_weight_at(b->weights, id);
+    return w ? tsri_model_weight_compute(b->weights, w) : TSR_COMPUTE_F32;
+}
+
 static tsri_value linear(builder *b, tsri_value x, uint32_t id, uint32_t bias,
                          tsr_activation activation, tsri_value residual) {
-    const tsr_linear_attrs attrs = {
-        .struct_size = sizeof attrs, .trans_w = 1, .activation = activation};
+    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs,
+                                    .trans_w = 1,
+                                    .activation = activation,
+                                    .compute = compute(b, id)};
     const tsri_value in[] = {x, weight(b, id), weight(b, bias), residual};
     return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, in, 4);
 }
@@ -219,8 +226,10 @@ static tsri_value mlp(builder *b, int32_t layer, tsri_value x) {
     tsri_value inner;
     stage(b, layer, "up");
     if (b->stack->gated) {
-        const tsr_glu_linear_attrs attrs = {
-            .struct_size = sizeof attrs, .trans_w = 1, .activation = b->stack->activation};
+        const tsr_glu_linear_attrs attrs = {.struct_size = sizeof attrs,
+                                            .trans_w = 1,
+                                            .activation = b->stack->activation,
+                                            .compute = compute(b, up)};
         const tsri_value in[] = {x, weight(b, up), weight(b, up_bias)};
         inner = tsri_graph_op1(b->graph, TSR_OP_GLU_LINEAR, &attrs, in, 3);
     } else {

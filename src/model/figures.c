@@ -3,16 +3,65 @@
 
 #include "base/error.h"
 #include "tensor/convert.h"
+#include "tensor/quantize.h"
 #include "tensor/shape.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+static const char *const computes[] = {"f32", "f16", "int8"};
+
+enum { MAX_KINDS = 8 };
+
+typedef struct tally {
+    tsr_dtype dtype;
+    tsr_compute compute;
+    int matrices, multiplied; /* in all, and those that linear ops read */
+    uint64_t bytes;
+} tally;
+
+/* Matrices by the dtype that they are kept in; the number of dtypes. */
+static size_t count_matrices(const tsri_model_weights *weights, tally kinds[MAX_KINDS]) {
+    size_t n = 0;
+    for (uint32_t id = 0; id < weights->count; id++) {
+        const tsri_model_weight *w = tsri_model_weight_at(weights, id);
+        uint64_t bytes = 0;
+        size_t i = 0;
+        if (!w || w->rank != 2)
+            continue;
+        while (i < n && kinds[i].dtype != w->dtype)
+            i++;
+        if (i == MAX_KINDS)
+            continue;
+        if (i == n)
+            kinds[n++] = (tally){w->dtype, tsri_model_weight_compute(weights, w), 0, 0, 0};
+        tsri_tensor_bytes(w->dtype, (uint64_t)w->dims[0] * (uint64_t)w->dims[1], &bytes);
+        kinds[i].bytes += bytes;
+        kinds[i].matrices++;
+        kinds[i].multiplied +=
+            id != TSRI_WEIGHT_POSITION && (id != TSRI_WEIGHT_EMBED || weights->spec->tied);
+    }
+    return n;
+}
+
+static void measure_keeping(const tsri_model *model, tsri_model_figures *out) {
+    tally kinds[MAX_KINDS];
+    const size_t n = count_matrices(model->weights, kinds);
+    size_t most = 0;
+    for (size_t i = 1; i < n; i++)
+        most = kinds[i].bytes > kinds[most].bytes ? i : most;
+    out->kept = tsri_tensor_dtype_name(kinds[most].dtype);
+    out->compute = computes[kinds[most].compute];
+    for (size_t i = 0; i < model->archive->n_arrays; i++)
+        out->stored_bytes += model->archive->arrays[i].bytes;
+}
+
 void tsri_model_measure(const tsri_model *model, tsri_model_figures *out) {
     const tsri_model_spec *spec = &model->spec;
     const tsri_model_stack *stack = &spec->decoder;
     *out = (tsri_model_figures){.weight_bytes = tsri_model_weights_bytes(model->weights)};
+    measure_keeping(model, out);
     for (uint32_t id = 0; id < model->weights->count; id++) {
         const tsri_model_weight *weight = tsri_model_weight_at(model->weights, id);
         if (!weight || !weight->n_parts)
@@ -84,16 +133,43 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec) {
     say(d, "output matrix", spec->tied ? "the embedding" : "its own");
 }
 
+static const char *why_compute(tsr_model_compute compute) {
+    return compute == TSR_MODEL_COMPUTE_AUTO ? "auto: int8 of q8 and q4, where an output is off by "
+                                               "at most max|x| / 254 times its "
+                                               "weights' magnitudes; f32 of others"
+           : compute == TSR_MODEL_COMPUTE_INT8
+               ? "asked for; off by at most max|x| / 254 times the weights' magnitudes"
+               : "asked for";
+}
+
+/* "q8_0 (10), f32 (2: ...)", and how products are formed of each. */
+static void describe_matrices(const describer *d, const tsri_model_weights *weights) {
+    tally kinds[MAX_KINDS];
+    const size_t n = count_matrices(weights, kinds);
+    char kept[400] = "", products[400] = "";
+    const tsr_dtype wanted = weights->keeping.dtype;
+    for (size_t i = 0; i < n; i++) {
+        const bool left = tsri_tensor_is_kept_blocks(wanted) && kinds[i].dtype != wanted;
+        const char *name = tsri_tensor_dtype_name(kinds[i].dtype);
+        const size_t at = strlen(kept), product = strlen(products);
+        snprintf(kept + at, sizeof kept - at, "%s%s (%d%s)", i ? ", " : "", name, kinds[i].matrices,
+                 left ? ": positions, and rows that are no multiple of 32" : "");
+        if (kinds[i].multiplied)
+            snprintf(products + product, sizeof products - product, "%s%s of %s",
+                     product ? ", " : "", computes[kinds[i].compute], name);
+    }
+    say(d, "matrices kept as", "%s", kept);
+    say(d, "products", "%s (%s)", products, why_compute(weights->keeping.compute));
+}
+
 tsr_status tsr_model_describe(const tsr_model *model,
                               void (*line)(void *data, const char *name, const char *value),
                               void *data) {
     const tsri_model *inner = tsri_model_of(model);
     const describer d = {.line = line, .data = data};
-    const tsri_model_weight *matrix =
-        tsri_model_weight_at(inner->weights, tsri_model_weight_of(0, TSRI_ROLE_QKV));
     describe_positions(&d, &inner->spec);
     describe_blocks(&d, &inner->spec);
-    say(&d, "matrices kept as", "%s", tsri_tensor_dtype_name(matrix->dtype));
+    describe_matrices(&d, inner->weights);
     say(&d, "keys and values kept as", "%s", tsri_tensor_dtype_name(inner->kv_dtype));
     if (!inner->tokenizer)
         return TSR_OK;

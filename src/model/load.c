@@ -238,9 +238,11 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
                                                     : tsri_io_open(path, &model->archive);
     if (status == TSR_OK)
         status = read_config(model, folder);
+    const tsri_model_keeping keeping = {
+        .dtype = options->dtype, .compute = options->compute, .stored_blocks = model->quantized};
     if (status == TSR_OK)
         status = tsri_model_weights_create(model->archive, model->arch, &model->spec,
-                                           model->config_name, options->dtype, &model->weights);
+                                           model->config_name, &keeping, &model->weights);
     if (status == TSR_OK)
         status = read_tokenizer(model, folder);
     if (status == TSR_OK)

@@ -4,10 +4,12 @@
 #define TSRI_MODEL_LOAD_H
 
 #include "model/blocks.h"
+#include "tessera/model.h"
 #include "text/tokenizer.h"
 
 typedef struct tsri_model_options {
-    tsr_dtype dtype; /* of matrices as kept: f32, f16, bf16, or NONE: as stored */
+    tsr_dtype dtype; /* of matrices as kept: f32, f16, bf16, q8_0, q4_0, or NONE: as stored */
+    tsr_model_compute compute;
     tsr_status (*progress)(
         void *data, uint64_t done,
         uint64_t total); /* bytes stored; not TSR_OK stops the load. May be NULL */
@@ -29,6 +31,7 @@ typedef struct tsri_model {
     char *tokenizer_why;            /* why not, or NULL */
     char format[32];                /* "safetensors", "GGUF", "llama2.c" */
     char stored[16];                /* dtype of most of the stored bytes */
+    bool quantized;                 /* a folder that holds blocks: they stay what they are */
     tsri_run_context *run;          /* borrowed; NULL: opened to be looked at only */
     tsri_graph *graph;  /* that the weights were stored for; the run context keeps names of it */
     tsr_dtype kv_dtype; /* of the keys and values of its sessions */
@@ -54,7 +57,9 @@ tsr_status tsri_model_bundled(void (*visit)(void *data, const char *name, const 
 /* Figures for `info`. */
 typedef struct tsri_model_figures {
     uint64_t parameters;
-    uint64_t weight_bytes; /* as kept */
+    uint64_t weight_bytes;      /* as kept */
+    uint64_t stored_bytes;      /* in the files */
+    const char *kept, *compute; /* dtype of most of the matrices' bytes, and of their products */
     uint64_t kv_bytes_per_token;
     double flops_per_token;      /* of one token with an empty past: 2 a multiply-add */
     double flops_per_past_token; /* what each earlier token adds: attention */

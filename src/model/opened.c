@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "tensor/quantize.h"
 #include "tensor/shape.h"
 #include "tessera/run.h"
 
@@ -33,16 +34,22 @@ static tsr_status tell_progress(void *data, uint64_t done, uint64_t total) {
 
 static tsr_status check_options(const tsr_model_options *options) {
     if (options->dtype != TSR_DTYPE_NONE && options->dtype != TSR_F32 &&
-        options->dtype != TSR_F16 && options->dtype != TSR_BF16)
+        options->dtype != TSR_F16 && options->dtype != TSR_BF16 &&
+        !tsri_tensor_is_kept_blocks((tsr_dtype)options->dtype))
         return tsri_base_fail(
             TSR_E_ARGUMENT,
-            "weights can be kept as f32, f16, bf16 or as stored; dtype %u is none of them",
+            "weights can be kept as f32, f16, bf16, q8, q4 or as stored; dtype %u is none of them",
             options->dtype);
     if (options->kv_dtype != TSR_DTYPE_NONE && options->kv_dtype != TSR_F32 &&
         options->kv_dtype != TSR_F16)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "keys and values can be kept as f32 or f16; dtype %u is none of them",
                               options->kv_dtype);
+    if (options->compute > TSR_MODEL_COMPUTE_INT8)
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "products can be formed in f32, f16 or int8, or as auto chooses; %u is none of them",
+            options->compute);
     if (options->context < 0)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a context of %lld tokens was asked for; it must be positive",
@@ -73,6 +80,7 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
     TRY(tsri_backend_adopt("tsr_model_options", options, &known, sizeof known));
     TRY(check_options(&known));
     tsri_model_options inner = {.dtype = (tsr_dtype)known.dtype,
+                                .compute = (tsr_model_compute)known.compute,
                                 .context = known.context,
                                 .kv_dtype = (tsr_dtype)known.kv_dtype,
                                 .tokenizer_only = known.tokenizer_only && !device};
@@ -146,7 +154,10 @@ tsr_status tsr_model_info_get(const tsr_model *model, tsr_model_info *out) {
                                  .bos = inner->spec.bos,
                                  .pad = inner->spec.pad,
                                  .n_eos = (uint32_t)inner->spec.n_eos,
-                                 .eos = inner->spec.eos};
+                                 .eos = inner->spec.eos,
+                                 .kept = figures.kept,
+                                 .compute = figures.compute,
+                                 .stored_bytes = figures.stored_bytes};
     return give(out, out->struct_size, &info, sizeof info);
 }
 

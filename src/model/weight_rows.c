@@ -3,13 +3,20 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "tensor/blocks.h"
 #include "tensor/convert.h"
+#include "tensor/quantize.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 static bool is_finite(tsr_dtype dtype, const void *data, size_t n, size_t *at) {
+    if (tsri_tensor_is_kept_blocks(dtype)) {
+        const bool finite = tsri_tensor_scales_finite(dtype, data, n, at);
+        *at *= 32;
+        return finite;
+    }
     const uint32_t *wide = data;
     const uint16_t *narrow = data;
     const uint16_t exponent = dtype == TSR_F16 ? 0x7c00 : 0x7f80;
@@ -27,6 +34,30 @@ static bool is_finite(tsr_dtype dtype, const void *data, size_t n, size_t *at) {
                              : (narrow[*at] & exponent) == exponent)
             break;
     return false;
+}
+
+static tsr_status read_rows(const tsri_model_weights *weights, const tsri_model_part *part,
+                            int64_t columns, int64_t row, int64_t n, tsr_dtype dtype, char *out);
+
+/* Numbers become blocks a few rows at a time: as f32, which is checked, then in blocks. */
+static tsr_status quantize_rows(const tsri_model_weights *weights, const tsri_model_part *part,
+                                int64_t columns, int64_t row, int64_t n, tsr_dtype dtype,
+                                char *out) {
+    enum { PIECE = 1 << 18 }; /* elements: 1 MiB */
+    const int64_t fit = columns && columns < PIECE ? PIECE / columns : 1, piece = n < fit ? n : fit;
+    uint64_t row_bytes = 0;
+    float *values = NULL;
+    tsri_tensor_bytes(dtype, (uint64_t)columns, &row_bytes);
+    tsr_status status = tsri_base_new((size_t)(piece * columns), sizeof *values, &values);
+    for (int64_t first = 0; first < n && status == TSR_OK; first += piece) {
+        const int64_t count = n - first < piece ? n - first : piece;
+        status = read_rows(weights, part, columns, row + first, count, TSR_F32, (char *)values);
+        if (status == TSR_OK)
+            tsri_tensor_quantize(dtype, values, out + (uint64_t)first * row_bytes,
+                                 (size_t)(count * columns));
+    }
+    free(values);
+    return status;
 }
 
 /* n columns of an array [inputs, across], from `column` on, as rows of `inputs`. */
@@ -52,6 +83,31 @@ static tsr_status read_across(const tsri_model_weights *weights, const tsri_mode
     return status;
 }
 
+/* n rows that lie together in the array, none of them infinite or NaN. */
+static tsr_status read_rows(const tsri_model_weights *weights, const tsri_model_part *part,
+                            int64_t columns, int64_t row, int64_t n, tsr_dtype dtype, char *out) {
+    const size_t count = (size_t)(n * columns);
+    size_t bad = 0;
+    if (tsri_tensor_is_kept_blocks(dtype) && dtype != part->array->dtype)
+        TRY(quantize_rows(weights, part, columns, row, n, dtype, out));
+    else if (part->across)
+        TRY(read_across(weights, part, columns, row, n, dtype, out));
+    else
+        TRY(tsri_io_read_as(weights->archive, part->array, dtype, (uint64_t)(row * columns), count,
+                            out));
+    if (is_finite(dtype, out, count, &bad))
+        return TSR_OK;
+    const uint64_t bad_row = (uint64_t)row + bad / (uint64_t)columns,
+                   column = bad % (uint64_t)columns;
+    return tsri_base_fail(TSR_E_FORMAT,
+                          "%s: tensor \"%s\" holds a NaN or an infinity at element %" PRIu64
+                          "%s; the file is damaged, or its numbers don't fit the dtype",
+                          weights->archive->path, part->array->name,
+                          part->across ? column * (uint64_t)part->across + bad_row
+                                       : bad_row * (uint64_t)columns + column,
+                          dtype == part->array->dtype ? "" : " as converted");
+}
+
 /* Rows first .. first + count - 1 of one part, in runs that lie together in the array. */
 static tsr_status read_part(const tsri_model_weights *weights, const tsri_model_part *part,
                             int64_t columns, int64_t first, int64_t count, tsr_dtype dtype,
@@ -63,24 +119,7 @@ static tsr_status read_part(const tsri_model_weights *weights, const tsri_model_
         const int64_t within = first % part->group;
         const int64_t run = count < part->group - within ? count : part->group - within;
         const int64_t row = part->first + first / part->group * part->stride + within;
-        const size_t n = (size_t)(run * columns);
-        size_t bad = 0;
-        if (part->across)
-            TRY(read_across(weights, part, columns, row, run, dtype, out));
-        else
-            TRY(tsri_io_read_as(weights->archive, part->array, dtype, (uint64_t)(row * columns), n,
-                                out));
-        if (!is_finite(dtype, out, n, &bad)) {
-            const uint64_t bad_row = (uint64_t)row + bad / (uint64_t)columns,
-                           column = bad % (uint64_t)columns;
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: tensor \"%s\" holds a NaN or an infinity at element %" PRIu64
-                                  "%s; the file is damaged, or its numbers don't fit the dtype",
-                                  weights->archive->path, part->array->name,
-                                  part->across ? column * (uint64_t)part->across + bad_row
-                                               : bad_row * (uint64_t)columns + column,
-                                  dtype == part->array->dtype ? "" : " as converted");
-        }
+        TRY(read_rows(weights, part, columns, row, run, dtype, out));
         out += (uint64_t)run * row_bytes;
         first += run;
         count -= run;

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "tensor/convert.h"
+#include "tensor/quantize.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +19,7 @@ typedef struct finder {
     const tsri_model_names *names;
     const char *prefix; /* what of the names' prefix the file has */
     const char *config_name;
-    tsr_dtype wanted;
+    const tsri_model_keeping *keeping;
     float norm_offset;
     bool *used; /* by array */
 } finder;
@@ -83,13 +84,18 @@ static tsr_status check_shape(const finder *finder, const tsri_io_array *array, 
 
 /* The dtype to keep a matrix in: what was asked for; else as stored. Blocks become f32: no half
  * holds scale times integer exactly. */
-static tsr_dtype kept(const finder *finder, const tsri_model_weight *weight) {
-    if (finder->wanted != TSR_DTYPE_NONE)
-        return finder->wanted;
+static tsr_dtype kept(const finder *finder, uint32_t id, const tsri_model_weight *weight) {
+    const tsr_dtype wanted = finder->keeping->dtype;
+    const bool blocks = tsri_tensor_is_kept_blocks(wanted), whole = weight->dims[1] % 32 == 0;
+    if (blocks && id == TSRI_WEIGHT_POSITION)
+        return TSR_F32;
+    if (wanted != TSR_DTYPE_NONE && (!blocks || whole))
+        return wanted;
     tsr_dtype dtype = TSR_DTYPE_NONE;
     for (int i = 0; i < weight->n_parts; i++) {
         tsr_dtype stored = weight->parts[i].array->dtype;
-        if (stored != TSR_F16 && stored != TSR_BF16)
+        if (stored != TSR_F16 && stored != TSR_BF16 &&
+            !(finder->keeping->stored_blocks && tsri_tensor_is_kept_blocks(stored)))
             stored = TSR_F32;
         dtype = dtype == TSR_DTYPE_NONE || dtype == stored ? stored : TSR_F32;
     }
@@ -106,7 +112,8 @@ static tsr_status add_part(finder *finder, tsri_model_weight *weight, const sour
         return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" is missing; %s needs it",
                               archive->path, name, finder->config_name);
     const int64_t rows = source->stored ? source->stored : source->rows;
-    const bool across = columns && finder->names->inputs_first && layer >= 0;
+    const bool across = columns && finder->names->inputs_first && layer >= 0 &&
+                        !tsri_tensor_is_kept_blocks(array->dtype); /* these lie along inputs */
     const int64_t dims[2] = {across ? columns : rows, across ? rows : columns};
     TRY(check_shape(finder, array, columns ? 2 : 1, dims));
     const bool number =
@@ -139,7 +146,7 @@ static tsr_status define(finder *finder, uint32_t id, int32_t layer, const char 
     weight->dims[1] = columns;
     for (int i = 0; i < n; i++)
         TRY(add_part(finder, weight, &sources[i], layer, suffix, columns));
-    weight->dtype = columns ? kept(finder, weight) : TSR_F32;
+    weight->dtype = columns ? kept(finder, id, weight) : TSR_F32;
     if (layer >= 0)
         snprintf(weight->name, sizeof weight->name, "layers.%" PRId32 ".%s%s", layer, title,
                  suffix);
@@ -331,19 +338,35 @@ static const char *find_prefix(const tsri_io_archive *archive, const tsri_model_
     }
 }
 
+/* int8 products need a matrix in blocks, at least one. */
+static tsr_status check_compute(const tsri_model_weights *weights, const char *config_name) {
+    if (weights->keeping.compute != TSR_MODEL_COMPUTE_INT8)
+        return TSR_OK;
+    for (uint32_t id = 0; id < weights->count; id++) {
+        const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
+        if (weight && tsri_tensor_is_kept_blocks(weight->dtype))
+            return TSR_OK;
+    }
+    return tsri_base_fail(TSR_E_ARGUMENT,
+                          "%s: int8 products are of weights kept as q8 or q4, and none of this "
+                          "model's is: add --dtype q8 (rows must be multiples of 32)",
+                          config_name);
+}
+
 tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_model_arch *arch,
                                      const tsri_model_spec *spec, const char *config_name,
-                                     tsr_dtype dtype, tsri_model_weights **out) {
+                                     const tsri_model_keeping *keeping, tsri_model_weights **out) {
     const bool gguf = archive->format == TSRI_IO_GGUF;
     tsri_model_weights *weights = NULL;
     finder finder = {.names = gguf ? arch->gguf_names : arch->names,
                      .config_name = config_name,
-                     .wanted = dtype};
+                     .keeping = keeping};
     finder.norm_offset = gguf && arch->gguf_norm_added ? 0 : spec->decoder.norm_offset;
     TRY(tsri_base_new(1, sizeof *weights, &weights));
     finder.weights = weights;
     weights->archive = archive;
     weights->spec = spec;
+    weights->keeping = *keeping;
     weights->count = tsri_model_weight_of(spec->decoder.layers, 0);
     tsr_status status = tsri_base_new(weights->count, sizeof *weights->items, &weights->items);
     if (status == TSR_OK)
@@ -354,6 +377,8 @@ tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_
     status = define_all(&finder);
     if (status == TSR_OK)
         status = refuse_unread(&finder);
+    if (status == TSR_OK)
+        status = check_compute(weights, config_name);
 out:
     free(finder.used);
     if (status != TSR_OK)
@@ -369,6 +394,15 @@ void tsri_model_weights_destroy(tsri_model_weights **weights) {
     free((*weights)->frequencies);
     free(*weights);
     *weights = NULL;
+}
+
+tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
+                                      const tsri_model_weight *weight) {
+    const tsr_model_compute wanted = weights->keeping.compute;
+    if (tsri_tensor_is_kept_blocks(weight->dtype) &&
+        (wanted == TSR_MODEL_COMPUTE_AUTO || wanted == TSR_MODEL_COMPUTE_INT8))
+        return TSR_COMPUTE_INT8;
+    return wanted == TSR_MODEL_COMPUTE_F16 ? TSR_COMPUTE_F16 : TSR_COMPUTE_F32;
 }
 
 uint64_t tsri_model_weights_bytes(const tsri_model_weights *weights) {

@@ -6,6 +6,7 @@
 #include "io/archive.h"
 #include "model/arch.h"
 #include "run/run.h"
+#include "tessera/model.h"
 
 /* Weights of the whole model, then those of a layer: id = TSRI_WEIGHT_LAYERS + layer *
  * TSRI_WEIGHT_PER_LAYER + role. */
@@ -58,25 +59,38 @@ typedef struct tsri_model_weight {
     int n_parts; /* 0: computed */
 } tsri_model_weight;
 
+/* How matrices are kept, and how products are formed from them. Vectors are always f32. */
+typedef struct tsri_model_keeping {
+    /* f32, f16, bf16; q8_0 or q4_0, which a matrix whose rows are no multiple of 32 and the table
+     * of positions don't follow (as stored, and f32); NONE: as stored, f32 where the parts of one
+     * differ, blocks as the f32 that they hold */
+    tsr_dtype dtype;
+    tsr_model_compute compute;
+    bool stored_blocks; /* with NONE, q8_0 and q4_0 stay what they are */
+} tsri_model_keeping;
+
 typedef struct tsri_model_weights {
     const tsri_io_archive *archive; /* borrowed */
     const tsri_model_spec *spec;    /* borrowed */
-    tsri_model_weight *items;       /* by id; those the model lacks have no name */
+    tsri_model_keeping keeping;
+    tsri_model_weight *items; /* by id; those the model lacks have no name */
     uint32_t count;
     float *frequencies; /* [rotary / 2], or NULL */
 } tsri_model_weights;
 
 /* Finds every array that the spec needs and checks its shape; arrays that no weight reads are
- * refused. dtype NONE keeps matrices as they are stored (f32 where the parts of one differ; block
- * types as f16); else f32, f16 or bf16. Vectors are always kept in f32. */
+ * refused. */
 tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_model_arch *arch,
                                      const tsri_model_spec *spec, const char *config_name,
-                                     tsr_dtype dtype, tsri_model_weights **out);
+                                     const tsri_model_keeping *keeping, tsri_model_weights **out);
 void tsri_model_weights_destroy(tsri_model_weights **weights);
 
 uint32_t tsri_model_weight_of(int32_t layer, tsri_model_role role);
 /* NULL where the model has none. */
 const tsri_model_weight *tsri_model_weight_at(const tsri_model_weights *weights, uint32_t id);
+/* How a linear op forms its products from this matrix. */
+tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
+                                      const tsri_model_weight *weight);
 /* Bytes of all weights as kept. */
 uint64_t tsri_model_weights_bytes(const tsri_model_weights *weights);
 

@@ -111,9 +111,10 @@ def test_logits_that_are_no_numbers(folder):
 
 def test_explain(_):
     told = json.loads(run("explain", *REFERENCE, "--json", TINY).text)
-    equal(set(told), {"prefill", "decode"})
+    equal(set(told), {"matrices kept as", "products", "kv_dtype", "prefill", "decode"})
+    assert told["products"].startswith("f32 of f32 (auto:"), told["products"]
     equal((told["prefill"]["tokens"], told["decode"]["tokens"]), (48, 1))
-    for phase in told.values():
+    for phase in (told["prefill"], told["decode"]):
         names = {op["op"] for op in phase["ops"]}
         assert {"embed", "linear", "attention", "kv_append"} <= names, names
         for op in phase["ops"]:
@@ -122,7 +123,7 @@ def test_explain(_):
                 equal(set(r), {"name", "chosen", "fits", "batch_invariant", "score", "why", "tunables"})
     equal(json.loads(run("explain", *REFERENCE, "--json", "-m", TINY, "--prompt-tokens", "7").text)["prefill"]["tokens"], 7)
     text = run("explain", *REFERENCE, TINY).text
-    assert text.startswith("prefill, 48 tokens a run\n") and "\ndecode, 1 token a run\n" in text
+    assert text.startswith("matrices kept as: f32") and "\nprefill, 48 tokens a run\n" in text and "\ndecode, 1 token a run\n" in text
 
 
 def test_forced_rows_that_are_not_there(_):
