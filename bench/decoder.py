@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Decoders of random weights: prefill of 512 tokens, decoding behind 64 and 512, start to first token, memory; Tessera and its peers in turn.
 
-    bench/decoder --models FOLDER [--peers PYTHON] [--group llama-f32,..] [--rounds 5] [--steps 32] [--device D] [--build build/release]
+    bench/decoder.py --models FOLDER [--peers PYTHON] [--group llama-f32,..] [--rounds 5] [--steps 32] [--device D] [--build build/release]
 
 FOLDER is what bench/models.py made; PYTHON that of tools/peers. A group is a model and a way to keep its weights, with the peers that have
 it; --group list names them. Of llama.cpp's two ways to run attention the better counts. One JSON line a test: both medians, the ratio (above
