@@ -85,7 +85,14 @@ typedef enum tsr_op_id {
      * the whole row. attrs tsr_topk_attrs. in x[R,V]  out values[R,k] f32, indices[R,k] i32,
      * lse?[R] f32 */
     TSR_OP_TOPK = 25,
-    TSR_OP_COUNT = 26 /**< one more than the largest id of this header */
+    /** What a decoder layer does between its first product and attention: y = rope(q), k rotated
+     * likewise and appended to `keys`, v to `values`, each as kv_append has it. Without q, positions
+     * and inv_freq nothing is rotated and there is no y. Writes in[0] and in[1]. attrs
+     * tsr_rope_attrs. in keys[slots,G,capacity,D], values[slots,G,capacity,Dv], k[B,T,G,D],
+     * v[B,T,G,Dv], past[B], len[B], slot?[B], q?[B,T,H,D], positions?[B,T] i32,
+     * inv_freq?[rotary/2] f32  out y?[B,T,H,D] */
+    TSR_OP_QKV_APPEND = 26,
+    TSR_OP_COUNT = 27 /**< one more than the largest id of this header */
 } tsr_op_id;
 
 typedef enum tsr_activation {
@@ -212,7 +219,8 @@ typedef struct tsr_no_attrs {
     X(TANH, tanh, tsr_no_attrs)                     \
     X(SIGMOID, sigmoid, tsr_no_attrs)               \
     X(ARGMAX, argmax, tsr_no_attrs)                 \
-    X(TOPK, topk, tsr_topk_attrs)
+    X(TOPK, topk, tsr_topk_attrs)                   \
+    X(QKV_APPEND, qkv_append, tsr_rope_attrs)
 
 /** Smallest and largest value that each symbol takes in the runs of a plan, in the order B T S U N.
  */

@@ -22,7 +22,7 @@ typedef struct tsri_graph_op_row {
     const char *name; /* "linear" */
     tsr_op_id id;
     uint8_t min_in, max_in, n_out;
-    uint8_t optional_in;   /* bit i: in[i] may be missing */
+    uint16_t optional_in;  /* bit i: in[i] may be missing */
     uint8_t optional_out;  /* bit i: out[i] is made only on request */
     uint8_t may_overwrite; /* bit i: out[0] may take the memory of in[i], where both have the same
                               size and are packed */

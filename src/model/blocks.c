@@ -124,16 +124,6 @@ static tsri_value heads_of(builder *b, tsri_value qkv, int64_t column, int64_t h
                             heads, size);
 }
 
-static tsri_value rotate(builder *b, tsri_value x) {
-    const tsri_model_rope *rope = &b->stack->rope;
-    const tsr_rope_attrs attrs = {.struct_size = sizeof attrs,
-                                  .rotary = (uint32_t)rope->rotary,
-                                  .interleaved = rope->interleaved,
-                                  .magnitude = (float)rope->magnitude};
-    const tsri_value in[] = {x, b->positions, b->frequencies};
-    return tsri_graph_op1(b->graph, TSR_OP_ROPE, &attrs, in, 3);
-}
-
 static tsri_value head_norm(builder *b, tsri_value x, int32_t layer, tsri_model_role role) {
     const tsr_norm_attrs attrs = {
         .struct_size = sizeof attrs, .norm = TSR_NORM_RMS, .eps = b->stack->norm_eps};
@@ -141,19 +131,10 @@ static tsri_value head_norm(builder *b, tsri_value x, int32_t layer, tsri_model_
     return tsri_graph_op1(b->graph, TSR_OP_RMS_NORM, &attrs, in, 2);
 }
 
-/* Queries and keys from the matrix product: normed and rotated where the model does so. They lie
- * side by side, so one launch rotates both, unless each has a norm of its own. */
+/* Queries and keys from the matrix product, normed where the model does so. */
 static void queries_and_keys(builder *b, int32_t layer, tsri_value qkv, tsri_value *q,
                              tsri_value *k) {
     const int64_t H = b->stack->heads, G = b->stack->kv_heads, D = b->stack->head_size;
-    const bool rotary = b->stack->positions == TSRI_POSITIONS_ROTARY;
-    if (rotary && !b->stack->qk_norm) {
-        stage(b, layer, "rope");
-        const tsri_value both = rotate(b, heads_of(b, qkv, 0, H + G, D));
-        *q = tsri_graph_slice(b->graph, both, 2, 0, H);
-        *k = tsri_graph_slice(b->graph, both, 2, H, G);
-        return;
-    }
     *q = heads_of(b, qkv, 0, H, D);
     *k = heads_of(b, qkv, H * D, G, D);
     if (b->stack->qk_norm) {
@@ -161,28 +142,35 @@ static void queries_and_keys(builder *b, int32_t layer, tsri_value qkv, tsri_val
         *q = head_norm(b, *q, layer, TSRI_ROLE_Q_NORM);
         *k = head_norm(b, *k, layer, TSRI_ROLE_K_NORM);
     }
-    if (rotary) {
-        stage(b, layer, "rope");
-        *q = rotate(b, *q);
-        *k = rotate(b, *k);
-    }
 }
 
-/* [slots, capacity, G, size] with x appended behind what each slot has; in memory the keys of one
- * head lie one after the other. */
-static tsri_value remember(builder *b, uint32_t id, const char *what, int32_t layer, tsri_value x,
-                           int64_t size) {
+/* [slots, G, capacity, size]: the keys of one head lie one after the other. */
+static tsri_value memory(builder *b, uint32_t id, const char *what, int32_t layer, int64_t size) {
     char name[64];
     const tsr_dim dims[] = {tsri_tensor_const(b->shape->slots),
                             tsri_tensor_const(b->stack->kv_heads),
                             tsri_tensor_const(b->shape->capacity), tsri_tensor_const(size)};
     snprintf(name, sizeof name, "layers.%" PRId32 ".%s", layer, what);
-    tsri_graph_scope(b->graph, layer, name);
-    const tsri_value state = tsri_graph_leaf(b->graph, TSR_KIND_STATE, b->shape->first_state + id,
-                                             name, b->shape->kv_dtype, 4, dims);
-    const tsri_value in[] = {state, x, b->past, b->len, b->slot};
-    tsri_graph_op(b->graph, TSR_OP_KV_APPEND, NULL, in, 5, 0, NULL);
-    return tsri_graph_permute(b->graph, state, (uint32_t[]){0, 2, 1, 3});
+    return tsri_graph_leaf(b->graph, TSR_KIND_STATE, b->shape->first_state + id, name,
+                           b->shape->kv_dtype, 4, dims);
+}
+
+/* Rotates queries and keys where the model does so, and appends keys and values behind what each
+ * slot has. */
+static tsri_value remember(builder *b, int32_t layer, tsri_value keys, tsri_value values,
+                           tsri_value q, tsri_value k, tsri_value v) {
+    const bool rotary = b->stack->positions == TSRI_POSITIONS_ROTARY;
+    const tsri_model_rope *rope = &b->stack->rope;
+    const tsr_rope_attrs attrs = {.struct_size = sizeof attrs,
+                                  .rotary = rotary ? (uint32_t)rope->rotary : 0,
+                                  .interleaved = rope->interleaved,
+                                  .magnitude = (float)rope->magnitude};
+    const tsri_value in[] = {keys,         values,        k, v, b->past, b->len, b->slot, q,
+                             b->positions, b->frequencies};
+    tsri_value rotated = TSRI_GRAPH_NONE;
+    stage(b, layer, "append");
+    tsri_graph_op(b->graph, TSR_OP_QKV_APPEND, &attrs, in, rotary ? 10 : 7, rotary, &rotated);
+    return rotary ? rotated : q;
 }
 
 static tsri_value attention(builder *b, int32_t layer) {
@@ -199,9 +187,16 @@ static tsri_value attention(builder *b, int32_t layer) {
     tsri_value q, k, y, probabilities;
     queries_and_keys(b, layer, qkv, &q, &k);
     const tsri_value v = heads_of(b, qkv, (H + G) * D, G, Dv);
-    const tsri_value keys = remember(b, 2 * (uint32_t)layer, "keys", layer, k, D);
-    const tsri_value values = remember(b, 2 * (uint32_t)layer + 1, "values", layer, v, Dv);
-    const tsri_value in[] = {q, keys, values, b->past, b->len, b->slot};
+    const tsri_value keys = memory(b, 2 * (uint32_t)layer, "keys", layer, D),
+                     values = memory(b, 2 * (uint32_t)layer + 1, "values", layer, Dv);
+    q = remember(b, layer, keys, values, q, k, v);
+    static const uint32_t by_key[] = {0, 2, 1, 3};
+    const tsri_value in[] = {q,
+                             tsri_graph_permute(b->graph, keys, by_key),
+                             tsri_graph_permute(b->graph, values, by_key),
+                             b->past,
+                             b->len,
+                             b->slot};
     stage(b, layer, "attention");
     if (b->shape->attention) {
         tsri_graph_attention_steps(b->graph, &attrs, in, 6, &probabilities, &y);

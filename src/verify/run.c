@@ -12,8 +12,8 @@
 /* Operand i as the op is to see it: a leaf, or a view of one. */
 static tsri_value operand_value(tsri_graph *graph, const tsri_verify_case *c, uint32_t i,
                                 uint32_t id) {
-    static const char *const names[TSRI_VERIFY_MAX_IN] = {"in0", "in1", "in2", "in3",
-                                                          "in4", "in5", "in6", "in7"};
+    static const char *const names[TSRI_VERIFY_MAX_IN] = {"in0", "in1", "in2", "in3", "in4",
+                                                          "in5", "in6", "in7", "in8", "in9"};
     const tsri_verify_operand *operand = &c->in[i];
     if (!operand->present)
         return TSRI_GRAPH_NONE;
@@ -42,10 +42,17 @@ void tsri_verify_append(tsri_graph *graph, const tsri_verify_case *c,
         results[i] = TSRI_GRAPH_NONE;
     for (uint32_t i = 0; i < c->n_in; i++)
         in[i] = operand_value(graph, c, i, first_id + i);
-    tsri_graph_op(graph, c->op, attrs->struct_size ? attrs : NULL, in, c->n_in, c->want,
-                  c->reads_state ? NULL : results);
-    if (c->reads_state)
+    if (c->reads_state) { /* states first, then what the op gives */
+        tsri_value made = TSRI_GRAPH_NONE;
+        tsri_graph_op(graph, c->op, attrs->struct_size ? attrs : NULL, in, c->n_in, c->want, &made);
         results[0] = tsri_graph_op1(graph, TSR_OP_COPY, NULL, in, 1);
+        if (c->in[1].kind == TSR_KIND_STATE)
+            results[1] = tsri_graph_op1(graph, TSR_OP_COPY, NULL, &in[1], 1);
+        results[2] = made;
+    } else {
+        tsri_graph_op(graph, c->op, attrs->struct_size ? attrs : NULL, in, c->n_in, c->want,
+                      results);
+    }
     for (uint32_t i = 0; i < TSRI_VERIFY_MAX_OUT; i++)
         if (results[i] != TSRI_GRAPH_NONE)
             tsri_graph_output(graph, first_id + i, names[i], results[i]);

@@ -116,7 +116,7 @@ def test_explain(_):
     equal((told["prefill"]["tokens"], told["decode"]["tokens"]), (48, 1))
     for phase in (told["prefill"], told["decode"]):
         names = {op["op"] for op in phase["ops"]}
-        assert {"embed", "linear", "attention", "kv_append"} <= names, names
+        assert {"embed", "linear", "attention", "qkv_append"} <= names, names
         for op in phase["ops"]:
             equal(set(op), {"label", "op", "device", "note", "rows"})
             for r in op["rows"]:

@@ -116,3 +116,36 @@ Test(opencl_task, a_decode_step_allocates_nothing) {
         tsri_session_destroy(&session);
     }
 }
+
+/* Kernels that one token takes, of a layer and of what is around the layers. */
+static void count_launches(tsr_model *of, int64_t around) {
+    tsri_session *session = NULL;
+    tsr_model_info info = {.struct_size = sizeof info};
+    int32_t id = 7, next = 0;
+    tsri_model_sequence sequence = {.ids = &id, .n = 1};
+    const tsri_model_results results = {.argmax = &next};
+    OK(tsr_model_info_get(of, &info));
+    OK(tsri_session_create(tsri_model_of(of), 1, 0, &session));
+    OK(tsri_session_forward(session, &sequence, 1, &results));
+    sequence.past++;
+    const long before = calls("clEnqueueNDRangeKernel");
+    OK(tsri_session_forward(session, &sequence, 1, &results));
+    const long made = calls("clEnqueueNDRangeKernel") - before;
+    cr_expect(made > 0 && made <= 8 * info.layers + around,
+              "%ld launches for %lld layers and %lld around them", made, (long long)info.layers,
+              (long long)around);
+    tsri_session_destroy(&session);
+}
+
+/* qkv, append, attention, out, add_norm, up (gate and up), down, add_norm. */
+Test(opencl_task, a_layer_takes_eight_launches) {
+    const tsr_model_options options = {.struct_size = sizeof options};
+    const char *source = getenv("TESSERA_SOURCE");
+    char path[1024];
+    tsr_model *llama = NULL;
+    count_launches(model, 7); /* two embeddings, a sum, two picks, logits, argmax */
+    snprintf(path, sizeof path, "%s/tests/golden/models/llama-tiny", source ? source : ".");
+    OK(tsr_model_open(path, device, &options, &llama));
+    count_launches(llama, 6); /* an embedding, a norm, two picks, logits, argmax */
+    tsr_model_close(&llama);
+}

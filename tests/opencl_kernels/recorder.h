@@ -19,7 +19,7 @@ struct tsri_opencl_launch {
 typedef struct sample {
     tsr_op op;
     tsr_tensor tensors[12];
-    const tsr_tensor *in[8], *out[4];
+    const tsr_tensor *in[10], *out[4];
     union {
         tsr_matmul_attrs matmul;
         tsr_linear_attrs linear; /* glu_linear's begins alike */

@@ -121,6 +121,19 @@ static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
         s->in[2] = s->in[3] = I32(B);
         s->in[4] = FULL(I32(B));
         break;
+    case TSR_OP_QKV_APPEND:
+        s->attrs.rope = (tsr_rope_attrs){.rotary = full ? 8 : 0, .interleaved = full};
+        s->in[0] = tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, G, S, D});
+        s->in[1] = tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, G, S, 5});
+        s->in[2] = F32(B, T, G, D);
+        s->in[3] = F32(B, T, G, 5);
+        s->in[4] = s->in[5] = I32(B);
+        s->in[6] = FULL(I32(B));
+        s->in[7] = FULL(F32(B, T, H, D));
+        s->in[8] = FULL(I32(B, T));
+        s->in[9] = FULL(F32(4));
+        s->out[0] = FULL(F32(B, T, H, D));
+        break;
     case TSR_OP_GATHER:
         s->in[0] = tensor(s, TSR_KIND_ACTIVATION, small, 2, (int[]){S, C});
         s->in[1] = I32(T);
@@ -162,6 +175,6 @@ void make_sample(const tsri_opencl_row *row, int variant, sample *s) {
                      .out = s->out,
                      .attrs = &s->attrs,
                      .bounds = &s->bounds};
-    s->op.n_in = 8;
+    s->op.n_in = sizeof s->in / sizeof *s->in;
     s->op.n_out = 4;
 }

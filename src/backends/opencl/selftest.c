@@ -106,11 +106,12 @@ static int32_t choose_index(const trial *t, uint32_t operand, int64_t i) {
         const int64_t rows = tsri_tensor_value(first->dim[0], t->sizes);
         return (int32_t)((i * 7 + 1) % (rows > 0 ? rows : 1));
     }
-    if (id == TSR_OP_ATTENTION || id == TSR_OP_KV_APPEND) {
+    if (id == TSR_OP_ATTENTION || id == TSR_OP_KV_APPEND ||
+        (id == TSR_OP_QKV_APPEND && operand < 8)) {
         const int64_t slots = tsri_tensor_value(state->dim[0], t->sizes),
                       S = tsri_tensor_value(state->dim[id == TSR_OP_ATTENTION ? 1 : 2], t->sizes);
         const int64_t past = S > T ? (i * 3 + 2) % (S - T + 1) : 0;
-        const uint32_t first_fact = id == TSR_OP_ATTENTION ? 3 : 2;
+        const uint32_t first_fact = id == TSR_OP_ATTENTION ? 3 : id == TSR_OP_QKV_APPEND ? 4 : 2;
         if (operand == first_fact)
             return (int32_t)past;
         if (operand == first_fact + 1)
@@ -184,7 +185,9 @@ static tsr_status place_input(trial *t, uint32_t i, const tsri_opencl_layout *la
 }
 
 static bool written(const trial *t, uint32_t place) {
-    return place >= t->operation.op.n_in || (t->operation.op.id == TSR_OP_KV_APPEND && place == 0);
+    return place >= t->operation.op.n_in ||
+           (t->operation.op.id == TSR_OP_KV_APPEND && place == 0) ||
+           (t->operation.op.id == TSR_OP_QKV_APPEND && place < 2);
 }
 
 static tsr_tensor *tensor_at(const trial *t, uint32_t place) {

@@ -70,6 +70,11 @@ void tsri_reference_visible(const tsri_reference_view *past, const tsri_referenc
                             bool causal, int64_t window, int64_t b, int64_t t, int64_t keys,
                             int64_t *first, int64_t *end);
 
+/* rope.c: one head, from x at x_at to y at y_at, which may be the same. */
+void tsri_reference_rotate(const tsr_rope_attrs *attrs, const tsri_reference_view *inv_freq,
+                           int64_t position, const tsri_reference_view *x, int64_t x_at,
+                           const tsri_reference_view *y, int64_t y_at);
+
 /* The op's attributes into *out (zero where the op gives none), which is `size` bytes. */
 void tsri_reference_attrs(const tsr_op *op, void *out, size_t size);
 

@@ -1,0 +1,66 @@
+/* qkv_append/plain.cl - y = rope(q); keys[slot[b], g, past[b]+t, :] = rope(k), values[slot[b], g, past[b]+t, :] = v where
+ * past[b]+t < min(len[b], capacity).
+ *
+ *   grid    (max(HEAD, VALUE), H + 2 G (2 G without ROPE), B*T), one work-item each: a pair or an element of a head of q, k or v
+ *   pairs   (p, p + ROTARY/2), or (2p, 2p+1) where INTERLEAVED, turned by positions[b,t] * inv_freq[p], times `magnitude`
+ *   needs   nothing beyond OpenCL C 1.1; sin and cos of large angles
+ *   build   KEYS_DTYPE, VALUES_DTYPE (round to nearest even); HAS_SLOT; ROPE (else q, y and what rotates are missing),
+ *           INTERLEAVED, ROTARY; H, G, HEAD, VALUE
+ *   source  Su et al. 2021, arXiv:2104.09864 */
+#include "qkv_append/names.clh"
+#if !ROPE
+#undef ROTARY
+#define ROTARY 0
+#undef H
+#define H 0
+#endif
+
+__kernel void KERNEL(
+#include "qkv_append/body.clh"
+)
+{
+    const int i = (int)get_global_id(0), head = (int)get_global_id(1), bt = (int)get_global_id(2);
+    const int queries = QUERIES, half_size = ROTARY / 2;
+    if (head >= H + 2 * G || bt >= AT(0) * queries)
+        return;
+    const int b = bt / queries, t = bt - b * queries;
+    const int s = past[past0 + b] + t;
+    const bool kept = s >= 0 && s < min(len[len0 + b], CAPACITY);
+    if (head >= H + G) {
+        const int g = head - H - G;
+        if (kept && i < VALUE)
+            STORE(VALUES_DTYPE, values, VALUES_AT(HOME(b), g, s) + i, v[V_AT(b, t, g) + i]);
+        return;
+    }
+    if (i >= HEAD - half_size)
+        return;
+    const int g = head - H;
+#if ROPE
+    __global const float *x = head < H ? q + Q_AT(b, t, head) : k + K_AT(b, t, g);
+#else
+    __global const float *x = k + K_AT(b, t, g);
+#endif
+    int left = i + half_size, right = left;
+    float u = x[left], w = u;
+#if ROPE
+    if (i < half_size) {
+        left = LEFT(i);
+        right = RIGHT(i);
+        const float angle = (float)POSITION(b, t) * inv_freq[inv_freq0 + i];
+        const float c = cos(angle) * magnitude, d = sin(angle) * magnitude;
+        u = x[left] * c - x[right] * d;
+        w = x[right] * c + x[left] * d;
+    }
+    if (head < H) {
+        y[Y_AT(b, t, head) + left] = u;
+        y[Y_AT(b, t, head) + right] = w;
+        return;
+    }
+#endif
+    if (kept) {
+        STORE(KEYS_DTYPE, keys, KEYS_AT(HOME(b), g, s) + left, u);
+        STORE(KEYS_DTYPE, keys, KEYS_AT(HOME(b), g, s) + right, w);
+    }
+}
+
+#include "qkv_append/forget.clh"
