@@ -9,9 +9,9 @@
  *   needs   float16 in registers (a CPU)
  *   build   as attention/plain; HEADS
  *   tune    AHEAD 0..64 keys ahead that memory is asked for
- *   paid    12 heads of 64, 512 keys from memory, pocl on 2 cores: 0.143 ms (22 GB/s), 0.19 without AHEAD, 0.20 where a
- *           sequence's heads lie side by side instead of its keys; f16 0.075 and 0.145. 16 x 16 turned through a pointer,
- *           which the compiler splits into halves and spills: 0.079 instead of 0.056 ms from the cache */
+ *   paid    12 heads of 64, 512 keys from memory, pocl on 2 cores: 0.12 ms (26 GB/s), 0.19 without AHEAD or into the nearest
+ *           cache; f16 0.07; with the heads of a key side by side 0.20 and 0.145. 16 x 16 turned through a pointer, which the
+ *           compiler splits into halves and spills: 0.079 instead of 0.056 ms from the cache */
 #ifndef AHEAD
 #define AHEAD 32
 #endif
@@ -34,7 +34,7 @@
 #define ROWS_A_STEP ((16 + HEAD / 16 - 1) / (HEAD / 16))
 #define FETCH(dtype, size, from)                                      \
     _Pragma("unroll") for (int line = 0; line < (size); line += 64 / (int)sizeof(ELEMENT(dtype))) \
-        TSR_PREFETCH((from) + line);
+        TSR_PREFETCH_L2((from) + line);
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 #include "attention/operands.clh"
