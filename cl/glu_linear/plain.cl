@@ -64,8 +64,8 @@ __kernel void KERNEL(__global const float *x, int x0, __global const ELEMENT(W_D
                 }
             }
             for (int r = 0; r < TM; r++) {
-                gate[r][c] = fma((float)g[r], SCALE(W_DTYPE, w, g0), gate[r][c]);
-                up[r][c] = fma((float)u[r], SCALE(W_DTYPE, w, u0), up[r][c]);
+                gate[r][c] = fma((float)g[r], BLOCK_SCALE(W_DTYPE, w, g0), gate[r][c]);
+                up[r][c] = fma((float)u[r], BLOCK_SCALE(W_DTYPE, w, u0), up[r][c]);
             }
         }
     }

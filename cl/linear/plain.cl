@@ -52,7 +52,7 @@ __kernel void KERNEL(__global const float *x, int x0, __global const ELEMENT(W_D
             for (int i = 0; i < 32; i++)
                 whole[r][i] = convert_int_rte(x[row[r] + k + i] * up[r]);
         for (int c = 0; c < TN; c++) {
-            const float scale = SCALE(W_DTYPE, w, column[c] + k);
+            const float scale = BLOCK_SCALE(W_DTYPE, w, column[c] + k);
             int part[TM];
             for (int r = 0; r < TM; r++)
                 part[r] = 0;

@@ -468,6 +468,9 @@ static tsr_status build_together(tsri_opencl_programs *programs, tsri_opencl_ins
     const bool compiles = !dev->record && !dev->bundle;
     tsr_status status =
         compiles && count > 1 ? make_program(programs, fresh, count, &program, &log) : TSR_OK;
+    if (log)
+        tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "%zu kernels do not build as one program: %s",
+                        count, log);
     if (status == TSR_OK && program)
         status = adopt(programs, program, fresh, count);
     else
