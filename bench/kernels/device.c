@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MOST_DEVICES = 16, SAMPLES = 64, MOST_RUNS = 512, STORE_BYTES = 4 << 20 };
 
@@ -126,8 +127,8 @@ static tsr_status transfer(tsr_dev *dev, tsr_transfer_kind kind, tsr_buf *buf, s
     return status == TSR_OK ? wait(done) : status;
 }
 
-static tsr_status buffer(tsr_dev *dev, uint64_t bytes, tsr_buf **out) {
-    const tsr_buffer_spec spec = {.struct_size = sizeof spec, .bytes = bytes};
+static tsr_status buffer(tsr_dev *dev, uint32_t kind, uint64_t bytes, tsr_buf **out) {
+    const tsr_buffer_spec spec = {.struct_size = sizeof spec, .kind = kind, .bytes = bytes};
     return backend->buffer_create(dev, &spec, out);
 }
 
@@ -144,7 +145,7 @@ static tsr_status store_weight(set *s, uint32_t i, const char *kernels) {
                          .bytes = bench_bytes(o->tensor.dtype, rows * columns)};
     tsr_status status = backend->weight_layout(s->dev, uses, 1, kernels, &layout);
     if (status == TSR_OK)
-        status = buffer(s->dev, layout.bytes, &o->tensor.buf);
+        status = buffer(s->dev, TSR_KIND_WEIGHT, layout.bytes, &o->tensor.buf);
     o->tensor.layout = layout.id;
     s->weight_bytes += layout.bytes;
     int64_t block = STORE_BYTES / (int64_t)bench_bytes(TSR_F32, columns);
@@ -173,7 +174,7 @@ static tsr_status store_operand(set *s, uint32_t i) {
     const size_t bytes = bench_bytes(o->tensor.dtype, n);
     void *data = malloc(bytes);
     bench_fill(o, i, 0, columns, (size_t)n, data);
-    tsr_status status = buffer(s->dev, bytes, &o->tensor.buf);
+    tsr_status status = buffer(s->dev, o->tensor.kind, bytes, &o->tensor.buf);
     if (status == TSR_OK)
         status = transfer(s->dev, TSR_TRANSFER_WRITE, o->tensor.buf, bytes, data);
     free(data);
@@ -202,7 +203,7 @@ static tsr_status prepare(set *s, const bench_op *op, const char *kernels) {
                      .bounds = &s->bounds};
     s->run = (tsr_run){.struct_size = sizeof s->run};
     memcpy(s->run.sizes, c->sizes, sizeof c->sizes);
-    tsr_status status = buffer(s->dev, sizeof table, &s->dims);
+    tsr_status status = buffer(s->dev, TSR_KIND_INPUT, sizeof table, &s->dims);
     for (int set = 0; set < TSR_SYMBOL_SETS; set++)
         table[set] = (int32_t)value((tsr_dim){.factor = 1, .symbols = (uint32_t)set}, c->sizes);
     if (status == TSR_OK)
@@ -254,32 +255,58 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+typedef struct samples {
+    double runs[MOST_RUNS], beside[MOST_RUNS];
+    int n;
+} samples;
+
 /* Samples of at least 2 ms each, for so many seconds and at least "repeat" times. */
-static tsr_status measure(const set *s, const json_t *request, json_t *answer) {
+static tsr_status take_samples(const set *s, const json_t *request, samples *out) {
     const json_t *wanted = json_object_get(request, "seconds");
     const double seconds = wanted ? json_number_value(wanted) : 0.5;
     const int64_t repeat = bench_int(request, "repeat", 5);
-    double runs[MOST_RUNS], ns = 0;
-    int n = 0;
+    const char *beside = bench_text(request, "beside", NULL);
+    double ns = 0;
+    if (beside)
+        bench_peak(beside, (int)sysconf(_SC_NPROCESSORS_ONLN), 0);
     tsr_status status = sample(s, 1, &ns);
     if (status == TSR_OK)
         status = sample(s, 1, &ns);
     const int inner = ns < 2e6 ? (int)(2e6 / ns) + 1 : 1;
     const double begun = now();
-    while (status == TSR_OK && n < MOST_RUNS && (n < repeat || now() - begun < seconds * 1e9))
-        status = sample(s, inner, &runs[n++]);
+    for (out->n = 0; status == TSR_OK && out->n < MOST_RUNS &&
+                     (out->n < repeat || now() - begun < seconds * 1e9);
+         out->n++) {
+        status = sample(s, inner, &out->runs[out->n]);
+        out->beside[out->n] = beside ? bench_peak_pass(!strcmp(beside, "read")) : 0;
+    }
+    return status;
+}
+
+static tsr_status measure(const set *s, const json_t *request, json_t *answer) {
+    const char *beside = bench_text(request, "beside", NULL);
+    samples taken;
+    const tsr_status status = take_samples(s, request, &taken);
     if (status != TSR_OK)
         return status;
     json_t *list = json_array();
-    for (int i = 0; i < n && i < 16; i++)
-        json_array_append_new(list, json_real(runs[i]));
-    qsort(runs, (size_t)n, sizeof *runs, by_size);
-    json_object_set_new(answer, "best_ns", json_real(runs[0]));
-    json_object_set_new(answer, "median_ns", json_real(runs[n / 2]));
-    json_object_set_new(answer, "samples", json_integer(n));
+    for (int i = 0; i < taken.n && i < 16; i++)
+        json_array_append_new(list, json_real(taken.runs[i]));
+    qsort(taken.runs, (size_t)taken.n, sizeof *taken.runs, by_size);
+    qsort(taken.beside, (size_t)taken.n, sizeof *taken.beside, by_size);
+    const double best = taken.runs[0], median = taken.runs[taken.n / 2],
+                 peak = taken.beside[taken.n / 2];
+    json_object_set_new(answer, "best_ns", json_real(best));
+    json_object_set_new(answer, "median_ns", json_real(median));
+    json_object_set_new(answer, "samples", json_integer(taken.n));
     json_object_set_new(answer, "runs", list);
-    json_object_set_new(answer, "gflops", json_real(s->c->flops / runs[0]));
-    json_object_set_new(answer, "gbytes", json_real((double)s->weight_bytes / runs[0]));
+    json_object_set_new(answer, "gflops", json_real(s->c->flops / best));
+    json_object_set_new(answer, "gbytes", json_real((double)s->weight_bytes / best));
+    if (beside) {
+        const double done = !strcmp(beside, "read") ? (double)s->weight_bytes : s->c->flops;
+        json_object_set_new(answer, "peak_median", json_real(peak));
+        json_object_set_new(answer, "share", json_real(done / median / peak));
+    }
     return TSR_OK;
 }
 

@@ -58,8 +58,11 @@ size_t bench_bytes(uint32_t dtype, int64_t n);
 /* NONE for a word that is none. */
 tsr_dtype bench_dtype(const char *word);
 
-/* Device peaks, both in units of 1e9 a second: {"peak":"fma_f32"|"read","threads":2} (peaks.c). */
+/* Peaks in units of 1e9 a second (peaks.c): the best pass of all ways, 0 where it is neither
+ * "fma_f32" nor "read". Then single passes of the best way, on all threads at once. */
 double bench_peak(const char *what, int threads, double seconds);
+double bench_peak_pass(bool reads);
+void bench_peak_stop(void);
 
 int64_t bench_int(const json_t *request, const char *key, int64_t otherwise);
 const char *bench_text(const json_t *request, const char *key, const char *otherwise);

@@ -4,6 +4,8 @@
  *     {"op":"attention","t":512,"h":12,"g":12,"d":64,"causal":1,"kv":"f32"}
  *     {"peak":"fma_f32"} {"peak":"read"}
  *
+ * With "beside":"read" or "fma_f32" a pass of that peak stands between any two samples, and the
+ * answer has its median and the share that the op's median reaches: of weight bytes, or of flops.
  * Any request may have "device" (a part of platform/name) and "kernels" (forced rows). An answer
  * has best_ns and median_ns of one run, gflops, the row, and max_error against a reference in
  * double, in units of the sum of the terms; or "error". The plugin is --backend FILE, else the one
@@ -92,6 +94,7 @@ int main(int argc, char **argv) {
     while (getline(&line, &room, stdin) > 0)
         answer_line(line);
     free(line);
+    bench_peak_stop();
     bench_close();
     return 0;
 }
