@@ -1,5 +1,5 @@
 /* backends/opencl/buffer.c - device memory, transfers, events. */
-#include "backends/opencl/device.h"
+#include "backends/opencl/pages.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -26,8 +26,11 @@ tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, 
     TRY(tsri_base_new(1, sizeof *buf, &buf));
     buf->dev = dev;
     buf->bytes = spec->bytes;
-    buf->mem = clCreateBuffer(dev->context, CL_MEM_READ_WRITE, (size_t)spec->bytes, NULL, &code);
+    void *memory = tsri_opencl_pages_take(dev, spec, &buf->pages);
+    buf->mem = clCreateBuffer(dev->context, CL_MEM_READ_WRITE | (memory ? CL_MEM_USE_HOST_PTR : 0),
+                              (size_t)spec->bytes, memory, &code);
     if (!buf->mem) {
+        tsri_opencl_pages_give(dev, buf->pages);
         free(buf);
         return tsri_opencl_fail_create(dev, code, "clCreateBuffer");
     }
@@ -41,6 +44,7 @@ tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, 
             clEnqueueWriteBuffer(dev->queue, buf->mem, CL_TRUE, 0, touched, &zero, 0, NULL, NULL);
     if (code != CL_SUCCESS) {
         clReleaseMemObject(buf->mem);
+        tsri_opencl_pages_give(dev, buf->pages);
         free(buf);
         return code == CL_MEM_OBJECT_ALLOCATION_FAILURE
                    ? tsri_opencl_fail_create(dev, code, "the first use of a buffer")
@@ -54,7 +58,10 @@ void tsri_opencl_buffer_destroy(tsr_buf *buf) {
     if (!buf)
         return;
     tsri_opencl_buffer_destroy(buf->plain);
+    if (buf->pages)
+        (void)!tsri_opencl_drain(buf->dev);
     tsri_opencl_release(buf->dev, buf->mem);
+    tsri_opencl_pages_give(buf->dev, buf->pages);
     free(buf);
 }
 

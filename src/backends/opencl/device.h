@@ -9,6 +9,7 @@ typedef struct tsri_opencl_programs tsri_opencl_programs; /* program.h */
 typedef struct tsri_opencl_tuning tsri_opencl_tuning;     /* tuning.h */
 typedef struct tsri_opencl_bundle tsri_opencl_bundle;     /* bundle.h */
 typedef struct tsri_opencl_probes tsri_opencl_probes;     /* probe.h */
+typedef struct tsri_opencl_pages tsri_opencl_pages;       /* pages.h */
 
 struct tsr_dev {
     tsr_state *state;
@@ -30,6 +31,7 @@ struct tsr_dev {
     uint32_t kept_twice[TSR_OP_COUNT]; /* bit i: the user was told of its weights of layout i */
     cl_mem *kept;                      /* what Oclgrind may not release: see tsri_opencl_release */
     size_t n_kept, kept_capacity;
+    tsri_opencl_pages *pages; /* mappings that buffers lie in */
     tsr_plan *plans;
     tsri_opencl_programs *programs;
     tsri_opencl_tuning *tuning;
@@ -42,6 +44,7 @@ struct tsr_buf {
     tsr_dev *dev;
     cl_mem mem;
     uint64_t bytes;
+    tsri_opencl_pages *pages; /* where its memory is from; NULL: the driver's own */
     tsr_buf *
         plain; /* of a weight: its rows once more, where no row for its layout can be used; owned */
 };
