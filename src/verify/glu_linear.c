@@ -55,8 +55,9 @@ static void add_blocks(tsri_verify_list *list, tsr_dtype dtype) {
 }
 
 void tsri_verify_glu_linear_cases(tsri_verify_list *list) {
-    static const int64_t shapes[][3] = {{3, 32, 40}, {1, 1, 1},    {1, 64, 64},  {8, 63, 33},
-                                        {9, 17, 65}, {64, 40, 96}, {67, 24, 31}, {0, 8, 8}};
+    static const int64_t shapes[][3] = {{3, 32, 40},   {1, 1, 1},    {1, 64, 64},  {8, 63, 33},
+                                        {9, 17, 65},   {64, 40, 96}, {67, 24, 31}, {0, 8, 8},
+                                        {7, 129, 128}, {4, 65, 64},  {1, 70, 576}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         add(list, shapes[i][0], shapes[i][1], shapes[i][2], TSR_F32, true, TSR_ACT_SILU, i % 2, "");

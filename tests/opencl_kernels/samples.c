@@ -28,7 +28,8 @@ static const tsr_tensor *tensor(sample *s, tsr_kind kind, tsr_dtype dtype, uint3
 #define FULL(operand) (full ? operand : NULL)
 
 static void make_linear(sample *s, const tsri_opencl_row *row, bool full, tsr_dtype small) {
-    const bool glu = row->op == TSR_OP_GLU_LINEAR, one = strstr(row->name, "_one") != NULL;
+    const bool glu = row->op == TSR_OP_GLU_LINEAR,
+               one = strstr(row->name, "_one") || strstr(row->name, "_split");
     const int rows = one ? 1 : T, outputs = glu ? 2 * F : N;
     s->attrs.linear.trans_w = row->layout ? 1 : full;
     s->attrs.linear.activation = full ? TSR_ACT_GELU : TSR_ACT_SILU;

@@ -148,12 +148,13 @@ Test(opencl_kernels, twice) {
     clReleaseContext(driver.context);
 }
 
-static const tsri_opencl_facts cpu = {
-    .common = {.type = TSR_DEVICE_CPU, .max_work_group = 4096, .local_memory = 1 << 20},
-    .cpu = true,
-    .vector16 = true,
-    .clblast = true,
-    .sub_groups = true};
+static const tsri_opencl_facts cpu = {.common = {.type = TSR_DEVICE_CPU,
+                                                 .compute_units = 64,
+                                                 .max_work_group = 4096,
+                                                 .local_memory = 1 << 20},
+                                      .cpu = true,
+                                      .vector16 = true,
+                                      .clblast = true};
 /* The least that GPUs report. */
 static const tsri_opencl_facts small_gpu = {
     .common = {.type = TSR_DEVICE_GPU, .max_work_group = 64, .local_memory = 32 << 10},

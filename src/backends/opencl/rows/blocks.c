@@ -46,7 +46,7 @@ bool tsri_opencl_fits_blocks(const tsri_opencl_row *row, const tsri_opencl_facts
 
 bool tsri_opencl_fits_blocks_one(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                                  const tsr_op *op, const char **why) {
-    return tsri_opencl_fits_one_row(op, why) && tsri_opencl_fits_blocks(row, facts, op, why);
+    return tsri_opencl_fits_few_rows(op, 1, why) && tsri_opencl_fits_blocks(row, facts, op, why);
 }
 
 bool tsri_opencl_fits_vnni(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
@@ -66,7 +66,7 @@ bool tsri_opencl_fits_vnni_few(const tsri_opencl_row *row, const tsri_opencl_fac
 
 bool tsri_opencl_fits_vnni_one(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                                const tsr_op *op, const char **why) {
-    return tsri_opencl_fits_one_row(op, why) && tsri_opencl_fits_vnni(row, facts, op, why);
+    return tsri_opencl_fits_few_rows(op, 1, why) && tsri_opencl_fits_vnni(row, facts, op, why);
 }
 
 void tsri_opencl_define_vnni_one(const tsri_opencl_row *row, const tsr_op *op,

@@ -40,7 +40,18 @@ static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *fac
 
 static bool fits_one(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                      const char **why) {
-    return tsri_opencl_fits_one_row(op, why) && fits_packed(row, facts, op, why);
+    return tsri_opencl_fits_few_rows(op, 1, why) && fits_packed(row, facts, op, why);
+}
+
+static bool fits_split(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    return tsri_opencl_fits_few_panels(facts, op, why) && fits_one(row, facts, op, why);
+}
+
+static bool fits_few(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                     const char **why) {
+    return tsri_opencl_fits_few_rows(op, TSRI_OPENCL_FEW_ROWS, why) &&
+           fits_packed(row, facts, op, why);
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
@@ -77,16 +88,36 @@ static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
     tsri_opencl_group(launch, 1, 1, 1);
 }
 
-#define PACKED(variant, panels, fits_, mr, highest, nv, score_)                                    \
-    {                                                                                              \
-        .name = variant, .op = TSR_OP_GLU_LINEAR, .file = "glu_linear/packed.cl", .score = score_, \
-        .tunables = {{"MR", mr, 1, highest}, {"NV", nv, nv, nv}}, .layout = &panels,               \
-        .weight_operand = 1, .fits = fits_, .define = define_packed, .bind = bind_packed           \
+static void bind_one(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const int outputs = 16 * tsri_opencl_tuned(launch, "NV");
+    tsri_opencl_bind_glu_linear(op, launch, 1, outputs);
+    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[0]), outputs);
+    tsri_opencl_group(launch, 1, 1, 1);
+}
+
+static void bind_few(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    tsri_opencl_bind_glu_linear(op, launch, TSRI_OPENCL_FEW_ROWS, 64);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(op->out[0]), TSRI_OPENCL_FEW_ROWS);
+    tsri_opencl_grid(launch, 1, tsri_tensor_columns(op->out[0]), 64);
+    tsri_opencl_group(launch, 1, 1, 1);
+}
+
+#define PACKED(variant, file_, score_, fits_, bind_, ...)                                       \
+    {                                                                                           \
+        .name = variant, .op = TSR_OP_GLU_LINEAR, .file = "glu_linear/" file_, .score = score_, \
+        .tunables = {__VA_ARGS__}, .layout = &tsri_opencl_layout_panels64, .weight_operand = 1, \
+        .fits = fits_, .define = define_packed, .bind = bind_                                   \
     }
 
 const tsri_opencl_row tsri_opencl_rows_glu_linear[] = {
-    PACKED("packed_one", tsri_opencl_layout_panels64, fits_one, 1, 1, 4, 90),
-    PACKED("packed", tsri_opencl_layout_panels64, fits_packed, 6, 7, 2, 80),
+    PACKED("packed_split", "packed_one.cl", 92, fits_split, bind_one, {"NV", 1, 1, 2},
+           {"AHEAD", 0, 0, 64}),
+    PACKED("packed_one", "packed_one.cl", 90, fits_one, bind_one, {"NV", 4, 4, 4},
+           {"AHEAD", 0, 0, 64}),
+    PACKED("packed_few", "packed_few.cl", 85, fits_few, bind_few, {NULL}),
+    PACKED("packed", "packed.cl", 80, fits_packed, bind_packed, {"MR", 6, 1, 7}, {"NV", 2, 2, 2}),
     TSRI_OPENCL_BLOCKS_ROWS(TSR_OP_GLU_LINEAR, "glu_linear"),
     TSRI_OPENCL_TILED_GLU_LINEAR,
     TSRI_OPENCL_CLBLAST_GLU_LINEAR, /* only where it is forced: its score is the lowest */

@@ -30,9 +30,17 @@ bool tsri_opencl_fits_panels(const tsri_opencl_facts *facts, const tsr_op *op, b
            tsri_opencl_fits_vector(op->in[1], why);
 }
 
-bool tsri_opencl_fits_one_row(const tsr_op *op, const char **why) {
-    if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) > 1)
-        return tsri_opencl_refuse(why, "made for one row of x; this plan has more");
+bool tsri_opencl_fits_few_rows(const tsr_op *op, int most, const char **why) {
+    if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) > most)
+        return tsri_opencl_refuse(why, most == 1 ? "made for one row of x; this plan has more"
+                                                 : "made for 8 rows of x; this plan has more");
+    return true;
+}
+
+bool tsri_opencl_fits_few_panels(const tsri_opencl_facts *facts, const tsr_op *op,
+                                 const char **why) {
+    if (tsri_tensor_columns(op->out[0]).factor >= 64 * 4 * (int64_t)facts->common.compute_units)
+        return tsri_opencl_refuse(why, "made for weights of fewer panels than 4 a compute unit");
     return true;
 }
 

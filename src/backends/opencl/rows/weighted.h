@@ -13,8 +13,12 @@ bool tsri_opencl_fits_tiles(const tsri_opencl_facts *facts, const tsr_op *op, bo
 /* The same, with a weight of f32, f16 or bf16. */
 bool tsri_opencl_fits_panels(const tsri_opencl_facts *facts, const tsr_op *op, bool trans_w,
                              const char **why);
-/* For rows made for decoding. */
-bool tsri_opencl_fits_one_row(const tsr_op *op, const char **why);
+/* For rows made for decoding: at most so many rows of x (1 or FEW_ROWS); few outputs for the cores.
+ */
+enum { TSRI_OPENCL_FEW_ROWS = 8 };
+bool tsri_opencl_fits_few_rows(const tsr_op *op, int most, const char **why);
+bool tsri_opencl_fits_few_panels(const tsri_opencl_facts *facts, const tsr_op *op,
+                                 const char **why);
 
 /* Rows of x that a work-item of a plain kernel takes. */
 int tsri_opencl_tile_rows(const tsr_op *op);

@@ -1,0 +1,57 @@
+/* glu_linear/packed_few.cl - glu_linear/packed for a few rows: the weight streams from memory once for eight of them.
+ *
+ *   grid    (R/8, F/64), work-groups of one: up to 8 rows by a gate's panel and its up's. Dimension 0 walks the rows
+ *   operands, adds, needs, build as glu_linear/packed */
+#ifndef MATH_FLOAT16
+#define MATH_FLOAT16 /* once a program, for all packed kernels */
+TSR_DEFINE_MATH(float16, int16)
+#endif
+#define PANELS 2 /* gate and up */
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
+       __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global float *y, int y0, __global const int *dims, int R,
+       int R_set, int F, int K, int x_row, int y_row)
+{
+    const int rows = SIZE(R), top = (int)get_global_id(0) * 8, panel = (int)get_global_id(1);
+    if (top >= rows || panel * 64 >= F)
+        return;
+
+    __global const float *left[8];
+    __global const ELEMENT(W_DTYPE) *right[PANELS] = {w + w0 + panel * K * 64, w + w0 + (panel + F / 64) * K * 64};
+    float16 done[8][8];
+#pragma unroll
+    for (int r = 0; r < 8; r++)
+        left[r] = x + x0 + min(top + r, rows - 1) * x_row;
+
+    if (rows - top <= 4) {
+#define MR 4
+#define NV 4
+#define TOGETHER 1
+#include "linear/few.clh"
+#undef MR
+#undef NV
+#undef TOGETHER
+    } else {
+#define MR 8
+#define NV 1
+#define TOGETHER 2
+#include "linear/few.clh"
+#undef MR
+#undef NV
+#undef TOGETHER
+    }
+
+    for (int m = top; m < min(top + 8, rows); m++)
+        for (int j = 0; j < 4; j++) {
+            const int n = panel * 64 + j * 16;
+            float16 g = done[m - top][j], u = done[m - top][4 + j];
+#include "glu_linear/finish.clh"
+        }
+}
+
+#undef PANELS
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef HAS_BIAS
+#undef ACT

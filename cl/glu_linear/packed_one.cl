@@ -1,0 +1,47 @@
+/* glu_linear/packed_one.cl - glu_linear/packed for one row, which is bound by how fast the weight streams from memory.
+ *
+ *   grid    (F / (16*NV)), work-groups of one: NV vectors of a gate's panel and the same of its up's
+ *   operands, adds, needs, build as glu_linear/packed
+ *   tune    NV 1|2|4 vectors of a panel: fewer where a weight has too few panels for the cores; AHEAD k that are fetched
+ *           ahead (0: none) */
+#ifndef NV
+#define NV 4
+#endif
+
+#ifndef MATH_FLOAT16
+#define MATH_FLOAT16 /* once a program, for all packed kernels */
+TSR_DEFINE_MATH(float16, int16)
+#endif
+#define STREAMS 2 /* gate and up */
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
+       __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global float *y, int y0, __global const int *dims, int R,
+       int R_set, int F, int K, int x_row, int y_row)
+{
+    const int first = (int)get_global_id(0) * NV * 16, m = 0;
+    if (SIZE(R) < 1 || first >= F)
+        return;
+
+    __global const float *left = x + x0;
+    __global const ELEMENT(W_DTYPE) *right[STREAMS];
+    float16 sum[STREAMS][NV];
+    right[0] = w + w0 + first / 64 * K * 64 + first % 64;
+    right[1] = right[0] + F / 64 * K * 64;
+#include "linear/streams.clh"
+
+#pragma unroll
+    for (int j = 0; j < NV; j++) {
+        const int n = first + j * 16;
+        float16 g = sum[0][j], u = sum[1][j];
+#include "glu_linear/finish.clh"
+    }
+}
+
+#undef STREAMS
+#undef NV
+#undef AHEAD
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef HAS_BIAS
+#undef ACT

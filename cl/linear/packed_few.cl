@@ -1,0 +1,62 @@
+/* linear/packed_few.cl - linear/packed for a few rows: the weight streams from memory once for eight of them.
+ *
+ *   grid    (R/8, N/64), work-groups of one: up to 8 rows by one panel. Dimension 0 walks the rows, as in linear/packed
+ *   operands, adds, needs, build as linear/packed
+ *   paid    16384x4096 f32 against one row's 4.6 ms: 4 rows 4.6, 8 rows 7.0-8.2 (linear/packed, 6 rows a tile: 10.6); f16, bf16
+ *           against 2.3: 3.0 and 5.6 (8.0), bound by arithmetic: 8 rows need 4.5 ms of it. Without the prefetch of the next
+ *           block 8 rows took 12-14 (f32) and 9 (f16) */
+#ifndef MATH_FLOAT16
+#define MATH_FLOAT16 /* once a program, for all packed kernels */
+TSR_DEFINE_MATH(float16, int16)
+#endif
+#define PANELS 1
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
+       __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global const float *residual, int residual0,
+       __global float *y, int y0, __global const int *dims, int R, int R_set, int N, int K, int x_row, int residual_row,
+       int y_row)
+{
+    const int rows = SIZE(R), top = (int)get_global_id(0) * 8, panel = (int)get_global_id(1);
+    if (top >= rows || panel * 64 >= N)
+        return;
+
+    __global const float *left[8];
+    __global const ELEMENT(W_DTYPE) *right[PANELS] = {w + w0 + panel * K * 64};
+    float16 done[8][4];
+#pragma unroll
+    for (int r = 0; r < 8; r++)
+        left[r] = x + x0 + min(top + r, rows - 1) * x_row;
+
+    if (rows - top <= 4) {
+#define MR 4
+#define NV 4
+#define TOGETHER 1
+#include "linear/few.clh"
+#undef MR
+#undef NV
+#undef TOGETHER
+    } else {
+#define MR 8
+#define NV 2
+#define TOGETHER 1
+#include "linear/few.clh"
+#undef MR
+#undef NV
+#undef TOGETHER
+    }
+
+    for (int m = top; m < min(top + 8, rows); m++)
+        for (int j = 0; j < 4; j++) {
+            const int n = panel * 64 + j * 16;
+            float16 v = done[m - top][j];
+#include "linear/finish.clh"
+        }
+}
+
+#undef PANELS
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef HAS_BIAS
+#undef HAS_RESIDUAL
+#undef ACT
