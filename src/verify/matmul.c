@@ -11,6 +11,8 @@ static const int64_t sizes[][3] = {/* M K N */ {15, 16, 17},
                                    {64, 64, 64},
                                    {65, 127, 63},
                                    {3, 4, 130},
+                                   {31, 70, 129},
+                                   {16, 65, 64},
                                    {0, 5, 7}};
 
 /* K products and sums, each rounded once, in any order: K u of the sum of the terms, and a few u

@@ -89,14 +89,16 @@ static void make_elementwise(sample *s, tsr_op_id id, bool full, tsr_dtype small
     }
 }
 
+static void make_matmul(sample *s, const tsri_opencl_row *row, bool full) {
+    const int rows = strcmp(row->name, "packed") == 0 ? 16 : full ? T : 1;
+    s->attrs.matmul = (tsr_matmul_attrs){.trans_a = full, .trans_b = full};
+    s->in[0] = full ? F32(B, C, rows) : F32(B, rows, C);
+    s->in[1] = full ? F32(B, N, C) : F32(C, N);
+    s->out[0] = F32(B, rows, N);
+}
+
 static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
     switch (id) {
-    case TSR_OP_MATMUL:
-        s->attrs.matmul = (tsr_matmul_attrs){.trans_a = full, .trans_b = full};
-        s->in[0] = full ? F32(B, C, T) : F32(B, 1, C);
-        s->in[1] = full ? F32(B, N, C) : F32(C, N);
-        s->out[0] = F32(B, full ? T : 1, N);
-        break;
     case TSR_OP_SOFTMAX:
         s->attrs.softmax = (tsr_softmax_attrs){.causal = full, .window = full ? 4 : 0};
         s->in[0] = F32(B, H, T, S);
@@ -158,6 +160,8 @@ void make_sample(const tsri_opencl_row *row, int variant, sample *s) {
     memset(s, 0, sizeof *s);
     if (id == TSR_OP_LINEAR || id == TSR_OP_GLU_LINEAR)
         make_linear(s, row, full, small);
+    else if (id == TSR_OP_MATMUL)
+        make_matmul(s, row, full);
     else if (id == TSR_OP_ATTENTION)
         make_attention(s, full, small);
     else if (id == TSR_OP_ADD_NORM || id == TSR_OP_LAYER_NORM || id == TSR_OP_RMS_NORM)
