@@ -1,4 +1,4 @@
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/group.h"
 
 enum { Q, K, V, PAST, LEN, SLOT, SOURCE, BIAS }; /* operands; outputs are y, lse */
 enum {
@@ -50,6 +50,27 @@ static bool fits_decode(const tsri_opencl_row *row, const tsri_opencl_facts *fac
     return fits_flash(row, facts, op, why);
 }
 
+/* Rows (queries of heads of one key head) that a work-group of tiled.cl takes: few for decoding,
+ * and fewer where they would not fit 8 KiB of local memory and the registers of 64 work-items. */
+static int tile_rows(const tsr_op *op) {
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
+    const int64_t group = q->dim[2].factor / k->dim[2].factor;
+    const int64_t size = q->dim[3].factor > v->dim[3].factor ? q->dim[3].factor : v->dim[3].factor;
+    int rows = tsri_opencl_highest(op, q->dim[1]) * group <= 4 ? 4 : 16;
+    while (rows > 4 && rows * size > 2048)
+        rows /= 2;
+    return rows;
+}
+
+static bool fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (!fits_plain(row, facts, op, why))
+        return false;
+    const int64_t rows = tile_rows(op), step = tsri_opencl_row_tunable(row, "STEP");
+    return tsri_opencl_fits_group(facts, 64,
+                                  4 * (rows * (op->in[Q]->dim[3].factor + 36) + step * 33), why);
+}
+
 /* Query heads that a work-item of decode.cl takes: of one key head, as many as registers hold. */
 static int heads_together(const tsr_op *op) {
     const int64_t group = op->in[Q]->dim[2].factor / op->in[K]->dim[2].factor;
@@ -82,6 +103,12 @@ static void define_decode(const tsri_opencl_row *row, const tsr_op *op,
                           tsri_opencl_defines *defines) {
     define_plain(row, op, defines);
     tsri_opencl_define_int(defines, "HEADS", heads_together(op));
+}
+
+static void define_tiled(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    define_plain(row, op, defines);
+    tsri_opencl_define_int(defines, "QUERIES", tile_rows(op));
 }
 
 /* The arguments of operands.clh. */
@@ -139,7 +166,32 @@ static void bind_decode(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
     bind_grid(op, launch, 1, heads_together(op));
 }
 
+static void bind_tiled(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
+    const int rows = tile_rows(op);
+    const int64_t group = q->dim[2].factor / k->dim[2].factor;
+    const int64_t a_key = (q->dim[3].factor + v->dim[3].factor) * rows;
+    const tsr_dim items = tsri_tensor_times(q->dim[1], tsri_tensor_const(64 * group));
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 0, items, rows);
+    tsri_opencl_grid(launch, 1, k->dim[2], 1);
+    tsri_opencl_grid(launch, 2, q->dim[0], 1);
+    tsri_opencl_group(launch, 64, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_times(k->dim[1], tsri_tensor_const(1 + a_key / 64)));
+}
+
 const tsri_opencl_row tsri_opencl_rows_attention[] = {
+    {.name = "tiled",
+     .op = TSR_OP_ATTENTION,
+     .file = "attention/tiled.cl",
+     .gpu = true,
+     .score = 70,
+     .tunables = {{"STEP", 32, 8, 32}},
+     .weight_operand = -1,
+     .fits = fits_tiled,
+     .define = define_tiled,
+     .bind = bind_tiled},
     {.name = "decode",
      .op = TSR_OP_ATTENTION,
      .file = "attention/decode.cl",
