@@ -10,7 +10,7 @@
  *   adds    as order.clh says, each sum in one work-item: the bytes of attention/plain
  *   needs   a work-group of 64; 4 * (QUERIES * (HEAD + 36) + STEP * 33) bytes of local memory, at most 15 KiB by default
  *   build   as attention/plain; QUERIES 2|4|8|16 rows a tile: 16 for prefill, 4 for decode, fewer for large heads
- *   tune    STEP 8..32
+ *   tune    STEP 8..32 elements of a key on their way at once
  *   source  Dao et al. 2022, arXiv:2205.14135 */
 #include "attention/order.clh"
 #define GROUP 64

@@ -26,9 +26,9 @@
 #define W_OUTPUT(n) ((n) < TILE_F ? tile_f + (n) : F + tile_f + (n) - TILE_F)
 #define W_INSIDE(n, k) (tile_f + ((n) < TILE_F ? (n) : (n) - TILE_F) < F && (k) < depth)
 #if TRANS_W
-#define W_INDEX(n, k) (W_OUTPUT(n) * depth + (k))
+#define W_INDEX(n, k) (w0 + W_OUTPUT(n) * depth + (k))
 #else
-#define W_INDEX(n, k) ((k) * 2 * F + W_OUTPUT(n))
+#define W_INDEX(n, k) (w0 + (k) * 2 * F + W_OUTPUT(n))
 #endif
 #if FOUR_W
 #define FETCH_B(to, n, k) FETCH4(W_DTYPE, to, W_INSIDE(n, k), w, W_INDEX(n, k))
@@ -44,7 +44,6 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
     const int rows = SIZE(R);
     const int tile_f = (int)get_global_id(0) / GN * TILE_F, tile_m = (int)get_global_id(1) / GM * (GM * TM);
     x += x0;
-    w += w0;
 #include "matmul/tile.clh"
 
 #pragma unroll

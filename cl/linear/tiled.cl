@@ -2,6 +2,7 @@
  *
  *   grid    (N/TN, R/TM) in work-groups of GN x GM: a group has a tile of GM*TM rows by GN*TN outputs (matmul/tile.clh)
  *   x[r,k]  at x0 + r*x_row + k; y and residual likewise      w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*N + n;
+ *           blocks of q8_0 or q4_0: element n*K + k of them
  *           both read along what lies side by side, whatever the tile: a GPU's lanes read neighbours
  *   adds    the chains of linear/plain, k upwards: the same bytes, in any batch
  *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64 and 7 KiB by default, which every
@@ -25,9 +26,9 @@
 #define FETCH_A(to, m, k) (to)[0] = tile_m + (m) < rows && (k) < depth ? x[(tile_m + (m)) * x_row + (k)] : 0.0f
 #endif
 #if TRANS_W
-#define W_INDEX(n, k) ((tile_n + (n)) * depth + (k))
+#define W_INDEX(n, k) (w0 + (tile_n + (n)) * depth + (k))
 #else
-#define W_INDEX(n, k) ((k) * N + tile_n + (n))
+#define W_INDEX(n, k) (w0 + (k) * N + tile_n + (n))
 #endif
 #if FOUR_W
 #define FETCH_B(to, n, k) FETCH4(W_DTYPE, to, tile_n + (n) < N && (k) < depth, w, W_INDEX(n, k))
@@ -44,7 +45,6 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
     const int rows = SIZE(R);
     const int tile_n = (int)get_global_id(0) / GN * (GN * TN), tile_m = (int)get_global_id(1) / GM * (GM * TM);
     x += x0;
-    w += w0;
 #include "matmul/tile.clh"
 
 #pragma unroll

@@ -36,10 +36,13 @@ static void make_linear(sample *s, const tsri_opencl_row *row, bool full, tsr_dt
     if (!row->layout && !row->plain)
         small = TSR_F32;
     const tsr_dtype others = small;
-    if (row->layout == &tsri_opencl_layout_panels64_blocks) {
+    const bool int8 = strstr(row->name, "int8") && !row->layout; /* of blocks as they are stored */
+    if (row->layout == &tsri_opencl_layout_panels64_blocks || int8) {
         small = full ? TSR_GGML_Q8_0 : TSR_GGML_Q4_0;
-        s->attrs.linear.compute = row->probe || full ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32;
+        s->attrs.linear.compute = row->probe || full || int8 ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32;
     }
+    if (int8)
+        s->attrs.linear.trans_w = 1;
     s->in[0] = F32(rows, C);
     s->in[1] = s->attrs.linear.trans_w ? WEIGHT(outputs, C) : WEIGHT(C, outputs);
     small = others;

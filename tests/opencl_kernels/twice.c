@@ -156,9 +156,11 @@ static const tsri_opencl_facts cpu = {.common = {.type = TSR_DEVICE_CPU,
                                       .vector16 = true,
                                       .clblast = true};
 /* The least that GPUs report. */
-static const tsri_opencl_facts small_gpu = {
-    .common = {.type = TSR_DEVICE_GPU, .max_work_group = 64, .local_memory = 32 << 10},
-    .sub_groups = true};
+static const tsri_opencl_facts small_gpu = {.common = {.type = TSR_DEVICE_GPU,
+                                                       .max_work_group = 64,
+                                                       .local_memory = 32 << 10,
+                                                       .int_dot = 1},
+                                            .sub_groups = true};
 
 Test(opencl_kernels, samples_fit) {
     for (int op = 1; op < TSR_OP_COUNT; op++)

@@ -64,23 +64,44 @@ void tsri_opencl_bind_tiled(const tsri_opencl_row *row, const tsr_op *op,
 #define TSRI_OPENCL_TILED_ROW(name_, op_, file_, score_, fits_)                                 \
     .name = name_, .op = op_, .file = file_, .gpu = true, .score = score_, .weight_operand = 1, \
     .fits = fits_, .define = tsri_opencl_define_tiled, .bind = tsri_opencl_bind_tiled
-#define TSRI_OPENCL_TILED_LINEAR                                             \
-    {TSRI_OPENCL_TILED_ROW("skinny", TSR_OP_LINEAR, "linear/tiled.cl", 70,   \
-                           tsri_opencl_fits_skinny),                         \
-     TSRI_OPENCL_TILE(16, 4, 2, 1, 64)},                                     \
-    {                                                                        \
-        TSRI_OPENCL_TILED_ROW("tiled", TSR_OP_LINEAR, "linear/tiled.cl", 60, \
-                              tsri_opencl_fits_tiled),                       \
-            TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                \
+/* And with int8 products: a stage quantises the rows of x. */
+extern const tsri_opencl_stage tsri_opencl_stage_quantise_rows;
+bool tsri_opencl_fits_int8(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                           const tsr_op *op, const char **why);
+void tsri_opencl_define_int8(const tsri_opencl_row *row, const tsr_op *op,
+                             tsri_opencl_defines *defines);
+void tsri_opencl_bind_int8(const tsri_opencl_row *row, const tsr_op *op,
+                           tsri_opencl_launch *launch);
+#define TSRI_OPENCL_INT8_ROW(name_, op_, file_, newest_, score_)                             \
+    {                                                                                        \
+        .name = name_, .op = op_, .file = file_, .before = &tsri_opencl_stage_quantise_rows, \
+        .gpu = true, .newest_c = newest_, .score = score_,                                   \
+        .tunables = {{"GN", 16, 4, 32}, {"GM", 4, 1, 16}}, .weight_operand = 1,              \
+        .fits = tsri_opencl_fits_int8, .define = tsri_opencl_define_int8,                    \
+        .bind = tsri_opencl_bind_int8                                                        \
     }
-#define TSRI_OPENCL_TILED_GLU_LINEAR                                                 \
-    {TSRI_OPENCL_TILED_ROW("skinny", TSR_OP_GLU_LINEAR, "glu_linear/tiled.cl", 70,   \
-                           tsri_opencl_fits_skinny),                                 \
-     TSRI_OPENCL_TILE(16, 4, 2, 2, 32)},                                             \
-    {                                                                                \
-        TSRI_OPENCL_TILED_ROW("tiled", TSR_OP_GLU_LINEAR, "glu_linear/tiled.cl", 60, \
-                              tsri_opencl_fits_tiled),                               \
-            TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                        \
+#define TSRI_OPENCL_INT8_ROWS(op_, file_)                   \
+    TSRI_OPENCL_INT8_ROW("int8_dot", op_, file_, true, 65), \
+        TSRI_OPENCL_INT8_ROW("int8", op_, file_, false, 60)
+#define TSRI_OPENCL_TILED_LINEAR                                               \
+    TSRI_OPENCL_INT8_ROWS(TSR_OP_LINEAR, "linear/tiled_int8.cl"),              \
+        {TSRI_OPENCL_TILED_ROW("skinny", TSR_OP_LINEAR, "linear/tiled.cl", 70, \
+                               tsri_opencl_fits_skinny),                       \
+         TSRI_OPENCL_TILE(16, 4, 2, 1, 64)},                                   \
+    {                                                                          \
+        TSRI_OPENCL_TILED_ROW("tiled", TSR_OP_LINEAR, "linear/tiled.cl", 60,   \
+                              tsri_opencl_fits_tiled),                         \
+            TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                  \
+    }
+#define TSRI_OPENCL_TILED_GLU_LINEAR                                                   \
+    TSRI_OPENCL_INT8_ROWS(TSR_OP_GLU_LINEAR, "glu_linear/tiled_int8.cl"),              \
+        {TSRI_OPENCL_TILED_ROW("skinny", TSR_OP_GLU_LINEAR, "glu_linear/tiled.cl", 70, \
+                               tsri_opencl_fits_skinny),                               \
+         TSRI_OPENCL_TILE(16, 4, 2, 2, 32)},                                           \
+    {                                                                                  \
+        TSRI_OPENCL_TILED_ROW("tiled", TSR_OP_GLU_LINEAR, "glu_linear/tiled.cl", 60,   \
+                              tsri_opencl_fits_tiled),                                 \
+            TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                          \
     }
 
 #endif

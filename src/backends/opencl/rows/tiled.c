@@ -1,6 +1,7 @@
 /* linear and glu_linear by work-groups that share local memory: rows made for GPUs. */
 #include "backends/opencl/rows/group.h"
 #include "backends/opencl/rows/weighted.h"
+#include "tensor/quantize.h"
 
 enum { SKINNY = 8 }; /* rows of x that one group of a skinny row takes: decode, and small batches */
 
@@ -19,8 +20,9 @@ static int64_t outputs_of(const tsr_op *op) {
 
 bool tsri_opencl_fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                             const tsr_op *op, const char **why) {
-    if (!tsri_opencl_is_float(op->in[1]))
-        return tsri_opencl_refuse(why, "reads weights of f32, f16 or bf16 only");
+    const tsr_linear_attrs *attrs = op->attrs;
+    if (attrs->compute == TSR_COMPUTE_INT8)
+        return tsri_opencl_refuse(why, "its products are of floats; int8 ones are asked for");
     return tsri_opencl_fits_weighted(op, why) &&
            tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why) &&
            tsri_opencl_fits_tile(row, facts, why);
@@ -76,3 +78,90 @@ void tsri_opencl_bind_tiled(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_group_tile(launch, tsri_tensor_rows(x), tsri_tensor_const(outputs_of(op)),
                            tsri_tensor_const(depth_of(op)));
 }
+
+/* --- int8 products --- */
+
+/* The tile of a work-item. */
+static int int8_rows(const tsr_op *op) {
+    return tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) <= SKINNY ? 2 : 8;
+}
+
+static int int8_columns(const tsr_op *op) {
+    return int8_rows(op) == 2 ? 2 : 4;
+}
+
+bool tsri_opencl_fits_int8(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                           const tsr_op *op, const char **why) {
+    const tsr_linear_attrs *attrs = op->attrs;
+    const int64_t gn = tsri_opencl_row_tunable(row, "GN"), gm = tsri_opencl_row_tunable(row, "GM");
+    const int64_t m = gm * int8_rows(op), n = gn * int8_columns(op);
+    if (attrs->compute != TSR_COMPUTE_INT8)
+        return tsri_opencl_refuse(why, "its products are of int8; this op asks for floats");
+    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[1]->dtype))
+        return tsri_opencl_refuse(why, "reads weights of q8_0 or q4_0 blocks");
+    if (row->newest_c && !facts->common.int_dot)
+        return tsri_opencl_refuse(why, "needs cl_khr_integer_dot_product; the device has it not");
+    return tsri_opencl_fits_weighted(op, why) &&
+           tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why) &&
+           tsri_opencl_fits_group(facts, gn * gm < 64 ? 64 : gn * gm, 4 * (8 * (m + n + 2) + n),
+                                  why);
+}
+
+void tsri_opencl_define_int8(const tsri_opencl_row *row, const tsr_op *op,
+                             tsri_opencl_defines *defines) {
+    const tsr_linear_attrs *attrs = op->attrs;
+    tsri_opencl_define_weighted(op, attrs->activation, defines);
+    tsri_opencl_define_int(defines, "DOT", row->newest_c);
+    tsri_opencl_define_int(defines, "TM", int8_rows(op));
+    tsri_opencl_define_int(defines, "TN", int8_columns(op));
+    if (op->id == TSR_OP_LINEAR)
+        tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, 3) != NULL);
+}
+
+/* What quantise_rows.cl leaves: a row's numbers, four a word, and a word for the way back. */
+static tsr_dim packed_bytes(const tsr_op *op) {
+    return tsri_tensor_times(tsri_tensor_rows(op->in[0]), tsri_tensor_const(depth_of(op) + 4));
+}
+
+void tsri_opencl_bind_int8(const tsri_opencl_row *row, const tsr_op *op,
+                           tsri_opencl_launch *launch) {
+    (void)row;
+    const bool glu = op->id == TSR_OP_GLU_LINEAR;
+    const tsr_tensor *residual = tsri_opencl_in(op, 3), *y = op->out[0];
+    const int tm = int8_rows(op), tn = int8_columns(op);
+    tsri_opencl_arg_scratch(launch, packed_bytes(op));
+    tsri_opencl_arg_tensor(launch, op->in[1]);
+    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, 2));
+    if (!glu)
+        tsri_opencl_arg_tensor(launch, residual);
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_rows(op->in[0]));
+    tsri_opencl_arg_int(launch, glu ? outputs_of(op) / 2 : outputs_of(op));
+    tsri_opencl_arg_int(launch, depth_of(op));
+    if (!glu)
+        tsri_opencl_arg_int(launch, tsri_opencl_row_stride(residual));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(outputs_of(op)), tn);
+    tsri_opencl_grid(launch, 1, tsri_tensor_rows(op->in[0]), tm);
+    tsri_opencl_group(launch, tsri_opencl_tuned(launch, "GN"), tsri_opencl_tuned(launch, "GM"), 1);
+    tsri_opencl_work(launch, tsri_tensor_const(depth_of(op) * tm * tn));
+}
+
+static void bind_quantise(const tsri_opencl_row *row, const tsr_op *op,
+                          tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *x = op->in[0];
+    tsri_opencl_arg_tensor(launch, x);
+    tsri_opencl_arg_scratch(launch, packed_bytes(op));
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_int(launch, depth_of(op));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(64), 1);
+    tsri_opencl_grid(launch, 1, tsri_tensor_rows(x), 1);
+    tsri_opencl_group(launch, 64, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(1 + depth_of(op) / 32));
+}
+
+const tsri_opencl_stage tsri_opencl_stage_quantise_rows = {
+    .name = "quantise_rows", .file = "linear/quantise_rows.cl", .bind = bind_quantise};

@@ -1,0 +1,48 @@
+/* glu_linear/tiled_int8.cl - glu_linear/tiled with int8 products: rows of x as whole numbers by quantise_rows, blocks of weights.
+ *
+ *   grid    (2F/TN, R/TM) in work-groups of GN x GM (matmul/tile_int8.clh); the first half of a tile's columns are gates
+ *   x       in scratch, as quantise_rows.cl left it      w: element n*K + k of its blocks, gates first      y as glu_linear/tiled
+ *   adds    as glu_linear/plain: the same bytes, in any batch
+ *   needs   as linear/tiled_int8
+ *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS; ACT; DOT 0|1
+ *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows (TN even)
+ *   tune    GM, GN the work-group */
+#if TN % 2
+#error "TN is even: as many gates as ups in a work-item"
+#endif
+#define TILE_F (GN * TN / 2)
+#define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 1))
+#define INSIDE_M(m) (tile_m + (m) < rows)
+#define INSIDE_N(n) (tile_f + ((n) < TILE_F ? (n) : (n) - TILE_F) < F)
+#define FIRST_OF(n) (w0 + ((n) < TILE_F ? tile_f + (n) : F + tile_f + (n) - TILE_F) * depth)
+
+__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
+KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
+       int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F, int depth, int y_row)
+{
+    const int rows = SIZE(R);
+    const int tile_f = (int)get_global_id(0) / GN * TILE_F, tile_m = (int)get_global_id(1) / GM * (GM * TM);
+#include "matmul/tile_int8.clh"
+
+#pragma unroll
+    for (int r = 0; r < TM; r++)
+#pragma unroll
+        for (int c = 0; c < TN / 2; c++) {
+            const int m = tile_m + OWN_ROW(r), n = tile_f + OWN_COLUMN(c);
+            if (m < rows && n < F) {
+                float gate = sum[r][c], up = sum[r][c + TN / 2];
+#if HAS_BIAS
+                gate += LOAD(BIAS_DTYPE, bias, bias0 + n);
+                up += LOAD(BIAS_DTYPE, bias, bias0 + F + n);
+#endif
+                y[y0 + m * y_row + n] = ACTIVATE(ACT, float, gate) * up;
+            }
+        }
+}
+
+#include "matmul/tile_int8_end.clh"
+#undef TILE_F
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef HAS_BIAS
+#undef ACT

@@ -1,0 +1,31 @@
+/* linear/quantise_rows.cl - rows of x as 8-bit whole numbers, for the int8 rows of linear and glu_linear on GPUs.
+ *
+ *     q[r,k] = rint(x[r,k] * (127 / a)), a = max_k |x[r,k]|        down[r] = a / 127; both 0 where a < 2^-120
+ *
+ *   grid    (64, R) in work-groups of 64 x 1, one a row
+ *   x[r,k]  at x0 + r*x_row + k; K a multiple of 4
+ *   packed  q[r, 4w .. 4w + 3] in the bytes of word r*(K/4 + 1) + w, the first lowest; down[r] the word after them
+ *   needs   a work-group of 64, 256 bytes of local memory; nothing beyond OpenCL C 1.1 */
+#define GROUP 64
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+KERNEL(__global const float *x, int x0, __global uint *packed, __global const int *dims, int K, int x_row)
+{
+    __local float share[GROUP];
+    const int lane = (int)get_local_id(0), r = (int)get_global_id(1);
+    x += x0 + r * x_row;
+    packed += r * (K / 4 + 1);
+    float largest = 0.0f;
+    for (int k = lane; k < K; k += GROUP)
+        largest = fmax(largest, fabs(x[k]));
+    GROUP_MAX(0, largest, share);
+    const float up = largest >= 0x1p-120f ? 127.0f / largest : 0.0f;
+    for (int word = lane; word < K / 4; word += GROUP) {
+        uint four = 0;
+        for (int j = 0; j < 4; j++)
+            four |= (uint)(convert_int_rte(x[word * 4 + j] * up) & 255) << (8 * j);
+        packed[word] = four;
+    }
+    if (lane == 0)
+        packed[K / 4] = as_uint(largest >= 0x1p-120f ? largest / 127.0f : 0.0f);
+}
+#undef GROUP

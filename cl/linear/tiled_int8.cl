@@ -1,0 +1,49 @@
+/* linear/tiled_int8.cl - linear/tiled with int8 products: rows of x as whole numbers by quantise_rows, weights of blocks.
+ *
+ *   grid    (N/TN, R/TM) in work-groups of GN x GM (matmul/tile_int8.clh)
+ *   x       in scratch, as quantise_rows.cl left it      w: element n*K + k of its blocks      y, residual as linear/tiled
+ *   adds    as linear/plain: the same bytes, in any batch
+ *   needs   a work-group of GN*GM and 4 * (8 * (GM*TM + GN*TN + 2) + GN*TN) bytes of local memory: 64 and 4 KiB by default;
+ *           DOT: OpenCL C 3.0 or 2.0 with cl_khr_integer_dot_product; else shifts and products of OpenCL C 1.1
+ *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1
+ *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows
+ *   tune    GM, GN the work-group */
+#define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 1))
+#define INSIDE_M(m) (tile_m + (m) < rows)
+#define INSIDE_N(n) (tile_n + (n) < N)
+#define FIRST_OF(n) (w0 + (tile_n + (n)) * depth)
+
+__kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
+KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
+       int bias0, __global const float *residual, int residual0, __global float *y, int y0, __global const int *dims, int R,
+       int R_set, int N, int depth, int residual_row, int y_row)
+{
+    const int rows = SIZE(R);
+    const int tile_n = (int)get_global_id(0) / GN * (GN * TN), tile_m = (int)get_global_id(1) / GM * (GM * TM);
+#include "matmul/tile_int8.clh"
+
+#pragma unroll
+    for (int r = 0; r < TM; r++)
+#pragma unroll
+        for (int c = 0; c < TN; c++) {
+            const int m = tile_m + OWN_ROW(r), n = tile_n + OWN_COLUMN(c);
+            if (m < rows && n < N) {
+                float v = sum[r][c];
+#if HAS_BIAS
+                v += LOAD(BIAS_DTYPE, bias, bias0 + n);
+#endif
+                v = ACTIVATE(ACT, float, v);
+#if HAS_RESIDUAL
+                v += residual[residual0 + m * residual_row + n];
+#endif
+                y[y0 + m * y_row + n] = v;
+            }
+        }
+}
+
+#include "matmul/tile_int8_end.clh"
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef HAS_BIAS
+#undef HAS_RESIDUAL
+#undef ACT
