@@ -100,6 +100,8 @@ tsr_status tsri_run_case_make(const tsr_op *op, double count, tsri_run_case *out
     for (int i = 0; i < TSR_SYMBOLS; i++) {
         out->sizes[i] = out->bounds.highest[i];
         out->small[i] = out->sizes[i] < SMALL ? out->sizes[i] : SMALL;
+        if (out->small[i] < out->bounds.lowest[i])
+            out->small[i] = out->bounds.lowest[i];
     }
     tsr_status status = tsri_graph_create(&out->graph);
     if (status == TSR_OK)

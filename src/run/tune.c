@@ -22,6 +22,8 @@ enum {
     MOST_TRIED = 256
 };
 
+#define LONG UINT64_C(1000000000) /* nanoseconds: then the rounds of a slow op are enough */
+
 static const double worth = 0.98, hopeless = 1.2; /* of the time of the best so far */
 
 typedef struct values {
@@ -238,7 +240,7 @@ static tsr_status open_contender(const tsri_run_tune *tune, const group *g, cons
     return TSR_OK;
 }
 
-/* The plain row's results for few rows, in trials that are closed again after each question. */
+/* What the plain row gives, for few rows: it is slow. */
 static tsr_status check_plain(const tsri_run_tune *tune, const group *g, contender *c, bool *near) {
     tsri_run_options options = tune->options;
     char kernels[64];
@@ -301,8 +303,11 @@ static tsr_status compare(const tsri_run_tune *tune, const group *g, contender *
     for (size_t i = 0; i < a->n; i++) {
         uint64_t x[ROUNDS], y[ROUNDS];
         const double count = tune->counts[g->cases[i]];
+        const uint64_t end = tsri_base_now_ns() + LONG;
         int n = 0;
-        for (; n < ROUNDS && !(n == FEW && median(y, n) > hopeless * median(x, n)); n++) {
+        for (; n < ROUNDS && !(n && tsri_base_now_ns() > end) &&
+               !(n == FEW && median(y, n) > hopeless * median(x, n));
+             n++) {
             TRY(tsri_run_trial_time(&a->trials[i], &x[n]));
             TRY(tsri_run_trial_time(&b->trials[i], &y[n]));
         }
@@ -358,10 +363,9 @@ static tsr_status try_values(search *s, const values *v) {
     tsr_status status = open_contender(s->tune, s->g, v, &candidate);
     if (status != TSR_OK)
         return fatal(status) ? status : TSR_OK;
-    status = check_plain(s->tune, s->g, &candidate, &right);
-    if (status == TSR_OK && right)
-        status = run_whole(&candidate);
-    if (status == TSR_OK && right)
+    /* What the first gives was compared with the plain row. */
+    status = run_whole(&candidate);
+    if (status == TSR_OK)
         right = agrees(s->g, &candidate, &s->first);
     s->g->found.wrong += status == TSR_OK && !right;
     if (status == TSR_OK && right)
@@ -403,14 +407,10 @@ static tsr_status conclude(search *s) {
     print_values(g, &s->first.v, ",", g->found.before, sizeof g->found.before);
     print_values(g, s->moved ? &s->best.v : &s->first.v, ",", g->found.after,
                  sizeof g->found.after);
-    if (!s->moved)
-        return compare(s->tune, g, &s->first, &s->first, &times) == TSR_OK
-                   ? (g->found.before_ns = g->found.after_ns = times.a, TSR_OK)
-                   : TSR_OK;
-    TRY(compare(s->tune, g, &s->first, &s->best, &times));
+    TRY(compare(s->tune, g, &s->first, s->moved ? &s->best : &s->first, &times));
     g->found.before_ns = times.a;
     g->found.after_ns = times.b;
-    g->found.kept = times.b < worth * times.a;
+    g->found.kept = s->moved && times.b < worth * times.a;
     snprintf(g->note, sizeof g->note, "%s instead of %s: %.3g of the time in %u tried",
              g->found.after, g->found.before, times.b / times.a, g->found.tried);
     return TSR_OK;
@@ -444,6 +444,12 @@ static tsr_status search_group(tsri_run_tune *tune, group *g, const tsri_run_sea
     close_contender(&s->first);
     free(s);
     /* A row that can't run here by itself is left as it is. */
+    if (status != TSR_OK && tune->options.log) {
+        char line[640];
+        snprintf(line, sizeof line, "%s/%s isn't tuned: %.400s", g->op, g->row,
+                 tsri_base_reported());
+        tune->options.log(tune->options.log_data, TSR_LOG_DEBUG, line);
+    }
     return fatal(status) ? status : TSR_OK;
 }
 

@@ -4,7 +4,7 @@
  * and share values. The rows that would be chosen are searched first, the others in what is left of
  * the budget. A candidate is timed in turn with the best so far, medians against medians, so that a
  * busy machine slows both; before that it must give the bytes that the row's first values give (a
- * row that may differ in a batch: near them), and near what the plain row gives.
+ * row that may differ in a batch: near them), and those must be near what the plain row gives.
  */
 #ifndef TSRI_RUN_TUNE_H
 #define TSRI_RUN_TUNE_H
