@@ -19,6 +19,7 @@ KERNEL(__global const float *x, int x0, __global const uchar *w, int w0, __globa
     __global const float *left[MR];
     float up[MR], down[MR];
     float16 sum[2][MR][4];
+#pragma unroll
     for (int r = 0; r < MR; r++) {
         left[r] = x + x0 + min(m + r, rows - 1) * x_row;
         up[r] = down[r] = 1.0f;
