@@ -11,6 +11,7 @@
 #include "tessera/generate.h"
 #include "tessera/model.h"
 #include "tessera/op.h"
+#include "tessera/quantize.h"
 #include "tessera/run.h"
 #include "tessera/status.h"
 #include "tessera/tensor.h"

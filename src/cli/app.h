@@ -69,6 +69,7 @@ bool tsri_cli_is_terminal(int fd);
 /* Commands. */
 int tsri_cli_generate(int argc, char **argv);
 int tsri_cli_chat(int argc, char **argv);
+int tsri_cli_quantize(int argc, char **argv);
 int tsri_cli_dump(int argc, char **argv);
 int tsri_cli_evaluate(int argc, char **argv);
 int tsri_cli_bench(int argc, char **argv);

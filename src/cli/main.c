@@ -20,6 +20,7 @@ static const command commands[] = {
     {"bench", "how fast a device is, and a model on it; wrong results have no rate",
      tsri_cli_bench},
     {"evaluate", "how well a model predicts a text: perplexity", tsri_cli_evaluate},
+    {"quantize", "a model folder with matrices of 8 or 4 bits", tsri_cli_quantize},
     {"dump", "logits, hidden states and attention to a file", tsri_cli_dump},
     {"tune", "search the best values for a device's kernels", tsri_cli_tune},
     {"kernels", "a model's kernels for devices that can't compile", tsri_cli_kernels},

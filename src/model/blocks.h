@@ -32,7 +32,7 @@ typedef struct tsri_model_shape {
     int32_t slots;
     int64_t capacity;
     uint32_t first_state;
-    int32_t top_k; /* 0: none */
+    int32_t top_k;      /* 0: none */
     tsr_dtype kv_dtype; /* of the states: f32 or f16 */
     bool logits, argmax, hidden, attention;
 } tsri_model_shape;

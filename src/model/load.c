@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "model/foreign.h"
+#include "model/quantized.h"
 #include "model/shapes.h"
 #include "model/tokens.h"
 #include "model/variants.h"
@@ -124,6 +125,9 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
                      : TSR_E_HOST_MEMORY;
         if (status == TSR_OK)
             status = find_arch(json, model->config_name, &model->arch);
+        if (status == TSR_OK)
+            status = tsri_model_quantized_adopt(json, model->config_name, model->archive,
+                                                &model->quantized);
     }
     if (status == TSR_OK)
         status = read_spec(model, json);

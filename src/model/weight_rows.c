@@ -109,9 +109,10 @@ static tsr_status read_rows(const tsri_model_weights *weights, const tsri_model_
 }
 
 /* Rows first .. first + count - 1 of one part, in runs that lie together in the array. */
-static tsr_status read_part(const tsri_model_weights *weights, const tsri_model_part *part,
-                            int64_t columns, int64_t first, int64_t count, tsr_dtype dtype,
-                            char *out) {
+tsr_status tsri_model_part_rows(const tsri_model_weights *weights, const tsri_model_part *part,
+                                int64_t columns, int64_t first, int64_t count, tsr_dtype dtype,
+                                void *to) {
+    char *out = to;
     uint64_t row_bytes = 0;
     if (!tsri_tensor_bytes(dtype, (uint64_t)columns, &row_bytes))
         return tsri_base_fail(TSR_E_INTERNAL, "a row of %" PRId64 " columns has no size", columns);
@@ -150,7 +151,7 @@ tsr_status tsri_model_weights_rows(const tsri_model_weights *weights, uint32_t i
         }
         const int64_t n = count < part->rows - first ? count : part->rows - first;
         uint64_t bytes = 0;
-        TRY(read_part(weights, part, columns, first, n, dtype, to));
+        TRY(tsri_model_part_rows(weights, part, columns, first, n, dtype, to));
         tsri_tensor_bytes(dtype, (uint64_t)(n * columns), &bytes);
         to += bytes;
         count -= n;

@@ -98,4 +98,9 @@ uint64_t tsri_model_weights_bytes(const tsri_model_weights *weights);
 tsr_status tsri_model_weights_rows(const tsri_model_weights *weights, uint32_t id, int64_t first,
                                    int64_t count, tsr_dtype dtype, void *out);
 
+/* The same of one part, whose rows have `columns` elements. */
+tsr_status tsri_model_part_rows(const tsri_model_weights *weights, const tsri_model_part *part,
+                                int64_t columns, int64_t first, int64_t count, tsr_dtype dtype,
+                                void *out);
+
 #endif

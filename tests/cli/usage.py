@@ -6,7 +6,7 @@ import subprocess
 
 from support.command import COMMAND, PLAY, environment, equal, main, refused, run
 
-COMMANDS = ("generate", "chat", "tokenize", "info", "devices", "verify", "explain", "bench", "evaluate", "dump", "cache")
+COMMANDS = ("generate", "chat", "tokenize", "info", "devices", "verify", "explain", "bench", "evaluate", "quantize", "dump", "cache")
 
 
 def test_help_and_version(_):

@@ -1,0 +1,38 @@
+/* tessera/quantize.h - a model's matrices as blocks of 8 or 4 bits, in a folder of their own. */
+#ifndef TESSERA_QUANTIZE_H
+#define TESSERA_QUANTIZE_H
+
+#include "tessera/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tsr_quantize_options {
+    uint32_t struct_size;
+    uint32_t dtype; /**< TSR_GGML_Q8_0 or TSR_GGML_Q4_0; 0: TSR_GGML_Q8_0 */
+    /** Bytes of weights written so far, and in all. Not 0 cancels. May be NULL. */
+    int (*progress)(void *data, uint64_t done, uint64_t total);
+    void *progress_data;
+} tsr_quantize_options;
+
+/**
+ * Writes a model folder whose matrices are quantised as tsr_model_options.dtype says; everything
+ * else is as the original has it: other arrays, config.json (and its "quantization_config", which
+ * other engines refuse by name), the tokenizer's and generation's files. It opens as any other
+ * model, on any device, and gives the bytes that the original gives with that dtype.
+ *
+ * name    as tsr_model_open takes it; a folder in Hugging Face's layout
+ * folder  must not exist; it appears when it is whole, and not at all after a failure
+ * error   TSR_E_UNSUPPORTED  a GGUF or llama2.c file, or a folder that holds blocks already
+ *         TSR_E_IO           the folder exists, or cannot be written
+ *         TSR_E_CANCELLED    progress asked for it
+ *         and those of tsr_model_open
+ */
+TSR_API tsr_status tsr_quantize(const char *name, const char *folder,
+                                const tsr_quantize_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
