@@ -25,7 +25,7 @@ KERNEL(__global const float *unused, int unused0, __global const uchar *w, int w
         tsr_vnni_expect((ulong)(y + y0 + (m + r) * y_row + panel * 64));
     for (int part = 0; part < 2; part++)
         LOCAL_NAME(tile)
-        (x, w + (size_t)(panel + part * (F / 64)) * (K / 32) * VNNI_BLOCK(BITS), K, rows, sum[part]);
+        (x, w + (size_t)(panel + part * (F / 64)) * (K / 32) * VNNI_BLOCK(W_BITS), K, rows, sum[part]);
     for (int r = 0; r < rows; r++)
         LOCAL_NAME(finish)
         (sum[0][r], sum[1][r], *(__global const float *)(x + r * VNNI_ROW_BYTES(K)), bias + bias0,
@@ -35,7 +35,7 @@ KERNEL(__global const float *unused, int unused0, __global const uchar *w, int w
 #undef MR
 #undef BLOCKS
 #undef FEW
-#undef BITS
+#undef W_BITS
 #undef W_DTYPE
 #undef BIAS_DTYPE
 #undef HAS_BIAS

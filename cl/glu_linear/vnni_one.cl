@@ -22,13 +22,13 @@ KERNEL(__global const float *x, int x0, __global const uchar *w, int w0, __globa
     for (int i = 0; i < 2 * MOST * 4; i++)
         ((float16 *)sum)[i] = 0.0f;
     float down, up = tsr_vnni_scale(x + x0, K, &down);
-    int offset = VNNI_OFFSET(BITS);
+    int offset = VNNI_OFFSET(W_BITS);
     for (int k = 0; k < K; k += DEPTH) {
         const ulong blocks = (ulong)(min(DEPTH, K - k) / 32);
         tsr_vnni_quantise((ulong)(x + x0 + k), blocks, (ulong)whole, (ulong)&up, (ulong)&offset);
         for (int p = 0; p < count * 2; p++)
-            TSR_PASTE(tsr_vnni_one_, BITS)
-            ((ulong)w + (ulong)((first + p / 2 + p % 2 * panels) * (K / 32) + k / 32) * VNNI_BLOCK(BITS),
+            TSR_PASTE(tsr_vnni_one_, W_BITS)
+            ((ulong)w + (ulong)((first + p / 2 + p % 2 * panels) * (K / 32) + k / 32) * VNNI_BLOCK(W_BITS),
              (ulong)sum[p % 2][p / 2], blocks, (ulong)whole);
     }
     for (int p = 0; p < count; p++)
@@ -37,7 +37,7 @@ KERNEL(__global const float *x, int x0, __global const uchar *w, int w0, __globa
 
 #undef DEPTH
 #undef MOST
-#undef BITS
+#undef W_BITS
 #undef W_DTYPE
 #undef BIAS_DTYPE
 #undef HAS_BIAS

@@ -28,7 +28,7 @@ KERNEL(__global const float *unused, int unused0, __global const uchar *w, int w
     __global const uchar *x = scratch + (size_t)m * VNNI_ROW_BYTES(K);
     for (int r = 0; r < rows; r++)
         tsr_vnni_expect((ulong)(y + y0 + (m + r) * y_row + panel * 64));
-    LOCAL_NAME(tile)(x, w + (size_t)panel * (K / 32) * VNNI_BLOCK(BITS), K, rows, sum);
+    LOCAL_NAME(tile)(x, w + (size_t)panel * (K / 32) * VNNI_BLOCK(W_BITS), K, rows, sum);
     for (int r = 0; r < rows; r++)
         LOCAL_NAME(finish)
         (sum[r], *(__global const float *)(x + r * VNNI_ROW_BYTES(K)), bias + bias0,
@@ -38,7 +38,7 @@ KERNEL(__global const float *unused, int unused0, __global const uchar *w, int w
 #undef MR
 #undef BLOCKS
 #undef FEW
-#undef BITS
+#undef W_BITS
 #undef W_DTYPE
 #undef BIAS_DTYPE
 #undef HAS_BIAS

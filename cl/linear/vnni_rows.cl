@@ -16,12 +16,12 @@ KERNEL(__global const float *x, int x0, __global uchar *scratch, __global const 
         __global const float *from = x + x0 + r * x_row;
         __global uchar *to = scratch + (size_t)r * VNNI_ROW_BYTES(K);
         float down, up = tsr_vnni_scale(from, K, &down);
-        int offset = VNNI_OFFSET(BITS);
+        int offset = VNNI_OFFSET(W_BITS);
         *(__global float *)to = down;
         tsr_vnni_quantise((ulong)from, (ulong)(K / 32), (ulong)(to + 4), (ulong)&up, (ulong)&offset);
     }
 }
 
 #undef VNNI_ROWS
-#undef BITS
+#undef W_BITS
 #undef W_DTYPE

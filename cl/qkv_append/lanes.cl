@@ -58,7 +58,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 )
 {
     const int t = (int)get_global_id(0), b = (int)get_global_id(1);
-    if (t >= QUERIES || b >= AT(0))
+    if (t >= QUERIES || b >= SIZE_AT(0))
         return;
 #if ROPE
     float cosine[ROTARY / 2 + 1], sine[ROTARY / 2 + 1];

@@ -21,7 +21,7 @@ __kernel void KERNEL(
 {
     const int i = (int)get_global_id(0), head = (int)get_global_id(1), bt = (int)get_global_id(2);
     const int queries = QUERIES, half_size = ROTARY / 2;
-    if (head >= H + 2 * G || bt >= AT(0) * queries)
+    if (head >= H + 2 * G || bt >= SIZE_AT(0) * queries)
         return;
     const int b = bt / queries, t = bt - b * queries;
     const int s = past[past0 + b] + t;

@@ -55,7 +55,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL
 #undef SUB_GROUPS
 #undef SCORE
 #undef BIAS
-#undef AT
+#undef ROW_AT
 #undef X_DTYPE
 #undef Y_DTYPE
 #undef BIAS_DTYPE

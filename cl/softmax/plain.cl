@@ -39,7 +39,7 @@ __kernel void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const 
 
 #undef SCORE
 #undef BIAS
-#undef AT
+#undef ROW_AT
 #undef X_DTYPE
 #undef Y_DTYPE
 #undef BIAS_DTYPE

@@ -148,6 +148,45 @@ Test(opencl_kernels, twice) {
     clReleaseContext(driver.context);
 }
 
+/* A task's rows share one program: no file leaves a macro or a name behind, and none warns. */
+Test(opencl_kernels, together) {
+    if (!open_driver())
+        cr_skip_test("no pocl CPU device");
+    char *source = calloc(1, MAX_SOURCE);
+    cr_assert_not_null(source);
+    append_file(source, "common/tessera.clh");
+    append_file(source, "common/group.clh");
+    int number = 0;
+    for (int op = 1; op < TSR_OP_COUNT; op++)
+        for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op); row && row->name;
+             row++) {
+            sample s;
+            if (!row->file || row->newest_c)
+                continue;
+            make_sample(row, 0, &s);
+            const tsri_opencl_stage *before = row->before;
+            append_instance(source, &(kernel_of){row, row->file, row->define, row->bind, true}, &s,
+                            number++);
+            if (before)
+                append_instance(
+                    source, &(kernel_of){row, before->file, before->define, before->bind, false},
+                    &s, number++);
+        }
+    const char *text = source;
+    char options[512];
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -Werror -I%s/cl", TESSERA_SOURCE_DIR);
+    cl_program program = clCreateProgramWithSource(driver.context, 1, &text, NULL, NULL);
+    if (clBuildProgram(program, 1, &driver.device, options, NULL, NULL) != CL_SUCCESS) {
+        static char log[16384];
+        clGetProgramBuildInfo(program, driver.device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log,
+                              NULL);
+        cr_expect_fail("%d kernels in one program: %s", number, log);
+    }
+    clReleaseProgram(program);
+    clReleaseContext(driver.context);
+    free(source);
+}
+
 static const tsri_opencl_facts cpu = {.common = {.type = TSR_DEVICE_CPU,
                                                  .compute_units = 64,
                                                  .max_work_group = 4096,
