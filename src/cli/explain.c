@@ -41,13 +41,16 @@ static void collect(void *data, const tsr_explained *op) {
 
 /* How weights are kept and products formed, of all that describes a model. */
 static void keeping(void *data, const char *name, const char *value) {
+    static const char *const told[][2] = {{"matrices kept as", "dtype"}, {"products", "compute"}};
     job *j = data;
-    if (strcmp(name, "matrices kept as") && strcmp(name, "products"))
-        return;
-    if (j->app.json)
-        json_object_set_new(j->ops, name, json_string(value));
-    else
-        tsri_cli_print(&j->app, "%s: %s\n", name, value);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        if (strcmp(name, told[i][0]))
+            continue;
+        if (j->app.json)
+            json_object_set_new(j->ops, told[i][1], json_string(value));
+        else
+            tsri_cli_print(&j->app, "%s: %s\n", name, value);
+    }
 }
 
 static int explain(job *j, json_t *all, const char *phase, int64_t tokens) {

@@ -111,8 +111,8 @@ def test_logits_that_are_no_numbers(folder):
 
 def test_explain(_):
     told = json.loads(run("explain", *REFERENCE, "--json", TINY).text)
-    equal(set(told), {"matrices kept as", "products", "kv_dtype", "prefill", "decode"})
-    assert told["products"].startswith("f32 of f32 (auto:"), told["products"]
+    equal(set(told), {"dtype", "compute", "kv_dtype", "prefill", "decode"})
+    assert told["compute"].startswith("f32 of f32 (auto:"), told["compute"]
     equal((told["prefill"]["tokens"], told["decode"]["tokens"]), (48, 1))
     for phase in (told["prefill"], told["decode"]):
         names = {op["op"] for op in phase["ops"]}
