@@ -59,6 +59,11 @@ static int append(tsri_cli_list *list, const char *item) {
     return CLI_OK;
 }
 
+/* An option as it was typed: by its letter or by its name. */
+static const char *dashes(const char *name) {
+    return name[0] && name[1] ? "--" : "-";
+}
+
 static int take_number(const tsri_cli_option *o, const char *name, const char *text) {
     char *end;
     errno = 0;
@@ -69,7 +74,7 @@ static int take_number(const tsri_cli_option *o, const char *name, const char *t
             snprintf(range, sizeof range, ", from %g to %g", o->lowest, o->highest);
         else
             snprintf(range, sizeof range, ", %g or more", o->lowest);
-        return tsri_cli_fail(CLI_USAGE, "--%s %s: %s is wanted%s", name, text,
+        return tsri_cli_fail(CLI_USAGE, "%s%s %s: %s is wanted%s", dashes(name), name, text,
                              o->kind == CLI_INT ? "a whole number" : "a number", range);
     }
     if (o->kind == CLI_INT)
@@ -101,8 +106,8 @@ static int take(const tsri_cli_option *o, const char *name, const char *text) {
         return *text && !*end && !errno && *text != '-'
                    ? CLI_OK
                    : tsri_cli_fail(CLI_USAGE,
-                                   "--%s %s: a whole number from 0 to 2^64 - 1 is wanted", name,
-                                   text);
+                                   "%s%s %s: a whole number from 0 to 2^64 - 1 is wanted",
+                                   dashes(name), name, text);
     default:
         return take_number(o, name, text);
     }

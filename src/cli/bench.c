@@ -44,6 +44,15 @@ static int read_sizes(const char *option, const char *text, int64_t lowest, size
     return CLI_OK;
 }
 
+/* 0 tokens: no such test. */
+static void leave_out_zeros(sizes *of) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < of->n; i++)
+        if (of->at[i])
+            of->at[kept++] = of->at[i];
+    of->n = kept;
+}
+
 static int show(void *data, const tsr_bench_row *row) {
     job *j = data;
     j->format->row(&j->writer, &j->subject, row);
@@ -123,13 +132,15 @@ static int bench_all(job *j) {
 }
 
 static int prepare(job *j) {
-    int code = read_sizes("-p", j->prompts, 1, &j->p);
+    int code = read_sizes("-p", j->prompts, 0, &j->p);
     if (code == CLI_OK)
-        code = read_sizes("-n", j->generates, 1, &j->n);
+        code = read_sizes("-n", j->generates, 0, &j->n);
     if (code == CLI_OK)
         code = read_sizes("-d", j->depths, 0, &j->d);
     if (code == CLI_OK)
         code = read_sizes("-b", j->batches, 1, &j->b);
+    leave_out_zeros(&j->p);
+    leave_out_zeros(&j->n);
     j->format = tsri_cli_bench_format_named(j->app.json ? "json" : j->format_name);
     if (code == CLI_OK && !j->format)
         code = tsri_cli_fail(CLI_USAGE, "--format %s: md, csv, json or jsonl is wanted",
@@ -159,16 +170,18 @@ int tsri_cli_bench(int argc, char **argv) {
     job j = {.format_name = "md",
              .prompts = "512",
              .generates = "128",
-             .depths = "0",
+             .depths = "0,512",
              .batches = "1",
              .repeats = 5};
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
         {"shape", 0, CLI_TEXT, &j.shape, "NAME",
          "a model of random weights instead: llama-110m, gpt2-124m, tiny", 0, 0, NULL},
-        {"n-prompt", 'p', CLI_TEXT, &j.prompts, "N,..", "tokens of a prompt: 512", 0, 0, NULL},
-        {"n-gen", 'n', CLI_TEXT, &j.generates, "N,..", "tokens to generate: 128", 0, 0, NULL},
-        {"depth", 'd', CLI_TEXT, &j.depths, "N,..", "tokens before them: 0", 0, 0, NULL},
+        {"n-prompt", 'p', CLI_TEXT, &j.prompts, "N,..", "tokens of a prompt: 512; 0: no prompt", 0,
+         0, NULL},
+        {"n-gen", 'n', CLI_TEXT, &j.generates, "N,..", "tokens to generate: 128; 0: none", 0, 0,
+         NULL},
+        {"depth", 'd', CLI_TEXT, &j.depths, "N,..", "tokens before them: 0,512", 0, 0, NULL},
         {"batch", 'b', CLI_TEXT, &j.batches, "N,..", "sequences at once: 1", 0, 0, NULL},
         {"repeat", 'r', CLI_INT, &j.repeats, "N", "runs that a median is of: 5", 1, 1000, NULL},
         {"peaks", 0, CLI_FLAG, &j.peaks_alone, NULL, "the device's peaks alone", 0, 0, NULL},

@@ -192,6 +192,11 @@ static tsr_status measure(bench *b, tsr_model *model, kept *k) {
     tsr_bench_session *session = NULL;
     int32_t *ids = NULL;
     size_t n = 0;
+    const int64_t reads = tsri_model_of(model)->spec.max_positions;
+    if (row->depth + row->tokens > reads)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%" PRId64 " tokens behind %" PRId64 ": the model reads %" PRId64,
+                              row->tokens, row->depth, reads);
     if (!__builtin_mul_overflow((size_t)row->batch, (size_t)row->tokens, &n))
         TRY(tsri_base_new(n, sizeof *ids, &ids));
     tsri_task_bench_ids(ids, (int64_t)n, tsri_model_of(model)->spec.vocab);

@@ -10,7 +10,7 @@ import shutil
 from support.command import DEVICE, SOURCE, environment, equal, has_device, main, refused, run
 
 PEAKS = ["fma f32", "fma f16", "dot int8", "read", "launch alone", "launch batched", "enqueue call", "copy to device", "copy from device"]
-SMALL = ("--shape", "tiny", "-p", "24", "-n", "3", "-r", "2", "-q")
+SMALL = ("--shape", "tiny", "-p", "24", "-n", "3", "-r", "2", "-d", "0", "-q")
 REFERENCE = ("--device", "reference")
 
 
@@ -101,19 +101,25 @@ def test_a_wrong_kernel_has_no_rate(folder):
 def test_a_model_that_is_not_there(_):
     told = json.loads(run("bench", *REFERENCE, "-q", "-r", "2", "--shape", "huge", "--json", code=1).text)
     rows = told["rows"][len(PEAKS):]
-    equal([(r["test"], r["status"], r["median"]) for r in rows], [("pp512", "error", None), ("tg128", "error", None)])
+    equal([(r["test"], r["status"], r["median"]) for r in rows], [(test, "error", None) for test in ("pp512", "pp512@512", "tg128", "tg128@512")])
     assert all("no shape has the name" in r["reason"] and "llama-110m, gpt2-124m, tiny" in r["reason"] for r in rows), rows
 
 
 def test_a_prompt_that_is_too_long(_):
-    told = json.loads(run("bench", *REFERENCE, "-q", "-r", "1", "--shape", "tiny", "-p", "513,8", "-n", "1", "--json", code=1).text)
+    told = json.loads(run("bench", *REFERENCE, "-q", "-r", "1", "--shape", "tiny", "-p", "513,8", "-n", "1", "-d", "0,509", "--json").text)
     rows = told["rows"][len(PEAKS):]
-    equal([(r["test"], r["status"]) for r in rows], [("pp513", "error"), ("pp8", "ok"), ("tg1", "ok")])
-    assert "512" in rows[0]["reason"]
+    equal([(r["test"], r["status"]) for r in rows], [("pp513", "unsupported"), ("pp513@509", "unsupported"), ("pp8", "ok"),
+                                                     ("pp8@509", "unsupported"), ("tg1", "ok"), ("tg1@509", "ok")])
+    assert "8 tokens behind 509: the model reads 512" in rows[3]["reason"], rows[3]
+
+
+def test_only_what_is_asked_for(_):
+    told = json.loads(run("bench", *REFERENCE, "-q", "-r", "1", "--shape", "tiny", "-p", "0", "-n", "2", "-d", "0", "--json").text)
+    equal([r["test"] for r in told["rows"][len(PEAKS):]], ["tg2"])
 
 
 def test_refused(_):
-    for fragment, *arguments in (("-p x", "-p", "x"), ("-n 0", "-n", "0"), ("-d -1", "-d", "-1"), ("-b 1,,2", "-b", "1,,2"),
+    for fragment, *arguments in (("-p x", "-p", "x"), ("-b 0", "-b", "0"), ("-d -1", "-d", "-1"), ("-b 1,,2", "-b", "1,,2"),
                                  ("--format xml: md, csv, json or jsonl", "--format", "xml"), ("leave out -m", "--shape", "tiny", "-m", "x"),
                                  ("bench takes no operands", "x")):
         refused(2, fragment, "bench", *REFERENCE, *arguments)
