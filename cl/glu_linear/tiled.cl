@@ -6,7 +6,7 @@
  *   w       has 2F outputs, gate first: w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*2F + n
  *   adds    the chains of glu_linear/plain, k upwards: the same bytes, in any batch
  *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64 and 7 KiB by default
- *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS; ACT; FOUR_X, FOUR_W as linear/tiled
+ *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS; ACT; FOUR_X, FOUR_W, HALF as linear/tiled
  *   tune    as linear/tiled, TN a multiple of 2*VW
  *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 */
 
@@ -35,6 +35,8 @@
 #else
 #define FETCH_B(to, n, k) (to)[0] = W_INSIDE(n, k) ? LOAD(W_DTYPE, w, W_INDEX(n, k)) : 0.0f
 #endif
+
+#include "matmul/tile_type.clh"
 
 __kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,

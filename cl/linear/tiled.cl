@@ -7,13 +7,18 @@
  *   adds    the chains of linear/plain, k upwards: the same bytes, in any batch
  *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64 and 7 KiB by default, which every
  *           GPU has; no sub-groups, nothing beyond OpenCL C 1.1
+ *           HALF: cl_khr_fp16, OpenCL C 3.0, and half that local memory
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, HAS_RESIDUAL; ACT
+ *           HALF 0 f32; 8 the products of TSR_COMPUTE_F16 (tile.clh): tiled_half, skinny_half
  *           FOUR_X, FOUR_W 1 where rows of x (w) are multiples of four elements: read four at a time
  *   tune    GM, GN the work-group; TM, TN the tile of a work-item; BK the step; VW 1|4 words of local memory read at once
  *           tiled 4, 16, 8, 4, 16, 1; skinny, for up to 8 rows, 4, 16, 2, 1, 64, 1: 64 work-items keep 16 outputs' weights
  *           on their way, 16 words each, and the sums are still one chain
  *   paid    Intel CPU runtime, 2 AVX-512 cores, 512x768x768: 52 GFLOP/s, 3.6 times plain; GM 8 69; VW 4, for lanes of 16 bytes,
  *           28; 8, 8, 4, 8, 16, 1 17. pocl, which runs barriers as loops: 35 against 17. skinny, 2048x2048: 8 rows in the time of 1
+ *           tiled_half, Intel CPU runtime where the processor has no half arithmetic and the compiler converts at every step:
+ *           22 GFLOP/s in the run where tiled has 53, plain 15, packed 227; one row of 2048x2048 7.0 ms, skinny 4.1, packed_one
+ *           0.1. It is chosen only for those who ask for f16
  *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 (register tiles over blocks in local memory) */
 
 #define A_ALONG_K 1
@@ -35,6 +40,8 @@
 #else
 #define FETCH_B(to, n, k) (to)[0] = tile_n + (n) < N && (k) < depth ? LOAD(W_DTYPE, w, W_INDEX(n, k)) : 0.0f
 #endif
+
+#include "matmul/tile_type.clh"
 
 __kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,

@@ -17,6 +17,8 @@
 #define FETCH_B(to, n, k) \
     (to)[0] = tile_n + (n) < N && (k) < depth ? LOAD(B_DTYPE, b, (tile_n + (n)) * bn + (k) * bk) : 0.0f
 
+#include "matmul/tile_type.clh"
+
 __kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
 KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
        __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int8 size, int8 size_set, int8 a_step, int8 a_set,

@@ -86,8 +86,8 @@ typedef enum tsr_op_id {
      * lse?[R] f32 */
     TSR_OP_TOPK = 25,
     /** What a decoder layer does between its first product and attention: y = rope(q), k rotated
-     * likewise and appended to `keys`, v to `values`, each as kv_append has it. Without q, positions
-     * and inv_freq nothing is rotated and there is no y. Writes in[0] and in[1]. attrs
+     * likewise and appended to `keys`, v to `values`, each as kv_append has it. Without q,
+     * positions and inv_freq nothing is rotated and there is no y. Writes in[0] and in[1]. attrs
      * tsr_rope_attrs. in keys[slots,G,capacity,D], values[slots,G,capacity,Dv], k[B,T,G,D],
      * v[B,T,G,Dv], past[B], len[B], slot?[B], q?[B,T,H,D], positions?[B,T] i32,
      * inv_freq?[rotary/2] f32  out y?[B,T,H,D] */
@@ -116,8 +116,13 @@ typedef struct tsr_matmul_attrs {
 /** How a linear op forms its products. */
 typedef enum tsr_compute {
     TSR_COMPUTE_F32 = 0, /**< x and the weight as f32, one chain of fma a sum, k upwards */
-    TSR_COMPUTE_F16 = 1, /**< products in half precision, summed in f32; a device without such
-                            arithmetic computes in f32 */
+    /** x and the weight are rounded to half; the products of 8 inputs, from a multiple of 8 on, are
+     * formed and summed in half precision, and these sums are added in f32, k upwards; then bias,
+     * activation and residual in f32. A sum is within 10 * 2^-11 of the sum of its terms'
+     * magnitudes (a rounding each of x, w and the product, seven of sums), and 2^-14 for each
+     * factor, product or sum below 2^-14; where one is above 65504 it may be an infinity or a NaN.
+     * A device without such arithmetic computes as F32, which is within the same bound. */
+    TSR_COMPUTE_F16 = 1,
     /** Weights of TSR_GGML_Q8_0 or TSR_GGML_Q4_0 alone. Each row of x becomes 8-bit integers, q =
      * rint(x * (127 / a)) with a = max |x| of the row; the integer sums of each block of 32 are
      * exact, are multiplied by the block's scale and added in one chain of fma, k upwards; the

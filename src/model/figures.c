@@ -139,6 +139,8 @@ static const char *why_compute(tsr_model_compute compute) {
                                                "weights' magnitudes; f32 of others"
            : compute == TSR_MODEL_COMPUTE_INT8
                ? "asked for; off by at most max|x| / 254 times the weights' magnitudes"
+           : compute == TSR_MODEL_COMPUTE_F16
+               ? "asked for; in f32 where the device has no half arithmetic"
                : "asked for";
 }
 

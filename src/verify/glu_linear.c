@@ -1,3 +1,4 @@
+#include "tensor/quantize.h"
 #include "verify/verify.h"
 
 /* The gate and the other half each are as linear: errors e of sums g and u. act(g) u moves by
@@ -54,6 +55,45 @@ static void add_blocks(tsri_verify_list *list, tsr_dtype dtype) {
         }
 }
 
+/* As linear's: a sum g moves by e_g = 10.03 h G + 4 K 2^-14, G the sum of its terms' magnitudes, at
+ * most K here; so g u by 2.3 * 10.03 h G U and, with 4 K 2^-14 on either side of at most K, and of
+ * 10 h K at that, 2.3 * 4 * 2^-14 K^2. */
+static void half(tsri_verify_case *c, int64_t K) {
+    c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = TSR_COMPUTE_F16;
+    c->bound[0].terms += 2.3 * 10.03 * 0x1p-11 * 1.01;
+    c->bound[0].absolute += 2.3 * 4 * 0x1p-14 * 1.01 * (double)(K * K);
+    tsri_verify_reason(c,
+                       "(2.3 (10.2 h + (K + 4) u) + 24 u) sum|gate terms| sum|up terms| + 9.3 K^2 "
+                       "2^-14, h = 2^-11, K = %lld: as linear's f16, twice",
+                       (long long)K);
+}
+
+static void add_halves(tsri_verify_list *list) {
+    static const int64_t shapes[][3] = {{3, 32, 40},  {1, 1, 1},    {8, 63, 33}, {9, 17, 65},
+                                        {64, 40, 96}, {67, 24, 31}, {0, 8, 8},   {1, 70, 576}};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        half(add(list, shapes[i][0], shapes[i][1], shapes[i][2], TSR_F32, true, TSR_ACT_SILU, i % 2,
+                 " f16"),
+             shapes[i][1]);
+    for (int m = 0; m < 2; m++) {
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+            for (int trans = tsri_tensor_is_kept_blocks(dtypes[d]); trans < 2; trans++)
+                half(add(list, m ? 40 : 5, 64, 48, dtypes[d], trans, TSR_ACT_SILU, d % 2,
+                         " f16 lattice"),
+                     64);
+        tsri_verify_case *c = add(list, m ? 37 : 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false,
+                                  " f16, whole numbers");
+        half(c, 24);
+        for (int i = 0; i < 2; i++) {
+            c->in[i].fill = TSRI_VERIFY_INTEGER;
+            c->in[i].low = -4, c->in[i].high = 4;
+        }
+        c->bound[0] = (tsri_verify_bound){0};
+        tsri_verify_reason(c, "exact: sums of 8 products below 2^11 are, in half");
+    }
+}
+
 void tsri_verify_glu_linear_cases(tsri_verify_list *list) {
     static const int64_t shapes[][3] = {{3, 32, 40},   {1, 1, 1},    {1, 64, 64},  {8, 63, 33},
                                         {9, 17, 65},   {64, 40, 96}, {67, 24, 31}, {0, 8, 8},
@@ -82,6 +122,7 @@ void tsri_verify_glu_linear_cases(tsri_verify_list *list) {
     tsri_verify_reason(c, "exact: sums and products of whole numbers below 2^24 are");
     c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_SILU, false, " x out of wider rows");
     c->in[0].view = TSRI_VERIFY_SLICED;
+    add_halves(list);
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
 }

@@ -1,5 +1,6 @@
 /* M in every range of rows that backends tell apart (1, 2-8, 9-63, from 64), K and N around their
  * panels, dtypes, activations, fused tails. */
+#include "tensor/quantize.h"
 #include "verify/verify.h"
 
 #include <string.h>
@@ -63,6 +64,51 @@ static void int8(tsri_verify_case *c, int64_t K, bool activated) {
         "1.13 (K/32 + 12) u sum|terms|, K = %lld: exact sums of blocks, one rounding "
         "each, the scales of w and x, slope of the activation 1.13%s",
         (long long)K, activated ? "; 20 u for the activation itself" : "");
+}
+
+/* Products of halves, 10 roundings of 2^-11 (op.h); and what lies below 2^-14, of which half may
+ * keep nothing: x, w, their product, a sum. */
+static void half(tsri_verify_case *c, int64_t K, bool activated) {
+    c->attrs.linear.compute = c->term_attrs.linear.compute = TSR_COMPUTE_F16;
+    c->bound[0].terms += 1.13 * 10.03 * 0x1p-11;
+    c->bound[0].absolute += 1.13 * 4 * 0x1p-14 * (double)K;
+    tsri_verify_reason(
+        c,
+        "1.13 (10 h + (K + 4) u) sum|terms| + 4.6 K 2^-14, h = 2^-11, K = %lld: x, w, "
+        "the product, 7 sums of halves, what half may flush%s",
+        (long long)K, activated ? "; 20 u for the activation" : "");
+}
+
+/* M, N and K around tiles and chunks of 8; each dtype and orientation; whole numbers, which halves
+ * hold exactly. */
+static void add_halves(tsri_verify_list *list) {
+    static const shape shapes[] = {{1, 3, 32, 48},  {1, 1, 1, 1},    {1, 8, 65, 63},
+                                   {3, 3, 17, 130}, {2, 31, 7, 129}, {1, 64, 48, 96},
+                                   {1, 33, 15, 65}, {1, 0, 16, 16},  {1, 1, 1030, 17}};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const uint32_t activation = i % 4 == 3 ? TSR_ACT_GELU : TSR_ACT_NONE;
+        tsri_verify_case *c =
+            add(list, shapes[i], TSR_F32, true, activation, i % 2, i % 3 == 1, " f16");
+        half(c, shapes[i].K, activation != TSR_ACT_NONE);
+    }
+    for (int m = 0; m < 2; m++)
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+            for (int trans = tsri_tensor_is_kept_blocks(dtypes[d]); trans < 2; trans++)
+                half(add(list, (shape){1, m ? 70 : 5, 96, 100}, dtypes[d], trans, TSR_ACT_NONE,
+                         d == 1, d == 2, " f16 lattice"),
+                     96, false);
+    for (int m = 0; m < 2; m++) {
+        tsri_verify_case *c = add(list, (shape){2, m ? 35 : 3, 43, 67}, TSR_F16, true, TSR_ACT_NONE,
+                                  true, true, " f16, whole numbers");
+        half(c, 43, false);
+        for (int i = 0; i < 4; i++) {
+            c->in[i].fill = TSRI_VERIFY_INTEGER;
+            c->in[i].low = -8, c->in[i].high = 8;
+        }
+        c->bound[0] = (tsri_verify_bound){0};
+        tsri_verify_reason(c, "exact: sums of 8 products below 2^11 are, in half");
+    }
 }
 
 /* Whole numbers that a scale of 1 holds, in w and, for int8, in x. */
@@ -142,6 +188,7 @@ void tsri_verify_linear_cases(tsri_verify_list *list) {
     c = add(list, (shape){1, 2, 9, 70}, TSR_F32, true, TSR_ACT_GELU_TANH, true, false, " large");
     c->in[0].low = -1e6, c->in[0].high = 1e6;
     c->sparse = true;
+    add_halves(list);
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
 }

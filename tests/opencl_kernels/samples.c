@@ -43,6 +43,8 @@ static void make_linear(sample *s, const tsri_opencl_row *row, bool full, tsr_dt
     }
     if (int8)
         s->attrs.linear.trans_w = 1;
+    if (strstr(row->name, "_half"))
+        s->attrs.linear.compute = TSR_COMPUTE_F16;
     s->in[0] = F32(rows, C);
     s->in[1] = s->attrs.linear.trans_w ? WEIGHT(outputs, C) : WEIGHT(C, outputs);
     small = others;

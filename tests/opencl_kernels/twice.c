@@ -1,5 +1,6 @@
 /* Every kernel file builds twice in one program, with different constants, as OpenCL C 1.1 and 1.2;
  * and a row pushes as many arguments as its kernel has. */
+#include "backends/opencl/rows/group.h"
 #include "recorder.h"
 
 #include <criterion/criterion.h>
@@ -133,7 +134,7 @@ Test(opencl_kernels, twice) {
         const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op);
         cr_expect_not_null(row, "op %d has no row", op);
         for (; row && row->name; row++) {
-            if (!row->file || row->newest_c) /* pocl has neither sub-groups nor dot products */
+            if (!row->file || row->newest_c) /* pocl has no sub-groups, dot products, halves */
                 continue;
             const kernel_of own = {row, row->file, row->define, row->bind, true};
             build_twice(&own, "-cl-std=CL1.2");
@@ -209,9 +210,33 @@ Test(opencl_kernels, samples_fit) {
                 const char *why = "";
                 sample s;
                 make_sample(row, i, &s);
-                cr_expect(!row->fits || row->fits(row, row->gpu ? &small_gpu : &cpu, &s.op, &why),
+                tsri_opencl_facts facts =
+                    row->gpu || row->define == tsri_opencl_define_tiled_half ? small_gpu : cpu;
+                facts.extension_fp16 = true;
+                cr_expect(!row->fits || row->fits(row, &facts, &s.op, &why),
                           "op %d, row %s, sample %d: %s", op, row->name, i, why);
             }
+}
+
+/* Products in half precision: refused, with a sentence, where the device lacks them or f32 is asked
+ * for. */
+Test(opencl_kernels, halves_are_for_those_who_ask_and_have_them) {
+    static const tsr_op_id ops[] = {TSR_OP_LINEAR, TSR_OP_GLU_LINEAR};
+    int refused = 0;
+    for (int i = 0; i < 4; i++)
+        for (const tsri_opencl_row *row = tsri_opencl_rows_of(ops[i % 2]); row->name; row++) {
+            const char *why = "";
+            tsri_opencl_facts facts = small_gpu;
+            sample s;
+            if (row->define != tsri_opencl_define_tiled_half)
+                continue;
+            make_sample(row, 0, &s);
+            facts.extension_fp16 = i < 2;
+            s.attrs.linear.compute = i < 2 ? TSR_COMPUTE_F32 : TSR_COMPUTE_F16;
+            refused += !row->fits(row, &facts, &s.op, &why) &&
+                       strstr(why, i < 2 ? "this op asks for others" : "needs cl_khr_fp16") != NULL;
+        }
+    cr_expect_eq(refused, 8);
 }
 
 /* The row that a device gets for the sample of an op. */

@@ -192,13 +192,14 @@ static bool in_bundle(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_
 bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, bool placed,
                       const char **why) {
     *why = "";
-    if (placed && !reads_layouts(row, op, why)) {
-        tsri_opencl_probe_refused(dev, row->probe, why); /* then that is why it lies otherwise */
-        return false;
-    }
+    /* First, because what a row lacks is why a weight lies as another one reads it. */
     if (row->fits && !row->fits(row, &dev->facts, op, why)) {
         if (!*why || !**why)
             *why = "does not fit";
+        return false;
+    }
+    if (placed && !reads_layouts(row, op, why)) {
+        tsri_opencl_probe_refused(dev, row->probe, why); /* then that is why it lies otherwise */
         return false;
     }
     if (row->probe && !tsri_opencl_probe_passed(dev, row->probe, why))

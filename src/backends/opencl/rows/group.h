@@ -64,6 +64,25 @@ void tsri_opencl_bind_tiled(const tsri_opencl_row *row, const tsr_op *op,
 #define TSRI_OPENCL_TILED_ROW(name_, op_, file_, score_, fits_)                                 \
     .name = name_, .op = op_, .file = file_, .gpu = true, .score = score_, .weight_operand = 1, \
     .fits = fits_, .define = tsri_opencl_define_tiled, .bind = tsri_opencl_bind_tiled
+/* The same with products in half precision, where they are asked for; of any device that has it. */
+bool tsri_opencl_fits_tiled_half(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why);
+bool tsri_opencl_fits_skinny_half(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                  const tsr_op *op, const char **why);
+void tsri_opencl_define_tiled_half(const tsri_opencl_row *row, const tsr_op *op,
+                                   tsri_opencl_defines *defines);
+#define TSRI_OPENCL_HALF_ROW(name_, op_, file_, score_, fits_)                   \
+    .name = name_, .op = op_, .file = file_, .newest_c = true, .score = score_,  \
+    .weight_operand = 1, .fits = fits_, .define = tsri_opencl_define_tiled_half, \
+    .bind = tsri_opencl_bind_tiled
+/* skinny: TN and BK of the row for up to 8 rows of x. */
+#define TSRI_OPENCL_HALF_ROWS(op_, file_, tn, bk)                                        \
+    {TSRI_OPENCL_HALF_ROW("skinny_half", op_, file_, 96, tsri_opencl_fits_skinny_half),  \
+     TSRI_OPENCL_TILE(16, 4, 2, tn, bk)},                                                \
+    {                                                                                    \
+        TSRI_OPENCL_HALF_ROW("tiled_half", op_, file_, 95, tsri_opencl_fits_tiled_half), \
+            TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                            \
+    }
 /* And with int8 products: a stage quantises the rows of x. */
 extern const tsri_opencl_stage tsri_opencl_stage_quantise_rows;
 bool tsri_opencl_fits_int8(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
@@ -84,7 +103,8 @@ void tsri_opencl_bind_int8(const tsri_opencl_row *row, const tsr_op *op,
     TSRI_OPENCL_INT8_ROW("int8_dot", op_, file_, true, 65), \
         TSRI_OPENCL_INT8_ROW("int8", op_, file_, false, 60)
 #define TSRI_OPENCL_TILED_LINEAR                                               \
-    TSRI_OPENCL_INT8_ROWS(TSR_OP_LINEAR, "linear/tiled_int8.cl"),              \
+    TSRI_OPENCL_HALF_ROWS(TSR_OP_LINEAR, "linear/tiled.cl", 1, 64),            \
+        TSRI_OPENCL_INT8_ROWS(TSR_OP_LINEAR, "linear/tiled_int8.cl"),          \
         {TSRI_OPENCL_TILED_ROW("skinny", TSR_OP_LINEAR, "linear/tiled.cl", 70, \
                                tsri_opencl_fits_skinny),                       \
          TSRI_OPENCL_TILE(16, 4, 2, 1, 64)},                                   \
@@ -94,7 +114,8 @@ void tsri_opencl_bind_int8(const tsri_opencl_row *row, const tsr_op *op,
             TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                  \
     }
 #define TSRI_OPENCL_TILED_GLU_LINEAR                                                   \
-    TSRI_OPENCL_INT8_ROWS(TSR_OP_GLU_LINEAR, "glu_linear/tiled_int8.cl"),              \
+    TSRI_OPENCL_HALF_ROWS(TSR_OP_GLU_LINEAR, "glu_linear/tiled.cl", 2, 32),            \
+        TSRI_OPENCL_INT8_ROWS(TSR_OP_GLU_LINEAR, "glu_linear/tiled_int8.cl"),          \
         {TSRI_OPENCL_TILED_ROW("skinny", TSR_OP_GLU_LINEAR, "glu_linear/tiled.cl", 70, \
                                tsri_opencl_fits_skinny),                               \
          TSRI_OPENCL_TILE(16, 4, 2, 2, 32)},                                           \

@@ -79,6 +79,31 @@ void tsri_opencl_bind_tiled(const tsri_opencl_row *row, const tsr_op *op,
                            tsri_tensor_const(depth_of(op)));
 }
 
+/* --- products in half precision --- */
+
+bool tsri_opencl_fits_tiled_half(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why) {
+    const tsr_linear_attrs *attrs = op->attrs;
+    if (attrs->compute != TSR_COMPUTE_F16)
+        return tsri_opencl_refuse(why, "its products are of halves; this op asks for others");
+    if (!facts->extension_fp16)
+        return tsri_opencl_refuse(why,
+                                  "needs cl_khr_fp16; the device has it not, and computes in f32");
+    return tsri_opencl_fits_tiled(row, facts, op, why);
+}
+
+bool tsri_opencl_fits_skinny_half(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                  const tsr_op *op, const char **why) {
+    return tsri_opencl_fits_tiled_half(row, facts, op, why) &&
+           tsri_opencl_fits_skinny(row, facts, op, why);
+}
+
+void tsri_opencl_define_tiled_half(const tsri_opencl_row *row, const tsr_op *op,
+                                   tsri_opencl_defines *defines) {
+    tsri_opencl_define_tiled(row, op, defines);
+    tsri_opencl_define_int(defines, "HALF", 8);
+}
+
 /* --- int8 products --- */
 
 /* The tile of a work-item. */
