@@ -205,7 +205,6 @@ const tsri_opencl_row tsri_opencl_rows_attention[] = {
      .op = TSR_OP_ATTENTION,
      .file = "attention/flash.cl",
      .score = 50,
-     .tunables = {{"STEP", 8, 4, 8}},
      .weight_operand = -1,
      .fits = fits_flash,
      .define = define_plain,
