@@ -111,16 +111,4 @@ __kernel void KERNEL(
 #endif
 }
 
-#undef BLOCK
-#undef HEAD
-#undef VALUE
-#undef K_DTYPE
-#undef V_DTYPE
-#undef CAUSAL
-#undef WINDOW
-#undef HAS_PAST
-#undef HAS_LEN
-#undef HAS_SLOT
-#undef HAS_SOURCE
-#undef HAS_BIAS
-#undef HAS_LSE
+#include "attention/forget.clh"

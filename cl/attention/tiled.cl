@@ -193,16 +193,4 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
 #undef HOME
 #undef STEP
 #undef QUERIES
-#undef BLOCK
-#undef HEAD
-#undef VALUE
-#undef K_DTYPE
-#undef V_DTYPE
-#undef CAUSAL
-#undef WINDOW
-#undef HAS_PAST
-#undef HAS_LEN
-#undef HAS_SLOT
-#undef HAS_SOURCE
-#undef HAS_BIAS
-#undef HAS_LSE
+#include "attention/forget.clh"

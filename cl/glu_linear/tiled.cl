@@ -47,21 +47,7 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
     const int tile_f = (int)get_global_id(0) / GN * TILE_F, tile_m = (int)get_global_id(1) / GM * (GM * TM);
     x += x0;
 #include "matmul/tile.clh"
-
-#pragma unroll
-    for (int r = 0; r < TM; r++)
-#pragma unroll
-        for (int c = 0; c < TN / 2; c++) {
-            const int m = tile_m + OWN_ROW(r), n = tile_f + OWN_COLUMN(c);
-            if (m < rows && n < F) {
-                float gate = sum[r][c], up = sum[r][c + TN / 2];
-#if HAS_BIAS
-                gate += LOAD(BIAS_DTYPE, bias, bias0 + n);
-                up += LOAD(BIAS_DTYPE, bias, bias0 + F + n);
-#endif
-                y[y0 + m * y_row + n] = ACTIVATE(ACT, float, gate) * up;
-            }
-        }
+#include "glu_linear/tiled_finish.clh"
 }
 
 #include "matmul/tile_end.clh"

@@ -21,24 +21,7 @@ KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __glo
     const int rows = SIZE(R);
     const int tile_n = (int)get_global_id(0) / GN * (GN * TN), tile_m = (int)get_global_id(1) / GM * (GM * TM);
 #include "matmul/tile_int8.clh"
-
-#pragma unroll
-    for (int r = 0; r < TM; r++)
-#pragma unroll
-        for (int c = 0; c < TN; c++) {
-            const int m = tile_m + OWN_ROW(r), n = tile_n + OWN_COLUMN(c);
-            if (m < rows && n < N) {
-                float v = sum[r][c];
-#if HAS_BIAS
-                v += LOAD(BIAS_DTYPE, bias, bias0 + n);
-#endif
-                v = ACTIVATE(ACT, float, v);
-#if HAS_RESIDUAL
-                v += residual[residual0 + m * residual_row + n];
-#endif
-                y[y0 + m * y_row + n] = v;
-            }
-        }
+#include "linear/tiled_finish.clh"
 }
 
 #include "matmul/tile_int8_end.clh"
