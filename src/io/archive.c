@@ -7,6 +7,7 @@
 #include "tensor/convert.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,6 +186,57 @@ tsr_status tsri_io_read(const tsri_io_archive *archive, const tsri_io_array *arr
     return TSR_OK;
 }
 
+/* values[i] /= its divisor, for n elements from `first` on, a row at a time. */
+static tsr_status divide(const tsri_io_archive *archive, const tsri_io_array *array, uint64_t first,
+                         size_t n, float *values) {
+    const uint64_t row = array->elements / array->n_divisors;
+    for (size_t i = 0; i < n;) {
+        const uint64_t at = (first + i) / row, end = (at + 1) * row - first;
+        float divisor = 0;
+        TRY(tsri_base_file_read(archive->files[array->file], array->divisors + 4 * at, &divisor,
+                                sizeof divisor));
+        if (!(divisor > 0) || isinf(divisor))
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: the scale of row %" PRIu64
+                                  " of tensor \"%s\" is %g; a positive number is needed",
+                                  archive->files[array->file]->path, at, array->name, divisor);
+        for (; i < n && i < end; i++)
+            values[i] /= divisor;
+    }
+    return TSR_OK;
+}
+
+/* Elements of an array with divisors: integers, f32 divided, then as asked for. */
+static tsr_status read_divided(const tsri_io_archive *archive, const tsri_io_array *array,
+                               tsr_dtype to, uint64_t first, size_t n, void *out) {
+    enum { PIECE = 1 << 18 };
+    const tsri_tensor_dtype *source = tsri_tensor_dtype_info(array->dtype),
+                            *target = tsri_tensor_dtype_info(to);
+    const size_t size = (size_t)source->bytes, piece = n < PIECE ? n : PIECE;
+    void *stored = NULL;
+    float *values = NULL;
+    if (!target || target->block > 1)
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "tensor \"%s\": %s is not converted to dtype %d",
+                              array->name, source->name, (int)to);
+    tsr_status status = tsri_base_new_aligned(piece * size, &stored);
+    if (status == TSR_OK)
+        status = tsri_base_new(piece, sizeof *values, &values);
+    for (size_t i = 0; status == TSR_OK && i < n; i += piece) {
+        const size_t m = n - i < piece ? n - i : piece;
+        status = tsri_io_read(archive, array, (first + i) * size, m * size, stored);
+        if (status == TSR_OK)
+            status = tsri_tensor_convert(TSR_F32, values, array->dtype, stored, m);
+        if (status == TSR_OK)
+            status = divide(archive, array, first + i, m, values);
+        if (status == TSR_OK)
+            status = tsri_tensor_convert(to, (char *)out + i * (size_t)target->bytes, TSR_F32,
+                                         values, m);
+    }
+    free(stored);
+    free(values);
+    return status;
+}
+
 tsr_status tsri_io_read_as(const tsri_io_archive *archive, const tsri_io_array *array, tsr_dtype to,
                            uint64_t first, size_t n, void *out) {
     enum { PIECE = 1 << 18 }; /* elements: 1 MiB of f32, and a multiple of every block */
@@ -198,6 +250,8 @@ tsr_status tsri_io_read_as(const tsri_io_archive *archive, const tsri_io_array *
                               " were asked for; it has %" PRIu64 " in blocks of %d",
                               array->name, n, first, array->elements, source->block);
     const uint64_t start = first / block * (uint64_t)source->bytes;
+    if (array->n_divisors)
+        return read_divided(archive, array, to, first, n, out);
     if (to == array->dtype)
         return tsri_io_read(archive, array, start, n / block * (size_t)source->bytes, out);
     if (!target || target->block > 1)

@@ -20,7 +20,8 @@ typedef enum tsri_io_format {
     TSRI_IO_SAFETENSORS, /* one .safetensors file */
     TSRI_IO_INDEX,       /* model.safetensors.index.json and its shards */
     TSRI_IO_GGUF,
-    TSRI_IO_LLAMA2C,  /* llama2.c checkpoint, legacy or "ak42" (whose version 2 open refuses) */
+    TSRI_IO_LLAMA2C,     /* llama2.c checkpoint, legacy or "ak42" (whose version 2 open refuses) */
+    TSRI_IO_CTRANSLATE2, /* model.bin of CTranslate2 */
     TSRI_IO_PICKLE,   /* PyTorch's pickle or zip: open refuses it and names tools/convert-torch */
     TSRI_IO_OLD_GGML, /* ggml, ggmf, ggjt, ggla: open refuses it */
     TSRI_IO_RANDOM    /* no file: numbers made when they are read (tsri_io_random) */
@@ -39,6 +40,9 @@ typedef struct tsri_io_array {
     size_t file;       /* index into archive->files */
     uint64_t offset;   /* of its first byte in that file */
     uint64_t bytes;
+    /* Integers that stand for numbers: each divided by the f32 of its row, or by the only one.
+     * 0 divisors: the elements are the numbers. */
+    uint64_t divisors, n_divisors; /* offset in the file, and how many */
 } tsri_io_array;
 
 /* Kinds of a metadata value: every integer width is INT (an unsigned one above INT64_MAX reads as
@@ -55,7 +59,7 @@ typedef struct tsri_io_value tsri_io_value;
 
 typedef struct tsri_io_archive {
     char *path;            /* as it was given to open */
-    tsri_io_format format; /* SAFETENSORS, INDEX, GGUF or LLAMA2C */
+    tsri_io_format format; /* SAFETENSORS, INDEX, GGUF, LLAMA2C, CTRANSLATE2 or RANDOM */
     tsri_file **files;
     size_t n_files;
     tsri_io_array *arrays; /* in the files' order */
@@ -70,10 +74,10 @@ typedef struct tsri_io_archive {
 /* What lies at `path`, by content. TSR_E_IO where nothing can be read there; UNKNOWN is TSR_OK. */
 tsr_status tsri_io_detect(const char *path, tsri_io_format *out);
 
-/* Opens a safetensors file, an index, a GGUF file, a llama2.c checkpoint, or the weights of a
- * folder (model.safetensors, else model.safetensors.index.json). A folder or file of any other kind
- * is refused with what to do about it. Symbolic links are followed; names inside an index may not
- * leave its folder.
+/* Opens a safetensors file, an index, a GGUF file, a llama2.c checkpoint, a CTranslate2 model.bin,
+ * or the weights of a folder (model.safetensors, else model.safetensors.index.json, else a
+ * CTranslate2 model.bin). A folder or file of any other kind is refused with what to do about it.
+ * Symbolic links are followed; names inside an index may not leave its folder.
  *
  * GGUF         names and metadata keys are the file's own ("blk.0.attn_q.weight",
  *              "llama.block_count"). Of a split model all parts are opened, whichever is named; the
@@ -85,6 +89,12 @@ tsr_status tsri_io_detect(const char *path, tsri_io_format *out);
  *              INTERLEAVED rotary order (pairs 2i, 2i+1), unlike Hugging Face's (i, i + D/2).
  *              Metadata, INT: "dim" "hidden_dim" "n_layers" "n_heads" "n_kv_heads" "vocab_size"
  *              "seq_len" "version" (0 legacy, or 1); BOOL: "shared_classifier".
+ * CTranslate2  the parts of a name stand between dots, its end is ".weight" or ".bias":
+ *              "encoder.layer_0.self_attention.layer_norm.weight", "encoder.embeddings_0.weight",
+ *              "decoder.position_encodings.weight". Aliases are arrays at the same offset. int8 and
+ *              int16 weights have their scale as `divisors`. Single numbers are metadata under the
+ *              file's own names ("decoder/num_heads"), with TEXT "spec", INT "revision" and
+ *              "binary_version".
  *
  * owner   the caller: tsri_io_close
  * thread  an opened archive is read-only: any number of threads may read it
@@ -118,7 +128,8 @@ const tsri_io_array *tsri_io_find(const tsri_io_archive *archive, const char *na
 tsr_status tsri_io_read(const tsri_io_archive *archive, const tsri_io_array *array, uint64_t first,
                         size_t n, void *out);
 
-/* The same in elements, converted to `to` (f32, f16, bf16, ...; see tensor/convert.h). For block
+/* The same in elements, converted to `to` (f32, f16, bf16, ...; see tensor/convert.h), divided by
+ * the array's divisors (a divisor that is not positive and finite is TSR_E_FORMAT). For block
  * types `first` and n are multiples of the block size (whole rows always are); an infinite or NaN
  * scale in a block is TSR_E_FORMAT. */
 tsr_status tsri_io_read_as(const tsri_io_archive *archive, const tsri_io_array *array, tsr_dtype to,

@@ -13,6 +13,7 @@ static const struct {
 } weights[] = {
     {"model.safetensors", TSRI_IO_SAFETENSORS},
     {"model.safetensors.index.json", TSRI_IO_INDEX},
+    {"model.bin", TSRI_IO_CTRANSLATE2},
     {"pytorch_model.bin", TSRI_IO_PICKLE},
     {"pytorch_model.bin.index.json", TSRI_IO_PICKLE},
 };
@@ -63,6 +64,8 @@ static tsri_io_format detect_bytes(const unsigned char *head, size_t n) {
             return TSRI_IO_OLD_GGML;
     if (n > 8 && head[7] == 0 && head[8] == '{')
         return TSRI_IO_SAFETENSORS;
+    if (tsri_io_is_ctranslate2(head, n))
+        return TSRI_IO_CTRANSLATE2;
     if (tsri_io_is_llama2c(head, n))
         return TSRI_IO_LLAMA2C;
     /* Last: these two bytes may also begin a header's length or a checkpoint's width (640). */
@@ -120,6 +123,8 @@ static tsr_status read_file(tsri_io_archive *archive, const char *path) {
         return tsri_io_read_gguf(archive, path);
     case TSRI_IO_LLAMA2C:
         return tsri_io_read_llama2c(archive, path);
+    case TSRI_IO_CTRANSLATE2:
+        return tsri_io_read_ctranslate2(archive, path);
     case TSRI_IO_PICKLE:
         return refuse_pickle(path);
     case TSRI_IO_OLD_GGML:
@@ -132,7 +137,7 @@ static tsr_status read_file(tsri_io_archive *archive, const char *path) {
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: its content is no model that is read: safetensors, an index of "
                               "safetensors shards, GGUF, "
-                              "or a llama2.c checkpoint",
+                              "a llama2.c checkpoint or CTranslate2's model.bin",
                               path);
     }
 }
@@ -144,13 +149,15 @@ static tsr_status read_folder(tsri_io_archive *archive, const char *folder) {
     if (!path)
         return tsri_base_fail(TSR_E_IO,
                               "%s has no weights: model.safetensors or "
-                              "model.safetensors.index.json is needed in it",
+                              "model.safetensors.index.json, or CTranslate2's model.bin, is needed "
+                              "in it",
                               folder);
     archive->format = weights[which].format;
-    const tsr_status status = archive->format == TSRI_IO_SAFETENSORS
-                                  ? tsri_io_read_safetensors(archive, path)
-                              : archive->format == TSRI_IO_INDEX ? tsri_io_read_index(archive, path)
-                                                                 : refuse_pickle(path);
+    const tsr_status status =
+        archive->format == TSRI_IO_SAFETENSORS   ? tsri_io_read_safetensors(archive, path)
+        : archive->format == TSRI_IO_INDEX       ? tsri_io_read_index(archive, path)
+        : archive->format == TSRI_IO_CTRANSLATE2 ? tsri_io_read_ctranslate2(archive, path)
+                                                 : refuse_pickle(path);
     free(path);
     return status;
 }

@@ -69,6 +69,7 @@ tsr_status tsri_io_read_safetensors(tsri_io_archive *archive, const char *path);
 tsr_status tsri_io_read_index(tsri_io_archive *archive, const char *path);
 tsr_status tsri_io_read_gguf(tsri_io_archive *archive, const char *path);
 tsr_status tsri_io_read_llama2c(tsri_io_archive *archive, const char *path);
+tsr_status tsri_io_read_ctranslate2(tsri_io_archive *archive, const char *path);
 
 /* Bytes `first` to first + n - 1, multiples of 4, of an array that tsri_io_random made. */
 void tsri_io_random_read(const tsri_io_archive *archive, const tsri_io_array *array, uint64_t first,
@@ -77,5 +78,8 @@ void tsri_io_random_read(const tsri_io_archive *archive, const tsri_io_array *ar
 /* Whether the first n bytes of a file can be the header of a llama2.c checkpoint ("ak42" of any
  * version, or seven plausible numbers). */
 bool tsri_io_is_llama2c(const unsigned char *head, size_t n);
+
+/* Whether they can begin a CTranslate2 model: a small version, a short text of letters. */
+bool tsri_io_is_ctranslate2(const unsigned char *head, size_t n);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/cursor.h"
 #include "io/format.h"
 
 #include <inttypes.h>
@@ -12,7 +13,6 @@
 #include <string.h>
 
 enum {
-    WINDOW = 1 << 16,
     MAX_KEYS = 65536,
     MAX_KEY = 65535,
     MAX_TENSORS = 1000000,
@@ -67,63 +67,30 @@ static const struct {
     [41] = {"q1_0", 128, 18, 0},
 };
 
-/* A place in a file, read through a window so that small fields cost no system call each. */
-typedef struct cursor {
-    const tsri_file *file;
-    uint64_t at;     /* of the next byte, in the file */
-    uint64_t origin; /* of window[0] */
-    size_t held;     /* bytes in the window */
-    char *window;
-} cursor;
-
-static uint64_t left(const cursor *c) {
-    return c->file->size - c->at;
-}
-
-static tsr_status take(cursor *c, void *out, size_t n, const char *what) {
-    if (n > left(c))
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s ends inside %s: %zu bytes are needed at byte %" PRIu64
-                              ", %" PRIu64 " are left; it is cut "
-                              "off or damaged",
-                              c->file->path, what, n, c->at, left(c));
-    if (n > WINDOW) {
-        TRY(tsri_base_file_read(c->file, c->at, out, n));
-    } else {
-        if (c->at < c->origin || c->at + n > c->origin + c->held) {
-            c->origin = c->at;
-            c->held = left(c) < WINDOW ? (size_t)left(c) : WINDOW;
-            TRY(tsri_base_file_read(c->file, c->at, c->window, c->held));
-        }
-        memcpy(out, c->window + (c->at - c->origin), n);
-    }
-    c->at += n;
-    return TSR_OK;
-}
-
 /* The length of a text, or the number of items of a list that are at least `least` bytes each:
  * checked against the bytes that are left before anything is allocated for it. */
-static tsr_status take_length(cursor *c, uint64_t limit, uint64_t least, const char *what,
+static tsr_status take_length(tsri_io_cursor *c, uint64_t limit, uint64_t least, const char *what,
                               size_t *out) {
     uint64_t n = 0;
-    TRY(take(c, &n, sizeof n, what));
+    TRY(tsri_io_take(c, &n, sizeof n, what));
     if (n > limit)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: %s has length %" PRIu64 "; at most %" PRIu64 " is read",
                               c->file->path, what, n, limit);
-    if (n > left(c) / least)
+    if (n > tsri_io_left(c) / least)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: %s has length %" PRIu64 ", but only %" PRIu64
                               " bytes are left in the file",
-                              c->file->path, what, n, left(c));
+                              c->file->path, what, n, tsri_io_left(c));
     *out = (size_t)n;
     return TSR_OK;
 }
 
 /* A name: not empty, no NUL, at most `limit` bytes, put into `name` of limit + 1. */
-static tsr_status take_name(cursor *c, char *name, size_t limit, const char *what, size_t *length) {
+static tsr_status take_name(tsri_io_cursor *c, char *name, size_t limit, const char *what,
+                            size_t *length) {
     TRY(take_length(c, limit, 1, what, length));
-    TRY(take(c, name, *length, what));
+    TRY(tsri_io_take(c, name, *length, what));
     name[*length] = 0;
     if (*length == 0)
         return tsri_base_fail(TSR_E_FORMAT, "%s: %s is empty", c->file->path, what);
@@ -132,14 +99,14 @@ static tsr_status take_name(cursor *c, char *name, size_t limit, const char *wha
     return TSR_OK;
 }
 
-static tsr_status take_texts(cursor *c, tsri_io_value *value) {
+static tsr_status take_texts(tsri_io_cursor *c, tsri_io_value *value) {
     size_t room = 0, used = 0;
     TRY(tsri_base_new(value->count + 1, sizeof *value->starts, &value->starts));
     for (size_t i = 0; i < value->count; i++) {
         size_t n = 0;
         TRY(take_length(c, MAX_LENGTH, 1, value->key, &n));
         TRY(tsri_base_grow(&value->data, &room, used + n + 1, 1));
-        TRY(take(c, value->data + used, n, value->key));
+        TRY(tsri_io_take(c, value->data + used, n, value->key));
         value->data[used + n] = 0;
         used += n + 1;
         value->starts[i + 1] = used;
@@ -147,7 +114,7 @@ static tsr_status take_texts(cursor *c, tsri_io_value *value) {
     return TSR_OK;
 }
 
-static tsr_status take_bools(const cursor *c, const tsri_io_value *value) {
+static tsr_status take_bools(const tsri_io_cursor *c, const tsri_io_value *value) {
     for (size_t i = 0; i < value->count; i++)
         if (value->data[i] != 0 && value->data[i] != 1)
             return tsri_base_fail(TSR_E_FORMAT,
@@ -156,16 +123,16 @@ static tsr_status take_bools(const cursor *c, const tsri_io_value *value) {
     return TSR_OK;
 }
 
-static tsr_status take_value(tsri_io_archive *archive, cursor *c, char *name) {
+static tsr_status take_value(tsri_io_archive *archive, tsri_io_cursor *c, char *name) {
     size_t length;
     uint32_t item;
     tsri_io_value *value;
     TRY(take_name(c, name, MAX_KEY, "a metadata key", &length));
     TRY(tsri_io_add_value(archive, name, length, &value));
-    TRY(take(c, &item, sizeof item, value->key));
+    TRY(tsri_io_take(c, &item, sizeof item, value->key));
     value->is_list = item == TSRI_IO_ITEM_LIST;
     if (value->is_list)
-        TRY(take(c, &item, sizeof item, value->key));
+        TRY(tsri_io_take(c, &item, sizeof item, value->key));
     if (item >= TSRI_IO_ITEMS)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: metadata \"%s\" has type %" PRIu32 "; types go from 0 to %d",
@@ -183,19 +150,19 @@ static tsr_status take_value(tsri_io_archive *archive, cursor *c, char *name) {
     if (item == TSRI_IO_ITEM_TEXT)
         return take_texts(c, value);
     TRY(tsri_base_new(count, bytes, &value->data));
-    TRY(take(c, value->data, count * bytes, value->key));
+    TRY(tsri_io_take(c, value->data, count * bytes, value->key));
     return item == TSRI_IO_ITEM_BOOL ? take_bools(c, value) : TSR_OK;
 }
 
-static tsr_status take_counts(cursor *c, uint64_t *tensors, uint64_t *keys) {
+static tsr_status take_counts(tsri_io_cursor *c, uint64_t *tensors, uint64_t *keys) {
     char magic[4];
     uint32_t version;
     const char *path = c->file->path;
-    TRY(take(c, magic, sizeof magic, "its first bytes"));
+    TRY(tsri_io_take(c, magic, sizeof magic, "its first bytes"));
     if (memcmp(magic, "GGUF", 4) != 0)
         return tsri_base_fail(TSR_E_FORMAT, "%s does not begin with \"GGUF\"; it is no GGUF file",
                               path);
-    TRY(take(c, &version, sizeof version, "its version"));
+    TRY(tsri_io_take(c, &version, sizeof version, "its version"));
     if (version == 1)
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
@@ -207,18 +174,18 @@ static tsr_status take_counts(cursor *c, uint64_t *tensors, uint64_t *keys) {
             version && (version & 0xffff) == 0
                 ? " (it seems to be a big-endian file: convert it to little-endian)"
                 : "");
-    TRY(take(c, tensors, sizeof *tensors, "its number of tensors"));
-    TRY(take(c, keys, sizeof *keys, "its number of metadata keys"));
-    if (*tensors > MAX_TENSORS || *tensors > left(c) / LEAST_TENSOR_BYTES)
+    TRY(tsri_io_take(c, tensors, sizeof *tensors, "its number of tensors"));
+    TRY(tsri_io_take(c, keys, sizeof *keys, "its number of metadata keys"));
+    if (*tensors > MAX_TENSORS || *tensors > tsri_io_left(c) / LEAST_TENSOR_BYTES)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s claims %" PRIu64 " tensors; %" PRIu64
                               " bytes cannot hold them, or they are more than %d",
-                              path, *tensors, left(c), MAX_TENSORS);
-    if (*keys > MAX_KEYS || *keys > left(c) / LEAST_KEY_BYTES)
+                              path, *tensors, tsri_io_left(c), MAX_TENSORS);
+    if (*keys > MAX_KEYS || *keys > tsri_io_left(c) / LEAST_KEY_BYTES)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s claims %" PRIu64 " metadata keys; %" PRIu64
                               " bytes cannot hold them, or they are more than %d",
-                              path, *keys, left(c), MAX_KEYS);
+                              path, *keys, tsri_io_left(c), MAX_KEYS);
     return TSR_OK;
 }
 
@@ -244,15 +211,15 @@ static tsr_status find_alignment(const tsri_io_archive *archive, const char *pat
 }
 
 /* Dims come fastest first; the archive has them slowest first. */
-static tsr_status take_dims(cursor *c, const char *name, tsri_io_array *array) {
+static tsr_status take_dims(tsri_io_cursor *c, const char *name, tsri_io_array *array) {
     uint32_t rank;
     uint64_t dims[MAX_RANK];
-    TRY(take(c, &rank, sizeof rank, name));
+    TRY(tsri_io_take(c, &rank, sizeof rank, name));
     if (rank > MAX_RANK)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: tensor \"%s\" has %" PRIu32 " dims; at most %d are allowed",
                               c->file->path, name, rank, MAX_RANK);
-    TRY(take(c, dims, rank * sizeof *dims, name));
+    TRY(tsri_io_take(c, dims, rank * sizeof *dims, name));
     array->rank = (int)rank;
     for (uint32_t i = 0; i < rank; i++) {
         if (dims[i] > INT64_MAX)
@@ -266,15 +233,15 @@ static tsr_status take_dims(cursor *c, const char *name, tsri_io_array *array) {
     return tsri_io_count_elements(array, what);
 }
 
-static tsr_status take_tensor(tsri_io_archive *archive, cursor *c) {
+static tsr_status take_tensor(tsri_io_archive *archive, tsri_io_cursor *c) {
     char name[MAX_NAME + 1];
     size_t length;
     uint32_t type;
     tsri_io_array array = {0};
     TRY(take_name(c, name, MAX_NAME, "a tensor's name", &length));
     TRY(take_dims(c, name, &array));
-    TRY(take(c, &type, sizeof type, name));
-    TRY(take(c, &array.offset, sizeof array.offset, name));
+    TRY(tsri_io_take(c, &type, sizeof type, name));
+    TRY(tsri_io_take(c, &array.offset, sizeof array.offset, name));
     if (type >= sizeof types / sizeof *types || !types[type].name)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: tensor \"%s\" has type %" PRIu32
@@ -297,7 +264,7 @@ static tsr_status take_tensor(tsri_io_archive *archive, cursor *c) {
 
 /* Each tensor must begin exactly where the one before it ends, rounded up to the alignment; offsets
  * become the file's. */
-static tsr_status place(tsri_io_archive *archive, const cursor *c, uint64_t alignment) {
+static tsr_status place(tsri_io_archive *archive, const tsri_io_cursor *c, uint64_t alignment) {
     const uint64_t base = (c->at + alignment - 1) / alignment * alignment;
     uint64_t expected = 0;
     for (size_t i = 0; i < archive->n_arrays; i++) {
@@ -322,13 +289,12 @@ static tsr_status place(tsri_io_archive *archive, const cursor *c, uint64_t alig
 
 /* One file into an archive that has nothing yet. */
 static tsr_status read_one(tsri_io_archive *archive, const char *path) {
-    cursor c = {0};
+    tsri_io_cursor c = {0};
     char *name = NULL;
     tsri_file *file;
     TRY(tsri_io_add_file(archive, path, &file));
-    c.file = file;
     uint64_t tensors = 0, keys = 0, alignment = 0;
-    tsr_status status = tsri_base_new(WINDOW, 1, &c.window);
+    tsr_status status = tsri_io_cursor_begin(&c, file);
     if (status == TSR_OK)
         status = tsri_base_new(MAX_KEY + 1, 1, &name);
     if (status == TSR_OK)
@@ -343,7 +309,7 @@ static tsr_status read_one(tsri_io_archive *archive, const char *path) {
         status = find_alignment(archive, path, &alignment);
     if (status == TSR_OK)
         status = place(archive, &c, alignment);
-    free(c.window);
+    tsri_io_cursor_end(&c);
     free(name);
     return status;
 }
