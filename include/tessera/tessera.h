@@ -9,6 +9,7 @@
 #include "tessera/dump.h"
 #include "tessera/evaluate.h"
 #include "tessera/generate.h"
+#include "tessera/graph.h"
 #include "tessera/model.h"
 #include "tessera/op.h"
 #include "tessera/quantize.h"

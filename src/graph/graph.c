@@ -69,7 +69,7 @@ static void fail_as_reported(tsri_graph *graph, tsr_status status) {
 
 static bool usable(tsri_graph *graph, tsri_value x) {
     if (graph->status == TSR_OK && (x < 0 || (size_t)x >= graph->n_values))
-        tsri_graph_fail(graph, TSR_E_INTERNAL,
+        tsri_graph_fail(graph, TSR_E_ARGUMENT,
                         "a view or op was given a value that does not exist (%d)", (int)x);
     return graph->status == TSR_OK;
 }
@@ -128,7 +128,7 @@ tsri_value tsri_graph_leaf(tsri_graph *graph, tsr_kind kind, uint32_t id, const 
             old->tensor.kind != (uint32_t)kind || old->id != id)
             continue;
         if (!same_shape(&old->tensor, &value.tensor))
-            tsri_graph_fail(graph, TSR_E_INTERNAL, "leaf %s is used with two shapes or dtypes",
+            tsri_graph_fail(graph, TSR_E_ARGUMENT, "leaf %s is used with two shapes or dtypes",
                             name);
         return graph->status == TSR_OK ? (tsri_value)i : TSRI_GRAPH_NONE;
     }
@@ -162,7 +162,7 @@ tsri_value tsri_graph_reshape(tsri_graph *graph, tsri_value x, uint32_t rank, co
     if (!packed || !tsri_tensor_same_dim(before, tsri_tensor_count(&view.tensor))) {
         char from[96], to[96];
         tsri_graph_fail(
-            graph, TSR_E_INTERNAL, "reshape of %s %s to %s", packed ? "packed" : "strided",
+            graph, TSR_E_ARGUMENT, "reshape of %s %s to %s", packed ? "packed" : "strided",
             tsri_tensor_print(&graph->values[x].tensor, from), tsri_tensor_print(&view.tensor, to));
         return TSRI_GRAPH_NONE;
     }
@@ -176,7 +176,7 @@ tsri_value tsri_graph_permute(tsri_graph *graph, tsri_value x, const uint32_t *o
     uint32_t seen = 0;
     for (uint32_t i = 0; i < view.tensor.rank; i++) {
         if (order[i] >= view.tensor.rank || seen >> order[i] & 1) {
-            tsri_graph_fail(graph, TSR_E_INTERNAL, "permute: the order is no permutation");
+            tsri_graph_fail(graph, TSR_E_ARGUMENT, "permute: the order is no permutation");
             return TSRI_GRAPH_NONE;
         }
         seen |= 1u << order[i];
@@ -195,7 +195,7 @@ tsri_value tsri_graph_slice(tsri_graph *graph, tsri_value x, uint32_t axis, int6
     if (axis >= t->rank || t->dim[axis].symbols || t->stride[axis].symbols || first < 0 ||
         count < 0 || first > t->dim[axis].factor || count > t->dim[axis].factor - first) {
         char shape[96];
-        tsri_graph_fail(graph, TSR_E_INTERNAL, "slice %lld..%lld of axis %u of %s",
+        tsri_graph_fail(graph, TSR_E_ARGUMENT, "slice %lld..%lld of axis %u of %s",
                         (long long)first, (long long)(first + count), axis,
                         tsri_tensor_print(t, shape));
         return TSRI_GRAPH_NONE;
@@ -207,7 +207,7 @@ tsri_value tsri_graph_slice(tsri_graph *graph, tsri_value x, uint32_t axis, int6
 
 static bool insert_dim(tsri_graph *graph, tsr_tensor *t, uint32_t axis) {
     if (t->rank == TSR_MAX_RANK || axis > t->rank) {
-        tsri_graph_fail(graph, TSR_E_INTERNAL, "a view of more than %d dimensions", TSR_MAX_RANK);
+        tsri_graph_fail(graph, TSR_E_ARGUMENT, "a view of more than %d dimensions", TSR_MAX_RANK);
         return false;
     }
     memmove(&t->dim[axis + 1], &t->dim[axis], (t->rank - axis) * sizeof *t->dim);
@@ -224,7 +224,7 @@ tsri_value tsri_graph_split(tsri_graph *graph, tsri_value x, uint32_t axis, int6
     tsr_tensor *t = &view.tensor;
     if (axis >= t->rank || t->dim[axis].symbols || t->dim[axis].factor != outer * inner) {
         char shape[96];
-        tsri_graph_fail(graph, TSR_E_INTERNAL, "split of axis %u of %s into %lld x %lld", axis,
+        tsri_graph_fail(graph, TSR_E_ARGUMENT, "split of axis %u of %s into %lld x %lld", axis,
                         tsri_tensor_print(t, shape), (long long)outer, (long long)inner);
         return TSRI_GRAPH_NONE;
     }
@@ -372,7 +372,7 @@ void tsri_graph_output(tsri_graph *graph, uint32_t id, const char *name, tsri_va
     if (!usable(graph, value))
         return;
     if (!tsri_tensor_is_packed(&graph->values[value].tensor)) {
-        tsri_graph_fail(graph, TSR_E_INTERNAL, "output %s is a strided view; copy it first", name);
+        tsri_graph_fail(graph, TSR_E_ARGUMENT, "output %s is a strided view; copy it first", name);
         return;
     }
     tsr_status status = tsri_base_grow(&graph->outputs, &graph->outputs_room, graph->n_outputs + 1,

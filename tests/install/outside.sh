@@ -20,6 +20,15 @@ PKG_CONFIG_PATH=$prefix/lib/pkgconfig "$CC" -std=c11 ${TESSERA_SANITIZE_FLAGS:-}
     $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs tessera)
 LD_LIBRARY_PATH=$prefix/lib "$work/outside" >"$work/by_pkg_config"
 
+# The examples need nothing but what is installed.
+for example in "$TESSERA_SOURCE"/examples/*.c; do
+    # shellcheck disable=SC2046,SC2086
+    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror ${TESSERA_SANITIZE_FLAGS:-} "$example" -o "$work/$(basename "$example" .c)" \
+        $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs tessera) -lm
+done
+LD_LIBRARY_PATH=$prefix/lib "$work/write_a_poem" >"$work/poem"
+test -s "$work/poem"
+
 "$prefix/bin/tessera" generate --quiet --temp 0 -n 8 "The" >"$work/by_command"
 cat "$work"/by_*
 test -s "$work/by_cmake"

@@ -1,0 +1,229 @@
+/* The public graph (tessera/graph.h): what is built runs, on the reference and on the default
+ * device, and what can't be built is told in one sentence. */
+#include "tessera/graph.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct rig {
+    tsr_engine *engine;
+    tsr_device *device;
+    tsr_graph *graph;
+} rig;
+
+static rig open_rig(const char *device) {
+    rig r = {0};
+    cr_assert_eq(tsr_engine_create(NULL, &r.engine), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsr_device_open(r.engine, device, NULL, &r.device), TSR_OK, "%s",
+                 tsr_error_last());
+    cr_assert_eq(tsr_graph_create(r.device, &r.graph), TSR_OK, "%s", tsr_error_last());
+    return r;
+}
+
+static void close_rig(rig *r) {
+    tsr_graph_destroy(&r->graph);
+    cr_assert_null(r->graph);
+    tsr_device_close(&r->device);
+    tsr_engine_destroy(&r->engine);
+}
+
+static tsr_value unary(tsr_graph *g, tsr_op_id op, tsr_value x) {
+    return tsr_graph_op(g, op, NULL, &x, 1);
+}
+
+/* The graph failed with this, and keeps failing so. */
+static void refused(rig *r, tsr_status status, const char *fragment) {
+    float nothing;
+    cr_assert_eq(tsr_graph_status(r->graph), status, "%s", tsr_error_last());
+    cr_assert(strstr(tsr_error_last(), fragment), "%s", tsr_error_last());
+    cr_assert_eq(tsr_graph_input(r->graph, "late", TSR_F32, 0, NULL, &nothing), TSR_VALUE_NONE);
+    tsr_graph_output(r->graph, "late", 0, &nothing, sizeof nothing);
+    cr_assert_eq(tsr_graph_run(r->graph), status);
+    cr_assert(strstr(tsr_error_last(), fragment), "%s", tsr_error_last());
+    close_rig(r);
+    *r = open_rig("reference");
+}
+
+static const char *const devices[] = {"reference", NULL};
+
+Test(graph_api, what_is_built_runs_as_often_as_wanted) {
+    for (size_t d = 0; d < 2; d++) {
+        rig r = open_rig(devices[d]);
+        float x[2][3] = {{1, -2, 3}, {-4, 5, 6}}, w[3][2] = {{1, 0}, {0, 1}, {2, -1}};
+        float y[2][2], turned[3][2], middle[2][1], same[2][3];
+        int32_t best[2], ids[2][2];
+        const tsr_linear_attrs linear = {.struct_size = sizeof linear};
+        const tsr_topk_attrs topk = {.struct_size = sizeof topk, .k = 2};
+        const tsr_value in = tsr_graph_input(r.graph, "x", TSR_F32, 2, (int64_t[]){2, 3}, x),
+                        weight = tsr_graph_weight(r.graph, "w", TSR_F32, 2, (int64_t[]){3, 2}, w);
+        tsr_value top[3];
+        tsr_graph_output(
+            r.graph, "y",
+            tsr_graph_op(r.graph, TSR_OP_LINEAR, &linear, (tsr_value[]){in, weight}, 2), y,
+            sizeof y);
+        tsr_graph_output(r.graph, "turned", tsr_graph_permute(r.graph, in, (uint32_t[]){1, 0}),
+                         turned, sizeof turned);
+        tsr_graph_output(r.graph, "middle",
+                         tsr_graph_slice(r.graph, unary(r.graph, TSR_OP_RELU, in), 1, 1, 1), middle,
+                         sizeof middle);
+        tsr_graph_output(r.graph, "same", in, same, sizeof same);
+        tsr_graph_output(r.graph, "best", unary(r.graph, TSR_OP_ARGMAX, in), best, sizeof best);
+        tsr_graph_op_outputs(r.graph, TSR_OP_TOPK, &topk, &in, 1, 0, top, 3);
+        cr_assert_eq(top[2], TSR_VALUE_NONE, "nobody asked for the log of the sum");
+        tsr_graph_output(r.graph, "ids", top[1], ids, sizeof ids);
+        for (int run = 0; run < 3; run++) {
+            cr_assert_eq(tsr_graph_run(r.graph), TSR_OK, "%s", tsr_error_last());
+            for (int i = 0; i < 2; i++) {
+                int most = 0;
+                for (int j = 0; j < 3; j++) {
+                    most = x[i][j] > x[i][most] ? j : most;
+                    cr_assert_eq(turned[j][i], x[i][j]);
+                    cr_assert_eq(same[i][j], x[i][j]);
+                }
+                cr_assert_eq(y[i][0], x[i][0] + 2 * x[i][2]);
+                cr_assert_eq(y[i][1], x[i][1] - x[i][2]);
+                cr_assert_eq(middle[i][0], x[i][1] > 0 ? x[i][1] : 0);
+                cr_assert_eq(best[i], most);
+                cr_assert_eq(ids[i][0], most);
+            }
+            x[run % 2][run] += 10; /* the next run reads it */
+        }
+        close_rig(&r);
+    }
+}
+
+Test(graph_api, a_state_lives_from_run_to_run) {
+    for (size_t d = 0; d < 2; d++) {
+        rig r = open_rig(devices[d]);
+        enum { CAPACITY = 4, D = 2 };
+        float x[D] = {1, 2}, kept[CAPACITY][D];
+        int32_t past = 0, len = 1;
+        const tsr_value state = tsr_graph_state(r.graph, "state", TSR_F32, 4,
+                                                (int64_t[]){1, 1, CAPACITY, D}),
+                        in = tsr_graph_input(r.graph, "x", TSR_F32, 4, (int64_t[]){1, 1, 1, D}, x),
+                        p = tsr_graph_input(r.graph, "past", TSR_I32, 1, (int64_t[]){1}, &past),
+                        l = tsr_graph_input(r.graph, "len", TSR_I32, 1, (int64_t[]){1}, &len);
+        cr_assert_eq(
+            tsr_graph_op(r.graph, TSR_OP_KV_APPEND, NULL, (tsr_value[]){state, in, p, l}, 4),
+            TSR_VALUE_NONE);
+        tsr_graph_output(r.graph, "kept", state, kept, sizeof kept);
+        for (; past < CAPACITY; past++, len++) {
+            x[0] = (float)past + 1;
+            cr_assert_eq(tsr_graph_run(r.graph), TSR_OK, "%s", tsr_error_last());
+            for (int i = 0; i < CAPACITY; i++)
+                cr_assert_eq(kept[i][0], i <= past ? (float)i + 1 : 0, "%d after %d", i, past);
+        }
+        close_rig(&r);
+    }
+}
+
+Test(graph_api, sizes_of_zero_and_one) {
+    rig r = open_rig(NULL);
+    float one = -3, result = 0;
+    const tsr_value none = tsr_graph_input(r.graph, "none", TSR_F32, 2, (int64_t[]){0, 5}, NULL),
+                    x = tsr_graph_input(r.graph, "one", TSR_F32, 1, (int64_t[]){1}, &one);
+    tsr_graph_output(r.graph, "nothing", unary(r.graph, TSR_OP_RELU, none), NULL, 0);
+    tsr_graph_output(r.graph, "tanh", unary(r.graph, TSR_OP_RELU, x), &result, sizeof result);
+    cr_assert_eq(tsr_graph_run(r.graph), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(result, 0);
+    uint32_t rank;
+    int64_t dims[TSR_MAX_RANK];
+    cr_assert_eq(tsr_graph_shape(r.graph, none, &rank, dims), TSR_OK);
+    cr_assert(rank == 2 && dims[0] == 0 && dims[1] == 5);
+    cr_assert_eq(tsr_graph_shape(r.graph, 99, &rank, dims), TSR_E_ARGUMENT);
+    close_rig(&r);
+}
+
+Test(graph_api, attributes_of_another_version) {
+    struct newer {
+        tsr_scale_attrs known;
+        uint32_t unknown;
+    } attrs = {.known = {.struct_size = sizeof attrs, .alpha = 2}};
+    struct older {
+        uint32_t struct_size;
+    } old = {.struct_size = sizeof old};
+    float x = 3, y = 0;
+    rig r = open_rig("reference");
+    const tsr_value in = tsr_graph_input(r.graph, "x", TSR_F32, 1, (int64_t[]){1}, &x);
+    tsr_graph_output(r.graph, "y", tsr_graph_op(r.graph, TSR_OP_SCALE, &attrs, &in, 1), &y,
+                     sizeof y);
+    cr_assert_eq(tsr_graph_run(r.graph), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(y, 6);
+    close_rig(&r);
+    r = open_rig("reference");
+    const tsr_value same = tsr_graph_input(r.graph, "x", TSR_F32, 1, (int64_t[]){1}, &x);
+    tsr_graph_output(r.graph, "y", tsr_graph_op(r.graph, TSR_OP_SCALE, &old, &same, 1), &y,
+                     sizeof y);
+    cr_assert_eq(tsr_graph_run(r.graph), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(y, 0, "alpha is 0 where it is not given");
+    attrs.unknown = 1;
+    close_rig(&r);
+    r = open_rig("reference");
+    tsr_graph_op(r.graph, TSR_OP_SCALE, &attrs,
+                 (tsr_value[]){tsr_graph_input(r.graph, "x", TSR_F32, 1, (int64_t[]){1}, &x)}, 1);
+    refused(&r, TSR_E_UNSUPPORTED, "newer field");
+    close_rig(&r);
+}
+
+Test(graph_api, what_cannot_be_built_is_told_once_and_stays) {
+    float x[6] = {0};
+    const int64_t dims[] = {2, 3}, negative[] = {2, -3}, huge[] = {1 << 16, 1 << 16},
+                  many[] = {1 << 16, 1};
+    const tsr_matmul_attrs turned = {.struct_size = sizeof turned, .trans_b = 1};
+    rig r = open_rig("reference");
+#define INPUT tsr_graph_input(r.graph, "x", TSR_F32, 2, dims, x)
+    tsr_graph_input(r.graph, "x", TSR_F32, 2, negative, x);
+    refused(&r, TSR_E_ARGUMENT, "x: a shape has");
+    tsr_graph_input(r.graph, "x", TSR_F32, 2, huge, x);
+    refused(&r, TSR_E_ARGUMENT, "2^31 - 1 elements");
+    tsr_graph_input(r.graph, "x", TSR_F32, 7, dims, x);
+    refused(&r, TSR_E_ARGUMENT, "at most 6 sizes");
+    tsr_graph_input(r.graph, "x", (tsr_dtype)99, 2, dims, x);
+    refused(&r, TSR_E_ARGUMENT, "x: ");
+    tsr_graph_weight(r.graph, "w", TSR_GGML_Q8_0, 2, dims, x);
+    refused(&r, TSR_E_ARGUMENT, "w: q8_0");
+    tsr_graph_state(r.graph, "s", TSR_F32, 0, dims);
+    refused(&r, TSR_E_ARGUMENT, "1 to 4 sizes");
+    tsr_graph_op(r.graph, TSR_OP_RELU, NULL, (tsr_value[]){5}, 1);
+    refused(&r, TSR_E_ARGUMENT, "relu: 5 is no value");
+    tsr_graph_op(r.graph, (tsr_op_id)9999, NULL, (tsr_value[]){INPUT}, 1);
+    refused(&r, TSR_E_UNSUPPORTED, "op 9999");
+    tsr_graph_op(r.graph, TSR_OP_MATMUL, NULL, (tsr_value[]){INPUT, INPUT}, 2);
+    refused(&r, TSR_E_ARGUMENT, "no attributes");
+    tsr_graph_op(r.graph, TSR_OP_RELU, NULL, (tsr_value[]){INPUT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                 12);
+    refused(&r, TSR_E_ARGUMENT, "12 operands");
+    const tsr_value tall = tsr_graph_input(r.graph, "tall", TSR_F32, 2, many, x);
+    cr_assert_eq(tsr_graph_op(r.graph, TSR_OP_MATMUL, &turned, (tsr_value[]){tall, tall}, 2),
+                 TSR_VALUE_NONE);
+    refused(&r, TSR_E_UNSUPPORTED, "matmul: a result of more than 2^31 - 1");
+    tsr_graph_reshape(r.graph, INPUT, 1, (int64_t[]){7});
+    refused(&r, TSR_E_ARGUMENT, "reshape");
+    tsr_graph_permute(r.graph, INPUT, (uint32_t[]){0, 0});
+    refused(&r, TSR_E_ARGUMENT, "permute");
+    tsr_graph_slice(r.graph, INPUT, 1, 2, 2);
+    refused(&r, TSR_E_ARGUMENT, "slice");
+    tsr_graph_output(r.graph, "y", INPUT, x, sizeof x - 4);
+    refused(&r, TSR_E_ARGUMENT, "output y: room for 20 bytes given, 24 wanted");
+    tsr_graph_output(r.graph, "y", TSR_VALUE_NONE, x, sizeof x);
+    refused(&r, TSR_E_ARGUMENT, "y: -1 is no value");
+    close_rig(&r);
+}
+
+Test(graph_api, runs_that_cannot_be) {
+    float x = 1, y;
+    tsr_graph *none;
+    rig r = open_rig("reference");
+    cr_assert_eq(tsr_graph_create(NULL, &none), TSR_E_ARGUMENT);
+    cr_assert_null(none);
+    cr_assert_eq(tsr_graph_run(r.graph), TSR_E_ARGUMENT);
+    cr_assert(strstr(tsr_error_last(), "no output"), "%s", tsr_error_last());
+    const tsr_value in = tsr_graph_input(r.graph, "x", TSR_F32, 0, NULL, &x);
+    tsr_graph_output(r.graph, "y", unary(r.graph, TSR_OP_TANH, in), &y, sizeof y);
+    cr_assert_eq(tsr_graph_run(r.graph), TSR_OK, "%s", tsr_error_last());
+    cr_assert_float_eq(y, 0.76159416f, 1e-6f);
+    cr_assert_eq(unary(r.graph, TSR_OP_TANH, in), TSR_VALUE_NONE);
+    refused(&r, TSR_E_STATE, "build another");
+    close_rig(&r);
+}
