@@ -37,6 +37,19 @@
     _Pragma("unroll") for (int line = 0; line < (size); line += 64 / (int)sizeof(ELEMENT(dtype))) \
         TSR_PREFETCH_L2((from) + line);
 
+#if HAS_RELATIVE
+/* Of 16 keys side by side, the first at this distance from the query. */
+static inline float16 LOCAL_NAME(relative16)(__global const float *relative, int reach, int distance)
+{
+    float one[16] __attribute__((aligned(64)));
+    if (distance >= -reach && distance + 15 <= reach)
+        return *(__global const tsr_loose_float16 *)(relative + reach + distance);
+    for (int j = 0; j < 16; j++)
+        one[j] = relative[reach + clamp(distance + j, -reach, reach)];
+    return *(float16 *)one;
+}
+#endif
+
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 #include "attention/operands.clh"
 )
@@ -146,6 +159,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
                     one[j] = bias[bias0 + b * BIAS_STEP(0) + (h0 + i) * BIAS_STEP(1) + t * BIAS_STEP(2) +
                                   min(block + part + j, end - 1) * BIAS_STEP(3)];
                 dot[i] = fma(*(float16 *)one, LOG2_E, dot[i]);
+#endif
+#if HAS_RELATIVE
+                dot[i] = fma(LOCAL_NAME(relative16)(relative + relative0 + (h0 + i) * (2 * reach + 1), reach,
+                                                    block + part - here), LOG2_E, dot[i]);
 #endif
                 *(float16 *)(share[i] + part) = s >= first && s < end ? dot[i] : (float16)(-INFINITY);
             }

@@ -1,4 +1,4 @@
-/* attention/plain.cl - y = softmax(scale <q, k> + bias over the visible keys) v, without a T x S buffer.
+/* attention/plain.cl - y = softmax(scale <q, k> + bias + relative over the visible keys) v, without a T x S buffer.
  *
  *   grid    (T, H, B), one work-item each: one query of one head; g = h / (H/G)
  *   q[b,t,h,d] at q0 + b*qb + t*qt + h*qh + d; y likewise      k[j,s,g,d] at k0 + j*kj + s*ks + g*kg + d; v likewise
@@ -6,7 +6,7 @@
  *   adds    as order.clh says
  *   needs   nothing beyond OpenCL C 1.1
  *   build   K_DTYPE, V_DTYPE; HEAD, VALUE sizes of a key and a value; CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_SLOT,
- *           HAS_SOURCE, HAS_BIAS, HAS_LSE
+ *           HAS_SOURCE, HAS_BIAS, HAS_RELATIVE, HAS_LSE
  *   source  Milakov, Gimelshein 2018, arXiv:1805.02867 */
 #include "attention/order.clh"
 
@@ -29,7 +29,7 @@ __kernel void KERNEL(
 #if HAS_LEN
     end = min(end, len[len0 + b]);
 #endif
-#if CAUSAL || WINDOW > 0
+#if CAUSAL || WINDOW > 0 || HAS_RELATIVE
 #if HAS_PAST
     const int here = past[past0 + b] + t;
 #else
@@ -76,6 +76,9 @@ __kernel void KERNEL(
                 score[i] = dot * (scale * LOG2_E);
 #if HAS_BIAS
                 score[i] = fma(bias[bias0 + b * BIAS_STEP(0) + h * BIAS_STEP(1) + t * BIAS_STEP(2) + s * BIAS_STEP(3)], LOG2_E, score[i]);
+#endif
+#if HAS_RELATIVE
+                score[i] = fma(RELATIVE(h, s - here), LOG2_E, score[i]);
 #endif
                 top = fmax(top, score[i]);
             }

@@ -122,9 +122,18 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
             float x = -INFINITY;
             if (s >= firsts[row] && s < ends[row]) {
                 x = dot[r] * (scale * LOG2_E);
-#if HAS_BIAS
+#if HAS_BIAS || HAS_RELATIVE
                 const int t = (tile + row) / group, h = g * group + (tile + row) - t * group;
+#endif
+#if HAS_BIAS
                 x = fma(bias[bias0 + b * BIAS_STEP(0) + h * BIAS_STEP(1) + t * BIAS_STEP(2) + s * BIAS_STEP(3)], LOG2_E, x);
+#endif
+#if HAS_RELATIVE
+#if HAS_PAST
+                x = fma(RELATIVE(h, s - t - past[past0 + b]), LOG2_E, x);
+#else
+                x = fma(RELATIVE(h, s - t), LOG2_E, x);
+#endif
 #endif
             }
             dot[r] = x;

@@ -1,4 +1,4 @@
-/* softmax/group.cl - softmax/plain by a work-group a row: softmax of scale * x + bias over the visible part; 0 elsewhere.
+/* softmax/group.cl - softmax/plain by a work-group a row: softmax of scale * x + bias + relative over the visible part; 0 elsewhere.
  *
  *   grid    (GROUP, rows) in work-groups of GROUP x 1; work-item i has elements i, i + GROUP, ..
  *   x, y, bias at any strides, given in elements for the last eight dimensions; 0 repeats (broadcast)
@@ -8,7 +8,7 @@
  *           fixed order, the same in any batch
  *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory; SUB_GROUPS: sub-groups, of any size
  *   build   X_DTYPE, Y_DTYPE, BIAS_DTYPE; BATCH_AXIS 0..6 the position of B among the eight dimensions;
- *           CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS; SUB_GROUPS 0|1
+ *           CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE; SUB_GROUPS 0|1
  *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group, 0: the driver's, else one of those it has, where one
  *           can ask for it (cl_intel_required_subgroup_size) */
 #if SUB_GROUPS && defined(cl_khr_subgroups)
@@ -25,6 +25,7 @@
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const int *past, int past0,
                      __global const int *len, int len0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,
+                     __global const float *relative, int relative0, int reach,
                      __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int R, int R_set, int8 size,
                      int8 size_set, int8 x_step, int8 x_set, int8 b_step, int8 b_set, int8 y_step, int8 y_set,
                      float scale)
@@ -55,6 +56,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL
 #undef SUB_GROUPS
 #undef SCORE
 #undef BIAS
+#undef BY_DISTANCE
 #undef ROW_AT
 #undef X_DTYPE
 #undef Y_DTYPE
@@ -65,3 +67,4 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL
 #undef HAS_PAST
 #undef HAS_LEN
 #undef HAS_BIAS
+#undef HAS_RELATIVE

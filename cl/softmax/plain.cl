@@ -1,4 +1,4 @@
-/* softmax/plain.cl - y = softmax of scale * x + bias over the visible part of the last dimension; 0 elsewhere.
+/* softmax/plain.cl - y = softmax of scale * x + bias + relative over the visible part of the last dimension; 0 elsewhere.
  *
  *   grid    (rows), one work-item each: x is [B,..,T,S], so a row is a query of a sequence
  *   x, y, bias at any strides, given in elements for the last eight dimensions; 0 repeats (broadcast)
@@ -6,10 +6,11 @@
  *   alias   y may be x
  *   needs   nothing beyond OpenCL C 1.1
  *   build   X_DTYPE, Y_DTYPE, BIAS_DTYPE; BATCH_AXIS 0..6 the position of B among the eight dimensions;
- *           CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS */
+ *           CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE */
 
 __kernel void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const int *past, int past0,
                      __global const int *len, int len0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,
+                     __global const float *relative, int relative0, int reach,
                      __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int R, int R_set, int8 size,
                      int8 size_set, int8 x_step, int8 x_set, int8 b_step, int8 b_set, int8 y_step, int8 y_set,
                      float scale)
@@ -39,6 +40,7 @@ __kernel void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const 
 
 #undef SCORE
 #undef BIAS
+#undef BY_DISTANCE
 #undef ROW_AT
 #undef X_DTYPE
 #undef Y_DTYPE
@@ -49,3 +51,4 @@ __kernel void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const 
 #undef HAS_PAST
 #undef HAS_LEN
 #undef HAS_BIAS
+#undef HAS_RELATIVE

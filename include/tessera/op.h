@@ -30,12 +30,13 @@ typedef enum tsr_op_id {
      * takes), bias?[2F]  out y. */
     TSR_OP_GLU_LINEAR = 3,
     /** y[b,t,h,:] = sum_s p[b,h,t,s] v[j,s,g,:],  p = softmax over visible s of scale <q[b,t,h,:],
-     * k[j,s,g,:]> + bias, g = h / (H / G); j = source[b,s] where given, else slot[b], else b. A
-     * query that sees nothing gives 0. Key s is visible to query t of sequence b where s < len[b]
-     * (S without len), and, where causal, s <= past[b] + t, and, where window > 0, past[b] + t - s
-     * < window (past is 0 where missing). Queries past the end of the sequence (past[b] + t >=
-     * len[b], causal) may hold anything finite. attrs tsr_attention_attrs. in q[B,T,H,D],
-     * k[J,S,G,D], v[J,S,G,Dv], past?[B], len?[B], slot?[B], source?[B,S], bias?[1|B,H,T,S] f32 out
+     * k[j,s,g,:]> + bias + relative[h, clamp(s - (past[b] + t), -R, R) + R], g = h / (H / G); j =
+     * source[b,s] where given, else slot[b], else b. A query that sees nothing gives 0. Key s is
+     * visible to query t of sequence b where s < len[b] (S without len), and, where causal, s <=
+     * past[b] + t, and, where window > 0, past[b] + t - s < window (past is 0 where missing).
+     * Queries past the end of the sequence (past[b] + t >= len[b], causal) may hold anything
+     * finite. attrs tsr_attention_attrs. in q[B,T,H,D], k[J,S,G,D], v[J,S,G,Dv], past?[B], len?[B],
+     * slot?[B], source?[B,S], bias?[1|B,H,T,S] f32, relative?[H,2R+1] f32 (finite numbers)  out
      * y[B,T,H,Dv], lse?[B,H,T] f32 (log of the sum of exponentials; -inf where nothing is visible).
      */
     TSR_OP_ATTENTION = 4,
@@ -47,9 +48,9 @@ typedef enum tsr_op_id {
     TSR_OP_LAYER_NORM = 6,
     /** y = x / sqrt(mean(x^2) + eps) * weight over the last dimension. in x, weight  out y */
     TSR_OP_RMS_NORM = 7,
-    /** y = softmax of scale * x + bias over the visible part of the last dimension, as attention
-     * has it; 0 elsewhere. attrs tsr_softmax_attrs. in x[B,..,T,S], past?[B], len?[B], bias?
-     * (broadcast to x)  out y */
+    /** y = softmax of scale * x + bias + relative over the visible part of the last dimension, as
+     * attention has it; 0 elsewhere. attrs tsr_softmax_attrs. in x[B,..,T,S], past?[B], len?[B],
+     * bias? (broadcast to x), relative?[H,2R+1] f32 (then x is [B,H,T,S])  out y */
     TSR_OP_SOFTMAX = 8,
     /** Rotates pairs of the first `rotary` elements of each head by positions[b,t] * inv_freq[p],
      * times `magnitude`. A pair is (p, p + rotary/2), or (2p, 2p+1) where interleaved. attrs

@@ -3,6 +3,7 @@
 #include "verify/verify.h"
 
 #include <math.h>
+#include <stdio.h>
 
 typedef struct form {
     int64_t B, T, S, H, G, D, Dv;
@@ -54,6 +55,50 @@ static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
                                                .scale = (float)scale};
     bound(c, f->S, f->D, scale * (double)f->D);
     return c;
+}
+
+/* Distances within reach and beyond it on either side, by every length of a tile of queries or
+ * keys.
+ */
+static void add_relative(tsri_verify_list *list) {
+    static const struct {
+        form form;
+        int reach;
+        tsr_kind kind;
+    } rows[] = {
+        {{2, 5, 7, 4, 2, 8, 8, 0, 0, 0, 0, {0}, {0}, ""}, 3, TSR_KIND_WEIGHT},
+        {{2, 17, 17, 3, 3, 16, 16, 0, 0, 0, 2, {0}, {17, 4}, " padded"}, 20, TSR_KIND_WEIGHT},
+        {{1, 31, 33, 4, 4, 16, 16, 0, 0, 0, 0, {0}, {0}, ""}, 8, TSR_KIND_INPUT},
+        {{1, 32, 32, 2, 1, 8, 8, 1, 0, 0, 0, {0}, {0}, " causal"}, 16, TSR_KIND_INPUT},
+        {{1, 33, 31, 2, 1, 8, 8, 0, 0, 0, 0, {0}, {0}, ""}, 40, TSR_KIND_INPUT},
+        {{2, 70, 130, 4, 2, 48, 32, 1, 40, 2, 2, {60, 11}, {130, 81}, " window 40, cached"},
+         31,
+         TSR_KIND_INPUT},
+        {{1, 97, 97, 2, 2, 8, 8, 0, 0, 0, 0, {0}, {0}, ""}, 1, TSR_KIND_INPUT},
+        {{2, 3, 9, 2, 1, 8, 8, 0, 0, 0, 0, {0}, {0}, " no distance"}, 0, TSR_KIND_INPUT},
+        {{3, 1, 40, 4, 4, 16, 16, 1, 0, 3, 3, {39, 0, 12}, {40, 1, 13}, " decode"},
+         16,
+         TSR_KIND_WEIGHT},
+        {{1, 1, 131, 8, 2, 64, 64, 1, 0, 1, 1, {130}, {131}, " decode"}, 128, TSR_KIND_INPUT},
+        {{2, 2, 70, 4, 2, 80, 80, 1, 16, 2, 2, {68, 3}, {70, 5}, " decode, window"},
+         5,
+         TSR_KIND_INPUT},
+        {{1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, {0}, {0}, ""}, 2, TSR_KIND_INPUT},
+        {{1, 0, 8, 2, 2, 8, 8, 1, 0, 1, 1, {0}, {8}, " no query"}, 2, TSR_KIND_INPUT},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        form f = rows[i].form;
+        char what[64];
+        snprintf(what, sizeof what, " relative, reach %d%s", rows[i].reach, f.what);
+        f.what = what;
+        tsri_verify_case *c = add(list, &f);
+        tsri_verify_in(c, 8, rows[i].kind, TSR_F32, 2, TSRI_VERIFY_K(f.H),
+                       TSRI_VERIFY_K(2 * rows[i].reach + 1));
+        if (i % 2) /* with a bias too */
+            tsri_verify_in(c, 7, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_K(1), TSRI_VERIFY_K(f.H),
+                           TSRI_VERIFY_T, TSRI_VERIFY_S);
+        bound(c, f.S, f.D, sqrt((double)f.D) + 1 + (double)(i % 2));
+    }
 }
 
 static void add_variants(tsri_verify_list *list) {
@@ -153,4 +198,5 @@ void tsri_verify_attention_cases(tsri_verify_list *list) {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         add(list, &forms[i]);
     add_variants(list);
+    add_relative(list);
 }

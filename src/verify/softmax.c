@@ -48,6 +48,16 @@ static void add_masked(tsri_verify_list *list) {
                                                TSRI_VERIFY_K(1), TSRI_VERIFY_K(1), TSRI_VERIFY_S);
     mask->fill = TSRI_VERIFY_MASK;
     mask->low = 0.3;
+    for (int reach = 0; reach < 30; reach = reach * 5 + 1) { /* 0, 1, 6, and more than S */
+        c = add(list, 2, 5, 19, 2, reach ? " relative, cached" : " relative, one number a head");
+        c->attrs.softmax.causal = reach > 1;
+        tsri_verify_ints(c, 1, TSRI_VERIFY_B, 2, (const int32_t[]){14, 3});
+        if (reach == 1)
+            tsri_verify_in(c, 3, TSR_KIND_INPUT, TSR_F32, 2, TSRI_VERIFY_T, TSRI_VERIFY_S);
+        tsri_verify_in(c, 4, TSR_KIND_INPUT, TSR_F32, 2, TSRI_VERIFY_K(3),
+                       TSRI_VERIFY_K(2 * reach + 1));
+        c->bound[0].relative += 24 * TSRI_VERIFY_U; /* R is 2 more */
+    }
     c = add(list, 1, 6, 6, 2, " causal, all negative");
     c->attrs.softmax.causal = 1;
     c->in[0].low = -40, c->in[0].high = -38;

@@ -63,6 +63,7 @@ static void make_attention(sample *s, bool full, tsr_dtype small) {
         s->in[3] = s->in[4] = s->in[5] = I32(B);
         s->in[6] = I32(B, S);
         s->in[7] = F32(1, H, T, S);
+        s->in[8] = F32(H, 7);
         s->out[1] = F32(B, H, T);
     }
     s->out[0] = F32(B, T, H, full ? D : 5);
@@ -109,6 +110,7 @@ static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
         s->in[0] = F32(B, H, T, S);
         s->in[1] = s->in[2] = FULL(I32(B));
         s->in[3] = FULL(F32(H, 1, S));
+        s->in[4] = FULL(F32(H, 7));
         s->out[0] = F32(B, H, T, S);
         break;
     case TSR_OP_ROPE:

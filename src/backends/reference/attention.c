@@ -1,5 +1,5 @@
-/* softmax(q kᵀ * scale + bias) v over the visible keys of each query; two passes, probabilities of
- * one query in scratch.
+/* softmax(q kᵀ * scale + bias + relative) v over the visible keys of each query; two passes,
+ * probabilities of one query in scratch.
  *
  * source  Vaswani et al. 2017, arXiv:1706.03762; Ainslie et al. 2023, arXiv:2305.13245 (grouped
  * queries) */
@@ -10,7 +10,7 @@
 #include <math.h>
 
 typedef struct attention {
-    tsri_reference_view q, k, v, past, len, slot, source, bias, y, lse;
+    tsri_reference_view q, k, v, past, len, slot, source, bias, relative, y, lse;
     tsr_attention_attrs attrs;
     const tsr_op *op;
     double *p; /* [S] */
@@ -49,6 +49,7 @@ static tsr_status one_query(const attention *a, int64_t b, int64_t t, int64_t h)
                 tsri_reference_load(&a->bias, row * a->bias.stride[0] + h * a->bias.stride[1] +
                                                   t * a->bias.stride[2] + s * a->bias.stride[3]);
         }
+        a->p[s] += tsri_reference_relative(&a->relative, &a->past, b, t, h, s);
         top = fmax(top, a->p[s]);
     }
     for (int64_t s = first; s < end; s++) {
@@ -84,6 +85,7 @@ tsr_status tsri_reference_attention(const tsri_reference_call *call) {
                    .slot = tsri_reference_in(call, 5),
                    .source = tsri_reference_in(call, 6),
                    .bias = tsri_reference_in(call, 7),
+                   .relative = tsri_reference_in(call, 8),
                    .y = tsri_reference_out(call, 0),
                    .lse = tsri_reference_out(call, 1),
                    .op = call->op,

@@ -70,6 +70,11 @@ void tsri_reference_visible(const tsri_reference_view *past, const tsri_referenc
                             bool causal, int64_t window, int64_t b, int64_t t, int64_t keys,
                             int64_t *first, int64_t *end);
 
+/* What the distance from query t of sequence b to key s adds to a score of head h:
+ * relative[h, clamp(s - (past[b] + t), -R, R) + R]; 0 where `relative` is missing. */
+double tsri_reference_relative(const tsri_reference_view *relative, const tsri_reference_view *past,
+                               int64_t b, int64_t t, int64_t h, int64_t s);
+
 /* rope.c: one head, from x at x_at to y at y_at, which may be the same. */
 void tsri_reference_rotate(const tsr_rope_attrs *attrs, const tsri_reference_view *inv_freq,
                            int64_t position, const tsri_reference_view *x, int64_t x_at,

@@ -21,10 +21,11 @@ tsr_status tsri_reference_softmax(const tsri_reference_call *call) {
     tsri_reference_attrs(call->op, &attrs, sizeof attrs);
     const tsri_reference_view x = tsri_reference_in(call, 0), past = tsri_reference_in(call, 1),
                               len = tsri_reference_in(call, 2), bias = tsri_reference_in(call, 3),
+                              relative = tsri_reference_in(call, 4),
                               y = tsri_reference_out(call, 0);
     const double scale = attrs.scale == 0 ? 1 : attrs.scale;
     const int64_t S = tsri_reference_columns(&x), R = tsri_reference_rows(&x),
-                  T = x.rank > 1 ? x.dim[x.rank - 2] : 1;
+                  T = x.rank > 1 ? x.dim[x.rank - 2] : 1, H = x.rank > 2 ? x.dim[x.rank - 3] : 1;
     const int64_t x_step = tsri_reference_step(&x), y_step = tsri_reference_step(&y);
     for (int64_t r = 0; r < R; r++) {
         const int64_t x_at = tsri_reference_row_at(&x, r), y_at = tsri_reference_row_at(&y, r);
@@ -32,9 +33,10 @@ tsr_status tsri_reference_softmax(const tsri_reference_call *call) {
         int64_t first, end, bias_step = 0;
         const int64_t bias_at = bias.data ? bias_row_at(&bias, &x, r, &bias_step) : 0;
         tsri_reference_visible(&past, &len, attrs.causal, attrs.window, b, r % T, S, &first, &end);
-#define SCORE(s)                                          \
-    (scale * tsri_reference_load(&x, x_at + (s)*x_step) + \
-     (bias.data ? tsri_reference_load(&bias, bias_at + (s)*bias_step) : 0))
+#define SCORE(s)                                                             \
+    (scale * tsri_reference_load(&x, x_at + (s)*x_step) +                    \
+     (bias.data ? tsri_reference_load(&bias, bias_at + (s)*bias_step) : 0) + \
+     tsri_reference_relative(&relative, &past, b, r % T, r / T % H, s))
         double top = -INFINITY, sum = 0;
         for (int64_t s = first; s < end; s++)
             top = fmax(top, SCORE(s));

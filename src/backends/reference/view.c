@@ -167,6 +167,18 @@ void tsri_reference_visible(const tsri_reference_view *past, const tsri_referenc
         *first = position - window + 1;
 }
 
+double tsri_reference_relative(const tsri_reference_view *relative, const tsri_reference_view *past,
+                               int64_t b, int64_t t, int64_t h, int64_t s) {
+    if (!relative->data)
+        return 0;
+    const int64_t R = relative->dim[1] / 2;
+    int64_t distance =
+        s - t - (past->data ? tsri_reference_load_int(past, b * past->stride[0]) : 0);
+    distance = distance < -R ? -R : distance > R ? R : distance;
+    return tsri_reference_load(relative,
+                               h * relative->stride[0] + (distance + R) * relative->stride[1]);
+}
+
 void tsri_reference_attrs(const tsr_op *op, void *out, size_t size) {
     memset(out, 0, size);
     if (!op->attrs)

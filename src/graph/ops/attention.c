@@ -1,10 +1,11 @@
 #include "graph/ops/check.h"
 
-enum { Q, K, V, PAST, LEN, SLOT, SOURCE, BIAS };
+enum { Q, K, V, PAST, LEN, SLOT, SOURCE, BIAS, RELATIVE };
 
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *q = s->in[Q], *k = s->in[K], *v = s->in[V],
-                     *source = tsri_graph_operand(s, SOURCE), *bias = tsri_graph_operand(s, BIAS);
+                     *source = tsri_graph_operand(s, SOURCE), *bias = tsri_graph_operand(s, BIAS),
+                     *relative = tsri_graph_operand(s, RELATIVE);
     static const char *const facts[] = {[PAST] = "past", [LEN] = "len", [SLOT] = "slot"};
     if (!tsri_graph_is_f32(q) || q->rank != 4)
         return tsri_graph_refuse("attention", "q", q, "f32 [B,T,H,D]");
@@ -26,6 +27,8 @@ static tsr_status infer(tsri_graph_signature *s) {
         return tsri_graph_refuse("attention", "source", source, "i32 [B,S]");
     if (bias && (!tsri_graph_is_f32(bias) || bias->rank != 4))
         return tsri_graph_refuse("attention", "bias", bias, "f32 [1 or B,H,T,S]");
+    if (!tsri_graph_is_relative(relative, q->dim[2]))
+        return tsri_graph_refuse("attention", "relative", relative, "f32 [H,2R+1]");
     s->out[0].dtype = s->out[1].dtype = TSR_F32;
     s->out[0].rank = 4;
     for (int i = 0; i < 3; i++)
@@ -84,8 +87,8 @@ static tsri_value per_query_head(tsri_graph *graph, tsri_value x, tsri_value slo
 void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *attrs,
                                 const tsri_value *in, uint32_t n_in, tsri_value *probabilities,
                                 tsri_value *y) {
-    tsri_value all[BIAS + 1];
-    for (uint32_t i = 0; i <= BIAS; i++)
+    tsri_value all[RELATIVE + 1];
+    for (uint32_t i = 0; i <= RELATIVE; i++)
         all[i] = i < n_in ? in[i] : TSRI_GRAPH_NONE;
     *probabilities = *y = TSRI_GRAPH_NONE;
     if (all[SOURCE] != TSRI_GRAPH_NONE) {
@@ -116,8 +119,9 @@ void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *at
     const tsri_value s5 = tsri_graph_op1(graph, TSR_OP_MATMUL, &scores, (tsri_value[]){q5, k5}, 2);
     const tsr_dim flat[] = {q.dim[0], q.dim[2], q.dim[1], k.dim[1]};
     const tsri_value s4 = tsri_graph_reshape(graph, s5, 4, flat);
-    *probabilities = tsri_graph_op1(graph, TSR_OP_SOFTMAX, &softmax,
-                                    (tsri_value[]){s4, all[PAST], all[LEN], all[BIAS]}, 4);
+    *probabilities =
+        tsri_graph_op1(graph, TSR_OP_SOFTMAX, &softmax,
+                       (tsri_value[]){s4, all[PAST], all[LEN], all[BIAS], all[RELATIVE]}, 5);
     const tsri_value p5 = tsri_graph_split(graph, *probabilities, 1, G, R),
                      v5 = per_query_head(graph, all[V], all[SLOT], R);
     const tsri_value y5 = tsri_graph_op1(graph, TSR_OP_MATMUL, &values, (tsri_value[]){p5, v5}, 2);
@@ -160,9 +164,9 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 const tsri_graph_op_row tsri_graph_op_attention = {.name = "attention",
                                                    .id = TSR_OP_ATTENTION,
                                                    .min_in = 3,
-                                                   .max_in = 8,
+                                                   .max_in = 9,
                                                    .n_out = 2,
-                                                   .optional_in = 0xf8,
+                                                   .optional_in = 0x1f8,
                                                    .optional_out = 2,
                                                    .attrs_size = sizeof(tsr_attention_attrs),
                                                    .infer = infer,

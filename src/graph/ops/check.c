@@ -58,6 +58,12 @@ bool tsri_graph_is_vector(const tsr_tensor *tensor, tsr_dim n) {
                        tsri_tensor_same_dim(tensor->dim[0], n));
 }
 
+bool tsri_graph_is_relative(const tsr_tensor *tensor, tsr_dim H) {
+    return !tensor || (tensor->dtype == TSR_F32 && tensor->rank == 2 &&
+                       tsri_tensor_same_dim(tensor->dim[0], H) && !tensor->dim[1].symbols &&
+                       tensor->dim[1].factor % 2 == 1);
+}
+
 void tsri_graph_shape_like(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor *like, tsr_dim last) {
     out->dtype = dtype;
     out->rank = like->rank;

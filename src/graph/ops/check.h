@@ -22,6 +22,8 @@ tsr_status tsri_graph_check_weight(const char *op, const tsr_tensor *w, const ts
                                    bool trans, uint32_t compute, const char *const wanted[2],
                                    tsr_dim *n);
 bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n);
+/* What positions add to the scores of H heads: f32 [H,2R+1]. */
+bool tsri_graph_is_relative(const tsr_tensor *tensor, tsr_dim H);
 bool tsri_graph_is_vector(const tsr_tensor *tensor, tsr_dim n); /* f32 [n] */
 
 /* out = dtype, the dims of `like` with the last one replaced by `last`. */

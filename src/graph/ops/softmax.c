@@ -1,7 +1,8 @@
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
-    const tsr_tensor *x = s->in[0], *bias = tsri_graph_operand(s, 3);
+    const tsr_tensor *x = s->in[0], *bias = tsri_graph_operand(s, 3),
+                     *relative = tsri_graph_operand(s, 4);
     if (!tsri_graph_is_f32(x) || x->rank < 2)
         return tsri_graph_refuse("softmax", "x", x, "f32 [B,..,T,S]");
     for (uint32_t i = 1; i < 3; i++)
@@ -9,6 +10,9 @@ static tsr_status infer(tsri_graph_signature *s) {
             return tsri_graph_refuse("softmax", i == 1 ? "past" : "len", s->in[i], "i32 [B]");
     if (bias && (!tsri_graph_is_f32(bias) || bias->rank > x->rank))
         return tsri_graph_refuse("softmax", "bias", bias, "f32, broadcasting to x");
+    if (relative && (x->rank != 4 || !tsri_graph_is_relative(relative, x->dim[1])))
+        return tsri_graph_refuse("softmax", "relative", relative,
+                                 "f32 [H,2R+1], with x of [B,H,T,S]");
     tsri_graph_shape_like(&s->out[0], TSR_F32, x, tsri_tensor_columns(x));
     return TSR_OK;
 }
@@ -21,9 +25,9 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 const tsri_graph_op_row tsri_graph_op_softmax = {.name = "softmax",
                                                  .id = TSR_OP_SOFTMAX,
                                                  .min_in = 1,
-                                                 .max_in = 4,
+                                                 .max_in = 5,
                                                  .n_out = 1,
-                                                 .optional_in = 2 | 4 | 8,
+                                                 .optional_in = 2 | 4 | 8 | 16,
                                                  .may_overwrite = 1,
                                                  .attrs_size = sizeof(tsr_softmax_attrs),
                                                  .infer = infer,

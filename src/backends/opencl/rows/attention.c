@@ -1,6 +1,6 @@
 #include "backends/opencl/rows/group.h"
 
-enum { Q, K, V, PAST, LEN, SLOT, SOURCE, BIAS }; /* operands; outputs are y, lse */
+enum { Q, K, V, PAST, LEN, SLOT, SOURCE, BIAS, RELATIVE }; /* operands; outputs are y, lse */
 enum {
     LARGEST_HEAD = 512,  /* a query and a sum of values are private to a work-item */
     LARGEST_FLASH = 256, /* 32 of each, and a block of keys */
@@ -12,7 +12,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
                        const char **why) {
     (void)row, (void)facts;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[0];
-    const tsr_tensor *source = tsri_opencl_in(op, SOURCE), *bias = tsri_opencl_in(op, BIAS);
+    const tsr_tensor *source = tsri_opencl_in(op, SOURCE), *bias = tsri_opencl_in(op, BIAS),
+                     *relative = tsri_opencl_in(op, RELATIVE);
     const tsr_tensor *heads[] = {q, k, v, y};
     for (int i = 0; i < 4; i++) {
         if (heads[i]->rank != 4 || !tsri_opencl_last_contiguous(heads[i]))
@@ -30,6 +31,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     if (source &&
         (!tsri_tensor_is_packed(source) || !tsri_tensor_same_dim(source->dim[1], k->dim[1])))
         return tsri_opencl_refuse(why, "source is not an array of one slot a key");
+    if (relative && (!tsri_opencl_is_f32(relative) || !tsri_tensor_is_packed(relative)))
+        return tsri_opencl_refuse(why, "relative is not a packed array of f32");
     return tsri_opencl_fits_index(op, why);
 }
 
@@ -96,6 +99,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "HAS_SLOT", tsri_opencl_in(op, SLOT) != NULL);
     tsri_opencl_define_int(defines, "HAS_SOURCE", tsri_opencl_in(op, SOURCE) != NULL);
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
+    tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
     tsri_opencl_define_int(defines, "HAS_LSE", tsri_opencl_out(op, 1) != NULL);
 }
 
@@ -115,7 +119,7 @@ static void define_tiled(const tsri_opencl_row *row, const tsr_op *op,
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_attention_attrs *attrs = op->attrs;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[0];
-    const tsr_tensor *bias = tsri_opencl_in(op, BIAS);
+    const tsr_tensor *bias = tsri_opencl_in(op, BIAS), *relative = tsri_opencl_in(op, RELATIVE);
     const tsr_dim sizes[] = {q->dim[0],    q->dim[1],    k->dim[1],    q->stride[0], q->stride[1],
                              q->stride[2], k->stride[0], k->stride[1], k->stride[2], v->stride[0],
                              v->stride[1], v->stride[2], y->stride[0], y->stride[1], y->stride[2]};
@@ -127,6 +131,10 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
         const tsr_tensor scores = {.rank = 4, .dim = {q->dim[0], q->dim[2], q->dim[1], k->dim[1]}};
         const tsr_tensor view = tsri_opencl_broadcast(bias, &scores);
         tsri_opencl_arg_dim_list(launch, view.stride, 4);
+    }
+    if (relative) {
+        tsri_opencl_arg_tensor(launch, relative);
+        tsri_opencl_arg_int(launch, relative->dim[1].factor / 2);
     }
     if (tsri_opencl_out(op, 1))
         tsri_opencl_arg_tensor(launch, op->out[1]);

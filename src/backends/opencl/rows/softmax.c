@@ -1,12 +1,13 @@
 #include "backends/opencl/rows/group.h"
 
-enum { X, PAST, LEN, BIAS };
+enum { X, PAST, LEN, BIAS, RELATIVE };
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
     const tsr_softmax_attrs *attrs = op->attrs;
-    const tsr_tensor *x = op->in[X], *y = op->out[0], *bias = tsri_opencl_in(op, BIAS);
+    const tsr_tensor *x = op->in[X], *y = op->out[0], *bias = tsri_opencl_in(op, BIAS),
+                     *relative = tsri_opencl_in(op, RELATIVE);
     const bool masked =
         attrs->causal || attrs->window || tsri_opencl_in(op, PAST) || tsri_opencl_in(op, LEN);
     if (!tsri_opencl_is_float(x) || !tsri_opencl_is_float(y) ||
@@ -14,6 +15,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         return tsri_opencl_refuse(why, "operands are taken as f32, f16 or bf16 only");
     if (masked && x->rank < 2)
         return tsri_opencl_refuse(why, "a mask needs queries and keys; x has one dimension");
+    if (relative && (!tsri_opencl_is_f32(relative) || !tsri_tensor_is_packed(relative)))
+        return tsri_opencl_refuse(why, "relative is not a packed array of f32");
     return tsri_opencl_fits_index(op, why);
 }
 
@@ -37,6 +40,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "HAS_PAST", tsri_opencl_in(op, PAST) != NULL);
     tsri_opencl_define_int(defines, "HAS_LEN", tsri_opencl_in(op, LEN) != NULL);
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
+    tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
 }
 
 static void define_group(const tsri_opencl_row *row, const tsr_op *op,
@@ -47,11 +51,13 @@ static void define_group(const tsri_opencl_row *row, const tsr_op *op,
 
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_softmax_attrs *attrs = op->attrs;
-    const tsr_tensor *x = op->in[X], *y = op->out[0], *bias = tsri_opencl_in(op, BIAS);
+    const tsr_tensor *x = op->in[X], *y = op->out[0], *bias = tsri_opencl_in(op, BIAS),
+                     *relative = tsri_opencl_in(op, RELATIVE);
     const tsr_tensor view = tsri_opencl_broadcast(bias ? bias : x, x);
 
-    for (uint32_t i = X; i <= BIAS; i++)
+    for (uint32_t i = X; i <= RELATIVE; i++)
         tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
+    tsri_opencl_arg_int(launch, relative ? relative->dim[1].factor / 2 : 0);
     tsri_opencl_arg_tensor(launch, y);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
