@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """tools/convert-torch: what it makes is what the pickle held; each bad folder gives its sentence and exit code."""
 
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -19,9 +23,24 @@ except ImportError as error:
 SOURCE = pathlib.Path(os.environ.get("TESSERA_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 
 
+TOOL = str(SOURCE / "tools" / "convert-torch")
+LOADER = importlib.machinery.SourceFileLoader("convert_torch_tool", TOOL)
+sys.dont_write_bytecode = True
+tool = importlib.util.module_from_spec(importlib.util.spec_from_loader(LOADER.name, LOADER))
+LOADER.exec_module(tool)
+
+
 def run(*arguments):
-    done = subprocess.run([sys.executable, SOURCE / "tools" / "convert-torch", *arguments], capture_output=True, text=True)
-    return done.returncode, done.stderr
+    """The tool's exit code and what it said, in this process: each start of PyTorch takes seconds."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        code = tool.main([str(argument) for argument in arguments])
+    return code, said.getvalue()
+
+
+def as_a_command():
+    done = subprocess.run([sys.executable, TOOL, "absent", "none"], capture_output=True, text=True)
+    expect((done.returncode, done.stderr), 2, "convert-torch: absent is no folder")
 
 
 def expect(result, code, fragment):
@@ -60,6 +79,71 @@ def whole_model():
     expect(run("whole", "untied"), 0, "8 tensors")
 
 
+def names_of(state, config="{}"):
+    """What becomes of a state: the names written. `state` maps names to tensors; equal ones need not share memory."""
+    with tempfile.TemporaryDirectory() as place:
+        path = folder(pathlib.Path(place) / "in")
+        (path / "config.json").write_text(config)
+        torch.save(state, path / "pytorch_model.bin")
+        result = run(path, pathlib.Path(place) / "out")
+        assert result[0] == 0, result
+        made = load_file(pathlib.Path(place) / "out" / "model.safetensors")
+    for name, tensor in made.items():
+        wanted = [t for n, t in state.items() if t.shape == tensor.shape and torch.equal(t, tensor)]
+        assert wanted, f"{name} holds what no tensor of the file held"
+    return set(made)
+
+
+def families():
+    """Encoders and encoder-decoders as they lie in published files, old ones among them."""
+    words, bias = torch.randn(9, 4), torch.randn(9)
+    bert = {"bert.embeddings.position_ids": torch.arange(5)[None], "bert.embeddings.word_embeddings.weight": words,
+            "bert.embeddings.LayerNorm.gamma": torch.randn(4), "bert.embeddings.LayerNorm.beta": torch.randn(4),
+            "cls.predictions.bias": bias, "cls.predictions.decoder.weight": words, "cls.predictions.decoder.bias": bias}
+    wanted = {"bert.embeddings.word_embeddings.weight", "bert.embeddings.LayerNorm.weight", "bert.embeddings.LayerNorm.bias",
+              "cls.predictions.bias"}
+    assert names_of(bert) == wanted
+    assert names_of({f"module.{name}": tensor for name, tensor in bert.items()}) == wanted
+    assert names_of({name: tensor.clone() for name, tensor in bert.items()}) == wanted  # tied, but written one by one
+    encoder = {"model.shared.weight": words, "model.encoder.embed_tokens.weight": words, "lm_head.weight": words,
+               "model.decoder.embed_tokens.weight": words, "final_logits_bias": bias[None], "model.encoder.layers.0.x": bias}
+    assert names_of(encoder) == {"model.shared.weight", "final_logits_bias", "model.encoder.layers.0.x"}
+    positions = {**encoder, "model.encoder.embed_positions.weight": torch.randn(5, 4)}
+    assert "model.encoder.embed_positions.weight" in names_of(positions, '{"model_type": "bart"}')
+    assert names_of(positions, '{"model_type": "marian"}') == names_of(encoder)
+    head = torch.randn(9, 4)
+    t5 = {"shared.weight": words, "encoder.embed_tokens.weight": words.clone(), "decoder.embed_tokens.weight": words,
+          "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight": torch.randn(4, 2),
+          "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight": torch.randn(4, 2), "lm_head.weight": words}
+    bias_name = "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+    assert names_of(t5) == {"shared.weight", bias_name}
+    # Untied by the config: the head is kept, even one that is equal; the tables are shared all the same.
+    for last in words, words.clone(), head:
+        assert names_of({**t5, "lm_head.weight": last}, '{"tie_word_embeddings": false}') == \
+            {"shared.weight", bias_name, "lm_head.weight"}
+    assert names_of({**t5, "lm_head.weight": head}) == {"shared.weight", bias_name, "lm_head.weight"}
+
+
+def modules():
+    path = folder("sentences")
+    torch.save({"embeddings.x": torch.ones(3)}, path / "pytorch_model.bin")
+    (path / "modules.json").write_text(json.dumps([{"path": ""}, {"path": "1_Pooling"}, {"path": "2_Dense"}]))
+    (path / "config_sentence_transformers.json").write_text("{}")
+    for name in "1_Pooling", "2_Dense":
+        folder(path / name)
+    torch.save({"linear.weight": torch.ones(2, 3)}, path / "2_Dense" / "pytorch_model.bin")
+    expect(run("sentences", "embeds"), 0, "1 tensors")
+    assert set(load_file("embeds/2_Dense/model.safetensors")) == {"linear.weight"}
+    assert os.path.isfile("embeds/1_Pooling/config.json") and os.path.isfile("embeds/config_sentence_transformers.json")
+    (path / "modules.json").write_text('[{"path": "../bad"}]')
+    expect(run("sentences", "none"), 3, "is not a plain folder name")
+    (path / "modules.json").write_text('[1]')
+    expect(run("sentences", "none"), 3, "no list of modules")
+    twice = folder("twice")
+    torch.save({"LayerNorm.gamma": torch.ones(2), "LayerNorm.weight": torch.ones(2)}, twice / "pytorch_model.bin")
+    expect(run("twice", "none"), 3, "LayerNorm.weight is there twice")
+
+
 def shards():
     path = folder("shards")
     torch.save({"p": torch.ones(2)}, path / "1.bin", _use_new_zipfile_serialization=False)
@@ -94,7 +178,10 @@ def refusals():
 
 with tempfile.TemporaryDirectory() as temporary:
     os.chdir(temporary)
+    as_a_command()
     whole_model()
+    families()
+    modules()
     shards()
     refusals()
     os.chdir("/")
