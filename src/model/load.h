@@ -47,8 +47,9 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
 void tsri_model_close(tsri_model **model);
 
 /* Where a name given with -m lies: a path as it is, else a bundled model of that name
- * (TESSERA_MODELS, then share/tessera/models beside the library). New memory. A name that looks
- * like a repository (org/name) is answered with how to download it. NULL: the default. */
+ * (TESSERA_MODELS, then share/tessera/models beside the library, then in the user's data folder).
+ * New memory. A name that looks like a repository (org/name) is answered with how to download it.
+ * NULL: the default. */
 tsr_status tsri_model_locate(const char *name, char **path);
 /* Names of the bundled models that are found: calls visit for each. */
 tsr_status tsri_model_bundled(void (*visit)(void *data, const char *name, const char *path),

