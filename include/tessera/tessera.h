@@ -5,6 +5,7 @@
 #include "tessera/backend.h"
 #include "tessera/bench.h"
 #include "tessera/bundle.h"
+#include "tessera/cluster.h"
 #include "tessera/device.h"
 #include "tessera/dump.h"
 #include "tessera/evaluate.h"
@@ -14,10 +15,12 @@
 #include "tessera/op.h"
 #include "tessera/quantize.h"
 #include "tessera/run.h"
+#include "tessera/search.h"
 #include "tessera/status.h"
 #include "tessera/tensor.h"
 #include "tessera/tokenizer.h"
 #include "tessera/tune.h"
+#include "tessera/vectors.h"
 #include "tessera/verify.h"
 
 #endif

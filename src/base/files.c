@@ -175,6 +175,20 @@ tsr_status tsri_base_writer_write(tsri_file_writer *writer, const void *data, si
     return TSR_OK;
 }
 
+tsr_status tsri_base_writer_patch(tsri_file_writer *writer, uint64_t offset, const void *data,
+                                  size_t n) {
+    for (size_t done = 0; done < n;) {
+        const ssize_t put =
+            pwrite(writer->fd, (const char *)data + done, n - done, (off_t)(offset + done));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return no_access(writer->path, "write");
+        done += (size_t)put;
+    }
+    return TSR_OK;
+}
+
 /* Makes a rename in the folder of `path` survive a power cut. A file system that knows no such
  * thing is no failure. */
 static tsr_status sync_folder_of(const char *path) {

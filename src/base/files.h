@@ -35,6 +35,9 @@ tsr_status tsri_base_write_whole(const char *path, const void *data, size_t n);
 typedef struct tsri_file_writer tsri_file_writer;
 tsr_status tsri_base_writer_begin(const char *path, tsri_file_writer **out);
 tsr_status tsri_base_writer_write(tsri_file_writer *writer, const void *data, size_t n);
+/* Overwrites n bytes at `offset`, all of them written before; what follows is still appended. */
+tsr_status tsri_base_writer_patch(tsri_file_writer *writer, uint64_t offset, const void *data,
+                                  size_t n);
 tsr_status tsri_base_writer_commit(tsri_file_writer **writer);
 void tsri_base_writer_abandon(tsri_file_writer **writer);
 
