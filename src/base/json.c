@@ -4,7 +4,9 @@
 #include "base/error.h"
 #include "base/files.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The parser recurses and would only stop at its own limit; this looks at brackets outside strings
@@ -28,6 +30,53 @@ static int deepest(const char *text, size_t n) {
     return most;
 }
 
+static bool is_past_64_bits(const char *number, size_t n) {
+    char digits[24] = "";
+    if (memchr(number, '.', n) || memchr(number, 'e', n) || memchr(number, 'E', n))
+        return false;
+    memcpy(digits, number, n < sizeof digits ? n : sizeof digits - 1);
+    errno = 0;
+    strtoll(digits, NULL, 10);
+    return errno == ERANGE;
+}
+
+/* Appends text; a whole number past 64 bits (tokenizer_config.json's "no limit" is 1e30 written
+ * out) gets a ".0" behind it: the parser would refuse it as an integer. */
+static tsr_status widen(const char *text, size_t n, tsri_bytes *out) {
+    size_t done = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '"') {
+            quoted = !quoted;
+        } else if (quoted) {
+            i += text[i] == '\\';
+        } else if ((text[i] >= '0' && text[i] <= '9') || text[i] == '-') {
+            const size_t begin = i;
+            while (i < n && strchr("+-.eE0123456789", text[i]))
+                i++;
+            if (is_past_64_bits(text + begin, i - begin)) {
+                TRY(tsri_base_bytes_append(out, text + done, i - done));
+                TRY(tsri_base_bytes_append(out, ".0", 2));
+                done = i;
+            }
+            i--;
+        }
+    }
+    return tsri_base_bytes_append(out, text + done, n - done);
+}
+
+static json_t *parse(const char *text, size_t n, json_error_t *error) {
+    json_t *value = json_loadb(text, n, JSON_REJECT_DUPLICATES, error);
+    if (value || json_error_code(error) != json_error_numeric_overflow)
+        return value;
+    tsri_bytes wide = {0};
+    json_error_t again;
+    if (widen(text, n, &wide) == TSR_OK)
+        value = json_loadb(wide.data, wide.size, JSON_REJECT_DUPLICATES, &again);
+    tsri_base_bytes_clear(&wide);
+    return value;
+}
+
 tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const char *what,
                                 json_t **out) {
     if (n == 0)
@@ -41,7 +90,7 @@ tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const cha
         return tsri_base_fail(TSR_E_FORMAT, "%s nests %d levels deep; at most %d are read", what,
                               found, depth);
     json_error_t error;
-    json_t *value = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+    json_t *value = parse(text, n, &error);
     if (!value && json_error_code(&error) == json_error_out_of_memory)
         return tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory while its JSON was read",
                               what);

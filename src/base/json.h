@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 /* UTF-8 checked, duplicate keys refused, nesting above `depth` refused before parsing, no bytes but
- * white space after the value. `what` names the source in the sentence. */
+ * white space after the value. A whole number past 64 bits is read as a real. `what` names the
+ * source in the sentence. */
 tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const char *what,
                                 json_t **out);
 tsr_status tsri_base_json_load(const char *path, size_t limit, int depth, json_t **out);

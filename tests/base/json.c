@@ -30,7 +30,7 @@ Test(base, json_refuses_each_bad_text_with_a_reason) {
         BAD("{\0}", "NUL at byte 1"),
         BAD("[\"\\u0000\"]", "\\u0000"),
         BAD("[1e999]", "real number overflow"),
-        BAD("[99999999999999999999]", "too big integer"),
+        BAD("[99999999999999999999, 1e999]", "too big integer"),
         BAD("[[[[1]]]]", "nests 4 levels deep; at most 3"),
         BAD("[NaN]", "invalid token"),
     };
@@ -51,6 +51,25 @@ Test(base, json_does_not_count_brackets_in_strings) {
     const char text[] = "{\"[[[[\": \"\\\"[[[[\\\\\"}";
     cr_assert_eq(tsri_base_json_parse(text, sizeof text - 1, 1, "x.json", &value), TSR_OK);
     json_decref(value);
+}
+
+Test(base, json_whole_numbers_past_64_bits_are_reals) {
+    json_t *object = NULL;
+    const char text[] = "{\"a\": 1000000000000000019884624838656, \"b\": 9223372036854775807, "
+                        "\"c\": [-9223372036854775809,3], \"d\": \"\\\"99999999999999999999\"}";
+    double a = 0;
+    int64_t b = 0;
+    cr_assert_eq(tsri_base_json_parse(text, sizeof text - 1, 2, "x.json", &object), TSR_OK);
+    cr_expect_eq(tsri_base_json_real(object, "x.json", "a", 0, 1e40, &a), TSR_OK);
+    cr_expect_eq(a, 1e30);
+    cr_expect_eq(tsri_base_json_int(object, "x.json", "a", 0, INT64_MAX, &b), TSR_E_FORMAT);
+    cr_expect_eq(tsri_base_json_int(object, "x.json", "b", 0, INT64_MAX, &b), TSR_OK);
+    cr_expect_eq(b, INT64_MAX);
+    const json_t *c = json_object_get(object, "c");
+    cr_expect(json_real_value(json_array_get(c, 0)) < -9e18);
+    cr_expect_eq(json_integer_value(json_array_get(c, 1)), 3);
+    cr_expect_str_eq(json_string_value(json_object_get(object, "d")), "\"99999999999999999999");
+    json_decref(object);
 }
 
 Test(base, json_fields_are_typed_and_bounded) {
