@@ -8,6 +8,12 @@
 extern "C" {
 #endif
 
+/** A text: any bytes; what is no UTF-8 counts as U+FFFD. Not terminated. */
+typedef struct tsr_string {
+    const char *data;
+    size_t size;
+} tsr_string;
+
 enum {
     TSR_ENCODE_ADD_SPECIAL = 1,  /**< the tokens that the model's template puts around a text
                                     (beginning of sequence, ...) */

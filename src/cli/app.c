@@ -105,7 +105,7 @@ const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app) {
     return rows;
 }
 
-static void clear_progress(tsri_cli_app *app) {
+void tsri_cli_clear_progress(tsri_cli_app *app) {
     if (app->progress_shown)
         fputs("\r\033[K", stderr);
     app->progress_shown = false;
@@ -119,7 +119,7 @@ static void log_line(void *data, tsr_log_level level, const char *line) {
                                                : TSR_LOG_INFO;
     if (level > shown)
         return;
-    clear_progress(app);
+    tsri_cli_clear_progress(app);
     fprintf(stderr, "tessera: %s%s\n", marks[level & 3], line);
 }
 
@@ -172,7 +172,7 @@ static int show_progress(void *data, uint64_t done, uint64_t total) {
                 (unsigned long long)(done >> 20), (unsigned long long)(total >> 20));
         app->progress_shown = true;
         if (done == total)
-            clear_progress(app);
+            tsri_cli_clear_progress(app);
     }
     return tsri_cli_signal();
 }
@@ -235,7 +235,7 @@ int tsri_cli_open_model(tsri_cli_app *app) {
     if (code != CLI_OK)
         return code;
     const tsr_status status = tsr_model_open(app->model_name, app->device, &options, &app->model);
-    clear_progress(app);
+    tsri_cli_clear_progress(app);
     if (status == TSR_E_CANCELLED && tsri_cli_signal())
         return 128 + tsri_cli_signal();
     return tsri_cli_status(status);

@@ -53,6 +53,8 @@ bool tsri_cli_write(tsri_cli_app *app, const void *data, size_t n);
 __attribute__((format(printf, 2, 3))) bool tsri_cli_print(tsri_cli_app *app, const char *format,
                                                           ...);
 bool tsri_cli_flush(tsri_cli_app *app);
+/* Takes a line of progress off the terminal before something else is said. */
+void tsri_cli_clear_progress(tsri_cli_app *app);
 /* A line on stderr unless quiet. */
 __attribute__((format(printf, 2, 3))) void tsri_cli_note(const tsri_cli_app *app,
                                                          const char *format, ...);

@@ -1,0 +1,86 @@
+/* cli/window.c - some thousand texts at once: enough to sort by length, few enough for memory. */
+#include "cli/lines.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BYTES = 16 << 20, TOLD = 10 };
+
+static int make_room(tsri_cli_window *w) {
+    if (w->n < w->texts_room)
+        return CLI_OK;
+    const size_t room = w->texts_room ? 2 * w->texts_room : 256;
+    tsr_string *texts = realloc(w->texts, room * sizeof *texts);
+    w->texts = texts ? texts : w->texts;
+    bool *wrong = realloc(w->wrong, room * sizeof *wrong);
+    w->wrong = wrong ? wrong : w->wrong;
+    if (!texts || !wrong)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    w->texts_room = room;
+    return CLI_OK;
+}
+
+static int keep(tsri_cli_window *w, const tsri_cli_line *line) {
+    if (w->used + line->size > w->room) {
+        const size_t room = 2 * (w->used + line->size) + 4096;
+        char *grown = realloc(w->bytes, room);
+        if (!grown)
+            return tsri_cli_fail(CLI_OTHER, "out of memory");
+        w->bytes = grown;
+        w->room = room;
+    }
+    if (line->size)
+        memcpy(w->bytes + w->used, line->text, line->size);
+    w->wrong[w->n] = line->wrong != NULL;
+    w->texts[w->n++].size = line->size;
+    w->used += line->size;
+    return CLI_OK;
+}
+
+int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, tsri_cli_window *w) {
+    tsri_cli_line line;
+    int code = CLI_OK;
+    w->n = w->used = 0;
+    if (w->room > 2 * (size_t)MOST_BYTES) { /* after a giant */
+        free(w->bytes);
+        w->bytes = NULL;
+        w->room = 0;
+    }
+    while (code == CLI_OK && w->n < TSRI_CLI_WINDOW && w->used < MOST_BYTES &&
+           !(w->n && tsri_cli_lines_would_wait(lines))) {
+        if ((code = tsri_cli_lines_next(lines, &line)) != CLI_OK || !line.text)
+            break;
+        if (line.wrong && ++w->n_wrong <= TOLD) {
+            tsri_cli_clear_progress(app);
+            tsri_cli_note(app, "%s %" PRIu64 ": %s", tsri_cli_lines_unit(lines), line.number,
+                          line.wrong);
+        }
+        w->cut += line.cut;
+        if (w->n == 0)
+            w->first = line.number;
+        if ((code = make_room(w)) == CLI_OK)
+            code = keep(w, &line);
+    }
+    for (size_t i = 0, at = 0; i < w->n; at += w->texts[i++].size)
+        w->texts[i].data = w->bytes ? w->bytes + at : "";
+    return code;
+}
+
+void tsri_cli_window_clear(tsri_cli_window *w) {
+    free(w->texts);
+    free(w->wrong);
+    free(w->bytes);
+    *w = (tsri_cli_window){0};
+}
+
+int tsri_cli_window_end(tsri_cli_app *app, const tsri_cli_lines *lines, const tsri_cli_window *w) {
+    if (w->cut)
+        tsri_cli_note(app, "%" PRIu64 " %s%s of more than %d MiB: only so much was read of each",
+                      w->cut, tsri_cli_lines_unit(lines), w->cut == 1 ? "" : "s",
+                      TSRI_CLI_MOST_LINE >> 20);
+    if (!w->n_wrong)
+        return CLI_OK;
+    return tsri_cli_fail(CLI_MISS, "%" PRIu64 " %s%s had no text, and counted as empty", w->n_wrong,
+                         tsri_cli_lines_unit(lines), w->n_wrong == 1 ? "" : "s");
+}
