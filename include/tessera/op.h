@@ -93,7 +93,21 @@ typedef enum tsr_op_id {
      * v[B,T,G,Dv], past[B], len[B], slot?[B], q?[B,T,H,D], positions?[B,T] i32,
      * inv_freq?[rotary/2] f32  out y?[B,T,H,D] */
     TSR_OP_QKV_APPEND = 26,
-    TSR_OP_COUNT = 27 /**< one more than the largest id of this header */
+    /** T steps of a gated recurrent unit from state h: r = sigmoid(x_r + w_r h + b_r), z =
+     * sigmoid(x_z + w_z h + b_z), n = tanh(x_n + r (w_n h + b_n)), h' = (1 - z) n + z h. Step t
+     * reads gates_x[b,t,:], which holds x_r, x_z, x_n side by side (W_ih x + b_ih); y[b,t,:] is the
+     * state after it. Steps with t >= len[b] leave the state and give 0. attrs tsr_gru_cell_attrs.
+     * in gates_x[B,T,3E], state[B,E], w[3E,E] (a weight: r, z, n), b[3E], len?[B]  out y[B,T,E] */
+    TSR_OP_GRU_CELL = 27,
+    /** y[b,t,:] = sum_s p[b,t,s] values[j,s,:],  p = softmax over s < len[b] of sum_a v[a]
+     * tanh(q[b,t,a] + k[j,s,a]); j = slot[b] where given, else b. A query that sees nothing gives
+     * 0. in q[B,T,A], k[J,S,A], v[A], values[J,S,E], len?[B], slot?[B]  out y[B,T,E],
+     * probabilities?[B,T,S] */
+    TSR_OP_ADDITIVE_ATTENTION = 28,
+    /** One vector of those of each sequence, over t < len[b]. A sequence of none gives 0. attrs
+     * tsr_pool_attrs. in x[B,T,C], len?[B]  out y[B,C] */
+    TSR_OP_POOL = 29,
+    TSR_OP_COUNT = 30 /**< one more than the largest id of this header */
 } tsr_op_id;
 
 typedef enum tsr_activation {
@@ -193,6 +207,23 @@ typedef struct tsr_topk_attrs {
     uint32_t k; /**< 1 .. V */
 } tsr_topk_attrs;
 
+typedef struct tsr_gru_cell_attrs {
+    uint32_t struct_size;
+    uint32_t reverse; /**< from step len[b] - 1 to step 0 */
+} tsr_gru_cell_attrs;
+
+typedef enum tsr_pool {
+    TSR_POOL_MEAN = 0,
+    TSR_POOL_FIRST = 1,
+    TSR_POOL_MAX = 2, /**< of each element; NaN counts as smallest */
+    TSR_POOL_LAST = 3
+} tsr_pool;
+
+typedef struct tsr_pool_attrs {
+    uint32_t struct_size;
+    uint32_t kind; /**< tsr_pool */
+} tsr_pool_attrs;
+
 /** Of an op without attributes: none are given. */
 typedef struct tsr_no_attrs {
     uint32_t struct_size;
@@ -200,33 +231,36 @@ typedef struct tsr_no_attrs {
 
 /** Every op once, X(ID, name, attributes): tables by op are made from it, so an op is listed here
  * alone. */
-#define TSR_OP_LIST(X)                              \
-    X(MATMUL, matmul, tsr_matmul_attrs)             \
-    X(LINEAR, linear, tsr_linear_attrs)             \
-    X(GLU_LINEAR, glu_linear, tsr_glu_linear_attrs) \
-    X(ATTENTION, attention, tsr_attention_attrs)    \
-    X(ADD_NORM, add_norm, tsr_norm_attrs)           \
-    X(LAYER_NORM, layer_norm, tsr_norm_attrs)       \
-    X(RMS_NORM, rms_norm, tsr_norm_attrs)           \
-    X(SOFTMAX, softmax, tsr_softmax_attrs)          \
-    X(ROPE, rope, tsr_rope_attrs)                   \
-    X(EMBED, embed, tsr_embed_attrs)                \
-    X(KV_APPEND, kv_append, tsr_no_attrs)           \
-    X(ADD, add, tsr_no_attrs)                       \
-    X(MUL, mul, tsr_no_attrs)                       \
-    X(SCALE, scale, tsr_scale_attrs)                \
-    X(CAST, cast, tsr_cast_attrs)                   \
-    X(COPY, copy, tsr_no_attrs)                     \
-    X(GATHER, gather, tsr_no_attrs)                 \
-    X(RELU, relu, tsr_no_attrs)                     \
-    X(GELU, gelu, tsr_no_attrs)                     \
-    X(GELU_TANH, gelu_tanh, tsr_no_attrs)           \
-    X(SILU, silu, tsr_no_attrs)                     \
-    X(TANH, tanh, tsr_no_attrs)                     \
-    X(SIGMOID, sigmoid, tsr_no_attrs)               \
-    X(ARGMAX, argmax, tsr_no_attrs)                 \
-    X(TOPK, topk, tsr_topk_attrs)                   \
-    X(QKV_APPEND, qkv_append, tsr_rope_attrs)
+#define TSR_OP_LIST(X)                                      \
+    X(MATMUL, matmul, tsr_matmul_attrs)                     \
+    X(LINEAR, linear, tsr_linear_attrs)                     \
+    X(GLU_LINEAR, glu_linear, tsr_glu_linear_attrs)         \
+    X(ATTENTION, attention, tsr_attention_attrs)            \
+    X(ADD_NORM, add_norm, tsr_norm_attrs)                   \
+    X(LAYER_NORM, layer_norm, tsr_norm_attrs)               \
+    X(RMS_NORM, rms_norm, tsr_norm_attrs)                   \
+    X(SOFTMAX, softmax, tsr_softmax_attrs)                  \
+    X(ROPE, rope, tsr_rope_attrs)                           \
+    X(EMBED, embed, tsr_embed_attrs)                        \
+    X(KV_APPEND, kv_append, tsr_no_attrs)                   \
+    X(ADD, add, tsr_no_attrs)                               \
+    X(MUL, mul, tsr_no_attrs)                               \
+    X(SCALE, scale, tsr_scale_attrs)                        \
+    X(CAST, cast, tsr_cast_attrs)                           \
+    X(COPY, copy, tsr_no_attrs)                             \
+    X(GATHER, gather, tsr_no_attrs)                         \
+    X(RELU, relu, tsr_no_attrs)                             \
+    X(GELU, gelu, tsr_no_attrs)                             \
+    X(GELU_TANH, gelu_tanh, tsr_no_attrs)                   \
+    X(SILU, silu, tsr_no_attrs)                             \
+    X(TANH, tanh, tsr_no_attrs)                             \
+    X(SIGMOID, sigmoid, tsr_no_attrs)                       \
+    X(ARGMAX, argmax, tsr_no_attrs)                         \
+    X(TOPK, topk, tsr_topk_attrs)                           \
+    X(QKV_APPEND, qkv_append, tsr_rope_attrs)               \
+    X(GRU_CELL, gru_cell, tsr_gru_cell_attrs)               \
+    X(ADDITIVE_ATTENTION, additive_attention, tsr_no_attrs) \
+    X(POOL, pool, tsr_pool_attrs)
 
 /** Smallest and largest value that each symbol takes in the runs of a plan, in the order B T S U N.
  */

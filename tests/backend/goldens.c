@@ -85,11 +85,12 @@ static void take_keep(golden *g, int i, const tsr_tensor *like) {
         }
 }
 
-/* Runs what was taken and compares output `out` with the golden's y. The oracle sums in double, so
- * each side rounds once: 2^-23 |want|; `slack` is for attributes that are floats (relative to the
- * largest). */
-static void compare(golden *g, tsr_op_id id, const void *attrs, uint32_t n_in, double slack) {
-    const tsri_io_array *array = find(g, "y");
+/* Runs what was taken and compares its output with the golden's tensor `result`. The oracle sums in
+ * double, so each side rounds once: 2^-23 |want|; `slack` is for attributes that are floats
+ * (relative to the largest). */
+static void compare(golden *g, tsr_op_id id, const void *attrs, uint32_t n_in, const char *result,
+                    double slack) {
+    const tsri_io_array *array = find(g, result);
     float *want = malloc(array->bytes + 1), *got = g->data[n_in];
     cr_assert_eq(tsri_io_read_as(g->archive, array, TSR_F32, 0, array->elements, want), TSR_OK);
     for (uint64_t i = 0; i < array->elements; i++)
@@ -113,7 +114,7 @@ static void check_matmul(golden *g) {
                                     .trans_a = (uint32_t)whole(g, "trans_a"),
                                     .trans_b = (uint32_t)whole(g, "trans_b")};
     take(g, 0, "a"), take(g, 1, "b"), take(g, 2, "y");
-    compare(g, TSR_OP_MATMUL, &attrs, 2, 1e-12);
+    compare(g, TSR_OP_MATMUL, &attrs, 2, "y", 1e-12);
 }
 
 static void check_softmax(golden *g) {
@@ -122,7 +123,7 @@ static void check_softmax(golden *g) {
                                      .window = (uint32_t)whole(g, "window")};
     take(g, 0, "x"), take(g, 4, "y");
     take_list(g, 1, "past"), take_list(g, 2, "len"), take_keep(g, 3, &g->tensor[0]);
-    compare(g, TSR_OP_SOFTMAX, &attrs, 4, 1e-12);
+    compare(g, TSR_OP_SOFTMAX, &attrs, 4, "y", 1e-12);
 }
 
 static void check_norm(golden *g, tsr_op_id id) {
@@ -131,7 +132,7 @@ static void check_norm(golden *g, tsr_op_id id) {
     take(g, 0, "x"), take(g, 1, "weight"), take(g, (int)n_in, "y");
     if (n_in == 3)
         take(g, 2, "bias");
-    compare(g, id, &attrs, n_in, 3e-8); /* eps is a float */
+    compare(g, id, &attrs, n_in, "y", 3e-8); /* eps is a float */
 }
 
 static void check_rope(golden *g) {
@@ -154,12 +155,12 @@ static void check_rope(golden *g) {
     g->tensor[2] = direct_tensor(TSR_F64, 1, &half);
     g->data[2] = inv_freq;
     g->bytes[2] = (size_t)half * sizeof *inv_freq;
-    compare(g, TSR_OP_ROPE, &attrs, 3, 1e-11);
+    compare(g, TSR_OP_ROPE, &attrs, 3, "y", 1e-11);
 }
 
 static void check_embedding(golden *g) {
     take(g, 0, "table"), take(g, 1, "ids"), take(g, 2, "y");
-    compare(g, TSR_OP_EMBED, NULL, 2, 0);
+    compare(g, TSR_OP_EMBED, NULL, 2, "y", 0);
 }
 
 static void check_attention(golden *g) {
@@ -180,13 +181,73 @@ static void check_attention(golden *g) {
     take_keep(g, 7, &like);
     take(g, 8, "y");
     g->tensor[8] = direct_permute(g->tensor[8], heads_last);
-    compare(g, TSR_OP_ATTENTION, &attrs, 8,
+    compare(g, TSR_OP_ATTENTION, &attrs, 8, "y",
             1e-6); /* the scale is a float: 2^-25 of a score, in the exponent */
 }
 
 static void check_activation(golden *g, tsr_op_id id) {
     take(g, 0, "x"), take(g, 1, "y");
-    compare(g, id, NULL, 1, 1e-15);
+    compare(g, id, NULL, 1, "y", 1e-15);
+}
+
+/* w_a s and u_a h are formed here, in double: q, k and their weights are f32, the op's operands
+ * here f64, as the oracle reads them. */
+static void take_product(golden *g, int i, const char *x, const char *w) {
+    enum { X = 6, W = 7 };
+    cr_assert(take(g, X, x) && take(g, W, w));
+    const int64_t B = g->tensor[X].dim[0].factor, T = g->tensor[X].dim[1].factor,
+                  K = g->tensor[X].dim[2].factor, N = g->tensor[W].dim[0].factor;
+    const float *left = g->data[X], *right = g->data[W];
+    double *y = calloc((size_t)(B * T * N) + 1, sizeof *y);
+    for (int64_t r = 0; r < B * T; r++)
+        for (int64_t n = 0; n < N; n++)
+            for (int64_t k = 0; k < K; k++)
+                y[r * N + n] += (double)left[r * K + k] * right[n * K + k];
+    g->tensor[i] = direct_tensor(TSR_F64, 3, (const int64_t[]){B, T, N});
+    g->data[i] = y;
+    g->bytes[i] = (size_t)(B * T * N) * sizeof *y;
+    free(g->data[X]), free(g->data[W]);
+    g->data[X] = g->data[W] = NULL;
+}
+
+/* keep, where there is one, hides places at the end of each sequence. */
+static void take_length(golden *g, int i) {
+    const tsri_io_array *array = find(g, "keep");
+    if (!array)
+        return;
+    const int64_t B = array->dims[0], S = array->dims[1];
+    int32_t *keep = malloc((size_t)(B * S) * 4), *len = calloc((size_t)B, 4);
+    cr_assert_eq(tsri_io_read_as(g->archive, array, TSR_I32, 0, array->elements, keep), TSR_OK);
+    for (int64_t b = 0; b < B; b++)
+        for (int64_t s = 0; s < S; s++) {
+            len[b] += keep[b * S + s] != 0;
+            cr_assert_eq(keep[b * S + s] != 0, s < len[b], "%s hides a place in between", g->name);
+        }
+    free(keep);
+    g->tensor[i] = direct_tensor(TSR_I32, 1, &B);
+    g->data[i] = len;
+    g->bytes[i] = (size_t)B * 4;
+}
+
+static void check_additive_attention(golden *g) {
+    take_product(g, 0, "s", "wa"), take_product(g, 1, "h", "ua");
+    take(g, 2, "va"), take(g, 3, "h"), take_length(g, 4), take(g, 6, "context");
+    compare(g, TSR_OP_ADDITIVE_ATTENTION, NULL, 6, "context", 1e-12);
+}
+
+static void check_gru_cell(golden *g) {
+    const tsr_gru_cell_attrs attrs = {.struct_size = sizeof attrs,
+                                      .reverse = (uint32_t)whole(g, "reverse")};
+    take(g, 0, "gates"), take(g, 1, "state"), take(g, 2, "w"), take(g, 3, "b"), take(g, 5, "y");
+    take_list(g, 4, "len");
+    compare(g, TSR_OP_GRU_CELL, &attrs, 5, "y", 1e-12);
+}
+
+static void check_pool(golden *g) {
+    const tsr_pool_attrs attrs = {.struct_size = sizeof attrs, .kind = (uint32_t)whole(g, "kind")};
+    take(g, 0, "x"), take(g, 2, "y");
+    take_list(g, 1, "len");
+    compare(g, TSR_OP_POOL, &attrs, 2, "y", 1e-12);
 }
 
 static bool check(golden *g) {
@@ -199,9 +260,15 @@ static bool check(golden *g) {
     static const struct {
         const char *name;
         void (*check)(golden *g);
-    } others[] = {{"matmul", check_matmul},          {"softmax", check_softmax},
-                  {"masked_softmax", check_softmax}, {"rope", check_rope},
-                  {"embedding", check_embedding},    {"attention", check_attention}};
+    } others[] = {{"matmul", check_matmul},
+                  {"softmax", check_softmax},
+                  {"masked_softmax", check_softmax},
+                  {"rope", check_rope},
+                  {"embedding", check_embedding},
+                  {"attention", check_attention},
+                  {"gru_cell", check_gru_cell},
+                  {"additive_attention", check_additive_attention},
+                  {"pool", check_pool}};
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
         if (strcmp(g->op, activations[i].name) == 0)
             return check_activation(g, activations[i].id), true;

@@ -30,6 +30,8 @@ typedef struct sample {
         tsr_embed_attrs embed;
         tsr_scale_attrs scale;
         tsr_topk_attrs topk;
+        tsr_gru_cell_attrs gru_cell;
+        tsr_pool_attrs pool;
     } attrs;
     tsr_bounds bounds;
     uint32_t used;

@@ -149,6 +149,30 @@ static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
         s->in[1] = I32(T);
         s->out[0] = tensor(s, TSR_KIND_ACTIVATION, small, 2, (int[]){T, C});
         break;
+    case TSR_OP_GRU_CELL:
+        s->attrs.gru_cell.reverse = full;
+        s->in[0] = F32(B, full ? T : 1, 3 * C);
+        s->in[1] = F32(B, C);
+        s->in[2] = WEIGHT(3 * C, C);
+        s->in[3] = F32(3 * C);
+        s->in[4] = FULL(I32(B));
+        s->out[0] = F32(B, full ? T : 1, C);
+        break;
+    case TSR_OP_ADDITIVE_ATTENTION:
+        s->in[0] = F32(B, T, D);
+        s->in[1] = tensor(s, TSR_KIND_STATE, small, 3, (int[]){B, S, D});
+        s->in[2] = F32(D);
+        s->in[3] = tensor(s, TSR_KIND_STATE, small, 3, (int[]){B, S, C});
+        s->in[4] = s->in[5] = FULL(I32(B));
+        s->out[0] = F32(B, T, C);
+        s->out[1] = FULL(F32(B, T, S));
+        break;
+    case TSR_OP_POOL:
+        s->attrs.pool.kind = full ? TSR_POOL_MAX : TSR_POOL_MEAN;
+        s->in[0] = F32(B, T, C);
+        s->in[1] = FULL(I32(B));
+        s->out[0] = F32(B, C);
+        break;
     default: /* argmax, topk */
         s->attrs.topk.k = 5;
         s->in[0] = tensor(s, TSR_KIND_ACTIVATION, small, 2, (int[]){T, N});

@@ -118,6 +118,11 @@ static int32_t choose_index(const trial *t, uint32_t operand, int64_t i) {
             return (int32_t)(past + T < S ? past + T : S);
         return (int32_t)(i % (slots > 0 ? slots : 1)); /* slot, source */
     }
+    if (id == TSR_OP_ADDITIVE_ATTENTION) {
+        const int64_t slots = tsri_tensor_value(keys->dim[0], t->sizes),
+                      S = tsri_tensor_value(keys->dim[1], t->sizes);
+        return (int32_t)(operand == 4 ? S - i % (S > 0 ? S : 1) : i % (slots > 0 ? slots : 1));
+    }
     if (id == TSR_OP_SOFTMAX) {
         const int64_t S = tsri_tensor_value(first->dim[first->rank - 1], t->sizes);
         return (int32_t)(operand == 1 ? (S > T ? S - T : 0) : S);

@@ -149,8 +149,8 @@ tsr_status tsri_reference_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, t
     for (; status == TSR_OK && plan->n < spec->n_ops; plan->n++) {
         step *s = &plan->steps[plan->n];
         status = copy_step(spec->ops[plan->n], spec, s);
-        if (status == TSR_OK && s->row->scratch) {
-            const int64_t needed = s->row->scratch(&s->op, spec->bounds->highest);
+        if (status == TSR_OK) {
+            const int64_t needed = tsri_reference_scratch(&s->op, spec->bounds->highest);
             scratch = needed > scratch ? needed : scratch;
         }
     }

@@ -26,18 +26,20 @@ typedef struct tsri_reference_view {
 typedef struct tsri_reference_call {
     const tsr_op *op;
     const int64_t *sizes; /* B T S U N */
-    double *scratch; /* as many doubles as the row's scratch() says at the plan's largest sizes */
+    double
+        *scratch; /* as many doubles as tsri_reference_scratch says at the plan's largest sizes */
 } tsri_reference_call;
 
 typedef struct tsri_reference_row {
     tsr_op_id id;
     const char *name; /* "linear": the row is reference/linear */
     tsr_status (*run)(const tsri_reference_call *call);
-    int64_t (*scratch)(const tsr_op *op, const int64_t *sizes); /* NULL: none */
 } tsri_reference_row;
 
 /* ops.c: the table. NULL for an op that is not here. */
 const tsri_reference_row *tsri_reference_find(uint32_t id);
+/* Doubles that an op needs beside its operands. */
+int64_t tsri_reference_scratch(const tsr_op *op, const int64_t *sizes);
 
 /* Missing operands give a view with data NULL. */
 tsri_reference_view tsri_reference_in(const tsri_reference_call *call, uint32_t i);
@@ -90,5 +92,7 @@ tsr_status tsri_reference_check_index(const tsr_op *op, const char *what, int64_
 TSR_OP_LIST(X)
 #undef X
 int64_t tsri_reference_attention_scratch(const tsr_op *op, const int64_t *sizes);
+int64_t tsri_reference_gru_cell_scratch(const tsr_op *op, const int64_t *sizes);
+int64_t tsri_reference_additive_attention_scratch(const tsr_op *op, const int64_t *sizes);
 
 #endif

@@ -113,6 +113,37 @@ for name, B, H, G, T, S, D, E, how in [
             y[b, h] = masked_softmax(np.float64(q[b, h]) @ np.float64(k[b, g]).T * scale, see[b]) @ np.float64(v[b, g])
     case("attention", name, {"q": q, "k": k, "v": v}, y, heads=H, kv_heads=G, scale=scale, **how)
 
+# own generator: what stands above keeps its bytes
+rng = np.random.default_rng(21)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+for name, B, T, E, reverse, length in [("one", 1, 1, 1, 0, None), ("steps", 2, 5, 7, 0, None), ("reverse", 2, 5, 7, 1, None),
+                                       ("padded", 3, 4, 6, 0, [4, 0, 2]), ("padded-reverse", 3, 4, 6, 1, [4, 0, 2])]:
+    gates, state, w, b = randn(B, T, 3 * E), randn(B, E), randn(3 * E, E), randn(3 * E)
+    X, H, W, Bi = f64(gates, state, w, b)
+    y = np.zeros((B, T, E))
+    for i in range(B):
+        h, n = H[i], length[i] if length else T
+        for t in (reversed(range(n)) if reverse else range(n)):
+            gh = W @ h + Bi
+            r, z = sigmoid(X[i, t, :E] + gh[:E]), sigmoid(X[i, t, E:2 * E] + gh[E:2 * E])
+            h = (1 - z) * np.tanh(X[i, t, 2 * E:] + r * gh[2 * E:]) + z * h
+            y[i, t] = h
+    case("gru_cell", name, {"gates": gates, "state": state, "w": w, "b": b}, y, reverse=reverse, **({"len": length} if length else {}))
+
+for kind, name in enumerate(["mean", "first", "max", "last"]):
+    for length in (None, [5, 0, 2]):
+        x = randn(3, 5, 4)
+        y = np.zeros((3, 4))
+        for i in range(3):
+            part = np.float64(x[i, :length[i] if length else 5])
+            y[i] = [lambda p: p.mean(0), lambda p: p[0], lambda p: p.max(0), lambda p: p[-1]][kind](part) if len(part) else 0
+        case("pool", name + (".padded" if length else ""), {"x": x}, y, kind=kind, **({"len": length} if length else {}))
+
 names = {"float32": "F32", "int64": "I64"}
 for op, store in tensors.items():
     header, blob = {}, b""

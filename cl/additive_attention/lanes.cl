@@ -1,0 +1,62 @@
+/* additive_attention/lanes.cl - additive_attention/plain for CPUs: scores by a stage of its own, then values 16 side by side.
+ *
+ *   grid    (E/64, T, B), work-groups of one: 64 elements of a query's sum
+ *   reads   scratch[(b*T + t)*S + s], from additive_attention/scores
+ *   operands, adds, build as additive_attention/plain: the same bytes
+ *   needs   float16 in registers (a CPU) */
+#define WIDE 64
+typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+#include "additive_attention/operands.clh"
+    , __global const float *scratch)
+{
+    const int first = (int)get_global_id(0) * WIDE, t = (int)get_global_id(1), b = (int)get_global_id(2);
+    const int queries = FAR(T), keys = FAR(S), value_step = FAR(vs);
+    int n = keys, j = b;
+    if (first >= E || t >= queries || b >= FAR(B))
+        return;
+#if HAS_LEN
+    n = min(n, len[len0 + b]);
+#endif
+#if HAS_SLOT
+    j = slot[slot0 + b];
+#endif
+    scratch += (b * queries + t) * keys;
+    values += values0 + j * FAR(vj) + first;
+    y += y0 + b * FAR(yb) + t * FAR(yt) + first;
+    const int width = min(WIDE, E - first), whole = width / 16;
+
+    float top = -INFINITY, total = 0.0f;
+    float16 sum[WIDE / 16];
+    float tail[16];
+    for (int s = 0; s < n; s++)
+        top = fmax(top, scratch[s]);
+    for (int i = 0; i < WIDE / 16; i++)
+        sum[i] = 0.0f;
+    for (int i = 0; i < 16; i++)
+        tail[i] = 0.0f;
+    for (int s = 0; s < n; s++, values += value_step) {
+        const float p = tsr_exp_float(scratch[s] - top);
+        total = ORDERED_ADD(p, total);
+        for (int i = 0; i < whole; i++)
+            sum[i] = fma(LOAD16_ANY(VALUES_DTYPE, values + i * 16), (float16)(p), sum[i]);
+        for (int i = whole * 16; i < width; i++)
+            tail[i & 15] = fma(LOAD(VALUES_DTYPE, values, i), p, tail[i & 15]);
+    }
+    const float share = total > 0.0f ? 1.0f / total : 0.0f;
+    for (int i = 0; i < whole; i++)
+        *(__global LOCAL_NAME(loose) *)(y + i * 16) = sum[i] * share;
+    for (int i = whole * 16; i < width; i++)
+        y[i] = tail[i & 15] * share;
+#if HAS_PROBABILITIES
+    if (first == 0) {
+        probabilities += probabilities0 + b * FAR(pb) + t * FAR(pt);
+        for (int s = 0; s < keys; s++)
+            probabilities[s] = s < n ? tsr_exp_float(scratch[s] - top) * share : 0.0f;
+    }
+#endif
+}
+
+#undef WIDE
+#include "additive_attention/forget.clh"

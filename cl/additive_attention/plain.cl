@@ -1,0 +1,70 @@
+/* additive_attention/plain.cl - y = sum_s p[s] values[s], p = softmax over s < len of sum_a v[a] tanh(q[a] + k[s,a]).
+ *
+ *   grid    (T, B), one work-item a query; y holds its sum
+ *   q[b,t,a] at q0 + b*qb + t*qt + a; y and probabilities likewise    k[j,s,a] at k0 + j*kj + s*ks + a; values likewise
+ *   adds    a score: 16 sums side by side (an array: see SUM8), then their halves; the sums of probabilities and values in the
+ *           order of s. Scores are formed twice, so that nothing is kept
+ *   hidden  a query that sees nothing gives 0
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   K_DTYPE, VALUES_DTYPE; HAS_LEN, HAS_SLOT, HAS_PROBABILITIES
+ *   source  Bahdanau, Cho, Bengio 2015, arXiv:1409.0473 */
+
+float LOCAL_NAME(score)(__global const float *q, __global const ELEMENT(K_DTYPE) *k, int at, __global const float *v, int A)
+{
+    float sum[16];
+    for (int i = 0; i < 16; i++)
+        sum[i] = 0.0f;
+    for (int a = 0; a < A; a++)
+        sum[a & 15] = fma(v[a], tsr_tanh_float(q[a] + LOAD(K_DTYPE, k, at + a)), sum[a & 15]);
+    for (int i = 0; i < 8; i++)
+        sum[i] += sum[i + 8];
+    return SUM8(sum);
+}
+
+__kernel void KERNEL(
+#include "additive_attention/operands.clh"
+)
+{
+    const int t = (int)get_global_id(0), b = (int)get_global_id(1);
+    if (t >= FAR(T) || b >= FAR(B))
+        return;
+    const int keys = FAR(S), k_step = FAR(ks), value_step = FAR(vs);
+    int n = keys, j = b;
+#if HAS_LEN
+    n = min(n, len[len0 + b]);
+#endif
+#if HAS_SLOT
+    j = slot[slot0 + b];
+#endif
+    q += q0 + b * FAR(qb) + t * FAR(qt);
+    v += v0;
+    y += y0 + b * FAR(yb) + t * FAR(yt);
+    const int k_at = k0 + j * FAR(kj), value_at = values0 + j * FAR(vj);
+#if HAS_PROBABILITIES
+    probabilities += probabilities0 + b * FAR(pb) + t * FAR(pt);
+#endif
+
+    float top = -INFINITY, total = 0.0f;
+    for (int s = 0; s < n; s++)
+        top = fmax(top, LOCAL_NAME(score)(q, k, k_at + s * k_step, v, A));
+    for (int e = 0; e < E; e++)
+        y[e] = 0.0f;
+    for (int s = 0; s < n; s++) {
+        const float p = tsr_exp_float(LOCAL_NAME(score)(q, k, k_at + s * k_step, v, A) - top);
+        total = ORDERED_ADD(p, total);
+        for (int e = 0; e < E; e++)
+            y[e] = fma(LOAD(VALUES_DTYPE, values, value_at + s * value_step + e), p, y[e]);
+#if HAS_PROBABILITIES
+        probabilities[s] = p;
+#endif
+    }
+    const float share = total > 0.0f ? 1.0f / total : 0.0f;
+    for (int e = 0; e < E; e++)
+        y[e] *= share;
+#if HAS_PROBABILITIES
+    for (int s = 0; s < keys; s++)
+        probabilities[s] = s < n ? probabilities[s] * share : 0.0f;
+#endif
+}
+
+#include "additive_attention/forget.clh"

@@ -1,0 +1,47 @@
+/* additive_attention/scores.cl - the stage before additive_attention/lanes: the score of each key for each query.
+ *
+ *   grid    (S, T, B), work-groups of one: a key and a query, 16 elements side by side
+ *   gives   scratch[(b*T + t)*S + s], for s < len[b]
+ *   operands, adds, build as additive_attention/plain: the same bytes
+ *   needs   float16 in registers (a CPU) */
+#ifndef MATH_FLOAT16
+#define MATH_FLOAT16 /* once a program, for all packed kernels */
+TSR_DEFINE_MATH(float16, int16)
+#endif
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+#include "additive_attention/operands.clh"
+    , __global float *scratch)
+{
+    const int s = (int)get_global_id(0), t = (int)get_global_id(1), b = (int)get_global_id(2);
+    const int queries = FAR(T), keys = FAR(S);
+    int n = keys, j = b;
+    if (t >= queries || b >= FAR(B))
+        return;
+#if HAS_LEN
+    n = min(n, len[len0 + b]);
+#endif
+    if (s >= n)
+        return;
+#if HAS_SLOT
+    j = slot[slot0 + b];
+#endif
+    q += q0 + b * FAR(qb) + t * FAR(qt);
+    k += k0 + j * FAR(kj) + s * FAR(ks);
+    v += v0;
+    float sum[16] __attribute__((aligned(64)));
+    float16 part = 0.0f;
+    int a = 0;
+    for (; a + 16 <= A; a += 16) {
+        float16 x = LOAD16_ANY(TSR_DTYPE_F32, q + a) + LOAD16_ANY(K_DTYPE, k + a);
+        part = fma(LOAD16_ANY(TSR_DTYPE_F32, v + a), tsr_tanh_float16(x), part);
+    }
+    *(float16 *)sum = part;
+    for (int i = 0; a + i < A; i++)
+        sum[i] = fma(v[a + i], tsr_tanh_float(q[a + i] + LOAD(K_DTYPE, k, a + i)), sum[i]);
+    for (int i = 0; i < 8; i++)
+        sum[i] += sum[i + 8];
+    scratch[(b * queries + t) * keys + s] = SUM8(sum);
+}
+
+#include "additive_attention/forget.clh"

@@ -1,0 +1,106 @@
+/* gru_cell/packed.cl - gru_cell/plain for CPUs: 16 * NV elements of the state side by side, ROWS sequences at once, so that
+ * each weight is read once for all of them.
+ *
+ *   grid    (E/(16*NV), B/ROWS) where ONE, else (1, B/ROWS); work-groups of one
+ *   w[g,k]  in panels of 64 rows: at w0 + (g/64*E + k)*64 + g%64
+ *   operands, order, adds as gru_cell/plain: the same bytes
+ *   needs   float16 in registers (a CPU); E a multiple of 16 * NV
+ *   build   as gru_cell/plain; NV 1|2; ROWS 1|4 */
+#ifndef MATH_FLOAT16
+#define MATH_FLOAT16 /* once a program, for all packed kernels */
+TSR_DEFINE_MATH(float16, int16)
+#endif
+#define WIDTH (16 * NV)
+typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
+#define LOOSE(p) (*(__global const LOCAL_NAME(loose) *)(p))
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+#include "gru_cell/names.clh"
+)
+{
+    const int b0 = (int)get_global_id(1) * ROWS, sequences = SIZE(B), steps = SIZE(T);
+#if ONE
+    const int first = (int)get_global_id(0) * WIDTH, end = first + WIDTH;
+#else
+    const int first = (int)get_global_id(0) * E, end = E;
+#endif
+    if (first >= E || b0 >= sequences)
+        return;
+
+    __global const float *h[ROWS], *x[ROWS];
+    int n[ROWS], longest = 0;
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) { /* past the last sequence: the last one again, for nobody */
+        const int b = min(b0 + i, sequences - 1);
+        n[i] = steps;
+#if HAS_LEN
+        n[i] = max(0, min(steps, len[len0 + b]));
+#endif
+        h[i] = state + state0 + b * SIZE(hb);
+        x[i] = gates + gates0 + b * SIZE(xb);
+        longest = max(longest, n[i]);
+    }
+
+    for (int step = 0; step < longest; step++) {
+        for (int e = first; e < end; e += WIDTH) {
+            float16 sum[3][NV][ROWS];
+            __global const ELEMENT(W_DTYPE) *right[3];
+#pragma unroll
+            for (int g = 0; g < 3; g++) {
+                const int row = g * E + e;
+                right[g] = w + w0 + row / 64 * E * 64 + row % 64;
+#pragma unroll
+                for (int j = 0; j < NV; j++)
+#pragma unroll
+                    for (int i = 0; i < ROWS; i++)
+                        sum[g][j][i] = 0.0f;
+            }
+#pragma unroll 1
+            for (int k = 0; k < E; k++) {
+#pragma unroll
+                for (int g = 0; g < 3; g++)
+#pragma unroll
+                    for (int j = 0; j < NV; j++) {
+                        const float16 weight = LOAD16(W_DTYPE, right[g], k * 4 + j);
+#pragma unroll
+                        for (int i = 0; i < ROWS; i++)
+                            sum[g][j][i] = fma(weight, (float16)(h[i][k]), sum[g][j][i]);
+                    }
+            }
+            for (int i = 0; i < ROWS; i++) {
+                if (step >= n[i] || b0 + i >= sequences)
+                    continue;
+                const int t = REVERSE ? n[i] - 1 - step : step;
+                __global const float *own = x[i] + t * SIZE(xt) + e;
+                __global float *next = y + y0 + (b0 + i) * SIZE(yb) + t * SIZE(yt) + e;
+                for (int j = 0; j < NV; j++) {
+                    float16 v[3];
+                    for (int g = 0; g < 3; g++)
+                        v[g] = sum[g][j][i] + LOAD16_ANY(BIAS_DTYPE, bias + bias0 + g * E + e + j * 16);
+                    const float16 r = ACTIVATE(6, float16, (LOOSE(own + j * 16) + v[0]));
+                    const float16 z = ACTIVATE(6, float16, (LOOSE(own + E + j * 16) + v[1]));
+                    const float16 fresh = ACTIVATE(5, float16, fma(r, v[2], LOOSE(own + 2 * E + j * 16)));
+                    *(__global LOCAL_NAME(loose) *)(next + j * 16) = fma(z, LOOSE(h[i] + e + j * 16) - fresh, fresh);
+                }
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+            if (step < n[i])
+                h[i] = y + y0 + min(b0 + i, sequences - 1) * SIZE(yb) + (REVERSE ? n[i] - 1 - step : step) * SIZE(yt);
+    }
+    for (int i = 0; i < ROWS && b0 + i < sequences; i++)
+        for (int t = n[i]; t < steps; t++)
+            for (int e = first; e < end; e++)
+                y[y0 + (b0 + i) * SIZE(yb) + t * SIZE(yt) + e] = 0.0f;
+}
+
+#undef WIDTH
+#undef LOOSE
+#undef NV
+#undef ROWS
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef ONE
+#undef REVERSE
+#undef HAS_LEN

@@ -1,0 +1,58 @@
+/* gru_cell/plain.cl - T steps of a gated recurrent unit: r, z = sigmoid(x + w h + b), n = tanh(x + r (w h + b)), h' = (1-z) n + z h.
+ *
+ *   grid    ONE: (E, B), one element of the new state each; else (1, B): all steps of a sequence, one after the other
+ *   gates   x_r, x_z, x_n of step t at gates0 + b*xb + t*xt, +E, +2E      w[g,k] at w0 + g*E + k, rows r, z, n
+ *   state   h before the first step at state0 + b*hb; after step t at y0 + b*yb + t*yt, from where the next step reads it
+ *   order   REVERSE: from step len[b] - 1 to 0; steps from len[b] on give 0
+ *   adds    each product with h is one chain of fma, k upwards, then the bias; h' as z (h - n) + n
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   W_DTYPE, BIAS_DTYPE; ONE: plans of a single step; REVERSE; HAS_LEN
+ *   source  Cho et al. 2014, arXiv:1406.1078 */
+
+__kernel void KERNEL(
+#include "gru_cell/names.clh"
+)
+{
+    const int b = (int)get_global_id(1);
+#if ONE
+    const int first = (int)get_global_id(0), end = first + 1;
+#else
+    const int first = (int)get_global_id(0) * E, end = E;
+#endif
+    if (first >= E || b >= SIZE(B))
+        return;
+    const int steps = SIZE(T);
+    int n = steps;
+#if HAS_LEN
+    n = min(n, len[len0 + b]);
+#endif
+    __global const float *h = state + state0 + b * SIZE(hb);
+    for (int i = 0; i < n; i++) {
+        const int t = REVERSE ? n - 1 - i : i;
+        __global const float *x = gates + gates0 + b * SIZE(xb) + t * SIZE(xt);
+        __global float *next = y + y0 + b * SIZE(yb) + t * SIZE(yt);
+        for (int e = first; e < end; e++) {
+            float sum[3];
+            for (int g = 0; g < 3; g++) {
+                const int row = w0 + (g * E + e) * E;
+                sum[g] = 0.0f;
+                for (int k = 0; k < E; k++)
+                    sum[g] = fma(LOAD(W_DTYPE, w, row + k), h[k], sum[g]);
+                sum[g] += LOAD(BIAS_DTYPE, bias, bias0 + g * E + e);
+            }
+            const float r = ACTIVATE(6, float, (x[e] + sum[0])), z = ACTIVATE(6, float, (x[E + e] + sum[1]));
+            const float fresh = ACTIVATE(5, float, fma(r, sum[2], x[2 * E + e]));
+            next[e] = fma(z, h[e] - fresh, fresh);
+        }
+        h = next;
+    }
+    for (int t = max(n, 0); t < steps; t++)
+        for (int e = first; e < end; e++)
+            y[y0 + b * SIZE(yb) + t * SIZE(yt) + e] = 0.0f;
+}
+
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef ONE
+#undef REVERSE
+#undef HAS_LEN

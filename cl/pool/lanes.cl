@@ -1,0 +1,40 @@
+/* pool/lanes.cl - pool/plain for CPUs, 16 elements side by side.
+ *
+ *   grid    (C/16, B), work-groups of one
+ *   operands, adds, build as pool/plain
+ *   needs   float16 in registers (a CPU); C a multiple of 16 */
+typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *x, int x0, __global const int *len, int len0, __global float *y, int y0, __global const int *dims,
+       int B, int B_set, int T, int T_set, int C, int xb, int xb_set, int xt, int xt_set, int yb, int yb_set)
+{
+    const int c = (int)get_global_id(0) * 16, b = (int)get_global_id(1), step = SIZE(xt);
+    if (c >= C || b >= SIZE(B))
+        return;
+    int n = SIZE(T);
+#if HAS_LEN
+    n = min(n, len[len0 + b]);
+#endif
+    x += x0 + b * SIZE(xb) + c;
+#define AT_TIME(t) (*(__global const LOCAL_NAME(loose) *)(x + (t) * step))
+    float16 v = 0.0f;
+#if KIND == 0
+    for (int t = 0; t < n; t++)
+        v = ORDERED_ADD(AT_TIME(t), v);
+    v = n > 0 ? v / (float)n : (float16)(0.0f);
+#elif KIND == 2
+    if (n > 0)
+        v = AT_TIME(0);
+    for (int t = 1; t < n; t++)
+        v = fmax(v, AT_TIME(t));
+#else
+    if (n > 0)
+        v = AT_TIME(KIND == 3 ? n - 1 : 0);
+#endif
+    *(__global LOCAL_NAME(loose) *)(y + y0 + b * SIZE(yb) + c) = v;
+}
+
+#undef AT_TIME
+#undef KIND
+#undef HAS_LEN

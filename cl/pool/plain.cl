@@ -1,0 +1,39 @@
+/* pool/plain.cl - one vector of those of each sequence: mean, first, largest of each element, or last, over t < len[b].
+ *
+ *   grid    (C, B), one work-item each: element c of sequence b; 0 where a sequence has none
+ *   x[b,t,c] at x0 + b*xb + t*xt + c      y[b,c] at y0 + b*yb + c
+ *   adds    a mean is a sum in the order of t, divided once
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   KIND 0 mean, 1 first, 2 max, 3 last; HAS_LEN */
+
+__kernel void KERNEL(__global const float *x, int x0, __global const int *len, int len0, __global float *y, int y0,
+                     __global const int *dims, int B, int B_set, int T, int T_set, int C, int xb, int xb_set, int xt,
+                     int xt_set, int yb, int yb_set)
+{
+    const int c = (int)get_global_id(0), b = (int)get_global_id(1), step = SIZE(xt);
+    if (c >= C || b >= SIZE(B))
+        return;
+    int n = SIZE(T);
+#if HAS_LEN
+    n = min(n, len[len0 + b]);
+#endif
+    x += x0 + b * SIZE(xb) + c;
+    float v = 0.0f;
+#if KIND == 0
+    for (int t = 0; t < n; t++)
+        v = ORDERED_ADD(x[t * step], v);
+    v = n > 0 ? v / (float)n : 0.0f;
+#elif KIND == 2
+    if (n > 0)
+        v = x[0];
+    for (int t = 1; t < n; t++)
+        v = fmax(v, x[t * step]);
+#else
+    if (n > 0)
+        v = x[(KIND == 3 ? n - 1 : 0) * step];
+#endif
+    y[y0 + b * SIZE(yb) + c] = v;
+}
+
+#undef KIND
+#undef HAS_LEN

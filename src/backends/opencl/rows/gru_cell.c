@@ -1,0 +1,114 @@
+#include "backends/opencl/rows/common.h"
+
+enum { GATES, STATE, W, BIAS, LEN };
+enum { ROWS = 4 /* sequences that a work-item of packed.cl takes */ };
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    const tsr_tensor *rows[] = {op->in[GATES], op->in[STATE], op->out[0]};
+    for (int i = 0; i < 3; i++) {
+        if (!tsri_opencl_is_f32(rows[i]))
+            return tsri_opencl_refuse(why, "activations are taken as f32 only");
+        if (!tsri_opencl_last_contiguous(rows[i]))
+            return tsri_opencl_refuse(why, "the elements of a state do not lie side by side");
+    }
+    return tsri_opencl_fits_vector(op->in[W], why) && tsri_opencl_fits_vector(op->in[BIAS], why) &&
+           tsri_opencl_fits_index(op, why);
+}
+
+static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                        const tsr_op *op, const char **why) {
+    if (!facts->cpu || !facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+    if (op->in[STATE]->dim[1].factor % 16)
+        return tsri_opencl_refuse(why, "the size of the state is no multiple of 16");
+    if (op->in[W]->offset != 0)
+        return tsri_opencl_refuse(why, "the weight is a part of another one");
+    return fits_plain(row, facts, op, why);
+}
+
+/* A plan whose runs have one step has a work-item for every element, not one a sequence. */
+static bool one_step(const tsr_op *op) {
+    return tsri_opencl_highest(op, op->in[GATES]->dim[1]) <= 1;
+}
+
+static int rows_together(const tsr_op *op) {
+    return tsri_opencl_highest(op, op->in[GATES]->dim[0]) < ROWS ? 1 : ROWS;
+}
+
+static int vectors(const tsr_op *op) {
+    return op->in[STATE]->dim[1].factor % 32 ? 1 : 2;
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_gru_cell_attrs *attrs = op->attrs;
+    tsri_opencl_define_operand(defines, "W", op->in[W]);
+    tsri_opencl_define_operand(defines, "BIAS", op->in[BIAS]);
+    tsri_opencl_define_int(defines, "ONE", one_step(op));
+    tsri_opencl_define_int(defines, "REVERSE", attrs->reverse != 0);
+    tsri_opencl_define_int(defines, "HAS_LEN", tsri_opencl_in(op, LEN) != NULL);
+}
+
+static void define_packed(const tsri_opencl_row *row, const tsr_op *op,
+                          tsri_opencl_defines *defines) {
+    define_plain(row, op, defines);
+    tsri_opencl_define_int(defines, "NV", vectors(op));
+    tsri_opencl_define_int(defines, "ROWS", rows_together(op));
+}
+
+/* The arguments of names.clh; `width` elements of `rows` sequences a work-item where it is one
+ * step. */
+static void bind(const tsr_op *op, tsri_opencl_launch *launch, int width, int rows) {
+    const tsr_tensor *gates = op->in[GATES], *state = op->in[STATE], *y = op->out[0];
+    const int64_t E = state->dim[1].factor;
+    for (uint32_t i = GATES; i <= LEN; i++)
+        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, gates->dim[0]);
+    tsri_opencl_arg_dim(launch, gates->dim[1]);
+    tsri_opencl_arg_int(launch, E);
+    tsri_opencl_arg_leading_strides(launch, gates, 2);
+    tsri_opencl_arg_leading_strides(launch, state, 1);
+    tsri_opencl_arg_leading_strides(launch, y, 2);
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(one_step(op) ? E : 1), one_step(op) ? width : 1);
+    tsri_opencl_grid(launch, 1, gates->dim[0], rows);
+    tsri_opencl_work(launch, one_step(op) ? tsri_tensor_const(3 * E * width * rows)
+                                          : tsri_tensor_times(gates->dim[1],
+                                                              tsri_tensor_const(3 * E * E * rows)));
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind(op, launch, 1, 1);
+}
+
+static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind(op, launch, 16 * vectors(op), rows_together(op));
+}
+
+const tsri_opencl_row tsri_opencl_rows_gru_cell[] = {
+    {.name = "packed",
+     .op = TSR_OP_GRU_CELL,
+     .file = "gru_cell/packed.cl",
+     .score = 80,
+     .layout = &tsri_opencl_layout_panels64,
+     .weight_operand = W,
+     .fits = fits_packed,
+     .define = define_packed,
+     .bind = bind_packed},
+    {.name = "plain",
+     .op = TSR_OP_GRU_CELL,
+     .file = "gru_cell/plain.cl",
+     .plain = true,
+     .score = 10,
+     .weight_operand = W,
+     .fits = fits_plain,
+     .define = define_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};

@@ -1,0 +1,79 @@
+#include "backends/opencl/rows/common.h"
+
+enum { X, LEN };
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    const tsr_tensor *x = op->in[X], *y = op->out[0];
+    if (!tsri_opencl_is_f32(x) || !tsri_opencl_is_f32(y))
+        return tsri_opencl_refuse(why, "activations are taken as f32 only");
+    if (!tsri_opencl_last_contiguous(x) || !tsri_opencl_last_contiguous(y) ||
+        !tsri_opencl_is_constant(x->dim[2]))
+        return tsri_opencl_refuse(why, "the elements of a vector do not lie side by side");
+    return tsri_opencl_fits_index(op, why);
+}
+
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (!facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+    if (op->in[X]->dim[2].factor % 16)
+        return tsri_opencl_refuse(why, "the number of elements is no multiple of 16");
+    return fits_plain(row, facts, op, why);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_pool_attrs *attrs = op->attrs;
+    tsri_opencl_define_int(defines, "KIND", (int)attrs->kind);
+    tsri_opencl_define_int(defines, "HAS_LEN", tsri_opencl_in(op, LEN) != NULL);
+}
+
+static void bind(const tsr_op *op, tsri_opencl_launch *launch, int per_item) {
+    const tsr_tensor *x = op->in[X], *y = op->out[0];
+    tsri_opencl_arg_tensor(launch, x);
+    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, LEN));
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, x->dim[0]);
+    tsri_opencl_arg_dim(launch, x->dim[1]);
+    tsri_opencl_arg_int(launch, x->dim[2].factor);
+    tsri_opencl_arg_leading_strides(launch, x, 2);
+    tsri_opencl_arg_leading_strides(launch, y, 1);
+    tsri_opencl_grid(launch, 0, x->dim[2], per_item);
+    tsri_opencl_grid(launch, 1, x->dim[0], 1);
+    tsri_opencl_work(launch, x->dim[1]);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind(op, launch, 1);
+}
+
+static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind(op, launch, 16);
+}
+
+const tsri_opencl_row tsri_opencl_rows_pool[] = {
+    {.name = "lanes",
+     .op = TSR_OP_POOL,
+     .file = "pool/lanes.cl",
+     .score = 50,
+     .weight_operand = -1,
+     .fits = fits_lanes,
+     .define = define_plain,
+     .bind = bind_lanes},
+    {.name = "plain",
+     .op = TSR_OP_POOL,
+     .file = "pool/plain.cl",
+     .plain = true,
+     .score = 10,
+     .weight_operand = -1,
+     .fits = fits_plain,
+     .define = define_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};

@@ -1,0 +1,41 @@
+#include "graph/ops/check.h"
+
+enum { GATES_X, STATE, W, BIAS, LEN };
+
+static tsr_status infer(tsri_graph_signature *s) {
+    const tsr_tensor *gates = s->in[GATES_X], *state = s->in[STATE], *w = s->in[W],
+                     *len = tsri_graph_operand(s, LEN);
+    if (!tsri_graph_is_f32(gates) || gates->rank != 3)
+        return tsri_graph_refuse("gru_cell", "gates_x", gates, "f32 [B,T,3E]");
+    const tsr_dim E = tsri_tensor_columns(state),
+                  three = tsri_tensor_times(E, tsri_tensor_const(3));
+    if (!tsri_graph_is_f32(state) || state->rank != 2 || E.symbols ||
+        !tsri_tensor_same_dim(state->dim[0], gates->dim[0]) ||
+        !tsri_tensor_same_dim(gates->dim[2], three))
+        return tsri_graph_refuse("gru_cell", "state", state, "f32 [B,E], a third of gates_x's 3E");
+    if (!tsri_graph_is_float(w) || w->rank != 2 || !tsri_tensor_same_dim(w->dim[0], three) ||
+        !tsri_tensor_same_dim(w->dim[1], E))
+        return tsri_graph_refuse("gru_cell", "w", w, "f32, f16 or bf16 [3E,E] with state's E");
+    if (!tsri_graph_is_vector(s->in[BIAS], three))
+        return tsri_graph_refuse("gru_cell", "b", s->in[BIAS], "f32 [3E]");
+    if (!tsri_graph_is_ints(len, gates->dim[0]))
+        return tsri_graph_refuse("gru_cell", "len", len, "i32 [B]");
+    tsri_graph_shape_like(&s->out[0], TSR_F32, gates, E);
+    return TSR_OK;
+}
+
+static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
+    const double E = (double)op->in[STATE]->dim[1].factor;
+    return (tsri_graph_cost){.flops = 6 * E * tsri_graph_elements(op->out[0], sizes),
+                             .bytes = tsri_graph_bytes(op, sizes)};
+}
+
+const tsri_graph_op_row tsri_graph_op_gru_cell = {.name = "gru_cell",
+                                                  .id = TSR_OP_GRU_CELL,
+                                                  .min_in = 4,
+                                                  .max_in = 5,
+                                                  .n_out = 1,
+                                                  .optional_in = 16,
+                                                  .attrs_size = sizeof(tsr_gru_cell_attrs),
+                                                  .infer = infer,
+                                                  .cost = cost};

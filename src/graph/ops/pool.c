@@ -1,0 +1,33 @@
+#include "graph/ops/check.h"
+
+static tsr_status infer(tsri_graph_signature *s) {
+    const tsr_pool_attrs *attrs = s->attrs;
+    const tsr_tensor *x = s->in[0], *len = tsri_graph_operand(s, 1);
+    if (!tsri_graph_is_f32(x) || x->rank != 3)
+        return tsri_graph_refuse("pool", "x", x, "f32 [B,T,C]");
+    if (!tsri_graph_is_ints(len, x->dim[0]))
+        return tsri_graph_refuse("pool", "len", len, "i32 [B]");
+    if (attrs->kind > TSR_POOL_LAST)
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "pool: kind %u is not known to this version",
+                              attrs->kind);
+    s->out[0].dtype = TSR_F32;
+    s->out[0].rank = 2;
+    s->out[0].dim[0] = x->dim[0];
+    s->out[0].dim[1] = x->dim[2];
+    return TSR_OK;
+}
+
+static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
+    return (tsri_graph_cost){.flops = tsri_graph_elements(op->in[0], sizes),
+                             .bytes = tsri_graph_bytes(op, sizes)};
+}
+
+const tsri_graph_op_row tsri_graph_op_pool = {.name = "pool",
+                                              .id = TSR_OP_POOL,
+                                              .min_in = 1,
+                                              .max_in = 2,
+                                              .n_out = 1,
+                                              .optional_in = 2,
+                                              .attrs_size = sizeof(tsr_pool_attrs),
+                                              .infer = infer,
+                                              .cost = cost};

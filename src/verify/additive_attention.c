@@ -1,0 +1,87 @@
+/* Queries, keys and widths by every tail; padding, slots, types of kept keys, probabilities. */
+#include "verify/verify.h"
+
+#include <math.h>
+
+typedef struct form {
+    int64_t B, T, S, A, E;
+    int n_len;
+    int32_t len[4];
+    const char *what;
+} form;
+
+/* A score is a sum of A terms of M = A max|v| in all: q + k is rounded once, tanh within 4 ulp: off
+ * by (A + 8) u M. A probability is off by twice that, relative, by 4 ulp of exp and by the sum over
+ * S; the output is a mean of values with these. */
+static void bound(tsri_verify_case *c, const form *f, double M) {
+    const double relative = (2 * (double)(f->A + 8) * M + (double)(2 * f->S) + 32) * TSRI_VERIFY_U;
+    c->in[3].absolute = true;
+
+    c->bound[0].terms = relative;
+    c->bound[0].absolute = TSRI_VERIFY_TINY;
+    c->bound[1].relative = relative;
+    c->bound[1].absolute = TSRI_VERIFY_TINY;
+    tsri_verify_reason(c,
+                       "(2 (A + 8) M + 2 S + 32) u sum p|v|: scores are sums of A = %lld terms of "
+                       "M = %.3g in all, p sums of S = %lld exponentials",
+                       (long long)f->A, M, (long long)f->S);
+}
+
+static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
+    const double largest = 4 / sqrt((double)f->A);
+    tsri_verify_case *c = tsri_verify_add(
+        list, TSR_OP_ADDITIVE_ATTENTION, "B=%lld T=%lld S=%lld A=%lld E=%lld%s", (long long)f->B,
+        (long long)f->T, (long long)f->S, (long long)f->A, (long long)f->E, f->what);
+    tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T,
+                   TSRI_VERIFY_K(f->A));
+    tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_S,
+                   TSRI_VERIFY_K(f->A));
+    tsri_verify_operand *v = tsri_verify_in(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_VERIFY_K(f->A));
+    v->low = -largest, v->high = largest;
+    tsri_verify_in(c, 3, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_S,
+                   TSRI_VERIFY_K(f->E));
+    if (f->n_len)
+        tsri_verify_ints(c, 4, TSRI_VERIFY_B, f->n_len, f->len);
+    c->sizes[0] = f->B;
+    c->sizes[1] = f->T;
+    c->sizes[2] = f->S;
+    bound(c, f, largest * (double)f->A);
+    return c;
+}
+
+void tsri_verify_additive_attention_cases(tsri_verify_list *list) {
+    static const form forms[] = {
+        {2, 3, 7, 17, 5, 0, {0}, ""},
+        {1, 1, 1, 1, 1, 0, {0}, ""},
+        {2, 1, 31, 16, 64, 2, {31, 4}, " padded"},
+        {1, 5, 33, 15, 63, 0, {0}, ""},
+        {3, 1, 64, 33, 65, 3, {64, 1, 17}, " padded"},
+        {1, 2, 13, 22, 48, 0, {0}, ""},
+        {2, 1, 9, 32, 130, 0, {0}, ""},
+        {3, 2, 9, 8, 8, 3, {0, 9, 100}, " one sequence sees nothing"},
+        {1, 0, 5, 8, 8, 0, {0}, " no query"},
+        {0, 1, 5, 8, 8, 0, {0}, " no sequence"},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        for (uint32_t probabilities = 0; probabilities < 2; probabilities++) {
+            tsri_verify_case *c = add(list, &forms[i]);
+            c->want = probabilities * 2;
+            c->sparse = forms[i].n_len > 0;
+        }
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
+    for (size_t i = 0; i < 3; i++) { /* hypotheses that share sentences */
+        const form f = {4, 1, 20, 24, 40, 4, {20, 3, 20, 9}, " slots"};
+        tsri_verify_case *c = add(list, &f);
+        c->in[1].dim[0] = c->in[3].dim[0] = TSRI_VERIFY_K(3);
+        c->in[1].dtype = c->in[3].dtype = dtypes[i];
+        tsri_verify_ints(c, 5, TSRI_VERIFY_B, 4, (const int32_t[]){2, 0, 2, 1});
+        c->want = 2;
+        c->sparse = true;
+    }
+    const form f = {2, 3, 9, 16, 32, 0, {0}, " strided"};
+    tsri_verify_case *c = add(list, &f);
+    c->in[0].view = c->in[1].view = c->in[3].view = TSRI_VERIFY_SLICED;
+    const form turned = {2, 3, 9, 16, 32, 2, {9, 5}, " turned round"};
+    c = add(list, &turned);
+    c->in[0].view = c->in[1].view = c->in[3].view = TSRI_VERIFY_SWAPPED;
+}

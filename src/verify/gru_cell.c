@@ -1,0 +1,66 @@
+/* One step and many, forwards and in reverse; sequences of unequal lengths; elements by every tail
+ * of 16 and 32; the three types of weights. */
+#include "verify/verify.h"
+
+#include <math.h>
+
+/* A gate is a sum of E terms, whose magnitudes add up to L = E max|w| at most (states are within
+ * 1), and five more: off by (E + 3) L u + 8 u; sigmoid and tanh by 4 ulp each, the rest by 16 u.
+ * An error of the state grows by 1 + L at most, for L <= 1/4 by 9/8, from step to step. */
+static void bound(tsri_verify_case *c, int64_t T, int64_t E, double L) {
+    const double growth = T > 1 ? (double)T * pow(1.125, (double)T) : 1;
+    c->bound[0].absolute = growth * ((double)(E + 3) * L + 32) * TSRI_VERIFY_U;
+    tsri_verify_reason(c,
+                       "T (9/8)^T ((E + 3) L + 32) u (T = 1: without the first two): sums of E = "
+                       "%lld terms, L = %.3g in all, T = %lld steps",
+                       (long long)E, L, (long long)T);
+}
+
+static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t E,
+                             tsr_dtype dtype, uint32_t reverse, int n_len, const int32_t *len) {
+    const double L = T > 1 ? 0.25 : sqrt((double)E);
+    tsri_verify_case *c =
+        tsri_verify_add(list, TSR_OP_GRU_CELL, "B=%lld T=%lld E=%lld %s%s%s", (long long)B,
+                        (long long)T, (long long)E, tsri_tensor_dtype_name(dtype),
+                        reverse ? " reverse" : "", n_len ? ", unequal lengths" : "");
+    tsri_verify_operand *gates = tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B,
+                                                TSRI_VERIFY_T, TSRI_VERIFY_K(3 * E));
+    gates->low = -3, gates->high = 3;
+    tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 2, TSRI_VERIFY_B, TSRI_VERIFY_K(E));
+    tsri_verify_operand *w =
+        tsri_verify_in(c, 2, TSR_KIND_WEIGHT, dtype, 2, TSRI_VERIFY_K(3 * E), TSRI_VERIFY_K(E));
+    w->low = -L / (double)E, w->high = L / (double)E;
+    tsri_verify_in(c, 3, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_VERIFY_K(3 * E));
+    if (n_len)
+        tsri_verify_ints(c, 4, TSRI_VERIFY_B, n_len, len);
+    c->sizes[0] = B;
+    c->sizes[1] = T;
+    c->attrs.gru_cell =
+        (tsr_gru_cell_attrs){.struct_size = sizeof c->attrs.gru_cell, .reverse = reverse};
+    c->sparse = n_len != 0;
+    bound(c, T, E, L);
+    return c;
+}
+
+void tsri_verify_gru_cell_cases(tsri_verify_list *list) {
+    static const int64_t sizes[] = {1, 15, 16, 17, 24, 28, 31, 32, 33, 48, 64, 96, 131};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        add(list, 1 + (int64_t)i % 3, 1, sizes[i], TSR_F32, i % 2, 0, NULL);
+        add(list, 3, 5, sizes[i], TSR_F32, i % 2, 3, (const int32_t[]){5, 2, 3});
+    }
+    for (uint32_t reverse = 0; reverse < 2; reverse++) {
+        add(list, 2, 17, 32, TSR_F32, reverse, 0, NULL);
+        add(list, 9, 3, 32, TSR_F32, reverse, 9, (const int32_t[]){3, 0, 1, 2, 3, 3, 2, 100, 0});
+        add(list, 5, 1, 48, TSR_F32, reverse, 5, (const int32_t[]){1, 0, 1, 1, 0});
+        add(list, 4, 4, 32, TSR_F16, reverse, 0, NULL);
+        add(list, 4, 1, 40, TSR_BF16, reverse, 0, NULL);
+        add(list, 7, 1, 64, TSR_BF16, reverse, 0, NULL);
+        add(list, 1, 0, 16, TSR_F32, reverse, 0, NULL);
+        add(list, 0, 2, 16, TSR_F32, reverse, 0, NULL);
+        tsri_verify_case *c = add(list, 3, 4, 32, TSR_F32, reverse, 3, (const int32_t[]){4, 1, 3});
+        c->in[0].view = TSRI_VERIFY_SLICED;
+        c->in[1].view = TSRI_VERIFY_SLICED;
+        c = add(list, 3, 4, 16, TSR_F32, reverse, 0, NULL);
+        c->in[0].view = TSRI_VERIFY_SWAPPED;
+    }
+}
