@@ -225,6 +225,18 @@ static tsr_status add_scalar(tsri_io_archive *archive, const tsri_io_array *arra
     return tsri_io_add_number(archive, array->name, TSRI_IO_ITEM_F32, &wide);
 }
 
+/* int8 in a row are the letters of a text. */
+static tsr_status add_text(tsri_io_archive *archive, const tsri_io_array *array) {
+    char *text = NULL;
+    TRY(tsri_base_new((size_t)array->bytes + 1, 1, &text));
+    tsr_status status =
+        tsri_base_file_read(archive->files[array->file], array->offset, text, (size_t)array->bytes);
+    if (status == TSR_OK)
+        status = tsri_io_add_text(archive, array->name, text, (size_t)array->bytes);
+    free(text);
+    return status;
+}
+
 /* CTranslate2's names with "." between their parts and Hugging Face's words at their ends. */
 static tsr_status respell(tsri_io_array *array) {
     static const struct {
@@ -251,15 +263,17 @@ static tsr_status respell(tsri_io_array *array) {
     return TSR_OK;
 }
 
-/* Scales go to their weights, scalars to the metadata; what stays is respelled. */
+/* Scales go to their weights, scalars and texts to the metadata; what stays is respelled. */
 static tsr_status sort_out(tsri_io_archive *archive, bool *taken) {
     size_t kept = 0;
     for (size_t i = 0; i < archive->n_arrays; i++)
         TRY(join_scale(archive, &archive->arrays[i], taken));
     for (size_t i = 0; i < archive->n_arrays; i++) {
-        if (taken[i] || archive->arrays[i].rank > 0)
+        const tsri_io_array *array = &archive->arrays[i];
+        const bool is_text = array->rank == 1 && array->dtype == TSR_I8 && !array->n_divisors;
+        if (taken[i] || (array->rank > 0 && !is_text))
             continue;
-        TRY(add_scalar(archive, &archive->arrays[i]));
+        TRY(is_text ? add_text(archive, array) : add_scalar(archive, array));
         taken[i] = true;
     }
     for (size_t i = 0; i < archive->n_arrays; i++) {
