@@ -6,7 +6,8 @@
 #include "model/spec.h"
 #include "text/tokenizer.h"
 
-/* Of a folder: tokenizer.json, else tokenizer.model. *out is NULL where there is neither. */
+/* Of a folder: tokenizer.json, else tokenizer.model, else BERT's vocab.txt. *out is NULL where
+ * there is none. */
 tsr_status tsri_model_folder_tokenizer(const char *folder, const tsri_model_spec *spec,
                                        tsri_text_tokenizer **out);
 /* Of a place that needn't hold a model: a folder, a tokenizer.json, a tokenizer.model (which adds

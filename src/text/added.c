@@ -63,7 +63,7 @@ tsr_status tsri_text_added_split(const tsri_text_added *added, bool normalized, 
                                  const char *text, size_t n, bool first, tsri_text_splits *out) {
     const tsri_text_matcher *matcher = normalized ? &added->normalized : &added->raw;
     size_t done = 0, at = 0;
-    while (matcher->count && at < n) {
+    while (matcher->nodes && at < n) {
         int32_t index = -1;
         const size_t size = tsri_text_matcher_longest(matcher, text + at, n - at, &index);
         if (size == 0) {

@@ -25,11 +25,12 @@ struct stage {
     const stage_row *row;
     tsri_text_pattern
         *pattern;  /* Replace; BPEDecoder's suffix; a space in SentencePiece's pieces */
-    char *content; /* Replace */
+    char *content; /* Replace; WordPiece's prefix */
     size_t content_size;
     int32_t character;         /* Strip, Metaspace */
     int64_t start, stop;       /* Strip */
     bool strip_one, strip_all; /* SentencePiece; Metaspace: strip_one */
+    bool cleanup, first;       /* WordPiece: its prefix begins a word */
     bool fused;                /* all that comes is one text, in parts */
     bool passes;               /* Fuse: the stages behind it can take the text in parts */
 };
@@ -236,6 +237,60 @@ static tsr_status push_metaspace(tsri_text_decoding *d, size_t k, const char *te
                          type);
 }
 
+static tsr_status load_word_piece(const json_t *json, stage *s) {
+    static const char what[] = "decoder WordPiece";
+    const char *prefix = "##";
+    s->cleanup = true;
+    TRY(tsri_base_json_text(json, what, "prefix", &prefix));
+    TRY(tsri_base_json_bool(json, what, "cleanup", &s->cleanup));
+    s->content_size = strlen(prefix);
+    s->content = tsri_base_copy_text(prefix, s->content_size);
+    return s->content ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
+/* Takes the spaces away that English doesn't write, one rule after the other over the whole piece.
+ */
+static void clean_up(char *text, size_t *n) {
+    static const char *const rules[][2] = {
+        {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
+        {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},   {" do not", " don't"},
+        {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+    };
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
+        const size_t from = strlen(rules[k][0]), to = strlen(rules[k][1]);
+        size_t kept = 0;
+        for (size_t i = 0; i < *n;) {
+            if (*n - i < from || memcmp(text + i, rules[k][0], from) != 0) {
+                text[kept++] = text[i++];
+                continue;
+            }
+            memcpy(text + kept, rules[k][1], to); /* never longer than what it stands for */
+            kept += to;
+            i += from;
+        }
+        *n = kept;
+    }
+}
+
+static tsr_status push_word_piece(tsri_text_decoding *d, size_t k, const char *text, size_t n,
+                                  tsri_text_piece_type type) {
+    const stage *s = &d->decoder->stages[k];
+    state *st = &d->states[k];
+    const bool prefixed = n >= s->content_size && memcmp(text, s->content, s->content_size) == 0;
+    const bool inner = s->first ? !prefixed && type != TSRI_TEXT_CONTROL : prefixed;
+    const size_t skip = prefixed && (s->first || st->started) ? s->content_size : 0;
+    st->held.size = 0;
+    if (st->started && !inner)
+        TRY(tsri_base_bytes_append(&st->held, " ", 1));
+    st->started = true;
+    TRY(tsri_base_bytes_append(&st->held, text + skip, n - skip));
+    if (s->cleanup)
+        clean_up(st->held.data, &st->held.size);
+    const size_t size = st->held.size;
+    st->held.size = 0; /* nothing stays behind */
+    return pass(d, k + 1, st->held.data ? st->held.data : "", size, type);
+}
+
 static tsr_status load_bpe(const json_t *json, stage *s) {
     const char *suffix = "</w>";
     TRY(tsri_base_json_text(json, "decoder BPEDecoder", "suffix", &suffix));
@@ -315,6 +370,7 @@ static tsr_status finish_sentencepiece(tsri_text_decoding *d, size_t k) {
 
 static const stage_row sentencepiece_row = {"SentencePiece", NULL, push_sentencepiece,
                                             finish_sentencepiece};
+static const stage_row word_piece_row = {"WordPiece", NULL, push_word_piece, NULL};
 static const stage_row join_row = {"joined by spaces", NULL, push_join, NULL};
 static const stage_row fuse_row = {"Fuse", NULL, push_fuse, finish_fuse};
 
@@ -324,6 +380,7 @@ static const stage_row rows[] = {
     {"ByteFallback", NULL, push_fallback, finish_fallback},
     {"Strip", load_strip, push_strip, finish_strip},
     {"Metaspace", load_metaspace, push_metaspace, NULL},
+    {"WordPiece", load_word_piece, push_word_piece, NULL},
     {"BPEDecoder", load_bpe, push_bpe, finish_bpe},
 };
 
@@ -392,6 +449,26 @@ tsr_status tsri_text_decoder_bytes(tsri_text_decoder **out) {
     TRY(tsri_base_new(1, sizeof *decoder, &decoder));
     stage *s;
     const tsr_status status = add_stage(decoder, &rows[0], &s);
+    if (status != TSR_OK)
+        tsri_text_decoder_destroy(&decoder);
+    *out = decoder;
+    return status;
+}
+
+tsr_status tsri_text_decoder_word_piece(const char *prefix, bool first, bool cleanup,
+                                        tsri_text_decoder **out) {
+    *out = NULL;
+    tsri_text_decoder *decoder = NULL;
+    TRY(tsri_base_new(1, sizeof *decoder, &decoder));
+    stage *s;
+    tsr_status status = add_stage(decoder, &word_piece_row, &s);
+    if (status == TSR_OK) {
+        s->first = first;
+        s->cleanup = cleanup;
+        s->content_size = strlen(prefix);
+        s->content = tsri_base_copy_text(prefix, s->content_size);
+        status = s->content ? TSR_OK : TSR_E_HOST_MEMORY;
+    }
     if (status != TSR_OK)
         tsri_text_decoder_destroy(&decoder);
     *out = decoder;

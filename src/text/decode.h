@@ -14,6 +14,11 @@ typedef struct tsri_text_decoding tsri_text_decoding; /* one text on its way */
 tsr_status tsri_text_decoder_load(const json_t *json, tsri_text_decoder **out);
 /* Byte-level pieces to text. */
 tsr_status tsri_text_decoder_bytes(tsri_text_decoder **out);
+/* WordPiece's pieces: those that begin with `prefix` go on with the word before them; with `first`
+ * they begin a word, and so does a control piece. `cleanup` takes the spaces away that English
+ * doesn't write. */
+tsr_status tsri_text_decoder_word_piece(const char *prefix, bool first, bool cleanup,
+                                        tsri_text_decoder **out);
 /* SentencePiece's rules. `space` is what stands for a space in pieces (U+2581 or ' '); a leading
  * one goes when the normalizer adds one (strip_one), all leading ones when it removes extra ones
  * (strip_all). */

@@ -57,7 +57,8 @@ static tsr_status check_arrays(const tsri_text_gguf *g, bool scores, bool merges
 }
 
 static tsr_status set_roles(const tsri_text_gguf *g, bool add_bos, tsri_text_tokenizer *t) {
-    const int64_t ids[] = {g->bos, g->eos, g->unknown, g->padding};
+    const int64_t ids[TSRI_TEXT_ROLES] = {g->bos,  g->eos, g->unknown, g->padding,
+                                          g->mask, g->cls, g->sep};
     for (int role = 0; role < TSRI_TEXT_ROLES; role++)
         if (ids[role] >= 0)
             TRY(tsri_text_set_role(t, (tsri_text_role)role, ids[role]));
@@ -142,17 +143,53 @@ static tsr_status load_gpt2(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
     return set_roles(g, pre->ignore_merges, t); /* Llama 3's files leave bos to be known */
 }
 
-tsr_status tsri_text_from_gguf(const tsri_text_gguf *gguf, tsri_text_tokenizer **out) {
+/* "▁" stands before the pieces that begin a word; control pieces stand as they are. llama.cpp
+ * lowers the case of every text. */
+static tsr_status load_bert(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
+    static const tsri_text_bert_rules rules = {true, true, true, true};
+    const int64_t cls = g->cls < 0 ? g->bos : g->cls, sep = g->sep < 0 ? g->eos : g->sep;
+    const tsri_text_word_piece_options options = {
+        .unknown = g->unknown < TSRI_TEXT_IDS_LIMIT ? (int32_t)g->unknown : -1,
+        .longest_word = INT64_MAX,
+        .first_prefix = "\xE2\x96\x81"};
+    TRY(check_arrays(g, false, false));
+    TRY(load_tokens(g, t));
+    TRY(tsri_base_new(g->token_count, sizeof *t->types, &t->types));
+    t->type_count = g->token_count;
+    for (size_t i = 0; i < g->token_count; i++)
+        t->types[i] = tsri_text_is_special(t, (int32_t)i) ? TSRI_TEXT_CONTROL : TSRI_TEXT_NORMAL;
+    t->row = &tsri_text_word_piece;
+    TRY(tsri_text_word_piece_new(&options, &t->vocabulary, &t->model));
+    TRY(tsri_text_normalizer_bert(&rules, &t->normalizer));
+    TRY(tsri_text_pre_tokenizer_bert(&t->pre_tokenizer));
+    TRY(tsri_text_decoder_word_piece(options.first_prefix, true, true, &t->decoder));
+    TRY(set_roles(g, false, t));
+    if (cls >= 0)
+        TRY(tsri_text_set_role(t, TSRI_TEXT_CLS, cls));
+    if (sep >= 0)
+        TRY(tsri_text_set_role(t, TSRI_TEXT_SEP, sep));
+    return cls < 0 || sep < 0 ? TSR_OK : tsri_text_post_bert((int32_t)cls, (int32_t)sep, &t->post);
+}
+
+static const struct {
+    const char *model;
+    tsr_status (*load)(const tsri_text_gguf *gguf, tsri_text_tokenizer *t);
+} models[] = {{"llama", load_llama}, {"gpt2", load_gpt2}, {"bert", load_bert}};
+
+static tsr_status load(const tsri_text_gguf *gguf, tsri_text_tokenizer *t) {
     const char *model = gguf->model ? gguf->model : "";
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (strcmp(models[i].model, model) == 0)
+            return models[i].load(gguf, t);
+    return tsri_base_fail(TSR_E_UNSUPPORTED,
+                          "tokenizer.ggml.model \"%s\" is not supported; llama, gpt2 and bert are",
+                          model);
+}
+
+tsr_status tsri_text_from_gguf(const tsri_text_gguf *gguf, tsri_text_tokenizer **out) {
     *out = NULL;
     TRY(tsri_text_tokenizer_new("GGUF", out));
-    const tsr_status status =
-        strcmp(model, "llama") == 0 ? load_llama(gguf, *out)
-        : strcmp(model, "gpt2") == 0
-            ? load_gpt2(gguf, *out)
-            : tsri_base_fail(TSR_E_UNSUPPORTED,
-                             "tokenizer.ggml.model \"%s\" is not supported; llama and gpt2 are",
-                             model);
+    const tsr_status status = load(gguf, *out);
     if (status != TSR_OK)
         tsri_text_tokenizer_destroy(out);
     return status;

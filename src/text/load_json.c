@@ -7,7 +7,8 @@
 
 enum { DEPTH = 64, ADDED_LIMIT = 1 << 20, WIDEST_GAP = 65536 };
 
-static const tsri_text_model_row *const models[] = {&tsri_text_bpe, &tsri_text_word_level};
+static const tsri_text_model_row *const models[] = {&tsri_text_bpe, &tsri_text_word_level,
+                                                    &tsri_text_word_piece};
 
 static tsr_status load_model(const json_t *json, tsri_text_tokenizer *t) {
     const char *type = NULL;
@@ -24,8 +25,8 @@ static tsr_status load_model(const json_t *json, tsri_text_tokenizer *t) {
         t->row = models[i];
         return t->row->load(json, &t->vocabulary, &t->roles[TSRI_TEXT_UNK], &t->model);
     }
-    return tsri_base_fail(TSR_E_UNSUPPORTED, "model \"%s\" is not supported; BPE and WordLevel are",
-                          type);
+    return tsri_base_fail(TSR_E_UNSUPPORTED,
+                          "model \"%s\" is not supported; BPE, WordLevel and WordPiece are", type);
 }
 
 /* One entry of "added_tokens": its content gets its id, unless the model has it under that id

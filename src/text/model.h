@@ -24,7 +24,8 @@ typedef struct tsri_text_model_row {
     void (*destroy)(void *model);
 } tsri_text_model_row;
 
-extern const tsri_text_model_row tsri_text_bpe, tsri_text_word_level, tsri_text_sentencepiece_bpe;
+extern const tsri_text_model_row tsri_text_bpe, tsri_text_word_level, tsri_text_word_piece,
+    tsri_text_sentencepiece_bpe;
 
 /* "vocab": {piece: id}. Ids may have gaps, but not wide ones. */
 tsr_status tsri_text_model_vocabulary(const json_t *json, const char *what,
@@ -43,6 +44,17 @@ tsr_status tsri_text_bpe_new(const tsri_text_bpe_options *options,
 /* The next merge in rank: both pieces and their sum must be in the vocabulary. */
 tsr_status tsri_text_bpe_add(void *model, const tsri_text_vocabulary *vocabulary, const char *a,
                              size_t na, const char *b, size_t nb);
+
+/* Options of a WordPiece model that do not come from JSON. */
+typedef struct tsri_text_word_piece_options {
+    int32_t unknown;                         /* -1: a word without pieces is an error */
+    int64_t longest_word;                    /* in characters; longer ones are unknown */
+    const char *first_prefix, *inner_prefix; /* of a word's first piece in the vocabulary, of its
+                                                others; borrowed, NULL for none */
+} tsri_text_word_piece_options;
+
+tsr_status tsri_text_word_piece_new(const tsri_text_word_piece_options *options,
+                                    const tsri_text_vocabulary *vocabulary, void **model);
 
 /* SentencePiece's piece types, as its files and GGUF number them. */
 typedef enum tsri_text_piece_type {

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "text/bert.h"
 #include "text/pattern_json.h"
 #include "text/patterns.h"
 #include "text/unicode.h"
@@ -24,6 +25,7 @@ struct step {
     tsri_text_pattern *pattern; /* Replace */
     bool left, right;           /* Strip */
     tsri_text_space_rules rules;
+    tsri_text_bert_rules bert;
     const tsri_text_matcher *whole;
 };
 
@@ -132,6 +134,21 @@ static tsr_status replace(const step *s, const char *text, size_t n, tsri_bytes 
     return TSR_OK;
 }
 
+static tsr_status load_bert(const json_t *json, step *s) {
+    static const char what[] = "normalizer BertNormalizer";
+    s->bert = (tsri_text_bert_rules){.clean = true, .chinese = true, .lowercase = true};
+    TRY(tsri_base_json_bool(json, what, "clean_text", &s->bert.clean));
+    TRY(tsri_base_json_bool(json, what, "handle_chinese_chars", &s->bert.chinese));
+    TRY(tsri_base_json_bool(json, what, "lowercase", &s->bert.lowercase));
+    s->bert.strip_accents = s->bert.lowercase;
+    return tsri_base_json_bool(json, what, "strip_accents", &s->bert.strip_accents);
+}
+
+static tsr_status bert(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
+    (void)moved;
+    return tsri_text_bert_normalize(&s->bert, text, n, out);
+}
+
 /* SentencePiece's Normalizer::Normalize, for the identity map. */
 static tsr_status spaces(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
     (void)moved;
@@ -180,6 +197,7 @@ static const step_row rows[] = {
     {"Lowercase", NULL, lowercase},
     {"StripAccents", NULL, strip_accents},
     {"Strip", load_strip, strip},
+    {"BertNormalizer", load_bert, bert},
     {"Prepend", load_prepend, prepend},
     {"Replace", load_replace, replace},
 };
@@ -192,6 +210,13 @@ static tsr_status add_step(tsri_text_normalizer *normalizer, const step_row *row
     return TSR_OK;
 }
 
+static const step_row *row_of(const char *type) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].type, type) == 0)
+            return &rows[i];
+    return NULL;
+}
+
 static tsr_status add_json(const json_t *json, tsri_text_normalizer *normalizer) {
     const char *type = NULL;
     TRY(tsri_text_type_of(json, "normalizer", &type));
@@ -202,14 +227,12 @@ static tsr_status add_json(const json_t *json, tsri_text_normalizer *normalizer)
             TRY(add_json(json_array_get(list, i), normalizer));
         return TSR_OK;
     }
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(rows[i].type, type) != 0)
-            continue;
-        step *s;
-        TRY(add_step(normalizer, &rows[i], &s));
-        return rows[i].load ? rows[i].load(json, s) : TSR_OK;
-    }
-    return tsri_base_fail(TSR_E_UNSUPPORTED, "normalizer \"%s\" is not supported", type);
+    const step_row *row = row_of(type);
+    if (!row)
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "normalizer \"%s\" is not supported", type);
+    step *s;
+    TRY(add_step(normalizer, row, &s));
+    return row->load ? row->load(json, s) : TSR_OK;
 }
 
 tsr_status tsri_text_normalizer_load(const json_t *json, tsri_text_normalizer **out) {
@@ -238,6 +261,21 @@ tsr_status tsri_text_normalizer_spaces(tsri_text_space_rules rules, const tsri_t
     } else {
         tsri_text_normalizer_destroy(&normalizer);
     }
+    *out = normalizer;
+    return status;
+}
+
+tsr_status tsri_text_normalizer_bert(const tsri_text_bert_rules *rules,
+                                     tsri_text_normalizer **out) {
+    *out = NULL;
+    tsri_text_normalizer *normalizer = NULL;
+    TRY(tsri_base_new(1, sizeof *normalizer, &normalizer));
+    step *s;
+    const tsr_status status = add_step(normalizer, row_of("BertNormalizer"), &s);
+    if (status == TSR_OK)
+        s->bert = *rules;
+    else
+        tsri_text_normalizer_destroy(&normalizer);
     *out = normalizer;
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
+#include "text/bert.h"
 #include "text/matcher.h"
 
 typedef struct tsri_text_normalizer tsri_text_normalizer;
@@ -23,6 +24,7 @@ tsr_status tsri_text_normalizer_load(const json_t *json, tsri_text_normalizer **
 /* `whole` (borrowed, may be NULL) holds symbols that pass as they are. */
 tsr_status tsri_text_normalizer_spaces(tsri_text_space_rules rules, const tsri_text_matcher *whole,
                                        tsri_text_normalizer **out);
+tsr_status tsri_text_normalizer_bert(const tsri_text_bert_rules *rules, tsri_text_normalizer **out);
 /* Appends the normalized text; NULL copies. Sets *moved where characters at the very start were
  * taken away. */
 tsr_status tsri_text_normalizer_apply(const tsri_text_normalizer *normalizer, const char *text,

@@ -90,11 +90,7 @@ static tsr_status token_of(const json_t *json, const char *what, const char *key
 }
 
 /* [CLS] A [SEP], and B [SEP] in segment 1; RoBERTa: <s> A </s> </s> B </s>, all in segment 0. */
-static tsr_status load_bert(const json_t *json, const char *what, bool roberta,
-                            const tsri_text_vocabulary *vocabulary, tsri_text_post *post) {
-    int32_t cls = -1, sep = -1;
-    TRY(token_of(json, what, "cls", vocabulary, &cls));
-    TRY(token_of(json, what, "sep", vocabulary, &sep));
+static tsr_status add_bert(int32_t cls, int32_t sep, bool roberta, tsri_text_post *post) {
     tsri_text_post_list *const lists[] = {&post->single, &post->pair};
     for (size_t i = 0; i < 2; i++) {
         TRY(add(lists[i], cls, 0));
@@ -105,6 +101,19 @@ static tsr_status load_bert(const json_t *json, const char *what, bool roberta,
         TRY(add(&post->pair, sep, 0));
     TRY(add(&post->pair, TSRI_TEXT_SEQUENCE_B, !roberta));
     return add(&post->pair, sep, !roberta);
+}
+
+tsr_status tsri_text_post_bert(int32_t cls, int32_t sep, tsri_text_post *post) {
+    tsri_text_post_clear(post);
+    return add_bert(cls, sep, false, post);
+}
+
+static tsr_status load_bert(const json_t *json, const char *what, bool roberta,
+                            const tsri_text_vocabulary *vocabulary, tsri_text_post *post) {
+    int32_t cls = -1, sep = -1;
+    TRY(token_of(json, what, "cls", vocabulary, &cls));
+    TRY(token_of(json, what, "sep", vocabulary, &sep));
+    return add_bert(cls, sep, roberta, post);
 }
 
 static tsr_status load_one(const json_t *json, const tsri_text_vocabulary *vocabulary,

@@ -27,6 +27,8 @@ typedef struct tsri_text_post {
 /* json is the "post_processor" of a tokenizer.json; NULL and null leave *post empty. */
 tsr_status tsri_text_post_load(const json_t *json, const tsri_text_vocabulary *vocabulary,
                                tsri_text_post *post);
+/* BERT's: cls A sep, and B sep in segment 1. Replaces what was there. */
+tsr_status tsri_text_post_bert(int32_t cls, int32_t sep, tsri_text_post *post);
 /* bos (-1: none) before and eos (-1: none) behind each text. Replaces what was there. */
 tsr_status tsri_text_post_affixes(int32_t bos, int32_t eos, tsri_text_post *post);
 /* Appends the ids of the list around a (and b; NULL for a single text), without its tokens unless

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "text/bert.h"
 #include "text/byte_level.h"
 #include "text/pattern_json.h"
 #include "text/unicode.h"
@@ -153,6 +154,25 @@ static tsr_status whitespace_split(const step *s, const char *text, size_t n, bo
     return tsri_text_cut(text, cover, TSRI_TEXT_REMOVED, first, out);
 }
 
+/* Words between white space; each punctuation character is one. */
+static tsr_status bert(const step *s, const char *text, size_t n, bool first,
+                       tsri_text_ranges *cover, tsri_text_splits *out) {
+    (void)s, (void)cover;
+    size_t done = 0;
+    for (size_t i = 0, size; i < n; i += size) {
+        int32_t c;
+        size = tsri_text_utf8_next(text + i, n - i, &c);
+        const bool space = tsri_text_is_space(c);
+        if (!space && !tsri_text_bert_is_punctuation(c))
+            continue;
+        TRY(tsri_text_splits_add(out, text + done, i - done, -1, first && done == 0));
+        if (!space)
+            TRY(tsri_text_splits_add(out, text + i, size, -1, first && i == 0));
+        done = i + size;
+    }
+    return tsri_text_splits_add(out, text + done, n - done, -1, first && done == 0);
+}
+
 static tsr_status load_punctuation(const json_t *json, step *s) {
     s->behavior = TSRI_TEXT_ISOLATED;
     return json_object_get(json, "behavior") ? load_behavior(json, "pre_tokenizer Punctuation", s)
@@ -229,6 +249,7 @@ static tsr_status metaspace(const step *s, const char *text, size_t n, bool firs
 static const step_row rows[] = {
     {"ByteLevel", load_byte_level, byte_level},
     {"Split", load_split, split},
+    {"BertPreTokenizer", NULL, bert},
     {"Whitespace", NULL, whitespace},
     {"WhitespaceSplit", NULL, whitespace_split},
     {"Punctuation", load_punctuation, punctuation},
@@ -297,6 +318,18 @@ tsr_status tsri_text_pre_tokenizer_patterns(const char *const *patterns, size_t 
     }
     if (status == TSR_OK)
         status = add_step(p, row_of("ByteLevel"), &s);
+    if (status != TSR_OK)
+        tsri_text_pre_tokenizer_destroy(&p);
+    *out = p;
+    return status;
+}
+
+tsr_status tsri_text_pre_tokenizer_bert(tsri_text_pre_tokenizer **out) {
+    *out = NULL;
+    tsri_text_pre_tokenizer *p = NULL;
+    TRY(tsri_base_new(1, sizeof *p, &p));
+    step *s;
+    const tsr_status status = add_step(p, row_of("BertPreTokenizer"), &s);
     if (status != TSR_OK)
         tsri_text_pre_tokenizer_destroy(&p);
     *out = p;

@@ -14,6 +14,8 @@ tsr_status tsri_text_pre_tokenizer_load(const json_t *json, tsri_text_pre_tokeni
  * become characters. */
 tsr_status tsri_text_pre_tokenizer_patterns(const char *const *patterns, size_t count,
                                             tsri_text_pre_tokenizer **out);
+/* White space goes, each punctuation character is a word. */
+tsr_status tsri_text_pre_tokenizer_bert(tsri_text_pre_tokenizer **out);
 /* Rewrites *splits; pieces that are ids already stay. `spare` is scratch. */
 tsr_status tsri_text_pre_tokenizer_apply(const tsri_text_pre_tokenizer *p, tsri_text_splits *splits,
                                          tsri_text_splits *spare);

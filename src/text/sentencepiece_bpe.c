@@ -59,7 +59,7 @@ tsr_status tsri_text_sentencepiece_new(const tsri_text_sentencepiece *options,
 
 const tsri_text_matcher *tsri_text_sentencepiece_whole(const void *model) {
     const sentencepiece *m = model;
-    return m->whole.count ? &m->whole : NULL;
+    return m->whole.nodes ? &m->whole : NULL;
 }
 
 /* A piece that text can become: not a control symbol, byte or the unknown piece. */

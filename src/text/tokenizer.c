@@ -229,7 +229,8 @@ int32_t tsri_text_role_id(const tsri_text_tokenizer *tokenizer, tsri_text_role r
 }
 
 tsr_status tsri_text_set_role(tsri_text_tokenizer *tokenizer, tsri_text_role role, int64_t id) {
-    static const char *const names[] = {"bos", "eos", "unknown", "padding"};
+    static const char *const names[] = {"bos",  "eos", "unknown",  "padding",
+                                        "mask", "cls", "separator"};
     size_t n;
     if (id != -1 && !tsri_text_vocabulary_piece(&tokenizer->vocabulary, id, &n))
         return tsri_base_fail(TSR_E_FORMAT,

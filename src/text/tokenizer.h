@@ -22,6 +22,17 @@
 typedef struct tsri_text_tokenizer tsri_text_tokenizer;
 typedef struct tsri_text_stream tsri_text_stream;
 
+typedef enum tsri_text_role {
+    TSRI_TEXT_BOS,
+    TSRI_TEXT_EOS,
+    TSRI_TEXT_UNK,
+    TSRI_TEXT_PAD,
+    TSRI_TEXT_MASK, /* what a masked language model fills in */
+    TSRI_TEXT_CLS,
+    TSRI_TEXT_SEP,
+    TSRI_TEXT_ROLES
+} tsri_text_role;
+
 /* A growing list of ids. All zero is an empty one. */
 typedef struct tsri_text_ids {
     int32_t *data;
@@ -55,7 +66,7 @@ typedef struct tsri_text_piece {
 } tsri_text_piece;
 
 typedef struct tsri_text_gguf {
-    const char *model; /* "llama": SentencePiece BPE; "gpt2": byte-level BPE */
+    const char *model; /* "llama": SentencePiece BPE; "gpt2": byte-level BPE; "bert": WordPiece */
     const char
         *pre; /* which split patterns ("gpt-2", "llama-bpe", "qwen2", ...); NULL is "default" */
     const tsri_text_piece *tokens;
@@ -68,10 +79,23 @@ typedef struct tsri_text_gguf {
     const tsri_text_piece *merges; /* "a b"; needed by "gpt2" */
     size_t merge_count;
     int64_t bos, eos, unknown, padding;     /* -1: not given */
+    int64_t mask, cls, sep;                 /* -1: not given; "bert" takes bos and eos then */
     int add_bos, add_eos, add_space_prefix; /* 0, 1, or -1: not given */
 } tsri_text_gguf;
 
 tsr_status tsri_text_from_gguf(const tsri_text_gguf *gguf, tsri_text_tokenizer **out);
+
+/* BERT's vocab.txt: a piece a line, its id the number of the line from 0, "##" before those inside
+ * a word. It adds [CLS] and [SEP], where the vocabulary has them. */
+typedef struct tsri_text_bert {
+    bool lowercase, strip_accents, chinese; /* do_lower_case, strip_accents (unless told, as
+                                               lowercase), tokenize_chinese_chars */
+    const char *names[TSRI_TEXT_ROLES]; /* of the special tokens; NULL: [UNK], [PAD], [MASK], [CLS],
+                                           [SEP]; bos and eos: none */
+} tsri_text_bert;
+
+tsr_status tsri_text_from_bert_vocabulary(const char *text, size_t n, const tsri_text_bert *options,
+                                          tsri_text_tokenizer **out);
 
 /* llama2.c's tokenizer.bin for a vocabulary of V pieces. It adds bos (1), as the program does. */
 tsr_status tsri_text_from_llama2c(const void *bytes, size_t n, int64_t V,
@@ -110,13 +134,6 @@ int32_t tsri_text_id_of(const tsri_text_tokenizer *tokenizer, const char *piece,
                         size_t n); /* -1: none */
 bool tsri_text_is_special(const tsri_text_tokenizer *tokenizer, int32_t id);
 
-typedef enum tsri_text_role {
-    TSRI_TEXT_BOS,
-    TSRI_TEXT_EOS,
-    TSRI_TEXT_UNK,
-    TSRI_TEXT_PAD,
-    TSRI_TEXT_ROLES
-} tsri_text_role;
 int32_t tsri_text_role_id(const tsri_text_tokenizer *tokenizer,
                           tsri_text_role role); /* -1: not known */
 

@@ -26,7 +26,9 @@ static const bad_json bad_files[] = {
     {"{\"model\":{}}", TSR_E_FORMAT, "no \"type\""},
     {"{\"model\":{\"type\":3}}", TSR_E_FORMAT, "\"type\" is a whole number"},
     {"{\"model\":{\"type\":\"Unigram\"}}", TSR_E_UNSUPPORTED, "model \"Unigram\""},
-    {"{\"model\":{\"type\":\"WordPiece\"}}", TSR_E_UNSUPPORTED, "model \"WordPiece\""},
+    {"{\"model\":{\"type\":\"WordPiece\"}}", TSR_E_FORMAT, "\"vocab\" is not an object"},
+    {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0},\"max_input_chars_per_word\":-1}}",
+     TSR_E_FORMAT, "max_input_chars_per_word"},
     /* 68: duplicate ids, gaps, ids that are none */
     {BPE("{\"a\":0,\"b\":0}", "[]", ""), TSR_E_FORMAT, "id 0 is given twice"},
     {BPE("{\"a\":0,\"a\":1}", "[]", ""), TSR_E_FORMAT, "duplicate"},
@@ -89,8 +91,8 @@ static const bad_json bad_files[] = {
     {BPE(AB, "[]", ",\"normalizer\":{\"type\":\"Prepend\"}"), TSR_E_FORMAT,
      "\"prepend\" is missing"},
     {BPE(AB, "[]", ",\"normalizer\":7"), TSR_E_FORMAT, "normalizer is not an object"},
-    {BPE(AB, "[]", ",\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"}"), TSR_E_UNSUPPORTED,
-     "\"BertPreTokenizer\""},
+    {BPE(AB, "[]", ",\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}"), TSR_E_UNSUPPORTED,
+     "\"UnicodeScripts\""},
     {BPE(AB, "[]", ",\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"ab\"}"),
      TSR_E_FORMAT, "one character"},
     {BPE(AB, "[]", ",\"pre_tokenizer\":{\"type\":\"Metaspace\",\"prepend_scheme\":\"often\"}"),
@@ -301,6 +303,9 @@ static tsri_text_gguf gguf_of(const char *model) {
                             .eos = -1,
                             .unknown = -1,
                             .padding = -1,
+                            .mask = -1,
+                            .cls = -1,
+                            .sep = -1,
                             .add_bos = -1,
                             .add_eos = -1,
                             .add_space_prefix = -1};
@@ -316,8 +321,8 @@ Test(text, bad_gguf_vocabularies_are_refused) {
                           absent = {"a c", 3}, broken = {"\xff", 1};
     const float infinite[3] = {0, INFINITY, 0};
     const int32_t kinds[3] = {1, 99, 1}, bytes[3] = {1, 6, 1};
-    tsri_text_gguf g = gguf_of("bert");
-    expect_gguf(&g, TSR_E_UNSUPPORTED, "model \"bert\"");
+    tsri_text_gguf g = gguf_of("t5");
+    expect_gguf(&g, TSR_E_UNSUPPORTED, "model \"t5\"");
     g.model = NULL;
     expect_gguf(&g, TSR_E_UNSUPPORTED, "model \"\"");
     for (int llama = 0; llama < 2; llama++) {

@@ -301,6 +301,9 @@ Test(text, the_best_score_joins_first_whatever_its_sign) {
                                   .eos = -1,
                                   .unknown = -1,
                                   .padding = -1,
+                                  .mask = -1,
+                                  .cls = -1,
+                                  .sep = -1,
                                   .add_bos = -1,
                                   .add_eos = -1};
         tsri_text_tokenizer *t = NULL;
