@@ -13,13 +13,18 @@ typedef enum tsri_model_fused {
 } tsri_model_fused;
 
 /* Names of a family's arrays without ".weight" and ".bias"; "%d" is the layer. NULL: the family has
- * none. */
+ * none. "a|b": the first of them that the file has (the others, where they are there too, are the
+ * same array again). A name that begins with '/' stands without the prefix, one that begins with
+ * '=' without anything. */
 typedef struct tsri_model_names {
-    const char
-        *prefix; /* before all but `head`; files of a bare base model leave out its first parts */
-    const char *embed, *position, *final_norm, *head;
+    const char *prefix; /* files of a bare base model leave out its first parts */
+    const char *embed, *position, *types, *embed_norm, *project, *relative, *final_norm;
     const char *norm1, *norm2, *q, *k, *v, *qkv, *out, *q_norm, *k_norm, *gate, *up, *gate_up,
         *down;
+    const char *cross_norm, *cross_q, *cross_k, *cross_v, *cross_kv, *cross_out;
+    /* heads: of the output matrix, its bias where it has another name; of BERT and its relatives */
+    const char *head, *head_bias, *masked_dense, *masked_norm, *pooler, *next, *label_dense, *label,
+        *token_label;
     tsri_model_fused fused;
     bool inputs_first; /* matrices lie [in, out], as GPT-2's do */
     const char *const
@@ -27,9 +32,11 @@ typedef struct tsri_model_names {
 } tsri_model_names;
 
 typedef struct tsri_model_arch {
-    const char *name;              /* "llama": config.json's model_type */
-    const char *gguf;              /* general.architecture, or NULL where it isn't read from GGUF */
-    const tsri_model_names *names; /* of Hugging Face's files */
+    const char *name; /* "llama": config.json's model_type */
+    const char *gguf; /* general.architecture, or NULL where it isn't read from GGUF */
+    const tsri_model_names
+        *names; /* of Hugging Face's files: the decoder and what is the model's */
+    const tsri_model_names *encoder_names; /* the encoder; of a model without a decoder, all */
     const tsri_model_names *gguf_names;
     bool gguf_interleaved; /* GGUF files hold q and k rows in pairs (2i, 2i+1) */
     bool gguf_norm_added;  /* GGUF files hold norm weights with norm_offset already added */
@@ -47,6 +54,15 @@ void tsri_model_arch_list(bool gguf, char text[TSRI_MODEL_ARCH_LIST]);
 extern const tsri_model_names tsri_model_names_gguf;
 /* Those of Llama's relatives in Hugging Face's files. */
 extern const tsri_model_names tsri_model_names_llama;
+
+/* BERT's layout read from a config: its relatives start from it. */
+tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model_spec *spec);
+tsr_status tsri_model_arch_roberta_like(const tsri_model_config *config, tsri_model_spec *spec);
+extern const tsri_model_names tsri_model_names_roberta;
+
+/* BART's layout read from a config, and the names of its stacks: its relatives start from them. */
+tsr_status tsri_model_arch_bart_like(const tsri_model_config *config, tsri_model_spec *spec);
+extern const tsri_model_names tsri_model_names_bart_encoder, tsri_model_names_bart_decoder;
 
 /* Llama's layout read from a config: its relatives start from it. */
 tsr_status tsri_model_arch_llama_like(const tsri_model_config *config, tsri_model_spec *spec);

@@ -7,15 +7,19 @@
 
 /* Inputs of the graph. Each is int32 but FREQUENCIES (f32). */
 typedef enum tsri_model_input {
-    TSRI_INPUT_IDS = 0,    /* [B, T]; what pads a short sequence is 0 */
-    TSRI_INPUT_POSITIONS,  /* [B, T] */
-    TSRI_INPUT_PAST,       /* [B] tokens of the slot before these */
-    TSRI_INPUT_LEN,        /* [B] past and these */
-    TSRI_INPUT_SLOT,       /* [B] */
-    TSRI_INPUT_ROWS,       /* [N] rows of [B * T] whose logits are wanted */
-    TSRI_INPUT_FREQUENCIES /* [rotary / 2], where the scaling depends on the length */
+    TSRI_INPUT_IDS = 0,     /* [B, T]; what pads a short sequence is 0 */
+    TSRI_INPUT_POSITIONS,   /* [B, T] */
+    TSRI_INPUT_PAST,        /* [B] tokens of the slot before these */
+    TSRI_INPUT_LEN,         /* [B] past and these */
+    TSRI_INPUT_SLOT,        /* [B] of an encoder: where cross-attention finds its output */
+    TSRI_INPUT_ROWS,        /* [N] rows of [B * T] whose logits are wanted */
+    TSRI_INPUT_FREQUENCIES, /* [rotary / 2], where the scaling depends on the length */
+    TSRI_INPUT_TYPES,       /* [B, T] segments of tokens */
+    TSRI_INPUT_KEYS,        /* [B, capacity] the slot that holds each key */
+    TSRI_INPUT_SOURCE,      /* [B] the source slot that each sequence attends to */
+    TSRI_INPUT_SOURCE_LEN,  /* [B] its length */
+    TSRI_INPUT_COUNT
 } tsri_model_input;
-enum { TSRI_INPUT_COUNT = 7 };
 
 typedef enum tsri_model_output {
     TSRI_OUTPUT_LOGITS = 0,
@@ -23,23 +27,45 @@ typedef enum tsri_model_output {
     TSRI_OUTPUT_TOP_LOGITS,
     TSRI_OUTPUT_TOP_IDS,
     TSRI_OUTPUT_TOP_LSE,
-    TSRI_OUTPUT_HIDDEN = 16,                                               /* + i, 0 .. layers */
-    TSRI_OUTPUT_ATTENTION = TSRI_OUTPUT_HIDDEN + TSRI_MODEL_MAX_LAYERS + 1 /* + layer */
+    TSRI_OUTPUT_VECTORS, /* of encoders */
+    TSRI_OUTPUT_POOLED,
+    TSRI_OUTPUT_LABELS,
+    TSRI_OUTPUT_NEXT,
+    TSRI_OUTPUT_HIDDEN = 16,                                                /* + i, 0 .. layers */
+    TSRI_OUTPUT_ATTENTION = TSRI_OUTPUT_HIDDEN + TSRI_MODEL_MAX_LAYERS + 1, /* + layer */
+    TSRI_OUTPUT_CROSS = TSRI_OUTPUT_ATTENTION + TSRI_MODEL_MAX_LAYERS       /* + layer */
 } tsri_model_output;
 
-/* States: 2 * layer (keys) and 2 * layer + 1 (values) from `first_state` on. */
+/* Which stacks a graph computes. Of an encoder-decoder they are graphs of their own, which meet in
+ * the states of cross-attention; one with both is for storing the weights. */
+typedef enum tsri_model_side_set {
+    TSRI_SIDES_DECODER = 1,
+    TSRI_SIDES_ENCODER = 2,
+    TSRI_SIDES_BOTH = 3
+} tsri_model_side_set;
+
+/* States: 2 * layer (keys) and 2 * layer + 1 (values) of the decoder's own attention from
+ * `first_state` on, then those of its cross-attention. */
 typedef struct tsri_model_shape {
-    int32_t slots;
-    int64_t capacity;
+    tsri_model_side_set sides;
+    int32_t slots, sources;
+    int64_t capacity, source_capacity;
     uint32_t first_state;
-    int32_t top_k;      /* 0: none */
-    tsr_dtype kv_dtype; /* of the states: f32 or f16 */
-    bool logits, argmax, hidden, attention;
+    int32_t top_k;                                 /* 0: none */
+    tsr_dtype kv_dtype;                            /* of the states: f32 or f16 */
+    bool logits, argmax, hidden, attention, cross; /* attention, cross: their probabilities */
+    bool by_keys;                                  /* TSRI_INPUT_KEYS says where each key lies */
+    bool vectors, pooled, labels, next;
+    uint32_t pooling; /* of vectors: tsr_pool */
 } tsri_model_shape;
+
+/* Number of states that a session of this model has. */
+uint32_t tsri_model_state_count(const tsri_model_spec *spec);
 
 /* A graph with inputs [B, T] whose logits are those of the N rows that TSRI_INPUT_ROWS names. With
  * `hidden` the last layer is computed for every token; without, only for those rows. With
- * `attention` the op is spelled out so that its probabilities can be read. */
+ * `attention` the op is spelled out so that its probabilities can be read. An encoder's vectors,
+ * pooled, labels (of sequences) and next have a row a sequence. */
 tsr_status tsri_model_build(const tsri_model_weights *weights, const tsri_model_shape *shape,
                             tsri_graph **out);
 

@@ -100,9 +100,13 @@ tsr_status tsri_model_config_common(const tsri_model_config *config, bool tied,
                                     tsri_model_spec *spec) {
     spec->tied = tied;
     TRY(tsri_model_config_int(config, "vocab_size", true, 1, TSRI_MODEL_MAX_VOCAB, &spec->vocab));
+    TRY(tsri_model_config_bool(config, "tie_word_embeddings", &spec->tied));
+    return tsri_model_config_ids(config, spec);
+}
+
+tsr_status tsri_model_config_ids(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_config_int(config, "bos_token_id", false, -1, INT32_MAX, &spec->bos));
     TRY(tsri_model_config_int(config, "pad_token_id", false, -1, INT32_MAX, &spec->pad));
-    TRY(tsri_model_config_bool(config, "tie_word_embeddings", &spec->tied));
     return read_eos(config, spec);
 }
 

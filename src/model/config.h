@@ -4,12 +4,14 @@
 #define TSRI_MODEL_CONFIG_H
 
 #include "base/json.h"
+#include "io/archive.h"
 #include "model/spec.h"
 
 /* GGUF and llama2.c metadata are turned into the same object, so that a family is read once. */
 typedef struct tsri_model_config {
     json_t *root;
-    const char *what; /* the file, for sentences */
+    const char *what;               /* the file, for sentences */
+    const tsri_io_archive *archive; /* the arrays that it describes */
 } tsri_model_config;
 
 /* Typed fields. A key that is missing (or null) where *out has no usable default is TSR_E_FORMAT:
@@ -29,6 +31,20 @@ tsr_status tsri_model_config_activation(const tsri_model_config *config, const c
 /* vocab_size, bos/eos/pad ids, tie_word_embeddings: alike in every family. eos may be a list. */
 tsr_status tsri_model_config_common(const tsri_model_config *config, bool tied,
                                     tsri_model_spec *spec);
+/* The bos, eos and pad ids alone; spec->vocab is set before. */
+tsr_status tsri_model_config_ids(const tsri_model_config *config, tsri_model_spec *spec);
+
+/* "architectures" has a class whose name ends so: "ForTokenClassification". */
+bool tsri_model_config_is_for(const tsri_model_config *config, const char *end);
+
+/* id2label (or num_labels) and problem_type: what a classifier's outputs are called and mean. New
+ * memory in the spec. Without a problem type one label is regression, several are one of several.
+ */
+tsr_status tsri_model_config_labels(const tsri_model_config *config, tsri_model_spec *spec);
+
+/* Refuses another value than the one that is served, by name: "true where false is served". */
+tsr_status tsri_model_config_only(const tsri_model_config *config, const char *key,
+                                  const char *served);
 
 /* rope_theta, rope_scaling, partial_rotary_factor and rotary_pct, or rope_parameters. rope->rotary
  * is set before: the head size. */

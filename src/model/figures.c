@@ -21,6 +21,17 @@ typedef struct tally {
     uint64_t bytes;
 } tally;
 
+/* Whether linear ops read it: tables are looked up in. */
+static bool is_multiplied(const tsri_model_spec *spec, uint32_t id) {
+    const tsri_model_stack *const stacks[] = {&spec->decoder, &spec->encoder};
+    for (int i = 0; i < 2; i++)
+        if (id == tsri_model_stack_weight(stacks[i], TSRI_STACK_POSITION) ||
+            id == tsri_model_stack_weight(stacks[i], TSRI_STACK_EMBED) ||
+            id == tsri_model_stack_weight(stacks[i], TSRI_STACK_RELATIVE))
+            return false;
+    return id != TSRI_WEIGHT_TYPES && (id != TSRI_WEIGHT_EMBED || spec->tied);
+}
+
 /* Matrices by the dtype that they are kept in; the number of dtypes. */
 static size_t count_matrices(const tsri_model_weights *weights, tally kinds[MAX_KINDS]) {
     size_t n = 0;
@@ -39,8 +50,7 @@ static size_t count_matrices(const tsri_model_weights *weights, tally kinds[MAX_
         tsri_tensor_bytes(w->dtype, (uint64_t)w->dims[0] * (uint64_t)w->dims[1], &bytes);
         kinds[i].bytes += bytes;
         kinds[i].matrices++;
-        kinds[i].multiplied +=
-            id != TSRI_WEIGHT_POSITION && (id != TSRI_WEIGHT_EMBED || weights->spec->tied);
+        kinds[i].multiplied += is_multiplied(weights->spec, id);
     }
     return n;
 }
@@ -59,7 +69,7 @@ static void measure_keeping(const tsri_model *model, tsri_model_figures *out) {
 
 void tsri_model_measure(const tsri_model *model, tsri_model_figures *out) {
     const tsri_model_spec *spec = &model->spec;
-    const tsri_model_stack *stack = &spec->decoder;
+    const tsri_model_stack *stack = tsri_model_main_stack(spec);
     *out = (tsri_model_figures){.weight_bytes = tsri_model_weights_bytes(model->weights)};
     measure_keeping(model, out);
     for (uint32_t id = 0; id < model->weights->count; id++) {
@@ -98,20 +108,24 @@ __attribute__((format(printf, 3, 4))) static void say(const describer *d, const 
 static void describe_positions(const describer *d, const tsri_model_spec *spec) {
     static const char *const scalings[] = {"", ", linear scaling", ", dynamic scaling",
                                            ", llama3 scaling", ", yarn scaling"};
-    const tsri_model_stack *stack = &spec->decoder;
+    const tsri_model_stack *stack = tsri_model_main_stack(spec);
     const tsri_model_rope *rope = &stack->rope;
     if (stack->positions == TSRI_POSITIONS_ROTARY)
         say(d, "positions", "rotary: %d of %d dimensions, theta %g%s%s", rope->rotary,
             stack->head_size, rope->theta, scalings[rope->scaling],
             rope->interleaved ? ", interleaved" : "");
     else
-        say(d, "positions", stack->positions == TSRI_POSITIONS_LEARNED ? "learned" : "none");
+        say(d, "positions", "%s%s",
+            stack->positions == TSRI_POSITIONS_LEARNED      ? "learned"
+            : stack->positions == TSRI_POSITIONS_SINUSOIDAL ? "sinusoidal"
+                                                            : "none",
+            stack->relative_buckets ? "; a bias by distance" : "");
 }
 
 static void describe_blocks(const describer *d, const tsri_model_spec *spec) {
     static const char *const activations[] = {"none", "relu", "gelu",   "gelu (tanh)",
                                               "silu", "tanh", "sigmoid"};
-    const tsri_model_stack *stack = &spec->decoder;
+    const tsri_model_stack *stack = tsri_model_main_stack(spec);
     int32_t windowed = 0;
     for (int32_t i = 0; i < stack->layers; i++)
         windowed += tsri_model_layer_window(stack, i) != 0;

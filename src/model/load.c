@@ -83,7 +83,8 @@ static tsr_status read_generation_config(const char *folder, tsri_model_spec *sp
 /* ---- the spec ---- */
 
 static tsr_status read_spec(tsri_model *model, json_t *json) {
-    const tsri_model_config config = {.root = json, .what = model->config_name};
+    const tsri_model_config config = {
+        .root = json, .what = model->config_name, .archive = model->archive};
     const bool gguf = model->archive->format == TSRI_IO_GGUF;
     tsri_model_spec *spec = &model->spec;
     tsri_model_spec_defaults(spec);
@@ -91,13 +92,13 @@ static tsr_status read_spec(tsri_model *model, json_t *json) {
     if (!json_is_object(json))
         return tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", model->config_name);
     TRY(model->arch->read(&config, spec));
+    TRY(tsri_model_config_labels(&config, spec));
     tsri_model_spec_finish(spec);
     if (spec->decoder.positions == TSRI_POSITIONS_ROTARY) {
         spec->decoder.rope.interleaved =
             model->archive->format == TSRI_IO_LLAMA2C || (gguf && model->arch->gguf_interleaved);
         if (gguf && tsri_io_find(model->archive, "rope_freqs.weight"))
-            snprintf(spec->decoder.rope.factors, sizeof spec->decoder.rope.factors,
-                     "rope_freqs.weight");
+            snprintf(spec->decoder.rope.factors, sizeof spec->decoder.rope.factors, "/rope_freqs");
     }
     return tsri_model_spec_check(spec, model->config_name);
 }
@@ -279,21 +280,42 @@ static tsr_status tell_progress(void *data, uint64_t done, uint64_t total) {
     return options->progress ? options->progress(options->progress_data, done, total) : TSR_OK;
 }
 
+/* A graph with every use of the weights. */
+static tsri_model_shape whole_shape(const tsri_model *model, int32_t slots, int64_t context) {
+    const tsri_model_spec *spec = &model->spec;
+    const tsri_model_weights *w = model->weights;
+    const bool decoder = spec->decoder.layers, encoder = spec->encoder.layers;
+    return (tsri_model_shape){
+        .sides = (decoder ? TSRI_SIDES_DECODER : 0) | (encoder ? TSRI_SIDES_ENCODER : 0),
+        .slots = slots,
+        .sources = slots,
+        .capacity = context,
+        .source_capacity = spec->source_context < 2048 ? spec->source_context : 2048,
+        .kv_dtype = model->kv_dtype,
+        .logits = decoder || tsri_model_weight_at(w, TSRI_WEIGHT_MASKED_DENSE),
+        .argmax = decoder,
+        .vectors = !decoder,
+        .labels = tsri_model_weight_at(w, TSRI_WEIGHT_LABEL),
+        .next = tsri_model_weight_at(w, TSRI_WEIGHT_NEXT),
+        .pooled = tsri_model_weight_at(w, TSRI_WEIGHT_POOLER)};
+}
+
 tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
                             const tsri_model_options *options) {
     const int32_t slots = options->slots ? options->slots : 1;
     const int64_t reads = model->spec.context < 2048 ? model->spec.context : 2048;
     const int64_t context =
         options->context && options->context < model->spec.context ? options->context : reads;
-    const tsri_model_shape shape = {.slots = slots,
-                                    .capacity = context,
-                                    .kv_dtype = model->kv_dtype,
-                                    .logits = true,
-                                    .argmax = true};
+    const tsri_model_shape shape = whole_shape(model, slots, context);
     const tsr_bounds bounds = tsri_model_bounds(slots, 1, context < 512 ? context : 512,
                                                 context < 512 ? context : 512, false);
     source data = {.weights = model->weights, .options = options};
     const tsri_run_source source = {.data = &data, .rows = give_rows, .progress = tell_progress};
+    if (model->spec.decoder.cross && tsri_run_device_count(run) > 1)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s is an encoder-decoder, whose two stacks share what lies on a "
+                              "device: it runs on one; name one",
+                              model->path);
     TRY(tsri_model_build(model->weights, &shape, &model->graph));
     const tsr_status status = tsri_run_load(run, model->graph, &bounds, &source);
     if (status == TSR_OK)
@@ -312,6 +334,9 @@ void tsri_model_close(tsri_model **model) {
     tsri_io_close(&m->archive);
     tsri_text_tokenizer_destroy(&m->tokenizer);
     free((void *)m->spec.decoder.windowed);
+    for (int32_t i = 0; m->spec.label_of && i < m->spec.labels; i++)
+        free(m->spec.label_of[i]);
+    free((void *)m->spec.label_of);
     free(m->tokenizer_why);
     free(m->config_name);
     free(m->path);

@@ -127,7 +127,7 @@ static tsr_status give(void *out, uint32_t size, const void *all, size_t known) 
 
 tsr_status tsr_model_info_get(const tsr_model *model, tsr_model_info *out) {
     const tsri_model *inner = model->model;
-    const tsri_model_stack *stack = &inner->spec.decoder;
+    const tsri_model_stack *stack = tsri_model_main_stack(&inner->spec);
     tsri_model_figures figures;
     tsri_model_measure(inner, &figures);
     const tsr_model_info info = {.struct_size = out->struct_size,

@@ -28,6 +28,8 @@ int64_t tsri_model_piece_limit(const tsri_session *session, const tsri_model_res
         row = spec->vocab;
     if (results->attention && spec->decoder.heads * session->variants.capacity > row)
         row = spec->decoder.heads * session->variants.capacity;
+    if (results->cross && spec->decoder.heads * session->variants.source_capacity > row)
+        row = spec->decoder.heads * session->variants.source_capacity;
     if (limit > MOST_RESULTS / row / session->slots)
         limit = MOST_RESULTS / row / session->slots;
     return limit < 1 ? 1 : limit > PIECE ? PIECE : limit;
@@ -39,6 +41,8 @@ static tsr_status make_room(tsri_session *session, const piece *piece) {
     TRY(tsri_base_grow(&session->positions, &positions_room, tokens, sizeof *session->positions));
     TRY(tsri_base_grow(&session->ids, &session->tokens_room, tokens, sizeof *session->ids));
     TRY(tsri_base_grow(&session->rows, &session->rows_room, tokens, sizeof *session->rows));
+    TRY(tsri_base_grow(&session->keys, &session->keys_room,
+                       (size_t)(piece->B * session->variants.capacity), sizeof *session->keys));
     return tsri_base_grow(&session->destination, &session->destination_room, tokens,
                           sizeof *session->destination);
 }
@@ -57,7 +61,18 @@ static void choose_members(tsri_session *session, int32_t n, int64_t limit, piec
     }
 }
 
-static void fill_inputs(tsri_session *session, piece *piece) {
+/* The slot that holds each key of sequence b: what it appends is in its own. */
+static void fill_keys(tsri_session *session, int64_t b, const tsri_model_sequence *sequence) {
+    const int64_t capacity = session->variants.capacity;
+    int32_t *keys = session->keys + b * capacity;
+    const int64_t given = sequence->keys ? sequence->past : 0;
+    if (given)
+        memcpy(keys, sequence->keys, (size_t)given * sizeof *keys);
+    for (int64_t s = given; s < capacity; s++)
+        keys[s] = sequence->slot;
+}
+
+static void fill_inputs(tsri_session *session, piece *piece, bool by_keys) {
     const bool all = piece->results->rows == TSRI_ROWS_ALL;
     memset(session->ids, 0, (size_t)(piece->B * piece->T) * sizeof *session->ids);
     memset(session->positions, 0, (size_t)(piece->B * piece->T) * sizeof *session->positions);
@@ -73,6 +88,10 @@ static void fill_inputs(tsri_session *session, piece *piece) {
         session->past[b] = (int32_t)past;
         session->len[b] = (int32_t)(past + taken);
         session->slot[b] = sequence->slot;
+        session->source[b] = sequence->source;
+        session->source_len[b] = session->encoded ? session->encoded[sequence->source] : 0;
+        if (by_keys)
+            fill_keys(session, b, sequence);
         for (int64_t t = 0; t < taken; t++) {
             session->ids[b * piece->T + t] = sequence->ids[piece->done + t];
             session->positions[b * piece->T + t] =
@@ -147,6 +166,10 @@ static tsr_status bind_outputs(tsri_session *session, piece *piece) {
         TRY(bind_tokens(session, piece, TSRI_OUTPUT_ATTENTION + (uint32_t)i,
                         &session->per_token[layers + 1 + i],
                         spec->decoder.heads * session->variants.capacity));
+    for (int32_t i = 0; results->cross && i < layers; i++)
+        TRY(bind_tokens(session, piece, TSRI_OUTPUT_CROSS + (uint32_t)i,
+                        &session->per_token[2 * layers + 1 + i],
+                        spec->decoder.heads * session->variants.source_capacity));
     return TSR_OK;
 }
 
@@ -164,22 +187,21 @@ static void scatter_hidden(const tsri_session *session, const piece *piece, cons
     }
 }
 
-/* [B,H,T,capacity] to the caller's [H,n,past + n] a sequence; what lies behind a piece's keys is
- * masked: 0. */
-static void scatter_attention(const tsri_session *session, const piece *piece, const float *from,
-                              float *to) {
-    const int64_t H = session->model->spec.decoder.heads, capacity = session->variants.capacity;
-    int32_t next = 0;
-    for (int64_t b = 0; b < piece->B; b++) {
-        for (; next < session->member[b]; next++)
-            to += H * piece->sequences[next].n *
-                  (piece->sequences[next].past + piece->sequences[next].n);
-        const tsri_model_sequence *sequence = &piece->sequences[next];
-        const int64_t S = sequence->past + sequence->n;
-        for (int64_t h = 0; h < H; h++)
+/* [B,H,T,capacity] to the caller's [H,n,S] a sequence, S = past + n, or the length of its source
+ * where `cross`; what lies behind a piece's keys is masked: 0. */
+static void scatter_attention(const tsri_session *session, const piece *piece, bool cross,
+                              const float *from, float *to) {
+    const int64_t H = session->model->spec.decoder.heads,
+                  capacity = cross ? session->variants.source_capacity : session->variants.capacity;
+    for (int32_t i = 0, b = 0; b < piece->B; i++) {
+        const tsri_model_sequence *sequence = &piece->sequences[i];
+        const int64_t S = cross ? session->encoded[sequence->source] : sequence->past + sequence->n;
+        for (int64_t h = 0; i == session->member[b] && h < H; h++)
             for (int64_t t = 0; t < session->taken[b]; t++)
                 memcpy(to + (h * sequence->n + piece->done + t) * S,
                        from + ((b * H + h) * piece->T + t) * capacity, (size_t)S * sizeof(float));
+        to += H * sequence->n * S;
+        b += i == session->member[b];
     }
 }
 
@@ -195,11 +217,15 @@ static void scatter_outputs(const tsri_session *session, const piece *piece) {
     for (int32_t i = 0; results->hidden && i <= layers; i++)
         scatter_hidden(session, piece, session->per_token[i].data, results->hidden[i]);
     for (int32_t i = 0; results->attention && i < layers; i++)
-        scatter_attention(session, piece, session->per_token[layers + 1 + i].data,
+        scatter_attention(session, piece, false, session->per_token[layers + 1 + i].data,
                           results->attention[i]);
+    for (int32_t i = 0; results->cross && i < layers; i++)
+        scatter_attention(session, piece, true, session->per_token[2 * layers + 1 + i].data,
+                          results->cross[i]);
 }
 
-static tsr_status run_piece(tsri_session *session, tsri_run_plan *plan, piece *piece) {
+static tsr_status run_piece(tsri_session *session, tsri_run_plan *plan, piece *piece,
+                            bool by_keys) {
     const tsri_model_stack *stack = &session->model->spec.decoder;
     const size_t tokens = (size_t)(piece->B * piece->T) * sizeof(int32_t),
                  sequences = (size_t)piece->B * sizeof(int32_t);
@@ -219,6 +245,16 @@ static tsr_status run_piece(tsri_session *session, tsri_run_plan *plan, piece *p
         inputs[n++] = (tsri_run_binding){.id = TSRI_INPUT_FREQUENCIES,
                                          .data = session->frequencies,
                                          .bytes = (size_t)stack->rope.rotary / 2 * sizeof(float)};
+    if (by_keys)
+        inputs[n++] = (tsri_run_binding){.id = TSRI_INPUT_KEYS,
+                                         .data = session->keys,
+                                         .bytes = sequences * (size_t)session->variants.capacity};
+    if (stack->cross) {
+        inputs[n++] = (tsri_run_binding){
+            .id = TSRI_INPUT_SOURCE, .data = session->source, .bytes = sequences};
+        inputs[n++] = (tsri_run_binding){
+            .id = TSRI_INPUT_SOURCE_LEN, .data = session->source_len, .bytes = sequences};
+    }
     return tsri_run_execute(plan, sizes, inputs, n, session->outputs, piece->n_outputs);
 }
 
@@ -229,11 +265,11 @@ tsr_status tsri_model_piece_run(tsri_session *session, const tsri_model_sequence
     tsri_run_plan *plan = NULL;
     choose_members(session, n, limit, &piece);
     TRY(make_room(session, &piece));
-    fill_inputs(session, &piece);
+    fill_inputs(session, &piece, shape->by_keys);
     TRY(bind_outputs(session, &piece));
     TRY(tsri_model_variants_plan(&session->variants, shape, piece.B, piece.T, limit,
                                  results->rows == TSRI_ROWS_ALL, &plan));
-    TRY(run_piece(session, plan, &piece));
+    TRY(run_piece(session, plan, &piece, shape->by_keys));
     scatter_outputs(session, &piece);
     return TSR_OK;
 }

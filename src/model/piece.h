@@ -13,22 +13,34 @@ typedef struct tsri_model_staging { /* a result on its way to where it belongs *
     size_t room; /* elements */
 } tsri_model_staging;
 
+typedef struct tsri_model_encoder tsri_model_encoder; /* encode.c */
+
 struct tsri_session {
     tsri_model *model;
     int32_t slots;
-    int64_t context;
+    int64_t context, source_context;
     size_t number;
     tsri_model_variants variants;
-    int32_t *ids, *positions, *past, *len, *slot, *rows; /* inputs of a run */
-    int64_t *destination;                                /* result row of each row */
-    int32_t *member;                                     /* sequence of each row of the batch */
-    int64_t *taken;                                      /* tokens of it in this piece */
-    size_t tokens_room, rows_room, destination_room;
+    int32_t *ids, *positions, *past, *len, *slot, *rows, *keys, *source,
+        *source_len;      /* inputs of a run */
+    int64_t *destination; /* result row of each row */
+    int32_t *member;      /* sequence of each row of the batch */
+    int64_t *taken;       /* tokens of it in this piece */
+    size_t tokens_room, rows_room, destination_room, keys_room;
+    int32_t *encoded; /* tokens of each source slot; 0: none yet */
     float *frequencies;
     tsri_model_staging per_row[TSRI_MODEL_ROW_OUTPUTS],
-        *per_token; /* per_token: hidden 0 .. L, then attention 0 .. L-1 */
+        *per_token; /* hidden 0 .. L, attention 0 .. L-1, cross 0 .. L-1 */
     tsri_run_binding *outputs;
+    tsri_model_encoder *encoder; /* made when it is first asked to encode */
 };
+
+void tsri_model_encoder_destroy(tsri_model_encoder **encoder);
+/* As tsri_session_plan, of a model without a decoder. */
+tsr_status tsri_model_encode_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out);
+
+/* The capacity to grow to from `had`, so that `tokens` fit. */
+int64_t tsri_model_capacity_for(int64_t tokens, int64_t had, int64_t most);
 
 /* Tokens of a sequence that one run takes at most: bounded by what the activations and results of
  * the whole batch need. */

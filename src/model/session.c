@@ -10,57 +10,78 @@
 
 enum { STEP = 256 }; /* capacities are multiples of it, but for the context itself */
 
-tsr_status tsri_session_create(tsri_model *model, int32_t slots, int64_t context,
-                               tsri_session **out) {
+static tsr_status check_sizes(const tsri_model *model, const tsri_session_sizes *sizes) {
     const tsri_model_spec *spec = &model->spec;
-    tsri_session *session = NULL;
-    if (slots < 1 || context < 0)
+    if (sizes->slots < 1 || sizes->context < 0 || sizes->sources < 0 || sizes->source_context < 0)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a session of %" PRId32 " sequences of %" PRId64
                               " tokens; at least one of each is needed",
-                              slots, context);
-    if (context > spec->context)
+                              sizes->slots, sizes->context);
+    if (sizes->context > spec->context)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a context of %" PRId64
                               " tokens was asked for; %s reads at most %" PRId64,
-                              context, model->path, spec->context);
+                              sizes->context, model->path, spec->context);
+    if (sizes->source_context > spec->source_context)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "texts of %" PRId64
+                              " tokens were asked for; the encoder of %s reads at most %" PRId64,
+                              sizes->source_context, model->path, spec->source_context);
     if (!model->run)
         return tsri_base_fail(
             TSR_E_STATE, "%s was opened without a device; its weights are not stored", model->path);
+    return TSR_OK;
+}
+
+/* What a session of so many sequences needs from its beginning. */
+static tsr_status make_arrays(tsri_session *session, const tsri_session_sizes *sizes) {
+    const tsri_model_spec *spec = &session->model->spec;
+    const size_t layers = (size_t)spec->decoder.layers, slots = (size_t)sizes->slots,
+                 sources = (size_t)session->variants.sources;
+    int32_t **const facts[] = {&session->past,   &session->len,    &session->slot,
+                               &session->member, &session->source, &session->source_len};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        TRY(tsri_base_new(slots, sizeof(int32_t), facts[i]));
+    if (spec->decoder.cross)
+        TRY(tsri_base_new(sources, sizeof(int32_t), &session->encoded));
+    TRY(tsri_base_new(slots, sizeof(int64_t), &session->taken));
+    TRY(tsri_base_new(TSRI_MODEL_MAX_ROTARY / 2, sizeof(float), &session->frequencies));
+    TRY(tsri_base_new(3 * layers + 1, sizeof *session->per_token, &session->per_token));
+    return tsri_base_new(TSRI_MODEL_ROW_OUTPUTS + 3 * layers + 1, sizeof *session->outputs,
+                         &session->outputs);
+}
+
+tsr_status tsri_session_create_sized(tsri_model *model, const tsri_session_sizes *sizes,
+                                     tsri_session **out) {
+    const tsri_model_spec *spec = &model->spec;
+    tsri_session *session = NULL;
+    TRY(check_sizes(model, sizes));
     TRY(tsri_base_new(1, sizeof *session, &session));
     session->model = model;
-    session->slots = slots;
-    session->context = context ? context : spec->context;
+    session->slots = sizes->slots;
+    session->context = sizes->context ? sizes->context : spec->context;
+    session->source_context = sizes->source_context ? sizes->source_context : spec->source_context;
     while (session->number < model->states_room && model->states_used[session->number])
         session->number++;
-    const size_t layers = (size_t)spec->decoder.layers;
     tsr_status status = tsri_base_grow(&model->states_used, &model->states_room,
                                        session->number + 1, sizeof *model->states_used);
     if (status == TSR_OK) {
         model->states_used[session->number] = true;
-        tsri_model_variants_begin(&session->variants, model, slots, (uint32_t)session->number);
+        tsri_model_variants_begin(&session->variants, model, sizes->slots,
+                                  sizes->sources ? sizes->sources : sizes->slots,
+                                  (uint32_t)session->number);
+        status = make_arrays(session, sizes);
     }
-    if (status == TSR_OK)
-        status = tsri_base_new((size_t)slots, sizeof(int32_t), &session->past);
-    if (status == TSR_OK)
-        status = tsri_base_new((size_t)slots, sizeof(int32_t), &session->len);
-    if (status == TSR_OK)
-        status = tsri_base_new((size_t)slots, sizeof(int32_t), &session->slot);
-    if (status == TSR_OK)
-        status = tsri_base_new((size_t)slots, sizeof(int32_t), &session->member);
-    if (status == TSR_OK)
-        status = tsri_base_new((size_t)slots, sizeof(int64_t), &session->taken);
-    if (status == TSR_OK)
-        status = tsri_base_new(TSRI_MODEL_MAX_ROTARY / 2, sizeof(float), &session->frequencies);
-    if (status == TSR_OK)
-        status = tsri_base_new(2 * layers + 1, sizeof *session->per_token, &session->per_token);
-    if (status == TSR_OK)
-        status = tsri_base_new(TSRI_MODEL_ROW_OUTPUTS + 2 * layers + 1, sizeof *session->outputs,
-                               &session->outputs);
     if (status != TSR_OK)
         tsri_session_destroy(&session);
     *out = session;
     return status;
+}
+
+tsr_status tsri_session_create(tsri_model *model, int32_t slots, int64_t context,
+                               tsri_session **out) {
+    const tsri_session_sizes sizes = {.slots = slots, .context = context};
+    return tsri_session_create_sized(model, &sizes, out);
 }
 
 void tsri_session_destroy(tsri_session **session) {
@@ -72,21 +93,15 @@ void tsri_session_destroy(tsri_session **session) {
         s->model->states_used[s->number] = false;
     for (int i = 0; i < TSRI_MODEL_ROW_OUTPUTS; i++)
         free(s->per_row[i].data);
-    for (int32_t i = 0; s->per_token && i < 2 * s->model->spec.decoder.layers + 1; i++)
+    for (int32_t i = 0; s->per_token && i < 3 * s->model->spec.decoder.layers + 1; i++)
         free(s->per_token[i].data);
-    free(s->per_token);
-    free(s->outputs);
-    free(s->ids);
-    free(s->positions);
-    free(s->past);
-    free(s->len);
-    free(s->slot);
-    free(s->rows);
-    free(s->destination);
-    free(s->member);
-    free(s->taken);
-    free(s->frequencies);
-    free(s);
+    tsri_model_encoder_destroy(&s->encoder);
+    void *const arrays[] = {s->per_token,   s->outputs, s->ids,    s->positions, s->past,
+                            s->len,         s->slot,    s->rows,   s->keys,      s->source,
+                            s->source_len,  s->encoded, s->member, s->taken,     s->destination,
+                            s->frequencies, s};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        free(arrays[i]);
     *session = NULL;
 }
 
@@ -96,6 +111,10 @@ int64_t tsri_session_context(const tsri_session *session) {
 
 int64_t tsri_session_capacity(const tsri_session *session) {
     return session->variants.capacity;
+}
+
+int64_t tsri_session_source_context(const tsri_session *session) {
+    return session->source_context;
 }
 
 int32_t tsri_session_slots(const tsri_session *session) {
@@ -112,15 +131,38 @@ tsr_status tsri_session_reserve(tsri_session *session, int64_t tokens) {
                               tokens, session->context);
     if (tokens <= had)
         return TSR_OK;
-    int64_t capacity = (tokens + STEP - 1) / STEP * STEP;
-    if (capacity < 2 * had)
-        capacity = 2 * had;
     tsri_model_variants_grow(&session->variants,
-                             capacity < session->context ? capacity : session->context);
+                             tsri_model_capacity_for(tokens, had, session->context),
+                             session->variants.source_capacity);
     return TSR_OK;
 }
 
+int64_t tsri_model_capacity_for(int64_t tokens, int64_t had, int64_t most) {
+    int64_t capacity = (tokens + STEP - 1) / STEP * STEP;
+    if (capacity < 2 * had)
+        capacity = 2 * had;
+    return capacity < most ? capacity : most;
+}
+
 /* ---- checks ---- */
+
+/* What a decoder with cross-attention attends to has been encoded. */
+static tsr_status check_source(const tsri_session *session, const tsri_model_sequence *sequence,
+                               int32_t number) {
+    if (!session->encoded)
+        return TSR_OK;
+    if (sequence->source < 0 || sequence->source >= session->variants.sources)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "sequence %" PRId32 " attends to source slot %" PRId32
+                              "; the session has %" PRId32,
+                              number, sequence->source, session->variants.sources);
+    if (session->encoded[sequence->source] == 0)
+        return tsri_base_fail(TSR_E_STATE,
+                              "sequence %" PRId32 " attends to source slot %" PRId32
+                              ", which holds no encoded text yet",
+                              number, sequence->source);
+    return TSR_OK;
+}
 
 static tsr_status check_sequence(const tsri_session *session, const tsri_model_sequence *sequence,
                                  int32_t number) {
@@ -137,6 +179,13 @@ static tsr_status check_sequence(const tsri_session *session, const tsri_model_s
                               "sequence %" PRId32 " has %" PRId64
                               " tokens; the context holds %" PRId64,
                               number, sequence->past + sequence->n, session->context);
+    TRY(check_source(session, sequence, number));
+    for (int64_t i = 0; sequence->keys && i < sequence->past; i++)
+        if (sequence->keys[i] < 0 || sequence->keys[i] >= session->slots)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "sequence %" PRId32 ": key %" PRId64 " is said to lie in slot "
+                                  "%" PRId32 "; the session has %" PRId32 " slots",
+                                  number, i, sequence->keys[i], session->slots);
     for (int64_t i = 0; i < sequence->n; i++) {
         const int64_t position = sequence->positions ? sequence->positions[i] : sequence->past + i;
         if (sequence->ids[i] < 0 || sequence->ids[i] >= spec->vocab)
@@ -155,6 +204,10 @@ static tsr_status check_sequence(const tsri_session *session, const tsri_model_s
 
 static tsr_status check_batch(const tsri_session *session, const tsri_model_sequence *sequences,
                               int32_t n, const tsri_model_results *results) {
+    if (!session->model->spec.decoder.layers)
+        return tsri_base_fail(TSR_E_STATE,
+                              "%s is an encoder: it reads texts whole and continues none",
+                              session->model->path);
     if (n < 1 || n > session->slots)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a batch of %" PRId32 " sequences; the session has %" PRId32 " slots",
@@ -237,16 +290,19 @@ tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence
 
 static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequences, int32_t n,
                           const tsri_model_results *results) {
-    const tsri_model_shape shape = {.logits = results->logits,
-                                    .argmax = results->argmax,
-                                    .top_k = results->top_k,
-                                    .hidden = results->hidden,
-                                    .attention = results->attention};
+    tsri_model_shape shape = {.sides = TSRI_SIDES_DECODER,
+                              .cross = results->cross,
+                              .logits = results->logits,
+                              .argmax = results->argmax,
+                              .top_k = results->top_k,
+                              .hidden = results->hidden,
+                              .attention = results->attention};
     int64_t needed = 0, longest = 0;
     for (int32_t i = 0; i < n; i++) {
         const int64_t after = sequences[i].past + sequences[i].n;
         needed = after > needed ? after : needed;
         longest = sequences[i].n > longest ? sequences[i].n : longest;
+        shape.by_keys |= sequences[i].keys != NULL;
     }
     TRY(tsri_session_reserve(session, needed));
     set_frequencies(session, sequences, n);
@@ -258,7 +314,9 @@ static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequ
 
 tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out) {
     const tsri_model_results results = {0};
-    const tsri_model_shape shape = {.logits = true, .argmax = true};
+    const tsri_model_shape shape = {.sides = TSRI_SIDES_DECODER, .logits = true, .argmax = true};
+    if (!session->model->spec.decoder.layers)
+        return tsri_model_encode_plan(session, tokens, out);
     TRY(tsri_session_reserve(session, tokens));
     const int64_t limit = tsri_model_piece_limit(session, &results);
     return tsri_model_variants_plan(&session->variants, &shape, 1, tokens < limit ? tokens : limit,

@@ -6,16 +6,30 @@
 #include <math.h>
 #include <string.h>
 
-void tsri_model_spec_defaults(tsri_model_spec *spec) {
-    memset(spec, 0, sizeof *spec);
-    spec->embed_scale = 1;
-    spec->bos = spec->pad = -1;
-    tsri_model_stack *stack = &spec->decoder;
-    stack->causal = true;
+static void stack_defaults(tsri_model_stack *stack, tsri_model_side side) {
+    stack->side = side;
+    stack->causal = side == TSRI_SIDE_DECODER;
     stack->final_norm = true;
     stack->rope.magnitude = 1;
     stack->rope.share = 1;
     stack->rope.factor = 1;
+}
+
+void tsri_model_spec_defaults(tsri_model_spec *spec) {
+    memset(spec, 0, sizeof *spec);
+    spec->embed_scale = 1;
+    spec->head_scale = 1;
+    spec->bos = spec->pad = spec->decoder_start = -1;
+    stack_defaults(&spec->decoder, TSRI_SIDE_DECODER);
+    stack_defaults(&spec->encoder, TSRI_SIDE_ENCODER);
+}
+
+const tsri_model_stack *tsri_model_main_stack(const tsri_model_spec *spec) {
+    return spec->decoder.layers ? &spec->decoder : &spec->encoder;
+}
+
+int32_t tsri_model_stack_groups(const tsri_model_stack *stack) {
+    return stack->groups ? stack->groups : stack->layers;
 }
 
 /* A part of the whole that must divide it: heads of a width, key heads of heads. */
@@ -56,15 +70,20 @@ static tsr_status check_rope(const tsri_model_stack *stack, const char *what) {
     return TSR_OK;
 }
 
-tsr_status tsri_model_spec_check(const tsri_model_spec *spec, const char *what) {
-    const tsri_model_stack *stack = &spec->decoder;
+static tsr_status check_stack(const tsri_model_spec *spec, const tsri_model_stack *stack,
+                              const char *what) {
+    if (!stack->layers)
+        return TSR_OK;
     TRY(divides(what, "key/value heads", stack->kv_heads, "attention heads", stack->heads));
+    if (stack->groups)
+        TRY(divides(what, "groups of layers", stack->groups, "layers", stack->layers));
     if (stack->positions == TSRI_POSITIONS_ROTARY)
         TRY(check_rope(stack, what));
-    TRY(check_token(spec, what, "bos_token_id", spec->bos));
-    TRY(check_token(spec, what, "pad_token_id", spec->pad));
-    for (int32_t i = 0; i < spec->n_eos; i++)
-        TRY(check_token(spec, what, "eos_token_id", spec->eos[i]));
+    if (stack->positions == TSRI_POSITIONS_SINUSOIDAL && spec->width < 4)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: sinusoidal positions need a hidden size of at least 4; it is "
+                              "%" PRId32,
+                              what, spec->width);
     const double kv =
         (double)stack->layers * stack->kv_heads * (stack->head_size + stack->value_size) * 4.0;
     if (kv * (double)spec->context > 9e18)
@@ -75,16 +94,37 @@ tsr_status tsri_model_spec_check(const tsri_model_spec *spec, const char *what) 
     return TSR_OK;
 }
 
+tsr_status tsri_model_spec_check(const tsri_model_spec *spec, const char *what) {
+    TRY(check_token(spec, what, "bos_token_id", spec->bos));
+    TRY(check_token(spec, what, "pad_token_id", spec->pad));
+    TRY(check_token(spec, what, "decoder_start_token_id", spec->decoder_start));
+    for (int32_t i = 0; i < spec->n_eos; i++)
+        TRY(check_token(spec, what, "eos_token_id", spec->eos[i]));
+    TRY(check_stack(spec, &spec->decoder, what));
+    return check_stack(spec, &spec->encoder, what);
+}
+
+static void finish_stack(tsri_model_stack *stack) {
+    if (stack->layers && stack->attention_scale == 0)
+        stack->attention_scale = (float)(1 / sqrt(stack->head_size));
+}
+
 void tsri_model_spec_finish(tsri_model_spec *spec) {
-    const tsri_model_rope *rope = &spec->decoder.rope;
+    const tsri_model_rope *rope = &tsri_model_main_stack(spec)->rope;
     double context = (double)spec->max_positions;
     if (rope->scaling == TSRI_SCALING_LINEAR || rope->scaling == TSRI_SCALING_DYNAMIC)
         context *= fmax(rope->factor, 1);
     else if (rope->scaling == TSRI_SCALING_YARN)
         context = fmax(context, (double)rope->original_positions * rope->factor);
     spec->context = (int64_t)fmin(context, TSRI_MODEL_MAX_POSITIONS);
-    if (spec->decoder.attention_scale == 0)
-        spec->decoder.attention_scale = (float)(1 / sqrt(spec->decoder.head_size));
+    finish_stack(&spec->decoder);
+    finish_stack(&spec->encoder);
+    if (!spec->encoder.layers)
+        return;
+    if (!spec->source_vocab)
+        spec->source_vocab = spec->vocab;
+    if (!spec->source_context)
+        spec->source_context = spec->context;
 }
 
 int32_t tsri_model_layer_window(const tsri_model_stack *stack, int32_t layer) {

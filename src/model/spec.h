@@ -26,8 +26,17 @@ typedef enum tsri_model_positions {
     TSRI_POSITIONS_NONE = 0,
     TSRI_POSITIONS_LEARNED, /* a table added to the embedding; its first `position_offset` rows are
                                not positions */
-    TSRI_POSITIONS_ROTARY
+    TSRI_POSITIONS_ROTARY,
+    TSRI_POSITIONS_SINUSOIDAL /* a table added to the embedding, computed: tables.h */
 } tsri_model_positions;
+
+/* Row p of the table of sinusoids, t = p + first: sin and cos of t / 10000^(i / n), i = 0 .. C/2 -
+ * 1, n = C/2 (the 2017 paper), or C/2 - 1 where `to_end` (tensor2tensor, OpenNMT, fairseq). */
+typedef struct tsri_model_sinusoid {
+    bool halves; /* all sines, then all cosines; else in turn */
+    bool to_end;
+    int32_t first;
+} tsri_model_sinusoid;
 
 typedef enum tsri_model_scaling {
     TSRI_SCALING_NONE = 0,
@@ -53,16 +62,35 @@ typedef struct tsri_model_rope {
                          "" */
 } tsri_model_rope;
 
+/* What a classifier's outputs mean. */
+typedef enum tsri_model_problem {
+    TSRI_PROBLEM_SINGLE = 0, /* one label of several: softmax */
+    TSRI_PROBLEM_MULTIPLE,   /* any number of labels: sigmoid of each */
+    TSRI_PROBLEM_REGRESSION  /* the numbers themselves */
+} tsri_model_problem;
+
 typedef enum tsri_model_norm_place { TSRI_NORM_PRE = 0, TSRI_NORM_POST } tsri_model_norm_place;
+
+/* Where a stack's weights are in the table of weights. */
+typedef enum tsri_model_side { TSRI_SIDE_DECODER = 0, TSRI_SIDE_ENCODER } tsri_model_side;
 
 /* Layers of one kind, one upon the other: a decoder, or an encoder. */
 typedef struct tsri_model_stack {
     int32_t layers; /* 0: there is no such stack */
+    tsri_model_side side;
+    int32_t groups; /* layers that have weights of their own: 0, as many as there are; else
+                       layers / groups following ones share theirs (ALBERT) */
     int32_t heads, kv_heads, head_size, value_size;
     int32_t ffn; /* inner width of the feed-forward part */
     bool causal;
+    bool cross; /* each layer attends to the encoder's output after itself */
     tsri_model_positions positions;
-    int32_t position_offset; /* learned: rows of the table before that of position 0 */
+    int32_t position_offset;  /* learned: rows of the table before that of position 0 */
+    bool positions_of_tokens; /* the official implementation counts tokens and leaves padding out */
+    tsri_model_sinusoid sinusoid;
+    int32_t relative_buckets, relative_distance; /* of a bias by the distance of key and query; 0
+                                                    buckets: none */
+    bool embed_norm;                             /* a norm right after the embedding */
     tsri_model_rope rope;
     int32_t window; /* keys a query sees, itself counted, in layers that windowed[] marks; 0: all */
     const uint8_t *windowed; /* [layers], owned by the spec's model, or NULL: every layer */
@@ -88,10 +116,22 @@ typedef struct tsri_model_spec {
                               compares with */
     int64_t context;       /* positions that the model reads: more than max_positions where scaling
                               extends it */
-    tsri_model_stack decoder;
-    bool tied; /* the output matrix is the embedding */
+    tsri_model_stack decoder, encoder;
+    int32_t source_vocab;   /* of the encoder of an encoder-decoder */
+    int64_t source_context; /* positions that it reads */
+    bool source_embed;      /* the encoder has a table of its own */
+    int32_t embed_width; /* of the table, which a matrix then widens to the hidden size; 0: that */
+    int32_t token_types; /* rows of a table that is added by segment; 0: none */
+    bool tied;           /* the output matrix is the embedding */
     bool head_bias;
-    float embed_scale;
+    float embed_scale, head_scale;    /* head_scale: of what the output matrix reads */
+    tsr_activation masked_activation; /* of the masked LM head's dense layer */
+    tsr_activation label_activation;  /* of the classifier's */
+    bool label_tokens;                /* the classifier labels every token, not the sequence */
+    tsri_model_problem problem;
+    int32_t labels;        /* 0: the config names none */
+    char *const *label_of; /* [labels] texts, owned by the model */
+    int32_t decoder_start; /* the token that a translation begins with; -1: none is named */
     int32_t bos, pad, eos[TSRI_MODEL_MAX_EOS], n_eos; /* bos, pad: -1 where there is none */
 } tsri_model_spec;
 
@@ -103,6 +143,12 @@ void tsri_model_spec_finish(tsri_model_spec *spec);
 
 /* Rules that hold for every family; `what` names the file in the sentence. */
 tsr_status tsri_model_spec_check(const tsri_model_spec *spec, const char *what);
+
+/* The decoder; of a model that has none, the encoder. */
+const tsri_model_stack *tsri_model_main_stack(const tsri_model_spec *spec);
+
+/* Layers that have weights of their own. */
+int32_t tsri_model_stack_groups(const tsri_model_stack *stack);
 
 /* Keys that a query of this layer sees, 0: all. */
 int32_t tsri_model_layer_window(const tsri_model_stack *stack, int32_t layer);

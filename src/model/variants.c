@@ -6,10 +6,12 @@
 #include <stdlib.h>
 
 void tsri_model_variants_begin(tsri_model_variants *variants, const tsri_model *model,
-                               int32_t slots, uint32_t session) {
-    const uint32_t states = 2 * (uint32_t)model->spec.decoder.layers;
+                               int32_t slots, int32_t sources, uint32_t session) {
     *variants =
-        (tsri_model_variants){.model = model, .slots = slots, .first_state = session * states};
+        (tsri_model_variants){.model = model,
+                              .slots = slots,
+                              .sources = sources,
+                              .first_state = session * tsri_model_state_count(&model->spec)};
 }
 
 static void drop(tsri_model_variants *variants) {
@@ -26,14 +28,41 @@ void tsri_model_variants_end(tsri_model_variants *variants) {
     variants->items = NULL;
 }
 
-void tsri_model_variants_grow(tsri_model_variants *variants, int64_t capacity) {
+void tsri_model_variants_grow(tsri_model_variants *variants, int64_t capacity,
+                              int64_t source_capacity) {
     drop(variants);
     variants->capacity = capacity;
+    variants->source_capacity = source_capacity;
 }
 
 static bool same(const tsri_model_shape *a, const tsri_model_shape *b) {
-    return a->logits == b->logits && a->argmax == b->argmax && a->hidden == b->hidden &&
-           a->attention == b->attention && a->top_k == b->top_k;
+    return a->sides == b->sides && a->logits == b->logits && a->argmax == b->argmax &&
+           a->hidden == b->hidden && a->attention == b->attention && a->cross == b->cross &&
+           a->by_keys == b->by_keys && a->top_k == b->top_k && a->vectors == b->vectors &&
+           a->pooling == b->pooling && a->pooled == b->pooled && a->labels == b->labels &&
+           a->next == b->next;
+}
+
+tsr_status tsri_model_variants_graph(tsri_model_variants *variants, const tsri_model_shape *shape,
+                                     const tsri_graph **out) {
+    size_t i = 0;
+    while (i < variants->count && !same(&variants->items[i].shape, shape))
+        i++;
+    if (i == variants->count) {
+        TRY(tsri_base_grow(&variants->items, &variants->room, i + 1, sizeof *variants->items));
+        tsri_model_variant *item = &variants->items[i];
+        item->shape = *shape;
+        item->shape.slots = variants->slots;
+        item->shape.sources = variants->sources;
+        item->shape.capacity = variants->capacity;
+        item->shape.source_capacity = variants->source_capacity;
+        item->shape.first_state = variants->first_state;
+        item->shape.kv_dtype = variants->model->kv_dtype;
+        TRY(tsri_model_build(variants->model->weights, &item->shape, &item->graph));
+        variants->count++;
+    }
+    *out = variants->items[i].graph;
+    return TSR_OK;
 }
 
 /* Ranges of T as design says of M: a plan for one token, few, some, many; and one or several
@@ -56,19 +85,7 @@ tsr_status tsri_model_variants_plan(tsri_model_variants *variants, const tsri_mo
                                     int64_t B, int64_t T, int64_t limit, bool all,
                                     tsri_run_plan **out) {
     const tsr_bounds bounds = tsri_model_bounds(variants->slots, B, T, limit, all);
-    size_t i = 0;
-    while (i < variants->count && !same(&variants->items[i].shape, shape))
-        i++;
-    if (i == variants->count) {
-        TRY(tsri_base_grow(&variants->items, &variants->room, i + 1, sizeof *variants->items));
-        variants->items[i].shape = *shape;
-        variants->items[i].shape.slots = variants->slots;
-        variants->items[i].shape.capacity = variants->capacity;
-        variants->items[i].shape.first_state = variants->first_state;
-        variants->items[i].shape.kv_dtype = variants->model->kv_dtype;
-        TRY(tsri_model_build(variants->model->weights, &variants->items[i].shape,
-                             &variants->items[i].graph));
-        variants->count++;
-    }
-    return tsri_run_prepare(variants->model->run, variants->items[i].graph, &bounds, out);
+    const tsri_graph *graph = NULL;
+    TRY(tsri_model_variants_graph(variants, shape, &graph));
+    return tsri_run_prepare(variants->model->run, graph, &bounds, out);
 }

@@ -12,22 +12,27 @@ typedef struct tsri_model_variant {
 
 typedef struct tsri_model_variants {
     const tsri_model *model;
-    int32_t slots;
-    int64_t capacity; /* 0: no graph yet */
+    int32_t slots, sources;
+    int64_t capacity, source_capacity; /* 0: no graph yet */
     uint32_t first_state;
     tsri_model_variant *items;
     size_t count, room;
 } tsri_model_variants;
 
 void tsri_model_variants_begin(tsri_model_variants *variants, const tsri_model *model,
-                               int32_t slots, uint32_t session);
+                               int32_t slots, int32_t sources, uint32_t session);
 void tsri_model_variants_end(tsri_model_variants *variants);
 /* Graphs of the old capacity are dropped; the states are copied when the first plan of a new one is
  * made. */
-void tsri_model_variants_grow(tsri_model_variants *variants, int64_t capacity);
+void tsri_model_variants_grow(tsri_model_variants *variants, int64_t capacity,
+                              int64_t source_capacity);
 
-/* The plan for B sequences of T tokens (at most `limit`) and the results that `shape` marks; its
- * slots, capacity and states are set here. `all`: rows are up to B * T, else up to B. */
+/* The graph for the results that `shape` marks; slots, capacities and states are set here. */
+tsr_status tsri_model_variants_graph(tsri_model_variants *variants, const tsri_model_shape *shape,
+                                     const tsri_graph **out);
+
+/* A decoder's plan for B sequences of T tokens (at most `limit`) and the results that `shape`
+ * marks. `all`: rows are up to B * T, else up to B. */
 tsr_status tsri_model_variants_plan(tsri_model_variants *variants, const tsri_model_shape *shape,
                                     int64_t B, int64_t T, int64_t limit, bool all,
                                     tsri_run_plan **out);

@@ -134,7 +134,10 @@ tsr_status tsri_model_weights_rows(const tsri_model_weights *weights, uint32_t i
     if (!weight)
         return tsri_base_fail(TSR_E_INTERNAL, "weight %" PRIu32 " is not one of the model's", id);
     if (weight->n_parts == 0) {
-        memcpy(out, weights->frequencies, (size_t)weight->dims[0] * sizeof(float));
+        const size_t columns =
+            weight->rank == 2 ? (size_t)weight->dims[1] : (size_t)weight->dims[0];
+        memcpy(out, weight->values + (size_t)first * columns,
+               (size_t)count * columns * sizeof(float));
         return TSR_OK;
     }
     if (weight->rank == 1) { /* one row of elements to the run; lines of one element here */

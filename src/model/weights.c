@@ -2,340 +2,319 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/find.h"
+#include "model/tables.h"
 #include "tensor/convert.h"
 #include "tensor/quantize.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME = 256 };
+uint32_t tsri_model_stack_weight(const tsri_model_stack *stack, tsri_model_stack_role role) {
+    return TSRI_WEIGHT_STACKS + (uint32_t)stack->side * TSRI_WEIGHT_PER_STACK + role;
+}
 
-/* What finding needs beside the result. */
-typedef struct finder {
-    tsri_model_weights *weights;
-    const tsri_model_names *names;
-    const char *prefix; /* what of the names' prefix the file has */
-    const char *config_name;
-    const tsri_model_keeping *keeping;
-    float norm_offset;
-    bool *used; /* by array */
-} finder;
-
-/* One array that a weight is made of: how many rows of it, and where its rows lie in the array. */
-typedef struct source {
-    const char *pattern;
-    int64_t rows;                 /* outputs, of the weight */
-    int64_t first, group, stride; /* group 0: rows one after the other */
-    int64_t stored;               /* rows that the array has; 0: as many as `rows` */
-} source;
-
-uint32_t tsri_model_weight_of(int32_t layer, tsri_model_role role) {
-    return TSRI_WEIGHT_LAYERS + (uint32_t)layer * TSRI_WEIGHT_PER_LAYER + role;
+uint32_t tsri_model_layer_weight(const tsri_model_spec *spec, const tsri_model_stack *stack,
+                                 int32_t layer, tsri_model_role role) {
+    const int32_t before =
+        stack->side == TSRI_SIDE_ENCODER ? tsri_model_stack_groups(&spec->decoder) : 0;
+    if (stack->groups)
+        layer = layer / (stack->layers / stack->groups);
+    return TSRI_WEIGHT_LAYERS + (uint32_t)(before + layer) * TSRI_WEIGHT_PER_LAYER + role;
 }
 
 const tsri_model_weight *tsri_model_weight_at(const tsri_model_weights *weights, uint32_t id) {
     return id < weights->count && weights->items[id].name[0] ? &weights->items[id] : NULL;
 }
 
-static const char *file_of(const tsri_io_archive *archive, const tsri_io_array *array) {
-    return archive->files[array->file]->path;
+/* One layer of a stack while its weights are looked for. */
+typedef struct place {
+    tsri_model_finder *finder;
+    const tsri_model_stack *stack;
+    int32_t layer;  /* the first that has these weights */
+    int32_t number; /* in the names: which weights of the stack's these are */
+} place;
+
+static uint32_t id_of(const place *p, tsri_model_role role) {
+    return tsri_model_layer_weight(p->finder->weights->spec, p->stack, p->layer, role);
 }
 
-/* "prefix + pattern with the layer's number + suffix". */
-static void full_name(const finder *finder, const char *pattern, int32_t layer, const char *suffix,
-                      char out[NAME]) {
-    const char *prefix = pattern == finder->names->head ? "" : finder->prefix;
-    const char *hole = strstr(pattern, "%d");
-    if (hole)
-        snprintf(out, NAME, "%s%.*s%" PRId32 "%s%s", prefix, (int)(hole - pattern), pattern, layer,
-                 hole + 2, suffix);
-    else
-        snprintf(out, NAME, "%s%s%s", prefix, pattern, suffix);
-}
-
-static void print_dims(const int64_t *dims, int rank, char out[96]) {
-    size_t n = (size_t)snprintf(out, 96, "[");
-    for (int i = 0; i < rank && n < 80; i++)
-        n += (size_t)snprintf(out + n, 96 - n, "%s%" PRId64, i ? ", " : "", dims[i]);
-    snprintf(out + n, 96 - n, "]");
-}
-
-static tsr_status check_shape(const finder *finder, const tsri_io_array *array, int rank,
-                              const int64_t *dims) {
-    bool same = array->rank == rank;
-    for (int i = 0; i < rank && same; i++)
-        same = array->dims[i] == dims[i];
-    if (same)
+/* A layer's matrix of all sources' rows, and its bias (the next role) where it has one. */
+static tsr_status define(const place *p, tsri_model_role role, const char *title,
+                         const tsri_model_source *sources, int n, int64_t columns, bool bias) {
+    TRY(tsri_model_find(p->finder, id_of(p, role), p->number, title, ".weight", sources, n,
+                        columns));
+    if (!bias)
         return TSR_OK;
-    char has[96], needs[96];
-    print_dims(array->dims, array->rank, has);
-    print_dims(dims, rank, needs);
-    const tsri_model_spec *spec = finder->weights->spec;
-    return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: tensor \"%s\" has shape %s; %s (hidden size %" PRId32
-                          ", vocab_size %" PRId32 ", %" PRId32 " heads of %" PRId32 ") needs %s",
-                          file_of(finder->weights->archive, array), array->name, has,
-                          finder->config_name, spec->width, spec->vocab, spec->decoder.heads,
-                          spec->decoder.head_size, needs);
+    return tsri_model_find(p->finder, id_of(p, role) + 1, p->number, title, ".bias", sources, n, 0);
 }
 
-/* The dtype to keep a matrix in: what was asked for; else as stored. Blocks become f32: no half
- * holds scale times integer exactly. */
-static tsr_dtype kept(const finder *finder, uint32_t id, const tsri_model_weight *weight) {
-    const tsr_dtype wanted = finder->keeping->dtype;
-    const bool blocks = tsri_tensor_is_kept_blocks(wanted), whole = weight->dims[1] % 32 == 0;
-    if (blocks && id == TSRI_WEIGHT_POSITION)
-        return TSR_F32;
-    if (wanted != TSR_DTYPE_NONE && (!blocks || whole))
-        return wanted;
-    tsr_dtype dtype = TSR_DTYPE_NONE;
-    for (int i = 0; i < weight->n_parts; i++) {
-        tsr_dtype stored = weight->parts[i].array->dtype;
-        if (stored != TSR_F16 && stored != TSR_BF16 &&
-            !(finder->keeping->stored_blocks && tsri_tensor_is_kept_blocks(stored)))
-            stored = TSR_F32;
-        dtype = dtype == TSR_DTYPE_NONE || dtype == stored ? stored : TSR_F32;
-    }
-    return dtype;
-}
-
-static tsr_status add_part(finder *finder, tsri_model_weight *weight, const source *source,
-                           int32_t layer, const char *suffix, int64_t columns) {
-    const tsri_io_archive *archive = finder->weights->archive;
-    char name[NAME];
-    full_name(finder, source->pattern, layer, suffix, name);
-    const tsri_io_array *array = tsri_io_find(archive, name);
-    if (!array)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" is missing; %s needs it",
-                              archive->path, name, finder->config_name);
-    const int64_t rows = source->stored ? source->stored : source->rows;
-    const bool across = columns && finder->names->inputs_first && layer >= 0 &&
-                        !tsri_tensor_is_kept_blocks(array->dtype); /* these lie along inputs */
-    const int64_t dims[2] = {across ? columns : rows, across ? rows : columns};
-    TRY(check_shape(finder, array, columns ? 2 : 1, dims));
-    const bool number =
-        (array->dtype >= TSR_F32 && array->dtype <= TSR_F64) || array->dtype >= TSR_GGML_Q4_0;
-    if (!number)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: tensor \"%s\" is stored as %s; weights are read from "
-                              "floating-point and GGUF block types",
-                              file_of(archive, array), name, array->type_name);
-    weight->parts[weight->n_parts++] =
-        (tsri_model_part){.array = array,
-                          .rows = source->rows,
-                          .first = source->first,
-                          .group = source->group ? source->group : source->rows,
-                          .stride = source->stride ? source->stride : source->rows,
-                          .across = across ? rows : 0};
-    finder->used[array - archive->arrays] = true;
-    return TSR_OK;
-}
-
-/* A matrix of all sources' rows, one below the other, by `columns`; 0 columns: a vector. */
-static tsr_status define(finder *finder, uint32_t id, int32_t layer, const char *title,
-                         const char *suffix, const source *sources, int n, int64_t columns) {
-    tsri_model_weight *weight = &finder->weights->items[id];
-    int64_t rows = 0;
-    for (int i = 0; i < n; i++)
-        rows += sources[i].rows;
-    weight->rank = columns ? 2 : 1;
-    weight->dims[0] = rows;
-    weight->dims[1] = columns;
-    for (int i = 0; i < n; i++)
-        TRY(add_part(finder, weight, &sources[i], layer, suffix, columns));
-    weight->dtype = columns ? kept(finder, id, weight) : TSR_F32;
-    if (layer >= 0)
-        snprintf(weight->name, sizeof weight->name, "layers.%" PRId32 ".%s%s", layer, title,
-                 suffix);
-    else
-        snprintf(weight->name, sizeof weight->name, "%s%s", title, suffix);
-    return TSR_OK;
-}
-
-/* A norm's weight and, where the spec has one, its bias (id + 1). */
-static tsr_status define_norm(finder *finder, uint32_t id, int32_t layer, const char *title,
-                              const char *pattern) {
-    const source source = {.pattern = pattern, .rows = finder->weights->spec->width};
-    TRY(define(finder, id, layer, title, ".weight", &source, 1, 0));
+/* A norm's weight and, where the stack's norms have one, its bias (id + 1). */
+static tsr_status define_norm(tsri_model_finder *finder, const tsri_model_stack *stack, uint32_t id,
+                              int32_t layer, const char *title, const char *pattern,
+                              int64_t width) {
+    const tsri_model_source source = {.pattern = pattern, .rows = width};
+    TRY(tsri_model_find(finder, id, layer, title, ".weight", &source, 1, 0));
     finder->weights->items[id].add = finder->norm_offset;
-    if (!finder->weights->spec->decoder.norm_bias)
+    if (!stack->norm_bias)
         return TSR_OK;
-    return define(finder, id + 1, layer, title, ".bias", &source, 1, 0);
+    return tsri_model_find(finder, id + 1, layer, title, ".bias", &source, 1, 0);
 }
 
-static tsr_status define_qkv(finder *finder, int32_t layer) {
-    const tsri_model_stack *stack = &finder->weights->spec->decoder;
-    const tsri_model_names *names = finder->names;
+static tsr_status define_layer_norm(const place *p, tsri_model_role role, const char *title,
+                                    const char *pattern) {
+    return define_norm(p->finder, p->stack, id_of(p, role), p->number, title, pattern,
+                       p->finder->weights->spec->width);
+}
+
+static tsr_status define_qkv(const place *p) {
+    const tsri_model_stack *stack = p->stack;
+    const tsri_model_names *names = p->finder->names;
     const int64_t D = stack->head_size, Dv = stack->value_size, q = stack->heads * D,
                   k = stack->kv_heads * D, v = stack->kv_heads * Dv;
-    const source apart[3] = {{.pattern = names->q, .rows = q},
-                             {.pattern = names->k, .rows = k},
-                             {.pattern = names->v, .rows = v}};
-    const source one = {.pattern = names->qkv, .rows = q + k + v};
-    source by_head[3];
+    const tsri_model_source apart[3] = {{.pattern = names->q, .rows = q},
+                                        {.pattern = names->k, .rows = k},
+                                        {.pattern = names->v, .rows = v}};
+    const tsri_model_source one = {.pattern = names->qkv, .rows = q + k + v};
+    tsri_model_source by_head[3];
     for (int i = 0; i < 3; i++)
-        by_head[i] = (source){.pattern = names->qkv,
-                              .rows = q,
-                              .first = i * D,
-                              .group = D,
-                              .stride = 3 * D,
-                              .stored = 3 * q};
-    const source *sources = names->fused == TSRI_FUSED_NO    ? apart
-                            : names->fused == TSRI_FUSED_QKV ? &one
-                                                             : by_head;
+        by_head[i] = (tsri_model_source){.pattern = names->qkv,
+                                         .rows = q,
+                                         .first = i * D,
+                                         .group = D,
+                                         .stride = 3 * D,
+                                         .stored = 3 * q};
+    const tsri_model_source *sources = names->fused == TSRI_FUSED_NO    ? apart
+                                       : names->fused == TSRI_FUSED_QKV ? &one
+                                                                        : by_head;
     const int n = names->fused == TSRI_FUSED_QKV ? 1 : 3;
-    TRY(define(finder, tsri_model_weight_of(layer, TSRI_ROLE_QKV), layer, "qkv", ".weight", sources,
-               n, finder->weights->spec->width));
-    if (stack->qkv_bias)
-        TRY(define(finder, tsri_model_weight_of(layer, TSRI_ROLE_QKV_BIAS), layer, "qkv", ".bias",
-                   sources, n, 0));
+    TRY(define(p, TSRI_ROLE_QKV, "qkv", sources, n, p->finder->weights->spec->width,
+               stack->qkv_bias));
     if (!stack->qk_norm)
         return TSR_OK;
-    const source q_norm = {.pattern = names->q_norm, .rows = D},
-                 k_norm = {.pattern = names->k_norm, .rows = D};
-    TRY(define(finder, tsri_model_weight_of(layer, TSRI_ROLE_Q_NORM), layer, "q_norm", ".weight",
-               &q_norm, 1, 0));
-    return define(finder, tsri_model_weight_of(layer, TSRI_ROLE_K_NORM), layer, "k_norm", ".weight",
-                  &k_norm, 1, 0);
+    const tsri_model_source q_norm = {.pattern = names->q_norm, .rows = D},
+                            k_norm = {.pattern = names->k_norm, .rows = D};
+    TRY(define(p, TSRI_ROLE_Q_NORM, "q_norm", &q_norm, 1, 0, false));
+    return define(p, TSRI_ROLE_K_NORM, "k_norm", &k_norm, 1, 0, false);
 }
 
-static tsr_status define_mlp(finder *finder, int32_t layer) {
-    const tsri_model_spec *spec = finder->weights->spec;
-    const tsri_model_stack *stack = &spec->decoder;
-    const tsri_model_names *names = finder->names;
-    const source gate_up[2] = {{.pattern = names->gate, .rows = stack->ffn},
-                               {.pattern = names->up, .rows = stack->ffn}};
-    const source one = {.pattern = names->gate_up, .rows = 2 * (int64_t)stack->ffn};
+static tsr_status define_cross(const place *p) {
+    const tsri_model_stack *stack = p->stack;
+    const tsri_model_names *names = p->finder->names;
+    const int64_t C = p->finder->weights->spec->width, q = (int64_t)stack->heads * stack->head_size,
+                  k = (int64_t)stack->kv_heads * stack->head_size,
+                  v = (int64_t)stack->kv_heads * stack->value_size;
+    const tsri_model_source query = {.pattern = names->cross_q, .rows = q};
+    const tsri_model_source apart[2] = {{.pattern = names->cross_k, .rows = k},
+                                        {.pattern = names->cross_v, .rows = v}};
+    const tsri_model_source one = {.pattern = names->cross_kv, .rows = k + v};
+    const tsri_model_source out = {.pattern = names->cross_out, .rows = C};
+    TRY(define_layer_norm(p, TSRI_ROLE_CROSS_NORM, "cross_norm", names->cross_norm));
+    TRY(define(p, TSRI_ROLE_CROSS_Q, "cross_q", &query, 1, C, stack->qkv_bias));
+    TRY(define(p, TSRI_ROLE_CROSS_KV, "cross_kv", names->cross_kv ? &one : apart,
+               names->cross_kv ? 1 : 2, C, stack->qkv_bias));
+    return define(p, TSRI_ROLE_CROSS_OUT, "cross_out", &out, 1,
+                  (int64_t)stack->heads * stack->value_size, stack->out_bias);
+}
+
+static tsr_status define_mlp(const place *p) {
+    const tsri_model_spec *spec = p->finder->weights->spec;
+    const tsri_model_stack *stack = p->stack;
+    const tsri_model_names *names = p->finder->names;
+    const tsri_model_source gate_up[2] = {{.pattern = names->gate, .rows = stack->ffn},
+                                          {.pattern = names->up, .rows = stack->ffn}};
+    const tsri_model_source one = {.pattern = names->gate_up, .rows = 2 * (int64_t)stack->ffn};
     const bool apart = !names->gate_up;
-    const source *sources = !stack->gated ? &gate_up[1] : apart ? gate_up : &one;
+    const tsri_model_source *sources = !stack->gated ? &gate_up[1] : apart ? gate_up : &one;
     const int n = stack->gated && apart ? 2 : 1;
-    const source down = {.pattern = names->down, .rows = spec->width};
-    TRY(define(finder, tsri_model_weight_of(layer, TSRI_ROLE_UP), layer, "up", ".weight", sources,
-               n, spec->width));
-    TRY(define(finder, tsri_model_weight_of(layer, TSRI_ROLE_DOWN), layer, "down", ".weight", &down,
-               1, stack->ffn));
-    if (!stack->mlp_bias)
-        return TSR_OK;
-    TRY(define(finder, tsri_model_weight_of(layer, TSRI_ROLE_UP_BIAS), layer, "up", ".bias",
-               sources, n, 0));
-    return define(finder, tsri_model_weight_of(layer, TSRI_ROLE_DOWN_BIAS), layer, "down", ".bias",
-                  &down, 1, 0);
+    const tsri_model_source down = {.pattern = names->down, .rows = spec->width};
+    TRY(define(p, TSRI_ROLE_UP, "up", sources, n, spec->width, stack->mlp_bias));
+    return define(p, TSRI_ROLE_DOWN, "down", &down, 1, stack->ffn, stack->mlp_bias);
 }
 
-static tsr_status define_layer(finder *finder, int32_t layer) {
-    const tsri_model_spec *spec = finder->weights->spec;
-    const tsri_model_stack *stack = &spec->decoder;
-    const source out = {.pattern = finder->names->out, .rows = spec->width};
-    TRY(define_norm(finder, tsri_model_weight_of(layer, TSRI_ROLE_NORM1), layer, "norm1",
-                    finder->names->norm1));
-    TRY(define_qkv(finder, layer));
-    TRY(define(finder, tsri_model_weight_of(layer, TSRI_ROLE_OUT), layer, "out", ".weight", &out, 1,
-               (int64_t)stack->heads * stack->value_size));
-    if (stack->out_bias)
-        TRY(define(finder, tsri_model_weight_of(layer, TSRI_ROLE_OUT_BIAS), layer, "out", ".bias",
-                   &out, 1, 0));
-    TRY(define_norm(finder, tsri_model_weight_of(layer, TSRI_ROLE_NORM2), layer, "norm2",
-                    finder->names->norm2));
-    return define_mlp(finder, layer);
+static tsr_status define_layer(const place *p) {
+    const tsri_model_stack *stack = p->stack;
+    const tsri_model_names *names = p->finder->names;
+    const tsri_model_source out = {.pattern = names->out, .rows = p->finder->weights->spec->width};
+    TRY(define_layer_norm(p, TSRI_ROLE_NORM1, "norm1", names->norm1));
+    TRY(define_qkv(p));
+    TRY(define(p, TSRI_ROLE_OUT, "out", &out, 1, (int64_t)stack->heads * stack->value_size,
+               stack->out_bias));
+    if (stack->cross)
+        TRY(define_cross(p));
+    TRY(define_layer_norm(p, TSRI_ROLE_NORM2, "norm2", names->norm2));
+    return define_mlp(p);
 }
 
 /* The rotary frequencies as a weight of their own, divided by the file's factors where it has them.
  */
-static tsr_status define_frequencies(finder *finder) {
-    tsri_model_weights *weights = finder->weights;
-    const tsri_model_rope *rope = &weights->spec->decoder.rope;
-    if (weights->spec->decoder.positions != TSRI_POSITIONS_ROTARY)
+static tsr_status define_frequencies(tsri_model_finder *finder, const tsri_model_stack *stack) {
+    const tsri_model_weights *weights = finder->weights;
+    const tsri_model_rope *rope = &stack->rope;
+    if (stack->positions != TSRI_POSITIONS_ROTARY)
         return TSR_OK;
     const int64_t pairs = rope->rotary / 2;
-    tsri_model_weight *weight = &weights->items[TSRI_WEIGHT_FREQUENCIES];
-    *weight = (tsri_model_weight){
-        .rank = 1, .dims = {pairs}, .dtype = TSR_F32, .name = "rope.frequencies"};
-    TRY(tsri_base_new((size_t)pairs, sizeof(float), &weights->frequencies));
-    tsri_model_rope_frequencies(rope, weights->spec->max_positions, 0, weights->frequencies);
+    float *frequencies = NULL, *factors = NULL;
+    TRY(tsri_model_find_computed(finder, tsri_model_stack_weight(stack, TSRI_STACK_FREQUENCIES),
+                                 "rope.frequencies", pairs, 0, &frequencies));
+    tsri_model_rope_frequencies(rope, weights->spec->max_positions, 0, frequencies);
     if (!rope->factors[0])
         return TSR_OK;
-    const tsri_io_array *array = tsri_io_find(weights->archive, rope->factors);
-    if (!array)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" is missing", weights->archive->path,
-                              rope->factors);
-    TRY(check_shape(finder, array, 1, &pairs));
-    finder->used[array - weights->archive->arrays] = true;
-    float factors[TSRI_MODEL_MAX_ROTARY / 2];
-    TRY(tsri_io_read_as(weights->archive, array, TSR_F32, 0, (size_t)pairs, factors));
-    for (int64_t i = 0; i < pairs; i++) {
+    tsr_status status = tsri_model_find_values(finder, rope->factors, pairs, 0, &factors);
+    for (int64_t i = 0; status == TSR_OK && i < pairs; i++) {
         if (!(factors[i] > 0) || isinf(factors[i]))
-            return tsri_base_fail(
+            status = tsri_base_fail(
                 TSR_E_FORMAT, "%s: tensor \"%s\"[%" PRId64 "] is %g; a positive number is needed",
-                weights->archive->path, rope->factors, i, factors[i]);
-        weights->frequencies[i] /= factors[i];
+                weights->archive->path, rope->factors + 1, i, (double)factors[i]);
+        frequencies[i] /= factors[i];
     }
-    return TSR_OK;
+    free(factors);
+    return status;
 }
 
-static tsr_status define_all(finder *finder) {
+/* A bias by distance, expanded from its buckets. */
+static tsr_status define_relative(tsri_model_finder *finder, const tsri_model_stack *stack) {
+    const int32_t buckets = stack->relative_buckets, furthest = stack->relative_distance;
+    float *table = NULL, *values = NULL;
+    if (!buckets)
+        return TSR_OK;
+    tsr_status status =
+        tsri_model_find_values(finder, finder->names->relative, buckets, stack->heads, &table);
+    if (status == TSR_OK)
+        status = tsri_model_find_computed(
+            finder, tsri_model_stack_weight(stack, TSRI_STACK_RELATIVE),
+            stack->side == TSRI_SIDE_ENCODER ? "encoder.relative" : "relative", stack->heads,
+            2 * (int64_t)furthest + 1, &values);
+    if (status == TSR_OK)
+        tsri_model_relative(table, buckets, furthest, stack->heads, !stack->causal, values);
+    free(table);
+    return status;
+}
+
+static tsr_status define_positions(tsri_model_finder *finder, const tsri_model_stack *stack,
+                                   int64_t width) {
     const tsri_model_spec *spec = finder->weights->spec;
-    const tsri_model_stack *stack = &spec->decoder;
-    const tsri_model_names *names = finder->names;
-    const source embed = {.pattern = names->embed, .rows = spec->vocab},
-                 head = {.pattern = names->head, .rows = spec->vocab};
-    const source position = {.pattern = names->position,
-                             .rows = spec->max_positions,
-                             .first = stack->position_offset,
-                             .stored = spec->max_positions + stack->position_offset};
-    TRY(define(finder, TSRI_WEIGHT_EMBED, -1, "embed", ".weight", &embed, 1, spec->width));
-    if (stack->positions == TSRI_POSITIONS_LEARNED)
-        TRY(define(finder, TSRI_WEIGHT_POSITION, -1, "position", ".weight", &position, 1,
-                   spec->width));
-    for (int32_t layer = 0; layer < stack->layers; layer++)
-        TRY(define_layer(finder, layer));
-    if (stack->final_norm)
-        TRY(define_norm(finder, TSRI_WEIGHT_FINAL_NORM, -1, "final_norm", names->final_norm));
-    if (!spec->tied)
-        TRY(define(finder, TSRI_WEIGHT_HEAD, -1, "head", ".weight", &head, 1, spec->width));
-    if (spec->head_bias)
-        TRY(define(finder, TSRI_WEIGHT_HEAD_BIAS, -1, "head", ".bias", &head, 1, 0));
-    return define_frequencies(finder);
-}
-
-static bool ends_with(const char *text, const char *end) {
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-/* An array that nothing reads may be a part that the spec does not know of: a silent wrong answer.
- */
-static tsr_status refuse_unread(const finder *finder) {
-    const tsri_io_archive *archive = finder->weights->archive;
-    char head[NAME];
-    full_name(finder, finder->names->head, 0, ".weight", head);
-    for (size_t i = 0; i < archive->n_arrays; i++) {
-        const tsri_io_array *array = &archive->arrays[i];
-        bool known =
-            finder->used[i] || (finder->weights->spec->tied && strcmp(array->name, head) == 0);
-        for (const char *const *end = finder->names->ignored; end && *end && !known; end++)
-            known = ends_with(array->name, *end);
-        if (!known)
-            return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                  "%s: tensor \"%s\" is not part of a %s model as %s describes it",
-                                  file_of(archive, array), array->name,
-                                  finder->weights->spec->family, finder->config_name);
+    const uint32_t id = tsri_model_stack_weight(stack, TSRI_STACK_POSITION);
+    const int64_t rows = stack->side == TSRI_SIDE_ENCODER && spec->decoder.layers
+                             ? spec->source_context
+                             : spec->max_positions;
+    float *values = NULL;
+    if (stack->positions == TSRI_POSITIONS_LEARNED) {
+        const tsri_model_source position = {.pattern = finder->names->position,
+                                            .rows = rows,
+                                            .first = stack->position_offset,
+                                            .stored = rows + stack->position_offset};
+        return tsri_model_find(finder, id, -1, "position", ".weight", &position, 1, width);
     }
+    if (stack->positions != TSRI_POSITIONS_SINUSOIDAL)
+        return TSR_OK;
+    TRY(tsri_model_find_computed(finder, id,
+                                 stack->side == TSRI_SIDE_ENCODER ? "encoder.position" : "position",
+                                 rows, width, &values));
+    tsri_model_sinusoids(&stack->sinusoid, rows, width, values);
     return TSR_OK;
 }
 
-/* What of the names' prefix the file has: files of a bare base model leave out its first parts. */
-static const char *find_prefix(const tsri_io_archive *archive, const tsri_model_names *names) {
-    for (const char *tail = names->prefix;; tail = strchr(tail, '.') + 1) {
-        char name[NAME];
-        snprintf(name, sizeof name, "%s%s.weight", tail, names->embed);
-        if (tsri_io_find(archive, name))
-            return tail;
-        if (!*tail)
-            return names->prefix;
+/* All that belongs to one stack. */
+static tsr_status define_stack(tsri_model_finder *finder, const tsri_model_stack *stack,
+                               const tsri_model_names *names) {
+    const tsri_model_spec *spec = finder->weights->spec;
+    const int64_t width = spec->embed_width ? spec->embed_width : spec->width;
+    const int32_t groups = tsri_model_stack_groups(stack);
+    if (!stack->layers)
+        return TSR_OK;
+    tsri_model_find_by(finder, names);
+    finder->side = stack->side == TSRI_SIDE_ENCODER && spec->decoder.layers ? "encoder." : "";
+    if (stack->side == TSRI_SIDE_ENCODER && spec->source_embed) {
+        const tsri_model_source embed = {.pattern = names->embed, .rows = spec->source_vocab};
+        TRY(tsri_model_find(finder, tsri_model_stack_weight(stack, TSRI_STACK_EMBED), -1, "embed",
+                            ".weight", &embed, 1, width));
     }
+    TRY(define_positions(finder, stack, width));
+    if (stack->embed_norm)
+        TRY(define_norm(finder, stack, tsri_model_stack_weight(stack, TSRI_STACK_EMBED_NORM), -1,
+                        "embed_norm", names->embed_norm, width));
+    TRY(define_relative(finder, stack));
+    for (int32_t i = 0; i < groups; i++)
+        TRY(define_layer(&(place){
+            .finder = finder, .stack = stack, .layer = i * (stack->layers / groups), .number = i}));
+    if (stack->final_norm)
+        TRY(define_norm(finder, stack, tsri_model_stack_weight(stack, TSRI_STACK_FINAL_NORM), -1,
+                        "final_norm", names->final_norm, spec->width));
+    return define_frequencies(finder, stack);
+}
+
+/* A dense layer with its bias, where the file has it. */
+static tsr_status define_dense(tsri_model_finder *finder, uint32_t id, const char *title,
+                               const char *pattern, int64_t outputs, int64_t inputs) {
+    const tsri_io_array *array = tsri_model_find_array(finder, pattern, 0, ".weight");
+    if (!array)
+        return TSR_OK;
+    const tsri_model_source source = {
+        .pattern = pattern, .rows = outputs || array->rank < 1 ? outputs : array->dims[0]};
+    TRY(tsri_model_find(finder, id, -1, title, ".weight", &source, 1, inputs));
+    if (!tsri_model_find_array(finder, pattern, 0, ".bias"))
+        return TSR_OK;
+    return tsri_model_find(finder, id + 1, -1, title, ".bias", &source, 1, 0);
+}
+
+/* BERT's heads and its relatives': those that the file has. */
+static tsr_status define_heads(tsri_model_finder *finder) {
+    const tsri_model_spec *spec = finder->weights->spec;
+    const tsri_model_names *names = finder->names;
+    const int64_t C = spec->width, E = spec->embed_width ? spec->embed_width : C;
+    TRY(define_dense(finder, TSRI_WEIGHT_POOLER, "pooler", names->pooler, C, C));
+    TRY(define_dense(finder, TSRI_WEIGHT_NEXT, "next", names->next, 2, C));
+    TRY(define_dense(finder, TSRI_WEIGHT_LABEL_DENSE, "label_dense", names->label_dense, C, C));
+    TRY(define_dense(finder, TSRI_WEIGHT_LABEL, "label",
+                     spec->label_tokens ? names->token_label : names->label, spec->labels, C));
+    TRY(define_dense(finder, TSRI_WEIGHT_MASKED_DENSE, "masked_dense", names->masked_dense, E, C));
+    if (!tsri_model_weight_at(finder->weights, TSRI_WEIGHT_MASKED_DENSE))
+        return TSR_OK;
+    return define_norm(finder, &spec->encoder, TSRI_WEIGHT_MASKED_NORM, -1, "masked_norm",
+                       names->masked_norm, E);
+}
+
+/* The output matrix: of every decoder, and of a masked LM head. */
+static tsr_status define_output(tsri_model_finder *finder) {
+    const tsri_model_spec *spec = finder->weights->spec;
+    const tsri_model_names *names = finder->names;
+    const char *bias_name = names->head_bias ? names->head_bias : names->head;
+    const tsri_model_source head = {.pattern = names->head, .rows = spec->vocab},
+                            bias = {.pattern = bias_name, .rows = spec->vocab};
+    const bool masked = tsri_model_weight_at(finder->weights, TSRI_WEIGHT_MASKED_DENSE);
+    if (!spec->decoder.layers && !masked)
+        return TSR_OK;
+    if (!spec->tied)
+        TRY(tsri_model_find(finder, TSRI_WEIGHT_HEAD, -1, "head", ".weight", &head, 1,
+                            masked && spec->embed_width ? spec->embed_width : spec->width));
+    if (spec->head_bias ||
+        (names->head_bias && tsri_model_find_array(finder, bias_name, 0, ".bias")))
+        return tsri_model_find(finder, TSRI_WEIGHT_HEAD_BIAS, -1, "head", ".bias", &bias, 1, 0);
+    return TSR_OK;
+}
+
+static tsr_status define_all(tsri_model_finder *finder, const tsri_model_names *decoder,
+                             const tsri_model_names *encoder) {
+    const tsri_model_spec *spec = finder->weights->spec;
+    const tsri_model_names *names = spec->decoder.layers ? decoder : encoder;
+    const int64_t width = spec->embed_width ? spec->embed_width : spec->width;
+    const tsri_model_source embed = {.pattern = names->embed, .rows = spec->vocab},
+                            types = {.pattern = names->types, .rows = spec->token_types};
+    tsri_model_find_by(finder, names);
+    finder->side = "";
+    TRY(tsri_model_find(finder, TSRI_WEIGHT_EMBED, -1, "embed", ".weight", &embed, 1, width));
+    if (spec->token_types)
+        TRY(tsri_model_find(finder, TSRI_WEIGHT_TYPES, -1, "types", ".weight", &types, 1, width));
+    if (spec->embed_width)
+        TRY(define_dense(finder, TSRI_WEIGHT_PROJECT, "project", names->project, spec->width,
+                         width));
+    TRY(define_heads(finder));
+    TRY(define_output(finder));
+    TRY(define_stack(finder, &spec->decoder, decoder));
+    return define_stack(finder, &spec->encoder, encoder);
 }
 
 /* int8 products need a matrix in blocks, at least one. */
@@ -357,29 +336,27 @@ tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_
                                      const tsri_model_spec *spec, const char *config_name,
                                      const tsri_model_keeping *keeping, tsri_model_weights **out) {
     const bool gguf = archive->format == TSRI_IO_GGUF;
+    const tsri_model_stack *stack = tsri_model_main_stack(spec);
+    const int32_t groups =
+        tsri_model_stack_groups(&spec->decoder) + tsri_model_stack_groups(&spec->encoder);
     tsri_model_weights *weights = NULL;
-    finder finder = {.names = gguf ? arch->gguf_names : arch->names,
-                     .config_name = config_name,
-                     .keeping = keeping};
-    finder.norm_offset = gguf && arch->gguf_norm_added ? 0 : spec->decoder.norm_offset;
+    tsri_model_finder finder = {.config_name = config_name};
+    finder.norm_offset = gguf && arch->gguf_norm_added ? 0 : stack->norm_offset;
     TRY(tsri_base_new(1, sizeof *weights, &weights));
     finder.weights = weights;
     weights->archive = archive;
     weights->spec = spec;
     weights->keeping = *keeping;
-    weights->count = tsri_model_weight_of(spec->decoder.layers, 0);
+    weights->count = TSRI_WEIGHT_LAYERS + (uint32_t)groups * TSRI_WEIGHT_PER_LAYER;
     tsr_status status = tsri_base_new(weights->count, sizeof *weights->items, &weights->items);
     if (status == TSR_OK)
         status = tsri_base_new(archive->n_arrays, sizeof *finder.used, &finder.used);
-    if (status != TSR_OK)
-        goto out;
-    finder.prefix = find_prefix(archive, finder.names);
-    status = define_all(&finder);
     if (status == TSR_OK)
-        status = refuse_unread(&finder);
+        status = define_all(&finder, gguf ? arch->gguf_names : arch->names, arch->encoder_names);
+    if (status == TSR_OK)
+        status = tsri_model_find_unread(&finder, arch, gguf);
     if (status == TSR_OK)
         status = check_compute(weights, config_name);
-out:
     free(finder.used);
     if (status != TSR_OK)
         tsri_model_weights_destroy(&weights);
@@ -390,8 +367,9 @@ out:
 void tsri_model_weights_destroy(tsri_model_weights **weights) {
     if (!*weights)
         return;
+    for (uint32_t i = 0; (*weights)->items && i < (*weights)->count; i++)
+        free((*weights)->items[i].values);
     free((*weights)->items);
-    free((*weights)->frequencies);
     free(*weights);
     *weights = NULL;
 }

@@ -8,18 +8,43 @@
 #include "run/run.h"
 #include "tessera/model.h"
 
-/* Weights of the whole model, then those of a layer: id = TSRI_WEIGHT_LAYERS + layer *
- * TSRI_WEIGHT_PER_LAYER + role. */
+/* Weights of the whole model, then those of each stack, then those of each of its layers (the
+ * decoder's first): tsri_model_stack_weight, tsri_model_layer_weight. A bias is one more than its
+ * weight. */
 typedef enum tsri_model_weight_id {
     TSRI_WEIGHT_EMBED = 0,
-    TSRI_WEIGHT_POSITION,
-    TSRI_WEIGHT_FINAL_NORM,
-    TSRI_WEIGHT_FINAL_NORM_BIAS,
+    TSRI_WEIGHT_TYPES,
+    TSRI_WEIGHT_PROJECT, /* from the embedding's width to the hidden size */
+    TSRI_WEIGHT_PROJECT_BIAS,
     TSRI_WEIGHT_HEAD,
     TSRI_WEIGHT_HEAD_BIAS,
-    TSRI_WEIGHT_FREQUENCIES, /* computed, not read */
-    TSRI_WEIGHT_LAYERS
+    TSRI_WEIGHT_MASKED_DENSE, /* the masked LM head's dense layer and its norm */
+    TSRI_WEIGHT_MASKED_DENSE_BIAS,
+    TSRI_WEIGHT_MASKED_NORM,
+    TSRI_WEIGHT_MASKED_NORM_BIAS,
+    TSRI_WEIGHT_POOLER,
+    TSRI_WEIGHT_POOLER_BIAS,
+    TSRI_WEIGHT_NEXT, /* next sentence or not */
+    TSRI_WEIGHT_NEXT_BIAS,
+    TSRI_WEIGHT_LABEL_DENSE,
+    TSRI_WEIGHT_LABEL_DENSE_BIAS,
+    TSRI_WEIGHT_LABEL,
+    TSRI_WEIGHT_LABEL_BIAS,
+    TSRI_WEIGHT_STACKS
 } tsri_model_weight_id;
+
+typedef enum tsri_model_stack_role {
+    TSRI_STACK_EMBED = 0, /* the encoder's own table */
+    TSRI_STACK_POSITION,  /* learned, or computed */
+    TSRI_STACK_EMBED_NORM,
+    TSRI_STACK_EMBED_NORM_BIAS,
+    TSRI_STACK_RELATIVE, /* [H, 2R+1]: the bias of each head at distance -R .. R; computed */
+    TSRI_STACK_FINAL_NORM,
+    TSRI_STACK_FINAL_NORM_BIAS,
+    TSRI_STACK_FREQUENCIES, /* computed, not read */
+    TSRI_WEIGHT_PER_STACK
+} tsri_model_stack_role;
+enum { TSRI_WEIGHT_LAYERS = TSRI_WEIGHT_STACKS + 2 * TSRI_WEIGHT_PER_STACK };
 
 typedef enum tsri_model_role {
     TSRI_ROLE_NORM1 = 0,
@@ -30,6 +55,14 @@ typedef enum tsri_model_role {
     TSRI_ROLE_K_NORM,
     TSRI_ROLE_OUT,
     TSRI_ROLE_OUT_BIAS,
+    TSRI_ROLE_CROSS_NORM,
+    TSRI_ROLE_CROSS_NORM_BIAS,
+    TSRI_ROLE_CROSS_Q,
+    TSRI_ROLE_CROSS_Q_BIAS,
+    TSRI_ROLE_CROSS_KV, /* keys and values of the encoder's output */
+    TSRI_ROLE_CROSS_KV_BIAS,
+    TSRI_ROLE_CROSS_OUT,
+    TSRI_ROLE_CROSS_OUT_BIAS,
     TSRI_ROLE_NORM2,
     TSRI_ROLE_NORM2_BIAS,
     TSRI_ROLE_UP, /* gate and up as one matrix where the feed-forward part is gated */
@@ -56,7 +89,8 @@ typedef struct tsri_model_weight {
     tsr_dtype dtype; /* as it is kept */
     float add;       /* to each element */
     tsri_model_part parts[TSRI_MODEL_MAX_PARTS];
-    int n_parts; /* 0: computed */
+    int n_parts;   /* 0: computed */
+    float *values; /* of a computed one, [dims], owned by the table */
 } tsri_model_weight;
 
 /* How matrices are kept, and how products are formed from them. Vectors are always f32. */
@@ -75,7 +109,6 @@ typedef struct tsri_model_weights {
     tsri_model_keeping keeping;
     tsri_model_weight *items; /* by id; those the model lacks have no name */
     uint32_t count;
-    float *frequencies; /* [rotary / 2], or NULL */
 } tsri_model_weights;
 
 /* Finds every array that the spec needs and checks its shape; arrays that no weight reads are
@@ -85,7 +118,10 @@ tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_
                                      const tsri_model_keeping *keeping, tsri_model_weights **out);
 void tsri_model_weights_destroy(tsri_model_weights **weights);
 
-uint32_t tsri_model_weight_of(int32_t layer, tsri_model_role role);
+uint32_t tsri_model_stack_weight(const tsri_model_stack *stack, tsri_model_stack_role role);
+/* Layers that share their weights give the same. */
+uint32_t tsri_model_layer_weight(const tsri_model_spec *spec, const tsri_model_stack *stack,
+                                 int32_t layer, tsri_model_role role);
 /* NULL where the model has none. */
 const tsri_model_weight *tsri_model_weight_at(const tsri_model_weights *weights, uint32_t id);
 /* How a linear op forms its products from this matrix. */

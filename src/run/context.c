@@ -26,6 +26,10 @@ tsr_status tsri_run_create(const tsri_run_options *options, tsri_run_context **o
     return TSR_OK;
 }
 
+size_t tsri_run_device_count(const tsri_run_context *context) {
+    return context->options.n_devices;
+}
+
 void tsri_run_destroy(tsri_run_context **context) {
     tsri_run_context *c = *context;
     if (!c)

@@ -25,6 +25,8 @@ typedef struct tsri_run_options {
 } tsri_run_options;
 tsr_status tsri_run_create(const tsri_run_options *options, tsri_run_context **out);
 void tsri_run_destroy(tsri_run_context **context);
+/* The devices that it was created with. */
+size_t tsri_run_device_count(const tsri_run_context *context);
 
 /* Gives `count` plain rows of weight `id` from `first`, in `dtype` (that of the graph's leaf), into
  * out. */

@@ -36,8 +36,7 @@ static bool is_token(const tsr_dump_inputs *in, int64_t i) {
 
 static tsr_status compact(dump *d) {
     const tsr_dump_inputs *in = d->in;
-    const bool counted =
-        d->model->spec.decoder.position_offset > 0; /* OPT alone derives them from the mask */
+    const bool counted = tsri_model_main_stack(&d->model->spec)->positions_of_tokens;
     int64_t at = 0;
     for (int64_t b = 0; b < d->B; b++) {
         const int64_t first = at;

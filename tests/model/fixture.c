@@ -1,14 +1,13 @@
 #include "model/fixture.h"
 
 #include "base/files.h"
+#include "model/compare.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
 
 char *golden_folder(const char *name) {
     const char *shared = getenv("TESSERA_SHARED");
@@ -55,101 +54,6 @@ void fixture_close(fixture *fixture) {
 
 /* ---- golden cases ---- */
 
-enum { MOST_TOKENS = 512, MOST_BATCH = 8 };
-
-/* A padded batch as its visible tokens. */
-typedef struct batch {
-    int32_t ids[MOST_BATCH][MOST_TOKENS], positions[MOST_BATCH][MOST_TOKENS];
-    int64_t place[MOST_BATCH][MOST_TOKENS]; /* column in the padded batch */
-    tsri_model_sequence sequences[MOST_BATCH];
-    int32_t B;
-    int64_t T, tokens;
-} batch;
-
-static void read_batch(const json_t *object, batch *batch) {
-    const json_t *ids = json_object_get(object, "input_ids"),
-                 *mask = json_object_get(object, "attention_mask");
-    const json_t *positions = json_object_get(object, "position_ids");
-    memset(batch, 0, sizeof *batch);
-    batch->B = (int32_t)json_array_size(ids);
-    batch->T = (int64_t)json_array_size(json_array_get(ids, 0));
-    cr_assert(batch->B <= MOST_BATCH && batch->T <= MOST_TOKENS);
-    for (int32_t b = 0; b < batch->B; b++) {
-        int64_t n = 0;
-        for (size_t t = 0; t < (size_t)batch->T; t++) {
-            if (mask && json_integer_value(json_array_get(json_array_get(mask, (size_t)b), t)) == 0)
-                continue;
-            batch->ids[b][n] =
-                (int32_t)json_integer_value(json_array_get(json_array_get(ids, (size_t)b), t));
-            batch->positions[b][n] = positions ? (int32_t)json_integer_value(json_array_get(
-                                                     json_array_get(positions, (size_t)b), t))
-                                               : (int32_t)t;
-            batch->place[b][n++] = (int64_t)t;
-        }
-        batch->sequences[b] = (tsri_model_sequence){
-            .ids = batch->ids[b], .positions = batch->positions[b], .n = n, .past = 0, .slot = b};
-        batch->tokens += n;
-    }
-}
-
-typedef struct expected {
-    float *data;
-    const tsri_io_array *array;
-    double largest;
-} expected;
-
-static bool read_expected(const tsri_io_archive *archive, const char *name, expected *out) {
-    out->array = tsri_io_find(archive, name);
-    if (!out->array)
-        return false;
-    out->data = malloc(out->array->elements * sizeof(float));
-    OK(tsri_io_read_as(archive, out->array, TSR_F32, 0, out->array->elements, out->data));
-    out->largest = 0;
-    for (uint64_t i = 0; i < out->array->elements; i++)
-        out->largest = fmax(out->largest, fabs((double)out->data[i]));
-    return true;
-}
-
-/* |got - want| <= 1e-6 + 5e-5 max |want|: float32 summed in any order, and fast exp and tanh, stay
- * within it. */
-static void compare_row(const char *name, const expected *want, uint64_t at, const float *got,
-                        int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        const double w = want->data[at + (uint64_t)i], error = fabs((double)got[i] - w);
-        cr_assert(error <= 1e-6 + 5e-5 * want->largest, "%s[%llu]: %.9g, wanted %.9g (largest %g)",
-                  name, (unsigned long long)(at + (uint64_t)i), (double)got[i], w, want->largest);
-    }
-}
-
-static void compare_tokens(const tsri_io_archive *archive, const char *name, const batch *batch,
-                           const float *got, int64_t width) {
-    expected want;
-    cr_assert(read_expected(archive, name, &want), "%s is not in the golden file", name);
-    for (int32_t b = 0; b < batch->B; b++)
-        for (int64_t t = 0; t < batch->sequences[b].n; t++, got += width)
-            compare_row(name, &want, (uint64_t)((b * batch->T + batch->place[b][t]) * width), got,
-                        width);
-    free(want.data);
-}
-
-/* Golden probabilities [B,H,T,T] against ours, [H,n,n] a sequence. */
-static void compare_attention(const tsri_io_archive *archive, const char *name, const batch *batch,
-                              const float *got, int64_t H) {
-    expected want;
-    if (!read_expected(archive, name, &want))
-        return; /* kept for some cases only */
-    for (int32_t b = 0; b < batch->B; b++)
-        for (int64_t h = 0; h < H; h++)
-            for (int64_t t = 0; t < batch->sequences[b].n; t++)
-                for (int64_t s = 0; s < batch->sequences[b].n; s++, got++)
-                    compare_row(
-                        name, &want,
-                        (uint64_t)(((b * H + h) * batch->T + batch->place[b][t]) * batch->T +
-                                   batch->place[b][s]),
-                        got, 1);
-    free(want.data);
-}
-
 static void compare_case(tsri_model *model, const tsri_io_archive *archive, const json_t *object) {
     static batch batch;
     const tsri_model_spec *spec = &model->spec;
@@ -157,7 +61,7 @@ static void compare_case(tsri_model *model, const tsri_io_archive *archive, cons
     const char *title = json_string_value(json_object_get(object, "name"));
     tsri_session *session = NULL;
     char name[128];
-    read_batch(object, &batch);
+    read_batch(object, "input_ids", "attention_mask", &batch);
     float *logits = calloc((size_t)(batch.tokens * spec->vocab), sizeof *logits), *hidden[64],
           *attention[64];
     for (int32_t i = 0; i <= L; i++)
@@ -180,7 +84,7 @@ static void compare_case(tsri_model *model, const tsri_io_archive *archive, cons
     }
     for (int32_t i = 0; i < L; i++) {
         snprintf(name, sizeof name, "%s.attn.%d", title, i);
-        compare_attention(archive, name, &batch, attention[i], H);
+        compare_attention(archive, name, &batch, &batch, attention[i], H);
         free(attention[i]);
     }
     tsri_session_destroy(&session);

@@ -43,6 +43,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(read_sizes(config, spec));
     stack->positions = TSRI_POSITIONS_LEARNED;
     stack->position_offset = 2;
+    stack->positions_of_tokens = true;
     stack->norm = TSR_NORM_LAYER;
     stack->norm_bias = true;
     stack->norm_eps = 1e-5f; /* not in the config */
@@ -61,7 +62,7 @@ static const tsri_model_names names = {
     .embed = "embed_tokens",
     .position = "embed_positions",
     .final_norm = "final_layer_norm",
-    .head = "lm_head",
+    .head = "/lm_head",
     .norm1 = "layers.%d.self_attn_layer_norm",
     .norm2 = "layers.%d.final_layer_norm",
     .q = "layers.%d.self_attn.q_proj",

@@ -1,0 +1,109 @@
+/* BART: norms after the blocks, learned positions from row 2.
+ * https://huggingface.co/docs/transformers/model_doc/bart */
+#include "base/error.h"
+#include "model/arch.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static tsr_status read_stack(const tsri_model_config *config, const char *const keys[3],
+                             const tsri_model_spec *spec, tsri_model_stack *stack) {
+    TRY(tsri_model_config_int(config, keys[0], true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
+    TRY(tsri_model_config_int(config, keys[1], true, 1, TSRI_MODEL_MAX_WIDTH, &stack->heads));
+    TRY(tsri_model_config_int(config, keys[2], true, 1, TSRI_MODEL_MAX_WIDTH, &stack->ffn));
+    if (spec->width % stack->heads != 0)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: %s %" PRId32 " does not divide d_model %" PRId32,
+                              config->what, keys[1], stack->heads, spec->width);
+    stack->kv_heads = stack->heads;
+    stack->head_size = stack->value_size = spec->width / stack->heads;
+    stack->positions = TSRI_POSITIONS_LEARNED;
+    stack->position_offset = 2;
+    stack->norm = TSR_NORM_LAYER;
+    stack->norm_bias = true;
+    stack->norm_eps = 1e-5f; /* not in the config */
+    TRY(tsri_model_config_activation(config, "activation_function", "gelu", &stack->activation));
+    stack->place = TSRI_NORM_POST;
+    stack->final_norm = false;
+    stack->embed_norm = true;
+    stack->qkv_bias = stack->out_bias = stack->mlp_bias = true;
+    return TSR_OK;
+}
+
+tsr_status tsri_model_arch_bart_like(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {"is_encoder_decoder", NULL};
+    static const char *const encoder[] = {"encoder_layers", "encoder_attention_heads",
+                                          "encoder_ffn_dim"},
+                             *const decoder[] = {"decoder_layers", "decoder_attention_heads",
+                                                 "decoder_ffn_dim"};
+    bool scale = false;
+    TRY(tsri_model_config_refuse(config, handled));
+    TRY(tsri_model_config_common(config, true, spec));
+    TRY(tsri_model_config_int(config, "d_model", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
+    TRY(tsri_model_config_long(config, "max_position_embeddings", true, 1, TSRI_MODEL_MAX_POSITIONS,
+                               &spec->max_positions));
+    TRY(tsri_model_config_int(config, "decoder_start_token_id", false, -1, INT32_MAX,
+                              &spec->decoder_start));
+    TRY(tsri_model_config_bool(config, "scale_embedding", &scale));
+    if (scale)
+        spec->embed_scale = (float)sqrt(spec->width);
+    TRY(read_stack(config, encoder, spec, &spec->encoder));
+    TRY(read_stack(config, decoder, spec, &spec->decoder));
+    spec->decoder.cross = true;
+    return TSR_OK;
+}
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    return tsri_model_arch_bart_like(config, spec);
+}
+
+/* tables of sinusoids that some files store are computed */
+static const char *const ignored[] = {"embed_positions.weight", "embed_positions.weights",
+                                      "model.encoder.version", "model.decoder.version", NULL};
+#define EMBED "shared|encoder.embed_tokens|decoder.embed_tokens"
+
+const tsri_model_names tsri_model_names_bart_encoder = {
+    .prefix = "model.",
+    .embed = EMBED,
+    .position = "encoder.embed_positions",
+    .embed_norm = "encoder.layernorm_embedding",
+    .final_norm = "encoder.layer_norm",
+    .norm1 = "encoder.layers.%d.self_attn_layer_norm",
+    .norm2 = "encoder.layers.%d.final_layer_norm",
+    .q = "encoder.layers.%d.self_attn.q_proj",
+    .k = "encoder.layers.%d.self_attn.k_proj",
+    .v = "encoder.layers.%d.self_attn.v_proj",
+    .out = "encoder.layers.%d.self_attn.out_proj",
+    .up = "encoder.layers.%d.fc1",
+    .down = "encoder.layers.%d.fc2",
+};
+
+const tsri_model_names tsri_model_names_bart_decoder = {
+    .prefix = "model.",
+    .embed = EMBED,
+    .position = "decoder.embed_positions",
+    .embed_norm = "decoder.layernorm_embedding",
+    .final_norm = "decoder.layer_norm",
+    .head = "/lm_head",
+    .head_bias = "=final_logits_bias",
+    .norm1 = "decoder.layers.%d.self_attn_layer_norm",
+    .norm2 = "decoder.layers.%d.final_layer_norm",
+    .q = "decoder.layers.%d.self_attn.q_proj",
+    .k = "decoder.layers.%d.self_attn.k_proj",
+    .v = "decoder.layers.%d.self_attn.v_proj",
+    .out = "decoder.layers.%d.self_attn.out_proj",
+    .up = "decoder.layers.%d.fc1",
+    .down = "decoder.layers.%d.fc2",
+    .cross_norm = "decoder.layers.%d.encoder_attn_layer_norm",
+    .cross_q = "decoder.layers.%d.encoder_attn.q_proj",
+    .cross_k = "decoder.layers.%d.encoder_attn.k_proj",
+    .cross_v = "decoder.layers.%d.encoder_attn.v_proj",
+    .cross_out = "decoder.layers.%d.encoder_attn.out_proj",
+    .ignored = ignored,
+};
+
+const tsri_model_arch tsri_model_arch_bart = {
+    .name = "bart",
+    .names = &tsri_model_names_bart_decoder,
+    .encoder_names = &tsri_model_names_bart_encoder,
+    .read = read,
+};

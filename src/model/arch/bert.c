@@ -1,0 +1,96 @@
+/* BERT, and MiniLM, which is one: https://huggingface.co/docs/transformers/model_doc/bert */
+#include "base/error.h"
+#include "model/arch.h"
+
+#include <inttypes.h>
+
+static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *spec) {
+    tsri_model_stack *stack = &spec->encoder;
+    TRY(tsri_model_config_int(config, "hidden_size", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
+    TRY(tsri_model_config_int(config, "num_hidden_layers", true, 1, TSRI_MODEL_MAX_LAYERS,
+                              &stack->layers));
+    TRY(tsri_model_config_int(config, "num_attention_heads", true, 1, TSRI_MODEL_MAX_WIDTH,
+                              &stack->heads));
+    TRY(tsri_model_config_int(config, "intermediate_size", true, 1, TSRI_MODEL_MAX_WIDTH,
+                              &stack->ffn));
+    TRY(tsri_model_config_long(config, "max_position_embeddings", true, 1, TSRI_MODEL_MAX_POSITIONS,
+                               &spec->max_positions));
+    TRY(tsri_model_config_int(config, "type_vocab_size", false, 0, TSRI_MODEL_MAX_WIDTH,
+                              &spec->token_types));
+    if (spec->width % stack->heads != 0)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: num_attention_heads %" PRId32
+                              " does not divide hidden_size %" PRId32,
+                              config->what, stack->heads, spec->width);
+    stack->kv_heads = stack->heads;
+    stack->head_size = stack->value_size = spec->width / stack->heads;
+    return TSR_OK;
+}
+
+tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {NULL};
+    tsri_model_stack *stack = &spec->encoder;
+    bool decoder = false;
+    TRY(tsri_model_config_refuse(config, handled));
+    TRY(tsri_model_config_common(config, true, spec));
+    TRY(tsri_model_config_bool(config, "is_decoder", &decoder));
+    if (decoder)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"is_decoder\" is true; this family is served as an encoder",
+                              config->what);
+    TRY(tsri_model_config_only(config, "position_embedding_type", "absolute"));
+    TRY(read_sizes(config, spec));
+    stack->positions = TSRI_POSITIONS_LEARNED;
+    stack->norm = TSR_NORM_LAYER;
+    stack->norm_bias = true;
+    stack->norm_eps = 1e-12f;
+    TRY(tsri_model_config_float(config, "layer_norm_eps", false, 1e-15, 1, &stack->norm_eps));
+    TRY(tsri_model_config_activation(config, "hidden_act", "gelu", &stack->activation));
+    stack->place = TSRI_NORM_POST;
+    stack->final_norm = false;
+    stack->embed_norm = true;
+    stack->qkv_bias = stack->out_bias = stack->mlp_bias = true;
+    spec->masked_activation = stack->activation;
+    spec->label_activation = TSR_ACT_TANH;
+    spec->label_tokens = tsri_model_config_is_for(config, "ForTokenClassification");
+    return TSR_OK;
+}
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    spec->token_types = 2;
+    return tsri_model_arch_bert_like(config, spec);
+}
+
+static const char *const ignored[] = {"embeddings.position_ids", "cls.predictions.decoder.bias",
+                                      NULL};
+
+static const tsri_model_names names = {
+    .prefix = "bert.",
+    .embed = "embeddings.word_embeddings",
+    .position = "embeddings.position_embeddings",
+    .types = "embeddings.token_type_embeddings",
+    .embed_norm = "embeddings.LayerNorm",
+    .norm1 = "encoder.layer.%d.attention.output.LayerNorm",
+    .norm2 = "encoder.layer.%d.output.LayerNorm",
+    .q = "encoder.layer.%d.attention.self.query",
+    .k = "encoder.layer.%d.attention.self.key",
+    .v = "encoder.layer.%d.attention.self.value",
+    .out = "encoder.layer.%d.attention.output.dense",
+    .up = "encoder.layer.%d.intermediate.dense",
+    .down = "encoder.layer.%d.output.dense",
+    .pooler = "pooler.dense",
+    .head = "/cls.predictions.decoder",
+    .head_bias = "/cls.predictions",
+    .masked_dense = "/cls.predictions.transform.dense",
+    .masked_norm = "/cls.predictions.transform.LayerNorm",
+    .next = "/cls.seq_relationship",
+    .label = "/classifier",
+    .token_label = "/classifier",
+    .ignored = ignored,
+};
+
+const tsri_model_arch tsri_model_arch_bert = {
+    .name = "bert",
+    .encoder_names = &names,
+    .read = read,
+};

@@ -1,0 +1,69 @@
+/* DistilBERT: BERT without segments and pooler.
+ * https://huggingface.co/docs/transformers/model_doc/distilbert */
+#include "base/error.h"
+#include "model/arch.h"
+
+#include <inttypes.h>
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {NULL};
+    tsri_model_stack *stack = &spec->encoder;
+    TRY(tsri_model_config_refuse(config, handled));
+    TRY(tsri_model_config_common(config, true, spec));
+    TRY(tsri_model_config_int(config, "dim", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
+    TRY(tsri_model_config_int(config, "n_layers", true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
+    TRY(tsri_model_config_int(config, "n_heads", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->heads));
+    TRY(tsri_model_config_int(config, "hidden_dim", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->ffn));
+    TRY(tsri_model_config_long(config, "max_position_embeddings", true, 1, TSRI_MODEL_MAX_POSITIONS,
+                               &spec->max_positions));
+    if (spec->width % stack->heads != 0)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: n_heads %" PRId32 " does not divide dim %" PRId32,
+                              config->what, stack->heads, spec->width);
+    stack->kv_heads = stack->heads;
+    stack->head_size = stack->value_size = spec->width / stack->heads;
+    /* sinusoidal_pos_embds says how the table began; it is in the file in any case */
+    stack->positions = TSRI_POSITIONS_LEARNED;
+    stack->norm = TSR_NORM_LAYER;
+    stack->norm_bias = true;
+    stack->norm_eps = 1e-12f; /* not in the config */
+    TRY(tsri_model_config_activation(config, "activation", "gelu", &stack->activation));
+    stack->place = TSRI_NORM_POST;
+    stack->final_norm = false;
+    stack->embed_norm = true;
+    stack->qkv_bias = stack->out_bias = stack->mlp_bias = true;
+    spec->masked_activation = stack->activation;
+    spec->label_activation = TSR_ACT_RELU;
+    spec->label_tokens = tsri_model_config_is_for(config, "ForTokenClassification");
+    return TSR_OK;
+}
+
+static const char *const ignored[] = {"embeddings.position_ids", NULL};
+
+static const tsri_model_names names = {
+    .prefix = "distilbert.",
+    .embed = "embeddings.word_embeddings",
+    .position = "embeddings.position_embeddings",
+    .embed_norm = "embeddings.LayerNorm",
+    .norm1 = "transformer.layer.%d.sa_layer_norm",
+    .norm2 = "transformer.layer.%d.output_layer_norm",
+    .q = "transformer.layer.%d.attention.q_lin",
+    .k = "transformer.layer.%d.attention.k_lin",
+    .v = "transformer.layer.%d.attention.v_lin",
+    .out = "transformer.layer.%d.attention.out_lin",
+    .up = "transformer.layer.%d.ffn.lin1",
+    .down = "transformer.layer.%d.ffn.lin2",
+    .head = "/vocab_projector",
+    .head_bias = "/vocab_projector",
+    .masked_dense = "/vocab_transform",
+    .masked_norm = "/vocab_layer_norm",
+    .label_dense = "/pre_classifier",
+    .label = "/classifier",
+    .token_label = "/classifier",
+    .ignored = ignored,
+};
+
+const tsri_model_arch tsri_model_arch_distilbert = {
+    .name = "distilbert",
+    .encoder_names = &names,
+    .read = read,
+};

@@ -1,0 +1,54 @@
+/* ELECTRA: BERT with a table that may be narrower than its layers; its generator is a masked LM.
+ * The discriminator's own head, which tells replaced tokens, is not read.
+ * https://huggingface.co/docs/transformers/model_doc/electra */
+#include "base/error.h"
+#include "model/arch.h"
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    int32_t width = 0;
+    spec->token_types = 2;
+    TRY(tsri_model_arch_bert_like(config, spec));
+    TRY(tsri_model_config_int(config, "embedding_size", true, 1, TSRI_MODEL_MAX_WIDTH, &width));
+    if (width != spec->width)
+        spec->embed_width = width;
+    spec->masked_activation = spec->label_activation = TSR_ACT_GELU;
+    return TSR_OK;
+}
+
+static const char *const ignored[] = {"embeddings.position_ids",
+                                      "discriminator_predictions.dense.weight",
+                                      "discriminator_predictions.dense.bias",
+                                      "discriminator_predictions.dense_prediction.weight",
+                                      "discriminator_predictions.dense_prediction.bias",
+                                      NULL};
+
+static const tsri_model_names names = {
+    .prefix = "electra.",
+    .embed = "embeddings.word_embeddings",
+    .position = "embeddings.position_embeddings",
+    .types = "embeddings.token_type_embeddings",
+    .embed_norm = "embeddings.LayerNorm",
+    .project = "embeddings_project",
+    .norm1 = "encoder.layer.%d.attention.output.LayerNorm",
+    .norm2 = "encoder.layer.%d.output.LayerNorm",
+    .q = "encoder.layer.%d.attention.self.query",
+    .k = "encoder.layer.%d.attention.self.key",
+    .v = "encoder.layer.%d.attention.self.value",
+    .out = "encoder.layer.%d.attention.output.dense",
+    .up = "encoder.layer.%d.intermediate.dense",
+    .down = "encoder.layer.%d.output.dense",
+    .head = "/generator_lm_head",
+    .head_bias = "/generator_lm_head",
+    .masked_dense = "/generator_predictions.dense",
+    .masked_norm = "/generator_predictions.LayerNorm",
+    .label_dense = "/classifier.dense",
+    .label = "/classifier.out_proj",
+    .token_label = "/classifier",
+    .ignored = ignored,
+};
+
+const tsri_model_arch tsri_model_arch_electra = {
+    .name = "electra",
+    .encoder_names = &names,
+    .read = read,
+};

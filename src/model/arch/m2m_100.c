@@ -1,0 +1,26 @@
+/* M2M-100 and NLLB: norms before the blocks, sinusoids counted from behind the padding's id.
+ * https://huggingface.co/docs/transformers/model_doc/m2m_100 */
+#include "base/error.h"
+#include "model/arch.h"
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    TRY(tsri_model_arch_bart_like(config, spec));
+    tsri_model_stack *const stacks[] = {&spec->encoder, &spec->decoder};
+    for (int i = 0; i < 2; i++) {
+        stacks[i]->place = TSRI_NORM_PRE;
+        stacks[i]->final_norm = true;
+        stacks[i]->embed_norm = false;
+        stacks[i]->positions = TSRI_POSITIONS_SINUSOIDAL;
+        stacks[i]->positions_of_tokens = true;
+        stacks[i]->sinusoid = (tsri_model_sinusoid){
+            .halves = true, .to_end = true, .first = (spec->pad < 0 ? 1 : spec->pad) + 1};
+    }
+    return TSR_OK;
+}
+
+const tsri_model_arch tsri_model_arch_m2m_100 = {
+    .name = "m2m_100",
+    .names = &tsri_model_names_bart_decoder,
+    .encoder_names = &tsri_model_names_bart_encoder,
+    .read = read,
+};

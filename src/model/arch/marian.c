@@ -1,0 +1,30 @@
+/* Marian: BART without the embedding's norm, sinusoids in halves; source and target may have tables
+ * of their own. https://huggingface.co/docs/transformers/model_doc/marian */
+#include "base/error.h"
+#include "model/arch.h"
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    bool shared = true;
+    TRY(tsri_model_arch_bart_like(config, spec));
+    TRY(tsri_model_config_bool(config, "share_encoder_decoder_embeddings", &shared));
+    if (!shared) {
+        spec->source_embed = true;
+        spec->source_vocab = spec->vocab;
+        TRY(tsri_model_config_int(config, "decoder_vocab_size", false, 1, TSRI_MODEL_MAX_VOCAB,
+                                  &spec->vocab));
+    }
+    tsri_model_stack *const stacks[] = {&spec->encoder, &spec->decoder};
+    for (int i = 0; i < 2; i++) {
+        stacks[i]->embed_norm = false;
+        stacks[i]->positions = TSRI_POSITIONS_SINUSOIDAL;
+        stacks[i]->sinusoid.halves = true;
+    }
+    return TSR_OK;
+}
+
+const tsri_model_arch tsri_model_arch_marian = {
+    .name = "marian",
+    .names = &tsri_model_names_bart_decoder,
+    .encoder_names = &tsri_model_names_bart_encoder,
+    .read = read,
+};

@@ -1,0 +1,21 @@
+/* mBART: BART with the norms before the blocks, and one behind the last.
+ * https://huggingface.co/docs/transformers/model_doc/mbart */
+#include "base/error.h"
+#include "model/arch.h"
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    TRY(tsri_model_arch_bart_like(config, spec));
+    tsri_model_stack *const stacks[] = {&spec->encoder, &spec->decoder};
+    for (int i = 0; i < 2; i++) {
+        stacks[i]->place = TSRI_NORM_PRE;
+        stacks[i]->final_norm = true;
+    }
+    return TSR_OK;
+}
+
+const tsri_model_arch tsri_model_arch_mbart = {
+    .name = "mbart",
+    .names = &tsri_model_names_bart_decoder,
+    .encoder_names = &tsri_model_names_bart_encoder,
+    .read = read,
+};

@@ -1,0 +1,49 @@
+/* MPNet: RoBERTa with a bias by distance, the same in all layers, and without segments.
+ * https://huggingface.co/docs/transformers/model_doc/mpnet */
+#include "base/error.h"
+#include "model/arch.h"
+
+enum { FURTHEST = 128 }; /* not in the config */
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    tsri_model_stack *stack = &spec->encoder;
+    TRY(tsri_model_arch_roberta_like(config, spec));
+    spec->token_types = 0;
+    stack->relative_buckets = 32;
+    stack->relative_distance = FURTHEST;
+    return tsri_model_config_int(config, "relative_attention_num_buckets", false, 4, 4096,
+                                 &stack->relative_buckets);
+}
+
+static const char *const ignored[] = {"embeddings.position_ids", "lm_head.decoder.bias", NULL};
+
+static const tsri_model_names names = {
+    .prefix = "mpnet.",
+    .embed = "embeddings.word_embeddings",
+    .position = "embeddings.position_embeddings",
+    .embed_norm = "embeddings.LayerNorm",
+    .relative = "encoder.relative_attention_bias",
+    .norm1 = "encoder.layer.%d.attention.LayerNorm",
+    .norm2 = "encoder.layer.%d.output.LayerNorm",
+    .q = "encoder.layer.%d.attention.attn.q",
+    .k = "encoder.layer.%d.attention.attn.k",
+    .v = "encoder.layer.%d.attention.attn.v",
+    .out = "encoder.layer.%d.attention.attn.o",
+    .up = "encoder.layer.%d.intermediate.dense",
+    .down = "encoder.layer.%d.output.dense",
+    .pooler = "pooler.dense",
+    .head = "/lm_head.decoder",
+    .head_bias = "/lm_head",
+    .masked_dense = "/lm_head.dense",
+    .masked_norm = "/lm_head.layer_norm",
+    .label_dense = "/classifier.dense",
+    .label = "/classifier.out_proj",
+    .token_label = "/classifier",
+    .ignored = ignored,
+};
+
+const tsri_model_arch tsri_model_arch_mpnet = {
+    .name = "mpnet",
+    .encoder_names = &names,
+    .read = read,
+};

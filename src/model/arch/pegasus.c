@@ -1,0 +1,24 @@
+/* Pegasus: norms before the blocks, sinusoids in halves.
+ * https://huggingface.co/docs/transformers/model_doc/pegasus */
+#include "base/error.h"
+#include "model/arch.h"
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    TRY(tsri_model_arch_bart_like(config, spec));
+    tsri_model_stack *const stacks[] = {&spec->encoder, &spec->decoder};
+    for (int i = 0; i < 2; i++) {
+        stacks[i]->place = TSRI_NORM_PRE;
+        stacks[i]->final_norm = true;
+        stacks[i]->embed_norm = false;
+        stacks[i]->positions = TSRI_POSITIONS_SINUSOIDAL;
+        stacks[i]->sinusoid.halves = true;
+    }
+    return TSR_OK;
+}
+
+const tsri_model_arch tsri_model_arch_pegasus = {
+    .name = "pegasus",
+    .names = &tsri_model_names_bart_decoder,
+    .encoder_names = &tsri_model_names_bart_encoder,
+    .read = read,
+};

@@ -1,0 +1,59 @@
+/* RoBERTa: BERT whose positions begin behind the padding's id, with a classifier of its own.
+ * https://huggingface.co/docs/transformers/model_doc/roberta */
+#include "base/error.h"
+#include "model/arch.h"
+
+#include <inttypes.h>
+
+tsr_status tsri_model_arch_roberta_like(const tsri_model_config *config, tsri_model_spec *spec) {
+    TRY(tsri_model_arch_bert_like(config, spec));
+    const int32_t padding = spec->pad < 0 ? 1 : spec->pad;
+    spec->encoder.position_offset = padding + 1;
+    spec->encoder.positions_of_tokens = true;
+    if (spec->max_positions <= padding + 1)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: max_position_embeddings %" PRId64
+                              " leaves no position behind those up to pad_token_id %" PRId32,
+                              config->what, spec->max_positions, padding);
+    spec->max_positions -= padding + 1;
+    spec->masked_activation = TSR_ACT_GELU;
+    return TSR_OK;
+}
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    spec->token_types = 1;
+    return tsri_model_arch_roberta_like(config, spec);
+}
+
+static const char *const ignored[] = {"embeddings.position_ids", "lm_head.decoder.bias", NULL};
+
+const tsri_model_names tsri_model_names_roberta = {
+    .prefix = "roberta.",
+    .embed = "embeddings.word_embeddings",
+    .position = "embeddings.position_embeddings",
+    .types = "embeddings.token_type_embeddings",
+    .embed_norm = "embeddings.LayerNorm",
+    .norm1 = "encoder.layer.%d.attention.output.LayerNorm",
+    .norm2 = "encoder.layer.%d.output.LayerNorm",
+    .q = "encoder.layer.%d.attention.self.query",
+    .k = "encoder.layer.%d.attention.self.key",
+    .v = "encoder.layer.%d.attention.self.value",
+    .out = "encoder.layer.%d.attention.output.dense",
+    .up = "encoder.layer.%d.intermediate.dense",
+    .down = "encoder.layer.%d.output.dense",
+    .pooler = "pooler.dense",
+    .head = "/lm_head.decoder",
+    .head_bias = "/lm_head",
+    .masked_dense = "/lm_head.dense",
+    .masked_norm = "/lm_head.layer_norm",
+    .label_dense = "/classifier.dense",
+    .label = "/classifier.out_proj",
+    .token_label = "/classifier",
+    .ignored = ignored,
+};
+
+const tsri_model_arch tsri_model_arch_roberta = {
+    .name = "roberta",
+    .encoder_names = &tsri_model_names_roberta,
+    .read = read,
+};

@@ -1,0 +1,132 @@
+/* T5: RMS norms before the blocks, a bias by distance instead of positions, no scale of scores; of
+ * version 1.1 on gated, with an output matrix of its own.
+ * https://huggingface.co/docs/transformers/model_doc/t5 */
+#include "base/error.h"
+#include "model/arch.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { READS = 1 << 16 }; /* there is no table that would end */
+
+static tsr_status read_feed_forward(const tsri_model_config *config, tsri_model_stack *stack) {
+    const char *kind = "relu";
+    TRY(tsri_base_json_text(config->root, config->what, "feed_forward_proj", &kind));
+    stack->gated = strncmp(kind, "gated-", 6) == 0;
+    kind += stack->gated ? 6 : 0;
+    if (!strcmp(kind, "relu"))
+        stack->activation = TSR_ACT_RELU;
+    else if (!strcmp(kind, "gelu")) /* "gated-gelu" means gelu_new, and is the only gelu in use */
+        stack->activation = stack->gated ? TSR_ACT_GELU_TANH : TSR_ACT_GELU;
+    else if (!strcmp(kind, "gelu_new"))
+        stack->activation = TSR_ACT_GELU_TANH;
+    else if (!strcmp(kind, "silu"))
+        stack->activation = TSR_ACT_SILU;
+    else
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"feed_forward_proj\" is \"%s%s\"; relu, gelu, gelu_new, silu "
+                              "and their gated- forms are served",
+                              config->what, stack->gated ? "gated-" : "", kind);
+    return TSR_OK;
+}
+
+static tsr_status read_stack(const tsri_model_config *config, tsri_model_stack *stack) {
+    TRY(tsri_model_config_int(config, "num_heads", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->heads));
+    TRY(tsri_model_config_int(config, "d_kv", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->head_size));
+    TRY(tsri_model_config_int(config, "d_ff", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->ffn));
+    stack->kv_heads = stack->heads;
+    stack->value_size = stack->head_size;
+    stack->relative_buckets = 32;
+    stack->relative_distance = 128;
+    TRY(tsri_model_config_int(config, "relative_attention_num_buckets", false, 4, 4096,
+                              &stack->relative_buckets));
+    TRY(tsri_model_config_int(config, "relative_attention_max_distance", false, 2, 1 << 20,
+                              &stack->relative_distance));
+    if (stack->relative_distance <= stack->relative_buckets / 2)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: relative_attention_max_distance %" PRId32
+                              " is no more than half of relative_attention_num_buckets %" PRId32,
+                              config->what, stack->relative_distance, stack->relative_buckets);
+    stack->norm = TSR_NORM_RMS;
+    stack->norm_eps = 1e-6f;
+    TRY(tsri_model_config_float(config, "layer_norm_epsilon", false, 1e-12, 1, &stack->norm_eps));
+    stack->attention_scale = 1;
+    return read_feed_forward(config, stack);
+}
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {"is_encoder_decoder", NULL};
+    bool scaled;
+    TRY(tsri_model_config_refuse(config, handled));
+    TRY(tsri_model_config_common(config, true, spec));
+    /* newer files say by scale_decoder_outputs what tie_word_embeddings said */
+    scaled = spec->tied;
+    TRY(tsri_model_config_bool(config, "scale_decoder_outputs", &scaled));
+    spec->tied = !tsri_io_find(config->archive, "lm_head.weight") || spec->tied;
+    TRY(tsri_model_config_int(config, "d_model", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
+    TRY(tsri_model_config_int(config, "num_layers", true, 1, TSRI_MODEL_MAX_LAYERS,
+                              &spec->encoder.layers));
+    spec->decoder.layers = spec->encoder.layers;
+    TRY(tsri_model_config_int(config, "num_decoder_layers", false, 1, TSRI_MODEL_MAX_LAYERS,
+                              &spec->decoder.layers));
+    TRY(tsri_model_config_int(config, "decoder_start_token_id", false, -1, INT32_MAX,
+                              &spec->decoder_start));
+    spec->max_positions = READS;
+    if (scaled)
+        spec->head_scale = (float)(1 / sqrt(spec->width));
+    TRY(read_stack(config, &spec->encoder));
+    TRY(read_stack(config, &spec->decoder));
+    spec->decoder.cross = true;
+    return TSR_OK;
+}
+
+/* the bias of cross-attention, which old files store, is not used */
+static const char *const ignored[] = {"EncDecAttention.relative_attention_bias.weight", NULL};
+#define EMBED "shared|encoder.embed_tokens|decoder.embed_tokens"
+
+static const tsri_model_names encoder_names = {
+    .prefix = "",
+    .embed = EMBED,
+    .relative = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias",
+    .final_norm = "encoder.final_layer_norm",
+    .norm1 = "encoder.block.%d.layer.0.layer_norm",
+    .norm2 = "encoder.block.%d.layer.1.layer_norm",
+    .q = "encoder.block.%d.layer.0.SelfAttention.q",
+    .k = "encoder.block.%d.layer.0.SelfAttention.k",
+    .v = "encoder.block.%d.layer.0.SelfAttention.v",
+    .out = "encoder.block.%d.layer.0.SelfAttention.o",
+    .gate = "encoder.block.%d.layer.1.DenseReluDense.wi_0",
+    .up = "encoder.block.%d.layer.1.DenseReluDense.wi_1|encoder.block.%d.layer.1.DenseReluDense.wi",
+    .down = "encoder.block.%d.layer.1.DenseReluDense.wo",
+};
+
+static const tsri_model_names names = {
+    .prefix = "",
+    .embed = EMBED,
+    .relative = "decoder.block.0.layer.0.SelfAttention.relative_attention_bias",
+    .final_norm = "decoder.final_layer_norm",
+    .head = "/lm_head",
+    .norm1 = "decoder.block.%d.layer.0.layer_norm",
+    .norm2 = "decoder.block.%d.layer.2.layer_norm",
+    .q = "decoder.block.%d.layer.0.SelfAttention.q",
+    .k = "decoder.block.%d.layer.0.SelfAttention.k",
+    .v = "decoder.block.%d.layer.0.SelfAttention.v",
+    .out = "decoder.block.%d.layer.0.SelfAttention.o",
+    .cross_norm = "decoder.block.%d.layer.1.layer_norm",
+    .cross_q = "decoder.block.%d.layer.1.EncDecAttention.q",
+    .cross_k = "decoder.block.%d.layer.1.EncDecAttention.k",
+    .cross_v = "decoder.block.%d.layer.1.EncDecAttention.v",
+    .cross_out = "decoder.block.%d.layer.1.EncDecAttention.o",
+    .gate = "decoder.block.%d.layer.2.DenseReluDense.wi_0",
+    .up = "decoder.block.%d.layer.2.DenseReluDense.wi_1|decoder.block.%d.layer.2.DenseReluDense.wi",
+    .down = "decoder.block.%d.layer.2.DenseReluDense.wo",
+    .ignored = ignored,
+};
+
+const tsri_model_arch tsri_model_arch_t5 = {
+    .name = "t5",
+    .names = &names,
+    .encoder_names = &encoder_names,
+    .read = read,
+};

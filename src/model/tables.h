@@ -1,0 +1,29 @@
+/* model/tables.h - tables that are computed where others are learned: sinusoidal positions, and the
+ * bias by distance from its buckets. */
+#ifndef TSRI_MODEL_TABLES_H
+#define TSRI_MODEL_TABLES_H
+
+#include "model/spec.h"
+
+/**
+ * Rows 0 .. rows - 1 of the table that tsri_model_sinusoid describes, into out [rows, width]. An
+ * odd width has one sine more where they come in turn, and a 0 at its end where halves go to the
+ * end.
+ *
+ * source  Vaswani et al. 2017, arXiv:1706.03762, 3.5
+ */
+void tsri_model_sinusoids(const tsri_model_sinusoid *kind, int64_t rows, int64_t width, float *out);
+
+/**
+ * The bias of each head at distance d = key - query, d = -R .. R with R = `furthest`, from a table
+ * [buckets, heads]: half of the buckets for each direction where `both`, else all for keys before
+ * the query. The first half of a direction's buckets are single distances, the others grow as
+ * logarithms up to R, and what is further is in the last.
+ *
+ * shape   buckets' table [buckets, heads]; out [heads, 2R + 1]
+ * source  Raffel et al. 2020, arXiv:1910.10683, 2.1
+ */
+void tsri_model_relative(const float *table, int32_t buckets, int32_t furthest, int32_t heads,
+                         bool both, float *out);
+
+#endif

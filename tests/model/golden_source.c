@@ -1,0 +1,304 @@
+/* Golden encoders, each of their heads a folder, and encoder-decoders: float64 results of the
+ * official implementation. */
+#include "base/files.h"
+#include "model/compare.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct golden {
+    fixture fixture;
+    tsri_io_archive *expected;
+    json_t *cases;
+    const char *head; /* before the names of what a head gives: "mlm", or "" */
+} golden;
+
+/* `part`: a folder in that of the golden model, or "". */
+static void golden_open(golden *g, const char *name, const char *part, const char *selector) {
+    char *folder = golden_folder(name), path[1100];
+    snprintf(path, sizeof path, "%s/%s", folder, part);
+    fixture_device(&g->fixture, selector);
+    fixture_model(&g->fixture, path, NULL);
+    snprintf(path, sizeof path, "%s/expected.safetensors", folder);
+    OK(tsri_io_open(path, &g->expected));
+    snprintf(path, sizeof path, "%s/cases.json", folder);
+    OK(tsri_base_json_load(path, 1 << 24, 64, &g->cases));
+    cr_assert(json_array_size(json_object_get(g->cases, "cases")) > 0);
+    g->head = part;
+    free(folder);
+}
+
+static void golden_close(golden *g) {
+    json_decref(g->cases);
+    tsri_io_close(&g->expected);
+    fixture_close(&g->fixture);
+}
+
+/* Results of `n` arrays [tokens, width], or of any size. */
+static float **arrays(int32_t n, int64_t elements) {
+    float **out = calloc((size_t)n + 1, sizeof *out);
+    for (int32_t i = 0; i < n; i++)
+        out[i] = calloc((size_t)elements, sizeof **out);
+    return out;
+}
+
+static void free_arrays(float **list, int32_t n) {
+    for (int32_t i = 0; i < n; i++)
+        free(list[i]);
+    free(list);
+}
+
+/* ---- encoders ---- */
+
+static bool in_file(const golden *g, const char *title, const char *what, char name[128]) {
+    snprintf(name, 128, "%s.%s%s%s", title, g->head, *g->head ? "." : "", what);
+    return tsri_io_find(g->expected, name) != NULL;
+}
+
+static void compare_heads(const golden *g, const char *title, const batch *batch) {
+    const tsri_model *model = g->fixture.model;
+    const tsri_model_spec *spec = &model->spec;
+    tsri_session *session = NULL;
+    char name[128];
+    OK(tsri_session_create(g->fixture.model, 1, 0, &session));
+    if (in_file(g, title, "pooled", name)) {
+        float *pooled = calloc((size_t)(batch->B * spec->width), sizeof *pooled);
+        const tsri_model_results results = {.pooled = pooled};
+        OK(tsri_session_encode(session, batch->sequences, batch->B, &results));
+        compare_sequences(g->expected, name, batch, pooled, spec->width);
+        free(pooled);
+    }
+    if (!strcmp(g->head, "mlm") && in_file(g, title, "logits", name)) {
+        float *logits = calloc((size_t)(batch->tokens * spec->vocab), sizeof *logits);
+        const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = logits};
+        OK(tsri_session_encode(session, batch->sequences, batch->B, &results));
+        compare_tokens(g->expected, name, batch, logits, spec->vocab);
+        free(logits);
+    }
+    if (!strcmp(g->head, "cls") && in_file(g, title, "logits", name)) {
+        const int64_t n = tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL)->dims[0];
+        float *labels = calloc((size_t)(batch->B * n), sizeof *labels);
+        const tsri_model_results results = {.labels = labels};
+        OK(tsri_session_encode(session, batch->sequences, batch->B, &results));
+        compare_sequences(g->expected, name, batch, labels, n);
+        free(labels);
+    }
+    tsri_session_destroy(&session);
+}
+
+static void compare_inside(const golden *g, const char *title, const batch *batch) {
+    const tsri_model_spec *spec = &g->fixture.model->spec;
+    const int32_t L = spec->encoder.layers, H = spec->encoder.heads;
+    float **hidden = arrays(L + 1, batch->tokens * spec->width),
+          **attention = arrays(L, batch->B * H * batch->T * batch->T);
+    const tsri_model_results results = {.hidden = hidden, .attention = attention},
+                             alone = {.hidden = hidden};
+    tsri_session *session = NULL;
+    char name[128];
+    OK(tsri_session_create(g->fixture.model, 1, 0, &session));
+    for (int pass = 0; pass < 2; pass++) {
+        OK(tsri_session_encode(session, batch->sequences, batch->B, pass ? &results : &alone));
+        for (int32_t i = 0; i <= L; i++) {
+            snprintf(name, sizeof name, "%s.hidden.%d", title, i);
+            compare_tokens(g->expected, name, batch, hidden[i], spec->width);
+        }
+    }
+    for (int32_t i = 0; i < L; i++) {
+        snprintf(name, sizeof name, "%s.attn.%d", title, i);
+        compare_attention(g->expected, name, batch, batch, attention[i], H);
+    }
+    tsri_session_destroy(&session);
+    free_arrays(hidden, L + 1);
+    free_arrays(attention, L);
+}
+
+static void compare_encoder(const char *name, const char *head, const char *selector) {
+    static batch batch;
+    golden g = {0};
+    json_t *object;
+    size_t i;
+    golden_open(&g, name, head, selector);
+    json_array_foreach(json_object_get(g.cases, "cases"), i, object) {
+        const char *title = json_string_value(json_object_get(object, "name"));
+        read_batch(object, "input_ids", "attention_mask", &batch);
+        for (int32_t b = 0; b < batch.B; b++)
+            if (g.fixture.model->spec.encoder.positions_of_tokens)
+                batch.sequences[b].positions = NULL;
+        compare_inside(&g, title, &batch);
+        compare_heads(&g, title, &batch);
+    }
+    golden_close(&g);
+}
+
+/* ---- encoder-decoders ---- */
+
+static void compare_source(const golden *g, tsri_session *session, const char *title,
+                           const batch *source) {
+    const tsri_model_spec *spec = &g->fixture.model->spec;
+    const int32_t L = spec->encoder.layers, H = spec->encoder.heads;
+    float **hidden = arrays(L + 1, source->tokens * spec->width),
+          **attention = arrays(L, source->B * H * source->T * source->T);
+    const tsri_model_results results = {.hidden = hidden, .attention = attention}, none = {0};
+    char name[128];
+    OK(tsri_session_encode(session, source->sequences, source->B, &results));
+    for (int32_t i = 0; i <= L; i++) {
+        snprintf(name, sizeof name, "%s.enc.hidden.%d", title, i);
+        compare_tokens(g->expected, name, source, hidden[i], spec->width);
+    }
+    for (int32_t i = 0; i < L; i++) {
+        snprintf(name, sizeof name, "%s.enc.attn.%d", title, i);
+        compare_attention(g->expected, name, source, source, attention[i], H);
+    }
+    OK(tsri_session_encode(session, source->sequences, source->B, &none));
+    free_arrays(hidden, L + 1);
+    free_arrays(attention, L);
+}
+
+static void compare_target(const golden *g, tsri_session *session, const char *title,
+                           const batch *source, const batch *target) {
+    const tsri_model_spec *spec = &g->fixture.model->spec;
+    const int32_t L = spec->decoder.layers, H = spec->decoder.heads;
+    float **hidden = arrays(L + 1, target->tokens * spec->width),
+          **attention = arrays(L, target->B * H * target->T * target->T),
+          **cross = arrays(L, target->B * H * target->T * source->T);
+    float *logits = calloc((size_t)(target->tokens * spec->vocab), sizeof *logits);
+    tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = logits};
+    char name[128];
+    for (int pass = 0; pass < 2; pass++) {
+        OK(tsri_session_forward(session, target->sequences, target->B, &results));
+        snprintf(name, sizeof name, "%s.logits", title);
+        compare_tokens(g->expected, name, target, logits, spec->vocab);
+        results.hidden = hidden;
+        results.attention = attention;
+        results.cross = cross;
+    }
+    for (int32_t i = 0; i <= L; i++) {
+        snprintf(name, sizeof name, "%s.dec.hidden.%d", title, i);
+        compare_tokens(g->expected, name, target, hidden[i], spec->width);
+    }
+    for (int32_t i = 0; i < L; i++) {
+        snprintf(name, sizeof name, "%s.dec.attn.%d", title, i);
+        compare_attention(g->expected, name, target, target, attention[i], H);
+        snprintf(name, sizeof name, "%s.cross.attn.%d", title, i);
+        compare_attention(g->expected, name, target, source, cross[i], H);
+    }
+    free_arrays(hidden, L + 1);
+    free_arrays(attention, L);
+    free_arrays(cross, L);
+    free(logits);
+}
+
+enum { STEPS = 24 };
+
+/* Greedy, all sources as one batch of unequal lengths; with every key said to lie where it does. */
+static void compare_greedy(const golden *g) {
+    const tsri_model_spec *spec = &g->fixture.model->spec;
+    static batch batch;
+    const json_t *wanted[MOST_BATCH];
+    expected want[MOST_BATCH];
+    json_t *object, *list = json_object_get(g->cases, "generate");
+    int32_t ids[MOST_BATCH], keys[MOST_BATCH][STEPS + 1];
+    tsri_model_sequence targets[MOST_BATCH];
+    char name[128];
+    size_t i;
+    batch.B = 0;
+    json_array_foreach(list, i, object) {
+        const json_t *prompt = json_object_get(object, "input_ids");
+        if (strcmp(json_string_value(json_object_get(object, "mode")), "greedy") != 0)
+            continue;
+        const int32_t b = batch.B++;
+        const int64_t n = (int64_t)json_array_size(prompt);
+        cr_assert(b < MOST_BATCH && n <= MOST_TOKENS);
+        for (int64_t t = 0; t < n; t++)
+            batch.ids[b][t] = (int32_t)json_integer_value(json_array_get(prompt, (size_t)t));
+        batch.sequences[b] = (tsri_model_sequence){.ids = batch.ids[b], .n = n, .slot = b};
+        wanted[b] = json_object_get(object, "ids_without_eos_stop");
+        snprintf(name, sizeof name, "%s.logits",
+                 json_string_value(json_object_get(object, "name")));
+        cr_assert(read_expected(g->expected, name, &want[b]), "%s is not in the golden file", name);
+    }
+    if (!batch.B)
+        return;
+    const int64_t V = spec->vocab;
+    float *logits = calloc((size_t)(batch.B * V), sizeof *logits);
+    int32_t argmax[MOST_BATCH];
+    tsri_session *session = NULL;
+    const tsri_model_results none = {0}, results = {.logits = logits, .argmax = argmax};
+    OK(tsri_session_create(g->fixture.model, batch.B, 0, &session));
+    OK(tsri_session_encode(session, batch.sequences, batch.B, &none));
+    for (int32_t b = 0; b < batch.B; b++) {
+        ids[b] = spec->decoder_start;
+        for (int s = 0; s <= STEPS; s++)
+            keys[b][s] = b;
+        targets[b] =
+            (tsri_model_sequence){.ids = &ids[b], .n = 1, .slot = b, .source = b, .keys = keys[b]};
+    }
+    for (int step = 0; step < STEPS; step++) {
+        OK(tsri_session_forward(session, targets, batch.B, &results));
+        for (int32_t b = 0; b < batch.B; b++) {
+            compare_row("greedy logits", &want[b], (uint64_t)(step * V), logits + b * V, V);
+            cr_assert(argmax[b] == json_integer_value(json_array_get(wanted[b], (size_t)step)),
+                      "source %d, token %d: %d", b, step, argmax[b]);
+            targets[b].past++;
+            ids[b] = argmax[b];
+        }
+    }
+    for (int32_t b = 0; b < batch.B; b++)
+        free(want[b].data);
+    tsri_session_destroy(&session);
+    free(logits);
+}
+
+static void compare_translator(const char *name, const char *selector) {
+    static batch source, target;
+    golden g = {0};
+    json_t *object;
+    size_t i;
+    golden_open(&g, name, "", selector);
+    json_array_foreach(json_object_get(g.cases, "cases"), i, object) {
+        const char *title = json_string_value(json_object_get(object, "name"));
+        tsri_session *session = NULL;
+        read_batch(object, "input_ids", "attention_mask", &source);
+        read_batch(object, "decoder_input_ids", "decoder_attention_mask", &target);
+        OK(tsri_session_create(g.fixture.model, source.B, 0, &session));
+        compare_source(&g, session, title, &source);
+        compare_target(&g, session, title, &source, &target);
+        tsri_session_destroy(&session);
+    }
+    compare_greedy(&g);
+    golden_close(&g);
+}
+
+#define ENCODER(title, name, head)                \
+    Test(golden_encoder_reference, title) {       \
+        compare_encoder(name, head, "reference"); \
+    }                                             \
+    Test(golden_encoder_device, title) {          \
+        compare_encoder(name, head, NULL);        \
+    }
+#define TRANSLATOR(title, name)                \
+    Test(golden_translator_reference, title) { \
+        compare_translator(name, "reference"); \
+    }                                          \
+    Test(golden_translator_device, title) {    \
+        compare_translator(name, NULL);        \
+    }
+
+ENCODER(bert_base, "bert", "base")
+ENCODER(bert_mlm, "bert", "mlm")
+ENCODER(bert_cls, "bert", "cls")
+ENCODER(roberta_mlm, "roberta", "mlm")
+ENCODER(roberta_cls, "roberta", "cls")
+ENCODER(distilbert_mlm, "distilbert", "mlm")
+ENCODER(distilbert_cls, "distilbert", "cls")
+ENCODER(albert_base, "albert", "base")
+ENCODER(albert_mlm, "albert", "mlm")
+ENCODER(albert_cls, "albert", "cls")
+
+TRANSLATOR(bart, "bart")
+TRANSLATOR(marian, "marian")
+TRANSLATOR(t5, "t5")
+TRANSLATOR(t5_gated, "t5-v1.1")
+TRANSLATOR(transformer_base, "transformer-base")
