@@ -43,7 +43,8 @@ typedef struct tsr_model_options {
 /**
  * Opens a model: a folder in Hugging Face's layout, a .gguf file, a llama2.c .bin file with
  * tokenizer.bin beside it, the name of a bundled model (NULL: the default one), or "shape:NAME", a
- * model of random weights and without a tokenizer, for measuring: llama-110m, gpt2-124m, tiny.
+ * model of random weights and without a tokenizer, for measuring: llama-110m, gpt2-124m, minilm,
+ * bert-base, transformer-base, tiny.
  * Everything is checked before the device is touched.
  *
  * device  borrowed: it stays open until the model is closed. NULL: the model is opened to be looked
@@ -79,6 +80,14 @@ typedef struct tsr_model_info {
     const char *kept;      /**< dtype that most bytes of matrices are kept in */
     const char *compute;   /**< how their products are formed: "f32", "f16", "int8" */
     uint64_t stored_bytes; /**< of all arrays in the files */
+    /** "decoder", "encoder" or "encoder-decoder". The sizes above are those of the decoder where
+     * there is one, the work that of a token which it generates; without a decoder, the encoder's.
+     */
+    const char *kind;
+    int64_t encoder_layers; /**< 0: none */
+    int64_t source_vocab;   /**< ids that the encoder reads */
+    int64_t source_context; /**< tokens of a text that the encoder reads at most */
+    int64_t labels;         /**< of the classifier; 0: the model has none */
 } tsr_model_info;
 
 /** Strings and arrays live as long as the model. */

@@ -29,7 +29,7 @@ static void setting(void *data, const char *name, const char *value) {
 static void figures(job *j, const tsr_model_info *i) {
     tsri_cli_app *app = &j->app;
     tsri_cli_print(app, "%-22s %s (%s, %s)\n", "model", i->path, i->format, i->stored);
-    tsri_cli_print(app, "%-22s %s\n", "architecture", i->family);
+    tsri_cli_print(app, "%-22s %s (%s)\n", "architecture", i->family, i->kind);
     tsri_cli_print(
         app,
         "%-22s %lld layers, width %lld, %lld heads of %lld (%lld key/value), feed-forward %lld\n",
@@ -38,17 +38,20 @@ static void figures(job *j, const tsr_model_info *i) {
     tsri_cli_print(app, "%-22s %lld tokens, context %lld\n", "vocabulary", (long long)i->vocab,
                    (long long)i->context);
     tsri_cli_print(app, "%-22s %.3f million\n", "parameters", (double)i->parameters * 1e-6);
+    const bool keeps = i->kv_bytes_per_token;
+    tsri_cli_print(app, "%-22s weights %.1f MiB as %s (%.1f MiB stored)%s", "memory",
+                   (double)i->weight_bytes / (1 << 20), i->kept,
+                   (double)i->stored_bytes / (1 << 20), keeps ? "" : "\n");
+    if (keeps)
+        tsri_cli_print(app, ", keys and values %.1f KiB a token (%.1f MiB at %lld)\n",
+                       (double)i->kv_bytes_per_token / 1024,
+                       (double)i->kv_bytes_per_token * (double)i->context / (1 << 20),
+                       (long long)i->context);
     tsri_cli_print(app,
-                   "%-22s weights %.1f MiB as %s (%.1f MiB stored), keys and values %.1f KiB a "
-                   "token (%.1f MiB at %lld)\n",
-                   "memory", (double)i->weight_bytes / (1 << 20), i->kept,
-                   (double)i->stored_bytes / (1 << 20), (double)i->kv_bytes_per_token / 1024,
-                   (double)i->kv_bytes_per_token * (double)i->context / (1 << 20),
-                   (long long)i->context);
-    tsri_cli_print(app,
-                   "%-22s %.2f MFLOP a token, and %.4f MFLOP for each token before it (attention: "
+                   "%-22s %.2f MFLOP a token, and %.4f MFLOP for each token %s (attention: "
                    "%.2f at %lld)\n",
                    "work", i->flops_per_token * 1e-6, i->flops_per_past_token * 1e-6,
+                   keeps ? "before it" : "of its text",
                    i->flops_per_past_token * (double)i->context * 1e-6, (long long)i->context);
     if (*i->tokenizer_why)
         tsri_cli_print(app, "%-22s unsupported: %s\n", "tokenizer", i->tokenizer_why);
@@ -71,6 +74,11 @@ static void figures_json(job *j, const tsr_model_info *i) {
                              "tokenizer_unsupported", i->tokenizer_why, "kept", i->kept, "compute",
                              i->compute, "stored_bytes", (json_int_t)i->stored_bytes);
     json_object_update(j->out, more);
+    json_object_set_new(j->out, "kind", json_string(i->kind));
+    json_object_set_new(j->out, "encoder_layers", json_integer(i->encoder_layers));
+    json_object_set_new(j->out, "source_vocab", json_integer(i->source_vocab));
+    json_object_set_new(j->out, "source_context", json_integer(i->source_context));
+    json_object_set_new(j->out, "labels", json_integer(i->labels));
     json_decref(more);
 }
 

@@ -28,9 +28,20 @@ typedef struct room {
     int32_t *argmax, *top_ids, *ids;
 } room;
 
-static tsr_status make_room(const tsri_model_spec *spec, size_t n, int32_t k, room *out) {
-    const size_t layers = (size_t)spec->decoder.layers + 1;
-    TRY(tsri_base_new(n * (size_t)spec->vocab, sizeof(float), &out->logits));
+/* Of the deeper stack. */
+static size_t layers_of(const tsri_model_spec *spec) {
+    return (size_t)(spec->decoder.layers > spec->encoder.layers ? spec->decoder.layers
+                                                                : spec->encoder.layers);
+}
+
+static tsr_status make_room(const tsri_model *model, size_t n, int32_t k, room *out) {
+    const tsri_model_spec *spec = &model->spec;
+    const tsri_model_weight *label = tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL);
+    const size_t layers = layers_of(spec) + 1;
+    size_t numbers = (size_t)(spec->vocab > spec->width ? spec->vocab : spec->width);
+    if (label && (size_t)label->dims[0] > numbers)
+        numbers = (size_t)label->dims[0];
+    TRY(tsri_base_new(n * numbers, sizeof(float), &out->logits));
     TRY(tsri_base_new(n * (size_t)k, sizeof(float), &out->top_logits));
     TRY(tsri_base_new(n, sizeof(float), &out->top_lse));
     TRY(tsri_base_new(n, sizeof(int32_t), &out->argmax));
@@ -43,7 +54,7 @@ static tsr_status make_room(const tsri_model_spec *spec, size_t n, int32_t k, ro
 }
 
 static void clear_room(const tsri_model_spec *spec, room *r) {
-    for (int32_t i = 0; r->hidden && i <= spec->decoder.layers; i++)
+    for (size_t i = 0; r->hidden && i <= layers_of(spec); i++)
         free(r->hidden[i]);
     free(r->hidden);
     free(r->logits);
@@ -54,10 +65,38 @@ static void clear_room(const tsri_model_spec *spec, room *r) {
     free(r->ids);
 }
 
-/* Every plan that tasks make: the greedy choice, the largest logits, all logits, hidden states;
- * each for one token and for many. What other numbers of tokens would choose is chosen with them.
- */
-static tsr_status make_plans(tsri_model *model, int64_t many, int32_t k, const room *r) {
+/* What is encoded: by every head that there is. */
+static tsr_status encode(tsri_session *session, const tsri_model *model, const room *r, int32_t k,
+                         int64_t n) {
+    const bool decoder = model->spec.decoder.layers,
+               masked = tsri_model_weight_at(model->weights, TSRI_WEIGHT_MASKED_DENSE),
+               label = tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL),
+               pooler = tsri_model_weight_at(model->weights, TSRI_WEIGHT_POOLER);
+    const struct {
+        bool has;
+        tsri_model_results results;
+    } kinds[] = {
+        {true, {.hidden = r->hidden}},
+        {decoder, {0}},
+        {!decoder, {.vectors = r->logits, .pooling = TSR_POOL_MEAN}},
+        {!decoder, {.vectors = r->logits, .pooling = TSR_POOL_FIRST}},
+        {pooler, {.pooled = r->logits}},
+        {label, {.rows = TSRI_ROWS_ALL, .labels = r->logits}},
+        {masked, {.rows = TSRI_ROWS_ALL, .logits = r->logits}},
+        {masked,
+         {.top_k = k, .top_logits = r->top_logits, .top_ids = r->top_ids, .top_lse = r->top_lse}},
+    };
+    const tsri_model_sequence tokens = {.ids = r->ids, .n = n};
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && status == TSR_OK; i++)
+        if (kinds[i].has)
+            status = tsri_session_encode(session, &tokens, 1, &kinds[i].results);
+    return status;
+}
+
+/* What a decoder gives: the greedy choice, the largest logits, all logits, hidden states; the
+ * largest for a beam search too, which says where each key lies. */
+static tsr_status decode(tsri_session *session, const room *r, int32_t k, int64_t n) {
     const tsri_model_results kinds[] = {
         {.argmax = r->argmax},
         {.top_k = k, .top_logits = r->top_logits, .top_ids = r->top_ids, .top_lse = r->top_lse},
@@ -65,14 +104,28 @@ static tsr_status make_plans(tsri_model *model, int64_t many, int32_t k, const r
         {.rows = TSRI_ROWS_ALL, .logits = r->logits},
         {.rows = TSRI_ROWS_ALL, .logits = r->logits, .hidden = r->hidden},
     };
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (int keys = 0; keys < 1 + (i == 1) && status == TSR_OK; keys++) {
+            const tsri_model_sequence tokens = {
+                .ids = r->ids, .n = n, .keys = keys ? r->ids : NULL};
+            status = tsri_session_forward(session, &tokens, 1, &kinds[i]);
+        }
+    return status;
+}
+
+/* Every plan that tasks make, each for one token and for many. What other numbers of tokens would
+ * choose is chosen with them. */
+static tsr_status make_plans(tsri_model *model, int64_t many, int32_t k, const room *r) {
     tsri_session *session = NULL;
     TRY(tsri_session_create(model, 1, 0, &session));
     tsr_status status = TSR_OK;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        for (int one = 0; one < 2 && status == TSR_OK; one++) {
-            const tsri_model_sequence tokens = {.ids = r->ids, .n = one ? 1 : many};
-            status = tsri_session_forward(session, &tokens, 1, &kinds[i]);
-        }
+    for (int one = 0; one < 2 && status == TSR_OK; one++) {
+        if (model->spec.encoder.layers)
+            status = encode(session, model, r, k, one ? 1 : many);
+        if (status == TSR_OK && model->spec.decoder.layers)
+            status = decode(session, r, k, one ? 1 : many);
+    }
     tsri_session_destroy(&session);
     return status;
 }
@@ -93,7 +146,7 @@ tsr_status tsr_bundle_export(tsr_model *model, const char *folder) {
     TRY(bundles_of(opened, &device, &calls));
     const int64_t many = inner->spec.context < MANY ? inner->spec.context : MANY;
     const int32_t k = inner->spec.vocab < TOP ? inner->spec.vocab : TOP;
-    tsr_status status = make_room(&inner->spec, (size_t)many, k, &r);
+    tsr_status status = make_room(inner, (size_t)many, k, &r);
     if (status == TSR_OK)
         status = make_plans(inner, many, k, &r);
     clear_room(&inner->spec, &r);

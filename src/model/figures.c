@@ -67,6 +67,16 @@ static void measure_keeping(const tsri_model *model, tsri_model_figures *out) {
         out->stored_bytes += model->archive->arrays[i].bytes;
 }
 
+/* Whether each token that goes through the stack is multiplied with it: keys and values of the
+ * encoder's output are made once a text. */
+static bool is_read_by_token(const tsri_model_spec *spec, const tsri_model_stack *stack,
+                             uint32_t id) {
+    const uint32_t first = tsri_model_layer_weight(spec, stack, 0, 0),
+                   count = (uint32_t)tsri_model_stack_groups(stack) * TSRI_WEIGHT_PER_LAYER;
+    return id >= first && id < first + count &&
+           (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER != TSRI_ROLE_CROSS_KV;
+}
+
 void tsri_model_measure(const tsri_model *model, tsri_model_figures *out) {
     const tsri_model_spec *spec = &model->spec;
     const tsri_model_stack *stack = tsri_model_main_stack(spec);
@@ -79,12 +89,14 @@ void tsri_model_measure(const tsri_model *model, tsri_model_figures *out) {
         const uint64_t elements =
             (uint64_t)weight->dims[0] * (weight->rank == 2 ? (uint64_t)weight->dims[1] : 1);
         out->parameters += elements;
-        if (weight->rank == 2 && id >= TSRI_WEIGHT_LAYERS)
+        if (weight->rank == 2 && is_read_by_token(spec, stack, id))
             out->flops_per_token += 2 * (double)elements;
     }
     const double per_key = (double)stack->head_size + stack->value_size;
-    out->flops_per_token += 2.0 * spec->vocab * spec->width;
     out->flops_per_past_token = 2.0 * stack->layers * stack->heads * per_key;
+    if (stack->side == TSRI_SIDE_ENCODER)
+        return;
+    out->flops_per_token += 2.0 * spec->vocab * spec->width;
     out->kv_bytes_per_token = (uint64_t)stack->layers * (uint64_t)stack->kv_heads *
                               (uint64_t)per_key *
                               (uint64_t)tsri_tensor_dtype_info(model->kv_dtype)->bytes;
@@ -103,6 +115,40 @@ __attribute__((format(printf, 3, 4))) static void say(const describer *d, const 
     vsnprintf(value, sizeof value, format, args);
     va_end(args);
     d->line(d->data, name, value);
+}
+
+/* The stacks, and what is made of the last hidden states. */
+static void describe_parts(const describer *d, const tsri_model *model) {
+    static const struct {
+        uint32_t weight;
+        const char *name;
+    } heads[] = {{TSRI_WEIGHT_MASKED_DENSE, "masked LM"},
+                 {TSRI_WEIGHT_POOLER, "pooler"},
+                 {TSRI_WEIGHT_NEXT, "next sentence"},
+                 {TSRI_WEIGHT_LABEL, "classifier"}};
+    static const char *const problems[] = {"one of", "any of", "regression to"};
+    const tsri_model_spec *spec = &model->spec;
+    const tsri_model_stack *e = &spec->encoder;
+    char text[256] = "";
+    if (!e->layers)
+        return;
+    if (spec->decoder.layers) {
+        say(d, "encoder",
+            "%d layers, %d heads of %d, feed-forward %d; reads %lld tokens of a vocabulary of %d",
+            e->layers, e->heads, e->head_size, e->ffn, (long long)spec->source_context,
+            spec->source_vocab);
+        return;
+    }
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (tsri_model_weight_at(model->weights, heads[i].weight))
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", *text ? ", " : "",
+                     heads[i].name);
+    const tsri_model_weight *label = tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL);
+    if (label)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " (%s %lld labels%s)",
+                 problems[spec->problem], (long long)label->dims[0],
+                 spec->label_tokens ? ", of each token" : "");
+    say(d, "heads", "%s", *text ? text : "none: hidden states alone");
 }
 
 static void describe_positions(const describer *d, const tsri_model_spec *spec) {
@@ -144,7 +190,8 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec) {
     if (windowed)
         say(d, "sliding window", "%d keys in %d of %d layers", stack->window, windowed,
             stack->layers);
-    say(d, "output matrix", spec->tied ? "the embedding" : "its own");
+    if (stack->side == TSRI_SIDE_DECODER)
+        say(d, "output matrix", spec->tied ? "the embedding" : "its own");
 }
 
 static const char *why_compute(tsr_model_compute compute) {
@@ -183,10 +230,12 @@ tsr_status tsr_model_describe(const tsr_model *model,
                               void *data) {
     const tsri_model *inner = tsri_model_of(model);
     const describer d = {.line = line, .data = data};
+    describe_parts(&d, inner);
     describe_positions(&d, &inner->spec);
     describe_blocks(&d, &inner->spec);
     describe_matrices(&d, inner->weights);
-    say(&d, "keys and values kept as", "%s", tsri_tensor_dtype_name(inner->kv_dtype));
+    if (inner->spec.decoder.layers)
+        say(&d, "keys and values kept as", "%s", tsri_tensor_dtype_name(inner->kv_dtype));
     if (!inner->tokenizer)
         return TSR_OK;
     tsri_bytes text = {0};

@@ -128,6 +128,9 @@ static tsr_status give(void *out, uint32_t size, const void *all, size_t known) 
 tsr_status tsr_model_info_get(const tsr_model *model, tsr_model_info *out) {
     const tsri_model *inner = model->model;
     const tsri_model_stack *stack = tsri_model_main_stack(&inner->spec);
+    const tsri_model_spec *spec = &inner->spec;
+    const tsri_model_weight *label =
+        inner->weights ? tsri_model_weight_at(inner->weights, TSRI_WEIGHT_LABEL) : NULL;
     tsri_model_figures figures;
     tsri_model_measure(inner, &figures);
     const tsr_model_info info = {.struct_size = out->struct_size,
@@ -157,7 +160,14 @@ tsr_status tsr_model_info_get(const tsr_model *model, tsr_model_info *out) {
                                  .eos = inner->spec.eos,
                                  .kept = figures.kept,
                                  .compute = figures.compute,
-                                 .stored_bytes = figures.stored_bytes};
+                                 .stored_bytes = figures.stored_bytes,
+                                 .kind = !spec->encoder.layers   ? "decoder"
+                                         : !spec->decoder.layers ? "encoder"
+                                                                 : "encoder-decoder",
+                                 .encoder_layers = spec->encoder.layers,
+                                 .source_vocab = spec->source_vocab,
+                                 .source_context = spec->source_context,
+                                 .labels = label ? label->dims[0] : 0};
     return give(out, out->struct_size, &info, sizeof info);
 }
 
