@@ -119,6 +119,13 @@ static const struct {
     {"vocab.txt", read_bert},
 };
 
+/* "model_max_length" may be a whole number, or 1e30 for none. */
+static void set_max_length(const place *p, tsri_text_tokenizer *tokenizer) {
+    const json_t *length = json_object_get(p->config, "model_max_length");
+    if (json_is_integer(length))
+        tsri_text_set_max_length(tokenizer, json_integer_value(length));
+}
+
 static tsr_status read_source(const place *p, tsri_text_tokenizer **out) {
     for (size_t i = 0; i < sizeof sources / sizeof *sources && !*out; i++) {
         char *path = tsri_base_join(p->folder, sources[i].file);
@@ -128,7 +135,10 @@ static tsr_status read_source(const place *p, tsri_text_tokenizer **out) {
         free(path);
         TRY(status);
     }
-    return *out ? set_roles(p, *out) : TSR_OK;
+    if (!*out)
+        return TSR_OK;
+    set_max_length(p, *out);
+    return set_roles(p, *out);
 }
 
 tsr_status tsri_model_folder_tokenizer(const char *folder, const tsri_model_spec *spec,

@@ -95,6 +95,11 @@ static tsr_status load_added(const json_t *json, tsri_text_tokenizer *t) {
 static tsr_status load(const json_t *json, tsri_text_tokenizer *t) {
     if (!json_is_object(json))
         return tsri_base_fail(TSR_E_FORMAT, "a tokenizer.json is an object");
+    int64_t length = 0;
+    const json_t *truncation = json_object_get(json, "truncation");
+    if (json_is_object(truncation))
+        TRY(tsri_base_json_int(truncation, "truncation", "max_length", 0, INT64_MAX, &length));
+    tsri_text_set_max_length(t, length);
     TRY(load_model(json_object_get(json, "model"), t));
     TRY(tsri_text_normalizer_load(json_object_get(json, "normalizer"), &t->normalizer));
     TRY(load_added(json_object_get(json, "added_tokens"), t));

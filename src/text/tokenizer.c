@@ -44,6 +44,8 @@ void tsri_text_tokenizer_destroy(tsri_text_tokenizer **tokenizer) {
     tsri_text_pre_tokenizer_destroy(&t->pre_tokenizer);
     tsri_text_post_clear(&t->post);
     tsri_text_decoder_destroy(&t->decoder);
+    tsri_text_languages_clear(&t->languages);
+    tsri_text_tokenizer_destroy(&t->target);
     free(t->types);
     free(t->special);
     free(t);
@@ -252,6 +254,14 @@ bool tsri_text_adds_bos(const tsri_text_tokenizer *tokenizer) {
     const tsri_text_post_list *single = &tokenizer->post.single;
     return single->count && single->items[0].id >= 0 &&
            single->items[0].id == tokenizer->roles[TSRI_TEXT_BOS];
+}
+
+int64_t tsri_text_max_length(const tsri_text_tokenizer *tokenizer) {
+    return tokenizer->max_length;
+}
+
+void tsri_text_set_max_length(tsri_text_tokenizer *tokenizer, int64_t length) {
+    tokenizer->max_length = length > 0 && length <= INT32_MAX ? length : 0;
 }
 
 tsr_status tsri_text_describe(const tsri_text_tokenizer *t, tsri_bytes *out) {

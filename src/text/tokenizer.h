@@ -49,8 +49,8 @@ enum {
         2 /* a special token's name in the text is that token, not its letters */
 };
 
-/* A Hugging Face tokenizer.json. TSR_E_UNSUPPORTED names a part that is not served; "truncation"
- * and "padding" are not read. */
+/* A Hugging Face tokenizer.json. TSR_E_UNSUPPORTED names a part that is not served; "padding" is
+ * not read, of "truncation" only the length (tsri_text_max_length). */
 tsr_status tsri_text_from_json(const json_t *json, tsri_text_tokenizer **out);
 tsr_status tsri_text_from_json_text(const char *text, size_t n, tsri_text_tokenizer **out);
 
@@ -145,6 +145,13 @@ tsr_status tsri_text_set_role(tsri_text_tokenizer *tokenizer, tsri_text_role rol
 tsr_status tsri_text_set_affixes(tsri_text_tokenizer *tokenizer, bool add_bos, bool add_eos);
 /* Whether encoding with TSRI_TEXT_ADD_SPECIAL puts the bos token first. */
 bool tsri_text_adds_bos(const tsri_text_tokenizer *tokenizer);
+
+/* The most tokens that a text should have, those around it counted: model_max_length of
+ * tokenizer_config.json, else truncation of tokenizer.json; 0 where neither says (or says a number
+ * that means none). Encoding never cuts and never pads: the caller does, and it may know better
+ * (sentence_bert_config.json's max_seq_length, the positions that a model has). */
+int64_t tsri_text_max_length(const tsri_text_tokenizer *tokenizer);
+void tsri_text_set_max_length(tsri_text_tokenizer *tokenizer, int64_t length); /* set-up */
 
 /* Appends lines "name: value" for a reader: source, model, vocabulary, normalizer, pre-tokenizer,
  * decoder, added tokens. */

@@ -4,12 +4,34 @@
 
 #include "text/added.h"
 #include "text/decode.h"
+#include "text/languages.h"
 #include "text/model.h"
 #include "text/normalize.h"
 #include "text/post.h"
 #include "text/pre_tokenize.h"
 #include "text/tokenizer.h"
 #include "text/vocabulary.h"
+
+typedef struct tsri_text_language_item {
+    char *code;
+    int32_t id;
+} tsri_text_language_item;
+
+typedef struct tsri_text_language_pair {
+    char *from, *to, *prefix; /* prefix may be NULL */
+} tsri_text_language_pair;
+
+/* All zero: none. */
+typedef struct tsri_text_languages {
+    tsri_text_language_rule rule;
+    tsri_text_language_item *items;
+    size_t count, capacity;
+    tsri_text_language_pair *pairs;
+    size_t pair_count, pair_capacity;
+    char *from, *to; /* where the caller says nothing; NULL: none */
+} tsri_text_languages;
+
+void tsri_text_languages_clear(tsri_text_languages *languages);
 
 struct tsri_text_tokenizer {
     const char *source;              /* "tokenizer.json", "SentencePiece", ... */
@@ -26,6 +48,9 @@ struct tsri_text_tokenizer {
     bool *special; /* by id */
     size_t special_count;
     int32_t roles[TSRI_TEXT_ROLES];
+    int64_t max_length; /* 0: not said */
+    tsri_text_languages languages;
+    tsri_text_tokenizer *target; /* of the other side; NULL: this one serves */
 };
 
 /* An empty one with all roles unknown. Destroyed by tsri_text_tokenizer_destroy whatever has been
