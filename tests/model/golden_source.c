@@ -12,7 +12,7 @@ typedef struct golden {
     fixture fixture;
     tsri_io_archive *expected;
     json_t *cases;
-    const char *head; /* before the names of what a head gives: "mlm", or "" */
+    const char *head; /* the folder of the golden model's that is open: "mlm", or "" */
 } golden;
 
 /* `part`: a folder in that of the golden model, or "". */
@@ -52,40 +52,49 @@ static void free_arrays(float **list, int32_t n) {
 
 /* ---- encoders ---- */
 
-static bool in_file(const golden *g, const char *title, const char *what, char name[128]) {
-    snprintf(name, 128, "%s.%s%s%s", title, g->head, *g->head ? "." : "", what);
-    return tsri_io_find(g->expected, name) != NULL;
+/* One result of every sequence or token against the golden array of that name. */
+static void compare_one(const golden *g, const char *title, const char *what, const batch *batch,
+                        tsri_model_results results, float **to, int64_t width) {
+    const bool by_token = results.rows == TSRI_ROWS_ALL;
+    tsri_session *session = NULL;
+    char name[128];
+    snprintf(name, sizeof name, "%s.%s", title, what);
+    *to = calloc((size_t)((by_token ? batch->tokens : batch->B) * width), sizeof **to);
+    OK(tsri_session_create(g->fixture.model, 1, 0, &session));
+    results.logits = results.logits ? *to : NULL;
+    results.labels = results.labels ? *to : NULL;
+    results.pooled = results.pooled ? *to : NULL;
+    results.next = results.next ? *to : NULL;
+    OK(tsri_session_encode(session, batch->sequences, batch->B, &results));
+    if (by_token)
+        compare_tokens(g->expected, name, batch, *to, width);
+    else
+        compare_sequences(g->expected, name, batch, *to, width);
+    tsri_session_destroy(&session);
+    free(*to);
 }
 
 static void compare_heads(const golden *g, const char *title, const batch *batch) {
-    const tsri_model *model = g->fixture.model;
-    const tsri_model_spec *spec = &model->spec;
-    tsri_session *session = NULL;
-    char name[128];
-    OK(tsri_session_create(g->fixture.model, 1, 0, &session));
-    if (in_file(g, title, "pooled", name)) {
-        float *pooled = calloc((size_t)(batch->B * spec->width), sizeof *pooled);
-        const tsri_model_results results = {.pooled = pooled};
-        OK(tsri_session_encode(session, batch->sequences, batch->B, &results));
-        compare_sequences(g->expected, name, batch, pooled, spec->width);
-        free(pooled);
-    }
-    if (!strcmp(g->head, "mlm") && in_file(g, title, "logits", name)) {
-        float *logits = calloc((size_t)(batch->tokens * spec->vocab), sizeof *logits);
-        const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = logits};
-        OK(tsri_session_encode(session, batch->sequences, batch->B, &results));
-        compare_tokens(g->expected, name, batch, logits, spec->vocab);
-        free(logits);
-    }
-    if (!strcmp(g->head, "cls") && in_file(g, title, "logits", name)) {
-        const int64_t n = tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL)->dims[0];
-        float *labels = calloc((size_t)(batch->B * n), sizeof *labels);
-        const tsri_model_results results = {.labels = labels};
-        OK(tsri_session_encode(session, batch->sequences, batch->B, &results));
-        compare_sequences(g->expected, name, batch, labels, n);
-        free(labels);
-    }
-    tsri_session_destroy(&session);
+    const tsri_model_weight *label =
+        tsri_model_weight_at(g->fixture.model->weights, TSRI_WEIGHT_LABEL);
+    const tsri_model_spec *spec = &g->fixture.model->spec;
+    const int64_t labels = label ? label->dims[0] : 0;
+    float mark, *to;
+    const struct {
+        const char *head, *what;
+        tsri_model_results results;
+        int64_t width;
+    } heads[] = {
+        {"base", "base.pooled", {.pooled = &mark}, spec->width},
+        {"mlm", "mlm.logits", {.rows = TSRI_ROWS_ALL, .logits = &mark}, spec->vocab},
+        {"cls", "cls.logits", {.labels = &mark}, labels},
+        {"tokens", "tokens.logits", {.rows = TSRI_ROWS_ALL, .labels = &mark}, labels},
+        {"pre", "mlm.logits", {.rows = TSRI_ROWS_ALL, .logits = &mark}, spec->vocab},
+        {"pre", "next", {.next = &mark}, 2},
+    };
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (!strcmp(heads[i].head, g->head))
+            compare_one(g, title, heads[i].what, batch, heads[i].results, &to, heads[i].width);
 }
 
 static void compare_inside(const golden *g, const char *title, const batch *batch) {
@@ -296,9 +305,23 @@ ENCODER(distilbert_cls, "distilbert", "cls")
 ENCODER(albert_base, "albert", "base")
 ENCODER(albert_mlm, "albert", "mlm")
 ENCODER(albert_cls, "albert", "cls")
+ENCODER(bert_tiny_pre, "bert-tiny", "pre")
+ENCODER(bert_tiny_tokens, "bert-tiny", "tokens")
+ENCODER(mpnet_mlm, "mpnet", "mlm")
+ENCODER(mpnet_cls, "mpnet", "cls")
+ENCODER(electra_mlm, "electra", "mlm")
+ENCODER(electra_cls, "electra", "cls")
+ENCODER(xlm_roberta_tokens, "xlm-roberta", "tokens")
+ENCODER(xlm_roberta_cls, "xlm-roberta", "cls")
+ENCODER(albert_groups_mlm, "albert-groups", "mlm")
 
 TRANSLATOR(bart, "bart")
 TRANSLATOR(marian, "marian")
 TRANSLATOR(t5, "t5")
 TRANSLATOR(t5_gated, "t5-v1.1")
 TRANSLATOR(transformer_base, "transformer-base")
+TRANSLATOR(mbart, "mbart")
+TRANSLATOR(m2m_100, "m2m_100")
+TRANSLATOR(pegasus, "pegasus")
+TRANSLATOR(marian_apart, "marian-apart")
+TRANSLATOR(t5_tiny, "t5-tiny")

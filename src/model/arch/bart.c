@@ -59,11 +59,10 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
 /* tables of sinusoids that some files store are computed */
 static const char *const ignored[] = {"embed_positions.weight", "embed_positions.weights",
                                       "model.encoder.version", "model.decoder.version", NULL};
-#define EMBED "shared|encoder.embed_tokens|decoder.embed_tokens"
 
 const tsri_model_names tsri_model_names_bart_encoder = {
     .prefix = "model.",
-    .embed = EMBED,
+    .embed = "shared|encoder.embed_tokens|decoder.embed_tokens",
     .position = "encoder.embed_positions",
     .embed_norm = "encoder.layernorm_embedding",
     .final_norm = "encoder.layer_norm",
@@ -79,7 +78,7 @@ const tsri_model_names tsri_model_names_bart_encoder = {
 
 const tsri_model_names tsri_model_names_bart_decoder = {
     .prefix = "model.",
-    .embed = EMBED,
+    .embed = "shared|decoder.embed_tokens|encoder.embed_tokens",
     .position = "decoder.embed_positions",
     .embed_norm = "decoder.layernorm_embedding",
     .final_norm = "decoder.layer_norm",

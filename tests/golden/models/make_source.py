@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Makes the tiny golden encoders and encoder-decoders of this folder, as make.py does decoders.
+
+    python3 make_source.py [NAME...]       (needs torch, transformers, safetensors, numpy)
+
+An encoder's folder has one for each head (base, mlm, cls, ...), all with the same inner weights; <case>.hidden.I and .attn.I come from
+the first, <case>.<head>.logits, .pooled or .next from each. An encoder-decoder's has <case>.enc.hidden.I, .dec.hidden.I, .enc.attn.I,
+.dec.attn.I, .cross.attn.I and .logits, and greedy continuations from the decoder's start token.
+"""
+import json
+import sys
+
+import numpy as np
+import torch
+import transformers as tr
+from safetensors.numpy import save_file
+
+from make import GAP, HERE, STEPS, Exact64, randomize
+
+BERT = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40, max_position_embeddings=48)
+BART = dict(vocab_size=61, d_model=24, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=3,
+            encoder_ffn_dim=40, decoder_ffn_dim=36, max_position_embeddings=40, pad_token_id=1, bos_token_id=0, eos_token_id=2,
+            decoder_start_token_id=2, forced_eos_token_id=None)
+LABELS = dict(id2label={0: "O", 1: "B-PER", 2: "I-PER", 3: "B-LOC", 4: "I-LOC"}, label2id={"O": 0, "B-PER": 1, "I-PER": 2, "B-LOC": 3, "I-LOC": 4})
+ENCODERS = {
+    "bert-tiny": (tr.BertConfig(**BERT), {"pre": tr.BertForPreTraining, "tokens": tr.BertForTokenClassification}),
+    "mpnet": (tr.MPNetConfig(**dict(BERT, max_position_embeddings=180), pad_token_id=1, bos_token_id=0, eos_token_id=2),
+              {"mlm": tr.MPNetForMaskedLM, "cls": tr.MPNetForSequenceClassification}),
+    "electra": (tr.ElectraConfig(**BERT, embedding_size=16), {"mlm": tr.ElectraForMaskedLM, "cls": tr.ElectraForSequenceClassification}),
+    "xlm-roberta": (tr.XLMRobertaConfig(**BERT, pad_token_id=1, bos_token_id=0, eos_token_id=2, type_vocab_size=1),
+                    {"tokens": tr.XLMRobertaForTokenClassification, "cls": tr.XLMRobertaForSequenceClassification}),
+    "albert-groups": (tr.AlbertConfig(**dict(BERT, num_hidden_layers=4), embedding_size=12, num_hidden_groups=2), {"mlm": tr.AlbertForMaskedLM}),
+}
+TRANSLATORS = {
+    "mbart": lambda: tr.MBartForConditionalGeneration(tr.MBartConfig(**BART, scale_embedding=True)),
+    "m2m_100": lambda: tr.M2M100ForConditionalGeneration(tr.M2M100Config(**BART, scale_embedding=True)),
+    "pegasus": lambda: tr.PegasusForConditionalGeneration(tr.PegasusConfig(**dict(BART, pad_token_id=0, decoder_start_token_id=0, eos_token_id=1))),
+    "marian-apart": lambda: tr.MarianMTModel(tr.MarianConfig(**dict(BART, pad_token_id=0, decoder_start_token_id=0), decoder_vocab_size=53,
+                                                             share_encoder_decoder_embeddings=False, tie_word_embeddings=False)),
+    "t5-tiny": lambda: tr.T5ForConditionalGeneration(tr.T5Config(
+        vocab_size=61, d_model=24, d_kv=8, d_ff=40, num_layers=2, num_decoder_layers=1, num_heads=3, relative_attention_num_buckets=8,
+        relative_attention_max_distance=12, feed_forward_proj="gated-gelu", pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)),
+}
+
+
+def exact_of(model):
+    config = type(model.config).from_dict(model.config.to_dict())
+    config._attn_implementation = "eager"
+    with Exact64():
+        exact = type(model)(config).double().eval()
+    exact.load_state_dict({k: v.double() if v.is_floating_point() else v for k, v in model.state_dict().items()})
+    exact.tie_weights()
+    return exact
+
+
+def save(out, expected, listing):
+    assert all(v.dtype == torch.float64 for v in expected.values())
+    save_file({k: np.ascontiguousarray(v.numpy().astype(np.float32)) for k, v in expected.items()}, str(out / "expected.safetensors"))
+    (out / "cases.json").write_text(json.dumps(listing) + "\n")
+    for f in out.rglob("*"):
+        f.chmod(0o755 if f.is_dir() else 0o644)
+    print(out.name, sum(f.stat().st_size for f in out.rglob("*") if f.is_file()) // 1024, "KB")
+
+
+def batches(g, vocab, longest):
+    ids = lambda *shape: torch.randint(4, vocab, shape, generator=g)
+    mask = torch.tensor([[1] * 6, [1] * 3 + [0] * 3, [1] + [0] * 5])
+    yield "short", ids(2, 7), torch.ones(2, 7, dtype=torch.long)
+    yield "long", ids(1, longest), torch.ones(1, longest, dtype=torch.long)
+    yield "pad_right", ids(3, 6) * mask, mask
+
+
+def encoder(name, seed):
+    config, heads = ENCODERS[name]
+    out, expected, listing, inner = HERE / name, {}, {"cases": []}, None
+    for head, kind in heads.items():
+        c = type(config).from_dict({**config.to_dict(), **(LABELS if head == "tokens" else dict(num_labels=3))})
+        c._attn_implementation = "eager"
+        model = kind(c).eval()
+        randomize(model, seed)
+        base = getattr(model, model.base_model_prefix)
+        if inner:
+            base.load_state_dict({k: v for k, v in inner.items() if k in base.state_dict()}, strict=False)
+            model.tie_weights()
+        inner = inner or base.state_dict()
+        model.save_pretrained(out / head)
+        exact = exact_of(model)
+        g = torch.Generator().manual_seed(seed)
+        for case, ids, mask in batches(g, config.vocab_size, 150 if name == "mpnet" else 19):
+            inputs = dict(input_ids=ids, attention_mask=mask)
+            if getattr(config, "type_vocab_size", 1) > 1 and name != "mpnet":
+                inputs["token_type_ids"] = torch.randint(0, 2, ids.shape, generator=g)
+            with torch.no_grad(), Exact64():
+                r = exact(**inputs, output_hidden_states=True, output_attentions=True)
+            seen = mask[..., None].double()
+            if head == "pre":
+                expected[f"{case}.mlm.logits"], expected[f"{case}.next"] = r.prediction_logits * seen, r.seq_relationship_logits
+            else:
+                expected[f"{case}.{head}.logits"] = r.logits * seen if head in ("mlm", "tokens") else r.logits
+            if head != next(iter(heads)):
+                continue
+            for i, h in enumerate(r.hidden_states):
+                expected[f"{case}.hidden.{i}"] = h * seen
+            for i, a in enumerate(r.attentions if case != "long" else []):
+                expected[f"{case}.attn.{i}"] = a * mask[:, None, :, None]
+            listing["cases"].append({"name": case, **{k: v.tolist() for k, v in inputs.items()}})
+    save(out, expected, listing)
+
+
+def greedy(model, prompt):
+    seq, logits, gaps = torch.tensor([[model.config.decoder_start_token_id]]), [], []
+    for _ in range(STEPS):
+        with torch.no_grad(), Exact64():
+            last = model(input_ids=prompt, decoder_input_ids=seq, use_cache=False).logits[0, -1]
+        top = last.topk(2)
+        gaps.append((top.values[0] - top.values[1]).item())
+        logits.append(last)
+        seq = torch.cat([seq, top.indices[None, :1]], 1)
+    return seq[0, 1:].tolist(), min(gaps), torch.stack(logits)
+
+
+def translator(name, seed):
+    model = TRANSLATORS[name]().eval()
+    model.config._attn_implementation = "eager"
+    vocab, target = model.config.vocab_size, getattr(model.config, "decoder_vocab_size", None) or model.config.vocab_size
+    for attempt in range(80):
+        randomize(model, seed + 1000 * attempt)
+        for module in model.modules():                     # sinusoids are no weights
+            if hasattr(module, "create_weight"):
+                module.weight.data.copy_(module.create_weight())
+        if hasattr(model, "final_logits_bias"):
+            model.final_logits_bias.copy_(torch.randn(model.final_logits_bias.shape, generator=torch.Generator().manual_seed(seed)) * 0.3)
+        exact = exact_of(model)
+        g = torch.Generator().manual_seed(seed)
+        prompts = [torch.randint(4, vocab, (1, n), generator=g) for n in (2, 6)]
+        runs = [greedy(exact, p) for p in prompts]
+        if min(r[1] for r in runs) > GAP:
+            break
+    else:
+        raise SystemExit(f"{name}: no seed gives clear greedy steps")
+    out, expected, listing = HERE / name, {}, {"cases": [], "generate": []}
+    model.save_pretrained(out)
+    (out / "generation_config.json").unlink(missing_ok=True)
+    for case, ids, mask in batches(g, vocab, 30):
+        start = torch.full((len(ids), 1), model.config.decoder_start_token_id)
+        after = torch.cat([start, torch.randint(4, target, (len(ids), 4), generator=g)], 1)
+        with torch.no_grad(), Exact64():
+            r = exact(input_ids=ids, attention_mask=mask, decoder_input_ids=after, use_cache=False, output_hidden_states=True,
+                      output_attentions=True)
+        expected[f"{case}.logits"] = r.logits
+        seen = mask[..., None].double()
+        for i, h in enumerate(r.encoder_hidden_states):
+            expected[f"{case}.enc.hidden.{i}"] = h * seen
+        for i, h in enumerate(r.decoder_hidden_states):
+            expected[f"{case}.dec.hidden.{i}"] = h
+        for i, a in enumerate(r.encoder_attentions if case != "long" else []):
+            expected[f"{case}.enc.attn.{i}"] = a * mask[:, None, :, None]
+        for i, (a, c) in enumerate(zip(r.decoder_attentions, r.cross_attentions) if case != "long" else []):
+            expected[f"{case}.dec.attn.{i}"], expected[f"{case}.cross.attn.{i}"] = a, c
+        listing["cases"].append({"name": case, "input_ids": ids.tolist(), "attention_mask": mask.tolist(), "decoder_input_ids": after.tolist()})
+    for i, (prompt, (ids, gap, logits)) in enumerate(zip(prompts, runs)):
+        expected[f"greedy.{i}.logits"] = logits
+        listing["generate"].append({"name": f"greedy.{i}", "mode": "greedy", "input_ids": prompt[0].tolist(), "ids_without_eos_stop": ids,
+                                    "least_top2_gap": round(gap, 5)})
+    save(out, expected, listing)
+
+
+if __name__ == "__main__":
+    for seed, name in enumerate([*ENCODERS, *TRANSLATORS]):
+        if len(sys.argv) == 1 or name in sys.argv[1:]:
+            (encoder if name in ENCODERS else translator)(name, 300 + seed)
