@@ -29,9 +29,14 @@ typedef struct tsr_explained {
 } tsr_explained;
 
 /** Visits the ops of the plan that runs `tokens` tokens of one sequence (1: decode; more: prefill),
- * in their order. What is visited is valid for the call of visit.  error  as running the model */
+ * in their order; of a model without a decoder, the encoder's. What is visited is valid for the
+ * call of visit.  error  as running the model */
 TSR_API tsr_status tsr_explain(tsr_model *model, int64_t tokens,
                                void (*visit)(void *data, const tsr_explained *op), void *data);
+/** The same of the plan that encodes a text of `tokens` tokens.  error  TSR_E_STATE  no encoder */
+TSR_API tsr_status tsr_explain_encoder(tsr_model *model, int64_t tokens,
+                                       void (*visit)(void *data, const tsr_explained *op),
+                                       void *data);
 
 /** Time of one kernel over everything that the model ran on devices opened with profile = 1. */
 typedef struct tsr_profiled {

@@ -54,13 +54,15 @@ static void keeping(void *data, const char *name, const char *value) {
 }
 
 static int explain(job *j, json_t *all, const char *phase, int64_t tokens) {
+    tsr_status (*const ask)(tsr_model *, int64_t, void (*)(void *, const tsr_explained *), void *) =
+        strcmp(phase, "encode") ? tsr_explain : tsr_explain_encoder;
     if (!j->app.json) {
         tsri_cli_print(&j->app, "%s, %lld token%s a run\n", phase, (long long)tokens,
                        tokens == 1 ? "" : "s");
-        return tsri_cli_status(tsr_explain(j->app.model, tokens, show, j));
+        return tsri_cli_status(ask(j->app.model, tokens, show, j));
     }
     j->ops = json_array();
-    const int code = tsri_cli_status(tsr_explain(j->app.model, tokens, collect, j));
+    const int code = tsri_cli_status(ask(j->app.model, tokens, collect, j));
     json_object_set_new(all, phase,
                         json_pack("{s:I,s:o}", "tokens", (json_int_t)tokens, "ops", j->ops));
     return code;
@@ -75,11 +77,15 @@ static int both(job *j, int64_t prompt) {
         code = tsri_cli_status(tsr_model_describe(j->app.model, keeping, j));
     if (code == CLI_OK)
         json_object_set_new(all, "kv_dtype", json_string(info.kv_dtype));
-    if (code == CLI_OK && !j->app.json)
+    const bool decoder = strcmp(info.kind, "encoder") != 0;
+    if (code == CLI_OK && !j->app.json && decoder)
         tsri_cli_print(&j->app, "keys and values are kept as %s\n", info.kv_dtype);
-    if (code == CLI_OK)
+    if (code == CLI_OK && info.encoder_layers)
+        code =
+            explain(j, all, "encode", prompt < info.source_context ? prompt : info.source_context);
+    if (code == CLI_OK && decoder)
         code = explain(j, all, "prefill", prompt < info.context ? prompt : info.context);
-    if (code == CLI_OK)
+    if (code == CLI_OK && decoder)
         code = explain(j, all, "decode", 1);
     char *text = j->app.json && code == CLI_OK ? json_dumps(all, JSON_INDENT(1)) : NULL;
     if (text)
@@ -104,7 +110,7 @@ int tsri_cli_explain(int argc, char **argv) {
                                        NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera explain [MODEL] [options]",
-        "Which kernel runs each op of a model's prefill and decode, and why the others don't.",
+        "Which kernel runs each op of a model (encode, prefill, decode), and why the others don't.",
         tables, &operands);
     if (code == CLI_OK && operands.n > (j.app.model_name ? 0u : 1u))
         code = tsri_cli_fail(CLI_USAGE, "%s: one model is wanted", operands.items[operands.n - 1]);

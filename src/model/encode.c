@@ -1,7 +1,7 @@
 /* Running an encoder: sequences of about one length go together, so that a batch takes the time of
  * its tokens and not of its longest sequence. */
-#include "model/piece.h"
 
+#include "model/encode.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -10,51 +10,19 @@
 #include <string.h>
 
 enum {
-    MOST_TOKENS = 2048,      /* of a run of several sequences */
-    FULL = 64,               /* tokens from which on padding costs more than another run */
-    MOST_RESULTS = 16 << 20, /* elements of logits or probabilities in a run of several sequences */
-    MOST_HEADS = 9           /* results but hidden states and attention */
+    MOST_TOKENS = 2048,     /* of a run of several sequences */
+    FULL = 64,              /* tokens from which on padding costs more than another run */
+    MOST_RESULTS = 16 << 20 /* elements of logits or probabilities in a run of several sequences */
 };
 
-/* A result of so many numbers a wanted row, or a sequence. */
-typedef struct kind {
-    tsri_model_output id;
-    void *to;
-    int64_t width;
-    bool by_row;
-    tsri_model_staging stage;
-} kind;
-
-typedef struct length { /* of a sequence of the batch */
-    int64_t n;
-    int32_t number;
-} length;
-
-struct tsri_model_encoder {
-    length *order;   /* [n] shortest first */
-    int64_t *offset; /* [n] first token of each in the batch */
-    int32_t *ids, *positions, *types, *past, *len, *slot, *rows;
-    int64_t *destination; /* [N] result row of each row */
-    size_t order_room, offset_room, destination_room, tokens_room[4], sequences_room[3];
-    kind kinds[MOST_HEADS];
-    tsri_model_staging *per_token; /* hidden 0 .. L, attention 0 .. L-1 */
-    tsri_run_binding *outputs;
-};
-
-/* One run: sequences order[first .. first + B). */
-typedef struct run {
-    const tsri_model_sequence *sequences;
-    const tsri_model_results *results;
-    int32_t first;
-    int64_t B, T, N, wanted;
-    size_t n_outputs;
-} run;
+typedef tsri_model_length length;
+typedef tsri_model_encode_run run;
 
 void tsri_model_encoder_destroy(tsri_model_encoder **encoder) {
     tsri_model_encoder *e = *encoder;
     if (!e)
         return;
-    for (int i = 0; i < MOST_HEADS; i++)
+    for (int i = 0; i < TSRI_MODEL_ENCODED_KINDS; i++)
         free(e->kinds[i].stage.data);
     for (tsri_model_staging *stage = e->per_token; stage && stage->room != SIZE_MAX; stage++)
         free(stage->data);
@@ -72,7 +40,7 @@ static tsr_status make_encoder(tsri_session *session) {
         return TSR_OK;
     TRY(tsri_base_new(1, sizeof *session->encoder, &session->encoder));
     tsri_model_encoder *e = session->encoder;
-    TRY(tsri_base_new(MOST_HEADS + 2 * layers + 1, sizeof *e->outputs, &e->outputs));
+    TRY(tsri_base_new(TSRI_MODEL_ENCODED_KINDS + 2 * layers + 1, sizeof *e->outputs, &e->outputs));
     TRY(tsri_base_new(2 * layers + 2, sizeof *e->per_token, &e->per_token));
     e->per_token[2 * layers + 1].room = SIZE_MAX; /* the end */
     return TSR_OK;
@@ -318,100 +286,6 @@ static size_t bind_inputs(const tsri_session *session, const tsri_graph *graph, 
     return n;
 }
 
-/* ---- results ---- */
-
-static void list_kinds(tsri_model_encoder *e, const tsri_model_spec *spec, int64_t labels,
-                       const tsri_model_results *r) {
-    const kind all[MOST_HEADS] = {
-        {TSRI_OUTPUT_LOGITS, r->logits, spec->vocab, true, {0}},
-        {TSRI_OUTPUT_ARGMAX, r->argmax, 1, true, {0}},
-        {TSRI_OUTPUT_TOP_LOGITS, r->top_k ? r->top_logits : NULL, r->top_k, true, {0}},
-        {TSRI_OUTPUT_TOP_IDS, r->top_k ? r->top_ids : NULL, r->top_k, true, {0}},
-        {TSRI_OUTPUT_TOP_LSE, r->top_k ? r->top_lse : NULL, 1, true, {0}},
-        {TSRI_OUTPUT_VECTORS, r->vectors, spec->width, false, {0}},
-        {TSRI_OUTPUT_POOLED, r->pooled, spec->width, false, {0}},
-        {TSRI_OUTPUT_LABELS, r->labels, labels, spec->label_tokens, {0}},
-        {TSRI_OUTPUT_NEXT, r->next, 2, false, {0}}};
-    for (int i = 0; i < MOST_HEADS; i++) {
-        const tsri_model_staging stage = e->kinds[i].stage;
-        e->kinds[i] = all[i];
-        e->kinds[i].stage = stage;
-    }
-}
-
-static int64_t rows_of(const run *run, const kind *kind) {
-    return kind->by_row ? run->wanted : run->B;
-}
-
-static int64_t place_of(const tsri_model_encoder *e, const run *run, const kind *kind, int64_t i) {
-    return kind->by_row ? e->destination[i] : e->order[run->first + i].number;
-}
-
-static tsr_status bind_stage(tsri_model_encoder *e, run *run, uint32_t id,
-                             tsri_model_staging *stage, int64_t elements) {
-    TRY(tsri_base_grow(&stage->data, &stage->room, (size_t)elements, sizeof(float)));
-    e->outputs[run->n_outputs++] = (tsri_run_binding){
-        .id = id, .data = stage->data, .bytes = (size_t)elements * sizeof(float)};
-    return TSR_OK;
-}
-
-static tsr_status bind_outputs(tsri_session *session, run *run) {
-    tsri_model_encoder *e = session->encoder;
-    const tsri_model_spec *spec = &session->model->spec;
-    const tsri_model_results *r = run->results;
-    const int32_t L = spec->encoder.layers;
-    run->n_outputs = 0;
-    for (int i = 0; i < MOST_HEADS; i++) {
-        const kind *kind = &e->kinds[i];
-        if (kind->to && rows_of(run, kind))
-            TRY(bind_stage(e, run, kind->id, &e->kinds[i].stage, rows_of(run, kind) * kind->width));
-    }
-    for (int32_t i = 0; r->hidden && i <= L; i++)
-        TRY(bind_stage(e, run, TSRI_OUTPUT_HIDDEN + (uint32_t)i, &e->per_token[i],
-                       run->B * run->T * spec->width));
-    for (int32_t i = 0; r->attention && i < L; i++)
-        TRY(bind_stage(e, run, TSRI_OUTPUT_ATTENTION + (uint32_t)i, &e->per_token[L + 1 + i],
-                       run->B * spec->encoder.heads * run->T * run->T));
-    return TSR_OK;
-}
-
-/* [B,H,T,T] with padding to [H,n,n] a sequence; `to` is where that of the batch's first begins. */
-static void scatter_attention(const tsri_model_encoder *e, const run *run, int64_t H,
-                              const float *from, float *to) {
-    for (int64_t b = 0; b < run->B; b++) {
-        const int32_t number = e->order[run->first + b].number;
-        const int64_t n = run->sequences[number].n;
-        float *own = to;
-        for (int32_t i = 0; i < number; i++)
-            own += H * run->sequences[i].n * run->sequences[i].n;
-        for (int64_t h = 0; h < H; h++)
-            for (int64_t t = 0; t < n; t++, own += n)
-                memcpy(own, from + ((b * H + h) * run->T + t) * run->T, (size_t)n * sizeof(float));
-    }
-}
-
-static void scatter_outputs(const tsri_session *session, const run *run) {
-    const tsri_model_encoder *e = session->encoder;
-    const tsri_model_spec *spec = &session->model->spec;
-    const tsri_model_results *r = run->results;
-    const int64_t C = spec->width;
-    for (int i = 0; i < MOST_HEADS; i++) {
-        const kind *kind = &e->kinds[i];
-        for (int64_t row = 0; kind->to && row < rows_of(run, kind); row++)
-            memcpy((float *)kind->to + place_of(e, run, kind, row) * kind->width,
-                   kind->stage.data + row * kind->width, (size_t)kind->width * sizeof(float));
-    }
-    for (int32_t i = 0; r->hidden && i <= spec->encoder.layers; i++)
-        for (int64_t b = 0; b < run->B; b++) {
-            const int32_t number = e->order[run->first + b].number;
-            memcpy(r->hidden[i] + e->offset[number] * C, e->per_token[i].data + b * run->T * C,
-                   (size_t)(run->sequences[number].n * C) * sizeof(float));
-        }
-    for (int32_t i = 0; r->attention && i < spec->encoder.layers; i++)
-        scatter_attention(e, run, spec->encoder.heads,
-                          e->per_token[spec->encoder.layers + 1 + i].data, r->attention[i]);
-}
-
 /* ---- runs ---- */
 
 static tsri_model_shape shape_of(const tsri_model_results *r) {
@@ -448,17 +322,16 @@ static tsr_status run_one(tsri_session *session, const tsri_graph *graph, run *r
     tsri_run_plan *plan = NULL;
     TRY(make_room(e, run));
     fill_inputs(e, run);
-    TRY(bind_outputs(session, run));
+    TRY(tsri_model_encode_bind(session, run));
     TRY(plan_for(session, graph, run->B, run->T, &plan));
     const int64_t sizes[TSR_SYMBOLS] = {run->B, run->T, run->T, 1, run->N};
     const size_t n = bind_inputs(session, graph, run, inputs);
     TRY(tsri_run_execute(plan, sizes, inputs, n, e->outputs, run->n_outputs));
-    scatter_outputs(session, run);
+    tsri_model_encode_scatter(session, run);
     return TSR_OK;
 }
 
-/* Room for the longest text among the source slots. */
-static void reserve_sources(tsri_session *session, int64_t tokens) {
+void tsri_model_reserve_sources(tsri_session *session, int64_t tokens) {
     tsri_model_variants *variants = &session->variants;
     if (session->encoded && tokens > variants->source_capacity)
         tsri_model_variants_grow(
@@ -490,8 +363,8 @@ tsr_status tsri_session_encode(tsri_session *session, const tsri_model_sequence 
         return TSR_OK;
     TRY(make_encoder(session));
     TRY(sort(session, sequences, n));
-    reserve_sources(session, session->encoder->order[n - 1].n);
-    list_kinds(session->encoder, &model->spec, label ? label->dims[0] : 0, results);
+    tsri_model_reserve_sources(session, session->encoder->order[n - 1].n);
+    tsri_model_encode_kinds(session->encoder, &model->spec, label ? label->dims[0] : 0, results);
     const tsri_model_shape shape = shape_of(results);
     TRY(tsri_model_variants_graph(&session->variants, &shape, &graph));
     run run = {.sequences = sequences, .results = results};
@@ -505,15 +378,26 @@ tsr_status tsri_session_encode(tsri_session *session, const tsri_model_sequence 
     return TSR_OK;
 }
 
-tsr_status tsri_model_encode_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out) {
-    const tsri_model_weights *w = session->model->weights;
-    const bool masked = tsri_model_weight_at(w, TSRI_WEIGHT_MASKED_DENSE),
-               label = tsri_model_weight_at(w, TSRI_WEIGHT_LABEL);
+tsr_status tsri_session_encode_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out) {
+    const tsri_model *model = session->model;
+    const tsri_model_weights *w = model->weights;
+    const bool whole = !model->spec.decoder.layers;
     const tsri_model_shape shape = {.sides = TSRI_SIDES_ENCODER,
-                                    .argmax = masked,
-                                    .labels = label,
-                                    .vectors = !masked && !label};
+                                    .argmax =
+                                        whole && tsri_model_weight_at(w, TSRI_WEIGHT_MASKED_DENSE),
+                                    .labels = whole && tsri_model_weight_at(w, TSRI_WEIGHT_LABEL),
+                                    .next = whole && tsri_model_weight_at(w, TSRI_WEIGHT_NEXT),
+                                    .pooled = whole && tsri_model_weight_at(w, TSRI_WEIGHT_POOLER),
+                                    .vectors = whole};
     const tsri_graph *graph = NULL;
+    if (!model->spec.encoder.layers)
+        return tsri_base_fail(TSR_E_STATE, "%s (%s) has no encoder", model->path,
+                              model->spec.family);
+    if (tokens > session->source_context)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a text of %" PRId64 " tokens; the encoder reads at most %" PRId64,
+                              tokens, session->source_context);
+    tsri_model_reserve_sources(session, tokens);
     TRY(tsri_model_variants_graph(&session->variants, &shape, &graph));
     return plan_for(session, graph, 1, tokens, out);
 }

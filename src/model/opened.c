@@ -231,8 +231,10 @@ static void clear_rows(row_list *list) {
     list->n = 0;
 }
 
-tsr_status tsr_explain(tsr_model *model, int64_t tokens,
-                       void (*visit)(void *data, const tsr_explained *op), void *data) {
+typedef tsr_status (*plan_of)(tsri_session *session, int64_t tokens, tsri_run_plan **out);
+
+static tsr_status explain(tsr_model *model, int64_t tokens, plan_of make,
+                          void (*visit)(void *data, const tsr_explained *op), void *data) {
     tsri_session *session = NULL;
     tsri_run_plan *plan = NULL;
     row_list list = {0};
@@ -245,7 +247,7 @@ tsr_status tsr_explain(tsr_model *model, int64_t tokens,
                               "a plan of %lld tokens was asked for; at least one is needed",
                               (long long)tokens);
     TRY(tsri_session_create(model->model, 1, 0, &session));
-    tsr_status status = tsri_session_plan(session, tokens, &plan);
+    tsr_status status = make(session, tokens, &plan);
     for (size_t i = 0; status == TSR_OK && i < tsri_run_step_count(plan); i++) {
         tsri_run_step step = {0};
         status = tsri_run_step_at(plan, i, &step);
@@ -267,6 +269,16 @@ tsr_status tsr_explain(tsr_model *model, int64_t tokens,
     free(list.rows);
     tsri_session_destroy(&session);
     return status;
+}
+
+tsr_status tsr_explain(tsr_model *model, int64_t tokens,
+                       void (*visit)(void *data, const tsr_explained *op), void *data) {
+    return explain(model, tokens, tsri_session_plan, visit, data);
+}
+
+tsr_status tsr_explain_encoder(tsr_model *model, int64_t tokens,
+                               void (*visit)(void *data, const tsr_explained *op), void *data) {
+    return explain(model, tokens, tsri_session_encode_plan, visit, data);
 }
 
 typedef struct profile_visit {

@@ -36,8 +36,8 @@ struct tsri_session {
 };
 
 void tsri_model_encoder_destroy(tsri_model_encoder **encoder);
-/* As tsri_session_plan, of a model without a decoder. */
-tsr_status tsri_model_encode_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out);
+/* Room for texts of `tokens` in the source slots. */
+void tsri_model_reserve_sources(tsri_session *session, int64_t tokens);
 
 /* The capacity to grow to from `had`, so that `tokens` fit. */
 int64_t tsri_model_capacity_for(int64_t tokens, int64_t had, int64_t most);

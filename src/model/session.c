@@ -316,7 +316,8 @@ tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_pla
     const tsri_model_results results = {0};
     const tsri_model_shape shape = {.sides = TSRI_SIDES_DECODER, .logits = true, .argmax = true};
     if (!session->model->spec.decoder.layers)
-        return tsri_model_encode_plan(session, tokens, out);
+        return tsri_session_encode_plan(session, tokens, out);
+    tsri_model_reserve_sources(session, 1);
     TRY(tsri_session_reserve(session, tokens));
     const int64_t limit = tsri_model_piece_limit(session, &results);
     return tsri_model_variants_plan(&session->variants, &shape, 1, tokens < limit ? tokens : limit,

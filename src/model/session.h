@@ -97,7 +97,9 @@ int64_t tsri_session_capacity(const tsri_session *session);
 int32_t tsri_session_slots(const tsri_session *session);
 int64_t tsri_session_source_context(const tsri_session *session);
 /* For explain: the plan of a run with `tokens` tokens a sequence and one sequence, giving logits
- * and argmax. */
+ * and argmax; of a model without a decoder, the encoder's. */
 tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out);
+/* The same of an encoder: with every head that the model has, or keeping a source. */
+tsr_status tsri_session_encode_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out);
 
 #endif
