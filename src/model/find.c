@@ -116,7 +116,8 @@ static tsr_status check_shape(const tsri_model_finder *finder, const tsri_io_arr
 }
 
 static bool is_number(const tsri_io_array *array) {
-    return (array->dtype >= TSR_F32 && array->dtype <= TSR_F64) || array->dtype >= TSR_GGML_Q4_0;
+    return (array->dtype >= TSR_F32 && array->dtype <= TSR_F64) || array->dtype >= TSR_GGML_Q4_0 ||
+           array->n_divisors;
 }
 
 static tsr_status check_array(const tsri_model_finder *finder, const tsri_io_array *array,
@@ -151,6 +152,8 @@ static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
         return wanted;
     tsr_dtype dtype = TSR_DTYPE_NONE;
     for (int i = 0; i < weight->n_parts; i++) {
+        if (!weight->parts[i].array)
+            continue;
         tsr_dtype stored = weight->parts[i].array->dtype;
         if (stored != TSR_F16 && stored != TSR_BF16 &&
             !(finder->weights->keeping.stored_blocks && tsri_tensor_is_kept_blocks(stored)))
@@ -164,6 +167,13 @@ static tsr_status add_part(tsri_model_finder *finder, tsri_model_weight *weight,
                            const tsri_model_source *source, int32_t layer, const char *suffix,
                            int64_t columns) {
     char name[NAME];
+    if (!source->pattern) {
+        weight->parts[weight->n_parts++] = (tsri_model_part){.rows = source->rows,
+                                                             .blank = source->blank,
+                                                             .group = source->rows,
+                                                             .stride = source->rows};
+        return TSR_OK;
+    }
     const tsri_io_array *array =
         find_first(finder, source->pattern, layer, suffix, finder->used, name);
     const int64_t rows = source->stored ? source->stored : source->rows;

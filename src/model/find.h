@@ -18,7 +18,8 @@ typedef struct tsri_model_finder {
 
 /* One array that a weight is made of: how many rows of it, and where its rows lie in the array. */
 typedef struct tsri_model_source {
-    const char *pattern;
+    const char *pattern; /* NULL: rows that no file has, of `blank` alone */
+    float blank;
     int64_t rows;                 /* outputs, of the weight */
     int64_t first, group, stride; /* group 0: rows one after the other */
     int64_t stored;               /* rows that the array has; 0: as many as `rows` */

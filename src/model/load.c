@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "model/ctranslate2.h"
 #include "model/foreign.h"
 #include "model/quantized.h"
 #include "model/shapes.h"
@@ -107,7 +108,12 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
     const tsri_io_format format = model->archive->format;
     json_t *json = NULL;
     tsr_status status;
-    if (format == TSRI_IO_GGUF || format == TSRI_IO_LLAMA2C) {
+    if (format == TSRI_IO_CTRANSLATE2) {
+        model->arch = tsri_model_arch_find("ctranslate2");
+        model->config_name = tsri_base_copy_text(model->path, strlen(model->path));
+        status = model->config_name ? tsri_model_ctranslate2_config(model->archive, folder, &json)
+                                    : TSR_E_HOST_MEMORY;
+    } else if (format == TSRI_IO_GGUF || format == TSRI_IO_LLAMA2C) {
         model->config_name = tsri_base_copy_text(model->path, strlen(model->path));
         status = !model->config_name ? TSR_E_HOST_MEMORY
                  : format == TSRI_IO_GGUF
@@ -133,8 +139,7 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
     if (status == TSR_OK)
         status = read_spec(model, json);
     json_decref(json);
-    if (status == TSR_OK && format != TSRI_IO_GGUF && format != TSRI_IO_LLAMA2C &&
-        format != TSRI_IO_RANDOM)
+    if (status == TSR_OK && (format == TSRI_IO_SAFETENSORS || format == TSRI_IO_INDEX))
         status = read_generation_config(folder, &model->spec);
     return status;
 }
@@ -178,19 +183,21 @@ static void name_stored(tsri_model *model) {
         }
     const tsri_io_format format = model->archive->format;
     snprintf(model->format, sizeof model->format, "%s",
-             format == TSRI_IO_GGUF      ? "GGUF"
-             : format == TSRI_IO_LLAMA2C ? "llama2.c"
-             : format == TSRI_IO_RANDOM  ? "random"
-                                         : "safetensors");
+             format == TSRI_IO_GGUF          ? "GGUF"
+             : format == TSRI_IO_LLAMA2C     ? "llama2.c"
+             : format == TSRI_IO_RANDOM      ? "random"
+             : format == TSRI_IO_CTRANSLATE2 ? "CTranslate2"
+                                             : "safetensors");
 }
 
 /* A place with weights is a model, and what is wrong with it is to be said. */
 static bool holds_weights(const char *path) {
-    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json"};
+    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
+                                        "model.bin"};
     tsri_io_format format = TSRI_IO_UNKNOWN;
     tsri_io_archive *archive = NULL;
     bool holds = false;
-    for (size_t i = 0; i < 2 && tsri_base_is_folder(path); i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names && tsri_base_is_folder(path); i++) {
         char *file = tsri_base_join(path, names[i]);
         holds = holds || !file || tsri_base_is_file(file);
         free(file);
@@ -198,7 +205,8 @@ static bool holds_weights(const char *path) {
     if (tsri_base_is_folder(path) || tsri_io_detect(path, &format) != TSR_OK)
         return holds;
     if (format != TSRI_IO_GGUF)
-        return format == TSRI_IO_SAFETENSORS || format == TSRI_IO_LLAMA2C;
+        return format == TSRI_IO_SAFETENSORS || format == TSRI_IO_LLAMA2C ||
+               format == TSRI_IO_CTRANSLATE2;
     holds = tsri_io_open(path, &archive) != TSR_OK || archive->n_arrays > 0;
     tsri_io_close(&archive);
     return holds;

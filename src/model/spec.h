@@ -120,6 +120,8 @@ typedef struct tsri_model_spec {
     int32_t source_vocab;   /* of the encoder of an encoder-decoder */
     int64_t source_context; /* positions that it reads */
     bool source_embed;      /* the encoder has a table of its own */
+    bool blank_start; /* the vocabulary's last row is in no file: zeros to begin with, never chosen
+                       */
     int32_t embed_width; /* of the table, which a matrix then widens to the hidden size; 0: that */
     int32_t token_types; /* rows of a table that is added by segment; 0: none */
     bool tied;           /* the output matrix is the embedding */

@@ -108,6 +108,20 @@ static tsr_status read_rows(const tsri_model_weights *weights, const tsri_model_
                           dtype == part->array->dtype ? "" : " as converted");
 }
 
+/* Rows of one number. */
+static tsr_status blank_rows(float blank, int64_t columns, int64_t count, tsr_dtype dtype,
+                             uint64_t row_bytes, char *out) {
+    float *row = NULL;
+    tsr_status status = tsri_base_new((size_t)columns, sizeof *row, &row);
+    for (int64_t i = 0; status == TSR_OK && i < columns; i++)
+        row[i] = blank;
+    for (int64_t i = 0; status == TSR_OK && i < count; i++)
+        status = tsri_tensor_convert(dtype, out + (uint64_t)i * row_bytes, TSR_F32, row,
+                                     (size_t)columns);
+    free(row);
+    return status;
+}
+
 /* Rows first .. first + count - 1 of one part, in runs that lie together in the array. */
 tsr_status tsri_model_part_rows(const tsri_model_weights *weights, const tsri_model_part *part,
                                 int64_t columns, int64_t first, int64_t count, tsr_dtype dtype,
@@ -116,6 +130,8 @@ tsr_status tsri_model_part_rows(const tsri_model_weights *weights, const tsri_mo
     uint64_t row_bytes = 0;
     if (!tsri_tensor_bytes(dtype, (uint64_t)columns, &row_bytes))
         return tsri_base_fail(TSR_E_INTERNAL, "a row of %" PRId64 " columns has no size", columns);
+    if (!part->array)
+        return blank_rows(part->blank, columns, count, dtype, row_bytes, out);
     while (count > 0) {
         const int64_t within = first % part->group;
         const int64_t run = count < part->group - within ? count : part->group - within;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NEVER -1e30f /* the logit of what is no token */
+
 uint32_t tsri_model_stack_weight(const tsri_model_stack *stack, tsri_model_stack_role role) {
     return TSRI_WEIGHT_STACKS + (uint32_t)stack->side * TSRI_WEIGHT_PER_STACK + role;
 }
@@ -282,17 +284,22 @@ static tsr_status define_output(tsri_model_finder *finder) {
     const tsri_model_spec *spec = finder->weights->spec;
     const tsri_model_names *names = finder->names;
     const char *bias_name = names->head_bias ? names->head_bias : names->head;
-    const tsri_model_source head = {.pattern = names->head, .rows = spec->vocab},
-                            bias = {.pattern = bias_name, .rows = spec->vocab};
+    const int64_t stored = spec->vocab - spec->blank_start;
+    const bool has_bias = spec->head_bias || (names->head_bias &&
+                                              tsri_model_find_array(finder, bias_name, 0, ".bias"));
+    /* A row that is no token's gives a logit that is never the largest. */
+    const tsri_model_source head[2] = {{.pattern = names->head, .rows = stored}, {.rows = 1}},
+                            bias[2] = {{.pattern = has_bias ? bias_name : NULL, .rows = stored},
+                                       {.rows = 1, .blank = NEVER}};
+    const int n = spec->blank_start ? 2 : 1;
     const bool masked = tsri_model_weight_at(finder->weights, TSRI_WEIGHT_MASKED_DENSE);
     if (!spec->decoder.layers && !masked)
         return TSR_OK;
     if (!spec->tied)
-        TRY(tsri_model_find(finder, TSRI_WEIGHT_HEAD, -1, "head", ".weight", &head, 1,
+        TRY(tsri_model_find(finder, TSRI_WEIGHT_HEAD, -1, "head", ".weight", head, n,
                             masked && spec->embed_width ? spec->embed_width : spec->width));
-    if (spec->head_bias ||
-        (names->head_bias && tsri_model_find_array(finder, bias_name, 0, ".bias")))
-        return tsri_model_find(finder, TSRI_WEIGHT_HEAD_BIAS, -1, "head", ".bias", &bias, 1, 0);
+    if (has_bias || spec->blank_start)
+        return tsri_model_find(finder, TSRI_WEIGHT_HEAD_BIAS, -1, "head", ".bias", bias, n, 0);
     return TSR_OK;
 }
 
@@ -301,11 +308,14 @@ static tsr_status define_all(tsri_model_finder *finder, const tsri_model_names *
     const tsri_model_spec *spec = finder->weights->spec;
     const tsri_model_names *names = spec->decoder.layers ? decoder : encoder;
     const int64_t width = spec->embed_width ? spec->embed_width : spec->width;
-    const tsri_model_source embed = {.pattern = names->embed, .rows = spec->vocab},
+    const tsri_model_source embed[2] = {{.pattern = names->embed,
+                                         .rows = spec->vocab - spec->blank_start},
+                                        {.rows = 1}},
                             types = {.pattern = names->types, .rows = spec->token_types};
     tsri_model_find_by(finder, names);
     finder->side = "";
-    TRY(tsri_model_find(finder, TSRI_WEIGHT_EMBED, -1, "embed", ".weight", &embed, 1, width));
+    TRY(tsri_model_find(finder, TSRI_WEIGHT_EMBED, -1, "embed", ".weight", embed,
+                        spec->blank_start ? 2 : 1, width));
     if (spec->token_types)
         TRY(tsri_model_find(finder, TSRI_WEIGHT_TYPES, -1, "types", ".weight", &types, 1, width));
     if (spec->embed_width)

@@ -75,7 +75,8 @@ typedef enum tsri_model_role {
 /* A run of rows (elements, for a vector) of one array: row i lies at first + (i / group) * stride +
  * i % group. */
 typedef struct tsri_model_part {
-    const tsri_io_array *array;
+    const tsri_io_array *array; /* NULL: rows of `blank` alone */
+    float blank;
     int64_t rows, first, group, stride;
     int64_t across; /* > 0: the array is [inputs, across], and its columns are the rows */
 } tsri_model_part;
