@@ -107,6 +107,34 @@ Test(opencl_plans, long_launches_are_split) {
     rig_end(&whole);
 }
 
+/* A chain of one op, too: the same bytes as a launch, run after run. */
+Test(opencl_plans, a_chain_gives_what_launches_give) {
+    static const char *const kernels[] = {NULL, "linear=plain", "linear=packed"};
+    rig apart, chained;
+    rig_linear a, b;
+    rig_begin(&apart, "chain", "0");
+    rig_open(&apart, pocl, false);
+    rig_begin(&chained, "chain", "1");
+    rig_open(&chained, pocl, false);
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        if (rig_linear_make(&apart, apart.dev, kernels[i], &a) != TSR_OK) {
+            rig_linear_free(&apart, &a); /* made for CPUs */
+            continue;
+        }
+        cr_assert_eq(rig_linear_make(&chained, chained.dev, kernels[i], &b), TSR_OK, "%s",
+                     chained.sentence);
+        cr_assert_eq(rig_linear_run(&apart, apart.dev, &a), TSR_OK);
+        for (int run = 0; run < 200; run++) {
+            cr_assert_eq(rig_linear_run(&chained, chained.dev, &b), TSR_OK);
+            cr_assert_arr_eq(a.result, b.result, sizeof a.result, "run %d", run);
+        }
+        rig_linear_free(&apart, &a);
+        rig_linear_free(&chained, &b);
+    }
+    rig_end(&chained);
+    rig_end(&apart);
+}
+
 Test(opencl_plans, two_devices_at_once) {
     rig r;
     rig_linear a, b;

@@ -1,5 +1,6 @@
 /* backends/opencl/choose.c - the first row of each op that fits, builds and passes its self-test.
  */
+#include "backends/opencl/chain.h"
 #include "backends/opencl/fallback.h"
 #include "base/bytes.h"
 #include "base/error.h"
@@ -201,6 +202,18 @@ static tsr_status test_chosen(tsr_dev *dev, tsr_plan *plan, const need_list *lis
     return TSR_OK;
 }
 
+/* The chain program that serves the plan, with what its relatives need. */
+static tsr_status choose_chain(tsr_plan *plan, const need_list *list) {
+    tsri_opencl_chained *others = NULL;
+    TRY(tsri_base_new(list->n ? list->n : 1, sizeof *others, &others));
+    for (size_t i = 0; i < list->n; i++)
+        others[i] = (tsri_opencl_chained){list->items[i].instance, list->items[i].step,
+                                          list->items[i].bounds};
+    const tsr_status status = tsri_opencl_chain_choose(plan, others, list->n);
+    free(others);
+    return status;
+}
+
 tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
     need_list list = {0};
     tsr_status status = TSR_OK;
@@ -221,6 +234,8 @@ tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
         if (status == TSR_OK && !dev->record)
             status = test_chosen(dev, plan, &list, &again);
     }
+    if (status == TSR_OK && tsri_opencl_chains(dev))
+        status = choose_chain(plan, &list);
     free(list.items);
     return status;
 }

@@ -1,6 +1,7 @@
 /* backends/opencl/device.c - opening and closing a device; draining; poisoning. */
 #include "backends/opencl/device.h"
 #include "backends/opencl/bundle.h"
+#include "backends/opencl/chain.h"
 #include "backends/opencl/clblast.h"
 #include "backends/opencl/probe.h"
 #include "backends/opencl/program.h"
@@ -218,6 +219,7 @@ void tsri_opencl_device_close(tsr_dev *dev) {
         dev->spare_events = event->next;
         free(event);
     }
+    tsri_opencl_chains_destroy(dev);
     tsri_opencl_programs_destroy(dev->programs);
     tsri_opencl_tuning_free(dev->tuning);
     tsri_opencl_bundle_free(dev->bundle);

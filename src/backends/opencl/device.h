@@ -10,6 +10,7 @@ typedef struct tsri_opencl_tuning tsri_opencl_tuning;     /* tuning.h */
 typedef struct tsri_opencl_bundle tsri_opencl_bundle;     /* bundle.h */
 typedef struct tsri_opencl_probes tsri_opencl_probes;     /* probe.h */
 typedef struct tsri_opencl_pages tsri_opencl_pages;       /* pages.h */
+typedef struct tsri_opencl_chain tsri_opencl_chain;       /* chain.h */
 
 struct tsr_dev {
     tsr_state *state;
@@ -36,6 +37,8 @@ struct tsr_dev {
     tsri_opencl_programs *programs;
     tsri_opencl_tuning *tuning;
     tsri_opencl_probes *probes;
+    tsri_opencl_chain *chain;   /* programs of many kernels in one, the newest first */
+    cl_mem chain_state;         /* what their work-items share; NULL: none was run */
     tsri_opencl_bundle *bundle; /* the only kernels there are; NULL: they are built */
     tsr_dev *next;              /* open devices of the process, for draining at exit */
 };

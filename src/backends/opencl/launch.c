@@ -22,7 +22,23 @@ static void keep(tsri_opencl_launch *launch, tsr_status status) {
         launch->status = status;
 }
 
-static void push(tsri_opencl_launch *launch, size_t size, const void *value) {
+static void push_traced(tsri_opencl_launch *launch, char kind, size_t size, const void *value) {
+    tsri_opencl_trace *trace = launch->trace;
+    if (launch->n_args < TSRI_OPENCL_TRACED) {
+        trace->kinds[launch->n_args] = kind;
+        if (value)
+            memcpy(&trace->values[launch->n_args], value, size);
+    } else
+        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: more than %d arguments", launch->file,
+                                    TSRI_OPENCL_TRACED));
+    launch->n_args++;
+}
+
+static void push(tsri_opencl_launch *launch, char kind, size_t size, const void *value) {
+    if (launch->trace) {
+        push_traced(launch, kind, size, value);
+        return;
+    }
     const cl_int code = launch->dev->record
                             ? CL_SUCCESS
                             : clSetKernelArg(launch->kernel, launch->n_args, size, value);
@@ -43,12 +59,12 @@ static void push_int(tsri_opencl_launch *launch, int64_t value, const char *what
         keep(launch, tsri_base_fail(TSR_E_UNSUPPORTED,
                                     "%s: %s %" PRId64 " does not fit the kernels' 32-bit indices",
                                     launch->file, what, value));
-    push(launch, sizeof narrow, &narrow);
+    push(launch, 'i', sizeof narrow, &narrow);
 }
 
 void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
     if (!tensor) {
-        push(launch, sizeof launch->dims, &launch->dims);
+        push(launch, 'p', sizeof launch->dims, &launch->dims);
         push_int(launch, 0, "an offset of");
         return;
     }
@@ -66,14 +82,14 @@ void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor
                             tensor->origin));
         return;
     }
-    push(launch, sizeof tensor->buf->mem, &tensor->buf->mem);
+    push(launch, 'p', sizeof tensor->buf->mem, &tensor->buf->mem);
     push_int(launch,
              (int64_t)(tensor->origin / (uint64_t)dtype->bytes) * dtype->block + tensor->offset,
              "an operand's first element");
 }
 
 void tsri_opencl_arg_dims(tsri_opencl_launch *launch) {
-    push(launch, sizeof launch->dims, &launch->dims);
+    push(launch, 'p', sizeof launch->dims, &launch->dims);
 }
 
 void tsri_opencl_arg_int(tsri_opencl_launch *launch, int64_t value) {
@@ -81,7 +97,7 @@ void tsri_opencl_arg_int(tsri_opencl_launch *launch, int64_t value) {
 }
 
 void tsri_opencl_arg_float(tsri_opencl_launch *launch, float value) {
-    push(launch, sizeof value, &value);
+    push(launch, 'f', sizeof value, &value);
 }
 
 void tsri_opencl_arg_dim(tsri_opencl_launch *launch, tsr_dim dim) {
@@ -104,8 +120,8 @@ static void push_dims(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t 
         factors.s[i] = (cl_int)dim.factor;
         symbols.s[i] = (cl_int)dim.symbols;
     }
-    push(launch, sizeof factors, &factors);
-    push(launch, sizeof symbols, &symbols);
+    push(launch, '8', sizeof factors, &factors);
+    push(launch, '8', sizeof symbols, &symbols);
 }
 
 void tsri_opencl_arg_strides(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
@@ -127,8 +143,8 @@ void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const tsr_dim *dims, u
         factors.s[i] = (cl_int)dims[i].factor;
         symbols.s[i] = (cl_int)dims[i].symbols;
     }
-    push(launch, sizeof factors, &factors);
-    push(launch, sizeof symbols, &symbols);
+    push(launch, 'g', sizeof factors, &factors);
+    push(launch, 'g', sizeof symbols, &symbols);
 }
 
 void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
@@ -140,6 +156,10 @@ void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
     }
     if ((uint64_t)wanted > launch->scratch_bytes)
         launch->scratch_bytes = (uint64_t)wanted;
+    if (launch->trace) {
+        push(launch, 'p', 0, NULL);
+        return;
+    }
     launch->scratch_args[launch->n_scratch++] = launch->n_args++;
 }
 
@@ -214,7 +234,8 @@ static tsr_status settle_group(tsri_opencl_launch *launch) {
 /* One kernel: the row's own, or its stage's. */
 static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
                              const tsri_opencl_values *values, const tsri_opencl_instance *instance,
-                             const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch) {
+                             const tsr_op *op, cl_mem dims, bool traced,
+                             tsri_opencl_launch *launch) {
     cl_int code = CL_SUCCESS;
     const tsri_opencl_stage *stage = instance->stage;
     *launch = (tsri_opencl_launch){.dev = dev,
@@ -234,13 +255,15 @@ static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
     }
     if (!launch->file)
         return TSR_OK;
-    if (!dev->record)
+    if (traced)
+        TRY(tsri_base_new(1, sizeof *launch->trace, &launch->trace));
+    else if (!dev->record)
         launch->kernel = clCreateKernel(instance->program, instance->kernel, &code);
-    if (!launch->kernel && !dev->record)
+    if (!launch->kernel && !traced && !dev->record)
         return tsri_opencl_fail_create(dev, code, instance->kernel);
     (stage ? stage->bind : row->bind)(row, op, launch);
     TRY(launch->status);
-    if (dev->record)
+    if (dev->record || traced)
         return TSR_OK;
     cl_uint wanted = 0;
     if (clGetKernelInfo(launch->kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL) ==
@@ -252,17 +275,29 @@ static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
     return settle_group(launch);
 }
 
-tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance,
-                                     const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch) {
+/* The row's kernel and its stage's. */
+static tsr_status create(tsr_dev *dev, const tsri_opencl_instance *instance, const tsr_op *op,
+                         cl_mem dims, bool traced, tsri_opencl_launch *launch) {
     const tsri_opencl_row *row = instance->row;
-    TRY(create_one(dev, row, &instance->values, instance, op, dims, launch));
+    TRY(create_one(dev, row, &instance->values, instance, op, dims, traced, launch));
     if (!instance->before)
         return TSR_OK;
     TRY(tsri_base_new(1, sizeof *launch->before, &launch->before));
-    TRY(create_one(dev, row, &instance->values, instance->before, op, dims, launch->before));
+    TRY(create_one(dev, row, &instance->values, instance->before, op, dims, traced,
+                   launch->before));
     if (launch->before->scratch_bytes > launch->scratch_bytes)
         launch->scratch_bytes = launch->before->scratch_bytes;
     return TSR_OK;
+}
+
+tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance,
+                                     const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch) {
+    return create(dev, instance, op, dims, false, launch);
+}
+
+tsr_status tsri_opencl_launch_trace(tsr_dev *dev, const tsri_opencl_instance *instance,
+                                    const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch) {
+    return create(dev, instance, op, dims, true, launch);
 }
 
 tsr_status tsri_opencl_launch_bind_scratch(tsri_opencl_launch *launch) {
@@ -281,7 +316,9 @@ void tsri_opencl_launch_release(tsri_opencl_launch *launch) {
     if (launch->before)
         tsri_opencl_launch_release(launch->before);
     free(launch->before);
+    free(launch->trace);
     launch->before = NULL;
+    launch->trace = NULL;
     if (launch->kernel)
         clReleaseKernel(launch->kernel);
     launch->kernel = NULL;

@@ -31,6 +31,17 @@ tsr_status tsri_opencl_defines_name(const tsri_opencl_row *row, const tsri_openc
                                     const tsri_opencl_defines *defines, tsri_bytes *name);
 void tsri_opencl_defines_clear(tsri_opencl_defines *defines);
 
+/* Arguments as a row binds them, for a chain: kind 'p' a buffer (NULL: the device's scratch), 'i'
+ * an int, 'f' a float, '8' an int8, 'g' an int16. */
+enum { TSRI_OPENCL_TRACED = 40 };
+typedef struct tsri_opencl_trace {
+    char kinds[TSRI_OPENCL_TRACED + 1];
+    union {
+        cl_mem mem;
+        cl_int words[16];
+    } values[TSRI_OPENCL_TRACED];
+} tsri_opencl_trace;
+
 struct tsri_opencl_launch {
     tsr_dev *dev;
     const tsri_opencl_row *row;
@@ -40,7 +51,8 @@ struct tsri_opencl_launch {
     const tsr_op *op;                 /* borrowed: outlives the launch */
     const tsr_bounds *bounds;
     cl_mem dims;
-    cl_kernel kernel; /* owned; NULL for a provider without a file */
+    cl_kernel kernel; /* owned; NULL for a provider without a file, and for a step of a chain */
+    tsri_opencl_trace *trace; /* owned; NULL: arguments are set in the kernel */
     cl_uint n_args;
     tsr_status status; /* the first failure while binding */
     cl_uint scratch_args[TSRI_OPENCL_SCRATCH_ARGS];
@@ -56,6 +68,10 @@ struct tsri_opencl_launch {
  * Release it also after a failure. */
 tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance,
                                      const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch);
+/* The same without a kernel: the arguments are kept in launch->trace, those of its stage in
+ * launch->before->trace. */
+tsr_status tsri_opencl_launch_trace(tsr_dev *dev, const tsri_opencl_instance *instance,
+                                    const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch);
 tsr_status tsri_opencl_launch_bind_scratch(tsri_opencl_launch *launch);
 void tsri_opencl_launch_release(tsri_opencl_launch *launch);
 

@@ -1,5 +1,5 @@
 /* backends/opencl/plan.c - a plan made, run and explained. */
-#include "backends/opencl/plan.h"
+#include "backends/opencl/chain.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "tensor/shape.h"
@@ -27,10 +27,12 @@ tsr_status tsri_opencl_scratch_grow(tsr_dev *dev, uint64_t bytes) {
         tsri_opencl_release(dev, dev->scratch);
     dev->scratch = scratch;
     dev->scratch_bytes = bytes;
-    for (tsr_plan *plan = dev->plans; plan; plan = plan->next)
+    for (tsr_plan *plan = dev->plans; plan; plan = plan->next) {
         for (uint32_t i = 0; i < plan->n_ops; i++)
             if (plan->steps[i].launch.n_scratch)
                 TRY(tsri_opencl_launch_bind_scratch(&plan->steps[i].launch));
+        TRY(tsri_opencl_chain_bind(plan));
+    }
     return TSR_OK;
 }
 
@@ -101,7 +103,8 @@ static tsr_status bind(tsr_plan *plan) {
     uint64_t scratch = 0;
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         tsri_opencl_step *step = &plan->steps[i];
-        const tsr_status status = tsri_opencl_launch_create(
+        const tsr_status status = (tsri_opencl_chain_has(plan, step) ? tsri_opencl_launch_trace
+                                                                     : tsri_opencl_launch_create)(
             plan->dev, step->instance, &step->operation.op, plan->dims, &step->launch);
         if (status != TSR_OK)
             return tsri_base_fail_within(status, "op %u, %s", i, step->instance->name);
@@ -111,7 +114,7 @@ static tsr_status bind(tsr_plan *plan) {
     TRY(tsri_opencl_scratch_grow(plan->dev, scratch));
     for (uint32_t i = 0; i < plan->n_ops; i++)
         TRY(tsri_opencl_launch_bind_scratch(&plan->steps[i].launch));
-    return TSR_OK;
+    return tsri_opencl_chain_bind(plan);
 }
 
 tsr_status tsri_opencl_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_plan **out) {
@@ -159,6 +162,7 @@ void tsri_opencl_plan_destroy(tsr_plan *plan) {
         }
     tsri_opencl_drain(plan->dev);
     tsri_opencl_profile_end(plan);
+    tsri_opencl_chain_release(plan);
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         tsri_opencl_launch_release(&plan->steps[i].launch);
         tsri_opencl_operation_clear(&plan->steps[i].operation);
@@ -188,9 +192,15 @@ static cl_int enqueue_marker(const tsr_dev *dev, cl_event *event) {
 }
 
 static tsr_status enqueue_all(tsr_plan *plan, const int64_t sizes[TSR_SYMBOLS], cl_event *last) {
+    const tsri_opencl_link *link = plan->links, *end = link + plan->n_links;
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         tsri_opencl_step *step = &plan->steps[i];
         plan->current = i;
+        if (link != end && link->first == i) {
+            TRY(tsri_opencl_chain_run(plan, link, link->end == plan->n_ops ? last : NULL));
+            i = link++->end - 1;
+            continue;
+        }
         const tsr_status status = tsri_opencl_launch_run(
             &step->launch, sizes, plan->pending ? tsri_opencl_profile_piece : NULL, plan,
             last && i + 1 == plan->n_ops ? last : NULL);

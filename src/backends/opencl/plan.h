@@ -23,12 +23,17 @@ typedef struct tsri_opencl_step {
     uint64_t launches, nanoseconds, enqueue_nanoseconds;
 } tsri_opencl_step;
 
+typedef struct tsri_opencl_link tsri_opencl_link; /* chain.h */
+
 struct tsr_plan {
     tsr_dev *dev;
     tsr_plan *next; /* of the device */
     uint32_t n_ops;
     tsri_opencl_step *steps;
     tsr_bounds bounds;
+    const tsri_opencl_chain *chain; /* the program of its links; NULL: each kernel is launched */
+    tsri_opencl_link *links;        /* in order */
+    uint32_t n_links;
     cl_mem dims;                  /* the table at its place in the caller's buffer */
     tsri_opencl_pending *pending; /* ring of the device's profile; NULL where it doesn't measure */
     size_t n_pending;

@@ -54,6 +54,8 @@ static void close_backend(tsr_state *state) {
     free(state);
 }
 
+enum { LEAST_CHAIN = 2 };
+
 static tsr_status read_number(const char *name, const char *text, uint64_t highest, uint64_t *out) {
     char *end = NULL;
     const unsigned long long value = strtoull(text, &end, 10);
@@ -64,8 +66,18 @@ static tsr_status read_number(const char *name, const char *text, uint64_t highe
     return TSR_OK;
 }
 
+/* Option "chain", or TESSERA_CHAIN where there is none. */
+static tsr_status read_chain(tsr_state *state, const char *text) {
+    uint64_t value = LEAST_CHAIN;
+    if (text && *text)
+        TRY(read_number("chain", text, UINT32_MAX, &value));
+    state->chain = (uint32_t)value;
+    return TSR_OK;
+}
+
 static tsr_status read_options(tsr_state *state, const tsr_options *options) {
     uint64_t value = 0;
+    TRY(read_chain(state, getenv("TESSERA_CHAIN")));
     for (uint32_t i = 0; options && i < options->count; i++) {
         const char *name = options->names[i], *text = options->values[i];
         if (!strcmp(name, "threads")) {
@@ -73,6 +85,8 @@ static tsr_status read_options(tsr_state *state, const tsr_options *options) {
             state->threads = (uint32_t)value;
         } else if (!strcmp(name, "launch_limit"))
             TRY(read_number(name, text, UINT64_MAX / 4, &state->launch_limit));
+        else if (!strcmp(name, "chain"))
+            TRY(read_chain(state, text));
     }
     return TSR_OK;
 }

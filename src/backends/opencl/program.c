@@ -47,6 +47,7 @@ static void free_instance(tsri_opencl_instance *instance) {
     free(instance->tunables);
     free(instance->define);
     free(instance->undefine);
+    free(instance->signature);
     free(instance->why);
     free(instance);
 }
@@ -176,17 +177,20 @@ tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const cha
 
 /* --- building --- */
 
+tsr_status tsri_opencl_instance_source(const tsr_dev *dev, const tsri_opencl_instance *instance,
+                                       tsri_bytes *source) {
+    TRY(tsri_base_bytes_printf(source, "#define INSTANCE %s\n#define KERNEL %s\n%s",
+                               instance->kernel, instance->kernel, instance->define));
+    TRY(tsri_opencl_source_file(dev->programs->folder, tsri_opencl_instance_file(instance),
+                                source));
+    return tsri_base_bytes_printf(source, "#undef INSTANCE\n#undef KERNEL\n%s", instance->undefine);
+}
+
 static tsr_status assemble(const tsri_opencl_programs *programs,
                            tsri_opencl_instance *const *instances, size_t n, tsri_bytes *source) {
     TRY(tsri_opencl_source_common(programs->folder, source));
-    for (size_t i = 0; i < n; i++) {
-        const tsri_opencl_instance *instance = instances[i];
-        TRY(tsri_base_bytes_printf(source, "#define INSTANCE %s\n#define KERNEL %s\n%s",
-                                   instance->kernel, instance->kernel, instance->define));
-        TRY(tsri_opencl_source_file(programs->folder, tsri_opencl_instance_file(instance), source));
-        TRY(tsri_base_bytes_printf(source, "#undef INSTANCE\n#undef KERNEL\n%s",
-                                   instance->undefine));
-    }
+    for (size_t i = 0; i < n; i++)
+        TRY(tsri_opencl_instance_source(programs->dev, instances[i], source));
     return TSR_OK;
 }
 
@@ -381,32 +385,54 @@ static void announce(tsri_opencl_programs *programs, tsri_opencl_instance *const
         tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "building %s", instances[i]->name);
 }
 
-/* One program of the instances, from the cache or built. TSR_OK with *out NULL: as
- * tsri_opencl_compile.
- */
-static tsr_status make_program(tsri_opencl_programs *programs,
+/* A source's program, from the cache or built. TSR_OK with *out NULL: as tsri_opencl_compile. */
+static tsr_status make_program(tsri_opencl_programs *programs, const tsri_bytes *source,
                                tsri_opencl_instance *const *instances, size_t n, cl_program *out,
                                char **log) {
-    tsri_bytes source = {0}, binary = {0};
+    tsri_bytes binary = {0};
     tsri_opencl_key key;
     bool found = false;
-    tsr_status status = assemble(programs, instances, n, &source);
-    if (status == TSR_OK)
-        status = make_key(programs, options_of(programs, instances[0]), "program", source.data,
-                          source.size, &key);
+    const char *options = options_of(programs, instances[0]);
+    tsr_status status = make_key(programs, options, "program", source->data, source->size, &key);
     if (status == TSR_OK && !programs->folder)
         status = tsri_opencl_cache_load(programs->dev->state, &key, "bin", &binary, &found);
     *out = status == TSR_OK && found ? reuse(programs, &binary, instances, n) : NULL;
     if (status == TSR_OK && !*out) {
         if (!found)
             announce(programs, instances, n);
-        status = tsri_opencl_compile(programs->dev, &source, options_of(programs, instances[0]),
-                                     instances, n, out, log);
+        status = tsri_opencl_compile(programs->dev, source, options, instances, n, out, log);
         if (status == TSR_OK && *out && (!found || binary.size))
             save_binary(programs, &key, *out);
     }
-    tsri_base_bytes_clear(&source);
     tsri_base_bytes_clear(&binary);
+    return status;
+}
+
+/* One program of the instances. */
+static tsr_status assemble_program(tsri_opencl_programs *programs,
+                                   tsri_opencl_instance *const *instances, size_t n,
+                                   cl_program *out, char **log) {
+    tsri_bytes source = {0};
+    tsr_status status = assemble(programs, instances, n, &source);
+    if (status == TSR_OK)
+        status = make_program(programs, &source, instances, n, out, log);
+    tsri_base_bytes_clear(&source);
+    return status;
+}
+
+tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source, const char *kernel,
+                                  cl_program *out) {
+    static const tsri_opencl_row row = {.name = "chain"};
+    tsri_opencl_instance whole = {.row = &row, .name = (char *)kernel}, *only = &whole;
+    char *log = NULL;
+    snprintf(whole.kernel, sizeof whole.kernel, "%s", kernel);
+    *out = NULL;
+    const tsr_status status = make_program(dev->programs, source, &only, 1, out, &log);
+    if (status == TSR_OK && !*out)
+        tsri_opencl_log(dev->state, TSR_LOG_WARNING,
+                        "%s/%s does not build many kernels as one; each is launched: %s",
+                        dev->facts.common.platform, dev->facts.common.name, log ? log : "");
+    free(log);
     return status;
 }
 
@@ -429,7 +455,7 @@ static tsr_status adopt(tsri_opencl_programs *programs, cl_program program,
 static tsr_status build_alone(tsri_opencl_programs *programs, tsri_opencl_instance *instance) {
     cl_program program = NULL;
     char *log = NULL, why[LOG_LIMIT + 64];
-    tsr_status status = make_program(programs, &instance, 1, &program, &log);
+    tsr_status status = assemble_program(programs, &instance, 1, &program, &log);
     if (status == TSR_OK && program)
         status = adopt(programs, program, &instance, 1);
     else if (status == TSR_OK) {
@@ -467,7 +493,7 @@ static tsr_status build_together(tsri_opencl_programs *programs, tsri_opencl_ins
     const tsr_dev *dev = programs->dev;
     const bool compiles = !dev->record && !dev->bundle;
     tsr_status status =
-        compiles && count > 1 ? make_program(programs, fresh, count, &program, &log) : TSR_OK;
+        compiles && count > 1 ? assemble_program(programs, fresh, count, &program, &log) : TSR_OK;
     if (log)
         tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "%zu kernels do not build as one program: %s",
                         count, log);

@@ -23,6 +23,7 @@ struct tsri_opencl_instance {
     tsri_opencl_values values;    /* of the row's tunables */
     char *define, *undefine;
     char kernel[96]; /* the kernel's name in the program */
+    char *signature; /* kinds of its arguments, once it was traced for a chain */
     uint32_t n_args; /* of the kernel; where it was recorded for a bundle */
     tsri_opencl_instance_state state;
     bool tested;        /* against the plain row */
@@ -53,6 +54,13 @@ tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const cha
                                tsri_opencl_instance *const *instances, size_t n, cl_program *out,
                                char **log);
 const char *tsri_opencl_program_options(const tsr_dev *dev);
+/* The text of the instance's kernel as program.c pastes it, between its constants. */
+tsr_status tsri_opencl_instance_source(const tsr_dev *dev, const tsri_opencl_instance *instance,
+                                       tsri_bytes *source);
+/* A program of a text with this kernel, from the cache or built. TSR_OK with *out NULL: it does not
+ * build; the log was told why. */
+tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source, const char *kernel,
+                                  cl_program *out);
 /* The instances that were recorded, by name, and their source. */
 tsr_status tsri_opencl_recorded(tsr_dev *dev, tsri_opencl_instance ***out, size_t *n,
                                 tsri_bytes *source);

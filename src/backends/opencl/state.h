@@ -23,6 +23,8 @@ struct tsr_state {
     uint32_t threads; /* option "threads"; 0: all */
     uint64_t
         launch_limit; /* option "launch_limit": multiply-adds of one launch; 0: the row's own */
+    uint32_t chain; /* option "chain": ops of a plan from which on they are one launch (chain.h); 0:
+                       never */
     size_t n_found, found_capacity;
     tsri_opencl_found *found;
     size_t n_notes, notes_capacity;
