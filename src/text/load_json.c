@@ -8,7 +8,7 @@
 enum { DEPTH = 64, ADDED_LIMIT = 1 << 20, WIDEST_GAP = 65536 };
 
 static const tsri_text_model_row *const models[] = {&tsri_text_bpe, &tsri_text_word_level,
-                                                    &tsri_text_word_piece};
+                                                    &tsri_text_word_piece, &tsri_text_unigram};
 
 static tsr_status load_model(const json_t *json, tsri_text_tokenizer *t) {
     const char *type = NULL;
@@ -17,6 +17,8 @@ static tsr_status load_model(const json_t *json, tsri_text_tokenizer *t) {
     TRY(tsri_base_json_text(json, "model", "type", &type));
     if (!type && json_object_get(json, "merges"))
         type = "BPE"; /* files before the type was written */
+    if (!type && json_is_array(json_object_get(json, "vocab")))
+        type = "Unigram";
     if (!type)
         return tsri_base_fail(TSR_E_FORMAT, "model has no \"type\"");
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
@@ -25,8 +27,9 @@ static tsr_status load_model(const json_t *json, tsri_text_tokenizer *t) {
         t->row = models[i];
         return t->row->load(json, &t->vocabulary, &t->roles[TSRI_TEXT_UNK], &t->model);
     }
-    return tsri_base_fail(TSR_E_UNSUPPORTED,
-                          "model \"%s\" is not supported; BPE, WordLevel and WordPiece are", type);
+    return tsri_base_fail(
+        TSR_E_UNSUPPORTED,
+        "model \"%s\" is not supported; BPE, Unigram, WordLevel and WordPiece are", type);
 }
 
 /* One entry of "added_tokens": its content gets its id, unless the model has it under that id

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 
 static tsr_status add_piece(const tsri_text_scored *piece, int32_t id,
-                            const tsri_text_scored_rules *rules, tsri_text_matcher *whole,
-                            tsri_text_tokenizer *t) {
+                            const tsri_text_scored_rules *rules, tsri_text_tokenizer *t) {
     if (piece->type < TSRI_TEXT_NORMAL || piece->type > TSRI_TEXT_BYTE)
         return tsri_base_fail(TSR_E_FORMAT, "vocabulary: the type of id %d is %d; 1 to 6 are known",
                               id, piece->type);
@@ -25,7 +24,7 @@ static tsr_status add_piece(const tsri_text_scored *piece, int32_t id,
     if (piece->type == TSRI_TEXT_UNKNOWN && t->roles[TSRI_TEXT_UNK] < 0)
         t->roles[TSRI_TEXT_UNK] = id;
     if (piece->type == TSRI_TEXT_USER_DEFINED && rules->whole_in_model)
-        return tsri_text_matcher_add(whole, piece->text, piece->size, id);
+        return tsri_text_matcher_add(&t->whole, piece->text, piece->size, id);
     if (!control && piece->type != TSRI_TEXT_USER_DEFINED)
         return TSR_OK;
     const tsri_text_added_token token = {.id = id, .special = control};
@@ -34,7 +33,7 @@ static tsr_status add_piece(const tsri_text_scored *piece, int32_t id,
 
 tsr_status tsri_text_load_scored(const tsri_text_scored *pieces, size_t count,
                                  const tsri_text_scored_rules *rules, tsri_text_tokenizer *t) {
-    tsri_text_matcher whole = {0};
+    tsri_text_charsmap *none = NULL;
     float *scores = NULL;
     if (count == 0 || count > TSRI_TEXT_IDS_LIMIT)
         return tsri_base_fail(TSR_E_FORMAT, "vocabulary: %zu pieces; 1 to %d are read", count,
@@ -48,7 +47,7 @@ tsr_status tsri_text_load_scored(const tsri_text_scored *pieces, size_t count,
     for (size_t i = 0; i < count; i++) {
         t->types[i] = pieces[i].type;
         scores[i] = pieces[i].score;
-        status = add_piece(&pieces[i], (int32_t)i, rules, &whole, t);
+        status = add_piece(&pieces[i], (int32_t)i, rules, t);
         if (status != TSR_OK)
             goto out;
     }
@@ -56,21 +55,22 @@ tsr_status tsri_text_load_scored(const tsri_text_scored *pieces, size_t count,
         status = tsri_text_set_role(t, TSRI_TEXT_UNK, rules->unknown);
     if (status != TSR_OK)
         goto out;
-    t->row = &tsri_text_sentencepiece_bpe;
+    t->row = rules->unigram ? &tsri_text_sentencepiece_unigram : &tsri_text_sentencepiece_bpe;
     const tsri_text_sentencepiece options = {.scores = scores,
                                              .types = t->types,
                                              .count = count,
                                              .unknown = t->roles[TSRI_TEXT_UNK],
-                                             .whole = &whole};
-    status = tsri_text_sentencepiece_new(&options, &t->vocabulary, &t->model);
+                                             .whole = &t->whole};
+    status = rules->unigram ? tsri_text_unigram_new(&options, &t->vocabulary, &t->model)
+                            : tsri_text_sentencepiece_new(&options, &t->vocabulary, &t->model);
+    t->raw = rules->map && *rules->map;
     if (status == TSR_OK)
-        status = tsri_text_normalizer_spaces(rules->spaces, tsri_text_sentencepiece_whole(t->model),
-                                             &t->normalizer);
+        status = tsri_text_normalizer_spaces(rules->spaces, t->whole.nodes ? &t->whole : NULL,
+                                             rules->map ? rules->map : &none, &t->normalizer);
     if (status == TSR_OK)
         status = tsri_text_decoder_sentencepiece(rules->space, rules->spaces.add_prefix,
                                                  rules->spaces.remove_extra, &t->decoder);
 out:
     free(scores);
-    tsri_text_matcher_clear(&whole);
     return status;
 }

@@ -14,13 +14,15 @@ typedef struct tsri_text_scored {
 
 typedef struct tsri_text_scored_rules {
     tsri_text_space_rules spaces;
-    const char *space;   /* what pieces hold for a space */
-    bool whole_in_model; /* user-defined pieces are found by the model, else as added tokens */
-    bool duplicates;     /* a piece may have several ids; the last is found */
-    int32_t unknown;     /* -1: the first piece of that type */
+    const char *space;        /* what pieces hold for a space */
+    bool whole_in_model;      /* user-defined pieces are found by the model, else as added tokens */
+    bool duplicates;          /* a piece may have several ids; the last is found */
+    bool unigram;             /* the most probable pieces, else merges by score */
+    int32_t unknown;          /* -1: the first piece of that type */
+    tsri_text_charsmap **map; /* taken over, set to NULL; NULL: none */
 } tsri_text_scored_rules;
 
-/* Fills an empty tokenizer: SentencePiece BPE over `count` pieces. */
+/* Fills an empty tokenizer: SentencePiece BPE or Unigram over `count` pieces. */
 tsr_status tsri_text_load_scored(const tsri_text_scored *pieces, size_t count,
                                  const tsri_text_scored_rules *rules, tsri_text_tokenizer *t);
 

@@ -27,6 +27,7 @@ typedef struct content {
     uint64_t type;
     bool byte_fallback;
     tsri_text_space_rules spaces;
+    reader map;
     const char *names[TSRI_TEXT_ROLES]; /* of bos, eos, unk, pad */
     size_t name_sizes[TSRI_TEXT_ROLES];
 } content;
@@ -135,16 +136,13 @@ static tsr_status read_trainer(reader r, content *c) {
     return TSR_OK;
 }
 
-static tsr_status read_normalizer(reader r, const char *what, tsri_text_space_rules *spaces) {
-    reader name = {0};
-    size_t map = 0;
+/* *map is the character map, empty for "identity". */
+static tsr_status read_normalizer(reader r, tsri_text_space_rules *spaces, reader *map) {
     while (r.at < r.end) {
         field f;
         TRY(next_field(&r, &f));
-        if (f.number == 1 && f.wire == BYTES)
-            name = f.bytes;
-        else if (f.number == 2 && f.wire == BYTES)
-            map = (size_t)(f.bytes.end - f.bytes.at);
+        if (f.number == 2 && f.wire == BYTES)
+            *map = f.bytes;
         else if (f.number == 3 && f.wire == VARINT)
             spaces->add_prefix = f.value != 0;
         else if (f.number == 4 && f.wire == VARINT)
@@ -152,11 +150,6 @@ static tsr_status read_normalizer(reader r, const char *what, tsri_text_space_ru
         else if (f.number == 5 && f.wire == VARINT)
             spaces->escape = f.value != 0;
     }
-    if (map)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: the character map \"%.*s\" is not supported; \"identity\" is",
-                              what, (int)(name.end - name.at < 60 ? name.end - name.at : 60),
-                              name.at ? (const char *)name.at : "");
     return TSR_OK;
 }
 
@@ -164,6 +157,7 @@ static tsr_status read_model(reader r, content *c) {
     while (r.at < r.end) {
         field f;
         tsri_text_space_rules ignored;
+        reader back = {0};
         TRY(next_field(&r, &f));
         if (f.number < 1 || f.number > 5 || f.wire != BYTES)
             continue; /* an extension */
@@ -173,9 +167,13 @@ static tsr_status read_model(reader r, content *c) {
             TRY(read_trainer(f.bytes, c));
         else if (f.number == 3) {
             c->normalizer = true;
-            TRY(read_normalizer(f.bytes, "normalizer_spec", &c->spaces));
+            TRY(read_normalizer(f.bytes, &c->spaces, &c->map));
         } else if (f.number == 5)
-            TRY(read_normalizer(f.bytes, "denormalizer_spec", &ignored));
+            TRY(read_normalizer(f.bytes, &ignored, &back));
+        if (back.at < back.end)
+            return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                  "denormalizer_spec: a character map for what is decoded is not "
+                                  "supported");
     }
     if (c->count == 0 || !c->trainer || !c->normalizer)
         return tsri_base_fail(TSR_E_FORMAT, "no %s: the file is cut or no SentencePiece model",
@@ -186,15 +184,18 @@ static tsr_status read_model(reader r, content *c) {
     if (c->type < UNIGRAM || c->type > CHAR)
         return tsri_base_fail(TSR_E_FORMAT, "trainer_spec: model_type is %llu; 1 to 4 are known",
                               (unsigned long long)c->type);
-    if (c->type != BPE)
+    if (c->type != BPE && c->type != UNIGRAM)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "a SentencePiece model of type %s is not supported; BPE is",
+                              "a SentencePiece model of type %s is not supported; Unigram and BPE "
+                              "are",
                               kinds[c->type - 1]);
     return TSR_OK;
 }
 
-static tsr_status fill(const content *c, tsri_text_tokenizer *t) {
-    const tsri_text_scored_rules rules = {.spaces = c->spaces,
+static tsr_status fill(const content *c, tsri_text_charsmap **map, tsri_text_tokenizer *t) {
+    const tsri_text_scored_rules rules = {.unigram = c->type == UNIGRAM,
+                                          .map = map,
+                                          .spaces = c->spaces,
                                           .space = c->spaces.escape ? "\xE2\x96\x81" : " ",
                                           .whole_in_model = true,
                                           .unknown = -1};
@@ -222,14 +223,19 @@ tsr_status tsri_text_from_sentencepiece(const void *bytes, size_t n, tsri_text_t
                  .spaces = {.add_prefix = true, .remove_extra = true, .escape = true},
                  .names = {"<s>", "</s>", "<unk>", "<pad>"},
                  .name_sizes = {3, 4, 5, 5}};
+    tsri_text_charsmap *map = NULL;
     tsr_status status = n ? read_model((reader){bytes, (const unsigned char *)bytes + n}, &c)
                           : tsri_base_fail(TSR_E_FORMAT, "the file is empty");
     if (status == TSR_OK)
         status = tsri_text_tokenizer_new("SentencePiece", out);
+    if (status == TSR_OK && c.map.at < c.map.end &&
+        (status = tsri_text_charsmap_new(c.map.at, (size_t)(c.map.end - c.map.at), &map)) != TSR_OK)
+        tsri_base_fail_within(status, "normalizer_spec");
     if (status == TSR_OK)
-        status = fill(&c, *out);
+        status = fill(&c, &map, *out);
     if (status != TSR_OK)
         tsri_text_tokenizer_destroy(out);
+    tsri_text_charsmap_destroy(&map);
     free(c.pieces);
     return status;
 }

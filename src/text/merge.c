@@ -93,5 +93,6 @@ void tsri_text_work_clear(tsri_text_work *work) {
     free(work->symbols);
     free(work->heap);
     free(work->cuts);
+    free(work->best);
     *work = (tsri_text_work){0};
 }

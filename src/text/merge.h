@@ -22,6 +22,12 @@ typedef struct tsri_text_candidate {
     int32_t id;
 } tsri_text_candidate;
 
+/* How a text up to some byte is cut best: its score, where its last piece starts, that piece. */
+typedef struct tsri_text_best {
+    double score;
+    int32_t start, id;
+} tsri_text_best;
+
 /* Scratch of one encode call, kept from word to word. All zero is an empty one. */
 typedef struct tsri_text_work {
     tsri_text_symbol *symbols;
@@ -31,6 +37,8 @@ typedef struct tsri_text_work {
     const char *word;
     uint32_t *cuts; /* SentencePiece: by id, where an unused piece was joined; 0 unknown */
     size_t cut_count;
+    tsri_text_best *best; /* Unigram: by byte */
+    size_t best_capacity;
 } tsri_text_work;
 
 /* Whether two neighbours merge, with order (lower goes first) and id of the result. */

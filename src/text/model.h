@@ -25,7 +25,7 @@ typedef struct tsri_text_model_row {
 } tsri_text_model_row;
 
 extern const tsri_text_model_row tsri_text_bpe, tsri_text_word_level, tsri_text_word_piece,
-    tsri_text_sentencepiece_bpe;
+    tsri_text_unigram, tsri_text_sentencepiece_bpe, tsri_text_sentencepiece_unigram;
 
 /* "vocab": {piece: id}. Ids may have gaps, but not wide ones. */
 tsr_status tsri_text_model_vocabulary(const json_t *json, const char *what,
@@ -67,18 +67,19 @@ typedef enum tsri_text_piece_type {
 } tsri_text_piece_type;
 
 /* scores and types: by id, `count` of them, copied. whole: symbols that are one piece wherever they
- * stand; taken over. */
+ * stand; borrowed, for as long as the model is used. */
 typedef struct tsri_text_sentencepiece {
     const float *scores;
     const uint8_t *types;
     size_t count;
     int32_t unknown;
-    tsri_text_matcher *whole; /* emptied; may be NULL */
+    const tsri_text_matcher *whole;
 } tsri_text_sentencepiece;
 
 tsr_status tsri_text_sentencepiece_new(const tsri_text_sentencepiece *options,
                                        const tsri_text_vocabulary *vocabulary, void **model);
-const tsri_text_matcher *
-tsri_text_sentencepiece_whole(const void *model); /* NULL when there are none */
+/* The same pieces for the most probable cut. */
+tsr_status tsri_text_unigram_new(const tsri_text_sentencepiece *options,
+                                 const tsri_text_vocabulary *vocabulary, void **model);
 
 #endif

@@ -27,6 +27,7 @@ struct step {
     tsri_text_space_rules rules;
     tsri_text_bert_rules bert;
     const tsri_text_matcher *whole;
+    tsri_text_charsmap *map;
 };
 
 struct tsri_text_normalizer {
@@ -149,35 +150,107 @@ static tsr_status bert(const step *s, const char *text, size_t n, tsri_bytes *ou
     return tsri_text_bert_normalize(&s->bert, text, n, out);
 }
 
-/* SentencePiece's Normalizer::Normalize, for the identity map. */
+static tsr_status load_precompiled(const json_t *json, step *s) {
+    static const char what[] = "normalizer Precompiled";
+    tsri_bytes blob = {0};
+    tsr_status status = tsri_text_base64_from_json(json, what, "precompiled_charsmap", &blob);
+    if (status == TSR_OK && (status = tsri_text_charsmap_new(blob.data, blob.size, &s->map)))
+        tsri_base_fail_within(status, "%s", what);
+    tsri_base_bytes_clear(&blob);
+    return status;
+}
+
+/* Hugging Face's reading of the map: a short cluster that begins with a string of the map becomes
+ * what stands for the shortest such string, all of it; else the same for each of its characters. */
+static tsr_status precompiled(const step *s, const char *text, size_t n, tsri_bytes *out,
+                              bool *moved) {
+    enum { SHORT = 6 };
+    for (size_t i = 0, end; i < n; i = end) {
+        const char *by;
+        size_t by_size, size;
+        end = i + tsri_text_grapheme(text + i, n - i);
+        if (end - i < SHORT &&
+            tsri_text_charsmap_find(s->map, text + i, end - i, true, &by, &by_size)) {
+            *moved |= i == 0 && by_size == 0;
+            TRY(tsri_base_bytes_append(out, by, by_size));
+            continue;
+        }
+        for (size_t at = i; at < end; at += size) {
+            int32_t c;
+            size = tsri_text_utf8_next(text + at, end - at, &c);
+            const bool found =
+                tsri_text_charsmap_find(s->map, text + at, size, true, &by, &by_size);
+            *moved |= at == 0 && found && by_size == 0;
+            TRY(found ? tsri_base_bytes_append(out, by, by_size)
+                      : tsri_base_bytes_append(out, text + at, size));
+        }
+    }
+    return TSR_OK;
+}
+
+/* Control characters go; what is a space in some script, and what stands for nothing, is one. */
+static tsr_status nmt(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
+    (void)s;
+    for (size_t i = 0, size; i < n; i += size) {
+        int32_t c;
+        size = tsri_text_utf8_next(text + i, n - i, &c);
+        if ((c >= 1 && c <= 8) || c == 0xB || (c >= 0xE && c <= 0x1F) || c == 0x7F || c == 0x8F ||
+            c == 0x9F) {
+            *moved |= i == 0;
+            continue;
+        }
+        const bool space = c == 9 || c == 0xA || c == 0xC || c == 0xD || c == 0x1680 ||
+                           (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 ||
+                           c == 0x2581 || c == 0xFEFF || c == 0xFFFD;
+        TRY(space ? tsri_base_bytes_append(out, " ", 1)
+                  : tsri_base_bytes_append(out, text + i, size));
+    }
+    return TSR_OK;
+}
+
+/* What the next bytes of a text become, and how many they are: a symbol that passes as it is, what
+ * the map has, or one character; a byte of none is U+FFFD. */
+static size_t next_of(const step *s, const char *text, size_t n, const char **by, size_t *by_size) {
+    int32_t symbol, c;
+    size_t size = s->whole ? tsri_text_matcher_longest(s->whole, text, n, &symbol) : 0;
+    if (size == 0 && s->map &&
+        (size = tsri_text_charsmap_find(s->map, text, n, false, by, by_size)))
+        return size;
+    if (size == 0)
+        size = tsri_text_utf8_next(text, n, &c);
+    else
+        c = 0;
+    *by = c < 0 ? "\xEF\xBF\xBD" : text;
+    *by_size = c < 0 ? 3 : size;
+    return size;
+}
+
+/* SentencePiece's Normalizer::Normalize. */
 static tsr_status spaces(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
     (void)moved;
-    const char *const space = s->rules.escape ? "\xE2\x96\x81" : " ";
-    const size_t space_size = strlen(space);
-    size_t at = 0;
-    while (s->rules.remove_extra && at < n && text[at] == ' ')
-        at++;
+    const char *const space = s->rules.escape ? "\xE2\x96\x81" : " ", *by;
+    const size_t space_size = strlen(space), start = out->size;
+    size_t at = 0, by_size;
+    while (s->rules.remove_extra && at < n) {
+        const size_t size = next_of(s, text + at, n - at, &by, &by_size);
+        if (by_size != 1 || by[0] != ' ')
+            break;
+        at += size;
+    }
     if (at == n)
         return TSR_OK;
     if (s->rules.add_prefix && !s->rules.suffix)
         TRY(tsri_base_bytes_append(out, space, space_size));
-    const size_t start = out->size;
     bool after_space = s->rules.remove_extra;
     while (at < n) {
-        int32_t symbol, c;
-        size_t size =
-            s->whole ? tsri_text_matcher_longest(s->whole, text + at, n - at, &symbol) : 0;
-        if (size == 0)
-            size = tsri_text_utf8_next(text + at, n - at, &c);
-        size_t i = at;
-        const size_t end = at + size;
-        while (after_space && i < end && text[i] == ' ')
+        at += next_of(s, text + at, n - at, &by, &by_size);
+        size_t i = 0;
+        while (after_space && i < by_size && by[i] == ' ')
             i++;
-        after_space = i < end ? s->rules.remove_extra && text[end - 1] == ' ' : after_space;
-        for (; i < end; i++)
-            TRY(text[i] == ' ' ? tsri_base_bytes_append(out, space, space_size)
-                               : tsri_base_bytes_append(out, text + i, 1));
-        at = end;
+        after_space = i < by_size ? s->rules.remove_extra && by[by_size - 1] == ' ' : after_space;
+        for (; i < by_size; i++)
+            TRY(by[i] == ' ' ? tsri_base_bytes_append(out, space, space_size)
+                             : tsri_base_bytes_append(out, by + i, 1));
     }
     while (s->rules.remove_extra && out->size - start >= space_size &&
            memcmp(out->data + out->size - space_size, space, space_size) == 0)
@@ -198,6 +271,8 @@ static const step_row rows[] = {
     {"StripAccents", NULL, strip_accents},
     {"Strip", load_strip, strip},
     {"BertNormalizer", load_bert, bert},
+    {"Precompiled", load_precompiled, precompiled},
+    {"Nmt", NULL, nmt},
     {"Prepend", load_prepend, prepend},
     {"Replace", load_replace, replace},
 };
@@ -249,7 +324,7 @@ tsr_status tsri_text_normalizer_load(const json_t *json, tsri_text_normalizer **
 }
 
 tsr_status tsri_text_normalizer_spaces(tsri_text_space_rules rules, const tsri_text_matcher *whole,
-                                       tsri_text_normalizer **out) {
+                                       tsri_text_charsmap **map, tsri_text_normalizer **out) {
     *out = NULL;
     tsri_text_normalizer *normalizer = NULL;
     TRY(tsri_base_new(1, sizeof *normalizer, &normalizer));
@@ -258,6 +333,8 @@ tsr_status tsri_text_normalizer_spaces(tsri_text_space_rules rules, const tsri_t
     if (status == TSR_OK) {
         s->rules = rules;
         s->whole = whole;
+        s->map = *map;
+        *map = NULL;
     } else {
         tsri_text_normalizer_destroy(&normalizer);
     }
@@ -316,6 +393,7 @@ void tsri_text_normalizer_destroy(tsri_text_normalizer **normalizer) {
     for (size_t i = 0; i < (*normalizer)->count; i++) {
         free((*normalizer)->steps[i].content);
         tsri_text_pattern_destroy(&(*normalizer)->steps[i].pattern);
+        tsri_text_charsmap_destroy(&(*normalizer)->steps[i].map);
     }
     free((*normalizer)->steps);
     free(*normalizer);

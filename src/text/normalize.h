@@ -6,11 +6,12 @@
 #include "base/bytes.h"
 #include "base/json.h"
 #include "text/bert.h"
+#include "text/charsmap.h"
 #include "text/matcher.h"
 
 typedef struct tsri_text_normalizer tsri_text_normalizer;
 
-/* SentencePiece's rules, all off by default; without a character map (normalization "identity"). */
+/* SentencePiece's rules for spaces, all off by default. */
 typedef struct tsri_text_space_rules {
     bool add_prefix;   /* a space before the text (add_dummy_prefix) */
     bool remove_extra; /* leading, trailing and repeated spaces go (remove_extra_whitespaces) */
@@ -21,9 +22,10 @@ typedef struct tsri_text_space_rules {
 /* json is the "normalizer" of a tokenizer.json; NULL and null give *out NULL: nothing to do. A type
  * that is not supported is TSR_E_UNSUPPORTED, by name. */
 tsr_status tsri_text_normalizer_load(const json_t *json, tsri_text_normalizer **out);
-/* `whole` (borrowed, may be NULL) holds symbols that pass as they are. */
+/* `whole` (borrowed, may be NULL) holds symbols that pass as they are; `map` (taken over and set to
+ * NULL; NULL: "identity") what stands for what. The text needn't be UTF-8. */
 tsr_status tsri_text_normalizer_spaces(tsri_text_space_rules rules, const tsri_text_matcher *whole,
-                                       tsri_text_normalizer **out);
+                                       tsri_text_charsmap **map, tsri_text_normalizer **out);
 tsr_status tsri_text_normalizer_bert(const tsri_text_bert_rules *rules, tsri_text_normalizer **out);
 /* Appends the normalized text; NULL copies. Sets *moved where characters at the very start were
  * taken away. */

@@ -48,3 +48,36 @@ tsr_status tsri_text_character_from_json(const json_t *json, const char *what, c
                               key, text);
     return TSR_OK;
 }
+
+static int digit_of(char c) {
+    return c >= 'A' && c <= 'Z'   ? c - 'A'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 26
+           : c >= '0' && c <= '9' ? c - '0' + 52
+           : c == '+'             ? 62
+           : c == '/'             ? 63
+                                  : -1;
+}
+
+tsr_status tsri_text_base64_from_json(const json_t *json, const char *what, const char *key,
+                                      tsri_bytes *out) {
+    const char *text = NULL;
+    TRY(tsri_base_json_text(json, what, key, &text));
+    size_t n = text ? strlen(text) : 0;
+    while (n && text[n - 1] == '=')
+        n--;
+    uint32_t bits = 0;
+    int held = 0;
+    for (size_t i = 0; i < n; i++) {
+        const int digit = digit_of(text[i]);
+        if (digit < 0)
+            return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is no base64 at character %zu", what,
+                                  key, i);
+        bits = bits << 6 | (uint32_t)digit;
+        held += 6;
+        if (held >= 8) {
+            held -= 8;
+            TRY(tsri_base_bytes_append(out, &(char){(char)(bits >> held & 0xFF)}, 1));
+        }
+    }
+    return n ? TSR_OK : tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is missing", what, key);
+}

@@ -3,6 +3,7 @@
 #ifndef TSRI_TEXT_PATTERN_JSON_H
 #define TSRI_TEXT_PATTERN_JSON_H
 
+#include "base/bytes.h"
 #include "base/json.h"
 #include "text/patterns.h"
 
@@ -17,5 +18,8 @@ tsr_status tsri_text_pattern_from_json(const json_t *json, const char *what,
 /* A text of exactly one character under `key`; *out is left alone where it is missing. */
 tsr_status tsri_text_character_from_json(const json_t *json, const char *what, const char *key,
                                          int32_t *out);
+/* Appends the bytes of a text in base64 under `key`, which must be there. */
+tsr_status tsri_text_base64_from_json(const json_t *json, const char *what, const char *key,
+                                      tsri_bytes *out);
 
 #endif

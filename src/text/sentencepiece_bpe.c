@@ -15,14 +15,13 @@ typedef struct sentencepiece {
     size_t count;
     int32_t unknown, bytes[256];
     bool has_bytes, has_unused;
-    tsri_text_matcher whole;
+    const tsri_text_matcher *whole;
 } sentencepiece;
 
 static void destroy(void *model) {
     sentencepiece *m = model;
     free(m->scores);
     free(m->types);
-    tsri_text_matcher_clear(&m->whole);
     free(m);
 }
 
@@ -33,10 +32,7 @@ tsr_status tsri_text_sentencepiece_new(const tsri_text_sentencepiece *options,
     m->vocabulary = vocabulary;
     m->count = options->count;
     m->unknown = options->unknown;
-    if (options->whole) {
-        m->whole = *options->whole;
-        *options->whole = (tsri_text_matcher){0};
-    }
+    m->whole = options->whole;
     tsr_status status = tsri_base_new(m->count, sizeof *m->scores, &m->scores);
     if (status == TSR_OK)
         status = tsri_base_new(m->count, sizeof *m->types, &m->types);
@@ -55,11 +51,6 @@ tsr_status tsri_text_sentencepiece_new(const tsri_text_sentencepiece *options,
         m->has_bytes = m->has_bytes && m->bytes[b] >= 0 && m->types[m->bytes[b]] == TSRI_TEXT_BYTE;
     *model = m;
     return TSR_OK;
-}
-
-const tsri_text_matcher *tsri_text_sentencepiece_whole(const void *model) {
-    const sentencepiece *m = model;
-    return m->whole.nodes ? &m->whole : NULL;
 }
 
 /* A piece that text can become: not a control symbol, byte or the unknown piece. */
@@ -137,7 +128,7 @@ static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabula
     work->count = 0;
     for (size_t at = 0; at < n;) {
         int32_t c, symbol;
-        const size_t frozen = tsri_text_matcher_longest(&m->whole, word + at, n - at, &symbol);
+        const size_t frozen = tsri_text_matcher_longest(m->whole, word + at, n - at, &symbol);
         const size_t size = frozen ? frozen : tsri_text_utf8_next(word + at, n - at, &c);
         TRY(tsri_text_symbol_add(work, at, size, 0, frozen != 0));
         at += size;

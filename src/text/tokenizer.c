@@ -40,6 +40,7 @@ void tsri_text_tokenizer_destroy(tsri_text_tokenizer **tokenizer) {
         t->row->destroy(t->model);
     tsri_text_vocabulary_clear(&t->vocabulary);
     tsri_text_added_clear(&t->added);
+    tsri_text_matcher_clear(&t->whole);
     tsri_text_normalizer_destroy(&t->normalizer);
     tsri_text_pre_tokenizer_destroy(&t->pre_tokenizer);
     tsri_text_post_clear(&t->post);
@@ -95,7 +96,7 @@ static tsr_status ids_of(const tsri_text_tokenizer *t, const char *text, size_t 
     if (n > TEXT_LIMIT)
         return tsri_base_fail(TSR_E_ARGUMENT, "a text of %zu bytes; at most %d are encoded at once",
                               n, TEXT_LIMIT);
-    if (!tsri_text_utf8_valid(text, n)) {
+    if (!t->raw && !tsri_text_utf8_valid(text, n)) {
         status = tsri_text_utf8_repair(text, n, &repaired);
         text = repaired.data;
         n = repaired.size;

@@ -37,6 +37,8 @@ struct tsri_text_tokenizer {
     const char *source;              /* "tokenizer.json", "SentencePiece", ... */
     tsri_text_vocabulary vocabulary; /* added tokens too */
     tsri_text_added added;
+    tsri_text_matcher whole;                /* SentencePiece: symbols that are pieces as they are */
+    bool raw;                               /* the normalizer takes bytes that are no UTF-8 */
     tsri_text_normalizer *normalizer;       /* NULL: none */
     tsri_text_pre_tokenizer *pre_tokenizer; /* NULL: none */
     const tsri_text_model_row *row;

@@ -177,6 +177,21 @@ bool tsri_text_is_mark(int32_t c) {
     return k >= UTF8PROC_CATEGORY_MN && k <= UTF8PROC_CATEGORY_ME;
 }
 
+size_t tsri_text_grapheme(const char *text, size_t n) {
+    utf8proc_int32_t state = 0;
+    int32_t c, next;
+    size_t end = tsri_text_utf8_next(text, n, &c);
+    while (end < n) {
+        const size_t size = tsri_text_utf8_next(text + end, n - end, &next);
+        if ((c < 0x80 && c != '\r' && next < 0x80) ||
+            utf8proc_grapheme_break_stateful(c, next, &state))
+            break;
+        end += size;
+        c = next;
+    }
+    return end;
+}
+
 static int combining_class(int32_t c) {
     return utf8proc_get_property(c)->combining_class;
 }

@@ -35,6 +35,9 @@ bool tsri_text_is_word(int32_t c);
 bool tsri_text_is_punctuation(int32_t c); /* \p{P} or an ASCII symbol */
 bool tsri_text_is_mark(int32_t c);
 
+/* Bytes of the extended grapheme cluster that text (valid UTF-8, n >= 1) starts with. */
+size_t tsri_text_grapheme(const char *text, size_t n);
+
 /* Normal forms. Linear in n, also for runs of combining marks. text is valid UTF-8; the result is
  * appended. */
 typedef enum tsri_text_form {

@@ -115,3 +115,51 @@ void golden_decodes(const tsri_text_tokenizer *t, const json_t *ids, bool skip_s
     tsri_base_bytes_clear(&whole);
     tsri_base_bytes_clear(&parts);
 }
+
+json_t *golden_own_json(const char *name) {
+    tsri_bytes bytes = golden_own(name);
+    json_t *json = golden_json(&bytes);
+    tsri_base_bytes_clear(&bytes);
+    return json;
+}
+
+json_t *golden_with_parts(const json_t *base, const json_t *parts) {
+    json_t *json = json_deep_copy(base);
+    const char *key;
+    json_t *part;
+    json_object_foreach((json_t *)parts, key, part) {
+        if (strcmp(key, "model+") == 0)
+            json_object_update(json_object_get(json, "model"), part);
+        else
+            json_object_set(json, key, part);
+    }
+    return json;
+}
+
+void golden_lines(const tsri_text_tokenizer *t, const json_t *lines, const json_t *rows,
+                  unsigned flags) {
+    const json_t *ids = json_object_get(rows, "ids"), *decoded = json_object_get(rows, "decoded");
+    cr_assert_eq(json_array_size(ids), json_array_size(lines));
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        const json_t *line = json_array_get(lines, i);
+        golden_encodes(t, json_string_value(line), json_string_length(line), flags,
+                       json_array_get(ids, i));
+        golden_decodes(t, json_array_get(ids, i), true, json_array_get(decoded, i));
+    }
+}
+
+void golden_broken(const tsri_text_tokenizer *t, const json_t *rows) {
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        const char *hex = json_string_value(json_object_get(row, "hex"));
+        char bytes[64];
+        const size_t n = strlen(hex) / 2;
+        cr_assert_leq(n, sizeof bytes);
+        for (size_t k = 0; k < n; k++) {
+            const char pair[3] = {hex[2 * k], hex[2 * k + 1], 0};
+            bytes[k] = (char)strtol(pair, NULL, 16);
+        }
+        golden_encodes(t, bytes, n, 0, json_object_get(row, "ids"));
+        golden_decodes(t, json_object_get(row, "ids"), true, json_object_get(row, "decoded"));
+    }
+}

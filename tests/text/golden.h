@@ -12,6 +12,11 @@ tsri_bytes golden_shared(const char *name);
 /* Parsed, NULs in texts allowed. */
 json_t *golden_json(const tsri_bytes *bytes);
 
+json_t *golden_own_json(const char *name);
+/* A copy of a tokenizer.json with some top-level parts replaced; "model+" replaces parts of the
+ * model. */
+json_t *golden_with_parts(const json_t *base, const json_t *parts);
+
 /* All of these fail the test with the text, what came and what was wanted. */
 tsri_text_tokenizer *golden_from_json(const json_t *json);
 void golden_encodes(const tsri_text_tokenizer *t, const char *text, size_t n, unsigned flags,
@@ -20,5 +25,10 @@ void golden_is(const json_t *wanted, const tsri_text_ids *got, const char *what)
 /* decode, and a stream pushed id by id whose every part is valid UTF-8, both give the text. */
 void golden_decodes(const tsri_text_tokenizer *t, const json_t *ids, bool skip_special,
                     const json_t *text);
+/* Each line against {"ids": [...], "decoded": [...]}, and texts that are no UTF-8 against
+ * [{"hex", "ids", "decoded"}]. */
+void golden_lines(const tsri_text_tokenizer *t, const json_t *lines, const json_t *rows,
+                  unsigned flags);
+void golden_broken(const tsri_text_tokenizer *t, const json_t *rows);
 
 #endif

@@ -9,47 +9,17 @@
 
 enum { ALL = TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL };
 
-static json_t *own_json(const char *name) {
-    tsri_bytes bytes = golden_own(name);
-    json_t *json = golden_json(&bytes);
-    tsri_base_bytes_clear(&bytes);
-    return json;
-}
-
-static json_t *with_parts(const json_t *base, const json_t *parts) {
-    json_t *json = json_deep_copy(base);
-    const char *key;
-    json_t *part;
-    json_object_foreach((json_t *)parts, key, part) {
-        if (strcmp(key, "model+") == 0)
-            json_object_update(json_object_get(json, "model"), part);
-        else
-            json_object_set(json, key, part);
-    }
-    return json;
-}
-
-static void expect_bytes(const json_t *hex, unsigned char *bytes, size_t *n) {
-    const char *text = json_string_value(hex);
-    *n = strlen(text) / 2;
-    for (size_t i = 0; i < *n; i++) {
-        unsigned byte = 0;
-        cr_assert_eq(sscanf(text + 2 * i, "%2x", &byte), 1);
-        bytes[i] = (unsigned char)byte;
-    }
-}
-
 Test(text, tokenizer_json_parts_equal_the_library) {
-    json_t *expected = own_json("expected.json"), *byte = own_json("byte.json"),
-           *chars = own_json("char.json");
+    json_t *expected = golden_own_json("expected.json"), *byte = golden_own_json("byte.json"),
+           *chars = golden_own_json("char.json");
     const json_t *lines = json_object_get(expected, "lines"),
                  *cases = json_object_get(expected, "cases");
     cr_assert_gt(json_array_size(cases), 40);
     for (size_t k = 0; k < json_array_size(cases); k++) {
         const json_t *row = json_array_get(cases, k);
         const char *base = json_string_value(json_object_get(row, "base"));
-        json_t *json =
-            with_parts(strcmp(base, "byte") == 0 ? byte : chars, json_object_get(row, "with"));
+        json_t *json = golden_with_parts(strcmp(base, "byte") == 0 ? byte : chars,
+                                         json_object_get(row, "with"));
         tsri_text_tokenizer *t = golden_from_json(json);
         for (size_t i = 0; i < json_array_size(lines); i++) {
             const json_t *line = json_array_get(lines, i),
@@ -77,7 +47,7 @@ Test(text, tokenizer_json_parts_equal_the_library) {
 }
 
 Test(text, sentencepiece_model_equals_the_library) {
-    json_t *expected = own_json("expected.json");
+    json_t *expected = golden_own_json("expected.json");
     tsri_bytes model = golden_own("small.model");
     tsri_text_tokenizer *t = NULL;
     cr_assert_eq(tsri_text_from_sentencepiece(model.data, model.size, &t), TSR_OK, "%s",
@@ -90,15 +60,7 @@ Test(text, sentencepiece_model_equals_the_library) {
         golden_encodes(t, json_string_value(line), json_string_length(line), 0, ids);
         golden_decodes(t, ids, true, json_array_get(json_object_get(spm, "decoded"), i));
     }
-    const json_t *broken = json_object_get(spm, "broken");
-    for (size_t i = 0; i < json_array_size(broken); i++) {
-        const json_t *row = json_array_get(broken, i);
-        unsigned char bytes[16];
-        size_t n;
-        expect_bytes(json_object_get(row, "hex"), bytes, &n);
-        golden_encodes(t, (const char *)bytes, n, 0, json_object_get(row, "ids"));
-        golden_decodes(t, json_object_get(row, "ids"), true, json_object_get(row, "decoded"));
-    }
+    golden_broken(t, json_object_get(spm, "broken"));
     cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_BOS), 1);
     cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_EOS), 2);
     cr_expect_eq(tsri_text_role_id(t, TSRI_TEXT_UNK), 0);
@@ -109,7 +71,7 @@ Test(text, sentencepiece_model_equals_the_library) {
 }
 
 Test(text, llama2c_tokenizer_equals_the_programs_search) {
-    json_t *expected = own_json("expected.json");
+    json_t *expected = golden_own_json("expected.json");
     tsri_bytes file = golden_own("small.bin");
     tsri_text_tokenizer *t = NULL;
     const json_t *lines = json_object_get(expected, "lines"),

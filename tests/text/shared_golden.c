@@ -94,10 +94,11 @@ Test(text, golden_wordpiece_lower) {
     check_tokenizer_json("wordpiece-lower");
 }
 
-Test(text, golden_spm_bpe) {
-    json_t *lines = shared_json("", "lines.json"),
-           *expected = shared_json("spm-bpe", "/expected.json");
-    tsri_bytes model = golden_shared("golden/tokenizers/spm-bpe/tokenizer.model");
+static void check_sentencepiece(const char *kind) {
+    char path[200];
+    snprintf(path, sizeof path, "golden/tokenizers/%s/tokenizer.model", kind);
+    json_t *lines = shared_json("", "lines.json"), *expected = shared_json(kind, "/expected.json");
+    tsri_bytes model = golden_shared(path);
     tsri_text_tokenizer *t = NULL;
     cr_assert_eq(tsri_text_from_sentencepiece(model.data, model.size, &t), TSR_OK, "%s",
                  tsri_base_reported());
@@ -116,26 +117,16 @@ Test(text, golden_spm_bpe) {
         golden_encodes(t, json_string_value(line), json_string_length(line), 0, ids);
         golden_decodes(t, ids, true, at(expected, "decoded", i));
     }
-    for (size_t i = 0; i < count(expected, "bytes"); i++) {
-        const json_t *row = at(expected, "bytes", i);
-        const char *hex = json_string_value(json_object_get(row, "hex"));
-        char bytes[64];
-        const size_t n = strlen(hex) / 2;
-        cr_assert_leq(n, sizeof bytes);
-        for (size_t k = 0; k < n; k++) {
-            const char pair[3] = {hex[2 * k], hex[2 * k + 1], 0};
-            bytes[k] = (char)strtol(pair, NULL, 16);
-        }
-        golden_encodes(t, bytes, n, 0, json_object_get(row, "ids"));
-        golden_decodes(t, json_object_get(row, "ids"), true, json_object_get(row, "decoded"));
-    }
+    golden_broken(t, json_object_get(expected, "bytes"));
     for (size_t i = 0; i < count(expected, "pieces"); i++) {
         const json_t *pieces = at(expected, "pieces", i), *ids = at(expected, "ids", i);
         cr_assert_eq(json_array_size(pieces), json_array_size(ids));
         for (size_t k = 0; k < json_array_size(pieces); k++) {
             size_t n;
-            const char *piece =
-                tsri_text_piece_of(t, (int32_t)json_integer_value(json_array_get(ids, k)), &n);
+            const int32_t id = (int32_t)json_integer_value(json_array_get(ids, k));
+            const char *piece = tsri_text_piece_of(t, id, &n);
+            if (id == tsri_text_role_id(t, TSRI_TEXT_UNK))
+                continue; /* its piece is then the text */
             cr_expect(piece && n == json_string_length(json_array_get(pieces, k)) &&
                       memcmp(piece, json_string_value(json_array_get(pieces, k)), n) == 0);
         }
@@ -147,6 +138,18 @@ Test(text, golden_spm_bpe) {
     tsri_base_bytes_clear(&model);
     json_decref(lines);
     json_decref(expected);
+}
+
+Test(text, golden_spm_bpe) {
+    check_sentencepiece("spm-bpe");
+}
+
+Test(text, golden_spm_unigram) {
+    check_sentencepiece("spm-unigram");
+}
+
+Test(text, golden_unigram) {
+    check_tokenizer_json("unigram");
 }
 
 Test(text, golden_stories260k_round_trip) {

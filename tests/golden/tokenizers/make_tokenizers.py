@@ -136,11 +136,11 @@ def small_model(**options):
     return out.getvalue()
 
 
-def with_odd_pieces(model):
+def with_odd_pieces(model, unused_pieces=("\u2581the", "me", "\u2581and")):
     """A piece across the user-defined one, which must never come out, and pieces that are only there to be split again.
     Edits the protobuf by hand: each piece is field 1 with its text first and, below 128 bytes, one byte of length."""
     unused = b"\x18\x05"
-    for text in ("\u2581the", "me", "\u2581and"):
+    for text in unused_pieces:
         text = text.encode("utf-8")
         body = b"\x0a" + bytes([len(text)]) + text + b"\x15"
         start = model.index(body) - 2
