@@ -83,5 +83,10 @@ int tsri_cli_explain(int argc, char **argv);
 int tsri_cli_cache(int argc, char **argv);
 int tsri_cli_kernels(int argc, char **argv);
 int tsri_cli_tune(int argc, char **argv);
+int tsri_cli_embed(int argc, char **argv);
+int tsri_cli_search(int argc, char **argv);
+int tsri_cli_cluster(int argc, char **argv);
+int tsri_cli_classify(int argc, char **argv);
+int tsri_cli_fill_mask(int argc, char **argv);
 
 #endif

@@ -25,6 +25,7 @@ struct tsri_cli_lines {
     size_t size, room;
     bool cut;
     const char *column, *field;
+    const tsri_cli_list *texts;
     tsri_cli_csv csv;
     size_t index; /* of the column */
     json_t *parsed;
@@ -241,6 +242,13 @@ static void parse_line(tsri_cli_lines *l, tsri_cli_line *out) {
 int tsri_cli_lines_next(tsri_cli_lines *l, tsri_cli_line *out) {
     bool got;
     *out = (tsri_cli_line){0};
+    if (l->texts) {
+        if (l->number < l->texts->n)
+            out->text = l->texts->items[l->number];
+        out->size = out->text ? strlen(out->text) : 0;
+        out->number = ++l->number;
+        return CLI_OK;
+    }
     l->size = 0;
     l->cut = false;
     int code = keep(l, "", 0);
@@ -286,6 +294,12 @@ int tsri_cli_lines_open(const tsri_cli_source *source, tsri_cli_lines **out) {
     l->column = source->column;
     l->field = source->field;
     l->csv.between = ',';
+    l->fd = -1;
+    if (source->texts && source->texts->n) {
+        l->texts = source->texts;
+        *out = l;
+        return CLI_OK;
+    }
     int code = open_input(l, source->path);
     if (code == CLI_OK && l->column)
         code = read_header(l);
@@ -322,5 +336,5 @@ uint64_t tsri_cli_lines_total(const tsri_cli_lines *lines) {
 
 bool tsri_cli_lines_would_wait(const tsri_cli_lines *lines) {
     struct pollfd input = {.fd = lines->fd, .events = POLLIN};
-    return lines->at == lines->end && !lines->over && poll(&input, 1, 0) == 0;
+    return lines->fd >= 0 && lines->at == lines->end && !lines->over && poll(&input, 1, 0) == 0;
 }

@@ -22,6 +22,7 @@ typedef struct tsri_cli_lines tsri_cli_lines;
 typedef struct tsri_cli_source {
     const char *path; /* NULL or "-": standard input */
     const char *column, *field;
+    const tsri_cli_list *texts; /* not empty: these are the texts, and no file is read */
 } tsri_cli_source;
 
 typedef struct tsri_cli_line {
@@ -67,5 +68,8 @@ void tsri_cli_window_clear(tsri_cli_window *window);
 /* At the end: how many were cut or had no text; CLI_MISS where one had none. */
 int tsri_cli_window_end(tsri_cli_app *app, const tsri_cli_lines *lines,
                         const tsri_cli_window *window);
+
+/* A text on a line of its own: its line ends become blanks. */
+bool tsri_cli_write_line(tsri_cli_app *app, const char *text, size_t n);
 
 #endif

@@ -12,6 +12,11 @@ typedef struct command {
 static const command commands[] = {
     {"generate", "continue text with a model", tsri_cli_generate},
     {"chat", "talk with an instruction model", tsri_cli_chat},
+    {"embed", "a vector for each line of a text", tsri_cli_embed},
+    {"search", "the lines nearest to a question, by their vectors", tsri_cli_search},
+    {"cluster", "groups of similar lines", tsri_cli_cluster},
+    {"classify", "labels of texts, of pairs, of what a text names", tsri_cli_classify},
+    {"fill-mask", "the likeliest tokens where a text has [MASK]", tsri_cli_fill_mask},
     {"tokenize", "lines to token ids, and back", tsri_cli_tokenize},
     {"info", "what a model is and needs; the bundled models", tsri_cli_info},
     {"devices", "the devices found: usable or not, and why", tsri_cli_devices},

@@ -81,6 +81,21 @@ int tsri_cli_window_end(tsri_cli_app *app, const tsri_cli_lines *lines, const ts
                       TSRI_CLI_MOST_LINE >> 20);
     if (!w->n_wrong)
         return CLI_OK;
-    return tsri_cli_fail(CLI_MISS, "%" PRIu64 " %s%s had no text, and counted as empty", w->n_wrong,
+    return tsri_cli_fail(CLI_MISS, "%" PRIu64 " %s%s failed, and counted as empty", w->n_wrong,
                          tsri_cli_lines_unit(lines), w->n_wrong == 1 ? "" : "s");
+}
+
+bool tsri_cli_write_line(tsri_cli_app *app, const char *text, size_t n) {
+    for (size_t at = 0; at < n;) {
+        size_t part = 0;
+        while (at + part < n && text[at + part] != '\n' && text[at + part] != '\r')
+            part++;
+        if (!tsri_cli_write(app, text + at, part))
+            return false;
+        at += part;
+        if (at < n && !tsri_cli_write(app, " ", 1))
+            return false;
+        at += at < n;
+    }
+    return true;
 }

@@ -1,5 +1,6 @@
 /* Where a model lies: a path, or the name of one that came with Tessera. */
 #include "model/load.h"
+#include "model/sentence.h"
 #include "model/shapes.h"
 
 #include "base/error.h"
@@ -77,7 +78,21 @@ static bool is_there(void *data, const char *folder) {
     return false;
 }
 
-tsr_status tsri_model_locate(const char *name, char **path) {
+/* A sentence-transformers folder may keep its model in the folder of its first module. */
+static void enter_first_module(char **path) {
+    char *config = tsri_base_join(*path, "config.json");
+    char *inner =
+        config && !tsri_base_is_file(config) ? tsri_model_sentence_transformer(*path) : NULL;
+    if (inner && tsri_base_is_folder(inner)) {
+        free(*path);
+        *path = inner;
+        inner = NULL;
+    }
+    free(inner);
+    free(config);
+}
+
+static tsr_status locate(const char *name, char **path) {
     const char *asked = name && *name ? name : default_model;
     wanted w = {.name = asked};
     if (name && *name &&
@@ -108,6 +123,12 @@ tsr_status tsri_model_locate(const char *name, char **path) {
                           "TESSERA_MODELS, share/tessera/models beside the library and "
                           "~/.local/share/tessera/models); \"tessera info\" lists those",
                           asked);
+}
+
+tsr_status tsri_model_locate(const char *name, char **path) {
+    TRY(locate(name, path));
+    enter_first_module(path);
+    return TSR_OK;
 }
 
 typedef struct listing {
