@@ -10,6 +10,7 @@
 #include "model/tokens.h"
 #include "model/variants.h"
 #include "tensor/shape.h"
+#include "text/languages.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -144,6 +145,17 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
     return status;
 }
 
+static tsr_status check_ids(const tsri_model *model, const tsri_text_tokenizer *tokenizer,
+                            int32_t rows) {
+    if (tsri_text_vocabulary_size(tokenizer) <= rows)
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_FORMAT,
+                          "%s: its tokenizer has ids up to %" PRId32 "; vocab_size %" PRId32
+                          " of %s has rows for fewer",
+                          model->path, tsri_text_vocabulary_size(tokenizer) - 1, rows,
+                          model->config_name);
+}
+
 /* A tokenizer that can't be used leaves a model that works with ids; a damaged one is an error. */
 static tsr_status read_tokenizer(tsri_model *model, const char *folder) {
     tsr_status status = TSR_OK;
@@ -153,6 +165,9 @@ static tsr_status read_tokenizer(tsri_model *model, const char *folder) {
         status = tsri_model_gguf_tokenizer(model->archive, &model->tokenizer);
     else if (model->archive->format == TSRI_IO_LLAMA2C)
         status = tsri_model_llama2c_tokenizer(folder, &model->spec, &model->tokenizer);
+    else if (model->archive->format == TSRI_IO_CTRANSLATE2)
+        status = tsri_model_ctranslate2_tokenizer(model->archive, folder, &model->spec,
+                                                  &model->tokenizer);
     else
         status = tsri_model_folder_tokenizer(folder, &model->spec, &model->tokenizer);
     if (status == TSR_E_UNSUPPORTED) {
@@ -162,13 +177,11 @@ static tsr_status read_tokenizer(tsri_model *model, const char *folder) {
     TRY(status);
     if (!model->tokenizer)
         return TSR_OK;
-    if (tsri_text_vocabulary_size(model->tokenizer) > model->spec.vocab)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: its tokenizer has ids up to %" PRId32 "; vocab_size %" PRId32
-                              " of %s has rows for fewer",
-                              model->path, tsri_text_vocabulary_size(model->tokenizer) - 1,
-                              model->spec.vocab, model->config_name);
-    add_eos(&model->spec, tsri_text_role_id(model->tokenizer, TSRI_TEXT_EOS));
+    const tsri_text_tokenizer *target = tsri_text_target(model->tokenizer);
+    const bool apart = model->spec.encoder.layers && target != model->tokenizer;
+    TRY(check_ids(model, model->tokenizer, apart ? model->spec.source_vocab : model->spec.vocab));
+    TRY(check_ids(model, target, model->spec.vocab));
+    add_eos(&model->spec, tsri_text_role_id(target, TSRI_TEXT_EOS));
     return TSR_OK;
 }
 

@@ -17,5 +17,9 @@ tsr_status tsri_model_gguf_tokenizer(const tsri_io_archive *archive, tsri_text_t
 /* tokenizer.bin beside the checkpoint. */
 tsr_status tsri_model_llama2c_tokenizer(const char *folder, const tsri_model_spec *spec,
                                         tsri_text_tokenizer **out);
+/* Of a CTranslate2 folder: tokenizer.json, else its vocabulary files, whose pieces are what stands
+ * between spaces. The target has a tokenizer of its own where it has a vocabulary of its own. */
+tsr_status tsri_model_ctranslate2_tokenizer(const tsri_io_archive *archive, const char *folder,
+                                            const tsri_model_spec *spec, tsri_text_tokenizer **out);
 
 #endif

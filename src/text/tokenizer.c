@@ -265,6 +265,10 @@ void tsri_text_set_max_length(tsri_text_tokenizer *tokenizer, int64_t length) {
     tokenizer->max_length = length > 0 && length <= INT32_MAX ? length : 0;
 }
 
+void tsri_text_set_source(tsri_text_tokenizer *tokenizer, const char *source) {
+    tokenizer->source = source;
+}
+
 tsr_status tsri_text_describe(const tsri_text_tokenizer *t, tsri_bytes *out) {
     TRY(tsri_base_bytes_printf(out, "source: %s\nmodel: %s, ", t->source, t->row->type));
     TRY(t->row->describe(t->model, out));

@@ -153,6 +153,9 @@ bool tsri_text_adds_bos(const tsri_text_tokenizer *tokenizer);
 int64_t tsri_text_max_length(const tsri_text_tokenizer *tokenizer);
 void tsri_text_set_max_length(tsri_text_tokenizer *tokenizer, int64_t length); /* set-up */
 
+/* Where it comes from, for describe; borrowed: a literal. */
+void tsri_text_set_source(tsri_text_tokenizer *tokenizer, const char *source);
+
 /* Appends lines "name: value" for a reader: source, model, vocabulary, normalizer, pre-tokenizer,
  * decoder, added tokens. */
 tsr_status tsri_text_describe(const tsri_text_tokenizer *tokenizer, tsri_bytes *out);

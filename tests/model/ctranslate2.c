@@ -1,9 +1,9 @@
 /* CTranslate2 folders against what CTranslate2 computes with them:
  * tests/golden/ctranslate2/make.py, and a published model where it is there. */
-#include "model/ctranslate2.h"
 #include "model/fixture.h"
 
 #include "base/files.h"
+#include "text/languages.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -196,23 +196,18 @@ Test(ctranslate2, bfloat16_decoder_reference) {
 
 /* ---- a published model: lines "source pieces<TAB>target pieces" ---- */
 
-static int64_t find_pieces(const tsri_model_vocabulary *vocabulary, char *line, int32_t *ids) {
-    int64_t n = 0;
-    char *rest = NULL;
-    for (char *piece = strtok_r(line, " ", &rest); piece; piece = strtok_r(NULL, " ", &rest)) {
-        cr_assert(n + 1 < MOST);
-        ids[n] = tsri_model_vocabulary_find(vocabulary, piece);
-        cr_assert(ids[n] >= 0, "\"%s\" is not in the vocabulary", piece);
-        n++;
-    }
-    return n;
+static void expect_text(const int32_t *ids, int64_t n, const char *wanted) {
+    tsri_bytes text = {0};
+    OK(tsri_text_decode(tsri_text_target(fix.model->tokenizer), ids, (size_t)n, true, &text));
+    cr_expect(text.size == strlen(wanted) && memcmp(text.data, wanted, text.size) == 0,
+              "\"%.*s\", not \"%s\"", (int)text.size, text.data, wanted);
+    tsri_base_bytes_clear(&text);
 }
 
 static void published(const char *selector) {
     const char *shared = getenv("TESSERA_SHARED");
     char folder[1024], path[1100];
     tsri_bytes expected = {0};
-    tsri_model_vocabularies words = {0};
     tsri_session *session = NULL;
     char *rest = NULL;
     int lines = 0;
@@ -229,28 +224,27 @@ static void published(const char *selector) {
               fix.model->spec.vocab == 43);
     OK(tsri_base_read_whole(path, 1 << 20, &expected));
     OK(tsri_base_bytes_append(&expected, "", 1));
-    OK(tsri_model_vocabularies_read(folder, "<unk>", &words));
     OK(tsri_session_create(fix.model, 1, 0, &session));
     for (char *line = strtok_r(expected.data, "\n", &rest); line;
          line = strtok_r(NULL, "\n", &rest)) {
-        int32_t ids[MOST], wanted[MOST], got[MOST];
+        tsri_text_ids ids = {0};
+        int32_t got[MOST];
         char *tab = strchr(line, '\t');
         if (*line == '#' || !tab)
             continue;
         *tab = 0;
+        OK(tsri_text_encode(fix.model->tokenizer, line, strlen(line), TSRI_TEXT_ADD_SPECIAL, &ids));
         const tsri_model_results none = {0};
-        const tsri_model_sequence source = {.ids = ids, .n = find_pieces(&words.source, line, ids)};
-        int64_t n = find_pieces(&words.target, tab + 1, wanted);
-        wanted[n++] = end;
+        const tsri_model_sequence source = {.ids = ids.data, .n = (int64_t)ids.count};
         OK(tsri_session_encode(session, &source, 1, &none));
-        cr_expect(greedy(session, MOST, got) == n &&
-                      memcmp(got, wanted, (size_t)n * sizeof *got) == 0,
-                  "%s", line);
+        const int64_t n = greedy(session, MOST, got);
+        cr_expect_eq(got[n - 1], end);
+        expect_text(got, n, tab + 1);
+        tsri_text_ids_clear(&ids);
         lines++;
     }
     cr_expect_gt(lines, 0);
     tsri_session_destroy(&session);
-    tsri_model_vocabularies_clear(&words);
     tsri_base_bytes_clear(&expected);
     fixture_close(&fix);
 }
@@ -261,4 +255,20 @@ Test(ctranslate2, published_reference) {
 
 Test(ctranslate2, published_device) {
     published(NULL);
+}
+
+/* Two vocabularies, and the end of the source that its settings ask for. */
+Test(ctranslate2, a_text_is_its_pieces_between_spaces) {
+    static const char text[] = "w2  w24 no <unk> </s>";
+    static const int32_t wanted[] = {6, 28, 3, 3, 2, 2};
+    tsri_text_ids ids = {0};
+    json_t *cases = open_folder("opennmt", "reference");
+    OK(tsri_text_encode(fix.model->tokenizer, text, strlen(text), TSRI_TEXT_ADD_SPECIAL, &ids));
+    cr_expect(ids.count == 6 && memcmp(ids.data, wanted, sizeof wanted) == 0, "%zu ids, %d %d %d",
+              ids.count, ids.data[0], ids.data[1], ids.data[2]);
+    expect_text((const int32_t[]){1, 4, 39, 3, 2}, 5, "w0 w35 <unk>");
+    cr_expect_eq(tsri_text_vocabulary_size(fix.model->tokenizer), 29);
+    tsri_text_ids_clear(&ids);
+    fixture_close(&fix);
+    json_decref(cases);
 }
