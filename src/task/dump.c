@@ -1,213 +1,231 @@
-/* task/dump.c - a padded batch becomes sequences without padding, and what they give is put back in
- * its places. */
+/* task/dump.c - a batch through a model's stacks, and all that is computed inside, by name. */
 #include "tessera/dump.h"
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/memory.h"
-#include "io/save.h"
-#include "model/opened.h"
-#include "model/session.h"
+#include "model/weights.h"
+#include "task/dump.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct dump {
-    const tsr_dump_inputs *in;
+    tsr_dump_inputs in;
     const tsri_model *model;
-    int64_t B, T, N; /* N: tokens that are not padding */
-    int32_t L;
-    int32_t *ids, *positions; /* [N] */
-    int64_t *place;           /* [N]: t of each token in its row */
-    tsri_model_sequence *sequences;
-    float *logits, **hidden, **attention; /* as the session gives them */
-    uint64_t attention_size;              /* floats of one layer */
-    tsri_io_entry *entries;
-    char (*names)[32];
-    float **padded;
-    size_t n_entries;
+    bool encodes, decodes;
+    tsri_task_dump_side enc, dec;
+    int64_t *starts; /* [B] the start tokens of rows without decoder_input_ids */
+    float *logits, *pooled, *labels, *next, **cross;
+    tsri_task_dump_file file;
 } dump;
 
-static bool is_token(const tsr_dump_inputs *in, int64_t i) {
-    return !in->attention_mask || in->attention_mask[i];
+static bool has(const dump *d, uint32_t weight) {
+    return tsri_model_weight_at(d->model->weights, weight) != NULL;
 }
 
-static tsr_status compact(dump *d) {
-    const tsr_dump_inputs *in = d->in;
-    const bool counted = tsri_model_main_stack(&d->model->spec)->positions_of_tokens;
-    int64_t at = 0;
-    for (int64_t b = 0; b < d->B; b++) {
-        const int64_t first = at;
-        for (int64_t t = 0; t < d->T; t++) {
-            const int64_t i = b * d->T + t;
-            if (!is_token(in, i))
-                continue;
-            if (in->input_ids[i] < 0 || in->input_ids[i] >= d->model->spec.vocab)
-                return tsri_base_fail(TSR_E_ARGUMENT,
-                                      "input_ids[%" PRId64 "][%" PRId64 "] is %" PRId64
-                                      ": the model's vocabulary has the ids 0 to %d",
-                                      b, t, in->input_ids[i], (int)d->model->spec.vocab - 1);
-            const int64_t position = in->position_ids ? in->position_ids[i]
-                                     : counted        ? at - first
-                                                      : t;
-            if (position < 0 || position >= d->model->spec.context)
-                return tsri_base_fail(TSR_E_ARGUMENT,
-                                      "position_ids[%" PRId64 "][%" PRId64 "] is %" PRId64
-                                      ": the model reads the positions 0 to %" PRId64,
-                                      b, t, position, d->model->spec.context - 1);
-            d->ids[at] = (int32_t)in->input_ids[i];
-            d->positions[at] = (int32_t)position;
-            d->place[at++] = t;
-        }
-        if (at == first)
-            return tsri_base_fail(
-                TSR_E_ARGUMENT,
-                "row %" PRId64 " of attention_mask has no token: at least one is wanted", b);
-        d->sequences[b] = (tsri_model_sequence){.ids = d->ids + first,
-                                                .positions = d->positions + first,
-                                                .n = at - first,
-                                                .slot = (int32_t)b};
-        d->attention_size += (uint64_t)d->model->spec.decoder.heads * (uint64_t)(at - first) *
-                             (uint64_t)(at - first);
-    }
-    d->N = at;
+/* A config needn't name the labels that there are. */
+static int64_t label_count(const dump *d) {
+    return tsri_model_weight_at(d->model->weights, TSRI_WEIGHT_LABEL)->dims[0];
+}
+
+/* Rows that begin with the start token alone. */
+static tsr_status start_rows(dump *d) {
+    const tsri_model_spec *spec = &d->model->spec;
+    if (spec->decoder_start < 0)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s has a decoder, and names no token that it starts with: give "
+                              "decoder_input_ids",
+                              d->model->path);
+    TRY(tsri_base_new((size_t)d->in.B, sizeof *d->starts, &d->starts));
+    for (int64_t b = 0; b < d->in.B; b++)
+        d->starts[b] = spec->decoder_start;
+    d->dec.ids = d->starts;
+    d->dec.T = 1;
     return TSR_OK;
+}
+
+static tsr_status take_inputs(dump *d) {
+    const tsri_model_spec *spec = &d->model->spec;
+    const tsr_dump_inputs *in = &d->in;
+    const bool both = d->encodes && d->decodes;
+    const tsri_task_dump_side first = {.input = "input_ids",
+                                       .ids = in->input_ids,
+                                       .mask = in->attention_mask,
+                                       .positions = in->position_ids,
+                                       .types = in->token_type_ids,
+                                       .B = in->B,
+                                       .T = in->T};
+    d->enc = d->dec = first;
+    if (both)
+        d->dec = (tsri_task_dump_side){.input = "decoder_input_ids",
+                                       .ids = in->decoder_input_ids,
+                                       .mask = in->decoder_attention_mask,
+                                       .positions = in->decoder_position_ids,
+                                       .B = in->B,
+                                       .T = in->decoder_T};
+    d->enc.stack = &spec->encoder;
+    d->enc.vocab = spec->source_vocab;
+    d->enc.context = spec->source_context;
+    d->enc.prefix = both ? "enc." : "";
+    d->dec.stack = &spec->decoder;
+    d->dec.vocab = spec->vocab;
+    d->dec.context = spec->context;
+    d->dec.prefix = both ? "dec." : "";
+    if (!both && (in->decoder_input_ids || in->decoder_attention_mask || in->decoder_position_ids))
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s (%s) reads input_ids alone: inputs of a decoder were given too",
+                              d->model->path, spec->family);
+    if (in->token_type_ids && !spec->token_types)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s (%s) has no token types: leave out token_type_ids",
+                              d->model->path, spec->family);
+    if (both && !in->decoder_input_ids)
+        TRY(start_rows(d));
+    if (d->encodes)
+        TRY(tsri_task_dump_compact(&d->enc));
+    return d->decodes ? tsri_task_dump_compact(&d->dec) : TSR_OK;
+}
+
+/* ---- the run ---- */
+
+static tsr_status room(float **array, int64_t rows, int64_t width) {
+    return tsri_base_new((size_t)rows * (size_t)width, sizeof **array, array);
+}
+
+static tsr_status make_cross(dump *d) {
+    const int32_t layers = d->dec.stack->layers;
+    int64_t shares = 0;
+    for (int64_t b = 0; b < d->in.B; b++)
+        shares += d->dec.stack->heads * d->dec.sequences[b].n * d->enc.sequences[b].n;
+    TRY(tsri_base_new((size_t)layers, sizeof *d->cross, &d->cross));
+    for (int32_t l = 0; l < layers; l++)
+        TRY(room(&d->cross[l], shares, 1));
+    return TSR_OK;
+}
+
+/* What the heads of a model without a decoder give. */
+static tsr_status make_heads(dump *d) {
+    const tsri_model_spec *spec = &d->model->spec;
+    if (has(d, TSRI_WEIGHT_MASKED_DENSE))
+        TRY(room(&d->logits, d->enc.N, spec->vocab));
+    if (has(d, TSRI_WEIGHT_POOLER))
+        TRY(room(&d->pooled, d->in.B, spec->width));
+    if (has(d, TSRI_WEIGHT_LABEL))
+        TRY(room(&d->labels, spec->label_tokens ? d->enc.N : d->in.B, label_count(d)));
+    return has(d, TSRI_WEIGHT_NEXT) ? room(&d->next, d->in.B, 2) : TSR_OK;
 }
 
 static tsr_status make_room(dump *d) {
-    const size_t N = (size_t)d->N, V = (size_t)d->model->spec.vocab,
-                 C = (size_t)d->model->spec.width;
-    TRY(tsri_base_new(N * V, sizeof *d->logits, &d->logits));
-    TRY(tsri_base_new((size_t)d->L + 1, sizeof *d->hidden, &d->hidden));
-    for (int32_t l = 0; l <= d->L; l++)
-        TRY(tsri_base_new(N * C, sizeof **d->hidden, &d->hidden[l]));
-    if (!d->in->attention)
-        return TSR_OK;
-    TRY(tsri_base_new((size_t)d->L, sizeof *d->attention, &d->attention));
-    for (int32_t l = 0; l < d->L; l++)
-        TRY(tsri_base_new(d->attention_size, sizeof **d->attention, &d->attention[l]));
-    return TSR_OK;
+    const tsri_model_spec *spec = &d->model->spec;
+    if (d->encodes)
+        TRY(tsri_task_dump_room(&d->enc, spec->width, d->in.attention));
+    if (!d->decodes)
+        return make_heads(d);
+    TRY(tsri_task_dump_room(&d->dec, spec->width, d->in.attention));
+    TRY(room(&d->logits, d->dec.N, spec->vocab));
+    return d->encodes && d->in.attention ? make_cross(d) : TSR_OK;
 }
 
 static tsr_status run(dump *d, tsri_model *model) {
+    const int32_t B = (int32_t)d->in.B;
+    const tsri_session_sizes sizes = {.slots = B,
+                                      .context = d->decodes ? d->dec.T : d->enc.T,
+                                      .sources = B,
+                                      .source_context = d->encodes ? d->enc.T : 0};
+    const tsri_model_results encoded = {.rows = TSRI_ROWS_ALL,
+                                        .hidden = d->enc.hidden,
+                                        .attention = d->enc.attention,
+                                        .logits = d->decodes ? NULL : d->logits,
+                                        .pooled = d->pooled,
+                                        .labels = d->labels,
+                                        .next = d->next},
+                             decoded = {.rows = TSRI_ROWS_ALL,
+                                        .hidden = d->dec.hidden,
+                                        .attention = d->dec.attention,
+                                        .cross = d->cross,
+                                        .logits = d->logits};
     tsri_session *session;
-    TRY(tsri_session_create(model, (int32_t)d->B, d->T, &session));
-    const tsri_model_results results = {
-        .rows = TSRI_ROWS_ALL, .logits = d->logits, .hidden = d->hidden, .attention = d->attention};
-    const tsr_status status = tsri_session_forward(session, d->sequences, (int32_t)d->B, &results);
+    TRY(tsri_session_create_sized(model, &sizes, &session));
+    tsr_status status = TSR_OK;
+    if (d->encodes)
+        status = tsri_session_encode(session, d->enc.sequences, B, &encoded);
+    if (status == TSR_OK && d->decodes)
+        status = tsri_session_forward(session, d->dec.sequences, B, &decoded);
     tsri_session_destroy(&session);
     return status;
 }
 
-static tsr_status add_entry(dump *d, const char *name, int rank, const int64_t *dims,
-                            float **data) {
-    size_t n = 1;
-    for (int i = 0; i < rank; i++)
-        n *= (size_t)dims[i];
-    TRY(tsri_base_new(n, sizeof **data, data));
-    tsri_io_entry *e = &d->entries[d->n_entries];
-    snprintf(d->names[d->n_entries], sizeof *d->names, "%s", name);
-    *e = (tsri_io_entry){
-        .name = d->names[d->n_entries], .dtype = TSR_F32, .rank = rank, .data = *data};
-    memcpy(e->dims, dims, (size_t)rank * sizeof *dims);
-    d->padded[d->n_entries++] = *data;
-    return TSR_OK;
-}
+/* ---- the file ---- */
 
-/* [N,width] without padding to [B,T,width] with zeros in padded places. */
-static tsr_status scatter_rows(dump *d, const char *name, int64_t width, const float *rows) {
-    const int64_t dims[] = {d->B, d->T, width};
-    float *out;
-    int64_t at = 0;
-    TRY(add_entry(d, name, 3, dims, &out));
-    for (int64_t b = 0; b < d->B; b++)
-        for (int64_t i = 0; i < d->sequences[b].n; i++, at++)
-            memcpy(out + (b * d->T + d->place[at]) * width, rows + at * width,
-                   (size_t)width * sizeof *rows);
-    return TSR_OK;
-}
-
-static tsr_status scatter_attention(dump *d, const char *name, const float *p) {
-    const int64_t H = d->model->spec.decoder.heads, dims[] = {d->B, H, d->T, d->T};
-    const int64_t *place = d->place;
-    float *out;
-    TRY(add_entry(d, name, 4, dims, &out));
-    for (int64_t b = 0; b < d->B; b++) {
-        const int64_t n = d->sequences[b].n;
-        for (int64_t h = 0; h < H; h++)
-            for (int64_t t = 0; t < n; t++)
-                for (int64_t s = 0; s < n; s++)
-                    out[((b * H + h) * d->T + place[t]) * d->T + place[s]] = *p++;
-        place += n;
+static tsr_status add_stack(dump *d, const tsri_task_dump_side *side) {
+    char name[32];
+    for (int32_t l = 0; l <= side->stack->layers; l++) {
+        snprintf(name, sizeof name, "%shidden.%d", side->prefix, (int)l);
+        TRY(tsri_task_dump_rows(&d->file, side, name, d->model->spec.width, side->hidden[l]));
+    }
+    for (int32_t l = 0; side->attention && l < side->stack->layers; l++) {
+        snprintf(name, sizeof name, "%sattn.%d", side->prefix, (int)l);
+        TRY(tsri_task_dump_shares(&d->file, side, side, name, side->stack->heads,
+                                  side->attention[l]));
     }
     return TSR_OK;
+}
+
+static tsr_status add_heads(dump *d) {
+    const tsri_model_spec *spec = &d->model->spec;
+    const char *labels = d->logits ? "labels" : "logits"; /* the one head's, as published */
+    if (d->logits)
+        TRY(tsri_task_dump_rows(&d->file, d->decodes ? &d->dec : &d->enc, "logits", spec->vocab,
+                                d->logits));
+    if (d->pooled)
+        TRY(tsri_task_dump_matrix(&d->file, "pooled", d->in.B, spec->width, d->pooled));
+    if (d->next)
+        TRY(tsri_task_dump_matrix(&d->file, "next", d->in.B, 2, d->next));
+    if (!d->labels)
+        return TSR_OK;
+    return spec->label_tokens
+               ? tsri_task_dump_rows(&d->file, &d->enc, labels, label_count(d), d->labels)
+               : tsri_task_dump_matrix(&d->file, labels, d->in.B, label_count(d), d->labels);
 }
 
 static tsr_status write(dump *d, const char *path) {
     char name[32];
-    const size_t most = 2 * (size_t)d->L + 2;
-    TRY(tsri_base_new(most, sizeof *d->entries, &d->entries));
-    TRY(tsri_base_new(most, sizeof *d->names, &d->names));
-    TRY(tsri_base_new(most, sizeof *d->padded, &d->padded));
-    TRY(scatter_rows(d, "logits", d->model->spec.vocab, d->logits));
-    for (int32_t l = 0; l <= d->L; l++) {
-        snprintf(name, sizeof name, "hidden.%d", (int)l);
-        TRY(scatter_rows(d, name, d->model->spec.width, d->hidden[l]));
+    if (d->encodes)
+        TRY(add_stack(d, &d->enc));
+    if (d->decodes)
+        TRY(add_stack(d, &d->dec));
+    for (int32_t l = 0; d->cross && l < d->dec.stack->layers; l++) {
+        snprintf(name, sizeof name, "cross.attn.%d", (int)l);
+        TRY(tsri_task_dump_shares(&d->file, &d->dec, &d->enc, name, d->dec.stack->heads,
+                                  d->cross[l]));
     }
-    for (int32_t l = 0; l < d->L && d->attention; l++) {
-        snprintf(name, sizeof name, "attn.%d", (int)l);
-        TRY(scatter_attention(d, name, d->attention[l]));
-    }
-    return tsri_io_save(path, d->entries, d->n_entries, NULL, 0);
+    TRY(add_heads(d));
+    return tsri_task_dump_write(&d->file, path);
 }
 
 static void clear(dump *d) {
-    for (int32_t l = 0; d->hidden && l <= d->L; l++)
-        free(d->hidden[l]);
-    for (int32_t l = 0; d->attention && l < d->L; l++)
-        free(d->attention[l]);
-    for (size_t i = 0; i < d->n_entries; i++)
-        free(d->padded[i]);
-    free(d->hidden);
-    free(d->attention);
+    for (int32_t l = 0; d->cross && l < d->dec.stack->layers; l++)
+        free(d->cross[l]);
+    free(d->cross);
+    free(d->starts);
     free(d->logits);
-    free(d->padded);
-    free(d->entries);
-    free(d->names);
-    free(d->ids);
-    free(d->positions);
-    free(d->place);
-    free(d->sequences);
+    free(d->pooled);
+    free(d->labels);
+    free(d->next);
+    tsri_task_dump_side_clear(&d->enc);
+    tsri_task_dump_side_clear(&d->dec);
+    tsri_task_dump_file_clear(&d->file);
 }
 
 tsr_status tsr_dump(tsr_model *model, const tsr_dump_inputs *inputs, const char *path) {
     tsri_model *m = tsri_model_of(model);
-    size_t cells = 0;
+    dump d = {
+        .model = m, .encodes = m->spec.encoder.layers > 0, .decodes = m->spec.decoder.layers > 0};
+    TRY(tsri_backend_adopt("tsr_dump_inputs", inputs, &d.in, sizeof d.in));
     if (!m->run)
         return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", m->path);
-    if (inputs->B < 1 || inputs->T < 1 || inputs->B > INT32_MAX ||
-        !tsri_base_mul((size_t)inputs->B, (size_t)inputs->T, &cells) || cells > INT32_MAX)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "the batch is %" PRId64 " rows of %" PRId64
-                              " tokens: at least one of each is wanted",
-                              inputs->B, inputs->T);
-    if (inputs->T > m->spec.context)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a row has %" PRId64 " tokens, and the model reads %" PRId64,
-                              inputs->T, m->spec.context);
-    dump d = {
-        .in = inputs, .model = m, .B = inputs->B, .T = inputs->T, .L = m->spec.decoder.layers};
-    tsr_status status = tsri_base_new(cells, sizeof *d.ids, &d.ids);
-    if (status == TSR_OK)
-        status = tsri_base_new(cells, sizeof *d.positions, &d.positions);
-    if (status == TSR_OK)
-        status = tsri_base_new(cells, sizeof *d.place, &d.place);
-    if (status == TSR_OK)
-        status = tsri_base_new((size_t)d.B, sizeof *d.sequences, &d.sequences);
-    if (status == TSR_OK)
-        status = compact(&d);
+    tsr_status status = take_inputs(&d);
     if (status == TSR_OK)
         status = make_room(&d);
     if (status == TSR_OK)
@@ -215,80 +233,5 @@ tsr_status tsr_dump(tsr_model *model, const tsr_dump_inputs *inputs, const char 
     if (status == TSR_OK)
         status = write(&d, path);
     clear(&d);
-    return status;
-}
-
-/* ---- from JSON ---- */
-
-enum { INPUTS_LIMIT = 256 << 20, INPUTS_DEPTH = 16 };
-
-/* An array of B rows of T integers into new memory; *B and *T are set by the first, and must agree
- * later. */
-static tsr_status take_rows(const json_t *object, const char *path, const char *key, int64_t *B,
-                            int64_t *T, int64_t **out) {
-    const json_t *rows = json_object_get(object, key);
-    *out = NULL;
-    if (!rows || json_is_null(rows))
-        return TSR_OK;
-    const int64_t n = (int64_t)json_array_size(rows),
-                  width = (int64_t)json_array_size(json_array_get(rows, 0));
-    if (!json_is_array(rows) || !n || !width || (*B && (*B != n || *T != width)))
-        return tsri_base_fail(
-            TSR_E_FORMAT, "%s: \"%s\" has %" PRId64 " rows of %" PRId64 "; wanted %s of integers",
-            path, key, n, width, *B ? "rows like those of \"input_ids\"" : "an array of rows");
-    *B = n;
-    *T = width;
-    TRY(tsri_base_new((size_t)(n * width), sizeof **out, out));
-    for (int64_t b = 0; b < n; b++) {
-        const json_t *row = json_array_get(rows, (size_t)b);
-        if (!json_is_array(row) || (int64_t)json_array_size(row) != width)
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: \"%s\"[%" PRId64
-                                  "] has %zu items; the first row has %" PRId64
-                                  ": pad them to one length",
-                                  path, key, b, json_array_size(row), width);
-        for (int64_t t = 0; t < width; t++) {
-            const json_t *item = json_array_get(row, (size_t)t);
-            if (!json_is_integer(item) && !json_is_boolean(item))
-                return tsri_base_fail(TSR_E_FORMAT,
-                                      "%s: \"%s\"[%" PRId64 "][%" PRId64 "] is no integer", path,
-                                      key, b, t);
-            (*out)[b * width + t] =
-                json_is_boolean(item) ? json_is_true(item) : json_integer_value(item);
-        }
-    }
-    return TSR_OK;
-}
-
-tsr_status tsr_dump_json(tsr_model *model, const char *json_path, uint32_t attention,
-                         const char *path) {
-    json_t *object = NULL;
-    int64_t B = 0, T = 0, *ids = NULL, *mask = NULL, *positions = NULL;
-    tsr_status status = tsri_base_json_load(json_path, INPUTS_LIMIT, INPUTS_DEPTH, &object);
-    if (status == TSR_OK)
-        status = take_rows(object, json_path, "input_ids", &B, &T, &ids);
-    if (status == TSR_OK && !ids)
-        status = tsri_base_fail(
-            TSR_E_FORMAT,
-            "%s: an object with \"input_ids\" (an array of rows of token ids) is wanted",
-            json_path);
-    if (status == TSR_OK)
-        status = take_rows(object, json_path, "attention_mask", &B, &T, &mask);
-    if (status == TSR_OK)
-        status = take_rows(object, json_path, "position_ids", &B, &T, &positions);
-    if (status == TSR_OK) {
-        const tsr_dump_inputs inputs = {.struct_size = sizeof inputs,
-                                        .attention = attention,
-                                        .B = B,
-                                        .T = T,
-                                        .input_ids = ids,
-                                        .attention_mask = mask,
-                                        .position_ids = positions};
-        status = tsr_dump(model, &inputs, path);
-    }
-    json_decref(object);
-    free(ids);
-    free(mask);
-    free(positions);
     return status;
 }
