@@ -1,5 +1,6 @@
-# cmake -DFOLDER=cl -DOUT=out.c -DFILES=a.cl;b.clh -P embed.cmake
-# Writes the table that src/backends/opencl/sources.h declares. Bytes, not string literals: C promises only 4095 of these.
+# cmake -DFOLDER=cl -DOUT=out.c -DFILES=a.cl;b.clh -DHEADER=backends/opencl/sources.h -DTYPE=tsri_opencl_source -P embed.cmake
+# Writes the table TYPEs of path, text and size, and its length TYPE_count, which the header declares. Bytes, not string
+# literals: C promises only 4095 of these.
 set(arrays "")
 set(rows "")
 set(count 0)
@@ -11,6 +12,6 @@ foreach(file IN LISTS FILES)
   string(APPEND rows "    {\"${name}\", (const char *)text_${count}, sizeof text_${count} - 1},\n")
   math(EXPR count "${count} + 1")
 endforeach()
-file(WRITE ${OUT} "#include \"backends/opencl/sources.h\"\n\n${arrays}\n"
-     "const tsri_opencl_source tsri_opencl_sources[] = {\n${rows}    {NULL, NULL, 0},\n};\n"
-     "const size_t tsri_opencl_source_count = ${count};\n")
+file(WRITE ${OUT} "#include \"${HEADER}\"\n\n${arrays}\n"
+     "const ${TYPE} ${TYPE}s[] = {\n${rows}    {NULL, NULL, 0},\n};\n"
+     "const size_t ${TYPE}_count = ${count};\n")

@@ -11,7 +11,7 @@ elseif(opencl_sources)
   add_custom_command(
     OUTPUT ${embedded}
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${PROJECT_SOURCE_DIR}/cl -DOUT=${embedded} "-DFILES=${kernels}"
-            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+            -DHEADER=backends/opencl/sources.h -DTYPE=tsri_opencl_source -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${kernels} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Embedding the kernels of cl/" VERBATIM)
 

@@ -2,6 +2,7 @@
 #ifndef TESSERA_TESSERA_H
 #define TESSERA_TESSERA_H
 
+#include "tessera/attention.h"
 #include "tessera/backend.h"
 #include "tessera/bench.h"
 #include "tessera/bundle.h"

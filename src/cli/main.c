@@ -26,6 +26,7 @@ static const command commands[] = {
      tsri_cli_bench},
     {"evaluate", "how well a model predicts a text: perplexity", tsri_cli_evaluate},
     {"quantize", "a model folder with matrices of 8 or 4 bits", tsri_cli_quantize},
+    {"attention", "which word a model looks at while it reads another: a page", tsri_cli_attention},
     {"dump", "logits, hidden states and attention to a file", tsri_cli_dump},
     {"tune", "search the best values for a device's kernels", tsri_cli_tune},
     {"kernels", "a model's kernels for devices that can't compile", tsri_cli_kernels},

@@ -1,0 +1,37 @@
+/* task/attention.h - between the run of a model and the page that shows what it attended to. */
+#ifndef TSRI_TASK_ATTENTION_H
+#define TSRI_TASK_ATTENTION_H
+
+#include "tessera/attention.h"
+
+#include <stddef.h>
+
+enum { TSRI_TASK_MAPS = 3 };
+
+/* The tokens of one side: "text", "source" or "target". */
+typedef struct tsri_task_tokens {
+    const char *name;
+    tsr_attention_token *tokens; /* their texts are new memory */
+    int64_t n;
+} tsri_task_tokens;
+
+struct tsr_attention {
+    char *model; /* the last part of its path */
+    char *about; /* what was read, for a title */
+    tsri_task_tokens sides[2];
+    tsr_attention_map maps[TSRI_TASK_MAPS];
+    float *weights[TSRI_TASK_MAPS];
+    size_t n_maps;
+};
+
+/* The file attention.html, embedded when the library is built; @DATA@ stands where the JSON goes.
+ */
+typedef struct tsri_task_page {
+    const char *path;
+    const char *text; /* 0-terminated */
+    size_t size;      /* without the 0 */
+} tsri_task_page;
+extern const tsri_task_page tsri_task_pages[]; /* after the last, one of NULL */
+extern const size_t tsri_task_page_count;
+
+#endif

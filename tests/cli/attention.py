@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""tessera attention: the numbers of the page and of the table are those of tessera dump, for a decoder, an encoder and an
+encoder-decoder; the page is one file of at most 5 MB that asks nothing of the network, and a browser draws it."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+
+from support.command import GOLDEN, PLAY, change_json, copy_model, equal, main, read_safetensors, refused, run
+
+REFERENCE = ("-d", "reference", "-q")
+WORDS = ["write", "a", "poem", "about", "the", "sea", "Haus", "das", "ist", "</script><b>&"]
+FIRST = 10  # id of the first word
+
+
+def tokenizer(folder, start, end):
+    """Words between blanks, `start` before and `end` behind a text."""
+    special = [{"id": i, "content": c, "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+               for c, i in (("<unk>", 3), *(((start[0], start[1]),) if start else ()), *(((end[0], end[1]),) if end else ()))]
+    around = [{"SpecialToken": {"id": start[0], "type_id": 0}}] if start else []
+    around += [{"Sequence": {"id": "A", "type_id": 0}}] + ([{"SpecialToken": {"id": end[0], "type_id": 0}}] if end else [])
+    names = {t[0]: {"id": t[0], "ids": [t[1]], "tokens": [t[0]]} for t in (start, end) if t}
+    vocab = {w: FIRST + i for i, w in enumerate(WORDS)} | {t["content"]: t["id"] for t in special}
+    (folder / "tokenizer.json").write_text(json.dumps(
+        {"version": "1.0", "truncation": None, "padding": None, "added_tokens": special, "normalizer": None,
+         "pre_tokenizer": {"type": "WhitespaceSplit"}, "decoder": None,
+         "post_processor": {"type": "TemplateProcessing", "single": around, "pair": around, "special_tokens": names},
+         "model": {"type": "WordLevel", "vocab": vocab, "unk_token": "<unk>"}}))
+
+
+def model(folder, name):
+    """A golden model with words for some of its ids, and its config."""
+    copy = copy_model(GOLDEN / name, folder / name.replace("/", "-"))
+    config = json.loads((copy / "config.json").read_text())
+    tokenizer(copy, None, ("</s>", config["eos_token_id"]) if config.get("is_encoder_decoder") else None)
+    return copy, config
+
+
+def ids(text):
+    return [FIRST + WORDS.index(w) for w in text.split()]
+
+
+def page(path):
+    text = path.read_text()
+    assert len(path.read_bytes()) <= 5_000_000
+    assert not re.search(r"https?:|src=|@import|url\(", text), "the page asks for something"
+    equal(text.count("</script>"), 2, "no text ends the script")
+    return json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))
+
+
+def shares(data, kind):
+    """[layers][heads] of T x S shares."""
+    (m,) = [m for m in data["maps"] if m["kind"] == kind]
+    flat = base64.b64decode(m["weights"])
+    T, S = len(data["tokens"][m["queries"]]), len(data["tokens"][m["keys"]])
+    equal(len(flat), len(m["layers"]) * len(m["heads"]) * T * S)
+    size = T * S
+    return m, [[[x / 255 for x in flat[(l * len(m["heads"]) + h) * size:][:size]] for h in range(len(m["heads"]))] for l in range(len(m["layers"]))]
+
+
+def same_as_dump(data, kind, held, prefix):
+    m, got = shares(data, kind)
+    for l, number in enumerate(m["layers"]):
+        shape, values = held[f"{prefix}.{number}"]
+        size = shape[2] * shape[3]
+        for h, head in enumerate(m["heads"]):
+            wanted = values[head * size:(head + 1) * size]
+            equal(len(got[l][h]), size, f"{kind}: layer {number}, head {head}")
+            worst = max(abs(a - b) for a, b in zip(got[l][h], wanted))
+            assert worst <= 0.5 / 255 + 1e-6, f"{kind}, layer {number}, head {head}: off by {worst}"
+
+
+def texts(data, side):
+    return [t["text"] for t in data["tokens"][side]]
+
+
+def test_a_decoder(folder):
+    run("attention", *REFERENCE, "-m", PLAY, "ROMEO: Café", "-o", folder / "p.html")
+    data = page(folder / "p.html")
+    words = texts(data, "text")
+    equal("".join(w for w in words if w != "…"), "ROMEO: Café")
+    assert "…" in words and words[words.index("…") + 1] == "é", words
+    m, got = shares(data, "causal")
+    equal((m["layers"], m["heads"]), (list(range(6)), list(range(6))))
+    T = len(words)
+    for layer in got:
+        for head in layer:
+            for t in range(T):
+                equal(head[t * T + t + 1:(t + 1) * T], [0] * (T - 1 - t), "what comes after is not seen")
+                assert abs(sum(head[t * T:(t + 1) * T]) - 1) <= T * 0.5 / 255 + 1e-6
+    encoded = run("tokenize", "-q", "-m", PLAY, given="ROMEO: Café\n").text.split()
+    run("dump", *REFERENCE, "-m", PLAY, "--ids", ",".join(encoded), "--attention", "-o", folder / "o.safetensors")
+    same_as_dump(data, "causal", read_safetensors(folder / "o.safetensors"), "attn")
+
+
+def test_layers_and_heads(folder):
+    run("attention", *REFERENCE, "-m", PLAY, "to be or not", "--layers", "2-4", "--heads", "5", "-o", folder / "p.html")
+    run("attention", *REFERENCE, "-m", PLAY, "to be or not", "-o", folder / "all.html")
+    part, got = shares(page(folder / "p.html"), "causal")
+    _, whole = shares(page(folder / "all.html"), "causal")
+    equal((part["layers"], part["heads"]), ([2, 3, 4], [5]))
+    equal(got, [[layer[5]] for layer in whole[2:5]])
+    for range_, fragment in (("6", "layers 0 to 5"), ("4-6", "layers 0 to 5"), ("3-2", "A no more than B"), ("x", "A or A-B"), ("1-", "A or A-B"), ("-1", "A or A-B"),
+                             ("", "A or A-B"), ("99999999999999999999", "A or A-B")):
+        refused(2, fragment, "attention", *REFERENCE, "-m", PLAY, "a", f"--layers={range_}", "-o", folder / "q.html")
+    assert not (folder / "q.html").exists()
+
+
+def test_an_encoder(folder):
+    encoder, _ = model(folder, "bert-tiny/pre")
+    text = "write a poem about the sea </script><b>&"
+    run("attention", *REFERENCE, "-m", encoder, text, "-o", folder / "p.html")
+    data = page(folder / "p.html")
+    equal([w.strip() for w in texts(data, "text")], text.split())
+    run("dump", *REFERENCE, "-m", encoder, "--ids", ",".join(map(str, ids(text))), "--attention", "-o", folder / "o.safetensors")
+    same_as_dump(data, "self", read_safetensors(folder / "o.safetensors"), "attn")
+    refused(2, "only a model with an encoder and a decoder", "attention", *REFERENCE, "-m", encoder, text, "--target-text", "a", "-o", folder / "q.html")
+
+
+def test_an_encoder_decoder(folder):
+    translator, config = model(folder, "pegasus")
+    source, target = "das Haus ist", "the sea a poem"
+    run("attention", *REFERENCE, "-m", translator, source, "--target-text", target, "-o", folder / "p.html")
+    data = page(folder / "p.html")
+    equal([m["kind"] for m in data["maps"]], ["cross", "self", "causal"])
+    equal([w.strip() for w in texts(data, "source")][:3], source.split())
+    equal([w.strip() for w in texts(data, "target")][1:], target.split())
+    given = [config["decoder_start_token_id"], *ids(target)]
+    run("dump", *REFERENCE, "-m", translator, "--ids", ",".join(map(str, [*ids(source), config["eos_token_id"]])), "--decoder-ids", ",".join(map(str, given)),
+        "--attention", "-o", folder / "o.safetensors")
+    held = read_safetensors(folder / "o.safetensors")
+    same_as_dump(data, "cross", held, "cross.attn")
+    same_as_dump(data, "self", held, "enc.attn")
+    same_as_dump(data, "causal", held, "dec.attn")
+
+
+def test_the_table(folder):
+    text = "ROMEO: to be"
+    told = run("attention", *REFERENCE, "-m", PLAY, text, "--format", "text", "--layers", "1", "--heads", "2").text.split("\n")
+    equal(told[0], "text to what came before, percent; layer 1, head 2")
+    run("attention", *REFERENCE, "-m", PLAY, text, "--layers", "1", "--heads", "2", "-o", folder / "p.html")
+    data = page(folder / "p.html")
+    words, (_, ((head,),)) = [w.strip() for w in texts(data, "text")], shares(data, "causal")
+    equal(told[1].split(), words)
+    for t, line in enumerate(told[2:2 + len(words)]):
+        equal(line[:16].strip(), words[t])
+        for s, x in enumerate(map(float, line[16:].split())):
+            assert abs(x / 100 - head[t * len(words) + s]) <= 0.5 / 255 + 0.0005 + 1e-6, line
+    equal(run("attention", *REFERENCE, "-m", PLAY, "--format", "text", "--layers", "1", "--heads", "2", given=text + "\n").text.split("\n"), told, "from standard input")
+
+
+def test_five_megabytes(folder):
+    llama = copy_model(GOLDEN / "llama-tiny", folder / "m")
+    change_json(llama / "config.json", max_position_embeddings=2048)
+    tokenizer(llama, None, None)
+    text = " ".join(["poem"] * 950)
+    refused(2, "ask for 1 of its 2 layers (--layers A-B)", "attention", *REFERENCE, "-m", llama, text, "-o", folder / "p.html")
+    assert not (folder / "p.html").exists()
+    run("attention", *REFERENCE, "-m", llama, text, "--layers", "1", "-o", folder / "p.html")
+    equal(len(page(folder / "p.html")["tokens"]["text"]), 950)
+    refused(2, "one layer and some heads", "attention", *REFERENCE, "-m", llama, text + " a" * 200, "-o", folder / "q.html")
+
+
+def test_refused(folder):
+    target = folder / "p.html"
+    for arguments, fragment in ((("a", "b", "-o", target), "one text"), (("a",), "give -o FILE.html"), (("a", "--format", "text", "-o", target), "-o is for the page"),
+                                (("a", "--format", "png", "-o", target), "html or text"), (("", "-o", target), "empty"),
+                                (("a", "--target-text", "b", "-o", target), "an encoder and a decoder"), (("xyzzy " * 400, "-o", target), "the model reads 512")):
+        refused(2, fragment, "attention", *REFERENCE, "-m", PLAY, *arguments)
+    refused(3, "none", "attention", *REFERENCE, "-m", PLAY, "a", "-o", folder / "none" / "p.html")
+    refused(5, "tokenizer", "attention", *REFERENCE, "-m", GOLDEN / "gpt2-tiny", "a", "-o", target)
+    assert not target.exists()
+
+
+def test_a_browser_draws_it(folder):
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not browser:
+        print("SKIP: no browser to draw the page of tessera attention (Debian: apt-get install chromium)")
+        return
+    run("attention", *REFERENCE, "-m", PLAY, "ROMEO: to be", "-o", folder / "p.html")
+    data = page(folder / "p.html")
+    words, (_, got) = [w.strip() for w in texts(data, "text")], shares(data, "causal")
+    told = subprocess.run([browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'browser'}", "--virtual-time-budget=5000", "--dump-dom",
+                           f"file://{folder / 'p.html'}#causal/2/3/2"], capture_output=True, text=True, timeout=120, check=False).stdout
+    shown = re.findall(r'<button type="button" class="word[^>]*aria-pressed="(\w+)" aria-label="([^"]*)"', told)
+    equal([pressed for pressed, _ in shown], ["true" if i == 2 else "false" for i in range(len(words))], told[-3000:])
+    row = got[2][3][2 * len(words):3 * len(words)]
+    equal([label.split(", ")[-1] for _, label in shown[:3]], [f"{round(100 * x)}%" if round(100 * x) else "<1%" if x else "0%" for x in row[:3]])
+    equal([label for _, label in shown[3:]], words[3:], "no share of what comes after")
+    equal(told.count("<canvas"), 1 + 36, "one map for each layer and head, and the large one")
+
+
+main(globals())
