@@ -51,6 +51,13 @@ static void print_word(tsri_cli_app *app, const char *text, int width, bool righ
 
 enum { CELL = 7, ROW_NAME = 16 };
 
+static void print_numbers(tsri_cli_app *app, const char *what, int32_t first, int32_t count) {
+    if (count == 1)
+        tsri_cli_print(app, "%s %d", what, (int)first);
+    else
+        tsri_cli_print(app, "%ss %d to %d", what, (int)first, (int)(first + count - 1));
+}
+
 /* The mean over the layers and heads that are there, in percent. */
 static void print_map(tsri_cli_app *app, const tsr_attention_map *map) {
     const int64_t size = map->T * map->S, n = (int64_t)map->layers * map->heads;
@@ -58,12 +65,9 @@ static void print_map(tsri_cli_app *app, const tsr_attention_map *map) {
                    map->kind == TSR_ATTENTION_CROSS    ? map->keys
                    : map->kind == TSR_ATTENTION_CAUSAL ? "what came before"
                                                        : "itself");
-    if (n == 1)
-        tsri_cli_print(app, "layer %d, head %d\n", (int)map->first_layer, (int)map->first_head);
-    else
-        tsri_cli_print(app, "mean of layers %d to %d, heads %d to %d\n", (int)map->first_layer,
-                       (int)(map->first_layer + map->layers - 1), (int)map->first_head,
-                       (int)(map->first_head + map->heads - 1));
+    print_numbers(app, n == 1 ? "layer" : "mean of layer", map->first_layer, map->layers);
+    print_numbers(app, ", head", map->first_head, map->heads);
+    tsri_cli_print(app, "\n");
     tsri_cli_print(app, "%*s", ROW_NAME, "");
     for (int64_t s = 0; s < map->S; s++) {
         tsri_cli_print(app, " ");

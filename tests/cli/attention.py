@@ -9,37 +9,9 @@ import shutil
 import subprocess
 
 from support.command import GOLDEN, PLAY, change_json, copy_model, equal, main, read_safetensors, refused, run
+from support.words import ids, model, tokenizer
 
 REFERENCE = ("-d", "reference", "-q")
-WORDS = ["write", "a", "poem", "about", "the", "sea", "Haus", "das", "ist", "</script><b>&"]
-FIRST = 10  # id of the first word
-
-
-def tokenizer(folder, start, end):
-    """Words between blanks, `start` before and `end` behind a text."""
-    special = [{"id": i, "content": c, "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-               for c, i in (("<unk>", 3), *(((start[0], start[1]),) if start else ()), *(((end[0], end[1]),) if end else ()))]
-    around = [{"SpecialToken": {"id": start[0], "type_id": 0}}] if start else []
-    around += [{"Sequence": {"id": "A", "type_id": 0}}] + ([{"SpecialToken": {"id": end[0], "type_id": 0}}] if end else [])
-    names = {t[0]: {"id": t[0], "ids": [t[1]], "tokens": [t[0]]} for t in (start, end) if t}
-    vocab = {w: FIRST + i for i, w in enumerate(WORDS)} | {t["content"]: t["id"] for t in special}
-    (folder / "tokenizer.json").write_text(json.dumps(
-        {"version": "1.0", "truncation": None, "padding": None, "added_tokens": special, "normalizer": None,
-         "pre_tokenizer": {"type": "WhitespaceSplit"}, "decoder": None,
-         "post_processor": {"type": "TemplateProcessing", "single": around, "pair": around, "special_tokens": names},
-         "model": {"type": "WordLevel", "vocab": vocab, "unk_token": "<unk>"}}))
-
-
-def model(folder, name):
-    """A golden model with words for some of its ids, and its config."""
-    copy = copy_model(GOLDEN / name, folder / name.replace("/", "-"))
-    config = json.loads((copy / "config.json").read_text())
-    tokenizer(copy, None, ("</s>", config["eos_token_id"]) if config.get("is_encoder_decoder") else None)
-    return copy, config
-
-
-def ids(text):
-    return [FIRST + WORDS.index(w) for w in text.split()]
 
 
 def page(path):

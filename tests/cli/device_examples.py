@@ -6,14 +6,16 @@ import re
 import subprocess
 
 from support.command import BUILD, DEVICE, PATIENCE, SHARED, SOURCE, Result, environment, equal, main
+from support.words import model
 
 WORDS = ["write", "a", "poem"]
 HALF_ULP = 2**-24  # 24.1137 is the square sum of 4.41 and -2.16, which are rounded before anything is computed
 
 
-def example(name, *arguments, code=0):
+def example(name, *arguments, code=0, given=""):
     """Runs an example in the build folder; its exit code must be `code`."""
-    done = subprocess.run([BUILD / "examples" / name, *map(str, arguments)], capture_output=True, env=environment(), timeout=PATIENCE, check=False)
+    env = environment(TESSERA_DEVICE=DEVICE)
+    done = subprocess.run([BUILD / "examples" / name, *map(str, arguments)], capture_output=True, input=given.encode(), env=env, timeout=PATIENCE, check=False)
     result = Result(done)
     equal(result.code, code, result)
     return result
@@ -78,6 +80,40 @@ def test_write_a_poem_beside_the_published_numbers(_):
 def test_write_a_poem_without_a_device(_):
     told = example("write_a_poem", "no such device", code=1)
     assert told.err.startswith("write_a_poem: ") and "no such device" in told.err, told
+
+
+def test_bank(folder):
+    encoder, config = model(folder, "bert-tiny/pre")
+    lines = example("bank", encoder).text.strip().split("\n")
+    equal(len(lines), 2 + config["num_hidden_layers"])
+    equal(lines[1], "layer  0: cosine 1.0000, the same numbers")
+    for layer, line in enumerate(lines[2:], 1):
+        told = re.fullmatch(r"layer  (\d): cosine (0\.\d{4})", line)
+        assert told and int(told[1]) == layer and float(told[2]) < 0.9999, line
+    vocabulary = encoder / "tokenizer.json"
+    vocabulary.write_text(vocabulary.read_text().replace('"bank"', '"shore"'))
+    assert "no token" in example("bank", encoder, code=1).err
+
+
+def test_embed_search(folder):
+    encoder, _ = model(folder, "bert-tiny/pre")
+    lines = ["he sat on the bank of the river", "write a poem about the sea", "she put her money in the bank", "das Haus ist a sea"]
+    (folder / "lines").write_text("\n".join(lines) + "\n")
+    for line in lines:
+        told = [shown.split("  ") for shown in example("embed_search", encoder, folder / "lines", line).text.strip().split("\n")]
+        equal(told[0], ["1.0000", line])
+        near = [float(cosine) for cosine, _ in told]
+        equal((len(told), near), (3, sorted(near, reverse=True)))
+    (folder / "lines").write_text("")
+    equal(example("embed_search", encoder, folder / "lines", "a poem").text, "")
+    example("embed_search", encoder, folder / "nothing", "a poem", code=2)
+    assert "none" in example("embed_search", folder / "none", folder / "lines", "a poem", code=1).err
+
+
+def test_examples_are_short(_):
+    for name in ("embed_search", "translate"):
+        source = SOURCE / "examples" / f"{name}.c"
+        assert not source.exists() or len(source.read_text().split("\n")) <= 100, name
 
 
 main(globals())
