@@ -101,6 +101,49 @@ static void add_relative(tsri_verify_list *list) {
     }
 }
 
+/* As the models have them: an encoder's queries, keys and values are parts of one product, and its
+ * keys are counted as its queries are. A decoder reads the source, which several sequences share,
+ * and the keys of its own hypotheses, from slots of [G, capacity, D]. */
+static void add_models(tsri_verify_list *list) {
+    static const form encoder[] = {
+        {3, 33, 33, 4, 4, 16, 16, 0, 0, 0, 3, {0}, {33, 4, 17}, " one product, padded"},
+        {2, 5, 5, 3, 3, 32, 32, 0, 0, 0, 2, {0}, {5, 2}, " one product, padded"},
+        {2, 1, 1, 2, 2, 64, 64, 0, 0, 0, 2, {0}, {1, 1}, " one product, one token"},
+    };
+    static const form decoder[] = {
+        {4, 1, 40, 4, 4, 32, 32, 0, 0, 0, 4, {0}, {40, 7, 33, 40}, " source slots"},
+        {4, 33, 40, 4, 2, 32, 32, 0, 0, 0, 4, {0}, {40, 7, 33, 1}, " source slots"},
+        {4, 1, 70, 4, 4, 32, 32, 1, 0, 4, 4, {69, 0, 31, 32}, {70, 1, 32, 33}, " kept by others"},
+        {2, 9, 70, 4, 2, 16, 16, 1, 0, 2, 2, {61, 0}, {70, 9}, " kept by others"},
+        {2, 3, 70, 4, 1, 24, 24, 1, 20, 2, 2, {60, 4}, {63, 7}, " kept by others, window"},
+    };
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16};
+    for (size_t i = 0; i < sizeof encoder / sizeof *encoder; i++) {
+        tsri_verify_case *c = add(list, &encoder[i]);
+        for (int k = 0; k < 3; k++)
+            c->in[k].view = TSRI_VERIFY_AMONG;
+        c->in[1].dim[1] = c->in[2].dim[1] = TSRI_VERIFY_T;
+    }
+    for (size_t i = 0; i < 2 * sizeof decoder / sizeof *decoder; i++) {
+        const form *f = &decoder[i / 2];
+        tsri_verify_case *c = add(list, f);
+        for (int k = 1; k < 3; k++) {
+            c->in[k].view = TSRI_VERIFY_SWAPPED;
+            c->in[k].dtype = dtypes[i % 2];
+            c->in[k].dim[0] = TSRI_VERIFY_K(3);
+            c->in[k].dim[1] = TSRI_VERIFY_K(f->S);
+        }
+        if (!f->causal) {
+            tsri_verify_ints(c, 5, TSRI_VERIFY_B, 4, (const int32_t[]){2, 0, 2, 2});
+            continue;
+        }
+        tsri_verify_operand *source =
+            tsri_verify_in(c, 6, TSR_KIND_INPUT, TSR_I32, 2, TSRI_VERIFY_B, TSRI_VERIFY_K(f->S));
+        source->fill = TSRI_VERIFY_INTEGER;
+        source->low = 0, source->high = 2;
+    }
+}
+
 static void add_variants(tsri_verify_list *list) {
     static const form cached = {3, 2, 20, 4, 2, 8, 8, 1, 0, 3, 3, {7, 0, 17}, {9, 2, 19}, ""};
     static const form plain = {2, 5, 9, 4, 2, 8, 8, 0, 0, 0, 0, {0}, {0}, ""};
@@ -199,4 +242,5 @@ void tsri_verify_attention_cases(tsri_verify_list *list) {
         add(list, &forms[i]);
     add_variants(list);
     add_relative(list);
+    add_models(list);
 }

@@ -18,6 +18,8 @@ void tsri_verify_leaf_dims(const tsri_verify_operand *operand, tsr_dim dims[TSR_
     memcpy(dims, operand->dim, sizeof operand->dim);
     if (operand->view == TSRI_VERIFY_SLICED)
         dims[rank - 1].factor += 2 * TSRI_VERIFY_MARGIN;
+    if (operand->view == TSRI_VERIFY_AMONG)
+        dims[rank - 2].factor += 2 * TSRI_VERIFY_MARGIN;
     if (operand->view == TSRI_VERIFY_SWAPPED) {
         dims[a] = operand->dim[b];
         dims[b] = operand->dim[a];

@@ -24,6 +24,9 @@ static tsri_value operand_value(tsri_graph *graph, const tsri_verify_case *c, ui
     if (operand->view == TSRI_VERIFY_SLICED)
         x = tsri_graph_slice(graph, x, operand->rank - 1, TSRI_VERIFY_MARGIN,
                              operand->dim[operand->rank - 1].factor);
+    if (operand->view == TSRI_VERIFY_AMONG)
+        x = tsri_graph_slice(graph, x, operand->rank - 2, TSRI_VERIFY_MARGIN,
+                             operand->dim[operand->rank - 2].factor);
     if (operand->view == TSRI_VERIFY_SWAPPED) {
         uint32_t order[TSR_MAX_RANK] = {0, 1, 2, 3, 4, 5};
         const uint32_t a = operand->rank > 2 ? operand->rank - 3 : 0;

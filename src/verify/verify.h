@@ -45,9 +45,10 @@ typedef enum tsri_verify_fill {
 
 typedef enum tsri_verify_view {
     TSRI_VERIFY_PACKED = 0,
-    TSRI_VERIFY_SLICED, /* columns out of the middle of wider rows */
-    TSRI_VERIFY_SWAPPED /* the first two of the last three (or two) dimensions lie the other way
+    TSRI_VERIFY_SLICED,  /* columns out of the middle of wider rows */
+    TSRI_VERIFY_SWAPPED, /* the first two of the last three (or two) dimensions lie the other way
                            round in memory */
+    TSRI_VERIFY_AMONG    /* heads out of the middle of more heads: q, k and v of one product */
 } tsri_verify_view;
 
 typedef struct tsri_verify_operand {
