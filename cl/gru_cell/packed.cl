@@ -42,6 +42,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
     }
 
     for (int step = 0; step < longest; step++) {
+        const int known = HAS_STATE || step > 0 ? E : 0; /* elements of h that are not 0 */
         for (int e = first; e < end; e += WIDTH) {
             float16 sum[3][NV][ROWS];
             __global const ELEMENT(W_DTYPE) *right[3];
@@ -56,7 +57,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
                         sum[g][j][i] = 0.0f;
             }
 #pragma unroll 1
-            for (int k = 0; k < E; k++) {
+            for (int k = 0; k < known; k++) {
 #pragma unroll
                 for (int g = 0; g < 3; g++)
 #pragma unroll
@@ -80,7 +81,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
                     const float16 r = ACTIVATE(6, float16, (LOOSE(own + j * 16) + v[0]));
                     const float16 z = ACTIVATE(6, float16, (LOOSE(own + E + j * 16) + v[1]));
                     const float16 fresh = ACTIVATE(5, float16, fma(r, v[2], LOOSE(own + 2 * E + j * 16)));
-                    *(__global LOCAL_NAME(loose) *)(next + j * 16) = fma(z, LOOSE(h[i] + e + j * 16) - fresh, fresh);
+                    float16 old = 0.0f;
+                    if (known)
+                        old = LOOSE(h[i] + e + j * 16);
+                    *(__global LOCAL_NAME(loose) *)(next + j * 16) = fma(z, old - fresh, fresh);
                 }
             }
         }
@@ -103,4 +107,5 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 #undef BIAS_DTYPE
 #undef ONE
 #undef REVERSE
+#undef HAS_STATE
 #undef HAS_LEN

@@ -6,7 +6,7 @@
  *   order   REVERSE: from step len[b] - 1 to 0; steps from len[b] on give 0
  *   adds    each product with h is one chain of fma, k upwards, then the bias; h' as z (h - n) + n
  *   needs   nothing beyond OpenCL C 1.1
- *   build   W_DTYPE, BIAS_DTYPE; ONE: plans of a single step; REVERSE; HAS_LEN
+ *   build   W_DTYPE, BIAS_DTYPE; ONE: plans of a single step; REVERSE; HAS_LEN; HAS_STATE: else zeros
  *   source  Cho et al. 2014, arXiv:1406.1078 */
 
 __kernel void KERNEL(
@@ -31,18 +31,19 @@ __kernel void KERNEL(
         const int t = REVERSE ? n - 1 - i : i;
         __global const float *x = gates + gates0 + b * SIZE(xb) + t * SIZE(xt);
         __global float *next = y + y0 + b * SIZE(yb) + t * SIZE(yt);
+        const int known = HAS_STATE || i > 0 ? E : 0; /* elements of h that are not 0 */
         for (int e = first; e < end; e++) {
             float sum[3];
             for (int g = 0; g < 3; g++) {
                 const int row = w0 + (g * E + e) * E;
                 sum[g] = 0.0f;
-                for (int k = 0; k < E; k++)
+                for (int k = 0; k < known; k++)
                     sum[g] = fma(LOAD(W_DTYPE, w, row + k), h[k], sum[g]);
                 sum[g] += LOAD(BIAS_DTYPE, bias, bias0 + g * E + e);
             }
             const float r = ACTIVATE(6, float, (x[e] + sum[0])), z = ACTIVATE(6, float, (x[E + e] + sum[1]));
             const float fresh = ACTIVATE(5, float, fma(r, sum[2], x[2 * E + e]));
-            next[e] = fma(z, h[e] - fresh, fresh);
+            next[e] = fma(z, (known ? h[e] : 0.0f) - fresh, fresh);
         }
         h = next;
     }
@@ -55,4 +56,5 @@ __kernel void KERNEL(
 #undef BIAS_DTYPE
 #undef ONE
 #undef REVERSE
+#undef HAS_STATE
 #undef HAS_LEN

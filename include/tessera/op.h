@@ -93,11 +93,12 @@ typedef enum tsr_op_id {
      * v[B,T,G,Dv], past[B], len[B], slot?[B], q?[B,T,H,D], positions?[B,T] i32,
      * inv_freq?[rotary/2] f32  out y?[B,T,H,D] */
     TSR_OP_QKV_APPEND = 26,
-    /** T steps of a gated recurrent unit from state h: r = sigmoid(x_r + w_r h + b_r), z =
-     * sigmoid(x_z + w_z h + b_z), n = tanh(x_n + r (w_n h + b_n)), h' = (1 - z) n + z h. Step t
-     * reads gates_x[b,t,:], which holds x_r, x_z, x_n side by side (W_ih x + b_ih); y[b,t,:] is the
-     * state after it. Steps with t >= len[b] leave the state and give 0. attrs tsr_gru_cell_attrs.
-     * in gates_x[B,T,3E], state[B,E], w[3E,E] (a weight: r, z, n), b[3E], len?[B]  out y[B,T,E] */
+    /** T steps of a gated recurrent unit from state h (zeros where it is missing): r = sigmoid(x_r
+     * + w_r h + b_r), z = sigmoid(x_z + w_z h + b_z), n = tanh(x_n + r (w_n h + b_n)), h' = (1 - z)
+     * n + z h. Step t reads gates_x[b,t,:], which holds x_r, x_z, x_n side by side (W_ih x + b_ih);
+     * y[b,t,:] is the state after it. Steps with t >= len[b] leave the state and give 0. attrs
+     * tsr_gru_cell_attrs. in gates_x[B,T,3E], state?[B,E], w[3E,E] (a weight: r, z, n), b[3E],
+     * len?[B]  out y[B,T,E] */
     TSR_OP_GRU_CELL = 27,
     /** y[b,t,:] = sum_s p[b,t,s] values[j,s,:],  p = softmax over s < len[b] of sum_a v[a]
      * tanh(q[b,t,a] + k[j,s,a]); j = slot[b] where given, else b. A query that sees nothing gives
@@ -107,7 +108,10 @@ typedef enum tsr_op_id {
     /** One vector of those of each sequence, over t < len[b]. A sequence of none gives 0. attrs
      * tsr_pool_attrs. in x[B,T,C], len?[B]  out y[B,C] */
     TSR_OP_POOL = 29,
-    TSR_OP_COUNT = 30 /**< one more than the largest id of this header */
+    /** y = the inputs side by side along the last dimension. in 2 to 4 of x[..,C_i]  out y[..,sum
+     * of C_i] */
+    TSR_OP_CONCAT = 30,
+    TSR_OP_COUNT = 31 /**< one more than the largest id of this header */
 } tsr_op_id;
 
 typedef enum tsr_activation {
@@ -260,7 +264,8 @@ typedef struct tsr_no_attrs {
     X(QKV_APPEND, qkv_append, tsr_rope_attrs)               \
     X(GRU_CELL, gru_cell, tsr_gru_cell_attrs)               \
     X(ADDITIVE_ATTENTION, additive_attention, tsr_no_attrs) \
-    X(POOL, pool, tsr_pool_attrs)
+    X(POOL, pool, tsr_pool_attrs)                           \
+    X(CONCAT, concat, tsr_no_attrs)
 
 /** Smallest and largest value that each symbol takes in the runs of a plan, in the order B T S U N.
  */

@@ -57,6 +57,10 @@ void tsri_verify_gru_cell_cases(tsri_verify_list *list) {
         add(list, 7, 1, 64, TSR_BF16, reverse, 0, NULL);
         add(list, 1, 0, 16, TSR_F32, reverse, 0, NULL);
         add(list, 0, 2, 16, TSR_F32, reverse, 0, NULL);
+        add(list, 3, 3, 24, TSR_F32, reverse, 3, (const int32_t[]){3, 1, 2})->in[1].present = false;
+        add(list, 5, 3, 48, TSR_F32, reverse, 5, (const int32_t[]){3, 1, 2, 0, 3})->in[1].present =
+            false;
+        add(list, 2, 1, 32, TSR_F32, reverse, 0, NULL)->in[1].present = false;
         tsri_verify_case *c = add(list, 3, 4, 32, TSR_F32, reverse, 3, (const int32_t[]){4, 1, 3});
         c->in[0].view = TSRI_VERIFY_SLICED;
         c->in[1].view = TSRI_VERIFY_SLICED;

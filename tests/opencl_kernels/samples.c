@@ -152,7 +152,7 @@ static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
     case TSR_OP_GRU_CELL:
         s->attrs.gru_cell.reverse = full;
         s->in[0] = F32(B, full ? T : 1, 3 * C);
-        s->in[1] = F32(B, C);
+        s->in[1] = FULL(F32(B, C));
         s->in[2] = WEIGHT(3 * C, C);
         s->in[3] = F32(3 * C);
         s->in[4] = FULL(I32(B));
@@ -166,6 +166,12 @@ static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
         s->in[4] = s->in[5] = FULL(I32(B));
         s->out[0] = F32(B, T, C);
         s->out[1] = FULL(F32(B, T, S));
+        break;
+    case TSR_OP_CONCAT:
+        s->in[0] = F32(T, C);
+        s->in[1] = F32(T, D);
+        s->in[2] = FULL(F32(T, N));
+        s->out[0] = F32(T, C + D + (full ? N : 0));
         break;
     case TSR_OP_POOL:
         s->attrs.pool.kind = full ? TSR_POOL_MAX : TSR_POOL_MEAN;

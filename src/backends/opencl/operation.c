@@ -63,6 +63,8 @@ tsr_status tsri_opencl_operation_copy(const tsr_op *op, tsri_opencl_operation *o
         status = tsri_opencl_take(given.bounds, sizeof out->bounds, &out->bounds, "bounds");
     if (status == TSR_OK && known)
         status = tsri_opencl_take(given.attrs, known, out->attrs, "an op's attributes");
+    if (status == TSR_OK && !given.attrs) /* zeros, as a copy of this copy is to find them */
+        memcpy(out->attrs, &(uint32_t){(uint32_t)known}, sizeof(uint32_t));
     tsr_tensor *next = out->tensors;
     if (status == TSR_OK) {
         out->out = out->in + given.n_in;

@@ -14,7 +14,7 @@ typedef struct cell {
 
 int64_t tsri_reference_gru_cell_scratch(const tsr_op *op, const int64_t *sizes) {
     (void)sizes;
-    return 2 * op->in[1]->dim[1].factor;
+    return 2 * op->in[2]->dim[1].factor;
 }
 
 static double from_state(const cell *c, int64_t gate) {
@@ -49,7 +49,7 @@ tsr_status tsri_reference_gru_cell(const tsri_reference_call *call) {
               .bias = tsri_reference_in(call, 3),
               .len = tsri_reference_in(call, 4),
               .y = tsri_reference_out(call, 0)};
-    c.E = c.state.dim[1];
+    c.E = c.w.dim[1];
     c.h = call->scratch;
     c.next = call->scratch + c.E;
     const int64_t T = c.gates.dim[1];
@@ -57,7 +57,10 @@ tsr_status tsri_reference_gru_cell(const tsri_reference_call *call) {
         const int64_t limit = c.len.data ? tsri_reference_load_int(&c.len, b * c.len.stride[0]) : T;
         const int64_t n = limit < T ? limit : T;
         for (int64_t e = 0; e < c.E; e++)
-            c.h[e] = tsri_reference_load(&c.state, b * c.state.stride[0] + e * c.state.stride[1]);
+            c.h[e] =
+                c.state.data
+                    ? tsri_reference_load(&c.state, b * c.state.stride[0] + e * c.state.stride[1])
+                    : 0;
         for (int64_t i = 0; i < T; i++) {
             const int64_t t = i < n && attrs.reverse ? n - 1 - i : i;
             if (i < n)

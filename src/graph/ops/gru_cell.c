@@ -7,16 +7,16 @@ static tsr_status infer(tsri_graph_signature *s) {
                      *len = tsri_graph_operand(s, LEN);
     if (!tsri_graph_is_f32(gates) || gates->rank != 3)
         return tsri_graph_refuse("gru_cell", "gates_x", gates, "f32 [B,T,3E]");
-    const tsr_dim E = tsri_tensor_columns(state),
-                  three = tsri_tensor_times(E, tsri_tensor_const(3));
-    if (!tsri_graph_is_f32(state) || state->rank != 2 || E.symbols ||
-        !tsri_tensor_same_dim(state->dim[0], gates->dim[0]) ||
-        !tsri_tensor_same_dim(gates->dim[2], three))
-        return tsri_graph_refuse("gru_cell", "state", state, "f32 [B,E], a third of gates_x's 3E");
-    if (!tsri_graph_is_float(w) || w->rank != 2 || !tsri_tensor_same_dim(w->dim[0], three) ||
-        !tsri_tensor_same_dim(w->dim[1], E))
-        return tsri_graph_refuse("gru_cell", "w", w, "f32, f16 or bf16 [3E,E] with state's E");
-    if (!tsri_graph_is_vector(s->in[BIAS], three))
+    const tsr_dim E = tsri_tensor_columns(w);
+    if (!tsri_graph_is_float(w) || w->rank != 2 || E.symbols ||
+        !tsri_tensor_same_dim(w->dim[0], gates->dim[2]) || w->dim[0].symbols ||
+        w->dim[0].factor != 3 * E.factor)
+        return tsri_graph_refuse("gru_cell", "w", w, "f32, f16 or bf16 [3E,E] with gates_x's 3E");
+    if (state && (!tsri_graph_is_f32(state) || state->rank != 2 ||
+                  !tsri_tensor_same_dim(state->dim[0], gates->dim[0]) ||
+                  !tsri_tensor_same_dim(state->dim[1], E)))
+        return tsri_graph_refuse("gru_cell", "state", state, "f32 [B,E] with w's E");
+    if (!tsri_graph_is_vector(s->in[BIAS], w->dim[0]))
         return tsri_graph_refuse("gru_cell", "b", s->in[BIAS], "f32 [3E]");
     if (!tsri_graph_is_ints(len, gates->dim[0]))
         return tsri_graph_refuse("gru_cell", "len", len, "i32 [B]");
@@ -25,7 +25,7 @@ static tsr_status infer(tsri_graph_signature *s) {
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    const double E = (double)op->in[STATE]->dim[1].factor;
+    const double E = (double)op->in[W]->dim[1].factor;
     return (tsri_graph_cost){.flops = 6 * E * tsri_graph_elements(op->out[0], sizes),
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
@@ -35,7 +35,7 @@ const tsri_graph_op_row tsri_graph_op_gru_cell = {.name = "gru_cell",
                                                   .min_in = 4,
                                                   .max_in = 5,
                                                   .n_out = 1,
-                                                  .optional_in = 16,
+                                                  .optional_in = 2 | 16,
                                                   .attrs_size = sizeof(tsr_gru_cell_attrs),
                                                   .infer = infer,
                                                   .cost = cost};

@@ -6,8 +6,8 @@ enum { ROWS = 4 /* sequences that a work-item of packed.cl takes */ };
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    const tsr_tensor *rows[] = {op->in[GATES], op->in[STATE], op->out[0]};
-    for (int i = 0; i < 3; i++) {
+    const tsr_tensor *rows[] = {op->in[GATES], op->out[0], tsri_opencl_in(op, STATE)};
+    for (int i = 0; i < 3 && rows[i]; i++) {
         if (!tsri_opencl_is_f32(rows[i]))
             return tsri_opencl_refuse(why, "activations are taken as f32 only");
         if (!tsri_opencl_last_contiguous(rows[i]))
@@ -21,7 +21,7 @@ static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *fac
                         const tsr_op *op, const char **why) {
     if (!facts->cpu || !facts->vector16)
         return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
-    if (op->in[STATE]->dim[1].factor % 16)
+    if (op->in[W]->dim[1].factor % 16)
         return tsri_opencl_refuse(why, "the size of the state is no multiple of 16");
     if (op->in[W]->offset != 0)
         return tsri_opencl_refuse(why, "the weight is a part of another one");
@@ -38,7 +38,7 @@ static int rows_together(const tsr_op *op) {
 }
 
 static int vectors(const tsr_op *op) {
-    return op->in[STATE]->dim[1].factor % 32 ? 1 : 2;
+    return op->in[W]->dim[1].factor % 32 ? 1 : 2;
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
@@ -49,6 +49,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_operand(defines, "BIAS", op->in[BIAS]);
     tsri_opencl_define_int(defines, "ONE", one_step(op));
     tsri_opencl_define_int(defines, "REVERSE", attrs->reverse != 0);
+    tsri_opencl_define_int(defines, "HAS_STATE", tsri_opencl_in(op, STATE) != NULL);
     tsri_opencl_define_int(defines, "HAS_LEN", tsri_opencl_in(op, LEN) != NULL);
 }
 
@@ -62,8 +63,8 @@ static void define_packed(const tsri_opencl_row *row, const tsr_op *op,
 /* The arguments of names.clh; `width` elements of `rows` sequences a work-item where it is one
  * step. */
 static void bind(const tsr_op *op, tsri_opencl_launch *launch, int width, int rows) {
-    const tsr_tensor *gates = op->in[GATES], *state = op->in[STATE], *y = op->out[0];
-    const int64_t E = state->dim[1].factor;
+    const tsr_tensor *gates = op->in[GATES], *state = tsri_opencl_in(op, STATE), *y = op->out[0];
+    const int64_t E = op->in[W]->dim[1].factor;
     for (uint32_t i = GATES; i <= LEN; i++)
         tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
     tsri_opencl_arg_tensor(launch, y);

@@ -1,0 +1,31 @@
+#include "graph/ops/check.h"
+
+static tsr_status infer(tsri_graph_signature *s) {
+    const tsr_tensor *first = s->in[0];
+    tsr_dim columns = tsri_tensor_const(0);
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        const tsr_tensor *x = s->in[i];
+        bool alike = tsri_graph_is_f32(x) && x->rank >= 1 && x->rank == first->rank &&
+                     !tsri_tensor_columns(x).symbols;
+        for (uint32_t d = 0; alike && d + 1 < x->rank; d++)
+            alike = tsri_tensor_same_dim(x->dim[d], first->dim[d]);
+        if (!alike)
+            return tsri_graph_refuse("concat", "x", x,
+                                     "f32 [..,C] with the leading sizes of the first, C constant");
+        columns.factor += tsri_tensor_columns(x).factor;
+    }
+    tsri_graph_shape_like(&s->out[0], TSR_F32, first, columns);
+    return TSR_OK;
+}
+
+static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
+    return (tsri_graph_cost){.bytes = tsri_graph_bytes(op, sizes)};
+}
+
+const tsri_graph_op_row tsri_graph_op_concat = {.name = "concat",
+                                                .id = TSR_OP_CONCAT,
+                                                .min_in = 2,
+                                                .max_in = 4,
+                                                .n_out = 1,
+                                                .infer = infer,
+                                                .cost = cost};
