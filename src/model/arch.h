@@ -22,6 +22,9 @@ typedef struct tsri_model_names {
     const char *norm1, *norm2, *q, *k, *v, *qkv, *out, *q_norm, *k_norm, *gate, *up, *gate_up,
         *down;
     const char *cross_norm, *cross_q, *cross_k, *cross_v, *cross_kv, *cross_out;
+    /* recurrent units, whose arrays end in weight_ih, weight_hh, bias_ih and bias_hh; what the
+     * decoder's first state is made by; the vector of its scores */
+    const char *forward, *backward, *init, *score;
     /* heads: of the output matrix, its bias where it has another name; of BERT and its relatives */
     const char *head, *head_bias, *masked_dense, *masked_norm, *pooler, *next, *label_dense, *label,
         *token_label;

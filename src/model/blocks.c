@@ -337,6 +337,10 @@ static void keep_source(builder *b) {
 static void stack_of(builder *b, const tsri_model_stack *stack) {
     b->stack = stack;
     b->picked = false;
+    if (stack->recurrent) {
+        tsri_model_recurrent_stack(b);
+        return;
+    }
     tsri_graph_scope(b->graph, -1, "embed");
     embed(b);
     for (int32_t layer = 0; layer < stack->layers; layer++) {
@@ -355,7 +359,9 @@ tsr_status tsri_model_build(const tsri_model_weights *weights, const tsri_model_
     TRY(tsri_graph_create(&b.graph));
     if (shape->sides & TSRI_SIDES_ENCODER) {
         stack_of(&b, &weights->spec->encoder);
-        if (weights->spec->decoder.cross)
+        if (weights->spec->decoder.recurrent)
+            tsri_model_recurrent_source(&b);
+        else if (weights->spec->decoder.cross)
             keep_source(&b);
         else
             tsri_model_encoder_heads(&b);

@@ -18,6 +18,9 @@ typedef enum tsri_model_input {
     TSRI_INPUT_KEYS,        /* [B, capacity] the slot that holds each key */
     TSRI_INPUT_SOURCE,      /* [B] the source slot that each sequence attends to */
     TSRI_INPUT_SOURCE_LEN,  /* [B] its length */
+    TSRI_INPUT_TOKEN,       /* [B] ids, of a recurrent decoder: one token a run */
+    TSRI_INPUT_STATE,       /* [B] of a recurrent decoder: the row of the state before it; of its
+                               encoder: the slot that keeps the first one */
     TSRI_INPUT_COUNT
 } tsri_model_input;
 

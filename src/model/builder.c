@@ -35,7 +35,9 @@ tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
                                   [TSRI_INPUT_FREQUENCIES] = {"frequencies", 1},
                                   [TSRI_INPUT_KEYS] = {"keys", 2},
                                   [TSRI_INPUT_SOURCE] = {"source", 1},
-                                  [TSRI_INPUT_SOURCE_LEN] = {"source_len", 1}};
+                                  [TSRI_INPUT_SOURCE_LEN] = {"source_len", 1},
+                                  [TSRI_INPUT_TOKEN] = {"token", 1},
+                                  [TSRI_INPUT_STATE] = {"state", 1}};
     tsr_dim dims[2] = {tsri_model_B(), tsri_model_T()};
     if (id == TSRI_INPUT_ROWS)
         dims[0] = tsri_tensor_symbol(TSR_SYM_N);

@@ -26,9 +26,9 @@ void tsri_model_encoder_destroy(tsri_model_encoder **encoder) {
         free(e->kinds[i].stage.data);
     for (tsri_model_staging *stage = e->per_token; stage && stage->room != SIZE_MAX; stage++)
         free(stage->data);
-    void *const arrays[] = {e->order,   e->offset,    e->ids,  e->positions,   e->types,
-                            e->past,    e->len,       e->slot, e->destination, e->rows,
-                            e->outputs, e->per_token, e};
+    void *const arrays[] = {
+        e->order, e->offset,      e->ids,  e->positions, e->types,     e->past,  e->len,
+        e->slot,  e->destination, e->rows, e->outputs,   e->per_token, e->state, e};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     *encoder = NULL;
@@ -194,10 +194,10 @@ static int64_t run_size(const tsri_session *session, const run *run, int32_t n) 
 static tsr_status make_room(tsri_model_encoder *e, const run *run) {
     const size_t tokens = (size_t)(run->B * run->T), sequences = (size_t)run->B;
     int32_t **const by_token[] = {&e->ids, &e->positions, &e->types, &e->rows},
-                    **const by_sequence[] = {&e->past, &e->len, &e->slot};
+                    **const by_sequence[] = {&e->past, &e->len, &e->slot, &e->state};
     for (int i = 0; i < 4; i++)
         TRY(tsri_base_grow(by_token[i], &e->tokens_room[i], tokens, sizeof(int32_t)));
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         TRY(tsri_base_grow(by_sequence[i], &e->sequences_room[i], sequences, sizeof(int32_t)));
     return tsri_base_grow(&e->destination, &e->destination_room, tokens, sizeof(int64_t));
 }
@@ -234,7 +234,7 @@ static void want_rows(tsri_model_encoder *e, run *run, int64_t b, int32_t number
     }
 }
 
-static void fill_inputs(tsri_model_encoder *e, run *run) {
+static void fill_inputs(tsri_model_encoder *e, run *run, int32_t slots) {
     const size_t bytes = (size_t)(run->B * run->T) * sizeof(int32_t);
     int32_t *const by_token[] = {e->ids, e->positions, e->types};
     for (int i = 0; i < 3; i++)
@@ -247,6 +247,7 @@ static void fill_inputs(tsri_model_encoder *e, run *run) {
         e->past[b] = 0;
         e->len[b] = (int32_t)sequence->n;
         e->slot[b] = sequence->slot;
+        e->state[b] = slots + sequence->slot;
         memcpy(e->ids + at, sequence->ids, (size_t)sequence->n * sizeof(int32_t));
         if (sequence->types)
             memcpy(e->types + at, sequence->types, (size_t)sequence->n * sizeof(int32_t));
@@ -272,6 +273,7 @@ static size_t bind_inputs(const tsri_session *session, const tsri_graph *graph, 
         {.id = TSRI_INPUT_PAST, .data = e->past, .bytes = sequences},
         {.id = TSRI_INPUT_LEN, .data = e->len, .bytes = sequences},
         {.id = TSRI_INPUT_SLOT, .data = e->slot, .bytes = sequences},
+        {.id = TSRI_INPUT_STATE, .data = e->state, .bytes = sequences},
         {.id = TSRI_INPUT_ROWS, .data = e->rows, .bytes = (size_t)run->N * sizeof(int32_t)}};
     size_t n = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -321,7 +323,7 @@ static tsr_status run_one(tsri_session *session, const tsri_graph *graph, run *r
     tsri_run_binding inputs[TSRI_INPUT_COUNT];
     tsri_run_plan *plan = NULL;
     TRY(make_room(e, run));
-    fill_inputs(e, run);
+    fill_inputs(e, run, session->slots);
     TRY(tsri_model_encode_bind(session, run));
     TRY(plan_for(session, graph, run->B, run->T, &plan));
     const int64_t sizes[TSR_SYMBOLS] = {run->B, run->T, run->T, 1, run->N};
@@ -337,6 +339,12 @@ void tsri_model_reserve_sources(tsri_session *session, int64_t tokens) {
         tsri_model_variants_grow(
             variants, variants->capacity,
             tsri_model_capacity_for(tokens, variants->source_capacity, session->source_context));
+}
+
+/* A recurrent decoder's first state lies among its own. */
+static tsr_status reserve(tsri_session *session, int64_t tokens) {
+    tsri_model_reserve_sources(session, tokens);
+    return session->model->spec.decoder.recurrent ? tsri_session_reserve(session, 1) : TSR_OK;
 }
 
 static tsr_status sort(tsri_session *session, const tsri_model_sequence *sequences, int32_t n) {
@@ -363,7 +371,7 @@ tsr_status tsri_session_encode(tsri_session *session, const tsri_model_sequence 
         return TSR_OK;
     TRY(make_encoder(session));
     TRY(sort(session, sequences, n));
-    tsri_model_reserve_sources(session, session->encoder->order[n - 1].n);
+    TRY(reserve(session, session->encoder->order[n - 1].n));
     tsri_model_encode_kinds(session->encoder, &model->spec, label ? label->dims[0] : 0, results);
     const tsri_model_shape shape = shape_of(results);
     TRY(tsri_model_variants_graph(&session->variants, &shape, &graph));
@@ -397,7 +405,7 @@ tsr_status tsri_session_encode_plan(tsri_session *session, int64_t tokens, tsri_
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a text of %" PRId64 " tokens; the encoder reads at most %" PRId64,
                               tokens, session->source_context);
-    tsri_model_reserve_sources(session, tokens);
+    TRY(reserve(session, tokens));
     TRY(tsri_model_variants_graph(&session->variants, &shape, &graph));
     return plan_for(session, graph, 1, tokens, out);
 }

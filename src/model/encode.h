@@ -23,9 +23,9 @@ typedef struct tsri_model_length { /* of a sequence of the batch */
 struct tsri_model_encoder {
     tsri_model_length *order; /* [n] shortest first */
     int64_t *offset;          /* [n] first token of each in the batch */
-    int32_t *ids, *positions, *types, *past, *len, *slot, *rows;
+    int32_t *ids, *positions, *types, *past, *len, *slot, *rows, *state;
     int64_t *destination; /* [N] result row of each row */
-    size_t order_room, offset_room, destination_room, tokens_room[4], sequences_room[3];
+    size_t order_room, offset_room, destination_room, tokens_room[4], sequences_room[4];
     tsri_model_encoded_kind kinds[TSRI_MODEL_ENCODED_KINDS];
     tsri_model_staging *per_token; /* hidden 0 .. L, attention 0 .. L-1 */
     tsri_run_binding *outputs;

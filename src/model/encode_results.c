@@ -56,8 +56,8 @@ tsr_status tsri_model_encode_bind(tsri_session *session, run *run) {
     }
     for (int32_t i = 0; r->hidden && i <= L; i++)
         TRY(bind_stage(e, run, TSRI_OUTPUT_HIDDEN + (uint32_t)i, &e->per_token[i],
-                       run->B * run->T * spec->width));
-    for (int32_t i = 0; r->attention && i < L; i++)
+                       run->B * run->T * tsri_model_stack_width(spec, &spec->encoder)));
+    for (int32_t i = 0; r->attention && i < tsri_model_attention_layers(&spec->encoder); i++)
         TRY(bind_stage(e, run, TSRI_OUTPUT_ATTENTION + (uint32_t)i, &e->per_token[L + 1 + i],
                        run->B * spec->encoder.heads * run->T * run->T));
     return TSR_OK;
@@ -82,7 +82,7 @@ void tsri_model_encode_scatter(const tsri_session *session, const run *run) {
     const tsri_model_encoder *e = session->encoder;
     const tsri_model_spec *spec = &session->model->spec;
     const tsri_model_results *r = run->results;
-    const int64_t C = spec->width;
+    const int64_t C = tsri_model_stack_width(spec, &spec->encoder);
     for (int i = 0; i < TSRI_MODEL_ENCODED_KINDS; i++) {
         const kind *kind = &e->kinds[i];
         for (int64_t row = 0; kind->to && row < rows_of(run, kind); row++)
@@ -95,7 +95,7 @@ void tsri_model_encode_scatter(const tsri_session *session, const run *run) {
             memcpy(r->hidden[i] + e->offset[number] * C, e->per_token[i].data + b * run->T * C,
                    (size_t)(run->sequences[number].n * C) * sizeof(float));
         }
-    for (int32_t i = 0; r->attention && i < spec->encoder.layers; i++)
+    for (int32_t i = 0; r->attention && i < tsri_model_attention_layers(&spec->encoder); i++)
         scatter_attention(e, run, spec->encoder.heads,
                           e->per_token[spec->encoder.layers + 1 + i].data, r->attention[i]);
 }

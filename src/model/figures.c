@@ -93,13 +93,14 @@ void tsri_model_measure(const tsri_model *model, tsri_model_figures *out) {
             out->flops_per_token += 2 * (double)elements;
     }
     const double per_key = (double)stack->head_size + stack->value_size;
-    out->flops_per_past_token = 2.0 * stack->layers * stack->heads * per_key;
+    out->flops_per_past_token = 2.0 * !stack->recurrent * stack->layers * stack->heads * per_key;
     if (stack->side == TSRI_SIDE_ENCODER)
         return;
-    out->flops_per_token += 2.0 * spec->vocab * spec->width;
-    out->kv_bytes_per_token = (uint64_t)stack->layers * (uint64_t)stack->kv_heads *
-                              (uint64_t)per_key *
-                              (uint64_t)tsri_tensor_dtype_info(model->kv_dtype)->bytes;
+    out->flops_per_token += 2.0 * spec->vocab * tsri_model_head_width(spec);
+    out->kv_bytes_per_token =
+        stack->recurrent ? (uint64_t)stack->recurrent * sizeof(float)
+                         : (uint64_t)stack->layers * (uint64_t)stack->kv_heads * (uint64_t)per_key *
+                               (uint64_t)tsri_tensor_dtype_info(model->kv_dtype)->bytes;
 }
 
 typedef struct describer {
@@ -132,6 +133,11 @@ static void describe_parts(const describer *d, const tsri_model *model) {
     char text[256] = "";
     if (!e->layers)
         return;
+    if (e->recurrent) {
+        say(d, "encoder", "gated recurrent units in both directions: states of %d each",
+            e->recurrent);
+        return;
+    }
     if (spec->decoder.layers) {
         say(d, "encoder",
             "%d layers, %d heads of %d, feed-forward %d; reads %lld tokens of a vocabulary of %d",
@@ -166,6 +172,15 @@ static void describe_positions(const describer *d, const tsri_model_spec *spec) 
             : stack->positions == TSRI_POSITIONS_SINUSOIDAL ? "sinusoidal"
                                                             : "none",
             stack->relative_buckets ? "; a bias by distance" : "");
+}
+
+/* The parts of a recurrent stack; false: it is none. */
+static bool describe_recurrent(const describer *d, const tsri_model_spec *spec) {
+    if (!spec->decoder.recurrent)
+        return false;
+    say(d, "decoder", "gated recurrent units: a state of %d; additive attention over %d dimensions",
+        spec->decoder.recurrent, spec->decoder.head_size);
+    return true;
 }
 
 static void describe_blocks(const describer *d, const tsri_model_spec *spec) {
@@ -231,8 +246,10 @@ tsr_status tsr_model_describe(const tsr_model *model,
     const tsri_model *inner = tsri_model_of(model);
     const describer d = {.line = line, .data = data};
     describe_parts(&d, inner);
-    describe_positions(&d, &inner->spec);
-    describe_blocks(&d, &inner->spec);
+    if (!describe_recurrent(&d, &inner->spec)) {
+        describe_positions(&d, &inner->spec);
+        describe_blocks(&d, &inner->spec);
+    }
     describe_matrices(&d, inner->weights);
     if (inner->spec.decoder.layers)
         say(&d, "keys and values kept as", "%s", tsri_tensor_dtype_name(inner->kv_dtype));

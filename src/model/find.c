@@ -140,13 +140,21 @@ static bool is_position(const tsri_model_spec *spec, uint32_t id) {
            id == tsri_model_stack_weight(&spec->encoder, TSRI_STACK_POSITION);
 }
 
+/* Tables of positions, and what multiplies the state of a recurrent unit: never in blocks. */
+static bool is_of_numbers(const tsri_model_spec *spec, uint32_t id) {
+    const uint32_t role =
+        id < TSRI_WEIGHT_LAYERS ? 0 : (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
+    return is_position(spec, id) || role == TSRI_ROLE_FORWARD_STATE ||
+           role == TSRI_ROLE_BACKWARD_STATE;
+}
+
 /* The dtype to keep a matrix in: what was asked for; else as stored. Blocks become f32: no half
  * holds scale times integer exactly. */
 static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
                       const tsri_model_weight *weight) {
     const tsr_dtype wanted = finder->weights->keeping.dtype;
     const bool blocks = tsri_tensor_is_kept_blocks(wanted), whole = weight->dims[1] % 32 == 0;
-    if (blocks && is_position(finder->weights->spec, id))
+    if (blocks && is_of_numbers(finder->weights->spec, id))
         return TSR_F32;
     if (wanted != TSR_DTYPE_NONE && (!blocks || whole))
         return wanted;

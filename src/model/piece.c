@@ -23,7 +23,7 @@ typedef struct piece {
 
 int64_t tsri_model_piece_limit(const tsri_session *session, const tsri_model_results *results) {
     const tsri_model_spec *spec = &session->model->spec;
-    int64_t limit = MOST_ROWS / session->slots, row = 1;
+    int64_t limit = spec->decoder.recurrent ? 1 : MOST_ROWS / session->slots, row = 1;
     if (results->rows == TSRI_ROWS_ALL && results->logits)
         row = spec->vocab;
     if (results->attention && spec->decoder.heads * session->variants.capacity > row)
@@ -72,6 +72,16 @@ static void fill_keys(tsri_session *session, int64_t b, const tsri_model_sequenc
         keys[s] = sequence->slot;
 }
 
+/* The row of the state before token `past` of a sequence, whose first `sequence->past` may lie in
+ * others' slots; or that of its source, behind all slots. */
+static int32_t state_before(const tsri_session *session, const tsri_model_sequence *sequence,
+                            int64_t past) {
+    const int32_t slot = !past ? session->slots + sequence->source
+                         : sequence->keys && past <= sequence->past ? sequence->keys[past - 1]
+                                                                    : sequence->slot;
+    return (int32_t)(slot * session->variants.capacity + (past ? past - 1 : 0));
+}
+
 static void fill_inputs(tsri_session *session, piece *piece, bool by_keys) {
     const bool all = piece->results->rows == TSRI_ROWS_ALL;
     memset(session->ids, 0, (size_t)(piece->B * piece->T) * sizeof *session->ids);
@@ -90,6 +100,7 @@ static void fill_inputs(tsri_session *session, piece *piece, bool by_keys) {
         session->slot[b] = sequence->slot;
         session->source[b] = sequence->source;
         session->source_len[b] = session->encoded ? session->encoded[sequence->source] : 0;
+        session->state[b] = state_before(session, sequence, past);
         if (by_keys)
             fill_keys(session, b, sequence);
         for (int64_t t = 0; t < taken; t++) {
@@ -150,7 +161,8 @@ static tsr_status bind_tokens(tsri_session *session, piece *piece, uint32_t id,
 static tsr_status bind_outputs(tsri_session *session, piece *piece) {
     const tsri_model_results *results = piece->results;
     const tsri_model_spec *spec = &session->model->spec;
-    const int32_t layers = spec->decoder.layers;
+    const int32_t layers = spec->decoder.layers,
+                  attends = tsri_model_attention_layers(&spec->decoder);
     piece->n_outputs = 0;
     TRY(bind_rows(session, piece, TSRI_OUTPUT_LOGITS, results->logits, spec->vocab));
     TRY(bind_rows(session, piece, TSRI_OUTPUT_ARGMAX, results->argmax, 1));
@@ -161,8 +173,8 @@ static tsr_status bind_outputs(tsri_session *session, piece *piece) {
     }
     for (int32_t i = 0; results->hidden && i <= layers; i++)
         TRY(bind_tokens(session, piece, TSRI_OUTPUT_HIDDEN + (uint32_t)i, &session->per_token[i],
-                        spec->width));
-    for (int32_t i = 0; results->attention && i < layers; i++)
+                        tsri_model_stack_width(spec, &spec->decoder)));
+    for (int32_t i = 0; results->attention && i < attends; i++)
         TRY(bind_tokens(session, piece, TSRI_OUTPUT_ATTENTION + (uint32_t)i,
                         &session->per_token[layers + 1 + i],
                         spec->decoder.heads * session->variants.capacity));
@@ -176,7 +188,8 @@ static tsr_status bind_outputs(tsri_session *session, piece *piece) {
 /* [B,T,C] with padding to the caller's rows without. */
 static void scatter_hidden(const tsri_session *session, const piece *piece, const float *from,
                            float *to) {
-    const int64_t C = session->model->spec.width;
+    const tsri_model_spec *spec = &session->model->spec;
+    const int64_t C = tsri_model_stack_width(spec, &spec->decoder);
     int64_t offset = 0;
     int32_t next = 0;
     for (int64_t b = 0; b < piece->B; b++) {
@@ -208,7 +221,8 @@ static void scatter_attention(const tsri_session *session, const piece *piece, b
 static void scatter_outputs(const tsri_session *session, const piece *piece) {
     const tsri_model_results *results = piece->results;
     const tsri_model_spec *spec = &session->model->spec;
-    const int32_t layers = spec->decoder.layers;
+    const int32_t layers = spec->decoder.layers,
+                  attends = tsri_model_attention_layers(&spec->decoder);
     scatter_rows(session, piece, TSRI_OUTPUT_LOGITS, results->logits, spec->vocab);
     scatter_rows(session, piece, TSRI_OUTPUT_ARGMAX, results->argmax, 1);
     scatter_rows(session, piece, TSRI_OUTPUT_TOP_LOGITS, results->top_logits, results->top_k);
@@ -216,7 +230,7 @@ static void scatter_outputs(const tsri_session *session, const piece *piece) {
     scatter_rows(session, piece, TSRI_OUTPUT_TOP_LSE, results->top_lse, 1);
     for (int32_t i = 0; results->hidden && i <= layers; i++)
         scatter_hidden(session, piece, session->per_token[i].data, results->hidden[i]);
-    for (int32_t i = 0; results->attention && i < layers; i++)
+    for (int32_t i = 0; results->attention && i < attends; i++)
         scatter_attention(session, piece, false, session->per_token[layers + 1 + i].data,
                           results->attention[i]);
     for (int32_t i = 0; results->cross && i < layers; i++)
@@ -231,7 +245,9 @@ static tsr_status run_piece(tsri_session *session, tsri_run_plan *plan, piece *p
                  sequences = (size_t)piece->B * sizeof(int32_t);
     const int64_t sizes[TSR_SYMBOLS] = {piece->B, piece->T, 1, 1, piece->N};
     tsri_run_binding inputs[TSRI_INPUT_COUNT] = {
-        {.id = TSRI_INPUT_IDS, .data = session->ids, .bytes = tokens},
+        {.id = stack->recurrent ? TSRI_INPUT_TOKEN : TSRI_INPUT_IDS,
+         .data = session->ids,
+         .bytes = tokens},
         {.id = TSRI_INPUT_PAST, .data = session->past, .bytes = sequences},
         {.id = TSRI_INPUT_LEN, .data = session->len, .bytes = sequences},
         {.id = TSRI_INPUT_SLOT, .data = session->slot, .bytes = sequences},
@@ -249,6 +265,9 @@ static tsr_status run_piece(tsri_session *session, tsri_run_plan *plan, piece *p
         inputs[n++] = (tsri_run_binding){.id = TSRI_INPUT_KEYS,
                                          .data = session->keys,
                                          .bytes = sequences * (size_t)session->variants.capacity};
+    if (stack->recurrent)
+        inputs[n++] =
+            (tsri_run_binding){.id = TSRI_INPUT_STATE, .data = session->state, .bytes = sequences};
     if (stack->cross) {
         inputs[n++] = (tsri_run_binding){
             .id = TSRI_INPUT_SOURCE, .data = session->source, .bytes = sequences};

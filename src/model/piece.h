@@ -21,8 +21,8 @@ struct tsri_session {
     int64_t context, source_context;
     size_t number;
     tsri_model_variants variants;
-    int32_t *ids, *positions, *past, *len, *slot, *rows, *keys, *source,
-        *source_len;      /* inputs of a run */
+    int32_t *ids, *positions, *past, *len, *slot, *rows, *keys, *source, *source_len,
+        *state;           /* inputs of a run */
     int64_t *destination; /* result row of each row */
     int32_t *member;      /* sequence of each row of the batch */
     int64_t *taken;       /* tokens of it in this piece */

@@ -39,7 +39,8 @@ static tsr_status make_arrays(tsri_session *session, const tsri_session_sizes *s
     const size_t layers = (size_t)spec->decoder.layers, slots = (size_t)sizes->slots,
                  sources = (size_t)session->variants.sources;
     int32_t **const facts[] = {&session->past,   &session->len,    &session->slot,
-                               &session->member, &session->source, &session->source_len};
+                               &session->member, &session->source, &session->source_len,
+                               &session->state};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         TRY(tsri_base_new(slots, sizeof(int32_t), facts[i]));
     if (spec->decoder.cross)
@@ -99,7 +100,7 @@ void tsri_session_destroy(tsri_session **session) {
     void *const arrays[] = {s->per_token,   s->outputs, s->ids,    s->positions, s->past,
                             s->len,         s->slot,    s->rows,   s->keys,      s->source,
                             s->source_len,  s->encoded, s->member, s->taken,     s->destination,
-                            s->frequencies, s};
+                            s->frequencies, s->state,   s};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     *session = NULL;
@@ -302,7 +303,7 @@ static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequ
         const int64_t after = sequences[i].past + sequences[i].n;
         needed = after > needed ? after : needed;
         longest = sequences[i].n > longest ? sequences[i].n : longest;
-        shape.by_keys |= sequences[i].keys != NULL;
+        shape.by_keys |= sequences[i].keys && !session->model->spec.decoder.recurrent;
     }
     TRY(tsri_session_reserve(session, needed));
     set_frequencies(session, sequences, n);

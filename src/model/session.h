@@ -35,16 +35,17 @@ typedef struct tsri_model_results {
     tsri_model_rows rows;
     const int64_t *listed; /* numbers of tokens in the batch, ascending */
     int64_t n_listed;
-    float *logits;        /* [R, V]; of an encoder: of its masked LM head */
-    int32_t *argmax;      /* [R] the first largest, found on the device */
-    int32_t top_k;        /* > 0: the three below are wanted; at most V */
-    float *top_logits;    /* [R, top_k] largest first */
-    int32_t *top_ids;     /* [R, top_k] */
-    float *top_lse;       /* [R] log sum exp of the whole row: log p = logit - lse */
-    float *const *hidden; /* L + 1 arrays [N, C]: after the embedding, after each layer; the last
-                             after the final norm */
-    float *const
-        *attention; /* L arrays: of sequence b [H, n, past + n], one sequence after the other */
+    float *logits;           /* [R, V]; of an encoder: of its masked LM head */
+    int32_t *argmax;         /* [R] the first largest, found on the device */
+    int32_t top_k;           /* > 0: the three below are wanted; at most V */
+    float *top_logits;       /* [R, top_k] largest first */
+    int32_t *top_ids;        /* [R, top_k] */
+    float *top_lse;          /* [R] log sum exp of the whole row: log p = logit - lse */
+    float *const *hidden;    /* L + 1 arrays [N, C]: after the embedding, after each layer; the last
+                                after the final norm. A recurrent stack's are both its states, of
+                                tsri_model_stack_width elements a row */
+    float *const *attention; /* L arrays: of sequence b [H, n, past + n], one sequence after the
+                                other. A recurrent stack has none: left as they are */
     float *const *cross; /* of a decoder: L arrays, of sequence b [H, n, length of its source] */
     /* Of an encoder without a decoder; b counts the sequences. */
     float *vectors;   /* [b, C] pooled over the tokens */

@@ -32,6 +32,22 @@ int32_t tsri_model_stack_groups(const tsri_model_stack *stack) {
     return stack->groups ? stack->groups : stack->layers;
 }
 
+int32_t tsri_model_stack_width(const tsri_model_spec *spec, const tsri_model_stack *stack) {
+    if (!stack->recurrent)
+        return spec->width;
+    return stack->side == TSRI_SIDE_ENCODER ? 2 * stack->recurrent : stack->recurrent;
+}
+
+int32_t tsri_model_head_width(const tsri_model_spec *spec) {
+    const tsri_model_stack *decoder = &spec->decoder;
+    return decoder->recurrent ? decoder->recurrent + decoder->value_size + spec->embed_width
+                              : spec->width;
+}
+
+int32_t tsri_model_attention_layers(const tsri_model_stack *stack) {
+    return stack->recurrent ? 0 : stack->layers;
+}
+
 /* A part of the whole that must divide it: heads of a width, key heads of heads. */
 static tsr_status divides(const char *what, const char *part, int64_t n, const char *whole,
                           int64_t of) {

@@ -82,6 +82,10 @@ typedef struct tsri_model_stack {
                        layers / groups following ones share theirs (ALBERT) */
     int32_t heads, kv_heads, head_size, value_size;
     int32_t ffn; /* inner width of the feed-forward part */
+    /* Size of the state of gated recurrent units (of an encoder: in each direction), which take the
+     * place of all that layers do otherwise: one layer. Its decoder attends to the source
+     * additively, over head_size dimensions. 0: no such stack */
+    int32_t recurrent;
     bool causal;
     bool cross; /* each layer attends to the encoder's output after itself */
     tsri_model_positions positions;
@@ -148,6 +152,12 @@ tsr_status tsri_model_spec_check(const tsri_model_spec *spec, const char *what);
 
 /* The decoder; of a model that has none, the encoder. */
 const tsri_model_stack *tsri_model_main_stack(const tsri_model_spec *spec);
+
+/* Elements of a hidden state of the stack, of what the output matrix reads, and its layers that
+ * attend to their own tokens: all, or none where it is recurrent. */
+int32_t tsri_model_stack_width(const tsri_model_spec *spec, const tsri_model_stack *stack);
+int32_t tsri_model_head_width(const tsri_model_spec *spec);
+int32_t tsri_model_attention_layers(const tsri_model_stack *stack);
 
 /* Layers that have weights of their own. */
 int32_t tsri_model_stack_groups(const tsri_model_stack *stack);

@@ -136,7 +136,42 @@ static tsr_status define_mlp(const place *p) {
     return define(p, TSRI_ROLE_DOWN, "down", &down, 1, stack->ffn, stack->mlp_bias);
 }
 
+/* A unit that reads `inputs` numbers: roles `gates` and the next three. */
+static tsr_status define_unit(const place *p, tsri_model_role gates, const char *title,
+                              const char *pattern, int64_t inputs) {
+    static const char *const suffixes[] = {".weight_ih", ".bias_ih", ".weight_hh", ".bias_hh"};
+    const int64_t E = p->stack->recurrent, columns[] = {inputs, 0, E, 0};
+    const tsri_model_source source = {.pattern = pattern, .rows = 3 * E};
+    for (uint32_t i = 0; i < 4; i++)
+        TRY(tsri_model_find(p->finder, id_of(p, gates) + i, p->number, title, suffixes[i], &source,
+                            1, columns[i]));
+    return TSR_OK;
+}
+
+/* What a recurrent stack has in place of a layer's blocks. */
+static tsr_status define_recurrent(const place *p) {
+    const tsri_model_spec *spec = p->finder->weights->spec;
+    const tsri_model_stack *stack = p->stack;
+    const tsri_model_names *names = p->finder->names;
+    const int64_t source_state = spec->encoder.recurrent, A = stack->head_size;
+    const bool encoder = stack->side == TSRI_SIDE_ENCODER;
+    const int64_t inputs = spec->embed_width + (encoder ? 0 : stack->value_size);
+    TRY(define_unit(p, TSRI_ROLE_FORWARD, "forward", names->forward, inputs));
+    if (encoder)
+        return define_unit(p, TSRI_ROLE_BACKWARD, "backward", names->backward, inputs);
+    const tsri_model_source init = {.pattern = names->init, .rows = stack->recurrent},
+                            query = {.pattern = names->cross_q, .rows = A},
+                            key = {.pattern = names->cross_kv, .rows = A},
+                            score = {.pattern = names->score, .rows = A};
+    TRY(define(p, TSRI_ROLE_INIT, "init", &init, 1, source_state, true));
+    TRY(define(p, TSRI_ROLE_CROSS_Q, "query", &query, 1, stack->recurrent, true));
+    TRY(define(p, TSRI_ROLE_CROSS_KV, "key", &key, 1, stack->value_size, false));
+    return define(p, TSRI_ROLE_SCORE, "score", &score, 1, 0, false);
+}
+
 static tsr_status define_layer(const place *p) {
+    if (p->stack->recurrent)
+        return define_recurrent(p);
     const tsri_model_stack *stack = p->stack;
     const tsri_model_names *names = p->finder->names;
     const tsri_model_source out = {.pattern = names->out, .rows = p->finder->weights->spec->width};
@@ -297,7 +332,8 @@ static tsr_status define_output(tsri_model_finder *finder) {
         return TSR_OK;
     if (!spec->tied)
         TRY(tsri_model_find(finder, TSRI_WEIGHT_HEAD, -1, "head", ".weight", head, n,
-                            masked && spec->embed_width ? spec->embed_width : spec->width));
+                            masked && spec->embed_width ? spec->embed_width
+                                                        : tsri_model_head_width(spec)));
     if (has_bias || spec->blank_start)
         return tsri_model_find(finder, TSRI_WEIGHT_HEAD_BIAS, -1, "head", ".bias", bias, n, 0);
     return TSR_OK;

@@ -69,6 +69,17 @@ typedef enum tsri_model_role {
     TSRI_ROLE_UP_BIAS,
     TSRI_ROLE_DOWN,
     TSRI_ROLE_DOWN_BIAS,
+    TSRI_ROLE_FORWARD, /* of recurrent units: gates from the input; then, from the state */
+    TSRI_ROLE_FORWARD_BIAS,
+    TSRI_ROLE_FORWARD_STATE,
+    TSRI_ROLE_FORWARD_STATE_BIAS,
+    TSRI_ROLE_BACKWARD,
+    TSRI_ROLE_BACKWARD_BIAS,
+    TSRI_ROLE_BACKWARD_STATE,
+    TSRI_ROLE_BACKWARD_STATE_BIAS,
+    TSRI_ROLE_INIT, /* the first state of a decoder */
+    TSRI_ROLE_INIT_BIAS,
+    TSRI_ROLE_SCORE, /* additive attention's vector */
     TSRI_WEIGHT_PER_LAYER
 } tsri_model_role;
 

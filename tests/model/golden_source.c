@@ -147,16 +147,18 @@ static void compare_source(const golden *g, tsri_session *session, const char *t
                            const batch *source) {
     const tsri_model_spec *spec = &g->fixture.model->spec;
     const int32_t L = spec->encoder.layers, H = spec->encoder.heads;
+    const int64_t W = tsri_model_stack_width(spec, &spec->encoder);
+    const bool recurrent = spec->encoder.recurrent;
     float **hidden = arrays(L + 1, source->tokens * spec->width),
           **attention = arrays(L, source->B * H * source->T * source->T);
     const tsri_model_results results = {.hidden = hidden, .attention = attention}, none = {0};
     char name[128];
     OK(tsri_session_encode(session, source->sequences, source->B, &results));
     for (int32_t i = 0; i <= L; i++) {
-        snprintf(name, sizeof name, "%s.enc.hidden.%d", title, i);
-        compare_tokens(g->expected, name, source, hidden[i], spec->width);
+        snprintf(name, sizeof name, recurrent ? "%s.enc.hidden" : "%s.enc.hidden.%d", title, i);
+        compare_tokens(g->expected, name, source, hidden[i], W);
     }
-    for (int32_t i = 0; i < L; i++) {
+    for (int32_t i = 0; i < tsri_model_attention_layers(&spec->encoder); i++) {
         snprintf(name, sizeof name, "%s.enc.attn.%d", title, i);
         compare_attention(g->expected, name, source, source, attention[i], H);
     }
@@ -169,6 +171,8 @@ static void compare_target(const golden *g, tsri_session *session, const char *t
                            const batch *source, const batch *target) {
     const tsri_model_spec *spec = &g->fixture.model->spec;
     const int32_t L = spec->decoder.layers, H = spec->decoder.heads;
+    const int64_t W = tsri_model_stack_width(spec, &spec->decoder);
+    const bool recurrent = spec->decoder.recurrent;
     float **hidden = arrays(L + 1, target->tokens * spec->width),
           **attention = arrays(L, target->B * H * target->T * target->T),
           **cross = arrays(L, target->B * H * target->T * source->T);
@@ -184,13 +188,15 @@ static void compare_target(const golden *g, tsri_session *session, const char *t
         results.cross = cross;
     }
     for (int32_t i = 0; i <= L; i++) {
-        snprintf(name, sizeof name, "%s.dec.hidden.%d", title, i);
-        compare_tokens(g->expected, name, target, hidden[i], spec->width);
+        snprintf(name, sizeof name, recurrent ? "%s.dec.hidden" : "%s.dec.hidden.%d", title, i);
+        compare_tokens(g->expected, name, target, hidden[i], W);
     }
     for (int32_t i = 0; i < L; i++) {
-        snprintf(name, sizeof name, "%s.dec.attn.%d", title, i);
-        compare_attention(g->expected, name, target, target, attention[i], H);
-        snprintf(name, sizeof name, "%s.cross.attn.%d", title, i);
+        if (!recurrent) {
+            snprintf(name, sizeof name, "%s.dec.attn.%d", title, i);
+            compare_attention(g->expected, name, target, target, attention[i], H);
+        }
+        snprintf(name, sizeof name, recurrent ? "%s.attn" : "%s.cross.attn.%d", title, i);
         compare_attention(g->expected, name, target, source, cross[i], H);
     }
     free_arrays(hidden, L + 1);
@@ -320,6 +326,7 @@ TRANSLATOR(marian, "marian")
 TRANSLATOR(t5, "t5")
 TRANSLATOR(t5_gated, "t5-v1.1")
 TRANSLATOR(transformer_base, "transformer-base")
+TRANSLATOR(bahdanau, "bahdanau")
 TRANSLATOR(mbart, "mbart")
 TRANSLATOR(m2m_100, "m2m_100")
 TRANSLATOR(pegasus, "pegasus")
