@@ -283,7 +283,8 @@ static tsr_status define_stack(tsri_model_finder *finder, const tsri_model_stack
     return define_frequencies(finder, stack);
 }
 
-/* A dense layer with its bias, where the file has it. */
+/* A dense layer, where the file has it. It has a bias where the stack's own layers have one: a file
+ * that lacks that bias alone is damaged. */
 static tsr_status define_dense(tsri_model_finder *finder, uint32_t id, const char *title,
                                const char *pattern, int64_t outputs, int64_t inputs) {
     const tsri_io_array *array = tsri_model_find_array(finder, pattern, 0, ".weight");
@@ -292,7 +293,8 @@ static tsr_status define_dense(tsri_model_finder *finder, uint32_t id, const cha
     const tsri_model_source source = {
         .pattern = pattern, .rows = outputs || array->rank < 1 ? outputs : array->dims[0]};
     TRY(tsri_model_find(finder, id, -1, title, ".weight", &source, 1, inputs));
-    if (!tsri_model_find_array(finder, pattern, 0, ".bias"))
+    if (!tsri_model_main_stack(finder->weights->spec)->mlp_bias &&
+        !tsri_model_find_array(finder, pattern, 0, ".bias"))
         return TSR_OK;
     return tsri_model_find(finder, id + 1, -1, title, ".bias", &source, 1, 0);
 }
@@ -320,14 +322,15 @@ static tsr_status define_output(tsri_model_finder *finder) {
     const tsri_model_names *names = finder->names;
     const char *bias_name = names->head_bias ? names->head_bias : names->head;
     const int64_t stored = spec->vocab - spec->blank_start;
-    const bool has_bias = spec->head_bias || (names->head_bias &&
-                                              tsri_model_find_array(finder, bias_name, 0, ".bias"));
+    const bool masked = tsri_model_weight_at(finder->weights, TSRI_WEIGHT_MASKED_DENSE);
+    const bool has_bias =
+        spec->head_bias ||
+        (names->head_bias && (masked || tsri_model_find_array(finder, bias_name, 0, ".bias")));
     /* A row that is no token's gives a logit that is never the largest. */
     const tsri_model_source head[2] = {{.pattern = names->head, .rows = stored}, {.rows = 1}},
                             bias[2] = {{.pattern = has_bias ? bias_name : NULL, .rows = stored},
                                        {.rows = 1, .blank = NEVER}};
     const int n = spec->blank_start ? 2 : 1;
-    const bool masked = tsri_model_weight_at(finder->weights, TSRI_WEIGHT_MASKED_DENSE);
     if (!spec->decoder.layers && !masked)
         return TSR_OK;
     if (!spec->tied)

@@ -179,5 +179,4 @@ def test_config(folder):
     info(model, "config.json is missing")
 
 
-if __name__ == "__main__":
-    main(globals())
+main(globals())

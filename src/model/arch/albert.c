@@ -27,7 +27,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
 /* the first is sentence order, of pre-training */
 static const char *const ignored[] = {"sop_classifier.classifier.weight",
                                       "sop_classifier.classifier.bias", "embeddings.position_ids",
-                                      "predictions.decoder.bias", NULL};
+                                      NULL};
 
 #define LAYER "encoder.albert_layer_groups.%d.albert_layers.0."
 static const tsri_model_names names = {
@@ -47,7 +47,7 @@ static const tsri_model_names names = {
     .down = LAYER "ffn_output",
     .pooler = "pooler",
     .head = "/predictions.decoder",
-    .head_bias = "/predictions",
+    .head_bias = "/predictions|/predictions.decoder",
     .masked_dense = "/predictions.dense",
     .masked_norm = "/predictions.LayerNorm",
     .label = "/classifier",

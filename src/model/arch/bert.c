@@ -61,8 +61,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return tsri_model_arch_bert_like(config, spec);
 }
 
-static const char *const ignored[] = {"embeddings.position_ids", "cls.predictions.decoder.bias",
-                                      NULL};
+static const char *const ignored[] = {"embeddings.position_ids", NULL};
 
 static const tsri_model_names names = {
     .prefix = "bert.",
@@ -80,7 +79,7 @@ static const tsri_model_names names = {
     .down = "encoder.layer.%d.output.dense",
     .pooler = "pooler.dense",
     .head = "/cls.predictions.decoder",
-    .head_bias = "/cls.predictions",
+    .head_bias = "/cls.predictions|/cls.predictions.decoder",
     .masked_dense = "/cls.predictions.transform.dense",
     .masked_norm = "/cls.predictions.transform.LayerNorm",
     .next = "/cls.seq_relationship",

@@ -15,7 +15,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
                                  &stack->relative_buckets);
 }
 
-static const char *const ignored[] = {"embeddings.position_ids", "lm_head.decoder.bias", NULL};
+static const char *const ignored[] = {"embeddings.position_ids", NULL};
 
 static const tsri_model_names names = {
     .prefix = "mpnet.",
@@ -33,7 +33,7 @@ static const tsri_model_names names = {
     .down = "encoder.layer.%d.output.dense",
     .pooler = "pooler.dense",
     .head = "/lm_head.decoder",
-    .head_bias = "/lm_head",
+    .head_bias = "/lm_head|/lm_head.decoder",
     .masked_dense = "/lm_head.dense",
     .masked_norm = "/lm_head.layer_norm",
     .label_dense = "/classifier.dense",

@@ -25,7 +25,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return tsri_model_arch_roberta_like(config, spec);
 }
 
-static const char *const ignored[] = {"embeddings.position_ids", "lm_head.decoder.bias", NULL};
+static const char *const ignored[] = {"embeddings.position_ids", NULL};
 
 const tsri_model_names tsri_model_names_roberta = {
     .prefix = "roberta.",
@@ -43,7 +43,7 @@ const tsri_model_names tsri_model_names_roberta = {
     .down = "encoder.layer.%d.output.dense",
     .pooler = "pooler.dense",
     .head = "/lm_head.decoder",
-    .head_bias = "/lm_head",
+    .head_bias = "/lm_head|/lm_head.decoder",
     .masked_dense = "/lm_head.dense",
     .masked_norm = "/lm_head.layer_norm",
     .label_dense = "/classifier.dense",

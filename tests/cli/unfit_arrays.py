@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Encoders and encoder-decoders without one of their arrays, or with one of another shape: each is refused in one sentence that names
+it. What a head lacks must not be left out in silence."""
+
+import json
+import struct
+
+from support.command import GOLDEN, SHARED, copy_model, main, refused, run
+
+OWN = ("m2m_100", "electra/mlm", "mpnet/cls", "albert-groups/mlm")
+PUBLISHED = ("bert/mlm", "bert/cls")
+# What published files of these families have, or have not, without a difference: 0 in most, or computed.
+OPTIONAL = ("final_logits_bias", "embed_positions.weight")
+
+
+def read(path):
+    data = path.read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    return json.loads(data[8:8 + size]), data[8 + size:]
+
+
+def write(path, header, body):
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
+def without(header, body, name):
+    """All but one array, the others moved together."""
+    begin, end = header[name]["data_offsets"]
+    kept = {}
+    for other, entry in header.items():
+        if other != name:
+            kept[other] = dict(entry)
+            if other != "__metadata__" and entry["data_offsets"][0] >= end:
+                kept[other]["data_offsets"] = [at - (end - begin) for at in entry["data_offsets"]]
+    return kept, body[:begin] + body[end:]
+
+
+def try_all(source, folder):
+    model = copy_model(source, folder)
+    path = model / "model.safetensors"
+    header, body = read(path)
+    run("info", model)
+    for name in header:
+        if name == "__metadata__" or name.endswith(OPTIONAL):
+            continue
+        # A weight alone may be named by its bias, which is then no part of anything.
+        write(path, *without(header, body, name))
+        refused(3, "tensor \"", "info", model)
+        shape = header[name]["shape"]
+        write(path, {**header, name: {**header[name], "shape": [*reversed(shape), 1]}}, body)
+        refused(3, name, "info", model)
+
+
+def test_our_own(folder):
+    for name in OWN:
+        if (GOLDEN / name).is_dir():
+            try_all(GOLDEN / name, folder / name.replace("/", "-"))
+
+
+def test_the_shared_ones(folder):
+    for name in PUBLISHED:
+        source = SHARED / "golden" / name
+        if not source.is_dir():
+            print(f"SKIP: no {source}")
+            return
+        try_all(source, folder / name.replace("/", "-"))
+
+
+main(globals())
