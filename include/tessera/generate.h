@@ -8,9 +8,20 @@
 extern "C" {
 #endif
 
+/** When a beam search ends: `early_stopping` of transformers' generate. In all cases there must be
+ * as many finished hypotheses as beams. */
+typedef enum tsr_early_stopping {
+    TSR_EARLY_HEURISTIC = 0, /**< false: the best live beam, were it to end at its present length,
+                                would score no better than the worst finished one */
+    TSR_EARLY_FIRST = 1,     /**< true: at once */
+    TSR_EARLY_NEVER = 2      /**< "never": no continuation of a live beam can score better (with a
+                                length penalty above 0, were it as long as allowed) */
+} tsr_early_stopping;
+
 /** How a token is chosen: the repetition penalty, then temperature, then the k largest, then top_p,
- * then min_p; then a draw that depends on seed and position alone. What tsr_generate_defaults fills
- * in is meant to be changed where wanted. */
+ * then min_p; then a draw that depends on seed and position alone. With more than one beam nothing
+ * is drawn, and temperature to min_p are not read. What tsr_generate_defaults fills in is meant to
+ * be changed where wanted. */
 typedef struct tsr_generate_options {
     uint32_t struct_size;
     uint32_t ignore_eos;    /**< 1: end tokens do not stop */
@@ -27,8 +38,19 @@ typedef struct tsr_generate_options {
     const char *const *
         stop; /**< texts that end the continuation; the text before one is the last that is given */
     uint32_t n_stop;
-    uint32_t return_logprob; /**< 1: each token's own log-probability is reported (implied by
-                                logprobs > 0) */
+    uint32_t return_logprob;  /**< 1: each token's own log-probability is reported (implied by
+                                 logprobs > 0) */
+    uint32_t num_beams;       /**< more than 1: beam search; 0 and 1: one token after the other */
+    uint32_t n_best;          /**< hypotheses given of each prompt; 0: 1. At most num_beams */
+    uint32_t early_stopping;  /**< tsr_early_stopping */
+    float length_penalty;     /**< A of score = sum of log-probabilities / length^A */
+    float coverage_penalty;   /**< B of B sum_s log(min(sum of the attention on source token s, 1)),
+                                 which is added to a score; of encoder-decoders. 0: none. >= 0 */
+    uint32_t no_repeat_ngram; /**< no run of so many tokens comes twice; 0: any may */
+    int64_t min_new_tokens;   /**< before them no end token comes */
+    const int32_t *suppress;  /**< tokens that never come, besides those that the model's
+                                 generation_config.json names */
+    uint32_t n_suppress, reserved;
 } tsr_generate_options;
 
 /** From the model's generation_config.json, else temperature 0.8, top_k 40, top_p 0.95, min_p 0.05,
@@ -45,6 +67,10 @@ typedef struct tsr_prompt {
     const int32_t *ids;
     const char *text;
     size_t text_size;
+    const int32_t *target_ids; /**< of an encoder-decoder, which reads the prompt with its encoder:
+                                  what the answer begins with, after the decoder's start token.
+                                  They are no new tokens, and not given */
+    uint32_t n_target_ids, reserved;
 } tsr_prompt;
 
 typedef enum tsr_finish {
@@ -72,6 +98,9 @@ typedef struct tsr_generated {
     const char *text; /**< whole characters that became certain, valid UTF-8; may be empty. Not
                          terminated */
     size_t text_size;
+    uint32_t
+        hypothesis; /**< after a beam search: its rank, from 0; they come one after the other */
+    float score; /**< likewise, with the finish: sum of log-probabilities / length^length_penalty */
 } tsr_generated;
 
 /** Called with each token. A value other than 0 cancels all prompts of the call. What it is given

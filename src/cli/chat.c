@@ -68,6 +68,8 @@ int tsri_cli_chat(int argc, char **argv) {
     if (code == CLI_OK)
         code = tsri_cli_sampling_apply(&app, &sampling, &options);
     if (code == CLI_OK)
+        tsri_cli_sampling_tell(&app, &options);
+    if (code == CLI_OK)
         code = tsri_cli_status(tsr_chat_create(app.model, template_name, system, &options, &chat));
     if (code == CLI_OK)
         code = talk(&app, chat);

@@ -1,6 +1,7 @@
 /* cli/generate.c - tessera generate: streams the continuation of one prompt, or prints those of
  * several. */
 #include "cli/sampling.h"
+#include "cli/searching.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -9,35 +10,44 @@
 typedef struct job {
     tsri_cli_app app;
     tsri_cli_sampling sampling;
+    tsri_cli_searching searching;
     const char *prompt, *file;
     tsri_cli_list ids, operands;
     bool echo, print_ids;
     int64_t logprobs;
     tsr_prompt *prompts;
     const tsr_prompt **pointers;
-    char **texts; /* of the batch: what each prompt gave so far, printed at the end in order */
+    char **texts; /* [results] what each gave so far, printed at the end in order */
     size_t *sizes;
     uint32_t *finishes;
-    json_t **tokens; /* --json: of each prompt */
-    uint32_t n;
+    float *scores;
+    json_t **tokens; /* --json */
+    uint32_t n;      /* prompts */
+    uint32_t best;   /* results of each; those of a prompt follow each other */
+    uint32_t results;
+    bool beams;
     char *input;
 } job;
 
-static bool add_text(job *j, uint32_t prompt, const char *text, size_t n) {
-    char *grown = realloc(j->texts[prompt], j->sizes[prompt] + n + 1);
+static bool add_text(job *j, uint32_t result, const char *text, size_t n) {
+    char *grown = realloc(j->texts[result], j->sizes[result] + n + 1);
     if (!grown)
         return false;
-    j->texts[prompt] = grown;
-    memcpy(grown + j->sizes[prompt], text, n);
-    j->sizes[prompt] += n;
-    grown[j->sizes[prompt]] = 0;
+    j->texts[result] = grown;
+    memcpy(grown + j->sizes[result], text, n);
+    j->sizes[result] += n;
+    grown[j->sizes[result]] = 0;
     return true;
 }
 
-static bool put(job *j, uint32_t prompt, const char *text, size_t n) {
-    if (j->n == 1 && !j->app.json)
+static bool put(job *j, uint32_t result, const char *text, size_t n) {
+    if (j->results == 1 && !j->app.json)
         return tsri_cli_write(&j->app, text, n);
-    return add_text(j, prompt, text, n);
+    return add_text(j, result, text, n);
+}
+
+static uint32_t result_of(const job *j, const tsr_generated *g) {
+    return g->prompt * j->best + g->hypothesis;
 }
 
 static void put_piece(job *j, char *line, size_t room, int32_t id) {
@@ -57,12 +67,12 @@ static bool put_logprobs(job *j, const tsr_generated *g) {
     char line[512], piece[256];
     put_piece(j, piece, sizeof piece, g->id);
     int n = snprintf(line, sizeof line, "%d\t%.6f\t%s\n", (int)g->id, (double)g->logprob, piece);
-    bool going = put(j, g->prompt, line, (size_t)n);
+    bool going = put(j, result_of(j, g), line, (size_t)n);
     for (uint32_t i = 0; going && i < g->n_candidates; i++) {
         put_piece(j, piece, sizeof piece, g->candidates[i].id);
         n = snprintf(line, sizeof line, "\t%d\t%.6f\t%s\n", (int)g->candidates[i].id,
                      (double)g->candidates[i].logprob, piece);
-        going = put(j, g->prompt, line, (size_t)n);
+        going = put(j, result_of(j, g), line, (size_t)n);
     }
     return going;
 }
@@ -77,7 +87,7 @@ static void add_json(job *j, const tsr_generated *g) {
                                               "logprob", (double)g->candidates[i].logprob));
     if (best)
         json_object_set_new(token, "best", best);
-    json_array_append_new(j->tokens[g->prompt], token);
+    json_array_append_new(j->tokens[result_of(j, g)], token);
 }
 
 static int on_token(void *data, const tsr_generated *g) {
@@ -90,13 +100,15 @@ static int on_token(void *data, const tsr_generated *g) {
     } else if (g->id >= 0 && j->print_ids && !j->app.json) {
         char number[16];
         const int n = snprintf(number, sizeof number, "%d ", (int)g->id);
-        going = put(j, g->prompt, number, (size_t)n);
+        going = put(j, result_of(j, g), number, (size_t)n);
     } else if (g->text_size) {
-        going = put(j, g->prompt, g->text, g->text_size);
+        going = put(j, result_of(j, g), g->text, g->text_size);
     }
-    if (g->finish)
-        j->finishes[g->prompt] = g->finish;
-    going = going && (j->n > 1 || j->app.json || tsri_cli_flush(&j->app));
+    if (g->finish) {
+        j->finishes[result_of(j, g)] = g->finish;
+        j->scores[result_of(j, g)] = g->score;
+    }
+    going = going && (j->results > 1 || j->app.json || tsri_cli_flush(&j->app));
     return !going || tsri_cli_signal();
 }
 
@@ -106,11 +118,7 @@ static int take_prompts(job *j) {
     j->n = (uint32_t)(texts + j->ids.n + from_stdin);
     j->prompts = calloc(j->n, sizeof *j->prompts);
     j->pointers = calloc(j->n, sizeof *j->pointers);
-    j->texts = calloc(j->n, sizeof *j->texts);
-    j->sizes = calloc(j->n, sizeof *j->sizes);
-    j->finishes = calloc(j->n, sizeof *j->finishes);
-    j->tokens = calloc(j->n, sizeof *j->tokens);
-    if (!j->prompts || !j->pointers || !j->texts || !j->sizes || !j->finishes || !j->tokens)
+    if (!j->prompts || !j->pointers)
         return tsri_cli_fail(CLI_OTHER, "out of memory");
     uint32_t at = 0;
     for (size_t i = 0; i < j->ids.n; i++, at++) {
@@ -140,14 +148,29 @@ static int take_prompts(job *j) {
     for (uint32_t i = 0; i < j->n; i++) {
         j->prompts[i].struct_size = sizeof *j->prompts;
         j->pointers[i] = &j->prompts[i];
-        j->tokens[i] = json_array();
     }
     return CLI_OK;
 }
 
+static int make_results(job *j, const tsr_generate_options *options) {
+    j->beams = options->num_beams > 1;
+    j->best = j->beams && options->n_best ? options->n_best : 1;
+    j->results = j->n * j->best;
+    j->texts = calloc(j->results, sizeof *j->texts);
+    j->sizes = calloc(j->results, sizeof *j->sizes);
+    j->finishes = calloc(j->results, sizeof *j->finishes);
+    j->scores = calloc(j->results, sizeof *j->scores);
+    j->tokens = calloc(j->results, sizeof *j->tokens);
+    if (!j->texts || !j->sizes || !j->finishes || !j->scores || !j->tokens)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    for (uint32_t i = 0; i < j->results; i++)
+        j->tokens[i] = json_array();
+    return CLI_OK;
+}
+
 static int echo_prompts(job *j) {
-    for (uint32_t i = 0; j->echo && i < j->n; i++) {
-        const tsr_prompt *p = &j->prompts[i];
+    for (uint32_t i = 0; j->echo && i < j->results; i++) {
+        const tsr_prompt *p = &j->prompts[i / j->best];
         char *text = NULL;
         size_t size = p->text_size;
         if (p->ids && j->print_ids) {
@@ -170,17 +193,17 @@ static int echo_prompts(job *j) {
 }
 
 /* An echoed prompt may be any bytes: for JSON, each that is no UTF-8 becomes U+FFFD. */
-static void make_valid(job *j, uint32_t prompt) {
-    char *raw = j->texts[prompt];
-    const size_t size = j->sizes[prompt];
-    j->texts[prompt] = NULL;
-    j->sizes[prompt] = 0;
+static void make_valid(job *j, uint32_t result) {
+    char *raw = j->texts[result];
+    const size_t size = j->sizes[result];
+    j->texts[result] = NULL;
+    j->sizes[result] = 0;
     for (size_t at = 0; at < size;) {
         size_t n = size - at < 4 ? size - at : 4;
         json_t *valid = NULL;
         while (n > 0 && !(valid = json_stringn(raw + at, n)))
             n--;
-        if (!add_text(j, prompt, n ? raw + at : "\xef\xbf\xbd", n ? n : 3))
+        if (!add_text(j, result, n ? raw + at : "\xef\xbf\xbd", n ? n : 3))
             break;
         json_decref(valid);
         at += n ? n : 1;
@@ -188,25 +211,41 @@ static void make_valid(job *j, uint32_t prompt) {
     free(raw);
 }
 
+static json_t *result_json(job *j, uint32_t i) {
+    if (j->echo)
+        make_valid(j, i);
+    json_t *result =
+        json_pack("{s:s%,s:s,s:O}", "text", j->texts[i] ? j->texts[i] : "", j->sizes[i], "finish",
+                  tsri_cli_finish_name(j->finishes[i]), "tokens", j->tokens[i]);
+    if (j->beams) {
+        json_object_set_new(result, "prompt", json_integer(i / j->best));
+        json_object_set_new(result, "score", json_real(j->scores[i]));
+    }
+    return result;
+}
+
+/* Results of a prompt that a search did not find have no finish, and are left out. */
 static void print_results(job *j) {
     if (j->app.json) {
         json_t *all = json_array();
-        for (uint32_t i = 0; i < j->n; i++) {
-            if (j->echo)
-                make_valid(j, i);
-            json_array_append_new(all, json_pack("{s:s%,s:s,s:O}", "text",
-                                                 j->texts[i] ? j->texts[i] : "", j->sizes[i],
-                                                 "finish", tsri_cli_finish_name(j->finishes[i]),
-                                                 "tokens", j->tokens[i]));
-        }
+        for (uint32_t i = 0; i < j->results; i++)
+            if (i % j->best == 0 || j->finishes[i])
+                json_array_append_new(all, result_json(j, i));
         char *text = json_dumps(all, JSON_INDENT(1));
         tsri_cli_print(&j->app, "%s\n", text ? text : "[]");
         free(text);
         json_decref(all);
         return;
     }
-    for (uint32_t i = 0; j->n > 1 && i < j->n; i++) {
-        tsri_cli_print(&j->app, i ? "\n--- %u ---\n" : "--- %u ---\n", i + 1);
+    for (uint32_t i = 0; j->results > 1 && i < j->results; i++) {
+        if (i % j->best && !j->finishes[i])
+            continue;
+        const char *gap = i ? "\n" : "";
+        if (j->best > 1)
+            tsri_cli_print(&j->app, "%s--- %u.%u  score %.6f ---\n", gap, i / j->best + 1,
+                           i % j->best + 1, (double)j->scores[i]);
+        else
+            tsri_cli_print(&j->app, "%s--- %u ---\n", gap, i + 1);
         if (j->texts[i])
             tsri_cli_write(&j->app, j->texts[i], j->sizes[i]);
     }
@@ -220,6 +259,12 @@ static int run(job *j) {
     int code = tsri_cli_sampling_apply(&j->app, &j->sampling, &options);
     if (code != CLI_OK)
         return code;
+    code = tsri_cli_searching_apply(&j->searching, &options);
+    if (code == CLI_OK)
+        code = make_results(j, &options);
+    if (code != CLI_OK)
+        return code;
+    tsri_cli_sampling_tell(&j->app, &options);
     options.logprobs = j->logprobs > 0 ? (uint32_t)j->logprobs : 0;
     options.return_logprob = j->logprobs >= 0;
     const char *template_name = NULL;
@@ -234,7 +279,7 @@ static int run(job *j) {
     if (status != TSR_OK && status != TSR_E_CANCELLED)
         return tsri_cli_status(status);
     print_results(j);
-    for (uint32_t i = 0; i < j->n; i++)
+    for (uint32_t i = 0; i < j->results; i++)
         if (j->finishes[i] == TSR_FINISH_CONTEXT) {
             tsri_cli_note(&j->app, "the context is full: generation stopped there");
             break;
@@ -262,6 +307,7 @@ int tsri_cli_generate(int argc, char **argv) {
         {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_sampling_options(&j.sampling),
+                                       tsri_cli_searching_options(&j.searching),
                                        tsri_cli_model_options(&j.app),
                                        tsri_cli_device_options(&j.app),
                                        tsri_cli_json_option(&j.app),
@@ -278,8 +324,9 @@ int tsri_cli_generate(int argc, char **argv) {
     if (code == CLI_OK)
         code = run(&j);
     code = tsri_cli_close(&j.app, code);
-    for (uint32_t i = 0; j.prompts && j.pointers && i < j.n; i++) {
+    for (uint32_t i = 0; j.prompts && i < j.n; i++)
         free((void *)j.prompts[i].ids);
+    for (uint32_t i = 0; i < j.results; i++) {
         free(j.texts ? j.texts[i] : NULL);
         json_decref(j.tokens ? j.tokens[i] : NULL);
     }
@@ -288,6 +335,8 @@ int tsri_cli_generate(int argc, char **argv) {
     free(j.texts);
     free(j.sizes);
     free(j.finishes);
+    free(j.scores);
+    tsri_cli_searching_clear(&j.searching);
     free(j.tokens);
     free(j.input);
     free(j.ids.items);

@@ -33,8 +33,10 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *s,
     const int code = tsri_cli_status(tsr_generate_defaults(app->model, o));
     if (code != CLI_OK)
         return code;
-    if (s->has_temperature)
+    if (s->has_temperature) {
         o->temperature = s->temperature;
+        o->num_beams = s->temperature > 0 ? 1 : o->num_beams; /* beams are not drawn from */
+    }
     if (s->has_top_k)
         o->top_k = (int32_t)s->top_k;
     if (s->has_top_p)
@@ -55,9 +57,12 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *s,
     o->context = app->context;
     o->stop = s->stop.items;
     o->n_stop = (uint32_t)s->stop.n;
-    if (o->temperature > 0)
-        tsri_cli_note(app, "seed: %llu", (unsigned long long)o->seed);
     return CLI_OK;
+}
+
+void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsr_generate_options *o) {
+    if (o->temperature > 0 && o->num_beams <= 1)
+        tsri_cli_note(app, "seed: %llu", (unsigned long long)o->seed);
 }
 
 void tsri_cli_print_stats(const tsri_cli_app *app, const tsr_generate_stats *stats) {

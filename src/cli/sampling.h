@@ -14,10 +14,11 @@ typedef struct tsri_cli_sampling {
 } tsri_cli_sampling;
 
 const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *sampling);
-/* The model's defaults, changed by what was given; a seed is drawn where none was, and printed with
- * -v or where it decides. */
+/* The model's defaults, changed by what was given; a seed is drawn where none was. */
 int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *sampling,
                             tsr_generate_options *options);
+/* The seed on stderr, where it decides. */
+void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsr_generate_options *options);
 /* "3 tokens, first after 0.02 s; ..." on stderr. */
 void tsri_cli_print_stats(const tsri_cli_app *app, const tsr_generate_stats *stats);
 const char *tsri_cli_finish_name(uint32_t finish);

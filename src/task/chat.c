@@ -339,6 +339,7 @@ tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size, tsr_gener
         const tsri_task_decoding decoding = {.model = chat->model,
                                              .session = chat->session,
                                              .options = &chat->options,
+                                             .context = context,
                                              .generated = generated,
                                              .data = data,
                                              .stats = stats,

@@ -3,9 +3,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "task/settings.h"
+#include "text/languages.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST_BEAMS = 1024 };
 
 tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_model *model) {
     const struct {
@@ -24,11 +29,26 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
          (double)o->max_new_tokens},
         {o->context >= 0, "context", "0 (what the model reads) or more", (double)o->context},
         {o->logprobs <= (uint32_t)model->spec.vocab, "logprobs",
-         "at most the size of the vocabulary", o->logprobs}};
+         "at most the size of the vocabulary", o->logprobs},
+        {o->num_beams <= MOST_BEAMS, "num_beams", "at most 1024", o->num_beams},
+        {o->n_best <= (o->num_beams > 1 ? o->num_beams : 1), "n_best", "at most num_beams",
+         o->n_best},
+        {o->early_stopping <= TSR_EARLY_NEVER, "early_stopping", "a tsr_early_stopping",
+         o->early_stopping},
+        {isfinite(o->length_penalty), "length_penalty", "a number", o->length_penalty},
+        {o->coverage_penalty >= 0 && o->coverage_penalty <= 1e30f, "coverage_penalty", "0 or more",
+         o->coverage_penalty},
+        {o->min_new_tokens >= 0, "min_new_tokens", "0 or more", (double)o->min_new_tokens}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (!rules[i].ok)
             return tsri_base_fail(TSR_E_ARGUMENT, "%s is %g; wanted %s", rules[i].name,
                                   rules[i].value, rules[i].wanted);
+    for (uint32_t i = 0; i < o->n_suppress; i++)
+        if (o->suppress[i] < 0 || o->suppress[i] >= model->spec.vocab)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "token id %d to be suppressed: the model's vocabulary has the "
+                                  "ids 0 to %d",
+                                  (int)o->suppress[i], (int)model->spec.vocab - 1);
     for (uint32_t i = 0; i < o->n_stop; i++)
         if (!o->stop[i] || !*o->stop[i])
             return tsri_base_fail(TSR_E_ARGUMENT,
@@ -43,7 +63,7 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
 tsr_status tsri_task_sequence_begin(tsri_task_sequence *s, const tsri_model *model,
                                     const tsr_generate_options *options) {
     if (model->tokenizer) {
-        TRY(tsri_text_stream_new(model->tokenizer, true, &s->stream));
+        TRY(tsri_text_stream_new(tsri_text_target(model->tokenizer), true, &s->stream));
         for (size_t i = 0; i < s->ids.count;
              i++) /* the continuation's text begins as this context makes it */
             TRY(tsri_text_stream_push(s->stream, s->ids.data[i], &s->held));
@@ -134,23 +154,24 @@ static bool ends(const tsri_task_decoding *d, int32_t id) {
 
 static tsr_status give(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id,
                        float logprob, const tsr_candidate *candidates) {
-    tsr_generated g = {.struct_size = sizeof g, .prompt = s->prompt, .id = id};
+    tsr_generated g = {
+        .struct_size = sizeof g, .prompt = s->prompt, .id = id, .hypothesis = s->hypothesis};
     TRY(take_text(d, s, id, &g.text, &g.text_size));
     g.finish = s->finish;
+    g.score = s->finish ? s->score : 0;
     if (id >= 0 && (d->options->return_logprob || d->options->logprobs)) {
         g.logprob = logprob;
         g.candidates = candidates;
-        g.n_candidates = d->options->logprobs;
+        g.n_candidates = candidates ? d->options->logprobs : 0;
     }
     return d->generated && d->generated(d->data, &g)
                ? tsri_base_fail(TSR_E_CANCELLED, "generation was cancelled")
                : TSR_OK;
 }
 
-static tsr_status accept(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id,
-                         float logprob, const tsr_candidate *candidates) {
+tsr_status tsri_task_accept(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id,
+                            float logprob, const tsr_candidate *candidates) {
     const tsr_generate_options *o = d->options;
-    const int64_t context = tsri_session_context(d->session);
     TRY(tsri_text_ids_append(&s->ids, &id, 1));
     s->generated++;
     if (s->seen)
@@ -159,9 +180,14 @@ static tsr_status accept(const tsri_task_decoding *d, tsri_task_sequence *s, int
         s->finish = TSR_FINISH_END;
     else if (o->max_new_tokens >= 0 && s->generated >= o->max_new_tokens)
         s->finish = TSR_FINISH_LENGTH;
-    else if ((int64_t)s->ids.count >= context)
+    else if ((int64_t)s->ids.count >= d->context)
         s->finish = TSR_FINISH_CONTEXT;
     return give(d, s, id, logprob, candidates);
+}
+
+tsr_status tsri_task_end(const tsri_task_decoding *d, tsri_task_sequence *s, tsr_finish finish) {
+    s->finish = finish;
+    return give(d, s, -1, 0, NULL);
 }
 
 /* ---- steps ---- */
@@ -171,6 +197,9 @@ typedef struct step { /* what a batch needs, made once */
     uint32_t *active;
     tsri_model_results results;
     tsri_task_sampler *sampler;
+    tsri_task_rules rules;
+    tsri_task_bans bans;
+    bool banning; /* something may be banned */
     uint32_t n;
 } step;
 
@@ -182,20 +211,25 @@ static void clear_step(step *st) {
     free(st->results.top_logits);
     free(st->results.top_ids);
     free(st->results.top_lse);
+    free(st->bans.ids);
+    tsri_task_rules_clear(&st->rules);
     tsri_task_sampler_destroy(&st->sampler);
 }
 
 static tsr_status make_step(const tsri_task_decoding *d, uint32_t n, step *st) {
     const int32_t V = d->model->spec.vocab;
+    TRY(tsri_task_rules_create(d->model, d->options, &st->rules));
+    const int64_t banned = tsri_task_rules_ban(&st->rules);
     const bool plain = d->options->temperature == 0 && d->options->repeat_penalty == 1 &&
-                       !d->options->logprobs && !d->options->return_logprob;
+                       !d->options->logprobs && !d->options->return_logprob && !banned;
+    st->banning = banned != 0;
     TRY(tsri_base_new(n, sizeof *st->inputs, &st->inputs));
     TRY(tsri_base_new(n, sizeof *st->active, &st->active));
     st->results.rows = TSRI_ROWS_LAST;
     if (plain)
         return tsri_base_new(n, sizeof *st->results.argmax, &st->results.argmax);
     TRY(tsri_task_sampler_create(d->options, V, &st->sampler));
-    const size_t k = (size_t)tsri_task_sampler_top_k(st->sampler);
+    const size_t k = banned < 0 ? 0 : (size_t)tsri_task_sampler_top_k(st->sampler, banned);
     if (!k)
         return tsri_base_new((size_t)n * (size_t)V, sizeof *st->results.logits,
                              &st->results.logits);
@@ -205,22 +239,38 @@ static tsr_status make_step(const tsri_task_decoding *d, uint32_t n, step *st) {
     return tsri_base_new(n, sizeof *st->results.top_lse, &st->results.top_lse);
 }
 
+static const tsri_task_bans *bans_after(step *st, const tsri_task_sequence *s, tsr_status *status) {
+    if (!st->banning)
+        return NULL;
+    *status = tsri_task_bans_reserve(&st->bans, &st->rules, s->ids.count);
+    if (*status == TSR_OK)
+        tsri_task_bans_set(&st->bans, s->ids.data, (int64_t)s->ids.count, s->generated);
+    return &st->bans;
+}
+
 static tsr_status choose(const tsri_task_decoding *d, step *st, uint32_t row,
                          tsri_task_sequence *s) {
+    const int32_t forced = st->rules.forced_last;
     float logprob = 0;
     int32_t id;
+    tsr_status status = TSR_OK;
+    if (forced >= 0 && s->generated + 1 == d->options->max_new_tokens)
+        return tsri_task_accept(d, s, forced, 0, NULL);
     if (st->results.argmax)
-        return accept(d, s, st->results.argmax[row], 0, NULL);
+        return tsri_task_accept(d, s, st->results.argmax[row], 0, NULL);
+    const tsri_task_bans *bans = bans_after(st, s, &status);
+    TRY(status);
     if (st->results.top_k) {
         const size_t at = (size_t)row * (size_t)st->results.top_k;
-        tsri_task_sampler_largest(st->sampler, st->results.top_ids + at,
-                                  st->results.top_logits + at, st->results.top_lse[row]);
+        tsri_task_sampler_largest(st->sampler, st->results.top_k, st->results.top_ids + at,
+                                  st->results.top_logits + at, st->results.top_lse[row], bans);
     } else {
-        tsri_task_sampler_row(
-            st->sampler, st->results.logits + (size_t)row * (size_t)d->model->spec.vocab, s->seen);
+        tsri_task_sampler_row(st->sampler,
+                              st->results.logits + (size_t)row * (size_t)d->model->spec.vocab,
+                              s->seen, bans);
     }
     TRY(tsri_task_sampler_draw(st->sampler, (int64_t)s->ids.count, &id, &logprob));
-    return accept(d, s, id, logprob, tsri_task_sampler_candidates(st->sampler));
+    return tsri_task_accept(d, s, id, logprob, tsri_task_sampler_candidates(st->sampler));
 }
 
 static tsr_status run_step(const tsri_task_decoding *d, step *st, tsri_task_sequence *sequences,
@@ -233,7 +283,8 @@ static tsr_status run_step(const tsri_task_decoding *d, step *st, tsri_task_sequ
         st->inputs[st->n] = (tsri_model_sequence){.ids = s->ids.data + s->past,
                                                   .n = (int64_t)s->ids.count - s->past,
                                                   .past = s->past,
-                                                  .slot = s->slot};
+                                                  .slot = s->slot,
+                                                  .source = s->source};
         st->active[st->n++] = i;
     }
     if (!st->n)
@@ -244,15 +295,19 @@ static tsr_status run_step(const tsri_task_decoding *d, step *st, tsri_task_sequ
     return TSR_OK;
 }
 
-static tsr_status finish_early(const tsri_task_decoding *d, tsri_task_sequence *sequences,
-                               uint32_t n) {
+/* What is decided before the first step: sequences that have no room, and a first token that the
+ * model's files force. */
+static tsr_status start(const tsri_task_decoding *d, const step *st, tsri_task_sequence *sequences,
+                        uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         tsri_task_sequence *s = &sequences[i];
-        s->finish = d->options->max_new_tokens == 0                             ? TSR_FINISH_LENGTH
-                    : (int64_t)s->ids.count >= tsri_session_context(d->session) ? TSR_FINISH_CONTEXT
-                                                                                : TSR_FINISH_NONE;
-        if (s->finish)
-            TRY(give(d, s, -1, 0, NULL));
+        const tsr_finish finish = d->options->max_new_tokens == 0       ? TSR_FINISH_LENGTH
+                                  : (int64_t)s->ids.count >= d->context ? TSR_FINISH_CONTEXT
+                                                                        : TSR_FINISH_NONE;
+        if (finish)
+            TRY(tsri_task_end(d, s, finish));
+        else if (st->rules.forced_first >= 0 && s->ids.count == 1)
+            TRY(tsri_task_accept(d, s, st->rules.forced_first, 0, NULL));
     }
     return TSR_OK;
 }
@@ -260,13 +315,13 @@ static tsr_status finish_early(const tsri_task_decoding *d, tsri_task_sequence *
 tsr_status tsri_task_decode(const tsri_task_decoding *d, tsri_task_sequence *sequences,
                             uint32_t n) {
     step st = {0};
-    const uint64_t start = tsri_base_now_ns();
+    const uint64_t began = tsri_base_now_ns();
     uint64_t first = 0, tokens = 0, first_tokens = 0, prompt = 0;
     for (uint32_t i = 0; i < n; i++)
         prompt += sequences[i].ids.count - (size_t)sequences[i].past;
     tsr_status status = make_step(d, n, &st);
     if (status == TSR_OK)
-        status = finish_early(d, sequences, n);
+        status = start(d, &st, sequences, n);
     while (status == TSR_OK) {
         status = run_step(d, &st, sequences, n);
         if (status != TSR_OK || !st.n)
@@ -282,8 +337,8 @@ tsr_status tsri_task_decode(const tsri_task_decoding *d, tsri_task_sequence *seq
         d->stats->prompt_tokens += prompt;
         d->stats->new_tokens += tokens;
         d->stats->decode_tokens += tokens > first_tokens ? tokens - first_tokens : 0;
-        d->stats->prefill_ns += first ? first - start : 0;
-        d->stats->first_token_ns = first ? first - start : 0;
+        d->stats->prefill_ns += first ? first - began : 0;
+        d->stats->first_token_ns = first ? first - began : 0;
         d->stats->decode_ns += first ? tsri_base_now_ns() - first : 0;
     }
     clear_step(&st);

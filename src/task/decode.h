@@ -4,6 +4,7 @@
 #define TSRI_TASK_DECODE_H
 
 #include "model/session.h"
+#include "task/rules.h"
 #include "task/sampler.h"
 
 /* One sequence. `ids` holds the prompt when decoding starts, and grows by what is generated; the
@@ -12,7 +13,10 @@ typedef struct tsri_task_sequence {
     tsri_text_ids ids;
     int64_t past;
     int32_t slot;
+    int32_t source;           /* of an encoder-decoder: the source slot */
     uint32_t prompt;          /* the number that callbacks are given */
+    uint32_t hypothesis;      /* likewise, after a beam search */
+    float score;              /* likewise, with the finish */
     tsri_text_stream *stream; /* NULL: no text */
     tsri_bytes held;          /* text that may be the beginning of a stop text */
     size_t given;             /* bytes of held that were given already */
@@ -25,6 +29,7 @@ typedef struct tsri_task_decoding {
     tsri_model *model;
     tsri_session *session;
     const tsr_generate_options *options;
+    int64_t context; /* tokens of a sequence at most */
     tsr_generated_fn generated;
     void *data;
     tsr_generate_stats *stats; /* may be NULL */
@@ -38,6 +43,18 @@ tsr_status tsri_task_options_check(const tsr_generate_options *options, const ts
 /* Feeds what is not yet in the slots, then decodes until each sequence has finished. */
 tsr_status tsri_task_decode(const tsri_task_decoding *decoding, tsri_task_sequence *sequences,
                             uint32_t n);
+
+/* The same by beam search: the callback gets each hypothesis whole, one after the other. sources:
+ * [n] what the encoder reads; not read where the model has none. */
+tsr_status tsri_task_decode_beams(const tsri_task_decoding *decoding, tsri_task_sequence *sequences,
+                                  const tsri_text_ids *sources, uint32_t n);
+
+/* Adds a token to a sequence, whose finish it may be, and tells the callback. */
+tsr_status tsri_task_accept(const tsri_task_decoding *decoding, tsri_task_sequence *sequence,
+                            int32_t id, float logprob, const tsr_candidate *candidates);
+/* Tells the callback of a sequence that ends without another token. */
+tsr_status tsri_task_end(const tsri_task_decoding *decoding, tsri_task_sequence *sequence,
+                         tsr_finish finish);
 
 /* Readies a sequence whose ids are set: text so far goes through the stream, tokens so far are
  * marked as seen. */

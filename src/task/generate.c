@@ -4,73 +4,115 @@
 #include "base/memory.h"
 #include "model/opened.h"
 #include "task/decode.h"
+#include "task/settings.h"
+#include "text/languages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONFIG_LIMIT = 1 << 20, CONFIG_DEPTH = 64 };
+enum { MOST_NEW = 256 }; /* of an encoder-decoder, whose files name no length */
 
-static tsr_status apply_config(const json_t *config, const char *path, tsr_generate_options *o) {
+/* Lengths of generation_config.json count the prompt; an encoder-decoder's is its start token. */
+static tsr_status apply_lengths(const json_t *config, const char *path, bool start,
+                                tsr_generate_options *o) {
+    int64_t n = -1, most = -1, least = 0, length = 0;
+    TRY(tsri_base_json_int(config, path, "max_new_tokens", 0, INT32_MAX, &n));
+    TRY(tsri_base_json_int(config, path, "max_length", 1, INT32_MAX, &most));
+    TRY(tsri_base_json_int(config, path, "min_new_tokens", 0, INT32_MAX, &least));
+    TRY(tsri_base_json_int(config, path, "min_length", 0, INT32_MAX, &length));
+    if (start && n < 0)
+        n = most > 1 ? most - 1 : MOST_NEW;
+    if (start && !least && length > 1)
+        least = length - 1;
+    o->max_new_tokens = n;
+    o->min_new_tokens = least;
+    return TSR_OK;
+}
+
+static tsr_status apply_beams(const json_t *config, const char *path, tsr_generate_options *o) {
+    const json_t *stop = json_object_get(config, "early_stopping");
+    int64_t beams = 1, ngram = 0;
+    double length = 1;
+    TRY(tsri_base_json_int(config, path, "num_beams", 1, 1024, &beams));
+    TRY(tsri_base_json_int(config, path, "no_repeat_ngram_size", 0, INT32_MAX, &ngram));
+    TRY(tsri_base_json_real(config, path, "length_penalty", -1e6, 1e6, &length));
+    if (json_is_string(stop) && !strcmp(json_string_value(stop), "never"))
+        o->early_stopping = TSR_EARLY_NEVER;
+    else if (stop && !json_is_null(stop) && !json_is_boolean(stop))
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: \"early_stopping\" is neither true, false nor \"never\"", path);
+    else
+        o->early_stopping = json_is_true(stop) ? TSR_EARLY_FIRST : TSR_EARLY_HEURISTIC;
+    o->num_beams = (uint32_t)beams;
+    o->no_repeat_ngram = (uint32_t)ngram;
+    o->length_penalty = (float)length;
+    return TSR_OK;
+}
+
+static tsr_status apply_config(const json_t *config, const char *path, bool start,
+                               tsr_generate_options *o) {
     double temperature = o->temperature, top_p = o->top_p, min_p = o->min_p,
            penalty = o->repeat_penalty;
-    int64_t top_k = o->top_k, n = o->max_new_tokens;
-    bool sample = true;
+    int64_t top_k = o->top_k;
+    bool sample = !start;
     TRY(tsri_base_json_bool(config, path, "do_sample", &sample));
     TRY(tsri_base_json_real(config, path, "temperature", 0, 1e6, &temperature));
     TRY(tsri_base_json_real(config, path, "top_p", 1e-9, 1, &top_p));
     TRY(tsri_base_json_real(config, path, "min_p", 0, 1, &min_p));
     TRY(tsri_base_json_real(config, path, "repetition_penalty", 1e-3, 1e3, &penalty));
     TRY(tsri_base_json_int(config, path, "top_k", 0, 1 << 24, &top_k));
-    TRY(tsri_base_json_int(config, path, "max_new_tokens", 0, INT32_MAX, &n));
     o->temperature = sample ? (float)temperature : 0;
     o->top_p = (float)top_p;
     o->min_p = (float)min_p;
     o->repeat_penalty = (float)penalty;
     o->top_k = (int32_t)top_k;
-    o->max_new_tokens = n;
-    return TSR_OK;
+    TRY(apply_lengths(config, path, start, o));
+    return apply_beams(config, path, o);
 }
 
 tsr_status tsr_generate_defaults(const tsr_model *model, tsr_generate_options *options) {
+    const tsri_model *m = tsri_model_of(model);
+    const bool start = m->spec.encoder.layers && m->spec.decoder.layers;
+    json_t *config;
+    char *path;
     *options = (tsr_generate_options){.struct_size = sizeof *options,
-                                      .max_new_tokens = -1,
-                                      .temperature = 0.8f,
+                                      .max_new_tokens = start ? MOST_NEW : -1,
+                                      .temperature = start ? 0 : 0.8f,
                                       .top_k = 40,
                                       .top_p = 0.95f,
                                       .min_p = 0.05f,
-                                      .repeat_penalty = 1};
-    const char *folder = tsri_model_of(model)->path;
-    if (!tsri_base_is_folder(folder))
-        return TSR_OK;
-    char *path = tsri_base_join(folder, "generation_config.json");
-    json_t *config = NULL;
-    tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
-    if (path && tsri_base_is_file(path)) {
-        status = tsri_base_json_load(path, CONFIG_LIMIT, CONFIG_DEPTH, &config);
-        if (status == TSR_OK)
-            status = apply_config(config, path, options);
-    }
+                                      .repeat_penalty = 1,
+                                      .num_beams = 1,
+                                      .length_penalty = 1};
+    tsr_status status = tsri_task_config_load(m, &config, &path);
+    if (status == TSR_OK && config)
+        status = apply_config(config, path, start, options);
     json_decref(config);
     free(path);
     return status;
 }
 
-static tsr_status take_ids(const tsri_model *model, const tsr_prompt *prompt, tsri_text_ids *ids) {
-    for (uint32_t i = 0; i < prompt->n_ids; i++)
-        if (prompt->ids[i] < 0 || prompt->ids[i] >= model->spec.vocab)
+/* ---- prompts ---- */
+
+static tsr_status take_ids(const int32_t *given, uint32_t n, int32_t vocab, tsri_text_ids *ids) {
+    for (uint32_t i = 0; i < n; i++)
+        if (given[i] < 0 || given[i] >= vocab)
             return tsri_base_fail(TSR_E_ARGUMENT,
                                   "token id %d: the model's vocabulary has the ids 0 to %d",
-                                  (int)prompt->ids[i], (int)model->spec.vocab - 1);
-    return tsri_text_ids_append(ids, prompt->ids, prompt->n_ids);
+                                  (int)given[i], (int)vocab - 1);
+    return tsri_text_ids_append(ids, given, n);
 }
 
-static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt, int64_t context,
+/* What the model's first stack reads of a prompt: `vocab` ids, at most `context` tokens. */
+static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt,
+                              const tsri_text_direction *direction, int32_t vocab, int64_t context,
                               tsri_text_ids *ids) {
+    const char *text = prompt->text ? prompt->text : "";
     if (prompt->ids)
-        TRY(take_ids(model, prompt, ids));
+        TRY(take_ids(prompt->ids, prompt->n_ids, vocab, ids));
     else if (model->tokenizer)
-        TRY(tsri_text_encode(model->tokenizer, prompt->text ? prompt->text : "", prompt->text_size,
-                             TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL, ids));
+        TRY(tsri_text_encode_source(model->tokenizer, text, prompt->text_size, direction,
+                                    TSRI_TEXT_PARSE_SPECIAL, ids));
     else
         return tsri_base_fail(TSR_E_STATE,
                               "%s has no tokenizer that can be used%s%s: give the prompt as token "
@@ -86,59 +128,146 @@ static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt,
         TRY(tsri_text_ids_append(ids, &model->spec.bos, 1));
     }
     for (size_t i = 0; i < ids->count; i++)
-        if (ids->data[i] >= model->spec.vocab)
+        if (ids->data[i] >= vocab)
             return tsri_base_fail(TSR_E_FORMAT,
                                   "the tokenizer gives token id %d, and the model's vocabulary "
                                   "ends at %d: tokenizer and model don't belong together",
-                                  (int)ids->data[i], (int)model->spec.vocab - 1);
+                                  (int)ids->data[i], (int)vocab - 1);
     if ((int64_t)ids->count > context)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "the prompt has %zu tokens, and the context holds %lld: shorten it, "
                               "or raise -c up to what the model reads (%lld)",
-                              ids->count, (long long)context, (long long)model->spec.context);
+                              ids->count, (long long)context,
+                              (long long)(model->spec.encoder.layers ? model->spec.source_context
+                                                                     : model->spec.context));
     return TSR_OK;
 }
 
-static tsr_status ready_sequences(const tsri_model *model, const tsr_prompt *const *prompts,
-                                  uint32_t n, const tsr_generate_options *options, int64_t context,
-                                  tsri_task_sequence *sequences) {
-    for (uint32_t i = 0; i < n; i++) {
-        sequences[i].prompt = i;
-        sequences[i].slot = (int32_t)i;
-        TRY(take_prompt(model, prompts[i], context, &sequences[i].ids));
-        TRY(tsri_task_sequence_begin(&sequences[i], model, options));
+static tsr_status take_target(const tsri_model *model, const tsr_prompt *prompt,
+                              const tsri_text_direction *direction, int64_t context,
+                              tsri_text_ids *ids) {
+    const int32_t start = direction->start >= 0 ? direction->start : model->spec.decoder_start;
+    if (start < 0)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s names no token that its decoder starts with "
+                              "(decoder_start_token_id): the model can't write",
+                              model->path);
+    TRY(tsri_text_ids_append(ids, &start, 1));
+    TRY(take_ids(prompt->target_ids, prompt->n_target_ids, model->spec.vocab, ids));
+    if ((int64_t)ids->count > context)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the answer begins with %zu tokens, and the context holds %lld",
+                              ids->count, (long long)context);
+    return TSR_OK;
+}
+
+typedef struct generation {
+    tsri_task_decoding decoding;
+    tsri_task_sequence *sequences;
+    tsri_text_ids *sources; /* [n] of an encoder-decoder: what its encoder reads */
+    uint32_t n;
+} generation;
+
+static tsr_status ready(generation *g, const tsr_prompt *const *prompts) {
+    const tsri_model *m = g->decoding.model;
+    const bool encoder = m->spec.encoder.layers > 0;
+    tsri_text_direction direction = {.from = -1, .to = -1, .start = -1, .forced = -1};
+    if (m->tokenizer) /* as the model's files say */
+        TRY(tsri_text_direction_of(m->tokenizer, NULL, NULL, &direction));
+    TRY(tsri_base_new(g->n, sizeof *g->sequences, &g->sequences));
+    TRY(tsri_base_new(g->n, sizeof *g->sources, &g->sources));
+    for (uint32_t i = 0; i < g->n; i++) {
+        tsri_task_sequence *s = &g->sequences[i];
+        s->prompt = i;
+        s->slot = s->source = (int32_t)i;
+        if (encoder) {
+            TRY(take_prompt(m, prompts[i], &direction, m->spec.source_vocab, m->spec.source_context,
+                            &g->sources[i]));
+            TRY(take_target(m, prompts[i], &direction, g->decoding.context, &s->ids));
+        } else {
+            TRY(take_prompt(m, prompts[i], &direction, m->spec.vocab, g->decoding.context,
+                            &s->ids));
+        }
+        TRY(tsri_task_sequence_begin(s, m, g->decoding.options));
     }
     return TSR_OK;
+}
+
+static int64_t longest_source(const generation *g) {
+    size_t most = 0;
+    for (uint32_t i = 0; i < g->n; i++)
+        most = g->sources[i].count > most ? g->sources[i].count : most;
+    return (int64_t)most;
+}
+
+static tsr_status encode(const generation *g, tsri_session *session) {
+    const tsri_model_results nothing = {0};
+    tsri_model_sequence *texts;
+    if (!g->decoding.model->spec.encoder.layers)
+        return TSR_OK;
+    TRY(tsri_base_new(g->n, sizeof *texts, &texts));
+    for (uint32_t i = 0; i < g->n; i++)
+        texts[i] = (tsri_model_sequence){
+            .ids = g->sources[i].data, .n = (int64_t)g->sources[i].count, .slot = (int32_t)i};
+    const tsr_status status = tsri_session_encode(session, texts, (int32_t)g->n, &nothing);
+    free(texts);
+    return status;
+}
+
+static tsr_status one_by_one(generation *g) {
+    tsri_session *session = NULL;
+    const tsri_session_sizes sizes = {.slots = (int32_t)g->n,
+                                      .context = g->decoding.context,
+                                      .sources = (int32_t)g->n,
+                                      .source_context = longest_source(g)};
+    tsr_status status = tsri_session_create_sized(g->decoding.model, &sizes, &session);
+    if (status == TSR_OK)
+        status = encode(g, session);
+    g->decoding.session = session;
+    if (status == TSR_OK)
+        status = tsri_task_decode(&g->decoding, g->sequences, g->n);
+    tsri_session_destroy(&session);
+    return status;
+}
+
+static tsr_status check_model(const tsri_model *m) {
+    if (!m->spec.decoder.layers)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s (%s) has no decoder, and only a decoder writes text; see "
+                              "tessera embed, classify and fill-mask",
+                              m->path, m->spec.family);
+    return m->run ? TSR_OK : tsri_base_fail(TSR_E_STATE, "%s was opened without a device", m->path);
 }
 
 tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint32_t n,
                         const tsr_generate_options *options, tsr_generated_fn generated, void *data,
                         tsr_generate_stats *stats) {
     tsri_model *m = tsri_model_of(model);
-    tsri_task_sequence *sequences = NULL;
-    tsri_session *session = NULL;
+    tsr_generate_options known;
     if (!n)
         return TSR_OK;
-    if (!m->run)
-        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", m->path);
-    TRY(tsri_task_options_check(options, m));
-    const int64_t context = options->context ? options->context : m->spec.context;
-    TRY(tsri_base_new(n, sizeof *sequences, &sequences));
-    tsr_status status = tsri_session_create(m, (int32_t)n, context, &session);
+    TRY(check_model(m));
+    TRY(tsri_backend_adopt("tsr_generate_options", options, &known, sizeof known));
+    TRY(tsri_task_options_check(&known, m));
+    generation g = {.decoding = {.model = m,
+                                 .options = &known,
+                                 .context = known.context ? known.context : m->spec.context,
+                                 .generated = generated,
+                                 .data = data,
+                                 .stats = stats},
+                    .n = n};
+    tsr_status status = ready(&g, prompts);
     if (status == TSR_OK)
-        status = ready_sequences(m, prompts, n, options, context, sequences);
-    if (status == TSR_OK) {
-        const tsri_task_decoding decoding = {.model = m,
-                                             .session = session,
-                                             .options = options,
-                                             .generated = generated,
-                                             .data = data,
-                                             .stats = stats};
-        status = tsri_task_decode(&decoding, sequences, n);
+        status = known.num_beams > 1
+                     ? tsri_task_decode_beams(&g.decoding, g.sequences, g.sources, n)
+                     : one_by_one(&g);
+    for (uint32_t i = 0; i < n; i++) {
+        if (g.sequences)
+            tsri_task_sequence_clear(&g.sequences[i]);
+        if (g.sources)
+            tsri_text_ids_clear(&g.sources[i]);
     }
-    tsri_session_destroy(&session);
-    for (uint32_t i = 0; i < n; i++)
-        tsri_task_sequence_clear(&sequences[i]);
-    free(sequences);
+    free(g.sequences);
+    free(g.sources);
     return status;
 }

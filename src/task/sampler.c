@@ -46,16 +46,17 @@ void tsri_task_sampler_destroy(tsri_task_sampler **sampler) {
     *sampler = NULL;
 }
 
-int32_t tsri_task_sampler_top_k(const tsri_task_sampler *s) {
+int32_t tsri_task_sampler_top_k(const tsri_task_sampler *s, int64_t banned) {
     const tsr_generate_options *o = s->options;
-    int32_t k = o->temperature == 0 ? 1 : o->top_k;
+    int64_t k = o->temperature == 0 ? 1 : o->top_k;
     if (o->repeat_penalty != 1 || k == 0)
         return 0;
     if (k < (int32_t)o->logprobs)
         k = (int32_t)o->logprobs;
+    k += banned;
     if (k > s->V)
         k = s->V;
-    return k <= DEVICE_TOP ? k : 0;
+    return k <= DEVICE_TOP ? (int32_t)k : 0;
 }
 
 static int by_logit(const void *a, const void *b) {
@@ -70,7 +71,16 @@ static void report(tsri_task_sampler *s) {
             (tsr_candidate){.id = s->entries[i].id, .logprob = s->entries[i].raw - s->lse};
 }
 
-void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const unsigned char *seen) {
+static void leave_out(tsri_task_sampler *s, const tsri_task_bans *bans) {
+    int32_t n = 0;
+    for (int32_t i = 0; bans && i < s->n; i++)
+        if (!tsri_task_bans_hit(bans, s->entries[i].id))
+            s->entries[n++] = s->entries[i];
+    s->n = bans ? n : s->n;
+}
+
+void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const unsigned char *seen,
+                           const tsri_task_bans *bans) {
     const float penalty = s->options->repeat_penalty;
     double top = -INFINITY, sum = 0;
     for (int32_t i = 0; i < s->V; i++)
@@ -88,6 +98,7 @@ void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const unsigne
     if (!penalised || s->options->logprobs)
         qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_logit);
     report(s);
+    leave_out(s, bans);
     if (!penalised)
         return;
     for (int32_t i = 0; i < s->n; i++)
@@ -96,13 +107,14 @@ void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const unsigne
     qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_logit);
 }
 
-void tsri_task_sampler_largest(tsri_task_sampler *s, const int32_t *ids, const float *logits,
-                               float lse) {
-    s->n = tsri_task_sampler_top_k(s);
+void tsri_task_sampler_largest(tsri_task_sampler *s, int32_t k, const int32_t *ids,
+                               const float *logits, float lse, const tsri_task_bans *bans) {
+    s->n = k;
     s->lse = lse;
     for (int32_t i = 0; i < s->n; i++)
         s->entries[i] = (entry){.logit = logits[i], .raw = logits[i], .id = ids[i]};
     report(s);
+    leave_out(s, bans);
 }
 
 /* How many of the entries stay, and the sum of their weights; weight i is exp((logit i - logit 0) /
@@ -129,6 +141,11 @@ static int32_t keep(const tsri_task_sampler *s, double *kept_sum) {
 tsr_status tsri_task_sampler_draw(tsri_task_sampler *s, int64_t position, int32_t *id,
                                   float *logprob) {
     const entry *chosen = &s->entries[0];
+    if (!s->n)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "no token may come at position %lld: all are suppressed, by "
+                              "generation_config.json or the options",
+                              (long long)position);
     if (!isfinite(chosen->logit))
         return tsri_base_fail(TSR_E_DEVICE,
                               "the logits at position %lld are not numbers (the largest is %g): "

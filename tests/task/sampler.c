@@ -56,7 +56,7 @@ static void expected(const tsr_generate_options *o, const unsigned char *seen, d
 static void draw_many(const tsr_generate_options *o, const unsigned char *seen, int count[V]) {
     tsri_task_sampler *sampler;
     OK(tsri_task_sampler_create(o, V, &sampler));
-    tsri_task_sampler_row(sampler, logits, seen);
+    tsri_task_sampler_row(sampler, logits, seen, NULL);
     for (int i = 0; i < DRAWS; i++) {
         int32_t id;
         float logprob;
@@ -128,7 +128,7 @@ Test(sampler, seed_and_position) {
         tsri_task_sampler *sampler;
         o.seed = round < 2 ? 5 : 6;
         OK(tsri_task_sampler_create(&o, V, &sampler));
-        tsri_task_sampler_row(sampler, logits, NULL);
+        tsri_task_sampler_row(sampler, logits, NULL, NULL);
         for (int i = 99; i >= 0; i--) { /* in any order */
             OK(tsri_task_sampler_draw(sampler, i, &id, &logprob));
             if (round == 0)
@@ -154,8 +154,8 @@ Test(sampler, greedy_and_logprobs) {
     for (int i = 0; i < V; i++)
         sum += exp(logits[i]);
     OK(tsri_task_sampler_create(&o, V, &sampler));
-    cr_expect(tsri_task_sampler_top_k(sampler) == 3);
-    tsri_task_sampler_row(sampler, logits, NULL);
+    cr_expect(tsri_task_sampler_top_k(sampler, 0) == 3);
+    tsri_task_sampler_row(sampler, logits, NULL, NULL);
     OK(tsri_task_sampler_draw(sampler, 0, &id, &logprob));
     cr_expect(id == 7 && fabs(logprob - (3 - log(sum))) < 1e-5);
     static const int32_t best[] = {7, 2, 3};
@@ -180,9 +180,9 @@ Test(sampler, largest_only) {
         top[i] = logits[ids[i]];
     OK(tsri_task_sampler_create(&o, V, &row));
     OK(tsri_task_sampler_create(&o, V, &largest));
-    cr_assert(tsri_task_sampler_top_k(largest) == 4);
-    tsri_task_sampler_row(row, logits, NULL);
-    tsri_task_sampler_largest(largest, ids, top, (float)log(sum));
+    cr_assert(tsri_task_sampler_top_k(largest, 0) == 4);
+    tsri_task_sampler_row(row, logits, NULL, NULL);
+    tsri_task_sampler_largest(largest, 4, ids, top, (float)log(sum), NULL);
     for (int i = 0; i < 500; i++) {
         int32_t a, b;
         float pa, pb;
@@ -213,7 +213,7 @@ Test(sampler, no_numbers) {
         for (int i = 0; i < cases[k].n; i++)
             row[i] = cases[k].value;
         OK(tsri_task_sampler_create(&o, V, &sampler));
-        tsri_task_sampler_row(sampler, row, NULL);
+        tsri_task_sampler_row(sampler, row, NULL, NULL);
         cr_expect(tsri_task_sampler_draw(sampler, 0, &id, &logprob) == cases[k].status, "case %zu",
                   k);
         if (cases[k].status == TSR_OK)

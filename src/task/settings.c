@@ -1,0 +1,156 @@
+#include "task/settings.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONFIG_LIMIT = 4 << 20, CONFIG_DEPTH = 64 };
+
+tsr_status tsri_task_config_load(const tsri_model *model, json_t **out, char **path) {
+    static const char *const names[] = {"generation_config.json", "config.json"};
+    const int n = 1;
+    *out = NULL;
+    *path = NULL;
+    for (int i = 0; i < n && !*out && tsri_base_is_folder(model->path); i++) {
+        free(*path);
+        *path = tsri_base_join(model->path, names[i]);
+        if (!*path)
+            return TSR_E_HOST_MEMORY;
+        if (tsri_base_is_file(*path))
+            TRY(tsri_base_json_load(*path, CONFIG_LIMIT, CONFIG_DEPTH, out));
+    }
+    if (!*out) {
+        free(*path);
+        *path = NULL;
+    }
+    return TSR_OK;
+}
+
+typedef struct source { /* where lists of ids come from, for sentences */
+    const json_t *config;
+    const char *path;
+    int32_t V;
+} source;
+
+static tsr_status take_id(const source *s, const char *key, const json_t *value, int32_t *out) {
+    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+        json_integer_value(value) >= s->V)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: \"%s\" holds something else than token ids, which "
+                              "are whole numbers from 0 to %d",
+                              s->path, key, (int)s->V - 1);
+    *out = (int32_t)json_integer_value(value);
+    return TSR_OK;
+}
+
+/* One id, or a list's first. */
+static tsr_status read_id(const source *s, const char *key, int32_t *out) {
+    const json_t *value = json_object_get(s->config, key);
+    if (json_is_array(value))
+        value = json_array_get(value, 0);
+    return value && !json_is_null(value) ? take_id(s, key, value, out) : TSR_OK;
+}
+
+static void mark(unsigned char *is, int32_t id, unsigned flag, int32_t *count) {
+    *count += !(is[id] & flag);
+    is[id] |= (unsigned char)flag;
+}
+
+static tsr_status read_ids(const source *s, const char *key, unsigned flag, unsigned char *is,
+                           int32_t *count) {
+    const json_t *list = json_object_get(s->config, key), *value;
+    size_t i;
+    int32_t id;
+    if (list && !json_is_null(list) && !json_is_array(list))
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is no list of token ids", s->path, key);
+    json_array_foreach(list, i, value) {
+        TRY(take_id(s, key, value, &id));
+        mark(is, id, flag, count);
+    }
+    return TSR_OK;
+}
+
+static tsr_status read_word(const source *s, const json_t *word, tsri_task_rules *rules,
+                            unsigned char *is, size_t *used) {
+    static const char key[] = "bad_words_ids";
+    const size_t n = json_array_size(word), begin = *used;
+    if (!n)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is no list of lists of token ids", s->path,
+                              key);
+    for (size_t i = 0; i < n; i++)
+        TRY(take_id(s, key, json_array_get(word, i), &rules->bad.ids[(*used)++]));
+    if (n > 1) {
+        rules->bad.ends[rules->bad.n++] = *used;
+        return TSR_OK;
+    }
+    const int32_t id = rules->bad.ids[begin];
+    *used = begin;
+    if (!(is[id] & TSRI_TASK_END)) /* an end may always come */
+        mark(is, id, TSRI_TASK_NEVER, &rules->never);
+    return TSR_OK;
+}
+
+static tsr_status read_words(const source *s, tsri_task_rules *rules, unsigned char *is) {
+    const json_t *list = json_object_get(s->config, "bad_words_ids"), *word;
+    size_t i, total = 0, used = 0;
+    if (!list || json_is_null(list))
+        return TSR_OK;
+    json_array_foreach(list, i, word) total += json_array_size(word);
+    TRY(tsri_base_new(total, sizeof *rules->bad.ids, &rules->bad.ids));
+    TRY(tsri_base_new(json_array_size(list), sizeof *rules->bad.ends, &rules->bad.ends));
+    json_array_foreach(list, i, word) TRY(read_word(s, word, rules, is, &used));
+    return TSR_OK;
+}
+
+static tsr_status read_settings(const source *s, tsri_task_rules *rules, unsigned char *is) {
+    TRY(read_words(s, rules, is));
+    TRY(read_ids(s, "suppress_tokens", TSRI_TASK_NEVER, is, &rules->never));
+    TRY(read_ids(s, "begin_suppress_tokens", TSRI_TASK_NOT_FIRST, is, &rules->not_first));
+    TRY(read_id(s, "forced_bos_token_id", &rules->forced_first));
+    return read_id(s, "forced_eos_token_id", &rules->forced_last);
+}
+
+static tsr_status fill(const tsri_model *model, const tsr_generate_options *o,
+                       tsri_task_rules *rules) {
+    const tsri_model_spec *spec = &model->spec;
+    unsigned char *is;
+    json_t *config = NULL;
+    char *path = NULL;
+    TRY(tsri_base_new((size_t)spec->vocab, 1, &is));
+    rules->is = is;
+    for (int32_t i = 0; i < spec->n_eos && !o->ignore_eos; i++)
+        if (spec->eos[i] >= 0 && spec->eos[i] < spec->vocab)
+            mark(is, spec->eos[i], TSRI_TASK_END, &rules->ends);
+    for (uint32_t i = 0; i < o->n_suppress; i++)
+        mark(is, o->suppress[i], TSRI_TASK_NEVER, &rules->never);
+    tsr_status status = tsri_task_config_load(model, &config, &path);
+    if (status == TSR_OK && config)
+        status =
+            read_settings(&(source){.config = config, .path = path, .V = spec->vocab}, rules, is);
+    json_decref(config);
+    free(path);
+    return status;
+}
+
+tsr_status tsri_task_rules_create(const tsri_model *model, const tsr_generate_options *o,
+                                  tsri_task_rules *out) {
+    *out = (tsri_task_rules){.V = model->spec.vocab,
+                             .beams = o->num_beams > 1 ? (int32_t)o->num_beams : 1,
+                             .stopping = (tsr_early_stopping)o->early_stopping,
+                             .length_penalty = o->length_penalty,
+                             .coverage_penalty = o->coverage_penalty,
+                             .repetition_penalty = o->repeat_penalty,
+                             .no_repeat_ngram = o->no_repeat_ngram,
+                             .least = o->min_new_tokens,
+                             .forced_first = -1,
+                             .forced_last = -1};
+    const tsr_status status = fill(model, o, out);
+    if (o->ignore_eos)
+        out->forced_last = -1;
+    if (status != TSR_OK)
+        tsri_task_rules_clear(out);
+    return status;
+}

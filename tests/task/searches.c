@@ -1,0 +1,258 @@
+/* What generate finds, against the official implementation: the golden models' greedy and beam
+ * results, alone and as one batch, and every setting of a search (tests/golden/search). */
+#include "task/fixture.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PROMPTS = 9, BEST = 5, STEPS = 24 };
+
+typedef struct result {
+    int32_t ids[STEPS];
+    size_t n;
+    float score;
+    bool finished;
+} result;
+
+typedef struct results {
+    result of[PROMPTS][BEST];
+} results;
+
+static int take(void *data, const tsr_generated *g) {
+    results *r = data;
+    cr_assert(g->prompt < PROMPTS && g->hypothesis < BEST);
+    result *one = &r->of[g->prompt][g->hypothesis];
+    cr_assert(!one->finished && one->n < STEPS);
+    if (g->id >= 0)
+        one->ids[one->n++] = g->id;
+    one->finished = g->finish != TSR_FINISH_NONE;
+    one->score = g->score;
+    return 0;
+}
+
+static size_t read_ids(const json_t *list, int32_t *out, size_t most) {
+    const size_t n = json_array_size(list);
+    cr_assert(n <= most);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (int32_t)json_integer_value(json_array_get(list, i));
+    return n;
+}
+
+/* ids exact; |score - wanted| <= 1e-4 + 5e-5 |wanted|, the golden set's bound for beam scores. */
+static void compare(const char *name, const result *got, const json_t *wanted) {
+    int32_t ids[STEPS];
+    const size_t n = read_ids(json_object_get(wanted, "ids"), ids, STEPS);
+    const json_t *score = json_object_get(wanted, "score");
+    cr_assert(got->finished, "%s: not found", name);
+    cr_assert(got->n == n && !memcmp(got->ids, ids, n * sizeof *ids), "%s: other ids", name);
+    if (score) {
+        const double w = json_number_value(score), error = fabs((double)got->score - w);
+        cr_assert(error <= 1e-4 + 5e-5 * fabs(w), "%s: score %g, wanted %g", name,
+                  (double)got->score, w);
+    }
+}
+
+static void compare_all(const char *name, const result *got, const json_t *wanted) {
+    const json_t *one;
+    size_t i;
+    json_array_foreach(wanted, i, one) compare(name, &got[i], one);
+    for (; i < BEST; i++)
+        cr_assert(got[i].n == 0, "%s: a result too many", name);
+}
+
+/* Searches several cases as one batch; they share their settings. */
+static void run(tsr_model *model, const json_t *const *cases, uint32_t n,
+                const tsr_generate_options *options, results *out) {
+    static int32_t ids[PROMPTS][64];
+    tsr_prompt prompts[PROMPTS];
+    const tsr_prompt *pointers[PROMPTS];
+    memset(out, 0, sizeof *out);
+    for (uint32_t i = 0; i < n; i++) {
+        const json_t *given = json_object_get(cases[i], "input_ids");
+        prompts[i] = (tsr_prompt){.struct_size = sizeof *prompts,
+                                  .ids = ids[i],
+                                  .n_ids = (uint32_t)read_ids(given, ids[i], 64)};
+        pointers[i] = &prompts[i];
+    }
+    OK(tsr_generate(model, pointers, n, options, take, out, NULL));
+}
+
+/* ---- golden models ---- */
+
+static void folder_of(const char *name, char out[1024]) {
+    const char *shared = getenv("TESSERA_SHARED");
+    snprintf(out, 1024, "%s/tests/golden/models/%s", TESSERA_SOURCE_DIR, name);
+    if (access(out, F_OK))
+        snprintf(out, 1024, "%s/golden/%s", shared ? shared : TESSERA_SOURCE_DIR "/../shared",
+                 name);
+    if (access(out, F_OK))
+        cr_skip_test("no golden model %s: set TESSERA_SHARED to the folder that has golden/%s",
+                     name, name);
+}
+
+static json_t *read_json(const char *folder, const char *name) {
+    char path[1100];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    json_t *json = json_load_file(path, 0, NULL);
+    cr_assert(json, "%s", path);
+    return json;
+}
+
+static const char *text_of(const json_t *object, const char *key) {
+    return json_string_value(json_object_get(object, key));
+}
+
+/* The cases of one mode and length penalty. */
+static uint32_t select_cases(const json_t *all, const char *mode, double penalty,
+                             const json_t **out) {
+    const json_t *one;
+    uint32_t n = 0;
+    size_t i;
+    json_array_foreach(all, i, one) {
+        const json_t *given = json_object_get(one, "length_penalty");
+        if (!strcmp(text_of(one, "mode"), mode) && (!given || json_number_value(given) == penalty))
+            out[n++] = one;
+        cr_assert(n < PROMPTS);
+    }
+    return n;
+}
+
+static void check_group(tsr_model *model, const json_t *const *cases, uint32_t n,
+                        const tsr_generate_options *options, bool beams) {
+    static results together, alone;
+    run(model, cases, n, options, &together);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *name = text_of(cases[i], "name");
+        if (beams)
+            compare_all(name, together.of[i], json_object_get(cases[i], "hypotheses"));
+        else
+            compare(name, together.of[i], cases[i]);
+        run(model, cases + i, 1, options, &alone);
+        for (int k = 0; k < BEST; k++) /* to the byte */
+            cr_assert(!memcmp(&alone.of[0][k], &together.of[i][k], sizeof(result)),
+                      "%s: other results in a batch", name);
+    }
+}
+
+static void check_golden(const char *name, const char *selector, tsr_early_stopping stopping) {
+    char folder[1024];
+    const json_t *cases[PROMPTS];
+    static const double penalties[] = {1, 0.6};
+    tsr_generate_options options;
+    tsr_model *model;
+    folder_of(name, folder);
+    OK(tsr_engine_create(NULL, &engine));
+    if (tsr_device_open(engine, selector, NULL, &device) != TSR_OK)
+        cr_skip_test("no device: %s", tsr_error_last());
+    OK(tsr_model_open(folder, device, NULL, &model));
+    json_t *root = read_json(folder, "cases.json");
+    const json_t *all = json_object_get(root, "generate");
+    OK(tsr_generate_defaults(model, &options));
+    options.temperature = 0;
+    options.max_new_tokens = STEPS;
+    options.early_stopping = stopping;
+    check_group(model, cases, select_cases(all, "greedy", 1, cases), &options, false);
+    for (int i = 0; i < 2; i++) {
+        options.num_beams = options.n_best = 4;
+        options.length_penalty = (float)penalties[i];
+        const uint32_t n = select_cases(all, "beam", penalties[i], cases);
+        check_group(model, cases, n, &options, true);
+    }
+    json_decref(root);
+    tsr_model_close(&model);
+    close_reference();
+}
+
+#define REFERENCE(title, name, stopping)           \
+    Test(searches_reference, title) {              \
+        check_golden(name, "reference", stopping); \
+    }
+#define GOLDEN(title, name, stopping)       \
+    REFERENCE(title, name, stopping)        \
+    Test(searches_device, title) {          \
+        check_golden(name, NULL, stopping); \
+    }
+
+GOLDEN(gpt2, "gpt2", TSR_EARLY_HEURISTIC)
+GOLDEN(llama, "llama", TSR_EARLY_HEURISTIC)
+REFERENCE(llama3, "llama3", TSR_EARLY_HEURISTIC)
+REFERENCE(qwen2, "qwen2", TSR_EARLY_HEURISTIC)
+GOLDEN(mistral, "mistral", TSR_EARLY_HEURISTIC)
+GOLDEN(bart, "bart", TSR_EARLY_HEURISTIC)
+GOLDEN(marian, "marian", TSR_EARLY_HEURISTIC)
+GOLDEN(t5, "t5", TSR_EARLY_HEURISTIC)
+GOLDEN(t5_gated, "t5-v1.1", TSR_EARLY_HEURISTIC)
+GOLDEN(transformer_base, "transformer-base", TSR_EARLY_NEVER)
+
+/* ---- settings ---- */
+
+/* A folder with the model's weights, and the settings as its generation_config.json. */
+static void write_model(const char *from, const char *to, json_t *settings) {
+    char path[1100], target[1100];
+    snprintf(path, sizeof path, "%s/model.safetensors", from);
+    snprintf(target, sizeof target, "%s/model.safetensors", to);
+    if (access(target, F_OK))
+        cr_assert(symlink(path, target) == 0);
+    json_t *config = read_json(from, "config.json");
+    json_object_del(config, "eos_token_id"); /* those of the settings alone */
+    snprintf(path, sizeof path, "%s/config.json", to);
+    cr_assert(json_dump_file(config, path, 0) == 0);
+    json_decref(config);
+    snprintf(path, sizeof path, "%s/generation_config.json", to);
+    cr_assert(json_dump_file(settings, path, 0) == 0);
+}
+
+static void check_settings(const char *name) {
+    char folder[1024], to[64] = "/tmp/tessera-search-XXXXXX", path[1100], file[64];
+    static results got;
+    tsr_model *model;
+    json_t *one;
+    size_t i;
+    folder_of(name, folder);
+    snprintf(file, sizeof file, "%s.json", name);
+    json_t *root = read_json(TESSERA_SOURCE_DIR "/tests/golden/search", file);
+    cr_assert(mkdtemp(to));
+    open_reference();
+    json_array_foreach(json_object_get(root, "cases"), i, one) {
+        const json_t *wanted = json_object_get(one, "hypotheses");
+        tsr_generate_options options;
+        write_model(folder, to, json_object_get(one, "generation_config"));
+        OK(tsr_model_open(to, device, NULL, &model));
+        OK(tsr_generate_defaults(model, &options));
+        options.n_best = options.num_beams > 1 ? options.num_beams : 0;
+        options.temperature = 0;
+        run(model, (const json_t *const *)&one, 1, &options, &got);
+        compare_all(text_of(one, "name"), got.of[0], wanted);
+        tsr_model_close(&model);
+    }
+    cr_assert(i > 40);
+    json_decref(root);
+    close_reference();
+    static const char *const files[] = {"model.safetensors", "config.json",
+                                        "generation_config.json"};
+    for (size_t k = 0; k < 3; k++) {
+        snprintf(path, sizeof path, "%s/%s", to, files[k]);
+        unlink(path);
+    }
+    rmdir(to);
+}
+
+Test(searches_settings, gpt2_tiny) {
+    check_settings("gpt2-tiny");
+}
+Test(searches_settings, llama_tiny) {
+    check_settings("llama-tiny");
+}
+Test(searches_settings, marian) {
+    check_settings("marian");
+}
+Test(searches_settings, bart) {
+    check_settings("bart");
+}
+Test(searches_settings, t5) {
+    check_settings("t5");
+}
