@@ -23,6 +23,7 @@
 #include "tessera/status.h"
 #include "tessera/tensor.h"
 #include "tessera/tokenizer.h"
+#include "tessera/translate.h"
 #include "tessera/tune.h"
 #include "tessera/vectors.h"
 #include "tessera/verify.h"

@@ -71,6 +71,7 @@ bool tsri_cli_is_terminal(int fd);
 /* Commands. */
 int tsri_cli_generate(int argc, char **argv);
 int tsri_cli_chat(int argc, char **argv);
+int tsri_cli_translate(int argc, char **argv);
 int tsri_cli_quantize(int argc, char **argv);
 int tsri_cli_dump(int argc, char **argv);
 int tsri_cli_attention(int argc, char **argv);

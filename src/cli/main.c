@@ -12,6 +12,7 @@ typedef struct command {
 static const command commands[] = {
     {"generate", "continue text with a model", tsri_cli_generate},
     {"chat", "talk with an instruction model", tsri_cli_chat},
+    {"translate", "lines from one language to another", tsri_cli_translate},
     {"embed", "a vector for each line of a text", tsri_cli_embed},
     {"search", "the lines nearest to a question, by their vectors", tsri_cli_search},
     {"cluster", "groups of similar lines", tsri_cli_cluster},
