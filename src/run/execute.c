@@ -83,7 +83,8 @@ static tsr_status write_block(tsri_run_plan *plan, size_t device, const int64_t 
         if (!input || input->bytes != bytes)
             return tsri_base_fail(TSR_E_ARGUMENT, "input %s: %zu bytes given, %llu wanted", v->name,
                                   input ? input->bytes : (size_t)0, (unsigned long long)bytes);
-        memcpy(block->mirror + block->origin[i], input->data, bytes);
+        if (bytes) /* no elements may be no memory */
+            memcpy(block->mirror + block->origin[i], input->data, bytes);
         if (used < block->origin[i] + bytes)
             used = block->origin[i] + bytes;
     }
