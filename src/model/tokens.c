@@ -1,4 +1,5 @@
 #include "model/tokens.h"
+#include "model/tokens_families.h"
 
 #include "base/error.h"
 #include "base/files.h"
@@ -8,14 +9,6 @@
 #include <string.h>
 
 enum { MOST = 1 << 30, DEPTH = 64 };
-
-/* What lies around a tokenizer's file. */
-typedef struct place {
-    const char *folder;
-    const tsri_model_spec *spec;
-    char *config_path;
-    json_t *config; /* tokenizer_config.json, or NULL */
-} place;
 
 static const char *const role_keys[TSRI_TEXT_ROLES] = {
     [TSRI_TEXT_BOS] = "bos_token", [TSRI_TEXT_EOS] = "eos_token",   [TSRI_TEXT_UNK] = "unk_token",
@@ -33,7 +26,7 @@ static const char *named(const json_t *config, const char *key) {
 
 /* What the tokenizer's own file doesn't say: first from tokenizer_config.json, else from the
  * model's config. */
-static tsr_status set_roles(const place *p, tsri_text_tokenizer *tokenizer) {
+static tsr_status set_roles(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {
     const tsri_model_spec *spec = p->spec;
     int32_t fallback[TSRI_TEXT_ROLES];
     for (int role = 0; role < TSRI_TEXT_ROLES; role++)
@@ -56,7 +49,7 @@ static tsr_status set_roles(const place *p, tsri_text_tokenizer *tokenizer) {
 }
 
 /* SentencePiece itself adds nothing: what goes around a text is in tokenizer_config.json. */
-static tsr_status set_affixes(const place *p, tsri_text_tokenizer *tokenizer) {
+static tsr_status set_affixes(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {
     bool add_bos = true, add_eos = false;
     if (!p->config && p->spec->bos < 0)
         return TSR_OK;
@@ -75,15 +68,8 @@ static tsr_status read_json(const char *path, tsri_text_tokenizer **out) {
     return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "%s", path);
 }
 
-static tsr_status read_sentencepiece(const char *path, tsri_text_tokenizer **out) {
-    tsri_bytes bytes = {0};
-    TRY(tsri_base_read_whole(path, MOST, &bytes));
-    const tsr_status status = tsri_text_from_sentencepiece(bytes.data, bytes.size, out);
-    tsri_base_bytes_clear(&bytes);
-    return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "%s", path);
-}
-
-static tsr_status read_bert(const place *p, const char *path, tsri_text_tokenizer **out) {
+static tsr_status read_bert(const tsri_model_place *p, const char *path,
+                            tsri_text_tokenizer **out) {
     tsri_text_bert options = {.lowercase = true, .chinese = true};
     tsri_bytes bytes = {0};
     TRY(tsri_base_json_bool(p->config, p->config_path, "do_lower_case", &options.lowercase));
@@ -98,13 +84,15 @@ static tsr_status read_bert(const place *p, const char *path, tsri_text_tokenize
     return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "%s", path);
 }
 
-static tsr_status place_json(const place *p, const char *path, tsri_text_tokenizer **out) {
+static tsr_status place_json(const tsri_model_place *p, const char *path,
+                             tsri_text_tokenizer **out) {
     (void)p;
     return read_json(path, out);
 }
 
-static tsr_status place_sentencepiece(const place *p, const char *path, tsri_text_tokenizer **out) {
-    TRY(read_sentencepiece(path, out));
+static tsr_status place_sentencepiece(const tsri_model_place *p, const char *path,
+                                      tsri_text_tokenizer **out) {
+    TRY(tsri_model_read_sentencepiece(path, out));
     TRY(set_roles(p, *out));
     return set_affixes(p, *out);
 }
@@ -112,21 +100,25 @@ static tsr_status place_sentencepiece(const place *p, const char *path, tsri_tex
 /* The first that is there is the tokenizer. */
 static const struct {
     const char *file;
-    tsr_status (*read)(const place *p, const char *path, tsri_text_tokenizer **out);
+    tsr_status (*read)(const tsri_model_place *p, const char *path, tsri_text_tokenizer **out);
 } sources[] = {
     {"tokenizer.json", place_json},
     {"tokenizer.model", place_sentencepiece},
+    {"source.spm", tsri_model_read_marian},
+    {"sentencepiece.bpe.model", tsri_model_read_pieces},
+    {"spiece.model", tsri_model_read_pieces},
+    {"merges.txt", tsri_model_read_merges},
     {"vocab.txt", read_bert},
 };
 
 /* "model_max_length" may be a whole number, or 1e30 for none. */
-static void set_max_length(const place *p, tsri_text_tokenizer *tokenizer) {
+static void set_max_length(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {
     const json_t *length = json_object_get(p->config, "model_max_length");
     if (json_is_integer(length))
         tsri_text_set_max_length(tokenizer, json_integer_value(length));
 }
 
-static tsr_status read_source(const place *p, tsri_text_tokenizer **out) {
+static tsr_status read_source(const tsri_model_place *p, tsri_text_tokenizer **out) {
     for (size_t i = 0; i < sizeof sources / sizeof *sources && !*out; i++) {
         char *path = tsri_base_join(p->folder, sources[i].file);
         tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
@@ -138,23 +130,30 @@ static tsr_status read_source(const place *p, tsri_text_tokenizer **out) {
     if (!*out)
         return TSR_OK;
     set_max_length(p, *out);
-    return set_roles(p, *out);
+    TRY(set_roles(p, *out));
+    return tsri_model_add_languages(p, *out);
 }
 
 tsr_status tsri_model_folder_tokenizer(const char *folder, const tsri_model_spec *spec,
                                        tsri_text_tokenizer **out) {
-    place p = {.folder = folder, .spec = spec};
+    tsri_model_place p = {.folder = folder, .spec = spec};
     *out = NULL;
+    char *model = tsri_base_join(folder, "config.json");
     p.config_path = tsri_base_join(folder, "tokenizer_config.json");
-    tsr_status status = p.config_path ? TSR_OK : TSR_E_HOST_MEMORY;
+    tsr_status status = p.config_path && model ? TSR_OK : TSR_E_HOST_MEMORY;
     if (status == TSR_OK && tsri_base_is_file(p.config_path))
         status = tsri_base_json_load(p.config_path, MOST, DEPTH, &p.config);
+    if (status == TSR_OK && tsri_base_is_file(model))
+        status = tsri_base_json_load(model, MOST, DEPTH, &p.model_config);
+    p.family = tsri_model_family_of(&p);
     if (status == TSR_OK)
         status = read_source(&p, out);
     if (status != TSR_OK)
         tsri_text_tokenizer_destroy(out);
     json_decref(p.config);
+    json_decref(p.model_config);
     free(p.config_path);
+    free(model);
     return status;
 }
 
@@ -191,7 +190,7 @@ static tsr_status tokenizer_in_file(const char *path, tsri_text_tokenizer **out)
     if (n > 5 && !strcmp(path + n - 5, ".json"))
         return read_json(path, out);
     if (n > 6 && !strcmp(path + n - 6, ".model"))
-        return read_sentencepiece(path, out);
+        return tsri_model_read_sentencepiece(path, out);
     return TSR_OK;
 }
 

@@ -6,8 +6,9 @@
 #include "model/spec.h"
 #include "text/tokenizer.h"
 
-/* Of a folder: tokenizer.json, else tokenizer.model, else BERT's vocab.txt. *out is NULL where
- * there is none. */
+/* Of a folder: tokenizer.json; else the files of before: tokenizer.model, source.spm and target.spm
+ * with vocab.json, sentencepiece.bpe.model, spiece.model, vocab.json with merges.txt, vocab.txt.
+ * *out is NULL where there is none. */
 tsr_status tsri_model_folder_tokenizer(const char *folder, const tsri_model_spec *spec,
                                        tsri_text_tokenizer **out);
 /* Of a place that needn't hold a model: a folder, a tokenizer.json, a tokenizer.model (which adds
@@ -17,8 +18,10 @@ tsr_status tsri_model_gguf_tokenizer(const tsri_io_archive *archive, tsri_text_t
 /* tokenizer.bin beside the checkpoint. */
 tsr_status tsri_model_llama2c_tokenizer(const char *folder, const tsri_model_spec *spec,
                                         tsri_text_tokenizer **out);
-/* Of a CTranslate2 folder: tokenizer.json, else its vocabulary files, whose pieces are what stands
- * between spaces. The target has a tokenizer of its own where it has a vocabulary of its own. */
+/* Of a CTranslate2 folder: tokenizer.json, else its vocabulary files, with the SentencePiece model
+ * that lies in the folder or above it (sentencepiece.model, source.spm and target.spm, ...);
+ * without one, pieces are what stands between spaces. The target has a tokenizer of its own where
+ * it has a vocabulary or a SentencePiece model of its own. */
 tsr_status tsri_model_ctranslate2_tokenizer(const tsri_io_archive *archive, const char *folder,
                                             const tsri_model_spec *spec, tsri_text_tokenizer **out);
 

@@ -1,8 +1,10 @@
 /* The tokenizers of a CTranslate2 folder. Its vocabulary files say which pieces there are, not how
- * a text falls into them: where nothing else lies there, a text is its pieces with a space between
- * each two, as CTranslate2's own interface takes it. */
+ * a text falls into them: a SentencePiece model in the folder or above it does. Where there is
+ * none, a text is its pieces with a space between each two, as CTranslate2's own interface takes
+ * it. */
 #include "model/ctranslate2.h"
 #include "model/tokens.h"
+#include "model/tokens_families.h"
 
 #include "base/error.h"
 #include "base/files.h"
@@ -11,30 +13,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tokenizer.json of pieces between spaces. Pieces that are empty or no UTF-8 keep their ids and
- * are never found; of two alike the first is. */
-static json_t *describe(const tsri_model_vocabulary *vocabulary,
-                        const tsri_model_ctranslate2_settings *settings) {
-    const char *const special[] = {settings->bos, settings->eos};
-    json_t *pieces = json_object(), *added = json_array();
-    for (size_t i = 0; i < vocabulary->count; i++) {
-        const tsri_text_piece *piece = &vocabulary->pieces[i];
-        if (piece->size && !json_object_getn(pieces, piece->text, piece->size))
-            json_object_setn_new(pieces, piece->text, piece->size, json_integer((json_int_t)i));
+/* ---- what cuts a text ---- */
+
+static const char *const shared_names[] = {
+    "sentencepiece.model", "sentencepiece.bpe.model", "spiece.model",      "spm.model", "sp.model",
+    "tokenizer.model",     "spm.128k.model",          "sentencepiece.spm", NULL};
+static const char *const side_names[2][5] = {
+    {"source.spm", "source.model", "src.spm", "src.model", NULL},
+    {"target.spm", "target.model", "tgt.spm", "tgt.model", NULL}};
+
+/* The first of the files that is there, in new memory; NULL: none. */
+static tsr_status first_of(const char *folder, const char *above, const char *const *names,
+                           char **out) {
+    *out = NULL;
+    for (; *names && !*out; names++) {
+        tsri_bytes path = {0};
+        TRY(tsri_base_bytes_printf(&path, "%s/%s%s", folder, above, *names));
+        if (tsri_base_is_file(path.data))
+            *out = path.data;
+        else
+            tsri_base_bytes_clear(&path);
     }
-    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
-        const json_t *id = special[i] ? json_object_get(pieces, special[i]) : NULL;
-        if (id && (i == 0 || !settings->bos || strcmp(special[i], settings->bos) != 0))
-            json_array_append_new(added, json_pack("{s:I, s:s, s:b}", "id", json_integer_value(id),
-                                                   "content", special[i], "special", 1));
-    }
-    json_t *model = json_pack("{s:s, s:o}", "type", "WordLevel", "vocab", pieces);
-    if (settings->unknown)
-        json_object_set_new(model, "unk_token", json_string(settings->unknown));
-    return json_pack("{s:o, s:o, s:{s:s, s:{s:s}, s:s}}", "model", model, "added_tokens", added,
-                     "pre_tokenizer", "type", "Split", "pattern", "String", " ", "behavior",
-                     "Removed");
+    return TSR_OK;
 }
+
+/* A SentencePiece model for a side, in the folder or the one above. */
+static tsr_status find_model(const char *folder, bool target, char **out) {
+    static const char *const places[] = {"", "../"};
+    *out = NULL;
+    for (size_t i = 0; i < 2 && !*out; i++) {
+        TRY(first_of(folder, places[i], side_names[target], out));
+        if (!*out)
+            TRY(first_of(folder, places[i], shared_names, out));
+    }
+    return TSR_OK;
+}
+
+/* ---- one side ---- */
 
 static tsr_status set_role(const tsri_model_vocabulary *vocabulary, const char *piece,
                            tsri_text_role role, tsri_text_tokenizer *tokenizer) {
@@ -42,22 +57,50 @@ static tsr_status set_role(const tsri_model_vocabulary *vocabulary, const char *
     return id < 0 ? TSR_OK : tsri_text_set_role(tokenizer, role, id);
 }
 
-static tsr_status make(const tsri_model_vocabulary *vocabulary,
+static int32_t find(const tsri_model_vocabulary *vocabulary, const char *piece) {
+    return piece ? tsri_model_vocabulary_find(vocabulary, piece) : -1;
+}
+
+static tsr_status list(const tsri_model_vocabulary *vocabulary,
+                       const tsri_model_ctranslate2_settings *settings, const char *model,
+                       tsri_text_tokenizer **out) {
+    tsri_text_tokenizer *segmenter = NULL;
+    const int32_t ids[] = {find(vocabulary, settings->bos), find(vocabulary, settings->eos)};
+    int32_t specials[2];
+    tsri_text_listed listed = {.source = model ? "vocabulary files and a SentencePiece model"
+                                               : "vocabulary files: pieces between spaces",
+                               .pieces = vocabulary->pieces,
+                               .count = vocabulary->count,
+                               .specials = specials,
+                               .unknown = find(vocabulary, settings->unknown),
+                               .mask = -1,
+                               .segmenter = &segmenter};
+    for (size_t i = 0; i < 2; i++)
+        if (ids[i] >= 0 && (i == 0 || ids[1] != ids[0]))
+            specials[listed.special_count++] = ids[i];
+    if (model)
+        TRY(tsri_model_read_sentencepiece(model, &segmenter));
+    const tsr_status status = tsri_text_from_list(&listed, out);
+    tsri_text_tokenizer_destroy(&segmenter);
+    return status == TSR_OK || !model ? status : tsri_base_fail_within(status, "%s", model);
+}
+
+static tsr_status make(const char *folder, bool target, const tsri_model_vocabulary *vocabulary,
                        const tsri_model_ctranslate2_settings *settings, bool add_bos, bool add_eos,
                        tsri_text_tokenizer **out) {
-    json_t *json = describe(vocabulary, settings);
-    tsr_status status =
-        json ? tsri_text_from_json(json, out)
-             : tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory for a vocabulary");
-    json_decref(json);
+    char *model = NULL;
+    tsr_status status = find_model(folder, target, &model);
     if (status == TSR_OK)
-        tsri_text_set_source(*out, "vocabulary files: pieces between spaces");
+        status = list(vocabulary, settings, model, out);
+    free(model);
     if (status == TSR_OK)
         status = set_role(vocabulary, settings->bos, TSRI_TEXT_BOS, *out);
     if (status == TSR_OK)
         status = set_role(vocabulary, settings->eos, TSRI_TEXT_EOS, *out);
     if (status == TSR_OK)
         status = tsri_text_set_affixes(*out, add_bos, add_eos);
+    if (status == TSR_OK)
+        status = tsri_model_guess_languages(*out);
     if (status != TSR_OK) {
         tsri_text_tokenizer_destroy(out);
         tsri_base_fail_within(status, "%s", vocabulary->path);
@@ -69,15 +112,24 @@ static tsr_status make_both(const char *folder, const tsri_model_ctranslate2_set
                             tsri_text_tokenizer **out) {
     tsri_model_vocabularies words = {0};
     tsri_text_tokenizer *target = NULL;
+    char *models[2] = {NULL, NULL};
     TRY(tsri_model_vocabularies_read(folder, settings->unknown, &words));
-    tsr_status status = make(words.shared ? &words.target : &words.source, settings,
+    tsr_status status = make(folder, false, words.shared ? &words.target : &words.source, settings,
                              settings->add_source_bos, settings->add_source_eos, out);
-    if (status == TSR_OK && !words.shared)
-        status = make(&words.target, settings, false, false, &target);
+    if (status == TSR_OK)
+        status = find_model(folder, false, &models[0]);
+    if (status == TSR_OK)
+        status = find_model(folder, true, &models[1]);
+    /* One vocabulary with a SentencePiece model for each side is two tokenizers, too. */
+    const bool apart = !words.shared || (models[0] && models[1] && strcmp(models[0], models[1]));
+    if (status == TSR_OK && apart)
+        status = make(folder, true, &words.target, settings, false, false, &target);
     if (status == TSR_OK && target)
         tsri_text_set_target(*out, &target);
     if (status != TSR_OK)
         tsri_text_tokenizer_destroy(out);
+    free(models[0]);
+    free(models[1]);
     tsri_model_vocabularies_clear(&words);
     return status;
 }

@@ -262,7 +262,7 @@ static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabula
     const bpe *m = model;
     const int32_t whole = m->ignore_merges ? tsri_text_vocabulary_find(vocabulary, word, n) : -1;
     if (whole >= 0)
-        return tsri_text_ids_append(ids, &whole, 1);
+        return tsri_text_emit(work, ids, whole, 0, n);
     tsri_bytes dressed = {0};
     tsr_status status = symbols_of(m, vocabulary, work, word, n, &dressed);
     tsri_base_bytes_clear(&dressed);
@@ -270,7 +270,8 @@ static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabula
         status = tsri_text_merge(work, ranked, m);
     for (size_t i = 0; i < work->count && status == TSR_OK; i++)
         if (work->symbols[i].size)
-            status = tsri_text_ids_append(ids, &work->symbols[i].id, 1);
+            status = tsri_text_emit(work, ids, work->symbols[i].id, work->symbols[i].start,
+                                    (size_t)work->symbols[i].start + work->symbols[i].size);
     return status;
 }
 

@@ -44,7 +44,9 @@ tsr_status tsri_text_add_language(tsri_text_tokenizer *tokenizer, const char *co
     if (!copy)
         return TSR_E_HOST_MEMORY;
     l->items[l->count++] = (tsri_text_language_item){copy, id};
-    return TSR_OK;
+    if (tokenizer->types && (size_t)id < tokenizer->type_count)
+        tokenizer->types[id] = TSRI_TEXT_CONTROL;
+    return tsri_text_mark_special(tokenizer, id);
 }
 
 static tsr_status set_text(char **out, const char *text) {

@@ -64,6 +64,7 @@ tsr_status tsri_text_languages_list(const tsri_text_tokenizer *tokenizer, tsri_b
 /* Set-up, before other threads use it. The target is taken over, and its pointer set to NULL. */
 void tsri_text_set_target(tsri_text_tokenizer *tokenizer, tsri_text_tokenizer **target);
 void tsri_text_set_language_rule(tsri_text_tokenizer *tokenizer, tsri_text_language_rule rule);
+/* The id's token is special from now on: left out of decoded text. */
 tsr_status tsri_text_add_language(tsri_text_tokenizer *tokenizer, const char *code, size_t n,
                                   int32_t id);
 /* A pair and what is put before its texts; NULL for nothing. */

@@ -89,6 +89,12 @@ tsr_status tsri_text_merge(tsri_text_work *work, tsri_text_pair pair, const void
     return TSR_OK;
 }
 
+tsr_status tsri_text_emit(tsri_text_work *work, tsri_text_ids *ids, int32_t id, size_t start,
+                          size_t end) {
+    TRY(tsri_text_ids_append(ids, &id, 1));
+    return work->places ? tsri_text_ranges_add(work->places, start, end, true) : TSR_OK;
+}
+
 void tsri_text_work_clear(tsri_text_work *work) {
     free(work->symbols);
     free(work->heap);

@@ -3,7 +3,8 @@
 #ifndef TSRI_TEXT_MERGE_H
 #define TSRI_TEXT_MERGE_H
 
-#include "tessera/status.h"
+#include "text/splits.h"
+#include "text/tokenizer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,6 +40,7 @@ typedef struct tsri_text_work {
     size_t cut_count;
     tsri_text_best *best; /* Unigram: by byte */
     size_t best_capacity;
+    tsri_text_ranges *places; /* where in the word each id stands; NULL: not wanted */
 } tsri_text_work;
 
 /* Whether two neighbours merge, with order (lower goes first) and id of the result. */
@@ -50,6 +52,9 @@ typedef bool (*tsri_text_pair)(const void *model, tsri_text_work *work,
 tsr_status tsri_text_symbol_add(tsri_text_work *work, size_t start, size_t size, int32_t id,
                                 bool frozen);
 tsr_status tsri_text_merge(tsri_text_work *work, tsri_text_pair pair, const void *model);
+/* Appends an id that word[start..end) became. */
+tsr_status tsri_text_emit(tsri_text_work *work, tsri_text_ids *ids, int32_t id, size_t start,
+                          size_t end);
 void tsri_text_work_clear(tsri_text_work *work);
 
 #endif

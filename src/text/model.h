@@ -25,7 +25,8 @@ typedef struct tsri_text_model_row {
 } tsri_text_model_row;
 
 extern const tsri_text_model_row tsri_text_bpe, tsri_text_word_level, tsri_text_word_piece,
-    tsri_text_unigram, tsri_text_sentencepiece_bpe, tsri_text_sentencepiece_unigram;
+    tsri_text_unigram, tsri_text_sentencepiece_bpe, tsri_text_sentencepiece_unigram,
+    tsri_text_mapped;
 
 /* "vocab": {piece: id}. Ids may have gaps, but not wide ones. */
 tsr_status tsri_text_model_vocabulary(const json_t *json, const char *what,
@@ -45,6 +46,9 @@ tsr_status tsri_text_bpe_new(const tsri_text_bpe_options *options,
 tsr_status tsri_text_bpe_add(void *model, const tsri_text_vocabulary *vocabulary, const char *a,
                              size_t na, const char *b, size_t nb);
 
+/* A word is one piece, or `unknown`; -1: an error. */
+tsr_status tsri_text_word_level_new(int32_t unknown, void **model);
+
 /* Options of a WordPiece model that do not come from JSON. */
 typedef struct tsri_text_word_piece_options {
     int32_t unknown;                         /* -1: a word without pieces is an error */
@@ -55,6 +59,12 @@ typedef struct tsri_text_word_piece_options {
 
 tsr_status tsri_text_word_piece_new(const tsri_text_word_piece_options *options,
                                     const tsri_text_vocabulary *vocabulary, void **model);
+
+/* A model whose pieces have other ids: those of `vocabulary`, by text. The segmenter is borrowed,
+ * for as long as the model is used. */
+tsr_status tsri_text_mapped_new(const tsri_text_tokenizer *segmenter,
+                                const tsri_text_vocabulary *vocabulary, int32_t unknown,
+                                void **model);
 
 /* SentencePiece's piece types, as its files and GGUF number them. */
 typedef enum tsri_text_piece_type {

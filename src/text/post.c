@@ -108,6 +108,11 @@ tsr_status tsri_text_post_bert(int32_t cls, int32_t sep, tsri_text_post *post) {
     return add_bert(cls, sep, false, post);
 }
 
+tsr_status tsri_text_post_roberta(int32_t cls, int32_t sep, tsri_text_post *post) {
+    tsri_text_post_clear(post);
+    return add_bert(cls, sep, true, post);
+}
+
 static tsr_status load_bert(const json_t *json, const char *what, bool roberta,
                             const tsri_text_vocabulary *vocabulary, tsri_text_post *post) {
     int32_t cls = -1, sep = -1;

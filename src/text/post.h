@@ -29,6 +29,8 @@ tsr_status tsri_text_post_load(const json_t *json, const tsri_text_vocabulary *v
                                tsri_text_post *post);
 /* BERT's: cls A sep, and B sep in segment 1. Replaces what was there. */
 tsr_status tsri_text_post_bert(int32_t cls, int32_t sep, tsri_text_post *post);
+/* RoBERTa's: cls A sep, and sep B sep, all in segment 0. Replaces what was there. */
+tsr_status tsri_text_post_roberta(int32_t cls, int32_t sep, tsri_text_post *post);
 /* bos (-1: none) before and eos (-1: none) behind each text. Replaces what was there. */
 tsr_status tsri_text_post_affixes(int32_t bos, int32_t eos, tsri_text_post *post);
 /* Appends the ids of the list around a (and b; NULL for a single text), without its tokens unless

@@ -324,15 +324,27 @@ tsr_status tsri_text_pre_tokenizer_patterns(const char *const *patterns, size_t 
     return status;
 }
 
-tsr_status tsri_text_pre_tokenizer_bert(tsri_text_pre_tokenizer **out) {
+static tsr_status one_step(const char *type, tsri_text_pre_tokenizer **out) {
     *out = NULL;
     tsri_text_pre_tokenizer *p = NULL;
     TRY(tsri_base_new(1, sizeof *p, &p));
     step *s;
-    const tsr_status status = add_step(p, row_of("BertPreTokenizer"), &s);
+    const tsr_status status = add_step(p, row_of(type), &s);
     if (status != TSR_OK)
         tsri_text_pre_tokenizer_destroy(&p);
     *out = p;
+    return status;
+}
+
+tsr_status tsri_text_pre_tokenizer_bert(tsri_text_pre_tokenizer **out) {
+    return one_step("BertPreTokenizer", out);
+}
+
+tsr_status tsri_text_pre_tokenizer_spaces(tsri_text_pre_tokenizer **out) {
+    TRY(one_step("Split", out));
+    const tsr_status status = tsri_text_pattern_new(" ", 1, true, &(*out)->steps[0].pattern);
+    if (status != TSR_OK)
+        tsri_text_pre_tokenizer_destroy(out);
     return status;
 }
 

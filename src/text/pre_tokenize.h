@@ -16,6 +16,8 @@ tsr_status tsri_text_pre_tokenizer_patterns(const char *const *patterns, size_t 
                                             tsri_text_pre_tokenizer **out);
 /* White space goes, each punctuation character is a word. */
 tsr_status tsri_text_pre_tokenizer_bert(tsri_text_pre_tokenizer **out);
+/* What stands between spaces. */
+tsr_status tsri_text_pre_tokenizer_spaces(tsri_text_pre_tokenizer **out);
 /* Rewrites *splits; pieces that are ids already stay. `spare` is scratch. */
 tsr_status tsri_text_pre_tokenizer_apply(const tsri_text_pre_tokenizer *p, tsri_text_splits *splits,
                                          tsri_text_splits *spare);

@@ -85,35 +85,41 @@ static bool joined(const void *model, tsri_text_work *work, const tsri_text_symb
     return true;
 }
 
-/* What a symbol gives in the end; consecutive unknown ones are one unknown token. */
+/* What the symbols give in the end; consecutive unknown ones are one unknown token. */
 typedef struct writer {
+    const sentencepiece *model;
+    tsri_text_work *work;
     tsri_text_ids *ids;
     bool after_unknown;
 } writer;
 
-static tsr_status write_unknown(const sentencepiece *m, const char *text, size_t n, writer *w) {
-    for (size_t i = 0; m->has_bytes && i < n; i++)
-        TRY(tsri_text_ids_append(w->ids, &m->bytes[(unsigned char)text[i]], 1));
+static tsr_status write_unknown(writer *w, size_t start, size_t end) {
+    const sentencepiece *m = w->model;
+    tsri_text_ranges *places = w->work->places;
+    for (size_t i = start; m->has_bytes && i < end; i++)
+        TRY(tsri_text_emit(w->work, w->ids, m->bytes[(unsigned char)w->work->word[i]], i, i + 1));
     if (!m->has_bytes && !w->after_unknown && m->unknown >= 0)
-        TRY(tsri_text_ids_append(w->ids, &m->unknown, 1));
+        TRY(tsri_text_emit(w->work, w->ids, m->unknown, start, end));
+    else if (!m->has_bytes && m->unknown >= 0 && places && places->count)
+        places->items[places->count - 1].end = end;
     w->after_unknown = true;
     return TSR_OK;
 }
 
 /* An unused piece gives its two parts instead. Each call is on shorter text: at most
  * TSRI_TEXT_PIECE_LIMIT deep. */
-static tsr_status write_piece(const sentencepiece *m, const tsri_text_work *work, const char *text,
-                              size_t n, writer *w) {
-    const int32_t id = text_piece(m, text, n);
+static tsr_status write_piece(writer *w, size_t start, size_t end) {
+    const sentencepiece *m = w->model;
+    const int32_t id = text_piece(m, w->work->word + start, end - start);
     if (id < 0)
-        return write_unknown(m, text, n, w);
-    const uint32_t cut = m->types[id] == TSRI_TEXT_UNUSED ? work->cuts[id] : 0;
-    if (cut > 0 && cut < n) {
-        TRY(write_piece(m, work, text, cut, w));
-        return write_piece(m, work, text + cut, n - cut, w);
+        return write_unknown(w, start, end);
+    const uint32_t cut = m->types[id] == TSRI_TEXT_UNUSED ? w->work->cuts[id] : 0;
+    if (cut > 0 && cut < end - start) {
+        TRY(write_piece(w, start, start + cut));
+        return write_piece(w, start + cut, end);
     }
     w->after_unknown = false;
-    return tsri_text_ids_append(w->ids, &id, 1);
+    return tsri_text_emit(w->work, w->ids, id, start, end);
 }
 
 static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabulary,
@@ -134,10 +140,12 @@ static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabula
         at += size;
     }
     TRY(tsri_text_merge(work, joined, m));
-    writer w = {ids, false};
-    for (size_t i = 0; i < work->count; i++)
-        if (work->symbols[i].size)
-            TRY(write_piece(m, work, word + work->symbols[i].start, work->symbols[i].size, &w));
+    writer w = {m, work, ids, false};
+    for (size_t i = 0; i < work->count; i++) {
+        const tsri_text_symbol *symbol = &work->symbols[i];
+        if (symbol->size)
+            TRY(write_piece(&w, symbol->start, (size_t)symbol->start + symbol->size));
+    }
     return TSR_OK;
 }
 

@@ -47,6 +47,7 @@ void tsri_text_tokenizer_destroy(tsri_text_tokenizer **tokenizer) {
     tsri_text_decoder_destroy(&t->decoder);
     tsri_text_languages_clear(&t->languages);
     tsri_text_tokenizer_destroy(&t->target);
+    tsri_text_tokenizer_destroy(&t->cutter);
     free(t->types);
     free(t->special);
     free(t);
@@ -249,6 +250,14 @@ tsr_status tsri_text_set_affixes(tsri_text_tokenizer *tokenizer, bool add_bos, b
         return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but none is known",
                               add_bos && bos < 0 ? "bos" : "eos");
     return tsri_text_post_affixes(add_bos ? bos : -1, add_eos ? eos : -1, &tokenizer->post);
+}
+
+tsr_status tsri_text_set_roberta_affixes(tsri_text_tokenizer *tokenizer) {
+    const int32_t cls = tokenizer->roles[TSRI_TEXT_CLS], sep = tokenizer->roles[TSRI_TEXT_SEP];
+    if (cls < 0 || sep < 0)
+        return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but none is known",
+                              cls < 0 ? "cls" : "separator");
+    return tsri_text_post_roberta(cls, sep, &tokenizer->post);
 }
 
 bool tsri_text_adds_bos(const tsri_text_tokenizer *tokenizer) {

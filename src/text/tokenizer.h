@@ -97,6 +97,24 @@ typedef struct tsri_text_bert {
 tsr_status tsri_text_from_bert_vocabulary(const char *text, size_t n, const tsri_text_bert *options,
                                           tsri_text_tokenizer **out);
 
+/* A vocabulary that is a list of pieces by id, apart from what cuts a text: Marian's and M2M-100's
+ * vocab.json, the fairseq order of XLM-R and mBART, CTranslate2's files. Pieces without text (size
+ * 0) are gaps; of two alike the first is found. */
+typedef struct tsri_text_listed {
+    const char *source; /* for a reader: "Marian"; static */
+    const tsri_text_piece *pieces;
+    size_t count;
+    const int32_t *specials; /* left out of decoded text; found in a text only when asked for */
+    size_t special_count;
+    int32_t unknown; /* -1: none; what then has no piece is left out */
+    int32_t mask;    /* a special that takes the white space before it; -1: none */
+    /* A tokenizer of SentencePiece pieces, taken over and set to NULL: it cuts a text, and its
+     * pieces are looked up here. NULL: texts are pieces between spaces, and are joined by them. */
+    tsri_text_tokenizer **segmenter;
+} tsri_text_listed;
+
+tsr_status tsri_text_from_list(const tsri_text_listed *listed, tsri_text_tokenizer **out);
+
 /* llama2.c's tokenizer.bin for a vocabulary of V pieces. It adds bos (1), as the program does. */
 tsr_status tsri_text_from_llama2c(const void *bytes, size_t n, int64_t V,
                                   tsri_text_tokenizer **out);
@@ -143,6 +161,8 @@ tsr_status tsri_text_set_role(tsri_text_tokenizer *tokenizer, tsri_text_role rol
 /* Replaces what is added around a text: bos before, eos behind, each sequence of a pair. The roles
  * must be known. */
 tsr_status tsri_text_set_affixes(tsri_text_tokenizer *tokenizer, bool add_bos, bool add_eos);
+/* RoBERTa's: cls A sep, and cls A sep sep B sep, all in segment 0; from the roles. */
+tsr_status tsri_text_set_roberta_affixes(tsri_text_tokenizer *tokenizer);
 /* Whether encoding with TSRI_TEXT_ADD_SPECIAL puts the bos token first. */
 bool tsri_text_adds_bos(const tsri_text_tokenizer *tokenizer);
 

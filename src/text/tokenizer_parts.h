@@ -50,7 +50,8 @@ struct tsri_text_tokenizer {
     bool *special; /* by id */
     size_t special_count;
     int32_t roles[TSRI_TEXT_ROLES];
-    int64_t max_length; /* 0: not said */
+    tsri_text_tokenizer *cutter; /* whose parts this one uses; NULL: none */
+    int64_t max_length;          /* 0: not said */
     tsri_text_languages languages;
     tsri_text_tokenizer *target; /* of the other side; NULL: this one serves */
 };

@@ -242,24 +242,26 @@ static void turn(tsri_text_best *best, size_t n) {
     best[0].id = next_id;
 }
 
-/* One unknown token, or the bytes, of a run of unknown characters. */
+/* One unknown token, or the bytes, of a run of unknown characters word[at..end). */
 static tsr_status write_unknown(const unigram *m, const tsri_text_vocabulary *vocabulary,
-                                const char *text, size_t n, tsri_text_ids *ids) {
+                                tsri_text_work *work, const char *word, size_t at, size_t end,
+                                tsri_text_ids *ids) {
     /* Hugging Face looks such a run up once more: "<unk>" itself may be written in it. */
-    const int32_t known = m->single ? -1 : tsri_text_vocabulary_find(vocabulary, text, n);
+    const int32_t known =
+        m->single ? -1 : tsri_text_vocabulary_find(vocabulary, word + at, end - at);
     bool bytes = known < 0 && m->byte_fallback;
-    for (size_t i = 0; i < n && bytes; i++)
-        bytes = m->bytes[(unsigned char)text[i]] >= 0;
-    for (size_t i = 0; i < n && bytes; i++)
-        TRY(tsri_text_ids_append(ids, &m->bytes[(unsigned char)text[i]], 1));
+    for (size_t i = at; i < end && bytes; i++)
+        bytes = m->bytes[(unsigned char)word[i]] >= 0;
+    for (size_t i = at; i < end && bytes; i++)
+        TRY(tsri_text_emit(work, ids, m->bytes[(unsigned char)word[i]], i, i + 1));
     if (bytes)
         return TSR_OK;
     if (known < 0 && m->unknown < 0)
         return tsri_base_fail(TSR_E_FORMAT,
                               "model Unigram: \"%.*s\" is not in the vocabulary, and the "
                               "vocabulary has no unknown token",
-                              (int)(n < 60 ? n : 60), text);
-    return tsri_text_ids_append(ids, known < 0 ? &m->unknown : &known, 1);
+                              (int)(end - at < 60 ? end - at : 60), word + at);
+    return tsri_text_emit(work, ids, known < 0 ? m->unknown : known, at, end);
 }
 
 static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabulary,
@@ -270,14 +272,11 @@ static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabula
     for (size_t at = 0; at < n;) {
         const int32_t id = work->best[at].id;
         size_t end = (size_t)work->best[at].start;
-        if (id >= 0 && id != m->unknown) {
-            TRY(tsri_text_ids_append(ids, &id, 1));
-            at = end;
-            continue;
-        }
-        while (end < n && work->best[end].id == id)
+        const bool known = id >= 0 && id != m->unknown;
+        while (!known && end < n && work->best[end].id == id)
             end = (size_t)work->best[end].start;
-        TRY(write_unknown(m, vocabulary, word + at, end - at, ids));
+        TRY(known ? tsri_text_emit(work, ids, id, at, end)
+                  : write_unknown(m, vocabulary, work, word, at, end, ids));
         at = end;
     }
     return TSR_OK;

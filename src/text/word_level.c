@@ -37,24 +37,28 @@ tsr_status tsri_text_model_vocabulary(const json_t *json, const char *what,
     return TSR_OK;
 }
 
+tsr_status tsri_text_word_level_new(int32_t unknown, void **model) {
+    word_level *m = NULL;
+    TRY(tsri_base_new(1, sizeof *m, &m));
+    m->unknown = unknown;
+    *model = m;
+    return TSR_OK;
+}
+
 static tsr_status load(const json_t *json, tsri_text_vocabulary *vocabulary, int32_t *unknown,
                        void **model) {
     static const char what[] = "model WordLevel";
     const char *unk = NULL;
     TRY(tsri_text_model_vocabulary(json, what, vocabulary));
     TRY(tsri_base_json_text(json, what, "unk_token", &unk));
-    word_level *m = NULL;
-    TRY(tsri_base_new(1, sizeof *m, &m));
-    m->unknown = unk ? tsri_text_vocabulary_find(vocabulary, unk, strlen(unk)) : -1;
-    if (m->unknown >= 0)
-        *unknown = m->unknown;
-    *model = m;
-    return TSR_OK;
+    const int32_t id = unk ? tsri_text_vocabulary_find(vocabulary, unk, strlen(unk)) : -1;
+    if (id >= 0)
+        *unknown = id;
+    return tsri_text_word_level_new(id, model);
 }
 
 static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabulary,
                          tsri_text_work *work, const char *word, size_t n, tsri_text_ids *ids) {
-    (void)work;
     int32_t id = tsri_text_vocabulary_find(vocabulary, word, n);
     if (id < 0)
         id = ((const word_level *)model)->unknown;
@@ -63,7 +67,7 @@ static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabula
                               "model WordLevel: \"%.*s\" is not in the vocabulary, and the "
                               "vocabulary has no unknown token",
                               (int)(n < 60 ? n : 60), word);
-    return tsri_text_ids_append(ids, &id, 1);
+    return tsri_text_emit(work, ids, id, 0, n);
 }
 
 static tsr_status describe(const void *model, tsri_bytes *out) {

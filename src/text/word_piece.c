@@ -89,9 +89,9 @@ static int64_t characters(const char *text, size_t n) {
 
 static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabulary,
                          tsri_text_work *work, const char *word, size_t n, tsri_text_ids *ids) {
-    (void)vocabulary, (void)work;
+    (void)vocabulary;
     const word_piece *m = model;
-    const size_t before = ids->count;
+    const size_t before = ids->count, places = work->places ? work->places->count : 0;
     const bool whole = (int64_t)n > m->longest_word && characters(word, n) > m->longest_word;
     size_t at = 0;
     while (!whole && at < n) {
@@ -100,18 +100,20 @@ static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabula
                                                            word + at, n - at, &id);
         if (size == 0)
             break;
-        TRY(tsri_text_ids_append(ids, &id, 1));
+        TRY(tsri_text_emit(work, ids, id, at, at + size));
         at += size;
     }
     if (at == n)
         return TSR_OK;
     ids->count = before;
+    if (work->places)
+        work->places->count = places;
     if (m->unknown < 0)
         return tsri_base_fail(TSR_E_FORMAT,
                               "model WordPiece: \"%.*s\" has no pieces in the vocabulary, and the "
                               "vocabulary has no unknown token",
                               (int)(n < 60 ? n : 60), word);
-    return tsri_text_ids_append(ids, &m->unknown, 1);
+    return tsri_text_emit(work, ids, m->unknown, 0, n);
 }
 
 static tsr_status describe(const void *model, tsri_bytes *out) {

@@ -1,0 +1,334 @@
+/* Folders of families whose ids a SentencePiece model alone doesn't say, made here around
+ * tests/golden/tokenizers/unigram.model; and what translation asks of a tokenizer. */
+#include "golden.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "model/tokens.h"
+#include "text/languages.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char text[] = "The summer's day";
+
+static char folder[64];
+
+static void begin(void) {
+    snprintf(folder, sizeof folder, "/tmp/tessera-families-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+}
+
+static void end(void) {
+    static const char *const names[] = {"tokenizer_config.json",
+                                        "config.json",
+                                        "vocab.json",
+                                        "source.spm",
+                                        "target.spm",
+                                        "spiece.model",
+                                        "sentencepiece.bpe.model",
+                                        "merges.txt"};
+    char path[128];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+TestSuite(families, .init = begin, .fini = end);
+
+static void write_file(const char *name, const void *bytes, size_t n) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    cr_assert_eq(tsri_base_write_whole(path, bytes, n), TSR_OK, "%s", tsri_base_reported());
+}
+
+static void write_text(const char *name, const char *content) {
+    write_file(name, content, strlen(content));
+}
+
+static void write_model(const char *name) {
+    tsri_bytes model = golden_own("unigram.model");
+    write_file(name, model.data, model.size);
+    tsri_base_bytes_clear(&model);
+}
+
+static tsri_text_tokenizer *segmenter(void) {
+    tsri_text_tokenizer *t = NULL;
+    tsri_bytes model = golden_own("unigram.model");
+    cr_assert_eq(tsri_text_from_sentencepiece(model.data, model.size, &t), TSR_OK);
+    tsri_base_bytes_clear(&model);
+    return t;
+}
+
+/* vocab.json with the model's own pieces, from `first` on, in reverse. */
+static void write_vocabulary(const char *name, const char *head) {
+    tsri_text_tokenizer *t = segmenter();
+    json_t *json = json_loads(head, 0, NULL);
+    cr_assert_not_null(json);
+    for (int32_t i = tsri_text_vocabulary_size(t); i-- > 3;) {
+        size_t n;
+        const char *piece = tsri_text_piece_of(t, i, &n);
+        if (piece && !json_object_getn(json, piece, n))
+            json_object_setn_new(json, piece, n, json_integer((json_int_t)json_object_size(json)));
+    }
+    char *all = json_dumps(json, 0);
+    write_text(name, all);
+    free(all);
+    json_decref(json);
+    tsri_text_tokenizer_destroy(&t);
+}
+
+static tsri_text_tokenizer *open_folder(void) {
+    tsri_text_tokenizer *t = NULL;
+    cr_assert_eq(tsri_model_tokenizer_at(folder, &t), TSR_OK, "%s", tsri_base_reported());
+    cr_assert_not_null(t);
+    return t;
+}
+
+static void expect_refused(tsr_status wanted, const char *fragment) {
+    tsri_text_tokenizer *t = NULL;
+    cr_expect_eq(tsri_model_tokenizer_at(folder, &t), wanted, "%s", tsri_base_reported());
+    cr_expect_null(t);
+    cr_expect_not_null(strstr(tsri_base_reported(), fragment), "wanted \"%s\" in: %s", fragment,
+                       tsri_base_reported());
+    tsri_text_tokenizer_destroy(&t);
+}
+
+/* The segmenter's ids of `text`, each plus `shift`. */
+static tsri_text_ids shifted(int32_t shift) {
+    tsri_text_tokenizer *t = segmenter();
+    tsri_text_ids ids = {0};
+    cr_assert_eq(tsri_text_encode(t, text, strlen(text), 0, &ids), TSR_OK);
+    for (size_t i = 0; i < ids.count; i++)
+        ids.data[i] += shift;
+    tsri_text_tokenizer_destroy(&t);
+    return ids;
+}
+
+/* first (-1: none), the segmenter's ids shifted, then the two last. */
+static void expect_ids(const tsri_text_ids *got, int32_t first, int32_t shift, int32_t last,
+                       int32_t very_last) {
+    tsri_text_ids ids = shifted(shift), want = {0};
+    const int32_t around[3] = {first, last, very_last};
+    cr_assert_eq(tsri_text_ids_append(&want, around, first >= 0), TSR_OK);
+    cr_assert_eq(tsri_text_ids_append(&want, ids.data, ids.count), TSR_OK);
+    cr_assert_eq(tsri_text_ids_append(&want, around + 1, last >= 0), TSR_OK);
+    cr_assert_eq(tsri_text_ids_append(&want, around + 2, very_last >= 0), TSR_OK);
+    cr_expect(want.count == got->count &&
+                  memcmp(want.data, got->data, want.count * sizeof *want.data) == 0,
+              "%zu ids, %d ... %d %d; wanted %zu, %d ... %d", got->count, got->data[0],
+              got->data[got->count - 2], got->data[got->count - 1], want.count, want.data[0],
+              want.data[want.count - 1]);
+    tsri_text_ids_clear(&ids);
+    tsri_text_ids_clear(&want);
+}
+
+static tsri_text_direction direction(const tsri_text_tokenizer *t, const char *from,
+                                     const char *to) {
+    tsri_text_direction d;
+    cr_assert_eq(tsri_text_direction_of(t, from, to, &d), TSR_OK, "%s", tsri_base_reported());
+    return d;
+}
+
+static tsri_text_ids source_ids(const tsri_text_tokenizer *t, const tsri_text_direction *d) {
+    tsri_text_ids ids = {0};
+    cr_assert_eq(tsri_text_encode_source(t, text, strlen(text), d, 0, &ids), TSR_OK);
+    return ids;
+}
+
+static void check(const char *config, const char *from, const char *to, int32_t first,
+                  int32_t shift, int32_t last, int32_t very_last, int32_t start, int32_t forced) {
+    write_model("sentencepiece.bpe.model");
+    write_text("tokenizer_config.json", config);
+    tsri_text_tokenizer *t = open_folder();
+    const tsri_text_direction d = direction(t, from, to);
+    tsri_text_ids ids = source_ids(t, &d), target = {0};
+    tsri_bytes back = {0};
+    expect_ids(&ids, first, shift, last, very_last);
+    cr_expect(d.start == start && d.forced == forced, "%d %d", d.start, d.forced);
+    cr_assert_eq(tsri_text_encode_target(t, text, strlen(text), &d, 0, &target), TSR_OK);
+    cr_assert_eq(tsri_text_decode(tsri_text_target(t), target.data, target.count, true, &back),
+                 TSR_OK);
+    cr_expect_str_eq(back.data, text);
+    tsri_text_ids_clear(&ids);
+    tsri_text_ids_clear(&target);
+    tsri_base_bytes_clear(&back);
+    tsri_text_tokenizer_destroy(&t);
+}
+
+static int32_t rows(void) {
+    tsri_text_tokenizer *t = segmenter();
+    const int32_t n = tsri_text_vocabulary_size(t);
+    tsri_text_tokenizer_destroy(&t);
+    return n;
+}
+
+Test(families, fairseq_order) {
+    const int32_t n = rows() + 1; /* the first language */
+    check("{\"tokenizer_class\":\"XLMRobertaTokenizerFast\"}", NULL, NULL, 0, 1, 2, -1, -1, -1);
+    check("{\"tokenizer_class\":\"MBartTokenizer\"}", "en", "ro_RO", -1, 1, 2, n + 3, n + 19, -1);
+    check("{\"tokenizer_class\":\"MBart50Tokenizer\",\"tgt_lang\":\"af_ZA\"}", "de", NULL, n + 2, 1,
+          2, -1, -1, n + 25);
+    check("{\"tokenizer_class\":\"NllbTokenizer\"}", NULL, "ace_Latn", n + 46, 1, 2, -1, -1, n + 1);
+    check("{\"tokenizer_class\":\"NllbTokenizer\",\"legacy_behaviour\":true}", "ace_Arab",
+          "ace_Latn", -1, 1, 2, n, -1, n + 1);
+}
+
+Test(families, vocab_json_of_m2m_100) {
+    write_vocabulary("vocab.json", "{\"<s>\":0,\"<pad>\":1,\"</s>\":2,\"<unk>\":3}");
+    write_model("sentencepiece.bpe.model");
+    write_text("config.json", "{\"model_type\":\"m2m_100\"}");
+    tsri_text_tokenizer *t = open_folder();
+    const tsri_text_direction d = direction(t, "de", "__fr__");
+    tsri_text_ids ids = source_ids(t, &d), own = shifted(0);
+    int32_t first;
+    cr_expect_str_eq(tsri_text_language(t, 0, &first), "af");
+    cr_expect(d.forced == d.to && d.start == -1 && d.from == first + 16);
+    cr_expect_eq(ids.count, own.count + 2);
+    cr_expect_eq(ids.data[0], d.from);
+    cr_expect_eq(ids.data[ids.count - 1], 2);
+    /* ids run backwards in this vocabulary */
+    for (size_t i = 0; i < own.count; i++)
+        cr_expect_eq(ids.data[i + 1], rows() + 3 - own.data[i]);
+    tsri_text_direction none;
+    cr_expect_eq(tsri_text_direction_of(t, "xx", "fr", &none), TSR_E_ARGUMENT);
+    cr_expect_not_null(strstr(tsri_base_reported(), "it knows af, am, ar"));
+    tsri_text_ids_clear(&ids);
+    tsri_text_ids_clear(&own);
+    tsri_text_tokenizer_destroy(&t);
+}
+
+static void write_marian(const char *head) {
+    write_vocabulary("vocab.json", head);
+    write_model("source.spm");
+    write_model("target.spm");
+}
+
+Test(families, marian_has_two_sides) {
+    write_marian("{\"</s>\":0,\"<unk>\":1,\"\xE2\x98\x83\":2}");
+    write_text("tokenizer_config.json",
+               "{\"source_lang\":\"en\",\"target_lang\":\"de\",\"model_max_length\":512}");
+    write_text("config.json", "{\"model_type\":\"marian\"}");
+    tsri_text_tokenizer *t = open_folder();
+    cr_expect_neq((const void *)tsri_text_target(t), (const void *)t);
+    cr_expect_eq(tsri_text_max_length(t), 512);
+    tsri_text_ids ids = {0};
+    cr_assert_eq(tsri_text_encode(t, text, strlen(text), TSRI_TEXT_ADD_SPECIAL, &ids), TSR_OK);
+    cr_expect_eq(ids.data[ids.count - 1], 0);
+    tsri_bytes out = {0};
+    cr_assert_eq(tsri_text_decode(tsri_text_target(t), ids.data, ids.count, true, &out), TSR_OK);
+    cr_expect_str_eq(out.data, text);
+    direction(t, "en", "de");
+    tsri_text_direction d;
+    cr_expect_eq(tsri_text_direction_of(t, "de", "en", &d), TSR_E_ARGUMENT);
+    cr_expect_not_null(strstr(tsri_base_reported(), "it knows en-de"), "%s", tsri_base_reported());
+    tsri_text_ids_clear(&ids);
+    tsri_base_bytes_clear(&out);
+    tsri_text_tokenizer_destroy(&t);
+}
+
+Test(families, marian_of_several_targets) {
+    write_marian("{\"</s>\":0,\"<unk>\":1,\">>deu<<\":2,\">>fra<<\":3}");
+    write_text("config.json", "{\"model_type\":\"marian\"}");
+    tsri_text_tokenizer *t = open_folder();
+    tsri_text_direction d = direction(t, NULL, "fra"), none = direction(t, NULL, NULL);
+    tsri_text_ids ids = source_ids(t, &d), written = {0};
+    cr_expect(ids.data[0] == 3 && ids.data[ids.count - 1] == 0 && d.forced == -1);
+    static const char own[] = ">>deu<<The summer's day";
+    cr_assert_eq(tsri_text_encode_source(t, own, strlen(own), &d, 0, &written), TSR_OK);
+    cr_expect(written.count == ids.count && written.data[0] == 2, "its own code stays");
+    written.count = 0;
+    cr_assert_eq(tsri_text_encode_source(t, ">>x<<", 5, &none, 0, &written), TSR_OK);
+    cr_expect(written.count == 2 && written.data[0] == 1, "an unknown code");
+    tsri_text_ids_clear(&ids);
+    tsri_text_ids_clear(&written);
+    tsri_text_tokenizer_destroy(&t);
+}
+
+Test(families, t5_adds_sentinels_and_prefixes) {
+    const int32_t n = rows();
+    write_model("spiece.model");
+    write_text(
+        "config.json",
+        "{\"model_type\":\"t5\",\"task_specific_params\":{\"summarization\":{\"prefix\":\"s: "
+        "\"},\"translation_en_to_de\":{\"prefix\":\"in German: \"}}}");
+    tsri_text_tokenizer *t = open_folder();
+    cr_expect_eq(tsri_text_vocabulary_size(t), n + 100);
+    cr_expect_eq(tsri_text_id_of(t, "<extra_id_0>", 12), n + 99);
+    const tsri_text_direction plain = direction(t, NULL, NULL), d = direction(t, "en", "de");
+    tsri_text_ids ids = source_ids(t, &plain), longer = source_ids(t, &d);
+    expect_ids(&ids, -1, 0, 2, -1);
+    cr_expect_str_eq(d.prefix, "in German: ");
+    cr_expect_gt(longer.count, ids.count);
+    tsri_text_ids_clear(&ids);
+    tsri_text_ids_clear(&longer);
+    tsri_text_tokenizer_destroy(&t);
+}
+
+Test(families, byte_level_merges) {
+    write_text("vocab.json", "{\"<s>\":0,\"</s>\":1,\"a\":2,\"b\":3,\"ab\":4,\"\xC4\xA0\":5}");
+    write_text("merges.txt", "#version: 0.2\na b\n");
+    tsri_text_tokenizer *t = open_folder();
+    json_t *want = json_loads("[0, 4, 5, 4, 1]", 0, NULL);
+    golden_encodes(t, "ab ab", 5, TSRI_TEXT_ADD_SPECIAL, want);
+    json_decref(want);
+    tsri_text_tokenizer_destroy(&t);
+    write_text("merges.txt", "a c\n");
+    expect_refused(TSR_E_FORMAT, "joins \"c\"");
+    write_text("merges.txt", "\xff \xff\n");
+    expect_refused(TSR_E_FORMAT, "no UTF-8");
+}
+
+Test(families, files_that_do_not_fit) {
+    write_model("spiece.model");
+    expect_refused(TSR_E_UNSUPPORTED, "tokenizer_class");
+    write_text("config.json", "{\"model_type\":\"t5\"}");
+    write_text("tokenizer_config.json", "{\"extra_ids\":-1}");
+    expect_refused(TSR_E_FORMAT, "extra_ids");
+    write_text("spiece.model", "x");
+    expect_refused(TSR_E_FORMAT, "spiece.model");
+    write_text("tokenizer_config.json", "[");
+    expect_refused(TSR_E_FORMAT, "tokenizer_config.json");
+}
+
+Test(families, vocabularies_that_do_not_match) {
+    static const struct {
+        const char *vocabulary, *fragment;
+        tsr_status status;
+    } bad[] = {
+        {NULL, "vocab.json is missing", TSR_E_IO},
+        {"[]", "an object of pieces and ids", TSR_E_FORMAT},
+        {"{\"a\":-1}", "the id of \"a\"", TSR_E_FORMAT},
+        {"{\"a\":99999999}", "the id of \"a\"", TSR_E_FORMAT},
+        {"{\"a\":1,\"b\":1}", "given twice", TSR_E_FORMAT},
+        {"{\"a\":\"1\"}", "the id of \"a\"", TSR_E_FORMAT},
+        {"{\"</s>\":0}", "no \"<unk>\"", TSR_E_FORMAT},
+        {"{\"<unk>\":0}", "no \"</s>\"", TSR_E_FORMAT},
+        {"{\"</s>\":0,\"<unk>\":1,\"x\":2}", "must be of one model", TSR_E_FORMAT},
+    };
+    write_model("source.spm");
+    write_model("target.spm");
+    write_text("config.json", "{\"model_type\":\"marian\"}");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (bad[i].vocabulary)
+            write_text("vocab.json", bad[i].vocabulary);
+        expect_refused(bad[i].status, bad[i].fragment);
+    }
+}
+
+/* source.spm cut at every byte: one sentence with its name, or a vocabulary that doesn't match. */
+Test(families, a_model_cut_at_every_byte) {
+    tsri_bytes model = golden_own("unigram.model");
+    write_marian("{\"</s>\":0,\"<unk>\":1}");
+    write_text("config.json", "{\"model_type\":\"marian\"}");
+    for (size_t n = 0; n < model.size; n += 1 + n / 16) {
+        write_file("source.spm", model.data, n);
+        expect_refused(TSR_E_FORMAT, "source.spm");
+    }
+    tsri_base_bytes_clear(&model);
+}
