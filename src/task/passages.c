@@ -211,7 +211,9 @@ static tsr_status add_pair(const tsri_task_reader *r, tsri_task_passages *p, con
 tsr_status tsri_task_passages_add(const tsri_task_reader *r, tsri_task_passages *p,
                                   const char *prefix, const tsr_string *a, const tsr_string *b) {
     TRY(tsri_base_grow(&p->starts, &p->room, p->n + 2, sizeof *p->starts));
-    TRY(b ? add_pair(r, p, a, b) : add_single(r, p, prefix, a));
+    const tsr_status status = b ? add_pair(r, p, a, b) : add_single(r, p, prefix, a);
+    if (status != TSR_OK)
+        return tsri_base_fail_within(status, "text %zu", p->n + 1);
     static const int32_t zeros[64] = {0};
     while (p->types.count < p->ids.count) {
         const size_t left = p->ids.count - p->types.count;

@@ -134,10 +134,11 @@ Test(cluster, refused) {
     cr_assert(tsr_cluster(bad, 2, 2, &options, &found) == TSR_E_FORMAT);
     cr_assert(strstr(tsr_error_last(), "row 1"), "%s", tsr_error_last());
     options.k = 0;
-    for (options.threshold = -1; options.threshold < 3; options.threshold += 1)
+    for (options.threshold = -1; options.threshold < 3; options.threshold += 1) {
         cr_assert(tsr_cluster(bad, 1, 2, &options, &found) ==
                   (options.threshold == 1 ? TSR_OK : TSR_E_ARGUMENT));
-    tsr_clusters_free(&found);
+        tsr_clusters_free(&found);
+    }
     options = (tsr_cluster_options){
         .struct_size = sizeof options, .k = 9, .progress = stop, .progress_data = &calls};
     make_rows(1);
