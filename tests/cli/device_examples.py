@@ -110,10 +110,32 @@ def test_embed_search(folder):
     assert "none" in example("embed_search", folder / "none", folder / "lines", "a poem", code=1).err
 
 
+def test_translate(folder):
+    translator, _ = model(folder, "pegasus")
+    given = ["das Haus ist", "", "a poem about the sea"]
+    told = example("translate", translator, given="\n".join(given) + "\n").text.split("\n")
+    equal(len(told), len(given) + 1, told)
+    for line, answer in zip(given, told):
+        assert re.fullmatch(r"-?\d+\.\d{3}\t.*", answer), answer
+        equal(answer == "0.000\t", not line)
+        equal(example("translate", translator, given=line + "\n").text, answer + "\n", "alone")
+    assert "encoder-decoder" in example("translate", model(folder, "bert-tiny/pre")[0], code=1, given="a\n").err
+
+
+def test_translate_as_it_was_published(_):
+    path = SHARED / "data" / "models" / "aren-transliteration"
+    if not path.exists():
+        print(f"SKIP: {path} is not there; set TESSERA_SHARED to the folder that holds data/models/aren-transliteration")
+        return
+    pairs = [line.split("\t") for line in (path / "expected.txt").read_text().split("\n") if "\t" in line and line[0] != "#"]
+    told = example("translate", path, given="".join(f"{source}\n" for source, *_ in pairs)).text.split("\n")
+    equal([line.split("\t")[1] for line in told[:-1]], [target for _, target, *_ in pairs])
+
+
 def test_examples_are_short(_):
     for name in ("embed_search", "translate"):
-        source = SOURCE / "examples" / f"{name}.c"
-        assert not source.exists() or len(source.read_text().split("\n")) <= 100, name
+        lines = (SOURCE / "examples" / f"{name}.c").read_text().split("\n")
+        assert len(lines) <= 100, f"{name}.c has {len(lines)} lines"
 
 
 main(globals())
