@@ -17,6 +17,8 @@ typedef struct tsr_attention_options {
     const char *target; /**< what the decoder of an encoder-decoder reads; NULL: the likeliest,
                            which the model generates first. NULL for other models */
     size_t target_size;
+    const char *source_language,
+        *target_language;   /**< as for tsr_translate; NULL: what the model's files say */
     int64_t max_new_tokens; /**< of a generated target; 0: 256, or what the model reads */
     int32_t first_layer,
         layers; /**< from 0; layers 0: all from the first on. A stack that ends before has fewer */

@@ -5,18 +5,15 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "model/opened.h"
-#include "tessera/generate.h"
+#include "text/languages.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_TARGET = 256 };
-
 typedef struct looking {
-    tsr_model *opened;
+    const tsr_model *opened;
     tsri_model *model;
     tsr_attention_options options;
     tsr_attention *out;
@@ -25,120 +22,6 @@ typedef struct looking {
 
 static bool is_translator(const tsri_model *model) {
     return model->spec.encoder.layers && model->spec.decoder.layers;
-}
-
-/* ---- tokens ---- */
-
-/* Of a token that adds no text: "..." for part of a character, else its piece as the file spells
- * it, or its number where that is no UTF-8. */
-static tsr_status silent_text(const tsri_model *model, int32_t id, bool special, char **out) {
-    char number[32];
-    size_t n = 0;
-    tsri_bytes alone = {0};
-    const char *piece = tsri_text_piece_of(model->tokenizer, id, &n);
-    json_t *valid = piece && n ? json_stringn(piece, n) : NULL;
-    snprintf(number, sizeof number, "#%" PRId32, id);
-    const tsr_status status =
-        special ? TSR_OK : tsri_text_decode(model->tokenizer, &id, 1, false, &alone);
-    if (alone.data && strstr(alone.data, "\xef\xbf\xbd")) /* U+FFFD */
-        *out = tsri_base_copy_text("\xe2\x80\xa6", 3);
-    else
-        *out = valid ? tsri_base_copy_text(piece, n) : tsri_base_copy_text(number, strlen(number));
-    tsri_base_bytes_clear(&alone);
-    json_decref(valid);
-    return status == TSR_OK && !*out ? TSR_E_HOST_MEMORY : status;
-}
-
-/* The text that each token adds; that of a character in several tokens stands at its last. */
-static tsr_status name_each(const tsri_model *model, tsri_text_stream *stream,
-                            const tsri_text_ids *ids, tsri_task_tokens *side) {
-    for (int64_t i = 0; i < side->n; i++) {
-        tsr_attention_token *token = &side->tokens[i];
-        tsri_bytes text = {0};
-        token->id = ids->data[i];
-        token->special = tsri_text_is_special(model->tokenizer, token->id);
-        tsr_status status = tsri_text_stream_push(stream, token->id, &text);
-        if (status == TSR_OK && i == side->n - 1)
-            status = tsri_text_stream_finish(stream, &text);
-        if (status == TSR_OK && text.size && !token->special)
-            token->text = text.data;
-        else
-            tsri_base_bytes_clear(&text);
-        if (status == TSR_OK && !token->text)
-            status = silent_text(model, token->id, token->special, (char **)&token->text);
-        TRY(status);
-    }
-    return TSR_OK;
-}
-
-static tsr_status name_tokens(const tsri_model *model, const tsri_text_ids *ids,
-                              tsri_task_tokens *side) {
-    tsri_text_stream *stream;
-    TRY(tsri_base_new(ids->count, sizeof *side->tokens, &side->tokens));
-    side->n = (int64_t)ids->count;
-    TRY(tsri_text_stream_new(model->tokenizer, false, &stream));
-    const tsr_status status = name_each(model, stream, ids, side);
-    tsri_text_stream_destroy(&stream);
-    return status;
-}
-
-static tsr_status encode(const tsri_model *model, const char *text, size_t size, unsigned flags,
-                         tsri_text_ids *ids) {
-    TRY(tsri_text_encode(model->tokenizer, text, size, flags, ids));
-    for (size_t i = 0; i < ids->count; i++)
-        if (ids->data[i] >= model->spec.vocab)
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "the tokenizer gives token id %" PRId32
-                                  ", and the model's vocabulary ends at %" PRId32
-                                  ": tokenizer and model don't belong together",
-                                  ids->data[i], model->spec.vocab - 1);
-    return TSR_OK;
-}
-
-/* ---- the target ---- */
-
-static int take_generated(void *data, const tsr_generated *generated) {
-    looking *l = data;
-    return generated->id >= 0 && tsri_text_ids_append(&l->target, &generated->id, 1) != TSR_OK;
-}
-
-static tsr_status generate_target(looking *l) {
-    tsr_generate_options options = {.struct_size = sizeof options};
-    TRY(tsr_generate_defaults(l->opened, &options));
-    options.temperature = 0;
-    options.max_new_tokens = l->options.max_new_tokens ? l->options.max_new_tokens : DEFAULT_TARGET;
-    const tsr_prompt prompt = {.struct_size = sizeof prompt,
-                               .ids = l->source.data,
-                               .n_ids = (uint32_t)l->source.count},
-                     *const prompts[] = {&prompt};
-    return tsr_generate(l->opened, prompts, 1, &options, take_generated, l, NULL);
-}
-
-static bool ends(const tsri_model_spec *spec, int32_t id) {
-    for (int32_t i = 0; i < spec->n_eos; i++)
-        if (spec->eos[i] == id)
-            return true;
-    return false;
-}
-
-/* The start token, then the target without its end: what the decoder reads. */
-static tsr_status make_target(looking *l) {
-    const tsri_model_spec *spec = &l->model->spec;
-    const int32_t start = spec->decoder_start >= 0 ? spec->decoder_start : spec->bos;
-    if (start < 0)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s names no token that a target begins with "
-                              "(decoder_start_token_id)",
-                              l->model->path);
-    TRY(tsri_text_ids_append(&l->target, &start, 1));
-    if (l->options.target)
-        TRY(encode(l->model, l->options.target, l->options.target_size, TSRI_TEXT_PARSE_SPECIAL,
-                   &l->target));
-    else
-        TRY(generate_target(l));
-    while (l->target.count > 1 && ends(spec, l->target.data[l->target.count - 1]))
-        l->target.count--;
-    return TSR_OK;
 }
 
 /* ---- the run ---- */
@@ -223,8 +106,8 @@ static tsr_status run(looking *l) {
                      spec->encoder.layers ? spec->source_context : spec->context));
     if (both)
         TRY(check_length("target", l->target.count, spec->context));
-    TRY(name_tokens(l->model, &l->source, &sides[0]));
-    TRY(name_tokens(l->model, &l->target, &sides[1]));
+    TRY(tsri_task_tokens_name(l->model->tokenizer, &l->source, &sides[0]));
+    TRY(tsri_task_tokens_name(tsri_text_target(l->model->tokenizer), &l->target, &sides[1]));
     TRY(tsri_session_create_sized(l->model, &sizes, &session));
     const tsr_status status = both ? run_translator(l, session) : run_stack(l, session);
     tsri_session_destroy(&session);
@@ -292,11 +175,12 @@ static tsr_status check_options(const looking *l) {
                                   ranges[i].what, ranges[i].first,
                                   ranges[i].first + (ranges[i].count ? ranges[i].count - 1 : 0),
                                   ranges[i].what, ranges[i].all - 1);
-    if (o->target && !is_translator(l->model))
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a target was given, and %s (%s) reads one text: only a model with "
-                              "an encoder and a decoder has a target",
-                              l->model->path, l->model->spec.family);
+    if ((o->target || o->source_language || o->target_language) && !is_translator(l->model))
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "a target or a language was given, and %s (%s) reads one text: only a "
+            "model with an encoder and a decoder has a target",
+            l->model->path, l->model->spec.family);
     return TSR_OK;
 }
 
@@ -307,13 +191,14 @@ static tsr_status describe(looking *l) {
     const char *path = l->model->path, *slash = strrchr(path, '/');
     tsri_bytes about = {0};
     const tsri_text_ids *texts[] = {&l->source, &l->target};
+    const tsri_text_tokenizer *tokenizers[] = {l->model->tokenizer,
+                                               tsri_text_target(l->model->tokenizer)};
     tsr_status status = TSR_OK;
     for (int i = 0; i < 2 && status == TSR_OK; i++) {
         if (i && l->target.count)
             status = tsri_base_bytes_append(&about, " \xe2\x86\x92 ", 5);
         if (status == TSR_OK)
-            status = tsri_text_decode(l->model->tokenizer, texts[i]->data, texts[i]->count, true,
-                                      &about);
+            status = tsri_text_decode(tokenizers[i], texts[i]->data, texts[i]->count, true, &about);
     }
     if (status == TSR_OK)
         status = tsri_base_bytes_append(&about, "", 0);
@@ -325,11 +210,7 @@ static tsr_status describe(looking *l) {
 
 static tsr_status look(looking *l, const char *text, size_t size) {
     TRY(check_options(l));
-    TRY(encode(l->model, text, size, TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL, &l->source));
-    if (!l->source.count)
-        return tsri_base_fail(TSR_E_ARGUMENT, "the text is empty: at least one token is wanted");
-    if (is_translator(l->model))
-        TRY(make_target(l));
+    TRY(tsri_task_attention_read(l->opened, text, size, &l->options, &l->source, &l->target));
     TRY(run(l));
     for (size_t i = 0; i < l->out->n_maps; i++)
         cut(&l->out->maps[i], l->out->weights[i], &l->options);

@@ -2,9 +2,8 @@
 #ifndef TSRI_TASK_ATTENTION_H
 #define TSRI_TASK_ATTENTION_H
 
+#include "model/opened.h"
 #include "tessera/attention.h"
-
-#include <stddef.h>
 
 enum { TSRI_TASK_MAPS = 3 };
 
@@ -23,6 +22,15 @@ struct tsr_attention {
     float *weights[TSRI_TASK_MAPS];
     size_t n_maps;
 };
+
+/* What a text and the options are to the model: the ids that its encoder reads (its only stack's
+ * where it has one), and those that its decoder reads, generated where no target is given. */
+tsr_status tsri_task_attention_read(const tsr_model *opened, const char *text, size_t size,
+                                    const tsr_attention_options *options, tsri_text_ids *source,
+                                    tsri_text_ids *target);
+/* Names the tokens of a side, which is empty. */
+tsr_status tsri_task_tokens_name(const tsri_text_tokenizer *tokenizer, const tsri_text_ids *ids,
+                                 tsri_task_tokens *side);
 
 /* The file attention.html, embedded when the library is built; @DATA@ stands where the JSON goes.
  */

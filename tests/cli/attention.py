@@ -108,6 +108,16 @@ def test_an_encoder_decoder(folder):
     same_as_dump(data, "causal", held, "dec.attn")
 
 
+def test_a_generated_target(folder):
+    translator, _ = model(folder, "pegasus")
+    run("attention", *REFERENCE, "-m", translator, "das Haus ist", "-n", "6", "-o", folder / "p.html")
+    target = page(folder / "p.html")["tokens"]["target"]
+    assert 2 <= len(target) <= 7, target
+    told = run("attention", *REFERENCE, "-m", translator, "das Haus ist", "-n", "6", "--format", "text").text
+    equal([line.split(",")[0] for line in told.split("\n") if ", percent; " in line],
+          ["target to source", "source to itself", "target to what came before"])
+
+
 def test_the_table(folder):
     text = "ROMEO: to be"
     told = run("attention", *REFERENCE, "-m", PLAY, text, "--format", "text", "--layers", "1", "--heads", "2").text.split("\n")
