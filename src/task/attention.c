@@ -32,12 +32,14 @@ static tsr_status make_map(looking *l, tsr_attention_kind kind, const tsri_task_
                            float **rows) {
     tsr_attention *a = l->out;
     tsr_attention_map *map = &a->maps[a->n_maps];
+    const int32_t layers =
+        kind == TSR_ATTENTION_CROSS ? stack->layers : tsri_model_attention_layers(stack);
     size_t floats = (size_t)stack->heads;
     *map = (tsr_attention_map){.struct_size = sizeof *map,
                                .kind = kind,
                                .queries = queries->name,
                                .keys = keys->name,
-                               .layers = stack->layers,
+                               .layers = layers,
                                .heads = stack->heads,
                                .T = queries->n,
                                .S = keys->n,
@@ -46,9 +48,9 @@ static tsr_status make_map(looking *l, tsr_attention_kind kind, const tsri_task_
     if (!tsri_base_mul(floats, (size_t)map->T, &floats) ||
         !tsri_base_mul(floats, (size_t)map->S, &floats))
         return tsri_base_fail(TSR_E_HOST_MEMORY, "the text is too long for its attention");
-    TRY(tsri_base_new((size_t)stack->layers, floats * sizeof(float), &a->weights[a->n_maps]));
+    TRY(tsri_base_new((size_t)layers, floats * sizeof(float), &a->weights[a->n_maps]));
     map->weights = a->weights[a->n_maps];
-    for (int32_t i = 0; i < stack->layers; i++)
+    for (int32_t i = 0; i < layers; i++)
         rows[i] = a->weights[a->n_maps] + (size_t)i * floats;
     a->n_maps++;
     return TSR_OK;

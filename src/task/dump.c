@@ -159,12 +159,13 @@ static tsr_status run(dump *d, tsri_model *model) {
 /* ---- the file ---- */
 
 static tsr_status add_stack(dump *d, const tsri_task_dump_side *side) {
+    const int32_t width = tsri_model_stack_width(&d->model->spec, side->stack);
     char name[32];
     for (int32_t l = 0; l <= side->stack->layers; l++) {
         snprintf(name, sizeof name, "%shidden.%d", side->prefix, (int)l);
-        TRY(tsri_task_dump_rows(&d->file, side, name, d->model->spec.width, side->hidden[l]));
+        TRY(tsri_task_dump_rows(&d->file, side, name, width, side->hidden[l]));
     }
-    for (int32_t l = 0; side->attention && l < side->stack->layers; l++) {
+    for (int32_t l = 0; side->attention && l < tsri_model_attention_layers(side->stack); l++) {
         snprintf(name, sizeof name, "%sattn.%d", side->prefix, (int)l);
         TRY(tsri_task_dump_shares(&d->file, side, side, name, side->stack->heads,
                                   side->attention[l]));
