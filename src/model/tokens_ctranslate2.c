@@ -114,10 +114,16 @@ static tsr_status make_both(const char *folder, const tsri_model_ctranslate2_set
     tsri_text_tokenizer *target = NULL;
     char *models[2] = {NULL, NULL};
     TRY(tsri_model_vocabularies_read(folder, settings->unknown, &words));
-    tsr_status status = make(folder, false, words.shared ? &words.target : &words.source, settings,
-                             settings->add_source_bos, settings->add_source_eos, out);
+    tsr_status status = find_model(folder, false, &models[0]);
+    const char *start = settings->decoder_start;
+    /* Models whose decoder starts with </s> or <pad> (Marian, T5, M2M-100) read </s> behind a text.
+     * Converted from Hugging Face, their settings leave that to the tokenizer. */
+    const bool ends =
+        settings->add_source_eos || (models[0] && settings->eos && start &&
+                                     (!settings->bos || strcmp(start, settings->bos) != 0));
     if (status == TSR_OK)
-        status = find_model(folder, false, &models[0]);
+        status = make(folder, false, words.shared ? &words.target : &words.source, settings,
+                      settings->add_source_bos, ends, out);
     if (status == TSR_OK)
         status = find_model(folder, true, &models[1]);
     /* One vocabulary with a SentencePiece model for each side is two tokenizers, too. */
