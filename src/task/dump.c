@@ -161,11 +161,15 @@ static tsr_status run(dump *d, tsri_model *model) {
 static tsr_status add_stack(dump *d, const tsri_task_dump_side *side) {
     const int32_t width = tsri_model_stack_width(&d->model->spec, side->stack);
     char name[32];
+    if (side->stack->recurrent) { /* one layer, whose states are all there is */
+        snprintf(name, sizeof name, "%shidden", side->prefix);
+        return tsri_task_dump_rows(&d->file, side, name, width, side->hidden[1]);
+    }
     for (int32_t l = 0; l <= side->stack->layers; l++) {
         snprintf(name, sizeof name, "%shidden.%d", side->prefix, (int)l);
         TRY(tsri_task_dump_rows(&d->file, side, name, width, side->hidden[l]));
     }
-    for (int32_t l = 0; side->attention && l < tsri_model_attention_layers(side->stack); l++) {
+    for (int32_t l = 0; side->attention && l < side->stack->layers; l++) {
         snprintf(name, sizeof name, "%sattn.%d", side->prefix, (int)l);
         TRY(tsri_task_dump_shares(&d->file, side, side, name, side->stack->heads,
                                   side->attention[l]));
@@ -197,7 +201,7 @@ static tsr_status write(dump *d, const char *path) {
     if (d->decodes)
         TRY(add_stack(d, &d->dec));
     for (int32_t l = 0; d->cross && l < d->dec.stack->layers; l++) {
-        snprintf(name, sizeof name, "cross.attn.%d", (int)l);
+        snprintf(name, sizeof name, d->dec.stack->recurrent ? "attn" : "cross.attn.%d", (int)l);
         TRY(tsri_task_dump_shares(&d->file, &d->dec, &d->enc, name, d->dec.stack->heads,
                                   d->cross[l]));
     }

@@ -187,6 +187,7 @@ GOLDEN(marian, "marian", TSR_EARLY_HEURISTIC)
 GOLDEN(t5, "t5", TSR_EARLY_HEURISTIC)
 GOLDEN(t5_gated, "t5-v1.1", TSR_EARLY_HEURISTIC)
 GOLDEN(transformer_base, "transformer-base", TSR_EARLY_NEVER)
+GOLDEN(bahdanau, "bahdanau", TSR_EARLY_NEVER)
 
 /* ---- settings ---- */
 
