@@ -18,7 +18,8 @@ typedef struct tsri_text_bert_rules {
 /* Appends text (valid UTF-8) as the rules say. */
 tsr_status tsri_text_bert_normalize(const tsri_text_bert_rules *rules, const char *text, size_t n,
                                     tsri_bytes *out);
-/* A character that is a word of its own. */
+/* A character that is a word of its own: ASCII symbols, and what Unicode 8 had for punctuation.
+ * Hugging Face's other pre-tokenizers ask the same. */
 bool tsri_text_bert_is_punctuation(int32_t c);
 
 #endif

@@ -181,7 +181,7 @@ static tsr_status load_punctuation(const json_t *json, step *s) {
 
 static tsr_status punctuation(const step *s, const char *text, size_t n, bool first,
                               tsri_text_ranges *cover, tsri_text_splits *out) {
-    TRY(cover_class(tsri_text_is_punctuation, text, n, cover));
+    TRY(cover_class(tsri_text_bert_is_punctuation, text, n, cover));
     return tsri_text_cut(text, cover, s->behavior, first, out);
 }
 

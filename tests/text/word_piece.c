@@ -148,3 +148,23 @@ Test(text, bert_cleans_what_it_says) {
         tsri_base_bytes_clear(&out);
     }
 }
+
+/* U+2E43 came with Unicode 9. */
+Test(text, the_punctuation_pre_tokenizer_knows_unicode_8_too) {
+    static const char file[] =
+        "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"?\":0,\"a\":1,\"b\":2,"
+        "\"a\xE2\xB9\x83"
+        "b\":3,\"\xE2\xB9\x82\":4}},\"pre_tokenizer\":{\"type\":\"Punctuation\"}}";
+    tsri_text_tokenizer *t = NULL;
+    cr_assert_eq(tsri_text_from_json_text(file, sizeof file - 1, &t), TSR_OK, "%s",
+                 tsri_base_reported());
+    expect_ids(t,
+               "a\xE2\xB9\x83"
+               "b",
+               "[3]");
+    expect_ids(t,
+               "a\xE2\xB9\x82"
+               "b",
+               "[1, 4, 2]");
+    tsri_text_tokenizer_destroy(&t);
+}
