@@ -72,8 +72,9 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
     static tsri_cli_option rows[6];
     const tsri_cli_option all[] = {
         {"model", 'm', CLI_TEXT, &app->model_name, "MODEL",
-         "a folder (Hugging Face's layout), a .gguf or llama2.c .bin file, or a bundled model", 0,
-         0, NULL},
+         "a folder (Hugging Face's layout, or CTranslate2's), a .gguf or llama2.c .bin file, or a "
+         "bundled model",
+         0, 0, NULL},
         {"dtype", 0, CLI_TEXT, &app->dtype_name, "TYPE",
          "how weights are kept: f32, f16, bf16, q8 or q4; as stored without it", 0, 0, NULL},
         {"kv-dtype", 0, CLI_TEXT, &app->kv_dtype_name, "TYPE",

@@ -108,22 +108,28 @@ static tsr_status make(const char *folder, bool target, const tsri_model_vocabul
     return status;
 }
 
-static tsr_status make_both(const char *folder, const tsri_model_ctranslate2_settings *settings,
+/* Marian and T5, and models whose decoder starts with </s> (M2M-100), read </s> behind a text.
+ * Converted from Hugging Face, their settings leave that to the tokenizer there, so add_source_eos
+ * is false: true of pieces, and not of a text. */
+static bool reads_end(const tsri_model_spec *spec,
+                      const tsri_model_ctranslate2_settings *settings) {
+    const char *start = settings->decoder_start, *bos = settings->bos;
+    return spec->blank_start || spec->encoder.relative_buckets ||
+           (settings->eos && start && (!bos || strcmp(start, bos) != 0));
+}
+
+static tsr_status make_both(const char *folder, const tsri_model_spec *spec,
+                            const tsri_model_ctranslate2_settings *settings,
                             tsri_text_tokenizer **out) {
     tsri_model_vocabularies words = {0};
     tsri_text_tokenizer *target = NULL;
     char *models[2] = {NULL, NULL};
     TRY(tsri_model_vocabularies_read(folder, settings->unknown, &words));
     tsr_status status = find_model(folder, false, &models[0]);
-    const char *start = settings->decoder_start;
-    /* Models whose decoder starts with </s> or <pad> (Marian, T5, M2M-100) read </s> behind a text.
-     * Converted from Hugging Face, their settings leave that to the tokenizer. */
-    const bool ends =
-        settings->add_source_eos || (models[0] && settings->eos && start &&
-                                     (!settings->bos || strcmp(start, settings->bos) != 0));
     if (status == TSR_OK)
         status = make(folder, false, words.shared ? &words.target : &words.source, settings,
-                      settings->add_source_bos, ends, out);
+                      settings->add_source_bos,
+                      settings->add_source_eos || (models[0] && reads_end(spec, settings)), out);
     if (status == TSR_OK)
         status = find_model(folder, true, &models[1]);
     /* One vocabulary with a SentencePiece model for each side is two tokenizers, too. */
@@ -153,7 +159,7 @@ tsr_status tsri_model_ctranslate2_tokenizer(const tsri_io_archive *archive, cons
     if (whole) /* the converter can be told to copy it */
         return tsri_model_folder_tokenizer(folder, spec, out);
     TRY(tsri_model_ctranslate2_settings_read(archive, folder, &settings));
-    const tsr_status status = make_both(folder, &settings, out);
+    const tsr_status status = make_both(folder, spec, &settings, out);
     tsri_model_ctranslate2_settings_clear(&settings);
     return status;
 }

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""CTranslate2 folders through the commands: a published model gives what was published with it, greedily and by beam search; each kind
+of folder is served by the commands that its kind of model has."""
+
+import json
+import shutil
+
+from support.command import DEVICE, SHARED, SOURCE, equal, has_device, main, run
+
+MODELS = SOURCE / "tests" / "golden" / "ctranslate2"
+PUBLISHED = SHARED / "data" / "models" / "aren-transliteration"
+
+
+def test_a_published_model(_):
+    expected = PUBLISHED / "expected.txt"
+    if not expected.is_file():
+        print(f"SKIP: no {expected}")
+        return
+    pairs = [line.split("\t") for line in expected.read_text().splitlines() if line and not line.startswith("#")]
+    lines = "".join(f"{source}\n" for source, _ in pairs)
+    for device, beams in ("reference", 1), ("reference", 4), (DEVICE, 1), (DEVICE, 4):
+        if device != DEVICE or has_device():
+            result = run("translate", "-q", "-d", device, "-m", PUBLISHED, "--beam-size", beams, given=lines)
+            equal(result.text.splitlines(), [target for _, target in pairs], f"{device}, beam {beams}")
+    # Scores as CTranslate2 gives them, for the best of each by beam search.
+    scored = run("translate", "-q", "-d", "reference", "-m", PUBLISHED, "--beam-size", 4, "--n-best", 1, given=lines)
+    for line, score in zip(scored.text.splitlines(), (-0.151673, -0.150900)):
+        assert abs(float(line.split("\t")[-1]) - score) <= 1e-4, line
+
+
+def test_each_kind(_):
+    def told(command, name, given):
+        return run(command, "-q", "-d", "reference", "-m", MODELS / name, *(("-n", 4) if command == "generate" else ()), given=given).text
+
+    for name in "opennmt", "marian", "t5", "bart":
+        equal(len(told("translate", name, "w1 w2\n\nw3\n").splitlines()), 3, name)
+    assert told("generate", "gpt2", "w1 w2").strip()
+    assert len(told("embed", "bert", "w1 w2\nw3\n")) > 0
+    for name in "marian", "bert":
+        assert "CTranslate2" in run("info", MODELS / name).text
+
+
+def pieces_of(data):
+    """The pieces of a SentencePiece model: field 1 of each message in field 1."""
+    pieces, at = [], 0
+    while at < len(data) and data[at] == 0x0A:
+        size, begin = data[at + 1], at + 2
+        assert size < 128 and data[begin] == 0x0A
+        pieces.append(data[begin + 2:begin + 2 + data[begin + 1]].decode())
+        at = begin + size
+    return pieces
+
+
+def test_a_sentencepiece_model_beside_it(folder):
+    """It cuts the text; the vocabulary gives the ids. A Marian model reads the end that its settings leave to a tokenizer."""
+    model = shutil.copytree(MODELS / "marian", folder / "m")
+    equal(run("tokenize", "-m", model, given="w1 w2\n").text.split(), ["4", "5"])
+    cutter = SOURCE / "tests" / "golden" / "tokenizers" / "unigram.model"
+    for name in "source.spm", "target.spm":
+        shutil.copy(cutter, model / name)
+    # Special pieces first, as Marian has them, then the letters of the model: other ids than its own.
+    words = ["<s>", "</s>", "<unk>", *pieces_of(cutter.read_bytes())[-36:]]
+    (model / "shared_vocabulary.json").write_text(json.dumps(words))
+    equal(run("tokenize", "-m", model, given="\n").text.split(), ["1"])
+    ids = [int(i) for i in run("tokenize", "-m", model, given="comp b\n").text.split()]
+    equal("".join(words[i] for i in ids), "\u2581comp\u2581b</s>", f"{ids}")
+
+
+main(globals())
