@@ -1,0 +1,107 @@
+/* Rows that promise the bytes of the plain one, beyond its bounds: whichever row a plan chooses, a
+ * sequence gives the same. On the device of the tests, skipped without one. */
+#include "verify/verify.h"
+
+#include "base/error.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct subject {
+    tsr_op_id op;
+    const char *name, *rows[4]; /* the op's; those that promise */
+    const char *part;           /* of the names of the cases that are run */
+    int most;                   /* cases at most */
+} subject;
+
+static tsr_status run_row(const tsri_verify_case *c, tsri_verify_place place, const char *op,
+                          const char *row, tsri_verify_values *values) {
+    char kernels[64];
+    snprintf(kernels, sizeof kernels, "%s=%s", op, row);
+    place.kernels = kernels;
+    tsr_status status = tsri_verify_fill_values(c, false, values);
+    if (status == TSR_OK)
+        status = tsri_verify_run(c, &c->attrs, &place, values);
+    return status;
+}
+
+static void compare(const tsri_verify_case *c, const char *row, const tsri_verify_values *plain,
+                    const tsri_verify_values *other) {
+    for (int i = 0; i < plain->n_out; i++)
+        for (size_t k = 0; k < plain->out_count[i]; k++) {
+            float a, b;
+            memcpy(&a, (char *)plain->out[i] + 4 * k, 4);
+            memcpy(&b, (char *)other->out[i] + 4 * k, 4);
+            cr_assert(a == b, "%s, %s: output %d[%zu] is %.9g, plain's %.9g", row, c->name, i, k,
+                      (double)b, (double)a);
+        }
+}
+
+static void check(const subject *s) {
+    const tsri_backend_options options = {0};
+    const tsr_device_options device_options = {.struct_size = sizeof device_options};
+    tsri_verify_place place = {0};
+    tsri_verify_list list = {0};
+    size_t number = 0;
+    int ran = 0, cases = 0;
+    cr_assert_eq(tsri_backend_set_open(&options, &place.set), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_backend_select(place.set, NULL, &number), TSR_OK, "%s", tsr_error_last());
+    if (strcmp(tsri_backend_at(place.set, number)->backend->name, "opencl") != 0) {
+        tsri_backend_set_close(&place.set);
+        cr_skip_test("no OpenCL device has the rows");
+    }
+    cr_assert_eq(tsri_backend_device_open(place.set, number, &device_options, &place.device),
+                 TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_verify_cases(s->op, &list), TSR_OK, "%s", tsr_error_last());
+    for (size_t i = 0; i < list.n && cases < s->most; i++) {
+        const tsri_verify_case *c = &list.cases[i];
+        if (!strstr(c->name, s->part))
+            continue;
+        cases++;
+        tsri_verify_values plain, other;
+        cr_assert_eq(run_row(c, place, s->name, "plain", &plain), TSR_OK, "%s: %s", c->name,
+                     tsr_error_last());
+        for (int r = 0; r < 4 && s->rows[r]; r++) {
+            const tsr_status status = run_row(c, place, s->name, s->rows[r], &other);
+            cr_assert(status == TSR_OK || strstr(tsr_error_last(), "can't be used"), "%s, %s: %s",
+                      s->rows[r], c->name, tsr_error_last());
+            if (status == TSR_OK) {
+                compare(c, s->rows[r], &plain, &other);
+                ran++;
+            }
+            tsri_verify_clear_values(&other);
+        }
+        tsri_verify_clear_values(&plain);
+    }
+    cr_expect_gt(ran, cases / 2, "%d runs of %d cases", ran, cases);
+    free(list.cases);
+    tsri_backend_device_close(&place.device);
+    tsri_backend_set_close(&place.set);
+}
+
+#define ATTENTION                    \
+    TSR_OP_ATTENTION, "attention", { \
+        "decode", "flash", "tiled"   \
+    }
+
+Test(bytes, attention_relative) {
+    check(&(subject){ATTENTION, " relative", 6});
+}
+
+Test(bytes, attention_by_source) {
+    check(&(subject){ATTENTION, " kept by others", 4});
+}
+
+Test(bytes, gru_cell) {
+    check(&(subject){TSR_OP_GRU_CELL, "gru_cell", {"packed"}, "E=48", 6});
+}
+
+Test(bytes, additive_attention) {
+    check(&(subject){TSR_OP_ADDITIVE_ATTENTION, "additive_attention", {"lanes"}, "S=", 8});
+}
+
+Test(bytes, pool) {
+    check(&(subject){TSR_OP_POOL, "pool", {"lanes"}, "C=48", 8});
+}
