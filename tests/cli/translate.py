@@ -170,4 +170,21 @@ def test_generate(_):
     refused(2, "the prompt has", "generate", *REFERENCE, "-m", TINY, LONG)
 
 
+BUNDLED = {  # transformers' MarianMTModel of models/translate-de-en in float32: its two best of beam 4, with scores
+    "Wo ist der Bahnhof?": [("Where's the station?", -0.20761), ("Where is the station?", -0.24837)],
+    "Du bist reich, oder?": [("You're rich, aren't you?", -0.09599), ("You are rich, aren't you?", -0.21113)],
+    "Ich hätte gern einen Kaffee.": [("I'd like a cup of coffee.", -0.24000), ("I'd like a coffee.", -0.24606)],
+}
+
+
+def test_bundled_model(_):
+    rows = run("translate", *REFERENCE, "-q", "--n-best", "2", given="".join(line + "\n" for line in BUNDLED)).text.splitlines()
+    wanted = [pair for best in BUNDLED.values() for pair in best]
+    equal(len(rows), len(wanted))
+    for row, (text, score) in zip(rows, wanted):
+        got, got_score = row.split("\t")
+        equal(got, text)
+        assert abs(float(got_score) - score) <= 1e-4, (row, score)
+
+
 main(globals())
