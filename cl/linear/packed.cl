@@ -15,10 +15,7 @@
 #define MR 6
 #endif
 
-#ifndef MATH_FLOAT16
-#define MATH_FLOAT16 /* once a program, for all packed kernels */
-TSR_DEFINE_MATH(float16, int16)
-#endif
+#include "linear/finish64.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
@@ -31,74 +28,14 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
     if (m >= rows || panel >= panels)
         return;
 
-    __global const float *left[MR];
-    float16 sum[MR][4];
-#pragma unroll
-    for (int r = 0; r < MR; r++) {
-        left[r] = x + x0 + min(m + r, rows - 1) * x_row;
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            sum[r][j] = 0.0f;
-    }
-
-    __global const ELEMENT(W_DTYPE) *right = w + w0 + panel * K * 64;
-    for (int k = 0; k < K; k++) {
-        float16 lanes[4];
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            lanes[j] = LOAD16(W_DTYPE, right, j);
-#pragma unroll
-        for (int r = 0; r < MR; r++) {
-            const float16 scalar = left[r][k];
-#pragma unroll
-            for (int j = 0; j < 4; j++)
-                sum[r][j] = fma(scalar, lanes[j], sum[r][j]);
-        }
-        right += 64;
-    }
-
-    const int n = panel * 64;
-    if (n + 64 <= N) {
-#pragma unroll
-        for (int r = 0; r < MR; r++)
-            if (m + r < rows) {
-#pragma unroll
-                for (int j = 0; j < 4; j++) {
-                    float16 v = sum[r][j];
-#if HAS_BIAS
-                    v += LOAD16_ANY(BIAS_DTYPE, bias + bias0 + n + j * 16);
-#endif
-                    v = ACTIVATE(ACT, float16, v);
-#if HAS_RESIDUAL
-                    v += vload16(0, residual + residual0 + (m + r) * residual_row + n + j * 16);
-#endif
-                    vstore16(v, 0, y + y0 + (m + r) * y_row + n + j * 16);
-                }
-            }
+    if (MR > 4 && rows - m <= 4) { /* what is left over: 16 rows are 6, 6 and 4 */
+#define TILE 4
+#include "linear/packed_tile.clh"
+#undef TILE
     } else {
-#pragma unroll
-        for (int r = 0; r < MR; r++)
-            if (m + r < rows) {
-                float tail[64];
-#pragma unroll
-                for (int j = 0; j < 4; j++) {
-                    float16 v = sum[r][j];
-#if HAS_BIAS
-                    for (int c = 0; c < 16; c++)
-                        tail[j * 16 + c] = n + j * 16 + c < N ? LOAD(BIAS_DTYPE, bias, bias0 + n + j * 16 + c) : 0.0f;
-                    v += vload16(j, tail);
-#endif
-                    v = ACTIVATE(ACT, float16, v);
-                    vstore16(v, j, tail);
-                }
-                for (int c = 0; n + c < N; c++) {
-                    float v = tail[c];
-#if HAS_RESIDUAL
-                    v += residual[residual0 + (m + r) * residual_row + n + c];
-#endif
-                    y[y0 + (m + r) * y_row + n + c] = v;
-                }
-            }
+#define TILE MR
+#include "linear/packed_tile.clh"
+#undef TILE
     }
 }
 

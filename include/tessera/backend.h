@@ -146,7 +146,8 @@ typedef struct tsr_row {
     uint32_t fits;   /**< 0: `why` says what it lacks */
     uint32_t chosen; /**< plan_explain: 1 for the row that the plan runs */
     int32_t score;
-    const char *name; /**< canonical, e.g. "linear/packed:MR=6" */
+    const char
+        *name; /**< canonical, e.g. "linear/packed:MR=6"; of op_rows "linear/packed" will do */
     const char
         *why; /**< why it does not fit, was refused, or was chosen; "" where nothing is to say */
     const char *tunables; /**< "MR=6 (default)", or "" */

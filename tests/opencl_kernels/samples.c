@@ -192,6 +192,8 @@ void make_sample(const tsri_opencl_row *row, int variant, sample *s) {
     const bool full = variant == 0;
     const tsr_op_id id = row->op;
     tsr_dtype small = full ? TSR_F32 : TSR_F16;
+    if ((id == TSR_OP_ARGMAX || id == TSR_OP_TOPK) && !row->plain)
+        small = TSR_F32;
     if (id == TSR_OP_EMBED && row->layout == &tsri_opencl_layout_panels64_blocks)
         small = full ? TSR_GGML_Q8_0 : TSR_GGML_Q4_0;
     memset(s, 0, sizeof *s);

@@ -201,24 +201,31 @@ static bool serves(const tsri_opencl_chain *chain, const tsr_plan *plan) {
     return true;
 }
 
-tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_chained *others, size_t n) {
-    tsr_dev *dev = plan->dev;
-    tsri_opencl_chain *chain = dev->chain;
-    if (plan->n_ops < dev->state->chain)
-        return TSR_OK;
+const tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan) {
+    const tsri_opencl_chain *chain = plan->dev->chain;
     while (chain && !serves(chain, plan))
         chain = chain->next;
-    if (!chain) {
-        TRY(tsri_base_new(1, sizeof *chain, &chain));
-        const tsr_status status = build(plan, others, n, chain);
+    return chain;
+}
+
+tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_chained *others, size_t n) {
+    tsr_dev *dev = plan->dev;
+    const tsri_opencl_chain *found = tsri_opencl_chain_for(plan);
+    tsri_opencl_chain *made = NULL;
+    if (plan->n_ops < dev->state->chain)
+        return TSR_OK;
+    if (!found) {
+        TRY(tsri_base_new(1, sizeof *made, &made));
+        const tsr_status status = build(plan, others, n, made);
         if (status != TSR_OK) {
-            free_chain(chain);
+            free_chain(made);
             return status;
         }
-        chain->next = dev->chain; /* also one that did not build: it is not tried again */
-        dev->chain = chain;
+        made->next = dev->chain; /* also one that did not build: it is not tried again */
+        dev->chain = made;
+        found = made;
     }
-    plan->chain = chain->program ? chain : NULL;
+    plan->chain = found->program ? found : NULL;
     return TSR_OK;
 }
 

@@ -31,6 +31,8 @@ typedef struct tsri_opencl_chained {
 
 /* The device runs chains, unless option "chain" is 0. */
 bool tsri_opencl_chains(const tsr_dev *dev);
+/* The program that has what the steps of a plan run; NULL: none yet. */
+const tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan);
 /* Finds or builds the program of what the steps of a plan run; it has the n others too. A program
  * that does not build leaves plan->chain NULL. */
 tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_chained *others, size_t n);

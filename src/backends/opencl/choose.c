@@ -128,6 +128,13 @@ static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list 
     return status;
 }
 
+static bool has_new(const need_list *list) {
+    for (size_t i = 0; i < list->n; i++)
+        if (list->items[i].instance->state == TSRI_OPENCL_NEW)
+            return true;
+    return false;
+}
+
 static bool untested(const tsri_opencl_step *step) {
     return step->instance->state == TSRI_OPENCL_BUILT && !step->instance->tested;
 }
@@ -223,9 +230,13 @@ tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
             status = pick(dev, &plan->steps[i], i);
             if (status == TSR_OK)
                 status = add(&list, plan->steps[i].instance, &plan->steps[i]);
-            if (status == TSR_OK && first && !dev->no_self_test)
-                status = add_relatives(dev, &plan->steps[i], &list);
         }
+        /* Naming them takes longer than all else, so only where something is to be built. */
+        const bool more =
+            first && !dev->no_self_test &&
+            (has_new(&list) || (tsri_opencl_chains(dev) && !tsri_opencl_chain_for(plan)));
+        for (uint32_t i = 0; i < plan->n_ops && more && status == TSR_OK; i++)
+            status = add_relatives(dev, &plan->steps[i], &list);
         if (status == TSR_OK)
             status = build(dev, &list);
         if (status == TSR_OK && dev->record)

@@ -157,18 +157,3 @@ tsr_status tsri_opencl_defines_name(const tsri_opencl_row *row, const tsri_openc
                                   defines->name.size ? ":" : "",
                                   defines->name.data ? defines->name.data : "");
 }
-
-tsr_status tsri_opencl_instance_name(const tsr_dev *dev, const tsri_opencl_row *row,
-                                     const tsr_op *op, char **name, char **tunables) {
-    tsri_opencl_defines defines;
-    tsri_bytes text = {0}, tuned = {0};
-    tsr_status status = tsri_opencl_defines_of(dev, row, op, NULL, &defines, &tuned);
-    if (status == TSR_OK)
-        status = tsri_opencl_defines_name(row, NULL, &defines, &text);
-    if (status == TSR_OK && !tuned.data)
-        status = tsri_base_bytes_append(&tuned, "", 0);
-    tsri_opencl_defines_clear(&defines);
-    *name = text.data;
-    *tunables = tuned.data;
-    return status;
-}

@@ -40,9 +40,6 @@ tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, con
                                    const tsri_opencl_wish *wish, tsri_opencl_instance **out);
 /* The file of its kernel under cl/, NULL for a provider without one. */
 const char *tsri_opencl_instance_file(const tsri_opencl_instance *instance);
-/* Its canonical name and tunables in new memory, without an instance. */
-tsr_status tsri_opencl_instance_name(const tsr_dev *dev, const tsri_opencl_row *row,
-                                     const tsr_op *op, char **name, char **tunables);
 
 /* Builds those of the n instances that are new as one program (and one more of those in the newest
  * OpenCL C); where that fails, each alone, and

@@ -254,25 +254,16 @@ tsr_status tsri_opencl_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor v
     const size_t n = tsri_opencl_candidates(dev, op, rows);
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
-        char *name = NULL, *tunables = NULL;
+        char name[128];
         const bool fits = tsri_opencl_fits(dev, rows[i], op, placed(op), &why);
-        /* What doesn't fit can't be asked for its constants. */
-        char plain_name[128];
-        snprintf(plain_name, sizeof plain_name, "%s/%s", tsri_opencl_op_name((tsr_op_id)op->id),
-                 rows[i]->name);
-        const tsr_status status =
-            fits ? tsri_opencl_instance_name(dev, rows[i], op, &name, &tunables) : TSR_OK;
-        if (status == TSR_OK)
-            visit(data, &(tsr_row){.struct_size = sizeof(tsr_row),
-                                   .fits = fits,
-                                   .score = tsri_opencl_score_of(dev, rows[i], op),
-                                   .name = name ? name : plain_name,
-                                   .why = why,
-                                   .tunables = tunables ? tunables : "",
-                                   .variant = rows[i]->variant});
-        free(name);
-        free(tunables);
-        TRY(status);
+        snprintf(name, sizeof name, "%s/%s", tsri_opencl_op_name((tsr_op_id)op->id), rows[i]->name);
+        visit(data, &(tsr_row){.struct_size = sizeof(tsr_row),
+                               .fits = fits,
+                               .score = tsri_opencl_score_of(dev, rows[i], op),
+                               .name = name,
+                               .why = why,
+                               .tunables = "",
+                               .variant = rows[i]->variant});
     }
     return TSR_OK;
 }

@@ -27,6 +27,13 @@ static bool fits_panels(const tsri_opencl_row *row, const tsri_opencl_facts *fac
     return fits_plain(row, facts, op, why);
 }
 
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (!facts->cpu || !facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: a work-item copies a row");
+    return fits_plain(row, facts, op, why);
+}
+
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
                          tsri_opencl_defines *defines) {
     tsri_opencl_define_operand(defines, "TABLE", op->in[0]);
@@ -61,6 +68,15 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     bind_table(op, launch, 1);
 }
 
+static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_table(op, launch, 1);
+    tsri_opencl_grid(launch, 0, tsri_tensor_count(op->in[1]), 1);
+    tsri_opencl_grid(launch, 1, tsri_tensor_const(1), 1);
+    tsri_opencl_group(launch, 1, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(op->in[0]->dim[1].factor));
+}
+
 static void bind_blocks(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     bind_table(op, launch, 32);
@@ -87,6 +103,14 @@ const tsri_opencl_row tsri_opencl_rows_embed[] = {
      .fits = fits_panels,
      .define = define_blocks,
      .bind = bind_blocks},
+    {.name = "lanes",
+     .op = TSR_OP_EMBED,
+     .file = "embed/lanes.cl",
+     .score = 20,
+     .weight_operand = 0,
+     .fits = fits_lanes,
+     .define = define_blocks,
+     .bind = bind_lanes},
     {.name = "plain",
      .op = TSR_OP_EMBED,
      .file = "embed/plain.cl",

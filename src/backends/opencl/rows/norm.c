@@ -1,6 +1,8 @@
 /* layer_norm, rms_norm and add_norm: one kernel. */
 #include "backends/opencl/rows/group.h"
 
+enum { LANES_ROWS = 4 }; /* of a work-item of norm/lanes.cl */
+
 /* The operands by what they are for. */
 typedef struct operands {
     const tsr_tensor *x, *residual, *weight, *bias, *sum, *y;
@@ -39,6 +41,13 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_group(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     return fits_plain(row, facts, op, why) && tsri_opencl_fits_group_row(row, facts, why);
+}
+
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (!facts->cpu || !facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: sums lie in a vector");
+    return fits_plain(row, facts, op, why);
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
@@ -89,6 +98,15 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_const(4 * tsri_tensor_columns(x).factor));
 }
 
+static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *x = op->in[0];
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), LANES_ROWS);
+    tsri_opencl_group(launch, 1, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(LANES_ROWS * tsri_tensor_columns(x).factor));
+}
+
 static void bind_group(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     bind_operands(op, launch);
@@ -97,6 +115,14 @@ static void bind_group(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 
 #define ROWS(id)                                                                       \
     TSRI_OPENCL_GROUP_ROWS(id, "norm/group.cl", fits_group, define_group, bind_group), \
+        {.name = "lanes",                                                              \
+         .op = id,                                                                     \
+         .file = "norm/lanes.cl",                                                      \
+         .score = 40,                                                                  \
+         .weight_operand = -1,                                                         \
+         .fits = fits_lanes,                                                           \
+         .define = define_plain,                                                       \
+         .bind = bind_lanes},                                                          \
         {.name = "plain",                                                              \
          .op = id,                                                                     \
          .file = "norm/plain.cl",                                                      \

@@ -16,6 +16,15 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return tsri_opencl_fits_index(op, why);
 }
 
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (!facts->cpu || !facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+    if (!tsri_opencl_is_f32(op->in[0]))
+        return tsri_opencl_refuse(why, "x is taken as f32 only");
+    return fits_plain(row, facts, op, why);
+}
+
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
                          tsri_opencl_defines *defines) {
     (void)row;
@@ -42,19 +51,34 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_times(tsri_tensor_columns(x), tsri_tensor_const(8)));
 }
 
-#define PLAIN(id, path)      \
-    {.name = "plain",        \
-     .op = id,               \
-     .file = path,           \
-     .plain = true,          \
-     .score = 10,            \
-     .weight_operand = -1,   \
-     .fits = fits_plain,     \
-     .define = define_plain, \
-     .bind = bind_plain},    \
-    {                        \
-        .name = NULL         \
+static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    bind_plain(row, op, launch);
+    tsri_opencl_group(launch, 1, 1, 1);
+}
+
+#define ROWS(id, lanes_path, path) \
+    {.name = "lanes",              \
+     .op = id,                     \
+     .file = lanes_path,           \
+     .score = 50,                  \
+     .weight_operand = -1,         \
+     .fits = fits_lanes,           \
+     .define = define_plain,       \
+     .bind = bind_lanes},          \
+        {.name = "plain",          \
+         .op = id,                 \
+         .file = path,             \
+         .plain = true,            \
+         .score = 10,              \
+         .weight_operand = -1,     \
+         .fits = fits_plain,       \
+         .define = define_plain,   \
+         .bind = bind_plain},      \
+    {                              \
+        .name = NULL               \
     }
 
-const tsri_opencl_row tsri_opencl_rows_argmax[] = {PLAIN(TSR_OP_ARGMAX, "select/argmax.cl")};
-const tsri_opencl_row tsri_opencl_rows_topk[] = {PLAIN(TSR_OP_TOPK, "select/topk.cl")};
+const tsri_opencl_row tsri_opencl_rows_argmax[] = {
+    ROWS(TSR_OP_ARGMAX, "select/argmax_lanes.cl", "select/argmax.cl")};
+const tsri_opencl_row tsri_opencl_rows_topk[] = {
+    ROWS(TSR_OP_TOPK, "select/topk_lanes.cl", "select/topk.cl")};

@@ -1,0 +1,32 @@
+/* select/argmax_lanes.cl - select/argmax for CPUs: sixteen at a time are passed over where none beats the largest so far.
+ *
+ *   grid    (R), work-groups of one
+ *   operands as select/argmax, x of f32
+ *   needs   float16 in registers (a CPU)
+ *   build   X_DTYPE */
+typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global int *y, int y0, __global const int *dims, int R, int R_set, int V,
+       int V_set, int x_row)
+{
+    const int r = (int)get_global_id(0), n = SIZE(V);
+    if (r >= SIZE(R))
+        return;
+    x += x0 + r * x_row;
+    int best = 0;
+    float largest = x[0];
+    for (int v = 0; v < n; v += 16) {
+        /* All at most the largest: a NaN on either side is looked at. */
+        if (v + 16 <= n && all(*(__global const LOCAL_NAME(sixteen) *)(x + v) <= (float16)(largest)))
+            continue;
+        for (int i = v; i < min(v + 16, n); i++)
+            if (x[i] > largest || (isnan(largest) && !isnan(x[i]))) {
+                largest = x[i];
+                best = i;
+            }
+    }
+    y[y0 + r] = best;
+}
+
+#undef X_DTYPE

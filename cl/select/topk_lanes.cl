@@ -1,0 +1,71 @@
+/* select/topk_lanes.cl - select/topk for CPUs: sixteen at a time are passed over where none beats the smallest kept, and their
+ * exponentials are vectors.
+ *
+ *   grid    (R), work-groups of one
+ *   operands, keeps, adds as select/topk, x of f32
+ *   needs   float16 in registers (a CPU)
+ *   build   X_DTYPE; HAS_LSE
+ *   paid    with argmax by lanes, a Transformer-base search of 4 beams, 64 sentences: see docs/performance.md */
+#ifndef MATH_FLOAT16
+#define MATH_FLOAT16 /* once a program, for all rows of vectors */
+TSR_DEFINE_MATH(float16, int16)
+#endif
+typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
+#define SIXTEEN(p) (*(__global const LOCAL_NAME(sixteen) *)(p))
+#define BEATS(u, v) ((u) > (v) || (isnan(v) && !isnan(u)))
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global float *values, int values0, __global int *indices, int indices0,
+       __global float *lse, int lse0, __global const int *dims, int R, int R_set, int V, int V_set, int k, int x_row)
+{
+    const int r = (int)get_global_id(0), n = SIZE(V);
+    if (r >= SIZE(R))
+        return;
+    x += x0 + r * x_row;
+    values += values0 + r * k;
+    indices += indices0 + r * k;
+
+    float last = 0.0f; /* the smallest kept */
+    for (int v = 0; v < n; v += 16) {
+        /* All at most the last: a NaN on either side is looked at. */
+        if (v >= k && v + 16 <= n && all(SIXTEEN(x + v) <= (float16)(last)))
+            continue;
+        for (int i = v; i < min(v + 16, n); i++) {
+            const float candidate = x[i];
+            if (i >= k && !BEATS(candidate, last))
+                continue;
+            int at = min(i, k - 1);
+            for (; at > 0 && BEATS(candidate, values[at - 1]); at--) {
+                values[at] = values[at - 1];
+                indices[at] = indices[at - 1];
+            }
+            values[at] = candidate;
+            indices[at] = i;
+            last = values[min(i, k - 1)];
+        }
+    }
+
+#if HAS_LSE
+    const float top = values[0];
+    float8 part = 0.0f;
+    int v = 0;
+    for (; v + 16 <= n; v += 16) {
+        const float16 e = tsr_exp_float16(SIXTEEN(x + v) - top);
+        part = ORDERED_ADD(e.lo, part);
+        part = ORDERED_ADD(e.hi, part);
+    }
+    for (; v + 8 <= n; v += 8)
+        for (int j = 0; j < 8; j++)
+            ((float *)&part)[j] = ORDERED_ADD(tsr_exp_float(x[v + j] - top), ((float *)&part)[j]);
+    const float *sums = (const float *)&part;
+    float total = SUM8(sums);
+    for (; v < n; v++)
+        total = ORDERED_ADD(tsr_exp_float(x[v] - top), total);
+    lse[lse0 + r] = top == -INFINITY ? top : top + log(total);
+#endif
+}
+
+#undef SIXTEEN
+#undef BEATS
+#undef X_DTYPE
+#undef HAS_LSE
