@@ -58,12 +58,14 @@ static double want_linear(const bench_case *c, int64_t i, double *terms) {
         y += bench_value(&c->operands[2], 2, i % N, N);
     if (c->attrs.linear.activation == TSR_ACT_RELU)
         y = fmax(y, 0);
+    if (c->attrs.linear.activation == TSR_ACT_GELU)
+        y = y / 2 * (1 + erf(y * sqrt(0.5)));
     if (c->operands[3].tensor.struct_size)
         y += bench_value(&c->operands[3], 3, i, N);
     return y;
 }
 
-/* "n" outputs, of a weight [n, k]. "bias", "residual", "relu": 1 adds them. */
+/* "n" outputs, of a weight [n, k]. "bias", "residual", "relu", "gelu": 1 adds them. */
 static const char *make_linear(const json_t *request, bench_case *c) {
     const int64_t M = bench_int(request, "m", 1), N = bench_int(request, "n", 0),
                   K = bench_int(request, "k", 0);
@@ -80,8 +82,9 @@ static const char *make_linear(const json_t *request, bench_case *c) {
     c->n_in = 4;
     c->attrs.linear = (tsr_linear_attrs){.struct_size = sizeof c->attrs.linear,
                                          .trans_w = 1,
-                                         .activation = bench_int(request, "relu", 0) ? TSR_ACT_RELU
-                                                                                     : TSR_ACT_NONE,
+                                         .activation = bench_int(request, "relu", 0)   ? TSR_ACT_RELU
+                                                       : bench_int(request, "gelu", 0) ? TSR_ACT_GELU
+                                                                                       : TSR_ACT_NONE,
                                          .compute = compute_of(request)};
     c->sizes[T] = M;
     c->flops = 2.0 * (double)M * (double)N * (double)K;

@@ -1,0 +1,71 @@
+"""What every encoder's worker answers: one JSON request a line, one JSON answer a line.
+
+    {"do": "embed", "batch": 32, "tokens": 64}  seconds of embedding so many texts of so many tokens, from texts to unit vectors: the median of
+                                                some runs within "budget" seconds
+    {"do": "mixed", "batch": 64}                the same of texts of 8 to 248 tokens
+    {"do": "short", "runs": 200}                the median of single sentences
+    {"do": "vectors"}                           of all these texts, as a file of f32: {"file": ..}
+    {"do": "memory"}                            largest resident set of the process, bytes
+
+A worker begins by embedding one sentence, and says so.
+"""
+
+import array
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+
+import texts
+from protocol import memory
+
+SHORT = "A man is eating a piece of bread."
+
+
+def run(engine, given, budget, least=3):
+    engine.embed(given)
+    times, begun = [], time.perf_counter()
+    while len(times) < least or time.perf_counter() - begun < budget:
+        at = time.perf_counter()
+        engine.embed(given)
+        times.append(time.perf_counter() - at)
+    return {"seconds": statistics.median(times), "best": min(times), "runs": len(times)}
+
+
+def embed(engine, batch, tokens, budget=0.4):
+    return run(engine, texts.batch_of(batch, tokens), budget)
+
+
+def mixed(engine, batch, budget=0.4):
+    return run(engine, texts.mixed(batch)[0], budget)
+
+
+def short(engine, runs=200):
+    return run(engine, [SHORT], 0, runs)
+
+
+def vectors(engine):
+    given = [SHORT, *texts.batch_of(8, 16), *texts.batch_of(4, 64), *texts.batch_of(2, 256)]
+    with tempfile.NamedTemporaryFile(delete=False, suffix=".f32") as file:
+        for text in given:
+            array.array("f", [float(v) for v in engine.embed([text])[0]]).tofile(file)
+    return {"file": file.name}
+
+
+def serve(make):
+    """`make(arguments)` gives the engine: embed(texts) -> unit vectors."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    engine = make(sys.argv[1:])
+    engine.embed([SHORT])
+    print(json.dumps({"first": True, "engine": engine.name}), file=answers)
+    actions = {"embed": embed, "mixed": mixed, "short": short, "vectors": vectors, "memory": memory}
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = actions[request.pop("do")](engine, **request)
+        except Exception as error:  # pylint: disable=broad-except  # whatever a peer raises is its answer
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), file=answers)

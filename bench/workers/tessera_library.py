@@ -1,0 +1,43 @@
+"""Tessera's library by its public headers, as far as the workers need it."""
+
+import ctypes as c
+import os
+
+DTYPES = {None: 0, "f32": 1, "f16": 2, "bf16": 3, "q4": 32, "q8": 36}
+
+
+class ModelOptions(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("dtype", c.c_uint32), ("context", c.c_int64), ("progress", c.c_void_p), ("progress_data", c.c_void_p),
+                ("tokenizer_only", c.c_uint32), ("kv_dtype", c.c_uint32)]
+
+
+class ModelInfo(c.Structure):
+    """Its beginning, as far as it is needed."""
+    _fields_ = [("struct_size", c.c_uint32), ("has_tokenizer", c.c_uint32), ("texts", c.c_char_p * 5), ("layers", c.c_int64), ("width", c.c_int64),
+                ("heads", c.c_int64), ("kv_heads", c.c_int64), ("head_size", c.c_int64), ("ffn", c.c_int64), ("vocab", c.c_int64)]
+
+
+class Library:
+    """An engine with a device, and a model where one was opened."""
+
+    def __init__(self, library, device):
+        os.environ.setdefault("TESSERA_BACKEND_PATH", os.path.join(os.path.dirname(os.path.abspath(library)), "tessera", "backends"))
+        self.lib = c.CDLL(library)
+        self.lib.tsr_error_last.restype = c.c_char_p
+        self.engine, self.device, self.model = (c.c_void_p() for _ in range(3))
+        self.ok(self.lib.tsr_engine_create(None, c.byref(self.engine)))
+        self.ok(self.lib.tsr_device_open(self.engine, device.encode() or None, None, c.byref(self.device)))
+
+    def ok(self, status):
+        if status:
+            raise RuntimeError(self.lib.tsr_error_last().decode())
+
+    def open(self, model, dtype=None, kv="f32", context=0):
+        options = ModelOptions(struct_size=c.sizeof(ModelOptions), dtype=DTYPES[dtype], context=context, kv_dtype=DTYPES[kv])
+        self.ok(self.lib.tsr_model_open(model.encode(), self.device, c.byref(options), c.byref(self.model)))
+        self.name = f"Tessera {dtype or 'as stored'}"
+
+    def info(self):
+        info = ModelInfo(struct_size=c.sizeof(ModelInfo))
+        self.ok(self.lib.tsr_model_info_get(self.model, c.byref(info)))
+        return info

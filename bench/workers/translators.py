@@ -1,0 +1,60 @@
+"""What every translator's worker answers: one JSON request a line, one JSON answer a line.
+
+    {"do": "translate", "batch": 64, "beams": 4}  seconds of one call, and the tokens that it made: the median of some calls within "budget" seconds
+    {"do": "greedy"}                              ids of eight sentences' greedy translations: {"ids": [[..], ..]}
+    {"do": "memory"}                              largest resident set of the process, bytes
+
+A worker begins by making one token of one sentence, and says so.
+"""
+
+import json
+import os
+import statistics
+import sys
+import time
+
+from protocol import memory
+
+BASE = {"length": 20, "made": 25, "vocabulary": 32000, "end": 0}
+
+
+def sources(batch, kind):
+    """Sentences of a model: 20 ids of `base`, the last its end; 6 to 10 letters of `tiny`, whose first three ids are marks."""
+    if kind == "base":
+        return [[2 + (i * 131 + j * 17) % 31000 for j in range(BASE["length"] - 1)] + [BASE["end"]] for i in range(batch)]
+    return [[3 + (i * 7 + j * 3) % 33 for j in range(6 + i % 5)] for i in range(batch)]
+
+
+def run(engine, given, beams, budget, least=2):
+    engine.translate(given, beams)
+    times, tokens, begun = [], 0, time.perf_counter()
+    while len(times) < least or time.perf_counter() - begun < budget:
+        at = time.perf_counter()
+        tokens = sum(map(len, engine.translate(given, beams)))
+        times.append(time.perf_counter() - at)
+    return {"seconds": statistics.median(times) / tokens, "tokens": tokens, "runs": len(times)}
+
+
+def translate(engine, batch, beams, budget=0.5):
+    return run(engine, sources(batch, engine.kind), beams, budget)
+
+
+def greedy(engine):
+    return {"ids": engine.translate(sources(8, engine.kind), 1)}
+
+
+def serve(make):
+    """`make(arguments)` gives the engine: kind ("base" or "tiny"), translate(ids, beams) -> the best ids of each."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    engine = make(sys.argv[1:])
+    engine.translate(sources(1, engine.kind), 1)
+    print(json.dumps({"first": True, "engine": engine.name}), file=answers)
+    actions = {"translate": translate, "greedy": greedy, "memory": memory}
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = actions[request.pop("do")](engine, **request)
+        except Exception as error:  # pylint: disable=broad-except  # whatever a peer raises is its answer
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), file=answers)
