@@ -32,7 +32,10 @@
 #else
 #define HOME(s) home
 #endif
+#ifndef LOOSE_PRIVATE16 /* a program may hold this file several times */
+#define LOOSE_PRIVATE16
 typedef float16 __attribute__((aligned(4))) tsr_loose_private16;
+#endif
 
 #if HAS_RELATIVE
 /* Of 16 queries side by side, the first at this distance from the key. */
