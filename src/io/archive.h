@@ -92,9 +92,9 @@ tsr_status tsri_io_detect(const char *path, tsri_io_format *out);
  * CTranslate2  the parts of a name stand between dots, its end is ".weight" or ".bias":
  *              "encoder.layer_0.self_attention.layer_norm.weight", "encoder.embeddings_0.weight",
  *              "decoder.position_encodings.weight". Aliases are arrays at the same offset. int8 and
- *              int16 weights have their scale as `divisors`. Single numbers, and texts, are metadata
- *              under the file's own names ("decoder/num_heads"), with TEXT "spec", INT "revision"
- *              and "binary_version".
+ *              int16 weights have their scale as `divisors`. Single numbers and texts are metadata
+ *              under the file's own names ("decoder/num_heads"), with TEXT "spec" and INT
+ *              "revision", "binary_version".
  *
  * owner   the caller: tsri_io_close
  * thread  an opened archive is read-only: any number of threads may read it
