@@ -189,7 +189,7 @@ static tsr_status tokenizer_in_file(const char *path, tsri_text_tokenizer **out)
     const size_t n = strlen(path);
     if (n > 5 && !strcmp(path + n - 5, ".json"))
         return read_json(path, out);
-    if (n > 6 && !strcmp(path + n - 6, ".model"))
+    if ((n > 6 && !strcmp(path + n - 6, ".model")) || (n > 4 && !strcmp(path + n - 4, ".spm")))
         return tsri_model_read_sentencepiece(path, out);
     return TSR_OK;
 }

@@ -11,8 +11,9 @@
  * *out is NULL where there is none. */
 tsr_status tsri_model_folder_tokenizer(const char *folder, const tsri_model_spec *spec,
                                        tsri_text_tokenizer **out);
-/* Of a place that needn't hold a model: a folder, a tokenizer.json, a tokenizer.model (which adds
- * no tokens of its own), or the vocabulary in a GGUF file. *out is NULL where there is none. */
+/* Of a place that needn't hold a model: a folder, a tokenizer.json, a SentencePiece .model or .spm
+ * (which adds no tokens of its own), or the vocabulary in a GGUF file. *out is NULL where there is
+ * none. */
 tsr_status tsri_model_tokenizer_at(const char *path, tsri_text_tokenizer **out);
 tsr_status tsri_model_gguf_tokenizer(const tsri_io_archive *archive, tsri_text_tokenizer **out);
 /* tokenizer.bin beside the checkpoint. */

@@ -177,7 +177,7 @@ void tsri_text_set_max_length(tsri_text_tokenizer *tokenizer, int64_t length); /
 void tsri_text_set_source(tsri_text_tokenizer *tokenizer, const char *source);
 
 /* Appends lines "name: value" for a reader: source, model, vocabulary, normalizer, pre-tokenizer,
- * decoder, added tokens. */
+ * decoder, added tokens; languages and the target side of a translation model. */
 tsr_status tsri_text_describe(const tsri_text_tokenizer *tokenizer, tsri_bytes *out);
 
 #endif

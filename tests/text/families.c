@@ -217,6 +217,13 @@ Test(families, marian_has_two_sides) {
     tsri_text_tokenizer *t = open_folder();
     cr_expect_neq((const void *)tsri_text_target(t), (const void *)t);
     cr_expect_eq(tsri_text_max_length(t), 512);
+    tsri_bytes said = {0};
+    cr_assert_eq(tsri_text_describe(t, &said), TSR_OK);
+    cr_expect_not_null(strstr(said.data, "model: mapped, SentencePiece Unigram, "), "%s",
+                       said.data);
+    cr_expect_not_null(strstr(said.data, "languages: en-de\ntarget: a tokenizer of its own"), "%s",
+                       said.data);
+    tsri_base_bytes_clear(&said);
     tsri_text_ids ids = {0};
     cr_assert_eq(tsri_text_encode(t, text, strlen(text), TSRI_TEXT_ADD_SPECIAL, &ids), TSR_OK);
     cr_expect_eq(ids.data[ids.count - 1], 0);
