@@ -7,7 +7,7 @@ import random
 import subprocess
 import threading
 
-from support.command import COMMAND, SOURCE, change_json, copy_model, environment, equal, main, refused, run
+from support.command import COMMAND, SHARED, SOURCE, change_json, copy_model, environment, equal, main, refused, run
 
 TINY = SOURCE / "tests" / "golden" / "translate"  # writes a line in capitals; reads 40 tokens
 REFERENCE = ("-d", "reference")
@@ -120,6 +120,29 @@ def test_refused(folder):
     refused(3, "is no encoder-decoder", "translate", *REFERENCE, "-m", SOURCE / "models" / "shakespeare", "one")
     refused(2, "token id 900", "translate", *REFERENCE, "-m", TINY, "--suppress", "900", "one")
     refused(2, "the target prefix has", "translate", *REFERENCE, "-m", TINY, "--target-prefix", "a" * 60, "one")
+
+
+def test_languages(folder):
+    pairs = {"translation_en_to_de": {"prefix": "to german. "}, "translation_en_to_fr": {"prefix": "to french. "}}
+    copy_model(TINY, folder / "model")
+    change_json(folder / "model" / "config.json", task_specific_params=pairs)
+    run_it = lambda *a: run("translate", *REFERENCE, "-m", folder / "model", "-q", *a).text
+    equal(run_it("--from", "en", "--to", "de", "one"), "TO GERMAN. ONE\n", "the encoder reads the prefix, too")
+    equal(run_it("--source-lang", "en", "--target-lang", "fr", "one"), "TO FRENCH. ONE\n")
+    equal(run_it("one"), "ONE\n")
+    refused(2, "en-de, en-fr", "translate", *REFERENCE, "-m", folder / "model", "--from", "de", "--to", "en", "one")
+
+
+def test_aren(_):
+    """A published CTranslate2 model, whose tests come with it."""
+    folder = SHARED / "data" / "models" / "aren-transliteration"
+    if not folder.is_dir():
+        print(f"left out: {folder} is not there (TESSERA_SHARED)")
+        return
+    rows = [line.split("\t") for line in (folder / "expected.txt").read_text().splitlines() if not line.startswith("#")]
+    for beams in (1, 4):
+        got = run("translate", *REFERENCE, "-q", "-m", folder, "--num-beams", beams, *[row[0] for row in rows]).text
+        equal(got.splitlines(), [row[1] for row in rows], f"{beams} beams")
 
 
 def test_lines_as_they_come(_):
