@@ -30,6 +30,8 @@ def engines(o, group):
     folder = o.tiny if kind == "tiny" else o.work / "base"
     yield "Tessera", [o.peers, WORKERS / "translate_tessera.py", o.build / "lib" / "libtessera.so", o.device, folder, kind, f"dtype={ours}"]
     yield "ct2", [o.peers, WORKERS / "translate_peers.py", "ct2", o.tiny if kind == "tiny" else o.work / "base-ct2", kind, f"dtype={theirs}"]
+    if kind == "tiny":  # too small for two threads
+        yield "ct2-1", [o.peers, WORKERS / "translate_peers.py", "ct2", folder, kind, f"dtype={theirs}", "threads=1"]
     if o.torch and group == "base-f32":
         yield "torch", [o.peers, WORKERS / "translate_peers.py", "torch", folder, kind]
 

@@ -46,7 +46,7 @@ class CTranslate2:
     def __init__(self, folder, kind, dtype, threads):
         import ctranslate2
         self.kind, self.translator = kind, ctranslate2.Translator(folder, intra_threads=threads, inter_threads=1, compute_type=dtype)
-        self.name = f"CTranslate2 {ctranslate2.__version__} {dtype}"
+        self.name = f"CTranslate2 {ctranslate2.__version__} {dtype}" + (", one thread" if threads == 1 else "")
         if kind == "tiny":
             self.given, self.made = (self.words(folder, side) for side in ("source", "target"))
         else:
