@@ -172,6 +172,20 @@ static int64_t largest_result(const tsri_model_spec *spec, const tsri_model_resu
     return logits > scores ? logits : scores;
 }
 
+/* Lengths of a run's plan, and the sequences that it may have: so many that every product of its
+ * sizes is an int32. */
+static int64_t limits(const tsri_session *session, const tsri_model_results *r, int64_t T,
+                      int64_t *lowest, int64_t *highest) {
+    const bool each = r->rows == TSRI_ROWS_ALL || r->rows == TSRI_ROWS_LISTED;
+    range_of(T, lowest, highest);
+    if (*highest > session->source_context)
+        *highest = session->source_context;
+    int64_t most = MOST_TOKENS / *highest;
+    while (most > 1 && most * *highest * *highest * most * (each ? *highest : 1) > INT32_MAX)
+        most--;
+    return most > 1 ? most : 1;
+}
+
 /* How many of the sequences from order[first] on run together: while padding costs less than
  * another run would, and within what a run may hold. */
 static int64_t run_size(const tsri_session *session, const run *run, int32_t n) {
@@ -181,8 +195,8 @@ static int64_t run_size(const tsri_session *session, const run *run, int32_t n) 
     for (; run->first + B < n; B++) {
         const int64_t T = order[B].n, all = (B + 1) * T;
         int64_t lowest, highest;
-        range_of(T, &lowest, &highest);
-        if ((tokens >= FULL && all > (tokens + T) * 9 / 8) || (B + 1) * highest > MOST_TOKENS ||
+        const int64_t most = limits(session, run->results, T, &lowest, &highest);
+        if ((tokens >= FULL && all > (tokens + T) * 9 / 8) || B + 1 > most ||
             largest_result(spec, run->results, B + 1, T) > MOST_RESULTS)
             break;
         tokens += T;
@@ -306,16 +320,16 @@ static tsri_model_shape shape_of(const tsri_model_results *r) {
 }
 
 /* A plan for one sequence of about T tokens, or for as many as a run may have. */
-static tsr_status plan_for(tsri_session *session, const tsri_graph *graph, int64_t B, int64_t T,
+static tsr_status plan_for(tsri_session *session, const tsri_graph *graph, const run *run,
                            tsri_run_plan **out) {
-    int64_t lowest, highest;
-    range_of(T, &lowest, &highest);
-    if (highest > session->source_context)
-        highest = session->source_context;
-    const int64_t most = B == 1 ? 1 : MOST_TOKENS / highest;
+    const tsri_model_rows rows = run->results->rows;
+    const int64_t B = run->B;
+    int64_t lowest, highest, most = limits(session, run->results, run->T, &lowest, &highest);
+    most = B == 1 ? 1 : most;
+    const int64_t N = rows == TSRI_ROWS_ALL || rows == TSRI_ROWS_LISTED ? most * highest : most;
     const tsr_bounds bounds = {.struct_size = sizeof bounds,
                                .lowest = {B == 1 ? 1 : 2, lowest, lowest, 1, 1},
-                               .highest = {most, highest, highest, 1, most * highest}};
+                               .highest = {most, highest, highest, 1, N}};
     return tsri_run_prepare(session->model->run, graph, &bounds, out);
 }
 
@@ -326,7 +340,7 @@ static tsr_status run_one(tsri_session *session, const tsri_graph *graph, run *r
     TRY(make_room(e, run));
     fill_inputs(e, run, session->slots);
     TRY(tsri_model_encode_bind(session, run));
-    TRY(plan_for(session, graph, run->B, run->T, &plan));
+    TRY(plan_for(session, graph, run, &plan));
     const int64_t sizes[TSR_SYMBOLS] = {run->B, run->T, run->T, 1, run->N};
     const size_t n = bind_inputs(session, graph, run, inputs);
     TRY(tsri_run_execute(plan, sizes, inputs, n, e->outputs, run->n_outputs));
@@ -408,5 +422,7 @@ tsr_status tsri_session_encode_plan(tsri_session *session, int64_t tokens, tsri_
                               tokens, session->source_context);
     TRY(reserve(session, tokens));
     TRY(tsri_model_variants_graph(&session->variants, &shape, &graph));
-    return plan_for(session, graph, 1, tokens, out);
+    const tsri_model_results none = {0};
+    const run one = {.results = &none, .B = 1, .T = tokens};
+    return plan_for(session, graph, &one, out);
 }

@@ -228,6 +228,42 @@ def copy_model_deep(source, target):
     return target
 
 
+def stretch(model, rows):
+    """Gives a model more positions: its table, repeated."""
+    path = model / "model.safetensors"
+    data = path.read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    header, body, new = json.loads(data[8:8 + size]), data[8 + size:], b""
+    for name, entry in header.items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            part = body[begin:end]
+            if name.endswith("position_embeddings.weight"):
+                part *= rows // entry["shape"][0]
+                entry["shape"][0] = rows
+            entry["data_offsets"] = [len(new), len(new) + len(part)]
+            new += part
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + new)
+    change_json(model / "config.json", max_position_embeddings=rows)
+
+
+def test_long_texts_in_a_batch(folder):
+    model = copy_model_deep(SENTENCE, folder / "m")
+    stretch(model, 2048)
+    change_json(model / "sentence_bert_config.json", max_seq_length=2048)
+    for n in (300, 1100):
+        text = joined(f"{word} " * n for word in ("cat", "dog", "a"))
+        rows = vectors(run("embed", "-m", model, *REFERENCE, given=text).text)
+        equal(rows[1], vectors(run("embed", "-m", model, *REFERENCE, given="dog " * n).text)[0])
+    model = copy_model_deep(TOKENS, folder / "t")
+    stretch(model, 1024)
+    for n in (300, 600):
+        told = run("classify", "-m", model, *REFERENCE, "--json", given=joined(["anna " * n] * 4)).text.splitlines()
+        equal([len(told), len(set(line.split(",", 1)[1] for line in told))], [4, 1])
+
+
 def test_a_plain_encoder_is_pooled_by_the_mean(folder):
     told = run("embed", "-m", CLASSIFY, "-d", "reference", given="the cat")
     assert "has no modules.json: a vector is the mean of the last hidden states, not normalised" in told.err, told.err
