@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEARCHED = 64 }; /* bytes looked through for a piece that isn't where it should be */
+enum {
+    SEARCHED = 64, /* bytes looked through for a piece that isn't where it should be */
+    TOGETHER = 6   /* tokens that may hold parts of the same characters: byte-level tokenizers */
+};
 
 /* A text in lower case and without accents, and for each byte of it the character it came from. */
 typedef struct folded {
@@ -63,6 +66,11 @@ static tsr_status fold(const char *text, size_t n, folded *out) {
             out->begin[i] = at;
             out->end[i] = at + bytes;
         }
+        /* an accent by itself belongs to the letter before it */
+        for (size_t i = from; status == TSR_OK && out->bytes.size == from && i > 0 &&
+                              out->begin[i - 1] == out->begin[from - 1];
+             i--)
+            out->end[i - 1] = at + bytes;
         at += bytes;
     }
     tsri_base_bytes_clear(&room);
@@ -87,28 +95,29 @@ typedef struct aligner {
     bool marked;   /* WordPiece: "##" says that a piece goes on */
 } aligner;
 
-/* What a token stands for, folded, without the blanks before it; *marked: it begins with "##". */
-static tsr_status fold_piece(aligner *a, int32_t id, bool *marked) {
-    size_t n = 0;
-    const char *piece = tsri_text_piece_of(a->tokenizer, id, &n);
+/* What n tokens stand for together, folded, without the blanks before it; *marked: the first begins
+ * with "##". */
+static tsr_status fold_pieces(aligner *a, const int32_t *ids, size_t n, bool *marked) {
+    size_t size = 0;
+    const char *piece = tsri_text_piece_of(a->tokenizer, ids[0], &size);
     tsri_bytes decoded = {0};
-    *marked = a->marked && piece && n > 2 && !memcmp(piece, "##", 2);
+    *marked = a->marked && piece && size > 2 && !memcmp(piece, "##", 2);
     a->piece.bytes.size = 0;
     tsr_status status = TSR_OK;
-    if (a->marked || !piece) {
-        piece += *marked ? 2 : 0;
-        n -= *marked ? 2 : 0;
-    } else {
-        status = tsri_text_decode(a->tokenizer, &id, 1, false, &decoded);
+    if (!a->marked) {
+        status = tsri_text_decode(a->tokenizer, ids, n, false, &decoded);
         piece = decoded.data;
-        n = decoded.size;
+        size = decoded.size;
+    } else if (*marked) {
+        piece += 2;
+        size -= 2;
     }
-    while (n && piece && *piece == ' ') {
+    while (piece && size && *piece == ' ') {
         piece++;
-        n--;
+        size--;
     }
     if (status == TSR_OK)
-        status = fold(piece ? piece : "", piece ? n : 0, &a->piece);
+        status = fold(piece ? piece : "", piece ? size : 0, &a->piece);
     tsri_base_bytes_clear(&decoded);
     return status;
 }
@@ -134,14 +143,14 @@ static void skip_blanks(aligner *a) {
         a->cursor++;
 }
 
-/* Moves the cursor past the piece; where it isn't there, past nothing. */
-static bool match(aligner *a, tsri_task_offset *out) {
+/* Moves the cursor past the piece, which stands there, or at most `ahead` bytes further. */
+static bool match(aligner *a, size_t ahead, tsri_task_offset *out) {
     const char *whole = a->whole.bytes.data;
     const size_t n = a->piece.bytes.size, left = a->whole.bytes.size - a->cursor;
     const char *found = NULL;
     if (n && n <= left)
-        found = memmem(whole + a->cursor, left < n + SEARCHED ? left : n + SEARCHED,
-                       a->piece.bytes.data, n);
+        found =
+            memmem(whole + a->cursor, left < n + ahead ? left : n + ahead, a->piece.bytes.data, n);
     if (!found)
         return false;
     a->cursor = (size_t)(found - whole) + n;
@@ -150,30 +159,71 @@ static bool match(aligner *a, tsri_task_offset *out) {
     return true;
 }
 
-static tsr_status place(aligner *a, int32_t id, const tsri_task_offset *before,
-                        tsri_task_offset *out) {
-    bool marked;
-    size_t n;
-    TRY(fold_piece(a, id, &marked));
+static bool is_blank(const tsri_bytes *text) {
+    size_t i = 0;
+    while (i < text->size && text->data[i] == ' ')
+        i++;
+    return i == text->size;
+}
+
+/* How many of the tokens stand for the characters at the cursor: one, or several that share them;
+ * 0 where none does. */
+static tsr_status find(aligner *a, const int32_t *ids, size_t left, bool *marked,
+                       tsri_task_offset *out, size_t *used) {
+    bool ignored;
+    *used = 0;
+    TRY(fold_pieces(a, ids, 1, marked));
+    if (is_blank(&a->piece.bytes))
+        return TSR_OK;
+    if (match(a, 0, out)) {
+        *used = 1;
+        return TSR_OK;
+    }
+    for (size_t n = 2; !a->marked && n <= TOGETHER && n <= left; n++) {
+        TRY(fold_pieces(a, ids, n, &ignored));
+        if (match(a, 0, out)) {
+            *used = n;
+            return TSR_OK;
+        }
+    }
+    TRY(fold_pieces(a, ids, 1, marked));
+    *used = match(a, SEARCHED, out);
+    return TSR_OK;
+}
+
+static bool goes_on(const aligner *a, const tsri_task_offset *before, size_t begin, bool marked) {
+    size_t last = begin, n;
+    if (!before || before->end != begin || before->end == before->begin)
+        return false;
+    if (a->marked)
+        return marked;
+    do
+        last--;
+    while (last > before->begin && ((unsigned char)a->text[last] & 0xc0) == 0x80);
+    return is_word(character_at(a, last, &n)) && is_word(character_at(a, begin, &n));
+}
+
+/* Places the first tokens: *used of them, one at least. */
+static tsr_status place(aligner *a, const int32_t *ids, size_t left, const tsri_task_offset *before,
+                        tsri_task_offset *out, size_t *used) {
+    bool marked = false;
     skip_blanks(a);
     const size_t end = a->whole.bytes.size,
                  here = a->cursor < end ? a->whole.begin[a->cursor] : a->size;
-    *out = (tsri_task_offset){.begin = here, .end = here};
-    if (id == tsri_text_role_id(a->tokenizer, TSRI_TEXT_UNK)) {
-        out->end = word_end(a, here);
-        while (a->cursor < end && a->whole.begin[a->cursor] < out->end)
+    out[0] = (tsri_task_offset){.begin = here, .end = here};
+    *used = 1;
+    if (ids[0] == tsri_text_role_id(a->tokenizer, TSRI_TEXT_UNK)) {
+        out[0].end = word_end(a, here);
+        while (a->cursor < end && a->whole.begin[a->cursor] < out[0].end)
             a->cursor++;
-    } else if (!match(a, out)) {
-        return TSR_OK;
+    } else {
+        TRY(find(a, ids, left, &marked, out, used));
     }
-    if (!before || before->end != out->begin || before->end == before->begin)
-        return TSR_OK;
-    size_t last = out->begin - 1;
-    while (last > before->begin && ((unsigned char)a->text[last] & 0xc0) == 0x80)
-        last--;
-    out->continues =
-        a->marked ? marked
-                  : is_word(character_at(a, last, &n)) && is_word(character_at(a, out->begin, &n));
+    out[0].continues = out[0].end > out[0].begin ? goes_on(a, before, out[0].begin, marked)
+                                                 : before != NULL; /* it parts no words */
+    for (size_t i = 1; i < *used; i++)
+        out[i] = (tsri_task_offset){.begin = out[0].begin, .end = out[0].end, .continues = true};
+    *used = *used ? *used : 1;
     return TSR_OK;
 }
 
@@ -185,8 +235,11 @@ tsr_status tsri_task_offsets(const tsri_text_tokenizer *tokenizer, const char *t
                  .marked = tsri_text_id_of(tokenizer, "##s", 3) >= 0 &&
                            tsri_text_id_of(tokenizer, "[UNK]", 5) >= 0};
     tsr_status status = fold(text, size, &a.whole);
-    for (size_t i = 0; status == TSR_OK && i < n; i++)
-        status = place(&a, ids[i], i ? &out[i - 1] : NULL, &out[i]);
+    const tsri_task_offset *last = NULL; /* that stands for something */
+    for (size_t i = 0, used = 0; status == TSR_OK && i < n; i += used) {
+        status = place(&a, ids + i, n - i, last, &out[i], &used);
+        last = out[i].end > out[i].begin ? &out[i + used - 1] : last;
+    }
     fold_clear(&a.whole);
     fold_clear(&a.piece);
     return status;

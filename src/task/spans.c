@@ -111,7 +111,8 @@ static tsr_status find_spans(labelling *l, size_t number, const tsr_string *text
         const size_t first = i;
         size_t end = l->offsets[i++].end;
         for (; i < to - from && l->offsets[i].continues; i++)
-            end = l->offsets[i].end;
+            if (l->offsets[i].end > l->offsets[i].begin)
+                end = l->offsets[i].end;
         if (end > l->offsets[first].begin)
             TRY(add_word(l, &l->guesses[from + first], l->offsets[first].begin, end, n, &open));
     }
