@@ -108,6 +108,23 @@ def test_an_encoder_decoder(folder):
     same_as_dump(data, "causal", held, "dec.attn")
 
 
+def test_additive_attention(folder):
+    """Bahdanau's: recurrent states have no attention of their own, so the target's to the source is all."""
+    translator, config = model(folder, "bahdanau-wide")
+    source, target = "das Haus ist", "the sea a poem"
+    run("attention", *REFERENCE, "-m", translator, source, "--target-text", target, "-o", folder / "p.html")
+    data = page(folder / "p.html")
+    equal([(m["kind"], m["layers"], m["heads"]) for m in data["maps"]], [("cross", [0], [0])])
+    read = [t["text"].strip() for t in data["tokens"]["source"]]
+    run("dump", *REFERENCE, "-m", translator, "--ids", ",".join(map(str, [*ids(source), *([config["eos_token_id"]] if len(read) > 3 else [])])), "--decoder-ids",
+        ",".join(map(str, [config["bos_token_id"], *ids(target)])), "--attention", "-o", folder / "o.safetensors")
+    (wanted,) = [values for name, (_, values) in read_safetensors(folder / "o.safetensors").items() if "attn" in name]
+    _, (((got,),)) = shares(data, "cross")
+    (head,) = [got] if isinstance(got[0], float) else got
+    equal(len(head), len(wanted))
+    assert max(abs(a - b) for a, b in zip(head, wanted)) <= 0.5 / 255 + 1e-6
+
+
 def test_a_generated_target(folder):
     translator, _ = model(folder, "pegasus")
     run("attention", *REFERENCE, "-m", translator, "das Haus ist", "-n", "6", "-o", folder / "p.html")
