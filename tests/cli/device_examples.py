@@ -123,6 +123,11 @@ def test_translate(folder):
     assert "encoder-decoder" in example("translate", model(folder, "bert-tiny/pre")[0], code=1, given="a\n").err
 
 
+def test_translate_by_the_bundled_model(_):
+    told = example("translate", given="Wo ist der Bahnhof?\n").text
+    assert re.fullmatch(r"-0\.\d{3}\t.*station\?\n", told), told
+
+
 def test_translate_as_it_was_published(_):
     path = SHARED / "data" / "models" / "aren-transliteration"
     if not path.exists():
