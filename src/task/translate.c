@@ -68,7 +68,10 @@ static tsr_status begin(run *r) {
     tsri_task_translation *t = &r->t;
     TRY(tsri_task_rules_create(t->model, t->search, &t->rules));
     t->n_best = t->search->n_best ? t->search->n_best : 1;
+    const int64_t said = tsri_text_max_length(t->model->tokenizer);
     t->limit = t->model->spec.source_context;
+    if (said > 0 && said < t->limit) /* T5 could read any number, and was trained on this one */
+        t->limit = said;
     TRY(tsri_task_translation_begin(t));
     if ((int64_t)t->prompt.count >= t->model->spec.context)
         return tsri_base_fail(TSR_E_ARGUMENT,

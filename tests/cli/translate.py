@@ -64,6 +64,13 @@ def test_long_lines(_):
     assert "so split: 1 lines" in said, said
 
 
+def test_the_length_that_a_tokenizer_names(folder):
+    copy_model(TINY, folder / "model")
+    (folder / "model" / "tokenizer_config.json").write_text('{"model_max_length": 12}')
+    got = run("translate", *REFERENCE, "-m", folder / "model", "--no-split", code=1, given="one\none, two, three!\n")
+    assert "line 2 has 17 tokens" in got.err and "reads 12" in got.err, got
+
+
 def test_no_split(_):
     got = run("translate", *REFERENCE, "-m", TINY, "--no-split", code=1, given=f"one\n{LONG}\ntwo\n")
     equal(got.text, "ONE\n\nTWO\n")
