@@ -6,6 +6,7 @@
 #include "model/ctranslate2.h"
 #include "model/foreign.h"
 #include "model/quantized.h"
+#include "model/session.h"
 #include "model/shapes.h"
 #include "model/tokens.h"
 #include "model/variants.h"
@@ -348,6 +349,7 @@ void tsri_model_close(tsri_model **model) {
     tsri_model *m = *model;
     if (!m)
         return;
+    tsri_session_drop_parked(m);
     if (m->run && m->graph)
         tsri_run_forget(m->run, m->graph);
     tsri_graph_destroy(&m->graph);

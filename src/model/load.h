@@ -36,6 +36,8 @@ typedef struct tsri_model {
     tsri_graph *graph;  /* that the weights were stored for; the run context keeps names of it */
     tsr_dtype kv_dtype; /* of the keys and values of its sessions */
     bool *states_used;  /* by session number: sessions take turns to use KV memory */
+    struct tsri_session
+        *parked; /* the last that ended: its plans serve the next of as many slots */
     size_t states_room;
 } tsri_model;
 

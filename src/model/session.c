@@ -52,16 +52,43 @@ static tsr_status make_arrays(tsri_session *session, const tsri_session_sizes *s
                          &session->outputs);
 }
 
+static void set_contexts(tsri_session *session, const tsri_session_sizes *sizes) {
+    const tsri_model_spec *spec = &session->model->spec;
+    session->context = sizes->context ? sizes->context : spec->context;
+    session->source_context = sizes->source_context ? sizes->source_context : spec->source_context;
+}
+
+static void destroy(tsri_session *session);
+
+/* The parked session, as new, where it has as many slots. Another one goes: what it holds is for
+ * the new one to hold. */
+static tsri_session *take_parked(tsri_model *model, const tsri_session_sizes *sizes) {
+    tsri_session *session = model->parked;
+    const int32_t sources = sizes->sources ? sizes->sources : sizes->slots;
+    model->parked = NULL;
+    if (!session)
+        return NULL;
+    if (session->slots != sizes->slots || session->variants.sources != sources) {
+        destroy(session);
+        return NULL;
+    }
+    set_contexts(session, sizes);
+    if (session->encoded)
+        memset(session->encoded, 0, (size_t)sources * sizeof *session->encoded);
+    return session;
+}
+
 tsr_status tsri_session_create_sized(tsri_model *model, const tsri_session_sizes *sizes,
                                      tsri_session **out) {
-    const tsri_model_spec *spec = &model->spec;
     tsri_session *session = NULL;
     TRY(check_sizes(model, sizes));
+    *out = take_parked(model, sizes);
+    if (*out)
+        return TSR_OK;
     TRY(tsri_base_new(1, sizeof *session, &session));
     session->model = model;
     session->slots = sizes->slots;
-    session->context = sizes->context ? sizes->context : spec->context;
-    session->source_context = sizes->source_context ? sizes->source_context : spec->source_context;
+    set_contexts(session, sizes);
     while (session->number < model->states_room && model->states_used[session->number])
         session->number++;
     tsr_status status = tsri_base_grow(&model->states_used, &model->states_room,
@@ -73,8 +100,10 @@ tsr_status tsri_session_create_sized(tsri_model *model, const tsri_session_sizes
                                   (uint32_t)session->number);
         status = make_arrays(session, sizes);
     }
-    if (status != TSR_OK)
-        tsri_session_destroy(&session);
+    if (status != TSR_OK) {
+        destroy(session);
+        session = NULL;
+    }
     *out = session;
     return status;
 }
@@ -89,6 +118,18 @@ void tsri_session_destroy(tsri_session **session) {
     tsri_session *s = *session;
     if (!s)
         return;
+    tsri_session_drop_parked(s->model);
+    s->model->parked = s;
+    *session = NULL;
+}
+
+void tsri_session_drop_parked(tsri_model *model) {
+    if (model->parked)
+        destroy(model->parked);
+    model->parked = NULL;
+}
+
+static void destroy(tsri_session *s) {
     tsri_model_variants_end(&s->variants);
     if (s->number < s->model->states_room)
         s->model->states_used[s->number] = false;
@@ -103,7 +144,6 @@ void tsri_session_destroy(tsri_session **session) {
                             s->frequencies, s->state,   s};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
-    *session = NULL;
 }
 
 int64_t tsri_session_context(const tsri_session *session) {

@@ -71,7 +71,11 @@ tsr_status tsri_session_create(tsri_model *model, int32_t slots, int64_t context
                                tsri_session **out);
 tsr_status tsri_session_create_sized(tsri_model *model, const tsri_session_sizes *sizes,
                                      tsri_session **out);
+/* The model keeps the last session that ended, with its plans, for the next one of as many slots:
+ * a call that makes a session for one text doesn't pay for plans again. */
 void tsri_session_destroy(tsri_session **session);
+/* Lets go of that one. */
+void tsri_session_drop_parked(tsri_model *model);
 
 /* Runs sequences through the encoder, each whole (past is 0). Of an encoder-decoder `slot` is the
  * source slot, whose keys and values for cross-attention are kept until it is encoded anew; results
