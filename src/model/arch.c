@@ -81,6 +81,18 @@ const tsri_model_names tsri_model_names_gguf = {
     .ignored = ignored_gguf,
 };
 
+tsr_status tsri_model_arch_even_heads(const tsri_model_config *config, const char *heads,
+                                      const char *width, const tsri_model_spec *spec,
+                                      tsri_model_stack *stack) {
+    TRY(tsri_model_config_int(config, heads, true, 1, TSRI_MODEL_MAX_WIDTH, &stack->heads));
+    if (spec->width % stack->heads != 0)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: %s %" PRId32 " does not divide %s %" PRId32,
+                              config->what, heads, stack->heads, width, spec->width);
+    stack->kv_heads = stack->heads;
+    stack->head_size = stack->value_size = spec->width / stack->heads;
+    return TSR_OK;
+}
+
 /* Heads and their size; kv_heads and head_dim have defaults. */
 static tsr_status read_heads(const tsri_model_config *config, int32_t width,
                              tsri_model_stack *stack) {

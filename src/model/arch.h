@@ -58,6 +58,12 @@ extern const tsri_model_names tsri_model_names_gguf;
 /* Those of Llama's relatives in Hugging Face's files. */
 extern const tsri_model_names tsri_model_names_llama;
 
+/* As many heads as config names, of equal parts of the width, which it names too; spec->width is
+ * set before. */
+tsr_status tsri_model_arch_even_heads(const tsri_model_config *config, const char *heads,
+                                      const char *width, const tsri_model_spec *spec,
+                                      tsri_model_stack *stack);
+
 /* BERT's layout read from a config: its relatives start from it. */
 tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model_spec *spec);
 tsr_status tsri_model_arch_roberta_like(const tsri_model_config *config, tsri_model_spec *spec);

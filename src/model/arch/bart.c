@@ -3,19 +3,13 @@
 #include "base/error.h"
 #include "model/arch.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 static tsr_status read_stack(const tsri_model_config *config, const char *const keys[3],
                              const tsri_model_spec *spec, tsri_model_stack *stack) {
     TRY(tsri_model_config_int(config, keys[0], true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
-    TRY(tsri_model_config_int(config, keys[1], true, 1, TSRI_MODEL_MAX_WIDTH, &stack->heads));
     TRY(tsri_model_config_int(config, keys[2], true, 1, TSRI_MODEL_MAX_WIDTH, &stack->ffn));
-    if (spec->width % stack->heads != 0)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: %s %" PRId32 " does not divide d_model %" PRId32,
-                              config->what, keys[1], stack->heads, spec->width);
-    stack->kv_heads = stack->heads;
-    stack->head_size = stack->value_size = spec->width / stack->heads;
+    TRY(tsri_model_arch_even_heads(config, keys[1], "d_model", spec, stack));
     stack->positions = TSRI_POSITIONS_LEARNED;
     stack->position_offset = 2;
     stack->norm = TSR_NORM_LAYER;

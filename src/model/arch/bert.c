@@ -2,29 +2,18 @@
 #include "base/error.h"
 #include "model/arch.h"
 
-#include <inttypes.h>
-
 static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->encoder;
     TRY(tsri_model_config_int(config, "hidden_size", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
     TRY(tsri_model_config_int(config, "num_hidden_layers", true, 1, TSRI_MODEL_MAX_LAYERS,
                               &stack->layers));
-    TRY(tsri_model_config_int(config, "num_attention_heads", true, 1, TSRI_MODEL_MAX_WIDTH,
-                              &stack->heads));
     TRY(tsri_model_config_int(config, "intermediate_size", true, 1, TSRI_MODEL_MAX_WIDTH,
                               &stack->ffn));
     TRY(tsri_model_config_long(config, "max_position_embeddings", true, 1, TSRI_MODEL_MAX_POSITIONS,
                                &spec->max_positions));
     TRY(tsri_model_config_int(config, "type_vocab_size", false, 0, TSRI_MODEL_MAX_WIDTH,
                               &spec->token_types));
-    if (spec->width % stack->heads != 0)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: num_attention_heads %" PRId32
-                              " does not divide hidden_size %" PRId32,
-                              config->what, stack->heads, spec->width);
-    stack->kv_heads = stack->heads;
-    stack->head_size = stack->value_size = spec->width / stack->heads;
-    return TSR_OK;
+    return tsri_model_arch_even_heads(config, "num_attention_heads", "hidden_size", spec, stack);
 }
 
 tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model_spec *spec) {

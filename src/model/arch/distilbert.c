@@ -3,8 +3,6 @@
 #include "base/error.h"
 #include "model/arch.h"
 
-#include <inttypes.h>
-
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {NULL};
     tsri_model_stack *stack = &spec->encoder;
@@ -12,15 +10,10 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_config_common(config, true, spec));
     TRY(tsri_model_config_int(config, "dim", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
     TRY(tsri_model_config_int(config, "n_layers", true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
-    TRY(tsri_model_config_int(config, "n_heads", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->heads));
     TRY(tsri_model_config_int(config, "hidden_dim", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->ffn));
     TRY(tsri_model_config_long(config, "max_position_embeddings", true, 1, TSRI_MODEL_MAX_POSITIONS,
                                &spec->max_positions));
-    if (spec->width % stack->heads != 0)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: n_heads %" PRId32 " does not divide dim %" PRId32,
-                              config->what, stack->heads, spec->width);
-    stack->kv_heads = stack->heads;
-    stack->head_size = stack->value_size = spec->width / stack->heads;
+    TRY(tsri_model_arch_even_heads(config, "n_heads", "dim", spec, stack));
     /* sinusoidal_pos_embds says how the table began; it is in the file in any case */
     stack->positions = TSRI_POSITIONS_LEARNED;
     stack->norm = TSR_NORM_LAYER;

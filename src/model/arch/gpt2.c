@@ -2,21 +2,13 @@
 #include "base/error.h"
 #include "model/arch.h"
 
-#include <inttypes.h>
-
 static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->decoder;
     TRY(tsri_model_config_int(config, "n_embd", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
     TRY(tsri_model_config_int(config, "n_layer", true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
-    TRY(tsri_model_config_int(config, "n_head", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->heads));
     TRY(tsri_model_config_long(config, "n_positions", true, 1, TSRI_MODEL_MAX_POSITIONS,
                                &spec->max_positions));
-    if (spec->width % stack->heads != 0)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: n_head %" PRId32 " does not divide n_embd %" PRId32,
-                              config->what, stack->heads, spec->width);
-    stack->kv_heads = stack->heads;
-    stack->head_size = stack->value_size = spec->width / stack->heads;
+    TRY(tsri_model_arch_even_heads(config, "n_head", "n_embd", spec, stack));
     stack->ffn = 4 * spec->width;
     return tsri_model_config_int(config, "n_inner", false, 1, TSRI_MODEL_MAX_WIDTH, &stack->ffn);
 }

@@ -11,14 +11,8 @@ static tsr_status read_stack(const tsri_model_config *config, const char *layers
                              const tsri_model_spec *spec, tsri_model_stack *stack) {
     bool biases = true;
     TRY(tsri_model_config_int(config, layers, true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
-    TRY(tsri_model_config_int(config, "num_heads", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->heads));
     TRY(tsri_model_config_int(config, "d_ff", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->ffn));
-    if (spec->width % stack->heads != 0)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: num_heads %" PRId32 " does not divide d_model %" PRId32,
-                              config->what, stack->heads, spec->width);
-    stack->kv_heads = stack->heads;
-    stack->head_size = stack->value_size = spec->width / stack->heads;
+    TRY(tsri_model_arch_even_heads(config, "num_heads", "d_model", spec, stack));
     stack->positions = TSRI_POSITIONS_SINUSOIDAL;
     stack->norm = TSR_NORM_LAYER;
     stack->norm_bias = true;
