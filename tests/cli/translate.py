@@ -168,7 +168,7 @@ def test_lines_as_they_come(_):
 
 
 def test_memory_stays(folder):
-    """Ten times the lines take the same memory."""
+    """Four times the lines take the same memory."""
     def peak(n):
         chosen = random.Random(1)
         (folder / "lines.txt").write_text("".join(chosen.choice("abcde") * chosen.randint(0, 3) + "\n" for _ in range(n)))
@@ -179,8 +179,8 @@ def test_memory_stays(folder):
             _, status, usage = os.wait4(process.pid, 0)
         equal((lines, status), (n, 0))
         return usage.ru_maxrss
-    small, large = peak(400), peak(4000)
-    assert large < small + 2048, f"{small} KiB for 400 lines, {large} KiB for 4000"
+    small, large = peak(2000), peak(8000)
+    assert large < small + 2048, f"{small} KiB for 2000 lines, {large} KiB for 8000"
 
 
 def test_generate(_):
