@@ -10,9 +10,9 @@
 static const char pocl[] = "Portable Computing Language";
 static char folder[128];
 
-/* A copy of cl/ whose linear/packed.cl has `from` replaced by `to`, as the place kernels are read
+/* A copy of cl/ whose linear/`file` has `from` replaced by `to`, as the place kernels are read
  * from. */
-static void break_kernels(const char *from, const char *to) {
+static void break_kernels(const char *file, const char *from, const char *to) {
     char command[1024];
     const char *source = getenv("TESSERA_SOURCE");
     if (!source)
@@ -21,9 +21,9 @@ static void break_kernels(const char *from, const char *to) {
              getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     cr_assert_not_null(mkdtemp(folder));
     snprintf(command, sizeof command,
-             "cp -r '%s/cl/.' '%s' && chmod -R u+w '%s' && sed -i 's/%s/%s/' '%s/linear/packed.cl'"
-             " && ! cmp -s '%s/cl/linear/packed.cl' '%s/linear/packed.cl'",
-             source, folder, folder, from, to, folder, source, folder);
+             "cp -r '%s/cl/.' '%s' && chmod -R u+w '%s' && sed -i 's/%s/%s/' '%s/linear/%s'"
+             " && ! cmp -s '%s/cl/linear/%s' '%s/linear/%s'",
+             source, folder, folder, from, to, folder, file, source, file, folder, file);
     cr_assert_eq(system(command), 0, "%s", command);
     setenv("TESSERA_KERNEL_PATH", folder, 1);
 }
@@ -94,11 +94,12 @@ static void expect_fallback(const char *why) {
 }
 
 Test(opencl_fallback, a_packed_row_that_does_not_build) {
-    break_kernels("const int rows = SIZE(R), panels", "const int rows = SIZE(R) panels");
+    break_kernels("packed.cl", "const int rows = SIZE(R), panels",
+                  "const int rows = SIZE(R) panels");
     expect_fallback("does not build");
 }
 
 Test(opencl_fallback, a_packed_row_that_gives_wrong_results) {
-    break_kernels("sum\\[r\\]\\[j\\] = 0.0f;", "sum[r][j] = 0.5f;");
+    break_kernels("packed_tile.clh", "sum\\[r\\]\\[j\\] = 0.0f;", "sum[r][j] = 0.5f;");
     expect_fallback("self-test: element");
 }
