@@ -75,10 +75,12 @@ static void check(const subject *s) {
         }
         tsri_verify_clear_values(&plain);
     }
-    cr_expect_gt(ran, cases / 2, "%d runs of %d cases", ran, cases);
     free(list.cases);
     tsri_backend_device_close(&place.device);
     tsri_backend_set_close(&place.set);
+    if (ran == 0)
+        cr_skip_test("of %s, no row but plain fits this device", s->name);
+    cr_expect_gt(ran, cases / 2, "%d runs of %d cases", ran, cases);
 }
 
 #define ATTENTION                    \
