@@ -229,15 +229,13 @@ static tsri_value cross_attention(builder *b, int32_t layer) {
 
 static tsri_value mlp(builder *b, int32_t layer, tsri_value x) {
     const uint32_t up = layer_weight(b, layer, TSRI_ROLE_UP);
-    const tsri_model_weight *w = tsri_model_weight_at(b->weights, up);
     tsri_value inner;
     tsri_model_stage(b, layer, "up");
     if (b->stack->gated) {
         const tsr_glu_linear_attrs attrs = {.struct_size = sizeof attrs,
                                             .trans_w = 1,
                                             .activation = b->stack->activation,
-                                            .compute = w ? tsri_model_weight_compute(b->weights, w)
-                                                         : TSR_COMPUTE_F32};
+                                            .compute = tsri_model_products(b, up)};
         const tsri_value in[] = {x, tsri_model_weight_leaf(b, up),
                                  tsri_model_weight_leaf(b, up + 1)};
         inner = tsri_graph_op1(b->graph, TSR_OP_GLU_LINEAR, &attrs, in, 3);

@@ -61,7 +61,7 @@ tsri_value tsri_model_weight_leaf(tsri_model_builder *b, uint32_t id) {
     return tsri_graph_leaf(b->graph, TSR_KIND_WEIGHT, id, w->name, w->dtype, w->rank, dims);
 }
 
-static uint32_t compute(const tsri_model_builder *b, uint32_t id) {
+uint32_t tsri_model_products(const tsri_model_builder *b, uint32_t id) {
     const tsri_model_weight *w = tsri_model_weight_at(b->weights, id);
     return w ? tsri_model_weight_compute(b->weights, w) : TSR_COMPUTE_F32;
 }
@@ -71,7 +71,7 @@ tsri_value tsri_model_linear(tsri_model_builder *b, tsri_value x, uint32_t id,
     const tsr_linear_attrs attrs = {.struct_size = sizeof attrs,
                                     .trans_w = 1,
                                     .activation = activation,
-                                    .compute = compute(b, id)};
+                                    .compute = tsri_model_products(b, id)};
     const tsri_value in[] = {x, tsri_model_weight_leaf(b, id), tsri_model_weight_leaf(b, id + 1),
                              residual};
     return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, in, 4);

@@ -27,6 +27,8 @@ tsri_value tsri_model_weight_leaf(tsri_model_builder *b, uint32_t id);
 /* Whether the model has it. */
 bool tsri_model_builder_has(const tsri_model_builder *b, uint32_t id);
 
+/* tsr_compute of products with this weight. */
+uint32_t tsri_model_products(const tsri_model_builder *b, uint32_t id);
 /* act(x w + bias) + residual; the bias is weight id + 1. */
 tsri_value tsri_model_linear(tsri_model_builder *b, tsri_value x, uint32_t id,
                              tsr_activation activation, tsri_value residual);

@@ -28,11 +28,8 @@ static void search(tsri_model_builder *b, tsri_value logits) {
 /* The output matrix, with the bias that may lie beside a tied one. */
 static tsri_value vocabulary(tsri_model_builder *b, tsri_value rows) {
     const uint32_t id = b->spec->tied ? TSRI_WEIGHT_EMBED : TSRI_WEIGHT_HEAD;
-    const tsri_model_weight *w = tsri_model_weight_at(b->weights, id);
-    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs,
-                                    .trans_w = 1,
-                                    .compute = w ? tsri_model_weight_compute(b->weights, w)
-                                                 : TSR_COMPUTE_F32};
+    const tsr_linear_attrs attrs = {
+        .struct_size = sizeof attrs, .trans_w = 1, .compute = tsri_model_products(b, id)};
     const tsri_value in[] = {rows, tsri_model_weight_leaf(b, id),
                              tsri_model_weight_leaf(b, TSRI_WEIGHT_HEAD_BIAS)};
     return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, in, 3);
