@@ -77,16 +77,8 @@ static tsr_status check_tokens(const tsri_session *session, const tsri_model_seq
     for (int64_t i = 0; i < sequence->n; i++) {
         const int64_t position = sequence->positions ? sequence->positions[i] : i;
         const int32_t type = sequence->types ? sequence->types[i] : 0;
-        if (sequence->ids[i] < 0 || sequence->ids[i] >= spec->source_vocab)
-            return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "sequence %" PRId32 ": token %" PRId64 " is %" PRId32
-                                  "; the vocabulary has ids from 0 to %" PRId32,
-                                  number, i, sequence->ids[i], spec->source_vocab - 1);
-        if (position < 0 || position >= spec->source_context)
-            return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "sequence %" PRId32 ": token %" PRId64 " is at position %" PRId64
-                                  "; the model reads positions up to %" PRId64,
-                                  number, i, position, spec->source_context - 1);
+        TRY(tsri_model_check_token(number, i, sequence->ids[i], position, spec->source_vocab,
+                                   spec->source_context));
         if (type < 0 || (type > 0 && type >= spec->token_types))
             return tsri_base_fail(TSR_E_ARGUMENT,
                                   "sequence %" PRId32 ": token %" PRId64 " is of segment %" PRId32
@@ -125,11 +117,7 @@ static tsr_status check(const tsri_session *session, const tsri_model_sequence *
         return tsri_base_fail(TSR_E_STATE, "%s (%s) has no encoder", model->path,
                               model->spec.family);
     TRY(check_heads(model, results));
-    if (results->top_k < 0 || results->top_k > model->spec.vocab)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "the %" PRId32
-                              " likeliest tokens were asked for; the vocabulary has %" PRId32,
-                              results->top_k, model->spec.vocab);
+    TRY(tsri_model_check_top_k(model, results->top_k));
     if (session->encoded && n > session->variants.sources)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a batch of %" PRId32 " texts; the session has %" PRId32

@@ -35,14 +35,15 @@ int64_t tsri_model_piece_limit(const tsri_session *session, const tsri_model_res
     return limit < 1 ? 1 : limit > PIECE ? PIECE : limit;
 }
 
-static tsr_status make_room(tsri_session *session, const piece *piece) {
+static tsr_status make_room(tsri_session *session, const piece *piece, bool by_keys) {
     const size_t tokens = (size_t)(piece->B * piece->T);
     size_t positions_room = session->tokens_room;
     TRY(tsri_base_grow(&session->positions, &positions_room, tokens, sizeof *session->positions));
     TRY(tsri_base_grow(&session->ids, &session->tokens_room, tokens, sizeof *session->ids));
     TRY(tsri_base_grow(&session->rows, &session->rows_room, tokens, sizeof *session->rows));
-    TRY(tsri_base_grow(&session->keys, &session->keys_room,
-                       (size_t)(piece->B * session->variants.capacity), sizeof *session->keys));
+    if (by_keys)
+        TRY(tsri_base_grow(&session->keys, &session->keys_room,
+                           (size_t)(piece->B * session->variants.capacity), sizeof *session->keys));
     return tsri_base_grow(&session->destination, &session->destination_room, tokens,
                           sizeof *session->destination);
 }
@@ -283,7 +284,7 @@ tsr_status tsri_model_piece_run(tsri_session *session, const tsri_model_sequence
     piece piece = {.sequences = sequences, .results = results, .done = done};
     tsri_run_plan *plan = NULL;
     choose_members(session, n, limit, &piece);
-    TRY(make_room(session, &piece));
+    TRY(make_room(session, &piece, shape->by_keys));
     fill_inputs(session, &piece, shape->by_keys);
     TRY(bind_outputs(session, &piece));
     TRY(tsri_model_variants_plan(&session->variants, shape, piece.B, piece.T, limit,

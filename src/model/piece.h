@@ -36,6 +36,11 @@ struct tsri_session {
 };
 
 void tsri_model_encoder_destroy(tsri_model_encoder **encoder);
+/* What holds for every token, whichever stack reads it; and for the likeliest ones asked for. */
+tsr_status tsri_model_check_token(int32_t sequence, int64_t token, int32_t id, int64_t position,
+                                  int32_t vocab, int64_t context);
+tsr_status tsri_model_check_top_k(const tsri_model *model, int32_t top_k);
+
 /* Room for texts of `tokens` in the source slots. */
 void tsri_model_reserve_sources(tsri_session *session, int64_t tokens);
 

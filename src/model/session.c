@@ -205,6 +205,30 @@ static tsr_status check_source(const tsri_session *session, const tsri_model_seq
     return TSR_OK;
 }
 
+tsr_status tsri_model_check_token(int32_t sequence, int64_t token, int32_t id, int64_t position,
+                                  int32_t vocab, int64_t context) {
+    if (id < 0 || id >= vocab)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "sequence %" PRId32 ": token %" PRId64 " is %" PRId32
+                              "; the vocabulary has ids from 0 to %" PRId32,
+                              sequence, token, id, vocab - 1);
+    if (position < 0 || position >= context)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "sequence %" PRId32 ": token %" PRId64 " is at position %" PRId64
+                              "; the model reads positions up to %" PRId64,
+                              sequence, token, position, context - 1);
+    return TSR_OK;
+}
+
+tsr_status tsri_model_check_top_k(const tsri_model *model, int32_t top_k) {
+    if (top_k < 0 || top_k > model->spec.vocab)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the %" PRId32
+                              " likeliest tokens were asked for; the vocabulary has %" PRId32,
+                              top_k, model->spec.vocab);
+    return TSR_OK;
+}
+
 static tsr_status check_sequence(const tsri_session *session, const tsri_model_sequence *sequence,
                                  int32_t number) {
     const tsri_model_spec *spec = &session->model->spec;
@@ -229,16 +253,8 @@ static tsr_status check_sequence(const tsri_session *session, const tsri_model_s
                                   number, i, sequence->keys[i], session->slots);
     for (int64_t i = 0; i < sequence->n; i++) {
         const int64_t position = sequence->positions ? sequence->positions[i] : sequence->past + i;
-        if (sequence->ids[i] < 0 || sequence->ids[i] >= spec->vocab)
-            return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "sequence %" PRId32 ": token %" PRId64 " is %" PRId32
-                                  "; the vocabulary has ids from 0 to %" PRId32,
-                                  number, i, sequence->ids[i], spec->vocab - 1);
-        if (position < 0 || position >= spec->context)
-            return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "sequence %" PRId32 ": token %" PRId64 " is at position %" PRId64
-                                  "; the model reads positions up to %" PRId64,
-                                  number, i, position, spec->context - 1);
+        TRY(tsri_model_check_token(number, i, sequence->ids[i], position, spec->vocab,
+                                   spec->context));
     }
     return TSR_OK;
 }
@@ -253,11 +269,7 @@ static tsr_status check_batch(const tsri_session *session, const tsri_model_sequ
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a batch of %" PRId32 " sequences; the session has %" PRId32 " slots",
                               n, session->slots);
-    if (results->top_k < 0 || results->top_k > session->model->spec.vocab)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "the %" PRId32
-                              " likeliest tokens were asked for; the vocabulary has %" PRId32,
-                              results->top_k, session->model->spec.vocab);
+    TRY(tsri_model_check_top_k(session->model, results->top_k));
     for (int32_t i = 0; i < n; i++) {
         TRY(check_sequence(session, &sequences[i], i));
         for (int32_t j = 0; j < i; j++)
