@@ -64,6 +64,24 @@ tsr_status tsri_model_arch_even_heads(const tsri_model_config *config, const cha
                                       const char *width, const tsri_model_spec *spec,
                                       tsri_model_stack *stack);
 
+/* BERT's names of a layer and of what is below the layers, which its relatives keep under their own
+ * prefix. */
+/* clang-format off */
+#define TSRI_MODEL_NAMES_BERT \
+    .embed = "embeddings.word_embeddings", \
+    .position = "embeddings.position_embeddings", \
+    .types = "embeddings.token_type_embeddings", \
+    .embed_norm = "embeddings.LayerNorm", \
+    .norm1 = "encoder.layer.%d.attention.output.LayerNorm", \
+    .norm2 = "encoder.layer.%d.output.LayerNorm", \
+    .q = "encoder.layer.%d.attention.self.query", \
+    .k = "encoder.layer.%d.attention.self.key", \
+    .v = "encoder.layer.%d.attention.self.value", \
+    .out = "encoder.layer.%d.attention.output.dense", \
+    .up = "encoder.layer.%d.intermediate.dense", \
+    .down = "encoder.layer.%d.output.dense"
+/* clang-format on */
+
 /* BERT's layout read from a config: its relatives start from it. */
 tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model_spec *spec);
 tsr_status tsri_model_arch_roberta_like(const tsri_model_config *config, tsri_model_spec *spec);
@@ -71,6 +89,10 @@ extern const tsri_model_names tsri_model_names_roberta;
 
 /* BART's layout read from a config, and the names of its stacks: its relatives start from them. */
 tsr_status tsri_model_arch_bart_like(const tsri_model_config *config, tsri_model_spec *spec);
+/* What relatives change in both stacks: norms before the blocks and one behind the last; sinusoids,
+ * without a norm of the embedding. */
+void tsri_model_arch_norms_first(tsri_model_spec *spec);
+void tsri_model_arch_sinusoids(tsri_model_spec *spec, tsri_model_sinusoid sinusoid);
 extern const tsri_model_names tsri_model_names_bart_encoder, tsri_model_names_bart_decoder;
 
 /* Llama's layout read from a config: its relatives start from it. */

@@ -46,6 +46,17 @@ tsr_status tsri_model_arch_bart_like(const tsri_model_config *config, tsri_model
     return TSR_OK;
 }
 
+void tsri_model_arch_norms_first(tsri_model_spec *spec) {
+    spec->encoder.place = spec->decoder.place = TSRI_NORM_PRE;
+    spec->encoder.final_norm = spec->decoder.final_norm = true;
+}
+
+void tsri_model_arch_sinusoids(tsri_model_spec *spec, tsri_model_sinusoid sinusoid) {
+    spec->encoder.embed_norm = spec->decoder.embed_norm = false;
+    spec->encoder.positions = spec->decoder.positions = TSRI_POSITIONS_SINUSOIDAL;
+    spec->encoder.sinusoid = spec->decoder.sinusoid = sinusoid;
+}
+
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return tsri_model_arch_bart_like(config, spec);
 }

@@ -5,16 +5,11 @@
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_arch_bart_like(config, spec));
-    tsri_model_stack *const stacks[] = {&spec->encoder, &spec->decoder};
-    for (int i = 0; i < 2; i++) {
-        stacks[i]->place = TSRI_NORM_PRE;
-        stacks[i]->final_norm = true;
-        stacks[i]->embed_norm = false;
-        stacks[i]->positions = TSRI_POSITIONS_SINUSOIDAL;
-        stacks[i]->positions_of_tokens = true;
-        stacks[i]->sinusoid = (tsri_model_sinusoid){
-            .halves = true, .to_end = true, .first = (spec->pad < 0 ? 1 : spec->pad) + 1};
-    }
+    tsri_model_arch_norms_first(spec);
+    tsri_model_arch_sinusoids(
+        spec, (tsri_model_sinusoid){
+                  .halves = true, .to_end = true, .first = (spec->pad < 0 ? 1 : spec->pad) + 1});
+    spec->encoder.positions_of_tokens = spec->decoder.positions_of_tokens = true;
     return TSR_OK;
 }
 

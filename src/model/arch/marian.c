@@ -13,12 +13,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
         TRY(tsri_model_config_int(config, "decoder_vocab_size", false, 1, TSRI_MODEL_MAX_VOCAB,
                                   &spec->vocab));
     }
-    tsri_model_stack *const stacks[] = {&spec->encoder, &spec->decoder};
-    for (int i = 0; i < 2; i++) {
-        stacks[i]->embed_norm = false;
-        stacks[i]->positions = TSRI_POSITIONS_SINUSOIDAL;
-        stacks[i]->sinusoid.halves = true;
-    }
+    tsri_model_arch_sinusoids(spec, (tsri_model_sinusoid){.halves = true});
     return TSR_OK;
 }
 

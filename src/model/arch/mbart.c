@@ -5,11 +5,7 @@
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_arch_bart_like(config, spec));
-    tsri_model_stack *const stacks[] = {&spec->encoder, &spec->decoder};
-    for (int i = 0; i < 2; i++) {
-        stacks[i]->place = TSRI_NORM_PRE;
-        stacks[i]->final_norm = true;
-    }
+    tsri_model_arch_norms_first(spec);
     return TSR_OK;
 }
 

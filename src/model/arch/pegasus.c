@@ -5,14 +5,8 @@
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_arch_bart_like(config, spec));
-    tsri_model_stack *const stacks[] = {&spec->encoder, &spec->decoder};
-    for (int i = 0; i < 2; i++) {
-        stacks[i]->place = TSRI_NORM_PRE;
-        stacks[i]->final_norm = true;
-        stacks[i]->embed_norm = false;
-        stacks[i]->positions = TSRI_POSITIONS_SINUSOIDAL;
-        stacks[i]->sinusoid.halves = true;
-    }
+    tsri_model_arch_norms_first(spec);
+    tsri_model_arch_sinusoids(spec, (tsri_model_sinusoid){.halves = true});
     return TSR_OK;
 }
 
