@@ -28,11 +28,9 @@ typedef struct job {
 
 static int show_progress(void *data, uint64_t done, uint64_t total) {
     job *j = data;
-    const uint64_t bytes = j->lines ? tsri_cli_lines_total(j->lines) : 0;
     const double part = total ? (double)done / (double)total : 1;
-    const double share =
-        bytes ? ((double)j->before + part * (double)(j->after - j->before)) / (double)bytes : -1;
-    return tsri_cli_progress_show(&j->progress, j->done + done, share);
+    return tsri_cli_progress_show(&j->progress, j->done + done,
+                                  tsri_cli_lines_share(j->lines, j->before, j->after, part));
 }
 
 /* ---- labels of texts ---- */

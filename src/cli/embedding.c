@@ -16,11 +16,9 @@ const tsri_cli_option *tsri_cli_embedding_options(tsri_cli_embedding *e) {
 
 static int show_progress(void *data, uint64_t done, uint64_t total) {
     tsri_cli_embedding *e = data;
-    const uint64_t bytes = e->lines ? tsri_cli_lines_total(e->lines) : 0;
     const double part = total ? (double)done / (double)total : 1;
-    const double share =
-        bytes ? ((double)e->before + part * (double)(e->after - e->before)) / (double)bytes : -1;
-    return tsri_cli_progress_show(&e->progress, e->done + done, share);
+    return tsri_cli_progress_show(&e->progress, e->done + done,
+                                  tsri_cli_lines_share(e->lines, e->before, e->after, part));
 }
 
 int tsri_cli_embedding_begin(tsri_cli_embedding *e) {

@@ -334,6 +334,13 @@ uint64_t tsri_cli_lines_total(const tsri_cli_lines *lines) {
     return lines->total;
 }
 
+double tsri_cli_lines_share(const tsri_cli_lines *lines, uint64_t before, uint64_t after,
+                            double part) {
+    if (!lines || !lines->total)
+        return -1;
+    return ((double)before + part * (double)(after - before)) / (double)lines->total;
+}
+
 bool tsri_cli_lines_would_wait(const tsri_cli_lines *lines) {
     struct pollfd input = {.fd = lines->fd, .events = POLLIN};
     return lines->fd >= 0 && lines->at == lines->end && !lines->over && poll(&input, 1, 0) == 0;

@@ -45,6 +45,10 @@ const char *tsri_cli_lines_unit(const tsri_cli_lines *lines);
 /* Bytes taken so far, and in all: 0 where that is not known. */
 uint64_t tsri_cli_lines_taken(const tsri_cli_lines *lines);
 uint64_t tsri_cli_lines_total(const tsri_cli_lines *lines);
+/* The share of all that is done where `part` of what lies between two counts of taken bytes is; -1
+ * where it is not known, or there are no lines. */
+double tsri_cli_lines_share(const tsri_cli_lines *lines, uint64_t before, uint64_t after,
+                            double part);
 /* True where the next text is not there yet and would be waited for. */
 bool tsri_cli_lines_would_wait(const tsri_cli_lines *lines);
 
