@@ -231,22 +231,28 @@ static tsr_status encode_target(const tsri_text_tokenizer *t, const char *text, 
     return encode_coded(target, text, n, first ? d->to : -1, first ? -1 : d->to, flags, ids);
 }
 
-tsr_status tsri_text_encode_source(const tsri_text_tokenizer *tokenizer, const char *text, size_t n,
-                                   const tsri_text_direction *direction, unsigned flags,
-                                   tsri_text_ids *ids) {
+typedef tsr_status (*encoder)(const tsri_text_tokenizer *t, const char *text, size_t n,
+                              const tsri_text_direction *d, unsigned flags, tsri_text_ids *ids);
+
+/* All of a text's ids, or none. */
+static tsr_status whole(encoder encode, const tsri_text_tokenizer *tokenizer, const char *text,
+                        size_t n, const tsri_text_direction *direction, unsigned flags,
+                        tsri_text_ids *ids) {
     const size_t before = ids->count;
-    const tsr_status status = encode_source(tokenizer, text, n, direction, flags, ids);
+    const tsr_status status = encode(tokenizer, text, n, direction, flags, ids);
     if (status != TSR_OK)
         ids->count = before;
     return status;
 }
 
+tsr_status tsri_text_encode_source(const tsri_text_tokenizer *tokenizer, const char *text, size_t n,
+                                   const tsri_text_direction *direction, unsigned flags,
+                                   tsri_text_ids *ids) {
+    return whole(encode_source, tokenizer, text, n, direction, flags, ids);
+}
+
 tsr_status tsri_text_encode_target(const tsri_text_tokenizer *tokenizer, const char *text, size_t n,
                                    const tsri_text_direction *direction, unsigned flags,
                                    tsri_text_ids *ids) {
-    const size_t before = ids->count;
-    const tsr_status status = encode_target(tokenizer, text, n, direction, flags, ids);
-    if (status != TSR_OK)
-        ids->count = before;
-    return status;
+    return whole(encode_target, tokenizer, text, n, direction, flags, ids);
 }
