@@ -1,5 +1,5 @@
-/* backends/opencl/program.c - instances of rows, assembled into one source and built as one
- * program. */
+/* backends/opencl/program.c - the instances that a device has so far, assembled into one source and
+ * built as one program. */
 #include "backends/opencl/program.h"
 #include "backends/opencl/bundle.h"
 #include "backends/opencl/cache.h"
@@ -42,79 +42,16 @@ tsr_status tsri_opencl_programs_create(tsr_dev *dev, tsri_opencl_programs **out)
     return TSR_OK;
 }
 
-static void free_instance(tsri_opencl_instance *instance) {
-    free(instance->name);
-    free(instance->tunables);
-    free(instance->define);
-    free(instance->undefine);
-    free(instance->signature);
-    free(instance->why);
-    free(instance);
-}
-
 void tsri_opencl_programs_destroy(tsri_opencl_programs *programs) {
     if (!programs)
         return;
     for (size_t i = 0; i < programs->n; i++)
-        free_instance(programs->instances[i]);
+        tsri_opencl_instance_free(programs->instances[i]);
     for (size_t i = 0; i < programs->n_programs; i++)
         clReleaseProgram(programs->programs[i]);
     free(programs->instances);
     free(programs->programs);
     free(programs);
-}
-
-static const char *text_of(const tsri_bytes *bytes) {
-    return bytes->data ? bytes->data : "";
-}
-
-/* A C identifier, short, the same from run to run: "linear_packed_5f3a09c1". */
-static tsr_status name_kernel(tsri_opencl_instance *instance) {
-    unsigned char digest[32];
-    tsri_hash *hash = NULL;
-    char hex[65];
-    TRY(tsri_base_hash_begin(&hash));
-    tsri_base_hash_text(hash, instance->name);
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, hex);
-    const tsri_opencl_stage *stage = instance->stage;
-    snprintf(instance->kernel, sizeof instance->kernel, "%s_%.40s_%.8s",
-             stage ? "stage" : tsri_opencl_op_name(instance->row->op),
-             stage ? stage->name : instance->row->name, hex);
-    return TSR_OK;
-}
-
-const char *tsri_opencl_instance_file(const tsri_opencl_instance *instance) {
-    return instance->stage ? instance->stage->file : instance->row->file;
-}
-
-static tsr_status new_instance(const tsri_opencl_bundle *bundle, const tsri_opencl_row *row,
-                               const tsri_opencl_stage *stage, const tsri_opencl_defines *defines,
-                               const tsri_bytes *tunables, char *name, tsri_opencl_instance **out) {
-    tsri_opencl_instance *instance = NULL;
-    TRY(tsri_base_new(1, sizeof *instance, &instance));
-    instance->row = row;
-    instance->stage = stage;
-    instance->values = defines->values;
-    instance->name = tsri_base_copy_text(name, strlen(name));
-    instance->tunables = tsri_base_copy_text(text_of(tunables), tunables->size);
-    instance->define = tsri_base_copy_text(text_of(&defines->define), defines->define.size);
-    instance->undefine = tsri_base_copy_text(text_of(&defines->undefine), defines->undefine.size);
-    instance->state = tsri_opencl_instance_file(instance) ? TSRI_OPENCL_NEW : TSRI_OPENCL_BUILT;
-    const tsri_opencl_bundled *bundled =
-        bundle ? tsri_opencl_bundle_find(bundle, instance->name) : NULL;
-    if (bundled) { /* `tessera verify` proves it, not a self-test: the plain row may not be there */
-        instance->program = bundle->program;
-        instance->state = TSRI_OPENCL_BUILT;
-        instance->tested = true;
-    }
-    if (!instance->name || !instance->tunables || !instance->define || !instance->undefine ||
-        name_kernel(instance) != TSR_OK) {
-        free_instance(instance);
-        return TSR_E_HOST_MEMORY;
-    }
-    *out = instance;
-    return TSR_OK;
 }
 
 /* The listed instance of that name, of the row or, where not NULL, of the stage; NULL: none yet. */
@@ -143,7 +80,8 @@ static tsr_status instance_with(tsri_opencl_programs *programs, const tsri_openc
         status = tsri_base_grow(&programs->instances, &programs->capacity, programs->n + 1,
                                 sizeof *programs->instances);
     if (status == TSR_OK && !*out) {
-        status = new_instance(programs->dev->bundle, row, stage, defines, tunables, name.data, out);
+        status = tsri_opencl_instance_new(programs->dev->bundle, row, stage, defines, tunables,
+                                          name.data, out);
         if (status == TSR_OK)
             programs->instances[programs->n++] = *out;
     }
@@ -165,14 +103,6 @@ tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, con
     }
     tsri_base_bytes_clear(&tunables);
     return status;
-}
-
-tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const char *why) {
-    instance->state = TSRI_OPENCL_REFUSED;
-    instance->program = NULL;
-    free(instance->why);
-    instance->why = tsri_base_copy_text(why, strlen(why));
-    return instance->why ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 
 /* --- building --- */
@@ -591,7 +521,7 @@ tsr_status tsri_opencl_verdict_load(tsr_dev *dev, const tsri_opencl_instance *in
     TRY(verdict_key(dev, instance, &key));
     tsr_status status = tsri_opencl_cache_load(dev->state, &key, "test", &payload, found);
     if (status == TSR_OK && *found &&
-        !(*text = tsri_base_copy_text(text_of(&payload), payload.size)))
+        !(*text = tsri_base_copy_text(payload.data ? payload.data : "", payload.size)))
         status = TSR_E_HOST_MEMORY;
     tsri_base_bytes_clear(&payload);
     return status;

@@ -38,6 +38,12 @@ void tsri_opencl_programs_destroy(tsri_opencl_programs *programs);
  * what is forced (of any row). */
 tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
                                    const tsri_opencl_wish *wish, tsri_opencl_instance **out);
+/* A new one, of a row or of its stage; of a bundle that has it, built already. */
+tsr_status tsri_opencl_instance_new(const tsri_opencl_bundle *bundle, const tsri_opencl_row *row,
+                                    const tsri_opencl_stage *stage,
+                                    const tsri_opencl_defines *defines, const tsri_bytes *tunables,
+                                    char *name, tsri_opencl_instance **out);
+void tsri_opencl_instance_free(tsri_opencl_instance *instance);
 /* The file of its kernel under cl/, NULL for a provider without one. */
 const char *tsri_opencl_instance_file(const tsri_opencl_instance *instance);
 
