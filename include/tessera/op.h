@@ -111,7 +111,106 @@ typedef enum tsr_op_id {
     /** y = the inputs side by side along the last dimension. in 2 to 4 of x[..,C_i]  out y[..,sum
      * of C_i] */
     TSR_OP_CONCAT = 30,
-    TSR_OP_COUNT = 31 /**< one more than the largest id of this header */
+    /* ---- training: what gradients are made of, losses, optimizers ----
+     *
+     * An op that writes in[0] leaves there beta * in[0] + what it computes; beta is a number [1],
+     * 1 where it is missing, and where it is 0 the old contents are not read. Sums run in one
+     * order, fixed by the shapes. */
+
+    /** state = beta * state + x. No output; writes in[0]. in state[..], x (of its shape), beta?[1]
+     */
+    TSR_OP_ACCUMULATE = 31,
+    /** state[M,N] = beta * state + alpha * sum_k a b: the gradient of a matrix. No output; writes
+     * in[0]. attrs tsr_matmul_attrs. in state[M,N] f32, a (2 dimensions), b (2), beta?[1]. Any
+     * strides of a and b; each sum one chain of fma, k upwards, added to beta * state at its end.
+     */
+    TSR_OP_MATMUL_ADD = 32,
+    /** state[v,:] = beta * state[v,:] + scale * sum over r with ids[r] = v of dy[r,:], r upwards:
+     * the gradient of embed. Rows that no id names become beta * state; ids outside 0 .. V-1 add
+     * nothing. No output; writes in[0]. attrs tsr_embed_attrs. in state[V,C] f32, ids[..] i32,
+     * dy[..,C], beta?[1] */
+    TSR_OP_EMBED_ADD = 33,
+    /** y[C] = sum over r of x[r,:], r upwards in fixed blocks. in x[..,C]  out y[C] */
+    TSR_OP_SUM_ROWS = 34,
+    /** dx = addend + the gradient of norm(x) with dy coming in. attrs tsr_norm_attrs. in x[..,C],
+     * weight[C], dy[..,C], addend?[..,C]  out dx[..,C], stats?[..,2] (mean, 0 for rms; and
+     * 1/sqrt(variance + eps), or 1/sqrt(mean square + eps)) */
+    TSR_OP_NORM_GRAD = 35,
+    /** dweight[c] = sum over rows of dy * (x - mean) * deviation, dbias[c] = sum of dy, with stats
+     * as norm_grad gives them. in x[..,C], dy[..,C], stats[..,2]  out dweight[C], dbias?[C] */
+    TSR_OP_NORM_WEIGHT_GRAD = 36,
+    /** dx = dy * act'(x). At a kink (relu) the derivative is 0. attrs tsr_activation_attrs. in x,
+     * dy (of its shape)  out dx */
+    TSR_OP_ACTIVATION_GRAD = 37,
+    /** y = act(x[..,:F]) * x[..,F:]. attrs tsr_activation_attrs. in x[..,2F]  out y[..,F] */
+    TSR_OP_GLU = 38,
+    /** Its gradient. attrs tsr_activation_attrs. in x[..,2F], dy[..,F]  out dx[..,2F] */
+    TSR_OP_GLU_GRAD = 39,
+    /** The gradient of softmax: dx = scale * y * (dy - sum over the last dimension of y dy). attrs
+     * tsr_scale_attrs. in y, dy (of its shape)  out dx */
+    TSR_OP_SOFTMAX_GRAD = 40,
+    /** The gradient of attention, from its inputs, its result y and its lse: with p[b,h,t,s] =
+     * exp(score - lse), dv += p dy, ds = p * (<dy, v> - <dy, y>), dq += scale ds k, dk += scale ds
+     * q, drelative += ds where the table was read. Probabilities are formed anew, in blocks. attrs
+     * tsr_attention_attrs. in q[B,T,H,D], k[B,S,G,D], v[B,S,G,Dv], y[B,T,H,Dv], lse[B,H,T],
+     * dy[B,T,H,Dv], past?[B], len?[B], bias?[1|B,H,T,S], relative?[H,2R+1]  out dq, dk, dv,
+     * drelative?[H,2R+1] */
+    TSR_OP_ATTENTION_GRAD = 41,
+    /** The gradient of gru_cell from its inputs and result. attrs tsr_gru_cell_attrs. in
+     * gates_x[B,T,3E], state?[B,E], w[3E,E], b[3E], y[B,T,E], dy[B,T,E], len?[B]  out
+     * dgates_x[B,T,3E], dgates_h[B,T,3E] (of w h + b, so that dw = dgates_h^T before),
+     * before[B,T,E] (the state that each step began with), dstate?[B,E]. Steps with t >= len[b]
+     * give 0. */
+    TSR_OP_GRU_CELL_GRAD = 42,
+    /** The gradient of additive_attention, from its inputs and probabilities. in q[B,T,A],
+     * k[B,S,A], v[A], values[B,S,E], probabilities[B,T,S], dy[B,T,E], len?[B]  out dq[B,T,A],
+     * dk[B,S,A], dv[B,A] (a part a sequence: sum_rows adds them), dvalues[B,S,E] */
+    TSR_OP_ADDITIVE_ATTENTION_GRAD = 43,
+    /** dx[r,:] = sum over i with index[i] = r of dy[i,:], i upwards: the gradient of gather. x
+     * gives its shape and is not read. in x[R,C], index[N] i32, dy[N,C]  out dx[R,C] */
+    TSR_OP_SCATTER = 44,
+    /** The gradient of pool. attrs tsr_pool_attrs. in x[B,T,C] (max reads it: the first largest
+     * takes all), len?[B], dy[B,C]  out dx[B,T,C] */
+    TSR_OP_POOL_GRAD = 45,
+    /** loss[r] = (1 - e) * -log p[r,target] + e * mean over v of -log p[r,v], p = softmax of
+     * logits[r,:], e the label smoothing; 0 where the target is `ignore`. attrs
+     * tsr_cross_entropy_attrs. in logits[..,V], targets[..] i32 (0 .. V-1, or ignore)  out
+     * loss[..], lse[..] */
+    TSR_OP_CROSS_ENTROPY = 46,
+    /** dlogits = addend + scale * the gradient of the sum of those losses; scale is a number [1].
+     * Never holds probabilities beside it. attrs tsr_cross_entropy_attrs. in logits[..,V],
+     * targets[..], lse[..], scale[1], addend?[..,V]  out dlogits[..,V] */
+    TSR_OP_CROSS_ENTROPY_GRAD = 47,
+    /** loss[r] = T^2 * KL(teacher || student) = T^2 * sum_v pt (log pt - log ps), p =
+     * softmax(logits / T), T the temperature. Without a teacher it is the uniform distribution (and
+     * T is 1): KL(u || student) = - log V - mean of log ps. 0 where targets[r] is `ignore`. attrs
+     * tsr_kl_divergence_attrs. in logits[..,V], targets?[..] i32, teacher?[..,V]  out loss[..] */
+    TSR_OP_KL_DIVERGENCE = 48,
+    /** dlogits = addend + scale * the gradient of the sum of those losses by the student's logits.
+     * attrs tsr_kl_divergence_attrs. in logits[..,V], targets?[..], teacher?[..,V], scale[1],
+     * addend?[..,V]  out dlogits[..,V] */
+    TSR_OP_KL_DIVERGENCE_GRAD = 49,
+    /** y = x * keep / (1 - rate), each element kept where its number is not below the rate: element
+     * i (row-major) takes word i % 4 of Philox 4x32-10 with the key (seed[0], seed[1]) and the
+     * counter words (i / 4, site, seed[2], seed[3]) - low word first - and is kept where word *
+     * 2^-32 >= rate. attrs tsr_dropout_attrs. in x, seed[4] i32  out y. Its own gradient. */
+    TSR_OP_DROPOUT = 50,
+    /** sums[first + j] = sum of x^2 over the j-th of `parts` runs of ceil(n / parts) elements (0
+     * for an empty one), in f32 in a fixed order. No output; writes in[0]. attrs tsr_sumsq_attrs.
+     * in sums[..] f32, x (packed, f32) */
+    TSR_OP_SUMSQ = 51,
+    /** AdamW, decoupled (Loshchilov, Hutter 2019): with rates = {learning rate, 1 - beta1^t, 1 -
+     * beta2^t, factor of the gradient}: g *= factor; p *= 1 - lr * decay; m = beta1 m + (1 - beta1)
+     * g; v = beta2 v + (1 - beta2) g^2; p -= lr * (m / rates[1]) / (sqrt(v / rates[2]) + eps).
+     * `rounded` (bf16) receives p, rounded to nearest even. No output; writes in[0], in[1], in[2]
+     * and in[5]. attrs tsr_adamw_attrs. in p f32, m f32, v f32, gradient f32, rates[4], rounded? */
+    TSR_OP_ADAMW = 52,
+    /** Stochastic gradient descent: g = factor * gradient + decay * p; velocity = momentum *
+     * velocity + g; p -= lr * (velocity; with nesterov g + momentum * velocity), rates as adamw's.
+     * Without a velocity, momentum is 0. No output; writes in[0], in[1] and in[4]. attrs
+     * tsr_sgd_attrs. in p f32, velocity? f32, gradient f32, rates[4], rounded? bf16 */
+    TSR_OP_SGD = 53,
+    TSR_OP_COUNT = 54 /**< one more than the largest id of this header */
 } tsr_op_id;
 
 typedef enum tsr_activation {
@@ -188,7 +287,8 @@ typedef struct tsr_rope_attrs {
     uint32_t struct_size;
     uint32_t rotary; /**< even, <= D */
     uint32_t interleaved;
-    float magnitude; /**< 0 means 1 */
+    float magnitude;  /**< 0 means 1 */
+    uint32_t inverse; /**< 1: by minus the angle; the gradient of the rotation. rope only */
 } tsr_rope_attrs;
 
 typedef struct tsr_embed_attrs {
@@ -228,13 +328,52 @@ typedef struct tsr_pool_attrs {
     uint32_t kind; /**< tsr_pool */
 } tsr_pool_attrs;
 
+typedef struct tsr_activation_attrs {
+    uint32_t struct_size;
+    uint32_t activation; /**< tsr_activation */
+} tsr_activation_attrs;
+
+typedef struct tsr_cross_entropy_attrs {
+    uint32_t struct_size;
+    int32_t ignore;        /**< a target that counts nothing; negative */
+    float label_smoothing; /**< 0 <= e < 1 */
+} tsr_cross_entropy_attrs;
+
+typedef struct tsr_kl_divergence_attrs {
+    uint32_t struct_size;
+    int32_t ignore;
+    float temperature; /**< 0 means 1 */
+} tsr_kl_divergence_attrs;
+
+typedef struct tsr_dropout_attrs {
+    uint32_t struct_size;
+    uint32_t site; /**< which dropout of the graph: no two that should differ share one */
+    float rate;    /**< 0 <= rate < 1 */
+} tsr_dropout_attrs;
+
+typedef struct tsr_sumsq_attrs {
+    uint32_t struct_size;
+    uint32_t first, parts; /**< parts >= 1 */
+} tsr_sumsq_attrs;
+
+typedef struct tsr_adamw_attrs {
+    uint32_t struct_size;
+    float beta1, beta2, eps, decay;
+} tsr_adamw_attrs;
+
+typedef struct tsr_sgd_attrs {
+    uint32_t struct_size;
+    uint32_t nesterov;
+    float momentum, decay;
+} tsr_sgd_attrs;
+
 /** Of an op without attributes: none are given. */
 typedef struct tsr_no_attrs {
     uint32_t struct_size;
 } tsr_no_attrs;
 
-/** Every op once, X(ID, name, attributes): tables by op are made from it, so an op is listed here
- * alone. */
+/** Every op that this version has, once, X(ID, name, attributes): tables by op are made from it, so
+ * an op is listed here alone. */
 #define TSR_OP_LIST(X)                                      \
     X(MATMUL, matmul, tsr_matmul_attrs)                     \
     X(LINEAR, linear, tsr_linear_attrs)                     \
