@@ -66,6 +66,10 @@ tsr_status tsri_run_execute(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS
 
 /* Fills a state with zeros (a new conversation). */
 tsr_status tsri_run_clear_states(tsri_run_context *context);
+/* The first bytes of a state, from and to host memory; prepare made it. */
+tsr_status tsri_run_write_state(tsri_run_context *context, uint32_t id, const void *data,
+                                uint64_t bytes);
+tsr_status tsri_run_read_state(tsri_run_context *context, uint32_t id, void *out, uint64_t bytes);
 
 /* For explain: each node of the plan in the order it runs, on which device, and the rows tried. */
 typedef struct tsri_run_step {

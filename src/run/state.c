@@ -130,6 +130,33 @@ tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed 
     return TSR_OK;
 }
 
+/* Host memory to the first bytes of a state, or from them. */
+static tsr_status move(tsri_run_context *context, uint32_t id, tsr_transfer_kind kind, void *data,
+                       uint64_t bytes) {
+    const tsri_run_kv_state *state = tsri_run_state_find(context, id);
+    if (!state || !state->buf || bytes > state->bytes)
+        return tsri_base_fail(TSR_E_INTERNAL, "state %u: %llu bytes wanted, it has %llu", id,
+                              (unsigned long long)bytes,
+                              (unsigned long long)(state ? state->bytes : 0));
+    const bool writes = kind == TSR_TRANSFER_WRITE;
+    const tsr_transfer transfer = {.struct_size = sizeof transfer,
+                                   .kind = kind,
+                                   .dst = writes ? state->buf : NULL,
+                                   .src = writes ? NULL : state->buf,
+                                   .bytes = bytes,
+                                   .host = data};
+    return TSRI_RUN_CALL(&context->slots[state->device], transfer, &transfer, NULL, NULL);
+}
+
+tsr_status tsri_run_write_state(tsri_run_context *context, uint32_t id, const void *data,
+                                uint64_t bytes) {
+    return move(context, id, TSR_TRANSFER_WRITE, (void *)(uintptr_t)data, bytes);
+}
+
+tsr_status tsri_run_read_state(tsri_run_context *context, uint32_t id, void *out, uint64_t bytes) {
+    return move(context, id, TSR_TRANSFER_READ, out, bytes);
+}
+
 tsr_status tsri_run_clear_states(tsri_run_context *context) {
     for (size_t i = 0; i < context->n_states; i++)
         if (context->states[i].buf)

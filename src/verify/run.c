@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "graph/ops.h"
 #include "tensor/convert.h"
 
 #include <math.h>
@@ -39,19 +40,21 @@ static tsri_value operand_value(tsri_graph *graph, const tsri_verify_case *c, ui
 
 void tsri_verify_append(tsri_graph *graph, const tsri_verify_case *c,
                         const tsri_verify_attrs *attrs, uint32_t first_id) {
-    static const char *const names[TSRI_VERIFY_MAX_OUT] = {"out0", "out1", "out2"};
+    static const char *const names[TSRI_VERIFY_MAX_OUT] = {"out0", "out1", "out2", "out3"};
     tsri_value in[TSRI_VERIFY_MAX_IN], results[TSRI_GRAPH_MAX_OPERANDS];
     for (int i = 0; i < TSRI_GRAPH_MAX_OPERANDS; i++)
         results[i] = TSRI_GRAPH_NONE;
     for (uint32_t i = 0; i < c->n_in; i++)
         in[i] = operand_value(graph, c, i, first_id + i);
     if (c->reads_state) { /* states first, then what the op gives */
+        const uint8_t writes = tsri_graph_op_find(c->op)->writes;
         tsri_value made = TSRI_GRAPH_NONE;
+        int n = 0;
         tsri_graph_op(graph, c->op, attrs->struct_size ? attrs : NULL, in, c->n_in, c->want, &made);
-        results[0] = tsri_graph_op1(graph, TSR_OP_COPY, NULL, in, 1);
-        if (c->in[1].kind == TSR_KIND_STATE)
-            results[1] = tsri_graph_op1(graph, TSR_OP_COPY, NULL, &in[1], 1);
-        results[2] = made;
+        for (uint32_t i = 0; i < c->n_in; i++)
+            if (writes >> i & 1 && in[i] != TSRI_GRAPH_NONE)
+                results[n++] = tsri_graph_op1(graph, TSR_OP_COPY, NULL, &in[i], 1);
+        results[n] = made;
     } else {
         tsri_graph_op(graph, c->op, attrs->struct_size ? attrs : NULL, in, c->n_in, c->want,
                       results);
@@ -132,6 +135,15 @@ static tsr_status execute(tsri_run_plan *plan, const tsri_verify_case *c, const 
     return tsri_run_execute(plan, c->sizes, in, n_in, out, n_out);
 }
 
+/* States begin with what the case says. */
+static tsr_status write_states(tsri_run_context *context, const tsri_verify_case *c,
+                               const tsri_verify_values *values) {
+    for (uint32_t i = 0; i < c->n_in; i++)
+        if (c->in[i].present && c->in[i].kind == TSR_KIND_STATE)
+            TRY(tsri_run_write_state(context, i, values->in[i], values->in_bytes[i]));
+    return TSR_OK;
+}
+
 static tsr_status run_on(tsri_run_context *context, const tsri_verify_case *c,
                          const tsri_graph *graph, tsri_verify_values *values) {
     tsri_verify_values poisoned;
@@ -151,7 +163,7 @@ static tsr_status run_on(tsri_run_context *context, const tsri_verify_case *c,
     }
     tsri_verify_clear_values(&poisoned);
     if (status == TSR_OK)
-        status = tsri_run_clear_states(context);
+        status = write_states(context, c, values);
     if (status == TSR_OK)
         status = make_outputs(c, graph, values);
     return status == TSR_OK ? execute(plan, c, graph, values) : status;

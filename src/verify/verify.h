@@ -19,7 +19,7 @@
 
 enum {
     TSRI_VERIFY_MAX_IN = 10,
-    TSRI_VERIFY_MAX_OUT = 3,
+    TSRI_VERIFY_MAX_OUT = 4,
     TSRI_VERIFY_MAX_LIST = 16,
     TSRI_VERIFY_MARGIN = 3 /* elements on either side of a sliced operand */
 };
@@ -89,7 +89,8 @@ typedef struct tsri_verify_case {
     int64_t sizes[TSR_SYMBOLS];          /* B T S U N */
     tsri_verify_bound bound[TSRI_VERIFY_MAX_OUT];
     char reason[200]; /* where the bound comes from */
-    bool reads_state; /* what is compared are the states after the op, in[0] and perhaps in[1] */
+    bool reads_state; /* what is compared are the states that the op writes, after it, and its
+                         result */
     bool sparse;      /* more than half of the right answer is 0 */
 } tsri_verify_case;
 

@@ -189,10 +189,28 @@ static tsr_status place_input(trial *t, uint32_t i, const tsri_opencl_layout *la
     return status;
 }
 
+/* Operands that an op writes: bit i for operand i. */
+static uint32_t writes_of(uint32_t op) {
+    switch (op) {
+    case TSR_OP_KV_APPEND:
+    case TSR_OP_ACCUMULATE:
+    case TSR_OP_MATMUL_ADD:
+    case TSR_OP_EMBED_ADD:
+    case TSR_OP_SUMSQ:
+        return 1;
+    case TSR_OP_QKV_APPEND:
+        return 1 | 2;
+    case TSR_OP_ADAMW:
+        return 1 | 2 | 4 | 32;
+    case TSR_OP_SGD:
+        return 1 | 2 | 16;
+    default:
+        return 0;
+    }
+}
+
 static bool written(const trial *t, uint32_t place) {
-    return place >= t->operation.op.n_in ||
-           (t->operation.op.id == TSR_OP_KV_APPEND && place == 0) ||
-           (t->operation.op.id == TSR_OP_QKV_APPEND && place < 2);
+    return place >= t->operation.op.n_in || writes_of(t->operation.op.id) >> place & 1;
 }
 
 static tsr_tensor *tensor_at(const trial *t, uint32_t place) {
