@@ -2,7 +2,7 @@
 #ifndef TSRI_GRAPH_OPS_H
 #define TSRI_GRAPH_OPS_H
 
-#include "graph/graph.h"
+#include "graph/gradient.h"
 
 /* What infer is given and fills: operands (NULL where missing), attributes; it writes
  * out[i].{dtype, rank, dim}. */
@@ -34,9 +34,10 @@ typedef struct tsri_graph_op_row {
                       tsri_value *out);
     /* Whether this form of the op has one; NULL: every form. An op without runs whole somewhere. */
     bool (*decomposes)(const tsr_op *op);
-    /* Emits the ops that give d_in from d_out. NULL: not yet. */
-    void (*gradient)(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *d_out,
-                     tsri_value *d_in);
+    /* Emits the ops that give its operands theirs, from what its results got: d_out[i], NONE where
+     * nothing. NULL: it has no gradient. */
+    void (*gradient)(tsri_graph_backward *backward, const tsri_graph_node *node,
+                     const tsri_value *d_out);
     tsri_graph_cost (*cost)(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]);
 } tsri_graph_op_row;
 

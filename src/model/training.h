@@ -82,12 +82,12 @@ typedef struct tsri_training_memory {
     uint64_t inputs;
 } tsri_training_memory;
 
-/* The model must have been opened on a device; it is the training's until the end, and no session
- * of it may run beside.
+/* The model is one that was opened without a device, so that its weights lie nowhere else; the
+ * device is opened. Both outlive the training.
  * error   TSR_E_STATE        the model has no head for the objective
  *         TSR_E_UNSUPPORTED  it has weights that can't learn, by name (blocks, f16) */
-tsr_status tsri_training_create(tsr_model *model, const tsri_training_options *options,
-                                tsri_training **out);
+tsr_status tsri_training_create(tsr_model *model, tsr_device *device,
+                                const tsri_training_options *options, tsri_training **out);
 void tsri_training_destroy(tsri_training **training);
 
 /* Makes everything ready for batches up to these sizes, and says what it takes: right within a few

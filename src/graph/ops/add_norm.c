@@ -36,6 +36,17 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    const tsr_norm_attrs *attrs = node->attrs;
+    const tsri_value bias = node->n_in > 3 ? node->in[3] : TSRI_GRAPH_NONE;
+    tsri_value d = d_out[0];
+    if (d_out[1] != TSRI_GRAPH_NONE)
+        d = tsri_graph_norm_gradient(b, (tsr_norm)attrs->norm, attrs, node->out[0], node->in[2],
+                                     bias, d_out[1], d);
+    tsri_graph_give(b, node->in[0], d);
+    tsri_graph_give(b, node->in[1], d);
+}
+
 const tsri_graph_op_row tsri_graph_op_add_norm = {.name = "add_norm",
                                                   .id = TSR_OP_ADD_NORM,
                                                   .min_in = 3,
@@ -46,4 +57,5 @@ const tsri_graph_op_row tsri_graph_op_add_norm = {.name = "add_norm",
                                                   .attrs_size = sizeof(tsr_norm_attrs),
                                                   .infer = infer,
                                                   .decompose = decompose,
+                                                  .gradient = gradient,
                                                   .cost = cost};

@@ -87,6 +87,32 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
         .bytes = tsri_graph_bytes(op, sizes)};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    enum { Q, K, V, VALUES, LEN, SLOT };
+    tsri_graph *graph = tsri_graph_of(b);
+    if (node->out[1] == TSRI_GRAPH_NONE || d_out[0] == TSRI_GRAPH_NONE ||
+        d_out[1] != TSRI_GRAPH_NONE || (node->n_in > SLOT && node->in[SLOT] != TSRI_GRAPH_NONE)) {
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
+                        "additive_attention: it has a gradient where its probabilities were asked "
+                        "for, nothing learns from them, and keys are those of this run (no slot)");
+        return;
+    }
+    const tsri_value in[] = {node->in[Q],
+                             node->in[K],
+                             node->in[V],
+                             node->in[VALUES],
+                             node->out[1],
+                             d_out[0],
+                             node->n_in > LEN ? node->in[LEN] : TSRI_GRAPH_NONE};
+    tsri_value d[4];
+    tsri_graph_op(graph, TSR_OP_ADDITIVE_ATTENTION_GRAD, NULL, in, 7, 0, d);
+    tsri_graph_give(b, node->in[Q], d[0]);
+    tsri_graph_give(b, node->in[K], d[1]);
+    if (tsri_graph_wants(b, node->in[V]))
+        tsri_graph_give(b, node->in[V], tsri_graph_op1(graph, TSR_OP_SUM_ROWS, NULL, &d[2], 1));
+    tsri_graph_give(b, node->in[VALUES], d[3]);
+}
+
 const tsri_graph_op_row tsri_graph_op_additive_attention = {.name = "additive_attention",
                                                             .id = TSR_OP_ADDITIVE_ATTENTION,
                                                             .min_in = 4,
@@ -96,4 +122,5 @@ const tsri_graph_op_row tsri_graph_op_additive_attention = {.name = "additive_at
                                                             .optional_out = 2,
                                                             .infer = infer,
                                                             .decompose = decompose,
+                                                            .gradient = gradient,
                                                             .cost = cost};

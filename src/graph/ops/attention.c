@@ -161,6 +161,29 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                       B * S * G * (double)(k->dim[3].factor + v->dim[3].factor))};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    tsri_graph *graph = tsri_graph_of(b);
+    tsri_value all[RELATIVE + 1], d[4];
+    for (uint32_t i = 0; i <= RELATIVE; i++)
+        all[i] = i < node->n_in ? node->in[i] : TSRI_GRAPH_NONE;
+    if (node->out[1] == TSRI_GRAPH_NONE || all[SLOT] != TSRI_GRAPH_NONE ||
+        all[SOURCE] != TSRI_GRAPH_NONE || tsri_graph_wants(b, all[BIAS])) {
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
+                        "attention: it has a gradient where its lse output was asked for, keys are "
+                        "those of this run (no slot, no source), and the bias does not learn");
+        return;
+    }
+    const bool learns = tsri_graph_wants(b, all[RELATIVE]);
+    const tsri_value in[] = {all[Q],   all[K],    all[V],   node->out[0], node->out[1],
+                             d_out[0], all[PAST], all[LEN], all[BIAS],    all[RELATIVE]};
+    tsri_graph_op(graph, TSR_OP_ATTENTION_GRAD, node->attrs, in, 10, learns ? 8 : 0, d);
+    tsri_graph_give(b, all[Q], d[0]);
+    tsri_graph_give(b, all[K], d[1]);
+    tsri_graph_give(b, all[V], d[2]);
+    if (learns)
+        tsri_graph_give(b, all[RELATIVE], d[3]);
+}
+
 const tsri_graph_op_row tsri_graph_op_attention = {.name = "attention",
                                                    .id = TSR_OP_ATTENTION,
                                                    .min_in = 3,
@@ -171,4 +194,5 @@ const tsri_graph_op_row tsri_graph_op_attention = {.name = "attention",
                                                    .attrs_size = sizeof(tsr_attention_attrs),
                                                    .infer = infer,
                                                    .decompose = decompose,
+                                                   .gradient = gradient,
                                                    .cost = cost};

@@ -45,4 +45,20 @@ double tsri_graph_elements(const tsr_tensor *tensor, const int64_t sizes[TSR_SYM
 /* Emits the op of an activation; NONE gives x. */
 tsri_value tsri_graph_activate(tsri_graph *graph, uint32_t activation, tsri_value x);
 
+/* ---- gradients that rows share ---- */
+
+/* Gives d to a value that was broadcast to d's shape: summed over the leading dimensions. */
+void tsri_graph_give_broadcast(tsri_graph_backward *backward, tsri_value value, tsri_value d);
+/* dy * act'(x) */
+tsri_value tsri_graph_activation_gradient(tsri_graph_backward *backward, uint32_t activation,
+                                          tsri_value x, tsri_value dy);
+/* What x (in[0]), the weight (in[1]) and the bias (in[2]) of a matrix product get from dz, that of
+ * x w + bias. */
+void tsri_graph_linear_gradient(tsri_graph_backward *backward, const tsri_graph_node *node,
+                                bool trans_w, tsri_value dz);
+/* Gives weight and bias theirs; gives back addend + what x gets. */
+tsri_value tsri_graph_norm_gradient(tsri_graph_backward *backward, tsr_norm norm,
+                                    const tsr_norm_attrs *attrs, tsri_value x, tsri_value weight,
+                                    tsri_value bias, tsri_value dy, tsri_value addend);
+
 #endif

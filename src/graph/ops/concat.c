@@ -22,10 +22,23 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
     return (tsri_graph_cost){.bytes = tsri_graph_bytes(op, sizes)};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    tsri_graph *graph = tsri_graph_of(b);
+    int64_t first = 0;
+    for (uint32_t i = 0; i < node->n_in && tsri_graph_status(graph) == TSR_OK; i++) {
+        const tsr_tensor *x = &tsri_graph_value_at(graph, node->in[i])->tensor;
+        const uint32_t axis = x->rank - 1;
+        const int64_t n = x->dim[axis].factor;
+        tsri_graph_give(b, node->in[i], tsri_graph_slice(graph, d_out[0], axis, first, n));
+        first += n;
+    }
+}
+
 const tsri_graph_op_row tsri_graph_op_concat = {.name = "concat",
                                                 .id = TSR_OP_CONCAT,
                                                 .min_in = 2,
                                                 .max_in = 4,
                                                 .n_out = 1,
                                                 .infer = infer,
+                                                .gradient = gradient,
                                                 .cost = cost};

@@ -10,10 +10,15 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
     return (tsri_graph_cost){.bytes = tsri_graph_bytes(op, sizes)};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    tsri_graph_give(b, node->in[0], d_out[0]);
+}
+
 const tsri_graph_op_row tsri_graph_op_copy = {.name = "copy",
                                               .id = TSR_OP_COPY,
                                               .min_in = 1,
                                               .max_in = 1,
                                               .n_out = 1,
                                               .infer = infer,
+                                              .gradient = gradient,
                                               .cost = cost};

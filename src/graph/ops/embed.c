@@ -20,6 +20,11 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
     return (tsri_graph_cost){.bytes = 8 * tsri_graph_elements(op->out[0], sizes)};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    const tsr_embed_attrs *attrs = node->attrs;
+    tsri_graph_give_rows(b, node->in[0], node->in[1], d_out[0], attrs->scale);
+}
+
 const tsri_graph_op_row tsri_graph_op_embed = {.name = "embed",
                                                .id = TSR_OP_EMBED,
                                                .min_in = 2,
@@ -27,4 +32,5 @@ const tsri_graph_op_row tsri_graph_op_embed = {.name = "embed",
                                                .n_out = 1,
                                                .attrs_size = sizeof(tsr_embed_attrs),
                                                .infer = infer,
+                                               .gradient = gradient,
                                                .cost = cost};

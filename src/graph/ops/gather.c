@@ -17,10 +17,16 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
     return (tsri_graph_cost){.bytes = 8 * tsri_graph_elements(op->out[0], sizes)};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    const tsri_value in[] = {node->in[0], node->in[1], d_out[0]};
+    tsri_graph_give(b, node->in[0], tsri_graph_op1(tsri_graph_of(b), TSR_OP_SCATTER, NULL, in, 3));
+}
+
 const tsri_graph_op_row tsri_graph_op_gather = {.name = "gather",
                                                 .id = TSR_OP_GATHER,
                                                 .min_in = 2,
                                                 .max_in = 2,
                                                 .n_out = 1,
                                                 .infer = infer,
+                                                .gradient = gradient,
                                                 .cost = cost};

@@ -42,6 +42,18 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    const tsr_glu_linear_attrs *attrs = node->attrs;
+    const tsr_linear_attrs plain = {
+        .struct_size = sizeof plain, .trans_w = attrs->trans_w, .compute = attrs->compute};
+    const tsr_activation_attrs gate = {.struct_size = sizeof gate, .activation = attrs->activation};
+    const tsri_value z =
+        tsri_graph_op1(tsri_graph_of(b), TSR_OP_LINEAR, &plain, node->in, node->n_in);
+    const tsri_value in[] = {z, d_out[0]};
+    tsri_graph_linear_gradient(b, node, attrs->trans_w != 0,
+                               tsri_graph_op1(tsri_graph_of(b), TSR_OP_GLU_GRAD, &gate, in, 2));
+}
+
 const tsri_graph_op_row tsri_graph_op_glu_linear = {.name = "glu_linear",
                                                     .id = TSR_OP_GLU_LINEAR,
                                                     .min_in = 2,
@@ -51,4 +63,5 @@ const tsri_graph_op_row tsri_graph_op_glu_linear = {.name = "glu_linear",
                                                     .attrs_size = sizeof(tsr_glu_linear_attrs),
                                                     .infer = infer,
                                                     .decompose = decompose,
+                                                    .gradient = gradient,
                                                     .cost = cost};

@@ -30,6 +30,29 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    tsri_graph *graph = tsri_graph_of(b);
+    enum { GATES, STATE, W, BIAS, LEN };
+    const tsr_matmul_attrs turned = {.struct_size = sizeof turned, .trans_a = 1};
+    const tsri_value in[] = {node->in[GATES],
+                             node->in[STATE],
+                             node->in[W],
+                             node->in[BIAS],
+                             node->out[0],
+                             d_out[0],
+                             node->n_in > LEN ? node->in[LEN] : TSRI_GRAPH_NONE};
+    const bool state = tsri_graph_wants(b, node->in[STATE]);
+    tsri_value d[4];
+    tsri_graph_op(graph, TSR_OP_GRU_CELL_GRAD, node->attrs, in, 7, state ? 8 : 0, d);
+    tsri_graph_give(b, node->in[GATES], d[0]);
+    if (state)
+        tsri_graph_give(b, node->in[STATE], d[3]);
+    const tsri_value rows = tsri_graph_matrix(graph, d[1]);
+    tsri_graph_give_product(b, node->in[W], &turned, rows, tsri_graph_matrix(graph, d[2]));
+    if (tsri_graph_wants(b, node->in[BIAS]))
+        tsri_graph_give(b, node->in[BIAS], tsri_graph_op1(graph, TSR_OP_SUM_ROWS, NULL, &rows, 1));
+}
+
 const tsri_graph_op_row tsri_graph_op_gru_cell = {.name = "gru_cell",
                                                   .id = TSR_OP_GRU_CELL,
                                                   .min_in = 4,
@@ -38,4 +61,5 @@ const tsri_graph_op_row tsri_graph_op_gru_cell = {.name = "gru_cell",
                                                   .optional_in = 2 | 16,
                                                   .attrs_size = sizeof(tsr_gru_cell_attrs),
                                                   .infer = infer,
+                                                  .gradient = gradient,
                                                   .cost = cost};

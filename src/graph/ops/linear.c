@@ -42,6 +42,22 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    const tsr_linear_attrs *attrs = node->attrs;
+    tsri_graph *graph = tsri_graph_of(b);
+    const uint32_t n_in = node->n_in < 3 ? node->n_in : 3;
+    tsri_value dz = d_out[0];
+    if (node->n_in > 3)
+        tsri_graph_give(b, node->in[3], dz);
+    if (attrs->activation != TSR_ACT_NONE) { /* what it was applied to was not kept */
+        tsr_linear_attrs plain = *attrs;
+        plain.activation = TSR_ACT_NONE;
+        const tsri_value z = tsri_graph_op1(graph, TSR_OP_LINEAR, &plain, node->in, n_in);
+        dz = tsri_graph_activation_gradient(b, attrs->activation, z, dz);
+    }
+    tsri_graph_linear_gradient(b, node, attrs->trans_w != 0, dz);
+}
+
 const tsri_graph_op_row tsri_graph_op_linear = {.name = "linear",
                                                 .id = TSR_OP_LINEAR,
                                                 .min_in = 2,
@@ -53,4 +69,5 @@ const tsri_graph_op_row tsri_graph_op_linear = {.name = "linear",
                                                 .infer = infer,
                                                 .decompose = decompose,
                                                 .decomposes = decomposes,
+                                                .gradient = gradient,
                                                 .cost = cost};

@@ -31,6 +31,33 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
+/* Of matrices that repeat over the leading dimensions of a, none that learns. */
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    const tsr_matmul_attrs *attrs = node->attrs;
+    tsri_graph *graph = tsri_graph_of(b);
+    const tsri_value x = node->in[0], w = node->in[1], dy = d_out[0];
+    const uint32_t ta = attrs->trans_a != 0, tb = attrs->trans_b != 0;
+    const tsr_matmul_attrs for_x = {.struct_size = sizeof for_x,
+                                    .trans_a = ta && tb,
+                                    .trans_b = ta || !tb,
+                                    .alpha = attrs->alpha},
+                           for_w = {.struct_size = sizeof for_w,
+                                    .trans_a = tb ? 1 : !ta,
+                                    .trans_b = tb && ta,
+                                    .alpha = attrs->alpha};
+    const tsr_tensor *tx = &tsri_graph_value_at(graph, x)->tensor,
+                     *tw = &tsri_graph_value_at(graph, w)->tensor;
+    bool alike = tx->rank == tw->rank;
+    for (uint32_t i = 0; alike && i + 2 < tx->rank; i++)
+        alike = tsri_tensor_same_dim(tx->dim[i], tw->dim[i]);
+    if (!alike && tsri_graph_wants(b, w))
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
+                        "matmul: the gradient of a matrix that repeats is not served");
+    /* x is [K,M] where turned: its gradient is w dy^T */
+    tsri_graph_give_product(b, x, &for_x, ta ? w : dy, ta ? dy : w);
+    tsri_graph_give_product(b, w, &for_w, tb ? dy : x, tb ? x : dy);
+}
+
 const tsri_graph_op_row tsri_graph_op_matmul = {.name = "matmul",
                                                 .id = TSR_OP_MATMUL,
                                                 .min_in = 2,
@@ -38,4 +65,5 @@ const tsri_graph_op_row tsri_graph_op_matmul = {.name = "matmul",
                                                 .n_out = 1,
                                                 .attrs_size = sizeof(tsr_matmul_attrs),
                                                 .infer = infer,
+                                                .gradient = gradient,
                                                 .cost = cost};

@@ -22,6 +22,12 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    const tsri_value in[] = {node->in[0], node->n_in > 1 ? node->in[1] : TSRI_GRAPH_NONE, d_out[0]};
+    tsri_graph_give(b, node->in[0],
+                    tsri_graph_op1(tsri_graph_of(b), TSR_OP_POOL_GRAD, node->attrs, in, 3));
+}
+
 const tsri_graph_op_row tsri_graph_op_pool = {.name = "pool",
                                               .id = TSR_OP_POOL,
                                               .min_in = 1,
@@ -30,4 +36,5 @@ const tsri_graph_op_row tsri_graph_op_pool = {.name = "pool",
                                               .optional_in = 2,
                                               .attrs_size = sizeof(tsr_pool_attrs),
                                               .infer = infer,
+                                              .gradient = gradient,
                                               .cost = cost};

@@ -20,6 +20,13 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    const tsri_value bias = node->n_in > 2 ? node->in[2] : TSRI_GRAPH_NONE;
+    tsri_graph_give(b, node->in[0],
+                    tsri_graph_norm_gradient(b, TSR_NORM_RMS, node->attrs, node->in[0], node->in[1],
+                                             bias, d_out[0], tsri_graph_take(b, node->in[0])));
+}
+
 const tsri_graph_op_row tsri_graph_op_rms_norm = {.name = "rms_norm",
                                                   .id = TSR_OP_RMS_NORM,
                                                   .min_in = 2,
@@ -28,4 +35,5 @@ const tsri_graph_op_row tsri_graph_op_rms_norm = {.name = "rms_norm",
                                                   .may_overwrite = 1,
                                                   .attrs_size = sizeof(tsr_norm_attrs),
                                                   .infer = infer,
+                                                  .gradient = gradient,
                                                   .cost = cost};

@@ -25,6 +25,13 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = 8 * tsri_graph_elements(op->out[0], sizes)};
 }
 
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    tsr_rope_attrs attrs = *(const tsr_rope_attrs *)node->attrs;
+    const tsri_value in[] = {d_out[0], node->in[1], node->in[2]};
+    attrs.inverse = !attrs.inverse;
+    tsri_graph_give(b, node->in[0], tsri_graph_op1(tsri_graph_of(b), TSR_OP_ROPE, &attrs, in, 3));
+}
+
 const tsri_graph_op_row tsri_graph_op_rope = {.name = "rope",
                                               .id = TSR_OP_ROPE,
                                               .min_in = 3,
@@ -33,4 +40,5 @@ const tsri_graph_op_row tsri_graph_op_rope = {.name = "rope",
                                               .may_overwrite = 1,
                                               .attrs_size = sizeof(tsr_rope_attrs),
                                               .infer = infer,
+                                              .gradient = gradient,
                                               .cost = cost};

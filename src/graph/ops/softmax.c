@@ -22,6 +22,20 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
+/* What is added to the scores - masks, positions - does not learn here: attention's does. */
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    const tsr_softmax_attrs *attrs = node->attrs;
+    const tsr_scale_attrs scale = {.struct_size = sizeof scale,
+                                   .alpha = attrs->scale != 0.0f ? attrs->scale : 1.0f};
+    for (uint32_t i = 3; i < node->n_in; i++)
+        if (tsri_graph_wants(b, node->in[i]))
+            tsri_graph_fail(tsri_graph_of(b), TSR_E_UNSUPPORTED,
+                            "softmax: the gradient of what is added to the scores is not served");
+    const tsri_value in[] = {node->out[0], d_out[0]};
+    tsri_graph_give(b, node->in[0],
+                    tsri_graph_op1(tsri_graph_of(b), TSR_OP_SOFTMAX_GRAD, &scale, in, 2));
+}
+
 const tsri_graph_op_row tsri_graph_op_softmax = {.name = "softmax",
                                                  .id = TSR_OP_SOFTMAX,
                                                  .min_in = 1,
@@ -31,4 +45,5 @@ const tsri_graph_op_row tsri_graph_op_softmax = {.name = "softmax",
                                                  .may_overwrite = 1,
                                                  .attrs_size = sizeof(tsr_softmax_attrs),
                                                  .infer = infer,
+                                                 .gradient = gradient,
                                                  .cost = cost};

@@ -1,0 +1,479 @@
+/* graph/gradient.c - the backward pass, appended to a graph. */
+#include "graph/gradient.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "graph/ops.h"
+#include "tensor/shape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What one op gives to a value: the descriptor of that value, and the gradient of its shape. */
+typedef struct contribution {
+    tsri_value view, d;
+    int32_t next; /* of the same storage; -1: the last */
+} contribution;
+
+struct tsri_graph_backward {
+    tsri_graph *graph;
+    const tsri_graph_gradients *wanted;
+    bool *written;  /* by parameter: something of this pass is in its gradient */
+    bool *active;   /* by value: a parameter lies behind it */
+    int32_t *first; /* by storage: its contributions, -1: none */
+    contribution *given;
+    size_t active_room, first_room, n_values, n_given, given_room;
+};
+
+typedef tsri_graph_backward backward;
+
+tsri_graph *tsri_graph_of(backward *b) {
+    return b->graph;
+}
+
+static const tsr_tensor *tensor_of(const tsri_graph *graph, tsri_value x) {
+    return &tsri_graph_value_at(graph, x)->tensor;
+}
+
+static tsri_value storage_of(const tsri_graph *graph, tsri_value x) {
+    return tsri_graph_value_at(graph, x)->storage;
+}
+
+static bool failed(const tsri_graph *graph) {
+    return tsri_graph_status(graph) != TSR_OK;
+}
+
+/* ---- shapes ---- */
+
+tsri_value tsri_graph_packed(tsri_graph *graph, tsri_value x) {
+    if (x == TSRI_GRAPH_NONE || failed(graph) || tsri_tensor_is_packed(tensor_of(graph, x)))
+        return x;
+    return tsri_graph_op1(graph, TSR_OP_COPY, NULL, &x, 1);
+}
+
+static tsri_value reshaped(tsri_graph *graph, tsri_value x, uint32_t rank, const tsr_dim *dims) {
+    tsr_dim copy[TSR_MAX_RANK];
+    memcpy(copy, dims, rank * sizeof *dims); /* dims may lie among the graph's values */
+    return tsri_graph_reshape(graph, tsri_graph_packed(graph, x), rank, copy);
+}
+
+tsri_value tsri_graph_matrix(tsri_graph *graph, tsri_value x) {
+    if (x == TSRI_GRAPH_NONE || failed(graph))
+        return TSRI_GRAPH_NONE;
+    const tsr_tensor *t = tensor_of(graph, x);
+    return reshaped(graph, x, 2, (tsr_dim[]){tsri_tensor_rows(t), tsri_tensor_columns(t)});
+}
+
+tsri_value tsri_graph_shaped(tsri_graph *graph, tsri_value x, tsri_value like) {
+    if (x == TSRI_GRAPH_NONE || like == TSRI_GRAPH_NONE || failed(graph))
+        return TSRI_GRAPH_NONE;
+    const tsr_tensor *t = tensor_of(graph, like);
+    return reshaped(graph, x, t->rank, t->dim);
+}
+
+/* ---- what values are given ---- */
+
+/* New values have come: nothing is known of them but what is said later. */
+static bool cover_values(backward *b) {
+    const size_t n = tsri_graph_value_count(b->graph);
+    if (tsri_base_grow(&b->active, &b->active_room, n, sizeof *b->active) != TSR_OK ||
+        tsri_base_grow(&b->first, &b->first_room, n, sizeof *b->first) != TSR_OK) {
+        tsri_graph_fail(b->graph, TSR_E_HOST_MEMORY, "%s", tsri_base_reported());
+        return false;
+    }
+    for (; b->n_values < n; b->n_values++) {
+        b->active[b->n_values] = false;
+        b->first[b->n_values] = -1;
+    }
+    return true;
+}
+
+bool tsri_graph_wants(const backward *b, tsri_value value) {
+    return value != TSRI_GRAPH_NONE && !failed(b->graph) &&
+           (size_t)storage_of(b->graph, value) < b->n_values &&
+           b->active[storage_of(b->graph, value)];
+}
+
+/* The number of a parameter among those wanted, or -1. */
+static int64_t parameter_of(const backward *b, tsri_value storage) {
+    for (size_t i = 0; i < b->wanted->n_parameters; i++)
+        if (b->wanted->parameters[i].leaf == storage)
+            return (int64_t)i;
+    return -1;
+}
+
+/* beta for the op that writes this parameter's gradient now. */
+static tsri_value beta_for(backward *b, int64_t parameter, bool *begins) {
+    *begins = !b->written[parameter];
+    b->written[parameter] = true;
+    return *begins ? b->wanted->beta : TSRI_GRAPH_NONE;
+}
+
+static void accumulate(backward *b, int64_t parameter, tsri_value d) {
+    bool begins;
+    const tsri_value state = b->wanted->parameters[parameter].gradient,
+                     beta = beta_for(b, parameter, &begins);
+    const tsri_value in[] = {state, tsri_graph_shaped(b->graph, d, state), beta};
+    tsri_value none = TSRI_GRAPH_NONE;
+    tsri_graph_op(b->graph, TSR_OP_ACCUMULATE, NULL, in, 3, 0, &none);
+}
+
+void tsri_graph_give(backward *b, tsri_value value, tsri_value d) {
+    if (!tsri_graph_wants(b, value) || d == TSRI_GRAPH_NONE)
+        return;
+    const tsri_value storage = storage_of(b->graph, value);
+    const int64_t parameter = parameter_of(b, storage);
+    if (parameter >= 0) {
+        if (!tsri_tensor_same_dim(tsri_tensor_count(tensor_of(b->graph, value)),
+                                  tsri_tensor_count(tensor_of(b->graph, storage))) ||
+            !tsri_tensor_is_packed(tensor_of(b->graph, value)))
+            tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
+                            "the gradient of a part of parameter %s is not served",
+                            tsri_graph_value_at(b->graph, storage)->name);
+        else
+            accumulate(b, parameter, d);
+        return;
+    }
+    if (tsri_base_grow(&b->given, &b->given_room, b->n_given + 1, sizeof *b->given) != TSR_OK) {
+        tsri_graph_fail(b->graph, TSR_E_HOST_MEMORY, "%s", tsri_base_reported());
+        return;
+    }
+    b->given[b->n_given] = (contribution){.view = value, .d = d, .next = b->first[storage]};
+    b->first[storage] = (int32_t)b->n_given++;
+}
+
+void tsri_graph_give_product(backward *b, tsri_value value, const tsr_matmul_attrs *attrs,
+                             tsri_value a, tsri_value c) {
+    if (!tsri_graph_wants(b, value))
+        return;
+    const int64_t parameter = parameter_of(b, value);
+    if (parameter < 0) {
+        const tsri_value in[] = {a, c};
+        const tsri_value d = tsri_graph_op1(b->graph, TSR_OP_MATMUL, attrs, in, 2);
+        tsri_graph_give(b, value, tsri_graph_shaped(b->graph, d, value));
+        return;
+    }
+    bool begins;
+    const tsri_value beta = beta_for(b, parameter, &begins);
+    const tsri_value in[] = {b->wanted->parameters[parameter].gradient, a, c, beta};
+    tsri_value none = TSRI_GRAPH_NONE;
+    tsri_graph_op(b->graph, TSR_OP_MATMUL_ADD, attrs, in, 4, 0, &none);
+}
+
+void tsri_graph_give_rows(backward *b, tsri_value table, tsri_value ids, tsri_value dy,
+                          float scale) {
+    if (!tsri_graph_wants(b, table))
+        return;
+    const int64_t parameter = parameter_of(b, table);
+    if (parameter < 0) {
+        tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
+                        "the gradient of a table that is computed is not served");
+        return;
+    }
+    bool begins;
+    const tsr_embed_attrs attrs = {.struct_size = sizeof attrs, .scale = scale};
+    const tsri_value beta = beta_for(b, parameter, &begins);
+    const tsri_value in[] = {b->wanted->parameters[parameter].gradient, ids, dy, beta};
+    tsri_value none = TSRI_GRAPH_NONE;
+    tsri_graph_op(b->graph, TSR_OP_EMBED_ADD, &attrs, in, 4, 0, &none);
+}
+
+/* ---- a storage's gradient, of what its views were given ---- */
+
+/* Where the view is the whole storage, its dimensions in another order perhaps: d in the storage's
+ * shape. Else NONE. */
+static tsri_value as_whole(tsri_graph *graph, tsri_value storage, const contribution *c) {
+    const tsr_tensor t = *tensor_of(graph, c->view);
+    uint32_t order[TSR_MAX_RANK], n = 0; /* from the innermost dimension on */
+    bool used[TSR_MAX_RANK] = {false};
+    tsr_dim step = tsri_tensor_const(1);
+    if (t.offset ||
+        !tsri_tensor_same_dim(tsri_tensor_count(&t), tsri_tensor_count(tensor_of(graph, storage))))
+        return TSRI_GRAPH_NONE;
+    for (bool found = true; found && n < t.rank;) {
+        found = false;
+        for (uint32_t i = t.rank; i-- > 0 && !found;) {
+            found = !used[i] &&
+                    (tsri_tensor_is_one(t.dim[i]) || tsri_tensor_same_dim(t.stride[i], step));
+            if (!found)
+                continue;
+            used[i] = true;
+            order[n++] = i;
+            step = tsri_tensor_times(step, t.dim[i]);
+        }
+    }
+    if (n < t.rank)
+        return TSRI_GRAPH_NONE;
+    uint32_t outward[TSR_MAX_RANK];
+    for (uint32_t i = 0; i < n; i++)
+        outward[i] = order[n - 1 - i];
+    return tsri_graph_shaped(graph, tsri_graph_permute(graph, c->d, outward), storage);
+}
+
+typedef struct columns { /* a run of columns of a storage */
+    int64_t first, n;
+    tsri_value d; /* [.., n] */
+} columns;
+
+/* Where the view is a run of the storage's columns, the last ones of its dimensions perhaps split:
+ * d with them as one. */
+static bool as_columns(tsri_graph *graph, tsri_value storage, const contribution *c, columns *out) {
+    const tsr_tensor t = *tensor_of(graph, c->view), s = *tensor_of(graph, storage);
+    const tsr_dim width = tsri_tensor_columns(&s);
+    tsr_dim step = tsri_tensor_const(1), rows = tsri_tensor_const(1);
+    uint32_t i = t.rank;
+    int64_t n = 1;
+    if (width.symbols || t.offset >= width.factor)
+        return false;
+    for (; i > 0 && !t.dim[i - 1].symbols &&
+           tsri_tensor_same_dim(t.stride[i - 1], tsri_tensor_const(n));
+         i--)
+        n *= t.dim[i - 1].factor;
+    for (step = width; i > 0; i--) {
+        if (!tsri_tensor_same_dim(t.stride[i - 1], step))
+            return false;
+        step = tsri_tensor_times(step, t.dim[i - 1]);
+        rows = tsri_tensor_times(rows, t.dim[i - 1]);
+    }
+    if (t.offset + n > width.factor || !tsri_tensor_same_dim(rows, tsri_tensor_rows(&s)))
+        return false;
+    tsr_dim dims[TSR_MAX_RANK];
+    memcpy(dims, s.dim, sizeof dims);
+    dims[s.rank - 1] = tsri_tensor_const(n);
+    *out = (columns){.first = t.offset, .n = n, .d = reshaped(graph, c->d, s.rank, dims)};
+    return true;
+}
+
+static tsri_value sum(tsri_graph *graph, tsri_value a, tsri_value c) {
+    if (a == TSRI_GRAPH_NONE || c == TSRI_GRAPH_NONE)
+        return a == TSRI_GRAPH_NONE ? c : a;
+    return tsri_graph_op1(graph, TSR_OP_ADD, NULL, (tsri_value[]){a, c}, 2);
+}
+
+enum { MOST_RUNS = 16, MOST_SIDES = 4 };
+
+static int by_first(const void *a, const void *b) {
+    const columns *x = a, *y = b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* The runs of columns side by side; they must make up the storage. */
+static tsri_value side_by_side(tsri_graph *graph, tsri_value storage, columns *runs, size_t n) {
+    const int64_t width = tsri_tensor_columns(tensor_of(graph, storage)).factor;
+    int64_t at = 0;
+    qsort(runs, n, sizeof *runs, by_first);
+    for (size_t i = 0; i < n; at += runs[i++].n)
+        if (runs[i].first != at)
+            break;
+    if (at != width) {
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
+                        "the gradient of columns of which some are read twice, or not at all, is "
+                        "not served");
+        return TSRI_GRAPH_NONE;
+    }
+    while (n > 1) {
+        tsri_value in[MOST_SIDES];
+        const size_t taken = n < MOST_SIDES ? n : MOST_SIDES;
+        for (size_t i = 0; i < taken; i++)
+            in[i] = runs[i].d;
+        runs[0].d = tsri_graph_op1(graph, TSR_OP_CONCAT, NULL, in, (uint32_t)taken);
+        memmove(runs + 1, runs + taken, (n - taken) * sizeof *runs);
+        n -= taken - 1;
+    }
+    return runs[0].d;
+}
+
+/* What a storage was given in all, in its shape; NONE where nothing was. */
+static tsri_value assemble(backward *b, tsri_value storage) {
+    columns runs[MOST_RUNS], run;
+    size_t n = 0;
+    tsri_value whole = TSRI_GRAPH_NONE;
+    if ((size_t)storage >= b->n_values)
+        return whole;
+    int32_t at = b->first[storage];
+    b->first[storage] = -1;
+    for (; at >= 0 && !failed(b->graph); at = b->given[at].next) {
+        const contribution c = b->given[at];
+        const tsri_value d = as_whole(b->graph, storage, &c);
+        if (d != TSRI_GRAPH_NONE || failed(b->graph)) {
+            whole = sum(b->graph, whole, d);
+            continue;
+        }
+        size_t same = 0;
+        if (!as_columns(b->graph, storage, &c, &run) || n == MOST_RUNS) {
+            tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
+                            "the gradient of a view that is neither a whole nor columns is not "
+                            "served");
+            continue;
+        }
+        while (same < n && (runs[same].first != run.first || runs[same].n != run.n))
+            same++;
+        if (same < n)
+            runs[same].d = sum(b->graph, runs[same].d, run.d);
+        else
+            runs[n++] = run;
+    }
+    if (n && !failed(b->graph))
+        whole = sum(b->graph, whole, side_by_side(b->graph, storage, runs, n));
+    return failed(b->graph) ? TSRI_GRAPH_NONE : whole;
+}
+
+tsri_value tsri_graph_take(backward *b, tsri_value value) {
+    if (!tsri_graph_wants(b, value) || storage_of(b->graph, value) != value ||
+        parameter_of(b, value) >= 0)
+        return TSRI_GRAPH_NONE;
+    return assemble(b, value);
+}
+
+/* ---- the pass ---- */
+
+static void find_active(backward *b, size_t nodes) {
+    for (size_t i = 0; i < b->wanted->n_parameters; i++)
+        b->active[b->wanted->parameters[i].leaf] = true;
+    for (size_t i = 0; i < nodes; i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(b->graph, i);
+        bool active = false;
+        for (uint32_t j = 0; j < node->n_in; j++)
+            active |= tsri_graph_wants(b, node->in[j]);
+        for (uint32_t j = 0; j < node->n_out && active; j++)
+            if (node->out[j] != TSRI_GRAPH_NONE &&
+                tensor_of(b->graph, node->out[j])->dtype == TSR_F32)
+                b->active[node->out[j]] = true;
+    }
+}
+
+static tsri_value seed_of(const backward *b, tsri_value value) {
+    for (size_t i = 0; i < b->wanted->n_seeds; i++)
+        if (b->wanted->seeds[i].value == value)
+            return b->wanted->seeds[i].seed;
+    return TSRI_GRAPH_NONE;
+}
+
+static void backward_of(backward *b, const tsri_graph_node *of) {
+    const tsri_graph_node node = *of; /* the graph's nodes move as it grows */
+    const tsri_graph_op_row *row = tsri_graph_op_find(node.id);
+    tsri_value d_out[TSRI_GRAPH_MAX_OPERANDS];
+    bool any = false;
+    char label[sizeof node.label + 16];
+    snprintf(label, sizeof label, "%.50s.gradient", node.label);
+    tsri_graph_scope(b->graph, node.layer, label);
+    for (uint32_t i = 0; i < node.n_out; i++) {
+        d_out[i] = TSRI_GRAPH_NONE;
+        if (node.out[i] != TSRI_GRAPH_NONE)
+            d_out[i] = sum(b->graph, assemble(b, node.out[i]), seed_of(b, node.out[i]));
+        any |= d_out[i] != TSRI_GRAPH_NONE;
+    }
+    if (!any || failed(b->graph))
+        return;
+    if (row->gradient)
+        row->gradient(b, &node, d_out);
+    else
+        tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED, "%s: %s has no gradient", node.label,
+                        row->name);
+}
+
+/* The first node of the run of nodes of one layer that ends with `last`. */
+static size_t start_of_layer(const backward *b, size_t last) {
+    const int layer = tsri_graph_node_at(b->graph, last)->layer;
+    size_t first = last;
+    while (first > 0 && tsri_graph_node_at(b->graph, first - 1)->layer == layer)
+        first--;
+    return first;
+}
+
+typedef struct copying {
+    tsri_value *map; /* value -> its copy; NONE: itself */
+    size_t n;
+} copying;
+
+static tsri_value again(backward *b, const copying *c, tsri_value x) {
+    if (x == TSRI_GRAPH_NONE || failed(b->graph))
+        return x;
+    const tsri_value storage = storage_of(b->graph, x);
+    if ((size_t)storage >= c->n || c->map[storage] == TSRI_GRAPH_NONE)
+        return x;
+    if (x == storage)
+        return c->map[storage];
+    const tsr_tensor t = *tensor_of(b->graph, x);
+    return tsri_graph_same_view(b->graph, c->map[storage], &t);
+}
+
+/* Views of the old storage that were given something become views of the new one. */
+static void hand_over(backward *b, const copying *c, tsri_value from, tsri_value to) {
+    b->active[to] = b->active[from];
+    b->first[to] = b->first[from];
+    b->first[from] = -1;
+    for (int32_t at = b->first[to]; at >= 0; at = b->given[at].next)
+        b->given[at].view = again(b, c, b->given[at].view);
+}
+
+/* Emits the nodes first .. last again, reading what enters them, and goes backward through the
+ * copies. */
+static void recompute(backward *b, size_t first, size_t last) {
+    copying c = {.n = tsri_graph_value_count(b->graph)};
+    const size_t begin = tsri_graph_node_count(b->graph);
+    if (tsri_base_new(c.n, sizeof *c.map, &c.map) != TSR_OK) {
+        tsri_graph_fail(b->graph, TSR_E_HOST_MEMORY, "%s", tsri_base_reported());
+        return;
+    }
+    for (size_t i = 0; i < c.n; i++)
+        c.map[i] = TSRI_GRAPH_NONE;
+    for (size_t i = first; i <= last && !failed(b->graph); i++) {
+        const tsri_graph_node node = *tsri_graph_node_at(b->graph, i);
+        tsri_value in[TSRI_GRAPH_MAX_OPERANDS], out[TSRI_GRAPH_MAX_OPERANDS];
+        uint32_t want = 0;
+        for (uint32_t j = 0; j < node.n_in; j++)
+            in[j] = again(b, &c, node.in[j]);
+        for (uint32_t j = 0; j < node.n_out; j++)
+            want |= (uint32_t)(node.out[j] != TSRI_GRAPH_NONE) << j;
+        char label[sizeof node.label + 16];
+        snprintf(label, sizeof label, "%.50s.again", node.label);
+        tsri_graph_scope(b->graph, node.layer, label);
+        tsri_graph_op(b->graph, node.id, node.attrs, in, node.n_in, want, out);
+        if (failed(b->graph) || !cover_values(b))
+            break;
+        for (uint32_t j = 0; j < node.n_out; j++) {
+            if (node.out[j] == TSRI_GRAPH_NONE)
+                continue;
+            c.map[node.out[j]] = out[j];
+            hand_over(b, &c, node.out[j], out[j]);
+        }
+    }
+    cover_values(b);
+    for (size_t i = begin + (last - first) + 1; i-- > begin && !failed(b->graph);)
+        backward_of(b, tsri_graph_node_at(b->graph, i));
+    free(c.map);
+}
+
+static void walk(backward *b, size_t nodes) {
+    bool last_layer = true; /* its activations are needed at once */
+    for (size_t end = nodes; end > 0 && !failed(b->graph);) {
+        const size_t first = start_of_layer(b, end - 1);
+        const bool layer = tsri_graph_node_at(b->graph, end - 1)->layer >= 0;
+        if (b->wanted->recompute && layer && !last_layer)
+            recompute(b, first, end - 1);
+        else
+            for (size_t i = end; i-- > first && !failed(b->graph);)
+                backward_of(b, tsri_graph_node_at(b->graph, i));
+        last_layer &= !layer;
+        end = first;
+    }
+}
+
+void tsri_graph_add_gradients(tsri_graph *graph, const tsri_graph_gradients *wanted) {
+    backward b = {.graph = graph, .wanted = wanted};
+    if (failed(graph))
+        return;
+    if (tsri_base_new(wanted->n_parameters + 1, sizeof *b.written, &b.written) != TSR_OK) {
+        tsri_graph_fail(graph, TSR_E_HOST_MEMORY, "%s", tsri_base_reported());
+    } else if (cover_values(&b)) {
+        const size_t nodes = tsri_graph_node_count(graph);
+        find_active(&b, nodes);
+        walk(&b, nodes);
+    }
+    free(b.written);
+    free(b.active);
+    free(b.first);
+    free(b.given);
+}

@@ -1,0 +1,77 @@
+/* graph/ops/gradients.c - what the gradients of several ops share. */
+#include "graph/ops/check.h"
+
+void tsri_graph_give_broadcast(tsri_graph_backward *b, tsri_value value, tsri_value d) {
+    tsri_graph *graph = tsri_graph_of(b);
+    if (!tsri_graph_wants(b, value) || d == TSRI_GRAPH_NONE)
+        return;
+    const tsr_tensor have = tsri_graph_value_at(graph, d)->tensor,
+                     wanted = tsri_graph_value_at(graph, value)->tensor;
+    const uint32_t lead = have.rank - wanted.rank;
+    tsr_dim rows = tsri_tensor_const(1), tail = tsri_tensor_const(1);
+    bool suffix = true;
+    for (uint32_t i = 0; i < lead; i++)
+        rows = tsri_tensor_times(rows, have.dim[i]);
+    for (uint32_t i = 0; i < wanted.rank && suffix; i++) {
+        suffix = tsri_tensor_same_dim(wanted.dim[i], have.dim[lead + i]);
+        tail = tsri_tensor_times(tail, have.dim[lead + i]);
+    }
+    if (!suffix) {
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
+                        "the gradient of a value that is repeated along a dimension of 1 is not "
+                        "served");
+        return;
+    }
+    if (lead) {
+        const tsri_value matrix =
+            tsri_graph_reshape(graph, tsri_graph_packed(graph, d), 2, (tsr_dim[]){rows, tail});
+        d = tsri_graph_op1(graph, TSR_OP_SUM_ROWS, NULL, &matrix, 1);
+        d = tsri_graph_shaped(graph, d, value);
+    }
+    tsri_graph_give(b, value, d);
+}
+
+tsri_value tsri_graph_activation_gradient(tsri_graph_backward *b, uint32_t activation, tsri_value x,
+                                          tsri_value dy) {
+    const tsr_activation_attrs attrs = {.struct_size = sizeof attrs, .activation = activation};
+    return tsri_graph_op1(tsri_graph_of(b), TSR_OP_ACTIVATION_GRAD, &attrs, (tsri_value[]){x, dy},
+                          2);
+}
+
+void tsri_graph_linear_gradient(tsri_graph_backward *b, const tsri_graph_node *node, bool trans_w,
+                                tsri_value dz) {
+    tsri_graph *graph = tsri_graph_of(b);
+    const tsri_value x = node->in[0], w = node->in[1],
+                     bias = node->n_in > 2 ? node->in[2] : TSRI_GRAPH_NONE;
+    const tsr_matmul_attrs by_w = {.struct_size = sizeof by_w, .trans_b = !trans_w},
+                           turned = {.struct_size = sizeof turned, .trans_a = 1};
+    const tsri_value rows = tsri_graph_matrix(graph, dz);
+    tsri_graph_give_product(b, x, &by_w, rows, w);
+    if (tsri_graph_wants(b, w)) {
+        const tsri_value columns = tsri_graph_matrix(graph, x);
+        tsri_graph_give_product(b, w, &turned, trans_w ? rows : columns, trans_w ? columns : rows);
+    }
+    if (tsri_graph_wants(b, bias))
+        tsri_graph_give(b, bias, tsri_graph_op1(graph, TSR_OP_SUM_ROWS, NULL, &rows, 1));
+}
+
+tsri_value tsri_graph_norm_gradient(tsri_graph_backward *b, tsr_norm norm,
+                                    const tsr_norm_attrs *attrs, tsri_value x, tsri_value weight,
+                                    tsri_value bias, tsri_value dy, tsri_value addend) {
+    tsri_graph *graph = tsri_graph_of(b);
+    const bool learns = tsri_graph_wants(b, weight) || tsri_graph_wants(b, bias);
+    tsr_norm_attrs kind = *attrs;
+    tsri_value d[2], weights[2];
+    kind.norm = norm;
+    tsri_graph_op(graph, TSR_OP_NORM_GRAD, &kind, (tsri_value[]){x, weight, dy, addend}, 4,
+                  learns ? 2 : 0, d);
+    if (learns) {
+        const bool by_bias = tsri_graph_wants(b, bias);
+        tsri_graph_op(graph, TSR_OP_NORM_WEIGHT_GRAD, NULL, (tsri_value[]){x, dy, d[1]}, 3,
+                      by_bias ? 2 : 0, weights);
+        tsri_graph_give(b, weight, weights[0]);
+        if (by_bias)
+            tsri_graph_give(b, bias, weights[1]);
+    }
+    return d[0];
+}
