@@ -53,6 +53,9 @@ void tsri_model_close(tsri_model **model);
  * New memory. A name that looks like a repository (org/name) is answered with how to download it.
  * NULL: the default. */
 tsr_status tsri_model_locate(const char *name, char **path);
+/* share/tessera/NAME beside the library's folder; new memory, NULL where the library's place is not
+ * known. */
+char *tsri_model_share_folder(const char *name);
 /* Names of the bundled models that are found: calls visit for each. */
 tsr_status tsri_model_bundled(void (*visit)(void *data, const char *name, const char *path),
                               void *data);

