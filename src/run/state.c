@@ -145,7 +145,12 @@ static tsr_status move(tsri_run_context *context, uint32_t id, tsr_transfer_kind
                                    .src = writes ? NULL : state->buf,
                                    .bytes = bytes,
                                    .host = data};
-    return TSRI_RUN_CALL(&context->slots[state->device], transfer, &transfer, NULL, NULL);
+    const tsri_run_slot *slot = &context->slots[state->device];
+    tsr_event *event = NULL;
+    TRY(TSRI_RUN_CALL(slot, transfer, &transfer, NULL, &event));
+    const tsr_status status = slot->device->backend->event_wait(event, UINT64_MAX);
+    slot->device->backend->event_destroy(event);
+    return status;
 }
 
 tsr_status tsri_run_write_state(tsri_run_context *context, uint32_t id, const void *data,

@@ -1,6 +1,6 @@
 /* The oracle against float64 results that it shares no code with: those of tests/golden/ops, and
  * where $TESSERA_SHARED/golden/ops is at hand, those of the official implementations. */
-#include "backend/direct.h"
+#include "support/direct.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "io/archive.h"

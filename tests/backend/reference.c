@@ -1,5 +1,5 @@
 /* The reference backend by itself: answers that need no golden, and the calls that it refuses. */
-#include "backend/direct.h"
+#include "support/direct.h"
 #include "backend/host.h"
 #include "tensor/shape.h"
 

@@ -271,3 +271,31 @@ Test(run, cleared_states_start_anew) {
     close_rig(&r);
     tsri_graph_destroy(&g);
 }
+
+static void read_and_write(const char *device) {
+    float x[2 * 2 * C], y[2 * 2 * C], state[2 * CAPACITY * C], zero[C] = {0};
+    for (int i = 0; i < 2 * 2 * C; i++)
+        x[i] = sinf((float)i);
+    tsri_graph *g = with_state(CAPACITY);
+    rig r;
+    open_rig(&r, device, NULL);
+    cr_expect_neq(tsri_run_read_state(r.context, 0, state, 4), TSR_OK, "of no plan so far");
+    step(&r, g, 0, x, y);
+    cr_assert_eq(tsri_run_read_state(r.context, 0, state, sizeof state), TSR_OK);
+    cr_expect_arr_eq(state, x, 2 * C * sizeof(float), "the first sequence's two tokens");
+    cr_assert_eq(tsri_run_write_state(r.context, 0, zero, sizeof zero), TSR_OK);
+    cr_assert_eq(tsri_run_read_state(r.context, 0, state, sizeof state), TSR_OK);
+    cr_expect_arr_eq(state, zero, sizeof zero);
+    cr_expect_arr_eq(&state[C], &x[C], sizeof zero, "what is behind it stays");
+    cr_expect_neq(tsri_run_write_state(r.context, 0, zero, sizeof state + 4), TSR_OK);
+    close_rig(&r);
+    tsri_graph_destroy(&g);
+}
+
+Test(run, the_host_reads_and_writes_states) {
+    read_and_write("reference");
+}
+
+Test(run, the_host_reads_and_writes_states_on_opencl) {
+    read_and_write("opencl");
+}

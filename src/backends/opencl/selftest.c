@@ -123,6 +123,9 @@ static int32_t choose_index(const trial *t, uint32_t operand, int64_t i) {
                       S = tsri_tensor_value(keys->dim[1], t->sizes);
         return (int32_t)(operand == 4 ? S - i % (S > 0 ? S : 1) : i % (slots > 0 ? slots : 1));
     }
+    if (id == TSR_OP_CROSS_ENTROPY || id == TSR_OP_CROSS_ENTROPY_GRAD ||
+        id == TSR_OP_KL_DIVERGENCE || id == TSR_OP_KL_DIVERGENCE_GRAD)
+        return (int32_t)(i * 5 % tsri_tensor_value(first->dim[first->rank - 1], t->sizes));
     if (id == TSR_OP_SOFTMAX) {
         const int64_t S = tsri_tensor_value(first->dim[first->rank - 1], t->sizes);
         return (int32_t)(operand == 1 ? (S > T ? S - T : 0) : S);
@@ -143,6 +146,9 @@ static tsr_status fill(const trial *t, uint32_t operand, const tsr_tensor *tenso
     TRY(tsri_base_new(n ? n : 1, sizeof *values, &values));
     for (size_t i = 0; i < n; i++)
         values[i] = (float)((int)((i * 37 + operand * 11 + i / 13) % 17) - 8) / 8.0f;
+    if (t->operation.op.id == TSR_OP_ADAMW && (operand == 2 || operand == 4))
+        for (size_t i = 0; i < n; i++) /* roots are taken of them, and one divides */
+            values[i] = 0.125f + (values[i] < 0 ? -values[i] : values[i]);
     const tsr_status status =
         tsri_tensor_convert((tsr_dtype)tensor->dtype, out, TSR_F32, values, n);
     free(values);

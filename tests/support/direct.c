@@ -1,4 +1,4 @@
-#include "backend/direct.h"
+#include "support/direct.h"
 
 #include "backend/host.h"
 #include "tensor/shape.h"
@@ -73,8 +73,7 @@ tsr_status direct_run(tsr_op_id id, const void *attrs, uint32_t n_in, uint32_t n
                                    .src = operands[i].buf,
                                    .bytes = bytes[i],
                                    .host = data[i]};
-        if (i >= n_in)
-            cr_assert_eq(backend->transfer(dev, &read, NULL, NULL), TSR_OK);
+        cr_assert_eq(backend->transfer(dev, &read, NULL, NULL), TSR_OK);
         backend->buffer_destroy(operands[i].buf);
     }
     backend->device_close(dev);
