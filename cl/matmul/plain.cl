@@ -1,10 +1,11 @@
-/* matmul/plain.cl - y[m,n] = alpha * sum_k a[m,k] b[k,n], for every matrix of up to three leading dimensions.
+/* matmul/plain.cl - y[m,n] = alpha * sum_k a[m,k] b[k,n] (+ beta * y[m,n]), for every matrix of up to three leading dimensions.
  *
  *   grid    (N/TN, M/TM, matrices), one work-item each: a TM x TN tile, whose tails repeat the last row and column
  *   a, b, y at any strides, given in elements for the last five dimensions; 0 repeats (broadcast)
  *   adds    each output is one chain of fma, k upwards, whatever the tile
  *   needs   nothing beyond OpenCL C 1.1
  *   build   A_DTYPE, B_DTYPE, Y_DTYPE; TRANS_A: a is [..,K,M]; TRANS_B: b is [..,N,K]
+ *           ADD: y is a state, which is kept beta times; HAS_BETA: beta[0] is read, else it is 1
  *           TM rows of a tile: 1 where there is one row, else 4
  *   tune    TN 1..8 columns of a tile: TM * TN chains hide the latency of fma */
 #ifndef TM
@@ -17,7 +18,12 @@
 __kernel void KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
                      __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int8 size, int8 size_set,
                      int8 a_step, int8 a_set, int8 b_step, int8 b_set, int8 y_step, int8 y_set, int K, int K_set,
-                     float alpha)
+                     float alpha
+#if ADD
+                     ,
+                     __global const float *beta, int beta0
+#endif
+)
 {
     const int M = size.s6 * dims[size_set.s6], N = size.s7 * dims[size_set.s7], depth = SIZE(K);
     const int n = (int)get_global_id(0) * TN, m = (int)get_global_id(1) * TM;
@@ -67,10 +73,13 @@ __kernel void KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const 
         }
     }
 
+#include "matmul/keep.clh"
     for (int r = 0; r < TM; r++)
         for (int c = 0; c < TN; c++)
-            if (m + r < M && n + c < N)
-                STORE(Y_DTYPE, y, (m + r) * y6 + (n + c) * y7, alpha * sum[r][c]);
+            if (m + r < M && n + c < N) {
+                const int at = (m + r) * y6 + (n + c) * y7;
+                STORE(Y_DTYPE, y, at, KEPT(alpha * sum[r][c], LOAD(Y_DTYPE, y, at)));
+            }
 }
 
 #undef TM
@@ -80,3 +89,6 @@ __kernel void KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const 
 #undef Y_DTYPE
 #undef TRANS_A
 #undef TRANS_B
+#undef ADD
+#undef HAS_BETA
+#undef KEPT

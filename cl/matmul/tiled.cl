@@ -1,11 +1,12 @@
-/* matmul/tiled.cl - y[m,n] = alpha * sum_k a[m,k] b[k,n], for every matrix of up to three leading dimensions, by work-groups
- * that share local memory.
+/* matmul/tiled.cl - y[m,n] = alpha * sum_k a[m,k] b[k,n] (+ beta * y[m,n]), for every matrix of up to three leading dimensions,
+ * by work-groups that share local memory.
  *
  *   grid    (N/TN, M/TM, matrices) in work-groups of GN x GM x 1: a group has a tile of GM*TM by GN*TN (matmul/tile.clh)
  *   a, b, y at any strides, given in elements for the last five dimensions; 0 repeats (broadcast)
  *   adds    the chains of matmul/plain, k upwards: the same bytes
  *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64 and 7 KiB by default
  *   build   A_DTYPE, B_DTYPE, Y_DTYPE; TRANS_A: a is [..,K,M]; TRANS_B: b is [..,N,K]
+ *           ADD: y is a state, which is kept beta times; HAS_BETA: beta[0] is read, else it is 1
  *           A_ALONG_K, B_ALONG_K 1 where neighbours in k lie side by side, or nothing does
  *   tune    GM, GN, TM, TN, BK, VW as linear/tiled
  *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 */
@@ -22,7 +23,12 @@
 __kernel __attribute__((reqd_work_group_size(GN, GM, 1))) void
 KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
        __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int8 size, int8 size_set, int8 a_step, int8 a_set,
-       int8 b_step, int8 b_set, int8 y_step, int8 y_set, int K, int K_set, float alpha)
+       int8 b_step, int8 b_set, int8 y_step, int8 y_set, int K, int K_set, float alpha
+#if ADD
+       ,
+       __global const float *beta, int beta0
+#endif
+)
 {
     const int M = size.s6 * dims[size_set.s6], N = size.s7 * dims[size_set.s7], depth = SIZE(K);
     const int tile_n = (int)get_global_id(0) / GN * (GN * TN), tile_m = (int)get_global_id(1) / GM * (GM * TM);
@@ -41,13 +47,14 @@ KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYP
     const int bn = TRANS_B ? b6 : b7, bk = TRANS_B ? b7 : b6;
 #include "matmul/tile.clh"
 
+#include "matmul/keep.clh"
 #pragma unroll
     for (int r = 0; r < TM; r++)
 #pragma unroll
         for (int c = 0; c < TN; c++) {
             const int m = tile_m + OWN_ROW(r), n = tile_n + OWN_COLUMN(c);
             if (m < M && n < N)
-                STORE(Y_DTYPE, y, m * y6 + n * y7, alpha * sum[r][c]);
+                STORE(Y_DTYPE, y, m * y6 + n * y7, KEPT(alpha * sum[r][c], LOAD(Y_DTYPE, y, m * y6 + n * y7)));
         }
 }
 
@@ -57,3 +64,6 @@ KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYP
 #undef Y_DTYPE
 #undef TRANS_A
 #undef TRANS_B
+#undef ADD
+#undef HAS_BETA
+#undef KEPT

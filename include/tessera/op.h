@@ -404,7 +404,8 @@ typedef struct tsr_no_attrs {
     X(GRU_CELL, gru_cell, tsr_gru_cell_attrs)               \
     X(ADDITIVE_ATTENTION, additive_attention, tsr_no_attrs) \
     X(POOL, pool, tsr_pool_attrs)                           \
-    X(CONCAT, concat, tsr_no_attrs)
+    X(CONCAT, concat, tsr_no_attrs)                         \
+    X(MATMUL_ADD, matmul_add, tsr_matmul_attrs)
 
 /** Smallest and largest value that each symbol takes in the runs of a plan, in the order B T S U N.
  */

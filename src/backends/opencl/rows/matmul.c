@@ -1,10 +1,24 @@
 #include "backends/opencl/clblast.h"
 #include "backends/opencl/rows/group.h"
 
+/* matmul and matmul_add, which writes a state. */
+typedef struct sides {
+    const tsr_tensor *a, *b, *y, *beta; /* beta: of matmul_add, or NULL */
+    bool add;
+} sides;
+
+static sides sides_of(const tsr_op *op) {
+    if (op->id == TSR_OP_MATMUL)
+        return (sides){.a = op->in[0], .b = op->in[1], .y = op->out[0]};
+    return (sides){
+        .a = op->in[1], .b = op->in[2], .y = op->in[0], .beta = tsri_opencl_in(op, 3), .add = true};
+}
+
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    const tsr_tensor *a = op->in[0], *b = op->in[1], *y = op->out[0];
+    const sides of = sides_of(op);
+    const tsr_tensor *a = of.a, *b = of.b, *y = of.y;
     if (a->rank > 5 || b->rank > 5 || y->rank > 5)
         return tsri_opencl_refuse(why, "more than three leading dimensions");
     if (!tsri_opencl_is_float(a) || !tsri_opencl_is_float(b) || !tsri_opencl_is_float(y))
@@ -21,16 +35,20 @@ static bool fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 
 /* One row alone needs no tile of rows. */
 static int tile_rows(const tsr_op *op) {
-    return tsri_opencl_highest(op, op->out[0]->dim[op->out[0]->rank - 2]) <= 1 ? 1 : 4;
+    const tsr_tensor *y = sides_of(op).y;
+    return tsri_opencl_highest(op, y->dim[y->rank - 2]) <= 1 ? 1 : 4;
 }
 
 static void define_operands(const tsr_op *op, tsri_opencl_defines *defines) {
     const tsr_matmul_attrs *attrs = op->attrs;
-    tsri_opencl_define_operand(defines, "A", op->in[0]);
-    tsri_opencl_define_operand(defines, "B", op->in[1]);
-    tsri_opencl_define_operand(defines, "Y", op->out[0]);
+    const sides of = sides_of(op);
+    tsri_opencl_define_operand(defines, "A", of.a);
+    tsri_opencl_define_operand(defines, "B", of.b);
+    tsri_opencl_define_operand(defines, "Y", of.y);
     tsri_opencl_define_int(defines, "TRANS_A", attrs->trans_a != 0);
     tsri_opencl_define_int(defines, "TRANS_B", attrs->trans_b != 0);
+    tsri_opencl_define_int(defines, "ADD", of.add);
+    tsri_opencl_define_int(defines, "HAS_BETA", of.beta != NULL);
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
@@ -52,8 +70,8 @@ static void define_tiled(const tsri_opencl_row *row, const tsr_op *op,
     (void)row;
     const tsr_matmul_attrs *attrs = op->attrs;
     define_operands(op, defines);
-    tsri_opencl_define_int(defines, "A_ALONG_K", along_k(op->in[0], !attrs->trans_a));
-    tsri_opencl_define_int(defines, "B_ALONG_K", along_k(op->in[1], attrs->trans_b != 0));
+    tsri_opencl_define_int(defines, "A_ALONG_K", along_k(sides_of(op).a, !attrs->trans_a));
+    tsri_opencl_define_int(defines, "B_ALONG_K", along_k(sides_of(op).b, attrs->trans_b != 0));
 }
 
 /* `tensor` with its leading dimensions repeated to those of y; the last two stay as they are. */
@@ -74,12 +92,12 @@ static tsr_dim matrices_of(const tsr_tensor *y) {
 /* All arguments, and the grid of matrices; gives the depth. */
 static tsr_dim bind_matrices(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_matmul_attrs *attrs = op->attrs;
-    const tsr_tensor *y = op->out[0];
-    const tsr_tensor a = spread(op->in[0], y), b = spread(op->in[1], y);
+    const sides of = sides_of(op);
+    const tsr_tensor *y = of.y, a = spread(of.a, y), b = spread(of.b, y);
     const tsr_dim depth = a.dim[a.rank - (attrs->trans_a ? 2 : 1)];
 
-    tsri_opencl_arg_tensor(launch, op->in[0]);
-    tsri_opencl_arg_tensor(launch, op->in[1]);
+    tsri_opencl_arg_tensor(launch, of.a);
+    tsri_opencl_arg_tensor(launch, of.b);
     tsri_opencl_arg_tensor(launch, y);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_sizes(launch, y);
@@ -88,13 +106,15 @@ static tsr_dim bind_matrices(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_strides(launch, y);
     tsri_opencl_arg_dim(launch, depth);
     tsri_opencl_arg_float(launch, attrs->alpha != 0.0f ? attrs->alpha : 1.0f);
+    if (of.add)
+        tsri_opencl_arg_tensor(launch, of.beta);
     tsri_opencl_grid(launch, 2, matrices_of(y), 1);
     return depth;
 }
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *y = op->out[0];
+    const tsr_tensor *y = sides_of(op).y;
     const int tn = tsri_opencl_tuned(launch, "TN"), tm = tile_rows(op);
     const tsr_dim depth = bind_matrices(op, launch);
     tsri_opencl_grid(launch, 0, y->dim[y->rank - 1], tn);
@@ -104,7 +124,7 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 
 static void bind_tiled(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *y = op->out[0];
+    const tsr_tensor *y = sides_of(op).y;
     tsri_opencl_group_tile(launch, y->dim[y->rank - 2], y->dim[y->rank - 1],
                            bind_matrices(op, launch));
 }
@@ -231,6 +251,30 @@ const tsri_opencl_row tsri_opencl_rows_matmul[] = {
     TSRI_OPENCL_CLBLAST_MATMUL, /* only where it is forced: its score is the lowest */
     {.name = "plain",
      .op = TSR_OP_MATMUL,
+     .file = "matmul/plain.cl",
+     .plain = true,
+     .score = 10,
+     .tunables = {{"TN", 4, 1, 8}},
+     .weight_operand = -1,
+     .fits = fits_plain,
+     .define = define_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};
+
+const tsri_opencl_row tsri_opencl_rows_matmul_add[] = {
+    {.name = "tiled",
+     .op = TSR_OP_MATMUL_ADD,
+     .file = "matmul/tiled.cl",
+     .gpu = true,
+     .score = 60,
+     TSRI_OPENCL_TILE(16, 4, 8, 4, 16),
+     .weight_operand = -1,
+     .fits = fits_tiled,
+     .define = define_tiled,
+     .bind = bind_tiled},
+    {.name = "plain",
+     .op = TSR_OP_MATMUL_ADD,
      .file = "matmul/plain.cl",
      .plain = true,
      .score = 10,
