@@ -1,9 +1,10 @@
-/* tessera/evaluate.h - how well a model predicts a text: what a dtype, a context or another model
- * costs. */
+/* tessera/evaluate.h - how good a model is: how well it predicts a text, how near its translations
+ * come to a reference, how often it finds the right label. */
 #ifndef TESSERA_EVALUATE_H
 #define TESSERA_EVALUATE_H
 
 #include "tessera/model.h"
+#include "tessera/tokenizer.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,6 +53,78 @@ typedef struct tsr_perplexity {
 TSR_API tsr_status tsr_evaluate_perplexity(tsr_model *model, const char *text, size_t size,
                                            const tsr_perplexity_options *options,
                                            tsr_perplexity *out);
+
+/* ---- translations ---- */
+
+typedef struct tsr_bleu {
+    uint32_t struct_size, reserved;
+    double score;                      /**< 0 to 100 */
+    double precision[4];               /**< of runs of 1 to 4 words, percent, smoothed */
+    double brevity_penalty;            /**< below 1 where the translations are shorter in all */
+    uint64_t matches[4], ngrams[4];    /**< runs that are in the reference; all of them */
+    uint64_t length, reference_length; /**< words */
+} tsr_bleu;
+
+/**
+ * BLEU of a corpus with one reference a line, as sacrebleu computes it by default: words by the
+ * rules of mteval-v13a (with its entities unescaped), cases kept, orders without a match smoothed
+ * exponentially, and all four orders counted.
+ *
+ * shape   translations, references: [n], n >= 1; line i of one belongs to line i of the other
+ * error   TSR_E_FORMAT  n is 0, or a line is no UTF-8: the sentence says which
+ * exact   tests/cli/scores.py, against sacrebleu
+ * source  Papineni et al. 2002, BLEU; Post 2018, arXiv:1804.08771
+ */
+TSR_API tsr_status tsr_evaluate_bleu(const tsr_string *translations, const tsr_string *references,
+                                     size_t n, tsr_bleu *out);
+/** How it was computed, in sacrebleu's words; this library's version stands for its. */
+TSR_API const char *tsr_bleu_signature(void);
+
+typedef struct tsr_chrf {
+    uint32_t struct_size, reserved;
+    double score;             /**< 0 to 100 */
+    double precision, recall; /**< means over the orders, percent */
+    uint64_t matches[6], ngrams[6], reference_ngrams[6];
+} tsr_chrf;
+
+/**
+ * chrF2 of a corpus with one reference a line, as sacrebleu computes it by default: runs of one to
+ * six characters without white space, recall twice as heavy as precision.
+ *
+ * shape   as tsr_evaluate_bleu; likewise error, exact
+ * source  Popović 2015, chrF
+ */
+TSR_API tsr_status tsr_evaluate_chrf(const tsr_string *translations, const tsr_string *references,
+                                     size_t n, tsr_chrf *out);
+TSR_API const char *tsr_chrf_signature(void);
+
+/* ---- labels ---- */
+
+typedef struct tsr_label_score {
+    uint64_t wanted, given, right; /**< texts that have the label; that got it; that both */
+    double precision, recall, f1;  /**< right / given, right / wanted, and their harmonic mean; 0
+                                      where there is nothing to divide by */
+} tsr_label_score;
+
+typedef struct tsr_label_scores {
+    uint32_t struct_size;
+    uint32_t labels; /**< that a text has or got: macro means are over these */
+    uint64_t texts, right;
+    double accuracy, micro_f1; /**< equal, where each text has one label and gets one */
+    double macro_precision, macro_recall, macro_f1;
+    double weighted_f1; /**< each label's f1 by how many texts have it */
+} tsr_label_scores;
+
+/**
+ * Accuracy and F1 of a classifier that gives each text one label.
+ *
+ * shape   given, wanted: [n], numbers of labels, n >= 1; each: [labels], written
+ * error   TSR_E_ARGUMENT  n is 0, or a number is no label
+ * exact   tests/cli/scores.py
+ */
+TSR_API tsr_status tsr_evaluate_labels(const uint32_t *given, const uint32_t *wanted, size_t n,
+                                       uint32_t labels, tsr_label_score *each,
+                                       tsr_label_scores *out);
 
 #ifdef __cplusplus
 }

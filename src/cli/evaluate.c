@@ -1,108 +1,102 @@
-/* cli/evaluate.c - tessera evaluate: how well a model predicts a text. */
-#include "cli/app.h"
+/* cli/evaluate.c - tessera evaluate: how good a model is, by a text, by labels or by translations.
+ */
+#include "cli/evaluate.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 
-typedef struct job {
-    tsri_cli_app app;
-    const char *path;
-    int64_t window, stride;
-} job;
-
-static int show_progress(void *data, uint64_t done, uint64_t total) {
-    job *j = data;
-    if (!j->app.quiet && !j->app.json && tsri_cli_is_terminal(2)) {
-        fprintf(stderr, "\r\033[K");
-        if (done < total)
-            fprintf(stderr, "scoring %3d%%  %llu of %llu tokens", (int)(done * 100 / total),
-                    (unsigned long long)done, (unsigned long long)total);
-    }
-    return tsri_cli_signal();
+int tsri_cli_evaluate_status(tsr_status status, const char *path) {
+    if (status == TSR_E_FORMAT)
+        return tsri_cli_fail(CLI_FILE, "%s: %s", path, tsr_error_last());
+    if (status == TSR_E_CANCELLED && tsri_cli_signal())
+        return 128 + tsri_cli_signal();
+    return tsri_cli_status(status);
 }
 
-static void show(job *j, const tsr_perplexity *p) {
-    const double seconds = (double)p->nanoseconds * 1e-9;
-    tsri_cli_print(&j->app, "%-14s %.6f nats a token\n", "loss", p->loss);
-    tsri_cli_print(&j->app, "%-14s %.4f\n", "perplexity", p->perplexity);
-    tsri_cli_print(&j->app, "%-14s %.6f\n", "bits a byte", p->bits_per_byte);
-    tsri_cli_print(&j->app, "%-14s %llu scored, %llu bytes\n", "tokens",
-                   (unsigned long long)p->tokens, (unsigned long long)p->bytes);
-    tsri_cli_print(&j->app, "%-14s %llu of %lld tokens, stride %lld\n", "windows",
-                   (unsigned long long)p->windows, (long long)p->window, (long long)p->stride);
-    tsri_cli_print(&j->app, "%-14s %.2f s, %.0f tokens a second\n", "time", seconds,
-                   seconds > 0 ? (double)p->tokens / seconds : 0.0);
-}
-
-static void show_json(job *j, const tsr_perplexity *p) {
-    json_t *all =
-        json_pack("{s:i,s:s,s:f,s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:f}", "schema", 1, "file", j->path,
-                  "loss", p->loss, "perplexity", p->perplexity, "bits_per_byte", p->bits_per_byte,
-                  "tokens", (json_int_t)p->tokens, "bytes", (json_int_t)p->bytes, "windows",
-                  (json_int_t)p->windows, "window", (json_int_t)p->window, "stride",
-                  (json_int_t)p->stride, "seconds", (double)p->nanoseconds * 1e-9);
-    char *text = json_dumps(all, JSON_INDENT(1));
-    tsri_cli_print(&j->app, "%s\n", text ? text : "");
+void tsri_cli_evaluate_print(tsri_cli_app *app, json_t *object) {
+    char *text = json_dumps(object, JSON_INDENT(1));
+    tsri_cli_print(app, "%s\n", text ? text : "");
     free(text);
-    json_decref(all);
+    json_decref(object);
 }
 
-static int evaluate(job *j) {
-    const tsr_perplexity_options options = {.struct_size = sizeof options,
-                                            .window = j->window ? j->window : j->app.context,
-                                            .stride = j->stride,
-                                            .progress = show_progress,
-                                            .progress_data = j};
-    tsr_perplexity p = {.struct_size = sizeof p};
-    char *text;
-    size_t n;
-    int code = tsri_cli_read_input(j->path, &text, &n);
-    if (code == CLI_OK)
-        code = tsri_cli_open_model(&j->app);
-    if (code == CLI_OK) {
-        const tsr_status status = tsr_evaluate_perplexity(j->app.model, text, n, &options, &p);
-        if (status == TSR_E_FORMAT)
-            code = tsri_cli_fail(CLI_FILE, "%s: %s", j->path, tsr_error_last());
-        else if (status != TSR_E_CANCELLED || !tsri_cli_signal())
-            code = tsri_cli_status(status);
-        else
-            code = 128 + tsri_cli_signal();
-    }
-    free(text);
-    if (code == CLI_OK)
-        (j->app.json ? show_json : show)(j, &p);
-    return code;
+typedef struct kind {
+    const char *const *file;
+    int (*run)(tsri_cli_evaluation *job);
+} kind;
+
+/* The one that was asked for. */
+static int run(tsri_cli_evaluation *j) {
+    const kind kinds[] = {{&j->perplexity, tsri_cli_evaluate_perplexity},
+                          {&j->labelled, tsri_cli_evaluate_labels},
+                          {&j->parallel, tsri_cli_evaluate_parallel},
+                          {&j->hypotheses, tsri_cli_evaluate_hypotheses}};
+    const kind *found = NULL;
+    int n = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (*kinds[i].file) {
+            found = &kinds[i];
+            n++;
+        }
+    if (n != 1)
+        return tsri_cli_fail(CLI_USAGE,
+                             "evaluate wants %s--perplexity FILE, --labelled FILE, --parallel FILE "
+                             "or --hypotheses FILE; see tessera help evaluate",
+                             n ? "only one of " : "");
+    if (!j->hypotheses != !j->references)
+        return tsri_cli_fail(CLI_USAGE, "--hypotheses and --references go together");
+    return found->run(j);
 }
 
 int tsri_cli_evaluate(int argc, char **argv) {
-    job j = {0};
+    tsri_cli_evaluation j = {.text_field = "text", .label_field = "label"};
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
-        {"perplexity", 0, CLI_TEXT, &j.path, "FILE",
+        {"perplexity", 0, CLI_TEXT, &j.perplexity, "FILE",
          "loss a token, perplexity and bits a byte of this text (- for standard input)", 0, 0,
          NULL},
         {"window", 0, CLI_INT, &j.window, "N",
          "tokens that the model sees at once; its context without it", 2, 1 << 30, NULL},
         {"stride", 0, CLI_INT, &j.stride, "N",
          "tokens from one window to the next; half a window without it", 1, 1 << 30, NULL},
+        {"labelled", 0, CLI_TEXT, &j.labelled, "FILE",
+         "accuracy and F1 of a classifier on a CSV or TSV with a header, or on JSON lines", 0, 0,
+         NULL},
+        {"text-field", 0, CLI_TEXT, &j.text_field, "NAME", "its texts; text without it", 0, 0,
+         NULL},
+        {"label-field", 0, CLI_TEXT, &j.label_field, "NAME", "its labels; label without it", 0, 0,
+         NULL},
+        {"parallel", 0, CLI_TEXT, &j.parallel, "FILE",
+         "BLEU and chrF of a translator on lines \"source<TAB>translation\"", 0, 0, NULL},
+        {"from|source-lang", 0, CLI_TEXT, &j.from, "LANGUAGE",
+         "language of its first part, as for translate", 0, 0, NULL},
+        {"to|target-lang", 0, CLI_TEXT, &j.to, "LANGUAGE", "language of its second", 0, 0, NULL},
+        {"batch-size", 0, CLI_INT, &j.batch, "N", "sentences at once; 32 without it", 1, 4096,
+         NULL},
+        {"hypotheses", 0, CLI_TEXT, &j.hypotheses, "FILE",
+         "BLEU and chrF of these translations, a line each; no model is wanted", 0, 0, NULL},
+        {"references", 0, CLI_TEXT, &j.references, "FILE", "what they should be, line by line", 0,
+         0, NULL},
+        {"metric", 0, CLI_TEXT, &j.metrics, "LIST", "of translations: bleu,chrf without it", 0, 0,
+         NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_searching_options(&j.searching),
                                        tsri_cli_model_options(&j.app),
                                        tsri_cli_device_options(&j.app),
                                        tsri_cli_json_option(&j.app),
                                        tsri_cli_common_options(&j.app),
                                        NULL};
-    int code = tsri_cli_parse(argc, argv, "tessera evaluate --perplexity FILE [-m MODEL]",
-                              "How well a model predicts a text. Each token is scored once, in "
-                              "sliding windows, after at least window - stride others.",
-                              tables, &operands);
+    int code = tsri_cli_parse(
+        argc, argv, "tessera evaluate --perplexity|--labelled|--parallel FILE [-m MODEL]",
+        "How good a model is. Perplexity: each token of a text is scored once, in sliding "
+        "windows,\nafter at least window - stride others. BLEU and chrF are sacrebleu's, digit by "
+        "digit (13a,\nexponential smoothing; chrF2), with its signature.",
+        tables, &operands);
     if (code == CLI_OK && operands.n)
         code = tsri_cli_fail(CLI_USAGE, "%s: evaluate takes no operands", operands.items[0]);
-    if (code == CLI_OK && !j.path)
-        code =
-            tsri_cli_fail(CLI_USAGE, "evaluate wants --perplexity FILE; see tessera help evaluate");
     if (code == CLI_OK)
-        code = evaluate(&j);
+        code = run(&j);
+    tsri_cli_searching_clear(&j.searching);
     free(operands.items);
     return tsri_cli_close(&j.app, code);
 }

@@ -25,6 +25,8 @@ struct tsri_cli_lines {
     size_t size, room;
     bool cut;
     const char *column, *field;
+    bool numbers;
+    char digits[24];
     const tsri_cli_list *texts;
     tsri_cli_csv csv;
     size_t index; /* of the column */
@@ -226,6 +228,12 @@ static void parse_line(tsri_cli_lines *l, tsri_cli_line *out) {
         out->size = json_string_length(text);
         return;
     }
+    if (l->numbers && json_is_integer(text)) {
+        out->size = (size_t)snprintf(l->digits, sizeof l->digits, "%" JSON_INTEGER_FORMAT,
+                                     json_integer_value(text));
+        out->text = l->digits;
+        return;
+    }
     if (!l->parsed)
         snprintf(l->wrong, sizeof l->wrong, "it is no JSON: %.100s",
                  l->cut ? "it is too long" : error.text);
@@ -293,6 +301,7 @@ int tsri_cli_lines_open(const tsri_cli_source *source, tsri_cli_lines **out) {
         return tsri_cli_fail(CLI_OTHER, "out of memory");
     l->column = source->column;
     l->field = source->field;
+    l->numbers = source->numbers;
     l->csv.between = ',';
     l->fd = -1;
     if (source->texts && source->texts->n) {

@@ -22,6 +22,7 @@ typedef struct tsri_cli_lines tsri_cli_lines;
 typedef struct tsri_cli_source {
     const char *path; /* NULL or "-": standard input */
     const char *column, *field;
+    bool numbers;               /* a field may be a whole number: its digits are the text */
     const tsri_cli_list *texts; /* not empty: these are the texts, and no file is read */
 } tsri_cli_source;
 
