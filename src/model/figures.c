@@ -170,6 +170,7 @@ static void describe_positions(const describer *d, const tsri_model_spec *spec) 
         say(d, "positions", "%s%s",
             stack->positions == TSRI_POSITIONS_LEARNED      ? "learned"
             : stack->positions == TSRI_POSITIONS_SINUSOIDAL ? "sinusoidal"
+            : stack->positions == TSRI_POSITIONS_ALIBI      ? "ALiBi"
                                                             : "none",
             stack->relative_buckets ? "; a bias by distance" : "");
 }

@@ -100,6 +100,10 @@ static tsr_status check_stack(const tsri_model_spec *spec, const tsri_model_stac
                               "%s: sinusoidal positions need a hidden size of at least 4; it is "
                               "%" PRId32,
                               what, spec->width);
+    if (stack->positions == TSRI_POSITIONS_ALIBI && spec->max_positions > TSRI_MODEL_MAX_ALIBI)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: %" PRId64 " positions with ALiBi; at most %d are served", what,
+                              spec->max_positions, TSRI_MODEL_MAX_ALIBI);
     const double kv =
         (double)stack->layers * stack->kv_heads * (stack->head_size + stack->value_size) * 4.0;
     if (kv * (double)spec->context > 9e18)

@@ -17,6 +17,7 @@ enum {
     TSRI_MODEL_MAX_WIDTH = 1 << 20,
     TSRI_MODEL_MAX_VOCAB = 1 << 24,
     TSRI_MODEL_MAX_POSITIONS = 1 << 26,
+    TSRI_MODEL_MAX_ALIBI = 1 << 17, /* of positions whose biases by distance are a table */
     TSRI_MODEL_MAX_EOS = 16,
     TSRI_MODEL_MAX_ROTARY = 1024 /* rotary dimensions of a head */
 };

@@ -1,6 +1,7 @@
 #include "model/tables.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 void tsri_model_sinusoids(const tsri_model_sinusoid *kind, int64_t rows, int64_t width,
                           float *out) {
@@ -42,5 +43,17 @@ void tsri_model_relative(const float *table, int32_t buckets, int32_t furthest, 
             bucket += side;
         for (int32_t h = 0; h < heads; h++)
             out[h * (2 * furthest + 1) + distance + furthest] = table[bucket * heads + h];
+    }
+}
+
+void tsri_model_alibi(int32_t furthest, int32_t heads, float *out) {
+    int32_t whole = 1; /* the largest power of two that is no more than the heads */
+    while (whole <= heads / 2)
+        whole *= 2;
+    for (int32_t h = 0; h < heads; h++) {
+        const double place = h < whole ? (h + 1.0) / whole : (h - whole + 0.5) / whole;
+        const double slope = exp2(-8 * place);
+        for (int32_t d = -furthest; d <= furthest; d++)
+            *out++ = (float)(-slope * abs(d));
     }
 }

@@ -1,5 +1,5 @@
 /* model/tables.h - tables that are computed where others are learned: sinusoidal positions, and the
- * bias by distance from its buckets. */
+ * biases by distance, from buckets or in proportion. */
 #ifndef TSRI_MODEL_TABLES_H
 #define TSRI_MODEL_TABLES_H
 
@@ -25,5 +25,15 @@ void tsri_model_sinusoids(const tsri_model_sinusoid *kind, int64_t rows, int64_t
  */
 void tsri_model_relative(const float *table, int32_t buckets, int32_t furthest, int32_t heads,
                          bool both, float *out);
+
+/**
+ * ALiBi: the bias of head h at distance d = key - query, d = -R .. R with R = `furthest`, is
+ * -slope[h] * |d|. Of H heads, a power of two, the slopes are 2^(-8 (h + 1) / H); of another number
+ * those of the power below, then every other one of twice that power.
+ *
+ * shape   out [heads, 2R + 1]
+ * source  Press, Smith, Lewis 2022, arXiv:2108.12409
+ */
+void tsri_model_alibi(int32_t furthest, int32_t heads, float *out);
 
 #endif

@@ -211,20 +211,33 @@ static tsr_status define_frequencies(tsri_model_finder *finder, const tsri_model
     return status;
 }
 
-/* A bias by distance, expanded from its buckets. */
+/* Positions that a stack reads. */
+static int64_t read_by(const tsri_model_spec *spec, const tsri_model_stack *stack) {
+    return stack->side == TSRI_SIDE_ENCODER && spec->decoder.layers ? spec->source_context
+                                                                    : spec->max_positions;
+}
+
+/* A bias by distance, expanded from its buckets or in proportion. */
 static tsr_status define_relative(tsri_model_finder *finder, const tsri_model_stack *stack) {
-    const int32_t buckets = stack->relative_buckets, furthest = stack->relative_distance;
+    const bool alibi = stack->positions == TSRI_POSITIONS_ALIBI;
+    const int32_t buckets = stack->relative_buckets,
+                  furthest = alibi ? (int32_t)read_by(finder->weights->spec, stack) - 1
+                                   : stack->relative_distance;
     float *table = NULL, *values = NULL;
-    if (!buckets)
+    tsr_status status = TSR_OK;
+    if (!buckets && !alibi)
         return TSR_OK;
-    tsr_status status =
-        tsri_model_find_values(finder, finder->names->relative, buckets, stack->heads, &table);
+    if (buckets)
+        status =
+            tsri_model_find_values(finder, finder->names->relative, buckets, stack->heads, &table);
     if (status == TSR_OK)
         status = tsri_model_find_computed(
             finder, tsri_model_stack_weight(stack, TSRI_STACK_RELATIVE),
             stack->side == TSRI_SIDE_ENCODER ? "encoder.relative" : "relative", stack->heads,
             2 * (int64_t)furthest + 1, &values);
-    if (status == TSR_OK)
+    if (status == TSR_OK && alibi)
+        tsri_model_alibi(furthest, stack->heads, values);
+    else if (status == TSR_OK)
         tsri_model_relative(table, buckets, furthest, stack->heads, !stack->causal, values);
     free(table);
     return status;
@@ -234,9 +247,7 @@ static tsr_status define_positions(tsri_model_finder *finder, const tsri_model_s
                                    int64_t width) {
     const tsri_model_spec *spec = finder->weights->spec;
     const uint32_t id = tsri_model_stack_weight(stack, TSRI_STACK_POSITION);
-    const int64_t rows = stack->side == TSRI_SIDE_ENCODER && spec->decoder.layers
-                             ? spec->source_context
-                             : spec->max_positions;
+    const int64_t rows = read_by(spec, stack);
     float *values = NULL;
     if (stack->positions == TSRI_POSITIONS_LEARNED) {
         const tsri_model_source position = {.pattern = finder->names->position,

@@ -9,12 +9,14 @@
         compare_golden(name, "model.gguf", "reference"); \
     }
 
-#define GOLDEN(title, name)                      \
+#define GOLDEN_REFERENCE(title, name)            \
     Test(golden_reference, title) {              \
         compare_golden(name, NULL, "reference"); \
-    }                                            \
-    Test(golden_device, title) {                 \
-        compare_golden(name, NULL, NULL);        \
+    }
+#define GOLDEN(title, name)               \
+    GOLDEN_REFERENCE(title, name)         \
+    Test(golden_device, title) {          \
+        compare_golden(name, NULL, NULL); \
     }
 
 GOLDEN(gpt2, "gpt2")
@@ -38,6 +40,9 @@ GOLDEN(gpt_neox_serial, "gpt_neox-serial")
 GOLDEN(starcoder2, "starcoder2")
 GOLDEN(opt, "opt")
 GOLDEN(opt_post, "opt-post")
+GOLDEN(bloom, "bloom")
+GOLDEN_REFERENCE(tessera_none, "tessera-none")
+GOLDEN_REFERENCE(tessera_sinusoidal, "tessera-sinusoidal")
 
 GGUF(gpt2_tiny, "gpt2-tiny")
 GGUF(llama_tiny, "llama-tiny")

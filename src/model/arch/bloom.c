@@ -1,0 +1,64 @@
+/* BLOOM: ALiBi in place of positions, a norm of the embedding, one matrix for q, k and v ordered by
+ * head. https://huggingface.co/docs/transformers/model_doc/bloom */
+#include "base/error.h"
+#include "model/arch.h"
+
+enum { READS = 2048 }; /* tokens, where the config names no bound: the model itself has none */
+
+static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *spec) {
+    const bool old = !json_object_get(config->root, "hidden_size");
+    const char *width = old ? "n_embed" : "hidden_size";
+    tsri_model_stack *stack = &spec->decoder;
+    TRY(tsri_model_config_int(config, width, true, 1, TSRI_MODEL_MAX_WIDTH / 4, &spec->width));
+    TRY(tsri_model_config_int(config, "n_layer", true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
+    TRY(tsri_model_arch_even_heads(config, "n_head", width, spec, stack));
+    stack->ffn = 4 * spec->width;
+    spec->max_positions = READS;
+    return tsri_model_config_long(config, "seq_length", false, 1, TSRI_MODEL_MAX_ALIBI,
+                                  &spec->max_positions);
+}
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    static const char *const handled[] = {"alibi", NULL};
+    tsri_model_stack *stack = &spec->decoder;
+    bool after = false;
+    TRY(tsri_model_config_refuse(config, handled));
+    TRY(tsri_model_config_common(config, true, spec));
+    TRY(read_sizes(config, spec));
+    TRY(tsri_model_config_bool(config, "apply_residual_connection_post_layernorm", &after));
+    if (after)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"apply_residual_connection_post_layernorm\" is true; false is "
+                              "served",
+                              config->what);
+    stack->positions = TSRI_POSITIONS_ALIBI;
+    stack->norm = TSR_NORM_LAYER;
+    stack->norm_bias = true;
+    stack->norm_eps = 1e-5f;
+    TRY(tsri_model_config_float(config, "layer_norm_epsilon", false, 1e-12, 1, &stack->norm_eps));
+    stack->embed_norm = true;
+    stack->activation = TSR_ACT_GELU_TANH; /* not in the config */
+    stack->qkv_bias = stack->out_bias = stack->mlp_bias = true;
+    return TSR_OK;
+}
+
+static const tsri_model_names names = {
+    .prefix = "transformer.",
+    .embed = "word_embeddings",
+    .embed_norm = "word_embeddings_layernorm",
+    .final_norm = "ln_f",
+    .head = "/lm_head",
+    .norm1 = "h.%d.input_layernorm",
+    .norm2 = "h.%d.post_attention_layernorm",
+    .qkv = "h.%d.self_attention.query_key_value",
+    .out = "h.%d.self_attention.dense",
+    .up = "h.%d.mlp.dense_h_to_4h",
+    .down = "h.%d.mlp.dense_4h_to_h",
+    .fused = TSRI_FUSED_HEADS,
+};
+
+const tsri_model_arch tsri_model_arch_bloom = {
+    .name = "bloom",
+    .names = &names,
+    .read = read,
+};
