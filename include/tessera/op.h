@@ -270,9 +270,9 @@ typedef struct tsr_attention_attrs {
     float scale;
 } tsr_attention_attrs;
 
-typedef struct tsr_norm_attrs { /* add_norm, layer_norm, rms_norm */
+typedef struct tsr_norm_attrs { /* add_norm, layer_norm, rms_norm, norm_grad */
     uint32_t struct_size;
-    uint32_t norm; /**< tsr_norm; add_norm only */
+    uint32_t norm; /**< tsr_norm; add_norm and norm_grad only */
     float eps;
 } tsr_norm_attrs;
 
@@ -405,7 +405,11 @@ typedef struct tsr_no_attrs {
     X(ADDITIVE_ATTENTION, additive_attention, tsr_no_attrs) \
     X(POOL, pool, tsr_pool_attrs)                           \
     X(CONCAT, concat, tsr_no_attrs)                         \
-    X(MATMUL_ADD, matmul_add, tsr_matmul_attrs)
+    X(MATMUL_ADD, matmul_add, tsr_matmul_attrs)             \
+    X(EMBED_ADD, embed_add, tsr_embed_attrs)                \
+    X(SUM_ROWS, sum_rows, tsr_no_attrs)                     \
+    X(NORM_GRAD, norm_grad, tsr_norm_attrs)                 \
+    X(NORM_WEIGHT_GRAD, norm_weight_grad, tsr_no_attrs)
 
 /** Smallest and largest value that each symbol takes in the runs of a plan, in the order B T S U N.
  */

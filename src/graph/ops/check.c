@@ -64,6 +64,13 @@ bool tsri_graph_is_relative(const tsr_tensor *tensor, tsr_dim H) {
                        tensor->dim[1].factor % 2 == 1);
 }
 
+bool tsri_graph_same_shape(const tsr_tensor *a, const tsr_tensor *b) {
+    bool same = a->rank == b->rank;
+    for (uint32_t i = 0; same && i < a->rank; i++)
+        same = tsri_tensor_same_dim(a->dim[i], b->dim[i]);
+    return same;
+}
+
 void tsri_graph_shape_like(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor *like, tsr_dim last) {
     out->dtype = dtype;
     out->rank = like->rank;

@@ -26,6 +26,9 @@ bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n);
 bool tsri_graph_is_relative(const tsr_tensor *tensor, tsr_dim H);
 bool tsri_graph_is_vector(const tsr_tensor *tensor, tsr_dim n); /* f32 [n] */
 
+/* The same rank and sizes. */
+bool tsri_graph_same_shape(const tsr_tensor *a, const tsr_tensor *b);
+
 /* out = dtype, the dims of `like` with the last one replaced by `last`. */
 void tsri_graph_shape_like(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor *like, tsr_dim last);
 

@@ -1,0 +1,19 @@
+/* embed_add/beta.cl - state = beta * state, before rows are added to it; the contents are not read where beta is 0, nor touched where it is 1.
+ *
+ *   grid    (n / EACH), EACH elements a work-item, which lie side by side
+ *   state   packed, n elements from state0 on
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   EACH */
+
+__kernel void KERNEL(__global float *state, int state0, __global const float *beta, int beta0, int n)
+{
+    const int first = (int)get_global_id(0) * EACH, end = min(n - EACH, first) + EACH;
+    const float b = beta[beta0];
+    if (first >= n || b == 1.0f)
+        return;
+    state += state0;
+    for (int i = first; i < end; i++)
+        state[i] = b == 0.0f ? 0.0f : b * state[i];
+}
+
+#undef EACH

@@ -1,0 +1,72 @@
+#include "backends/opencl/rows/common.h"
+
+enum { STATE, IDS, DY, BETA };
+enum { EACH = 1024 }; /* elements of a work-item of embed_add/beta.cl */
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    const tsr_tensor *state = op->in[STATE];
+    if (!tsri_opencl_is_f32(state) || !tsri_tensor_is_packed(state) ||
+        !tsri_opencl_is_constant(state->dim[0]) || !tsri_opencl_is_constant(state->dim[1]))
+        return tsri_opencl_refuse(why, "the state is not a packed f32 matrix of constant size");
+    if (!tsri_tensor_is_packed(op->in[IDS]))
+        return tsri_opencl_refuse(why, "the ids have gaps between them; they need a copy first");
+    return tsri_opencl_fits_rows(op->in[DY], why) && tsri_opencl_fits_index(op, why);
+}
+
+static void define_beta(const tsri_opencl_row *row, const tsr_op *op,
+                        tsri_opencl_defines *defines) {
+    (void)row, (void)op;
+    tsri_opencl_define_int(defines, "EACH", EACH);
+}
+
+/* Nothing is launched where beta is missing. */
+static void bind_beta(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *beta = tsri_opencl_in(op, BETA);
+    const tsr_dim n = tsri_tensor_count(op->in[STATE]);
+    tsri_opencl_arg_tensor(launch, op->in[STATE]);
+    tsri_opencl_arg_tensor(launch, beta);
+    tsri_opencl_arg_int(launch, n.factor);
+    tsri_opencl_grid(launch, 0, beta ? n : tsri_tensor_const(0), EACH);
+    tsri_opencl_work(launch, tsri_tensor_const(EACH));
+}
+
+static const tsri_opencl_stage stage_beta = {
+    .name = "beta", .file = "embed_add/beta.cl", .define = define_beta, .bind = bind_beta};
+
+static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
+    const tsr_embed_attrs *attrs = op->attrs;
+    const tsr_tensor *state = op->in[STATE];
+    for (uint32_t i = STATE; i <= DY; i++)
+        tsri_opencl_arg_tensor(launch, op->in[i]);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_count(op->in[IDS]));
+    tsri_opencl_arg_int(launch, state->dim[0].factor);
+    tsri_opencl_arg_int(launch, state->dim[1].factor);
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->in[DY]));
+    tsri_opencl_arg_float(launch, attrs->scale != 0.0f ? attrs->scale : 1.0f);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_dim N = tsri_tensor_count(op->in[IDS]);
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 0, N, 1);
+    tsri_opencl_work(
+        launch, tsri_tensor_const(tsri_opencl_highest(op, N) + 2 * op->in[STATE]->dim[1].factor));
+}
+
+const tsri_opencl_row tsri_opencl_rows_embed_add[] = {
+    {.name = "plain",
+     .op = TSR_OP_EMBED_ADD,
+     .file = "embed_add/plain.cl",
+     .before = &stage_beta,
+     .plain = true,
+     .score = 10,
+     .weight_operand = -1,
+     .fits = fits_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};

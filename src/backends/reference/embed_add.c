@@ -1,0 +1,32 @@
+/* The gradient of embed: rows that share an id add up. */
+#include "backends/reference/reference.h"
+
+static double beta_of(const tsri_reference_view *beta) {
+    return beta->data ? tsri_reference_load(beta, 0) : 1;
+}
+
+/* A row is summed whole in double before it is stored. */
+static void add_row(const tsri_reference_view *state, int64_t v, const tsri_reference_view *ids,
+                    const tsri_reference_view *dy, double beta, double scale) {
+    const int64_t n = tsri_reference_count(ids);
+    for (int64_t c = 0; c < state->dim[1]; c++) {
+        const int64_t at = v * state->stride[0] + c * state->stride[1];
+        double sum = 0;
+        for (int64_t i = 0; i < n; i++)
+            if (tsri_reference_load_int(ids, tsri_reference_element_at(ids, i)) == v)
+                sum += tsri_reference_load(dy, tsri_reference_row_at(dy, i) +
+                                                   c * tsri_reference_step(dy));
+        const double before = beta == 0 ? 0 : beta * tsri_reference_load(state, at);
+        tsri_reference_store(state, at, before + scale * sum);
+    }
+}
+
+tsr_status tsri_reference_embed_add(const tsri_reference_call *call) {
+    tsr_embed_attrs attrs;
+    tsri_reference_attrs(call->op, &attrs, sizeof attrs);
+    const tsri_reference_view state = tsri_reference_in(call, 0), ids = tsri_reference_in(call, 1),
+                              dy = tsri_reference_in(call, 2), beta = tsri_reference_in(call, 3);
+    for (int64_t v = 0; v < state.dim[0]; v++)
+        add_row(&state, v, &ids, &dy, beta_of(&beta), attrs.scale == 0 ? 1 : attrs.scale);
+    return TSR_OK;
+}

@@ -1,0 +1,69 @@
+#include "verify/verify.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef struct form {
+    int64_t T, V, C;
+    float scale;
+    double beta; /* below 0: missing */
+    const char *what;
+} form;
+
+/* Each row that an id names is a sum of up to N = 2 T terms upon what stood there; of the others
+ * beta times that is one rounding. */
+static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
+    char beta[32] = "";
+    if (f->beta >= 0)
+        snprintf(beta, sizeof beta, " beta %g", f->beta);
+    tsri_verify_case *c = tsri_verify_add(
+        list, TSR_OP_EMBED_ADD, "B=2 T=%lld V=%lld C=%lld scale %g%s%s", (long long)f->T,
+        (long long)f->V, (long long)f->C, f->scale == 0 ? 1.0 : (double)f->scale, beta, f->what);
+    tsri_verify_in(c, 0, TSR_KIND_STATE, TSR_F32, 2, TSRI_VERIFY_K(f->V), TSRI_VERIFY_K(f->C))
+        ->absolute = true;
+    tsri_verify_operand *ids =
+        tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_I32, 2, TSRI_VERIFY_B, TSRI_VERIFY_T);
+    ids->fill = TSRI_VERIFY_INTEGER;
+    ids->low = 0, ids->high = (double)(f->V - 1);
+    tsri_verify_in(c, 2, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T,
+                   TSRI_VERIFY_K(f->C))
+        ->absolute = true;
+    if (f->beta >= 0) {
+        tsri_verify_operand *factor =
+            tsri_verify_in(c, 3, TSR_KIND_INPUT, TSR_F32, 1, TSRI_VERIFY_K(1));
+        factor->fill = TSRI_VERIFY_EQUAL;
+        factor->low = f->beta;
+    }
+    c->sizes[0] = 2;
+    c->sizes[1] = f->T;
+    c->reads_state = true;
+    c->attrs.embed_add =
+        (tsr_embed_attrs){.struct_size = sizeof c->attrs.embed_add, .scale = f->scale};
+    c->term_attrs = c->attrs;
+    c->bound[0].terms = (double)(2 * f->T + 3) * TSRI_VERIFY_U;
+    c->bound[0].absolute = TSRI_VERIFY_TINY;
+    tsri_verify_reason(c, "(N + 3) u (beta|state| + scale sum|dy|), N = %lld",
+                       (long long)(2 * f->T));
+    return c;
+}
+
+void tsri_verify_embed_add_cases(tsri_verify_list *list) {
+    static const form forms[] = {
+        {5, 131, 48, 0, 1, ""},        {1, 7, 1, 0, 0, ""},        {9, 65, 63, 8.5f, -1, ""},
+        {40, 3, 65, 0, 0.5, ""},       {33, 2, 257, 0.25f, 0, ""}, {67, 65, 128, 0, -1, ""},
+        {130, 1, 64, 0, 1, " one id"}, {8, 1031, 16, 2, 0.75, ""}, {7, 300, 20, 0, 0, ""},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        add(list, &forms[i])->sparse = forms[i].beta == 0;
+    tsri_verify_case *c = add(list, &(form){6, 40, 33, 0, 0, ", state of NaN"});
+    c->in[0].fill = TSRI_VERIFY_EQUAL;
+    c->in[0].low = NAN;
+    c->in[0].absolute = false;
+    c->sparse = true;
+    add(list, &(form){0, 16, 16, 0, -1, ", no token"});
+    add(list, &(form){0, 16, 16, 0, 0.5, ", no token"});
+    c = add(list, &(form){9, 30, 17, 0, 1, ", ids outside the table"});
+    c->in[1].low = -3, c->in[1].high = 33;
+    c = add(list, &(form){6, 11, 40, 0, 1, ", dy out of wider rows"});
+    c->in[2].view = TSRI_VERIFY_SLICED;
+}

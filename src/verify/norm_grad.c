@@ -1,0 +1,48 @@
+#include "verify/norm.h"
+
+#include <math.h>
+
+/* |g| <= 1, as weights and dy are; a normed value is at most sqrt C, in a uniform fill about
+ * sqrt 3. The scale is off by (C + 8) u, a normed value by (C + 10) u kappa of its size, a mean of
+ * C products by (C + 2) u more; all is times the scale, which is at most twice that of the fill's
+ * deviation, and 1 / sqrt(eps) of one column. */
+static tsri_verify_case *add(tsri_verify_list *list, const tsri_verify_norm_form *f, bool rms,
+                             bool addend) {
+    const tsr_dim C = TSRI_VERIFY_K(f->C);
+    tsri_verify_case *c = tsri_verify_add(
+        list, TSR_OP_NORM_GRAD, "%s T=%lld C=%lld%s%s%s", rms ? "rms" : "layer", (long long)f->T,
+        (long long)f->C, addend ? " addend" : "", f->bias ? " stats" : "", f->what);
+    tsri_verify_norm_fill(
+        tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T, C), f);
+    tsri_verify_in(c, 1, TSR_KIND_WEIGHT, TSR_F32, 1, C);
+    tsri_verify_in(c, 2, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T, C)->view =
+        f->view;
+    if (addend)
+        tsri_verify_in(c, 3, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T, C);
+    c->sizes[1] = f->T;
+    c->want = f->bias ? 2 : 0;
+    c->sparse = f->C == 1 && !rms && !addend; /* one column is its own mean */
+    c->attrs.norm_grad = (tsr_norm_attrs){.struct_size = sizeof c->attrs.norm_grad,
+                                          .norm = rms ? TSR_NORM_RMS : TSR_NORM_LAYER,
+                                          .eps = f->eps};
+    const double kappa = rms ? 1 : sqrt(3) * (fabs(f->offset) + f->scale) / f->scale;
+    const double variance = f->C == 1 && !rms ? 0 : (f->scale * f->scale) / 3;
+    const double scale = (f->C == 1 ? 1 : 2) / sqrt(variance + (double)f->eps);
+    c->bound[0].relative = 4 * TSRI_VERIFY_U;
+    c->bound[0].absolute =
+        scale * (2 + 3) * (4 * kappa * (double)(f->C + 10)) * TSRI_VERIFY_U + TSRI_VERIFY_TINY;
+    c->bound[1].relative = (double)(f->C + 16) * TSRI_VERIFY_U;
+    c->bound[1].absolute =
+        rms ? TSRI_VERIFY_TINY : (double)(f->C + 2) * (fabs(f->offset) + f->scale) * TSRI_VERIFY_U;
+    tsri_verify_reason(c,
+                       "20 kappa (C + 10) u / deviation, C = %lld, kappa = max|x| / deviation = "
+                       "%.3g: means of C products of factors up to sqrt 3; stats (C + 16) u",
+                       (long long)f->C, kappa);
+    return c;
+}
+
+void tsri_verify_norm_grad_cases(tsri_verify_list *list) {
+    for (size_t i = 0; i < tsri_verify_norm_form_count; i++)
+        for (int rms = 0; rms < 2; rms++)
+            add(list, &tsri_verify_norm_forms[i], rms, (i + (size_t)rms) % 2 == 0);
+}
