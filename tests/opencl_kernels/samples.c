@@ -1,12 +1,10 @@
+#include "samples.h"
 #include "backends/opencl/rows/common.h"
-#include "recorder.h"
 #include "tensor/shape.h"
 
 #include <string.h>
 
-enum { B = 2, T = 3, H = 4, G = 2, D = 16, S = 24, C = 64, N = 128, F = 64 };
-
-static const tsr_tensor *tensor(sample *s, tsr_kind kind, tsr_dtype dtype, uint32_t rank,
+const tsr_tensor *sample_tensor(sample *s, tsr_kind kind, tsr_dtype dtype, uint32_t rank,
                                 const int *sizes) {
     tsr_tensor *t = &s->tensors[s->used++];
     *t = (tsr_tensor){.struct_size = sizeof *t, .dtype = dtype, .kind = kind, .rank = rank};
@@ -15,17 +13,6 @@ static const tsr_tensor *tensor(sample *s, tsr_kind kind, tsr_dtype dtype, uint3
     tsri_tensor_pack(t);
     return t;
 }
-
-#define F32(...)                                                                        \
-    tensor(s, TSR_KIND_ACTIVATION, TSR_F32, sizeof((int[]){__VA_ARGS__}) / sizeof(int), \
-           (int[]){__VA_ARGS__})
-#define I32(...)                                                                   \
-    tensor(s, TSR_KIND_INPUT, TSR_I32, sizeof((int[]){__VA_ARGS__}) / sizeof(int), \
-           (int[]){__VA_ARGS__})
-#define WEIGHT(...)                                                               \
-    tensor(s, TSR_KIND_WEIGHT, small, sizeof((int[]){__VA_ARGS__}) / sizeof(int), \
-           (int[]){__VA_ARGS__})
-#define FULL(operand) (full ? operand : NULL)
 
 static void make_linear(sample *s, const tsri_opencl_row *row, bool full, tsr_dtype small) {
     const bool glu = row->op == TSR_OP_GLU_LINEAR,
@@ -57,8 +44,8 @@ static void make_attention(sample *s, bool full, tsr_dtype small) {
     s->attrs.attention =
         (tsr_attention_attrs){.causal = full, .window = full ? 5 : 0, .scale = 0.25f};
     s->in[0] = F32(B, T, H, D);
-    s->in[1] = tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, S, G, D});
-    s->in[2] = tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, S, G, full ? D : 5});
+    s->in[1] = sample_tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, S, G, D});
+    s->in[2] = sample_tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, S, G, full ? D : 5});
     if (full) {
         s->in[3] = s->in[4] = s->in[5] = I32(B);
         s->in[6] = I32(B, S);
@@ -126,15 +113,15 @@ static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
         s->out[0] = F32(B, T, C);
         break;
     case TSR_OP_KV_APPEND:
-        s->in[0] = tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, G, S, D});
+        s->in[0] = sample_tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, G, S, D});
         s->in[1] = F32(B, T, G, D);
         s->in[2] = s->in[3] = I32(B);
         s->in[4] = FULL(I32(B));
         break;
     case TSR_OP_QKV_APPEND:
         s->attrs.rope = (tsr_rope_attrs){.rotary = full ? 8 : 0, .interleaved = full};
-        s->in[0] = tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, G, S, D});
-        s->in[1] = tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, G, S, 5});
+        s->in[0] = sample_tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, G, S, D});
+        s->in[1] = sample_tensor(s, TSR_KIND_STATE, small, 4, (int[]){B, G, S, 5});
         s->in[2] = F32(B, T, G, D);
         s->in[3] = F32(B, T, G, 5);
         s->in[4] = s->in[5] = I32(B);
@@ -145,9 +132,9 @@ static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
         s->out[0] = FULL(F32(B, T, H, D));
         break;
     case TSR_OP_GATHER:
-        s->in[0] = tensor(s, TSR_KIND_ACTIVATION, small, 2, (int[]){S, C});
+        s->in[0] = sample_tensor(s, TSR_KIND_ACTIVATION, small, 2, (int[]){S, C});
         s->in[1] = I32(T);
-        s->out[0] = tensor(s, TSR_KIND_ACTIVATION, small, 2, (int[]){T, C});
+        s->out[0] = sample_tensor(s, TSR_KIND_ACTIVATION, small, 2, (int[]){T, C});
         break;
     case TSR_OP_GRU_CELL:
         s->attrs.gru_cell.reverse = full;
@@ -160,9 +147,9 @@ static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
         break;
     case TSR_OP_ADDITIVE_ATTENTION:
         s->in[0] = F32(B, T, D);
-        s->in[1] = tensor(s, TSR_KIND_STATE, small, 3, (int[]){B, S, D});
+        s->in[1] = sample_tensor(s, TSR_KIND_STATE, small, 3, (int[]){B, S, D});
         s->in[2] = F32(D);
-        s->in[3] = tensor(s, TSR_KIND_STATE, small, 3, (int[]){B, S, C});
+        s->in[3] = sample_tensor(s, TSR_KIND_STATE, small, 3, (int[]){B, S, C});
         s->in[4] = s->in[5] = FULL(I32(B));
         s->out[0] = F32(B, T, C);
         s->out[1] = FULL(F32(B, T, S));
@@ -181,7 +168,7 @@ static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
         break;
     default: /* argmax, topk */
         s->attrs.topk.k = 5;
-        s->in[0] = tensor(s, TSR_KIND_ACTIVATION, small, 2, (int[]){T, N});
+        s->in[0] = sample_tensor(s, TSR_KIND_ACTIVATION, small, 2, (int[]){T, N});
         s->out[0] = id == TSR_OP_ARGMAX ? I32(T) : F32(T, 5);
         s->out[1] = id == TSR_OP_ARGMAX ? NULL : I32(T, 5);
         s->out[2] = id == TSR_OP_ARGMAX ? NULL : FULL(F32(T));
@@ -208,6 +195,8 @@ void make_sample(const tsri_opencl_row *row, int variant, sample *s) {
     else if (id == TSR_OP_ADD || id == TSR_OP_MUL || (id >= TSR_OP_SCALE && id <= TSR_OP_COPY) ||
              (id >= TSR_OP_RELU && id <= TSR_OP_SIGMOID))
         make_elementwise(s, id, full, small);
+    else if (id >= TSR_OP_ACCUMULATE)
+        make_training_sample(s, id, full);
     else
         make_other(s, id, full, small);
     for (int i = 0; i < TSR_SYMBOLS; i++)

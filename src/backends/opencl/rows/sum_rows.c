@@ -3,16 +3,19 @@
 
 enum { BLOCK = 64 }; /* rows that are added before their sum joins the others */
 
+/* Operands of the op: x, or x, dy and stats. */
+static uint32_t operands_of(const tsr_op *op) {
+    return op->id == TSR_OP_NORM_WEIGHT_GRAD ? 3 : 1;
+}
+
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    for (uint32_t i = 0; i < op->n_in; i++)
+    for (uint32_t i = 0; i < operands_of(op); i++)
         if (!tsri_opencl_fits_rows(op->in[i], why))
             return false;
-    for (uint32_t i = 0; i < op->n_out; i++)
-        if (!tsri_opencl_fits_vector(op->out[i], why))
-            return false;
-    return tsri_opencl_fits_index(op, why);
+    return tsri_opencl_fits_vector(op->out[0], why) &&
+           tsri_opencl_fits_vector(tsri_opencl_out(op, 1), why) && tsri_opencl_fits_index(op, why);
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
@@ -25,7 +28,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
 
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_tensor *x = op->in[0];
-    for (uint32_t i = 0; i < op->n_in; i++)
+    for (uint32_t i = 0; i < operands_of(op); i++)
         tsri_opencl_arg_tensor(launch, op->in[i]);
     tsri_opencl_arg_tensor(launch, op->out[0]);
     if (op->id == TSR_OP_NORM_WEIGHT_GRAD)
@@ -33,7 +36,7 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
     tsri_opencl_arg_dim(launch, tsri_tensor_columns(x));
-    for (uint32_t i = 0; i < op->n_in; i++)
+    for (uint32_t i = 0; i < operands_of(op); i++)
         tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->in[i]));
 }
 
