@@ -78,6 +78,7 @@ int tsri_cli_attention(int argc, char **argv);
 int tsri_cli_evaluate(int argc, char **argv);
 int tsri_cli_bench(int argc, char **argv);
 int tsri_cli_tokenize(int argc, char **argv);
+int tsri_cli_tokenizer(int argc, char **argv);
 int tsri_cli_info(int argc, char **argv);
 int tsri_cli_devices(int argc, char **argv);
 int tsri_cli_verify(int argc, char **argv);

@@ -19,6 +19,7 @@ static const command commands[] = {
     {"classify", "labels of texts, of pairs, of what a text names", tsri_cli_classify},
     {"fill-mask", "the likeliest tokens where a text has [MASK]", tsri_cli_fill_mask},
     {"tokenize", "lines to token ids, and back", tsri_cli_tokenize},
+    {"tokenizer", "make a tokenizer of text: tokenizer train", tsri_cli_tokenizer},
     {"info", "what a model is and needs; the bundled models", tsri_cli_info},
     {"devices", "the devices found: usable or not, and why", tsri_cli_devices},
     {"verify", "prove every kernel on a device against the reference", tsri_cli_verify},

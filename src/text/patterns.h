@@ -7,7 +7,8 @@
 
 typedef struct tsri_text_pattern tsri_text_pattern;
 
-extern const char tsri_text_pattern_gpt2[], tsri_text_pattern_llama3[], tsri_text_pattern_qwen2[];
+extern const char tsri_text_pattern_gpt2[], tsri_text_pattern_llama3[], tsri_text_pattern_qwen2[],
+    tsri_text_pattern_character[];
 
 /* A scanner answers the end of the match that starts at text[at] (at < n); together its matches
  * cover any text. */

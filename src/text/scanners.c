@@ -1,4 +1,5 @@
-/* text/scanners.c - the split patterns of GPT-2, Llama 3 and Qwen2, by hand. Each reads a character
+/* text/scanners.c - the split patterns of GPT-2, Llama 3 and Qwen2, and of single characters, by
+ * hand. Each reads a character
  * a bounded number of times, however long the text; a backtracking engine needs a stack for the
  * same patterns. */
 #include "text/patterns.h"
@@ -14,6 +15,7 @@ const char tsri_text_pattern_llama3[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\
 const char tsri_text_pattern_qwen2[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|"
                                        "\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
                                        "|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+const char tsri_text_pattern_character[] = "[\\s\\S]";
 
 typedef enum kind { LETTER, NUMBER, SPACE, OTHER, END } kind;
 
@@ -122,6 +124,12 @@ static size_t llama_like(const char *text, size_t n, size_t at, int most_digits)
     return line ? line : spaces(text, n, at);
 }
 
+/* [\s\S] */
+static size_t character(const char *text, size_t n, size_t at) {
+    int32_t c;
+    return at + tsri_text_utf8_next(text + at, n - at, &c);
+}
+
 static size_t llama3(const char *text, size_t n, size_t at) {
     return llama_like(text, n, at, 3);
 }
@@ -136,7 +144,8 @@ tsri_text_scanner tsri_text_scanner_of(const char *regex, size_t n, const char *
         tsri_text_scanner scanner;
     } known[] = {{tsri_text_pattern_gpt2, "GPT-2", gpt2},
                  {tsri_text_pattern_llama3, "Llama 3", llama3},
-                 {tsri_text_pattern_qwen2, "Qwen2", qwen2}};
+                 {tsri_text_pattern_qwen2, "Qwen2", qwen2},
+                 {tsri_text_pattern_character, "characters", character}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strlen(known[i].regex) == n && memcmp(known[i].regex, regex, n) == 0) {
             *name = known[i].name;
