@@ -17,6 +17,7 @@
 #include "tessera/graph.h"
 #include "tessera/model.h"
 #include "tessera/op.h"
+#include "tessera/plot.h"
 #include "tessera/quantize.h"
 #include "tessera/run.h"
 #include "tessera/search.h"

@@ -76,6 +76,7 @@ int tsri_cli_quantize(int argc, char **argv);
 int tsri_cli_dump(int argc, char **argv);
 int tsri_cli_attention(int argc, char **argv);
 int tsri_cli_evaluate(int argc, char **argv);
+int tsri_cli_plot(int argc, char **argv);
 int tsri_cli_bench(int argc, char **argv);
 int tsri_cli_tokenize(int argc, char **argv);
 int tsri_cli_tokenizer(int argc, char **argv);

@@ -32,14 +32,4 @@ tsr_status tsri_task_attention_read(const tsr_model *opened, const char *text, s
 tsr_status tsri_task_tokens_name(const tsri_text_tokenizer *tokenizer, const tsri_text_ids *ids,
                                  tsri_task_tokens *side);
 
-/* The file attention.html, embedded when the library is built; @DATA@ stands where the JSON goes.
- */
-typedef struct tsri_task_page {
-    const char *path;
-    const char *text; /* 0-terminated */
-    size_t size;      /* without the 0 */
-} tsri_task_page;
-extern const tsri_task_page tsri_task_pages[]; /* after the last, one of NULL */
-extern const size_t tsri_task_page_count;
-
 #endif

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "task/attention.h"
+#include "task/page.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,8 +14,6 @@
 #include <string.h>
 
 enum { MOST_BYTES = 5000000 };
-
-static const char marker[] = "@DATA@";
 
 static json_t *tokens_json(const tsri_task_tokens *side) {
     json_t *list = json_array();
@@ -72,18 +71,6 @@ static tsr_status map_json(const tsr_attention_map *map, json_t **out) {
     return *out ? TSR_OK : tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for the page's numbers");
 }
 
-/* JSON in a script element: no "<" may stand in it, which is in texts alone. */
-static tsr_status append_escaped(tsri_bytes *bytes, const char *text) {
-    for (;;) {
-        const size_t n = strcspn(text, "<");
-        TRY(tsri_base_bytes_append(bytes, text, n));
-        if (!text[n])
-            return TSR_OK;
-        TRY(tsri_base_bytes_append(bytes, "\\u003c", 6));
-        text += n + 1;
-    }
-}
-
 static tsr_status make_json(const tsr_attention *a, json_t *maps, char **out) {
     json_t *tokens = json_object();
     for (int i = 0; i < 2; i++)
@@ -98,7 +85,7 @@ static tsr_status make_json(const tsr_attention *a, json_t *maps, char **out) {
 
 /* Layers of all maps that would fit, by the numbers alone. */
 static tsr_status check_size(const tsr_attention *a) {
-    double bytes = (double)tsri_task_pages[0].size, a_layer = 0;
+    double bytes = (double)tsri_task_page_find("attention.html")->size, a_layer = 0;
     int32_t layers = 0;
     for (size_t i = 0; i < a->n_maps; i++) {
         const tsr_attention_map *map = &a->maps[i];
@@ -125,14 +112,8 @@ static tsr_status check_size(const tsr_attention *a) {
 }
 
 static tsr_status write_page(const char *json, const char *path) {
-    const char *page = tsri_task_pages[0].text, *at = strstr(page, marker);
     tsri_bytes text = {0};
-    tsr_status status = tsri_base_bytes_append(&text, page, (size_t)(at - page));
-    if (status == TSR_OK)
-        status = append_escaped(&text, json);
-    if (status == TSR_OK)
-        status =
-            tsri_base_bytes_append(&text, at + sizeof marker - 1, strlen(at + sizeof marker - 1));
+    tsr_status status = tsri_task_page_append(tsri_task_page_find("attention.html"), json, &text);
     if (status == TSR_OK && text.size > MOST_BYTES)
         status = tsri_base_fail(TSR_E_ARGUMENT,
                                 "the page would be %.1f MB, and %.0f MB is the most: ask for fewer "
