@@ -66,6 +66,9 @@ void tsri_graph_op(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsr
 tsri_value tsri_graph_op1(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsri_value *in,
                           uint32_t n_in);
 
+/* The op of a tsr_activation; NONE gives x. */
+tsri_value tsri_graph_activate(tsri_graph *graph, uint32_t activation, tsri_value x);
+
 /* Ops added from now on carry this label prefix and layer (placement: -1 before the first layer).
  */
 void tsri_graph_scope(tsri_graph *graph, int layer, const char *label);

@@ -1,6 +1,7 @@
 #include "model/builder.h"
 
 #include "base/error.h"
+#include "model/form.h"
 #include "tensor/shape.h"
 
 #include <inttypes.h>
@@ -24,6 +25,8 @@ static uint32_t stack_weight(const builder *b, tsri_model_stack_role role) {
  * layer, or the final one. */
 static void enter(builder *b, int32_t layer, tsri_value addend) {
     const bool last = layer == b->stack->layers;
+    if (layer > 0)
+        addend = tsri_model_drop(b, addend);
     const bool normed = last ? b->stack->final_norm : b->stack->place == TSRI_NORM_PRE;
     const uint32_t id =
         last ? stack_weight(b, TSRI_STACK_FINAL_NORM) : layer_weight(b, layer, TSRI_ROLE_NORM1);
@@ -72,6 +75,12 @@ static void embed(builder *b) {
     if (b->spec->embed_width) {
         b->x = tsri_model_linear(b, sum(b, b->x, addend), TSRI_WEIGHT_PROJECT, TSR_ACT_NONE,
                                  TSRI_GRAPH_NONE);
+        addend = TSRI_GRAPH_NONE;
+    }
+    const tsri_value whole = b->shape->form ? sum(b, b->x, addend) : TSRI_GRAPH_NONE,
+                     dropped = tsri_model_drop(b, whole);
+    if (dropped != whole) {
+        b->x = dropped;
         addend = TSRI_GRAPH_NONE;
     }
     enter(b, 0, addend);
@@ -179,7 +188,7 @@ static tsri_value attend(builder *b, const tsr_attention_attrs *attrs, const tsr
     } else {
         y = tsri_graph_op1(b->graph, TSR_OP_ATTENTION, attrs, in, n_in);
     }
-    const tsr_dim merged[] = {tsri_model_B(), tsri_model_T(),
+    const tsr_dim merged[] = {tsri_model_B(), b->T,
                               tsri_tensor_const((int64_t)b->stack->heads * b->stack->value_size)};
     return tsri_graph_reshape(b->graph, y, 3, merged);
 }
@@ -199,6 +208,8 @@ static tsri_value attention(builder *b, int32_t layer) {
                                              TSR_ACT_NONE, TSRI_GRAPH_NONE);
     tsri_value q, k, v = heads_of(b, qkv, (H + G) * D, G, stack->value_size);
     queries_and_keys(b, layer, qkv, &q, &k);
+    if (b->shape->form)
+        return tsri_model_own_attention(b, layer, q, k, v, b->relative);
     if (keeps) {
         const tsri_value keys = memory(b, layer, 0), values = memory(b, layer, 1);
         q = remember(b, layer, keys, values, q, k, v);
@@ -230,9 +241,19 @@ static tsri_value cross_attention(builder *b, int32_t layer) {
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs,
                                        .scale = stack->attention_scale};
     tsri_model_stage(b, layer, "cross_q");
-    const tsri_value q = tsri_model_linear(b, b->y, layer_weight(b, layer, TSRI_ROLE_CROSS_Q),
-                                           TSR_ACT_NONE, TSRI_GRAPH_NONE);
-    const tsri_value in[] = {heads_of(b, q, 0, stack->heads, stack->head_size),
+    const tsri_value product = tsri_model_linear(b, b->y, layer_weight(b, layer, TSRI_ROLE_CROSS_Q),
+                                                 TSR_ACT_NONE, TSRI_GRAPH_NONE),
+                     q = heads_of(b, product, 0, stack->heads, stack->head_size);
+    if (b->shape->form) {
+        const int64_t G = stack->kv_heads, D = stack->head_size;
+        tsri_model_stage(b, layer, "cross_kv");
+        const tsri_value kv =
+            tsri_model_linear(b, b->source, layer_weight(b, layer, TSRI_ROLE_CROSS_KV),
+                              TSR_ACT_NONE, TSRI_GRAPH_NONE);
+        return tsri_model_source_attention(b, layer, q, heads_of(b, kv, 0, G, D),
+                                           heads_of(b, kv, G * D, G, stack->value_size));
+    }
+    const tsri_value in[] = {q,
                              tsri_graph_permute(b->graph, memory(b, layer, 2), by_key),
                              tsri_graph_permute(b->graph, memory(b, layer, 3), by_key),
                              TSRI_GRAPH_NONE,
@@ -246,7 +267,9 @@ static tsri_value mlp(builder *b, int32_t layer, tsri_value x) {
     const uint32_t up = layer_weight(b, layer, TSRI_ROLE_UP);
     tsri_value inner;
     tsri_model_stage(b, layer, "up");
-    if (b->stack->gated) {
+    if (b->shape->form) {
+        inner = tsri_model_inner(b, x, up);
+    } else if (b->stack->gated) {
         const tsr_glu_linear_attrs attrs = {.struct_size = sizeof attrs,
                                             .trans_w = 1,
                                             .activation = b->stack->activation,
@@ -264,7 +287,8 @@ static tsri_value mlp(builder *b, int32_t layer, tsri_value x) {
 
 /* From here on only the rows that someone reads; nobody but a decoder's head reads so few. */
 static tsri_value pick_rows(builder *b, int32_t layer, tsri_value a) {
-    if (layer != b->stack->layers - 1 || b->shape->hidden || b->stack->side == TSRI_SIDE_ENCODER)
+    if (layer != b->stack->layers - 1 || b->shape->hidden || b->shape->form ||
+        b->stack->side == TSRI_SIDE_ENCODER)
         return a;
     tsri_model_stage(b, layer, "pick");
     a = tsri_model_pick(b, a, (int64_t)b->stack->heads * b->stack->value_size);
@@ -278,7 +302,7 @@ static tsri_value pick_rows(builder *b, int32_t layer, tsri_value a) {
 static void join(builder *b, int32_t layer, tsri_value branch, tsri_model_role role,
                  const char *name) {
     tsri_model_stage(b, layer, name);
-    tsri_model_add_norm(b, branch, layer_weight(b, layer, role));
+    tsri_model_add_norm(b, tsri_model_drop(b, branch), layer_weight(b, layer, role));
     if (b->stack->place == TSRI_NORM_POST)
         b->x = b->y;
 }
@@ -299,7 +323,12 @@ static void layer_of(builder *b, int32_t layer) {
     if (b->stack->parallel) {
         tsri_model_stage(b, layer, "norm2");
         const tsri_value y = tsri_model_norm(b, b->x, layer_weight(b, layer, TSRI_ROLE_NORM2));
-        b->x = out_of(b, layer, a, TSRI_ROLE_OUT, "out", b->x);
+        if (b->shape->form)
+            b->x =
+                sum(b, b->x,
+                    tsri_model_drop(b, out_of(b, layer, a, TSRI_ROLE_OUT, "out", TSRI_GRAPH_NONE)));
+        else
+            b->x = out_of(b, layer, a, TSRI_ROLE_OUT, "out", b->x);
         enter(b, layer + 1, mlp(b, layer, y));
         return;
     }
@@ -350,10 +379,14 @@ static void keep_source(builder *b) {
 static void stack_of(builder *b, const tsri_model_stack *stack) {
     b->stack = stack;
     b->picked = false;
+    b->T = b->shape->form && stack->side == TSRI_SIDE_ENCODER && b->spec->decoder.layers
+               ? tsri_tensor_symbol(TSR_SYM_S)
+               : tsri_model_T();
     if (stack->recurrent) {
         tsri_model_recurrent_stack(b);
         return;
     }
+    b->relative = b->shape->form ? tsri_model_learned_relative(b) : TSRI_GRAPH_NONE;
     tsri_graph_scope(b->graph, -1, "embed");
     embed(b);
     for (int32_t layer = 0; layer < stack->layers; layer++) {
@@ -364,6 +397,25 @@ static void stack_of(builder *b, const tsri_model_stack *stack) {
     tsri_graph_scope(b->graph, stack->layers - 1, "head");
     if (b->shape->hidden)
         tsri_graph_output(b->graph, TSRI_OUTPUT_HIDDEN + (uint32_t)stack->layers, "hidden", b->y);
+}
+
+tsr_status tsri_model_build_training(const tsri_model_weights *weights, const tsri_model_form *form,
+                                     tsri_graph **out) {
+    const tsri_model_shape shape = {.form = form};
+    builder b = {.weights = weights, .spec = weights->spec, .shape = &shape};
+    TRY(tsri_graph_create(&b.graph));
+    if (weights->spec->encoder.layers) {
+        stack_of(&b, &weights->spec->encoder);
+        b.source = b.y;
+    }
+    if (weights->spec->decoder.layers)
+        stack_of(&b, &weights->spec->decoder);
+    tsri_model_objective(&b);
+    const tsr_status status = tsri_graph_status(b.graph);
+    if (status != TSR_OK)
+        tsri_graph_destroy(&b.graph);
+    *out = b.graph;
+    return status;
 }
 
 tsr_status tsri_model_build(const tsri_model_weights *weights, const tsri_model_shape *shape,

@@ -21,6 +21,19 @@ typedef enum tsri_model_input {
     TSRI_INPUT_TOKEN,       /* [B] ids, of a recurrent decoder: one token a run */
     TSRI_INPUT_STATE,       /* [B] of a recurrent decoder: the row of the state before it; of its
                                encoder: the slot that keeps the first one */
+    /* Of a training graph. The encoder of an encoder-decoder reads SOURCE_IDS and SOURCE_POSITIONS
+     * [B, S], of SOURCE_LEN; its decoder IDS and POSITIONS [B, T]. */
+    TSRI_INPUT_SOURCE_IDS,
+    TSRI_INPUT_SOURCE_POSITIONS,
+    TSRI_INPUT_TARGETS,     /* [B, T]; masked: [N]; a classifier's: [B] */
+    TSRI_INPUT_TEACHER,     /* f32: logits, of the shape of the model's */
+    TSRI_INPUT_HARD,        /* f32 [1] what a row's cross entropy weighs */
+    TSRI_INPUT_SOFT,        /* f32 [1] what a row's divergence weighs */
+    TSRI_INPUT_BETA,        /* f32 [1] what is kept of the gradients that were there */
+    TSRI_INPUT_SEED,        /* [4] of dropout */
+    TSRI_INPUT_BUCKETS,     /* [2R+1] of the bias by distance: the bucket of each */
+    TSRI_INPUT_OWN_BUCKETS, /* the same of the decoder of an encoder-decoder */
+    TSRI_INPUT_RATES,       /* f32 [4] the optimizer's */
     TSRI_INPUT_COUNT
 } tsri_model_input;
 
@@ -34,7 +47,9 @@ typedef enum tsri_model_output {
     TSRI_OUTPUT_POOLED,
     TSRI_OUTPUT_LABELS,
     TSRI_OUTPUT_NEXT,
-    TSRI_OUTPUT_HIDDEN = 16,                                                /* + i, 0 .. layers */
+    TSRI_OUTPUT_HARD,        /* of a training graph: cross entropy of each row */
+    TSRI_OUTPUT_SOFT,        /* and divergence */
+    TSRI_OUTPUT_HIDDEN = 16, /* + i, 0 .. layers */
     TSRI_OUTPUT_ATTENTION = TSRI_OUTPUT_HIDDEN + TSRI_MODEL_MAX_LAYERS + 1, /* + layer */
     TSRI_OUTPUT_CROSS = TSRI_OUTPUT_ATTENTION + TSRI_MODEL_MAX_LAYERS       /* + layer */
 } tsri_model_output;
@@ -59,7 +74,8 @@ typedef struct tsri_model_shape {
     bool logits, argmax, hidden, attention, cross; /* attention, cross: their probabilities */
     bool by_keys;                                  /* TSRI_INPUT_KEYS says where each key lies */
     bool vectors, pooled, labels, next;
-    uint32_t pooling; /* of vectors: tsr_pool */
+    uint32_t pooling;                   /* of vectors: tsr_pool */
+    const struct tsri_model_form *form; /* NULL: no training graph */
 } tsri_model_shape;
 
 /* Number of states that a session of this model has. */

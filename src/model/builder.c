@@ -1,5 +1,6 @@
 #include "model/builder.h"
 
+#include "model/form.h"
 #include "tensor/shape.h"
 
 #include <inttypes.h>
@@ -21,6 +22,16 @@ void tsri_model_stage(tsri_model_builder *b, int32_t layer, const char *part) {
     tsri_graph_scope(b->graph, layer, label);
 }
 
+/* The encoder of a training graph that has a decoder, too, has inputs of its own. */
+static tsri_model_input side_input(const tsri_model_builder *b, tsri_model_input id) {
+    if (!b->shape->form || b->stack->side != TSRI_SIDE_ENCODER || !b->spec->decoder.layers)
+        return id;
+    return id == TSRI_INPUT_IDS         ? TSRI_INPUT_SOURCE_IDS
+           : id == TSRI_INPUT_POSITIONS ? TSRI_INPUT_SOURCE_POSITIONS
+           : id == TSRI_INPUT_LEN       ? TSRI_INPUT_SOURCE_LEN
+                                        : id;
+}
+
 tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
     static const struct {
         const char *name;
@@ -37,14 +48,24 @@ tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
                                   [TSRI_INPUT_SOURCE] = {"source", 1},
                                   [TSRI_INPUT_SOURCE_LEN] = {"source_len", 1},
                                   [TSRI_INPUT_TOKEN] = {"token", 1},
-                                  [TSRI_INPUT_STATE] = {"state", 1}};
-    tsr_dim dims[2] = {tsri_model_B(), tsri_model_T()};
+                                  [TSRI_INPUT_STATE] = {"state", 1},
+                                  [TSRI_INPUT_SOURCE_IDS] = {"source_ids", 2},
+                                  [TSRI_INPUT_SOURCE_POSITIONS] = {"source_positions", 2},
+                                  [TSRI_INPUT_SEED] = {"seed", 1},
+                                  [TSRI_INPUT_BUCKETS] = {"buckets", 1},
+                                  [TSRI_INPUT_OWN_BUCKETS] = {"own_buckets", 1}};
+    tsr_dim dims[2] = {tsri_model_B(), b->T};
+    id = side_input(b, id);
     if (id == TSRI_INPUT_ROWS)
         dims[0] = tsri_tensor_symbol(TSR_SYM_N);
     else if (id == TSRI_INPUT_FREQUENCIES)
         dims[0] = tsri_tensor_const(b->stack->rope.rotary / 2);
     else if (id == TSRI_INPUT_KEYS)
         dims[1] = tsri_tensor_const(b->shape->capacity);
+    else if (id == TSRI_INPUT_SEED)
+        dims[0] = tsri_tensor_const(4);
+    else if (id == TSRI_INPUT_BUCKETS || id == TSRI_INPUT_OWN_BUCKETS)
+        dims[0] = tsri_tensor_const(2 * (int64_t)b->stack->relative_distance + 1);
     return tsri_graph_leaf(b->graph, TSR_KIND_INPUT, id, inputs[id].name,
                            id == TSRI_INPUT_FREQUENCIES ? TSR_F32 : TSR_I32, inputs[id].rank, dims);
 }
@@ -55,8 +76,9 @@ bool tsri_model_builder_has(const tsri_model_builder *b, uint32_t id) {
 
 tsri_value tsri_model_weight_leaf(tsri_model_builder *b, uint32_t id) {
     const tsri_model_weight *w = tsri_model_weight_at(b->weights, id);
-    if (!w)
-        return TSRI_GRAPH_NONE;
+    const tsri_value parameter = tsri_model_parameter_leaf(b, id);
+    if (!w || parameter != TSRI_GRAPH_NONE)
+        return parameter;
     const tsr_dim dims[] = {tsri_tensor_const(w->dims[0]), tsri_tensor_const(w->dims[1])};
     return tsri_graph_leaf(b->graph, TSR_KIND_WEIGHT, id, w->name, w->dtype, w->rank, dims);
 }
@@ -66,8 +88,27 @@ uint32_t tsri_model_products(const tsri_model_builder *b, uint32_t id) {
     return w ? tsri_model_weight_compute(b->weights, w) : TSR_COMPUTE_F32;
 }
 
+/* A training graph has activations as ops of their own, for the backward pass to read what they
+ * were applied to, and adapters beside products. */
+static tsri_value learned_linear(tsri_model_builder *b, tsri_value x, uint32_t id,
+                                 tsr_activation activation, tsri_value residual) {
+    const tsri_value addend = tsri_model_adapter(b, x, id);
+    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs, .trans_w = 1};
+    const bool both = residual != TSRI_GRAPH_NONE && addend != TSRI_GRAPH_NONE;
+    const bool after = activation != TSR_ACT_NONE && residual != TSRI_GRAPH_NONE;
+    const tsri_value in[] = {x, tsri_model_weight_leaf(b, id), tsri_model_weight_leaf(b, id + 1),
+                             addend != TSRI_GRAPH_NONE || after ? addend : residual};
+    tsri_value y = tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, in, 4);
+    y = tsri_graph_activate(b->graph, activation, y);
+    return both || after
+               ? tsri_graph_op1(b->graph, TSR_OP_ADD, NULL, (tsri_value[]){y, residual}, 2)
+               : y;
+}
+
 tsri_value tsri_model_linear(tsri_model_builder *b, tsri_value x, uint32_t id,
                              tsr_activation activation, tsri_value residual) {
+    if (b->shape->form)
+        return learned_linear(b, x, id, activation, residual);
     const tsr_linear_attrs attrs = {.struct_size = sizeof attrs,
                                     .trans_w = 1,
                                     .activation = activation,
@@ -106,8 +147,7 @@ tsri_value tsri_model_lookup(tsri_model_builder *b, uint32_t table, tsri_model_i
 }
 
 tsri_value tsri_model_pick(tsri_model_builder *b, tsri_value x, int64_t columns) {
-    const tsr_dim dims[] = {tsri_tensor_times(tsri_model_B(), tsri_model_T()),
-                            tsri_tensor_const(columns)};
+    const tsr_dim dims[] = {tsri_tensor_times(tsri_model_B(), b->T), tsri_tensor_const(columns)};
     const tsri_value in[] = {tsri_graph_reshape(b->graph, x, 2, dims),
                              tsri_model_input_of(b, TSRI_INPUT_ROWS)};
     return tsri_graph_op1(b->graph, TSR_OP_GATHER, NULL, in, 2);

@@ -10,8 +10,12 @@ typedef struct tsri_model_builder {
     const tsri_model_spec *spec;
     const tsri_model_stack *stack; /* at hand */
     const tsri_model_shape *shape;
-    tsri_value x, y; /* the residual stream, and what the next part reads: x after its norm */
-    bool picked;     /* they hold the wanted rows only */
+    tsr_dim T;           /* tokens of a sequence of this stack */
+    uint32_t sites;      /* of dropout, so far */
+    tsri_value relative; /* bias by distance of the stack at hand, of a training graph */
+    tsri_value source;   /* what the encoder gave, of a training graph */
+    tsri_value x, y;     /* the residual stream, and what the next part reads: x after its norm */
+    bool picked;         /* they hold the wanted rows only */
 } tsri_model_builder;
 
 tsr_dim tsri_model_B(void);
@@ -45,7 +49,31 @@ tsri_value tsri_model_pick(tsri_model_builder *b, tsri_value x, int64_t columns)
 void tsri_model_recurrent_stack(tsri_model_builder *b);
 void tsri_model_recurrent_source(tsri_model_builder *b);
 
+/* blocks_training.c: what a training graph has beside. */
+/* Dropout where the graph has it; else x. */
+tsri_value tsri_model_drop(tsri_model_builder *b, tsri_value x);
+tsri_value tsri_model_drop_inner(tsri_model_builder *b, tsri_value x);
+/* A weight that learns, as the state that it is; NONE where it does not learn. */
+tsri_value tsri_model_parameter_leaf(tsri_model_builder *b, uint32_t id);
+/* x A B * alpha / rank beside the product with weight id, or NONE. */
+tsri_value tsri_model_adapter(tsri_model_builder *b, tsri_value x, uint32_t id);
+/* The bias by distance, made of its buckets. */
+tsri_value tsri_model_learned_relative(tsri_model_builder *b);
+/* Inner states of the feed-forward part: its first product, activation and gate as ops. */
+tsri_value tsri_model_inner(tsri_model_builder *b, tsri_value x, uint32_t up);
+/* Attention among a stack's own tokens, or to those of the source. */
+tsri_value tsri_model_own_attention(tsri_model_builder *b, int32_t layer, tsri_value q,
+                                    tsri_value k, tsri_value v, tsri_value relative);
+tsri_value tsri_model_source_attention(tsri_model_builder *b, int32_t layer, tsri_value q,
+                                       tsri_value k, tsri_value v);
+/* The head of the objective, and the loss. */
+void tsri_model_objective(tsri_model_builder *b);
+
 /* heads.c: what is made of the last hidden states y. */
+tsri_value tsri_model_vocabulary(tsri_model_builder *b, tsri_value rows);
+/* The masked LM head's rows before the vocabulary; a sequence's labels. */
+tsri_value tsri_model_masked_rows(tsri_model_builder *b, tsri_value rows);
+tsri_value tsri_model_label_rows(tsri_model_builder *b, tsri_value first);
 void tsri_model_output_heads(tsri_model_builder *b);
 void tsri_model_encoder_heads(tsri_model_builder *b);
 

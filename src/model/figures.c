@@ -27,7 +27,8 @@ static bool is_multiplied(const tsri_model_spec *spec, uint32_t id) {
     for (int i = 0; i < 2; i++)
         if (id == tsri_model_stack_weight(stacks[i], TSRI_STACK_POSITION) ||
             id == tsri_model_stack_weight(stacks[i], TSRI_STACK_EMBED) ||
-            id == tsri_model_stack_weight(stacks[i], TSRI_STACK_RELATIVE))
+            id == tsri_model_stack_weight(stacks[i], TSRI_STACK_RELATIVE) ||
+            id == tsri_model_stack_weight(stacks[i], TSRI_STACK_RELATIVE_TABLE))
             return false;
     return id != TSRI_WEIGHT_TYPES && (id != TSRI_WEIGHT_EMBED || spec->tied);
 }

@@ -26,7 +26,7 @@ static void search(tsri_model_builder *b, tsri_value logits) {
 }
 
 /* The output matrix, with the bias that may lie beside a tied one. */
-static tsri_value vocabulary(tsri_model_builder *b, tsri_value rows) {
+tsri_value tsri_model_vocabulary(tsri_model_builder *b, tsri_value rows) {
     const uint32_t id = b->spec->tied ? TSRI_WEIGHT_EMBED : TSRI_WEIGHT_HEAD;
     const tsr_linear_attrs attrs = {
         .struct_size = sizeof attrs, .trans_w = 1, .compute = tsri_model_products(b, id)};
@@ -44,7 +44,13 @@ void tsri_model_output_heads(tsri_model_builder *b) {
         const tsr_scale_attrs attrs = {.struct_size = sizeof attrs, .alpha = b->spec->head_scale};
         rows = tsri_graph_op1(b->graph, TSR_OP_SCALE, &attrs, &rows, 1);
     }
-    search(b, vocabulary(b, rows));
+    search(b, tsri_model_vocabulary(b, rows));
+}
+
+tsri_value tsri_model_masked_rows(tsri_model_builder *b, tsri_value rows) {
+    const tsri_value dense = tsri_model_linear(b, rows, TSRI_WEIGHT_MASKED_DENSE,
+                                               b->spec->masked_activation, TSRI_GRAPH_NONE);
+    return tsri_model_norm(b, dense, TSRI_WEIGHT_MASKED_NORM);
 }
 
 static void masked(tsri_model_builder *b) {
@@ -52,9 +58,7 @@ static void masked(tsri_model_builder *b) {
     if (!shape->logits && !shape->argmax && !shape->top_k)
         return;
     const tsri_value rows = tsri_model_pick(b, b->y, b->spec->width);
-    const tsri_value dense = tsri_model_linear(b, rows, TSRI_WEIGHT_MASKED_DENSE,
-                                               b->spec->masked_activation, TSRI_GRAPH_NONE);
-    search(b, vocabulary(b, tsri_model_norm(b, dense, TSRI_WEIGHT_MASKED_NORM)));
+    search(b, tsri_model_vocabulary(b, tsri_model_masked_rows(b, rows)));
 }
 
 /* One row [C] of each sequence. */
@@ -64,10 +68,24 @@ static tsri_value pool(tsri_model_builder *b, uint32_t kind) {
     return tsri_graph_op1(b->graph, TSR_OP_POOL, &attrs, in, 2);
 }
 
+static tsri_value pooled_rows(tsri_model_builder *b, tsri_value first) {
+    return tsri_model_builder_has(b, TSRI_WEIGHT_POOLER)
+               ? tsri_model_linear(b, first, TSRI_WEIGHT_POOLER, TSR_ACT_TANH, TSRI_GRAPH_NONE)
+               : first;
+}
+
+/* What the classifier reads: a dense layer of its own where it has one, else the pooler's. */
+tsri_value tsri_model_label_rows(tsri_model_builder *b, tsri_value first) {
+    const tsri_value rows = tsri_model_builder_has(b, TSRI_WEIGHT_LABEL_DENSE)
+                                ? tsri_model_linear(b, first, TSRI_WEIGHT_LABEL_DENSE,
+                                                    b->spec->label_activation, TSRI_GRAPH_NONE)
+                                : pooled_rows(b, first);
+    return tsri_model_linear(b, tsri_model_drop(b, rows), TSRI_WEIGHT_LABEL, TSR_ACT_NONE,
+                             TSRI_GRAPH_NONE);
+}
+
 void tsri_model_encoder_heads(tsri_model_builder *b) {
     const tsri_model_shape *shape = b->shape;
-    const bool pooler = tsri_model_builder_has(b, TSRI_WEIGHT_POOLER),
-               dense = tsri_model_builder_has(b, TSRI_WEIGHT_LABEL_DENSE);
     masked(b);
     if (shape->vectors)
         mark(b, TSRI_OUTPUT_VECTORS, "vectors", pool(b, shape->pooling));
@@ -78,19 +96,13 @@ void tsri_model_encoder_heads(tsri_model_builder *b) {
     if (!shape->pooled && !shape->next && !(shape->labels && !b->spec->label_tokens))
         return;
     const tsri_value first = pool(b, TSR_POOL_FIRST);
-    tsri_value pooled = first;
-    if (pooler)
-        pooled = tsri_model_linear(b, first, TSRI_WEIGHT_POOLER, TSR_ACT_TANH, TSRI_GRAPH_NONE);
+    const tsri_value pooled =
+        shape->pooled || shape->next ? pooled_rows(b, first) : TSRI_GRAPH_NONE;
     if (shape->pooled)
         mark(b, TSRI_OUTPUT_POOLED, "pooled", pooled);
     if (shape->next)
         mark(b, TSRI_OUTPUT_NEXT, "next",
              tsri_model_linear(b, pooled, TSRI_WEIGHT_NEXT, TSR_ACT_NONE, TSRI_GRAPH_NONE));
-    if (!shape->labels || b->spec->label_tokens)
-        return;
-    if (dense)
-        pooled = tsri_model_linear(b, first, TSRI_WEIGHT_LABEL_DENSE, b->spec->label_activation,
-                                   TSRI_GRAPH_NONE);
-    mark(b, TSRI_OUTPUT_LABELS, "labels",
-         tsri_model_linear(b, pooled, TSRI_WEIGHT_LABEL, TSR_ACT_NONE, TSRI_GRAPH_NONE));
+    if (shape->labels && !b->spec->label_tokens)
+        mark(b, TSRI_OUTPUT_LABELS, "labels", tsri_model_label_rows(b, first));
 }

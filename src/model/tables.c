@@ -1,5 +1,8 @@
 #include "model/tables.h"
 
+#include "base/error.h"
+#include "base/memory.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,20 +33,26 @@ static int32_t bucket_of(int32_t distance, int32_t buckets, int32_t furthest) {
     return bucket < buckets - 1 ? bucket : buckets - 1;
 }
 
-void tsri_model_relative(const float *table, int32_t buckets, int32_t furthest, int32_t heads,
-                         bool both, float *out) {
+void tsri_model_relative_buckets(int32_t buckets, int32_t furthest, bool both, int32_t *out) {
     const int32_t side = both ? buckets / 2 : buckets;
     for (int32_t distance = -furthest; distance <= furthest; distance++) {
-        const int32_t after = distance > 0;
-        int32_t bucket = bucket_of(both    ? (after ? distance : -distance)
-                                   : after ? 0
-                                           : -distance,
-                                   side, furthest);
-        if (both && after)
-            bucket += side;
-        for (int32_t h = 0; h < heads; h++)
-            out[h * (2 * furthest + 1) + distance + furthest] = table[bucket * heads + h];
+        const bool after = distance > 0;
+        const int32_t apart = both ? abs(distance) : after ? 0 : -distance;
+        out[distance + furthest] = bucket_of(apart, side, furthest) + (both && after ? side : 0);
     }
+}
+
+tsr_status tsri_model_relative(const float *table, int32_t buckets, int32_t furthest, int32_t heads,
+                               bool both, float *out) {
+    const int32_t n = 2 * furthest + 1;
+    int32_t *bucket = NULL;
+    TRY(tsri_base_new((size_t)n, sizeof *bucket, &bucket));
+    tsri_model_relative_buckets(buckets, furthest, both, bucket);
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t h = 0; h < heads; h++)
+            out[h * n + i] = table[bucket[i] * heads + h];
+    free(bucket);
+    return TSR_OK;
 }
 
 void tsri_model_alibi(int32_t furthest, int32_t heads, float *out) {

@@ -23,8 +23,11 @@ void tsri_model_sinusoids(const tsri_model_sinusoid *kind, int64_t rows, int64_t
  * shape   buckets' table [buckets, heads]; out [heads, 2R + 1]
  * source  Raffel et al. 2020, arXiv:1910.10683, 2.1
  */
-void tsri_model_relative(const float *table, int32_t buckets, int32_t furthest, int32_t heads,
-                         bool both, float *out);
+tsr_status tsri_model_relative(const float *table, int32_t buckets, int32_t furthest, int32_t heads,
+                               bool both, float *out);
+
+/* The bucket of each distance d = -R .. R. */
+void tsri_model_relative_buckets(int32_t buckets, int32_t furthest, bool both, int32_t *out);
 
 /**
  * ALiBi: the bias of head h at distance d = key - query, d = -R .. R with R = `furthest`, is

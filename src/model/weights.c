@@ -238,9 +238,14 @@ static tsr_status define_relative(tsri_model_finder *finder, const tsri_model_st
     if (status == TSR_OK && alibi)
         tsri_model_alibi(furthest, stack->heads, values);
     else if (status == TSR_OK)
-        tsri_model_relative(table, buckets, furthest, stack->heads, !stack->causal, values);
+        status =
+            tsri_model_relative(table, buckets, furthest, stack->heads, !stack->causal, values);
     free(table);
-    return status;
+    if (status != TSR_OK || alibi)
+        return status;
+    const tsri_model_source source = {.pattern = finder->names->relative, .rows = buckets};
+    return tsri_model_find(finder, tsri_model_stack_weight(stack, TSRI_STACK_RELATIVE_TABLE), -1,
+                           "relative_table", ".weight", &source, 1, stack->heads);
 }
 
 static tsr_status define_positions(tsri_model_finder *finder, const tsri_model_stack *stack,

@@ -38,7 +38,8 @@ typedef enum tsri_model_stack_role {
     TSRI_STACK_POSITION,  /* learned, or computed */
     TSRI_STACK_EMBED_NORM,
     TSRI_STACK_EMBED_NORM_BIAS,
-    TSRI_STACK_RELATIVE, /* [H, 2R+1]: the bias of each head at distance -R .. R; computed */
+    TSRI_STACK_RELATIVE,       /* [H, 2R+1]: the bias of each head at distance -R .. R; computed */
+    TSRI_STACK_RELATIVE_TABLE, /* [buckets, H]: what it is computed from; for training */
     TSRI_STACK_FINAL_NORM,
     TSRI_STACK_FINAL_NORM_BIAS,
     TSRI_STACK_FREQUENCIES, /* computed, not read */

@@ -45,9 +45,6 @@ tsr_status tsri_graph_infer_binary(tsri_graph_signature *signature);
 double tsri_graph_bytes(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]);
 double tsri_graph_elements(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]);
 
-/* Emits the op of an activation; NONE gives x. */
-tsri_value tsri_graph_activate(tsri_graph *graph, uint32_t activation, tsri_value x);
-
 /* ---- gradients that rows share ---- */
 
 /* Gives d to a value that was broadcast to d's shape: summed over the leading dimensions. */

@@ -1,0 +1,59 @@
+/* model/training_state.h - what the files of a training share. */
+#ifndef TSRI_MODEL_TRAINING_STATE_H
+#define TSRI_MODEL_TRAINING_STATE_H
+
+#include "model/form.h"
+#include "model/opened.h"
+
+enum { TSRI_TRAINING_SUMS = 0x7ffffff0 }; /* the state of the gradients' sums of squares */
+
+typedef struct tsri_training_parameter {
+    uint32_t number; /* form.h */
+    char name[96];
+    uint32_t rank;
+    int64_t dims[2];
+    int64_t elements;
+    bool rounded;              /* the forward pass reads a bf16 copy */
+    uint32_t first_sum, parts; /* of its sum of squares */
+} tsri_training_parameter;
+
+/* A graph and its plan for batches of at most some size. */
+typedef struct tsri_training_plan {
+    tsri_graph *graph;
+    tsri_run_plan *plan; /* for batches of at most sizes */
+    int64_t sizes[TSR_SYMBOLS];
+} tsri_training_plan;
+
+typedef struct tsri_training_inputs { /* of a batch, as the graphs read it */
+    int32_t *positions, *source_positions, *rows, *targets, *types;
+    int32_t *buckets, *own_buckets;
+    size_t positions_room, source_room, rows_room, targets_room, types_room;
+    float hard, soft, beta, rates[4];
+    int32_t seed[4];
+    float *losses[2]; /* hard, soft: of each row */
+    size_t losses_room[2];
+} tsri_training_inputs;
+
+struct tsri_training {
+    tsri_model *model; /* borrowed */
+    tsri_training_options options;
+    tsri_run_context *run;
+    tsri_training_plan learn, evaluate, logits, norms, update;
+    tsri_training_parameter *parameters;
+    size_t n_parameters, parameters_room;
+    uint32_t n_sums;
+    float *sums;
+    int32_t most[3]; /* B T S that plans were made for */
+    tsri_training_inputs in;
+};
+
+/* training_graph.c */
+tsr_status tsri_training_graphs(tsri_training *training);
+/* The forward pass alone. */
+tsr_status tsri_training_graph(const tsri_training *training, tsri_model_pass pass,
+                               tsri_graph **out);
+
+/* How many moments the optimizer keeps of a parameter. */
+uint32_t tsri_training_moments(const tsri_training *training);
+
+#endif
