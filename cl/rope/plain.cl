@@ -5,7 +5,7 @@
  *   pairs   (p, p + rotary/2), or (2p, 2p+1) where INTERLEAVED; both are scaled by `magnitude`
  *   alias   y may be x
  *   needs   nothing beyond OpenCL C 1.1; sin and cos of large angles
- *   build   INTERLEAVED
+ *   build   INTERLEAVED; INVERSE: by minus the angle
  *   source  Su et al. 2021, arXiv:2104.09864 */
 
 __kernel void KERNEL(__global const float *x, int x0, __global const int *positions, int positions0,
@@ -31,10 +31,11 @@ __kernel void KERNEL(__global const float *x, int x0, __global const int *positi
     const int left = i, right = i + half_size;
 #endif
     const float angle = (float)positions[positions0 + b * SIZE(pb) + t * SIZE(pt)] * inv_freq[inv_freq0 + i];
-    const float c = cos(angle) * magnitude, s = sin(angle) * magnitude;
+    const float c = cos(angle) * magnitude, s = sin(angle) * (INVERSE ? -magnitude : magnitude);
     const float u = x[left], v = x[right];
     y[left] = u * c - v * s;
     y[right] = v * c + u * s;
 }
 
 #undef INTERLEAVED
+#undef INVERSE

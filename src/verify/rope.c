@@ -44,4 +44,9 @@ void tsri_verify_rope_cases(tsri_verify_list *list) {
     tsri_verify_case *c = add(list, 2, 3, 2, 8, 8, false, 20, " magnitude 1.25");
     c->attrs.rope.magnitude = 1.25f;
     c->bound[0].absolute *= 1.5;
+    for (int interleaved = 0; interleaved < 2; interleaved++) {
+        add(list, 2, 5, 3, 16, 16, interleaved, 100, " inverse")->attrs.rope.inverse = 1;
+        add(list, 3, 7, 2, 10, 6, interleaved, 40, " inverse, part of the head")
+            ->attrs.rope.inverse = 1;
+    }
 }

@@ -12,7 +12,7 @@ void tsri_reference_rotate(const tsr_rope_attrs *attrs, const tsri_reference_vie
     for (int64_t p = 0; p < half; p++) {
         const double angle =
             (double)position * tsri_reference_load(inv_freq, p * inv_freq->stride[0]);
-        const double c = cos(angle), s = sin(angle);
+        const double c = cos(angle), s = attrs->inverse ? -sin(angle) : sin(angle);
         const int64_t i = attrs->interleaved ? 2 * p : p,
                       j = attrs->interleaved ? 2 * p + 1 : p + half;
         const double a = tsri_reference_load(x, x_at + i * x_step);

@@ -29,6 +29,8 @@ static tsr_status check_rope(tsri_graph_signature *s) {
             TSR_E_ARGUMENT,
             "qkv_append: %u rotary elements; wanted an even number up to the head size %lld",
             attrs->rotary, (long long)k->dim[3].factor);
+    if (attrs->inverse)
+        return tsri_base_fail(TSR_E_ARGUMENT, "qkv_append: inverse is rope's alone");
     if (positions->dtype != TSR_I32 || positions->rank != 2 ||
         !tsri_tensor_same_dim(positions->dim[0], k->dim[0]) ||
         !tsri_tensor_same_dim(positions->dim[1], k->dim[1]))

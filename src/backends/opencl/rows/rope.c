@@ -21,6 +21,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     (void)row;
     const tsr_rope_attrs *attrs = op->attrs;
     tsri_opencl_define_int(defines, "INTERLEAVED", attrs->interleaved != 0);
+    tsri_opencl_define_int(defines, "INVERSE", attrs->inverse != 0);
 }
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
