@@ -137,10 +137,13 @@ void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *at
 static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
                       tsri_value *out) {
     tsri_value probabilities;
-    if (node->out[1] != TSRI_GRAPH_NONE)
-        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "attention: the log-sum-exp output has no decomposition");
     tsri_graph_attention_steps(graph, node->attrs, in, node->n_in, &probabilities, &out[0]);
+}
+
+/* Simpler ops have neither keys by source nor the log of a masked sum. */
+static bool decomposes(const tsr_op *op) {
+    const bool lse = op->n_out > 1 && op->out[1], source = op->n_in > SOURCE && op->in[SOURCE];
+    return !lse && !source;
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
@@ -194,5 +197,6 @@ const tsri_graph_op_row tsri_graph_op_attention = {.name = "attention",
                                                    .attrs_size = sizeof(tsr_attention_attrs),
                                                    .infer = infer,
                                                    .decompose = decompose,
+                                                   .decomposes = decomposes,
                                                    .gradient = gradient,
                                                    .cost = cost};
