@@ -151,7 +151,9 @@ typedef enum tsr_op_id {
     TSR_OP_SOFTMAX_GRAD = 40,
     /** The gradient of attention, from its inputs, its result y and its lse: with p[b,h,t,s] =
      * exp(score - lse), dv += p dy, ds = p * (<dy, v> - <dy, y>), dq += scale ds k, dk += scale ds
-     * q, drelative += ds where the table was read. Probabilities are formed anew, in blocks. attrs
+     * q, drelative += ds where the table was read. Probabilities are formed anew, in blocks. A
+     * query that sees nothing, and where causal one past the end of its sequence (past[b] + t >=
+     * len[b]), adds nothing, whatever its operands hold, and gets 0. attrs
      * tsr_attention_attrs. in q[B,T,H,D], k[B,S,G,D], v[B,S,G,Dv], y[B,T,H,Dv], lse[B,H,T],
      * dy[B,T,H,Dv], past?[B], len?[B], bias?[1|B,H,T,S], relative?[H,2R+1]  out dq, dk, dv,
      * drelative?[H,2R+1] */
@@ -409,7 +411,10 @@ typedef struct tsr_no_attrs {
     X(EMBED_ADD, embed_add, tsr_embed_attrs)                \
     X(SUM_ROWS, sum_rows, tsr_no_attrs)                     \
     X(NORM_GRAD, norm_grad, tsr_norm_attrs)                 \
-    X(NORM_WEIGHT_GRAD, norm_weight_grad, tsr_no_attrs)
+    X(NORM_WEIGHT_GRAD, norm_weight_grad, tsr_no_attrs)     \
+    X(ATTENTION_GRAD, attention_grad, tsr_attention_attrs)  \
+    X(GRU_CELL_GRAD, gru_cell_grad, tsr_gru_cell_attrs)     \
+    X(ADDITIVE_ATTENTION_GRAD, additive_attention_grad, tsr_no_attrs)
 
 /** Smallest and largest value that each symbol takes in the runs of a plan, in the order B T S U N.
  */

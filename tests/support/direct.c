@@ -32,8 +32,8 @@ tsr_status direct_run(tsr_op_id id, const void *attrs, uint32_t n_in, uint32_t n
     tsr_dev *dev = NULL;
     cr_assert_eq(backend->open(&host, NULL, &state), TSR_OK);
     cr_assert_eq(backend->device_open(state, 0, &options, &dev), TSR_OK);
-    tsr_tensor operands[12];
-    const tsr_tensor *pointers[12] = {NULL};
+    tsr_tensor operands[16];
+    const tsr_tensor *pointers[16] = {NULL};
     for (uint32_t i = 0; i < n_in + n_out; i++) {
         if (!data[i])
             continue;

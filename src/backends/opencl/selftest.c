@@ -123,6 +123,12 @@ static int32_t choose_index(const trial *t, uint32_t operand, int64_t i) {
                       S = tsri_tensor_value(keys->dim[1], t->sizes);
         return (int32_t)(operand == 4 ? S - i % (S > 0 ? S : 1) : i % (slots > 0 ? slots : 1));
     }
+    if (id == TSR_OP_ATTENTION_GRAD || id == TSR_OP_ADDITIVE_ATTENTION_GRAD) {
+        const int64_t S = tsri_tensor_value(keys->dim[1], t->sizes), past = S > T ? S - T : 0;
+        if (id == TSR_OP_ATTENTION_GRAD)
+            return (int32_t)(operand == 6 ? past : past + T - i % 3);
+        return (int32_t)(S - i % (S > 0 ? S : 1));
+    }
     if (id == TSR_OP_CROSS_ENTROPY || id == TSR_OP_CROSS_ENTROPY_GRAD ||
         id == TSR_OP_KL_DIVERGENCE || id == TSR_OP_KL_DIVERGENCE_GRAD)
         return (int32_t)(i * 5 % tsri_tensor_value(first->dim[first->rank - 1], t->sizes));

@@ -16,6 +16,9 @@ static const struct {
     {TSR_OP_ATTENTION, tsri_reference_attention_scratch},
     {TSR_OP_GRU_CELL, tsri_reference_gru_cell_scratch},
     {TSR_OP_ADDITIVE_ATTENTION, tsri_reference_additive_attention_scratch},
+    {TSR_OP_ATTENTION_GRAD, tsri_reference_attention_grad_scratch},
+    {TSR_OP_GRU_CELL_GRAD, tsri_reference_gru_cell_grad_scratch},
+    {TSR_OP_ADDITIVE_ATTENTION_GRAD, tsri_reference_additive_attention_grad_scratch},
 };
 
 int64_t tsri_reference_scratch(const tsr_op *op, const int64_t *sizes) {

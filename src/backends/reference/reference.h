@@ -94,5 +94,8 @@ TSR_OP_LIST(X)
 int64_t tsri_reference_attention_scratch(const tsr_op *op, const int64_t *sizes);
 int64_t tsri_reference_gru_cell_scratch(const tsr_op *op, const int64_t *sizes);
 int64_t tsri_reference_additive_attention_scratch(const tsr_op *op, const int64_t *sizes);
+int64_t tsri_reference_attention_grad_scratch(const tsr_op *op, const int64_t *sizes);
+int64_t tsri_reference_gru_cell_grad_scratch(const tsr_op *op, const int64_t *sizes);
+int64_t tsri_reference_additive_attention_grad_scratch(const tsr_op *op, const int64_t *sizes);
 
 #endif

@@ -1,0 +1,59 @@
+/* additive_attention_grad/plain.cl - dq, dk, dv and dvalues of additive_attention, from its probabilities.
+ *
+ *     dx = ds v (1 - tanh^2(q + k))    dq = sum_s dx    dk = sum_t dx    dv = sum_t sum_s ds tanh(q + k)    dvalues = sum_t p dy
+ *
+ *   grid    (max(A, E), B), one work-item an element a of q, k and v and an element e of values, of one sequence
+ *   q[b,t,a] at q0 + b*qb + t*qt + a; dy, k, values and probabilities likewise; the results are packed, and dq holds its sums
+ *   reads   scratch[(b*T + t)*S + s] = ds, from additive_attention_grad/scores
+ *   adds    dq and dk in the order of s and t; dv by key, within one by query; dvalues one chain of fma over t
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   HAS_LEN
+ *   source  Bahdanau, Cho, Bengio 2015, arXiv:1409.0473 */
+
+__kernel void KERNEL(
+#include "additive_attention_grad/operands.clh"
+    , __global const float *scratch)
+{
+    const int a = (int)get_global_id(0), b = (int)get_global_id(1);
+    const int queries = FAR_IN(T), keys = FAR_IN(S);
+    int n = keys;
+    if (b >= FAR_IN(B))
+        return;
+#if HAS_LEN
+    n = max(min(n, len[len0 + b]), 0);
+#endif
+    if (a < A) {
+        const float weight = v[v0 + a];
+        float sum = 0.0f;
+        q += q0 + b * FAR_IN(qb) + a;
+        k += k0 + b * FAR_IN(kb) + a;
+        dq += dq0 + b * queries * A + a;
+        dk += dk0 + b * keys * A + a;
+        for (int t = 0; t < queries; t++)
+            dq[t * A] = 0.0f;
+        for (int s = 0; s < keys; s++) {
+            float dkey = 0.0f;
+            for (int t = 0; t < queries && s < n; t++) {
+                const float bent = tsr_tanh_float(q[t * FAR_IN(qt)] + k[s * FAR_IN(ks)]);
+                const float ds = scratch[(b * queries + t) * keys + s], dx = ds * weight * fma(-bent, bent, 1.0f);
+                dq[t * A] = ORDERED_ADD(dx, dq[t * A]);
+                dkey = ORDERED_ADD(dx, dkey);
+                sum = fma(ds, bent, sum);
+            }
+            dk[s * A] = dkey;
+        }
+        dv[dv0 + b * A + a] = sum;
+    }
+    if (a < E) {
+        dy += dy0 + b * FAR_IN(db) + a;
+        probabilities += probabilities0 + b * FAR_IN(pb);
+        for (int s = 0; s < keys; s++) {
+            float sum = 0.0f;
+            for (int t = 0; t < queries && s < n; t++)
+                sum = fma(probabilities[t * FAR_IN(pt) + s], dy[t * FAR_IN(dt)], sum);
+            dvalues[dvalues0 + (b * keys + s) * E + a] = sum;
+        }
+    }
+}
+
+#undef HAS_LEN

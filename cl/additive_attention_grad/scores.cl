@@ -1,0 +1,39 @@
+/* additive_attention_grad/scores.cl - the stage before the rows of additive_attention_grad: the gradients of the scores.
+ *
+ *     ds[s] = p[s] (<dy, values[s]> - sum over j of p[j] <dy, values[j]>)
+ *
+ *   grid    (T, B), one work-item a query
+ *   gives   scratch[(b*T + t)*S + s], for s < len[b]
+ *   adds    each sum is one chain of fma, upwards
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   HAS_LEN */
+
+__kernel void KERNEL(
+#include "additive_attention_grad/operands.clh"
+    , __global float *scratch)
+{
+    const int t = (int)get_global_id(0), b = (int)get_global_id(1);
+    const int queries = FAR_IN(T), keys = FAR_IN(S);
+    int n = keys;
+    if (t >= queries || b >= FAR_IN(B))
+        return;
+#if HAS_LEN
+    n = min(n, len[len0 + b]);
+#endif
+    dy += dy0 + b * FAR_IN(db) + t * FAR_IN(dt);
+    values += values0 + b * FAR_IN(vb);
+    probabilities += probabilities0 + b * FAR_IN(pb) + t * FAR_IN(pt);
+    scratch += (b * queries + t) * keys;
+    float mean = 0.0f;
+    for (int s = 0; s < n; s++, values += FAR_IN(vs)) {
+        float dot = 0.0f;
+        for (int e = 0; e < E; e++)
+            dot = fma(values[e], dy[e], dot);
+        scratch[s] = dot;
+        mean = fma(probabilities[s], dot, mean);
+    }
+    for (int s = 0; s < n; s++)
+        scratch[s] = probabilities[s] * (scratch[s] - mean);
+}
+
+#undef HAS_LEN

@@ -1,0 +1,90 @@
+/* attention_grad/plain.cl - dq, dk and dv of attention/plain, without a T x S buffer: probabilities are formed anew from lse.
+ *
+ *     p = exp(scale <q, k> + bias + relative - lse)    dv = sum_t p dy    ds = p (<dy, v> - <dy, y>)
+ *     dq = scale sum_s ds k    dk = scale sum_t ds q    drelative[h, distance] = sum of its ds
+ *
+ *   grid    (max(S, 2R+1), max(G, H), B), one work-item each: one key of one key head; with HAS_DRELATIVE also one distance of
+ *           one query head, for all sequences (b = 0)
+ *   q[b,t,h,d] at q0 + b*qb + t*qt + h*qh + d; y and dy likewise    k[b,s,g,d] at k0 + b*kj + s*ks + g*kg + d; v likewise
+ *   reads   scratch, from attention_grad/plain_queries, which gives dq
+ *   order, sees: pair.clh; drelative by sequence, query and key upwards
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   HEAD, VALUE sizes of a key and a value; CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE, HAS_DRELATIVE
+ *   source  Dao et al. 2022, arXiv:2205.14135, appendix B */
+#include "attention/order.clh"
+#include "attention_grad/pair.clh"
+
+__kernel void KERNEL(
+#include "attention_grad/operands.clh"
+    , __global const float *scratch)
+{
+    const int s = (int)get_global_id(0), g = (int)get_global_id(1), b = (int)get_global_id(2);
+    const int queries = AT(T), keys = AT(S), heads = H / group;
+    const int q_step = AT(qt), d_step = SIZE(dt);
+    int first, end;
+    if (b >= AT(B))
+        return;
+
+    if (s < keys && g < heads) {
+        const int before = BEFORE(b), length = LENGTH(b);
+        __global const float *key = k + k0 + b * AT(kj) + s * AT(ks) + g * AT(kg);
+        __global const float *value = v + v0 + b * AT(vj) + s * AT(vs) + g * AT(vg);
+        float dkey[HEAD], dvalue[VALUE];
+        for (int d = 0; d < HEAD; d++)
+            dkey[d] = 0.0f;
+        for (int d = 0; d < VALUE; d++)
+            dvalue[d] = 0.0f;
+        for (int h = g * group; h < (g + 1) * group; h++)
+            for (int t = 0; t < queries; t++) {
+                const int row = (b * H + h) * queries + t;
+                LOCAL_NAME(visible)(t, keys, before, length, &first, &end);
+                if (s < first || s >= end)
+                    continue;
+                __global const float *query = q + q0 + b * AT(qb) + t * q_step + h * AT(qh);
+                __global const float *gradient = dy + dy0 + b * SIZE(db) + t * d_step + h * SIZE(dh);
+                const float p = LOCAL_NAME(share)(query, key, scale, BIAS_OF(b, h, t, s), RELATIVE_OF(h, s - before - t),
+                                                  lse[lse0 + row]);
+                if (p == 0.0f)
+                    continue;
+                const float ds = p * (LOCAL_NAME(dot_values)(gradient, value) - scratch[row]) * scale;
+                for (int d = 0; d < HEAD; d++)
+                    dkey[d] = fma(query[d], ds, dkey[d]);
+                for (int d = 0; d < VALUE; d++)
+                    dvalue[d] = fma(gradient[d], p, dvalue[d]);
+            }
+        dk += dk0 + ((b * keys + s) * heads + g) * HEAD;
+        dv += dv0 + ((b * keys + s) * heads + g) * VALUE;
+        for (int d = 0; d < HEAD; d++)
+            dk[d] = dkey[d];
+        for (int d = 0; d < VALUE; d++)
+            dv[d] = dvalue[d];
+    }
+
+#if HAS_DRELATIVE
+    if (b == 0 && s < 2 * reach + 1 && g < H) {
+        const int distance = s - reach, h = g;
+        float sum = 0.0f;
+        for (int j = 0; j < AT(B); j++)
+            for (int t = 0; t < queries; t++) {
+                const int row = (j * H + h) * queries + t, here = BEFORE(j) + t;
+                LOCAL_NAME(visible)(t, keys, BEFORE(j), LENGTH(j), &first, &end);
+                /* Beyond the reach on either side, all keys have one distance. */
+                first = max(first, distance == -reach ? 0 : here + distance);
+                end = min(end, distance == reach ? keys : here + distance + 1);
+                __global const float *query = q + q0 + j * AT(qb) + t * q_step + h * AT(qh);
+                __global const float *gradient = dy + dy0 + j * SIZE(db) + t * d_step + h * SIZE(dh);
+                for (int i = first; i < end; i++) {
+                    const float p = LOCAL_NAME(share)(query, k + k0 + j * AT(kj) + i * AT(ks) + h / group * AT(kg), scale,
+                                                      BIAS_OF(j, h, t, i), RELATIVE_OF(h, i - here), lse[lse0 + row]);
+                    if (p == 0.0f)
+                        continue;
+                    sum = ORDERED_ADD(p * (LOCAL_NAME(dot_values)(gradient, v + v0 + j * AT(vj) + i * AT(vs) +
+                                                                                h / group * AT(vg)) - scratch[row]), sum);
+                }
+            }
+        drelative[drelative0 + h * (2 * reach + 1) + s] = sum;
+    }
+#endif
+}
+
+#include "attention_grad/forget_pair.clh"

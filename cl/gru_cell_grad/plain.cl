@@ -1,0 +1,75 @@
+/* gru_cell_grad/plain.cl - the gradient of gru_cell/plain, step by step backwards.
+ *
+ *     dh = dy_t + what the step after it gives    dn = dh (1 - z) (1 - n^2)    dz = dh (h - n) z (1 - z)    dr = dn (w_n h + b_n) r (1 - r)
+ *     dgates_x = dr, dz, dn    dgates_h = dr, dz, dn r    the step before gets dh z + w^T dgates_h
+ *
+ *   grid    (1, B), one work-item a sequence
+ *   gates   as gru_cell/plain; y[b,t,e] at y0 + b*yb + t*yt + e, dy likewise; dgates_x, dgates_h, before and dstate are packed
+ *   reads   scratch[b*E + e]: what is carried from step to step
+ *   adds    gates as gru_cell/plain; w^T dgates_h is one chain of fma, gates upwards, from dh z
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   W_DTYPE, BIAS_DTYPE; REVERSE; HAS_LEN; HAS_STATE: else zeros; HAS_DSTATE */
+
+__kernel void KERNEL(
+#include "gru_cell_grad/names.clh"
+    , __global float *scratch)
+{
+    const int b = (int)get_global_id(1);
+    if (get_global_id(0) > 0 || b >= SIZE(B))
+        return;
+    const int steps = SIZE(T);
+    int n = steps;
+#if HAS_LEN
+    n = max(min(n, len[len0 + b]), 0);
+#endif
+    __global float *carried = scratch + b * E;
+    for (int e = 0; e < E; e++)
+        carried[e] = 0.0f;
+    for (int i = (b * steps + n) * 3 * E; i < (b + 1) * steps * 3 * E; i++)
+        dgates_x[dgates_x0 + i] = dgates_h[dgates_h0 + i] = 0.0f;
+    for (int i = (b * steps + n) * E; i < (b + 1) * steps * E; i++)
+        before[before0 + i] = 0.0f;
+
+    for (int i = n - 1; i >= 0; i--) {
+        const int t = REVERSE ? n - 1 - i : i, from = REVERSE ? t + 1 : t - 1;
+        __global const float *x = gates + gates0 + b * SIZE(xb) + t * SIZE(xt);
+        __global const float *h = i > 0 ? y + y0 + b * SIZE(yb) + from * SIZE(yt) : state + state0 + b * SIZE(hb);
+        __global const float *gradient = dy + dy0 + b * SIZE(db) + t * SIZE(dt);
+        __global float *dx = dgates_x + dgates_x0 + (b * steps + t) * 3 * E;
+        __global float *dg = dgates_h + dgates_h0 + (b * steps + t) * 3 * E;
+        const int known = HAS_STATE || i > 0 ? E : 0; /* elements of h that are not 0 */
+        for (int e = 0; e < E; e++) {
+            float sum[3];
+            for (int g = 0; g < 3; g++) {
+                const int row = w0 + (g * E + e) * E;
+                sum[g] = 0.0f;
+                for (int k = 0; k < known; k++)
+                    sum[g] = fma(LOAD(W_DTYPE, w, row + k), h[k], sum[g]);
+                sum[g] += LOAD(BIAS_DTYPE, bias, bias0 + g * E + e);
+            }
+            const float r = ACTIVATE(6, float, (x[e] + sum[0])), z = ACTIVATE(6, float, (x[E + e] + sum[1]));
+            const float fresh = ACTIVATE(5, float, fma(r, sum[2], x[2 * E + e])), old = known ? h[e] : 0.0f;
+            const float dh = carried[e] + gradient[e], dn = dh * (1.0f - z) * fma(-fresh, fresh, 1.0f);
+            before[before0 + (b * steps + t) * E + e] = old;
+            dx[e] = dg[e] = dn * sum[2] * r * (1.0f - r);
+            dx[E + e] = dg[E + e] = dh * (old - fresh) * z * (1.0f - z);
+            dx[2 * E + e] = dn;
+            dg[2 * E + e] = dn * r;
+            carried[e] = dh * z;
+        }
+        for (int g = 0; g < 3 * E; g++)
+            for (int k = 0; k < E; k++)
+                carried[k] = fma(LOAD(W_DTYPE, w, w0 + g * E + k), dg[g], carried[k]);
+    }
+#if HAS_DSTATE
+    for (int e = 0; e < E; e++)
+        dstate[dstate0 + b * E + e] = carried[e];
+#endif
+}
+
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef REVERSE
+#undef HAS_STATE
+#undef HAS_DSTATE
+#undef HAS_LEN

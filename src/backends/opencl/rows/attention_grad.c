@@ -1,0 +1,140 @@
+#include "backends/opencl/rows/group.h"
+
+enum { Q, K, V, Y, LSE, DY, PAST, LEN, BIAS, RELATIVE };
+enum { DQ, DK, DV, DRELATIVE };
+enum { LARGEST_HEAD = 512 }; /* sums of a head are private to a work-item */
+
+static const tsr_tensor *distances(const tsr_op *op) {
+    return tsri_opencl_in(op, RELATIVE) ? tsri_opencl_out(op, DRELATIVE) : NULL;
+}
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    const tsr_tensor *bias = tsri_opencl_in(op, BIAS), *relative = tsri_opencl_in(op, RELATIVE);
+    const tsr_tensor *heads[] = {op->in[Q], op->in[K], op->in[V], op->in[Y], op->in[DY]};
+    const tsr_tensor *packed[] = {op->in[LSE], op->out[DQ],   op->out[DK],
+                                  op->out[DV], distances(op), relative};
+    for (int i = 0; i < 5; i++) {
+        if (heads[i]->rank != 4 || !tsri_opencl_last_contiguous(heads[i]))
+            return tsri_opencl_refuse(why, "the elements of a head do not lie side by side");
+        if (!tsri_opencl_is_constant(heads[i]->dim[2]) ||
+            !tsri_opencl_is_constant(heads[i]->dim[3]))
+            return tsri_opencl_refuse(why, "the number or size of heads is not constant");
+        if (heads[i]->dim[3].factor > LARGEST_HEAD)
+            return tsri_opencl_refuse(why, "a head is larger than 512");
+        if (!tsri_opencl_is_f32(heads[i]))
+            return tsri_opencl_refuse(why, "activations are taken as f32 only");
+    }
+    for (int i = 0; i < 6; i++)
+        if (packed[i] && (!tsri_opencl_is_f32(packed[i]) || !tsri_tensor_is_packed(packed[i])))
+            return tsri_opencl_refuse(why,
+                                      "lse, relative or a result is not a packed array of f32");
+    if (bias && !tsri_opencl_is_f32(bias))
+        return tsri_opencl_refuse(why, "activations are taken as f32 only");
+    return tsri_opencl_fits_index(op, why);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_attention_attrs *attrs = op->attrs;
+    tsri_opencl_define_int(defines, "HEAD", (int)op->in[Q]->dim[3].factor);
+    tsri_opencl_define_int(defines, "VALUE", (int)op->in[V]->dim[3].factor);
+    tsri_opencl_define_int(defines, "CAUSAL", attrs->causal != 0);
+    tsri_opencl_define_int(defines, "WINDOW",
+                           attrs->window > INT32_MAX / 2 ? 0 : (int)attrs->window);
+    tsri_opencl_define_int(defines, "HAS_PAST", tsri_opencl_in(op, PAST) != NULL);
+    tsri_opencl_define_int(defines, "HAS_LEN", tsri_opencl_in(op, LEN) != NULL);
+    tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
+    tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
+    tsri_opencl_define_int(defines, "HAS_DRELATIVE", distances(op) != NULL);
+}
+
+/* The arguments of operands.clh. */
+static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
+    const tsr_attention_attrs *attrs = op->attrs;
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->in[Y];
+    const tsr_tensor *bias = tsri_opencl_in(op, BIAS), *relative = tsri_opencl_in(op, RELATIVE);
+    const tsr_dim sizes[] = {q->dim[0],    q->dim[1],    k->dim[1],    q->stride[0], q->stride[1],
+                             q->stride[2], k->stride[0], k->stride[1], k->stride[2], v->stride[0],
+                             v->stride[1], v->stride[2], y->stride[0], y->stride[1], y->stride[2]};
+    for (uint32_t i = Q; i <= BIAS; i++)
+        if (tsri_opencl_in(op, i))
+            tsri_opencl_arg_tensor(launch, op->in[i]);
+    if (bias) {
+        const tsr_tensor scores = {.rank = 4, .dim = {q->dim[0], q->dim[2], q->dim[1], k->dim[1]}};
+        const tsr_tensor view = tsri_opencl_broadcast(bias, &scores);
+        tsri_opencl_arg_dim_list(launch, view.stride, 4);
+    }
+    if (relative) {
+        tsri_opencl_arg_tensor(launch, relative);
+        tsri_opencl_arg_int(launch, relative->dim[1].factor / 2);
+    }
+    if (distances(op))
+        tsri_opencl_arg_tensor(launch, distances(op));
+    for (int i = DQ; i <= DV; i++)
+        tsri_opencl_arg_tensor(launch, op->out[i]);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim_list(launch, sizes, sizeof sizes / sizeof *sizes);
+    tsri_opencl_arg_leading_strides(launch, op->in[DY], 3);
+    tsri_opencl_arg_int(launch, q->dim[2].factor);
+    tsri_opencl_arg_int(launch, q->dim[2].factor / k->dim[2].factor);
+    tsri_opencl_arg_float(launch, attrs->scale);
+}
+
+/* <dy, y> of each query: f32 [B,H,T]. */
+static void arg_own(const tsr_op *op, tsri_opencl_launch *launch) {
+    tsri_opencl_arg_scratch(
+        launch, tsri_tensor_times(tsri_tensor_count(op->in[LSE]), tsri_tensor_const(4)));
+}
+
+static void bind_queries(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *q = op->in[Q];
+    const int64_t a_key = 2 * q->dim[3].factor + op->in[V]->dim[3].factor;
+    bind_operands(op, launch);
+    arg_own(op, launch);
+    tsri_opencl_grid(launch, 0, q->dim[1], 1);
+    tsri_opencl_grid(launch, 1, q->dim[2], 1);
+    tsri_opencl_grid(launch, 2, q->dim[0], 1);
+    tsri_opencl_work(launch, tsri_tensor_times(op->in[K]->dim[1], tsri_tensor_const(a_key)));
+}
+
+/* Keys, and distances where they are wanted: an axis that is as long as the longer of both. */
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *relative = distances(op);
+    const int64_t a_query =
+        2 * (q->dim[3].factor + op->in[V]->dim[3].factor) * (q->dim[2].factor / k->dim[2].factor);
+    tsr_dim keys = k->dim[1];
+    if (relative && relative->dim[1].factor > 0) {
+        const int64_t most = tsri_opencl_highest(op, keys), many = relative->dim[1].factor;
+        keys = tsri_tensor_const(most > many ? most : many);
+    }
+    bind_operands(op, launch);
+    arg_own(op, launch);
+    tsri_opencl_grid(launch, 0, keys, 1);
+    tsri_opencl_grid(launch, 1, relative ? q->dim[2] : k->dim[2], 1);
+    tsri_opencl_grid(launch, 2, q->dim[0], 1);
+    tsri_opencl_work(launch, tsri_tensor_times(q->dim[1], tsri_tensor_const(a_query)));
+}
+
+static const tsri_opencl_stage queries = {.name = "attention_grad_queries",
+                                          .file = "attention_grad/plain_queries.cl",
+                                          .define = define_plain,
+                                          .bind = bind_queries};
+
+const tsri_opencl_row tsri_opencl_rows_attention_grad[] = {
+    {.name = "plain",
+     .op = TSR_OP_ATTENTION_GRAD,
+     .file = "attention_grad/plain.cl",
+     .before = &queries,
+     .plain = true,
+     .score = 10,
+     .weight_operand = -1,
+     .fits = fits_plain,
+     .define = define_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};

@@ -1,0 +1,73 @@
+#include "backends/opencl/rows/common.h"
+
+enum { GATES, STATE, W, BIAS, Y, DY, LEN };
+enum { DGATES_X, DGATES_H, BEFORE, DSTATE };
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    const tsr_tensor *rows[] = {op->in[GATES], op->in[Y], op->in[DY], tsri_opencl_in(op, STATE)};
+    for (int i = 0; i < 4; i++) {
+        if (rows[i] && !tsri_opencl_is_f32(rows[i]))
+            return tsri_opencl_refuse(why, "activations are taken as f32 only");
+        if (rows[i] && !tsri_opencl_last_contiguous(rows[i]))
+            return tsri_opencl_refuse(why, "the elements of a state do not lie side by side");
+    }
+    for (uint32_t i = DGATES_X; i <= DSTATE; i++)
+        if (tsri_opencl_out(op, i) && !tsri_tensor_is_packed(op->out[i]))
+            return tsri_opencl_refuse(why, "a result is not a packed array");
+    return tsri_opencl_fits_vector(op->in[W], why) && tsri_opencl_fits_vector(op->in[BIAS], why) &&
+           tsri_opencl_fits_index(op, why);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_gru_cell_attrs *attrs = op->attrs;
+    tsri_opencl_define_operand(defines, "W", op->in[W]);
+    tsri_opencl_define_operand(defines, "BIAS", op->in[BIAS]);
+    tsri_opencl_define_int(defines, "REVERSE", attrs->reverse != 0);
+    tsri_opencl_define_int(defines, "HAS_STATE", tsri_opencl_in(op, STATE) != NULL);
+    tsri_opencl_define_int(defines, "HAS_DSTATE", tsri_opencl_out(op, DSTATE) != NULL);
+    tsri_opencl_define_int(defines, "HAS_LEN", tsri_opencl_in(op, LEN) != NULL);
+}
+
+/* The arguments of names.clh. */
+static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
+    const tsr_tensor *gates = op->in[GATES];
+    for (uint32_t i = GATES; i <= LEN; i++)
+        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
+    for (uint32_t i = DGATES_X; i <= DSTATE; i++)
+        tsri_opencl_arg_tensor(launch, tsri_opencl_out(op, i));
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, gates->dim[0]);
+    tsri_opencl_arg_dim(launch, gates->dim[1]);
+    tsri_opencl_arg_int(launch, op->in[W]->dim[1].factor);
+    tsri_opencl_arg_leading_strides(launch, gates, 2);
+    tsri_opencl_arg_leading_strides(launch, tsri_opencl_in(op, STATE), 1);
+    tsri_opencl_arg_leading_strides(launch, op->in[Y], 2);
+    tsri_opencl_arg_leading_strides(launch, op->in[DY], 2);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *gates = op->in[GATES];
+    const int64_t E = op->in[W]->dim[1].factor;
+    bind_operands(op, launch);
+    tsri_opencl_arg_scratch(launch, tsri_tensor_times(gates->dim[0], tsri_tensor_const(4 * E)));
+    tsri_opencl_grid(launch, 1, gates->dim[0], 1);
+    tsri_opencl_work(launch, tsri_tensor_times(gates->dim[1], tsri_tensor_const(6 * E * E)));
+}
+
+const tsri_opencl_row tsri_opencl_rows_gru_cell_grad[] = {
+    {.name = "plain",
+     .op = TSR_OP_GRU_CELL_GRAD,
+     .file = "gru_cell_grad/plain.cl",
+     .plain = true,
+     .score = 10,
+     .weight_operand = W,
+     .fits = fits_plain,
+     .define = define_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};

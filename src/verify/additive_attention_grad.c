@@ -1,0 +1,75 @@
+/* Queries, keys and elements by every tail; padding; views. Probabilities are what they are: a
+ * gradient takes them as given. */
+#include "verify/verify.h"
+
+typedef struct form {
+    int64_t B, T, S, A, E;
+    int n_len;
+    int32_t len[4];
+    const char *what;
+} form;
+
+/* Probabilities lie within 1/S, so ds is at most 2 E / S, and off by (E + S + 6) u of that; v lies
+ * within 1; tanh is off by 4 ulp, 1 - tanh^2 by 12 u; the sums are of S, T and S T terms. */
+static void bound(tsri_verify_case *c, const form *f) {
+    const double S = (double)f->S, T = (double)f->T, E = (double)f->E, ds = 2 * E / (S > 0 ? S : 1),
+                 pair = E + S + 24;
+    c->in[4].low = 0, c->in[4].high = 1 / (S > 0 ? S : 1);
+    c->bound[0].absolute = S * ds * (pair + S) * TSRI_VERIFY_U;
+    c->bound[1].absolute = T * ds * (pair + T) * TSRI_VERIFY_U;
+    c->bound[2].absolute = S * T * ds * (pair + S * T) * TSRI_VERIFY_U;
+    c->bound[3].absolute = T / (S > 0 ? S : 1) * (T + 2) * TSRI_VERIFY_U;
+    tsri_verify_reason(c,
+                       "ds <= 2 E/S within (E + S + 24) u, sums of S = %lld, T = %lld and S T of "
+                       "them; dvalues a sum of T products within 1/S",
+                       (long long)f->S, (long long)f->T);
+}
+
+static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
+    tsri_verify_case *c =
+        tsri_verify_add(list, TSR_OP_ADDITIVE_ATTENTION_GRAD,
+                        "B=%lld T=%lld S=%lld A=%lld E=%lld%s", (long long)f->B, (long long)f->T,
+                        (long long)f->S, (long long)f->A, (long long)f->E, f->what);
+    tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T,
+                   TSRI_VERIFY_K(f->A));
+    tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_S,
+                   TSRI_VERIFY_K(f->A));
+    tsri_verify_in(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_VERIFY_K(f->A));
+    tsri_verify_in(c, 3, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_S,
+                   TSRI_VERIFY_K(f->E));
+    tsri_verify_in(c, 4, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T, TSRI_VERIFY_S);
+    tsri_verify_in(c, 5, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T,
+                   TSRI_VERIFY_K(f->E));
+    if (f->n_len)
+        tsri_verify_ints(c, 6, TSRI_VERIFY_B, f->n_len, f->len);
+    c->sizes[0] = f->B;
+    c->sizes[1] = f->T;
+    c->sizes[2] = f->S;
+    c->sparse = f->n_len > 0 || f->T == 0;
+    bound(c, f);
+    return c;
+}
+
+void tsri_verify_additive_attention_grad_cases(tsri_verify_list *list) {
+    static const form forms[] = {
+        {2, 3, 7, 17, 5, 0, {0}, ""},
+        {1, 1, 2, 1, 1, 0, {0}, ""},
+        {2, 1, 31, 16, 64, 2, {31, 4}, " padded"},
+        {1, 5, 33, 15, 63, 0, {0}, ""},
+        {3, 4, 20, 33, 65, 3, {20, 1, 17}, " padded"},
+        {1, 2, 13, 22, 48, 0, {0}, ""},
+        {2, 7, 9, 32, 130, 0, {0}, ""},
+        {3, 2, 9, 8, 8, 3, {0, 9, 100}, " one sequence sees nothing"},
+        {1, 0, 5, 8, 8, 0, {0}, " no query"},
+        {0, 1, 5, 8, 8, 0, {0}, " no sequence"},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        add(list, &forms[i]);
+    form f = {2, 3, 9, 16, 32, 0, {0}, " strided"};
+    tsri_verify_case *c = add(list, &f);
+    for (int i = 0; i < 6; i++)
+        c->in[i].view = i == 2 || i == 4 ? TSRI_VERIFY_PACKED : TSRI_VERIFY_SLICED;
+    f.what = " turned round";
+    c = add(list, &f);
+    c->in[0].view = c->in[1].view = c->in[3].view = c->in[5].view = TSRI_VERIFY_SWAPPED;
+}

@@ -1,0 +1,334 @@
+/* The oracle's gradients against central differences of its own forward ops, both in f64: for each
+ * operand that learns, d loss / d element with loss = sum of dy * y. */
+#include "support/direct.h"
+
+#include "base/random.h"
+#include "tensor/shape.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 10, ELEMENTS = 150 /* of an operand that are moved */ };
+
+typedef struct operand {
+    uint32_t rank;
+    int64_t dim[4];
+    const int32_t *ints; /* as many as it has elements; NULL: numbers in [-1, 1) */
+    double size;         /* of the numbers, where it is not 1 */
+} operand;
+
+/* Which op, and how the gradient's operands and results belong to it. */
+typedef struct subject {
+    const char *name;
+    tsr_op_id forward, gradient;
+    const void *attrs, *gradient_attrs;
+    operand in[MOST], out[2]; /* rank 0: missing */
+    /* The gradient's operands: a digit is operand number .. of the forward op, A and B its results,
+     * d what comes in for result A, - a missing one. */
+    const char *operands;
+    /* Its results: a digit is the operand whose gradient it is (the sum of its parts, where the
+     * result has several), - another thing. */
+    const char *results;
+    operand gives[4];
+    /* Gradients that are made of several results; NULL: none. */
+    void (*make)(const struct subject *s, double *const *results, double **gradients);
+} subject;
+
+typedef struct state {
+    const subject *s;
+    double *in[MOST], *out[2], *dy, *gradients[MOST];
+} state;
+
+static int64_t count(const operand *o) {
+    int64_t n = 1;
+    for (uint32_t i = 0; i < o->rank; i++)
+        n *= o->dim[i];
+    return o->rank ? n : 0;
+}
+
+static double *numbers(uint64_t stream, int64_t n, double size) {
+    double *x = malloc((size_t)(n + 1) * sizeof *x);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (2 * tsri_base_uniform(17, stream, (uint64_t)i) - 1) * size;
+    return x;
+}
+
+/* One operand of a direct run. */
+static void place(const operand *o, double *values, int k, tsr_tensor *tensors, void **data,
+                  size_t *bytes) {
+    const size_t n = (size_t)count(o);
+    data[k] = NULL;
+    if (!o->rank)
+        return;
+    tensors[k] = direct_tensor(o->ints ? TSR_I32 : TSR_F64, o->rank, o->dim);
+    bytes[k] = n * (o->ints ? 4 : 8);
+    data[k] = o->ints ? (void *)(uintptr_t)o->ints : values;
+}
+
+static void run_forward(const state *t) {
+    tsr_tensor tensors[16];
+    void *data[16];
+    size_t bytes[16];
+    int32_t *ints[MOST] = {NULL};
+    for (int i = 0; i < MOST; i++) {
+        place(&t->s->in[i], t->in[i], i, tensors, data, bytes);
+        if (t->s->in[i].ints) /* operands are read back too */
+            data[i] = ints[i] = memcpy(malloc(bytes[i] + 1), data[i], bytes[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        place(&t->s->out[i], t->out[i], MOST + i, tensors, data, bytes);
+    cr_assert_eq(direct_run(t->s->forward, t->s->attrs, MOST, 2, tensors, data, bytes), TSR_OK,
+                 "%s: %s", t->s->name, tsr_error_last());
+    for (int i = 0; i < MOST; i++)
+        free(ints[i]);
+}
+
+static double loss(const state *t) {
+    double sum = 0;
+    run_forward(t);
+    for (int64_t i = 0, n = count(&t->s->out[0]); i < n; i++)
+        sum += t->dy[i] * t->out[0][i];
+    return sum;
+}
+
+static void run_gradient(state *t) {
+    const subject *s = t->s;
+    const uint32_t n_in = (uint32_t)strlen(s->operands), n_out = (uint32_t)strlen(s->results);
+    tsr_tensor tensors[16];
+    void *data[16] = {NULL}, *copies[16] = {NULL};
+    double *results[4] = {NULL};
+    size_t bytes[16];
+    for (uint32_t i = 0; i < n_in; i++) {
+        const char c = s->operands[i];
+        if (c >= '0' && c <= '9')
+            place(&s->in[c - '0'], t->in[c - '0'], (int)i, tensors, data, bytes);
+        else if (c != '-')
+            place(&s->out[c == 'B'], c == 'd' ? t->dy : t->out[c == 'B'], (int)i, tensors, data,
+                  bytes);
+        if (data[i])
+            data[i] = copies[i] = memcpy(malloc(bytes[i] + 1), data[i], bytes[i]);
+    }
+    for (uint32_t i = 0; i < n_out; i++) {
+        results[i] = numbers(99, count(&s->gives[i]), NAN);
+        place(&s->gives[i], results[i], (int)(n_in + i), tensors, data, bytes);
+    }
+    cr_assert_eq(direct_run(s->gradient, s->gradient_attrs, n_in, n_out, tensors, data, bytes),
+                 TSR_OK, "%s: %s", s->name, tsr_error_last());
+    for (uint32_t i = 0; i < n_out; i++) {
+        const int which = s->results[i] - '0';
+        if (s->results[i] == '-' || !s->gives[i].rank)
+            continue;
+        const int64_t n = count(&s->in[which]);
+        t->gradients[which] = calloc((size_t)n + 1, sizeof(double));
+        for (int64_t k = 0; k < count(&s->gives[i]); k++)
+            t->gradients[which][k % n] += results[i][k];
+    }
+    if (s->make)
+        s->make(s, results, t->gradients);
+    for (int i = 0; i < 16; i++)
+        free(copies[i]);
+    for (int i = 0; i < 4; i++)
+        free(results[i]);
+}
+
+static void check_operand(state *t, int which) {
+    const double h = 1e-4;
+    const int64_t n = count(&t->s->in[which]), step = n > ELEMENTS ? n / ELEMENTS : 1;
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs(t->gradients[which][i]));
+    cr_expect_gt(largest, 1e-3, "%s: operand %d gets nothing", t->s->name, which);
+    for (int64_t i = 0; i < n; i += step) {
+        double *x = &t->in[which][i];
+        const double kept = *x;
+        *x = kept + h;
+        const double above = loss(t);
+        *x = kept - h;
+        const double below = loss(t), slope = (above - below) / (2 * h),
+                     got = t->gradients[which][i];
+        *x = kept;
+        cr_expect(fabs(got - slope) <= 1e-3 * fabs(slope) + 1e-6 * largest,
+                  "%s: operand %d [%lld] gets %.9g; differences give %.9g", t->s->name, which,
+                  (long long)i, got, slope);
+    }
+}
+
+static void check(const subject *s) {
+    state t = {.s = s};
+    for (int i = 0; i < MOST; i++)
+        if (s->in[i].rank && !s->in[i].ints)
+            t.in[i] = numbers((uint64_t)i, count(&s->in[i]), s->in[i].size ? s->in[i].size : 1);
+    for (int i = 0; i < 2; i++)
+        t.out[i] = numbers(0, count(&s->out[i]), NAN);
+    t.dy = numbers(MOST, count(&s->out[0]), 1);
+    run_forward(&t);
+    run_gradient(&t);
+    for (int i = 0; i < MOST; i++)
+        if (t.gradients[i])
+            check_operand(&t, i);
+    for (int i = 0; i < MOST; i++)
+        free(t.in[i]), free(t.gradients[i]);
+    free(t.out[0]), free(t.out[1]), free(t.dy);
+}
+
+/* ---- attention ---- */
+
+#define ATTENTION(...)                                          \
+    &(const tsr_attention_attrs) {                              \
+        .struct_size = sizeof(tsr_attention_attrs), __VA_ARGS__ \
+    }
+#define OF_ATTENTION(attributes)                                                           \
+    .forward = TSR_OP_ATTENTION, .gradient = TSR_OP_ATTENTION_GRAD, .attrs = (attributes), \
+    .gradient_attrs = (attributes), .operands = "012ABd3478", .results = "0128"
+
+Test(gradients, attention) {
+    const subject rows[] = {
+        {.name = "causal, three queries a key head, keys before, distances",
+         OF_ATTENTION(ATTENTION(.causal = 1, .scale = 0.5f)),
+         .in = {{4, {2, 3, 6, 4}},
+                {4, {2, 5, 2, 4}},
+                {4, {2, 5, 2, 3}},
+                {1, {2}, (const int32_t[]){2, 0}},
+                {1, {2}, (const int32_t[]){5, 4}},
+                [8] = {2, {6, 5}}},
+         .out = {{4, {2, 3, 6, 3}}, {3, {2, 6, 3}}},
+         .gives = {{4, {2, 3, 6, 4}}, {4, {2, 5, 2, 4}}, {4, {2, 5, 2, 3}}, {2, {6, 5}}}},
+        {.name = "padded, biased",
+         OF_ATTENTION(ATTENTION(.scale = 0.7f)),
+         .in = {{4, {2, 4, 2, 3}},
+                {4, {2, 6, 2, 3}},
+                {4, {2, 6, 2, 5}},
+                [4] = {1, {2}, (const int32_t[]){6, 2}},
+                [7] = {4, {2, 2, 4, 6}}},
+         .out = {{4, {2, 4, 2, 5}}, {3, {2, 2, 4}}},
+         .gives = {{4, {2, 4, 2, 3}}, {4, {2, 6, 2, 3}}, {4, {2, 6, 2, 5}}}},
+        {.name = "window",
+         OF_ATTENTION(ATTENTION(.causal = 1, .window = 3, .scale = 1)),
+         .in = {{4, {1, 7, 1, 4}}, {4, {1, 7, 1, 4}}, {4, {1, 7, 1, 4}}},
+         .out = {{4, {1, 7, 1, 4}}, {3, {1, 1, 7}}},
+         .gives = {{4, {1, 7, 1, 4}}, {4, {1, 7, 1, 4}}, {4, {1, 7, 1, 4}}}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        check(&rows[i]);
+}
+
+/* Attention leaves anything finite there, and a graph may leave anything in what comes back. */
+Test(gradients, queries_past_the_end_of_a_causal_sequence_add_nothing) {
+    const int64_t dims[] = {1, 4, 1, 2}, rows[] = {1, 1, 4};
+    const int32_t len = 2;
+    const tsr_attention_attrs attrs = {.struct_size = sizeof attrs, .causal = 1, .scale = 1};
+    double kept[3][8];
+    for (int poisoned = 0; poisoned < 2; poisoned++) {
+        double *x[10] = {NULL};
+        tsr_tensor tensors[13];
+        void *data[13] = {NULL};
+        size_t bytes[13];
+        for (int i = 0; i < 10; i++) {
+            if (i > 5 && i != 7)
+                continue;
+            const bool lse = i == 4;
+            x[i] = numbers((uint64_t)i, 8, 1);
+            for (int k = lse ? 2 : 4; poisoned && (i == 0 || i > 2) && k < 8; k++)
+                x[i][k] = NAN;
+            tensors[i] = direct_tensor(TSR_F64, lse ? 3 : 4, lse ? rows : dims);
+            bytes[i] = lse ? 32 : 64;
+            data[i] = x[i];
+        }
+        memcpy(x[7], &len, 4);
+        tensors[7] = direct_tensor(TSR_I32, 1, (const int64_t[]){1});
+        bytes[7] = 4;
+        double results[3][8];
+        for (int i = 0; i < 3; i++) {
+            tensors[10 + i] = direct_tensor(TSR_F64, 4, dims);
+            bytes[10 + i] = 64;
+            data[10 + i] = results[i];
+        }
+        cr_assert_eq(direct_run(TSR_OP_ATTENTION_GRAD, &attrs, 10, 3, tensors, data, bytes), TSR_OK,
+                     "%s", tsr_error_last());
+        for (int k = 4; k < 8; k++)
+            cr_expect(results[0][k] == 0 && results[1][k] == 0 && results[2][k] == 0);
+        if (poisoned)
+            cr_expect_arr_eq(results, kept, sizeof kept);
+        memcpy(kept, results, sizeof kept);
+        for (int i = 0; i < 10; i++)
+            free(x[i]);
+    }
+}
+
+Test(gradients, rope) {
+    static const tsr_rope_attrs forward = {
+        .struct_size = sizeof forward, .rotary = 6, .interleaved = 1, .magnitude = 1.5f};
+    static const tsr_rope_attrs back = {
+        .struct_size = sizeof back, .rotary = 6, .interleaved = 1, .magnitude = 1.5f, .inverse = 1};
+    const subject rope = {
+        .name = "rope",
+        .forward = TSR_OP_ROPE,
+        .gradient = TSR_OP_ROPE,
+        .attrs = &forward,
+        .gradient_attrs = &back,
+        .in = {{4, {2, 3, 2, 8}}, {2, {2, 3}, (const int32_t[]){0, 1, 2, 5, 6, 7}}, {1, {3}}},
+        .out = {{4, {2, 3, 2, 8}}},
+        .operands = "d12",
+        .results = "0",
+        .gives = {{4, {2, 3, 2, 8}}}};
+    check(&rope);
+}
+
+/* ---- recurrent ---- */
+
+/* dw = dgates_h^T before, db = the sum of dgates_h over steps. */
+static void make_gru(const subject *s, double *const *results, double **gradients) {
+    const int64_t steps = s->in[0].dim[0] * s->in[0].dim[1], E = s->in[2].dim[1];
+    gradients[2] = calloc((size_t)(3 * E * E), sizeof(double));
+    gradients[3] = calloc((size_t)(3 * E), sizeof(double));
+    for (int64_t r = 0; r < steps; r++)
+        for (int64_t g = 0; g < 3 * E; g++) {
+            gradients[3][g] += results[1][r * 3 * E + g];
+            for (int64_t k = 0; k < E; k++)
+                gradients[2][g * E + k] += results[1][r * 3 * E + g] * results[2][r * E + k];
+        }
+}
+
+Test(gradients, gru_cell) {
+    static const tsr_gru_cell_attrs ways[] = {{sizeof(tsr_gru_cell_attrs), 0},
+                                              {sizeof(tsr_gru_cell_attrs), 1}};
+    for (int i = 0; i < 4; i++) {
+        const subject gru = {
+            .name = i % 2 ? "gru_cell, reverse" : "gru_cell",
+            .forward = TSR_OP_GRU_CELL,
+            .gradient = TSR_OP_GRU_CELL_GRAD,
+            .attrs = &ways[i % 2],
+            .gradient_attrs = &ways[i % 2],
+            .in = {{3, {2, 4, 15}},
+                   {i < 2 ? 2 : 0, {2, 5}},
+                   {2, {15, 5}},
+                   {1, {15}},
+                   {1, {2}, i < 2 ? (const int32_t[]){4, 2} : (const int32_t[]){3, 9}}},
+            .out = {{3, {2, 4, 5}}},
+            .operands = "0123Ad4",
+            .results = "0--1",
+            .gives = {{3, {2, 4, 15}}, {3, {2, 4, 15}}, {3, {2, 4, 5}}, {i < 2 ? 2 : 0, {2, 5}}},
+            .make = make_gru};
+        check(&gru);
+    }
+}
+
+Test(gradients, additive_attention) {
+    const subject additive = {
+        .name = "additive_attention",
+        .forward = TSR_OP_ADDITIVE_ATTENTION,
+        .gradient = TSR_OP_ADDITIVE_ATTENTION_GRAD,
+        .in = {{3, {3, 4, 5}},
+               {3, {3, 6, 5}},
+               {1, {5}},
+               {3, {3, 6, 7}},
+               {1, {3}, (const int32_t[]){6, 2, 0}}},
+        .out = {{3, {3, 4, 7}}, {3, {3, 4, 6}}},
+        .operands = "0123Bd4",
+        .results = "0123",
+        .gives = {{3, {3, 4, 5}}, {3, {3, 6, 5}}, {2, {3, 5}}, {3, {3, 6, 7}}}};
+    check(&additive);
+}
