@@ -46,6 +46,11 @@ static const tsri_io_array *find_old(const tsri_io_archive *archive, const char 
     return NULL;
 }
 
+const tsri_io_array *tsri_model_find_stored(const tsri_io_archive *archive, const char *name) {
+    const tsri_io_array *array = tsri_io_find(archive, name);
+    return array ? array : find_old(archive, name);
+}
+
 /* The first alternative's array; all that are there are marked in `used` where it is given. `name`:
  * that of the one found, else of the first. */
 static const tsri_io_array *find_first(const tsri_model_finder *finder, const char *pattern,
@@ -57,9 +62,7 @@ static const tsri_io_array *find_first(const tsri_model_finder *finder, const ch
     for (const char *at = pattern; at;) {
         const char *end = strchr(at, '|');
         full_name(finder, at, end ? (size_t)(end - at) : strlen(at), layer, suffix, other);
-        const tsri_io_array *array = tsri_io_find(archive, other);
-        if (!array)
-            array = find_old(archive, other);
+        const tsri_io_array *array = tsri_model_find_stored(archive, other);
         if (array && used)
             used[array - archive->arrays] = true;
         if (at == pattern || (array && !found))
@@ -73,12 +76,16 @@ static const tsri_io_array *find_first(const tsri_model_finder *finder, const ch
 const tsri_io_array *tsri_model_find_array(const tsri_model_finder *finder, const char *pattern,
                                            int32_t layer, const char *suffix) {
     char name[NAME];
-    return pattern ? find_first(finder, pattern, layer, suffix, NULL, name) : NULL;
+    return pattern && !finder->wanted ? find_first(finder, pattern, layer, suffix, NULL, name)
+                                      : NULL;
 }
 
 /* What of the names' prefix the file has: files of a bare base model leave out its first parts. */
 void tsri_model_find_by(tsri_model_finder *finder, const tsri_model_names *names) {
     finder->names = names;
+    finder->prefix = names->prefix;
+    if (finder->wanted)
+        return;
     for (finder->prefix = names->prefix; *finder->prefix;
          finder->prefix = strchr(finder->prefix, '.') + 1)
         if (tsri_model_find_array(finder, names->embed, 0, ".weight"))
@@ -171,6 +178,32 @@ static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
     return dtype;
 }
 
+/* Lists an array that a weight would be made of; once, where several weights, or parts of one, lie
+ * in it. */
+static tsr_status want(tsri_model_finder *finder, uint32_t id, const tsri_model_source *source,
+                       int32_t layer, const char *suffix, int64_t columns) {
+    tsri_model_wanted *wanted = finder->wanted;
+    const char *end = strchr(source->pattern, '|');
+    const int64_t rows = source->stored ? source->stored : source->rows;
+    const bool across = columns && finder->names->inputs_first && layer >= 0;
+    tsri_model_wanted_array array = {.id = id,
+                                     .rank = columns ? 2 : 1,
+                                     .dims = {across ? columns : rows, across ? rows : columns},
+                                     .across = across};
+    char name[NAME];
+    full_name(finder, source->pattern,
+              end ? (size_t)(end - source->pattern) : strlen(source->pattern), layer, suffix, name);
+    if (strlen(name) >= sizeof array.name)
+        return tsri_base_fail(TSR_E_INTERNAL, "tensor \"%s\" has a name that is too long", name);
+    memcpy(array.name, name, strlen(name) + 1);
+    for (size_t i = 0; i < wanted->count; i++)
+        if (!strcmp(wanted->items[i].name, array.name))
+            return TSR_OK;
+    TRY(tsri_base_grow(&wanted->items, &wanted->room, wanted->count + 1, sizeof *wanted->items));
+    wanted->items[wanted->count++] = array;
+    return TSR_OK;
+}
+
 static tsr_status add_part(tsri_model_finder *finder, tsri_model_weight *weight,
                            const tsri_model_source *source, int32_t layer, const char *suffix,
                            int64_t columns) {
@@ -210,7 +243,10 @@ tsr_status tsri_model_find(tsri_model_finder *finder, uint32_t id, int32_t layer
     weight->dims[0] = rows;
     weight->dims[1] = columns;
     for (int i = 0; i < n; i++)
-        TRY(add_part(finder, weight, &sources[i], layer, suffix, columns));
+        if (!finder->wanted)
+            TRY(add_part(finder, weight, &sources[i], layer, suffix, columns));
+        else if (sources[i].pattern)
+            TRY(want(finder, id, &sources[i], layer, suffix, columns));
     weight->dtype = columns ? kept(finder, id, weight) : TSR_F32;
     const char *side = finder->side;
     if (layer >= 0)
@@ -236,6 +272,11 @@ tsr_status tsri_model_find_values(tsri_model_finder *finder, const char *pattern
                                   int64_t columns, float **out) {
     char name[NAME];
     const int64_t dims[2] = {rows, columns};
+    const tsri_model_source source = {.pattern = pattern, .rows = rows};
+    if (finder->wanted) {
+        TRY(want(finder, TSRI_WEIGHT_EMBED, &source, -1, ".weight", columns));
+        return tsri_base_new((size_t)(rows * (columns ? columns : 1)), sizeof(float), out);
+    }
     const tsri_io_array *array = find_first(finder, pattern, 0, ".weight", finder->used, name);
     TRY(check_array(finder, array, name, columns ? 2 : 1, dims));
     TRY(tsri_base_new((size_t)array->elements, sizeof(float), out));

@@ -13,7 +13,8 @@ typedef struct tsri_model_finder {
     const char *side;              /* "encoder." before the weights' names, or "" */
     const char *config_name;
     float norm_offset;
-    bool *used; /* by array */
+    bool *used;                /* by array */
+    tsri_model_wanted *wanted; /* not NULL: nothing is found; what would be is listed here */
 } tsri_model_finder;
 
 /* One array that a weight is made of: how many rows of it, and where its rows lie in the array. */
@@ -31,6 +32,9 @@ void tsri_model_find_by(tsri_model_finder *finder, const tsri_model_names *names
 /* NULL where the file has no array of this name (the first that it has, of alternatives). */
 const tsri_io_array *tsri_model_find_array(const tsri_model_finder *finder, const char *pattern,
                                            int32_t layer, const char *suffix);
+
+/* The array of this very name, or of the one that old checkpoints have for it; NULL: none. */
+const tsri_io_array *tsri_model_find_stored(const tsri_io_archive *archive, const char *name);
 
 /* Weight `id`, called "layers.3.up.weight" for a title and suffix: a matrix of all sources' rows,
  * one below the other, by `columns`; 0 columns: a vector. layer -1: none. */

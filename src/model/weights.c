@@ -304,10 +304,13 @@ static tsr_status define_stack(tsri_model_finder *finder, const tsri_model_stack
 static tsr_status define_dense(tsri_model_finder *finder, uint32_t id, const char *title,
                                const char *pattern, int64_t outputs, int64_t inputs) {
     const tsri_io_array *array = tsri_model_find_array(finder, pattern, 0, ".weight");
-    if (!array)
+    const bool wanted = finder->wanted && pattern &&
+                        (id == TSRI_WEIGHT_PROJECT || finder->wanted->heads & 1u << id);
+    if (!array && !wanted)
         return TSR_OK;
     const tsri_model_source source = {
-        .pattern = pattern, .rows = outputs || array->rank < 1 ? outputs : array->dims[0]};
+        .pattern = pattern,
+        .rows = outputs || !array || array->rank < 1 ? outputs : array->dims[0]};
     TRY(tsri_model_find(finder, id, -1, title, ".weight", &source, 1, inputs));
     if (!tsri_model_main_stack(finder->weights->spec)->mlp_bias &&
         !tsri_model_find_array(finder, pattern, 0, ".bias"))
@@ -426,6 +429,24 @@ tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_
     if (status != TSR_OK)
         tsri_model_weights_destroy(&weights);
     *out = weights;
+    return status;
+}
+
+tsr_status tsri_model_weights_wanted(const tsri_model_arch *arch, const tsri_model_spec *spec,
+                                     tsri_model_wanted *wanted) {
+    const tsri_io_archive nothing = {0};
+    const int32_t groups =
+        tsri_model_stack_groups(&spec->decoder) + tsri_model_stack_groups(&spec->encoder);
+    tsri_model_weights *weights = NULL;
+    TRY(tsri_base_new(1, sizeof *weights, &weights));
+    weights->archive = &nothing;
+    weights->spec = spec;
+    weights->count = TSRI_WEIGHT_LAYERS + (uint32_t)groups * TSRI_WEIGHT_PER_LAYER;
+    tsri_model_finder finder = {.weights = weights, .wanted = wanted};
+    tsr_status status = tsri_base_new(weights->count, sizeof *weights->items, &weights->items);
+    if (status == TSR_OK)
+        status = define_all(&finder, arch->names, arch->encoder_names);
+    tsri_model_weights_destroy(&weights);
     return status;
 }
 

@@ -131,6 +131,27 @@ tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_
                                      const tsri_model_keeping *keeping, tsri_model_weights **out);
 void tsri_model_weights_destroy(tsri_model_weights **weights);
 
+/* An array that a family's files have for a spec. */
+typedef struct tsri_model_wanted_array {
+    char name[160];
+    uint32_t id; /* of the weight that reads it; of a bias by distance, EMBED's */
+    int rank;
+    int64_t dims[2]; /* as it is stored */
+    bool across;     /* [inputs, outputs] */
+} tsri_model_wanted_array;
+
+typedef struct tsri_model_wanted {
+    uint32_t heads; /* bit TSRI_WEIGHT_POOLER, _NEXT, _LABEL_DENSE, _LABEL, _MASKED_DENSE: those of
+                       an encoder that are wanted; the family may have none of that name */
+    tsri_model_wanted_array *items;
+    size_t count, room;
+} tsri_model_wanted;
+
+/* The arrays that a new model's file has, by the first of alternative names and with all of the
+ * prefix; wanted->heads is set. New memory: free(wanted->items). */
+tsr_status tsri_model_weights_wanted(const tsri_model_arch *arch, const tsri_model_spec *spec,
+                                     tsri_model_wanted *wanted);
+
 uint32_t tsri_model_stack_weight(const tsri_model_stack *stack, tsri_model_stack_role role);
 /* Layers that share their weights give the same. */
 uint32_t tsri_model_layer_weight(const tsri_model_spec *spec, const tsri_model_stack *stack,

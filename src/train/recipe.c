@@ -6,176 +6,84 @@
 #include "model/load.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 1 << 20, DEPTH = 16 };
+enum { MOST = 1 << 20, DEPTH = 16, LIST = 512 };
 
 /* ---- the keys ---- */
 
-#define NAMES(...)          \
-    (const char *const[]) { \
-        __VA_ARGS__, NULL   \
-    }
-
-/* A key is a number in a range, or one of a list of names, whose places are its values. */
-static const struct key {
-    const char *name;
-    size_t at; /* in tsri_train_architecture */
-    int32_t lowest, highest;
-    const char *const *names; /* by value; "" for a value that has no name */
-} keys[] = {
 #define AT(field) offsetof(tsri_train_architecture, field)
-    {"kind", AT(kind), .names = NAMES("decoder", "encoder", "encoder-decoder", "recurrent")},
-    {"layers", AT(layers), 1, TSRI_MODEL_MAX_LAYERS, NULL},
-    {"encoder_layers", AT(encoder_layers), 1, TSRI_MODEL_MAX_LAYERS, NULL},
-    {"hidden_size", AT(hidden_size), 1, TSRI_MODEL_MAX_WIDTH, NULL},
-    {"heads", AT(heads), 1, TSRI_MODEL_MAX_WIDTH, NULL},
-    {"kv_heads", AT(kv_heads), 1, TSRI_MODEL_MAX_WIDTH, NULL},
-    {"ffn", AT(ffn), 1, TSRI_MODEL_MAX_WIDTH, NULL},
-    {"positions", AT(positions),
-     .names = NAMES("none", "learned", "rotary", "sinusoidal", "alibi")},
-    {"max_positions", AT(max_positions), 1, 1 << 20, NULL},
-    {"attention", AT(attention), .names = NAMES("", "causal", "bidirectional")},
-    {"norm", AT(norm), .names = NAMES("pre", "post")},
-    {"norm_type", AT(norm_type), .names = NAMES("layer", "rms")},
-    {"activation", AT(activation),
-     .names = NAMES("", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid")},
-    {"gated", AT(gated), .names = NAMES("false", "true")},
-    {"tied", AT(tied), .names = NAMES("false", "true")},
-    {"bias", AT(bias), .names = NAMES("false", "true")},
-    {"embed_size", AT(embed_size), 1, TSRI_MODEL_MAX_WIDTH, NULL},
-    {"attention_size", AT(attention_size), 1, TSRI_MODEL_MAX_WIDTH, NULL},
-    {"vocab_size", AT(vocab_size), 1, TSRI_MODEL_MAX_VOCAB, NULL},
-#undef AT
+#define SIZE(field, lowest, highest, help) \
+    { #field, TSRI_TRAIN_VALUE_INT, AT(field), lowest, highest, NULL, "0", 0, help }
+#define WORD(field, words, initial, help) \
+    { #field, TSRI_TRAIN_VALUE_WORD, AT(field), 0, 0, words, initial, 0, help }
+#define BOOL(field, initial, help) \
+    { #field, TSRI_TRAIN_VALUE_BOOL, AT(field), 0, 0, NULL, initial, 0, help }
+
+/* The words are in the order of their enums. */
+static const tsri_train_key keys[] = {
+    WORD(kind, "decoder|encoder|encoder-decoder|recurrent", "decoder",
+         "which stacks; recurrent: gated units with additive attention"),
+    SIZE(layers, 0, TSRI_MODEL_MAX_LAYERS, "of an encoder-decoder: of its decoder"),
+    SIZE(encoder_layers, 0, TSRI_MODEL_MAX_LAYERS, "of an encoder-decoder; 0: layers"),
+    SIZE(hidden_size, 0, TSRI_MODEL_MAX_WIDTH, "the width of hidden states"),
+    SIZE(heads, 0, TSRI_MODEL_MAX_WIDTH, "of attention: equal parts of hidden_size"),
+    SIZE(kv_heads, 0, TSRI_MODEL_MAX_WIDTH, "of keys and values; 0: heads"),
+    SIZE(ffn, 0, TSRI_MODEL_MAX_WIDTH, "inner width of the feed-forward part; 0: 4 hidden_size"),
+    WORD(positions, "none|learned|rotary|sinusoidal|alibi", "learned",
+         "how a token's place enters"),
+    SIZE(max_positions, 0, 1 << 20, "tokens that the model reads; 0: block_size"),
+    WORD(attention, "auto|causal|bidirectional", "auto",
+         "what a token sees; auto: a decoder's is causal, an encoder's bidirectional"),
+    WORD(norm, "pre|post", "pre", "before each part of a layer, or after"),
+    WORD(norm_type, "layer|rms", "layer", "which norm"),
+    WORD(activation, "relu|gelu|gelu_tanh|silu|tanh|sigmoid", "gelu", "of the feed-forward part"),
+    BOOL(gated, "false", "a third matrix in the feed-forward part, as Llama has"),
+    BOOL(tied, "true", "the output matrix is the embedding"),
+    BOOL(bias, "true", "of matrices"),
+    SIZE(embed_size, 0, TSRI_MODEL_MAX_WIDTH, "recurrent: of the embedding; 0: hidden_size"),
+    SIZE(attention_size, 0, TSRI_MODEL_MAX_WIDTH, "recurrent: of a score; 0: hidden_size"),
+    {"tokenizer", TSRI_TRAIN_VALUE_STRING, AT(tokenizer), 0, 0, NULL, "bpe", 0,
+     "bpe or char: trained on the data; else a tokenizer.json, or a folder that has one"},
+    {"vocab_size", TSRI_TRAIN_VALUE_INT, AT(vocab_size), 0, TSRI_MODEL_MAX_VOCAB, NULL, "8192", 0,
+     "the most tokens of a tokenizer that is trained; 0: all characters"},
 };
-enum { KEYS = sizeof keys / sizeof *keys };
+static const tsri_train_keys table = {keys, sizeof keys / sizeof *keys};
 
-static const struct key *find_key(const char *name) {
-    for (size_t i = 0; i < KEYS; i++)
-        if (!strcmp(keys[i].name, name))
-            return &keys[i];
-    return NULL;
-}
-
-enum { LIST = 512 };
-
-static void append(char list[LIST], const char *name) {
-    const size_t n = strlen(list);
-    snprintf(list + n, LIST - n, "%s%s", n ? ", " : "", name);
-}
-
-static tsr_status set_name(const struct key *key, const char *what, const char *value,
-                           int32_t *out) {
-    char list[LIST] = "";
-    for (int32_t i = 0; key->names[i]; i++) {
-        if (*key->names[i] && !strcmp(key->names[i], value)) {
-            *out = i;
-            return TSR_OK;
-        }
-        if (*key->names[i])
-            append(list, key->names[i]);
-    }
-    return tsri_base_fail(TSR_E_FORMAT, "%s: %s is \"%.60s\"; it is one of %s", what, key->name,
-                          value, list);
-}
-
-static tsr_status set_key(const struct key *key, const char *what, const char *value,
-                          tsri_train_architecture *model) {
-    int32_t *out = (int32_t *)((char *)model + key->at);
-    if (key->names)
-        return set_name(key, what, value, out);
-    char *end = NULL;
-    errno = 0;
-    const long long number = strtoll(value, &end, 10);
-    if (errno || !*value || *end || number < key->lowest || number > key->highest)
-        return tsri_base_fail(
-            TSR_E_FORMAT, "%s: %s is \"%.60s\"; it is a whole number from %" PRId32 " to %" PRId32,
-            what, key->name, value, key->lowest, key->highest);
-    *out = (int32_t)number;
-    return TSR_OK;
-}
-
-static tsr_status set_tokenizer(tsri_train_recipe *recipe, const char *value) {
-    char *copy = *value ? tsri_base_copy_text(value, strlen(value)) : NULL;
-    if (!*value)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: tokenizer is empty; it is char, bpe, or a tokenizer.json",
-                              recipe->path);
-    if (!copy)
-        return TSR_E_HOST_MEMORY;
-    free(recipe->tokenizer);
-    recipe->tokenizer = copy;
-    return TSR_OK;
+const tsri_train_keys *tsri_train_recipe_keys(void) {
+    return &table;
 }
 
 tsr_status tsri_train_recipe_set(tsri_train_recipe *recipe, const char *key, const char *value,
                                  bool *own) {
-    const struct key *found = find_key(key);
-    const bool tokenizer = !strcmp(key, "tokenizer");
-    *own = found || tokenizer;
-    if (tokenizer)
-        return set_tokenizer(recipe, value);
-    return found ? set_key(found, "--set", value, &recipe->model) : TSR_OK;
+    const tsri_train_key *found = tsri_train_key_find(&table, key);
+    *own = found;
+    return found ? tsri_train_key_set(found, &recipe->model, value) : TSR_OK;
 }
 
 /* ---- the file ---- */
 
-static tsr_status unknown(const tsri_train_recipe *recipe, const char *object, const char *key,
-                          const char *list) {
-    return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\"%s has no key \"%.60s\"; it has %s",
-                          recipe->path, object, *object ? "" : "a recipe", key, list);
-}
-
-/* A value as --set would give it. */
-static tsr_status as_text(const tsri_train_recipe *recipe, const char *key, const json_t *value,
-                          char *number, size_t size, const char **out) {
-    *out = number;
-    if (json_is_string(value))
-        *out = json_string_value(value);
-    else if (json_is_boolean(value))
-        *out = json_is_true(value) ? "true" : "false";
-    else if (json_is_integer(value))
-        snprintf(number, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: \"%s\" must be a whole number, a name, true or false",
-                              recipe->path, key);
-    return TSR_OK;
-}
-
-static tsr_status read_model(tsri_train_recipe *recipe, json_t *object) {
-    const char *key, *text;
-    json_t *value;
-    char number[32], list[LIST] = "";
-    json_object_foreach(object, key, value) {
-        const struct key *found = find_key(key);
-        for (size_t i = 0; !found && i < KEYS; i++)
-            append(list, keys[i].name);
-        if (!found)
-            return unknown(recipe, "model", key, list);
-        TRY(as_text(recipe, key, value, number, sizeof number, &text));
-        TRY(set_key(found, recipe->path, text, &recipe->model));
-    }
-    return TSR_OK;
-}
-
 static tsr_status read_tokenizer(tsri_train_recipe *recipe, json_t *object) {
-    const char *key, *text;
+    const char *key, *type = NULL;
     json_t *value;
-    char number[32];
+    int64_t size = recipe->model.vocab_size;
     json_object_foreach(object, key, value) {
-        const bool type = !strcmp(key, "type");
-        if (!type && strcmp(key, "vocab_size") != 0)
-            return unknown(recipe, "tokenizer", key, "type, vocab_size");
-        TRY(as_text(recipe, key, value, number, sizeof number, &text));
-        TRY(type ? set_tokenizer(recipe, text)
-                 : set_key(find_key(key), recipe->path, text, &recipe->model));
+        if (strcmp(key, "type") != 0 && strcmp(key, "vocab_size") != 0)
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: \"tokenizer\" has no key \"%.60s\"; it has type (bpe, "
+                                  "char or a file) and vocab_size",
+                                  recipe->path, key);
     }
+    TRY(tsri_base_json_text(object, recipe->path, "type", &type));
+    TRY(tsri_base_json_int(object, recipe->path, "vocab_size", 0, TSRI_MODEL_MAX_VOCAB, &size));
+    recipe->model.vocab_size = size;
+    if (!type)
+        return TSR_OK;
+    TRY(tsri_train_key_set(tsri_train_key_find(&table, "tokenizer"), &recipe->model, type));
     return TSR_OK;
 }
 
@@ -200,14 +108,19 @@ static tsr_status read_recipe(tsri_train_recipe *recipe) {
     TRY(tsri_base_json_text(recipe->json, recipe->path, "description", &text));
     TRY(tsri_base_json_text(recipe->json, recipe->path, "name", &recipe->name));
     recipe->name = recipe->name ? recipe->name : recipe->path;
-    TRY(set_tokenizer(recipe, "bpe"));
-    TRY(read_model(recipe, json_object_get(recipe->json, "model")));
+    TRY(tsri_train_key_set_object(&table, &recipe->model, json_object_get(recipe->json, "model"),
+                                  recipe->path));
     return read_tokenizer(recipe, json_object_get(recipe->json, "tokenizer"));
 }
 
 /* ---- where recipes lie ---- */
 
 enum { FOLDERS = 2 };
+
+static void append(char list[LIST], const char *name) {
+    const size_t n = strlen(list);
+    snprintf(list + n, LIST - n, "%s%s", n ? ", " : "", name);
+}
 
 static char *folder_at(int i) {
     const char *given = getenv("TESSERA_RECIPES");
@@ -250,7 +163,7 @@ static void list_bundled(char list[LIST]) {
     }
 }
 
-static tsr_status locate(const char *name, char **path) {
+static tsr_status locate_recipe(const char *name, char **path) {
     char list[LIST] = "";
     if (tsri_base_is_file(name))
         *path = tsri_base_copy_text(name, strlen(name));
@@ -268,9 +181,9 @@ tsr_status tsri_train_recipe_open(const char *name, tsri_train_recipe **out) {
     tsri_train_recipe *recipe = NULL;
     *out = NULL;
     TRY(tsri_base_new(1, sizeof *recipe, &recipe));
-    recipe->model = (tsri_train_architecture){
-        .positions = TSRI_POSITIONS_LEARNED, .activation = TSR_ACT_GELU, .tied = 1, .bias = 1};
-    tsr_status status = locate(name, &recipe->path);
+    tsri_train_key_defaults(&table, &recipe->model);
+    recipe->tokenizer = recipe->model.tokenizer;
+    tsr_status status = locate_recipe(name, &recipe->path);
     if (status == TSR_OK)
         status = tsri_base_json_load(recipe->path, MOST, DEPTH, &recipe->json);
     if (status == TSR_OK)
@@ -285,7 +198,6 @@ void tsri_train_recipe_close(tsri_train_recipe **recipe) {
     if (!*recipe)
         return;
     json_decref((*recipe)->json);
-    free((*recipe)->tokenizer);
     free((*recipe)->path);
     free(*recipe);
     *recipe = NULL;
@@ -301,7 +213,7 @@ static tsr_status refuse(const tsri_train_recipe *recipe, const char *why) {
     return tsri_base_fail(TSR_E_FORMAT, "%s: %s", recipe->path, why);
 }
 
-static tsr_status require(const tsri_train_recipe *recipe, int32_t value, const char *key) {
+static tsr_status require(const tsri_train_recipe *recipe, int64_t value, const char *key) {
     if (value)
         return TSR_OK;
     return tsri_base_fail(TSR_E_FORMAT,
@@ -310,15 +222,15 @@ static tsr_status require(const tsri_train_recipe *recipe, int32_t value, const 
 }
 
 /* `part` of the whole must divide it. */
-static tsr_status divides(const tsri_train_recipe *recipe, const char *part, int32_t n,
-                          const char *whole, int32_t of) {
+static tsr_status divides(const tsri_train_recipe *recipe, const char *part, int64_t n,
+                          const char *whole, int64_t of) {
     if (of % n == 0)
         return TSR_OK;
-    int32_t near = n < of ? n : of;
+    int64_t near = n < of ? n : of;
     while (of % near)
         near--;
     return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: %s %" PRId32 " does not divide %s %" PRId32 "; %" PRId32 " would",
+                          "%s: %s %" PRId64 " does not divide %s %" PRId64 "; %" PRId64 " would",
                           recipe->path, part, n, whole, of, near);
 }
 
@@ -327,7 +239,7 @@ static tsr_status check_positions(const tsri_train_recipe *recipe) {
     if (model->positions == TSRI_POSITIONS_ROTARY && model->hidden_size / model->heads % 2)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: rotary positions need heads of an even size; hidden_size "
-                              "%" PRId32 " over %" PRId32 " heads gives %" PRId32,
+                              "%" PRId64 " over %" PRId64 " heads gives %" PRId64,
                               recipe->path, model->hidden_size, model->heads,
                               model->hidden_size / model->heads);
     if (model->positions == TSRI_POSITIONS_SINUSOIDAL && model->hidden_size % 2)
@@ -338,17 +250,16 @@ static tsr_status check_positions(const tsri_train_recipe *recipe) {
     return TSR_OK;
 }
 
-tsr_status tsri_train_recipe_finish(tsri_train_recipe *recipe, int32_t block_size) {
+tsr_status tsri_train_recipe_finish(tsri_train_recipe *recipe, int64_t block_size) {
     tsri_train_architecture *model = &recipe->model;
     TRY(require(recipe, model->hidden_size, "hidden_size"));
     model->max_positions = model->max_positions ? model->max_positions : block_size;
     TRY(require(recipe, model->max_positions, "max_positions"));
     if (model->max_positions < block_size)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: block_size %" PRId32 " exceeds max_positions %" PRId32
+                              "%s: block_size %" PRId64 " exceeds max_positions %" PRId64
                               ", beyond which the model reads nothing",
                               recipe->path, block_size, model->max_positions);
-    model->vocab_size = model->vocab_size ? model->vocab_size : 8192;
     if (model->kind == TSRI_KIND_RECURRENT) {
         model->embed_size = model->embed_size ? model->embed_size : model->hidden_size;
         model->attention_size = model->attention_size ? model->attention_size : model->hidden_size;

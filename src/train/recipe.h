@@ -9,10 +9,7 @@
 #ifndef TSRI_TRAIN_RECIPE_H
 #define TSRI_TRAIN_RECIPE_H
 
-#include "base/json.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "train/settings.h"
 
 typedef enum tsri_train_kind {
     TSRI_KIND_DECODER = 0,
@@ -27,31 +24,32 @@ typedef enum tsri_train_attention {
     TSRI_TRAIN_BIDIRECTIONAL
 } tsri_train_attention;
 
-/* What "model" says; every member is an int32_t, so that one table reads and checks them all. */
+/* What "model" and "tokenizer" say: the table in recipe.c has what each key means. */
 typedef struct tsri_train_architecture {
-    int32_t kind;                   /* tsri_train_kind */
-    int32_t layers, encoder_layers; /* of an encoder-decoder's decoder; of its encoder, 0: layers */
-    int32_t hidden_size, heads;
-    int32_t kv_heads;      /* 0: heads */
-    int32_t ffn;           /* 0: four times the hidden size */
-    int32_t positions;     /* tsri_model_positions */
-    int32_t max_positions; /* 0: the settings' block_size */
-    int32_t attention;     /* tsri_train_attention */
-    int32_t norm;          /* tsri_model_norm_place */
-    int32_t norm_type;     /* tsr_norm */
-    int32_t activation;    /* tsr_activation */
-    int32_t gated, tied, bias;
-    int32_t embed_size, attention_size; /* recurrent; 0: the hidden size */
-    int32_t vocab_size;                 /* that a tokenizer is trained to; 0: 8192 */
+    int kind;                       /* tsri_train_kind */
+    int64_t layers, encoder_layers; /* of an encoder-decoder's decoder; of its encoder */
+    int64_t hidden_size, heads, kv_heads, ffn;
+    int positions; /* tsri_model_positions */
+    int64_t max_positions;
+    int attention;  /* tsri_train_attention */
+    int norm;       /* tsri_model_norm_place */
+    int norm_type;  /* tsr_norm */
+    int activation; /* tsr_activation, less 1 */
+    bool gated, tied, bias;
+    int64_t embed_size, attention_size;
+    char tokenizer[TSRI_TRAIN_TEXT];
+    int64_t vocab_size;
 } tsri_train_architecture;
 
 typedef struct tsri_train_recipe {
     char *path; /* for sentences */
     json_t *json;
-    const char *name;
+    const char *name, *tokenizer; /* tokenizer: model.tokenizer */
     tsri_train_architecture model;
-    char *tokenizer; /* "char", "bpe", or a tokenizer.json or folder that holds one */
 } tsri_train_recipe;
+
+/* The keys of "model" and "tokenizer". */
+const tsri_train_keys *tsri_train_recipe_keys(void);
 
 /* A file, or the name of a recipe that came along (TESSERA_RECIPES, then share/tessera/recipes
  * beside the library).
@@ -67,9 +65,9 @@ tsr_status tsri_train_recipe_set(tsri_train_recipe *recipe, const char *key, con
 
 /* What is not said follows from the rest (max_positions from block_size); combinations that can't
  * be are refused. Once, after every set and before any other use. */
-tsr_status tsri_train_recipe_finish(tsri_train_recipe *recipe, int32_t block_size);
+tsr_status tsri_train_recipe_finish(tsri_train_recipe *recipe, int64_t block_size);
 
-/* The settings, an object (empty where the file has none); borrowed. */
+/* The settings, an object, or NULL where the file has none; borrowed. */
 const json_t *tsri_train_recipe_settings(const tsri_train_recipe *recipe);
 
 /* The special tokens that a tokenizer trained for this kind of model begins with, by id, NULL at
