@@ -376,45 +376,48 @@ typedef struct tsr_no_attrs {
 
 /** Every op that this version has, once, X(ID, name, attributes): tables by op are made from it, so
  * an op is listed here alone. */
-#define TSR_OP_LIST(X)                                      \
-    X(MATMUL, matmul, tsr_matmul_attrs)                     \
-    X(LINEAR, linear, tsr_linear_attrs)                     \
-    X(GLU_LINEAR, glu_linear, tsr_glu_linear_attrs)         \
-    X(ATTENTION, attention, tsr_attention_attrs)            \
-    X(ADD_NORM, add_norm, tsr_norm_attrs)                   \
-    X(LAYER_NORM, layer_norm, tsr_norm_attrs)               \
-    X(RMS_NORM, rms_norm, tsr_norm_attrs)                   \
-    X(SOFTMAX, softmax, tsr_softmax_attrs)                  \
-    X(ROPE, rope, tsr_rope_attrs)                           \
-    X(EMBED, embed, tsr_embed_attrs)                        \
-    X(KV_APPEND, kv_append, tsr_no_attrs)                   \
-    X(ADD, add, tsr_no_attrs)                               \
-    X(MUL, mul, tsr_no_attrs)                               \
-    X(SCALE, scale, tsr_scale_attrs)                        \
-    X(CAST, cast, tsr_cast_attrs)                           \
-    X(COPY, copy, tsr_no_attrs)                             \
-    X(GATHER, gather, tsr_no_attrs)                         \
-    X(RELU, relu, tsr_no_attrs)                             \
-    X(GELU, gelu, tsr_no_attrs)                             \
-    X(GELU_TANH, gelu_tanh, tsr_no_attrs)                   \
-    X(SILU, silu, tsr_no_attrs)                             \
-    X(TANH, tanh, tsr_no_attrs)                             \
-    X(SIGMOID, sigmoid, tsr_no_attrs)                       \
-    X(ARGMAX, argmax, tsr_no_attrs)                         \
-    X(TOPK, topk, tsr_topk_attrs)                           \
-    X(QKV_APPEND, qkv_append, tsr_rope_attrs)               \
-    X(GRU_CELL, gru_cell, tsr_gru_cell_attrs)               \
-    X(ADDITIVE_ATTENTION, additive_attention, tsr_no_attrs) \
-    X(POOL, pool, tsr_pool_attrs)                           \
-    X(CONCAT, concat, tsr_no_attrs)                         \
-    X(MATMUL_ADD, matmul_add, tsr_matmul_attrs)             \
-    X(EMBED_ADD, embed_add, tsr_embed_attrs)                \
-    X(SUM_ROWS, sum_rows, tsr_no_attrs)                     \
-    X(NORM_GRAD, norm_grad, tsr_norm_attrs)                 \
-    X(NORM_WEIGHT_GRAD, norm_weight_grad, tsr_no_attrs)     \
-    X(ATTENTION_GRAD, attention_grad, tsr_attention_attrs)  \
-    X(GRU_CELL_GRAD, gru_cell_grad, tsr_gru_cell_attrs)     \
-    X(ADDITIVE_ATTENTION_GRAD, additive_attention_grad, tsr_no_attrs)
+#define TSR_OP_LIST(X)                                                \
+    X(MATMUL, matmul, tsr_matmul_attrs)                               \
+    X(LINEAR, linear, tsr_linear_attrs)                               \
+    X(GLU_LINEAR, glu_linear, tsr_glu_linear_attrs)                   \
+    X(ATTENTION, attention, tsr_attention_attrs)                      \
+    X(ADD_NORM, add_norm, tsr_norm_attrs)                             \
+    X(LAYER_NORM, layer_norm, tsr_norm_attrs)                         \
+    X(RMS_NORM, rms_norm, tsr_norm_attrs)                             \
+    X(SOFTMAX, softmax, tsr_softmax_attrs)                            \
+    X(ROPE, rope, tsr_rope_attrs)                                     \
+    X(EMBED, embed, tsr_embed_attrs)                                  \
+    X(KV_APPEND, kv_append, tsr_no_attrs)                             \
+    X(ADD, add, tsr_no_attrs)                                         \
+    X(MUL, mul, tsr_no_attrs)                                         \
+    X(SCALE, scale, tsr_scale_attrs)                                  \
+    X(CAST, cast, tsr_cast_attrs)                                     \
+    X(COPY, copy, tsr_no_attrs)                                       \
+    X(GATHER, gather, tsr_no_attrs)                                   \
+    X(RELU, relu, tsr_no_attrs)                                       \
+    X(GELU, gelu, tsr_no_attrs)                                       \
+    X(GELU_TANH, gelu_tanh, tsr_no_attrs)                             \
+    X(SILU, silu, tsr_no_attrs)                                       \
+    X(TANH, tanh, tsr_no_attrs)                                       \
+    X(SIGMOID, sigmoid, tsr_no_attrs)                                 \
+    X(ARGMAX, argmax, tsr_no_attrs)                                   \
+    X(TOPK, topk, tsr_topk_attrs)                                     \
+    X(QKV_APPEND, qkv_append, tsr_rope_attrs)                         \
+    X(GRU_CELL, gru_cell, tsr_gru_cell_attrs)                         \
+    X(ADDITIVE_ATTENTION, additive_attention, tsr_no_attrs)           \
+    X(POOL, pool, tsr_pool_attrs)                                     \
+    X(CONCAT, concat, tsr_no_attrs)                                   \
+    X(MATMUL_ADD, matmul_add, tsr_matmul_attrs)                       \
+    X(EMBED_ADD, embed_add, tsr_embed_attrs)                          \
+    X(SUM_ROWS, sum_rows, tsr_no_attrs)                               \
+    X(NORM_GRAD, norm_grad, tsr_norm_attrs)                           \
+    X(NORM_WEIGHT_GRAD, norm_weight_grad, tsr_no_attrs)               \
+    X(SOFTMAX_GRAD, softmax_grad, tsr_scale_attrs)                    \
+    X(ATTENTION_GRAD, attention_grad, tsr_attention_attrs)            \
+    X(GRU_CELL_GRAD, gru_cell_grad, tsr_gru_cell_attrs)               \
+    X(ADDITIVE_ATTENTION_GRAD, additive_attention_grad, tsr_no_attrs) \
+    X(SCATTER, scatter, tsr_no_attrs)                                 \
+    X(POOL_GRAD, pool_grad, tsr_pool_attrs)
 
 /** Smallest and largest value that each symbol takes in the runs of a plan, in the order B T S U N.
  */

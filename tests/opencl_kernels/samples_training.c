@@ -33,6 +33,25 @@ void make_training_sample(sample *s, tsr_op_id id, bool full) {
         s->out[0] = F32(C);
         s->out[1] = FULL(F32(C));
         break;
+    case TSR_OP_SOFTMAX_GRAD:
+        s->attrs.scale.alpha = 0.5f;
+        s->in[0] = F32(B, H, T, S);
+        s->in[1] = F32(B, H, T, S);
+        s->out[0] = F32(B, H, T, S);
+        break;
+    case TSR_OP_SCATTER:
+        s->in[0] = F32(S, C);
+        s->in[1] = I32(T);
+        s->in[2] = F32(T, C);
+        s->out[0] = F32(S, C);
+        break;
+    case TSR_OP_POOL_GRAD:
+        s->attrs.pool.kind = full ? TSR_POOL_MAX : TSR_POOL_MEAN;
+        s->in[0] = F32(B, T, C);
+        s->in[1] = FULL(I32(B));
+        s->in[2] = F32(B, C);
+        s->out[0] = F32(B, T, C);
+        break;
     default: /* sum_rows */
         s->in[0] = F32(T, C);
         s->out[0] = F32(C);

@@ -83,6 +83,11 @@ static void shrink_shape(trial *t, int shape) {
         shrink(in(t, 0), 1, depth);
         shrink(t->operation.out[0], 1, depth);
         break;
+    case TSR_OP_EMBED_ADD:
+        shrink(in(t, 0), 2, rows[shape]);
+        shrink(in(t, 0), 1, depths[shape]);
+        shrink(in(t, 2), 1, depths[shape]);
+        break;
     case TSR_OP_ATTENTION:
         for (uint32_t i = 1; i <= 2; i++) {
             shrink(in(t, i), 3, rows[shape]);
@@ -102,6 +107,8 @@ static int32_t choose_index(const trial *t, uint32_t operand, int64_t i) {
     const tsr_tensor *first = in(t, 0), *keys = in(t, 1);
     const int64_t T = t->sizes[1];
     const tsr_tensor *state = id == TSR_OP_ATTENTION ? keys : first;
+    if (id == TSR_OP_EMBED_ADD || id == TSR_OP_SCATTER) /* some more than once */
+        return (int32_t)(i * i % 11 % tsri_tensor_value(first->dim[0], t->sizes));
     if (id == TSR_OP_EMBED || id == TSR_OP_GATHER) {
         const int64_t rows = tsri_tensor_value(first->dim[0], t->sizes);
         return (int32_t)((i * 7 + 1) % (rows > 0 ? rows : 1));

@@ -1,4 +1,4 @@
-/* The gradient of embed: rows that share an id add up. */
+/* The gradients of embed and gather: rows that share an id add up. */
 #include "backends/reference/reference.h"
 
 static double beta_of(const tsri_reference_view *beta) {
@@ -28,5 +28,13 @@ tsr_status tsri_reference_embed_add(const tsri_reference_call *call) {
                               dy = tsri_reference_in(call, 2), beta = tsri_reference_in(call, 3);
     for (int64_t v = 0; v < state.dim[0]; v++)
         add_row(&state, v, &ids, &dy, beta_of(&beta), attrs.scale == 0 ? 1 : attrs.scale);
+    return TSR_OK;
+}
+
+tsr_status tsri_reference_scatter(const tsri_reference_call *call) {
+    const tsri_reference_view index = tsri_reference_in(call, 1), dy = tsri_reference_in(call, 2),
+                              dx = tsri_reference_out(call, 0);
+    for (int64_t r = 0; r < dx.dim[0]; r++)
+        add_row(&dx, r, &index, &dy, 0, 1);
     return TSR_OK;
 }

@@ -51,3 +51,22 @@ tsr_status tsri_reference_softmax(const tsri_reference_call *call) {
     }
     return TSR_OK;
 }
+
+tsr_status tsri_reference_softmax_grad(const tsri_reference_call *call) {
+    tsr_scale_attrs attrs;
+    tsri_reference_attrs(call->op, &attrs, sizeof attrs);
+    const tsri_reference_view y = tsri_reference_in(call, 0), dy = tsri_reference_in(call, 1),
+                              dx = tsri_reference_out(call, 0);
+    const int64_t y_step = tsri_reference_step(&y), dy_step = tsri_reference_step(&dy),
+                  dx_step = tsri_reference_step(&dx), S = tsri_reference_columns(&y);
+    for (int64_t r = 0, R = tsri_reference_rows(&y); r < R; r++) {
+        const int64_t y_at = tsri_reference_row_at(&y, r), dy_at = tsri_reference_row_at(&dy, r),
+                      dx_at = tsri_reference_row_at(&dx, r);
+        const double sum = tsri_reference_dot(&y, y_at, y_step, &dy, dy_at, dy_step, S);
+        for (int64_t s = 0; s < S; s++)
+            tsri_reference_store(&dx, dx_at + s * dx_step,
+                                 attrs.alpha * tsri_reference_load(&y, y_at + s * y_step) *
+                                     (tsri_reference_load(&dy, dy_at + s * dy_step) - sum));
+    }
+    return TSR_OK;
+}

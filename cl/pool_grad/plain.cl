@@ -1,0 +1,41 @@
+/* pool_grad/plain.cl - the gradient of pool: each step takes dy / n of a mean; one step takes dy of first, last and max; the others 0.
+ *
+ *   grid    (C, B), one work-item each: element c of sequence b
+ *   x[b,t,c] at x0 + b*xb + t*xt + c, dx likewise      dy[b,c] at dy0 + b*db + c
+ *   max     the first largest takes dy; NaN counts as smallest
+ *   alias   dx may be x: an element is read before any of its column is written
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   KIND 0 mean, 1 first, 2 max, 3 last; HAS_LEN */
+
+__kernel void KERNEL(__global const float *x, int x0, __global const int *len, int len0, __global const float *dy, int dy0,
+                     __global float *dx, int dx0, __global const int *dims, int B, int B_set, int T, int T_set, int C, int xb,
+                     int xb_set, int xt, int xt_set, int db, int db_set, int ob, int ob_set, int ot, int ot_set)
+{
+    const int c = (int)get_global_id(0), b = (int)get_global_id(1), steps = SIZE(T);
+    if (c >= C || b >= SIZE(B))
+        return;
+    int n = steps;
+#if HAS_LEN
+    n = min(n, len[len0 + b]);
+#endif
+    const float d = dy[dy0 + b * SIZE(db) + c];
+    dx += dx0 + b * SIZE(ob) + c;
+    int taker = KIND == 3 ? n - 1 : 0;
+#if KIND == 2
+    x += x0 + b * SIZE(xb) + c;
+    for (int t = 1; t < n; t++) {
+        const float now = x[t * SIZE(xt)], best = x[taker * SIZE(xt)];
+        taker = now > best || (isnan(best) && !isnan(now)) ? t : taker;
+    }
+#endif
+    for (int t = 0; t < steps; t++) {
+#if KIND == 0
+        dx[t * SIZE(ot)] = t < n ? d / (float)n : 0.0f;
+#else
+        dx[t * SIZE(ot)] = t < n && t == taker ? d : 0.0f;
+#endif
+    }
+}
+
+#undef KIND
+#undef HAS_LEN

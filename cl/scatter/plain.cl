@@ -1,0 +1,21 @@
+/* scatter/plain.cl - dx[r,:] = sum over i with index[i] = r of dy[i,:], i upwards.
+ *
+ *   grid    (R), one work-item a row, which looks for itself in the index
+ *   dx[r,c] at dx0 + r*dx_row + c; dy likewise; index packed: a number outside dx adds nothing
+ *   needs   nothing beyond OpenCL C 1.1 */
+
+__kernel void KERNEL(__global const int *index, int index0, __global const float *dy, int dy0, __global float *dx, int dx0,
+                     __global const int *dims, int R, int R_set, int N, int N_set, int C, int C_set, int dy_row, int dx_row)
+{
+    const int r = (int)get_global_id(0), columns = SIZE(C), n = SIZE(N);
+    if (r >= SIZE(R))
+        return;
+    index += index0;
+    dx += dx0 + r * dx_row;
+    for (int c = 0; c < columns; c++)
+        dx[c] = 0.0f;
+    for (int i = 0; i < n; i++)
+        if (index[i] == r)
+            for (int c = 0; c < columns; c++)
+                dx[c] = ORDERED_ADD(dy[dy0 + i * dy_row + c], dx[c]);
+}

@@ -1,0 +1,38 @@
+/* softmax_grad/plain.cl - dx = scale * y * (dy - sum of y dy) of each row.
+ *
+ *   grid    (rows), one work-item each
+ *   y, dy, dx at any strides, given in elements for the last eight dimensions
+ *   alias   dx may be y or dy
+ *   adds    sixteen sums of products side by side, then the tail
+ *   needs   nothing beyond OpenCL C 1.1 */
+
+__kernel void KERNEL(__global const float *y, int y0, __global const float *dy, int dy0, __global float *dx, int dx0,
+                     __global const int *dims, int R, int R_set, int8 size, int8 size_set, int8 y_step, int8 y_set, int8 d_step,
+                     int8 d_set, int8 x_step, int8 x_set, float scale)
+{
+    const int row = (int)get_global_id(0);
+    if (row >= SIZE(R))
+        return;
+    const int S = size.s7 * dims[size_set.s7], whole = S / 16 * 16;
+#include "softmax/place.clh"
+    const int y7 = y_step.s7 * dims[y_set.s7], d7 = d_step.s7 * dims[d_set.s7], x7 = x_step.s7 * dims[x_set.s7];
+    y += y0 + ROW_AT(y_step, y_set);
+    dy += dy0 + ROW_AT(d_step, d_set);
+    dx += dx0 + ROW_AT(x_step, x_set);
+
+    float part[16];
+    for (int j = 0; j < 16; j++)
+        part[j] = 0.0f;
+    for (int s = 0; s < whole; s += 16)
+        for (int j = 0; j < 16; j++)
+            part[j] = fma(y[(s + j) * y7], dy[(s + j) * d7], part[j]);
+    for (int j = 0; j < 8; j++)
+        part[j] += part[j + 8];
+    float sum = SUM8(part);
+    for (int s = whole; s < S; s++)
+        sum = fma(y[s * y7], dy[s * d7], sum);
+    for (int s = 0; s < S; s++)
+        dx[s * x7] = scale * y[s * y7] * (dy[s * d7] - sum);
+}
+
+#undef ROW_AT

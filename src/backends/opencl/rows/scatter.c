@@ -1,0 +1,43 @@
+#include "backends/opencl/rows/common.h"
+
+enum { X, INDEX, DY };
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    if (!tsri_tensor_is_packed(op->in[INDEX]))
+        return tsri_opencl_refuse(why,
+                                  "the index has gaps between its elements; it needs a copy first");
+    return tsri_opencl_fits_rows(op->in[DY], why) && tsri_opencl_fits_rows(op->out[0], why) &&
+           tsri_opencl_fits_index(op, why);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *dy = op->in[DY], *dx = op->out[0];
+    const tsr_dim N = tsri_tensor_count(op->in[INDEX]);
+    tsri_opencl_arg_tensor(launch, op->in[INDEX]);
+    tsri_opencl_arg_tensor(launch, dy);
+    tsri_opencl_arg_tensor(launch, dx);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_rows(dx));
+    tsri_opencl_arg_dim(launch, N);
+    tsri_opencl_arg_dim(launch, tsri_tensor_columns(dx));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(dy));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(dx));
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(dx), 1);
+    tsri_opencl_work(launch, tsri_tensor_const(tsri_opencl_highest(op, N) +
+                                               tsri_opencl_highest(op, tsri_tensor_columns(dx))));
+}
+
+const tsri_opencl_row tsri_opencl_rows_scatter[] = {
+    {.name = "plain",
+     .op = TSR_OP_SCATTER,
+     .file = "scatter/plain.cl",
+     .plain = true,
+     .score = 10,
+     .weight_operand = -1,
+     .fits = fits_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};

@@ -1,0 +1,42 @@
+#include "backends/opencl/rows/common.h"
+
+enum { Y, DY };
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    if (!tsri_opencl_is_f32(op->in[Y]) || !tsri_opencl_is_f32(op->in[DY]) ||
+        !tsri_opencl_is_f32(op->out[0]))
+        return tsri_opencl_refuse(why, "operands are taken as f32 only");
+    return tsri_opencl_fits_index(op, why);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_scale_attrs *attrs = op->attrs;
+    const tsr_tensor *y = op->in[Y], *dy = op->in[DY], *dx = op->out[0];
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_tensor(launch, dy);
+    tsri_opencl_arg_tensor(launch, dx);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_rows(y));
+    tsri_opencl_arg_sizes(launch, y);
+    tsri_opencl_arg_strides(launch, y);
+    tsri_opencl_arg_strides(launch, dy);
+    tsri_opencl_arg_strides(launch, dx);
+    tsri_opencl_arg_float(launch, attrs->alpha);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(y), 1);
+    tsri_opencl_work(launch, tsri_tensor_times(tsri_tensor_columns(y), tsri_tensor_const(3)));
+}
+
+const tsri_opencl_row tsri_opencl_rows_softmax_grad[] = {
+    {.name = "plain",
+     .op = TSR_OP_SOFTMAX_GRAD,
+     .file = "softmax_grad/plain.cl",
+     .plain = true,
+     .score = 10,
+     .weight_operand = -1,
+     .fits = fits_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};

@@ -1,0 +1,33 @@
+#include "verify/verify.h"
+
+static tsri_verify_case *add(tsri_verify_list *list, int64_t R, int64_t N, int64_t C,
+                             const char *what) {
+    tsri_verify_case *c = tsri_verify_add(list, TSR_OP_SCATTER, "R=%lld N=%lld C=%lld%s",
+                                          (long long)R, (long long)N, (long long)C, what);
+    tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 2, TSRI_VERIFY_T, TSRI_VERIFY_K(C));
+    tsri_verify_operand *index = tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_I32, 1, TSRI_VERIFY_N);
+    index->fill = TSRI_VERIFY_INTEGER;
+    index->low = 0, index->high = (double)(R - 1);
+    tsri_verify_in(c, 2, TSR_KIND_INPUT, TSR_F32, 2, TSRI_VERIFY_N, TSRI_VERIFY_K(C))->absolute =
+        true;
+    c->sizes[1] = R;
+    c->sizes[4] = N;
+    c->sparse = 2 * N < 3 * R;
+    c->bound[0].terms = (double)(N + 1) * TSRI_VERIFY_U;
+    c->bound[0].absolute = TSRI_VERIFY_TINY;
+    tsri_verify_reason(c, "(N + 1) u sum|dy|: a sum of up to N = %lld rows", (long long)N);
+    return c;
+}
+
+void tsri_verify_scatter_cases(tsri_verify_list *list) {
+    static const int64_t shapes[][3] = {{9, 20, 17},  {1, 1, 1},     {7, 3, 63},
+                                        {64, 65, 64}, {65, 16, 65},  {3, 130, 48},
+                                        {1, 31, 16},  {33, 15, 130}, {100, 17, 257}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        add(list, shapes[i][0], shapes[i][1], shapes[i][2], "");
+    add(list, 5, 0, 16, " no row")->sparse = true;
+    tsri_verify_case *c = add(list, 12, 30, 19, ", some outside");
+    c->in[1].low = -4, c->in[1].high = 15;
+    c = add(list, 12, 30, 19, ", dy out of wider rows");
+    c->in[2].view = TSRI_VERIFY_SLICED;
+}

@@ -1,0 +1,38 @@
+#include "verify/verify.h"
+
+/* Probabilities y, of which a row's sum weighs dy: |sum| <= sum of y |dy|, off by (S + 2) u of
+ * that; y (dy - sum) is one rounding each more, of numbers up to y (|dy| + sum y |dy|). */
+static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t S, float scale,
+                             const char *what) {
+    tsri_verify_case *c =
+        tsri_verify_add(list, TSR_OP_SOFTMAX_GRAD, "B=%lld T=%lld S=%lld scale %g%s", (long long)B,
+                        (long long)T, (long long)S, (double)scale, what);
+    tsri_verify_operand *y = tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B,
+                                            TSRI_VERIFY_K(3), TSRI_VERIFY_T, TSRI_VERIFY_S);
+    y->low = 0, y->high = 2.0 / (double)S;
+    tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B, TSRI_VERIFY_K(3), TSRI_VERIFY_T,
+                   TSRI_VERIFY_S);
+    c->sizes[0] = B;
+    c->sizes[1] = T;
+    c->sizes[2] = S;
+    c->attrs.softmax_grad =
+        (tsr_scale_attrs){.struct_size = sizeof c->attrs.softmax_grad, .alpha = scale};
+    c->bound[0].relative = 4 * TSRI_VERIFY_U;
+    c->bound[0].absolute = (double)scale * y->high * 2 * (double)(S + 6) * TSRI_VERIFY_U;
+    tsri_verify_reason(c,
+                       "4 u |dx| + 2 scale max(y) (S + 6) u: a sum of S = %lld products, up to 2",
+                       (long long)S);
+    return c;
+}
+
+void tsri_verify_softmax_grad_cases(tsri_verify_list *list) {
+    static const int64_t shapes[][3] = {{2, 3, 17},  {1, 1, 1},    {1, 2, 7},  {2, 1, 63},
+                                        {1, 4, 64},  {1, 3, 65},   {1, 2, 15}, {1, 2, 16},
+                                        {2, 2, 257}, {1, 1, 1031}, {0, 2, 5},  {1, 70, 33}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        add(list, shapes[i][0], shapes[i][1], shapes[i][2], i % 2 ? 1 : 0.125f, "");
+    add(list, 2, 3, 10, 1, " heads swapped")->in[0].view = TSRI_VERIFY_SWAPPED;
+    tsri_verify_case *c = add(list, 2, 4, 12, 1, " rows of zeros");
+    c->in[0].fill = TSRI_VERIFY_ZEROS;
+    c->sparse = true;
+}
