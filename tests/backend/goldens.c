@@ -1,9 +1,9 @@
 /* The oracle against float64 results that it shares no code with: those of tests/golden/ops, and
  * where $TESSERA_SHARED/golden/ops is at hand, those of the official implementations. */
-#include "support/direct.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "io/archive.h"
+#include "support/direct.h"
 #include "tensor/shape.h"
 
 #include <criterion/criterion.h>
@@ -109,6 +109,47 @@ static void compare(golden *g, tsr_op_id id, const void *attrs, uint32_t n_in, c
     free(want);
 }
 
+/* The tensors of a gradient op: its results are compared one by one. */
+static void compare_result(golden *g, const char *op, int i, const char *result, double slack) {
+    const tsri_io_array *array = find(g, result);
+    cr_assert(array, "%s %s has no %s", g->op, g->name, result);
+    float *want = malloc(array->bytes + 1), *got = g->data[i];
+    double largest = 0;
+    cr_assert_eq(tsri_io_read_as(g->archive, array, TSR_F32, 0, array->elements, want), TSR_OK);
+    for (uint64_t k = 0; k < array->elements; k++)
+        largest = fmax(largest, fabs((double)want[k]));
+    for (uint64_t k = 0; k < array->elements; k++) {
+        const double error = fabs((double)got[k] - want[k]),
+                     bound = 0x1p-23 * fabs((double)want[k]) + slack * largest + 1e-30;
+        cr_expect(error <= bound, "%s %s of %s [%llu]: %.9g for %.9g", op, result, g->name,
+                  (unsigned long long)k, got[k], want[k]);
+    }
+    free(want);
+}
+
+static void run_gradient(golden *g, tsr_op_id id, const void *attrs, uint32_t n_in,
+                         uint32_t n_out) {
+    cr_assert_eq(direct_run(id, attrs, n_in, n_out, g->tensor, g->data, g->bytes), TSR_OK,
+                 "%s %s: %s", g->op, g->name, tsr_error_last());
+}
+
+/* Operand i is f64 of this shape, and holds nothing. */
+static void make_f64(golden *g, int i, uint32_t rank, const int64_t *dims) {
+    size_t n = 1;
+    for (uint32_t d = 0; d < rank; d++)
+        n *= (size_t)dims[d];
+    g->tensor[i] = direct_tensor(TSR_F64, rank, dims);
+    g->bytes[i] = n * 8;
+    g->data[i] = calloc(n + 1, 8);
+}
+
+static void drop(golden *g) {
+    for (int i = 0; i < MAX; i++) {
+        free(g->data[i]);
+        g->data[i] = NULL;
+    }
+}
+
 static void check_matmul(golden *g) {
     const tsr_matmul_attrs attrs = {.struct_size = sizeof attrs,
                                     .trans_a = (uint32_t)whole(g, "trans_a"),
@@ -124,6 +165,52 @@ static void check_softmax(golden *g) {
     take(g, 0, "x"), take(g, 4, "y");
     take_list(g, 1, "past"), take_list(g, 2, "len"), take_keep(g, 3, &g->tensor[0]);
     compare(g, TSR_OP_SOFTMAX, &attrs, 4, "y", 1e-12);
+    if (!find(g, "g_x"))
+        return;
+    int64_t dims[TSR_MAX_RANK]; /* the gradient reads y as the op leaves it, in double */
+    const uint32_t rank = g->tensor[4].rank;
+    for (uint32_t d = 0; d < rank; d++)
+        dims[d] = g->tensor[4].dim[d].factor;
+    free(g->data[4]);
+    make_f64(g, 4, rank, dims);
+    run_gradient(g, TSR_OP_SOFTMAX, &attrs, 4, 1);
+    g->tensor[5] = g->tensor[4], g->data[5] = g->data[4], g->bytes[5] = g->bytes[4];
+    g->data[4] = NULL;
+    const tsr_scale_attrs one = {.struct_size = sizeof one, .alpha = 1};
+    take(g, 6, "d_y"), take(g, 7, "g_x");
+    run_gradient(&(golden){.op = g->op,
+                           .name = g->name,
+                           .tensor = {g->tensor[5], g->tensor[6], g->tensor[7]},
+                           .data = {g->data[5], g->data[6], g->data[7]},
+                           .bytes = {g->bytes[5], g->bytes[6], g->bytes[7]}},
+                 TSR_OP_SOFTMAX_GRAD, &one, 2, 1);
+    compare_result(g, "softmax_grad", 7, "g_x", 1e-7);
+}
+
+static void check_norm_gradients(golden *g, tsr_op_id id, tsr_norm_attrs attrs) {
+    const bool layer = id == TSR_OP_LAYER_NORM;
+    attrs.norm = layer ? TSR_NORM_LAYER : TSR_NORM_RMS;
+    drop(g);
+    take(g, 0, "x"), take(g, 1, "weight"), take(g, 2, "d_y"), take(g, 4, "g_x");
+    const uint32_t rank = g->tensor[0].rank;
+    int64_t stats[TSR_MAX_RANK];
+    for (uint32_t d = 0; d < rank; d++)
+        stats[d] = d + 1 < rank ? g->tensor[0].dim[d].factor : 2;
+    make_f64(g, 5, rank, stats);
+    run_gradient(g, TSR_OP_NORM_GRAD, &attrs, 4, 2);
+    compare_result(g, "norm_grad", 4, "g_x", 3e-8);
+
+    golden w = {.archive = g->archive, .op = g->op, .name = g->name};
+    take(&w, 0, "x"), take(&w, 1, "d_y"), take(&w, 3, "g_weight");
+    if (layer)
+        take(&w, 4, "g_bias");
+    make_f64(&w, 2, rank, stats);
+    memcpy(w.data[2], g->data[5], g->bytes[5]);
+    run_gradient(&w, TSR_OP_NORM_WEIGHT_GRAD, NULL, 3, 2);
+    compare_result(&w, "norm_weight_grad", 3, "g_weight", 3e-8);
+    if (layer)
+        compare_result(&w, "norm_weight_grad", 4, "g_bias", 1e-12);
+    drop(&w);
 }
 
 static void check_norm(golden *g, tsr_op_id id) {
@@ -133,6 +220,8 @@ static void check_norm(golden *g, tsr_op_id id) {
     if (n_in == 3)
         take(g, 2, "bias");
     compare(g, id, &attrs, n_in, "y", 3e-8); /* eps is a float */
+    if (find(g, "g_x"))
+        check_norm_gradients(g, id, attrs);
 }
 
 static void check_rope(golden *g) {
@@ -161,6 +250,13 @@ static void check_rope(golden *g) {
 static void check_embedding(golden *g) {
     take(g, 0, "table"), take(g, 1, "ids"), take(g, 2, "y");
     compare(g, TSR_OP_EMBED, NULL, 2, "y", 0);
+    if (!find(g, "g_table"))
+        return;
+    drop(g);
+    take(g, 0, "g_table"), take(g, 1, "ids"), take(g, 2, "d_y");
+    memset(g->data[0], 0, g->bytes[0]);
+    run_gradient(g, TSR_OP_EMBED_ADD, NULL, 3, 0);
+    compare_result(g, "embed_add", 0, "g_table", 1e-12);
 }
 
 static void check_attention(golden *g) {

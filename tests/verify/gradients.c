@@ -20,6 +20,8 @@ typedef struct operand {
     double size;         /* of the numbers, where it is not 1 */
 } operand;
 
+struct state;
+
 /* Which op, and how the gradient's operands and results belong to it. */
 typedef struct subject {
     const char *name;
@@ -34,7 +36,7 @@ typedef struct subject {
     const char *results;
     operand gives[4];
     /* Gradients that are made of several results; NULL: none. */
-    void (*make)(const struct subject *s, double *const *results, double **gradients);
+    void (*make)(struct state *t, double *const *results);
 } subject;
 
 typedef struct state {
@@ -127,7 +129,7 @@ static void run_gradient(state *t) {
             t->gradients[which][k % n] += results[i][k];
     }
     if (s->make)
-        s->make(s, results, t->gradients);
+        s->make(t, results);
     for (int i = 0; i < 16; i++)
         free(copies[i]);
     for (int i = 0; i < 4; i++)
@@ -156,22 +158,33 @@ static void check_operand(state *t, int which) {
     }
 }
 
-static void check(const subject *s) {
-    state t = {.s = s};
+/* The operands' numbers and the forward results. */
+static void begin(state *t, const subject *s) {
+    *t = (state){.s = s};
     for (int i = 0; i < MOST; i++)
         if (s->in[i].rank && !s->in[i].ints)
-            t.in[i] = numbers((uint64_t)i, count(&s->in[i]), s->in[i].size ? s->in[i].size : 1);
+            t->in[i] = numbers((uint64_t)i, count(&s->in[i]), s->in[i].size ? s->in[i].size : 1);
     for (int i = 0; i < 2; i++)
-        t.out[i] = numbers(0, count(&s->out[i]), NAN);
-    t.dy = numbers(MOST, count(&s->out[0]), 1);
-    run_forward(&t);
+        t->out[i] = numbers(0, count(&s->out[i]), NAN);
+    t->dy = numbers(MOST, count(&s->out[0]), 1);
+    run_forward(t);
+}
+
+/* Checks the gradients that there are. */
+static void end(state *t) {
+    for (int i = 0; i < MOST; i++)
+        if (t->gradients[i])
+            check_operand(t, i);
+    for (int i = 0; i < MOST; i++)
+        free(t->in[i]), free(t->gradients[i]);
+    free(t->out[0]), free(t->out[1]), free(t->dy);
+}
+
+static void check(const subject *s) {
+    state t;
+    begin(&t, s);
     run_gradient(&t);
-    for (int i = 0; i < MOST; i++)
-        if (t.gradients[i])
-            check_operand(&t, i);
-    for (int i = 0; i < MOST; i++)
-        free(t.in[i]), free(t.gradients[i]);
-    free(t.out[0]), free(t.out[1]), free(t.dy);
+    end(&t);
 }
 
 /* ---- attention ---- */
@@ -280,7 +293,9 @@ Test(gradients, rope) {
 /* ---- recurrent ---- */
 
 /* dw = dgates_h^T before, db = the sum of dgates_h over steps. */
-static void make_gru(const subject *s, double *const *results, double **gradients) {
+static void make_gru(state *t, double *const *results) {
+    const subject *s = t->s;
+    double **gradients = t->gradients;
     const int64_t steps = s->in[0].dim[0] * s->in[0].dim[1], E = s->in[2].dim[1];
     gradients[2] = calloc((size_t)(3 * E * E), sizeof(double));
     gradients[3] = calloc((size_t)(3 * E), sizeof(double));
@@ -331,4 +346,141 @@ Test(gradients, additive_attention) {
         .results = "0123",
         .gives = {{3, {3, 4, 5}}, {3, {3, 6, 5}}, {2, {3, 5}}, {3, {3, 6, 7}}}};
     check(&additive);
+}
+
+/* ---- norms ---- */
+
+/* Those of weight and bias, from the statistics of norm_grad. */
+static void make_norm(state *t, double *const *results) {
+    const operand *x = &t->s->in[0];
+    const int64_t C = x->dim[x->rank - 1], stats[] = {count(x) / C, 2}, rows[] = {count(x) / C, C};
+    const bool bias = t->s->in[2].rank != 0;
+    tsr_tensor tensors[5];
+    void *data[5] = {t->in[0], t->dy, results[1]};
+    size_t bytes[5] = {(size_t)count(x) * 8, (size_t)count(x) * 8, (size_t)(count(x) / C) * 16};
+    tensors[0] = tensors[1] = direct_tensor(TSR_F64, 2, rows);
+    tensors[2] = direct_tensor(TSR_F64, 2, stats);
+    for (int i = 0; i < 1 + bias; i++) {
+        t->gradients[1 + i] = numbers(99, C, NAN);
+        tensors[3 + i] = direct_tensor(TSR_F64, 1, &C);
+        data[3 + i] = t->gradients[1 + i];
+        bytes[3 + i] = (size_t)C * 8;
+    }
+    cr_assert_eq(direct_run(TSR_OP_NORM_WEIGHT_GRAD, NULL, 3, 2, tensors, data, bytes), TSR_OK,
+                 "%s: %s", t->s->name, tsr_error_last());
+}
+
+Test(gradients, norms) {
+    static const tsr_norm_attrs layer = {.struct_size = sizeof layer, .eps = 1e-2f},
+                                rms = {
+                                    .struct_size = sizeof rms, .norm = TSR_NORM_RMS, .eps = 0.1f};
+    const operand x = {.rank = 3, .dim = {2, 3, 17}}, weight = {.rank = 1, .dim = {17}},
+                  stats = {.rank = 3, .dim = {2, 3, 2}};
+    for (int i = 0; i < 2; i++) {
+        const subject norm = {.name = i ? "rms_norm" : "layer_norm",
+                              .forward = i ? TSR_OP_RMS_NORM : TSR_OP_LAYER_NORM,
+                              .gradient = TSR_OP_NORM_GRAD,
+                              .attrs = i ? &rms : &layer,
+                              .gradient_attrs = i ? &rms : &layer,
+                              .in = {x, weight, i ? (operand){0} : weight},
+                              .out = {x},
+                              .operands = "01d",
+                              .results = "0-",
+                              .gives = {x, stats},
+                              .make = make_norm};
+        check(&norm);
+    }
+}
+
+/* Bias, broadcast over rows. */
+Test(gradients, sum_rows) {
+    const subject bias = {.name = "add of a vector",
+                          .forward = TSR_OP_ADD,
+                          .gradient = TSR_OP_SUM_ROWS,
+                          .in = {{3, {2, 70, 5}}, {1, {5}}},
+                          .out = {{3, {2, 70, 5}}},
+                          .operands = "d",
+                          .results = "1",
+                          .gives = {{1, {5}}}};
+    check(&bias);
+}
+
+Test(gradients, softmax) {
+    static const tsr_softmax_attrs forward = {
+        .struct_size = sizeof forward, .causal = 1, .scale = 0.5f};
+    static const tsr_scale_attrs back = {.struct_size = sizeof back, .alpha = 0.5f};
+    const operand x = {.rank = 4, .dim = {2, 3, 5, 5}};
+    const subject softmax = {.name = "softmax",
+                             .forward = TSR_OP_SOFTMAX,
+                             .gradient = TSR_OP_SOFTMAX_GRAD,
+                             .attrs = &forward,
+                             .gradient_attrs = &back,
+                             .in = {x},
+                             .out = {x},
+                             .operands = "Ad",
+                             .results = "0",
+                             .gives = {x}};
+    check(&softmax);
+}
+
+/* ---- rows that an index picks ---- */
+
+static const int32_t picked[] = {3, 0, 3, 6, 2, 3};
+
+Test(gradients, gather) {
+    const subject gather = {.name = "gather",
+                            .forward = TSR_OP_GATHER,
+                            .gradient = TSR_OP_SCATTER,
+                            .in = {{2, {7, 4}}, {1, {6}, picked}},
+                            .out = {{2, {6, 4}}},
+                            .operands = "01d",
+                            .results = "0",
+                            .gives = {{2, {7, 4}}}};
+    check(&gather);
+}
+
+/* embed_add writes its gradient into a state, which holds something else where beta is 0. */
+Test(gradients, embed) {
+    static const tsr_embed_attrs attrs = {.struct_size = sizeof attrs, .scale = 2.5f};
+    const subject embed = {.name = "embed",
+                           .forward = TSR_OP_EMBED,
+                           .attrs = &attrs,
+                           .in = {{2, {7, 4}}, {2, {2, 3}, picked}},
+                           .out = {{3, {2, 3, 4}}}};
+    const operand beta = {.rank = 1, .dim = {1}};
+    int32_t ids[6];
+    double zero = 0;
+    tsr_tensor tensors[4];
+    void *data[4];
+    size_t bytes[4];
+    state t;
+    begin(&t, &embed);
+    t.gradients[0] = numbers(5, 28, NAN);
+    place(&embed.in[0], t.gradients[0], 0, tensors, data, bytes);
+    place(&embed.in[1], NULL, 1, tensors, data, bytes);
+    place(&embed.out[0], t.dy, 2, tensors, data, bytes);
+    place(&beta, &zero, 3, tensors, data, bytes);
+    data[1] = memcpy(ids, picked, sizeof ids); /* operands are read back too */
+    cr_assert_eq(direct_run(TSR_OP_EMBED_ADD, &attrs, 4, 0, tensors, data, bytes), TSR_OK, "%s",
+                 tsr_error_last());
+    end(&t);
+}
+
+Test(gradients, pool) {
+    static const char *const names[] = {"mean", "first", "max", "last"};
+    const operand x = {.rank = 3, .dim = {3, 5, 4}}, y = {.rank = 2, .dim = {3, 4}};
+    for (uint32_t kind = TSR_POOL_MEAN; kind <= TSR_POOL_LAST; kind++) {
+        const tsr_pool_attrs attrs = {.struct_size = sizeof attrs, .kind = kind};
+        const subject pool = {.name = names[kind],
+                              .forward = TSR_OP_POOL,
+                              .gradient = TSR_OP_POOL_GRAD,
+                              .attrs = &attrs,
+                              .gradient_attrs = &attrs,
+                              .in = {x, {1, {3}, (const int32_t[]){5, 2, 0}}},
+                              .out = {y},
+                              .operands = "01d",
+                              .results = "0",
+                              .gives = {x}};
+        check(&pool);
+    }
 }
