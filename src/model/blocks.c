@@ -166,15 +166,15 @@ static tsri_value remember(builder *b, int32_t layer, tsri_value keys, tsri_valu
     return rotary ? rotated : q;
 }
 
-/* Of the run's own positions: where no slot keeps the keys. */
-static tsri_value rotate(builder *b, int32_t layer, tsri_value x) {
+tsri_value tsri_model_rotated(builder *b, tsri_value x) {
     const tsri_model_rope *rope = &b->stack->rope;
     const tsr_rope_attrs attrs = {.struct_size = sizeof attrs,
                                   .rotary = (uint32_t)rope->rotary,
                                   .interleaved = rope->interleaved,
                                   .magnitude = (float)rope->magnitude};
+    if (b->stack->positions != TSRI_POSITIONS_ROTARY)
+        return x;
     const tsri_value in[] = {x, tsri_model_input_of(b, TSRI_INPUT_POSITIONS), frequencies(b)};
-    tsri_model_stage(b, layer, "rope");
     return tsri_graph_op1(b->graph, TSR_OP_ROPE, &attrs, in, 3);
 }
 
@@ -215,9 +215,10 @@ static tsri_value attention(builder *b, int32_t layer) {
         q = remember(b, layer, keys, values, q, k, v);
         k = tsri_graph_permute(b->graph, keys, by_key);
         v = tsri_graph_permute(b->graph, values, by_key);
-    } else if (stack->positions == TSRI_POSITIONS_ROTARY) {
-        q = rotate(b, layer, q);
-        k = rotate(b, layer, k);
+    } else {
+        tsri_model_stage(b, layer, "rope");
+        q = tsri_model_rotated(b, q);
+        k = tsri_model_rotated(b, k);
     }
     const tsri_value in[] = {q,
                              k,

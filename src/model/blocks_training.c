@@ -143,22 +143,6 @@ static tsri_value attend(builder *b, const tsr_attention_attrs *attrs, const tsr
     return tsri_graph_reshape(b->graph, out[0], 3, merged);
 }
 
-static tsri_value rotated(builder *b, tsri_value x) {
-    const tsri_model_rope *rope = &b->stack->rope;
-    const tsr_rope_attrs attrs = {.struct_size = sizeof attrs,
-                                  .rotary = (uint32_t)rope->rotary,
-                                  .interleaved = rope->interleaved,
-                                  .magnitude = (float)rope->magnitude};
-    if (b->stack->positions != TSRI_POSITIONS_ROTARY)
-        return x;
-    const tsri_value frequencies =
-        rope->scaling == TSRI_SCALING_DYNAMIC
-            ? tsri_model_input_of(b, TSRI_INPUT_FREQUENCIES)
-            : tsri_model_weight_leaf(b, tsri_model_stack_weight(b->stack, TSRI_STACK_FREQUENCIES));
-    const tsri_value in[] = {x, tsri_model_input_of(b, TSRI_INPUT_POSITIONS), frequencies};
-    return tsri_graph_op1(b->graph, TSR_OP_ROPE, &attrs, in, 3);
-}
-
 tsri_value tsri_model_own_attention(builder *b, int32_t layer, tsri_value q, tsri_value k,
                                     tsri_value v, tsri_value relative) {
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs,
@@ -166,8 +150,8 @@ tsri_value tsri_model_own_attention(builder *b, int32_t layer, tsri_value q, tsr
                                        .window = (uint32_t)tsri_model_layer_window(b->stack, layer),
                                        .scale = b->stack->attention_scale};
     tsri_model_stage(b, layer, "rope");
-    q = rotated(b, q);
-    k = rotated(b, k);
+    q = tsri_model_rotated(b, q);
+    k = tsri_model_rotated(b, k);
     tsri_model_stage(b, layer, "attention");
     const tsri_value in[] = {q,
                              k,

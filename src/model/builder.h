@@ -45,6 +45,9 @@ tsri_value tsri_model_lookup(tsri_model_builder *b, uint32_t table, tsri_model_i
 /* The rows of [B,T,columns] that are wanted out, as [N,columns]. */
 tsri_value tsri_model_pick(tsri_model_builder *b, tsri_value x, int64_t columns);
 
+/* Queries or keys [B,T,heads,D] turned by the run's positions, where the stack's are rotary. */
+tsri_value tsri_model_rotated(tsri_model_builder *b, tsri_value x);
+
 /* blocks_recurrent.c: a recurrent stack; what its decoder keeps of a source. */
 void tsri_model_recurrent_stack(tsri_model_builder *b);
 void tsri_model_recurrent_source(tsri_model_builder *b);
