@@ -18,7 +18,7 @@ struct tsri_opencl_launch {
 /* An op made up for a row. */
 typedef struct sample {
     tsr_op op;
-    tsr_tensor tensors[12];
+    tsr_tensor tensors[14];
     const tsr_tensor *in[10], *out[4];
     union {
         tsr_matmul_attrs matmul;

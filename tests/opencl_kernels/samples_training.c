@@ -1,5 +1,53 @@
 #include "samples.h"
 
+static void make_attention_grad(sample *s, bool full) {
+    s->attrs.attention =
+        (tsr_attention_attrs){.causal = full, .window = full ? 5 : 0, .scale = 0.25f};
+    s->in[0] = F32(B, T, H, D);
+    s->in[1] = F32(B, S, G, D);
+    s->in[2] = F32(B, S, G, full ? D : 5);
+    s->in[3] = F32(B, T, H, full ? D : 5);
+    s->in[4] = F32(B, H, T);
+    s->in[5] = F32(B, T, H, full ? D : 5);
+    s->in[6] = s->in[7] = FULL(I32(B));
+    s->in[8] = FULL(F32(1, H, T, S));
+    s->in[9] = FULL(F32(H, 7));
+    s->out[0] = F32(B, T, H, D);
+    s->out[1] = F32(B, S, G, D);
+    s->out[2] = F32(B, S, G, full ? D : 5);
+    s->out[3] = FULL(F32(H, 7));
+}
+
+static void make_recurrent_grad(sample *s, tsr_op_id id, bool full) {
+    const tsr_dtype small = full ? TSR_F32 : TSR_F16;
+    if (id == TSR_OP_GRU_CELL_GRAD) {
+        s->attrs.gru_cell.reverse = full;
+        s->in[0] = F32(B, T, 3 * C);
+        s->in[1] = FULL(F32(B, C));
+        s->in[2] = WEIGHT(3 * C, C);
+        s->in[3] = F32(3 * C);
+        s->in[4] = F32(B, T, C);
+        s->in[5] = F32(B, T, C);
+        s->in[6] = FULL(I32(B));
+        s->out[0] = F32(B, T, 3 * C);
+        s->out[1] = F32(B, T, 3 * C);
+        s->out[2] = F32(B, T, C);
+        s->out[3] = FULL(F32(B, C));
+        return;
+    }
+    s->in[0] = F32(B, T, D);
+    s->in[1] = F32(B, S, D);
+    s->in[2] = F32(D);
+    s->in[3] = F32(B, S, C);
+    s->in[4] = F32(B, T, S);
+    s->in[5] = F32(B, T, C);
+    s->in[6] = FULL(I32(B));
+    s->out[0] = F32(B, T, D);
+    s->out[1] = F32(B, S, D);
+    s->out[2] = F32(B, D);
+    s->out[3] = F32(B, S, C);
+}
+
 void make_training_sample(sample *s, tsr_op_id id, bool full) {
     const tsr_dtype small = TSR_F32;
     switch (id) {
@@ -32,6 +80,13 @@ void make_training_sample(sample *s, tsr_op_id id, bool full) {
         s->in[2] = F32(T, 2);
         s->out[0] = F32(C);
         s->out[1] = FULL(F32(C));
+        break;
+    case TSR_OP_ATTENTION_GRAD:
+        make_attention_grad(s, full);
+        break;
+    case TSR_OP_GRU_CELL_GRAD:
+    case TSR_OP_ADDITIVE_ATTENTION_GRAD:
+        make_recurrent_grad(s, id, full);
         break;
     case TSR_OP_SOFTMAX_GRAD:
         s->attrs.scale.alpha = 0.5f;
