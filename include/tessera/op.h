@@ -127,8 +127,8 @@ typedef enum tsr_op_id {
     TSR_OP_MATMUL_ADD = 32,
     /** state[v,:] = beta * state[v,:] + scale * sum over r with ids[r] = v of dy[r,:], r upwards:
      * the gradient of embed. Rows that no id names become beta * state; ids outside 0 .. V-1 add
-     * nothing. No output; writes in[0]. attrs tsr_embed_attrs. in state[V,C] f32, ids[..] i32,
-     * dy[..,C], beta?[1] */
+     * nothing, nor does `padding`. No output; writes in[0]. attrs tsr_embed_attrs. in state[V,C]
+     * f32, ids[..] i32, dy[..,C], beta?[1] */
     TSR_OP_EMBED_ADD = 33,
     /** y[C] = sum over r of x[r,:], r upwards in fixed blocks. in x[..,C]  out y[C] */
     TSR_OP_SUM_ROWS = 34,
@@ -295,7 +295,8 @@ typedef struct tsr_rope_attrs {
 
 typedef struct tsr_embed_attrs {
     uint32_t struct_size;
-    float scale; /**< 0 means 1 */
+    float scale;      /**< 0 means 1 */
+    uint32_t padding; /**< 1 + an id whose row gets no gradient; 0: none. Of embed_add */
 } tsr_embed_attrs;
 
 typedef struct tsr_scale_attrs {

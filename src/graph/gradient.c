@@ -161,8 +161,8 @@ void tsri_graph_give_product(backward *b, tsri_value value, const tsr_matmul_att
     tsri_graph_op(b->graph, TSR_OP_MATMUL_ADD, attrs, in, 4, 0, &none);
 }
 
-void tsri_graph_give_rows(backward *b, tsri_value table, tsri_value ids, tsri_value dy,
-                          float scale) {
+void tsri_graph_give_rows(backward *b, tsri_value table, const tsr_embed_attrs *attrs,
+                          tsri_value ids, tsri_value dy) {
     if (!tsri_graph_wants(b, table))
         return;
     const int64_t parameter = parameter_of(b, table);
@@ -172,11 +172,10 @@ void tsri_graph_give_rows(backward *b, tsri_value table, tsri_value ids, tsri_va
         return;
     }
     bool begins;
-    const tsr_embed_attrs attrs = {.struct_size = sizeof attrs, .scale = scale};
     const tsri_value beta = beta_for(b, parameter, &begins);
     const tsri_value in[] = {b->wanted->parameters[parameter].gradient, ids, dy, beta};
     tsri_value none = TSRI_GRAPH_NONE;
-    tsri_graph_op(b->graph, TSR_OP_EMBED_ADD, &attrs, in, 4, 0, &none);
+    tsri_graph_op(b->graph, TSR_OP_EMBED_ADD, attrs, in, 4, 0, &none);
 }
 
 /* ---- a storage's gradient, of what its views were given ---- */
@@ -211,37 +210,38 @@ static tsri_value as_whole(tsri_graph *graph, tsri_value storage, const contribu
     return tsri_graph_shaped(graph, tsri_graph_permute(graph, c->d, outward), storage);
 }
 
-typedef struct columns { /* a run of columns of a storage */
-    int64_t first, n;
-    tsri_value d; /* [.., n] */
+typedef struct columns { /* a run of columns of a storage, seen as rows of `width` */
+    int64_t width, first, n;
+    tsri_value d; /* [rows, n] */
 } columns;
 
-/* Where the view is a run of the storage's columns, the last ones of its dimensions perhaps split:
- * d with them as one. */
+/* Where the view is a run of columns of the storage as a matrix, its last dimensions perhaps split:
+ * d as a matrix. */
 static bool as_columns(tsri_graph *graph, tsri_value storage, const contribution *c, columns *out) {
-    const tsr_tensor t = *tensor_of(graph, c->view), s = *tensor_of(graph, storage);
-    const tsr_dim width = tsri_tensor_columns(&s);
-    tsr_dim step = tsri_tensor_const(1), rows = tsri_tensor_const(1);
+    const tsr_tensor t = *tensor_of(graph, c->view);
+    const tsr_dim count = tsri_tensor_count(tensor_of(graph, storage));
+    tsr_dim rows = tsri_tensor_const(1);
     uint32_t i = t.rank;
     int64_t n = 1;
-    if (width.symbols || t.offset >= width.factor)
-        return false;
     for (; i > 0 && !t.dim[i - 1].symbols &&
            tsri_tensor_same_dim(t.stride[i - 1], tsri_tensor_const(n));
          i--)
         n *= t.dim[i - 1].factor;
-    for (step = width; i > 0; i--) {
+    const tsr_dim width = i ? t.stride[i - 1] : count;
+    if (width.symbols || t.offset + n > width.factor)
+        return false;
+    for (tsr_dim step = width; i > 0; i--) {
         if (!tsri_tensor_same_dim(t.stride[i - 1], step))
             return false;
         step = tsri_tensor_times(step, t.dim[i - 1]);
         rows = tsri_tensor_times(rows, t.dim[i - 1]);
     }
-    if (t.offset + n > width.factor || !tsri_tensor_same_dim(rows, tsri_tensor_rows(&s)))
+    if (!tsri_tensor_same_dim(tsri_tensor_times(rows, width), count))
         return false;
-    tsr_dim dims[TSR_MAX_RANK];
-    memcpy(dims, s.dim, sizeof dims);
-    dims[s.rank - 1] = tsri_tensor_const(n);
-    *out = (columns){.first = t.offset, .n = n, .d = reshaped(graph, c->d, s.rank, dims)};
+    *out = (columns){.width = width.factor,
+                     .first = t.offset,
+                     .n = n,
+                     .d = reshaped(graph, c->d, 2, (tsr_dim[]){rows, tsri_tensor_const(n)})};
     return true;
 }
 
@@ -251,35 +251,38 @@ static tsri_value sum(tsri_graph *graph, tsri_value a, tsri_value c) {
     return tsri_graph_op1(graph, TSR_OP_ADD, NULL, (tsri_value[]){a, c}, 2);
 }
 
-enum { MOST_RUNS = 16, MOST_SIDES = 4 };
+enum { MOST_RUNS = 256, MOST_SIDES = 4 };
 
 static int by_first(const void *a, const void *b) {
     const columns *x = a, *y = b;
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* The runs of columns side by side; they must make up the storage. */
-static tsri_value side_by_side(tsri_graph *graph, tsri_value storage, columns *runs, size_t n) {
-    const int64_t width = tsri_tensor_columns(tensor_of(graph, storage)).factor;
+/* The runs of columns side by side, a few neighbours at a time; they must make up the storage. */
+static tsri_value side_by_side(tsri_graph *graph, columns *runs, size_t n) {
     int64_t at = 0;
     qsort(runs, n, sizeof *runs, by_first);
     for (size_t i = 0; i < n; at += runs[i++].n)
-        if (runs[i].first != at)
+        if (runs[i].first != at || runs[i].width != runs[0].width)
             break;
-    if (at != width) {
+    if (at != runs[0].width) {
         tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
                         "the gradient of columns of which some are read twice, or not at all, is "
                         "not served");
         return TSRI_GRAPH_NONE;
     }
     while (n > 1) {
-        tsri_value in[MOST_SIDES];
-        const size_t taken = n < MOST_SIDES ? n : MOST_SIDES;
-        for (size_t i = 0; i < taken; i++)
-            in[i] = runs[i].d;
-        runs[0].d = tsri_graph_op1(graph, TSR_OP_CONCAT, NULL, in, (uint32_t)taken);
-        memmove(runs + 1, runs + taken, (n - taken) * sizeof *runs);
-        n -= taken - 1;
+        size_t made = 0;
+        for (size_t i = 0; i < n; i += MOST_SIDES) {
+            tsri_value in[MOST_SIDES];
+            const size_t taken = n - i < MOST_SIDES ? n - i : MOST_SIDES;
+            for (size_t k = 0; k < taken; k++)
+                in[k] = runs[i + k].d;
+            runs[made++].d = taken == 1
+                                 ? in[0]
+                                 : tsri_graph_op1(graph, TSR_OP_CONCAT, NULL, in, (uint32_t)taken);
+        }
+        n = made;
     }
     return runs[0].d;
 }
@@ -307,7 +310,8 @@ static tsri_value assemble(backward *b, tsri_value storage) {
                             "served");
             continue;
         }
-        while (same < n && (runs[same].first != run.first || runs[same].n != run.n))
+        while (same < n && (runs[same].first != run.first || runs[same].n != run.n ||
+                            runs[same].width != run.width))
             same++;
         if (same < n)
             runs[same].d = sum(b->graph, runs[same].d, run.d);
@@ -315,7 +319,8 @@ static tsri_value assemble(backward *b, tsri_value storage) {
             runs[n++] = run;
     }
     if (n && !failed(b->graph))
-        whole = sum(b->graph, whole, side_by_side(b->graph, storage, runs, n));
+        whole = sum(b->graph, whole,
+                    tsri_graph_shaped(b->graph, side_by_side(b->graph, runs, n), storage));
     return failed(b->graph) ? TSRI_GRAPH_NONE : whole;
 }
 

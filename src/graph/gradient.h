@@ -50,9 +50,9 @@ void tsri_graph_give(tsri_graph_backward *backward, tsri_value value, tsri_value
 /* The same of d = a b, matrices; of a parameter without a buffer between. */
 void tsri_graph_give_product(tsri_graph_backward *backward, tsri_value value,
                              const tsr_matmul_attrs *attrs, tsri_value a, tsri_value b);
-/* The same of rows of a table: d[ids[r],:] += scale * dy[r,:]. */
-void tsri_graph_give_rows(tsri_graph_backward *backward, tsri_value table, tsri_value ids,
-                          tsri_value dy, float scale);
+/* The same of rows of a table: d[ids[r],:] += scale * dy[r,:], scale and padding those of embed. */
+void tsri_graph_give_rows(tsri_graph_backward *backward, tsri_value table,
+                          const tsr_embed_attrs *attrs, tsri_value ids, tsri_value dy);
 /* What value was given so far, as one value of its shape, which the caller must add to what it
  * gives: an op that can add on the way saves a pass. NONE where there is nothing. */
 tsri_value tsri_graph_take(tsri_graph_backward *backward, tsri_value value);

@@ -382,7 +382,8 @@ static void stack_of(builder *b, const tsri_model_stack *stack) {
     b->picked = false;
     b->T = b->shape->form && stack->side == TSRI_SIDE_ENCODER && b->spec->decoder.layers
                ? tsri_tensor_symbol(TSR_SYM_S)
-               : tsri_model_T();
+           : b->shape->form && b->shape->form->steps ? tsri_tensor_const(b->shape->form->steps)
+                                                     : tsri_model_T();
     if (stack->recurrent) {
         tsri_model_recurrent_stack(b);
         return;

@@ -168,9 +168,92 @@ static void decoder(builder *b) {
     b->picked = true;
 }
 
+/* [B, n] of each step as [B, steps, n]. */
+static tsri_value stacked(builder *b, tsri_value *steps, int64_t count, int64_t n) {
+    enum { SIDES = 4 };
+    int64_t left = count;
+    while (left > 1) {
+        int64_t made = 0;
+        for (int64_t i = 0; i < left; i += SIDES) {
+            const uint32_t taken = (uint32_t)(left - i < SIDES ? left - i : SIDES);
+            steps[made++] = taken == 1
+                                ? steps[i]
+                                : tsri_graph_op1(b->graph, TSR_OP_CONCAT, NULL, steps + i, taken);
+        }
+        left = made;
+    }
+    return tsri_graph_reshape(b->graph, steps[0], 3, (tsr_dim[]){tsri_model_B(), K(count), K(n)});
+}
+
+typedef struct unrolled {                /* a decoder whose steps are known */
+    tsri_value words, keys, values, len; /* words [B, T * W] */
+    tsri_value state;                    /* [B, E] */
+} unrolled;
+
+/* One step: the row that the head reads, of state, context and word. */
+static tsri_value unrolled_step(builder *b, unrolled *u, int64_t t) {
+    const tsri_model_stack *stack = b->stack;
+    const int64_t E = stack->recurrent, W = b->spec->embed_width, Dv = stack->value_size;
+    const tsr_dim B = tsri_model_B();
+    tsri_value out[2] = {TSRI_GRAPH_NONE, TSRI_GRAPH_NONE};
+    const tsri_value q = tsri_model_linear(b, u->state, weight_of(b, stack, TSRI_ROLE_CROSS_Q),
+                                           TSR_ACT_NONE, TSRI_GRAPH_NONE);
+    const tsri_value in[] = {
+        tsri_graph_reshape(b->graph, q, 3, (tsr_dim[]){B, K(1), K(stack->head_size)}), u->keys,
+        tsri_model_weight_leaf(b, weight_of(b, stack, TSRI_ROLE_SCORE)), u->values, u->len};
+    tsri_graph_op(b->graph, TSR_OP_ADDITIVE_ATTENTION, NULL, in, 5, 2, out);
+    const tsri_value seen = tsri_graph_reshape(b->graph, out[0], 2, (tsr_dim[]){B, K(Dv)}),
+                     place = tsri_graph_slice(b->graph, u->words, 1, t * W, W),
+                     word = tsri_graph_op1(b->graph, TSR_OP_COPY, NULL, &place, 1),
+                     x = tsri_graph_op1(b->graph, TSR_OP_CONCAT, NULL, (tsri_value[]){word, seen},
+                                        2),
+                     y = unit(b,
+                              tsri_graph_reshape(b->graph, x, 3, (tsr_dim[]){B, K(1), K(W + Dv)}),
+                              u->state, TSRI_GRAPH_NONE, TSRI_ROLE_FORWARD, false);
+    u->state = tsri_graph_reshape(b->graph, y, 2, (tsr_dim[]){B, K(E)});
+    return tsri_graph_op1(b->graph, TSR_OP_CONCAT, NULL, (tsri_value[]){u->state, seen, word}, 3);
+}
+
+/* Of a training graph: the steps one after the other, as many as it is built for, with the right
+ * token before each. x, y: the encoder's backward states, and both directions'. */
+static void unrolled_decoder(builder *b) {
+    enum { MOST_STEPS = 512 };
+    const tsri_model_stack *stack = b->stack;
+    const int64_t T = b->T.factor, W = b->spec->embed_width,
+                  row = stack->recurrent + stack->value_size + W;
+    const tsr_pool_attrs first = {.struct_size = sizeof first, .kind = TSR_POOL_FIRST};
+    tsri_value rows[MOST_STEPS];
+    if (T > MOST_STEPS) {
+        tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
+                        "a recurrent decoder learns from texts of at most %d tokens", MOST_STEPS);
+        return;
+    }
+    unrolled u = {.values = b->y, .len = tsri_model_input_of(b, TSRI_INPUT_SOURCE_LEN)};
+    tsri_model_stage(b, 0, "init");
+    const tsri_value ends =
+        tsri_graph_op1(b->graph, TSR_OP_POOL, &first, (tsri_value[]){b->x, u.len}, 2);
+    u.state = tsri_model_linear(b, ends, weight_of(b, stack, TSRI_ROLE_INIT), TSR_ACT_TANH,
+                                TSRI_GRAPH_NONE);
+    tsri_model_stage(b, 0, "keys");
+    u.keys = tsri_model_linear(b, b->y, weight_of(b, stack, TSRI_ROLE_CROSS_KV), TSR_ACT_NONE,
+                               TSRI_GRAPH_NONE);
+    tsri_model_stage(b, 0, "embed");
+    const tsri_value words = tsri_model_drop(
+        b, tsri_model_lookup(b, TSRI_WEIGHT_EMBED, TSRI_INPUT_IDS, b->spec->embed_scale));
+    u.words = tsri_graph_reshape(b->graph, words, 2, (tsr_dim[]){tsri_model_B(), K(T * W)});
+    for (int64_t t = 0; t < T; t++) {
+        tsri_model_stage(b, 0, "step");
+        rows[t] = unrolled_step(b, &u, t);
+    }
+    tsri_model_stage(b, 0, "rows");
+    b->y = tsri_model_drop(b, stacked(b, rows, T, row));
+}
+
 void tsri_model_recurrent_stack(builder *b) {
     if (b->stack->side == TSRI_SIDE_ENCODER)
         encoder(b);
+    else if (b->shape->form)
+        unrolled_decoder(b);
     else
         decoder(b);
     tsri_graph_scope(b->graph, 0, "head");

@@ -141,7 +141,11 @@ void tsri_model_add_norm(tsri_model_builder *b, tsri_value addend, uint32_t id) 
 
 tsri_value tsri_model_lookup(tsri_model_builder *b, uint32_t table, tsri_model_input ids,
                              float scale) {
-    const tsr_embed_attrs attrs = {.struct_size = sizeof attrs, .scale = scale};
+    const bool words = ids == TSRI_INPUT_IDS || ids == TSRI_INPUT_TOKEN;
+    const tsr_embed_attrs attrs = {
+        .struct_size = sizeof attrs,
+        .scale = scale,
+        .padding = words && b->spec->pad_fixed ? (uint32_t)(b->spec->pad + 1) : 0};
     const tsri_value in[] = {tsri_model_weight_leaf(b, table), tsri_model_input_of(b, ids)};
     return tsri_graph_op1(b->graph, TSR_OP_EMBED, &attrs, in, 2);
 }

@@ -13,6 +13,7 @@ typedef enum tsri_model_pass {
 
 struct tsri_model_form {
     tsri_model_pass pass;
+    int32_t steps; /* of a recurrent decoder: tokens of each sequence; else 0: any number */
     const tsri_training_options *options;
 };
 typedef struct tsri_model_form tsri_model_form;

@@ -140,6 +140,7 @@ typedef struct tsri_model_spec {
     int32_t labels;        /* 0: the config names none */
     char *const *label_of; /* [labels] texts, owned by the model */
     int32_t decoder_start; /* the token that a translation begins with; -1: none is named */
+    bool pad_fixed;        /* the embedding of `pad` gets no gradient where it is looked up */
     int32_t bos, pad, eos[TSRI_MODEL_MAX_EOS], n_eos; /* bos, pad: -1 where there is none */
 } tsri_model_spec;
 

@@ -17,9 +17,9 @@ uint32_t tsri_training_moments(const tsri_training *training) {
     return options->optimizer == TSRI_OPTIMIZER_ADAMW ? 2 : options->momentum > 0 ? 1 : 0;
 }
 
-tsr_status tsri_training_graph(const tsri_training *training, tsri_model_pass pass,
+tsr_status tsri_training_graph(const tsri_training *training, tsri_model_pass pass, int32_t steps,
                                tsri_graph **out) {
-    const tsri_model_form form = {.pass = pass, .options = &training->options};
+    const tsri_model_form form = {.pass = pass, .steps = steps, .options = &training->options};
     return tsri_model_build_training(training->model->weights, &form, out);
 }
 
@@ -29,9 +29,9 @@ static int by_number(const void *a, const void *b) {
 }
 
 /* The states that the forward pass reads are what learns. */
-static tsr_status list_parameters(tsri_training *t) {
-    for (size_t i = 0; i < tsri_graph_value_count(t->learn.graph); i++) {
-        const tsri_graph_value *v = tsri_graph_value_at(t->learn.graph, (tsri_value)i);
+static tsr_status list_parameters(tsri_training *t, const tsri_graph *graph) {
+    for (size_t i = 0; i < tsri_graph_value_count(graph); i++) {
+        const tsri_graph_value *v = tsri_graph_value_at(graph, (tsri_value)i);
         if (v->tensor.kind != TSR_KIND_STATE || v->storage != (tsri_value)i)
             continue;
         TRY(tsri_base_grow(&t->parameters, &t->parameters_room, t->n_parameters + 1,
@@ -88,8 +88,7 @@ static tsri_value output_of(const tsri_graph *graph, uint32_t id) {
     return TSRI_GRAPH_NONE;
 }
 
-static tsr_status add_gradients(tsri_training *t) {
-    tsri_graph *graph = t->learn.graph;
+static tsr_status add_gradients(tsri_training *t, tsri_graph *graph) {
     tsri_graph_parameter *parameters = NULL;
     tsri_graph_seed seeds[2];
     tsri_graph_gradients wanted = {
@@ -178,10 +177,14 @@ static tsr_status build_update(tsri_training *t) {
     return tsri_graph_status(graph);
 }
 
-tsr_status tsri_training_graphs(tsri_training *t) {
-    TRY(tsri_training_graph(t, TSRI_PASS_LEARN, &t->learn.graph));
-    TRY(list_parameters(t));
-    TRY(add_gradients(t));
+tsr_status tsri_training_begin_set(tsri_training *t, tsri_training_set *set) {
+    const bool first = !t->n_parameters;
+    TRY(tsri_training_graph(t, TSRI_PASS_LEARN, set->steps, &set->learn.graph));
+    if (first)
+        TRY(list_parameters(t, set->learn.graph));
+    TRY(add_gradients(t, set->learn.graph));
+    if (!first)
+        return TSR_OK;
     TRY(build_norms(t));
     return build_update(t);
 }

@@ -20,14 +20,21 @@ typedef struct tsri_training_parameter {
 /* A graph and its plan for batches of at most some size. */
 typedef struct tsri_training_plan {
     tsri_graph *graph;
-    tsri_run_plan *plan; /* for batches of at most sizes */
-    int64_t sizes[TSR_SYMBOLS];
+    tsri_run_plan *plan;
+    int32_t most[3]; /* B T S that it was made for */
 } tsri_training_plan;
+
+/* The graphs of batches. */
+typedef struct tsri_training_set {
+    int32_t steps; /* form.h */
+    tsri_training_plan learn, evaluate, logits;
+} tsri_training_set;
 
 typedef struct tsri_training_inputs { /* of a batch, as the graphs read it */
     int32_t *positions, *source_positions, *rows, *targets, *types;
+    int32_t *padded[2]; /* ids and targets, of a recurrent decoder's steps */
     int32_t *buckets, *own_buckets;
-    size_t positions_room, source_room, rows_room, targets_room, types_room;
+    size_t positions_room, source_room, rows_room, targets_room, types_room, padded_room[2];
     float hard, soft, beta, rates[4];
     int32_t seed[4];
     float *losses[2]; /* hard, soft: of each row */
@@ -38,7 +45,9 @@ struct tsri_training {
     tsri_model *model; /* borrowed */
     tsri_training_options options;
     tsri_run_context *run;
-    tsri_training_plan learn, evaluate, logits, norms, update;
+    tsri_training_set **sets; /* one; of a recurrent decoder, one for each number of steps */
+    size_t n_sets, sets_room;
+    tsri_training_plan norms, update;
     tsri_training_parameter *parameters;
     size_t n_parameters, parameters_room;
     uint32_t n_sums;
@@ -47,11 +56,19 @@ struct tsri_training {
     tsri_training_inputs in;
 };
 
-/* training_graph.c */
-tsr_status tsri_training_graphs(tsri_training *training);
+/* training_graph.c: the graph of a set that learns; the first lists the parameters, and makes the
+ * graphs of norm and update. */
+tsr_status tsri_training_begin_set(tsri_training *training, tsri_training_set *set);
 /* The forward pass alone. */
-tsr_status tsri_training_graph(const tsri_training *training, tsri_model_pass pass,
+tsr_status tsri_training_graph(const tsri_training *training, tsri_model_pass pass, int32_t steps,
                                tsri_graph **out);
+
+/* The graphs for batches of T tokens, and the plan of one for the sizes that were reserved. */
+tsr_status tsri_training_set_for(tsri_training *training, int32_t T, tsri_training_set **out);
+tsr_status tsri_training_plan_of(tsri_training *training, tsri_training_set *set,
+                                 tsri_model_pass pass, tsri_run_plan **out);
+/* Rows that a masked LM head computes at the most: the products of a run's sizes are int32. */
+int64_t tsri_training_most_rows(int64_t B, int64_t T, int64_t S);
 
 /* How many moments the optimizer keeps of a parameter. */
 uint32_t tsri_training_moments(const tsri_training *training);

@@ -55,6 +55,10 @@ void tsri_verify_embed_add_cases(tsri_verify_list *list) {
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         add(list, &forms[i])->sparse = forms[i].beta == 0;
+    for (uint32_t padding = 1; padding <= 7; padding += 3) {
+        tsri_verify_case *fixed = add(list, &(form){20, 7, 17, 0, 0.5, ", one id is padding"});
+        fixed->attrs.embed_add.padding = fixed->term_attrs.embed_add.padding = padding;
+    }
     tsri_verify_case *c = add(list, &(form){6, 40, 33, 0, 0, ", state of NaN"});
     c->in[0].fill = TSRI_VERIFY_EQUAL;
     c->in[0].low = NAN;

@@ -21,8 +21,7 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 }
 
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
-    const tsr_embed_attrs *attrs = node->attrs;
-    tsri_graph_give_rows(b, node->in[0], node->in[1], d_out[0], attrs->scale);
+    tsri_graph_give_rows(b, node->in[0], node->attrs, node->in[1], d_out[0]);
 }
 
 const tsri_graph_op_row tsri_graph_op_embed = {.name = "embed",

@@ -38,6 +38,7 @@ tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model
     stack->place = TSRI_NORM_POST;
     stack->final_norm = false;
     stack->embed_norm = true;
+    spec->pad_fixed = true;
     stack->qkv_bias = stack->out_bias = stack->mlp_bias = true;
     spec->masked_activation = stack->activation;
     spec->label_activation = TSR_ACT_TANH;

@@ -46,7 +46,8 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_int(launch, state->dim[0].factor);
     tsri_opencl_arg_int(launch, state->dim[1].factor);
     tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->in[DY]));
-    tsri_opencl_arg_float(launch, attrs->scale != 0.0f ? attrs->scale : 1.0f);
+        tsri_opencl_arg_float(launch, attrs->scale != 0.0f ? attrs->scale : 1.0f);
+    tsri_opencl_arg_int(launch, (int64_t)attrs->padding - 1);
 }
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
