@@ -37,6 +37,23 @@ void tsri_model_arch_list(bool gguf, char text[TSRI_MODEL_ARCH_LIST]) {
     }
 }
 
+tsr_status tsri_model_arch_read(json_t *config, const char *what, const tsri_model_arch **arch,
+                                tsri_model_spec *spec) {
+    static const tsri_io_archive nothing = {0};
+    const tsri_model_config read = {.root = config, .what = what, .archive = &nothing};
+    const char *type = json_string_value(json_object_get(config, "model_type"));
+    tsri_model_spec_defaults(spec);
+    *arch = tsri_model_arch_find(type ? type : "");
+    if (!*arch)
+        return tsri_base_fail(TSR_E_INTERNAL, "%s: no architecture is called so",
+                              type ? type : "nothing");
+    snprintf(spec->family, sizeof spec->family, "%s", type);
+    TRY((*arch)->read(&read, spec));
+    TRY(tsri_model_config_labels(&read, spec));
+    tsri_model_spec_finish(spec);
+    return tsri_model_spec_check(spec, what);
+}
+
 static const char *const ignored_llama[] = {"rotary_emb.inv_freq", NULL};
 
 const tsri_model_names tsri_model_names_llama = {

@@ -53,6 +53,11 @@ const tsri_model_arch *tsri_model_arch_find_gguf(const char *architecture);
 enum { TSRI_MODEL_ARCH_LIST = 512 };
 void tsri_model_arch_list(bool gguf, char text[TSRI_MODEL_ARCH_LIST]);
 
+/* The spec that a config says where no files are at hand: its model_type is one that is served.
+ * owner  the caller: tsri_model_spec_clear, whatever it answers */
+tsr_status tsri_model_arch_read(json_t *config, const char *what, const tsri_model_arch **arch,
+                                tsri_model_spec *spec);
+
 /* What the GGUF names of most families are. */
 extern const tsri_model_names tsri_model_names_gguf;
 /* Those of Llama's relatives in Hugging Face's files. */

@@ -356,10 +356,7 @@ void tsri_model_close(tsri_model **model) {
     tsri_model_weights_destroy(&m->weights);
     tsri_io_close(&m->archive);
     tsri_text_tokenizer_destroy(&m->tokenizer);
-    free((void *)m->spec.decoder.windowed);
-    for (int32_t i = 0; m->spec.label_of && i < m->spec.labels; i++)
-        free(m->spec.label_of[i]);
-    free((void *)m->spec.label_of);
+    tsri_model_spec_clear(&m->spec);
     free(m->tokenizer_why);
     free(m->config_name);
     free(m->path);

@@ -1,8 +1,9 @@
-/* model/shapes.c - the sizes of well-known models, with Hugging Face's names of their arrays. */
+/* model/shapes.c - the sizes of well-known models; their families know which arrays there are. */
 #include "model/shapes.h"
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/weights.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,95 +11,8 @@
 
 static const char prefix[] = "shape:";
 
-/* Sizes that a dimension may have: 1 stands for a vector. */
-typedef enum size { NONE, C, C3, F, G, V, T, TWO, SIZES } size;
-
-typedef struct array {
-    const char *name; /* "%d" is the layer */
-    size dims[2];
-} array;
-
-static const array llama[] = {{"model.embed_tokens.weight", {V, C}},
-                              {"model.layers.%d.input_layernorm.weight", {C}},
-                              {"model.layers.%d.self_attn.q_proj.weight", {C, C}},
-                              {"model.layers.%d.self_attn.k_proj.weight", {G, C}},
-                              {"model.layers.%d.self_attn.v_proj.weight", {G, C}},
-                              {"model.layers.%d.self_attn.o_proj.weight", {C, C}},
-                              {"model.layers.%d.post_attention_layernorm.weight", {C}},
-                              {"model.layers.%d.mlp.gate_proj.weight", {F, C}},
-                              {"model.layers.%d.mlp.up_proj.weight", {F, C}},
-                              {"model.layers.%d.mlp.down_proj.weight", {C, F}},
-                              {"model.norm.weight", {C}},
-                              {"lm_head.weight", {V, C}},
-                              {NULL, {NONE}}};
-
-static const array gpt2[] = {{"transformer.wte.weight", {V, C}},
-                             {"transformer.wpe.weight", {T, C}},
-                             {"transformer.h.%d.ln_1.weight", {C}},
-                             {"transformer.h.%d.ln_1.bias", {C}},
-                             {"transformer.h.%d.attn.c_attn.weight", {C, C3}},
-                             {"transformer.h.%d.attn.c_attn.bias", {C3}},
-                             {"transformer.h.%d.attn.c_proj.weight", {C, C}},
-                             {"transformer.h.%d.attn.c_proj.bias", {C}},
-                             {"transformer.h.%d.ln_2.weight", {C}},
-                             {"transformer.h.%d.ln_2.bias", {C}},
-                             {"transformer.h.%d.mlp.c_fc.weight", {C, F}},
-                             {"transformer.h.%d.mlp.c_fc.bias", {F}},
-                             {"transformer.h.%d.mlp.c_proj.weight", {F, C}},
-                             {"transformer.h.%d.mlp.c_proj.bias", {C}},
-                             {"transformer.ln_f.weight", {C}},
-                             {"transformer.ln_f.bias", {C}},
-                             {NULL, {NONE}}};
-
-static const array bert[] = {{"embeddings.word_embeddings.weight", {V, C}},
-                             {"embeddings.position_embeddings.weight", {T, C}},
-                             {"embeddings.token_type_embeddings.weight", {TWO, C}},
-                             {"embeddings.LayerNorm.weight", {C}},
-                             {"embeddings.LayerNorm.bias", {C}},
-                             {"encoder.layer.%d.attention.self.query.weight", {C, C}},
-                             {"encoder.layer.%d.attention.self.query.bias", {C}},
-                             {"encoder.layer.%d.attention.self.key.weight", {C, C}},
-                             {"encoder.layer.%d.attention.self.key.bias", {C}},
-                             {"encoder.layer.%d.attention.self.value.weight", {C, C}},
-                             {"encoder.layer.%d.attention.self.value.bias", {C}},
-                             {"encoder.layer.%d.attention.output.dense.weight", {C, C}},
-                             {"encoder.layer.%d.attention.output.dense.bias", {C}},
-                             {"encoder.layer.%d.attention.output.LayerNorm.weight", {C}},
-                             {"encoder.layer.%d.attention.output.LayerNorm.bias", {C}},
-                             {"encoder.layer.%d.intermediate.dense.weight", {F, C}},
-                             {"encoder.layer.%d.intermediate.dense.bias", {F}},
-                             {"encoder.layer.%d.output.dense.weight", {C, F}},
-                             {"encoder.layer.%d.output.dense.bias", {C}},
-                             {"encoder.layer.%d.output.LayerNorm.weight", {C}},
-                             {"encoder.layer.%d.output.LayerNorm.bias", {C}},
-                             {NULL, {NONE}}};
-
-/* A product of the 2017 Transformer, and what all its layers have. */
-#define PRODUCT(name, out, in)     \
-    {name ".weight", {out, in}}, { \
-        name ".bias", {            \
-            out                    \
-        }                          \
-    }
-#define NORM(name)           \
-    {name ".weight", {C}}, { \
-        name ".bias", {      \
-            C                \
-        }                    \
-    }
-#define ATTENTION(name)                                                           \
-    PRODUCT(name ".q", C, C), PRODUCT(name ".k", C, C), PRODUCT(name ".v", C, C), \
-        PRODUCT(name ".o", C, C)
-#define FFN(name) PRODUCT(name ".w1", F, C), PRODUCT(name ".w2", C, F)
-static const array transformer[] = {
-    {"embed.weight", {V, C}}, ATTENTION("encoder.%d.self"),  NORM("encoder.%d.norm1"),
-    FFN("encoder.%d.ffn"),    NORM("encoder.%d.norm2"),      ATTENTION("decoder.%d.self"),
-    NORM("decoder.%d.norm1"), ATTENTION("decoder.%d.cross"), NORM("decoder.%d.norm2"),
-    FFN("decoder.%d.ffn"),    NORM("decoder.%d.norm3"),      {NULL, {NONE}}};
-
 typedef struct shape {
     const char *name;
-    const array *arrays;
     int layers, heads, kv_heads;
     int64_t width, ffn, vocab, positions;
     json_t *(*config)(const struct shape *s);
@@ -140,12 +54,12 @@ static json_t *transformer_config(const shape *s) {
 }
 
 static const shape shapes[] = {
-    {"llama-110m", llama, 12, 12, 12, 768, 2048, 32000, 2048, llama_config},
-    {"gpt2-124m", gpt2, 12, 12, 12, 768, 3072, 50257, 1024, gpt2_config},
-    {"minilm", bert, 6, 12, 12, 384, 1536, 30522, 512, bert_config},
-    {"bert-base", bert, 12, 12, 12, 768, 3072, 30522, 512, bert_config},
-    {"transformer-base", transformer, 6, 8, 8, 512, 2048, 32000, 1024, transformer_config},
-    {"tiny", llama, 2, 4, 2, 64, 160, 320, 512, llama_config}};
+    {"llama-110m", 12, 12, 12, 768, 2048, 32000, 2048, llama_config},
+    {"gpt2-124m", 12, 12, 12, 768, 3072, 50257, 1024, gpt2_config},
+    {"minilm", 6, 12, 12, 384, 1536, 30522, 512, bert_config},
+    {"bert-base", 12, 12, 12, 768, 3072, 30522, 512, bert_config},
+    {"transformer-base", 6, 8, 8, 512, 2048, 32000, 1024, transformer_config},
+    {"tiny", 2, 4, 2, 64, 160, 320, 512, llama_config}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 bool tsri_model_is_shape(const char *path) {
@@ -166,33 +80,39 @@ static tsr_status find(const char *path, const shape **out) {
                           name, list);
 }
 
-static void fill(const shape *s, const array *a, int layer, tsri_io_random_array *out) {
-    const int64_t sizes[SIZES] = {
-        [C] = s->width, [C3] = 3 * s->width, [F] = s->ffn, [G] = s->width / s->heads * s->kv_heads,
-        [V] = s->vocab, [T] = s->positions,  [TWO] = 2};
-    const char *hole = strstr(a->name, "%d");
-    *out = (tsri_io_random_array){.dims = {sizes[a->dims[0]], sizes[a->dims[1]]}};
-    if (hole)
-        snprintf(out->name, sizeof out->name, "%.*s%d%s", (int)(hole - a->name), a->name, layer,
-                 hole + 2);
-    else
-        snprintf(out->name, sizeof out->name, "%s", a->name);
+/* The arrays that the family's file would have. */
+static tsr_status list_arrays(const shape *s, const char *path, tsri_model_wanted *wanted) {
+    const tsri_model_arch *arch = NULL;
+    tsri_model_spec spec;
+    json_t *config = s->config(s);
+    if (!config)
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory");
+    tsr_status status = tsri_model_arch_read(config, path, &arch, &spec);
+    if (status == TSR_OK)
+        status = tsri_model_weights_wanted(arch, &spec, wanted);
+    tsri_model_spec_clear(&spec);
+    json_decref(config);
+    return status;
 }
 
 tsr_status tsri_model_shape_open(const char *path, tsri_io_archive **out) {
     const shape *s = NULL;
     tsri_io_random_array *list = NULL;
-    size_t n = 0;
+    tsri_model_wanted wanted = {0};
     TRY(find(path, &s));
-    for (const array *a = s->arrays; a->name; a++)
-        n += strstr(a->name, "%d") ? (size_t)s->layers : 1;
-    TRY(tsri_base_new(n, sizeof *list, &list));
-    n = 0;
-    for (const array *a = s->arrays; a->name; a++)
-        for (int layer = 0; layer < (strstr(a->name, "%d") ? s->layers : 1); layer++)
-            fill(s, a, layer, &list[n++]);
-    const tsr_status status = tsri_io_random(path, list, n, out);
+    tsr_status status = list_arrays(s, path, &wanted);
+    if (status == TSR_OK)
+        status = tsri_base_new(wanted.count, sizeof *list, &list);
+    for (size_t i = 0; i < wanted.count && status == TSR_OK; i++) {
+        const tsri_model_wanted_array *array = &wanted.items[i];
+        list[i].dims[0] = array->dims[0];
+        list[i].dims[1] = array->rank == 2 ? array->dims[1] : 0;
+        snprintf(list[i].name, sizeof list[i].name, "%.63s", array->name);
+    }
+    if (status == TSR_OK)
+        status = tsri_io_random(path, list, wanted.count, out);
     free(list);
+    free(wanted.items);
     return status;
 }
 

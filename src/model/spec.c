@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void stack_defaults(tsri_model_stack *stack, tsri_model_side side) {
@@ -22,6 +23,15 @@ void tsri_model_spec_defaults(tsri_model_spec *spec) {
     spec->bos = spec->pad = spec->decoder_start = -1;
     stack_defaults(&spec->decoder, TSRI_SIDE_DECODER);
     stack_defaults(&spec->encoder, TSRI_SIDE_ENCODER);
+}
+
+void tsri_model_spec_clear(tsri_model_spec *spec) {
+    free((void *)spec->decoder.windowed);
+    for (int32_t i = 0; spec->label_of && i < spec->labels; i++)
+        free(spec->label_of[i]);
+    free((void *)spec->label_of);
+    spec->decoder.windowed = NULL;
+    spec->label_of = NULL;
 }
 
 const tsri_model_stack *tsri_model_main_stack(const tsri_model_spec *spec) {

@@ -146,6 +146,9 @@ typedef struct tsri_model_spec {
 
 void tsri_model_spec_defaults(tsri_model_spec *spec);
 
+/* Frees what the spec owns. */
+void tsri_model_spec_clear(tsri_model_spec *spec);
+
 /* Fills what follows from the rest: context (scaling may extend max_positions), and attention_scale
  * where it is 0 (1/sqrt(head size)). */
 void tsri_model_spec_finish(tsri_model_spec *spec);

@@ -201,35 +201,12 @@ uint32_t tsri_train_init_heads(const tsri_model_arch *arch, tsri_training_object
            (names->label_dense ? 1u << TSRI_WEIGHT_LABEL_DENSE : 1u << TSRI_WEIGHT_POOLER);
 }
 
-tsr_status tsri_train_init_spec(json_t *config, const char *what, tsri_model_spec *spec,
-                                const tsri_model_arch **arch) {
-    static const tsri_io_archive nothing = {0};
-    const tsri_model_config read = {.root = config, .what = what, .archive = &nothing};
-    const char *type = json_string_value(json_object_get(config, "model_type"));
-    tsri_model_spec_defaults(spec);
-    *arch = tsri_model_arch_find(type ? type : "");
-    if (!*arch)
-        return tsri_base_fail(TSR_E_INTERNAL, "%s: no architecture is called so", type);
-    snprintf(spec->family, sizeof spec->family, "%s", type);
-    TRY((*arch)->read(&read, spec));
-    TRY(tsri_model_config_labels(&read, spec));
-    tsri_model_spec_finish(spec);
-    return tsri_model_spec_check(spec, what);
-}
-
-void tsri_train_init_spec_clear(tsri_model_spec *spec) {
-    free((void *)spec->decoder.windowed);
-    for (int32_t i = 0; spec->label_of && i < spec->labels; i++)
-        free(spec->label_of[i]);
-    free((void *)spec->label_of);
-}
-
 static tsr_status write_model(const tsri_train_recipe *recipe, json_t *config,
                               const tsri_train_init_options *options, tsri_train_made *made) {
     const tsri_model_arch *arch = NULL;
     tsri_model_wanted wanted = {0};
     tsri_model_spec spec;
-    tsr_status status = tsri_train_init_spec(config, recipe->path, &spec, &arch);
+    tsr_status status = tsri_model_arch_read(config, recipe->path, &arch, &spec);
     if (status == TSR_OK) {
         wanted.heads = tsri_train_init_heads(arch, options->objective);
         status = tsri_model_weights_wanted(arch, &spec, &wanted);
@@ -241,7 +218,7 @@ static tsr_status write_model(const tsri_train_recipe *recipe, json_t *config,
     if (status == TSR_OK)
         status = tsri_train_init_weights(options, &spec, &wanted, NULL, NULL, &made->parameters);
     free(wanted.items);
-    tsri_train_init_spec_clear(&spec);
+    tsri_model_spec_clear(&spec);
     return status;
 }
 

@@ -72,7 +72,7 @@ static tsr_status make_config(job *j, tsri_train_made *made) {
     TRY(tsri_base_json_load(j->model->config_name, CONFIG_BYTES, CONFIG_DEPTH, &j->config));
     snprintf(made->family, sizeof made->family, "%s", j->model->arch->name);
     TRY(set_class(j, made));
-    return tsri_train_init_spec(j->config, j->model->config_name, &j->spec, &j->arch);
+    return tsri_model_arch_read(j->config, j->model->config_name, &j->arch, &j->spec);
 }
 
 /* ---- the arrays ---- */
@@ -218,7 +218,7 @@ tsr_status tsri_train_init_from(const char *model, const tsri_train_init_options
     free(j.wanted.items);
     free(j.folder);
     json_decref(j.config);
-    tsri_train_init_spec_clear(&j.spec);
+    tsri_model_spec_clear(&j.spec);
     tsri_model_close(&j.model);
     free(path);
     return status;

@@ -9,11 +9,6 @@
  * of that kind, or the objective needs none. */
 uint32_t tsri_train_init_heads(const tsri_model_arch *arch, tsri_training_objective objective);
 
-/* The spec that a config says, as opening its folder would read it. */
-tsr_status tsri_train_init_spec(json_t *config, const char *what, tsri_model_spec *spec,
-                                const tsri_model_arch **arch);
-void tsri_train_init_spec_clear(tsri_model_spec *spec);
-
 /* Writes model.safetensors of these arrays: those that `source` has (by its archive's index in
  * `stored`, NULL: drawn) as they are, others drawn. *parameters: numbers in all. */
 tsr_status tsri_train_init_weights(const tsri_train_init_options *options,
