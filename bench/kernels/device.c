@@ -192,11 +192,11 @@ static tsr_status prepare(set *s, const bench_op *op, const char *kernels) {
         s->bounds.lowest[i] = 1;
     for (uint32_t i = 0; i < c->n_in; i++)
         s->in[i] = c->operands[i].tensor.struct_size ? &c->operands[i].tensor : NULL;
-    s->out[0] = &c->operands[c->n_in].tensor;
+    s->out[0] = &c->operands[c->result].tensor;
     s->op = (tsr_op){.struct_size = sizeof s->op,
                      .id = op->id,
                      .n_in = c->n_in,
-                     .n_out = 1,
+                     .n_out = c->result == c->n_in,
                      .in = s->in,
                      .out = s->out,
                      .attrs = &c->attrs,
@@ -208,7 +208,7 @@ static tsr_status prepare(set *s, const bench_op *op, const char *kernels) {
         table[set] = (int32_t)value((tsr_dim){.factor = 1, .symbols = (uint32_t)set}, c->sizes);
     if (status == TSR_OK)
         status = transfer(s->dev, TSR_TRANSFER_WRITE, s->dims, sizeof table, table);
-    for (uint32_t i = 0; i <= c->n_in && status == TSR_OK; i++) {
+    for (uint32_t i = 0; i < c->n_in + s->op.n_out && status == TSR_OK; i++) {
         const tsr_tensor *t = &c->operands[i].tensor;
         if (t->struct_size)
             status = t->kind == TSR_KIND_WEIGHT && t->rank == 2 ? store_weight(s, i, kernels)
@@ -312,7 +312,7 @@ static tsr_status measure(const set *s, const json_t *request, json_t *answer) {
 
 /* Some elements of the result against double; the error in units of the sum of the terms. */
 static tsr_status check(const set *s, json_t *answer) {
-    const bench_operand *y = &s->c->operands[s->c->n_in];
+    const bench_operand *y = &s->c->operands[s->c->result];
     const int64_t n = count(s->c, y);
     float *got = malloc((size_t)n * sizeof *got);
     double worst = 0, sum = 0;

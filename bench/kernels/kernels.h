@@ -27,8 +27,9 @@ typedef struct bench_case bench_case;
 struct bench_case {
     bench_operand operands[BENCH_OPERANDS]; /* inputs as op.h numbers them, then the output */
     uint32_t n_in;
+    uint32_t result; /* which operand is compared: the output, or a state that the op writes */
     union {
-        tsr_matmul_attrs matmul;
+        tsr_matmul_attrs matmul; /* and matmul_add */
         tsr_linear_attrs linear;
         tsr_glu_linear_attrs glu_linear;
         tsr_attention_attrs attention;

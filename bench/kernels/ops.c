@@ -65,7 +65,8 @@ static double want_linear(const bench_case *c, int64_t i, double *terms) {
     return y;
 }
 
-/* "n" outputs, of a weight [n, k]. "bias", "residual", "relu", "gelu": 1 adds them. */
+/* "n" outputs, of a weight [n, k]; "state": 1, one that is trained. "bias", "residual", "relu",
+ * "gelu": 1 adds them. */
 static const char *make_linear(const json_t *request, bench_case *c) {
     const int64_t M = bench_int(request, "m", 1), N = bench_int(request, "n", 0),
                   K = bench_int(request, "k", 0);
@@ -73,19 +74,21 @@ static const char *make_linear(const json_t *request, bench_case *c) {
     if (M < 1 || N < 1 || K < 1 || !dtype || (dtype >= TSR_GGML_Q4_0 && K % 32))
         return "linear needs m, n, k > 0 and a dtype of f32, f16, bf16, q8, q4 (k % 32 = 0)";
     OPERAND(c, 0, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 64, SYMBOL(T), K)->peak = true;
-    OPERAND(c, 1, TSR_KIND_WEIGHT, dtype, 1.0f / 1024, N, K);
+    OPERAND(c, 1, bench_int(request, "state", 0) ? TSR_KIND_STATE : TSR_KIND_WEIGHT, dtype,
+            1.0f / 1024, N, K);
     if (bench_int(request, "bias", 0))
         OPERAND(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1.0f / 16, N);
     if (bench_int(request, "residual", 0))
         OPERAND(c, 3, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 16, SYMBOL(T), N);
     OPERAND(c, 4, TSR_KIND_ACTIVATION, TSR_F32, 1, SYMBOL(T), N);
-    c->n_in = 4;
-    c->attrs.linear = (tsr_linear_attrs){.struct_size = sizeof c->attrs.linear,
-                                         .trans_w = 1,
-                                         .activation = bench_int(request, "relu", 0)   ? TSR_ACT_RELU
-                                                       : bench_int(request, "gelu", 0) ? TSR_ACT_GELU
-                                                                                       : TSR_ACT_NONE,
-                                         .compute = compute_of(request)};
+    c->n_in = c->result = 4;
+    c->attrs.linear =
+        (tsr_linear_attrs){.struct_size = sizeof c->attrs.linear,
+                           .trans_w = 1,
+                           .activation = bench_int(request, "relu", 0)   ? TSR_ACT_RELU
+                                         : bench_int(request, "gelu", 0) ? TSR_ACT_GELU
+                                                                         : TSR_ACT_NONE,
+                           .compute = compute_of(request)};
     c->sizes[T] = M;
     c->flops = 2.0 * (double)M * (double)N * (double)K;
     memcpy(c->d, (int64_t[]){M, N, K}, 3 * sizeof *c->d);
@@ -113,7 +116,7 @@ static const char *make_glu_linear(const json_t *request, bench_case *c) {
             c->d[2]);
     c->operands[2] = c->operands[3] = (bench_operand){0};
     c->operands[3] = c->operands[4];
-    c->n_in = 3;
+    c->n_in = c->result = 3;
     c->attrs.glu_linear = (tsr_glu_linear_attrs){.struct_size = sizeof c->attrs.glu_linear,
                                                  .trans_w = 1,
                                                  .activation = TSR_ACT_RELU,
@@ -124,14 +127,16 @@ static const char *make_glu_linear(const json_t *request, bench_case *c) {
 }
 
 static double want_matmul(const bench_case *c, int64_t i, double *terms) {
+    const uint32_t a = c->n_in - 2 - (c->result == 0),
+                   b = a + 1; /* behind the state; before beta */
     const int64_t M = c->d[0], N = c->d[1], K = c->d[2], batch = i / (M * N), m = i / N % M,
                   n = i % N;
     double sum = 0;
     for (int64_t k = 0; k < K; k++) {
         const double term =
-            bench_value(&c->operands[0], 0,
+            bench_value(&c->operands[a], a,
                         batch * M * K + (c->attrs.matmul.trans_a ? k * M + m : m * K + k), K) *
-            bench_value(&c->operands[1], 1,
+            bench_value(&c->operands[b], b,
                         batch * K * N + (c->attrs.matmul.trans_b ? n * K + k : k * N + n), K);
         sum += term;
         *terms += fabs(term);
@@ -151,13 +156,33 @@ static const char *make_matmul(const json_t *request, bench_case *c) {
             ta ? SYMBOL(T) : K);
     OPERAND(c, 1, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 1024, batch, tb ? N : K, tb ? K : N);
     OPERAND(c, 2, TSR_KIND_ACTIVATION, TSR_F32, 1, batch, SYMBOL(T), N);
-    c->n_in = 2;
+    c->n_in = c->result = 2;
     c->attrs.matmul = (tsr_matmul_attrs){
         .struct_size = sizeof c->attrs.matmul, .trans_a = ta, .trans_b = tb, .alpha = 1};
     c->sizes[T] = M;
     c->flops = 2.0 * (double)batch * (double)M * (double)N * (double)K;
     memcpy(c->d, (int64_t[]){M, N, K}, 3 * sizeof *c->d);
     c->want = want_matmul;
+    return NULL;
+}
+
+/* A state [m,n] that the product replaces, of a [m,k] and b [k,n] as matmul takes them; "beta": 1
+ * is added instead (then the result is not what is wanted). K counts tokens. */
+static const char *make_matmul_add(const json_t *request, bench_case *c) {
+    const char *refused = make_matmul(request, c);
+    if (refused)
+        return refused;
+    const int64_t M = c->d[0], N = c->d[1], K = c->d[2];
+    const bool ta = c->attrs.matmul.trans_a, tb = c->attrs.matmul.trans_b;
+    OPERAND(c, 0, TSR_KIND_STATE, TSR_F32, 1, M, N);
+    OPERAND(c, 1, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 64, ta ? SYMBOL(T) : M, ta ? M : SYMBOL(T));
+    OPERAND(c, 2, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 1024, tb ? N : SYMBOL(T),
+            tb ? SYMBOL(T) : N);
+    OPERAND(c, 3, TSR_KIND_ACTIVATION, TSR_F32, bench_int(request, "beta", 0) ? 1.0f / 127 : 0, 1)
+        ->peak = true;
+    c->n_in = 4;
+    c->result = 0;
+    c->sizes[T] = K;
     return NULL;
 }
 
@@ -203,7 +228,7 @@ static const char *make_attention(const json_t *request, bench_case *c) {
     OPERAND(c, 3, TSR_KIND_INPUT, TSR_I32, 1, SYMBOL(B))->constant = (int32_t)(Sk - Tq);
     OPERAND(c, 4, TSR_KIND_INPUT, TSR_I32, 1, SYMBOL(B))->constant = (int32_t)Sk;
     OPERAND(c, 5, TSR_KIND_ACTIVATION, TSR_F32, 1, SYMBOL(B), SYMBOL(T), H, D);
-    c->n_in = 5;
+    c->n_in = c->result = 5;
     c->attrs.attention = (tsr_attention_attrs){.struct_size = sizeof c->attrs.attention,
                                                .causal = bench_int(request, "causal", 0) != 0,
                                                .scale = (float)(1 / sqrt((double)D))};
@@ -220,6 +245,7 @@ const bench_op bench_ops[] = {
     {"linear", TSR_OP_LINEAR, make_linear},
     {"glu_linear", TSR_OP_GLU_LINEAR, make_glu_linear},
     {"matmul", TSR_OP_MATMUL, make_matmul},
+    {"matmul_add", TSR_OP_MATMUL_ADD, make_matmul_add},
     {"attention", TSR_OP_ATTENTION, make_attention},
     {NULL, TSR_OP_NONE, NULL},
 };

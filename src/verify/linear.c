@@ -154,6 +154,18 @@ static void add_blocks(tsri_verify_list *list, tsr_dtype dtype) {
     }
 }
 
+/* Weights that are trained, as plain rows of a state: more rows of x than a work-item takes (264),
+ * more inputs than it packs at once (256), a last panel of one output, of 17 and of all. */
+static void add_states(tsri_verify_list *list) {
+    static const shape shapes[] = {{2, 140, 40, 65}, {1, 7, 300, 81}, {3, 90, 259, 128}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int trans = 0; trans < 2; trans++)
+            add(list, shapes[i], i == 1 ? TSR_BF16 : TSR_F32, trans, TSR_ACT_GELU_TANH * (i == 0),
+                true, i == 2, " state")
+                ->in[1]
+                .kind = TSR_KIND_STATE;
+}
+
 void tsri_verify_linear_cases(tsri_verify_list *list) {
     static const shape shapes[] = {
         {1, 3, 32, 48},  {1, 1, 1, 1},    {1, 1, 64, 64},   {2, 1, 63, 65},   {1, 8, 65, 63},
@@ -188,6 +200,7 @@ void tsri_verify_linear_cases(tsri_verify_list *list) {
     c = add(list, (shape){1, 2, 9, 70}, TSR_F32, true, TSR_ACT_GELU_TANH, true, false, " large");
     c->in[0].low = -1e6, c->in[0].high = 1e6;
     c->sparse = true;
+    add_states(list);
     add_halves(list);
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);

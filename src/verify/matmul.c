@@ -63,6 +63,8 @@ void tsri_verify_matmul_cases(tsri_verify_list *list) {
         add(list, sizes[i][0], sizes[i][1], sizes[i][2], false, false, "");
     for (int t = 1; t < 4; t++)
         add(list, 18, 33, 31, t & 1, t & 2, "");
+    for (int t = 0; t < 4; t++) /* more rows than 264, more of K than 256 */
+        add(list, 301, 7, 70, t & 1, t & 2, ""), add(list, 9, 521, 130, t & 1, t & 2, "");
     for (size_t i = 0; i < 3; i++) {
         tsri_verify_case *c = add(list, 6, 48, 65, false, true,
                                   i == 0   ? " weight f32"

@@ -55,6 +55,8 @@ void tsri_verify_matmul_add_cases(tsri_verify_list *list) {
         add(list, sizes[i][0], sizes[i][1], sizes[i][2], true, false, "");
     for (int t = 0; t < 4; t++)
         give_beta(add(list, 18, 33, 31, t & 1, t & 2, " beta"), 0.5);
+    give_beta(add(list, 301, 7, 70, true, false, " beta"), 0.5);  /* more rows than 264 */
+    give_beta(add(list, 9, 521, 130, true, false, " beta"), 0.5); /* more of K than 256 */
     for (size_t i = 0; i < sizeof betas / sizeof *betas; i++)
         give_beta(add(list, 20, 9, 70, true, false,
                       i == 0   ? " beta 0"

@@ -191,7 +191,12 @@ static bool in_bundle(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_
 
 bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, bool placed,
                       const char **why) {
+    const int weight = row->layout ? row->weight_operand : -1;
     *why = "";
+    if (weight >= 0 && op->in[weight]->kind != TSR_KIND_WEIGHT) {
+        *why = "reads weights in a layout of its own; this one is written as plain rows";
+        return false;
+    }
     /* First, because what a row lacks is why a weight lies as another one reads it. */
     if (row->fits && !row->fits(row, &dev->facts, op, why)) {
         if (!*why || !**why)

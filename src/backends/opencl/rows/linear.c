@@ -1,5 +1,6 @@
 #include "backends/opencl/clblast.h"
 #include "backends/opencl/rows/blocks.h"
+#include "backends/opencl/rows/cached.h"
 #include "backends/opencl/rows/group.h"
 #include "backends/opencl/rows/weighted.h"
 
@@ -60,6 +61,21 @@ static bool fits_few(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
            fits_packed(row, facts, op, why);
 }
 
+static bool fits_cached(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                        const tsr_op *op, const char **why) {
+    return tsri_opencl_fits_cached(facts, op, tsri_tensor_columns(op->out[0]), why) &&
+           tsri_opencl_fits_vector(op->in[1], why) && fits_plain(row, facts, op, why);
+}
+
+static void define_cached(const tsri_opencl_row *row, const tsr_op *op,
+                          tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_linear_attrs *attrs = op->attrs;
+    tsri_opencl_define_linear(op, defines);
+    tsri_opencl_define_int(defines, "TRANS_W", attrs->trans_w != 0);
+    tsri_opencl_define_int(defines, "ROWS", TSRI_OPENCL_CACHED_ROWS);
+}
+
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
                          tsri_opencl_defines *defines) {
     (void)row;
@@ -93,6 +109,17 @@ static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
     tsri_opencl_group(launch, 1, 1, 1);
 }
 
+static void bind_cached(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_dim rows = tsri_tensor_rows(op->out[0]), outputs = tsri_tensor_columns(op->out[0]);
+    const int each = tsri_opencl_cached_rows(launch, op, rows, outputs);
+    tsri_opencl_bind_linear(op, launch, each, TSRI_OPENCL_CACHED_COLUMNS);
+    tsri_opencl_arg_int(launch, each);
+    tsri_opencl_grid(launch, 0, rows, each);
+    tsri_opencl_grid(launch, 1, outputs, TSRI_OPENCL_CACHED_COLUMNS);
+    tsri_opencl_group(launch, 1, 1, 1);
+}
+
 static void bind_one(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const int outputs = 16 * tsri_opencl_tuned(launch, "STREAMS") * tsri_opencl_tuned(launch, "NV");
@@ -123,6 +150,15 @@ const tsri_opencl_row tsri_opencl_rows_linear[] = {
            {"NV", 4, 4, 4}, {"AHEAD", 0, 0, 64}),
     PACKED("packed_few", "packed_few.cl", 85, fits_few, bind_few, {NULL}),
     PACKED("packed", "packed.cl", 80, fits_packed, bind_packed, {"MR", 6, 1, 7}),
+    {.name = "cached",
+     .op = TSR_OP_LINEAR,
+     .file = "linear/cached.cl",
+     .score = 75,
+     .tunables = {{"MR", 6, 1, 7}, {"KC", 256, 64, 512}},
+     .weight_operand = 1,
+     .fits = fits_cached,
+     .define = define_cached,
+     .bind = bind_cached},
     TSRI_OPENCL_BLOCKS_ROWS(TSR_OP_LINEAR, "linear"),
     TSRI_OPENCL_TILED_LINEAR,
     TSRI_OPENCL_CLBLAST_LINEAR, /* only where it is forced: its score is the lowest */

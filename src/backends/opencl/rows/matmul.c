@@ -1,4 +1,5 @@
 #include "backends/opencl/clblast.h"
+#include "backends/opencl/rows/cached.h"
 #include "backends/opencl/rows/group.h"
 
 /* matmul and matmul_add, which writes a state. */
@@ -129,115 +130,48 @@ static void bind_tiled(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
                            bind_matrices(op, launch));
 }
 
-/* --- packed: b in panels, as linear has its weights --- */
+/* --- cached: b packed a block at a time, where it is used --- */
 
-enum { PANEL = 64, LEAST_ROWS = 16 };
-
-static tsr_dim depth_of(const tsr_op *op) {
-    const tsr_matmul_attrs *attrs = op->attrs;
-    return op->in[0]->dim[op->in[0]->rank - (attrs->trans_a ? 2 : 1)];
-}
-
-/* Elements of b in panels, all matrices, at the plan's largest sizes. */
-static int64_t packed_elements(const tsr_op *op) {
-    const tsr_tensor *y = op->out[0];
-    int64_t n = tsri_opencl_highest(op, y->dim[y->rank - 1]);
-    n = (n + PANEL - 1) / PANEL * PANEL;
-    for (uint32_t i = 0; i <= y->rank - 2; i++) {
-        const tsr_dim dim = i + 2 == y->rank ? depth_of(op) : y->dim[i];
-        if (__builtin_mul_overflow(n, tsri_opencl_highest(op, dim), &n))
-            return INT64_MAX;
-    }
-    return n;
-}
-
-static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+static bool fits_cached(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                         const tsr_op *op, const char **why) {
-    if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(
-            why, "made for CPUs: a work-item holds a whole tile in vector registers");
-    if (!fits_plain(row, facts, op, why))
-        return false;
-    if (tsri_opencl_highest(op, op->out[0]->dim[op->out[0]->rank - 2]) < LEAST_ROWS)
-        return tsri_opencl_refuse(why, "packs b, which pays from 16 rows of a on");
-    if (packed_elements(op) > INT32_MAX)
-        return tsri_opencl_refuse(why, "b in panels has more than 2^31 elements");
-    return true;
+    const tsr_tensor *y = sides_of(op).y;
+    return tsri_opencl_fits_cached(facts, op, y->dim[y->rank - 1], why) &&
+           fits_plain(row, facts, op, why);
 }
 
-static void define_packed(const tsri_opencl_row *row, const tsr_op *op,
+static void define_cached(const tsri_opencl_row *row, const tsr_op *op,
                           tsri_opencl_defines *defines) {
     (void)row;
-    const tsr_matmul_attrs *attrs = op->attrs;
-    tsri_opencl_define_operand(defines, "A", op->in[0]);
-    tsri_opencl_define_operand(defines, "Y", op->out[0]);
-    tsri_opencl_define_int(defines, "TRANS_A", attrs->trans_a != 0);
-    /* The stage's: an instance has one. */
-    tsri_opencl_define_operand(defines, "B", op->in[1]);
-    tsri_opencl_define_int(defines, "TRANS_B", attrs->trans_b != 0);
+    define_operands(op, defines);
+    tsri_opencl_define_int(defines, "ROWS", TSRI_OPENCL_CACHED_ROWS);
 }
 
-static void define_pack(const tsri_opencl_row *row, const tsr_op *op,
-                        tsri_opencl_defines *defines) {
+static void bind_cached(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_matmul_attrs *attrs = op->attrs;
-    tsri_opencl_define_operand(defines, "B", op->in[1]);
-    tsri_opencl_define_int(defines, "TRANS_B", attrs->trans_b != 0);
-}
-
-static void bind_pack(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
-    (void)row;
-    const tsr_tensor *y = op->out[0];
-    const tsr_tensor b = spread(op->in[1], y);
-    tsri_opencl_arg_tensor(launch, op->in[1]);
-    tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_sizes(launch, y);
-    tsri_opencl_arg_strides(launch, &b);
-    tsri_opencl_arg_dim(launch, depth_of(op));
-    tsri_opencl_arg_scratch(launch, tsri_tensor_const(packed_elements(op) * 4));
-    tsri_opencl_grid(launch, 0, depth_of(op), PANEL);
-    tsri_opencl_grid(launch, 1, y->dim[y->rank - 1], PANEL);
-    tsri_opencl_grid(launch, 2, matrices_of(y), 1);
+    const sides of = sides_of(op);
+    const tsr_tensor *y = of.y;
+    const tsr_dim M = y->dim[y->rank - 2], N = y->dim[y->rank - 1],
+                  depth = bind_matrices(op, launch);
+    const int each = tsri_opencl_cached_rows(launch, op, M, N);
+    const bool rows_first = tsri_opencl_highest(op, M) <= tsri_opencl_highest(op, N);
+    tsri_opencl_arg_int(launch, each);
+    tsri_opencl_arg_int(launch, rows_first);
+    tsri_opencl_grid(launch, rows_first ? 0 : 1, M, each);
+    tsri_opencl_grid(launch, rows_first ? 1 : 0, N, TSRI_OPENCL_CACHED_COLUMNS);
     tsri_opencl_group(launch, 1, 1, 1);
-    tsri_opencl_work(launch, tsri_tensor_const(PANEL * PANEL));
+    tsri_opencl_work(
+        launch, tsri_tensor_times(depth, tsri_tensor_const(each * TSRI_OPENCL_CACHED_COLUMNS)));
 }
 
-static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
-    (void)row;
-    const tsr_matmul_attrs *attrs = op->attrs;
-    const tsr_tensor *y = op->out[0];
-    const tsr_tensor a = spread(op->in[0], y);
-    const int mr = tsri_opencl_tuned(launch, "MR");
-    tsri_opencl_arg_tensor(launch, op->in[0]);
-    tsri_opencl_arg_tensor(launch, y);
-    tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_sizes(launch, y);
-    tsri_opencl_arg_strides(launch, &a);
-    tsri_opencl_arg_strides(launch, y);
-    tsri_opencl_arg_dim(launch, depth_of(op));
-    tsri_opencl_arg_float(launch, attrs->alpha != 0.0f ? attrs->alpha : 1.0f);
-    tsri_opencl_arg_scratch(launch, tsri_tensor_const(packed_elements(op) * 4));
-    tsri_opencl_grid(launch, 0, y->dim[y->rank - 2], mr);
-    tsri_opencl_grid(launch, 1, y->dim[y->rank - 1], PANEL);
-    tsri_opencl_grid(launch, 2, matrices_of(y), 1);
-    tsri_opencl_group(launch, 1, 1, 1);
-    tsri_opencl_work(launch, tsri_tensor_times(depth_of(op), tsri_tensor_const(mr * PANEL)));
-}
-
-static const tsri_opencl_stage pack = {
-    .name = "pack_b", .file = "matmul/pack.cl", .define = define_pack, .bind = bind_pack};
+#define CACHED(op_)                                                                \
+    {                                                                              \
+        .name = "cached", .op = op_, .file = "matmul/cached.cl", .score = 75,      \
+        .tunables = {{"MR", 6, 1, 7}, {"KC", 256, 64, 512}}, .weight_operand = -1, \
+        .fits = fits_cached, .define = define_cached, .bind = bind_cached          \
+    }
 
 const tsri_opencl_row tsri_opencl_rows_matmul[] = {
-    {.name = "packed",
-     .op = TSR_OP_MATMUL,
-     .file = "matmul/packed.cl",
-     .before = &pack,
-     .score = 70,
-     .tunables = {{"MR", 6, 1, 7}},
-     .weight_operand = -1,
-     .fits = fits_packed,
-     .define = define_packed,
-     .bind = bind_packed},
+    CACHED(TSR_OP_MATMUL),
     {.name = "tiled",
      .op = TSR_OP_MATMUL,
      .file = "matmul/tiled.cl",
@@ -263,6 +197,7 @@ const tsri_opencl_row tsri_opencl_rows_matmul[] = {
 };
 
 const tsri_opencl_row tsri_opencl_rows_matmul_add[] = {
+    CACHED(TSR_OP_MATMUL_ADD),
     {.name = "tiled",
      .op = TSR_OP_MATMUL_ADD,
      .file = "matmul/tiled.cl",

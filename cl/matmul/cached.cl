@@ -1,0 +1,82 @@
+/* matmul/cached.cl - y[m,n] = alpha * sum_k a[m,k] b[k,n] (+ beta * y[m,n]) on CPUs, for every matrix of up to three leading dimensions.
+ *
+ *   grid    (M/each, N/64, matrices), the first two swapped where ROWS_FIRST is 0; work-groups of one: `each` rows (at most ROWS) by 64 columns, over
+ *           all of K. What neighbours share - 64 columns of b, or rows of a - is the larger operand
+ *   a, b, y at any strides, given in elements for the last five dimensions; 0 repeats (broadcast)
+ *   adds    the chains of matmul/plain, k upwards: sums wait in private memory while the next KC of b are packed
+ *   needs   float16 in registers (a CPU), 132 KiB of private memory: packed b and sums, in the second cache
+ *   build   A_DTYPE, B_DTYPE, Y_DTYPE; TRANS_A: a is [..,K,M]; TRANS_B: b is [..,N,K]
+ *           ADD: y is a state, which is kept beta times; HAS_BETA: beta[0] is read, else it is 1
+ *   tune    MR 1..7 rows at once: 4 * MR accumulators, 4 vectors of b and a scalar in 32 registers; KC of b at once
+ *   source  Goto, van de Geijn 2008, doi:10.1145/1356052.1356053 */
+#ifndef MR
+#define MR 6
+#endif
+#ifndef KC
+#define KC 256
+#endif
+
+#include "matmul/cached_pack.clh"
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
+       __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int8 size, int8 size_set, int8 a_step, int8 a_set,
+       int8 b_step, int8 b_set, int8 y_step, int8 y_set, int K, int K_set, float alpha
+#if ADD
+       ,
+       __global const float *beta, int beta0
+#endif
+       ,
+       int each, int rows_first)
+{
+    const int M = size.s6 * dims[size_set.s6], N = size.s7 * dims[size_set.s7], depth = SIZE(K);
+    const int item0 = (int)get_global_id(0), item1 = (int)get_global_id(1), matrix = (int)get_global_id(2);
+    const int first = (rows_first ? item0 : item1) * each, end = min(first + each, M);
+    const int n = (rows_first ? item1 : item0) * 64;
+    const int inner = size.s5 * dims[size_set.s5], middle = size.s4 * dims[size_set.s4];
+    const int outer = size.s3 * dims[size_set.s3];
+    if (first >= M || n >= N || matrix >= inner * middle * outer)
+        return;
+    const int above = matrix / inner, i = matrix - above * inner;
+    const int l = above / middle, j = above - l * middle;
+
+    a += a0 + i * a_step.s5 * dims[a_set.s5] + j * a_step.s4 * dims[a_set.s4] + l * a_step.s3 * dims[a_set.s3];
+    b += b0 + i * b_step.s5 * dims[b_set.s5] + j * b_step.s4 * dims[b_set.s4] + l * b_step.s3 * dims[b_set.s3];
+    y += y0 + i * y_step.s5 * dims[y_set.s5] + j * y_step.s4 * dims[y_set.s4] + l * y_step.s3 * dims[y_set.s3];
+    const int a6 = a_step.s6 * dims[a_set.s6], a7 = a_step.s7 * dims[a_set.s7];
+    const int b6 = b_step.s6 * dims[b_set.s6], b7 = b_step.s7 * dims[b_set.s7];
+    const int y6 = y_step.s6 * dims[y_set.s6], y7 = y_step.s7 * dims[y_set.s7];
+    const int am = TRANS_A ? a7 : a6, ak = TRANS_A ? a6 : a7;
+    const int bn = TRANS_B ? b6 : b7, bk = TRANS_B ? b7 : b6;
+#include "matmul/cached.clh"
+
+#include "matmul/keep.clh"
+    for (int m = first; m < end; m++) {
+        const float16 *done = sums + (m - first) * 4;
+        __global ELEMENT(Y_DTYPE) *out = y + m * y6 + n * y7;
+#if Y_DTYPE == TSR_DTYPE_F32
+        if (y7 == 1 && n + 64 <= N) {
+            __global float16_any *at = (__global float16_any *)out;
+#pragma unroll
+            for (int c = 0; c < 4; c++)
+                at[c] = KEPT(alpha * done[c], at[c]);
+            continue;
+        }
+#endif
+        for (int c = 0; c < 64 && n + c < N; c++)
+            STORE(Y_DTYPE, out, c * y7, KEPT(alpha * ((const float *)done)[c], LOAD(Y_DTYPE, out, c * y7)));
+    }
+}
+
+#undef MR
+#undef KC
+#undef ROWS
+#undef PACK16
+#undef A_DTYPE
+#undef B_DTYPE
+#undef Y_DTYPE
+#undef TRANS_A
+#undef TRANS_B
+#undef ADD
+#undef HAS_BETA
+#undef KEPT

@@ -1,0 +1,18 @@
+/* backends/opencl/rows/cached.h - what the rows that pack where they multiply have in common
+ * (cl/matmul/cached.clh). */
+#ifndef TSRI_OPENCL_ROWS_CACHED_H
+#define TSRI_OPENCL_ROWS_CACHED_H
+
+#include "backends/opencl/rows/common.h"
+
+/* What a work-item computes: at most so many rows, whose sums it keeps, by so many columns. */
+enum { TSRI_OPENCL_CACHED_ROWS = 264, TSRI_OPENCL_CACHED_COLUMNS = 64 };
+
+bool tsri_opencl_fits_cached(const tsri_opencl_facts *facts, const tsr_op *op, tsr_dim columns,
+                             const char **why);
+/* Rows of a work-item, so that each core has some: packing is paid anew by each of them. The sums
+ * are the same whatever this is. */
+int tsri_opencl_cached_rows(const tsri_opencl_launch *launch, const tsr_op *op, tsr_dim rows,
+                            tsr_dim columns);
+
+#endif
