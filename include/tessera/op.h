@@ -175,9 +175,9 @@ typedef enum tsr_op_id {
      * takes all), len?[B], dy[B,C]  out dx[B,T,C] */
     TSR_OP_POOL_GRAD = 45,
     /** loss[r] = (1 - e) * -log p[r,target] + e * mean over v of -log p[r,v], p = softmax of
-     * logits[r,:], e the label smoothing; 0 where the target is `ignore`. attrs
-     * tsr_cross_entropy_attrs. in logits[..,V], targets[..] i32 (0 .. V-1, or ignore)  out
-     * loss[..], lse[..] */
+     * logits[r,:], e the label smoothing; lse is the log of the sum of exponentials. Both are 0
+     * where the target is `ignore`. attrs tsr_cross_entropy_attrs. in logits[..,V], targets[..] i32
+     * (0 .. V-1, or ignore)  out loss[..], lse[..] */
     TSR_OP_CROSS_ENTROPY = 46,
     /** dlogits = addend + scale * the gradient of the sum of those losses; scale is a number [1].
      * Never holds probabilities beside it. attrs tsr_cross_entropy_attrs. in logits[..,V],
@@ -377,48 +377,60 @@ typedef struct tsr_no_attrs {
 
 /** Every op that this version has, once, X(ID, name, attributes): tables by op are made from it, so
  * an op is listed here alone. */
-#define TSR_OP_LIST(X)                                                \
-    X(MATMUL, matmul, tsr_matmul_attrs)                               \
-    X(LINEAR, linear, tsr_linear_attrs)                               \
-    X(GLU_LINEAR, glu_linear, tsr_glu_linear_attrs)                   \
-    X(ATTENTION, attention, tsr_attention_attrs)                      \
-    X(ADD_NORM, add_norm, tsr_norm_attrs)                             \
-    X(LAYER_NORM, layer_norm, tsr_norm_attrs)                         \
-    X(RMS_NORM, rms_norm, tsr_norm_attrs)                             \
-    X(SOFTMAX, softmax, tsr_softmax_attrs)                            \
-    X(ROPE, rope, tsr_rope_attrs)                                     \
-    X(EMBED, embed, tsr_embed_attrs)                                  \
-    X(KV_APPEND, kv_append, tsr_no_attrs)                             \
-    X(ADD, add, tsr_no_attrs)                                         \
-    X(MUL, mul, tsr_no_attrs)                                         \
-    X(SCALE, scale, tsr_scale_attrs)                                  \
-    X(CAST, cast, tsr_cast_attrs)                                     \
-    X(COPY, copy, tsr_no_attrs)                                       \
-    X(GATHER, gather, tsr_no_attrs)                                   \
-    X(RELU, relu, tsr_no_attrs)                                       \
-    X(GELU, gelu, tsr_no_attrs)                                       \
-    X(GELU_TANH, gelu_tanh, tsr_no_attrs)                             \
-    X(SILU, silu, tsr_no_attrs)                                       \
-    X(TANH, tanh, tsr_no_attrs)                                       \
-    X(SIGMOID, sigmoid, tsr_no_attrs)                                 \
-    X(ARGMAX, argmax, tsr_no_attrs)                                   \
-    X(TOPK, topk, tsr_topk_attrs)                                     \
-    X(QKV_APPEND, qkv_append, tsr_rope_attrs)                         \
-    X(GRU_CELL, gru_cell, tsr_gru_cell_attrs)                         \
-    X(ADDITIVE_ATTENTION, additive_attention, tsr_no_attrs)           \
-    X(POOL, pool, tsr_pool_attrs)                                     \
-    X(CONCAT, concat, tsr_no_attrs)                                   \
-    X(MATMUL_ADD, matmul_add, tsr_matmul_attrs)                       \
-    X(EMBED_ADD, embed_add, tsr_embed_attrs)                          \
-    X(SUM_ROWS, sum_rows, tsr_no_attrs)                               \
-    X(NORM_GRAD, norm_grad, tsr_norm_attrs)                           \
-    X(NORM_WEIGHT_GRAD, norm_weight_grad, tsr_no_attrs)               \
-    X(SOFTMAX_GRAD, softmax_grad, tsr_scale_attrs)                    \
-    X(ATTENTION_GRAD, attention_grad, tsr_attention_attrs)            \
-    X(GRU_CELL_GRAD, gru_cell_grad, tsr_gru_cell_attrs)               \
-    X(ADDITIVE_ATTENTION_GRAD, additive_attention_grad, tsr_no_attrs) \
-    X(SCATTER, scatter, tsr_no_attrs)                                 \
-    X(POOL_GRAD, pool_grad, tsr_pool_attrs)
+#define TSR_OP_LIST(X)                                                 \
+    X(MATMUL, matmul, tsr_matmul_attrs)                                \
+    X(LINEAR, linear, tsr_linear_attrs)                                \
+    X(GLU_LINEAR, glu_linear, tsr_glu_linear_attrs)                    \
+    X(ATTENTION, attention, tsr_attention_attrs)                       \
+    X(ADD_NORM, add_norm, tsr_norm_attrs)                              \
+    X(LAYER_NORM, layer_norm, tsr_norm_attrs)                          \
+    X(RMS_NORM, rms_norm, tsr_norm_attrs)                              \
+    X(SOFTMAX, softmax, tsr_softmax_attrs)                             \
+    X(ROPE, rope, tsr_rope_attrs)                                      \
+    X(EMBED, embed, tsr_embed_attrs)                                   \
+    X(KV_APPEND, kv_append, tsr_no_attrs)                              \
+    X(ADD, add, tsr_no_attrs)                                          \
+    X(MUL, mul, tsr_no_attrs)                                          \
+    X(SCALE, scale, tsr_scale_attrs)                                   \
+    X(CAST, cast, tsr_cast_attrs)                                      \
+    X(COPY, copy, tsr_no_attrs)                                        \
+    X(GATHER, gather, tsr_no_attrs)                                    \
+    X(RELU, relu, tsr_no_attrs)                                        \
+    X(GELU, gelu, tsr_no_attrs)                                        \
+    X(GELU_TANH, gelu_tanh, tsr_no_attrs)                              \
+    X(SILU, silu, tsr_no_attrs)                                        \
+    X(TANH, tanh, tsr_no_attrs)                                        \
+    X(SIGMOID, sigmoid, tsr_no_attrs)                                  \
+    X(ARGMAX, argmax, tsr_no_attrs)                                    \
+    X(TOPK, topk, tsr_topk_attrs)                                      \
+    X(QKV_APPEND, qkv_append, tsr_rope_attrs)                          \
+    X(GRU_CELL, gru_cell, tsr_gru_cell_attrs)                          \
+    X(ADDITIVE_ATTENTION, additive_attention, tsr_no_attrs)            \
+    X(POOL, pool, tsr_pool_attrs)                                      \
+    X(CONCAT, concat, tsr_no_attrs)                                    \
+    X(MATMUL_ADD, matmul_add, tsr_matmul_attrs)                        \
+    X(EMBED_ADD, embed_add, tsr_embed_attrs)                           \
+    X(SUM_ROWS, sum_rows, tsr_no_attrs)                                \
+    X(NORM_GRAD, norm_grad, tsr_norm_attrs)                            \
+    X(NORM_WEIGHT_GRAD, norm_weight_grad, tsr_no_attrs)                \
+    X(SOFTMAX_GRAD, softmax_grad, tsr_scale_attrs)                     \
+    X(ATTENTION_GRAD, attention_grad, tsr_attention_attrs)             \
+    X(GRU_CELL_GRAD, gru_cell_grad, tsr_gru_cell_attrs)                \
+    X(ADDITIVE_ATTENTION_GRAD, additive_attention_grad, tsr_no_attrs)  \
+    X(SCATTER, scatter, tsr_no_attrs)                                  \
+    X(POOL_GRAD, pool_grad, tsr_pool_attrs)                            \
+    X(ACCUMULATE, accumulate, tsr_no_attrs)                            \
+    X(ACTIVATION_GRAD, activation_grad, tsr_activation_attrs)          \
+    X(GLU, glu, tsr_activation_attrs)                                  \
+    X(GLU_GRAD, glu_grad, tsr_activation_attrs)                        \
+    X(CROSS_ENTROPY, cross_entropy, tsr_cross_entropy_attrs)           \
+    X(CROSS_ENTROPY_GRAD, cross_entropy_grad, tsr_cross_entropy_attrs) \
+    X(KL_DIVERGENCE, kl_divergence, tsr_kl_divergence_attrs)           \
+    X(KL_DIVERGENCE_GRAD, kl_divergence_grad, tsr_kl_divergence_attrs) \
+    X(DROPOUT, dropout, tsr_dropout_attrs)                             \
+    X(SUMSQ, sumsq, tsr_sumsq_attrs)                                   \
+    X(ADAMW, adamw, tsr_adamw_attrs)                                   \
+    X(SGD, sgd, tsr_sgd_attrs)
 
 /** Smallest and largest value that each symbol takes in the runs of a plan, in the order B T S U N.
  */

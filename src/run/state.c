@@ -114,6 +114,7 @@ tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed 
             wanted.dim[d] = v->tensor.dim[d].factor;
             wanted.bytes *= (uint64_t)wanted.dim[d];
         }
+        wanted.bytes = (wanted.bytes + 3) / 4 * 4; /* it is filled by words */
         TRY(device_of(placed, (tsri_value)i, v->name, &wanted.device));
         tsri_run_kv_state *old = (tsri_run_kv_state *)tsri_run_state_find(context, v->id);
         if (old && old->device == wanted.device && old->dtype == wanted.dtype &&

@@ -51,6 +51,8 @@ static double element(const tsri_verify_operand *operand, int number, size_t i, 
         return pow(operand->high, -(double)i / (double)n);
     case TSRI_VERIFY_LIST:
         return operand->list[i % (size_t)operand->n_list];
+    case TSRI_VERIFY_NUMBERS:
+        return operand->numbers[i % 4];
     case TSRI_VERIFY_MASK:
         return u < operand->low ? -INFINITY : 0;
     case TSRI_VERIFY_STEPS:

@@ -36,6 +36,7 @@ typedef enum tsri_verify_fill {
     TSRI_VERIFY_EXTREME,     /* low and high, tiny and 1, both signs, in turn */
     TSRI_VERIFY_POWERS,      /* high^(-i/n): the inverse frequencies of rope */
     TSRI_VERIFY_LIST,        /* the operand's list, again and again */
+    TSRI_VERIFY_NUMBERS,     /* the operand's four numbers, likewise */
     TSRI_VERIFY_MASK,        /* 0, and -inf with probability `low` */
     TSRI_VERIFY_SOME_NAN,    /* uniform in [-1, 1), and NaN with probability `low` */
     /* (m + r) * high / 127, m whole and |r| <= 0.4; high at the start of each row: a row's integers
@@ -63,6 +64,7 @@ typedef struct tsri_verify_operand {
     double low, high;
     int32_t list[TSRI_VERIFY_MAX_LIST];
     int n_list;
+    float numbers[4];
     tsri_verify_view view;
 } tsri_verify_operand;
 

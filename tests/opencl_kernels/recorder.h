@@ -32,6 +32,13 @@ typedef struct sample {
         tsr_topk_attrs topk;
         tsr_gru_cell_attrs gru_cell;
         tsr_pool_attrs pool;
+        tsr_activation_attrs activation; /* of activation_grad, glu and glu_grad */
+        tsr_cross_entropy_attrs cross_entropy;
+        tsr_kl_divergence_attrs kl_divergence;
+        tsr_dropout_attrs dropout;
+        tsr_sumsq_attrs sumsq;
+        tsr_adamw_attrs adamw;
+        tsr_sgd_attrs sgd;
     } attrs;
     tsr_bounds bounds;
     uint32_t used;

@@ -48,6 +48,52 @@ static void make_recurrent_grad(sample *s, tsr_op_id id, bool full) {
     s->out[3] = F32(B, S, C);
 }
 
+static void make_loss_sample(sample *s, tsr_op_id id, bool full) {
+    const bool entropy = id == TSR_OP_CROSS_ENTROPY || id == TSR_OP_CROSS_ENTROPY_GRAD,
+               backward = id == TSR_OP_CROSS_ENTROPY_GRAD || id == TSR_OP_KL_DIVERGENCE_GRAD;
+    if (entropy)
+        s->attrs.cross_entropy =
+            (tsr_cross_entropy_attrs){.ignore = -100, .label_smoothing = full ? 0.1f : 0};
+    else
+        s->attrs.kl_divergence = (tsr_kl_divergence_attrs){.ignore = -100, .temperature = full};
+    s->in[0] = F32(B, T, N);
+    s->in[1] = entropy || full ? I32(B, T) : NULL;
+    if (!entropy)
+        s->in[2] = FULL(F32(B, T, N));
+    if (backward) {
+        s->in[2] = entropy ? F32(B, T) : s->in[2];
+        s->in[3] = F32(1);
+        s->in[4] = FULL(F32(B, T, N));
+        s->out[0] = F32(B, T, N);
+        return;
+    }
+    s->out[0] = F32(B, T);
+    s->out[1] = entropy ? F32(B, T) : NULL;
+}
+
+static void make_optimizer_sample(sample *s, tsr_op_id id, bool full) {
+    const tsr_dtype small = TSR_BF16;
+    if (id == TSR_OP_SUMSQ) {
+        s->attrs.sumsq = (tsr_sumsq_attrs){.first = 1, .parts = full ? 7 : 1};
+        s->in[0] = STATE(N);
+        s->in[1] = STATE(C, F);
+        return;
+    }
+    const bool adamw = id == TSR_OP_ADAMW;
+    if (adamw)
+        s->attrs.adamw = (tsr_adamw_attrs){.beta1 = 0.9f, .beta2 = 0.95f, .eps = 1e-8f};
+    else
+        s->attrs.sgd = (tsr_sgd_attrs){.nesterov = full, .momentum = full ? 0.9f : 0};
+    uint32_t n = 0;
+    s->in[n++] = STATE(C, F);
+    s->in[n++] = adamw || full ? STATE(C, F) : NULL;
+    if (adamw)
+        s->in[n++] = STATE(C, F);
+    s->in[n++] = STATE(C, F);
+    s->in[n++] = F32(4);
+    s->in[n++] = FULL(WEIGHT(C, F));
+}
+
 void make_training_sample(sample *s, tsr_op_id id, bool full) {
     const tsr_dtype small = TSR_F32;
     switch (id) {
@@ -106,6 +152,41 @@ void make_training_sample(sample *s, tsr_op_id id, bool full) {
         s->in[1] = FULL(I32(B));
         s->in[2] = F32(B, C);
         s->out[0] = F32(B, T, C);
+        break;
+    case TSR_OP_ACCUMULATE:
+        s->in[0] = STATE(N, C);
+        s->in[1] = F32(N, C);
+        s->in[2] = FULL(F32(1));
+        break;
+    case TSR_OP_ACTIVATION_GRAD:
+        s->attrs.activation.activation = full ? TSR_ACT_GELU : TSR_ACT_RELU;
+        s->in[0] = F32(T, F);
+        s->in[1] = F32(T, F);
+        s->out[0] = F32(T, F);
+        break;
+    case TSR_OP_GLU:
+    case TSR_OP_GLU_GRAD:
+        s->attrs.activation.activation = full ? TSR_ACT_SILU : TSR_ACT_SIGMOID;
+        s->in[0] = F32(T, 2 * F);
+        s->in[1] = id == TSR_OP_GLU ? NULL : F32(T, F);
+        s->out[0] = id == TSR_OP_GLU ? F32(T, F) : F32(T, 2 * F);
+        break;
+    case TSR_OP_DROPOUT:
+        s->attrs.dropout = (tsr_dropout_attrs){.site = 3, .rate = 0.1f};
+        s->in[0] = F32(T, C);
+        s->in[1] = I32(4);
+        s->out[0] = F32(T, C);
+        break;
+    case TSR_OP_CROSS_ENTROPY:
+    case TSR_OP_CROSS_ENTROPY_GRAD:
+    case TSR_OP_KL_DIVERGENCE:
+    case TSR_OP_KL_DIVERGENCE_GRAD:
+        make_loss_sample(s, id, full);
+        break;
+    case TSR_OP_SUMSQ:
+    case TSR_OP_ADAMW:
+    case TSR_OP_SGD:
+        make_optimizer_sample(s, id, full);
         break;
     default: /* sum_rows */
         s->in[0] = F32(T, C);

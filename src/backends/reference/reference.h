@@ -66,6 +66,7 @@ double tsri_reference_dot(const tsri_reference_view *a, int64_t a_at, int64_t a_
                           const tsri_reference_view *b, int64_t b_at, int64_t b_step, int64_t n);
 
 double tsri_reference_activate(uint32_t activation, double x);
+double tsri_reference_slope(uint32_t activation, double x); /* its derivative */
 
 /* The keys that query t of sequence b sees: first <= s < end. `past` and `len` may be missing. */
 void tsri_reference_visible(const tsri_reference_view *past, const tsri_reference_view *len,

@@ -3,6 +3,7 @@
 #include "tensor/convert.h"
 #include "tensor/quantize.h"
 
+#include <float.h>
 #include <string.h>
 
 tsr_status tsri_graph_refuse(const char *op, const char *what, const tsr_tensor *tensor,
@@ -130,6 +131,35 @@ tsri_graph_cost tsri_graph_cost_unary(const tsr_op *op, const int64_t sizes[TSR_
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
+tsr_status tsri_graph_check_loss(const char *op, int32_t ignore, float label_smoothing) {
+    if (ignore >= 0)
+        return tsri_base_fail(TSR_E_ARGUMENT, "%s: ignore is %d; wanted a negative number", op,
+                              (int)ignore);
+    if (!(label_smoothing >= 0 && label_smoothing < 1))
+        return tsri_base_fail(TSR_E_ARGUMENT, "%s: label smoothing is %g; wanted 0 <= e < 1", op,
+                              (double)label_smoothing);
+    return TSR_OK;
+}
+
+tsr_status tsri_graph_check_divergence(const char *op, const tsr_kl_divergence_attrs *attrs,
+                                       bool teacher) {
+    const float t = attrs->temperature;
+    if (!(t >= 0 && t <= FLT_MAX))
+        return tsri_base_fail(TSR_E_ARGUMENT, "%s: temperature is %g; wanted a number above 0", op,
+                              (double)t);
+    if (!teacher && t != 0 && t != 1)
+        return tsri_base_fail(TSR_E_ARGUMENT, "%s: temperature is %g; without a teacher it is 1",
+                              op, (double)t);
+    return tsri_graph_check_loss(op, attrs->ignore, 0);
+}
+
+tsr_status tsri_graph_check_activation(const char *op, uint32_t activation) {
+    if (activation <= TSR_ACT_SIGMOID)
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: activation %u is not known to this version", op,
+                          activation);
+}
+
 tsri_value tsri_graph_activate(tsri_graph *graph, uint32_t activation, tsri_value x) {
     static const tsr_op_id ops[] = {TSR_OP_NONE, TSR_OP_RELU, TSR_OP_GELU,   TSR_OP_GELU_TANH,
                                     TSR_OP_SILU, TSR_OP_TANH, TSR_OP_SIGMOID};
@@ -141,4 +171,40 @@ tsri_value tsri_graph_activate(tsri_graph *graph, uint32_t activation, tsri_valu
         return TSRI_GRAPH_NONE;
     }
     return tsri_graph_op1(graph, ops[activation], NULL, &x, 1);
+}
+
+static bool same_dims(const tsr_tensor *a, const tsr_tensor *b, uint32_t n) {
+    bool same = true;
+    for (uint32_t i = 0; i < n && same; i++)
+        same = tsri_tensor_same_dim(a->dim[i], b->dim[i]);
+    return same;
+}
+
+bool tsri_graph_is_number(const tsr_tensor *tensor) {
+    return tsri_graph_is_vector(tensor, tsri_tensor_const(1));
+}
+
+bool tsri_graph_is_like(const tsr_tensor *tensor, const tsr_tensor *like) {
+    return !tensor || (tensor->dtype == TSR_F32 && tensor->rank == like->rank &&
+                       same_dims(tensor, like, like->rank));
+}
+
+bool tsri_graph_is_by_row(const tsr_tensor *tensor, tsr_dtype dtype, const tsr_tensor *like) {
+    return !tensor || (tensor->dtype == (uint32_t)dtype && tensor->rank + 1 == like->rank &&
+                       same_dims(tensor, like, like->rank - 1));
+}
+
+void tsri_graph_shape_of_rows(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor *like) {
+    out->dtype = dtype;
+    out->rank = like->rank - 1;
+    for (uint32_t i = 0; i + 1 < like->rank; i++)
+        out->dim[i] = like->dim[i];
+}
+
+tsr_status tsri_graph_check_rounded(const char *op, const tsr_tensor *rounded,
+                                    const tsr_tensor *p) {
+    if (!rounded || (rounded->dtype == TSR_BF16 && rounded->rank == p->rank &&
+                     same_dims(rounded, p, p->rank) && tsri_tensor_is_packed(rounded)))
+        return TSR_OK;
+    return tsri_graph_refuse(op, "rounded", rounded, "bf16 of p's shape, packed");
 }

@@ -25,12 +25,19 @@ bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n);
 /* What positions add to the scores of H heads: f32 [H,2R+1]. */
 bool tsri_graph_is_relative(const tsr_tensor *tensor, tsr_dim H);
 bool tsri_graph_is_vector(const tsr_tensor *tensor, tsr_dim n); /* f32 [n] */
+bool tsri_graph_is_number(const tsr_tensor *tensor);            /* f32 [1] */
+/* f32 of the shape of another; of the shape of its rows, in a dtype. Missing ones pass. */
+bool tsri_graph_is_like(const tsr_tensor *tensor, const tsr_tensor *like);
+bool tsri_graph_is_by_row(const tsr_tensor *tensor, tsr_dtype dtype, const tsr_tensor *like);
 
 /* The same rank and sizes. */
 bool tsri_graph_same_shape(const tsr_tensor *a, const tsr_tensor *b);
 
 /* out = dtype, the dims of `like` with the last one replaced by `last`. */
 void tsri_graph_shape_like(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor *like, tsr_dim last);
+
+/* out = dtype, one element for each row of `like`. */
+void tsri_graph_shape_of_rows(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor *like);
 
 /* The operand, or NULL where it is missing. */
 const tsr_tensor *tsri_graph_operand(const tsri_graph_signature *signature, uint32_t i);
@@ -45,6 +52,15 @@ tsr_status tsri_graph_infer_binary(tsri_graph_signature *signature);
 double tsri_graph_bytes(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]);
 double tsri_graph_elements(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]);
 
+/* Refuses an `ignore` that could be a target, and smoothing outside 0 <= e < 1. */
+tsr_status tsri_graph_check_loss(const char *op, int32_t ignore, float label_smoothing);
+/* The same of a divergence; refuses a temperature that is none, or one towards the uniform. */
+tsr_status tsri_graph_check_divergence(const char *op, const tsr_kl_divergence_attrs *attrs,
+                                       bool teacher);
+/* What an optimizer leaves of p for products: bf16 of its shape, packed, or missing. */
+tsr_status tsri_graph_check_rounded(const char *op, const tsr_tensor *rounded, const tsr_tensor *p);
+/* Refuses a number that is no tsr_activation. */
+tsr_status tsri_graph_check_activation(const char *op, uint32_t activation);
 /* ---- gradients that rows share ---- */
 
 /* Gives d to a value that was broadcast to d's shape: summed over the leading dimensions. */

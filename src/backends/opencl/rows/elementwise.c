@@ -1,5 +1,8 @@
-/* add, mul; scale, cast, copy and the activations: one kernel for two operands, one for one. */
+/* add, mul; scale, cast, copy and the activations: one kernel for two operands, one for one.
+ * Activations backwards; accumulate; dropout. */
 #include "backends/opencl/rows/common.h"
+
+#include <math.h>
 
 static bool is_known(const tsr_tensor *tensor) {
     return tsri_opencl_is_float(tensor) || tensor->dtype == TSR_I32;
@@ -134,6 +137,101 @@ static void bind_unary(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     grid(launch, y);
 }
 
+/* ---- activations backwards ---- */
+
+static bool fits_f32(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                     const char **why) {
+    (void)row, (void)facts;
+    const tsr_tensor *y = tsri_opencl_out(op, 0);
+    if (!tsri_opencl_is_f32(op->in[0]) || (y && !tsri_opencl_is_f32(y)))
+        return tsri_opencl_refuse(why, "operands are taken as f32 only");
+    return tsri_opencl_fits_index(op, why);
+}
+
+static bool is_flat_grad(const tsr_op *op) {
+    return is_flat(op->in[0], op->out[0]) && is_flat(op->in[1], op->out[0]);
+}
+
+static void define_activation_grad(const tsri_opencl_row *row, const tsr_op *op,
+                                   tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_activation_attrs *attrs = op->attrs;
+    tsri_opencl_define_int(defines, "ACT", (int)attrs->activation);
+    tsri_opencl_define_int(defines, "FLAT", is_flat_grad(op));
+}
+
+static void bind_activation_grad(const tsri_opencl_row *row, const tsr_op *op,
+                                 tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *dx = op->out[0];
+    tsri_opencl_arg_tensor(launch, op->in[0]);
+    tsri_opencl_arg_tensor(launch, op->in[1]);
+    tsri_opencl_arg_tensor(launch, dx);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_count(dx));
+    if (!is_flat_grad(op)) {
+        tsri_opencl_arg_sizes(launch, dx);
+        tsri_opencl_arg_strides(launch, op->in[0]);
+        tsri_opencl_arg_strides(launch, op->in[1]);
+        tsri_opencl_arg_strides(launch, dx);
+    }
+    grid(launch, dx);
+}
+
+/* ---- accumulate ---- */
+
+static void define_accumulate(const tsri_opencl_row *row, const tsr_op *op,
+                              tsri_opencl_defines *defines) {
+    (void)row;
+    tsri_opencl_define_int(defines, "HAS_BETA", tsri_opencl_in(op, 2) != NULL);
+    tsri_opencl_define_int(defines, "FLAT", is_flat(op->in[0], op->in[1]));
+}
+
+static void bind_accumulate(const tsri_opencl_row *row, const tsr_op *op,
+                            tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *state = op->in[0];
+    for (uint32_t i = 0; i < 3; i++)
+        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_count(state));
+    if (!is_flat(state, op->in[1])) {
+        tsri_opencl_arg_sizes(launch, state);
+        tsri_opencl_arg_strides(launch, op->in[1]);
+    }
+    grid(launch, state);
+}
+
+/* ---- dropout ---- */
+
+static void define_dropout(const tsri_opencl_row *row, const tsr_op *op,
+                           tsri_opencl_defines *defines) {
+    (void)row;
+    tsri_opencl_define_int(defines, "FLAT", is_flat(op->in[0], op->out[0]));
+}
+
+static void bind_dropout(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_dropout_attrs *attrs = op->attrs;
+    const tsr_tensor *x = op->in[0], *y = op->out[0];
+    const uint32_t threshold = (uint32_t)ceil((double)attrs->rate * 0x1p32);
+    tsri_opencl_arg_tensor(launch, x);
+    tsri_opencl_arg_tensor(launch, op->in[1]);
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_count(y));
+    tsri_opencl_arg_int(launch, (int32_t)attrs->site);
+    tsri_opencl_arg_int(launch, (int32_t)threshold);
+    tsri_opencl_arg_float(launch, (float)(1 / (1 - (double)attrs->rate)));
+    if (!is_flat(x, y)) {
+        tsri_opencl_arg_sizes(launch, y);
+        tsri_opencl_arg_strides(launch, x);
+        tsri_opencl_arg_strides(launch, y);
+    }
+    tsri_opencl_grid(launch, 0, tsri_tensor_count(y), 4);
+    tsri_opencl_work(launch, tsri_tensor_const(64));
+}
+
 #define PLAIN(id, kind)                  \
     {.name = "plain",                    \
      .op = id,                           \
@@ -159,3 +257,22 @@ const tsri_opencl_row tsri_opencl_rows_gelu_tanh[] = {PLAIN(TSR_OP_GELU_TANH, un
 const tsri_opencl_row tsri_opencl_rows_silu[] = {PLAIN(TSR_OP_SILU, unary)};
 const tsri_opencl_row tsri_opencl_rows_tanh[] = {PLAIN(TSR_OP_TANH, unary)};
 const tsri_opencl_row tsri_opencl_rows_sigmoid[] = {PLAIN(TSR_OP_SIGMOID, unary)};
+
+#define PLAIN_F32(id, name_)              \
+    {.name = "plain",                     \
+     .op = id,                            \
+     .file = "elementwise/" #name_ ".cl", \
+     .plain = true,                       \
+     .score = 10,                         \
+     .weight_operand = -1,                \
+     .fits = fits_f32,                    \
+     .define = define_##name_,            \
+     .bind = bind_##name_},               \
+    {                                     \
+        .name = NULL                      \
+    }
+
+const tsri_opencl_row tsri_opencl_rows_activation_grad[] = {
+    PLAIN_F32(TSR_OP_ACTIVATION_GRAD, activation_grad)};
+const tsri_opencl_row tsri_opencl_rows_accumulate[] = {PLAIN_F32(TSR_OP_ACCUMULATE, accumulate)};
+const tsri_opencl_row tsri_opencl_rows_dropout[] = {PLAIN_F32(TSR_OP_DROPOUT, dropout)};

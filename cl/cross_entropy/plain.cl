@@ -1,0 +1,64 @@
+/* cross_entropy/plain.cl - loss = (1 - e) * (lse - x[target]) + e * (lse - mean of x), lse = log sum exp of a row x.
+ *
+ *   grid    (R), one work-item a row
+ *   logits[r,v] at logits0 + r*row + v; targets, loss, lse packed
+ *   ignored a row whose target is not 0 .. V-1: loss and lse are 0, and the row is not read
+ *   adds    16 sums side by side over blocks of 1024 elements, then these in pairs, then the blocks; elements less the largest
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   SMOOTH 0|1: e is not 0 */
+#define BLOCK 1024
+
+__kernel void KERNEL(__global const float *logits, int logits0, __global const int *targets, int targets0,
+                     __global float *loss, int loss0, __global float *lse, int lse0, __global const int *dims, int R,
+                     int R_set, int V, int row, float smoothing)
+{
+    const int r = (int)get_global_id(0);
+    if (r >= SIZE(R))
+        return;
+    const int target = targets[targets0 + r];
+    if (target < 0 || target >= V) {
+        loss[loss0 + r] = 0.0f;
+        lse[lse0 + r] = 0.0f;
+        return;
+    }
+    logits += logits0 + r * row;
+    float top = -INFINITY, total = 0.0f;
+    for (int v = 0; v < V; v++)
+        top = fmax(top, logits[v]);
+#if SMOOTH
+    float all = 0.0f;
+#endif
+    for (int first = 0; first < V; first += BLOCK) {
+        float part[16];
+#if SMOOTH
+        float mean[16];
+#endif
+        for (int j = 0; j < 16; j++) {
+            part[j] = 0.0f;
+#if SMOOTH
+            mean[j] = 0.0f;
+#endif
+        }
+        for (int v = first; v < min(first + BLOCK, V); v++) {
+            const float d = logits[v] - top;
+            part[v & 15] = ORDERED_ADD(tsr_exp_float(d), part[v & 15]);
+#if SMOOTH
+            mean[v & 15] = ORDERED_ADD(d, mean[v & 15]);
+#endif
+        }
+        total = ORDERED_ADD(SUM16(part), total);
+#if SMOOTH
+        all = ORDERED_ADD(SUM16(mean), all);
+#endif
+    }
+    const float log_sum = log(total), hard = log_sum - (logits[target] - top);
+#if SMOOTH
+    loss[loss0 + r] = fma(smoothing, log_sum - all / (float)V, (1.0f - smoothing) * hard);
+#else
+    loss[loss0 + r] = hard;
+#endif
+    lse[lse0 + r] = top + log_sum;
+}
+
+#undef BLOCK
+#undef SMOOTH

@@ -1,0 +1,54 @@
+/* kl_divergence_grad/plain.cl - dlogits = addend + scale * T * (ps - pt), as kl_divergence has them.
+ *
+ *   grid    (R), one work-item a row
+ *   logits[r,v] at logits0 + r*row + v, teacher, addend and dlogits likewise; targets packed; scale one number
+ *   ignored a row whose target is not 0 .. V-1, where there are targets: dlogits is the addend, or 0
+ *   alias   dlogits may be logits or addend
+ *   adds    as kl_divergence/row.clh
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   HAS_TARGETS, HAS_TEACHER, HAS_ADDEND */
+#include "kl_divergence/row.clh"
+
+__kernel void KERNEL(__global const float *logits, int logits0, __global const int *targets, int targets0,
+                     __global const float *teacher, int teacher0, __global const float *scale, int scale0,
+                     __global const float *addend, int addend0, __global float *dlogits, int dlogits0,
+                     __global const int *dims, int R, int R_set, int V, int row, int teacher_row, int addend_row, int d_row, float temperature)
+{
+    const int r = (int)get_global_id(0);
+    if (r >= SIZE(R))
+        return;
+    float factor = scale[scale0] * temperature;
+#if HAS_TARGETS
+    if (targets[targets0 + r] < 0 || targets[targets0 + r] >= V)
+        factor = 0.0f;
+#endif
+    const float inverse = 1.0f / temperature;
+    float top, teacher_top = 0.0f;
+    logits += logits0 + r * row;
+    addend += addend0 + r * addend_row;
+    dlogits += dlogits0 + r * d_row;
+    const float log_s = LOCAL_NAME(log_sum)(logits, V, inverse, &top);
+#if HAS_TEACHER
+    teacher += teacher0 + r * teacher_row;
+    const float log_t = LOCAL_NAME(log_sum)(teacher, V, inverse, &teacher_top);
+#endif
+    for (int v = 0; v < V; v++) {
+        const float s = tsr_exp_float((logits[v] - top) * inverse - log_s);
+#if HAS_TEACHER
+        const float t = tsr_exp_float((teacher[v] - teacher_top) * inverse - log_t);
+#else
+        const float t = 1.0f / (float)V;
+#endif
+        const float d = factor == 0.0f ? 0.0f : factor * (s - t);
+#if HAS_ADDEND
+        dlogits[v] = d + addend[v];
+#else
+        dlogits[v] = d;
+#endif
+    }
+}
+
+#undef BLOCK
+#undef HAS_TARGETS
+#undef HAS_TEACHER
+#undef HAS_ADDEND

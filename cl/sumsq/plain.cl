@@ -1,0 +1,30 @@
+/* sumsq/plain.cl - sums[first + j] = sum of x^2 over the j-th of `parts` runs of ceil(N / parts) elements.
+ *
+ *   grid    (parts), one work-item each
+ *   x       packed
+ *   adds    16 chains of fma side by side over blocks of 1024 elements, then these in pairs, then the blocks
+ *   needs   nothing beyond OpenCL C 1.1 */
+#define BLOCK 1024
+
+__kernel void KERNEL(__global float *sums, int sums0, __global const float *x, int x0, __global const int *dims, int N,
+                     int N_set, int first, int parts)
+{
+    const int j = (int)get_global_id(0), n = SIZE(N), run = n / parts + (n % parts > 0);
+    if (j >= parts)
+        return;
+    /* j * run may be past what an int holds where runs are of few elements */
+    const int begin = run && j > n / run ? n : min(j * run, n), end = n - begin < run ? n : begin + run;
+    float total = 0.0f;
+    x += x0;
+    for (int at = begin; at < end; at += BLOCK) {
+        float part[16];
+        for (int k = 0; k < 16; k++)
+            part[k] = 0.0f;
+        for (int i = at; i < (end - at < BLOCK ? end : at + BLOCK); i++)
+            part[(i - at) & 15] = fma(x[i], x[i], part[(i - at) & 15]);
+        total = ORDERED_ADD(SUM16(part), total);
+    }
+    sums[sums0 + first + j] = total;
+}
+
+#undef BLOCK

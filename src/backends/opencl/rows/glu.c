@@ -1,0 +1,54 @@
+/* glu and glu_grad. */
+#include "backends/opencl/rows/common.h"
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (!tsri_opencl_fits_rows(op->in[i], why))
+            return false;
+    return tsri_opencl_fits_rows(op->out[0], why) && tsri_opencl_fits_index(op, why);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_activation_attrs *attrs = op->attrs;
+    tsri_opencl_define_int(defines, "ACT", (int)attrs->activation);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *x = op->in[0];
+    const int64_t half = tsri_tensor_columns(x).factor / 2;
+    const uint32_t n_in = op->id == TSR_OP_GLU ? 1 : 2;
+    for (uint32_t i = 0; i < n_in; i++)
+        tsri_opencl_arg_tensor(launch, op->in[i]);
+    tsri_opencl_arg_tensor(launch, op->out[0]);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
+    tsri_opencl_arg_int(launch, half);
+    for (uint32_t i = 0; i < n_in; i++)
+        tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->in[i]));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->out[0]));
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(half), 1);
+    tsri_opencl_grid(launch, 1, tsri_tensor_rows(x), 1);
+    tsri_opencl_work(launch, tsri_tensor_const(32));
+}
+
+#define ROWS(id, path)       \
+    {.name = "plain",        \
+     .op = id,               \
+     .file = path,           \
+     .plain = true,          \
+     .score = 10,            \
+     .weight_operand = -1,   \
+     .fits = fits_plain,     \
+     .define = define_plain, \
+     .bind = bind_plain},    \
+    {                        \
+        .name = NULL         \
+    }
+
+const tsri_opencl_row tsri_opencl_rows_glu[] = {ROWS(TSR_OP_GLU, "glu/plain.cl")};
+const tsri_opencl_row tsri_opencl_rows_glu_grad[] = {ROWS(TSR_OP_GLU_GRAD, "glu_grad/plain.cl")};

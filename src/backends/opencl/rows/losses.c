@@ -1,0 +1,132 @@
+/* cross_entropy, kl_divergence and their gradients. */
+#include "backends/opencl/rows/common.h"
+
+enum { LOGITS, TARGETS };
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    if (!tsri_opencl_is_constant(tsri_tensor_columns(op->in[LOGITS])))
+        return tsri_opencl_refuse(why, "the number of classes is not constant");
+    for (uint32_t i = 0; i < op->n_in + op->n_out; i++) {
+        const tsr_tensor *tensor =
+            i < op->n_in ? tsri_opencl_in(op, i) : tsri_opencl_out(op, i - op->n_in);
+        if (!tensor)
+            continue;
+        if (tensor->rank == op->in[LOGITS]->rank && !tsri_opencl_fits_rows(tensor, why))
+            return false;
+        if (tensor->rank != op->in[LOGITS]->rank && !tsri_tensor_is_packed(tensor))
+            return tsri_opencl_refuse(why, "what there is one of a row has gaps between");
+    }
+    return tsri_opencl_fits_index(op, why);
+}
+
+static void define_divergence(const tsri_opencl_row *row, const tsr_op *op,
+                              tsri_opencl_defines *defines) {
+    (void)row;
+    tsri_opencl_define_int(defines, "HAS_TARGETS", tsri_opencl_in(op, TARGETS) != NULL);
+    tsri_opencl_define_int(defines, "HAS_TEACHER", tsri_opencl_in(op, 2) != NULL);
+    if (op->id == TSR_OP_KL_DIVERGENCE_GRAD)
+        tsri_opencl_define_int(defines, "HAS_ADDEND", tsri_opencl_in(op, 4) != NULL);
+}
+
+static void define_entropy(const tsri_opencl_row *row, const tsr_op *op,
+                           tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_cross_entropy_attrs *attrs = op->attrs;
+    if (op->id == TSR_OP_CROSS_ENTROPY)
+        tsri_opencl_define_int(defines, "SMOOTH", attrs->label_smoothing != 0);
+    else
+        tsri_opencl_define_int(defines, "HAS_ADDEND", tsri_opencl_in(op, 4) != NULL);
+}
+
+/* n_in operands and the results; R, V; the row strides of those operands that `rows` has a bit for,
+ * and of dlogits. */
+static void bind_operands(const tsr_op *op, uint32_t n_in, uint32_t rows,
+                          tsri_opencl_launch *launch) {
+    const tsr_tensor *logits = op->in[LOGITS];
+    for (uint32_t i = 0; i < n_in; i++)
+        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
+    tsri_opencl_arg_tensor(launch, op->out[0]);
+    if (op->id == TSR_OP_CROSS_ENTROPY)
+        tsri_opencl_arg_tensor(launch, op->out[1]);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_rows(logits));
+    tsri_opencl_arg_int(launch, tsri_tensor_columns(logits).factor);
+    for (uint32_t i = 0; i < n_in; i++)
+        if (rows >> i & 1)
+            tsri_opencl_arg_int(launch, tsri_opencl_row_stride(tsri_opencl_in(op, i)));
+    if (op->out[0]->rank == logits->rank)
+        tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->out[0]));
+}
+
+static void a_row_each(const tsr_op *op, int64_t work, tsri_opencl_launch *launch) {
+    const tsr_tensor *logits = op->in[LOGITS];
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(logits), 1);
+    tsri_opencl_work(launch, tsri_tensor_const(work * tsri_tensor_columns(logits).factor));
+}
+
+static void bind_cross_entropy(const tsri_opencl_row *row, const tsr_op *op,
+                               tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_cross_entropy_attrs *attrs = op->attrs;
+    bind_operands(op, 2, 1, launch);
+    tsri_opencl_arg_float(launch, attrs->label_smoothing);
+    a_row_each(op, 16, launch);
+}
+
+static void bind_cross_entropy_grad(const tsri_opencl_row *row, const tsr_op *op,
+                                    tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_cross_entropy_attrs *attrs = op->attrs;
+    bind_operands(op, 5, 1 | 16, launch);
+    tsri_opencl_arg_float(launch, attrs->label_smoothing);
+    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->in[LOGITS]), 1);
+    tsri_opencl_grid(launch, 1, tsri_tensor_rows(op->in[LOGITS]), 1);
+    tsri_opencl_work(launch, tsri_tensor_const(16));
+}
+
+/* Without a teacher the temperature is 1. */
+static float temperature(const tsr_op *op) {
+    const tsr_kl_divergence_attrs *attrs = op->attrs;
+    return attrs->temperature != 0 && tsri_opencl_in(op, 2) ? attrs->temperature : 1.0f;
+}
+
+static void bind_kl_divergence(const tsri_opencl_row *row, const tsr_op *op,
+                               tsri_opencl_launch *launch) {
+    (void)row;
+    bind_operands(op, 3, 1 | 4, launch);
+    tsri_opencl_arg_float(launch, temperature(op));
+    a_row_each(op, 48, launch);
+}
+
+static void bind_kl_divergence_grad(const tsri_opencl_row *row, const tsr_op *op,
+                                    tsri_opencl_launch *launch) {
+    (void)row;
+    bind_operands(op, 5, 1 | 4 | 16, launch);
+    tsri_opencl_arg_float(launch, temperature(op));
+    a_row_each(op, 48, launch);
+}
+
+#define ROWS(id, name_, define_) \
+    {.name = "plain",            \
+     .op = id,                   \
+     .file = #name_ "/plain.cl", \
+     .plain = true,              \
+     .score = 10,                \
+     .weight_operand = -1,       \
+     .fits = fits_plain,         \
+     .define = define_,          \
+     .bind = bind_##name_},      \
+    {                            \
+        .name = NULL             \
+    }
+
+const tsri_opencl_row tsri_opencl_rows_cross_entropy[] = {
+    ROWS(TSR_OP_CROSS_ENTROPY, cross_entropy, define_entropy)};
+const tsri_opencl_row tsri_opencl_rows_cross_entropy_grad[] = {
+    ROWS(TSR_OP_CROSS_ENTROPY_GRAD, cross_entropy_grad, define_entropy)};
+const tsri_opencl_row tsri_opencl_rows_kl_divergence[] = {
+    ROWS(TSR_OP_KL_DIVERGENCE, kl_divergence, define_divergence)};
+const tsri_opencl_row tsri_opencl_rows_kl_divergence_grad[] = {
+    ROWS(TSR_OP_KL_DIVERGENCE_GRAD, kl_divergence_grad, define_divergence)};

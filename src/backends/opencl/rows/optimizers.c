@@ -1,0 +1,100 @@
+/* sumsq, adamw and sgd: over states, which are packed. */
+#include "backends/opencl/rows/common.h"
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (op->in[i] && !tsri_tensor_is_packed(op->in[i]))
+            return tsri_opencl_refuse(why, "an operand has gaps between its elements");
+    return tsri_opencl_fits_index(op, why);
+}
+
+/* All operands, then how many elements `like` has. */
+static void bind_operands(const tsr_op *op, uint32_t n_in, const tsr_tensor *like,
+                          tsri_opencl_launch *launch) {
+    for (uint32_t i = 0; i < n_in; i++)
+        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_count(like));
+}
+
+static void an_element_each(const tsr_op *op, tsri_opencl_launch *launch) {
+    tsri_opencl_grid(launch, 0, tsri_tensor_count(op->in[0]), 1);
+    tsri_opencl_work(launch, tsri_tensor_const(16));
+}
+
+/* ---- sumsq ---- */
+
+static void bind_sumsq(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_sumsq_attrs *attrs = op->attrs;
+    const int64_t run = tsri_opencl_highest(op, tsri_tensor_count(op->in[1])) / attrs->parts + 1;
+    bind_operands(op, 2, op->in[1], launch);
+    tsri_opencl_arg_int(launch, attrs->first);
+    tsri_opencl_arg_int(launch, attrs->parts);
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(attrs->parts), 1);
+    tsri_opencl_work(launch, tsri_tensor_const(run));
+}
+
+/* ---- adamw ---- */
+
+static void define_adamw(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    tsri_opencl_define_int(defines, "HAS_ROUNDED", tsri_opencl_in(op, 5) != NULL);
+}
+
+static void bind_adamw_operands(const tsr_op *op, tsri_opencl_launch *launch) {
+    const tsr_adamw_attrs *attrs = op->attrs;
+    bind_operands(op, 6, op->in[0], launch);
+    tsri_opencl_arg_float(launch, attrs->beta1);
+    tsri_opencl_arg_float(launch, (float)(1 - (double)attrs->beta1));
+    tsri_opencl_arg_float(launch, attrs->beta2);
+    tsri_opencl_arg_float(launch, (float)(1 - (double)attrs->beta2));
+    tsri_opencl_arg_float(launch, attrs->eps);
+    tsri_opencl_arg_float(launch, attrs->decay);
+}
+
+static void bind_adamw(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_adamw_operands(op, launch);
+    an_element_each(op, launch);
+}
+
+/* ---- sgd ---- */
+
+static void define_sgd(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_sgd_attrs *attrs = op->attrs;
+    tsri_opencl_define_int(defines, "HAS_VELOCITY", tsri_opencl_in(op, 1) != NULL);
+    tsri_opencl_define_int(defines, "NESTEROV", attrs->nesterov != 0);
+    tsri_opencl_define_int(defines, "HAS_ROUNDED", tsri_opencl_in(op, 4) != NULL);
+}
+
+static void bind_sgd(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_sgd_attrs *attrs = op->attrs;
+    bind_operands(op, 5, op->in[0], launch);
+    tsri_opencl_arg_float(launch, attrs->momentum);
+    tsri_opencl_arg_float(launch, attrs->decay);
+    an_element_each(op, launch);
+}
+
+#define ROWS(id, name_, define_) \
+    {.name = "plain",            \
+     .op = id,                   \
+     .file = #name_ "/plain.cl", \
+     .plain = true,              \
+     .score = 10,                \
+     .weight_operand = -1,       \
+     .fits = fits_plain,         \
+     .define = define_,          \
+     .bind = bind_##name_},      \
+    {                            \
+        .name = NULL             \
+    }
+
+const tsri_opencl_row tsri_opencl_rows_sumsq[] = {ROWS(TSR_OP_SUMSQ, sumsq, NULL)};
+const tsri_opencl_row tsri_opencl_rows_adamw[] = {ROWS(TSR_OP_ADAMW, adamw, define_adamw)};
+const tsri_opencl_row tsri_opencl_rows_sgd[] = {ROWS(TSR_OP_SGD, sgd, define_sgd)};

@@ -1,0 +1,106 @@
+/* activation_grad; glu, which has it within its own gradient; glu_grad. */
+#include "verify/verify.h"
+
+/* What an activation (value) and its derivative (slope) are within, for arguments up to x: relative
+ * to them, and absolute. exp is within 4 ulp of an argument with up to 3 roundings (gelu_tanh's;
+ * exp(-|u|) |u|^2 is at most 0.6), erf within 16; what follows are sums of two parts below 1.2. */
+typedef struct within {
+    const char *name;
+    double value, value_of_x, slope, slope_absolute;
+} within;
+
+static const within activations[] = {
+    [TSR_ACT_NONE] = {"none", 0, 0, 0, 0},
+    [TSR_ACT_RELU] = {"relu", 0, 0, 0, 0},
+    [TSR_ACT_GELU] = {"gelu", 8, 16, 8, 32},
+    [TSR_ACT_GELU_TANH] = {"gelu_tanh", 8, 16, 8, 48},
+    [TSR_ACT_SILU] = {"silu", 16, 0, 8, 32},
+    [TSR_ACT_TANH] = {"tanh", 12, 0, 24, 0},
+    [TSR_ACT_SIGMOID] = {"sigmoid", 16, 0, 24, 0},
+};
+
+enum { LAST = TSR_ACT_SIGMOID };
+
+static void fill_forms(tsri_verify_operand *x, int form, double range) {
+    x->low = -range, x->high = range;
+    x->fill = form == 5 ? TSRI_VERIFY_EXTREME : form == 6 ? TSRI_VERIFY_ZEROS : TSRI_VERIFY_UNIFORM;
+}
+
+static const struct {
+    int64_t T, C;
+    double range;
+    const char *what;
+} forms[] = {
+    {5, 33, 3, ""},      {1, 1, 1, ""},        {2, 512, 12, " wide"},
+    {3, 1031, 90, ""},   {0, 7, 1, ""},        {2, 24, 80, " extremes"},
+    {2, 5, 0, " zeros"}, {7, 16, 2, " views"},
+};
+
+void tsri_verify_activation_grad_cases(tsri_verify_list *list) {
+    for (uint32_t act = 0; act <= LAST; act++)
+        for (int i = 0; i < (int)(sizeof forms / sizeof *forms); i++) {
+            const within *w = &activations[act];
+            tsri_verify_case *c =
+                tsri_verify_add(list, TSR_OP_ACTIVATION_GRAD, "%s [%lld,%lld]%s", w->name,
+                                (long long)forms[i].T, (long long)forms[i].C, forms[i].what);
+            fill_forms(tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 2, TSRI_VERIFY_T,
+                                      TSRI_VERIFY_K(forms[i].C)),
+                       i, forms[i].range);
+            tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 2, TSRI_VERIFY_T,
+                           TSRI_VERIFY_K(forms[i].C));
+            if (i == 7)
+                c->in[0].view = TSRI_VERIFY_SWAPPED, c->in[1].view = TSRI_VERIFY_SLICED;
+            c->sizes[1] = forms[i].T;
+            c->attrs.activation_grad = (tsr_activation_attrs){
+                .struct_size = sizeof c->attrs.activation_grad, .activation = act};
+            c->sparse = act == TSR_ACT_RELU || forms[i].range > 12 || i == 6;
+            c->bound[0].relative = (w->slope + 2) * TSRI_VERIFY_U;
+            c->bound[0].absolute = w->slope_absolute * TSRI_VERIFY_U + TSRI_VERIFY_TINY;
+            tsri_verify_reason(c, "%g u |dx| + %g u: exp and erf, sums of parts below 1.2",
+                               w->slope + 2, w->slope_absolute);
+        }
+}
+
+static tsri_verify_case *add_gated(tsri_verify_list *list, tsr_op_id op, uint32_t act, int form) {
+    static const int64_t shapes[][2] = {{5, 33}, {1, 1}, {3, 16}, {4, 17}, {0, 8}, {2, 1031}};
+    const int64_t T = shapes[form][0], F = shapes[form][1];
+    tsri_verify_case *c = tsri_verify_add(list, op, "%s T=%lld F=%lld%s", activations[act].name,
+                                          (long long)T, (long long)F, form == 3 ? " views" : "");
+    tsri_verify_operand *x = tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B,
+                                            TSRI_VERIFY_T, TSRI_VERIFY_K(2 * F));
+    x->low = -4, x->high = 4;
+    x->view = form == 3 ? TSRI_VERIFY_SLICED : TSRI_VERIFY_PACKED;
+    c->sizes[0] = T ? 2 : 1;
+    c->sizes[1] = T;
+    c->attrs.glu = (tsr_activation_attrs){.struct_size = sizeof c->attrs.glu, .activation = act};
+    c->sparse = act == TSR_ACT_RELU;
+    return c;
+}
+
+void tsri_verify_glu_cases(tsri_verify_list *list) {
+    for (uint32_t act = 0; act <= LAST; act++)
+        for (int form = 0; form < 6; form++) {
+            const within *w = &activations[act];
+            tsri_verify_case *c = add_gated(list, TSR_OP_GLU, act, form);
+            c->bound[0].relative = (w->value + 2) * TSRI_VERIFY_U;
+            c->bound[0].absolute = 16 * w->value_of_x * TSRI_VERIFY_U + TSRI_VERIFY_TINY;
+            tsri_verify_reason(c, "the activation's bound times |up|, at most 4; and a product");
+        }
+}
+
+void tsri_verify_glu_grad_cases(tsri_verify_list *list) {
+    for (uint32_t act = 0; act <= LAST; act++)
+        for (int form = 0; form < 6; form++) {
+            const within *w = &activations[act];
+            tsri_verify_case *c = add_gated(list, TSR_OP_GLU_GRAD, act, form);
+            tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T,
+                           TSRI_VERIFY_K(c->in[0].dim[2].factor / 2));
+            c->in[1].view = c->in[0].view;
+            c->bound[0].relative =
+                ((w->slope > w->value ? w->slope : w->value) + 4) * TSRI_VERIFY_U;
+            c->bound[0].absolute =
+                4 * (w->slope_absolute + w->value_of_x) * TSRI_VERIFY_U + TSRI_VERIFY_TINY;
+            tsri_verify_reason(c, "the bounds of the activation and of its derivative, times |up| "
+                                  "of at most 4; and two products");
+        }
+}
