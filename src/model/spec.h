@@ -132,6 +132,7 @@ typedef struct tsri_model_spec {
     int32_t token_types; /* rows of a table that is added by segment; 0: none */
     bool tied;           /* the output matrix is the embedding */
     bool head_bias;
+    bool head_bias_fixed;             /* it is no parameter of the family's: final_logits_bias */
     float embed_scale, head_scale;    /* head_scale: of what the output matrix reads */
     tsr_activation masked_activation; /* of the masked LM head's dense layer */
     tsr_activation label_activation;  /* of the classifier's */

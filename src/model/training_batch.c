@@ -124,6 +124,12 @@ static tsr_status bind_tokens(tsri_training *t, batch_run *run) {
         }
         bind(run, TSRI_INPUT_TYPES, types, B * T);
     }
+    const tsri_model_stack *stack = tsri_model_main_stack(&t->model->spec);
+    if (stack->positions == TSRI_POSITIONS_ROTARY && stack->rope.scaling == TSRI_SCALING_DYNAMIC) {
+        tsri_model_rope_frequencies(&stack->rope, t->model->spec.max_positions, T,
+                                    t->in.frequencies);
+        bind(run, TSRI_INPUT_FREQUENCIES, t->in.frequencies, stack->rope.rotary / 2);
+    }
     if (!batch->source)
         return TSR_OK;
     TRY(fill_positions(&t->in.source_positions, &t->in.source_room, B, S));

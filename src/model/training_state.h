@@ -36,6 +36,7 @@ typedef struct tsri_training_inputs { /* of a batch, as the graphs read it */
     int32_t *buckets, *own_buckets;
     size_t positions_room, source_room, rows_room, targets_room, types_room, padded_room[2];
     float hard, soft, beta, rates[4];
+    float frequencies[TSRI_MODEL_MAX_ROTARY / 2]; /* where they depend on the length */
     int32_t seed[4];
     float *losses[2]; /* hard, soft: of each row */
     size_t losses_room[2];

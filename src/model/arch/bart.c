@@ -40,7 +40,7 @@ tsr_status tsri_model_arch_bart_like(const tsri_model_config *config, tsri_model
     TRY(tsri_model_config_bool(config, "scale_embedding", &scale));
     if (scale)
         spec->embed_scale = (float)sqrt(spec->width);
-    spec->pad_fixed = true;
+    spec->pad_fixed = spec->head_bias_fixed = true;
     TRY(read_stack(config, encoder, spec, &spec->encoder));
     TRY(read_stack(config, decoder, spec, &spec->decoder));
     spec->decoder.cross = true;

@@ -1,0 +1,192 @@
+/* Every family learns: the gradient of a whole model against the change of its loss, and what a
+ * training leaves can be opened again. */
+#include "base/files.h"
+#include "base/random.h"
+#include "model/opened.h"
+#include "model/training.h"
+
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
+
+static int checked; /* models */
+
+enum { B = 3, T = 7, S = 9, TARGETS = B * T };
+
+typedef struct subject {
+    tsr_engine *engine;
+    tsr_device *device;
+    tsr_model *model;
+    tsri_training *training;
+    int32_t ids[B * T], len[B], targets[TARGETS], source[B * S], source_len[B];
+    tsri_training_batch batch;
+} subject;
+
+static int32_t draw(uint64_t stream, uint64_t at, int32_t n) {
+    return (int32_t)(tsri_base_uniform(7, stream, at) * n);
+}
+
+static void fill(subject *s, const tsri_training_options *options, int64_t labels) {
+    const tsri_model_spec *spec = &tsri_model_of(s->model)->spec;
+    for (int i = 0; i < B * T; i++) {
+        s->ids[i] = draw(1, (uint64_t)i, spec->vocab);
+        s->targets[i] = draw(2, (uint64_t)i, spec->vocab);
+    }
+    for (int i = 0; i < B * S; i++)
+        s->source[i] = draw(3, (uint64_t)i, spec->source_vocab);
+    for (int b = 0; b < B; b++) {
+        s->len[b] = b == 1 ? 4 : T;
+        s->source_len[b] = b == 2 ? 3 : S;
+        for (int t = s->len[b]; t < T; t++)
+            s->targets[b * T + t] = TSRI_TRAINING_IGNORE;
+        if (options->objective == TSRI_OBJECTIVE_CLASSIFY)
+            s->targets[b] = draw(4, (uint64_t)b, (int32_t)labels);
+    }
+    s->batch =
+        (tsri_training_batch){.B = B, .T = T, .ids = s->ids, .len = s->len, .targets = s->targets};
+    if (options->objective == TSRI_OBJECTIVE_TRANSLATE) {
+        s->batch.S = S;
+        s->batch.source = s->source;
+        s->batch.source_len = s->source_len;
+    }
+}
+
+static tsri_training_objective objective_of(const tsri_model *model) {
+    const tsri_model_spec *spec = &model->spec;
+    return spec->decoder.layers
+               ? spec->encoder.layers ? TSRI_OBJECTIVE_TRANSLATE : TSRI_OBJECTIVE_NEXT
+           : tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL) ? TSRI_OBJECTIVE_CLASSIFY
+                                                                     : TSRI_OBJECTIVE_MASKED;
+}
+
+/* False where there is no head that learns from whole texts. */
+static bool open_subject(subject *s, const char *folder, const char *device,
+                         tsri_training_options *options) {
+    OK(tsr_engine_create(NULL, &s->engine));
+    OK(tsr_device_open(s->engine, device, NULL, &s->device));
+    OK(tsr_model_open(folder, NULL, NULL, &s->model));
+    const tsri_model *model = tsri_model_of(s->model);
+    const tsri_model_weight *label = tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL);
+    options->objective = objective_of(model);
+    const tsr_status status = tsri_training_create(s->model, s->device, options, &s->training);
+    cr_assert(status == TSR_OK || status == TSR_E_STATE, "%s", tsr_error_last());
+    if (status == TSR_OK)
+        fill(s, options, label ? label->dims[0] : 0);
+    return status == TSR_OK;
+}
+
+static void close_subject(subject *s) {
+    tsri_training_destroy(&s->training);
+    tsr_model_close(&s->model);
+    tsr_device_close(&s->device);
+    tsr_engine_destroy(&s->engine);
+}
+
+/* Every parameter moved by h times its gradient over the norm. */
+static void move(subject *s, float *const *values, float *const *gradients, double h) {
+    for (size_t i = 0; i < tsri_training_array_count(s->training); i++) {
+        tsri_training_array array;
+        tsri_training_array_at(s->training, i, &array);
+        const size_t n = (size_t)(array.dims[0] * (array.rank > 1 ? array.dims[1] : 1));
+        float *moved = calloc(n + 1, sizeof *moved);
+        for (size_t k = 0; k < n; k++)
+            moved[k] = (float)((double)values[i][k] + h * (double)gradients[i][k]);
+        OK(tsri_training_array_write(s->training, i, moved));
+        free(moved);
+    }
+}
+
+/* Plain gradient descent without momentum at a rate of 1 leaves w - g: so g is read by the public
+ * door. */
+static void check_slope(const char *folder, const char *device, bool recompute) {
+    subject s = {0};
+    tsri_training_options options = {.optimizer = TSRI_OPTIMIZER_SGD, .checkpointing = recompute};
+    tsri_training_loss loss, up, down;
+    const char *culprit;
+    double norm;
+    if (!open_subject(&s, folder, device, &options)) {
+        close_subject(&s);
+        return;
+    }
+    checked++;
+    OK(tsri_training_gradients(s.training, &s.batch, true, 1, 0, &loss));
+    OK(tsri_training_norm(s.training, &norm, &culprit));
+    cr_expect_null(culprit);
+    cr_assert_gt(norm, 0, "%s", folder);
+    const size_t count = tsri_training_array_count(s.training);
+    float **values = calloc(count, sizeof *values), **gradients = calloc(count, sizeof *gradients);
+    size_t *n = calloc(count, sizeof *n);
+    for (size_t i = 0; i < count; i++) {
+        tsri_training_array array;
+        tsri_training_array_at(s.training, i, &array);
+        n[i] = (size_t)(array.dims[0] * (array.rank > 1 ? array.dims[1] : 1));
+        values[i] = calloc(n[i] + 1, sizeof **values);
+        gradients[i] = calloc(n[i] + 1, sizeof **gradients);
+        OK(tsri_training_array_read(s.training, i, values[i]));
+    }
+    OK(tsri_training_update(s.training, 0, 1, 1));
+    double squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        OK(tsri_training_array_read(s.training, i, gradients[i]));
+        for (size_t k = 0; k < n[i]; k++) {
+            gradients[i][k] = values[i][k] - gradients[i][k];
+            squares += (double)gradients[i][k] * (double)gradients[i][k];
+        }
+    }
+    cr_expect(fabs(sqrt(squares) - norm) <= 1e-3 * norm, "%s: the norm is %g; %g by the update",
+              folder, norm, sqrt(squares));
+    const double h = 4e-3 / norm; /* along the gradient, as a vector of length 1 */
+    move(&s, values, gradients, h / norm);
+    OK(tsri_training_evaluate(s.training, &s.batch, &up));
+    move(&s, values, gradients, -h / norm);
+    OK(tsri_training_evaluate(s.training, &s.batch, &down));
+    const double slope = (up.loss - down.loss) / (2 * h);
+    cr_expect(fabs(slope - norm) <= 5e-3 * norm,
+              "%s: the loss changes by %.6g along the gradient, whose norm is %.6g", folder, slope,
+              norm);
+    for (size_t i = 0; i < count; i++) {
+        free(values[i]);
+        free(gradients[i]);
+    }
+    free(values);
+    free(gradients);
+    free(n);
+    close_subject(&s);
+}
+
+static void visit(const char *base, const char *device, bool recompute, int depth) {
+    DIR *folder = opendir(base);
+    struct dirent *entry;
+    char path[1024];
+    while (folder && (entry = readdir(folder))) {
+        snprintf(path, sizeof path, "%s/%s/config.json", base, entry->d_name);
+        const bool model = entry->d_name[0] != '.' && tsri_base_is_file(path);
+        *strrchr(path, '/') = 0;
+        if (model)
+            check_slope(path, device, recompute);
+        else if (depth && entry->d_name[0] != '.' && tsri_base_is_folder(path))
+            visit(path, device, recompute, depth - 1);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+static void visit_all(const char *device, bool recompute) {
+    checked = 0;
+    visit(TESSERA_SOURCE_DIR "/tests/golden/models", device, recompute, 1);
+    cr_expect_geq(checked, 30, "only %d models were found", checked);
+}
+
+Test(families, slopes_on_the_reference) {
+    visit_all("reference", false);
+}
+
+Test(families, slopes_recomputed_on_the_reference) {
+    visit_all("reference", true);
+}
