@@ -281,9 +281,100 @@ static void check_attention(golden *g) {
             1e-6); /* the scale is a float: 2^-25 of a score, in the exponent */
 }
 
-static void check_activation(golden *g, tsr_op_id id) {
+static void check_activation(golden *g, tsr_op_id id, tsr_activation activation) {
+    const tsr_activation_attrs attrs = {.struct_size = sizeof attrs, .activation = activation};
     take(g, 0, "x"), take(g, 1, "y");
     compare(g, id, NULL, 1, "y", 1e-15);
+    if (!find(g, "g_x"))
+        return;
+    drop(g);
+    take(g, 0, "x"), take(g, 1, "d_y"), take(g, 2, "g_x");
+    run_gradient(g, TSR_OP_ACTIVATION_GRAD, &attrs, 2, 1);
+    compare_result(g, "activation_grad", 2, "g_x", 1e-15);
+}
+
+/* ---- losses: the goldens' are means over the rows that count ---- */
+
+static double number_of(const golden *g, const char *tensor) {
+    const tsri_io_array *array = find(g, tensor);
+    float value = NAN;
+    cr_assert(array && array->elements == 1);
+    cr_assert_eq(tsri_io_read_as(g->archive, array, TSR_F32, 0, 1, &value), TSR_OK);
+    return (double)value;
+}
+
+/* Its rows' mean is the golden's loss; how many rows count. */
+static double compare_loss(const golden *g, int i) {
+    const int32_t *targets = g->data[1];
+    const double *rows = g->data[i], want = number_of(g, "loss");
+    double sum = 0, counted = 0;
+    for (size_t r = 0; r < g->bytes[i] / 8; r++) {
+        sum += rows[r];
+        counted += !targets || targets[r] >= 0;
+    }
+    const double got = sum / (counted > 0 ? counted : 1);
+    cr_expect(fabs(got - want) <= 2e-7 * fabs(want), "%s %s: %.9g for %.9g", g->op, g->name, got,
+              want);
+    return counted;
+}
+
+static void take_scale(golden *g, int i, double counted) {
+    make_f64(g, i, 1, (const int64_t[]){1});
+    *(double *)g->data[i] = number_of(g, "d_loss") / (counted > 0 ? counted : 1);
+}
+
+static void check_cross_entropy(golden *g) {
+    const tsr_cross_entropy_attrs attrs = {.struct_size = sizeof attrs,
+                                           .ignore = (int32_t)whole(g, "ignore_index"),
+                                           .label_smoothing = (float)real(g, "smoothing")};
+    take(g, 0, "logits"), take(g, 1, "targets");
+    const int64_t rows = g->tensor[0].dim[0].factor;
+    make_f64(g, 2, 1, &rows), make_f64(g, 3, 1, &rows);
+    run_gradient(g, TSR_OP_CROSS_ENTROPY, &attrs, 2, 2);
+    const double counted = compare_loss(g, 2);
+
+    golden d = {.archive = g->archive, .op = g->op, .name = g->name};
+    take(&d, 0, "logits"), take(&d, 1, "targets"), take(&d, 5, "g_logits");
+    make_f64(&d, 2, 1, &rows);
+    memcpy(d.data[2], g->data[3], g->bytes[3]);
+    take_scale(&d, 3, counted);
+    run_gradient(&d, TSR_OP_CROSS_ENTROPY_GRAD, &attrs, 5, 1);
+    compare_result(&d, "cross_entropy_grad", 5, "g_logits", 1e-7);
+    drop(&d);
+}
+
+static void check_kl_divergence(golden *g) {
+    const tsr_kl_divergence_attrs attrs = {
+        .struct_size = sizeof attrs, .ignore = -1, .temperature = (float)real(g, "temperature")};
+    take(g, 0, "student"), take(g, 2, "teacher");
+    const int64_t rows = g->tensor[0].dim[0].factor;
+    make_f64(g, 3, 1, &rows);
+    run_gradient(g, TSR_OP_KL_DIVERGENCE, &attrs, 3, 1);
+    const double counted = compare_loss(g, 3);
+    free(g->data[3]);
+    take_scale(g, 3, counted), take(g, 5, "g_student");
+    run_gradient(g, TSR_OP_KL_DIVERGENCE_GRAD, &attrs, 5, 1);
+    compare_result(g, "kl_divergence_grad", 5, "g_student", 1e-7);
+}
+
+/* The betas are floats, and so are 1 - beta2 = 0.001 and what comes of it within 1.3e-5. */
+static void check_adamw(golden *g) {
+    const tsr_adamw_attrs attrs = {.struct_size = sizeof attrs,
+                                   .beta1 = (float)real(g, "beta1"),
+                                   .beta2 = (float)real(g, "beta2"),
+                                   .eps = (float)real(g, "eps"),
+                                   .decay = (float)real(g, "weight_decay")};
+    take(g, 0, "p"), take(g, 1, "m"), take(g, 2, "v"), take(g, 3, "g");
+    make_f64(g, 4, 1, (const int64_t[]){4});
+    double *rates = g->data[4];
+    rates[0] = real(g, "lr");
+    rates[1] = 1 - pow((double)attrs.beta1, real(g, "step"));
+    rates[2] = 1 - pow((double)attrs.beta2, real(g, "step"));
+    rates[3] = 1;
+    run_gradient(g, TSR_OP_ADAMW, &attrs, 5, 0);
+    compare_result(g, "adamw", 0, "new_p", 1e-8);
+    compare_result(g, "adamw", 1, "new_m", 3e-7);
+    compare_result(g, "adamw", 2, "new_v", 2e-5);
 }
 
 /* w_a s and u_a h are formed here, in double: q, k and their weights are f32, the op's operands
@@ -350,9 +441,13 @@ static bool check(golden *g) {
     static const struct {
         const char *name;
         tsr_op_id id;
-    } activations[] = {{"relu", TSR_OP_RELU},           {"gelu_erf", TSR_OP_GELU},
-                       {"gelu_tanh", TSR_OP_GELU_TANH}, {"silu", TSR_OP_SILU},
-                       {"sigmoid", TSR_OP_SIGMOID},     {"tanh", TSR_OP_TANH}};
+        tsr_activation activation;
+    } activations[] = {{"relu", TSR_OP_RELU, TSR_ACT_RELU},
+                       {"gelu_erf", TSR_OP_GELU, TSR_ACT_GELU},
+                       {"gelu_tanh", TSR_OP_GELU_TANH, TSR_ACT_GELU_TANH},
+                       {"silu", TSR_OP_SILU, TSR_ACT_SILU},
+                       {"sigmoid", TSR_OP_SIGMOID, TSR_ACT_SIGMOID},
+                       {"tanh", TSR_OP_TANH, TSR_ACT_TANH}};
     static const struct {
         const char *name;
         void (*check)(golden *g);
@@ -364,10 +459,13 @@ static bool check(golden *g) {
                   {"attention", check_attention},
                   {"gru_cell", check_gru_cell},
                   {"additive_attention", check_additive_attention},
-                  {"pool", check_pool}};
+                  {"pool", check_pool},
+                  {"cross_entropy", check_cross_entropy},
+                  {"kl_div", check_kl_divergence},
+                  {"adamw", check_adamw}};
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
         if (strcmp(g->op, activations[i].name) == 0)
-            return check_activation(g, activations[i].id), true;
+            return check_activation(g, activations[i].id, activations[i].activation), true;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(g->op, others[i].name) == 0)
             return others[i].check(g), true;

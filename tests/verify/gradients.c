@@ -29,7 +29,7 @@ typedef struct subject {
     const void *attrs, *gradient_attrs;
     operand in[MOST], out[2]; /* rank 0: missing */
     /* The gradient's operands: a digit is operand number .. of the forward op, A and B its results,
-     * d what comes in for result A, - a missing one. */
+     * d what comes in for result A, s the same as one number for all of it, - a missing one. */
     const char *operands;
     /* Its results: a digit is the operand whose gradient it is (the sum of its parts, where the
      * result has several), - another thing. */
@@ -107,6 +107,8 @@ static void run_gradient(state *t) {
         const char c = s->operands[i];
         if (c >= '0' && c <= '9')
             place(&s->in[c - '0'], t->in[c - '0'], (int)i, tensors, data, bytes);
+        else if (c == 's')
+            place(&(const operand){.rank = 1, .dim = {1}}, t->dy, (int)i, tensors, data, bytes);
         else if (c != '-')
             place(&s->out[c == 'B'], c == 'd' ? t->dy : t->out[c == 'B'], (int)i, tensors, data,
                   bytes);
@@ -167,6 +169,8 @@ static void begin(state *t, const subject *s) {
     for (int i = 0; i < 2; i++)
         t->out[i] = numbers(0, count(&s->out[i]), NAN);
     t->dy = numbers(MOST, count(&s->out[0]), 1);
+    for (int64_t i = 1; strchr(s->operands ? s->operands : "", 's') && i < count(&s->out[0]); i++)
+        t->dy[i] = t->dy[0];
     run_forward(t);
 }
 
@@ -483,4 +487,127 @@ Test(gradients, pool) {
                               .gives = {x}};
         check(&pool);
     }
+}
+
+/* ---- activations and gated units ---- */
+
+Test(gradients, activations) {
+    static const tsr_op_id forward[] = {0,           TSR_OP_RELU, TSR_OP_GELU,   TSR_OP_GELU_TANH,
+                                        TSR_OP_SILU, TSR_OP_TANH, TSR_OP_SIGMOID};
+    const operand x = {.rank = 2, .dim = {5, 7}, .size = 3}, both = {2, {5, 14}, NULL, 3};
+    for (uint32_t act = TSR_ACT_NONE; act <= TSR_ACT_SIGMOID; act++) {
+        const tsr_activation_attrs attrs = {.struct_size = sizeof attrs, .activation = act};
+        const subject alone = {.name = "an activation",
+                               .forward = forward[act],
+                               .gradient = TSR_OP_ACTIVATION_GRAD,
+                               .gradient_attrs = &attrs,
+                               .in = {x},
+                               .out = {x},
+                               .operands = "0d",
+                               .results = "0",
+                               .gives = {x}},
+                      gated = {.name = "glu",
+                               .forward = TSR_OP_GLU,
+                               .gradient = TSR_OP_GLU_GRAD,
+                               .attrs = &attrs,
+                               .gradient_attrs = &attrs,
+                               .in = {both},
+                               .out = {x},
+                               .operands = "0d",
+                               .results = "0",
+                               .gives = {both}};
+        if (act != TSR_ACT_NONE)
+            check(&alone);
+        check(&gated);
+    }
+}
+
+/* ---- losses ---- */
+
+static const int32_t targets[] = {3, 0, -100, 10, 7, -100};
+
+Test(gradients, cross_entropy) {
+    const operand logits = {3, {2, 3, 11}, NULL, 2}, rows = {.rank = 2, .dim = {2, 3}};
+    for (int i = 0; i < 2; i++) {
+        const tsr_cross_entropy_attrs attrs = {
+            .struct_size = sizeof attrs, .ignore = -100, .label_smoothing = i ? 0.1f : 0};
+        const subject entropy = {.name = i ? "cross_entropy, smoothed" : "cross_entropy",
+                                 .forward = TSR_OP_CROSS_ENTROPY,
+                                 .gradient = TSR_OP_CROSS_ENTROPY_GRAD,
+                                 .attrs = &attrs,
+                                 .gradient_attrs = &attrs,
+                                 .in = {logits, {2, {2, 3}, targets}},
+                                 .out = {rows, rows},
+                                 .operands = "01Bs",
+                                 .results = "0",
+                                 .gives = {logits}};
+        check(&entropy);
+    }
+}
+
+Test(gradients, kl_divergence) {
+    const operand logits = {3, {2, 3, 11}, NULL, 2}, rows = {.rank = 2, .dim = {2, 3}};
+    for (int i = 0; i < 4; i++) { /* with and without a teacher, with and without targets */
+        const bool teacher = i & 1, some = i & 2;
+        const tsr_kl_divergence_attrs attrs = {
+            .struct_size = sizeof attrs, .ignore = -100, .temperature = teacher ? 2.5f : 0};
+        const subject divergence = {.name = teacher ? "kl_divergence"
+                                                    : "kl_divergence towards the uniform",
+                                    .forward = TSR_OP_KL_DIVERGENCE,
+                                    .gradient = TSR_OP_KL_DIVERGENCE_GRAD,
+                                    .attrs = &attrs,
+                                    .gradient_attrs = &attrs,
+                                    .in = {logits,
+                                           {some ? 2 : 0, {2, 3}, some ? targets : NULL, 0},
+                                           {teacher ? 3 : 0, {2, 3, 11}, NULL, 2}},
+                                    .out = {rows},
+                                    .operands = "012s",
+                                    .results = "0",
+                                    .gives = {logits}};
+        check(&divergence);
+    }
+}
+
+/* cross entropy smoothed by e = (1 - e) cross entropy + e (KL(uniform || p) + log V), row by row;
+ * and so are the gradients, without the constant. */
+Test(gradients, label_smoothing_is_the_divergence_towards_the_uniform) {
+    enum { R = 6, V = 11 };
+    const tsr_kl_divergence_attrs kl = {.struct_size = sizeof kl, .ignore = -100};
+    double *x = numbers(1, R * V, 3), loss[3][R], lse[R], slope[3][R * V], one = 1;
+    int32_t ids[R];
+    memcpy(ids, targets, sizeof ids);
+    const double e = (double)0.1f;
+    for (int k = 0; k < 3; k++) { /* hard, smoothed, divergence */
+        const tsr_cross_entropy_attrs ce = {
+            .struct_size = sizeof ce, .ignore = -100, .label_smoothing = k == 1 ? 0.1f : 0};
+        const operand logits = {.rank = 2, .dim = {R, V}}, rows = {.rank = 1, .dim = {R}},
+                      number = {.rank = 1, .dim = {1}};
+        const operand of_targets = {.rank = 1, .dim = {R}, .ints = ids};
+        const void *attrs = k < 2 ? (const void *)&ce : &kl;
+        tsr_tensor tensors[6];
+        void *data[6];
+        size_t bytes[6];
+        place(&logits, x, 0, tensors, data, bytes),
+            place(&of_targets, NULL, 1, tensors, data, bytes);
+        place(&rows, loss[k], 2, tensors, data, bytes), place(&rows, lse, 3, tensors, data, bytes);
+        const tsr_op_id forward = k < 2 ? TSR_OP_CROSS_ENTROPY : TSR_OP_KL_DIVERGENCE,
+                        back = k < 2 ? TSR_OP_CROSS_ENTROPY_GRAD : TSR_OP_KL_DIVERGENCE_GRAD;
+        cr_assert_eq(direct_run(forward, attrs, 2, k < 2 ? 2 : 1, tensors, data, bytes), TSR_OK,
+                     "%s", tsr_error_last());
+        data[2] = NULL;
+        if (k < 2)
+            place(&rows, lse, 2, tensors, data, bytes);
+        place(&number, &one, 3, tensors, data, bytes);
+        place(&logits, slope[k], 4, tensors, data, bytes);
+        cr_assert_eq(direct_run(back, attrs, 4, 1, tensors, data, bytes), TSR_OK, "%s",
+                     tsr_error_last());
+    }
+    for (int r = 0; r < R; r++) {
+        const double constant = targets[r] < 0 ? 0 : log((double)V);
+        cr_expect_float_eq(loss[1][r], (1 - e) * loss[0][r] + e * (loss[2][r] + constant), 1e-12);
+        cr_expect(targets[r] < 0 || loss[2][r] > 0);
+    }
+    for (int i = 0; i < R * V; i++)
+        cr_expect_float_eq(slope[1][i], (1 - e) * slope[0][i] + e * slope[2][i], 1e-12);
+    free(x);
 }
