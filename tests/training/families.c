@@ -104,9 +104,9 @@ static void move(subject *s, float *const *values, float *const *gradients, doub
 
 /* Plain gradient descent without momentum at a rate of 1 leaves w - g: so g is read by the public
  * door. */
-static void check_slope(const char *folder, const char *device, bool recompute) {
+static void check_slope(const char *folder, const char *device, const tsri_training_options *how) {
     subject s = {0};
-    tsri_training_options options = {.optimizer = TSRI_OPTIMIZER_SGD, .checkpointing = recompute};
+    tsri_training_options options = *how;
     tsri_training_loss loss, up, down;
     const char *culprit;
     double norm;
@@ -146,7 +146,9 @@ static void check_slope(const char *folder, const char *device, bool recompute) 
     OK(tsri_training_evaluate(s.training, &s.batch, &up));
     move(&s, values, gradients, -h / norm);
     OK(tsri_training_evaluate(s.training, &s.batch, &down));
-    const double slope = (up.loss - down.loss) / (2 * h);
+    const double hard = how->hard > 0 ? (double)how->hard : 1;
+    const double slope =
+        (hard * (up.hard - down.hard) + (double)how->kl * (up.kl - down.kl)) / (2 * h);
     cr_expect(fabs(slope - norm) <= 5e-3 * norm,
               "%s: the loss changes by %.6g along the gradient, whose norm is %.6g", folder, slope,
               norm);
@@ -160,7 +162,8 @@ static void check_slope(const char *folder, const char *device, bool recompute) 
     close_subject(&s);
 }
 
-static void visit(const char *base, const char *device, bool recompute, int depth) {
+static void visit(const char *base, const char *device, const tsri_training_options *how,
+                  int depth) {
     DIR *folder = opendir(base);
     struct dirent *entry;
     char path[1024];
@@ -169,24 +172,140 @@ static void visit(const char *base, const char *device, bool recompute, int dept
         const bool model = entry->d_name[0] != '.' && tsri_base_is_file(path);
         *strrchr(path, '/') = 0;
         if (model)
-            check_slope(path, device, recompute);
+            check_slope(path, device, how);
         else if (depth && entry->d_name[0] != '.' && tsri_base_is_folder(path))
-            visit(path, device, recompute, depth - 1);
+            visit(path, device, how, depth - 1);
     }
     if (folder)
         closedir(folder);
 }
 
-static void visit_all(const char *device, bool recompute) {
+static void visit_all(const char *device, const tsri_training_options *how, int fewest) {
     checked = 0;
-    visit(TESSERA_SOURCE_DIR "/tests/golden/models", device, recompute, 1);
-    cr_expect_geq(checked, 30, "only %d models were found", checked);
+    visit(TESSERA_SOURCE_DIR "/tests/golden/models", device, how, 1);
+    cr_expect_geq(checked, fewest, "only %d models were found", checked);
 }
 
 Test(families, slopes_on_the_reference) {
-    visit_all("reference", false);
+    visit_all("reference", &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD}, 30);
 }
 
 Test(families, slopes_recomputed_on_the_reference) {
-    visit_all("reference", true);
+    visit_all("reference",
+              &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD, .checkpointing = true}, 30);
+}
+
+/* B is zero at first: all of the gradient is B's. */
+Test(families, slopes_of_adapters_on_the_reference) {
+    visit_all("reference",
+              &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD,
+                                       .learns = TSRI_LEARNS_LORA,
+                                       .lora_rank = 3,
+                                       .lora_alpha = 6,
+                                       .seed = 5},
+              25);
+}
+
+Test(families, slopes_of_divergence_and_smoothing_on_the_reference) {
+    visit_all("reference",
+              &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD, .hard = 0.5f, .kl = 0.25f},
+              30);
+}
+
+/* ---- a decoder's loss ---- */
+
+static const char *const decoders[] = {"gpt2-tiny", "llama-tiny", "gpt_neox"};
+
+static void open_decoder(subject *s, const char *name, const char *device,
+                         const tsri_training_options *how) {
+    tsri_training_options options = *how;
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/golden/models/%s", TESSERA_SOURCE_DIR, name);
+    cr_assert(open_subject(s, path, device, &options));
+}
+
+/* One pass over T tokens loses the mean of what its T prefixes lose at their ends: nothing sees
+ * what comes behind it. */
+static void check_prefixes(const char *name, const char *device) {
+    subject s = {0};
+    tsri_training_loss whole, part;
+    int32_t targets[T];
+    double sum = 0;
+    open_decoder(&s, name, device, &(tsri_training_options){0});
+    for (int32_t n = 1; n <= T; n++) {
+        for (int32_t t = 0; t < T; t++)
+            targets[t] = t == n - 1 ? s.targets[t] : TSRI_TRAINING_IGNORE;
+        const tsri_training_batch prefix = {
+            .B = 1, .T = n, .ids = s.ids, .len = &n, .targets = targets};
+        OK(tsri_training_evaluate(s.training, &prefix, &part));
+        sum += part.loss;
+    }
+    const tsri_training_batch all = {
+        .B = 1, .T = T, .ids = s.ids, .len = (int32_t[]){T}, .targets = s.targets};
+    OK(tsri_training_evaluate(s.training, &all, &whole));
+    cr_expect(fabs(whole.loss - sum / T) <= 1e-5, "%s: %.9g in one pass, %.9g by its prefixes",
+              name, whole.loss, sum / T);
+    close_subject(&s);
+}
+
+Test(families, prefixes_on_the_reference) {
+    for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
+        check_prefixes(decoders[i], "reference");
+}
+
+Test(families, prefixes) {
+    for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
+        check_prefixes(decoders[i], NULL);
+}
+
+/* ---- steps ---- */
+
+static double learn(const char *device, const tsri_training_options *how, int steps,
+                    double *first) {
+    subject s = {0};
+    tsri_training_loss loss = {0};
+    open_decoder(&s, "gpt2-tiny", device, how);
+    for (int step = 0; step < steps; step++) {
+        OK(tsri_training_gradients(s.training, &s.batch, true, 1, (uint64_t)step, &loss));
+        OK(tsri_training_update(s.training, (uint64_t)step, 3e-3, 1));
+        if (!step)
+            *first = loss.loss;
+    }
+    close_subject(&s);
+    return loss.loss;
+}
+
+/* Each way to learn brings the loss of one batch down. */
+Test(families, ways_to_learn) {
+    static const tsri_training_options ways[] = {
+        {.beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .decay = 0.1f},
+        {.beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .bf16 = true},
+        {.beta1 = 0.9f,
+         .beta2 = 0.99f,
+         .eps = 1e-8f,
+         .dropout = 0.1f,
+         .activation_dropout = 0.1f,
+         .seed = 3},
+        {.beta1 = 0.9f,
+         .beta2 = 0.99f,
+         .eps = 1e-8f,
+         .learns = TSRI_LEARNS_LORA,
+         .lora_rank = 4,
+         .lora_alpha = 8},
+        {.optimizer = TSRI_OPTIMIZER_SGD, .momentum = 0.9f, .nesterov = true}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        double first, last = learn(NULL, &ways[i], 20, &first);
+        cr_expect_lt(last, first - 0.02, "way %zu: %g at first, %g after 20 steps", i, first, last);
+    }
+}
+
+/* Dropout is a function of seed, batch and place. */
+Test(families, dropout_repeats) {
+    const tsri_training_options how = {
+        .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .dropout = 0.3f, .seed = 11};
+    tsri_training_options other = how;
+    double first, a = learn("reference", &how, 5, &first), b = learn("reference", &how, 5, &first);
+    cr_expect_eq(a, b);
+    other.seed = 12;
+    cr_expect_neq(learn("reference", &other, 5, &first), a);
 }
