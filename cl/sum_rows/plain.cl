@@ -1,26 +1,28 @@
-/* sum_rows/plain.cl - y[c] = sum over r of x[r,c].
+/* sum_rows/plain.cl - adds the sums of blocks: y[c] = sum over b of sums[b,c]; z likewise of what lies behind y's columns.
  *
  *   grid    (C), one work-item a column
- *   x[r,c]  at x0 + r*x_row + c; y packed
- *   adds    BLOCK rows upwards, then these sums upwards: the number of rows alone decides
+ *   sums    [blocks, PARTS * C], scratch; as many blocks as BLOCK goes into R rows; y and z packed
+ *   adds    blocks upwards: the number of rows alone decides
  *   needs   nothing beyond OpenCL C 1.1
- *   build   BLOCK */
+ *   build   BLOCK; PARTS 1|2: no z | z */
 
-__kernel void KERNEL(__global const float *x, int x0, __global float *y, int y0, __global const int *dims, int R, int R_set,
-                     int C, int C_set, int x_row)
+__kernel void KERNEL(__global const float *sums, __global float *y, int y0, __global float *z, int z0, __global const int *dims,
+                     int R, int R_set, int C, int C_set)
 {
-    const int c = (int)get_global_id(0), rows = SIZE(R);
-    if (c >= SIZE(C))
+    const int c = (int)get_global_id(0), columns = SIZE(C), blocks = (SIZE(R) + BLOCK - 1) / BLOCK;
+    if (c >= columns)
         return;
     float total = 0.0f;
-    x += x0 + c;
-    for (int first = 0; first < rows; first += BLOCK) {
-        float sum = 0.0f;
-        for (int r = first; r < min(first + BLOCK, rows); r++)
-            sum = ORDERED_ADD(x[r * x_row], sum);
-        total = ORDERED_ADD(sum, total);
-    }
+    for (int b = 0; b < blocks; b++)
+        total = ORDERED_ADD(sums[b * PARTS * columns + c], total);
     y[y0 + c] = total;
+#if PARTS == 2
+    total = 0.0f;
+    for (int b = 0; b < blocks; b++)
+        total = ORDERED_ADD(sums[b * PARTS * columns + columns + c], total);
+    z[z0 + c] = total;
+#endif
 }
 
 #undef BLOCK
+#undef PARTS

@@ -107,3 +107,27 @@ Test(bytes, additive_attention) {
 Test(bytes, pool) {
     check(&(subject){TSR_OP_POOL, "pool", {"lanes"}, "C=48", 8});
 }
+
+Test(bytes, norm_grad) {
+    check(&(subject){TSR_OP_NORM_GRAD, "norm_grad", {"lanes"}, "C=", 30});
+}
+
+Test(bytes, norm_weight_grad) {
+    check(&(subject){TSR_OP_NORM_WEIGHT_GRAD, "norm_weight_grad", {"lanes"}, "C=", 12});
+}
+
+Test(bytes, sum_rows) {
+    check(&(subject){TSR_OP_SUM_ROWS, "sum_rows", {"lanes"}, "C=", 14});
+}
+
+Test(bytes, embed_add) {
+    check(&(subject){TSR_OP_EMBED_ADD, "embed_add", {"lanes", "group"}, "C=", 14});
+}
+
+Test(bytes, scatter) {
+    check(&(subject){TSR_OP_SCATTER, "scatter", {"lanes"}, "C=", 14});
+}
+
+Test(bytes, softmax_grad) {
+    check(&(subject){TSR_OP_SOFTMAX_GRAD, "softmax_grad", {"lanes"}, "S=", 14});
+}

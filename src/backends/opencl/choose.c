@@ -233,7 +233,7 @@ tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
         }
         /* Naming them takes longer than all else, so only where something is to be built. */
         const bool more =
-            first && !dev->no_self_test &&
+            status == TSR_OK && first && !dev->no_self_test &&
             (has_new(&list) || (tsri_opencl_chains(dev) && !tsri_opencl_chain_for(plan)));
         for (uint32_t i = 0; i < plan->n_ops && more && status == TSR_OK; i++)
             status = add_relatives(dev, &plan->steps[i], &list);

@@ -1,4 +1,4 @@
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/group.h"
 
 enum { STATE, IDS, DY, BETA };
 enum { EACH = 1024 }; /* elements of a work-item of embed_add/beta.cl */
@@ -13,6 +13,18 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     if (!tsri_tensor_is_packed(op->in[IDS]))
         return tsri_opencl_refuse(why, "the ids have gaps between them; they need a copy first");
     return tsri_opencl_fits_rows(op->in[DY], why) && tsri_opencl_fits_index(op, why);
+}
+
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (!facts->cpu || !facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: sixteen ids lie in a vector");
+    return fits_plain(row, facts, op, why);
+}
+
+static bool fits_group(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    return fits_plain(row, facts, op, why) && tsri_opencl_fits_group_row(row, facts, why);
 }
 
 static void define_beta(const tsri_opencl_row *row, const tsr_op *op,
@@ -46,7 +58,7 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_int(launch, state->dim[0].factor);
     tsri_opencl_arg_int(launch, state->dim[1].factor);
     tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->in[DY]));
-        tsri_opencl_arg_float(launch, attrs->scale != 0.0f ? attrs->scale : 1.0f);
+    tsri_opencl_arg_float(launch, attrs->scale != 0.0f ? attrs->scale : 1.0f);
     tsri_opencl_arg_int(launch, (int64_t)attrs->padding - 1);
 }
 
@@ -59,7 +71,42 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
         launch, tsri_tensor_const(tsri_opencl_highest(op, N) + 2 * op->in[STATE]->dim[1].factor));
 }
 
+/* The few first tokens of their ids have all the work, and tasks of a chain are runs of tokens:
+ * they are kept short. */
+static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_count(op->in[IDS]), 1);
+    tsri_opencl_group(launch, 1, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(4096));
+}
+
+static void bind_group(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_dim N = tsri_tensor_count(op->in[IDS]);
+    bind_operands(op, launch);
+    tsri_opencl_group_row(launch, N, N);
+}
+
 const tsri_opencl_row tsri_opencl_rows_embed_add[] = {
+    {.name = "group",
+     .op = TSR_OP_EMBED_ADD,
+     .file = "embed_add/group.cl",
+     .before = &stage_beta,
+     .gpu = true,
+     .score = 50,
+     .tunables = {{"GROUP", 64, 16, 256}},
+     .weight_operand = -1,
+     .fits = fits_group,
+     .bind = bind_group},
+    {.name = "lanes",
+     .op = TSR_OP_EMBED_ADD,
+     .file = "embed_add/lanes.cl",
+     .before = &stage_beta,
+     .score = 40,
+     .weight_operand = -1,
+     .fits = fits_lanes,
+     .bind = bind_lanes},
     {.name = "plain",
      .op = TSR_OP_EMBED_ADD,
      .file = "embed_add/plain.cl",

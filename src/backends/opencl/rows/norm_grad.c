@@ -1,6 +1,7 @@
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/group.h"
 
 enum { X, WEIGHT, DY, ADDEND };
+enum { LANES_ROWS = 4 }; /* of a work-item of norm_grad/lanes.cl */
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
@@ -14,6 +15,20 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
            tsri_opencl_fits_vector(op->in[WEIGHT], why) && tsri_opencl_fits_index(op, why);
 }
 
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (!facts->cpu || !facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: sums lie in a vector");
+    if (!tsri_opencl_is_f32(op->in[WEIGHT]))
+        return tsri_opencl_refuse(why, "weights are taken as f32 only");
+    return fits_plain(row, facts, op, why);
+}
+
+static bool fits_group(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    return fits_plain(row, facts, op, why) && tsri_opencl_fits_group_row(row, facts, why);
+}
+
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
                          tsri_opencl_defines *defines) {
     (void)row;
@@ -22,6 +37,12 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "RMS", attrs->norm == TSR_NORM_RMS);
     tsri_opencl_define_int(defines, "HAS_ADDEND", tsri_opencl_in(op, ADDEND) != NULL);
     tsri_opencl_define_int(defines, "HAS_STATS", tsri_opencl_out(op, 1) != NULL);
+}
+
+static void define_group(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    define_plain(row, op, defines);
+    tsri_opencl_define_group_row(row, defines);
 }
 
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
@@ -50,7 +71,31 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_const(8 * tsri_tensor_columns(op->in[X]).factor));
 }
 
+static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(op->in[X]), LANES_ROWS);
+    tsri_opencl_group(launch, 1, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(LANES_ROWS * tsri_tensor_columns(op->in[X]).factor));
+}
+
+static void bind_group(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_operands(op, launch);
+    tsri_opencl_group_row(launch, tsri_tensor_rows(op->in[X]), tsri_tensor_columns(op->in[X]));
+}
+
 const tsri_opencl_row tsri_opencl_rows_norm_grad[] = {
+    TSRI_OPENCL_GROUP_ROWS(TSR_OP_NORM_GRAD, "norm_grad/group.cl", fits_group, define_group,
+                           bind_group),
+    {.name = "lanes",
+     .op = TSR_OP_NORM_GRAD,
+     .file = "norm_grad/lanes.cl",
+     .score = 40,
+     .weight_operand = -1,
+     .fits = fits_lanes,
+     .define = define_plain,
+     .bind = bind_lanes},
     {.name = "plain",
      .op = TSR_OP_NORM_GRAD,
      .file = "norm_grad/plain.cl",

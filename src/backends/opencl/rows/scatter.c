@@ -12,6 +12,13 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
            tsri_opencl_fits_index(op, why);
 }
 
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (!facts->cpu || !facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: sixteen numbers lie in a vector");
+    return fits_plain(row, facts, op, why);
+}
+
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *dy = op->in[DY], *dx = op->out[0];
@@ -31,6 +38,13 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 }
 
 const tsri_opencl_row tsri_opencl_rows_scatter[] = {
+    {.name = "lanes",
+     .op = TSR_OP_SCATTER,
+     .file = "scatter/lanes.cl",
+     .score = 40,
+     .weight_operand = -1,
+     .fits = fits_lanes,
+     .bind = bind_plain},
     {.name = "plain",
      .op = TSR_OP_SCATTER,
      .file = "scatter/plain.cl",

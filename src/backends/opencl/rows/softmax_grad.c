@@ -11,6 +11,16 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return tsri_opencl_fits_index(op, why);
 }
 
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (!facts->cpu || !facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: sums lie in a vector");
+    if (!tsri_opencl_last_contiguous(op->in[Y]) || !tsri_opencl_last_contiguous(op->in[DY]) ||
+        !tsri_opencl_last_contiguous(op->out[0]))
+        return tsri_opencl_refuse(why, "the elements of a row do not lie side by side");
+    return fits_plain(row, facts, op, why);
+}
+
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_scale_attrs *attrs = op->attrs;
@@ -30,6 +40,13 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 }
 
 const tsri_opencl_row tsri_opencl_rows_softmax_grad[] = {
+    {.name = "lanes",
+     .op = TSR_OP_SOFTMAX_GRAD,
+     .file = "softmax_grad/lanes.cl",
+     .score = 40,
+     .weight_operand = -1,
+     .fits = fits_lanes,
+     .bind = bind_plain},
     {.name = "plain",
      .op = TSR_OP_SOFTMAX_GRAD,
      .file = "softmax_grad/plain.cl",

@@ -1,11 +1,21 @@
-/* sum_rows and norm_weight_grad: sums over rows, in blocks. */
+/* sum_rows and norm_weight_grad: a stage sums blocks of rows, the kernel adds these sums. */
 #include "backends/opencl/rows/common.h"
 
-enum { BLOCK = 64 }; /* rows that are added before their sum joins the others */
+enum { BLOCK = 64 };                   /* rows that are added before their sum joins the others */
+enum { STAGE_LANES = 64, LANES = 16 }; /* columns of a work-item of the CPU's kernels */
+
+static bool norm(const tsr_op *op) {
+    return op->id == TSR_OP_NORM_WEIGHT_GRAD;
+}
 
 /* Operands of the op: x, or x, dy and stats. */
 static uint32_t operands_of(const tsr_op *op) {
-    return op->id == TSR_OP_NORM_WEIGHT_GRAD ? 3 : 1;
+    return norm(op) ? 3 : 1;
+}
+
+/* Sums of each column. */
+static int parts_of(const tsr_op *op) {
+    return norm(op) && tsri_opencl_out(op, 1) ? 2 : 1;
 }
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
@@ -18,49 +28,121 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
            tsri_opencl_fits_vector(tsri_opencl_out(op, 1), why) && tsri_opencl_fits_index(op, why);
 }
 
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (!facts->cpu || !facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: columns lie in a vector");
+    return fits_plain(row, facts, op, why);
+}
+
+static void define_stage(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    tsri_opencl_define_int(defines, "BLOCK", BLOCK);
+    if (norm(op))
+        tsri_opencl_define_int(defines, "PARTS", parts_of(op));
+}
+
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
                          tsri_opencl_defines *defines) {
     (void)row;
     tsri_opencl_define_int(defines, "BLOCK", BLOCK);
-    if (op->id == TSR_OP_NORM_WEIGHT_GRAD)
-        tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_out(op, 1) != NULL);
+    tsri_opencl_define_int(defines, "PARTS", parts_of(op));
 }
 
-static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
+/* The number of blocks at the plan's largest sizes. */
+static int64_t blocks_of(const tsr_op *op) {
+    return (tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) + BLOCK - 1) / BLOCK;
+}
+
+static void arg_sums(const tsr_op *op, tsri_opencl_launch *launch) {
+    const int64_t columns = tsri_opencl_highest(op, tsri_tensor_columns(op->in[0]));
+    tsri_opencl_arg_scratch(launch, tsri_tensor_const(blocks_of(op) * columns * parts_of(op) * 4));
+}
+
+static void bind_stage(const tsr_op *op, tsri_opencl_launch *launch, int lanes) {
     const tsr_tensor *x = op->in[0];
     for (uint32_t i = 0; i < operands_of(op); i++)
         tsri_opencl_arg_tensor(launch, op->in[i]);
-    tsri_opencl_arg_tensor(launch, op->out[0]);
-    if (op->id == TSR_OP_NORM_WEIGHT_GRAD)
-        tsri_opencl_arg_tensor(launch, tsri_opencl_out(op, 1));
+    arg_sums(op, launch);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
     tsri_opencl_arg_dim(launch, tsri_tensor_columns(x));
     for (uint32_t i = 0; i < operands_of(op); i++)
         tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->in[i]));
+    tsri_opencl_grid(launch, 0, tsri_tensor_columns(x), lanes);
+    tsri_opencl_grid(launch, 1, tsri_tensor_rows(x), BLOCK);
+    tsri_opencl_work(launch, tsri_tensor_const(BLOCK * (lanes > 1 ? lanes / 8 : 1)));
+}
+
+static void bind_stage_plain(const tsri_opencl_row *row, const tsr_op *op,
+                             tsri_opencl_launch *launch) {
+    (void)row;
+    bind_stage(op, launch, 1);
+}
+
+static void bind_stage_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                             tsri_opencl_launch *launch) {
+    (void)row;
+    bind_stage(op, launch, STAGE_LANES);
+}
+
+static void bind_sums(const tsr_op *op, tsri_opencl_launch *launch, int lanes) {
+    arg_sums(op, launch);
+    tsri_opencl_arg_tensor(launch, op->out[0]);
+    tsri_opencl_arg_tensor(launch, parts_of(op) > 1 ? op->out[1] : NULL);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_rows(op->in[0]));
+    tsri_opencl_arg_dim(launch, tsri_tensor_columns(op->in[0]));
+    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->in[0]), lanes);
+    tsri_opencl_work(launch, tsri_tensor_const(blocks_of(op)));
 }
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    bind_operands(op, launch);
-    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->in[0]), 1);
-    tsri_opencl_work(launch, tsri_tensor_rows(op->in[0]));
+    bind_sums(op, launch, 1);
 }
 
-#define ROWS(id, folder)         \
-    {.name = "plain",            \
-     .op = id,                   \
-     .file = folder "/plain.cl", \
-     .plain = true,              \
-     .score = 10,                \
-     .weight_operand = -1,       \
-     .fits = fits_plain,         \
-     .define = define_plain,     \
-     .bind = bind_plain},        \
-    {                            \
-        .name = NULL             \
+static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_sums(op, launch, LANES);
+}
+
+#define STAGE(name_, file_, bind_) \
+    { .name = name_, .file = file_, .define = define_stage, .bind = bind_ }
+
+static const tsri_opencl_stage
+    sum_blocks = STAGE("sum_blocks", "sum_rows/blocks.cl", bind_stage_plain),
+    sum_blocks_lanes = STAGE("sum_blocks_lanes", "sum_rows/blocks_lanes.cl", bind_stage_lanes),
+    norm_blocks = STAGE("norm_blocks", "norm_weight_grad/blocks.cl", bind_stage_plain),
+    norm_blocks_lanes =
+        STAGE("norm_blocks_lanes", "norm_weight_grad/blocks_lanes.cl", bind_stage_lanes);
+
+#define ROWS(id, blocks, blocks_lanes) \
+    {.name = "lanes",                  \
+     .op = id,                         \
+     .file = "sum_rows/lanes.cl",      \
+     .before = &blocks_lanes,          \
+     .score = 40,                      \
+     .weight_operand = -1,             \
+     .fits = fits_lanes,               \
+     .define = define_plain,           \
+     .bind = bind_lanes},              \
+        {.name = "plain",              \
+         .op = id,                     \
+         .file = "sum_rows/plain.cl",  \
+         .before = &blocks,            \
+         .plain = true,                \
+         .score = 10,                  \
+         .weight_operand = -1,         \
+         .fits = fits_plain,           \
+         .define = define_plain,       \
+         .bind = bind_plain},          \
+    {                                  \
+        .name = NULL                   \
     }
 
-const tsri_opencl_row tsri_opencl_rows_sum_rows[] = {ROWS(TSR_OP_SUM_ROWS, "sum_rows")};
+const tsri_opencl_row tsri_opencl_rows_sum_rows[] = {
+    ROWS(TSR_OP_SUM_ROWS, sum_blocks, sum_blocks_lanes)};
 const tsri_opencl_row tsri_opencl_rows_norm_weight_grad[] = {
-    ROWS(TSR_OP_NORM_WEIGHT_GRAD, "norm_weight_grad")};
+    ROWS(TSR_OP_NORM_WEIGHT_GRAD, norm_blocks, norm_blocks_lanes)};

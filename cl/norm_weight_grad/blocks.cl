@@ -1,0 +1,35 @@
+/* norm_weight_grad/blocks.cl - over the rows of block b: sums[b,c] = sum of dy * (x - mean) * scale, sums[b,C+c] = sum of dy, which
+ * sum_rows/plain adds up.
+ *
+ *   grid    (C, blocks), one work-item each
+ *   x[r,c]  at x0 + r*x_row + c, dy likewise; row r's mean and scale (1 / deviation) at stats0 + r*stats_row, + 1
+ *   sums    [blocks, PARTS * C], scratch
+ *   adds    BLOCK rows upwards
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   BLOCK; PARTS 1|2: without | with the sum of dy */
+
+__kernel void KERNEL(__global const float *x, int x0, __global const float *dy, int dy0, __global const float *stats, int stats0,
+                     __global float *sums, __global const int *dims, int R, int R_set, int C, int C_set, int x_row, int dy_row,
+                     int stats_row)
+{
+    const int c = (int)get_global_id(0), b = (int)get_global_id(1), end = min(b * BLOCK + BLOCK, SIZE(R));
+    if (c >= SIZE(C) || b * BLOCK >= SIZE(R))
+        return;
+    float sum = 0.0f, plain = 0.0f;
+    x += x0 + c;
+    dy += dy0 + c;
+    stats += stats0;
+    for (int r = b * BLOCK; r < end; r++) {
+        const float g = dy[r * dy_row];
+        sum = fma(g, (x[r * x_row] - stats[r * stats_row]) * stats[r * stats_row + 1], sum);
+        plain = ORDERED_ADD(g, plain);
+    }
+    sums += b * PARTS * SIZE(C) + c;
+    sums[0] = sum;
+#if PARTS == 2
+    sums[SIZE(C)] = plain;
+#endif
+}
+
+#undef BLOCK
+#undef PARTS

@@ -1,0 +1,33 @@
+/* scatter/lanes.cl - scatter/plain for CPUs: sixteen numbers are compared at once.
+ *
+ *   grid    (R), work-groups of one
+ *   operands as scatter/plain
+ *   needs   float16 in registers (a CPU) */
+#include "embed_add/find.clh"
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const int *index, int index0, __global const float *dy, int dy0, __global float *dx, int dx0,
+       __global const int *dims, int R, int R_set, int N, int N_set, int C, int C_set, int dy_row, int dx_row)
+{
+    const int r = (int)get_global_id(0), columns = SIZE(C), n = SIZE(N);
+    if (r >= SIZE(R))
+        return;
+    index += index0;
+    dy += dy0;
+    dx += dx0 + r * dx_row;
+    const int whole = columns / 16 * 16;
+    for (int c = 0; c < whole; c += 16)
+        SIXTEEN(dx + c) = 0.0f;
+    for (int c = whole; c < columns; c++)
+        dx[c] = 0.0f;
+    for (int i = LOCAL_NAME(find)(index, 0, n, r); i < n; i = LOCAL_NAME(find)(index, i + 1, n, r)) {
+        __global const float *row = dy + i * dy_row;
+        for (int c = 0; c < whole; c += 16)
+            SIXTEEN(dx + c) = ORDERED_ADD(SIXTEEN_OF(row + c), SIXTEEN(dx + c));
+        for (int c = whole; c < columns; c++)
+            dx[c] = ORDERED_ADD(row[c], dx[c]);
+    }
+}
+
+#undef SIXTEEN_OF
+#undef SIXTEEN

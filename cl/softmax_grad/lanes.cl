@@ -1,0 +1,38 @@
+/* softmax_grad/lanes.cl - softmax_grad/plain for CPUs: its sixteen sums side by side are a vector.
+ *
+ *   grid    (rows), work-groups of one
+ *   operands, alias, adds as softmax_grad/plain; the elements of a row side by side
+ *   needs   float16 in registers (a CPU) */
+typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
+#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(loose) *)(p))
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *y, int y0, __global const float *dy, int dy0, __global float *dx, int dx0, __global const int *dims,
+       int R, int R_set, int8 size, int8 size_set, int8 y_step, int8 y_set, int8 d_step, int8 d_set, int8 x_step, int8 x_set,
+       float scale)
+{
+    const int row = (int)get_global_id(0);
+    if (row >= SIZE(R))
+        return;
+    const int S = size.s7 * dims[size_set.s7], whole = S / 16 * 16;
+#include "softmax/place.clh"
+    y += y0 + ROW_AT(y_step, y_set);
+    dy += dy0 + ROW_AT(d_step, d_set);
+    dx += dx0 + ROW_AT(x_step, x_set);
+
+    float16 part = 0.0f;
+    for (int s = 0; s < whole; s += 16)
+        part = fma(SIXTEEN_OF(y + s), SIXTEEN_OF(dy + s), part);
+    const float8 half_of = part.lo + part.hi;
+    const float *parts = (const float *)&half_of;
+    float sum = SUM8(parts);
+    for (int s = whole; s < S; s++)
+        sum = fma(y[s], dy[s], sum);
+    for (int s = 0; s < whole; s += 16)
+        *(__global LOCAL_NAME(loose) *)(dx + s) = scale * SIXTEEN_OF(y + s) * (SIXTEEN_OF(dy + s) - sum);
+    for (int s = whole; s < S; s++)
+        dx[s] = scale * y[s] * (dy[s] - sum);
+}
+
+#undef SIXTEEN_OF
+#undef ROW_AT

@@ -1,0 +1,22 @@
+/* sum_rows/blocks.cl - sums[b,c] = sum over the rows of block b of x[r,c].
+ *
+ *   grid    (C, blocks), one work-item each
+ *   x[r,c]  at x0 + r*x_row + c; sums [blocks, C], scratch
+ *   adds    BLOCK rows upwards
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   BLOCK */
+
+__kernel void KERNEL(__global const float *x, int x0, __global float *sums, __global const int *dims, int R, int R_set, int C,
+                     int C_set, int x_row)
+{
+    const int c = (int)get_global_id(0), b = (int)get_global_id(1), end = min(b * BLOCK + BLOCK, SIZE(R));
+    if (c >= SIZE(C) || b * BLOCK >= SIZE(R))
+        return;
+    float sum = 0.0f;
+    x += x0 + c;
+    for (int r = b * BLOCK; r < end; r++)
+        sum = ORDERED_ADD(x[r * x_row], sum);
+    sums[b * SIZE(C) + c] = sum;
+}
+
+#undef BLOCK

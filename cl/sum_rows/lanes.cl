@@ -1,0 +1,40 @@
+/* sum_rows/lanes.cl - sum_rows/plain for CPUs, 16 columns side by side.
+ *
+ *   grid    (C/16), work-groups of one
+ *   operands, adds, build as sum_rows/plain
+ *   needs   float16 in registers (a CPU) */
+typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
+
+static inline __attribute__((always_inline)) void
+LOCAL_NAME(add)(__global const float *sums, int blocks, int pitch, int width, __global float *y)
+{
+    if (width >= 16) {
+        float16 total = 0.0f;
+        for (int b = 0; b < blocks; b++)
+            total = ORDERED_ADD(*(__global const LOCAL_NAME(loose) *)(sums + b * pitch), total);
+        *(__global LOCAL_NAME(loose) *)y = total;
+        return;
+    }
+    for (int c = 0; c < width; c++) {
+        float total = 0.0f;
+        for (int b = 0; b < blocks; b++)
+            total = ORDERED_ADD(sums[b * pitch + c], total);
+        y[c] = total;
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *sums, __global float *y, int y0, __global float *z, int z0, __global const int *dims, int R,
+       int R_set, int C, int C_set)
+{
+    const int c = (int)get_global_id(0) * 16, columns = SIZE(C), blocks = (SIZE(R) + BLOCK - 1) / BLOCK;
+    if (c >= columns)
+        return;
+    LOCAL_NAME(add)(sums + c, blocks, PARTS * columns, columns - c, y + y0 + c);
+#if PARTS == 2
+    LOCAL_NAME(add)(sums + columns + c, blocks, PARTS * columns, columns - c, z + z0 + c);
+#endif
+}
+
+#undef BLOCK
+#undef PARTS
