@@ -24,6 +24,7 @@
 #include "tessera/status.h"
 #include "tessera/tensor.h"
 #include "tessera/tokenizer.h"
+#include "tessera/train.h"
 #include "tessera/translate.h"
 #include "tessera/tune.h"
 #include "tessera/vectors.h"

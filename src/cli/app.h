@@ -73,6 +73,7 @@ int tsri_cli_generate(int argc, char **argv);
 int tsri_cli_chat(int argc, char **argv);
 int tsri_cli_translate(int argc, char **argv);
 int tsri_cli_quantize(int argc, char **argv);
+int tsri_cli_train(int argc, char **argv);
 int tsri_cli_dump(int argc, char **argv);
 int tsri_cli_attention(int argc, char **argv);
 int tsri_cli_evaluate(int argc, char **argv);

@@ -28,6 +28,7 @@ static const command commands[] = {
      tsri_cli_bench},
     {"evaluate", "how good a model is: perplexity, accuracy and F1, BLEU and chrF", tsri_cli_evaluate},
     {"plot", "a page that draws the logs of training runs", tsri_cli_plot},
+    {"train", "a model from text: from scratch, or one that goes on learning", tsri_cli_train},
     {"quantize", "a model folder with matrices of 8 or 4 bits", tsri_cli_quantize},
     {"attention", "which word a model looks at while it reads another: a page", tsri_cli_attention},
     {"dump", "logits, hidden states and attention to a file", tsri_cli_dump},

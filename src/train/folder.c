@@ -1,0 +1,199 @@
+#include "train/folder.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE = 1 << 20 };
+
+static tsr_status cannot(const char *path, const char *doing) {
+    return tsri_base_fail(TSR_E_IO, "%s: cannot %s: %s", path, doing, strerror(errno));
+}
+
+static int by_bytes(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+typedef struct names {
+    char **items;
+    size_t n, room;
+} names;
+
+static tsr_status read_names(const char *folder, names *out) {
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return cannot(folder, "read the folder");
+    tsr_status status = TSR_OK;
+    struct dirent *entry;
+    while (status == TSR_OK && (entry = readdir(dir))) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        status = tsri_base_grow(&out->items, &out->room, out->n + 1, sizeof *out->items);
+        if (status == TSR_OK &&
+            !(out->items[out->n++] = tsri_base_copy_text(entry->d_name, strlen(entry->d_name))))
+            status = TSR_E_HOST_MEMORY;
+    }
+    closedir(dir);
+    if (status == TSR_OK && out->n > 1)
+        qsort(out->items, out->n, sizeof *out->items, by_bytes);
+    return status;
+}
+
+tsr_status tsri_train_folder_visit(const char *folder,
+                                   tsr_status (*visit)(void *data, const char *name), void *data) {
+    names found = {0};
+    tsr_status status = read_names(folder, &found);
+    for (size_t i = 0; i < found.n; i++) {
+        if (status == TSR_OK)
+            status = visit(data, found.items[i]);
+        free(found.items[i]);
+    }
+    free(found.items);
+    return status;
+}
+
+static tsr_status remove_file(void *data, const char *name) {
+    char *path = tsri_base_join(data, name);
+    if (!path)
+        return TSR_E_HOST_MEMORY;
+    tsr_status status = TSR_OK;
+    if (unlink(path) != 0 && rmdir(path) != 0 && errno != ENOENT && errno != ENOTEMPTY)
+        status = cannot(path, "remove it");
+    free(path);
+    return status;
+}
+
+tsr_status tsri_train_folder_remove(const char *folder, const char *first) {
+    if (access(folder, F_OK) != 0)
+        return TSR_OK;
+    if (first)
+        TRY(remove_file((void *)folder, first));
+    TRY(tsri_train_folder_visit(folder, remove_file, (void *)folder));
+    return rmdir(folder) == 0 || errno == ENOTEMPTY ? TSR_OK : cannot(folder, "remove the folder");
+}
+
+tsr_status tsri_train_folder_sync(const char *folder) {
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return cannot(folder, "open the folder");
+    tsr_status status = TSR_OK;
+    if (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP) /* a file system that can't */
+        status = cannot(folder, "sync");
+    close(fd);
+    return status;
+}
+
+/* The folder that holds `path`, in new memory. */
+static char *parent_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? tsri_base_copy_text(path, slash == path ? 1 : (size_t)(slash - path))
+                 : tsri_base_copy_text(".", 1);
+}
+
+tsr_status tsri_train_folder_rename(const char *from, const char *to) {
+    if (rename(from, to) != 0)
+        return cannot(to, "rename the finished folder to it");
+    char *parent = parent_of(to);
+    const tsr_status status = parent ? tsri_train_folder_sync(parent) : TSR_E_HOST_MEMORY;
+    free(parent);
+    return status;
+}
+
+tsr_status tsri_train_folder_anew(const char *folder) {
+    TRY(tsri_train_folder_remove(folder, NULL));
+    return mkdir(folder, 0777) == 0 ? TSR_OK : cannot(folder, "make the folder");
+}
+
+/* Hands a file to `take` in pieces. */
+static tsr_status each_piece(const char *path, tsr_status (*take)(void *, const void *, size_t),
+                             void *data, uint64_t *size) {
+    tsri_file *file = NULL;
+    void *piece = NULL;
+    TRY(tsri_base_file_open(path, &file));
+    tsr_status status = tsri_base_new_aligned(PIECE, &piece);
+    *size = file->size;
+    for (uint64_t at = 0; at < file->size && status == TSR_OK; at += PIECE) {
+        const size_t n = file->size - at < PIECE ? (size_t)(file->size - at) : PIECE;
+        status = tsri_base_file_read(file, at, piece, n);
+        if (status == TSR_OK)
+            status = take(data, piece, n);
+    }
+    free(piece);
+    tsri_base_file_close(&file);
+    return status;
+}
+
+static tsr_status add_to_hash(void *hash, const void *data, size_t n) {
+    tsri_base_hash_add(hash, data, n);
+    return TSR_OK;
+}
+
+tsr_status tsri_train_file_digest(const char *path, uint64_t *size, char hex[65]) {
+    unsigned char digest[32];
+    tsri_hash *hash = NULL;
+    TRY(tsri_base_hash_begin(&hash));
+    const tsr_status status = each_piece(path, add_to_hash, hash, size);
+    tsri_base_hash_end(&hash, digest);
+    tsri_base_hash_hex(digest, hex);
+    return status;
+}
+
+static tsr_status add_to_file(void *writer, const void *data, size_t n) {
+    return tsri_base_writer_write(writer, data, n);
+}
+
+tsr_status tsri_train_file_copy(const char *from, const char *to) {
+    tsri_file_writer *writer = NULL;
+    uint64_t size;
+    TRY(tsri_base_writer_begin(to, &writer));
+    const tsr_status status = each_piece(from, add_to_file, writer, &size);
+    if (status == TSR_OK)
+        return tsri_base_writer_commit(&writer);
+    tsri_base_writer_abandon(&writer);
+    return status;
+}
+
+tsr_status tsri_train_file_link(const char *from, const char *to) {
+    char beside[4096];
+    if (snprintf(beside, sizeof beside, "%s.%ld.tmp", to, (long)getpid()) >= (int)sizeof beside)
+        return tsri_train_file_copy(from, to);
+    unlink(beside);
+    if (link(from, beside) != 0)
+        return tsri_train_file_copy(from, to);
+    if (rename(beside, to) != 0) {
+        const tsr_status status = cannot(to, "rename the finished file to it");
+        unlink(beside);
+        return status;
+    }
+    unlink(beside); /* where both were one file already, rename leaves it */
+    return TSR_OK;
+}
+
+static bool ends_with(const char *name, const char *end) {
+    const size_t n = strlen(name), m = strlen(end);
+    return n >= m && !strcmp(name + n - m, end);
+}
+
+bool tsri_train_file_accompanies(const char *name) {
+    static const char *const others[] = {".index.json",         "run.json",
+                                         "manifest.json",       "trainer_state.json",
+                                         "adapter_config.json", "README.txt"};
+    static const char *const ends[] = {".json", ".txt", ".model", ".spm", ".jinja", ".bpe"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (ends_with(name, others[i]))
+            return false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (ends_with(name, ends[i]))
+            return name[0] != '.';
+    return false;
+}

@@ -1,0 +1,93 @@
+/* train/job.h - a run from its options to its end: what its parts share.
+ *
+ *     request.c  options, or run.json of a run that goes on, as one object
+ *     start.c    the folder that training begins with: from a recipe, from a model, with a new head
+ *     prepare.c  OUT, model, data, teacher, memory, checkpoint: all that is before the first step
+ *     loop.c     steps, validations, checkpoints
+ *     sample.c   what the model says now
+ *     train.c    tsr_train: one after the other
+ */
+#ifndef TSRI_TRAIN_JOB_H
+#define TSRI_TRAIN_JOB_H
+
+#include "tessera/train.h"
+#include "train/checkpoint.h"
+#include "train/data.h"
+#include "train/log.h"
+#include "train/recipe.h"
+#include "train/teacher.h"
+
+typedef struct tsri_train_job {
+    const tsr_train_options *options;
+    tsr_device *device;
+    char *out;    /* of a dry run: a temporary folder */
+    int lock;     /* file descriptor, or -1 */
+    bool made;    /* OUT was not there */
+    bool failed;  /* a new run, before its first step */
+    json_t *run;  /* what run.json holds */
+    bool goes_on; /* OUT held a run */
+    tsri_train_settings settings;
+    tsri_train_recipe *recipe; /* NULL: a model goes on learning */
+    char *start;               /* folder of the model that the run began with */
+    bool started;              /* and it is OUT's own */
+    char *checkpoint;          /* folder that this run goes on from; NULL: none */
+    tsri_training_objective objective;
+    tsr_model *model;
+    tsri_training *training;
+    tsri_train_data *data, *evaluated; /* evaluated: with batches of another size, or NULL */
+    tsri_train_data *validation;       /* of either; NULL: there is none */
+    tsri_train_teacher *teacher;
+    tsri_train_log *log;
+    tsr_train_plan plan;
+    tsri_train_position at;
+    int64_t steps;
+    int64_t saved; /* step of the last checkpoint; 0: none */
+    bool stop;     /* progress asked for it */
+    bool stopped;  /* early */
+} tsri_train_job;
+
+/* ---- request.c ---- */
+
+/* Fills `run` and `settings` from the options, or from the run.json that OUT holds. */
+tsr_status tsri_train_request(tsri_train_job *job);
+tsr_status tsri_train_request_save(const tsri_train_job *job);
+/* Texts of a list in run.json, as an array of borrowed strings in new memory. */
+tsr_status tsri_train_request_list(const tsri_train_job *job, const char *key, const char ***list,
+                                   size_t *n);
+/* A text of run.json, or NULL. */
+const char *tsri_train_request_text(const tsri_train_job *job, const char *key);
+/* "generate", "fill-mask", "translate", "classify". */
+const char *tsri_train_task_name(tsri_training_objective objective);
+
+/* ---- start.c ---- */
+
+/* What data are read by; strings are borrowed from the job, the lists are to be freed. */
+tsr_status tsri_train_data_asked(tsri_train_job *job, tsri_train_data_options *options);
+void tsri_train_data_asked_free(tsri_train_data_options *options);
+/* What the model is to learn: as asked, or by what it is. Touches no disk. */
+tsr_status tsri_train_objective(tsri_train_job *job);
+/* Sets `start`, the folder to be opened; it is made where it has to be. */
+tsr_status tsri_train_start(tsri_train_job *job);
+
+/* ---- prepare.c ---- */
+
+tsr_status tsri_train_prepare(tsri_train_job *job);
+void tsri_train_job_clear(tsri_train_job *job);
+
+/* ---- loop.c, evaluate.c, sample.c ---- */
+
+tsr_status tsri_train_loop(tsri_train_job *job);
+/* Mean loss over the targets of the validation; accuracy of a classifier, else NAN. */
+tsr_status tsri_train_evaluate(tsri_train_job *job, double *loss, double *accuracy);
+/* Appends a sample of what the model says; nothing where the model has no tokenizer. */
+tsr_status tsri_train_sample(tsri_train_job *job, tsri_bytes *text);
+
+/* ---- train.c ---- */
+
+/* Calls progress; true where the run is to stop. `event` needs no struct_size. */
+bool tsri_train_tell(tsri_train_job *job, tsr_train_event event);
+__attribute__((format(printf, 3, 4))) void
+tsri_train_say(tsri_train_job *job, tsr_train_event_kind kind, const char *format, ...);
+tsr_status tsri_train_checkpoint(tsri_train_job *job);
+
+#endif

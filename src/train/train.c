@@ -1,0 +1,131 @@
+/* tessera/train.h: what is asked, what is before, the loop, the finished folder. */
+#include "tessera/train.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "train/folder.h"
+#include "train/job.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool tsri_train_tell(tsri_train_job *job, tsr_train_event event) {
+    event.struct_size = sizeof event;
+    if (job->options->progress && job->options->progress(job->options->progress_data, &event))
+        job->stop = true;
+    return job->stop;
+}
+
+void tsri_train_say(tsri_train_job *job, tsr_train_event_kind kind, const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    (void)tsri_train_tell(job, (tsr_train_event){.kind = kind, .text = text});
+}
+
+/* The folder of the checkpoint that becomes the model; NULL: the last one it is. */
+static char *best_of(tsri_train_job *job) {
+    const tsri_train_settings *s = &job->settings;
+    if ((!s->load_best_model_at_end && s->early_stopping_patience == 0) || job->at.best_step == 0)
+        return NULL;
+    char *path = tsri_train_checkpoint_path(job->out, job->at.best_step);
+    if (path && tsri_train_checkpoint_check(path) == TSR_OK)
+        return path;
+    tsri_train_say(job, TSR_TRAIN_WARNING, "%s: the last checkpoint is taken for the best",
+                   tsri_base_reported());
+    free(path);
+    return NULL;
+}
+
+static void remove_in_out(const tsri_train_job *job, const char *name) {
+    char *path = tsri_base_join(job->out, name);
+    if (path)
+        (void)tsri_train_folder_remove(path, NULL);
+    free(path);
+}
+
+/* OUT becomes the model; what was needed on the way leaves. */
+static tsr_status finish(tsri_train_job *job) {
+    char *folder = best_of(job);
+    if (!folder)
+        folder = tsri_train_checkpoint_path(job->out, job->saved);
+    tsr_status status =
+        folder ? tsri_train_checkpoint_publish(folder, job->out) : TSR_E_HOST_MEMORY;
+    free(folder);
+    if (status != TSR_OK)
+        return status;
+    remove_in_out(job, "start");
+    remove_in_out(job, "data");
+    char *lock = tsri_base_join(job->out, ".lock");
+    if (lock)
+        unlink(lock);
+    free(lock);
+    (void)tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_SAVED,
+                                                 .step = (uint64_t)job->at.step,
+                                                 .steps = (uint64_t)job->steps,
+                                                 .text = job->out});
+    return TSR_OK;
+}
+
+static tsr_status check_call(const tsr_device *device, const tsr_train_options *options) {
+    if (!options || options->struct_size != sizeof *options)
+        return tsri_base_fail(TSR_E_ARGUMENT, "tsr_train: options with their struct_size are "
+                                              "wanted");
+    if (!device)
+        return tsri_base_fail(TSR_E_ARGUMENT, "tsr_train: a device is wanted");
+    if (!options->output && !options->dry_run)
+        return tsri_base_fail(TSR_E_ARGUMENT, "-o OUT: the folder of the new model is wanted");
+    if (options->task > TSR_TRAIN_CLASSIFY)
+        return tsri_base_fail(TSR_E_ARGUMENT, "tsr_train: %u is no task", options->task);
+    return TSR_OK;
+}
+
+tsr_status tsr_train(tsr_device *device, const tsr_train_options *options, tsr_train_result *out) {
+    TRY(check_call(device, options));
+    tsri_train_job job = {.options = options, .device = device, .lock = -1};
+    tsr_status status = tsri_train_prepare(&job);
+    const bool steps = status == TSR_OK && !options->dry_run;
+    if (steps)
+        status = tsri_train_loop(&job);
+    if (steps && status == TSR_OK)
+        status = finish(&job);
+    if (out && out->struct_size == sizeof *out)
+        *out = (tsr_train_result){.struct_size = sizeof *out,
+                                  .finished = steps && status == TSR_OK,
+                                  .step = (uint64_t)job.at.step,
+                                  .steps = (uint64_t)job.steps,
+                                  .tokens = (uint64_t)job.at.tokens,
+                                  .loss = job.at.loss,
+                                  .eval_loss = job.at.eval_loss,
+                                  .best_step = (uint64_t)job.at.best_step,
+                                  .best = job.at.best};
+    job.made |= options->dry_run;
+    job.failed = status != TSR_OK && status != TSR_E_CANCELLED && !job.goes_on && job.at.step == 0;
+    tsri_train_job_clear(&job);
+    return status;
+}
+
+static void values_of(const tsri_train_key *key, char *text, size_t size) {
+    static const char *const kinds[] = {"whole number", "number", "true|false", "", "text"};
+    if (key->kind == TSRI_TRAIN_VALUE_WORD)
+        snprintf(text, size, "%s", key->words);
+    else
+        snprintf(text, size, "%s", kinds[key->kind]);
+}
+
+void tsr_train_keys(void (*visit)(void *data, const char *name, const char *values,
+                                  const char *initial, const char *help),
+                    void *data) {
+    const tsri_train_keys *table = tsri_train_settings_keys();
+    char values[128];
+    for (size_t i = 0; i < table->n; i++) {
+        values_of(&table->keys[i], values, sizeof values);
+        visit(data, table->keys[i].name, values, table->keys[i].initial, table->keys[i].help);
+    }
+}

@@ -1,0 +1,400 @@
+#!/usr/bin/env python3
+"""tessera train: that a run goes on to the same bytes however it ended, that nothing half-written is ever taken for whole, and that each wrong
+setting is one sentence. The models are so small that a step takes milliseconds; what they learn is another script's business."""
+
+import hashlib
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from support import words
+from support.command import COMMAND, DEVICE, GOLDEN, change_json, environment, equal, has_device, main, refused, run, start
+
+REFERENCE = ("-d", "reference", "-q")
+SMALL = ("--set", "block_size=8", "--set", "per_device_train_batch_size=4", "--set", "learning_rate=0.01", "--set", "sample_tokens=4",
+         "--set", "lr_scheduler_type=constant", "--set", "eval_batches=2", "--set", "save_total_limit=0", "--set", "dropout=0.1")
+
+
+def make(folder):
+    """A model that reads words, and some text for it."""
+    model, _ = words.model(folder, "gpt2-tiny")
+    rng = random.Random(1)
+    (folder / "text.txt").write_text(" ".join(rng.choice(words.WORDS[:6]) for _ in range(2000)))
+    return model, folder / "text.txt"
+
+
+def command(model, text, out, steps, *more, device=REFERENCE):
+    return ("train", text, "-o", out, "-m", model, *device, *SMALL, "--set", f"max_steps={steps}", *more)
+
+
+def every(steps):
+    return "--set", f"save_steps={steps}"
+
+
+def result(out, step):
+    """What must not differ between two runs: the model, and all that the last checkpoint keeps."""
+    kept = out / f"checkpoint-{step}"
+    return [(out / "model.safetensors").read_bytes(), (kept / "model.safetensors").read_bytes(), (kept / "state.safetensors").read_bytes()]
+
+
+def whole(checkpoint):
+    files = json.loads((checkpoint / "manifest.json").read_text())["files"]
+    for name, facts in files.items():
+        data = (checkpoint / name).read_bytes()
+        equal((len(data), hashlib.sha256(data).hexdigest()), (facts["size"], facts["sha256"]), f"{checkpoint.name}/{name}")
+    assert {"model.safetensors", "state.safetensors", "config.json"} <= set(files), files
+
+
+def checkpoints(out):
+    found = [path for path in out.glob("checkpoint-*") if path.name[11:].isdigit()]
+    return sorted(found, key=lambda path: int(path.name[11:]))
+
+
+def lines_of_log(out):
+    return [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+
+
+def steps_in(lines):
+    return [line["step"] for line in lines if "loss" in line]
+
+
+def test_twice_n_steps_are_n_and_n_more(folder):
+    model, text = make(folder)
+    run(*command(model, text, folder / "one", 12, *every(6)))
+    run(*command(model, text, folder / "two", 6, *every(6)))
+    run(*command(model, text, folder / "two", 12, *every(6), "--resume"))
+    assert result(folder / "one", 12) == result(folder / "two", 12), "going on gave other bytes"
+    assert (folder / "one" / "model.safetensors").read_bytes() != (folder / "one" / "checkpoint-6" / "model.safetensors").read_bytes()
+    for path in checkpoints(folder / "one") + checkpoints(folder / "two"):
+        whole(path)
+    equal(sorted(p.name for p in (folder / "one").iterdir()),
+          sorted(["checkpoint-6", "checkpoint-12", "log.jsonl", "run.json", *(p.name for p in model.iterdir())]))
+    # Nothing but OUT is needed to say it again, and a finished run stays as it is.
+    before = result(folder / "two", 12)
+    run("train", "-o", folder / "two", "--resume", *REFERENCE)
+    assert result(folder / "two", 12) == before
+
+
+def test_accumulation_and_another_optimizer_go_on_too(folder):
+    model, text = make(folder)
+    more = (*every(3), "--set", "gradient_accumulation_steps=3", "--set", "optim=sgd", "--set", "momentum=0.9")
+    run(*command(model, text, folder / "one", 6, *more))
+    run(*command(model, text, folder / "two", 3, *more))
+    run(*command(model, text, folder / "two", 6, *more, "--resume"))
+    assert result(folder / "one", 6) == result(folder / "two", 6)
+
+
+def test_killed_at_twenty_moments(folder):
+    model, text = make(folder)
+    steps, rng = 40, random.Random(7)
+    begun = time.monotonic()
+    run(*command(model, text, folder / "one", steps, *every(2)))
+    took = min(time.monotonic() - begun, 2)
+    out = folder / "two"
+    going = command(model, text, out, steps, *every(2), "--resume")
+    kills = 0
+    while kills < 20:
+        process = start(*going)
+        time.sleep(rng.uniform(0, took * 0.6))
+        process.kill()
+        process.communicate()
+        kills += 1
+        for path in checkpoints(out) if out.is_dir() else []:
+            whole(path)
+    run(*going)
+    assert result(folder / "one", steps) == result(out, steps), "a killed run gave other bytes"
+    steps_said = steps_in(lines_of_log(out))
+    equal(steps_said, sorted(set(steps_said)), "a step is there twice in the log")
+    equal(steps_said, steps_in(lines_of_log(folder / "one")))
+    assert not [p.name for p in out.iterdir() if p.name.endswith(".tmp")], "something is left"
+
+
+def damage(path, how):
+    data = bytearray(path.read_bytes()) if path.is_file() else b""
+    if how == "flip":
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+    elif how == "cut":
+        path.write_bytes(data[:-1])
+    elif how == "empty":
+        path.write_bytes(b"")
+    else:
+        path.unlink()
+
+
+def test_a_damaged_checkpoint_is_passed_over(folder):
+    model, text = make(folder)
+    run(*command(model, text, folder / "one", 9, *every(3)))
+    rows = [("state.safetensors", "flip", "is damaged"), ("state.safetensors", "cut", "its manifest says"), ("model.safetensors", "gone", "cannot open"),
+            ("manifest.json", "cut", "manifest.json"), ("manifest.json", "empty", "manifest.json"), ("manifest.json", "gone", "manifest.json"),
+            ("config.json", "flip", "is damaged")]
+    for number, (name, how, said) in enumerate(rows):
+        out = folder / f"damaged{number}"
+        shutil.copytree(folder / "one", out)
+        damage(out / "checkpoint-9" / name, how)
+        told = run("train", "-o", out, "--resume", *REFERENCE)
+        assert "warning: " in told.err and said in told.err and "checkpoint-9" in told.err, told
+        assert result(folder / "one", 9) == result(out, 9), f"{name} {how}"
+    out = folder / "all"
+    shutil.copytree(folder / "one", out)
+    for path in checkpoints(out):
+        damage(path / "state.safetensors", "flip")
+    told = run("train", "-o", out, "--resume", *REFERENCE)
+    equal(told.err.count("warning: "), 3, told)
+    assert result(folder / "one", 9) == result(out, 9), "from the beginning"
+
+
+def interrupted(folder, number, code):
+    model, text = make(folder)
+    out = folder / "two"
+    process = start(*command(model, text, out, 100000, *every(50000), "--set", "logging_steps=1"))
+    for _ in range(3000):
+        if (out / "log.jsonl").is_file() and len(steps_in(lines_of_log(out))) > 2:
+            break
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    equal(process.returncode, code, err)
+    (kept,) = checkpoints(out)
+    whole(kept)
+    step = int(kept.name[11:])
+    assert f"stopped at step {step} of 100000".encode() in err and b"--resume" in err, err
+    assert not (out / "model.safetensors").exists(), "an unfinished run is no model"
+    run(*command(model, text, out, step + 2, *every(50000), "--set", "logging_steps=1", "--resume"))
+    run(*command(model, text, folder / "one", step + 2, *every(50000)))
+    assert result(folder / "one", step + 2) == result(out, step + 2)
+
+
+def test_ctrl_c_saves_and_leaves(folder):
+    interrupted(folder, signal.SIGINT, 130)
+
+
+def test_sigterm_saves_and_leaves(folder):
+    interrupted(folder, signal.SIGTERM, 143)
+
+
+def test_a_second_signal_leaves_at_once(folder):
+    model, text = make(folder)
+    process = start(*command(model, text, folder / "o", 100000, *every(50000)))
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode in (-signal.SIGINT, 130, 143), process.returncode
+
+
+def test_two_at_once(folder):
+    model, text = make(folder)
+    out = folder / "o"
+    process = start(*command(model, text, out, 100000, *every(50000)))
+    while not (out / "log.jsonl").is_file():
+        time.sleep(0.01)
+    refused(3, "another process trains here", "train", "-o", out, "--resume", *REFERENCE)
+    process.kill()
+    process.communicate()
+
+
+def limited(*arguments, limit):
+    """With files of at most `limit` bytes: what a full disk does, for those who may not mount one."""
+    def before():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, env=environment(), preexec_fn=before, timeout=300, check=False)
+    return done.returncode, done.stderr.decode()
+
+
+def test_a_full_disk_loses_nothing(folder):
+    model, text = make(folder)
+    run(*command(model, text, folder / "one", 6, *every(3)))
+    run(*command(model, text, folder / "two", 3, *every(3)))
+    size = (folder / "two" / "checkpoint-3" / "state.safetensors").stat().st_size
+    for limit in (size - 1, size // 2, 20000):
+        code, err = limited(*command(model, text, folder / "two", 6, *every(3), "--resume"), limit=limit)
+        equal(code, 3, err)
+        assert len(err.splitlines()) == 1 and "step 6 could not be saved" in err and "checkpoint-3" in err and "cannot" in err, err
+        equal([p.name for p in folder.glob("two/*checkpoint*")], ["checkpoint-3"], err)
+        whole(folder / "two" / "checkpoint-3")
+    run(*command(model, text, folder / "two", 6, *every(3), "--resume"))
+    assert result(folder / "one", 6) == result(folder / "two", 6)
+
+
+def test_a_disk_that_is_really_full(folder):
+    model, text = make(folder)
+    disk = folder / "disk"
+    disk.mkdir()
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", disk], capture_output=True, check=False).returncode:
+        print("       skipped: a file system can't be mounted here")
+        return
+    try:
+        run(*command(model, text, disk / "o", 3, *every(3)))
+        filler = os.open(disk / "filler", os.O_WRONLY | os.O_CREAT)
+        try:
+            while True:
+                os.write(filler, bytes(4096))
+        except OSError:
+            os.close(filler)
+        refused(3, "No space left", *command(model, text, disk / "o", 6, *every(3), "--resume"))
+        whole(disk / "o" / "checkpoint-3")
+        (disk / "filler").unlink()
+        run(*command(model, text, disk / "o", 6, *every(3), "--resume"))
+        whole(disk / "o" / "checkpoint-6")
+    finally:
+        subprocess.run(["umount", disk], check=False)
+
+
+def test_folders_that_are_refused(folder):
+    model, text = make(folder)
+    (folder / "file").write_text("x")
+    (folder / "full").mkdir()
+    (folder / "full" / "mine").write_text("x")
+    (folder / "empty").mkdir()
+    refused(3, "is no folder", *command(model, text, folder / "file", 1))
+    for more in ((), ("--resume",)):
+        refused(3, "is not empty; the name of a new folder is wanted", *command(model, text, folder / "full", 1, *more))
+    refused(3, "Not a directory", *command(model, text, folder / "file" / "o", 1))
+    equal([p.name for p in (folder / "full").iterdir()], ["mine"])
+    run(*command(model, text, folder / "empty", 1))
+    refused(3, "holds a run; --resume goes on with it", *command(model, text, folder / "empty", 1))
+    told = run(*(c for c in command(model, text, folder / "deep" / "new", 1, "--resume") if c != "-q"))
+    assert "holds no run yet: one begins" in told.err, told
+    if os.geteuid() != 0:
+        (folder / "locked").mkdir(mode=0o500)
+        refused(3, "Permission denied", *command(model, text, folder / "locked" / "o", 1))
+
+
+def test_settings_that_are_refused(folder):
+    model, text = make(folder)
+    rows = [("learnig_rate=1", "learnig_rate: no such key; the nearest is learning_rate"), ("learning_rate", "--set learning_rate: key=value is wanted"),
+            ("=1", "key=value is wanted"), ("learning_rate=fast", "learning_rate=fast: a number from 0"), ("learning_rate=-1", "a number from 0"),
+            ("learning_rate=nan", "a number from 0"), ("lr_scheduler_type=polynomial", "linear, cosine, constant, constant_with_warmup or inverse_sqrt"),
+            ("max_steps=1.5", "a whole number"), ("max_steps=0", None), ("per_device_train_batch_size=0", "from 1"), ("bf16=maybe", "true or false is wanted"),
+            ("optim=lion", "adamw or sgd is wanted"), ("min_learning_rate=1", "is above learning_rate"), ("seed=x", "a whole number"),
+            ("metric_for_best_model=accuracy", "only classifiers"), ("block_size=100000", ""), ("nesterov=true", "momentum above 0"),
+            ("kl_to=/nowhere", "/nowhere"), ("distill_from=/nowhere", "/nowhere"), ("label_smoothing_factor=1", "to 0.99")]
+    for setting, said in rows:
+        if said is not None:
+            out = folder / "o"
+            done = run(*command(model, text, out, 1, "--set", setting), code=3 if setting.startswith(("kl_to", "distill")) else 2)
+            assert said in done.err and len(done.err.splitlines()) == 1, f"{setting}: {done}"
+            shutil.rmtree(out, ignore_errors=True)
+    refused(2, "-o OUT", "train", text, "-m", model)
+    refused(2, "DATA", "train", "-o", folder / "o", "-m", model)
+    refused(2, "--recipe NAME", "train", text, "-o", folder / "o", *REFERENCE)
+    refused(2, "not both", "train", text, "-o", folder / "o", "-m", model, "--recipe", "char-gpt", *REFERENCE)
+    refused(2, "--task sing", *command(model, text, folder / "o", 1, "--task", "sing"))
+    refused(3, "/nowhere", *command("/nowhere", text, folder / "o", 1))
+    equal((folder / "o").exists(), False, "a refused run left a folder")
+
+
+def test_what_may_differ_on_resume(folder):
+    model, text = make(folder)
+    out = folder / "o"
+    run(*command(model, text, out, 2))
+    refused(2, "seed=7: this run began with 42", *command(model, text, out, 2, "--set", "seed=7", "--resume"))
+    refused(2, "--task classify: this run began with generate", *command(model, text, out, 2, "--task", "classify", "--resume"))
+    other = words.model(folder / "other", "gpt2-tiny")[0] if (folder / "other").mkdir() is None else None
+    refused(2, "this run began with", *command(other, text, out, 2, "--resume"))
+    told = run(*(c for c in command(model, text, out, 3, "--set", "logging_steps=7", "--resume") if c != "-q"))
+    assert "goes on with other values of: max_steps=3, logging_steps=7" in told.err, told
+    (folder / "text.txt").write_text("a poem about the sea " * 400)
+    refused(3, "text.txt", *command(model, text, out, 4, "--resume"))
+    equal([p.name for p in checkpoints(out)], ["checkpoint-2", "checkpoint-3"])
+    change_json(out / "run.json", format=2)
+    refused(3, "run.json", "train", "-o", out, "--resume", *REFERENCE)
+
+
+def test_kept_checkpoints(folder):
+    model, text = make(folder)
+    out = folder / "o"
+    run(*command(model, text, out, 10, *every(1), "--set", "save_total_limit=3"))
+    kept = [int(p.name[11:]) for p in checkpoints(out)]
+    equal(kept[-3:], [8, 9, 10])
+    assert len(kept) <= 4, kept
+    for path in checkpoints(out):
+        whole(path)
+
+
+def test_the_best_is_the_result(folder):
+    model, text = make(folder)
+    out = folder / "o"
+    run(*command(model, text, out, 200, *every(0), "--set", "learning_rate=0.3", "--set", "eval_steps=2", "--set", "early_stopping_patience=3",
+                 "--set", "save_total_limit=1"))
+    seen = [(line["eval_loss"], line["step"]) for line in lines_of_log(out) if "eval_loss" in line]
+    best = min(seen, key=lambda pair: pair[0])[1]
+    equal(seen[-1][1] - best, 6, f"three validations without a better one: {seen}")
+    assert (out / "model.safetensors").read_bytes() == (out / f"checkpoint-{best}" / "model.safetensors").read_bytes(), "not the best"
+    before = (out / "model.safetensors").read_bytes()
+    run("train", "-o", out, "--resume", *REFERENCE)
+    assert (out / "model.safetensors").read_bytes() == before, "a run that ended early began again"
+
+
+def test_no_number(folder):
+    model, text = make(folder)
+    out = folder / "o"
+    refused(5, "the loss is", *command(model, text, out, 500, *every(1), "--set", "learning_rate=1000", "--set", "optim=sgd", "--set", "max_grad_norm=0"))
+    told = run("train", "-o", out, "--resume", *REFERENCE, code=5)
+    assert "step " in told.err and "the last good checkpoint is" in told.err, told
+    whole(checkpoints(out)[-1])
+
+
+def test_a_plan_writes_nothing(folder):
+    model, text = make(folder)
+    told = run("train", text, "-m", model, *REFERENCE, *SMALL, "--set", "num_train_epochs=1", "--dry-run").text
+    for word in ("parameters", "memory: ", "MiB", "steps: ", "batches: 4 x 8 tokens"):
+        assert word in told, told
+    equal(sorted(p.name for p in folder.iterdir()), sorted([model.name, "text.txt"]))
+    refused(2, "leave out --resume", "train", text, "-m", model, *REFERENCE, "--dry-run", "--resume")
+
+
+def test_the_log(folder):
+    model, text = make(folder)
+    out = folder / "o"
+    told = run(*(c for c in command(model, text, out, 25, "--set", "kl_to=uniform", "--set", "kl_weight=0.1", *every(10)) if c != "-q"))
+    held = lines_of_log(out)
+    assert "run" in held[0] and held[0]["run"]["steps"] == 25, held[0]
+    equal(steps_in(held), [1, 10, 20, 25])
+    for line in held[1:]:
+        if "loss" in line:
+            assert set(line) == {"step", "loss", "kl", "lr", "grad_norm", "tokens", "tokens_per_second", "seconds"}, line
+    equal([line["step"] for line in held if "eval_loss" in line], [10, 20, 25])
+    equal(held[-2]["tokens"] if "tokens" in held[-2] else held[-1]["tokens"], 25 * 4 * 8)
+    assert "step 10/25  loss " in told.err and "tokens/s" in told.err and "left" in told.err and "\033" not in told.err, told
+
+
+def test_a_teacher(folder):
+    model, text = make(folder)
+    for key in ("distill_from", "kl_to"):
+        out = folder / key
+        run(*command(model, text, out, 3, "--set", f"{key}={model}", "--set", "kl_weight=0.5", "--set", "dropout=0", "--set", "logging_steps=1"))
+        first = next(line for line in lines_of_log(out) if "loss" in line)
+        assert abs(first["kl"]) < 1e-5, f"a model is as far from itself as {first}"
+
+
+def same_on_threads(folder, *more):
+    model, text = make(folder)
+    for threads in (1, 2):
+        run(*command(model, text, folder / str(threads), 100, *every(0), "-t", threads, *more, device=("-d", DEVICE, "-q")))
+    assert result(folder / "1", 100) == result(folder / "2", 100), "threads change the bytes"
+
+
+def test_the_same_bytes_on_one_and_two_threads(folder):
+    if has_device():
+        same_on_threads(folder)
+
+
+def test_bf16(folder):
+    if has_device():
+        same_on_threads(folder, "--set", "bf16=true")
+
+
+if __name__ == "__main__":
+    only = sys.argv[1:]
+    main({name: test for name, test in globals().items() if name.startswith("test_") and (not only or any(o in name for o in only))})

@@ -1,0 +1,107 @@
+#include "train/log.h"
+
+#include "base/bytes.h"
+#include "base/files.h"
+#include "train/folder.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[64], path[96];
+
+static void set_up(void) {
+    strcpy(folder, "/tmp/tessera-log-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/log.jsonl", folder);
+}
+
+static void clean(void) {
+    cr_assert_eq(tsri_train_folder_remove(folder, NULL), TSR_OK);
+}
+
+static void expect(const char *wanted) {
+    tsri_bytes held = {0};
+    cr_assert_eq(tsri_base_read_whole(path, 1 << 20, &held), TSR_OK);
+    cr_expect_str_eq(held.data, wanted);
+    tsri_base_bytes_clear(&held);
+}
+
+/* Opens what `text` says at this step, adds a line of `step` + 1, and says whether there was one.
+ */
+static bool opened(const char *text, int64_t step) {
+    tsri_train_log *log = NULL;
+    if (text)
+        cr_assert_eq(tsri_base_write_whole(path, text, strlen(text)), TSR_OK);
+    cr_assert_eq(tsri_train_log_open(path, step, &log), TSR_OK);
+    const bool begun = tsri_train_log_has_begun(log);
+    cr_assert_eq(tsri_train_log_write(log, json_pack("{s:I}", "step", (json_int_t)step + 1)),
+                 TSR_OK);
+    cr_assert_eq(tsri_train_log_sync(log), TSR_OK);
+    tsri_train_log_close(&log);
+    return begun;
+}
+
+Test(train, a_log_is_cut_back_to_its_checkpoint, .init = set_up, .fini = clean) {
+    cr_expect_not(opened(NULL, 0));
+    expect("{\"step\": 1}\n");
+    cr_expect(opened(
+        "{\"run\": {}}\n{\"step\": 1}\n{\"step\": 2, \"eval_loss\": 1}\n{\"step\": 3}\n", 2));
+    expect("{\"run\": {}}\n{\"step\": 1}\n{\"step\": 2, \"eval_loss\": 1}\n{\"step\": 3}\n");
+    /* half a line, what is no object, bytes that are no text */
+    cr_expect(opened("{\"step\": 1}\n[1]\n\xff\xfe\n{\"step\": 2", 2));
+    expect("{\"step\": 1}\n{\"step\": 3}\n");
+    cr_expect_not(opened("{\"step\": 5}\n{\"step\": 6}\n", 0));
+    expect("{\"step\": 1}\n");
+    cr_expect_not(opened("", 0));
+}
+
+Test(train, a_folder_is_removed_with_what_it_holds, .init = set_up, .fini = clean) {
+    char inner[128], file[160];
+    snprintf(inner, sizeof inner, "%s/checkpoint-1.tmp", folder);
+    snprintf(file, sizeof file, "%s/x", inner);
+    cr_assert_eq(tsri_train_folder_anew(inner), TSR_OK);
+    cr_assert_eq(tsri_base_write_whole(file, "1", 1), TSR_OK);
+    cr_assert_eq(tsri_train_folder_anew(inner), TSR_OK);
+    cr_expect_not(tsri_base_is_file(file));
+    cr_expect_eq(tsri_train_folder_remove(inner, "manifest.json"), TSR_OK);
+    cr_expect_not(tsri_base_is_folder(inner));
+    cr_expect_eq(tsri_train_folder_remove(inner, NULL), TSR_OK, "what is not there is removed");
+}
+
+Test(train, a_linked_file_replaces_what_was_there, .init = set_up, .fini = clean) {
+    char to[128], hex[65];
+    uint64_t size;
+    snprintf(to, sizeof to, "%s/model.safetensors", folder);
+    cr_assert_eq(tsri_base_write_whole(path, "new", 3), TSR_OK);
+    cr_assert_eq(tsri_base_write_whole(to, "older", 5), TSR_OK);
+    cr_expect_eq(tsri_train_file_link(path, to), TSR_OK);
+    cr_expect_eq(tsri_train_file_link(path, to), TSR_OK, "again");
+    cr_expect_eq(tsri_train_file_digest(to, &size, hex), TSR_OK);
+    cr_expect_eq(size, 3);
+    cr_expect_str_eq(hex, "11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437");
+}
+
+Test(train, what_goes_along_with_weights) {
+    static const struct {
+        const char *name;
+        bool along;
+    } rows[] = {{"config.json", true},
+                {"tokenizer.json", true},
+                {"source.spm", true},
+                {"vocab.txt", true},
+                {"chat_template.jinja", true},
+                {"model.safetensors", false},
+                {"model.safetensors.index.json", false},
+                {"run.json", false},
+                {"manifest.json", false},
+                {"pytorch_model.bin", false},
+                {".hidden.json", false},
+                {"README.md", false},
+                {"log.jsonl", false},
+                {"tokenizer.model", true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        cr_expect_eq(tsri_train_file_accompanies(rows[i].name), rows[i].along, "%s", rows[i].name);
+}
