@@ -87,7 +87,7 @@ typedef struct set {
     bench_case *c;
     tsr_op op;
     tsr_bounds bounds;
-    const tsr_tensor *in[BENCH_OPERANDS], *out[1];
+    const tsr_tensor *in[BENCH_OPERANDS], *out[BENCH_OUTPUTS];
     tsr_buf *dims;
     tsr_plan *plan;
     tsr_run run;
@@ -192,11 +192,13 @@ static tsr_status prepare(set *s, const bench_op *op, const char *kernels) {
         s->bounds.lowest[i] = 1;
     for (uint32_t i = 0; i < c->n_in; i++)
         s->in[i] = c->operands[i].tensor.struct_size ? &c->operands[i].tensor : NULL;
-    s->out[0] = &c->operands[c->result].tensor;
+    const uint32_t n_out = c->n_out ? c->n_out : c->result == c->n_in;
+    for (uint32_t i = 0; i < n_out; i++)
+        s->out[i] = &c->operands[c->n_in + i].tensor;
     s->op = (tsr_op){.struct_size = sizeof s->op,
                      .id = op->id,
                      .n_in = c->n_in,
-                     .n_out = c->result == c->n_in,
+                     .n_out = n_out,
                      .in = s->in,
                      .out = s->out,
                      .attrs = &c->attrs,

@@ -13,7 +13,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-enum { BENCH_OPERANDS = 8 };
+enum { BENCH_OPERANDS = 12, BENCH_OUTPUTS = 4 };
 
 /* One operand: what it is, and which numbers fill it. */
 typedef struct bench_operand {
@@ -25,9 +25,10 @@ typedef struct bench_operand {
 
 typedef struct bench_case bench_case;
 struct bench_case {
-    bench_operand operands[BENCH_OPERANDS]; /* inputs as op.h numbers them, then the output */
-    uint32_t n_in;
-    uint32_t result; /* which operand is compared: the output, or a state that the op writes */
+    bench_operand operands[BENCH_OPERANDS]; /* inputs as op.h numbers them, then outputs */
+    uint32_t n_in, n_out;                   /* n_out 0: one, or none where a state is compared */
+    uint32_t
+        result; /* which operand is compared: the first output, or a state that the op writes */
     union {
         tsr_matmul_attrs matmul; /* and matmul_add */
         tsr_linear_attrs linear;

@@ -2,6 +2,7 @@
  *
  *     {"op":"linear","m":512,"n":3072,"k":768,"dtype":"f32","seconds":0.5,"repeat":5}
  *     {"op":"attention","t":512,"h":12,"g":12,"d":64,"causal":1,"kv":"f32"}
+ *     {"op":"attention_grad","b":16,"t":256,"h":6,"d":64,"causal":1}
  *     {"peak":"fma_f32"} {"peak":"read"}
  *
  * With "beside":"read" or "fma_f32" a pass of that peak stands between any two samples, and the

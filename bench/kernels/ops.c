@@ -189,22 +189,24 @@ static const char *make_matmul_add(const json_t *request, bench_case *c) {
 /* d: T S H G D capacity; one output element. */
 static double want_attention(const bench_case *c, int64_t i, double *terms) {
     const int64_t Tq = c->d[0], Sk = c->d[1], H = c->d[2], G = c->d[3], D = c->d[4];
-    const int64_t column = i % D, h = i / D % H, t = i / D / H, g = h / (H / G);
+    const int64_t column = i % D, h = i / D % H, t = i / D / H % Tq, b = i / D / H / Tq,
+                  g = h / (H / G);
     const int64_t seen = c->attrs.attention.causal ? Sk - Tq + t + 1 : Sk;
     double top = -INFINITY, weights = 0, sum = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int64_t s = 0; s < seen; s++) {
             double score = 0;
             for (int64_t e = 0; e < D; e++)
-                score += bench_value(&c->operands[0], 0, (t * H + h) * D + e, D) *
-                         bench_value(&c->operands[1], 1, (s * G + g) * D + e, D);
+                score += bench_value(&c->operands[0], 0, ((b * Tq + t) * H + h) * D + e, D) *
+                         bench_value(&c->operands[1], 1, ((b * Sk + s) * G + g) * D + e, D);
             score *= c->attrs.attention.scale;
             if (pass == 0) {
                 top = fmax(top, score);
                 continue;
             }
             const double p = exp(score - top),
-                         v = bench_value(&c->operands[2], 2, (s * G + g) * D + column, D);
+                         v = bench_value(&c->operands[2], 2, ((b * Sk + s) * G + g) * D + column,
+                                         D);
             weights += p;
             sum += p * v;
             *terms += p * fabs(v);
@@ -213,31 +215,90 @@ static double want_attention(const bench_case *c, int64_t i, double *terms) {
     return sum / weights;
 }
 
-/* The last "t" queries of a sequence of "s" keys, one sequence: "h" heads of "d" over "g" key
- * heads. */
+/* The last "t" queries of "b" sequences of "s" keys: "h" heads of "d" over "g" key heads; with
+ * "lse", as training has it. */
 static const char *make_attention(const json_t *request, bench_case *c) {
     const int64_t Tq = bench_int(request, "t", 1), Sk = bench_int(request, "s", Tq),
                   H = bench_int(request, "h", 12), G = bench_int(request, "g", H),
-                  D = bench_int(request, "d", 64);
+                  D = bench_int(request, "d", 64), sequences = bench_int(request, "b", 1);
     const tsr_dtype kv = bench_dtype(bench_text(request, "kv", "f32"));
-    if (Tq < 1 || Sk < Tq || G < 1 || H % G || D < 1 || !kv || kv >= TSR_GGML_Q4_0)
+    if (sequences < 1 || Tq < 1 || Sk < Tq || G < 1 || H % G || D < 1 || !kv || kv >= TSR_GGML_Q4_0)
         return "attention needs t >= 1, s >= t, h a multiple of g, and kv of f32, f16 or bf16";
     OPERAND(c, 0, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 64, SYMBOL(B), SYMBOL(T), H, D);
-    OPERAND(c, 1, TSR_KIND_STATE, kv, 1.0f / 64, 1, Sk, G, D);
-    OPERAND(c, 2, TSR_KIND_STATE, kv, 1.0f / 64, 1, Sk, G, D);
+    OPERAND(c, 1, TSR_KIND_STATE, kv, 1.0f / 64, sequences, Sk, G, D);
+    OPERAND(c, 2, TSR_KIND_STATE, kv, 1.0f / 64, sequences, Sk, G, D);
     OPERAND(c, 3, TSR_KIND_INPUT, TSR_I32, 1, SYMBOL(B))->constant = (int32_t)(Sk - Tq);
     OPERAND(c, 4, TSR_KIND_INPUT, TSR_I32, 1, SYMBOL(B))->constant = (int32_t)Sk;
     OPERAND(c, 5, TSR_KIND_ACTIVATION, TSR_F32, 1, SYMBOL(B), SYMBOL(T), H, D);
     c->n_in = c->result = 5;
+    if (bench_int(request, "lse", 0)) {
+        OPERAND(c, 6, TSR_KIND_ACTIVATION, TSR_F32, 1, SYMBOL(B), H, SYMBOL(T));
+        c->n_out = 2;
+    }
     c->attrs.attention = (tsr_attention_attrs){.struct_size = sizeof c->attrs.attention,
                                                .causal = bench_int(request, "causal", 0) != 0,
                                                .scale = (float)(1 / sqrt((double)D))};
+    c->sizes[B] = sequences;
     c->sizes[T] = Tq;
     c->sizes[S] = Sk;
-    c->flops = 4.0 * (double)H * (double)D * (double)Tq *
+    c->flops = 4.0 * (double)sequences * (double)H * (double)D * (double)Tq *
                (c->attrs.attention.causal ? (double)Sk - ((double)Tq - 1) / 2 : (double)Sk);
     memcpy(c->d, (int64_t[]){Tq, Sk, H, G, D}, 5 * sizeof *c->d);
     c->want = want_attention;
+    return NULL;
+}
+
+/* d: T S H G D; an element of dq. y and lse are any numbers here: the op takes them as given. */
+static double want_attention_grad(const bench_case *c, int64_t i, double *terms) {
+    const int64_t Tq = c->d[0], H = c->d[2], G = c->d[3], D = c->d[4], column = i % D,
+                  h = i / D % H, t = i / D / H % Tq, b = i / D / H / Tq, g = h / (H / G),
+                  query = ((b * Tq + t) * H + h) * D;
+    const double lse = bench_value(&c->operands[4], 4, (b * H + h) * Tq + t, Tq);
+    double sum = 0, own = 0;
+    for (int64_t e = 0; e < D; e++)
+        own += bench_value(&c->operands[3], 3, query + e, D) *
+               bench_value(&c->operands[5], 5, query + e, D);
+    for (int64_t s = 0; s < (c->attrs.attention.causal ? t + 1 : Tq); s++) {
+        const int64_t key = ((b * Tq + s) * G + g) * D;
+        double score = 0, dp = 0;
+        for (int64_t e = 0; e < D; e++) {
+            score += bench_value(&c->operands[0], 0, query + e, D) *
+                     bench_value(&c->operands[1], 1, key + e, D);
+            dp += bench_value(&c->operands[5], 5, query + e, D) *
+                  bench_value(&c->operands[2], 2, key + e, D);
+        }
+        const double term = c->attrs.attention.scale * exp(c->attrs.attention.scale * score - lse) *
+                            (dp - own) * bench_value(&c->operands[1], 1, key + column, D);
+        sum += term;
+        *terms += fabs(term);
+    }
+    return sum;
+}
+
+/* Self-attention of "b" sequences of "t": "h" heads of "d" over "g" key heads. */
+static const char *make_attention_grad(const json_t *request, bench_case *c) {
+    const int64_t Tq = bench_int(request, "t", 1), H = bench_int(request, "h", 12),
+                  G = bench_int(request, "g", H), D = bench_int(request, "d", 64);
+    if (Tq < 1 || G < 1 || H % G || D < 1 || bench_int(request, "b", 1) < 1)
+        return "attention_grad needs b, t >= 1 and h a multiple of g";
+    for (uint32_t i = 0; i < 6; i++)
+        if (i != 4)
+            OPERAND(c, i, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 64, SYMBOL(B), SYMBOL(T),
+                    i == 1 || i == 2 ? G : H, D);
+    OPERAND(c, 4, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 64, SYMBOL(B), H, SYMBOL(T));
+    c->n_in = c->result = 6;
+    c->n_out = 3;
+    for (uint32_t i = 6; i < 9; i++)
+        OPERAND(c, i, TSR_KIND_ACTIVATION, TSR_F32, 1, SYMBOL(B), SYMBOL(T), i == 6 ? H : G, D);
+    c->attrs.attention = (tsr_attention_attrs){.struct_size = sizeof c->attrs.attention,
+                                               .causal = bench_int(request, "causal", 0) != 0,
+                                               .scale = (float)(1 / sqrt((double)D))};
+    c->sizes[B] = bench_int(request, "b", 1);
+    c->sizes[T] = Tq;
+    c->flops = 10.0 * (double)c->sizes[B] * (double)H * (double)D * (double)Tq *
+               (c->attrs.attention.causal ? ((double)Tq + 1) / 2 : (double)Tq);
+    memcpy(c->d, (int64_t[]){Tq, Tq, H, G, D}, 5 * sizeof *c->d);
+    c->want = want_attention_grad;
     return NULL;
 }
 
@@ -247,5 +308,6 @@ const bench_op bench_ops[] = {
     {"matmul", TSR_OP_MATMUL, make_matmul},
     {"matmul_add", TSR_OP_MATMUL_ADD, make_matmul_add},
     {"attention", TSR_OP_ATTENTION, make_attention},
+    {"attention_grad", TSR_OP_ATTENTION_GRAD, make_attention_grad},
     {NULL, TSR_OP_NONE, NULL},
 };

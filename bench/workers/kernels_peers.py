@@ -2,6 +2,7 @@
 
     {"engine": "openblas|torch|ort|torch-int8|ort-int8", "m": 512, "n": 768, "k": 768, "seconds": 0.3}   y = x w^T, float32 in and out
     {"engine": "torch-attention", "t": 512, "h": 12, "d": 64, "causal": 1, "seconds": 0.3}
+    {"engine": "torch-attention-grad", "b": 16, "t": 256, "h": 6, "d": 64, "causal": 1, "seconds": 0.3}   forward and backward
 
 An answer has median_ns and best_ns, and max_error: the largest difference from double, in units of the sum of the terms' magnitudes. int8 engines
 quantise x as they run, which counts.
@@ -112,11 +113,32 @@ def attention(r):
     return run, float((kept[0] - want).abs().max()), 4 * pairs * H * D
 
 
+def attention_grad(r):
+    """Forward and backward, as a training step has them."""
+    import torch
+    torch.set_num_threads(THREADS)
+    torch.set_grad_enabled(True)
+    B, T, H, D = r["b"], r["t"], r["h"], r["d"]
+    product = torch.randn(B, T, 3 * H * D, requires_grad=True)  # q, k and v are parts of it
+    dy = torch.randn(B, T, H, D).transpose(1, 2)
+    kept = []
+
+    def run(product=product, dy=dy):
+        q, k, v = (x.view(B, T, H, D).transpose(1, 2) for x in product.split(H * D, 2))
+        y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(r.get("causal")))
+        kept[:] = torch.autograd.grad(y, product, dy)
+    run(product.detach().double().requires_grad_(), dy.double())
+    want = kept[0]
+    run()
+    pairs = T * (T + 1) / 2 if r.get("causal") else T * T
+    return run, float((kept[0] - want).abs().max()), 14 * pairs * B * H * D
+
+
 def answer(r):
     key = json.dumps(r, sort_keys=True)
     if key not in made:
         made.clear()
-        made[key] = (attention if r["engine"] == "torch-attention" else matmul)(r)
+        made[key] = {"torch-attention": attention, "torch-attention-grad": attention_grad}.get(r["engine"], matmul)(r)
     run, error, flops = made[key]
     times, begun = [], time.perf_counter()
     while len(times) < 3 or time.perf_counter() - begun < r.get("seconds", 0.3):

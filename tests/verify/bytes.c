@@ -96,6 +96,11 @@ Test(bytes, attention_by_source) {
     check(&(subject){ATTENTION, " kept by others", 4});
 }
 
+Test(bytes, attention_grad) {
+    check(&(subject){TSR_OP_ATTENTION_GRAD, "attention_grad", {"flash"}, "causal", 6});
+    check(&(subject){TSR_OP_ATTENTION_GRAD, "attention_grad", {"flash"}, " bias [", 2});
+}
+
 Test(bytes, gru_cell) {
     check(&(subject){TSR_OP_GRU_CELL, "gru_cell", {"packed"}, "E=48", 6});
 }

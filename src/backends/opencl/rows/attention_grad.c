@@ -2,7 +2,10 @@
 
 enum { Q, K, V, Y, LSE, DY, PAST, LEN, BIAS, RELATIVE };
 enum { DQ, DK, DV, DRELATIVE };
-enum { LARGEST_HEAD = 512 }; /* sums of a head are private to a work-item */
+enum {
+    LARGEST_HEAD = 512, /* sums of a head are private to a work-item */
+    LARGEST_FLASH = 256 /* 32 queries and 32 keys of it */
+};
 
 static const tsr_tensor *distances(const tsr_op *op) {
     return tsri_opencl_in(op, RELATIVE) ? tsri_opencl_out(op, DRELATIVE) : NULL;
@@ -33,6 +36,18 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     if (bias && !tsri_opencl_is_f32(bias))
         return tsri_opencl_refuse(why, "activations are taken as f32 only");
     return tsri_opencl_fits_index(op, why);
+}
+
+static bool fits_flash(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (!facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: 16 queries or elements lie in a vector");
+    if (distances(op))
+        return tsri_opencl_refuse(why, "the table of distances learns");
+    if (op->in[Q]->rank == 4 && op->in[V]->rank == 4 &&
+        (op->in[Q]->dim[3].factor > LARGEST_FLASH || op->in[V]->dim[3].factor > LARGEST_FLASH))
+        return tsri_opencl_refuse(why, "a head is larger than 256");
+    return fits_plain(row, facts, op, why);
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
@@ -120,12 +135,35 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_times(q->dim[1], tsri_tensor_const(a_query)));
 }
 
+static void bind_flash(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *q = op->in[Q], *k = op->in[K];
+    const int64_t a_pair = (3 * q->dim[3].factor + 2 * op->in[V]->dim[3].factor) *
+                           (q->dim[2].factor / k->dim[2].factor);
+    const tsr_dim pairs = q->dim[1].symbols & k->dim[1].symbols
+                              ? tsri_tensor_const(tsri_opencl_highest(op, q->dim[1]) *
+                                                  tsri_opencl_highest(op, k->dim[1]))
+                              : tsri_tensor_times(q->dim[1], k->dim[1]);
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 0, k->dim[2], 1);
+    tsri_opencl_grid(launch, 1, q->dim[0], 1);
+    tsri_opencl_work(launch, tsri_tensor_times(pairs, tsri_tensor_const(a_pair)));
+}
+
 static const tsri_opencl_stage queries = {.name = "attention_grad_queries",
                                           .file = "attention_grad/plain_queries.cl",
                                           .define = define_plain,
                                           .bind = bind_queries};
 
 const tsri_opencl_row tsri_opencl_rows_attention_grad[] = {
+    {.name = "flash",
+     .op = TSR_OP_ATTENTION_GRAD,
+     .file = "attention_grad/flash.cl",
+     .score = 50,
+     .weight_operand = -1,
+     .fits = fits_flash,
+     .define = define_plain,
+     .bind = bind_flash},
     {.name = "plain",
      .op = TSR_OP_ATTENTION_GRAD,
      .file = "attention_grad/plain.cl",
