@@ -110,7 +110,8 @@ typedef struct tsr_train_result {
 TSR_API tsr_status tsr_train(tsr_device *device, const tsr_train_options *options,
                              tsr_train_result *out);
 
-/** The keys of settings: name, what values it takes, what it is without, what it does. */
+/** The keys of settings, then those of a recipe's model and tokenizer: name, what values it takes,
+ * what it is without, what it does. */
 TSR_API void tsr_train_keys(void (*visit)(void *data, const char *name, const char *values,
                                           const char *initial, const char *help),
                             void *data);

@@ -241,7 +241,7 @@ int tsri_cli_train(int argc, char **argv) {
         "to the same bytes. docs/training.md tells more.",
         tables, &operands);
     if (code == CLI_HELP) {
-        puts("\nkeys of --set, and of \"training\" in a recipe:");
+        puts("\nkeys of --set; in a recipe, of \"training\", from kind on of \"model\":");
         tsr_train_keys(show_key, NULL);
     }
     if (code == CLI_OK && !j.output && !j.dry_run)

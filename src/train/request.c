@@ -61,8 +61,9 @@ static tsr_status apply_sets(tsri_train_job *job, json_t *own) {
             TRY(tsri_train_recipe_set(job->recipe, name, value + 1, &taken));
         if (taken)
             json_array_append_new(own, json_string(set));
+        const tsri_train_keys *tables[] = {table, tsri_train_recipe_keys()};
         if (!key && !taken)
-            return tsri_train_key_unknown(&table, 1, name);
+            return tsri_train_key_unknown(tables, job->recipe ? 2 : 1, name);
     }
     return TSR_OK;
 }

@@ -173,16 +173,21 @@ static bool knows(const tsri_model *model, const found_labels *found) {
 }
 
 static tsr_status make_from_recipe(tsri_train_job *job, const char *folder,
-                                   tsri_train_init_options *options) {
+                                   tsri_train_init_options *options, tsri_train_made *made) {
     const char *tokenizer = job->recipe->tokenizer;
-    tsri_train_made made;
     if (!strcmp(tokenizer, "char"))
         TRY(train_tokenizer(job, TSR_TOKENIZER_CHAR, folder));
     else if (!strcmp(tokenizer, "bpe"))
         TRY(train_tokenizer(job, TSR_TOKENIZER_BPE, folder));
     else
         options->tokenizer = tokenizer;
-    return tsri_train_init(job->recipe, options, &made);
+    TRY(tsri_train_init(job->recipe, options, made));
+    if (!made->class[0])
+        tsri_train_say(job, TSR_TRAIN_NOTE,
+                       "model_type is %s: transformers has no class that computes this, so only "
+                       "Tessera runs it",
+                       made->family);
+    return TSR_OK;
 }
 
 static tsr_status make_folder(tsri_train_job *job, const char *model, const found_labels *labels) {
@@ -197,7 +202,7 @@ static tsr_status make_folder(tsri_train_job *job, const char *model, const foun
     tsr_status status = folder ? tsri_train_folder_anew(folder) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
         status = model ? tsri_train_init_from(model, &options, &made)
-                       : make_from_recipe(job, folder, &options);
+                       : make_from_recipe(job, folder, &options, &made);
     if (status == TSR_OK)
         status = tsri_train_folder_rename(folder, job->start);
     free(folder);

@@ -122,10 +122,12 @@ static void values_of(const tsri_train_key *key, char *text, size_t size) {
 void tsr_train_keys(void (*visit)(void *data, const char *name, const char *values,
                                   const char *initial, const char *help),
                     void *data) {
-    const tsri_train_keys *table = tsri_train_settings_keys();
+    const tsri_train_keys *const tables[] = {tsri_train_settings_keys(), tsri_train_recipe_keys()};
     char values[128];
-    for (size_t i = 0; i < table->n; i++) {
-        values_of(&table->keys[i], values, sizeof values);
-        visit(data, table->keys[i].name, values, table->keys[i].initial, table->keys[i].help);
-    }
+    for (size_t t = 0; t < 2; t++)
+        for (size_t i = 0; i < tables[t]->n; i++) {
+            const tsri_train_key *key = &tables[t]->keys[i];
+            values_of(key, values, sizeof values);
+            visit(data, key->name, values, key->initial, key->help);
+        }
 }
