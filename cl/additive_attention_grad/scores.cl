@@ -4,7 +4,7 @@
  *
  *   grid    (T, B), one work-item a query
  *   gives   scratch[(b*T + t)*S + s], for s < len[b]
- *   adds    each sum is one chain of fma, upwards
+ *   adds    each sum is one chain of fma, upwards; those of 8 keys side by side, because a chain alone waits for itself
  *   needs   nothing beyond OpenCL C 1.1
  *   build   HAS_LEN */
 
@@ -25,12 +25,21 @@ __kernel void KERNEL(
     probabilities += probabilities0 + b * FAR_IN(pb) + t * FAR_IN(pt);
     scratch += (b * queries + t) * keys;
     float mean = 0.0f;
-    for (int s = 0; s < n; s++, values += FAR_IN(vs)) {
-        float dot = 0.0f;
+    const int step = FAR_IN(vs);
+    for (int s = 0; s < n; s += 8) {
+        float dot[8];
+        int row[8];
+        for (int i = 0; i < 8; i++) {
+            dot[i] = 0.0f;
+            row[i] = min(s + i, n - 1) * step;
+        }
         for (int e = 0; e < E; e++)
-            dot = fma(values[e], dy[e], dot);
-        scratch[s] = dot;
-        mean = fma(probabilities[s], dot, mean);
+            for (int i = 0; i < 8; i++)
+                dot[i] = fma(values[row[i] + e], dy[e], dot[i]);
+        for (int i = 0; i < 8 && s + i < n; i++) {
+            scratch[s + i] = dot[i];
+            mean = fma(probabilities[s + i], dot[i], mean);
+        }
     }
     for (int s = 0; s < n; s++)
         scratch[s] = probabilities[s] * (scratch[s] - mean);

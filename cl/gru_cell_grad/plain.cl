@@ -67,9 +67,4 @@ __kernel void KERNEL(
 #endif
 }
 
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef REVERSE
-#undef HAS_STATE
-#undef HAS_DSTATE
-#undef HAS_LEN
+#include "gru_cell_grad/forget.clh"

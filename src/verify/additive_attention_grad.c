@@ -60,6 +60,7 @@ void tsri_verify_additive_attention_grad_cases(tsri_verify_list *list) {
         {1, 2, 13, 22, 48, 0, {0}, ""},
         {2, 7, 9, 32, 130, 0, {0}, ""},
         {3, 2, 9, 8, 8, 3, {0, 9, 100}, " one sequence sees nothing"},
+        {2, 1, 17, 64, 32, 2, {17, 3}, " one query"},
         {1, 0, 5, 8, 8, 0, {0}, " no query"},
         {0, 1, 5, 8, 8, 0, {0}, " no sequence"},
     };

@@ -102,11 +102,16 @@ Test(bytes, attention_grad) {
 }
 
 Test(bytes, gru_cell) {
-    check(&(subject){TSR_OP_GRU_CELL, "gru_cell", {"packed"}, "E=48", 6});
+    check(&(subject){TSR_OP_GRU_CELL, "gru_cell", {"packed", "rows"}, "E=48", 6});
 }
 
 Test(bytes, additive_attention) {
     check(&(subject){TSR_OP_ADDITIVE_ATTENTION, "additive_attention", {"lanes"}, "S=", 8});
+}
+
+Test(bytes, additive_attention_grad) {
+    check(&(subject){
+        TSR_OP_ADDITIVE_ATTENTION_GRAD, "additive_attention_grad", {"lanes"}, "E=32", 4});
 }
 
 Test(bytes, pool) {

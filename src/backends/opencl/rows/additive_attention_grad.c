@@ -21,6 +21,15 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return tsri_opencl_fits_index(op, why);
 }
 
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (!facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+    if (op->in[Q]->dim[2].factor % 16 || op->in[VALUES]->dim[2].factor % 16)
+        return tsri_opencl_refuse(why, "the size of a key or a value is no multiple of 16");
+    return fits_plain(row, facts, op, why);
+}
+
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
                          tsri_opencl_defines *defines) {
     (void)row;
@@ -68,15 +77,24 @@ static void bind_scores(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
                                                tsri_tensor_const(op->in[VALUES]->dim[2].factor)));
 }
 
-static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
-    (void)row;
+static void bind(const tsr_op *op, tsri_opencl_launch *launch, int width) {
     const tsr_tensor *q = op->in[Q], *values = op->in[VALUES];
     const int64_t A = q->dim[2].factor, E = values->dim[2].factor;
     bind_operands(op, launch);
-    tsri_opencl_grid(launch, 0, tsri_tensor_const(A > E ? A : E), 1);
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(A > E ? A : E), width);
     tsri_opencl_grid(launch, 1, q->dim[0], 1);
     tsri_opencl_work(launch, tsri_tensor_times(tsri_tensor_times(q->dim[1], op->in[K]->dim[1]),
-                                               tsri_tensor_const(32)));
+                                               tsri_tensor_const(32 * width)));
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind(op, launch, 1);
+}
+
+static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind(op, launch, 16);
 }
 
 static const tsri_opencl_stage scores = {.name = "additive_grad_scores",
@@ -85,6 +103,15 @@ static const tsri_opencl_stage scores = {.name = "additive_grad_scores",
                                          .bind = bind_scores};
 
 const tsri_opencl_row tsri_opencl_rows_additive_attention_grad[] = {
+    {.name = "lanes",
+     .op = TSR_OP_ADDITIVE_ATTENTION_GRAD,
+     .file = "additive_attention_grad/lanes.cl",
+     .before = &scores,
+     .score = 50,
+     .weight_operand = -1,
+     .fits = fits_lanes,
+     .define = define_plain,
+     .bind = bind_lanes},
     {.name = "plain",
      .op = TSR_OP_ADDITIVE_ATTENTION_GRAD,
      .file = "additive_attention_grad/plain.cl",

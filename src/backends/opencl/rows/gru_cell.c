@@ -2,6 +2,7 @@
 
 enum { GATES, STATE, W, BIAS, LEN };
 enum { ROWS = 4 /* sequences that a work-item of packed.cl takes */ };
+enum { LARGEST_STATE = 2048, FEW = 4 /* sequences, where most lanes of rows.cl are idle */ };
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
@@ -25,6 +26,17 @@ static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *fac
         return tsri_opencl_refuse(why, "the size of the state is no multiple of 16");
     if (op->in[W]->offset != 0)
         return tsri_opencl_refuse(why, "the weight is a part of another one");
+    return fits_plain(row, facts, op, why);
+}
+
+static bool fits_rows(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                      const char **why) {
+    if (!facts->cpu || !facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: 16 sequences lie in a vector");
+    if (op->in[W]->dim[1].factor > LARGEST_STATE)
+        return tsri_opencl_refuse(why, "the state is larger than 2048");
+    if (tsri_opencl_highest(op, op->in[GATES]->dim[0]) <= FEW)
+        return tsri_opencl_refuse(why, "made for more than 4 sequences");
     return fits_plain(row, facts, op, why);
 }
 
@@ -60,6 +72,12 @@ static void define_packed(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "ROWS", rows_together(op));
 }
 
+static void define_rows(const tsri_opencl_row *row, const tsr_op *op,
+                        tsri_opencl_defines *defines) {
+    define_plain(row, op, defines);
+    tsri_opencl_define_int(defines, "STATE_SIZE", (int)op->in[W]->dim[1].factor);
+}
+
 /* The arguments of names.clh; `width` elements of `rows` sequences a work-item where it is one
  * step. */
 static void bind(const tsr_op *op, tsri_opencl_launch *launch, int width, int rows) {
@@ -92,6 +110,11 @@ static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
     bind(op, launch, 16 * vectors(op), rows_together(op));
 }
 
+static void bind_rows(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind(op, launch, 32, 16);
+}
+
 const tsri_opencl_row tsri_opencl_rows_gru_cell[] = {
     {.name = "packed",
      .op = TSR_OP_GRU_CELL,
@@ -102,6 +125,14 @@ const tsri_opencl_row tsri_opencl_rows_gru_cell[] = {
      .fits = fits_packed,
      .define = define_packed,
      .bind = bind_packed},
+    {.name = "rows",
+     .op = TSR_OP_GRU_CELL,
+     .file = "gru_cell/rows.cl",
+     .score = 50,
+     .weight_operand = W,
+     .fits = fits_rows,
+     .define = define_rows,
+     .bind = bind_rows},
     {.name = "plain",
      .op = TSR_OP_GRU_CELL,
      .file = "gru_cell/plain.cl",

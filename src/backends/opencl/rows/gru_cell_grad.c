@@ -2,6 +2,7 @@
 
 enum { GATES, STATE, W, BIAS, Y, DY, LEN };
 enum { DGATES_X, DGATES_H, BEFORE, DSTATE };
+enum { LARGEST_STATE = 2048, SEQUENCES = 8 /* of a work-item of rows.cl */ };
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
@@ -20,6 +21,15 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
            tsri_opencl_fits_index(op, why);
 }
 
+static bool fits_rows(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                      const char **why) {
+    if (!facts->cpu || !facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+    if (op->in[W]->dim[1].factor % 16 || op->in[W]->dim[1].factor > LARGEST_STATE)
+        return tsri_opencl_refuse(why, "the size of the state is no multiple of 16 up to 2048");
+    return fits_plain(row, facts, op, why);
+}
+
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
                          tsri_opencl_defines *defines) {
     (void)row;
@@ -30,6 +40,12 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "HAS_STATE", tsri_opencl_in(op, STATE) != NULL);
     tsri_opencl_define_int(defines, "HAS_DSTATE", tsri_opencl_out(op, DSTATE) != NULL);
     tsri_opencl_define_int(defines, "HAS_LEN", tsri_opencl_in(op, LEN) != NULL);
+}
+
+static void define_rows(const tsri_opencl_row *row, const tsr_op *op,
+                        tsri_opencl_defines *defines) {
+    define_plain(row, op, defines);
+    tsri_opencl_define_int(defines, "STATE_SIZE", (int)op->in[W]->dim[1].factor);
 }
 
 /* The arguments of names.clh. */
@@ -59,7 +75,49 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_times(gates->dim[1], tsri_tensor_const(6 * E * E)));
 }
 
+/* Five numbers an element of y: see gates.cl. */
+static void arg_gates(const tsr_op *op, tsri_opencl_launch *launch) {
+    tsri_opencl_arg_scratch(
+        launch, tsri_tensor_times(tsri_tensor_count(op->in[Y]), tsri_tensor_const(5 * 4)));
+}
+
+static void bind_gates(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *gates = op->in[GATES];
+    const int64_t E = op->in[W]->dim[1].factor;
+    bind_operands(op, launch);
+    arg_gates(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(E), 32);
+    tsri_opencl_grid(launch, 1, tsri_tensor_times(gates->dim[0], gates->dim[1]), 16);
+    tsri_opencl_work(launch, tsri_tensor_const(3 * 32 * 16 * E));
+}
+
+static void bind_rows(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *gates = op->in[GATES];
+    const int64_t E = op->in[W]->dim[1].factor;
+    bind_operands(op, launch);
+    arg_gates(op, launch);
+    tsri_opencl_grid(launch, 1, gates->dim[0], SEQUENCES);
+    tsri_opencl_work(launch,
+                     tsri_tensor_times(gates->dim[1], tsri_tensor_const(3 * SEQUENCES * E * E)));
+}
+
+static const tsri_opencl_stage gates = {.name = "gru_cell_grad_gates",
+                                        .file = "gru_cell_grad/gates.cl",
+                                        .define = define_rows,
+                                        .bind = bind_gates};
+
 const tsri_opencl_row tsri_opencl_rows_gru_cell_grad[] = {
+    {.name = "rows",
+     .op = TSR_OP_GRU_CELL_GRAD,
+     .file = "gru_cell_grad/rows.cl",
+     .before = &gates,
+     .score = 50,
+     .weight_operand = W,
+     .fits = fits_rows,
+     .define = define_rows,
+     .bind = bind_rows},
     {.name = "plain",
      .op = TSR_OP_GRU_CELL_GRAD,
      .file = "gru_cell_grad/plain.cl",

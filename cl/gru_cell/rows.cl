@@ -1,0 +1,88 @@
+/* gru_cell/rows.cl - gru_cell/plain for CPUs and weights as they are: 16 sequences side by side, weights broadcast.
+ *
+ *   grid    (E/32, B/16) where ONE, else (1, B/16); work-groups of one
+ *   shape   the state of 16 sequences lies in private memory, elements outermost (POSSIBLE elements); a step forms 4 elements
+ *           of all three gates at once, so that a row of w is read along k, once for 16 sequences
+ *   operands, order, adds as gru_cell/plain: the same bytes
+ *   needs   float16 in registers (a CPU)
+ *   build   as gru_cell/plain; STATE_SIZE: E */
+#ifndef MATH_FLOAT16
+#define MATH_FLOAT16 /* once a program, for all packed kernels */
+TSR_DEFINE_MATH(float16, int16)
+#endif
+#include "gru_cell/sequences.clh"
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+#include "gru_cell/names.clh"
+)
+{
+    const int b0 = (int)get_global_id(1) * 16, sequences = SIZE(B), steps = SIZE(T);
+#if ONE
+    const int first = (int)get_global_id(0) * 32, end = min(first + 32, E);
+#else
+    const int first = (int)get_global_id(0) * E, end = E;
+#endif
+    if (first >= E || b0 >= sequences)
+        return;
+    const int many = min(16, sequences - b0);
+    int n[16], longest = 0;
+    for (int i = 0; i < 16; i++) {
+        n[i] = i < many ? steps : 0;
+#if HAS_LEN
+        if (i < many)
+            n[i] = max(0, min(steps, len[len0 + b0 + i]));
+#endif
+        longest = max(longest, n[i]);
+    }
+    float16 h[STATE_SIZE], next[ONE ? 32 : STATE_SIZE];
+    for (int e = 0; e < E; e++)
+        h[e] = 0.0f;
+#if HAS_STATE
+    for (int i = 0; i < many; i++)
+        for (int e = 0; e < E; e++)
+            ((float *)h)[e * 16 + i] = state[state0 + (b0 + i) * SIZE(hb) + e];
+#endif
+    for (int step = 0; step < longest; step++) {
+        const int known = HAS_STATE || step > 0 ? E : 0; /* elements of h that are not 0 */
+        for (int e0 = first; e0 < end; e0 += 4) {
+            float16 sum[3][4];
+            const int width = min(4, end - e0);
+            TSR_GRU_SUMS(sum, e0, known)
+            for (int j = 0; j < width; j++) {
+                float x[3][16] __attribute__((aligned(64)));
+                const int e = e0 + j;
+                for (int i = 0; i < 16; i++) {
+                    const int t = REVERSE ? n[i] - 1 - step : step, own = gates0 + (b0 + i) * SIZE(xb) + t * SIZE(xt) + e;
+                    for (int g = 0; g < 3; g++)
+                        x[g][i] = step < n[i] ? gates[own + g * E] : 0.0f;
+                }
+                const float16 r = ACTIVATE(6, float16, (*(float16 *)x[0] + sum[0][j]));
+                const float16 z = ACTIVATE(6, float16, (*(float16 *)x[1] + sum[1][j]));
+                const float16 fresh = ACTIVATE(5, float16, fma(r, sum[2][j], *(float16 *)x[2]));
+                const float16 result = fma(z, h[e] - fresh, fresh);
+                next[e - first] = result;
+                for (int i = 0; i < many; i++) {
+                    const int t = REVERSE ? n[i] - 1 - step : step;
+                    if (step < n[i])
+                        y[y0 + (b0 + i) * SIZE(yb) + t * SIZE(yt) + e] = ((float *)next)[(e - first) * 16 + i];
+                }
+            }
+        }
+#if !ONE
+        for (int e = 0; e < E; e++)
+            h[e] = next[e];
+#endif
+    }
+    for (int i = 0; i < many; i++)
+        for (int t = n[i]; t < steps; t++)
+            for (int e = first; e < end; e++)
+                y[y0 + (b0 + i) * SIZE(yb) + t * SIZE(yt) + e] = 0.0f;
+}
+
+#undef STATE_SIZE
+#undef W_DTYPE
+#undef BIAS_DTYPE
+#undef ONE
+#undef REVERSE
+#undef HAS_STATE
+#undef HAS_LEN
