@@ -39,7 +39,6 @@ __kernel void KERNEL(__global const float *x, int x0, __global const float *dy, 
 
 #undef AXIS
 #undef SLOPE
-#undef EXP
 #undef VECTOR
 #undef ACT
 #undef FLAT

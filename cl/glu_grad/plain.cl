@@ -22,6 +22,5 @@ __kernel void KERNEL(__global const float *x, int x0, __global const float *dy, 
 }
 
 #undef SLOPE
-#undef EXP
 #undef VECTOR
 #undef ACT

@@ -194,7 +194,7 @@ void make_sample(const tsri_opencl_row *row, int variant, sample *s) {
         make_norm(s, id, full, small);
     else if (id == TSR_OP_ADD || id == TSR_OP_MUL || (id >= TSR_OP_SCALE && id <= TSR_OP_COPY) ||
              (id >= TSR_OP_RELU && id <= TSR_OP_SIGMOID))
-        make_elementwise(s, id, full, small);
+        make_elementwise(s, id, full || strcmp(row->name, "lanes") == 0, small);
     else if (id >= TSR_OP_ACCUMULATE)
         make_training_sample(s, id, full);
     else

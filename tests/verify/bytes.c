@@ -32,6 +32,11 @@ static void compare(const tsri_verify_case *c, const char *row, const tsri_verif
     for (int i = 0; i < plain->n_out; i++)
         for (size_t k = 0; k < plain->out_count[i]; k++) {
             float a, b;
+            if (plain->out_dtype[i] == TSR_BF16) {
+                cr_assert_eq(((uint16_t *)plain->out[i])[k], ((uint16_t *)other->out[i])[k],
+                             "%s, %s: output %d[%zu]", row, c->name, i, k);
+                continue;
+            }
             memcpy(&a, (char *)plain->out[i] + 4 * k, 4);
             memcpy(&b, (char *)other->out[i] + 4 * k, 4);
             cr_assert(a == b, "%s, %s: output %d[%zu] is %.9g, plain's %.9g", row, c->name, i, k,
@@ -141,3 +146,18 @@ Test(bytes, scatter) {
 Test(bytes, softmax_grad) {
     check(&(subject){TSR_OP_SOFTMAX_GRAD, "softmax_grad", {"lanes"}, "S=", 14});
 }
+
+#define LANES(id, name_, part_, most_)                          \
+    Test(bytes, name_) {                                        \
+        check(&(subject){id, #name_, {"lanes"}, part_, most_}); \
+    }
+
+LANES(TSR_OP_CROSS_ENTROPY, cross_entropy, "V=", 12)
+LANES(TSR_OP_CROSS_ENTROPY_GRAD, cross_entropy_grad, "V=", 13)
+LANES(TSR_OP_ADAMW, adamw, "N=", 15)
+LANES(TSR_OP_SUMSQ, sumsq, "N=", 23)
+LANES(TSR_OP_ACCUMULATE, accumulate, "N=", 9)
+LANES(TSR_OP_ACTIVATION_GRAD, activation_grad, "gelu", 14)
+LANES(TSR_OP_DROPOUT, dropout, "rate", 8)
+LANES(TSR_OP_GLU, glu, "silu", 6)
+LANES(TSR_OP_GLU_GRAD, glu_grad, "gelu", 12)

@@ -127,3 +127,8 @@ void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const tsr_tenso
     for (uint32_t i = 0; i < count; i++)
         tsri_opencl_arg_dim(launch, tensor ? tensor->stride[i] : tsri_tensor_const(0));
 }
+
+bool tsri_opencl_fits_vectors(const tsri_opencl_facts *facts, const char **why) {
+    return (facts->cpu && facts->vector16) ||
+           tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+}

@@ -39,6 +39,7 @@ bool tsri_opencl_fits_rows(const tsr_tensor *tensor,
                            const char **why); /* f32 rows of one stride, for missing ones too */
 bool tsri_opencl_fits_vector(const tsr_tensor *tensor,
                              const char **why); /* packed float array, for missing ones too */
+bool tsri_opencl_fits_vectors(const tsri_opencl_facts *facts, const char **why); /* of 16 floats */
 /* A weight: as fits_vector, or a matrix of q8_0 or q4_0 blocks, for rows that read both. */
 bool tsri_opencl_fits_weight(const tsr_tensor *tensor, const char **why);
 bool tsri_opencl_refuse(const char **why, const char *sentence); /* sets *why; false */

@@ -1,6 +1,6 @@
 /* add, mul; scale, cast, copy and the activations: one kernel for two operands, one for one.
  * Activations backwards; accumulate; dropout. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/elementwise.h"
 
 #include <math.h>
 
@@ -15,8 +15,7 @@ static bool same_shape(const tsr_tensor *a, const tsr_tensor *b) {
     return same;
 }
 
-/* Element i of the one is element i of the other. */
-static bool is_flat(const tsr_tensor *a, const tsr_tensor *b) {
+bool tsri_opencl_is_flat(const tsr_tensor *a, const tsr_tensor *b) {
     return same_shape(a, b) && tsri_tensor_is_packed(a) && tsri_tensor_is_packed(b);
 }
 
@@ -37,7 +36,7 @@ static bool fits_binary(const tsri_opencl_row *row, const tsri_opencl_facts *fac
 }
 
 static bool is_flat_binary(const tsr_op *op) {
-    return is_flat(op->in[0], op->out[0]) && is_flat(op->in[1], op->out[0]);
+    return tsri_opencl_is_flat(op->in[0], op->out[0]) && tsri_opencl_is_flat(op->in[1], op->out[0]);
 }
 
 static void define_binary(const tsri_opencl_row *row, const tsr_op *op,
@@ -71,7 +70,7 @@ static void bind_binary(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
 
 /* ---- one operand ---- */
 
-static uint32_t activation(tsr_op_id id) {
+uint32_t tsri_opencl_activation_of(tsr_op_id id) {
     switch (id) {
     case TSR_OP_RELU:
         return TSR_ACT_RELU;
@@ -114,10 +113,10 @@ static void define_unary(const tsri_opencl_row *row, const tsr_op *op,
     (void)row;
     tsri_opencl_define_operand(defines, "X", op->in[0]);
     tsri_opencl_define_operand(defines, "Y", op->out[0]);
-    tsri_opencl_define_int(defines, "ACT", (int)activation((tsr_op_id)op->id));
+    tsri_opencl_define_int(defines, "ACT", (int)tsri_opencl_activation_of((tsr_op_id)op->id));
     tsri_opencl_define_int(defines, "MOVE", is_move(op));
     tsri_opencl_define_int(defines, "SCALE", op->id == TSR_OP_SCALE);
-    tsri_opencl_define_int(defines, "FLAT", is_flat(op->in[0], op->out[0]));
+    tsri_opencl_define_int(defines, "FLAT", tsri_opencl_is_flat(op->in[0], op->out[0]));
 }
 
 static void bind_unary(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
@@ -129,7 +128,7 @@ static void bind_unary(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, tsri_tensor_count(y));
     tsri_opencl_arg_float(launch, scale ? scale->alpha : 1.0f);
-    if (!is_flat(x, y)) {
+    if (!tsri_opencl_is_flat(x, y)) {
         tsri_opencl_arg_sizes(launch, y);
         tsri_opencl_arg_strides(launch, x);
         tsri_opencl_arg_strides(launch, y);
@@ -149,7 +148,7 @@ static bool fits_f32(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
 }
 
 static bool is_flat_grad(const tsr_op *op) {
-    return is_flat(op->in[0], op->out[0]) && is_flat(op->in[1], op->out[0]);
+    return tsri_opencl_is_flat(op->in[0], op->out[0]) && tsri_opencl_is_flat(op->in[1], op->out[0]);
 }
 
 static void define_activation_grad(const tsri_opencl_row *row, const tsr_op *op,
@@ -184,7 +183,7 @@ static void define_accumulate(const tsri_opencl_row *row, const tsr_op *op,
                               tsri_opencl_defines *defines) {
     (void)row;
     tsri_opencl_define_int(defines, "HAS_BETA", tsri_opencl_in(op, 2) != NULL);
-    tsri_opencl_define_int(defines, "FLAT", is_flat(op->in[0], op->in[1]));
+    tsri_opencl_define_int(defines, "FLAT", tsri_opencl_is_flat(op->in[0], op->in[1]));
 }
 
 static void bind_accumulate(const tsri_opencl_row *row, const tsr_op *op,
@@ -195,7 +194,7 @@ static void bind_accumulate(const tsri_opencl_row *row, const tsr_op *op,
         tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, tsri_tensor_count(state));
-    if (!is_flat(state, op->in[1])) {
+    if (!tsri_opencl_is_flat(state, op->in[1])) {
         tsri_opencl_arg_sizes(launch, state);
         tsri_opencl_arg_strides(launch, op->in[1]);
     }
@@ -207,15 +206,14 @@ static void bind_accumulate(const tsri_opencl_row *row, const tsr_op *op,
 static void define_dropout(const tsri_opencl_row *row, const tsr_op *op,
                            tsri_opencl_defines *defines) {
     (void)row;
-    tsri_opencl_define_int(defines, "FLAT", is_flat(op->in[0], op->out[0]));
+    tsri_opencl_define_int(defines, "FLAT", tsri_opencl_is_flat(op->in[0], op->out[0]));
 }
 
-static void bind_dropout(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
-    (void)row;
+static void bind_dropout_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_dropout_attrs *attrs = op->attrs;
-    const tsr_tensor *x = op->in[0], *y = op->out[0];
+    const tsr_tensor *y = op->out[0];
     const uint32_t threshold = (uint32_t)ceil((double)attrs->rate * 0x1p32);
-    tsri_opencl_arg_tensor(launch, x);
+    tsri_opencl_arg_tensor(launch, op->in[0]);
     tsri_opencl_arg_tensor(launch, op->in[1]);
     tsri_opencl_arg_tensor(launch, y);
     tsri_opencl_arg_dims(launch);
@@ -223,13 +221,37 @@ static void bind_dropout(const tsri_opencl_row *row, const tsr_op *op, tsri_open
     tsri_opencl_arg_int(launch, (int32_t)attrs->site);
     tsri_opencl_arg_int(launch, (int32_t)threshold);
     tsri_opencl_arg_float(launch, (float)(1 / (1 - (double)attrs->rate)));
-    if (!is_flat(x, y)) {
+}
+
+static void bind_dropout(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *x = op->in[0], *y = op->out[0];
+    bind_dropout_operands(op, launch);
+    if (!tsri_opencl_is_flat(x, y)) {
         tsri_opencl_arg_sizes(launch, y);
         tsri_opencl_arg_strides(launch, x);
         tsri_opencl_arg_strides(launch, y);
     }
     tsri_opencl_grid(launch, 0, tsri_tensor_count(y), 4);
     tsri_opencl_work(launch, tsri_tensor_const(64));
+}
+
+static bool fits_dropout_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                               const tsr_op *op, const char **why) {
+    if (!tsri_opencl_fits_vectors(facts, why) || !fits_f32(row, facts, op, why))
+        return false;
+    return tsri_opencl_is_flat(op->in[0], op->out[0]) ||
+           tsri_opencl_refuse(why, "x has gaps between its elements");
+}
+
+static void bind_dropout_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                               tsri_opencl_launch *launch) {
+    enum { SPAN = 2048 };
+    (void)row;
+    bind_dropout_operands(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_count(op->out[0]), SPAN);
+    tsri_opencl_group(launch, 1, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(8 * SPAN));
 }
 
 #define PLAIN(id, kind)                  \
@@ -246,17 +268,26 @@ static void bind_dropout(const tsri_opencl_row *row, const tsr_op *op, tsri_open
         .name = NULL                     \
     }
 
-const tsri_opencl_row tsri_opencl_rows_add[] = {PLAIN(TSR_OP_ADD, binary)};
-const tsri_opencl_row tsri_opencl_rows_mul[] = {PLAIN(TSR_OP_MUL, binary)};
-const tsri_opencl_row tsri_opencl_rows_scale[] = {PLAIN(TSR_OP_SCALE, unary)};
+const tsri_opencl_row tsri_opencl_rows_add[] = {TSRI_OPENCL_ELEMENTWISE_LANES(TSR_OP_ADD),
+                                                PLAIN(TSR_OP_ADD, binary)};
+const tsri_opencl_row tsri_opencl_rows_mul[] = {TSRI_OPENCL_ELEMENTWISE_LANES(TSR_OP_MUL),
+                                                PLAIN(TSR_OP_MUL, binary)};
+const tsri_opencl_row tsri_opencl_rows_scale[] = {TSRI_OPENCL_ELEMENTWISE_LANES(TSR_OP_SCALE),
+                                                  PLAIN(TSR_OP_SCALE, unary)};
 const tsri_opencl_row tsri_opencl_rows_cast[] = {PLAIN(TSR_OP_CAST, unary)};
 const tsri_opencl_row tsri_opencl_rows_copy[] = {PLAIN(TSR_OP_COPY, unary)};
-const tsri_opencl_row tsri_opencl_rows_relu[] = {PLAIN(TSR_OP_RELU, unary)};
-const tsri_opencl_row tsri_opencl_rows_gelu[] = {PLAIN(TSR_OP_GELU, unary)};
-const tsri_opencl_row tsri_opencl_rows_gelu_tanh[] = {PLAIN(TSR_OP_GELU_TANH, unary)};
-const tsri_opencl_row tsri_opencl_rows_silu[] = {PLAIN(TSR_OP_SILU, unary)};
-const tsri_opencl_row tsri_opencl_rows_tanh[] = {PLAIN(TSR_OP_TANH, unary)};
-const tsri_opencl_row tsri_opencl_rows_sigmoid[] = {PLAIN(TSR_OP_SIGMOID, unary)};
+const tsri_opencl_row tsri_opencl_rows_relu[] = {TSRI_OPENCL_ELEMENTWISE_LANES(TSR_OP_RELU),
+                                                 PLAIN(TSR_OP_RELU, unary)};
+const tsri_opencl_row tsri_opencl_rows_gelu[] = {TSRI_OPENCL_ELEMENTWISE_LANES(TSR_OP_GELU),
+                                                 PLAIN(TSR_OP_GELU, unary)};
+const tsri_opencl_row tsri_opencl_rows_gelu_tanh[] = {
+    TSRI_OPENCL_ELEMENTWISE_LANES(TSR_OP_GELU_TANH), PLAIN(TSR_OP_GELU_TANH, unary)};
+const tsri_opencl_row tsri_opencl_rows_silu[] = {TSRI_OPENCL_ELEMENTWISE_LANES(TSR_OP_SILU),
+                                                 PLAIN(TSR_OP_SILU, unary)};
+const tsri_opencl_row tsri_opencl_rows_tanh[] = {TSRI_OPENCL_ELEMENTWISE_LANES(TSR_OP_TANH),
+                                                 PLAIN(TSR_OP_TANH, unary)};
+const tsri_opencl_row tsri_opencl_rows_sigmoid[] = {TSRI_OPENCL_ELEMENTWISE_LANES(TSR_OP_SIGMOID),
+                                                    PLAIN(TSR_OP_SIGMOID, unary)};
 
 #define PLAIN_F32(id, name_)              \
     {.name = "plain",                     \
@@ -273,6 +304,15 @@ const tsri_opencl_row tsri_opencl_rows_sigmoid[] = {PLAIN(TSR_OP_SIGMOID, unary)
     }
 
 const tsri_opencl_row tsri_opencl_rows_activation_grad[] = {
+    TSRI_OPENCL_ELEMENTWISE_LANES(TSR_OP_ACTIVATION_GRAD),
     PLAIN_F32(TSR_OP_ACTIVATION_GRAD, activation_grad)};
-const tsri_opencl_row tsri_opencl_rows_accumulate[] = {PLAIN_F32(TSR_OP_ACCUMULATE, accumulate)};
-const tsri_opencl_row tsri_opencl_rows_dropout[] = {PLAIN_F32(TSR_OP_DROPOUT, dropout)};
+const tsri_opencl_row tsri_opencl_rows_accumulate[] = {
+    TSRI_OPENCL_ELEMENTWISE_LANES(TSR_OP_ACCUMULATE), PLAIN_F32(TSR_OP_ACCUMULATE, accumulate)};
+const tsri_opencl_row tsri_opencl_rows_dropout[] = {{.name = "lanes",
+                                                     .op = TSR_OP_DROPOUT,
+                                                     .file = "elementwise/dropout_lanes.cl",
+                                                     .score = 50,
+                                                     .weight_operand = -1,
+                                                     .fits = fits_dropout_lanes,
+                                                     .bind = bind_dropout_lanes},
+                                                    PLAIN_F32(TSR_OP_DROPOUT, dropout)};

@@ -21,6 +21,11 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return tsri_opencl_fits_index(op, why);
 }
 
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    return tsri_opencl_fits_vectors(facts, why) && fits_plain(row, facts, op, why);
+}
+
 static void define_divergence(const tsri_opencl_row *row, const tsr_op *op,
                               tsri_opencl_defines *defines) {
     (void)row;
@@ -86,6 +91,28 @@ static void bind_cross_entropy_grad(const tsri_opencl_row *row, const tsr_op *op
     tsri_opencl_work(launch, tsri_tensor_const(16));
 }
 
+static void bind_cross_entropy_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                                     tsri_opencl_launch *launch) {
+    bind_cross_entropy(row, op, launch);
+    tsri_opencl_group(launch, 1, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(2 * tsri_tensor_columns(op->in[LOGITS]).factor));
+}
+
+static void bind_cross_entropy_grad_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                                          tsri_opencl_launch *launch) {
+    enum { SPAN = 8192 };
+    (void)row;
+    const tsr_cross_entropy_attrs *attrs = op->attrs;
+    const tsr_tensor *logits = op->in[LOGITS];
+    const int64_t V = tsri_tensor_columns(logits).factor;
+    bind_operands(op, 5, 1 | 16, launch);
+    tsri_opencl_arg_float(launch, attrs->label_smoothing);
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(V), SPAN);
+    tsri_opencl_grid(launch, 1, tsri_tensor_rows(logits), 1);
+    tsri_opencl_group(launch, 1, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(2 * (V < SPAN ? V : SPAN)));
+}
+
 /* Without a teacher the temperature is 1. */
 static float temperature(const tsr_op *op) {
     const tsr_kl_divergence_attrs *attrs = op->attrs;
@@ -108,6 +135,11 @@ static void bind_kl_divergence_grad(const tsri_opencl_row *row, const tsr_op *op
     a_row_each(op, 48, launch);
 }
 
+#define LANES(id, name_, define_)                                                                 \
+    {                                                                                             \
+        .name = "lanes", .op = id, .file = #name_ "/lanes.cl", .score = 50, .weight_operand = -1, \
+        .fits = fits_lanes, .define = define_, .bind = bind_##name_##_lanes                       \
+    }
 #define ROWS(id, name_, define_) \
     {.name = "plain",            \
      .op = id,                   \
@@ -123,8 +155,10 @@ static void bind_kl_divergence_grad(const tsri_opencl_row *row, const tsr_op *op
     }
 
 const tsri_opencl_row tsri_opencl_rows_cross_entropy[] = {
+    LANES(TSR_OP_CROSS_ENTROPY, cross_entropy, define_entropy),
     ROWS(TSR_OP_CROSS_ENTROPY, cross_entropy, define_entropy)};
 const tsri_opencl_row tsri_opencl_rows_cross_entropy_grad[] = {
+    LANES(TSR_OP_CROSS_ENTROPY_GRAD, cross_entropy_grad, define_entropy),
     ROWS(TSR_OP_CROSS_ENTROPY_GRAD, cross_entropy_grad, define_entropy)};
 const tsri_opencl_row tsri_opencl_rows_kl_divergence[] = {
     ROWS(TSR_OP_KL_DIVERGENCE, kl_divergence, define_divergence)};

@@ -10,6 +10,11 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return tsri_opencl_fits_index(op, why);
 }
 
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    return tsri_opencl_fits_vectors(facts, why) && fits_plain(row, facts, op, why);
+}
+
 /* All operands, then how many elements `like` has. */
 static void bind_operands(const tsr_op *op, uint32_t n_in, const tsr_tensor *like,
                           tsri_opencl_launch *launch) {
@@ -37,6 +42,12 @@ static void bind_sumsq(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_const(run));
 }
 
+static void bind_sumsq_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                             tsri_opencl_launch *launch) {
+    bind_sumsq(row, op, launch);
+    tsri_opencl_group(launch, 1, 1, 1);
+}
+
 /* ---- adamw ---- */
 
 static void define_adamw(const tsri_opencl_row *row, const tsr_op *op,
@@ -62,6 +73,16 @@ static void bind_adamw(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     an_element_each(op, launch);
 }
 
+static void bind_adamw_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                             tsri_opencl_launch *launch) {
+    enum { SPAN = 2048 };
+    (void)row;
+    bind_adamw_operands(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_count(op->in[0]), SPAN);
+    tsri_opencl_group(launch, 1, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(8 * SPAN));
+}
+
 /* ---- sgd ---- */
 
 static void define_sgd(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_defines *defines) {
@@ -81,6 +102,11 @@ static void bind_sgd(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_l
     an_element_each(op, launch);
 }
 
+#define LANES(id, name_, define_)                                                                 \
+    {                                                                                             \
+        .name = "lanes", .op = id, .file = #name_ "/lanes.cl", .score = 50, .weight_operand = -1, \
+        .fits = fits_lanes, .define = define_, .bind = bind_##name_##_lanes                       \
+    }
 #define ROWS(id, name_, define_) \
     {.name = "plain",            \
      .op = id,                   \
@@ -95,6 +121,8 @@ static void bind_sgd(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_l
         .name = NULL             \
     }
 
-const tsri_opencl_row tsri_opencl_rows_sumsq[] = {ROWS(TSR_OP_SUMSQ, sumsq, NULL)};
-const tsri_opencl_row tsri_opencl_rows_adamw[] = {ROWS(TSR_OP_ADAMW, adamw, define_adamw)};
+const tsri_opencl_row tsri_opencl_rows_sumsq[] = {LANES(TSR_OP_SUMSQ, sumsq, NULL),
+                                                  ROWS(TSR_OP_SUMSQ, sumsq, NULL)};
+const tsri_opencl_row tsri_opencl_rows_adamw[] = {LANES(TSR_OP_ADAMW, adamw, define_adamw),
+                                                  ROWS(TSR_OP_ADAMW, adamw, define_adamw)};
 const tsri_opencl_row tsri_opencl_rows_sgd[] = {ROWS(TSR_OP_SGD, sgd, define_sgd)};

@@ -1,0 +1,84 @@
+/* cross_entropy/lanes.cl - cross_entropy/plain for CPUs: its sixteen sums side by side are a vector.
+ *
+ *   grid    (R), work-groups of one: a row each, which the second pass finds in cache
+ *   operands, ignored, adds, build as cross_entropy/plain
+ *   needs   float16 in registers (a CPU) */
+#ifndef MATH_FLOAT16
+#define MATH_FLOAT16 /* once a program, for all rows of vectors */
+TSR_DEFINE_MATH(float16, int16)
+#endif
+typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
+#define SIXTEEN(p) (*(__global LOCAL_NAME(sixteen) *)(p))
+#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(sixteen) *)(p))
+#define BLOCK 1024
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *logits, int logits0, __global const int *targets, int targets0, __global float *loss,
+       int loss0, __global float *lse, int lse0, __global const int *dims, int R, int R_set, int V, int row,
+       float smoothing)
+{
+    const int r = (int)get_global_id(0);
+    if (r >= SIZE(R))
+        return;
+    const int target = targets[targets0 + r], whole = V / 16 * 16;
+    if (target < 0 || target >= V) {
+        loss[loss0 + r] = 0.0f;
+        lse[lse0 + r] = 0.0f;
+        return;
+    }
+    logits += logits0 + r * row;
+    float16 high = -INFINITY, high2 = -INFINITY;
+    int v = 0;
+    for (; v + 32 <= V; v += 32) {
+        high = fmax(high, SIXTEEN_OF(logits + v));
+        high2 = fmax(high2, SIXTEEN_OF(logits + v + 16));
+    }
+    high = fmax(high, high2);
+    const float8 high8 = fmax(high.lo, high.hi);
+    const float4 high4 = fmax(high8.lo, high8.hi);
+    float top = fmax(fmax(high4.x, high4.y), fmax(high4.z, high4.w)), total = 0.0f;
+    for (; v < V; v++)
+        top = fmax(top, logits[v]);
+#if SMOOTH
+    float all = 0.0f;
+#endif
+    for (int first = 0; first < V; first += BLOCK) {
+        const int end = min(first + BLOCK, whole);
+        float16 part = 0.0f;
+#if SMOOTH
+        float16 mean = 0.0f;
+#endif
+        for (v = first; v < end; v += 16) {
+            const float16 d = SIXTEEN_OF(logits + v) - top;
+            part = ORDERED_ADD(tsr_exp_float16(d), part);
+#if SMOOTH
+            mean = ORDERED_ADD(d, mean);
+#endif
+        }
+        for (; v < min(first + BLOCK, V); v++) {
+            const float d = logits[v] - top;
+            ((float *)&part)[v & 15] = ORDERED_ADD(tsr_exp_float(d), ((float *)&part)[v & 15]);
+#if SMOOTH
+            ((float *)&mean)[v & 15] = ORDERED_ADD(d, ((float *)&mean)[v & 15]);
+#endif
+        }
+        const float *sums = (const float *)&part;
+        total = ORDERED_ADD(SUM16(sums), total);
+#if SMOOTH
+        const float *means = (const float *)&mean;
+        all = ORDERED_ADD(SUM16(means), all);
+#endif
+    }
+    const float log_sum = log(total), hard = log_sum - (logits[target] - top);
+#if SMOOTH
+    loss[loss0 + r] = fma(smoothing, log_sum - all / (float)V, (1.0f - smoothing) * hard);
+#else
+    loss[loss0 + r] = hard;
+#endif
+    lse[lse0 + r] = top + log_sum;
+}
+
+#undef SIXTEEN
+#undef SIXTEEN_OF
+#undef BLOCK
+#undef SMOOTH

@@ -1,0 +1,38 @@
+/* glu/lanes.cl - glu/plain for CPUs: sixteen elements are a vector.
+ *
+ *   grid    (F/SPAN, R), work-groups of one
+ *   operands, build as glu/plain
+ *   needs   float16 in registers (a CPU) */
+#ifndef MATH_FLOAT16
+#define MATH_FLOAT16 /* once a program, for all rows of vectors */
+TSR_DEFINE_MATH(float16, int16)
+#endif
+typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
+#define SIXTEEN(p) (*(__global LOCAL_NAME(sixteen) *)(p))
+#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(sixteen) *)(p))
+#define SPAN 1024
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *x, int x0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F,
+       int x_row, int y_row)
+{
+    const int r = (int)get_global_id(1), begin = (int)get_global_id(0) * SPAN, end = min(begin + SPAN, F);
+    if (r >= SIZE(R))
+        return;
+    x += x0 + r * x_row;
+    y += y0 + r * y_row;
+    int f = begin;
+    for (; f + 16 <= end; f += 16) {
+        const float16 gate = SIXTEEN_OF(x + f);
+        SIXTEEN(y + f) = ACTIVATE(ACT, float16, gate) * SIXTEEN_OF(x + F + f);
+    }
+    for (; f < end; f++) {
+        const float gate = x[f];
+        y[f] = ACTIVATE(ACT, float, gate) * x[F + f];
+    }
+}
+
+#undef SIXTEEN
+#undef SIXTEEN_OF
+#undef SPAN
+#undef ACT

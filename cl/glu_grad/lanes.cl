@@ -1,0 +1,51 @@
+/* glu_grad/lanes.cl - glu_grad/plain for CPUs: sixteen elements are a vector.
+ *
+ *   grid    (F/SPAN, R), work-groups of one
+ *   operands, alias, build as glu_grad/plain
+ *   needs   float16 in registers (a CPU) */
+#ifndef MATH_FLOAT16
+#define MATH_FLOAT16 /* once a program, for all rows of vectors */
+TSR_DEFINE_MATH(float16, int16)
+#endif
+typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
+#define SIXTEEN(p) (*(__global LOCAL_NAME(sixteen) *)(p))
+#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(sixteen) *)(p))
+#define SPAN 1024
+#define VECTOR float16
+#include "elementwise/slope.clh"
+#undef SLOPE
+#undef VECTOR
+#define VECTOR float
+#include "elementwise/slope.clh"
+#undef SLOPE
+#undef VECTOR
+#define SLOPE(T, v) TSR_PASTE(slope_##T##_, INSTANCE)(v)
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *x, int x0, __global const float *dy, int dy0, __global float *dx, int dx0,
+       __global const int *dims, int R, int R_set, int F, int x_row, int dy_row, int dx_row)
+{
+    const int r = (int)get_global_id(1), begin = (int)get_global_id(0) * SPAN, end = min(begin + SPAN, F);
+    if (r >= SIZE(R))
+        return;
+    x += x0 + r * x_row;
+    dy += dy0 + r * dy_row;
+    dx += dx0 + r * dx_row;
+    int f = begin;
+    for (; f + 16 <= end; f += 16) {
+        const float16 gate = SIXTEEN_OF(x + f), up = SIXTEEN_OF(x + F + f), d = SIXTEEN_OF(dy + f);
+        SIXTEEN(dx + f) = d * up * SLOPE(float16, gate);
+        SIXTEEN(dx + F + f) = d * ACTIVATE(ACT, float16, gate);
+    }
+    for (; f < end; f++) {
+        const float gate = x[f], up = x[F + f], d = dy[f];
+        dx[f] = d * up * SLOPE(float, gate);
+        dx[F + f] = d * ACTIVATE(ACT, float, gate);
+    }
+}
+
+#undef SLOPE
+#undef SIXTEEN
+#undef SIXTEEN_OF
+#undef SPAN
+#undef ACT

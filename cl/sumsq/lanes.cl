@@ -1,0 +1,38 @@
+/* sumsq/lanes.cl - sumsq/plain for CPUs: its sixteen chains side by side are a vector.
+ *
+ *   grid    (parts), work-groups of one
+ *   operands, adds as sumsq/plain
+ *   needs   float16 in registers (a CPU) */
+typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
+#define SIXTEEN(p) (*(__global LOCAL_NAME(sixteen) *)(p))
+#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(sixteen) *)(p))
+#define BLOCK 1024
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global float *sums, int sums0, __global const float *x, int x0, __global const int *dims, int N, int N_set,
+       int first, int parts)
+{
+    const int j = (int)get_global_id(0), n = SIZE(N), run = n / parts + (n % parts > 0);
+    if (j >= parts)
+        return;
+    /* j * run may be past what an int holds where runs are of few elements */
+    const int begin = run && j > n / run ? n : min(j * run, n), end = n - begin < run ? n : begin + run;
+    float total = 0.0f;
+    x += x0;
+    for (int at = begin; at < end; at += BLOCK) {
+        const int stop = end - at < BLOCK ? end : at + BLOCK;
+        float16 part = 0.0f;
+        int i = at;
+        for (; i + 16 <= stop; i += 16)
+            part = fma(SIXTEEN_OF(x + i), SIXTEEN_OF(x + i), part);
+        for (; i < stop; i++)
+            ((float *)&part)[(i - at) & 15] = fma(x[i], x[i], ((float *)&part)[(i - at) & 15]);
+        const float *chains = (const float *)&part;
+        total = ORDERED_ADD(SUM16(chains), total);
+    }
+    sums[sums0 + first + j] = total;
+}
+
+#undef SIXTEEN
+#undef SIXTEEN_OF
+#undef BLOCK

@@ -1,0 +1,26 @@
+/* backends/opencl/rows/elementwise.h - what the rows of ops that work element by element share. */
+#ifndef TSRI_OPENCL_ROWS_ELEMENTWISE_H
+#define TSRI_OPENCL_ROWS_ELEMENTWISE_H
+
+#include "backends/opencl/rows/common.h"
+
+/* Element i of the one is element i of the other. */
+bool tsri_opencl_is_flat(const tsr_tensor *a, const tsr_tensor *b);
+/* Number of the activation that an op is; NONE for another op. */
+uint32_t tsri_opencl_activation_of(tsr_op_id id);
+
+/* elementwise_lanes.c: the row of CPUs, for packed f32 operands. */
+bool tsri_opencl_fits_elementwise_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                        const tsr_op *op, const char **why);
+void tsri_opencl_define_elementwise_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                                          tsri_opencl_defines *defines);
+void tsri_opencl_bind_elementwise_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                                        tsri_opencl_launch *launch);
+#define TSRI_OPENCL_ELEMENTWISE_LANES(id)                                                          \
+    {                                                                                              \
+        .name = "lanes", .op = id, .file = "elementwise/lanes.cl", .score = 50,                    \
+        .weight_operand = -1, .fits = tsri_opencl_fits_elementwise_lanes,                          \
+        .define = tsri_opencl_define_elementwise_lanes, .bind = tsri_opencl_bind_elementwise_lanes \
+    }
+
+#endif
