@@ -216,7 +216,6 @@ static tsr_status make_plan(tsri_train_job *job) {
     tsri_train_data_sizes(job->data, &p->B, &p->T, &p->S);
     if (job->validation) {
         tsri_train_data_sizes(job->validation, &B, &T, &S);
-        larger(&p->B, B);
         larger(&p->T, T);
         larger(&p->S, S);
     }

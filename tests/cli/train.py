@@ -294,6 +294,43 @@ def test_settings_that_are_refused(folder):
     equal((folder / "o").exists(), False, "a refused run left a folder")
 
 
+def test_data_that_are_refused(folder):
+    model, _ = make(folder)
+    rows = [("empty.txt", b"", "empty.txt"), ("blank.txt", b" \n", "blank.txt"), ("bytes.txt", b"a poem\nabout \xff\xfe the sea\n", "bytes.txt"),
+            ("lines.jsonl", b'{"text": "a poem"}\n{"txt": "the sea"}\n', "lines.jsonl"), ("broken.jsonl", b'{"text": "a poem"\n', "broken.jsonl")]
+    for name, data, said in rows:
+        (folder / name).write_bytes(data)
+        refused(3, said, *command(model, folder / name, folder / "o", 1))
+        equal((folder / "o").exists(), False, f"{name}: a run that never began left a folder")
+    refused(3, "nothing.txt", *command(model, folder / "nothing.txt", folder / "o", 1))
+    (folder / "pairs.tsv").write_text("das\tthe\nHaus house\n")
+    small = ("--set", "layers=1", "--set", "hidden_size=8", "--set", "heads=2", "--set", "vocab_size=300", "--set", "max_steps=1")
+    refused(3, "pairs.tsv", "train", folder / "pairs.tsv", "-o", folder / "o", "--recipe", "transformer-base", *REFERENCE, *small)
+    (folder / "pairs.tsv").write_text("das\tthe\nHaus\thouse\n")
+    refused(3, "heads 3 does not divide", "train", folder / "pairs.tsv", "-o", folder / "o", "--recipe", "transformer-base", *REFERENCE, *small, "--set", "heads=3")
+    (folder / "empty").mkdir()
+    refused(3, "nothing.txt", *command(model, folder / "nothing.txt", folder / "empty", 1))
+    equal(list((folder / "empty").iterdir()), [], "a folder that was empty is so again")
+    words.tokenizer(model, None, ("<end>", 5000))
+    refused(3, "ids up to 5000", *command(model, folder / "text.txt", folder / "o", 1))
+    equal((folder / "o").exists(), False)
+
+
+def test_from_scratch_goes_on_too(folder):
+    _, text = make(folder)
+    small = ("--set", "layers=1", "--set", "hidden_size=8", "--set", "heads=2", "--set", "block_size=8", "--set", "lr_scheduler_type=constant",
+             "--set", "eval_batches=1", "--set", "per_device_eval_batch_size=3", "--set", "sample_tokens=3")
+    def made(out, steps, *more):
+        return ("train", text, "-o", out, "--recipe", "char-gpt", *REFERENCE, *small, "--set", f"max_steps={steps}", *more)
+    run(*made(folder / "one", 4, *every(2)))
+    run(*made(folder / "two", 2, *every(2)))
+    run(*made(folder / "two", 4, *every(2), "--resume"))
+    assert result(folder / "one", 4) == result(folder / "two", 4)
+    refused(2, "the keys of the model", *made(folder / "two", 4, *every(2), "--resume", "--set", "layers=2"))
+    said = run("generate", "-m", folder / "one", *REFERENCE, "-p", "a", "-n", "3", "--temp", "0")
+    assert said.text, said
+
+
 def test_what_may_differ_on_resume(folder):
     model, text = make(folder)
     out = folder / "o"
