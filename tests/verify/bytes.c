@@ -102,8 +102,8 @@ Test(bytes, attention_by_source) {
 }
 
 Test(bytes, attention_grad) {
-    check(&(subject){TSR_OP_ATTENTION_GRAD, "attention_grad", {"flash"}, "causal", 6});
-    check(&(subject){TSR_OP_ATTENTION_GRAD, "attention_grad", {"flash"}, " bias [", 2});
+    check(&(subject){TSR_OP_ATTENTION_GRAD, "attention_grad", {"flash", "tiled"}, "causal", 6});
+    check(&(subject){TSR_OP_ATTENTION_GRAD, "attention_grad", {"flash", "tiled"}, " bias [", 2});
 }
 
 Test(bytes, gru_cell) {

@@ -3,8 +3,10 @@
 enum { Q, K, V, Y, LSE, DY, PAST, LEN, BIAS, RELATIVE };
 enum { DQ, DK, DV, DRELATIVE };
 enum {
-    LARGEST_HEAD = 512, /* sums of a head are private to a work-item */
-    LARGEST_FLASH = 256 /* 32 queries and 32 keys of it */
+    LARGEST_HEAD = 512,  /* sums of a head are private to a work-item */
+    LARGEST_FLASH = 256, /* 32 queries and 32 keys of it */
+    TILE_GROUP = 64,
+    TILE_QUERIES = 16 /* of tile.clh */
 };
 
 static const tsr_tensor *distances(const tsr_op *op) {
@@ -50,6 +52,20 @@ static bool fits_flash(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return fits_plain(row, facts, op, why);
 }
 
+/* Keys of a work-group of tiled.cl: their sums are private to its items. */
+static int tile_keys(const tsr_op *op) {
+    const int64_t D = op->in[Q]->dim[3].factor, Dv = op->in[V]->dim[3].factor,
+                  size = D > Dv ? D : Dv;
+    return size <= 128 ? 16 : size <= 256 ? 8 : 4;
+}
+
+static bool fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (distances(op))
+        return tsri_opencl_refuse(why, "the table of distances learns");
+    return fits_plain(row, facts, op, why) && tsri_opencl_fits_group(facts, TILE_GROUP, 5120, why);
+}
+
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
                          tsri_opencl_defines *defines) {
     (void)row;
@@ -64,6 +80,12 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
     tsri_opencl_define_int(defines, "HAS_DRELATIVE", distances(op) != NULL);
+}
+
+static void define_tiled(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    define_plain(row, op, defines);
+    tsri_opencl_define_int(defines, "KEYS", tile_keys(op));
 }
 
 /* The arguments of operands.clh. */
@@ -150,12 +172,56 @@ static void bind_flash(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_times(pairs, tsri_tensor_const(a_pair)));
 }
 
+/* Work-groups of 64 for `tile` of n queries or keys, each with `heads` heads; the work of an item
+ * is that of `others` pairs. */
+static void bind_tiles(const tsr_op *op, tsri_opencl_launch *launch, tsr_dim n, int tile,
+                       tsr_dim heads, tsr_dim others) {
+    const int64_t a_pair = 2 * (op->in[Q]->dim[3].factor + op->in[V]->dim[3].factor);
+    bind_operands(op, launch);
+    arg_own(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_times(n, tsri_tensor_const(TILE_GROUP)), tile);
+    tsri_opencl_grid(launch, 1, heads, 1);
+    tsri_opencl_grid(launch, 2, op->in[Q]->dim[0], 1);
+    tsri_opencl_group(launch, TILE_GROUP, 1, 1);
+    tsri_opencl_work(launch,
+                     tsri_tensor_times(others, tsri_tensor_const(1 + a_pair * tile / TILE_GROUP)));
+}
+
+static void bind_tiled_queries(const tsri_opencl_row *row, const tsr_op *op,
+                               tsri_opencl_launch *launch) {
+    (void)row;
+    bind_tiles(op, launch, op->in[Q]->dim[1], TILE_QUERIES, op->in[Q]->dim[2], op->in[K]->dim[1]);
+}
+
+static void bind_tiled(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *q = op->in[Q], *k = op->in[K];
+    const tsr_dim group = tsri_tensor_const(q->dim[2].factor / k->dim[2].factor);
+    bind_tiles(op, launch, k->dim[1], tile_keys(op), k->dim[2],
+               tsri_tensor_times(q->dim[1], group));
+}
+
+static const tsri_opencl_stage tiled_queries = {.name = "attention_grad_tiled_queries",
+                                                .file = "attention_grad/tiled_queries.cl",
+                                                .define = define_tiled,
+                                                .bind = bind_tiled_queries};
+
 static const tsri_opencl_stage queries = {.name = "attention_grad_queries",
                                           .file = "attention_grad/plain_queries.cl",
                                           .define = define_plain,
                                           .bind = bind_queries};
 
 const tsri_opencl_row tsri_opencl_rows_attention_grad[] = {
+    {.name = "tiled",
+     .op = TSR_OP_ATTENTION_GRAD,
+     .file = "attention_grad/tiled.cl",
+     .before = &tiled_queries,
+     .gpu = true,
+     .score = 70,
+     .weight_operand = -1,
+     .fits = fits_tiled,
+     .define = define_tiled,
+     .bind = bind_tiled},
     {.name = "flash",
      .op = TSR_OP_ATTENTION_GRAD,
      .file = "attention_grad/flash.cl",

@@ -1,0 +1,72 @@
+/* attention_grad/tiled.cl - attention_grad/plain by work-groups: a tile of keys, pairs in local memory.
+ *
+ *   grid    (64 * S/KEYS, G, B) in work-groups of 64 x 1 x 1: KEYS keys of a key head; an item has every 64th element of their dk
+ *           and dv, which reads each element of q and dy once for all of them
+ *   hidden  tiles of 16 queries that see none of the keys are passed over, and queries that see nothing at all
+ *   operands, reads, order as attention_grad/plain: the same bytes
+ *   needs   a work-group of 64; at most 5 KiB of local memory
+ *   build   as attention_grad/plain; KEYS 4|8|16: fewer for large heads, whose sums are private; no HAS_DRELATIVE
+ *   source  Dao et al. 2022, arXiv:2205.14135 */
+#include "attention/order.clh"
+#include "attention_grad/pair.clh"
+#define OWN_OF(h, t, row) scratch[row]
+#include "attention_grad/tile.clh"
+#define COLUMNS ((HEAD + GROUP - 1) / GROUP)
+#define VALUE_COLUMNS ((VALUE + GROUP - 1) / GROUP)
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
+#include "attention_grad/operands.clh"
+    , __global const float *scratch)
+{
+    const int lane = (int)get_local_id(0), s0 = (int)get_global_id(0) / GROUP * KEYS;
+    const int g = (int)get_global_id(1), b = (int)get_global_id(2), queries = AT(T), keys = AT(S), heads = H / group;
+    const int q_step = AT(qt), d_step = SIZE(dt), k_step = AT(ks), v_step = AT(vs);
+    __global const float *k_rows = k + k0 + b * AT(kj) + g * AT(kg), *v_rows = v + v0 + b * AT(vj) + g * AT(vg);
+    TILE_LOCALS
+    float dkey[KEYS][COLUMNS], dvalue[KEYS][VALUE_COLUMNS];
+    for (int i = 0; i < KEYS; i++) {
+        for (int c = 0; c < COLUMNS; c++)
+            dkey[i][c] = 0.0f;
+        for (int c = 0; c < VALUE_COLUMNS; c++)
+            dvalue[i][c] = 0.0f;
+    }
+    for (int h = g * group; h < (g + 1) * group; h++) {
+        __global const float *q_rows = q + q0 + b * AT(qb) + h * AT(qh), *dy_rows = dy + dy0 + b * SIZE(db) + h * SIZE(dh);
+        for (int t0 = 0; t0 < queries; t0 += QUERIES) {
+            bool some = false;
+            TILE_QUERIES(h, t0)
+            for (int r = 0; r < QUERIES; r++)
+                some = some || (firsts[r] < min(ends[r], s0 + KEYS) && ends[r] > s0);
+            if (!some)
+                continue;
+            TILE_PAIRS(h, t0, s0, q_rows, q_step, dy_rows, d_step, k_rows, k_step, v_rows, v_step)
+            for (int r = 0; r < QUERIES; r++) {
+                if (firsts[r] >= ends[r])
+                    continue;
+                for (int c = 0; c < COLUMNS; c++) {
+                    const int d = c * GROUP + lane;
+                    const float query = d < HEAD ? q_rows[(t0 + r) * q_step + d] : 0.0f;
+                    for (int i = 0; i < KEYS; i++)
+                        dkey[i][c] = fma(query, ds_tile[i * QUERIES + r], dkey[i][c]);
+                }
+                for (int c = 0; c < VALUE_COLUMNS; c++) {
+                    const int d = c * GROUP + lane;
+                    const float gradient = d < VALUE ? dy_rows[(t0 + r) * d_step + d] : 0.0f;
+                    for (int i = 0; i < KEYS; i++)
+                        dvalue[i][c] = fma(gradient, p_tile[i * QUERIES + r], dvalue[i][c]);
+                }
+            }
+        }
+    }
+    for (int i = 0; i < KEYS && s0 + i < keys; i++) {
+        for (int c = 0; c < COLUMNS; c++)
+            if (c * GROUP + lane < HEAD)
+                dk[dk0 + ((b * keys + s0 + i) * heads + g) * HEAD + c * GROUP + lane] = dkey[i][c];
+        for (int c = 0; c < VALUE_COLUMNS; c++)
+            if (c * GROUP + lane < VALUE)
+                dv[dv0 + ((b * keys + s0 + i) * heads + g) * VALUE + c * GROUP + lane] = dvalue[i][c];
+    }
+}
+
+#undef VALUE_COLUMNS
+#include "attention_grad/forget_tile.clh"
