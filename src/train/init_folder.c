@@ -41,8 +41,13 @@ static tsr_status copy(const char *from, const char *folder, const char *name) {
 
 tsr_status tsri_train_copy_tokenizer(const char *from, const char *folder) {
     size_t found = 0;
-    if (!tsri_base_is_folder(from))
+    if (tsri_base_is_file(from))
         return copy(from, folder, "tokenizer.json");
+    if (!tsri_base_is_folder(from))
+        return tsri_base_fail(TSR_E_IO,
+                              "tokenizer \"%.200s\" is neither bpe nor char, which are trained on "
+                              "the data, nor a tokenizer.json or folder here",
+                              from);
     for (size_t i = 0; i < sizeof tokenizer_files / sizeof *tokenizer_files; i++) {
         char *path = tsri_base_join(from, tokenizer_files[i]);
         tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;

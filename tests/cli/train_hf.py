@@ -163,7 +163,8 @@ def test_refusals(folder):
     path, _ = data(folder, "decoder")
     cases = (("heads=5", 3, "does not divide hidden_size"), ("positions=everywhere", 2, "none, learned, rotary, sinusoidal or alibi"),
              ("attention=bidirectional", 3, "sees the token that it is to predict"), ("layers=-2", 2, "a whole number"),
-             ("kv_heads=3", 3, "does not divide heads"), ("max_positions=4", 3, "block_size"), ("layer=3", 2, "the nearest is layers"))
+             ("kv_heads=3", 3, "does not divide heads"), ("max_positions=4", 3, "block_size"), ("layer=3", 2, "the nearest is layers"),
+             ("tokenizer=words", 3, "neither bpe nor char"))
     for change, code, says in cases:
         refused(code, says, "train", "-q", path, "-o", folder / "out", "-d", DEVICE, "--recipe", "char-gpt", "--set", change)
         assert not (folder / "out").exists(), f"{change}: a folder was left"
