@@ -20,8 +20,12 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "INPUTS", inputs);
 }
 
-static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
-    (void)row;
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    return tsri_opencl_fits_vectors(facts, why) && fits_plain(row, facts, op, why);
+}
+
+static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_tensor *y = op->out[0];
     for (uint32_t i = 0; i < MOST; i++)
         tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
@@ -35,11 +39,34 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     }
     tsri_opencl_arg_int(launch, tsri_tensor_columns(y).factor);
     tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *y = op->out[0];
+    bind_operands(op, launch);
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(y), 1);
     tsri_opencl_grid(launch, 1, tsri_tensor_rows(y), 1);
 }
 
+static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *y = op->out[0];
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(y), 1);
+    tsri_opencl_group(launch, 1, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_columns(y));
+}
+
 const tsri_opencl_row tsri_opencl_rows_concat[] = {
+    {.name = "lanes",
+     .op = TSR_OP_CONCAT,
+     .file = "concat/lanes.cl",
+     .score = 50,
+     .weight_operand = -1,
+     .fits = fits_lanes,
+     .define = define_plain,
+     .bind = bind_lanes},
     {.name = "plain",
      .op = TSR_OP_CONCAT,
      .file = "concat/plain.cl",
