@@ -169,21 +169,28 @@ static tsr_status prepare(tsri_training *t, tsri_training_plan *plan, int64_t B,
 }
 
 tsr_status tsri_training_plan_of(tsri_training *t, tsri_training_set *set, tsri_model_pass pass,
-                                 tsri_run_plan **out) {
+                                 const int32_t most[3], tsri_run_plan **out) {
     tsri_training_plan *const plans[] = {[TSRI_PASS_LEARN] = &set->learn,
                                          [TSRI_PASS_EVALUATE] = &set->evaluate,
                                          [TSRI_PASS_LOGITS] = &set->logits};
     tsri_training_plan *plan = plans[pass];
-    const int64_t B = t->most[0], T = t->most[1], S = t->most[2];
     const bool listed = pass == TSRI_PASS_LOGITS || t->options.objective == TSRI_OBJECTIVE_MASKED;
+    bool fits = plan->plan;
+    for (int i = 0; i < 3;
+         i++) { /* texts grow token by token: room for as long ones as are learned */
+        const int32_t wanted = i && most[i] < t->most[i] ? t->most[i] : most[i];
+        fits &= wanted <= plan->most[i];
+        plan->most[i] = wanted > plan->most[i] ? wanted : plan->most[i];
+    }
+    const int64_t B = plan->most[0], T = plan->most[1], S = plan->most[2];
     if (!plan->graph)
         TRY(tsri_training_graph(t, pass, set->steps, &plan->graph));
-    if (!plan->plan || memcmp(plan->most, t->most, sizeof t->most) != 0) {
+    if (!fits) {
+        plan->plan = NULL;
         TRY(prepare(t, plan, B, T, S,
                     !listed                    ? 1
                     : pass == TSRI_PASS_LOGITS ? B
                                                : tsri_training_most_rows(B, T, S)));
-        memcpy(plan->most, t->most, sizeof t->most);
     }
     *out = plan->plan;
     return TSR_OK;
@@ -262,7 +269,7 @@ tsr_status tsri_training_reserve(tsri_training *t, int32_t B, int32_t T, int32_t
         t->most[i] = n > t->most[i] ? n : t->most[i];
     }
     TRY(tsri_training_set_for(t, t->most[1], &set));
-    TRY(tsri_training_plan_of(t, set, TSRI_PASS_LEARN, &plan));
+    TRY(tsri_training_plan_of(t, set, TSRI_PASS_LEARN, t->most, &plan));
     if (begins) {
         TRY(prepare(t, &t->norms, 1, 1, 1, 1));
         TRY(prepare(t, &t->update, 1, 1, 1, 1));

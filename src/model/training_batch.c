@@ -29,11 +29,12 @@ static tsr_status list_masked(tsri_training *t, const tsri_training_batch *batch
         t->in.rows[0] = 0;
         t->in.targets[(*n)++] = TSRI_TRAINING_IGNORE;
     }
-    if (*n > tsri_training_most_rows(t->most[0], t->most[1], t->most[2]))
+    const int64_t most = tsri_training_most_rows(batch->B, batch->T, 1);
+    if (*n > most)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a batch with %" PRId64 " masked tokens; one of this size holds at "
                               "most %" PRId64 ": use smaller batches",
-                              *n, tsri_training_most_rows(t->most[0], t->most[1], t->most[2]));
+                              *n, most);
     return TSR_OK;
 }
 
@@ -96,6 +97,7 @@ static tsr_status check_batch(const tsri_training *t, const tsri_training_batch 
 typedef struct batch_run {
     tsri_training_batch batch;
     tsri_training_set *set;
+    int32_t most[3];
     int64_t sizes[TSR_SYMBOLS]; /* B T S U N */
     int64_t rows;               /* of the losses */
     tsri_run_binding inputs[TSRI_INPUT_COUNT];
@@ -177,9 +179,12 @@ static tsr_status begin_batch(tsri_training *t, const tsri_training_batch *batch
     TRY(check_batch(t, batch));
     if (batch->teacher && spec->decoder.recurrent)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "a recurrent decoder does not learn from logits");
-    TRY(tsri_training_reserve(t, batch->B, batch->T, batch->source ? batch->S : 1, NULL));
+    if (!t->update.plan)
+        TRY(tsri_training_reserve(t, batch->B, batch->T, batch->source ? batch->S : 1, NULL));
     *run = (batch_run){.batch = *batch,
                        .sizes = {batch->B, batch->T, batch->source ? batch->S : 1, 1, 1}};
+    for (int i = 0; i < 3; i++)
+        run->most[i] = (int32_t)run->sizes[i];
     TRY(tsri_training_set_for(t, batch->T, &run->set));
     if (run->set->steps && run->set->steps != batch->T)
         TRY(pad(t, run->set->steps, &run->batch));
@@ -209,7 +214,7 @@ static tsr_status run_losses(tsri_training *t, tsri_model_pass pass, batch_run *
         outputs[i] = (tsri_run_binding){
             .id = TSRI_OUTPUT_HARD + (uint32_t)i, .data = t->in.losses[i], .bytes = bytes};
     }
-    TRY(tsri_training_plan_of(t, run->set, pass, &plan));
+    TRY(tsri_training_plan_of(t, run->set, pass, run->most, &plan));
     TRY(tsri_run_execute(plan, run->sizes, run->inputs, run->n_inputs, outputs, soft ? 2 : 1));
     out->hard = mean(t->in.losses[0], run->rows, out->counted);
     out->kl = soft ? mean(t->in.losses[1], run->rows, out->counted) : 0;
@@ -266,7 +271,7 @@ tsr_status tsri_training_logits(tsri_training *t, const tsri_training_batch *bat
                                      .bytes = (size_t)(batch->B * head_outputs(t)) * sizeof(float)};
     tsri_run_plan *plan = NULL;
     TRY(begin_batch(t, batch, &run));
-    TRY(tsri_training_plan_of(t, run.set, TSRI_PASS_LOGITS, &plan));
+    TRY(tsri_training_plan_of(t, run.set, TSRI_PASS_LOGITS, run.most, &plan));
     if (t->options.objective != TSRI_OBJECTIVE_CLASSIFY) {
         TRY(tsri_base_grow(&t->in.rows, &t->in.rows_room, (size_t)batch->B, sizeof *t->in.rows));
         for (int32_t b = 0; b < batch->B; b++) {

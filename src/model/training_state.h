@@ -53,7 +53,7 @@ struct tsri_training {
     size_t n_parameters, parameters_room;
     uint32_t n_sums;
     float *sums;
-    int32_t most[3]; /* B T S that plans were made for */
+    int32_t most[3]; /* B T S of the batches that are learned from */
     tsri_training_inputs in;
 };
 
@@ -64,10 +64,10 @@ tsr_status tsri_training_begin_set(tsri_training *training, tsri_training_set *s
 tsr_status tsri_training_graph(const tsri_training *training, tsri_model_pass pass, int32_t steps,
                                tsri_graph **out);
 
-/* The graphs for batches of T tokens, and the plan of one for the sizes that were reserved. */
+/* The graphs for batches of T tokens, and the plan of one pass for batches of B, T, S or less. */
 tsr_status tsri_training_set_for(tsri_training *training, int32_t T, tsri_training_set **out);
 tsr_status tsri_training_plan_of(tsri_training *training, tsri_training_set *set,
-                                 tsri_model_pass pass, tsri_run_plan **out);
+                                 tsri_model_pass pass, const int32_t most[3], tsri_run_plan **out);
 /* Rows that a masked LM head computes at the most: the products of a run's sizes are int32. */
 int64_t tsri_training_most_rows(int64_t B, int64_t T, int64_t S);
 
