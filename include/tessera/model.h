@@ -37,7 +37,10 @@ typedef struct tsr_model_options {
     uint32_t tokenizer_only;
     uint32_t kv_dtype; /**< tsr_dtype that keys and values are kept in: TSR_F32, TSR_F16; 0: f32 */
     uint32_t compute;  /**< tsr_model_compute */
-    uint32_t reserved;
+    /** Folders of LoRA adapters as PEFT writes them, which are added to the weights as these are
+     * read: W + alpha / r * B A (alpha / sqrt(r) with use_rslora). Several add up. */
+    uint32_t n_lora;
+    const char *const *lora;
 } tsr_model_options;
 
 /**

@@ -15,6 +15,7 @@
 #include "tessera/fill_mask.h"
 #include "tessera/generate.h"
 #include "tessera/graph.h"
+#include "tessera/merge.h"
 #include "tessera/model.h"
 #include "tessera/op.h"
 #include "tessera/plot.h"

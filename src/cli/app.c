@@ -69,7 +69,7 @@ const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
 }
 
 const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
-    static tsri_cli_option rows[6];
+    static tsri_cli_option rows[7];
     const tsri_cli_option all[] = {
         {"model", 'm', CLI_TEXT, &app->model_name, "MODEL",
          "a folder (Hugging Face's layout, or CTranslate2's), a .gguf or llama2.c .bin file, or a "
@@ -83,6 +83,8 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
          "how products are formed: f32, f16, int8 (of q8 and q4) or auto", 0, 0, NULL},
         {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
          "tokens of a sequence at most; what the model reads without it", 1, 1 << 30, NULL},
+        {"lora", 0, CLI_LIST, &app->loras, "FOLDER",
+         "adds this LoRA adapter (PEFT's layout) to the weights; may be given again", 0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -216,6 +218,8 @@ int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options) {
         {"f32", TSR_F32}, {"float32", TSR_F32}, {"f16", TSR_F16}, {"float16", TSR_F16}, {NULL, 0}};
     *options = (tsr_model_options){.struct_size = sizeof *options,
                                    .context = app->context,
+                                   .lora = app->loras.items,
+                                   .n_lora = (uint32_t)app->loras.n,
                                    .progress = show_progress,
                                    .progress_data = app};
     int code =
@@ -346,6 +350,7 @@ int tsri_cli_close(tsri_cli_app *app, int code) {
     tsr_device_close(&app->device);
     tsr_engine_destroy(&app->engine);
     free(app->backends.items);
+    free(app->loras.items);
     if (tsri_cli_signal())
         return 128 + tsri_cli_signal();
     code = code == CLI_HELP ? CLI_OK : code;

@@ -12,7 +12,7 @@ typedef struct tsri_cli_app {
     /* options that commands have in common */
     const char *model_name, *device_name, *kernels, *bundle, *dtype_name, *kv_dtype_name,
         *compute_name, *profile;
-    tsri_cli_list backends;
+    tsri_cli_list backends, loras;
     int64_t threads, context;
     bool quiet, verbose, json;
     /* opened on demand */
@@ -31,7 +31,7 @@ typedef struct tsri_cli_app {
 const tsri_cli_option *
 tsri_cli_device_options(tsri_cli_app *app); /* -d --backend --kernels -t --profile */
 const tsri_cli_option *
-tsri_cli_model_options(tsri_cli_app *app); /* -m --dtype --kv-dtype --compute -c */
+tsri_cli_model_options(tsri_cli_app *app); /* -m --dtype --kv-dtype --compute -c --lora */
 const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app); /* -q -v */
 const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app);    /* --json */
 
@@ -72,6 +72,7 @@ bool tsri_cli_is_terminal(int fd);
 int tsri_cli_generate(int argc, char **argv);
 int tsri_cli_chat(int argc, char **argv);
 int tsri_cli_translate(int argc, char **argv);
+int tsri_cli_merge(int argc, char **argv);
 int tsri_cli_quantize(int argc, char **argv);
 int tsri_cli_train(int argc, char **argv);
 int tsri_cli_dump(int argc, char **argv);

@@ -270,6 +270,14 @@ static tsr_status open_model(const char *path, const tsri_model_options *options
     if (status == TSR_OK)
         status = tsri_model_weights_create(model->archive, model->arch, &model->spec,
                                            model->config_name, &keeping, &model->weights);
+    if (status == TSR_OK && options->n_lora && model->quantized)
+        status = tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "%s holds blocks already; add the adapter to the model that it was "
+                                "made from (tessera merge), or open that one with --dtype",
+                                path);
+    if (status == TSR_OK)
+        status = tsri_model_adapters_open(options->lora, options->n_lora, model->weights,
+                                          &model->weights->adapters);
     if (status == TSR_OK)
         status = read_tokenizer(model, folder);
     if (status == TSR_OK)

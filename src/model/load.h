@@ -14,6 +14,8 @@ typedef struct tsri_model_options {
         void *data, uint64_t done,
         uint64_t total); /* bytes stored; not TSR_OK stops the load. May be NULL */
     void *progress_data;
+    const char *const *lora; /* folders of adapters, whose sum is added to the weights */
+    size_t n_lora;
     bool tokenizer_only; /* where no model can be opened, its tokenizer alone will do */
     int32_t slots;       /* the memory check counts keys and values of so many sequences (0: 1) */
     int64_t context;     /* of so many tokens (0: what the model reads, at most 2048) */

@@ -50,6 +50,10 @@ static tsr_status check_options(const tsr_model_options *options) {
             TSR_E_ARGUMENT,
             "products can be formed in f32, f16 or int8, or as auto chooses; %u is none of them",
             options->compute);
+    for (uint32_t i = 0; i < options->n_lora; i++)
+        if (!options->lora || !options->lora[i])
+            return tsri_base_fail(TSR_E_ARGUMENT, "adapter %u of %u has no name", i,
+                                  options->n_lora);
     if (options->context < 0)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a context of %lld tokens was asked for; it must be positive",
@@ -83,6 +87,8 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
                                 .compute = (tsr_model_compute)known.compute,
                                 .context = known.context,
                                 .kv_dtype = (tsr_dtype)known.kv_dtype,
+                                .lora = known.lora,
+                                .n_lora = known.n_lora,
                                 .tokenizer_only = known.tokenizer_only && !device};
     if (known.progress) {
         inner.progress = tell_progress;

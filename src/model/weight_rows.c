@@ -61,9 +61,9 @@ static tsr_status quantize_rows(const tsri_model_weights *weights, const tsri_mo
 }
 
 /* n columns of an array [inputs, across], from `column` on, as rows of `inputs`. */
-static tsr_status read_across(const tsri_model_weights *weights, const tsri_model_part *part,
-                              int64_t inputs, int64_t column, int64_t n, tsr_dtype dtype,
-                              char *out) {
+static tsr_status read_across(const tsri_io_archive *archive, const tsri_io_array *array,
+                              int64_t across, int64_t inputs, int64_t column, int64_t n,
+                              tsr_dtype dtype, char *out) {
     enum { LINES = 16 }; /* a cache line of each row is written at a time */
     const size_t size = dtype == TSR_F32 ? 4 : 2, line = (size_t)n * size;
     char *lines = NULL;
@@ -71,9 +71,9 @@ static tsr_status read_across(const tsri_model_weights *weights, const tsri_mode
     for (int64_t first = 0; first < inputs && status == TSR_OK; first += LINES) {
         const int64_t count = inputs - first < LINES ? inputs - first : LINES;
         for (int64_t k = 0; k < count && status == TSR_OK; k++)
-            status = tsri_io_read_as(weights->archive, part->array, dtype,
-                                     (uint64_t)((first + k) * part->across + column), (size_t)n,
-                                     lines + (size_t)k * line);
+            status =
+                tsri_io_read_as(archive, array, dtype, (uint64_t)((first + k) * across + column),
+                                (size_t)n, lines + (size_t)k * line);
         for (int64_t row = 0; row < n && status == TSR_OK; row++)
             for (int64_t k = 0; k < count; k++)
                 memcpy(out + (size_t)(row * inputs + first + k) * size,
@@ -83,18 +83,44 @@ static tsr_status read_across(const tsri_model_weights *weights, const tsri_mode
     return status;
 }
 
+/* n rows as numbers, or blocks as they are stored. */
+static tsr_status read_stored(const tsri_model_weights *weights, const tsri_model_part *part,
+                              int64_t columns, int64_t row, int64_t n, tsr_dtype dtype, char *out) {
+    const tsri_io_archive *archive = weights->archive;
+    const tsri_io_array *array =
+        tsri_model_adapters_instead(weights->adapters, part->array, &archive);
+    if (part->across)
+        return read_across(archive, array, part->across, columns, row, n, dtype, out);
+    return tsri_io_read_as(archive, array, dtype, (uint64_t)(row * columns), (size_t)(n * columns),
+                           out);
+}
+
+/* n rows with what adapters add to them: in f32 first. */
+static tsr_status read_adapted(const tsri_model_weights *weights, const tsri_model_part *part,
+                               int64_t columns, int64_t row, int64_t n, tsr_dtype dtype,
+                               char *out) {
+    const size_t count = (size_t)(n * columns);
+    float *values = NULL;
+    TRY(tsri_base_new(count ? count : 1, sizeof *values, &values));
+    tsr_status status = read_stored(weights, part, columns, row, n, TSR_F32, (char *)values);
+    if (status == TSR_OK)
+        tsri_model_adapters_add(weights->adapters, part->array, false, row, n, values);
+    if (status == TSR_OK)
+        status = tsri_tensor_convert(dtype, out, TSR_F32, values, count);
+    free(values);
+    return status;
+}
+
 /* n rows that lie together in the array, none of them infinite or NaN. */
 static tsr_status read_rows(const tsri_model_weights *weights, const tsri_model_part *part,
                             int64_t columns, int64_t row, int64_t n, tsr_dtype dtype, char *out) {
     const size_t count = (size_t)(n * columns);
+    const bool adapted = tsri_model_adapters_add_to(weights->adapters, part->array);
     size_t bad = 0;
-    if (tsri_tensor_is_kept_blocks(dtype) && dtype != part->array->dtype)
+    if (tsri_tensor_is_kept_blocks(dtype) && (adapted || dtype != part->array->dtype))
         TRY(quantize_rows(weights, part, columns, row, n, dtype, out));
-    else if (part->across)
-        TRY(read_across(weights, part, columns, row, n, dtype, out));
     else
-        TRY(tsri_io_read_as(weights->archive, part->array, dtype, (uint64_t)(row * columns), count,
-                            out));
+        TRY((adapted ? read_adapted : read_stored)(weights, part, columns, row, n, dtype, out));
     if (is_finite(dtype, out, count, &bad))
         return TSR_OK;
     const uint64_t bad_row = (uint64_t)row + bad / (uint64_t)columns,

@@ -455,6 +455,7 @@ void tsri_model_weights_destroy(tsri_model_weights **weights) {
         return;
     for (uint32_t i = 0; (*weights)->items && i < (*weights)->count; i++)
         free((*weights)->items[i].values);
+    tsri_model_adapters_destroy(&(*weights)->adapters);
     free((*weights)->items);
     free(*weights);
     *weights = NULL;

@@ -4,6 +4,7 @@
 #define TSRI_MODEL_WEIGHTS_H
 
 #include "io/archive.h"
+#include "model/adapter.h"
 #include "model/arch.h"
 #include "run/run.h"
 #include "tessera/model.h"
@@ -120,7 +121,8 @@ typedef struct tsri_model_weights {
     const tsri_io_archive *archive; /* borrowed */
     const tsri_model_spec *spec;    /* borrowed */
     tsri_model_keeping keeping;
-    tsri_model_weight *items; /* by id; those the model lacks have no name */
+    tsri_model_adapters *adapters; /* what is added as rows are read; NULL: nothing */
+    tsri_model_weight *items;      /* by id; those the model lacks have no name */
     uint32_t count;
 } tsri_model_weights;
 

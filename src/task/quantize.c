@@ -8,18 +8,15 @@
 #include "io/save.h"
 #include "model/load.h"
 #include "model/quantized.h"
+#include "task/folder.h"
 #include "tensor/convert.h"
 #include "tensor/quantize.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { PIECE_BYTES = 4 << 20, CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64, COPY_BYTES = 1 << 30 };
+enum { PIECE_BYTES = 4 << 20, CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64 };
 
 /* What a folder holds beside its weights and config.json. */
 static const char *const companions[] = {
@@ -166,77 +163,14 @@ static tsr_status write_config(const job *j, tsr_dtype dtype) {
     return status;
 }
 
-static tsr_status copy_companion(const job *j, const char *name) {
-    tsri_bytes bytes = {0};
-    char *from = tsri_base_join(j->source, name), *to = tsri_base_join(j->temporary, name);
-    tsr_status status = from && to ? TSR_OK : TSR_E_HOST_MEMORY;
-    if (status == TSR_OK && tsri_base_is_file(from)) {
-        status = tsri_base_read_whole(from, COPY_BYTES, &bytes);
-        if (status == TSR_OK)
-            status = tsri_base_write_whole(to, bytes.data, bytes.size);
-        tsri_base_bytes_clear(&bytes);
-    }
-    free(from);
-    free(to);
-    return status;
-}
-
-/* The unfinished folder and all that may be in it. */
-static void remove_temporary(const job *j) {
-    static const char *const written[] = {"config.json", "model.safetensors"};
-    for (size_t i = 0; i < COMPANIONS + 2; i++) {
-        char *path = tsri_base_join(j->temporary, i < 2 ? written[i] : companions[i - 2]);
-        if (path)
-            unlink(path);
-        free(path);
-    }
-    rmdir(j->temporary);
-}
-
-static tsr_status fail_folder(const char *folder, const char *what) {
-    return tsri_base_fail(TSR_E_IO, "%s: could not %s: %s", folder, what, strerror(errno));
-}
-
-static tsr_status check_free(const char *folder) {
-    struct stat facts;
-    if (!*folder)
-        return tsri_base_fail(TSR_E_ARGUMENT, "the new folder's name is empty");
-    if (lstat(folder, &facts) == 0)
-        return tsri_base_fail(TSR_E_IO, "%s exists; give the name of a new folder", folder);
-    return TSR_OK;
-}
-
-static tsr_status make_temporary(job *j, const char *folder) {
-    tsri_bytes name = {0};
-    for (int i = 0; i < 1000; i++) {
-        name.size = 0;
-        TRY(tsri_base_bytes_printf(&name, "%s.%ld-%d.tmp", folder, (long)getpid(), i));
-        if (mkdir(name.data, 0777) == 0) {
-            j->temporary = name.data;
-            return TSR_OK;
-        }
-        if (errno != EEXIST)
-            break;
-    }
-    const tsr_status status = fail_folder(folder, "make a folder beside it");
-    tsri_base_bytes_clear(&name);
-    return status;
-}
-
 static tsr_status write_folder(job *j, const char *folder, tsr_dtype dtype) {
-    TRY(make_temporary(j, folder));
+    TRY(tsri_task_folder_begin(folder, &j->temporary));
     tsr_status status = write_weights(j);
     if (status == TSR_OK)
         status = write_config(j, dtype);
     for (size_t i = 0; i < COMPANIONS && status == TSR_OK; i++)
-        status = copy_companion(j, companions[i]);
-    if (status == TSR_OK)
-        status = check_free(folder);
-    if (status == TSR_OK && rename(j->temporary, folder) != 0)
-        status = fail_folder(folder, "rename the finished folder to it");
-    if (status != TSR_OK)
-        remove_temporary(j);
-    return status;
+        status = tsri_task_folder_copy(j->source, companions[i], j->temporary);
+    return tsri_task_folder_end(folder, &j->temporary, status);
 }
 
 static tsr_status open_source(job *j, const char *name, tsr_dtype dtype) {
@@ -254,14 +188,8 @@ static tsr_status open_source(job *j, const char *name, tsr_dtype dtype) {
         status =
             tsri_base_fail(TSR_E_UNSUPPORTED,
                            "%s is quantised already; give the model that it was made from", path);
-    if (status == TSR_OK) {
-        const char *slash = strrchr(path, '/');
-        const size_t n = tsri_base_is_folder(path) ? strlen(path)
-                         : slash                   ? (size_t)(slash - path)
-                                                   : 0;
-        j->source = n || slash ? tsri_base_copy_text(path, n ? n : 1) : tsri_base_copy_text(".", 1);
-        status = j->source ? TSR_OK : TSR_E_HOST_MEMORY;
-    }
+    if (status == TSR_OK)
+        status = tsri_task_folder_of(path, &j->source);
     free(path);
     return status;
 }
@@ -277,7 +205,7 @@ tsr_status tsr_quantize(const char *name, const char *folder, const tsr_quantize
                               "matrices are quantised as q8 or q4; dtype %u is "
                               "neither",
                               known->dtype);
-    TRY(check_free(folder));
+    TRY(tsri_task_folder_check_free(folder));
     job j = {.options = known};
     tsr_status status = open_source(&j, name, dtype);
     if (status == TSR_OK)
@@ -288,6 +216,5 @@ tsr_status tsr_quantize(const char *name, const char *folder, const tsr_quantize
     free(j.items);
     free(j.entries);
     free(j.source);
-    free(j.temporary);
     return status;
 }

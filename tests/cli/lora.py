@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""--lora and tessera merge: adapters as PEFT writes them, against weights that are merged here; what is not served, or does not belong to
+the model, is refused."""
+
+import json
+import math
+import os
+import random
+import shutil
+import struct
+import sys
+
+from support.command import GOLDEN, PLAY, copy_model, equal, main, refused, run
+
+REFERENCE = ("-d", "reference")
+IDS = ("--ids", "1,2,3,4,5,6,7,8,9,10,11,12")
+# What PEFT would adapt there, and whether the array is [inputs, outputs] (Conv1D).
+MODELS = {
+    "gpt2-tiny": (["transformer.h.0.attn.c_attn", "transformer.h.1.mlp.c_proj", "transformer.h.0.mlp.c_fc"], True),
+    "gpt_neox": (["gpt_neox.layers.0.attention.query_key_value", "gpt_neox.layers.1.mlp.dense_h_to_4h"], False),
+    "llama-tiny": (["model.layers.0.self_attn.q_proj", "model.layers.1.self_attn.v_proj", "model.layers.0.mlp.down_proj"], False),
+}
+
+
+def read(path):
+    """{name: (shape, values)} of f32 arrays."""
+    data = path.read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    arrays = {}
+    for name, entry in json.loads(data[8:8 + size]).items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            arrays[name] = entry["shape"], list(struct.unpack(f"<{(end - begin) // 4}f", data[8 + size + begin:8 + size + end]))
+    return arrays
+
+
+def write(path, arrays):
+    header, data = {}, b""
+    for name, (shape, values) in arrays.items():
+        equal(len(values), math.prod(shape), name)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * len(values)]}
+        data += struct.pack(f"<{len(values)}f", *values)
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def array_of(arrays, module):
+    """The model's array of a module; files of a base model leave out the first part of its name."""
+    return module + ".weight" if module + ".weight" in arrays else module.split(".", 1)[1] + ".weight"
+
+
+def adapter(folder, model, rank=3, seed=1, alpha=6, modules=None, **settings):
+    """A folder as PEFT writes it; gives it and {module: (A, B)}."""
+    folder.mkdir()
+    arrays, chance, made, held = read(model / "model.safetensors"), random.Random(seed), {}, {}
+    names, across = MODELS[model.name]
+    for module in modules or names:
+        shape = arrays[array_of(arrays, module)][0]
+        outputs, inputs = shape[::-1] if across else shape
+        a, b = ([chance.uniform(-0.3, 0.3) for _ in range(n)] for n in (rank * inputs, outputs * rank))
+        made[module] = a, b
+        held[f"base_model.model.{module}.lora_A.weight"] = [rank, inputs], a
+        held[f"base_model.model.{module}.lora_B.weight"] = [outputs, rank], b
+    write(folder / "adapter_model.safetensors", held)
+    config = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": rank, "lora_alpha": alpha, "lora_dropout": 0.0, "bias": "none",
+              "fan_in_fan_out": across, "target_modules": sorted({name.split(".")[-1] for name in made}), "use_dora": False,
+              "use_rslora": False, "alpha_pattern": {}, "rank_pattern": {}, "modules_to_save": None, "init_lora_weights": True, **settings}
+    (folder / "adapter_config.json").write_text(json.dumps(config))
+    return folder, made
+
+
+def merged(folder, model, *adapters):
+    """The model with (matrices, rank, scale) added, by this script."""
+    copy_model(model, folder)
+    arrays, across = read(model / "model.safetensors"), MODELS[model.name][1]
+    for matrices, rank, scale in adapters:
+        for module, (a, b) in matrices.items():
+            shape, values = arrays[array_of(arrays, module)]
+            outputs, inputs = shape[::-1] if across else shape
+            for n in range(outputs):
+                for k in range(inputs):
+                    values[k * outputs + n if across else n * inputs + k] += scale * sum(b[n * rank + j] * a[j * inputs + k]
+                                                                                        for j in range(rank))
+    write(folder / "model.safetensors", arrays)
+    return folder
+
+
+def logits(folder, model, *arguments):
+    run("dump", "-q", *REFERENCE, "-m", model, *IDS, *arguments, "-o", folder / "o.safetensors")
+    return read(folder / "o.safetensors")["logits"][1]
+
+
+def near(got, wanted, what, bound=1e-5):
+    equal(len(got), len(wanted), what)
+    worst, largest = max(abs(a - b) for a, b in zip(got, wanted)), max(map(abs, wanted))
+    assert worst <= bound * largest, f"{what}: off by {worst} of {largest}"
+
+
+def test_logits_are_those_of_merged_weights(folder):
+    for name in MODELS:
+        model = GOLDEN / name
+        lora, matrices = adapter(folder / f"{name}.lora", model)
+        wanted = logits(folder, merged(folder / name, model, (matrices, 3, 2)))
+        got = logits(folder, model, "--lora", lora)
+        near(got, wanted, name)
+        base = logits(folder, model)
+        assert max(abs(a - b) for a, b in zip(got, base)) > 1e-2 * max(map(abs, base)), "the adapter changes next to nothing"
+
+
+def test_several_add_up_and_rslora_scales_by_the_root(folder):
+    model = GOLDEN / "gpt2-tiny"
+    one, first = adapter(folder / "one", model)
+    two, second = adapter(folder / "two", model, rank=4, seed=2, use_rslora=True)
+    wanted = logits(folder, merged(folder / "both", model, (first, 3, 2), (second, 4, 6 / 2)))
+    near(logits(folder, model, "--lora", one, "--lora", two), wanted, "two adapters")
+
+
+def test_names_of_a_bare_base_model(folder):
+    model = copy_model(GOLDEN / "gpt2-tiny", folder / "gpt2-tiny")
+    arrays = read(model / "model.safetensors")
+    write(model / "model.safetensors", {name.removeprefix("transformer."): held for name, held in arrays.items() if name != "lm_head.weight"})
+    lora, matrices = adapter(folder / "lora", model)
+    near(logits(folder, model, "--lora", lora), logits(folder, merged(folder / "m", model, (matrices, 3, 2))), "without transformer.")
+
+
+def test_arrays_that_were_trained_whole(folder):
+    model = GOLDEN / "llama-tiny"
+    lora, matrices = adapter(folder / "lora", model, modules_to_save=["norm"])
+    held = read(lora / "adapter_model.safetensors")
+    arrays = read(model / "model.safetensors")
+    shape, values = arrays["model.norm.weight"]
+    held["base_model.model.model.norm.weight"] = shape, [2 * v for v in values]
+    write(lora / "adapter_model.safetensors", held)
+    wanted = merged(folder / "m", model, (matrices, 3, 2))
+    arrays = read(wanted / "model.safetensors")
+    arrays["model.norm.weight"] = held["base_model.model.model.norm.weight"]
+    write(wanted / "model.safetensors", arrays)
+    near(logits(folder, model, "--lora", lora), logits(folder, wanted), "a norm of the adapter's")
+    run("merge", model, "--lora", lora, "-o", folder / "out")
+    equal(read(folder / "out" / "model.safetensors")["model.norm.weight"], arrays["model.norm.weight"])
+
+
+def test_merge(folder):
+    for name in MODELS:
+        model = copy_model(GOLDEN / name, folder / "source" / name)
+        (model / "README.md").write_text("a card\n")
+        (model / "pytorch_model.bin").write_bytes(b"other weights")
+        lora, matrices = adapter(folder / f"{name}.lora", model)
+        out = folder / f"{name}.out"
+        run("merge", model, "--lora", lora, "-o", out)
+        equal({path.name for path in out.iterdir()}, {path.name for path in model.iterdir()} - {"pytorch_model.bin"})
+        for path in out.iterdir():
+            if path.name != "model.safetensors":
+                equal(path.read_bytes(), (model / path.name).read_bytes(), path.name)
+        got, wanted = read(out / "model.safetensors"), read(merged(folder / name, model, (matrices, 3, 2)) / "model.safetensors")
+        equal(set(got), set(wanted))
+        for array, (shape, values) in wanted.items():
+            equal(got[array][0], shape)
+            near(got[array][1], values, array, 1e-6)
+        for settings in [("--dtype", "q8"), ("--dtype", "bf16")] if name == "gpt_neox" else [()]:  # to the byte, whichever way they come
+            equal(logits(folder, out, *settings), logits(folder, model, "--lora", lora, *settings), f"{name} {settings}")
+
+
+def test_merge_refuses_and_leaves_nothing(folder):
+    model = GOLDEN / "gpt2-tiny"
+    lora, _ = adapter(folder / "lora", model)
+    taken = folder / "taken"
+    taken.mkdir()
+    refused(3, "exists", "merge", model, "--lora", lora, "-o", taken)
+    refused(2, "merge wants MODEL, --lora FOLDER and -o FOLDER", "merge", model, "-o", folder / "x")
+    refused(2, "one model is wanted", "merge", model, model, "--lora", lora, "-o", folder / "x")
+    refused(3, "no such folder", "merge", model, "--lora", folder / "none", "-o", folder / "x")
+    refused(3, "make a folder beside it", "merge", model, "--lora", lora, "-o", folder / "none" / "x")
+    equal(sorted(path.name for path in folder.iterdir()), ["lora", "taken"])
+    run("quantize", PLAY, "-o", folder / "q8")
+    refused(3, "holds blocks already", "merge", folder / "q8", "--lora", lora, "-o", folder / "x")
+
+
+def test_what_does_not_fit_is_refused(folder):
+    model = GOLDEN / "gpt2-tiny"
+    lora, _ = adapter(folder / "lora", model)
+    config, held = json.loads((lora / "adapter_config.json").read_text()), read(lora / "adapter_model.safetensors")
+    stem = "base_model.model.transformer.h.0.attn.c_attn.lora_"
+    a, b = held[stem + "A.weight"], held[stem + "B.weight"]
+
+    def settings(**changes):
+        return {"config": {key: value for key, value in {**config, **changes}.items() if value != "gone"}}
+
+    def arrays(**changes):
+        return {"arrays": {key: value for key, value in {**held, **{stem + k: v for k, v in changes.items()}}.items() if value}}
+
+    other = {name.replace("c_attn", "c_bttn"): value for name, value in held.items()}
+    cases = [
+        (settings(r=0), '"r" must be a whole number'), (settings(r="gone"), '"r" must be a whole number'), (settings(r=2), "r is 2"),
+        (settings(r=True), '"r" must be'), (settings(lora_alpha="six"), '"lora_alpha" must be a number'),
+        (settings(peft_type="LOHA"), "LOHA"), (settings(peft_type="gone"), '"peft_type" is missing'), (settings(use_dora=True), "use_dora"),
+        (settings(use_rslora=1), "use_rslora"), (settings(alpha_pattern={"c_attn": 3}), "alpha_pattern"),
+        (settings(layer_replication=[[0, 1]]), "layer_replication"), (settings(init_lora_weights="pissa"), "pissa"),
+        ({"config": []}, "an object was expected"), ({"config": None}, "the folder is no LoRA adapter"),
+        ({"arrays": None}, "adapter_model.safetensors: no such file"), ({"arrays": {}}, "holds no tensor"),
+        ({"arrays": other}, "does not have; the adapter was made for another model"),
+        (arrays(**{"A.weight": ([3, a[0][1] - 1], a[1][:-3])}), "has shape [3, "),
+        (arrays(**{"B.weight": ([3, len(b[1]) // 3], b[1])}), "has shape [3, "), (arrays(**{"A.weight": ([len(a[1])], a[1])}), "has shape ["),
+        (arrays(**{"B.weight": None}), "is there without"), (arrays(**{"A.weight": None}), "is there without"),
+        (arrays(**{"A.weight": (a[0], [float("nan")] + a[1][1:])}), "holds a NaN"),
+        (arrays(**{"magnitude_vector": ([1], [1.0])}), "of a kind that is not served"),
+        ({"arrays": {**held, "transformer.wte.weight": ([1], [1.0])}}, 'begin with "base_model.model."'),
+        ({"arrays": {**held, "base_model.model.transformer.wte.weight": ([1], [1.0])}}, "the model's has another"),
+    ]
+    for number, (change, fragment) in enumerate(cases):
+        broken = folder / str(number)
+        shutil.copytree(lora, broken)
+        if "config" in change:
+            (broken / "adapter_config.json").write_text(json.dumps(change["config"]))
+            if change["config"] is None:
+                (broken / "adapter_config.json").unlink()
+        if "arrays" in change:
+            (broken / "adapter_model.safetensors").unlink()
+            if change["arrays"] is not None:
+                write(broken / "adapter_model.safetensors", change["arrays"])
+        refused(3, fragment, "dump", *REFERENCE, "-m", model, "--lora", broken, *IDS, "-o", folder / "o.safetensors")
+    (lora / "adapter_model.safetensors").write_bytes(b"\x00" * 7)
+    refused(3, "adapter_model.safetensors", "dump", *REFERENCE, "-m", model, "--lora", lora, *IDS, "-o", folder / "o.safetensors")
+
+
+def test_transformers_gives_what_the_merged_folder_gives(folder):
+    os.environ.update(TRANSFORMERS_OFFLINE="1", HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        print(f"{error.name} is missing", file=sys.stderr)
+        return
+    for name in MODELS:
+        model = GOLDEN / name
+        lora, _ = adapter(folder / f"{name}.lora", model)
+        run("merge", model, "--lora", lora, "-o", folder / name)
+        official = transformers.AutoModelForCausalLM.from_pretrained(folder / name).eval()
+        with torch.no_grad():
+            wanted = official(torch.tensor([[int(i) for i in IDS[1].split(",")]])).logits.flatten().tolist()
+        near(logits(folder, model, "--lora", lora), wanted, name)
+
+
+main(globals())
