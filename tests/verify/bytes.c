@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct subject {
     tsr_op_id op;
@@ -162,3 +164,79 @@ LANES(TSR_OP_DROPOUT, dropout, "rate", 8)
 LANES(TSR_OP_GLU, glu, "silu", 6)
 LANES(TSR_OP_GLU_GRAD, glu_grad, "gelu", 12)
 LANES(TSR_OP_CONCAT, concat, "B=", 8)
+
+/* ---- one thread or two ---- */
+
+static void open_device(tsri_verify_place *place, uint32_t threads) {
+    const tsri_backend_options options = {.threads = threads};
+    const tsr_device_options device_options = {.struct_size = sizeof device_options,
+                                               .threads = threads};
+    size_t number = 0;
+    cr_assert_eq(tsri_backend_set_open(&options, &place->set), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_backend_select(place->set, NULL, &number), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_backend_device_open(place->set, number, &device_options, &place->device),
+                 TSR_OK, "%s", tsr_error_last());
+}
+
+static const tsr_op_id learning[] = {TSR_OP_ACCUMULATE,
+                                     TSR_OP_MATMUL_ADD,
+                                     TSR_OP_EMBED_ADD,
+                                     TSR_OP_SUM_ROWS,
+                                     TSR_OP_NORM_GRAD,
+                                     TSR_OP_NORM_WEIGHT_GRAD,
+                                     TSR_OP_ACTIVATION_GRAD,
+                                     TSR_OP_GLU_GRAD,
+                                     TSR_OP_CROSS_ENTROPY,
+                                     TSR_OP_CROSS_ENTROPY_GRAD,
+                                     TSR_OP_KL_DIVERGENCE_GRAD,
+                                     TSR_OP_DROPOUT,
+                                     TSR_OP_SUMSQ,
+                                     TSR_OP_ADAMW,
+                                     TSR_OP_SGD};
+enum { N_LEARNING = sizeof learning / sizeof *learning };
+
+/* A number of all bytes (FNV-1a) that the rows which a plan chooses give, for the first and the
+ * last case of each op. */
+static void run_all(uint32_t threads, uint64_t sums[N_LEARNING]) {
+    tsri_verify_place place = {0};
+    open_device(&place, threads);
+    for (int i = 0; i < N_LEARNING; i++) {
+        tsri_verify_list list = {0};
+        sums[i] = 0xcbf29ce484222325u;
+        cr_assert_eq(tsri_verify_cases(learning[i], &list), TSR_OK, "%s", tsr_error_last());
+        for (int k = 0; k < 2; k++) {
+            const tsri_verify_case *c = &list.cases[k ? list.n - 1 : 0];
+            tsri_verify_values values;
+            cr_assert_eq(tsri_verify_fill_values(c, false, &values), TSR_OK);
+            cr_assert_eq(tsri_verify_run(c, &c->attrs, &place, &values), TSR_OK, "%s: %s", c->name,
+                         tsr_error_last());
+            for (int o = 0; o < values.n_out; o++)
+                for (size_t b = 0; b < values.out_bytes[o]; b++)
+                    sums[i] = (sums[i] ^ ((unsigned char *)values.out[o])[b]) * 0x100000001b3u;
+            tsri_verify_clear_values(&values);
+        }
+        free(list.cases);
+    }
+    tsri_backend_device_close(&place.device);
+    tsri_backend_set_close(&place.set);
+}
+
+/* A driver starts its threads once a process. */
+Test(bytes, training_does_not_depend_on_the_number_of_threads) {
+    uint64_t one[N_LEARNING] = {0}, all[N_LEARNING];
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    const pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        run_all(1, one);
+        _exit(write(ends[1], one, sizeof one) != (ssize_t)sizeof one);
+    }
+    close(ends[1]);
+    cr_assert_eq(read(ends[0], one, sizeof one), (ssize_t)sizeof one, "no answer by one thread");
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+    close(ends[0]);
+    run_all(0, all);
+    for (int i = 0; i < N_LEARNING; i++)
+        cr_expect_eq(one[i], all[i], "op %d gives other bytes on one thread", (int)learning[i]);
+}
