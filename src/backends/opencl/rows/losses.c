@@ -1,5 +1,5 @@
 /* cross_entropy, kl_divergence and their gradients. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/group.h"
 
 enum { LOGITS, TARGETS };
 
@@ -26,6 +26,11 @@ static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return tsri_opencl_fits_vectors(facts, why) && fits_plain(row, facts, op, why);
 }
 
+static bool fits_group(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    return fits_plain(row, facts, op, why) && tsri_opencl_fits_group_row(row, facts, why);
+}
+
 static void define_divergence(const tsri_opencl_row *row, const tsr_op *op,
                               tsri_opencl_defines *defines) {
     (void)row;
@@ -43,6 +48,12 @@ static void define_entropy(const tsri_opencl_row *row, const tsr_op *op,
         tsri_opencl_define_int(defines, "SMOOTH", attrs->label_smoothing != 0);
     else
         tsri_opencl_define_int(defines, "HAS_ADDEND", tsri_opencl_in(op, 4) != NULL);
+}
+
+static void define_entropy_group(const tsri_opencl_row *row, const tsr_op *op,
+                                 tsri_opencl_defines *defines) {
+    define_entropy(row, op, defines);
+    tsri_opencl_define_group_row(row, defines);
 }
 
 /* n_in operands and the results; R, V; the row strides of those operands that `rows` has a bit for,
@@ -78,6 +89,16 @@ static void bind_cross_entropy(const tsri_opencl_row *row, const tsr_op *op,
     bind_operands(op, 2, 1, launch);
     tsri_opencl_arg_float(launch, attrs->label_smoothing);
     a_row_each(op, 16, launch);
+}
+
+static void bind_cross_entropy_group(const tsri_opencl_row *row, const tsr_op *op,
+                                     tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *logits = op->in[LOGITS];
+    const tsr_cross_entropy_attrs *attrs = op->attrs;
+    bind_operands(op, 2, 1, launch);
+    tsri_opencl_arg_float(launch, attrs->label_smoothing);
+    tsri_opencl_group_row(launch, tsri_tensor_rows(logits), tsri_tensor_columns(logits));
 }
 
 static void bind_cross_entropy_grad(const tsri_opencl_row *row, const tsr_op *op,
@@ -155,6 +176,8 @@ static void bind_kl_divergence_grad(const tsri_opencl_row *row, const tsr_op *op
     }
 
 const tsri_opencl_row tsri_opencl_rows_cross_entropy[] = {
+    TSRI_OPENCL_GROUP_ROWS(TSR_OP_CROSS_ENTROPY, "cross_entropy/group.cl", fits_group,
+                           define_entropy_group, bind_cross_entropy_group),
     LANES(TSR_OP_CROSS_ENTROPY, cross_entropy, define_entropy),
     ROWS(TSR_OP_CROSS_ENTROPY, cross_entropy, define_entropy)};
 const tsri_opencl_row tsri_opencl_rows_cross_entropy_grad[] = {
