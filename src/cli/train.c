@@ -50,12 +50,13 @@ static void show_step(job *j, const tsr_train_event *e) {
         return;
     if (isfinite(e->kl))
         snprintf(kl, sizeof kl, "  kl %.4f", e->kl);
+    const bool stays = !terminal || e->step == e->steps;
     fprintf(stderr,
             "%sstep %" PRIu64 "/%" PRIu64
             "  loss %.4f%s  %.0f tokens/s  rate %.3g  norm %.3g  %" PRIu64 ":%02" PRIu64 " left%s",
             terminal ? "\r\033[K" : "", e->step, e->steps, e->loss, kl, e->tokens_per_second,
-            e->learning_rate, e->grad_norm, left / 60, left % 60, terminal ? "" : "\n");
-    j->app.progress_shown = terminal;
+            e->learning_rate, e->grad_norm, left / 60, left % 60, stays ? "\n" : "");
+    j->app.progress_shown = !stays;
 }
 
 static void show_evaluated(job *j, const tsr_train_event *e) {

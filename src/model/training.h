@@ -63,8 +63,9 @@ typedef struct tsri_training_batch {
     const int32_t *targets; /* [B,T] aligned with the logits; IGNORE where none. Classify: [B] */
     const int32_t *types;   /* [B,T] segments, or NULL: 0 */
     const int32_t *source,
-        *source_len;      /* [B,S], [B] what the encoder of an encoder-decoder reads */
-    const float *teacher; /* [B,T,V]; classify: [B,labels]; or NULL */
+        *source_len; /* [B,S], [B] what the encoder of an encoder-decoder reads */
+    /* [B,T,V]; masked: [targets,V], in their order; classify: [B,labels]; or NULL */
+    const float *teacher;
 } tsri_training_batch;
 
 typedef struct tsri_training_loss {

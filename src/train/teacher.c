@@ -11,7 +11,9 @@ struct tsri_train_teacher {
     tsr_model *model;
     tsri_session *session;
     tsri_model_sequence *sequences; /* [B] */
-    float *logits;                  /* [B,T,V], or [B,labels] */
+    float *logits;                  /* as a batch carries them: model/training.h */
+    size_t room;
+    int64_t *listed; /* masked: [B*T] */
     tsri_training_objective objective;
     int64_t width;
 };
@@ -52,11 +54,10 @@ tsr_status tsri_train_teacher_open(const char *name, tsr_device *device, const t
                                     tsri_model_of(t->model)->path, (long long)t->width,
                                     (long long)wanted);
     }
-    const size_t rows = objective == TSRI_OBJECTIVE_CLASSIFY ? (size_t)B : (size_t)B * (size_t)T;
     if (status == TSR_OK)
         status = tsri_base_new((size_t)B, sizeof *t->sequences, &t->sequences);
-    if (status == TSR_OK)
-        status = tsri_base_new(rows * (size_t)t->width, sizeof *t->logits, &t->logits);
+    if (status == TSR_OK && objective == TSRI_OBJECTIVE_MASKED)
+        status = tsri_base_new((size_t)B * (size_t)T, sizeof *t->listed, &t->listed);
     if (status == TSR_OK)
         status = open_session(t, B, T, S);
     if (status != TSR_OK)
@@ -80,9 +81,29 @@ static void spread(const tsri_training_batch *batch, int64_t width, float *logit
     }
 }
 
+/* The tokens that have targets, as numbers of the batch's without its padding. */
+static int64_t list_targets(const tsri_training_batch *batch, int64_t *listed) {
+    int64_t n = 0, token = 0;
+    for (int32_t b = 0; b < batch->B; b++)
+        for (int32_t t = 0; t < batch->len[b]; t++, token++)
+            if (batch->targets[(int64_t)b * batch->T + t] != TSRI_TRAINING_IGNORE)
+                listed[n++] = token;
+    return n;
+}
+
 tsr_status tsri_train_teacher_run(tsri_train_teacher *t, tsri_training_batch *batch) {
     const bool labels = t->objective == TSRI_OBJECTIVE_CLASSIFY;
-    const tsri_model_results results = {.rows = TSRI_ROWS_ALL,
+    const bool masked = t->objective == TSRI_OBJECTIVE_MASKED;
+    const int64_t listed = masked ? list_targets(batch, t->listed) : 0;
+    const int64_t rows = labels ? batch->B : masked ? listed : (int64_t)batch->B * batch->T;
+    TRY(tsri_base_grow(&t->logits, &t->room, (size_t)((rows ? rows : 1) * t->width),
+                       sizeof *t->logits));
+    batch->teacher = t->logits;
+    if (rows == 0) /* a row that counts nothing */
+        return TSR_OK;
+    const tsri_model_results results = {.rows = masked ? TSRI_ROWS_LISTED : TSRI_ROWS_ALL,
+                                        .listed = t->listed,
+                                        .n_listed = listed,
                                         .logits = labels ? NULL : t->logits,
                                         .labels = labels ? t->logits : NULL};
     const tsri_model_results none = {.rows = TSRI_ROWS_ALL};
@@ -99,13 +120,12 @@ tsr_status tsri_train_teacher_run(tsri_train_teacher *t, tsri_training_batch *ba
                                      .n = batch->len[b],
                                      .slot = b,
                                      .source = batch->S ? b : 0};
-    if (labels || t->objective == TSRI_OBJECTIVE_MASKED)
+    if (labels || masked)
         TRY(tsri_session_encode(t->session, s, batch->B, &results));
     else
         TRY(tsri_session_forward(t->session, s, batch->B, &results));
-    if (!labels)
+    if (!labels && !masked)
         spread(batch, t->width, t->logits);
-    batch->teacher = t->logits;
     return TSR_OK;
 }
 
@@ -116,6 +136,7 @@ void tsri_train_teacher_close(tsri_train_teacher **teacher) {
     tsr_model_close(&(*teacher)->model);
     free((*teacher)->sequences);
     free((*teacher)->logits);
+    free((*teacher)->listed);
     free(*teacher);
     *teacher = NULL;
 }

@@ -14,7 +14,8 @@ import sys
 import time
 
 from support import words
-from support.command import COMMAND, DEVICE, GOLDEN, change_json, environment, equal, has_device, main, refused, run, start
+from support.command import (COMMAND, DEVICE, GOLDEN, change_json, copy_model, environment, equal, has_device, main, read_safetensors, refused, run,
+                             start)
 
 REFERENCE = ("-d", "reference", "-q")
 SMALL = ("--set", "block_size=8", "--set", "per_device_train_batch_size=4", "--set", "learning_rate=0.01", "--set", "sample_tokens=4",
@@ -37,10 +38,10 @@ def every(steps):
     return "--set", f"save_steps={steps}"
 
 
-def result(out, step):
+def result(out, step, model="model.safetensors"):
     """What must not differ between two runs: the model, and all that the last checkpoint keeps."""
     kept = out / f"checkpoint-{step}"
-    return [(out / "model.safetensors").read_bytes(), (kept / "model.safetensors").read_bytes(), (kept / "state.safetensors").read_bytes()]
+    return [(out / model).read_bytes(), (kept / model).read_bytes(), (kept / "state.safetensors").read_bytes()]
 
 
 def whole(checkpoint):
@@ -48,7 +49,7 @@ def whole(checkpoint):
     for name, facts in files.items():
         data = (checkpoint / name).read_bytes()
         equal((len(data), hashlib.sha256(data).hexdigest()), (facts["size"], facts["sha256"]), f"{checkpoint.name}/{name}")
-    assert {"model.safetensors", "state.safetensors", "config.json"} <= set(files), files
+    assert {"state.safetensors", "manifest.json"} - set(files) == {"manifest.json"} and len(files) > 2, files
 
 
 def checkpoints(out):
@@ -88,6 +89,41 @@ def test_accumulation_and_another_optimizer_go_on_too(folder):
     run(*command(model, text, folder / "two", 3, *more))
     run(*command(model, text, folder / "two", 6, *more, "--resume"))
     assert result(folder / "one", 6) == result(folder / "two", 6)
+
+
+def test_adapters_are_apart(folder):
+    model, text = make(folder)
+    more = (*every(2), "--set", "lora_rank=2", "--set", "lora_alpha=4")
+    run(*command(model, text, folder / "one", 4, *more))
+    run(*command(model, text, folder / "two", 2, *more))
+    run(*command(model, text, folder / "two", 4, *more, "--resume"))
+    name = "adapter_model.safetensors"
+    assert result(folder / "one", 4, name) == result(folder / "two", 4, name)
+    equal(sorted(p.name for p in (folder / "one").iterdir()),
+          ["adapter_config.json", name, "checkpoint-2", "checkpoint-4", "log.jsonl", "run.json"])
+    config = json.loads((folder / "one" / "adapter_config.json").read_text())
+    equal((config["peft_type"], config["r"], config["lora_alpha"], config["base_model_name_or_path"]), ("LORA", 2, 4, str(model)))
+    assert "c_attn" in config["target_modules"], config
+    whole(folder / "one" / "checkpoint-4")
+    learned = read_safetensors(folder / "one" / name)
+    assert all(name.endswith((".lora_A.weight", ".lora_B.weight")) for name in learned), list(learned)
+
+
+def test_the_head_alone(folder):
+    model = copy_model(GOLDEN.parent / "encoders" / "classify", folder / "classify")
+    (folder / "moods.csv").write_text("text,label\n" + "the sea is good,happy\na bad poem,sad\n\"good, very good\",happy\nthe bad sea,sad\n" * 10)
+    out = folder / "o"
+    run("train", folder / "moods.csv", "-m", model, "-o", out, *REFERENCE, "--task", "classify", "--head-only", "--set", "max_steps=8", "--set", "block_size=8",
+        "--set", "learning_rate=0.05", "--set", "metric_for_best_model=accuracy", "--set", "load_best_model_at_end=true", *every(4))
+    config = json.loads((out / "config.json").read_text())
+    equal(config["id2label"], {"0": "happy", "1": "sad"})
+    before, after = read_safetensors(model / "model.safetensors"), read_safetensors(out / "model.safetensors")
+    for name in before:
+        if "encoder" in name or "embeddings" in name:
+            assert before[name] == after[name], f"{name} is not above the last hidden state"
+    told = [line for line in lines_of_log(out) if "eval_loss" in line]
+    assert told and all(0 <= line["eval_accuracy"] <= 1 for line in told), told
+    assert "happy" in run("classify", "-m", out, *REFERENCE, given="the sea is good\n").text
 
 
 def test_killed_at_twenty_moments(folder):
@@ -406,30 +442,46 @@ def test_the_log(folder):
     assert "step 10/25  loss " in told.err and "tokens/s" in told.err and "left" in told.err and "\033" not in told.err, told
 
 
-def test_a_teacher(folder):
-    model, text = make(folder)
+def distance_of_itself(folder, data, model, name, *more):
+    """Each way to learn from a model, with the model that learns: nothing lies between them."""
     for key in ("distill_from", "kl_to"):
-        out = folder / key
-        run(*command(model, text, out, 3, "--set", f"{key}={model}", "--set", "kl_weight=0.5", "--set", "dropout=0", "--set", "logging_steps=1"))
-        first = next(line for line in lines_of_log(out) if "loss" in line)
+        out = folder / f"{name}-{key}"
+        run("train", data, "-m", model, "-o", out, *REFERENCE, *SMALL, "--set", "dropout=0", "--set", "max_steps=1", "--set", "sample_tokens=0", "--set",
+            f"{key}={model}", "--set", "kl_weight=0.5", *more)
+        (first,) = [line for line in lines_of_log(out) if "loss" in line]
         assert abs(first["kl"]) < 1e-5, f"a model is as far from itself as {first}"
 
 
-def same_on_threads(folder, *more):
+def test_a_teacher(folder):
+    model, text = make(folder)
+    distance_of_itself(folder, text, model, "generate")
+    refused(2, "gives", *command(model, text, folder / "o", 1, "--set", f"distill_from={GOLDEN.parent / 'encoders' / 'classify'}"))
+    tiny = ("--set", "layers=1", "--set", "hidden_size=8", "--set", "heads=2", "--set", "vocab_size=300", "--set", "max_steps=1", "--set", "sample_tokens=0")
+    (folder / "pairs.tsv").write_text("das Haus\tthe house\nein Mann\ta man\ndas ist gut\tthis is good\n" * 5)
+    for data, recipe in ((text, "bert-mini"), (folder / "pairs.tsv", "transformer-base")):
+        run("train", data, "-o", folder / recipe, "--recipe", recipe, *REFERENCE, *tiny, "--set", "block_size=16")
+        distance_of_itself(folder, data, folder / recipe, f"again-{recipe}")
+    (folder / "moods.csv").write_text("text,label\n" + "the sea is good,happy\na bad poem,sad\n" * 10)
+    run("train", folder / "moods.csv", "-m", GOLDEN.parent / "encoders" / "classify", "-o", folder / "moods", *REFERENCE, *SMALL, "--set", "max_steps=1",
+        "--task", "classify")
+    distance_of_itself(folder, folder / "moods.csv", folder / "moods", "classify")
+
+
+def same_on_threads(folder, steps, *more):
     model, text = make(folder)
     for threads in (1, 2):
-        run(*command(model, text, folder / str(threads), 100, *every(0), "-t", threads, *more, device=("-d", DEVICE, "-q")))
-    assert result(folder / "1", 100) == result(folder / "2", 100), "threads change the bytes"
+        run(*command(model, text, folder / str(threads), steps, *every(0), "-t", threads, *more, device=("-d", DEVICE, "-q")))
+    assert result(folder / "1", steps) == result(folder / "2", steps), "threads change the bytes"
 
 
 def test_the_same_bytes_on_one_and_two_threads(folder):
     if has_device():
-        same_on_threads(folder)
+        same_on_threads(folder, 100)
 
 
 def test_bf16(folder):
     if has_device():
-        same_on_threads(folder, "--set", "bf16=true")
+        same_on_threads(folder, 10, "--set", "bf16=true")
 
 
 if __name__ == "__main__":
