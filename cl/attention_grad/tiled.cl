@@ -33,10 +33,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
     for (int h = g * group; h < (g + 1) * group; h++) {
         __global const float *q_rows = q + q0 + b * AT(qb) + h * AT(qh), *dy_rows = dy + dy0 + b * SIZE(db) + h * SIZE(dh);
         for (int t0 = 0; t0 < queries; t0 += QUERIES) {
-            bool some = false;
+            int some = 0;
             TILE_QUERIES(h, t0)
             for (int r = 0; r < QUERIES; r++)
-                some = some || (firsts[r] < min(ends[r], s0 + KEYS) && ends[r] > s0);
+                some |= (firsts[r] < min(ends[r], s0 + KEYS)) & (ends[r] > s0);
             if (!some)
                 continue;
             TILE_PAIRS(h, t0, s0, q_rows, q_step, dy_rows, d_step, k_rows, k_step, v_rows, v_step)
@@ -44,28 +44,29 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
                 if (firsts[r] >= ends[r])
                     continue;
                 for (int c = 0; c < COLUMNS; c++) {
-                    const int d = c * GROUP + lane;
-                    const float query = d < HEAD ? q_rows[(t0 + r) * q_step + d] : 0.0f;
+                    const float query = q_rows[(t0 + r) * q_step + min(c * GROUP + lane, HEAD - 1)];
                     for (int i = 0; i < KEYS; i++)
                         dkey[i][c] = fma(query, ds_tile[i * QUERIES + r], dkey[i][c]);
                 }
                 for (int c = 0; c < VALUE_COLUMNS; c++) {
-                    const int d = c * GROUP + lane;
-                    const float gradient = d < VALUE ? dy_rows[(t0 + r) * d_step + d] : 0.0f;
+                    const float gradient = dy_rows[(t0 + r) * d_step + min(c * GROUP + lane, VALUE - 1)];
                     for (int i = 0; i < KEYS; i++)
                         dvalue[i][c] = fma(gradient, p_tile[i * QUERIES + r], dvalue[i][c]);
                 }
             }
         }
     }
-    for (int i = 0; i < KEYS && s0 + i < keys; i++) {
-        for (int c = 0; c < COLUMNS; c++)
-            if (c * GROUP + lane < HEAD)
-                dk[dk0 + ((b * keys + s0 + i) * heads + g) * HEAD + c * GROUP + lane] = dkey[i][c];
-        for (int c = 0; c < VALUE_COLUMNS; c++)
-            if (c * GROUP + lane < VALUE)
-                dv[dv0 + ((b * keys + s0 + i) * heads + g) * VALUE + c * GROUP + lane] = dvalue[i][c];
-    }
+    const int rows = min(KEYS, keys - s0);
+    dk += dk0 + ((b * keys + s0) * heads + g) * HEAD + lane;
+    dv += dv0 + ((b * keys + s0) * heads + g) * VALUE + lane;
+    for (int c = 0; c < COLUMNS; c++)
+        if (c * GROUP + lane < HEAD)
+            for (int i = 0; i < rows; i++)
+                dk[i * heads * HEAD + c * GROUP] = dkey[i][c];
+    for (int c = 0; c < VALUE_COLUMNS; c++)
+        if (c * GROUP + lane < VALUE)
+            for (int i = 0; i < rows; i++)
+                dv[i * heads * VALUE + c * GROUP] = dvalue[i][c];
 }
 
 #undef VALUE_COLUMNS

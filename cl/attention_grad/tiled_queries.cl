@@ -38,15 +38,15 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
         TILE_PAIRS(h, t0, s0, q_rows, q_step, dy_rows, d_step, k_rows, k_step, v_rows, v_step)
         for (int i = 0; i < KEYS && s0 + i < end; i++)
             for (int c = 0; c < COLUMNS; c++) {
-                const int d = c * GROUP + lane;
-                const float key = d < HEAD ? k_rows[(s0 + i) * k_step + d] : 0.0f;
+                const float key = k_rows[(s0 + i) * k_step + min(c * GROUP + lane, HEAD - 1)];
                 for (int r = 0; r < QUERIES; r++)
                     sum[r][c] = fma(key, ds_tile[i * QUERIES + r], sum[r][c]);
             }
     }
-    for (int r = 0; r < QUERIES; r++)
-        for (int c = 0; c < COLUMNS; c++)
-            if (t0 + r < queries && c * GROUP + lane < HEAD)
+    const int rows = min(QUERIES, queries - t0);
+    for (int c = 0; c < COLUMNS; c++)
+        if (c * GROUP + lane < HEAD)
+            for (int r = 0; r < rows; r++)
                 dq[dq0 + ((b * queries + t0 + r) * H + h) * HEAD + c * GROUP + lane] = sum[r][c];
 }
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX = 9 };
+enum { MAX = 14 };
 
 typedef struct golden {
     const tsri_io_archive *archive;
@@ -245,6 +245,15 @@ static void check_rope(golden *g) {
     g->data[2] = inv_freq;
     g->bytes[2] = (size_t)half * sizeof *inv_freq;
     compare(g, TSR_OP_ROPE, &attrs, 3, "y", 1e-11);
+    if (!find(g, "g_x"))
+        return;
+    tsr_rope_attrs back = attrs; /* the gradient turns what comes in round */
+    back.inverse = 1;
+    free(g->data[0]), free(g->data[3]);
+    take(g, 0, "d_y"), take(g, 3, "g_x");
+    g->tensor[0] = direct_permute(g->tensor[0], heads_last);
+    g->tensor[3] = direct_permute(g->tensor[3], heads_last);
+    compare(g, TSR_OP_ROPE, &back, 3, "g_x", 1e-11);
 }
 
 static void check_embedding(golden *g) {
@@ -257,6 +266,39 @@ static void check_embedding(golden *g) {
     memset(g->data[0], 0, g->bytes[0]);
     run_gradient(g, TSR_OP_EMBED_ADD, NULL, 3, 0);
     compare_result(g, "embed_add", 0, "g_table", 1e-12);
+}
+
+/* Of a golden whose attention was run: y and lse once more, in double, and what they give back. */
+static void check_attention_grad(golden *g, const tsr_attention_attrs *attrs) {
+    enum { Y = 3, LSE, DY, PAST, LEN, BIAS, DQ = 10 };
+    static const uint32_t heads_last[] = {0, 2, 1, 3};
+    static const char *const results[] = {"g_q", "g_k", "g_v"};
+    const tsr_tensor *q = &g->tensor[0], *v = &g->tensor[2];
+    const int64_t y[] = {q->dim[0].factor, q->dim[1].factor, q->dim[2].factor, v->dim[3].factor},
+                  lse[] = {y[0], y[2], y[1]};
+    golden d = {.op = g->op, .name = g->name, .archive = g->archive};
+    free(g->data[8]);
+    make_f64(g, 8, 4, y), make_f64(g, 9, 3, lse);
+    run_gradient(g, TSR_OP_ATTENTION, attrs, 8, 2);
+    static const int from[][2] = {{0, 0},   {1, 1},    {2, 2},   {Y, 8},
+                                  {LSE, 9}, {PAST, 3}, {LEN, 4}, {BIAS, 7}};
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+        d.tensor[from[i][0]] = g->tensor[from[i][1]];
+        d.data[from[i][0]] = g->data[from[i][1]];
+        d.bytes[from[i][0]] = g->bytes[from[i][1]];
+    }
+    take(&d, DY, "d_y");
+    d.tensor[DY] = direct_permute(d.tensor[DY], heads_last);
+    for (int i = 0; i < 3; i++) {
+        take(&d, DQ + i, results[i]);
+        d.tensor[DQ + i] = direct_permute(d.tensor[DQ + i], heads_last);
+    }
+    run_gradient(&d, TSR_OP_ATTENTION_GRAD, attrs, DQ, 3);
+    for (int i = 0; i < 3; i++) {
+        compare_result(&d, "attention_grad", DQ + i, results[i], 1e-6);
+        free(d.data[DQ + i]);
+    }
+    free(d.data[DY]);
 }
 
 static void check_attention(golden *g) {
@@ -279,6 +321,8 @@ static void check_attention(golden *g) {
     g->tensor[8] = direct_permute(g->tensor[8], heads_last);
     compare(g, TSR_OP_ATTENTION, &attrs, 8, "y",
             1e-6); /* the scale is a float: 2^-25 of a score, in the exponent */
+    if (find(g, "g_q"))
+        check_attention_grad(g, &attrs);
 }
 
 static void check_activation(golden *g, tsr_op_id id, tsr_activation activation) {
