@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
-#include "train/adapter.h"
 #include "train/folder.h"
 
 #include <inttypes.h>
@@ -75,12 +74,31 @@ static tsr_status copy_companion(void *data, const char *name) {
     return status;
 }
 
+/* adapter_config.json says which model the adapters belong to. */
+static tsr_status name_base(const char *folder, const char *base) {
+    json_t *config = NULL;
+    char *path = tsri_base_join(folder, "adapter_config.json"), *text = NULL;
+    tsr_status status =
+        path ? tsri_base_json_load(path, CONFIG_BYTES, DEPTH, &config) : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK) {
+        json_object_set_new(config, "base_model_name_or_path", json_string(base ? base : ""));
+        json_object_set_new(config, "inference_mode", json_true());
+        text = json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+        status = text ? tsri_base_write_whole(path, text, strlen(text))
+                      : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
+    }
+    json_decref(config);
+    free(text);
+    free(path);
+    return status;
+}
+
 static tsr_status write_model(const tsri_train_kept *kept, const char *folder) {
     const bool adapter = kept->settings->lora_rank > 0;
     char *path = tsri_base_join(folder, adapter ? adapter_name : model_name);
     tsr_status status = path ? tsri_training_save(kept->training, path) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK && adapter)
-        status = tsri_train_adapter_config(folder, path, kept->base, kept->settings);
+        status = name_base(folder, kept->base);
     free(path);
     if (status != TSR_OK || adapter)
         return status;
