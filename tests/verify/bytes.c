@@ -156,6 +156,8 @@ Test(bytes, softmax_grad) {
 
 LANES(TSR_OP_CROSS_ENTROPY, cross_entropy, "V=", 12)
 LANES(TSR_OP_CROSS_ENTROPY_GRAD, cross_entropy_grad, "V=", 13)
+LANES(TSR_OP_KL_DIVERGENCE, kl_divergence, "V=", 12)
+LANES(TSR_OP_KL_DIVERGENCE_GRAD, kl_divergence_grad, "V=", 13)
 LANES(TSR_OP_ADAMW, adamw, "N=", 15)
 LANES(TSR_OP_SUMSQ, sumsq, "N=", 23)
 LANES(TSR_OP_ACCUMULATE, accumulate, "N=", 9)

@@ -156,6 +156,20 @@ static void bind_kl_divergence_grad(const tsri_opencl_row *row, const tsr_op *op
     a_row_each(op, 48, launch);
 }
 
+static void bind_kl_divergence_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                                     tsri_opencl_launch *launch) {
+    bind_kl_divergence(row, op, launch);
+    tsri_opencl_group(launch, 1, 1, 1);
+    a_row_each(op, 4, launch);
+}
+
+static void bind_kl_divergence_grad_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                                          tsri_opencl_launch *launch) {
+    bind_kl_divergence_grad(row, op, launch);
+    tsri_opencl_group(launch, 1, 1, 1);
+    a_row_each(op, 4, launch);
+}
+
 #define LANES(id, name_, define_)                                                                 \
     {                                                                                             \
         .name = "lanes", .op = id, .file = #name_ "/lanes.cl", .score = 50, .weight_operand = -1, \
@@ -184,6 +198,8 @@ const tsri_opencl_row tsri_opencl_rows_cross_entropy_grad[] = {
     LANES(TSR_OP_CROSS_ENTROPY_GRAD, cross_entropy_grad, define_entropy),
     ROWS(TSR_OP_CROSS_ENTROPY_GRAD, cross_entropy_grad, define_entropy)};
 const tsri_opencl_row tsri_opencl_rows_kl_divergence[] = {
+    LANES(TSR_OP_KL_DIVERGENCE, kl_divergence, define_divergence),
     ROWS(TSR_OP_KL_DIVERGENCE, kl_divergence, define_divergence)};
 const tsri_opencl_row tsri_opencl_rows_kl_divergence_grad[] = {
+    LANES(TSR_OP_KL_DIVERGENCE_GRAD, kl_divergence_grad, define_divergence),
     ROWS(TSR_OP_KL_DIVERGENCE_GRAD, kl_divergence_grad, define_divergence)};

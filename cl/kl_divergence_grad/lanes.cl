@@ -1,0 +1,67 @@
+/* kl_divergence_grad/lanes.cl - kl_divergence_grad/plain for CPUs: its sixteen sums side by side are a vector.
+ *
+ *   grid    (R), work-groups of one: a row each
+ *   operands, ignored, alias, adds, build as kl_divergence_grad/plain
+ *   needs   float16 in registers (a CPU) */
+#include "kl_divergence/row_lanes.clh"
+#if HAS_TEACHER
+#define WANTED(T, GET) TSR_PASTE(tsr_exp_, T)((GET(teacher + v) - teacher_top) * inverse - log_t)
+#else
+#define WANTED(T, GET) share
+#endif
+#if HAS_ADDEND
+#define MORE(GET) +GET(addend + v)
+#else
+#define MORE(GET)
+#endif
+#define ONE(p) (*(p))
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+KERNEL(__global const float *logits, int logits0, __global const int *targets, int targets0,
+       __global const float *teacher, int teacher0, __global const float *scale, int scale0,
+       __global const float *addend, int addend0, __global float *dlogits, int dlogits0, __global const int *dims, int R,
+       int R_set, int V, int row, int teacher_row, int addend_row, int d_row, float temperature)
+{
+    const int r = (int)get_global_id(0);
+    if (r >= SIZE(R))
+        return;
+    float factor = scale[scale0] * temperature;
+#if HAS_TARGETS
+    if (targets[targets0 + r] < 0 || targets[targets0 + r] >= V)
+        factor = 0.0f;
+#endif
+    logits += logits0 + r * row;
+    addend += addend0 + r * addend_row;
+    dlogits += dlogits0 + r * d_row;
+    int v = 0;
+    if (factor == 0.0f) {
+        for (; v < V; v++)
+            dlogits[v] = 0.0f MORE(ONE);
+        return;
+    }
+    const float inverse = 1.0f / temperature, share = 1.0f / (float)V;
+    float top, teacher_top = 0.0f;
+    const float log_s = LOCAL_NAME(log_sum)(logits, V, inverse, &top);
+#if HAS_TEACHER
+    teacher += teacher0 + r * teacher_row;
+    const float log_t = LOCAL_NAME(log_sum)(teacher, V, inverse, &teacher_top);
+#endif
+    for (; v + 16 <= V; v += 16) {
+        const float16 s = tsr_exp_float16((SIXTEEN_OF(logits + v) - top) * inverse - log_s);
+        SIXTEEN(dlogits + v) = factor * (s - WANTED(float16, SIXTEEN_OF)) MORE(SIXTEEN_OF);
+    }
+    for (; v < V; v++) {
+        const float s = tsr_exp_float((logits[v] - top) * inverse - log_s);
+        dlogits[v] = factor * (s - WANTED(float, ONE)) MORE(ONE);
+    }
+}
+
+#undef WANTED
+#undef MORE
+#undef ONE
+#undef SIXTEEN
+#undef SIXTEEN_OF
+#undef BLOCK
+#undef HAS_TARGETS
+#undef HAS_TEACHER
+#undef HAS_ADDEND
