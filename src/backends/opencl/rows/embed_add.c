@@ -17,9 +17,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
-    if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: sixteen ids lie in a vector");
-    return fits_plain(row, facts, op, why);
+    return tsri_opencl_fits_vectors(facts, why) && fits_plain(row, facts, op, why);
 }
 
 static bool fits_group(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,

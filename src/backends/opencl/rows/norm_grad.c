@@ -17,8 +17,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
-    if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: sums lie in a vector");
+    if (!tsri_opencl_fits_vectors(facts, why))
+        return false;
     if (!tsri_opencl_is_f32(op->in[WEIGHT]))
         return tsri_opencl_refuse(why, "weights are taken as f32 only");
     return fits_plain(row, facts, op, why);

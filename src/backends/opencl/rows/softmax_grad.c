@@ -13,8 +13,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
-    if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: sums lie in a vector");
+    if (!tsri_opencl_fits_vectors(facts, why))
+        return false;
     if (!tsri_opencl_last_contiguous(op->in[Y]) || !tsri_opencl_last_contiguous(op->in[DY]) ||
         !tsri_opencl_last_contiguous(op->out[0]))
         return tsri_opencl_refuse(why, "the elements of a row do not lie side by side");
