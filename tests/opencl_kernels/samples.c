@@ -138,12 +138,12 @@ static void make_other(sample *s, tsr_op_id id, bool full, tsr_dtype small) {
         break;
     case TSR_OP_GRU_CELL:
         s->attrs.gru_cell.reverse = full;
-        s->in[0] = F32(B, full ? T : 1, 3 * C);
-        s->in[1] = FULL(F32(B, C));
+        s->in[0] = F32(MANY, full ? T : 1, 3 * C);
+        s->in[1] = FULL(F32(MANY, C));
         s->in[2] = WEIGHT(3 * C, C);
         s->in[3] = F32(3 * C);
-        s->in[4] = FULL(I32(B));
-        s->out[0] = F32(B, full ? T : 1, C);
+        s->in[4] = FULL(I32(MANY));
+        s->out[0] = F32(MANY, full ? T : 1, C);
         break;
     case TSR_OP_ADDITIVE_ATTENTION:
         s->in[0] = F32(B, T, D);
@@ -196,7 +196,7 @@ void make_sample(const tsri_opencl_row *row, int variant, sample *s) {
              (id >= TSR_OP_RELU && id <= TSR_OP_SIGMOID))
         make_elementwise(s, id, full || strcmp(row->name, "lanes") == 0, small);
     else if (id >= TSR_OP_ACCUMULATE)
-        make_training_sample(s, id, full);
+        make_training_sample(s, row, full);
     else
         make_other(s, id, full, small);
     for (int i = 0; i < TSR_SYMBOLS; i++)

@@ -4,13 +4,13 @@
 
 #include "recorder.h"
 
-enum { B = 2, T = 3, H = 4, G = 2, D = 16, S = 24, C = 64, N = 128, F = 64 };
+enum { B = 2, T = 3, H = 4, G = 2, D = 16, S = 24, C = 64, N = 128, F = 64, MANY = 5 };
 
 /* The sample's next operand, packed. */
 const tsr_tensor *sample_tensor(sample *s, tsr_kind kind, tsr_dtype dtype, uint32_t rank,
                                 const int *sizes);
 /* Of the ops that training needs. */
-void make_training_sample(sample *s, tsr_op_id id, bool full);
+void make_training_sample(sample *s, const tsri_opencl_row *row, bool full);
 
 #define F32(...)                                                                               \
     sample_tensor(s, TSR_KIND_ACTIVATION, TSR_F32, sizeof((int[]){__VA_ARGS__}) / sizeof(int), \

@@ -1,6 +1,7 @@
 #include "samples.h"
 
-static void make_attention_grad(sample *s, bool full) {
+/* The table of distances learns in the plain row alone. */
+static void make_attention_grad(sample *s, const tsri_opencl_row *row, bool full) {
     s->attrs.attention =
         (tsr_attention_attrs){.causal = full, .window = full ? 5 : 0, .scale = 0.25f};
     s->in[0] = F32(B, T, H, D);
@@ -15,7 +16,7 @@ static void make_attention_grad(sample *s, bool full) {
     s->out[0] = F32(B, T, H, D);
     s->out[1] = F32(B, S, G, D);
     s->out[2] = F32(B, S, G, full ? D : 5);
-    s->out[3] = FULL(F32(H, 7));
+    s->out[3] = full && row->plain ? F32(H, 7) : NULL;
 }
 
 static void make_recurrent_grad(sample *s, tsr_op_id id, bool full) {
@@ -94,7 +95,8 @@ static void make_optimizer_sample(sample *s, tsr_op_id id, bool full) {
     s->in[n++] = FULL(WEIGHT(C, F));
 }
 
-void make_training_sample(sample *s, tsr_op_id id, bool full) {
+void make_training_sample(sample *s, const tsri_opencl_row *row, bool full) {
+    const tsr_op_id id = row->op;
     const tsr_dtype small = TSR_F32;
     switch (id) {
     case TSR_OP_MATMUL_ADD:
@@ -128,7 +130,7 @@ void make_training_sample(sample *s, tsr_op_id id, bool full) {
         s->out[1] = FULL(F32(C));
         break;
     case TSR_OP_ATTENTION_GRAD:
-        make_attention_grad(s, full);
+        make_attention_grad(s, row, full);
         break;
     case TSR_OP_GRU_CELL_GRAD:
     case TSR_OP_ADDITIVE_ATTENTION_GRAD:
