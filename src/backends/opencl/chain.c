@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* A record of cl/chain/workers.cl, in ints; arguments lie where an int16 may. */
-enum { RECORD = 128, ARGUMENTS = 16, STATE_BYTES = 192 };
+enum { RECORD = 192, ARGUMENTS = 16, STATE_BYTES = 192 };
 
 struct tsri_opencl_chain {
     tsri_opencl_chain *next;

@@ -33,7 +33,7 @@ void tsri_opencl_defines_clear(tsri_opencl_defines *defines);
 
 /* Arguments as a row binds them, for a chain: kind 'p' a buffer (NULL: the device's scratch), 'i'
  * an int, 'f' a float, '8' an int8, 'g' an int16. */
-enum { TSRI_OPENCL_TRACED = 40 };
+enum { TSRI_OPENCL_TRACED = 48 };
 typedef struct tsri_opencl_trace {
     char kinds[TSRI_OPENCL_TRACED + 1];
     union {
