@@ -81,6 +81,79 @@ Test(graph, refusals_say_what_was_wanted) {
     }
 }
 
+/* Losses, dropout and optimizers: a setting that is no such number, operands of other shapes. */
+Test(graph, training_ops_refuse_what_they_cannot_mean) {
+    const tsr_cross_entropy_attrs whole = {.struct_size = sizeof whole,
+                                           .ignore = -1,
+                                           .label_smoothing = 1},
+                                  counted = {.struct_size = sizeof counted, .ignore = 3};
+    const tsr_kl_divergence_attrs warm = {.struct_size = sizeof warm,
+                                          .ignore = -1,
+                                          .temperature = 2},
+                                  cold = {
+                                      .struct_size = sizeof cold, .ignore = -1, .temperature = -1};
+    const tsr_dropout_attrs all = {.struct_size = sizeof all, .rate = 1};
+    const tsr_sumsq_attrs far = {.struct_size = sizeof far, .first = 3, .parts = 3};
+    const tsr_sgd_attrs fast = {.struct_size = sizeof fast, .momentum = 0.5f};
+    const tsr_adamw_attrs adamw = {.struct_size = sizeof adamw};
+    const tsr_activation_attrs none = {.struct_size = sizeof none, .activation = 99};
+    enum { LOGITS, TARGETS, SEED, SUMS, P, OTHER, RATES, MISSING, N_VALUES };
+    const struct {
+        tsr_op_id id;
+        const void *attrs;
+        int in[5];
+        uint32_t n_in;
+        const char *fragment;
+    } rows[] = {
+        {TSR_OP_CROSS_ENTROPY, &whole, {LOGITS, TARGETS}, 2, "label smoothing is 1; wanted 0 <= e"},
+        {TSR_OP_CROSS_ENTROPY, &counted, {LOGITS, TARGETS}, 2, "ignore is 3; wanted a negative"},
+        {TSR_OP_CROSS_ENTROPY,
+         &whole,
+         {LOGITS, SEED},
+         2,
+         "targets is i32 [4]; wanted i32, one a row"},
+        {TSR_OP_KL_DIVERGENCE, &warm, {LOGITS, TARGETS}, 2, "temperature is 2; without a teacher"},
+        {TSR_OP_KL_DIVERGENCE, &cold, {LOGITS, TARGETS, LOGITS}, 3, "temperature is -1; wanted"},
+        {TSR_OP_KL_DIVERGENCE, &warm, {LOGITS, MISSING, P}, 3, "teacher is f32 [4]; wanted f32 of"},
+        {TSR_OP_DROPOUT, &all, {LOGITS, SEED}, 2, "rate is 1; wanted 0 <= rate < 1"},
+        {TSR_OP_SUMSQ,
+         &far,
+         {SUMS, P},
+         2,
+         "3 parts from 3 on; wanted at least 1, and the state has 5"},
+        {TSR_OP_SGD, &fast, {P, MISSING, OTHER, RATES}, 4, "momentum is 0.5 without a velocity"},
+        {TSR_OP_ADAMW,
+         &adamw,
+         {P, OTHER, SUMS, OTHER, RATES},
+         5,
+         "v is f32 [5]; wanted f32 of p's"},
+        {TSR_OP_ADAMW, &adamw, {P, RATES, OTHER, OTHER, RATES}, 5, "must be a state leaf"},
+        {TSR_OP_GLU, &none, {LOGITS}, 1, "wanted f32 [..,2F]"},
+        {TSR_OP_ACTIVATION_GRAD, &none, {P, OTHER}, 2, "activation 99 is not known"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tsri_graph *g;
+        tsri_graph_create(&g);
+        const tsr_dim four = n(4), five = n(5);
+        const tsri_value values[N_VALUES] = {
+            input(g, 0, 3, (tsr_dim[]){B, T, n(7)}),
+            tsri_graph_leaf(g, TSR_KIND_INPUT, 1, "targets", TSR_I32, 2, (tsr_dim[]){B, T}),
+            tsri_graph_leaf(g, TSR_KIND_INPUT, 2, "seed", TSR_I32, 1, &four),
+            tsri_graph_leaf(g, TSR_KIND_STATE, 3, "sums", TSR_F32, 1, &five),
+            tsri_graph_leaf(g, TSR_KIND_STATE, 4, "p", TSR_F32, 1, &four),
+            tsri_graph_leaf(g, TSR_KIND_STATE, 5, "other", TSR_F32, 1, &four),
+            input(g, 6, 1, &four),
+            TSRI_GRAPH_NONE};
+        tsri_value in[5], out[TSRI_GRAPH_MAX_OPERANDS];
+        for (uint32_t k = 0; k < rows[i].n_in; k++)
+            in[k] = values[rows[i].in[k]];
+        tsri_graph_op(g, rows[i].id, rows[i].attrs, in, rows[i].n_in, 0, out);
+        cr_expect_neq(tsri_graph_status(g), TSR_OK, "row %zu", i);
+        cr_expect(strstr(tsr_error_last(), rows[i].fragment), "row %zu: %s", i, tsr_error_last());
+        tsri_graph_destroy(&g);
+    }
+}
+
 static bool refuse_fused(void *data, const tsri_graph *graph, const tsri_graph_node *node,
                          const tsr_op *op) {
     (void)data;
