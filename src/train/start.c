@@ -160,16 +160,14 @@ static tsr_status scan_labels(tsri_train_job *job, found_labels *found) {
     return status;
 }
 
-/* Whether the classifier of `model` has all these labels. */
-static bool knows(const tsri_model *model, const found_labels *found) {
-    for (size_t i = 0; i < found->n; i++) {
-        bool known = false;
-        for (int32_t k = 0; k < model->spec.labels && model->spec.label_of && !known; k++)
-            known = !strcmp(model->spec.label_of[k], found->texts[i]);
-        if (!known)
-            return false;
-    }
-    return true;
+/* Whether the model's classifier is for these labels: it has one of them at least, and then another
+ * that it lacks is a mistake in the data. */
+static bool is_for(const tsri_model *model, const found_labels *found) {
+    for (size_t i = 0; i < found->n; i++)
+        for (int32_t k = 0; k < model->spec.labels && model->spec.label_of; k++)
+            if (!strcmp(model->spec.label_of[k], found->texts[i]))
+                return true;
+    return false;
 }
 
 static tsr_status make_from_recipe(tsri_train_job *job, const char *folder,
@@ -236,7 +234,7 @@ static tsr_status start_of_model(tsri_train_job *job, const found_labels *labels
         status = check_layout(model);
     const bool own =
         job->objective == TSRI_OBJECTIVE_MASKED ||
-        (job->objective == TSRI_OBJECTIVE_CLASSIFY && status == TSR_OK && !knows(model, labels));
+        (job->objective == TSRI_OBJECTIVE_CLASSIFY && status == TSR_OK && !is_for(model, labels));
     if (status == TSR_OK && !own) {
         free(job->start);
         job->start = path;
