@@ -16,9 +16,10 @@ typedef enum tsr_bench_status {
 } tsr_bench_status;
 
 typedef enum tsr_bench_kind {
-    TSR_BENCH_PEAK = 0,    /**< what the device can do at most */
-    TSR_BENCH_PROMPT = 1,  /**< `tokens` tokens of each sequence at once, behind `depth` others */
-    TSR_BENCH_GENERATE = 2 /**< `tokens` tokens of each sequence one after the other */
+    TSR_BENCH_PEAK = 0,     /**< what the device can do at most */
+    TSR_BENCH_PROMPT = 1,   /**< `tokens` tokens of each sequence at once, behind `depth` others */
+    TSR_BENCH_GENERATE = 2, /**< `tokens` tokens of each sequence one after the other */
+    TSR_BENCH_TRAIN = 3     /**< a step on `batch` sequences of `tokens`: gradients, norm, AdamW */
 } tsr_bench_kind;
 
 /** One measurement. Rows are never left out: what could not be measured says so. Texts are borrowed
@@ -54,6 +55,8 @@ typedef struct tsr_bench_options {
     /** What comes next. Not 0 cancels. May be NULL. */
     int (*progress)(void *data, const char *what);
     void *progress_data;
+    const int64_t *trains; /**< tokens of a sequence of training steps, at each batch */
+    uint32_t n_trains, reserved;
 } tsr_bench_options;
 
 typedef struct tsr_bench_summary {
@@ -62,17 +65,18 @@ typedef struct tsr_bench_summary {
 } tsr_bench_summary;
 
 /**
- * Measures the device's peaks, then prompt processing and generation with a model.
+ * Measures the device's peaks, then prompt processing, generation and training with a model.
  *
  * Each row passes an accuracy gate: the logits that the same kernels give for a short prompt, and
  * for a token after it, are held against the reference backend's on the same weights, in the same
  * dtypes; of floats, within 1e-3 of the largest; of 8-bit or half arithmetic, within 3e-2. A row
- * that fails has no rate.
+ * that fails has no rate. Of training it is the loss and the gradients' norm of a step of 8 tokens,
+ * within 1e-3.
  *
  * model   as tsr_model_open has it. NULL: peaks alone
  * engine  that of `device`; its reference device is opened for the gate
- * order   peaks, then prompts, then generations, as they are listed; rows of a model come together,
- *         when its gate has been passed
+ * order   peaks, then prompts, then generations, then training, as they are listed; rows of a model
+ *         come together, when its gate has been passed
  * thread  that of the device
  * error   TSR_E_ARGUMENT   a size below its least (tokens 1, depth 0, batch 1)
  *         TSR_E_CANCELLED  progress or `row` asked for it
@@ -104,6 +108,24 @@ TSR_API void tsr_bench_session_destroy(tsr_bench_session **session);
  * ns      wall time, may be NULL */
 TSR_API tsr_status tsr_bench_session_run(tsr_bench_session *session, const int32_t *ids, int64_t n,
                                          int64_t past, float *logits, int32_t *next, uint64_t *ns);
+
+/** A model that learns from tokens drawn at random: gradients, their norm, an update by AdamW a
+ * step, in f32. */
+typedef struct tsr_bench_training tsr_bench_training;
+
+/** model  as tsr_model_open has it, a decoder alone; each step takes [batch, tokens] of it
+ *  owner  the caller destroys *out before the device is closed
+ *  error  TSR_E_ARGUMENT     a size below 1
+ *         TSR_E_UNSUPPORTED  tokens above what the model reads */
+TSR_API tsr_status tsr_bench_training_create(const char *model, tsr_device *device, uint32_t batch,
+                                             int64_t tokens, tsr_bench_training **out);
+/** Takes NULL content; leaves NULL. */
+TSR_API void tsr_bench_training_destroy(tsr_bench_training **training);
+/** loss of the last of these steps, may be NULL; ns: wall time of all, may be NULL. */
+TSR_API tsr_status tsr_bench_training_run(tsr_bench_training *training, uint32_t steps,
+                                          double *loss, uint64_t *ns);
+/** Numbers that learn. */
+TSR_API int64_t tsr_bench_training_parameters(const tsr_bench_training *training);
 
 #ifdef __cplusplus
 }

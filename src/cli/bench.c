@@ -14,7 +14,7 @@ typedef struct sizes {
 typedef struct job {
     tsri_cli_app app;
     const char *shape, *format_name;
-    const char *prompts, *generates, *depths, *batches;
+    const char *prompts, *generates, *depths, *batches, *trains;
     int64_t repeats;
     bool peaks_alone;
     const tsri_cli_bench_format *format;
@@ -23,7 +23,7 @@ typedef struct job {
     tsr_device_info info;
     tsr_model_options model_options;
     char *name;
-    sizes p, n, d, b;
+    sizes p, n, d, b, t;
 } job;
 
 /* "512" or "128,512". */
@@ -91,7 +91,9 @@ static int bench_device(job *j) {
                                        .batches = j->b.at,
                                        .n_batches = j->b.n,
                                        .progress = tell,
-                                       .progress_data = j};
+                                       .progress_data = j,
+                                       .trains = j->t.at,
+                                       .n_trains = j->t.n};
     tsr_bench_summary summary = {.struct_size = sizeof summary};
     int code = tsri_cli_open_device(&j->app);
     if (code == CLI_OK)
@@ -139,6 +141,9 @@ static int prepare(job *j) {
         code = read_sizes("-d", j->depths, 0, &j->d);
     if (code == CLI_OK)
         code = read_sizes("-b", j->batches, 1, &j->b);
+    if (code == CLI_OK)
+        code = read_sizes("--train", j->trains, 0, &j->t);
+    leave_out_zeros(&j->t);
     leave_out_zeros(&j->p);
     leave_out_zeros(&j->n);
     j->format = tsri_cli_bench_format_named(j->app.json ? "json" : j->format_name);
@@ -172,16 +177,20 @@ int tsri_cli_bench(int argc, char **argv) {
              .generates = "128",
              .depths = "0,512",
              .batches = "1",
+             .trains = "0",
              .repeats = 5};
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
         {"shape", 0, CLI_TEXT, &j.shape, "NAME",
-         "a model of random weights instead: llama-110m, gpt2-124m, tiny", 0, 0, NULL},
+         "a model of random weights instead: llama-110m, gpt2-124m, gpt-10m, char-gpt, tiny", 0, 0,
+         NULL},
         {"n-prompt", 'p', CLI_TEXT, &j.prompts, "N,..", "tokens of a prompt: 512; 0: no prompt", 0,
          0, NULL},
         {"n-gen", 'n', CLI_TEXT, &j.generates, "N,..", "tokens to generate: 128; 0: none", 0, 0,
          NULL},
         {"depth", 'd', CLI_TEXT, &j.depths, "N,..", "tokens before them: 0,512", 0, 0, NULL},
+        {"train", 0, CLI_TEXT, &j.trains, "N,..",
+         "tokens of each sequence of a training step: 0, none", 0, 0, NULL},
         {"batch", 'b', CLI_TEXT, &j.batches, "N,..", "sequences at once: 1", 0, 0, NULL},
         {"repeat", 'r', CLI_INT, &j.repeats, "N", "runs that a median is of: 5", 1, 1000, NULL},
         {"peaks", 0, CLI_FLAG, &j.peaks_alone, NULL, "the device's peaks alone", 0, 0, NULL},
@@ -197,7 +206,8 @@ int tsri_cli_bench(int argc, char **argv) {
     j.writer.app = &j.app;
     int code = tsri_cli_parse(
         argc, argv, "tessera bench [-m MODEL | --shape NAME] [--device D|all]",
-        "A device's peaks, then a model's prompt processing and generation: median, spread, share "
+        "A device's peaks, then a model's prompt processing, generation and training steps: "
+        "median, spread, share "
         "of the roofline, memory. Rows whose logits differ from the reference's have no rate.",
         tables, &operands);
     if (code == CLI_OK && operands.n)

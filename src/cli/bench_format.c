@@ -10,7 +10,7 @@ static const char *status_name(uint32_t status) {
 }
 
 static const char *kind_name(uint32_t kind) {
-    static const char *const names[] = {"peak", "prompt", "generate"};
+    static const char *const names[] = {"peak", "prompt", "generate", "train"};
     return kind < sizeof names / sizeof *names ? names[kind] : "peak";
 }
 

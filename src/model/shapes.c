@@ -56,6 +56,8 @@ static json_t *transformer_config(const shape *s) {
 static const shape shapes[] = {
     {"llama-110m", 12, 12, 12, 768, 2048, 32000, 2048, llama_config},
     {"gpt2-124m", 12, 12, 12, 768, 3072, 50257, 1024, gpt2_config},
+    {"char-gpt", 4, 4, 4, 128, 512, 65, 64, gpt2_config},
+    {"gpt-10m", 6, 6, 6, 384, 1536, 65, 256, gpt2_config},
     {"minilm", 6, 12, 12, 384, 1536, 30522, 512, bert_config},
     {"bert-base", 12, 12, 12, 768, 3072, 30522, 512, bert_config},
     {"transformer-base", 6, 8, 8, 512, 2048, 32000, 1024, transformer_config},

@@ -1,5 +1,5 @@
-/* task/bench.c - tsr_bench: peaks, then every prompt and generation, then the gate that lets their
- * rows pass. */
+/* task/bench.c - tsr_bench: peaks, then every prompt, generation and training step, then the gates
+ * that let their rows pass. */
 #include "task/bench.h"
 
 #include "base/error.h"
@@ -79,15 +79,16 @@ static tsr_status void_all(bench *b, tsr_status status) {
     char why[1024];
     snprintf(why, sizeof why, "%s", tsr_error_last());
     for (size_t i = 0; i < b->n; i++)
-        if (b->rows[i].row.status == TSR_BENCH_OK)
+        if (b->rows[i].row.status == TSR_BENCH_OK && b->rows[i].row.kind != TSR_BENCH_TRAIN)
             TRY(void_row(&b->rows[i], tsri_task_bench_failed(status), why));
     return TSR_OK;
 }
 
 static void add_row(bench *b, tsr_bench_kind kind, int64_t tokens, int64_t depth, int64_t batch) {
     kept *k = &b->rows[b->n++];
-    size_t n = (size_t)snprintf(k->test, sizeof k->test, "%s%" PRId64,
-                                kind == TSR_BENCH_PROMPT ? "pp" : "tg", tokens);
+    static const char *const names[] = {
+        [TSR_BENCH_PROMPT] = "pp", [TSR_BENCH_GENERATE] = "tg", [TSR_BENCH_TRAIN] = "train"};
+    size_t n = (size_t)snprintf(k->test, sizeof k->test, "%s%" PRId64, names[kind], tokens);
     if (depth)
         snprintf(k->test + n, sizeof k->test - n, "@%" PRId64, depth);
     k->row = (tsr_bench_row){.struct_size = sizeof k->row,
@@ -104,7 +105,8 @@ static tsr_status list_rows(bench *b) {
     const int64_t *depths = o->depths ? o->depths : none, *batches = o->batches ? o->batches : one;
     const uint32_t n_depths = o->depths ? o->n_depths : 1,
                    n_batches = o->batches ? o->n_batches : 1;
-    TRY(tsri_base_new((size_t)(o->n_prompts + o->n_generates) * n_depths * n_batches + 1,
+    TRY(tsri_base_new((size_t)(o->n_prompts + o->n_generates + o->n_trains) * n_depths * n_batches +
+                          1,
                       sizeof *b->rows, &b->rows));
     for (int kind = TSR_BENCH_PROMPT; kind <= TSR_BENCH_GENERATE; kind++) {
         const bool prompt = kind == TSR_BENCH_PROMPT;
@@ -114,6 +116,9 @@ static tsr_status list_rows(bench *b) {
                     add_row(b, (tsr_bench_kind)kind, prompt ? o->prompts[i] : o->generates[i],
                             depths[d], batches[s]);
     }
+    for (uint32_t i = 0; i < o->n_trains; i++)
+        for (uint32_t s = 0; s < n_batches; s++)
+            add_row(b, TSR_BENCH_TRAIN, o->trains[i], 0, batches[s]);
     for (size_t i = 0; i < b->n; i++) {
         const tsr_bench_row *row = &b->rows[i].row;
         if (row->tokens < 1 || row->depth < 0 || row->batch < 1 || row->batch > 1 << 16)
@@ -220,6 +225,8 @@ static tsr_status measure(bench *b, tsr_model *model, kept *k) {
 static tsr_status measure_all(bench *b, tsr_model *model) {
     for (size_t i = 0; i < b->n; i++) {
         kept *k = &b->rows[i];
+        if (k->row.kind == TSR_BENCH_TRAIN)
+            continue;
         TRY(tsri_task_bench_tell(b->options, k->test));
         const tsr_status status = measure(b, model, k);
         if (status != TSR_OK)
@@ -239,7 +246,7 @@ static tsr_status judge(bench *b, const tsri_task_gate *got, const tsri_task_gat
     for (size_t i = 0; i < b->n; i++) {
         tsr_bench_row *row = &b->rows[i].row;
         char why[160];
-        if (row->status != TSR_BENCH_OK)
+        if (row->status != TSR_BENCH_OK || row->kind == TSR_BENCH_TRAIN)
             continue;
         row->error = errors[row->kind];
         row->bound = bound;
@@ -295,6 +302,37 @@ static tsr_status run_model(bench *b, tsr_engine *engine, tsr_device *device, co
     return status;
 }
 
+/* ---- training ---- */
+
+static tsr_status train(bench *b, tsr_engine *engine, tsr_device *device, const char *name,
+                        kept *k) {
+    static const double bound = 1e-3;
+    char why[160];
+    TRY(tsri_task_bench_tell(b->options, k->test));
+    tsr_status status =
+        tsri_task_bench_train(device, name, b->options->repeats, &b->peaks, &k->row);
+    k->row.host_bytes = host_peak();
+    if (status == TSR_OK)
+        status = tsri_task_bench_train_gate(engine, device, name, &k->row.error);
+    if (status != TSR_OK)
+        return void_row(k, tsri_task_bench_failed(status), tsr_error_last());
+    k->row.bound = bound;
+    if (k->row.error <= bound)
+        return TSR_OK;
+    snprintf(why, sizeof why,
+             "the loss or the gradients are off by %.3g, and may be by %.3g: a kernel is wrong on "
+             "this device; tessera verify tells which",
+             k->row.error, bound);
+    return void_row(k, TSR_BENCH_FAILED_ACCURACY, why);
+}
+
+static bool all_train(const bench *b) {
+    for (size_t i = 0; i < b->n; i++)
+        if (b->rows[i].row.kind != TSR_BENCH_TRAIN)
+            return false;
+    return true;
+}
+
 /* ---- all ---- */
 
 static tsr_status run_all(bench *b, tsr_engine *engine, tsr_device *device, const char *model,
@@ -305,7 +343,11 @@ static tsr_status run_all(bench *b, tsr_engine *engine, tsr_device *device, cons
     if (!model || !b->n)
         return TSR_OK;
     forget_host_peak();
-    TRY(run_model(b, engine, device, model, options));
+    if (!all_train(b))
+        TRY(run_model(b, engine, device, model, options));
+    for (size_t i = 0; i < b->n; i++)
+        if (b->rows[i].row.kind == TSR_BENCH_TRAIN)
+            TRY(train(b, engine, device, model, &b->rows[i]));
     for (size_t i = 0; i < b->n; i++) {
         kept *k = &b->rows[i];
         k->row.test = k->test;

@@ -36,6 +36,14 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_task_peaks *peaks, 
 /* The rows that its plan runs, "linear/packed attention/lanes": new memory in *out. */
 tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, char **out);
 
+/* bench_train.c: steps of row->batch sequences of row->tokens; fills its figures, the roofline by
+ * 6 FLOP a parameter and token. And how far the loss and the gradients' norm of a
+ * short first step are from the reference's, the larger of the two, relative. */
+tsr_status tsri_task_bench_train(tsr_device *device, const char *model, uint32_t runs,
+                                 const tsri_task_peaks *peaks, tsr_bench_row *row);
+tsr_status tsri_task_bench_train_gate(tsr_engine *engine, tsr_device *device, const char *model,
+                                      double *error);
+
 /* ---- the gate ---- */
 
 enum { TSRI_TASK_GATE_TOKENS = 8, TSRI_TASK_GATE_BATCH = 8 };

@@ -62,6 +62,16 @@ def test_markdown(_):
     equal({len(r) for r in rows}, {10})
 
 
+def test_training_steps(_):
+    for device in ("reference", DEVICE) if has_device() else ("reference",):
+        told = json.loads(run("bench", "--shape", "tiny", "-p", "0", "-n", "0", "-r", "2", "-q", "--train", "8", "-b", "2,3", "--device", device, "--json").text)
+        rows = told["rows"][len(PEAKS):]
+        equal([(r["test"], r["kind"], r["status"], r["tokens"], r["batch"]) for r in rows], [("train8", "train", "ok", 8, n) for n in (2, 3)])
+        for r in rows:
+            assert 0 < r["lowest"] <= r["median"] <= r["highest"] and 0 <= r["error"] <= r["bound"], r
+            assert r["device_bytes"] > 16 * r["flops"] / 6 / r["tokens"] / r["batch"], "values, gradients and two moments"
+
+
 def test_peaks_alone(_):
     told = json.loads(run("bench", *REFERENCE, "-q", "--peaks", "-r", "2", "--json").text)
     equal([r["test"] for r in told["rows"]], PEAKS)

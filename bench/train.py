@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Training steps from random tokens, f32, clipping and AdamW included: Tessera and PyTorch in turn.
+
+    bench/train.py [--peers PYTHON] [--shape char-gpt,gpt-10m,gpt2-124m] [--rounds 3] [--steps N] [--only eager] [--device D] [--build build/release]
+
+PYTHON is that of tools/peers. One JSON line a shape: tokens/s of each, the ratio to the best peer (above 1: Tessera is faster), the share of the cores'
+multiply-adds that 6 FLOP a parameter and token are (measured now), the first step with whatever is compiled, peak memory. Losses begin at the logarithm
+of the vocabulary's size; an engine whose loss is elsewhere has no ratio. Where Tessera is slower than GOALS say, or takes more memory than the leanest
+peer, the exit code is 1.
+"""
+
+import argparse
+import math
+import pathlib
+import sys
+
+from duel import ROOT, WORKERS, Worker, machine, peaks, say
+
+sys.path.insert(0, str(WORKERS))
+from trainers import SHAPES  # pylint: disable=wrong-import-position
+
+GOALS = {"char-gpt": 1.2, "gpt-10m": 1.0, "gpt2-124m": 1.1}
+STEPS = {"char-gpt": 20, "gpt-10m": 2, "gpt2-124m": 2}  # of a turn
+
+
+def start(name, command):
+    try:
+        return Worker(name, command)
+    except RuntimeError as error:
+        say(engine=name, status="unsupported", reason=str(error)[:300])
+        return None
+
+
+def duel(o, shape, peak):
+    commands = {"Tessera": [o.peers, WORKERS / "train_tessera.py", o.library, o.device, shape]}
+    commands |= {kind: [o.peers, WORKERS / "train_torch.py", kind, shape] for kind in o.only.split(",") if kind}
+    workers = {name: start(name, command) for name, command in commands.items()}
+    workers = {name: worker for name, worker in workers.items() if worker}
+    losses, steps = {}, o.steps or STEPS[shape]
+    for _ in range(o.rounds):
+        for name, worker in workers.items():
+            answer = worker.ask(do="train", steps=steps)
+            worker.times.setdefault(shape, []).append(answer["seconds"])
+            losses[name] = answer["loss"]
+    vocab, *_, batch, tokens = SHAPES[shape]
+    able = [name for name in workers if 0.8 < losses[name] / math.log(vocab) < 1.25]
+    rate = {name: batch * tokens / min(workers[name].times[shape]) for name in workers}
+    memory = {name: worker.ask(do="memory")["bytes"] >> 20 for name, worker in workers.items()}
+    line = {"shape": shape, "batch": batch, "tokens": tokens, "rates": {name: round(rate[name], 1) for name in workers}, "unit": "tokens/s",
+            "losses": {name: round(loss, 3) for name, loss in losses.items()}, "peak_mib": memory,
+            "first_step_s": {name: round(worker.first_token, 2) for name, worker in workers.items()}}
+    for worker in workers.values():
+        worker.close()
+    rivals = [name for name in able if name != "Tessera"]
+    good = "Tessera" in able
+    if good:
+        line["share_of_peak"] = round(6 * o.parameters[shape] * rate["Tessera"] / peak["gflops"] / 1e9, 3)
+    if good and rivals:
+        best = max(rivals, key=rate.get)
+        line.update(best=best, ratio=round(rate["Tessera"] / rate[best], 3), goal=GOALS[shape])
+        good = rate["Tessera"] >= GOALS[shape] * rate[best] and memory["Tessera"] <= min(memory[name] for name in rivals)
+    say(**line)
+    return good
+
+
+def parameters(shape):
+    vocab, positions, layers, _, width, _, _ = SHAPES[shape]
+    return (vocab + positions + 2) * width + layers * (12 * width * width + 13 * width)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peers", default=sys.executable, help="python with PyTorch")
+    parser.add_argument("--shape", default=",".join(SHAPES))
+    parser.add_argument("--only", default="eager,compile", help="these forms of PyTorch; none: \"\"")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=0, help="of a turn")
+    parser.add_argument("--device", default="")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
+    o = parser.parse_args()
+    o.library = str(o.build / "lib" / "libtessera.so")
+    o.parameters = {shape: parameters(shape) for shape in SHAPES}
+    peak = peaks(o.build / "bench" / "kernels")
+    say(schema=1, bench="train", **machine(), **peak)
+    held = [duel(o, shape, peak) for shape in o.shape.split(",")]
+    return 0 if all(held) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""Training steps of Tessera by its library: train_tessera.py LIBRARY DEVICE SHAPE"""
+
+import ctypes as c
+
+from tessera_library import Library
+from trainers import SHAPES, serve
+
+
+class Tessera(Library):
+    name = "Tessera"
+
+    def __init__(self, library, device, shape):
+        super().__init__(library, device)
+        *_, batch, tokens = SHAPES[shape]
+        self.training = c.c_void_p()
+        self.ok(self.lib.tsr_bench_training_create(f"shape:{shape}".encode(), self.device, batch, c.c_int64(tokens), c.byref(self.training)))
+        self.lib.tsr_bench_training_parameters.restype = c.c_int64
+        self.parameters = self.lib.tsr_bench_training_parameters(self.training)
+
+    def step(self):
+        loss = c.c_double()
+        self.ok(self.lib.tsr_bench_training_run(self.training, 1, c.byref(loss), None))
+        return loss.value
+
+
+serve(lambda arguments: Tessera(*arguments))

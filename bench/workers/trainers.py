@@ -1,0 +1,43 @@
+"""What every worker of bench/train.py answers: one JSON request a line, one JSON answer a line.
+
+    {"do": "train", "steps": 3}  the fastest of so many steps, each gradients, AdamW and a loss read by the host: {"seconds": .., "loss": ..}
+    {"do": "memory"}             largest resident set of the process, bytes
+
+A worker begins with one step, and says so; so its starter knows how long that took, with whatever is compiled.
+"""
+
+import json
+import os
+import sys
+import time
+
+from protocol import memory
+
+# vocabulary, positions, layers, heads, width, batch, tokens
+SHAPES = {"char-gpt": (65, 64, 4, 4, 128, 12, 64), "gpt-10m": (65, 256, 6, 6, 384, 16, 256), "gpt2-124m": (50257, 1024, 12, 12, 768, 4, 64)}
+
+
+def train(engine, steps):
+    times = []
+    for _ in range(steps):
+        begun = time.perf_counter()
+        loss = engine.step()
+        times.append(time.perf_counter() - begun)
+    return {"seconds": min(times), "loss": loss}
+
+
+def serve(make):
+    """`make(arguments)` gives the engine: step() -> loss, name, parameters."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what an engine prints is no answer
+    engine = make(sys.argv[1:])
+    loss = engine.step()
+    print(json.dumps({"first": True, "engine": engine.name, "loss": loss, "parameters": engine.parameters}), file=answers)
+    actions = {"train": train, "memory": memory}
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = actions[request.pop("do")](engine, **request)
+        except Exception as error:  # pylint: disable=broad-except  # whatever a peer raises is its answer
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), file=answers)
