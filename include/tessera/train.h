@@ -29,6 +29,9 @@ typedef struct tsr_train_plan {
     /** Bytes on the device. */
     uint64_t weight_bytes, parameter_bytes, gradient_bytes, optimizer_bytes, activation_bytes,
         input_bytes, total_bytes;
+    /** What this process holds in memory at the most while it steps, where the device uses the
+     * host's memory; 0: elsewhere, or unknown. */
+    uint64_t process_bytes;
 } tsr_train_plan;
 
 typedef enum tsr_train_event_kind {

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,4 +66,23 @@ char *tsri_base_copy_text(const char *text, size_t n) {
     if (n)
         memcpy(copy, text, n);
     return copy;
+}
+
+static uint64_t status_bytes(const char *format) {
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    unsigned long long kib = 0;
+    while (file && fgets(line, sizeof line, file) && sscanf(line, format, &kib) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return kib * 1024;
+}
+
+uint64_t tsri_base_resident(void) {
+    return status_bytes("VmRSS: %llu kB");
+}
+
+uint64_t tsri_base_resident_peak(void) {
+    return status_bytes("VmHWM: %llu kB");
 }

@@ -29,4 +29,9 @@ tsr_status tsri_base_new_aligned(size_t bytes, void *out);
 /* A copy of n bytes with a 0 after them; NULL with the error said when memory is out. */
 char *tsri_base_copy_text(const char *text, size_t n);
 
+/* Bytes of this process that lie in memory now, or the most that did so far; 0 where the system
+ * does not tell. */
+uint64_t tsri_base_resident(void);
+uint64_t tsri_base_resident_peak(void);
+
 #endif

@@ -114,6 +114,8 @@ static void show_plan(job *j, const tsr_train_plan *p) {
          mebibytes(p->total_bytes), mebibytes(p->weight_bytes), mebibytes(p->parameter_bytes),
          mebibytes(p->gradient_bytes), mebibytes(p->optimizer_bytes),
          mebibytes(p->activation_bytes), mebibytes(p->input_bytes));
+    if (p->process_bytes)
+        line(j, "peak: %.1f MiB of this process", mebibytes(p->process_bytes));
 }
 
 static int told(void *data, const tsr_train_event *e) {

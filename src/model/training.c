@@ -280,6 +280,15 @@ tsr_status tsri_training_reserve(tsri_training *t, int32_t B, int32_t T, int32_t
     return TSR_OK;
 }
 
+tsr_status tsri_training_reserve_validation(tsri_training *t, int32_t B, int32_t T, int32_t S) {
+    const int32_t most[] = {B, T, S > 1 ? S : 1}, one[] = {1, T, S > 1 ? S : 1};
+    tsri_training_set *set = NULL;
+    tsri_run_plan *plan = NULL;
+    TRY(tsri_training_set_for(t, T, &set));
+    TRY(tsri_training_plan_of(t, set, TSRI_PASS_EVALUATE, most, &plan));
+    return tsri_training_plan_of(t, set, TSRI_PASS_LOGITS, one, &plan);
+}
+
 /* ---- norm and update ---- */
 
 static const int64_t ones[TSR_SYMBOLS] = {1, 1, 1, 1, 1};

@@ -96,6 +96,11 @@ void tsri_training_destroy(tsri_training **training);
 tsr_status tsri_training_reserve(tsri_training *training, int32_t B, int32_t T, int32_t S,
                                  tsri_training_memory *out);
 
+/* Makes the passes of a validation ready, too: losses of batches up to these sizes, and the logits
+ * of one text. What they take is counted by the next reserve. */
+tsr_status tsri_training_reserve_validation(tsri_training *training, int32_t B, int32_t T,
+                                            int32_t S);
+
 /* Runs a batch forward and backward: gradients = (first ? 0 : gradients) + share * those of the
  * batch's mean loss. `draw` numbers the batch for dropout. */
 tsr_status tsri_training_gradients(tsri_training *training, const tsri_training_batch *batch,

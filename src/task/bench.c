@@ -133,18 +133,6 @@ static tsr_status list_rows(bench *b) {
 
 /* ---- measuring ---- */
 
-/* The largest resident set of this process so far. */
-static uint64_t host_peak(void) {
-    FILE *file = fopen("/proc/self/status", "re");
-    char line[256];
-    unsigned long long kib = 0;
-    while (file && fgets(line, sizeof line, file) && sscanf(line, "VmHWM: %llu kB", &kib) != 1)
-        ;
-    if (file)
-        fclose(file);
-    return kib * 1024;
-}
-
 /* The peaks took memory of their own: counting starts anew (Linux 4.0). */
 static void forget_host_peak(void) {
     FILE *file = fopen("/proc/self/clear_refs", "we");
@@ -211,7 +199,7 @@ static tsr_status measure(bench *b, tsr_model *model, kept *k) {
         status = time_runs(b, session, k, ids);
     if (status == TSR_OK)
         row->device_bytes = device_bytes(model);
-    row->host_bytes = host_peak();
+    row->host_bytes = tsri_base_resident_peak();
     tsr_bench_session_destroy(&session);
     free(ids);
     if (status == TSR_OK)
@@ -311,7 +299,7 @@ static tsr_status train(bench *b, tsr_engine *engine, tsr_device *device, const 
     TRY(tsri_task_bench_tell(b->options, k->test));
     tsr_status status =
         tsri_task_bench_train(device, name, b->options->repeats, &b->peaks, &k->row);
-    k->row.host_bytes = host_peak();
+    k->row.host_bytes = tsri_base_resident_peak();
     if (status == TSR_OK)
         status = tsri_task_bench_train_gate(engine, device, name, &k->row.error);
     if (status != TSR_OK)

@@ -220,6 +220,10 @@ static tsr_status make_plan(tsri_train_job *job) {
         larger(&p->S, S);
     }
     TRY(tsri_training_reserve(job->training, p->B, p->T, p->S, &memory));
+    if (job->validation) {
+        TRY(tsri_training_reserve_validation(job->training, B, T, S));
+        TRY(tsri_training_reserve(job->training, p->B, p->T, p->S, &memory));
+    }
     p->weight_bytes = memory.weights;
     p->parameter_bytes = memory.parameters;
     p->gradient_bytes = memory.gradients;
@@ -228,6 +232,9 @@ static tsr_status make_plan(tsri_train_job *job) {
     p->input_bytes = memory.inputs;
     p->total_bytes = memory.weights + memory.parameters + memory.gradients + memory.optimizer +
                      memory.activations + memory.inputs;
+    /* All but the activations has been written by now. */
+    if (tsri_backend_opened(job->device)->devices[0]->facts.unified_memory)
+        p->process_bytes = tsri_base_resident() + memory.activations;
     return TSR_OK;
 }
 
