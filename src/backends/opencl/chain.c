@@ -28,7 +28,7 @@ bool tsri_opencl_chains(const tsr_dev *dev) {
 
 static bool takes_part(const tsri_opencl_instance *instance) {
     const tsri_opencl_row *row = instance->row;
-    return row->file && !row->enqueue && !row->gpu && !row->newest_c &&
+    return row->file && !row->enqueue && !row->gpu && !row->newest_c && !row->alone &&
            instance->state == TSRI_OPENCL_BUILT;
 }
 

@@ -95,6 +95,8 @@ struct tsri_opencl_row {
     bool gpu;      /* made for GPUs: elsewhere it ranks below plain, for those who force it */
     bool newest_c; /* built as OpenCL C 3.0 or 2.0 where the device has it, in a program of its own:
                       for sub-groups, dot products and halves; not its stage */
+    bool alone;    /* its items run for milliseconds, so that who waits for one would leave a chain:
+                      it is launched by itself */
     int score;     /* see tsri_opencl_row_score */
     tsri_opencl_tunable tunables[TSRI_OPENCL_TUNABLES];
     const tsri_opencl_layout *layout; /* of the weight operand; NULL: plain */

@@ -128,6 +128,7 @@ const tsri_opencl_row tsri_opencl_rows_gru_cell[] = {
     {.name = "rows",
      .op = TSR_OP_GRU_CELL,
      .file = "gru_cell/rows.cl",
+     .alone = true,
      .score = 50,
      .weight_operand = W,
      .fits = fits_rows,

@@ -113,6 +113,7 @@ const tsri_opencl_row tsri_opencl_rows_gru_cell_grad[] = {
      .op = TSR_OP_GRU_CELL_GRAD,
      .file = "gru_cell_grad/rows.cl",
      .before = &gates,
+     .alone = true,
      .score = 50,
      .weight_operand = W,
      .fits = fits_rows,
