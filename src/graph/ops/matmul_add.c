@@ -23,6 +23,14 @@ static tsr_status infer(tsri_graph_signature *s) {
     return TSR_OK;
 }
 
+static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
+                      tsri_value *out) {
+    const tsri_value beta = node->n_in > 3 ? in[3] : TSRI_GRAPH_NONE;
+    const tsri_value product = tsri_graph_op1(graph, TSR_OP_MATMUL, node->attrs, &in[1], 2);
+    (void)out;
+    tsri_graph_op(graph, TSR_OP_ACCUMULATE, NULL, (tsri_value[]){in[0], product, beta}, 3, 0, NULL);
+}
+
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const tsr_matmul_attrs *attrs = op->attrs;
     const double k = (double)tsri_tensor_value(op->in[1]->dim[attrs->trans_a ? 0 : 1], sizes);
@@ -39,4 +47,5 @@ const tsri_graph_op_row tsri_graph_op_matmul_add = {.name = "matmul_add",
                                                     .writes = 1,
                                                     .attrs_size = sizeof(tsr_matmul_attrs),
                                                     .infer = infer,
+                                                    .decompose = decompose,
                                                     .cost = cost};
