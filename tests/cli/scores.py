@@ -137,6 +137,14 @@ def test_all_right_and_a_label_that_never_is(folder):
     equal((told["accuracy"], told["macro_f1"]), (1.0, 1.0))
 
 
+def test_the_bundled_intents(folder):
+    wanted = {"My card still hasn't come.": "card_arrival", "How do I change my PIN?": "change_pin", "I want to close my account.": "terminate_account",
+              "Why was I charged for taking out cash?": "cash_withdrawal_charge"}
+    table = write_lines(folder / "t.tsv", ["text\tcategory", *(f"{text}\t{label}" for text, label in wanted.items())])
+    told = json.loads(run("evaluate", *REFERENCE, "-m", "intents", "--json", "--labelled", table, "--label-field", "category").text)
+    equal((told["right"], len(told["labels"])), (len(wanted), 77))
+
+
 # ---- what is refused ----
 
 def test_refused(folder):
