@@ -2,7 +2,7 @@
 #ifndef TESSERA_TRAIN_H
 #define TESSERA_TRAIN_H
 
-#include "tessera/model.h"
+#include "tessera/run.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -81,6 +81,10 @@ typedef struct tsr_train_options {
     /** Not 0 saves and leaves. May be NULL. */
     int (*progress)(void *data, const tsr_train_event *event);
     void *progress_data;
+    /** Visited at the end where the device measures its launches: each kernel's time over the whole
+     * run. May be NULL. */
+    void (*profile)(void *data, const tsr_profiled *entry);
+    void *profile_data;
 } tsr_train_options;
 
 typedef struct tsr_train_result {

@@ -311,30 +311,38 @@ int tsri_cli_read_input(const char *path, char **text, size_t *n) {
 
 /* ---- profile ---- */
 
-static void profile_line(void *data, const tsr_profiled *entry) {
-    (void)data;
+static void profile_line(const tsr_profiled *entry) {
     fprintf(stderr, "%10.3f ms %8llu launches %9.2f us each  enqueue %7.3f ms  %-12s %s\n",
             (double)entry->nanoseconds * 1e-6, (unsigned long long)entry->launches,
             entry->launches ? (double)entry->nanoseconds * 1e-3 / (double)entry->launches : 0.0,
             (double)entry->enqueue_nanoseconds * 1e-6, entry->op, entry->kernel);
 }
 
-static void profile_json(void *data, const tsr_profiled *entry) {
-    json_array_append_new(data, json_pack("{s:s,s:s,s:s,s:I,s:I,s:I}", "device", entry->device,
-                                          "op", entry->op, "kernel", entry->kernel, "launches",
-                                          (json_int_t)entry->launches, "nanoseconds",
-                                          (json_int_t)entry->nanoseconds, "enqueue_nanoseconds",
-                                          (json_int_t)entry->enqueue_nanoseconds));
+static void profile_json(json_t *all, const tsr_profiled *entry) {
+    json_array_append_new(all, json_pack("{s:s,s:s,s:s,s:I,s:I,s:I}", "device", entry->device, "op",
+                                         entry->op, "kernel", entry->kernel, "launches",
+                                         (json_int_t)entry->launches, "nanoseconds",
+                                         (json_int_t)entry->nanoseconds, "enqueue_nanoseconds",
+                                         (json_int_t)entry->enqueue_nanoseconds));
+}
+
+void tsri_cli_profiled(void *data, const tsr_profiled *entry) {
+    tsri_cli_app *app = data;
+    if (*app->profile) {
+        app->profiled = app->profiled ? app->profiled : json_array();
+        profile_json(app->profiled, entry);
+        return;
+    }
+    if (!app->profiled_lines++)
+        fputs("profile: device time by op and kernel\n", stderr);
+    profile_line(entry);
 }
 
 static int write_profile(tsri_cli_app *app) {
-    if (!*app->profile) {
-        fputs("profile: device time by op and kernel\n", stderr);
-        return tsri_cli_status(tsr_profile(app->model, profile_line, NULL));
-    }
-    json_t *all = json_array();
-    int code = tsri_cli_status(tsr_profile(app->model, profile_json, all));
-    if (code == CLI_OK && json_dump_file(all, app->profile, JSON_INDENT(1)) != 0)
+    int code =
+        app->model ? tsri_cli_status(tsr_profile(app->model, tsri_cli_profiled, app)) : CLI_OK;
+    json_t *all = app->profiled;
+    if (code == CLI_OK && all && json_dump_file(all, app->profile, JSON_INDENT(1)) != 0)
         code = tsri_cli_fail(CLI_FILE, "%s: the profile could not be written", app->profile);
     json_decref(all);
     return code;
@@ -342,7 +350,7 @@ static int write_profile(tsri_cli_app *app) {
 
 int tsri_cli_close(tsri_cli_app *app, int code) {
     tsri_cli_flush(app);
-    if (app->profile && app->model) {
+    if (app->profile) {
         const int written = write_profile(app);
         code = code == CLI_OK ? written : code;
     }

@@ -25,6 +25,8 @@ typedef struct tsri_cli_app {
     bool stopped;      /* nothing more can be written to stdout */
     bool write_failed; /* and it was not its reader who closed it */
     bool progress_shown;
+    struct json_t *profiled; /* entries of a profile that goes to a file */
+    int profiled_lines;      /* of one that is printed */
 } tsri_cli_app;
 
 /* Rows for tsri_cli_parse. */
@@ -41,6 +43,8 @@ int tsri_cli_open_device(tsri_cli_app *app);
 int tsri_cli_open_model(tsri_cli_app *app); /* and the engine and the device */
 /* What the options of a model say, for those who open it themselves. */
 int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options);
+/* Takes an entry of the profile that was asked for: for tsr_profile and tsr_train. */
+void tsri_cli_profiled(void *app, const tsr_profiled *entry);
 /* Prints or writes the profile where it was asked for; closes everything. Returns `code`, or
  * another where that failed. */
 int tsri_cli_close(tsri_cli_app *app, int code);

@@ -177,7 +177,9 @@ static int train(job *j, const tsri_cli_list *data) {
                                  .resume = j->resume,
                                  .dry_run = j->dry_run,
                                  .progress = told,
-                                 .progress_data = j};
+                                 .progress_data = j,
+                                 .profile = j->app.profile ? tsri_cli_profiled : NULL,
+                                 .profile_data = &j->app};
     tsr_train_result result = {.struct_size = sizeof result};
     int code = read_task(j->task, &options.task);
     if (code == CLI_OK && j->checkpointing)

@@ -68,6 +68,7 @@ static tsr_status open_run(tsri_training *t, tsr_device *device) {
                                   .log_data = opened->log_data};
     if (opened->n_devices > 1)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "a training runs on one device; name one");
+    t->device = opened->devices[0]->facts.name;
     return tsri_run_create(&run, &t->run);
 }
 
@@ -320,6 +321,30 @@ tsr_status tsri_training_update(tsri_training *t, uint64_t step, double rate, do
     t->in.rates[2] = (float)(1 - pow((double)t->options.beta2, n));
     t->in.rates[3] = (float)factor;
     return tsri_run_execute(t->update.plan, ones, &input, 1, NULL, 0);
+}
+
+typedef struct profile_visit {
+    const tsri_training *training;
+    void (*visit)(void *data, const tsr_profiled *entry);
+    void *data;
+} profile_visit;
+
+static void pass_entry(void *data, const tsri_run_profile_entry *entry) {
+    const profile_visit *to = data;
+    const tsr_profiled profiled = {.struct_size = sizeof profiled,
+                                   .device = entry->device ? "reference" : to->training->device,
+                                   .op = entry->op,
+                                   .kernel = entry->kernel,
+                                   .launches = entry->launches,
+                                   .nanoseconds = entry->nanoseconds,
+                                   .enqueue_nanoseconds = entry->enqueue_nanoseconds};
+    to->visit(to->data, &profiled);
+}
+
+tsr_status tsri_training_profile(tsri_training *t,
+                                 void (*visit)(void *data, const tsr_profiled *entry), void *data) {
+    profile_visit to = {.training = t, .visit = visit, .data = data};
+    return tsri_run_profile(t->run, pass_entry, &to);
 }
 
 /* ---- what a checkpoint keeps ---- */

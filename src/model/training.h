@@ -9,6 +9,7 @@
 #define TSRI_MODEL_TRAINING_H
 
 #include "model/load.h"
+#include "tessera/run.h"
 
 typedef struct tsri_training tsri_training;
 
@@ -118,6 +119,10 @@ tsr_status tsri_training_evaluate(tsri_training *training, const tsri_training_b
 /* The logits of one row a sequence, [B,V] (that of token at[b]), or [B,labels] of a classifier. */
 tsr_status tsri_training_logits(tsri_training *training, const tsri_training_batch *batch,
                                 const int32_t *at, float *logits);
+
+/* The time of each kernel so far, on a device that measures launches. */
+tsr_status tsri_training_profile(tsri_training *training,
+                                 void (*visit)(void *data, const tsr_profiled *entry), void *data);
 
 /* What a checkpoint keeps beside the step: every parameter and what the optimizer knows of it. */
 typedef struct tsri_training_array {

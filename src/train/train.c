@@ -105,6 +105,8 @@ tsr_status tsr_train(tsr_device *device, const tsr_train_options *options, tsr_t
                                   .eval_loss = job.at.eval_loss,
                                   .best_step = (uint64_t)job.at.best_step,
                                   .best = job.at.best};
+    if (steps && options->profile && job.training && status == TSR_OK)
+        status = tsri_training_profile(job.training, options->profile, options->profile_data);
     job.made |= options->dry_run;
     job.failed = status != TSR_OK && status != TSR_E_CANCELLED && !job.goes_on && job.at.step == 0;
     tsri_train_job_clear(&job);
