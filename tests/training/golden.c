@@ -1,5 +1,6 @@
-/* The official implementation's gradients, losses and weights: ../shared/golden/train-*, whose
- * README derives the tolerances. */
+/* The official implementation's gradients, losses and weights: tests/golden/training, and the
+ * larger
+ * ../shared/golden/train-*, whose README derives the tolerances. */
 #include "base/files.h"
 #include "base/json.h"
 #include "io/archive.h"
@@ -88,8 +89,10 @@ static bool open_learning(learning *l, const char *name, const char *device,
     const char *shared = getenv("TESSERA_SHARED");
     char path[640];
     *l = (learning){0};
-    snprintf(l->folder, sizeof l->folder, "%s/golden/%s",
-             shared ? shared : TESSERA_SOURCE_DIR "/../shared", name);
+    snprintf(l->folder, sizeof l->folder, "%s/tests/golden/training/%s", TESSERA_SOURCE_DIR, name);
+    if (!tsri_base_is_folder(l->folder))
+        snprintf(l->folder, sizeof l->folder, "%s/golden/%s",
+                 shared ? shared : TESSERA_SOURCE_DIR "/../shared", name);
     if (!tsri_base_is_folder(l->folder)) {
         cr_skip_test("no golden training %s: set TESSERA_SHARED to the folder that has golden/%s",
                      name, name);
@@ -308,9 +311,12 @@ static void check_distillation(const char *device) {
         check_steps(folder, NULL, objective);                   \
     }
 
-FAMILY(gpt2, "train-gpt2", TSRI_OBJECTIVE_NEXT)
-FAMILY(bert, "train-bert-mlm", TSRI_OBJECTIVE_MASKED)
-FAMILY(marian, "train-marian", TSRI_OBJECTIVE_TRANSLATE)
+FAMILY(gpt2, "gpt2", TSRI_OBJECTIVE_NEXT)
+FAMILY(bert, "bert", TSRI_OBJECTIVE_MASKED)
+FAMILY(marian, "marian", TSRI_OBJECTIVE_TRANSLATE)
+FAMILY(larger_gpt2, "train-gpt2", TSRI_OBJECTIVE_NEXT)
+FAMILY(larger_bert, "train-bert-mlm", TSRI_OBJECTIVE_MASKED)
+FAMILY(larger_marian, "train-marian", TSRI_OBJECTIVE_TRANSLATE)
 
 Test(training, distillation_on_the_reference) {
     check_distillation("reference");

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Makes the goldens of training: official models in float64, their gradients, and 12 steps of AdamW.
+
+    tests/golden/training/make.py          writes gpt2/, bert/ and marian/ beside itself
+
+Needs: pip install torch transformers safetensors. Seeded; one thread. A folder holds init/ (a model that transformers saved), training.json
+(batches, settings, losses and norms), and the gradients of the first batch, the weights after the first step and after the last as
+safetensors, stored as float32. Tied weights appear once. What transformers doesn't train (sinusoids, final_logits_bias) is left out.
+"""
+import json
+import math
+import pathlib
+import random
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, MarianConfig, MarianMTModel
+
+HERE = pathlib.Path(__file__).resolve().parent
+HYPER = {"steps": 12, "peak_lr": 4e-3, "final_lr": 4e-4, "warmup_steps": 3, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.1,
+         "max_grad_norm": 0.75}
+B, T, S, V, C, H, L = 3, 9, 7, 41, 16, 2, 2
+
+
+def draw(rng, n, low=4):
+    return [rng.randrange(low, V) for _ in range(n)]
+
+
+def padded(rows, n, fill):
+    return [row + [fill] * (n - len(row)) for row in rows]
+
+
+def batch(kind, rng):
+    lengths = [T] + [rng.randrange(3, T + 1) for _ in range(B - 1)]
+    rows = [draw(rng, n) for n in lengths]
+    mask = padded([[1] * n for n in lengths], T, 0)
+    if kind == "gpt2":
+        targets = padded([row[1:] + [2] for row in rows], T, -100)
+        return {"input_ids": padded(rows, T, 0), "attention_mask": mask, "targets": targets}
+    if kind == "bert":
+        targets = [[-100] * T for _ in rows]
+        for row, want in zip(rows, targets):
+            for at in sorted(rng.sample(range(len(row)), max(1, len(row) // 3))):
+                want[at], row[at] = row[at], 3
+        types = padded([[0] * (n // 2) + [1] * (n - n // 2) for n in lengths], T, 0)
+        return {"input_ids": padded(rows, T, 0), "attention_mask": mask, "token_type_ids": types, "targets": targets}
+    sources = [S] + [rng.randrange(2, S + 1) for _ in range(B - 1)]
+    return {"input_ids": padded([draw(rng, n) for n in sources], S, 0), "attention_mask": padded([[1] * n for n in sources], S, 0),
+            "decoder_input_ids": padded([[0] + row[:-1] for row in rows], T, 0), "targets": padded(rows, T, -100)}
+
+
+def make_model(kind):
+    torch.manual_seed({"gpt2": 1, "bert": 2, "marian": 3}[kind])
+    if kind == "gpt2":
+        return GPT2LMHeadModel(GPT2Config(vocab_size=V, n_positions=T + 3, n_embd=C, n_layer=L, n_head=H, bos_token_id=1, eos_token_id=2,
+                                          resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, initializer_range=0.2))
+    if kind == "bert":
+        return BertForMaskedLM(BertConfig(vocab_size=V, hidden_size=C, num_hidden_layers=L, num_attention_heads=H, intermediate_size=2 * C,
+                                          max_position_embeddings=T + 3, hidden_dropout_prob=0, attention_probs_dropout_prob=0,
+                                          initializer_range=0.2))
+    return MarianMTModel(MarianConfig(vocab_size=V, decoder_vocab_size=V, d_model=C, encoder_layers=L, decoder_layers=L,
+                                      encoder_attention_heads=H, decoder_attention_heads=H, encoder_ffn_dim=2 * C, decoder_ffn_dim=2 * C,
+                                      max_position_embeddings=T + 3, activation_function="relu", scale_embedding=True, dropout=0,
+                                      attention_dropout=0, activation_dropout=0, pad_token_id=0, decoder_start_token_id=0, eos_token_id=2,
+                                      forced_eos_token_id=None, init_std=0.2))
+
+
+def loss_of(model, batch, smoothing):
+    inputs = {key: torch.tensor(value) for key, value in batch.items() if key != "targets"}
+    logits = model(**inputs).logits
+    targets = torch.tensor(batch["targets"])
+    return F.cross_entropy(logits.reshape(-1, V), targets.reshape(-1), ignore_index=-100, label_smoothing=smoothing)
+
+
+def names_of(model):
+    """Parameters as the file names them, each once; sinusoids do not learn."""
+    return {name: p for name, p in model.named_parameters() if "embed_positions" not in name}
+
+
+def zero_gradients(kind, parameters):
+    """Key biases: softmax does not see them."""
+    if kind == "gpt2":
+        return [{"tensor": n, "first": C, "count": C} for n in parameters if n.endswith("c_attn.bias")]
+    end = "key.bias" if kind == "bert" else "k_proj.bias"
+    return [{"tensor": n, "first": 0, "count": C} for n in parameters if n.endswith(end)]
+
+
+def save(parameters, path, of=lambda p: p.data):
+    save_file({name: of(p).detach().float().contiguous().clone() for name, p in parameters.items()}, path, {"format": "pt"})
+
+
+def rate_at(t):
+    peak, last, warmup, steps = HYPER["peak_lr"], HYPER["final_lr"], HYPER["warmup_steps"], HYPER["steps"]
+    if t < warmup:
+        return peak * (t + 1) / warmup
+    return last + (peak - last) * (1 + math.cos(math.pi * (t - warmup) / (steps - warmup))) / 2
+
+
+def make(kind):
+    folder, rng = HERE / kind, random.Random({"gpt2": 11, "bert": 12, "marian": 13}[kind])
+    smoothing = 0.1 if kind == "marian" else 0.0
+    model = make_model(kind)
+    model.save_pretrained(folder / "init")
+    model = type(model).from_pretrained(folder / "init").double().train()
+    parameters = names_of(model)
+    batches = [batch(kind, rng) for _ in range(2)]
+    moments = {name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in parameters.items()}
+    log = []
+    for t in range(HYPER["steps"]):
+        model.zero_grad()
+        loss = loss_of(model, batches[t % 2], smoothing)
+        loss.backward()
+        norm = math.sqrt(sum(float((p.grad ** 2).sum()) for p in parameters.values()))
+        if t == 0:
+            save(parameters, folder / "grads.safetensors", lambda p: p.grad)
+        factor = HYPER["max_grad_norm"] / (norm + 1e-6) if norm > HYPER["max_grad_norm"] else 1.0
+        log.append({"step": t, "lr": rate_at(t), "loss": loss.item(), "grad_norm": norm})
+        for name, p in parameters.items():
+            m, v = moments[name]
+            g = p.grad * factor
+            m.mul_(HYPER["beta1"]).add_(g, alpha=1 - HYPER["beta1"])
+            v.mul_(HYPER["beta2"]).add_(g * g, alpha=1 - HYPER["beta2"])
+            with torch.no_grad():
+                if p.dim() > 1:
+                    p.mul_(1 - rate_at(t) * HYPER["weight_decay"])
+                p.sub_(rate_at(t) * (m / (1 - HYPER["beta1"] ** (t + 1))) / ((v / (1 - HYPER["beta2"] ** (t + 1))).sqrt() + HYPER["eps"]))
+        if t == 0:
+            save(parameters, folder / "step1.safetensors")
+    save(parameters, folder / "final.safetensors")
+    (folder / "training.json").write_text(json.dumps({
+        "hyper": HYPER | {"label_smoothing": smoothing, "ignore_index": -100}, "zero_gradient": zero_gradients(kind, parameters),
+        "one_step": {"batch": 0, "loss": log[0]["loss"], "grad_norm": log[0]["grad_norm"]}, "train": log, "batches": batches}) + "\n")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    for each in ("gpt2", "bert", "marian"):
+        make(each)
