@@ -5,17 +5,7 @@
  *   adds    64 elements of a work-item one after the other, then these sums, then those of the group (common/group.clh)
  *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory; SUB_GROUPS: sub-groups, of any size
  *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group, 0: the driver's */
-#if SUB_GROUPS && defined(cl_khr_subgroups)
-#pragma OPENCL EXTENSION cl_khr_subgroups : enable
-#endif
-#if SUB_GROUPS && SUB && defined(cl_intel_required_subgroup_size)
-#define SUB_SIZE __attribute__((intel_reqd_sub_group_size(SUB)))
-#else
-#define SUB_SIZE
-#endif
-#if GROUP & (GROUP - 1)
-#error "GROUP is a power of two"
-#endif
+#include "norm/sub_size.clh"
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void
 KERNEL(__global const float *logits, int logits0, __global const int *targets, int targets0, __global float *loss,

@@ -12,17 +12,7 @@
  *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group, 0: the driver's, else one of those it has, where one
  *           can ask for it (cl_intel_required_subgroup_size)
  *   source  Ba et al. 2016, arXiv:1607.06450; Zhang, Sennrich 2019, arXiv:1910.07467 */
-#if SUB_GROUPS && defined(cl_khr_subgroups)
-#pragma OPENCL EXTENSION cl_khr_subgroups : enable
-#endif
-#if SUB_GROUPS && SUB && defined(cl_intel_required_subgroup_size)
-#define SUB_SIZE __attribute__((intel_reqd_sub_group_size(SUB)))
-#else
-#define SUB_SIZE
-#endif
-#if GROUP & (GROUP - 1)
-#error "GROUP is a power of two"
-#endif
+#include "norm/sub_size.clh"
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void
 KERNEL(__global const float *x, int x0,

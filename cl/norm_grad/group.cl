@@ -7,17 +7,7 @@
  *   build   RMS 0|1; HAS_ADDEND; HAS_STATS; W_DTYPE; SUB_GROUPS 0|1
  *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group, 0: the driver's, else one of those it has, where one
  *           can ask for it (cl_intel_required_subgroup_size) */
-#if SUB_GROUPS && defined(cl_khr_subgroups)
-#pragma OPENCL EXTENSION cl_khr_subgroups : enable
-#endif
-#if SUB_GROUPS && SUB && defined(cl_intel_required_subgroup_size)
-#define SUB_SIZE __attribute__((intel_reqd_sub_group_size(SUB)))
-#else
-#define SUB_SIZE
-#endif
-#if GROUP & (GROUP - 1)
-#error "GROUP is a power of two"
-#endif
+#include "norm/sub_size.clh"
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *weight, int weight0, __global const float *dy, int dy0,

@@ -11,17 +11,7 @@
  *           CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE; SUB_GROUPS 0|1
  *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group, 0: the driver's, else one of those it has, where one
  *           can ask for it (cl_intel_required_subgroup_size) */
-#if SUB_GROUPS && defined(cl_khr_subgroups)
-#pragma OPENCL EXTENSION cl_khr_subgroups : enable
-#endif
-#if SUB_GROUPS && SUB && defined(cl_intel_required_subgroup_size)
-#define SUB_SIZE __attribute__((intel_reqd_sub_group_size(SUB)))
-#else
-#define SUB_SIZE
-#endif
-#if GROUP & (GROUP - 1)
-#error "GROUP is a power of two"
-#endif
+#include "norm/sub_size.clh"
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const int *past, int past0,
                      __global const int *len, int len0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,

@@ -147,19 +147,12 @@ static bool decomposes(const tsr_op *op) {
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    const tsr_attention_attrs *attrs = op->attrs;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
-    const double S = (double)tsri_tensor_value(k->dim[1], sizes),
-                 T = (double)tsri_tensor_value(q->dim[1], sizes);
-    double seen = S;
-    if (attrs->causal && T > 1)
-        seen -= (T - 1) / 2;
-    if (attrs->window && seen > attrs->window)
-        seen = attrs->window;
-    const double rows = tsri_graph_elements(q, sizes) / (double)q->dim[3].factor;
+    const double S = (double)tsri_tensor_value(k->dim[1], sizes);
     const double B = (double)tsri_tensor_value(q->dim[0], sizes), G = (double)k->dim[2].factor;
     return (tsri_graph_cost){
-        .flops = 2 * rows * seen * (double)(q->dim[3].factor + v->dim[3].factor),
+        .flops = 2 * tsri_graph_seen_pairs(op->attrs, q, k, sizes) *
+                 (double)(q->dim[3].factor + v->dim[3].factor),
         .bytes = 4 * (tsri_graph_elements(q, sizes) + tsri_graph_elements(op->out[0], sizes) +
                       B * S * G * (double)(k->dim[3].factor + v->dim[3].factor))};
 }

@@ -68,17 +68,8 @@ static tsr_status infer(tsri_graph_signature *s) {
 
 /* Five products of each pair that is seen: scores, dy v, dv, dq, dk. */
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    const tsr_attention_attrs *attrs = op->attrs;
-    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
-    const double S = (double)tsri_tensor_value(k->dim[1], sizes),
-                 T = (double)tsri_tensor_value(q->dim[1], sizes);
-    double seen = S;
-    if (attrs->causal && T > 1)
-        seen -= (T - 1) / 2;
-    if (attrs->window && seen > attrs->window)
-        seen = attrs->window;
-    const double rows = tsri_graph_elements(q, sizes) / (double)q->dim[3].factor;
-    return (tsri_graph_cost){.flops = 2 * rows * seen *
+    const tsr_tensor *q = op->in[Q], *v = op->in[V];
+    return (tsri_graph_cost){.flops = 2 * tsri_graph_seen_pairs(op->attrs, q, op->in[K], sizes) *
                                       (double)(3 * q->dim[3].factor + 2 * v->dim[3].factor),
                              .bytes = tsri_graph_bytes(op, sizes)};
 }

@@ -111,6 +111,17 @@ double tsri_graph_elements(const tsr_tensor *tensor, const int64_t sizes[TSR_SYM
     return n;
 }
 
+double tsri_graph_seen_pairs(const tsr_attention_attrs *attrs, const tsr_tensor *q,
+                             const tsr_tensor *k, const int64_t sizes[TSR_SYMBOLS]) {
+    const double T = (double)tsri_tensor_value(q->dim[1], sizes);
+    double seen = (double)tsri_tensor_value(k->dim[1], sizes);
+    if (attrs->causal && T > 1)
+        seen -= (T - 1) / 2;
+    if (attrs->window && seen > attrs->window)
+        seen = attrs->window;
+    return seen * tsri_graph_elements(q, sizes) / (double)q->dim[3].factor;
+}
+
 static double bytes_of(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]) {
     const tsri_tensor_dtype *type =
         tensor ? tsri_tensor_dtype_info((tsr_dtype)tensor->dtype) : NULL;

@@ -42,6 +42,10 @@ void tsri_graph_shape_of_rows(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor
 /* The operand, or NULL where it is missing. */
 const tsr_tensor *tsri_graph_operand(const tsri_graph_signature *signature, uint32_t i);
 
+/* Pairs of a query of any head and a key that it may see, over the batch. */
+double tsri_graph_seen_pairs(const tsr_attention_attrs *attrs, const tsr_tensor *q,
+                             const tsr_tensor *k, const int64_t sizes[TSR_SYMBOLS]);
+
 /* y = f(x): the same f32 shape; and its cost, `flops` an element. */
 tsr_status tsri_graph_infer_unary(tsri_graph_signature *signature);
 tsri_graph_cost tsri_graph_cost_unary(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]);

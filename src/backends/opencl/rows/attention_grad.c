@@ -92,28 +92,17 @@ static void define_tiled(const tsri_opencl_row *row, const tsr_op *op,
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_attention_attrs *attrs = op->attrs;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->in[Y];
-    const tsr_tensor *bias = tsri_opencl_in(op, BIAS), *relative = tsri_opencl_in(op, RELATIVE);
-    const tsr_dim sizes[] = {q->dim[0],    q->dim[1],    k->dim[1],    q->stride[0], q->stride[1],
-                             q->stride[2], k->stride[0], k->stride[1], k->stride[2], v->stride[0],
-                             v->stride[1], v->stride[2], y->stride[0], y->stride[1], y->stride[2]};
     for (uint32_t i = Q; i <= BIAS; i++)
         if (tsri_opencl_in(op, i))
             tsri_opencl_arg_tensor(launch, op->in[i]);
-    if (bias) {
-        const tsr_tensor scores = {.rank = 4, .dim = {q->dim[0], q->dim[2], q->dim[1], k->dim[1]}};
-        const tsr_tensor view = tsri_opencl_broadcast(bias, &scores);
-        tsri_opencl_arg_dim_list(launch, view.stride, 4);
-    }
-    if (relative) {
-        tsri_opencl_arg_tensor(launch, relative);
-        tsri_opencl_arg_int(launch, relative->dim[1].factor / 2);
-    }
+    tsri_opencl_arg_score_addends(launch, q, k, tsri_opencl_in(op, BIAS),
+                                  tsri_opencl_in(op, RELATIVE));
     if (distances(op))
         tsri_opencl_arg_tensor(launch, distances(op));
     for (int i = DQ; i <= DV; i++)
         tsri_opencl_arg_tensor(launch, op->out[i]);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim_list(launch, sizes, sizeof sizes / sizeof *sizes);
+    tsri_opencl_arg_head_sizes(launch, q, k, v, y);
     tsri_opencl_arg_leading_strides(launch, op->in[DY], 3);
     tsri_opencl_arg_int(launch, q->dim[2].factor);
     tsri_opencl_arg_int(launch, q->dim[2].factor / k->dim[2].factor);

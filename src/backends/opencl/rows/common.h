@@ -56,4 +56,33 @@ void tsri_opencl_define_operand(tsri_opencl_defines *defines, const char *name,
 void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const tsr_tensor *tensor,
                                      uint32_t count);
 
+/* Of attention and its gradient: what is added to the scores, where it is given; B, T, S and the
+ * strides of q, k, v, y. */
+void tsri_opencl_arg_score_addends(tsri_opencl_launch *launch, const tsr_tensor *q,
+                                   const tsr_tensor *k, const tsr_tensor *bias,
+                                   const tsr_tensor *relative);
+void tsri_opencl_arg_head_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
+                                const tsr_tensor *k, const tsr_tensor *v, const tsr_tensor *y);
+
+/* Rows of a file of ops that are alike: <name>/lanes.cl and <name>/plain.cl, by the file's
+ * fits_lanes and fits_plain, bind_<name>_lanes and bind_<name>. The plain one ends a table. */
+#define TSRI_OPENCL_LANES_ROW(id, name_, define_)                                                 \
+    {                                                                                             \
+        .name = "lanes", .op = id, .file = #name_ "/lanes.cl", .score = 50, .weight_operand = -1, \
+        .fits = fits_lanes, .define = define_, .bind = bind_##name_##_lanes                       \
+    }
+#define TSRI_OPENCL_PLAIN_ROW(id, name_, define_) \
+    {.name = "plain",                             \
+     .op = id,                                    \
+     .file = #name_ "/plain.cl",                  \
+     .plain = true,                               \
+     .score = 10,                                 \
+     .weight_operand = -1,                        \
+     .fits = fits_plain,                          \
+     .define = define_,                           \
+     .bind = bind_##name_},                       \
+    {                                             \
+        .name = NULL                              \
+    }
+
 #endif

@@ -170,36 +170,17 @@ static void bind_kl_divergence_grad_lanes(const tsri_opencl_row *row, const tsr_
     a_row_each(op, 4, launch);
 }
 
-#define LANES(id, name_, define_)                                                                 \
-    {                                                                                             \
-        .name = "lanes", .op = id, .file = #name_ "/lanes.cl", .score = 50, .weight_operand = -1, \
-        .fits = fits_lanes, .define = define_, .bind = bind_##name_##_lanes                       \
-    }
-#define ROWS(id, name_, define_) \
-    {.name = "plain",            \
-     .op = id,                   \
-     .file = #name_ "/plain.cl", \
-     .plain = true,              \
-     .score = 10,                \
-     .weight_operand = -1,       \
-     .fits = fits_plain,         \
-     .define = define_,          \
-     .bind = bind_##name_},      \
-    {                            \
-        .name = NULL             \
-    }
-
 const tsri_opencl_row tsri_opencl_rows_cross_entropy[] = {
     TSRI_OPENCL_GROUP_ROWS(TSR_OP_CROSS_ENTROPY, "cross_entropy/group.cl", fits_group,
                            define_entropy_group, bind_cross_entropy_group),
-    LANES(TSR_OP_CROSS_ENTROPY, cross_entropy, define_entropy),
-    ROWS(TSR_OP_CROSS_ENTROPY, cross_entropy, define_entropy)};
+    TSRI_OPENCL_LANES_ROW(TSR_OP_CROSS_ENTROPY, cross_entropy, define_entropy),
+    TSRI_OPENCL_PLAIN_ROW(TSR_OP_CROSS_ENTROPY, cross_entropy, define_entropy)};
 const tsri_opencl_row tsri_opencl_rows_cross_entropy_grad[] = {
-    LANES(TSR_OP_CROSS_ENTROPY_GRAD, cross_entropy_grad, define_entropy),
-    ROWS(TSR_OP_CROSS_ENTROPY_GRAD, cross_entropy_grad, define_entropy)};
+    TSRI_OPENCL_LANES_ROW(TSR_OP_CROSS_ENTROPY_GRAD, cross_entropy_grad, define_entropy),
+    TSRI_OPENCL_PLAIN_ROW(TSR_OP_CROSS_ENTROPY_GRAD, cross_entropy_grad, define_entropy)};
 const tsri_opencl_row tsri_opencl_rows_kl_divergence[] = {
-    LANES(TSR_OP_KL_DIVERGENCE, kl_divergence, define_divergence),
-    ROWS(TSR_OP_KL_DIVERGENCE, kl_divergence, define_divergence)};
+    TSRI_OPENCL_LANES_ROW(TSR_OP_KL_DIVERGENCE, kl_divergence, define_divergence),
+    TSRI_OPENCL_PLAIN_ROW(TSR_OP_KL_DIVERGENCE, kl_divergence, define_divergence)};
 const tsri_opencl_row tsri_opencl_rows_kl_divergence_grad[] = {
-    LANES(TSR_OP_KL_DIVERGENCE_GRAD, kl_divergence_grad, define_divergence),
-    ROWS(TSR_OP_KL_DIVERGENCE_GRAD, kl_divergence_grad, define_divergence)};
+    TSRI_OPENCL_LANES_ROW(TSR_OP_KL_DIVERGENCE_GRAD, kl_divergence_grad, define_divergence),
+    TSRI_OPENCL_PLAIN_ROW(TSR_OP_KL_DIVERGENCE_GRAD, kl_divergence_grad, define_divergence)};

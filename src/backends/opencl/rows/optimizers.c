@@ -102,27 +102,9 @@ static void bind_sgd(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_l
     an_element_each(op, launch);
 }
 
-#define LANES(id, name_, define_)                                                                 \
-    {                                                                                             \
-        .name = "lanes", .op = id, .file = #name_ "/lanes.cl", .score = 50, .weight_operand = -1, \
-        .fits = fits_lanes, .define = define_, .bind = bind_##name_##_lanes                       \
-    }
-#define ROWS(id, name_, define_) \
-    {.name = "plain",            \
-     .op = id,                   \
-     .file = #name_ "/plain.cl", \
-     .plain = true,              \
-     .score = 10,                \
-     .weight_operand = -1,       \
-     .fits = fits_plain,         \
-     .define = define_,          \
-     .bind = bind_##name_},      \
-    {                            \
-        .name = NULL             \
-    }
-
-const tsri_opencl_row tsri_opencl_rows_sumsq[] = {LANES(TSR_OP_SUMSQ, sumsq, NULL),
-                                                  ROWS(TSR_OP_SUMSQ, sumsq, NULL)};
-const tsri_opencl_row tsri_opencl_rows_adamw[] = {LANES(TSR_OP_ADAMW, adamw, define_adamw),
-                                                  ROWS(TSR_OP_ADAMW, adamw, define_adamw)};
-const tsri_opencl_row tsri_opencl_rows_sgd[] = {ROWS(TSR_OP_SGD, sgd, define_sgd)};
+const tsri_opencl_row tsri_opencl_rows_sumsq[] = {TSRI_OPENCL_LANES_ROW(TSR_OP_SUMSQ, sumsq, NULL),
+                                                  TSRI_OPENCL_PLAIN_ROW(TSR_OP_SUMSQ, sumsq, NULL)};
+const tsri_opencl_row tsri_opencl_rows_adamw[] = {
+    TSRI_OPENCL_LANES_ROW(TSR_OP_ADAMW, adamw, define_adamw),
+    TSRI_OPENCL_PLAIN_ROW(TSR_OP_ADAMW, adamw, define_adamw)};
+const tsri_opencl_row tsri_opencl_rows_sgd[] = {TSRI_OPENCL_PLAIN_ROW(TSR_OP_SGD, sgd, define_sgd)};
