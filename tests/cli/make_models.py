@@ -89,8 +89,8 @@ def test_recipes_and_cards_fit(_):
         assert "{inputs}" in card and "{commands}" in card and f"make-models --only {name}" in card, name
         for words in model["runs"].values():
             for word in words:
-                if word.endswith(".json"):
-                    json.loads((make.RECIPES / word.split("/")[-1]).read_text())
+                if word.startswith("{recipes}"):
+                    json.loads((make.RECIPES / word.split("/")[1]).read_text())
 
 
 main(globals())
