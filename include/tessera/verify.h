@@ -33,8 +33,8 @@ typedef struct tsr_verify_result {
 
 typedef struct tsr_verify_options {
     uint32_t struct_size;
-    uint32_t
-        level; /**< 0: all cases; 1: one case an op, for devices whose compiler takes seconds */
+    uint32_t level; /**< 0: all cases; 1: one case an op, for devices whose compiler takes seconds;
+                       2: one case in three */
     const char *op; /**< only this one; NULL: all */
 } tsr_verify_options;
 

@@ -231,7 +231,7 @@ static void check_prefixes(const char *name, const char *device) {
     tsri_training_loss whole, part;
     int32_t targets[T];
     double sum = 0;
-    open_decoder(&s, name, device, &(tsri_training_options){0});
+    open_decoder(&s, name, device, &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD});
     for (int32_t n = 1; n <= T; n++) {
         for (int32_t t = 0; t < T; t++)
             targets[t] = t == n - 1 ? s.targets[t] : TSRI_TRAINING_IGNORE;

@@ -40,9 +40,13 @@ ParameterizedTest(subject *s, verify, rows) {
     const tsr_engine_options engine_options = {.struct_size = sizeof engine_options};
     const tsr_device_open_options device_options = {.struct_size = sizeof device_options,
                                                     .no_self_test = 1};
-    const char *level = getenv("TESSERA_TEST_VERIFY"); /* "smoke": one case an op */
-    const tsr_verify_options options = {
-        .struct_size = sizeof options, .op = s->op, .level = level && strcmp(level, "smoke") == 0};
+    const char *level = getenv("TESSERA_TEST_VERIFY"); /* one case an op, or in three; else all */
+    const tsr_verify_options options = {.struct_size = sizeof options,
+                                        .op = s->op,
+                                        .level = !level                        ? 0
+                                                 : strcmp(level, "smoke") == 0 ? 1
+                                                 : strcmp(level, "some") == 0  ? 2
+                                                                               : 0};
     tsr_verify_summary summary = {.struct_size = sizeof summary};
     tsr_engine *engine = NULL;
     tsr_device *device = NULL;

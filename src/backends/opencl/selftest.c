@@ -333,7 +333,7 @@ static void compare(const trial *t, char *verdict, size_t size) {
         const double bound = allowed(tensor->dtype, largest);
         for (size_t i = 0; i < count && !verdict[0]; i++) {
             const double a = value_at(tensor, got, i), b = value_at(tensor, want, i);
-            if (!(fabs(a - b) <= bound) && !(isinf(b) && a == b))
+                        if (!(fabs(a - b) <= bound) && !(isinf(b) && a == b) && !(isnan(a) && isnan(b)))
                 snprintf(verdict, size,
                          "self-test: element %zu is %.9g and the plain row gives %.9g", i, a, b);
         }
