@@ -4,6 +4,7 @@
 #include "verify/verify.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct form {
     int64_t B, T, V;
@@ -78,7 +79,7 @@ void tsri_verify_cross_entropy_cases(tsri_verify_list *list) {
         if (f->addend && f->ignored == 2)
             continue;
         tsri_verify_case *c = add(list, TSR_OP_CROSS_ENTROPY, f);
-        if (f->what[1] == 's' && f->what[2] == 'l')
+        if (!strcmp(f->what, " sliced"))
             c->in[0].view = TSRI_VERIFY_SLICED;
         set_entropy(c, f);
         c->bound[0].absolute =
@@ -102,7 +103,7 @@ void tsri_verify_cross_entropy_grad_cases(tsri_verify_list *list) {
         scale->low = 0.75;
         if (f->addend)
             classes_of(c, 4, f, 1);
-        if (f->what[1] == 's' && f->what[2] == 'l')
+        if (!strcmp(f->what, " sliced"))
             c->in[0].view = TSRI_VERIFY_SLICED;
         set_entropy(c, f);
         c->bound[0].absolute = 16 * TSRI_VERIFY_U;
@@ -133,7 +134,7 @@ static tsri_verify_case *add_divergence(tsri_verify_list *list, tsr_op_id op, co
     tsri_verify_case *c = add(list, op, f);
     if (f->teacher)
         classes_of(c, 2, f, f->range);
-    if (f->what[1] == 's')
+    if (!strcmp(f->what, " sliced"))
         c->in[0].view = c->in[2].view = TSRI_VERIFY_SLICED;
     c->attrs.kl_divergence = (tsr_kl_divergence_attrs){.struct_size = sizeof c->attrs.kl_divergence,
                                                        .ignore = -100,
