@@ -260,7 +260,8 @@ static tsr_status symbols_of(const bpe *m, const tsri_text_vocabulary *vocabular
 static tsr_status encode(const void *model, const tsri_text_vocabulary *vocabulary,
                          tsri_text_work *work, const char *word, size_t n, tsri_text_ids *ids) {
     const bpe *m = model;
-    const int32_t whole = m->ignore_merges ? tsri_text_vocabulary_find(vocabulary, word, n) : -1;
+    const bool whole_first = m->ignore_merges && !work->dropout;
+    const int32_t whole = whole_first ? tsri_text_vocabulary_find(vocabulary, word, n) : -1;
     if (whole >= 0)
         return tsri_text_emit(work, ids, whole, 0, n);
     tsri_bytes dressed = {0};
@@ -282,4 +283,4 @@ static tsr_status describe(const void *model, tsri_bytes *out) {
                                   m->ignore_merges ? ", whole words first" : "");
 }
 
-const tsri_text_model_row tsri_text_bpe = {"BPE", load, encode, describe, destroy};
+const tsri_text_model_row tsri_text_bpe = {"BPE", load, encode, describe, destroy, .merges = true};

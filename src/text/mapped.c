@@ -81,4 +81,4 @@ static tsr_status describe(const void *model, tsri_bytes *out) {
     return s->row->describe(s->model, out);
 }
 
-const tsri_text_model_row tsri_text_mapped = {"mapped", NULL, encode, describe, destroy};
+const tsri_text_model_row tsri_text_mapped = {"mapped", NULL, encode, describe, destroy, false};

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/random.h"
 
 #include <stdlib.h>
 
@@ -64,12 +65,32 @@ static tsr_status consider(tsri_text_work *work, tsri_text_pair pair, const void
     return push(work, candidate);
 }
 
+/* As Hugging Face's BPE: a candidate that is left out may be drawn again behind the next one that
+ * isn't. */
+static tsr_status leave_out(tsri_text_work *work, tsri_text_candidate candidate, bool *left_out) {
+    tsri_text_dropout *d = work->dropout;
+    *left_out = d && tsri_base_uniform(d->seed, d->stream, d->drawn++) < d->rate;
+    if (*left_out) {
+        TRY(tsri_base_grow(&work->skipped, &work->skipped_capacity, work->skipped_count + 1,
+                           sizeof *work->skipped));
+        work->skipped[work->skipped_count++] = candidate;
+        return TSR_OK;
+    }
+    while (work->skipped_count)
+        TRY(push(work, work->skipped[--work->skipped_count]));
+    return TSR_OK;
+}
+
 tsr_status tsri_text_merge(tsri_text_work *work, tsri_text_pair pair, const void *model) {
-    work->heap_count = 0;
+    work->heap_count = work->skipped_count = 0;
     for (size_t i = 0; i + 1 < work->count; i++)
         TRY(consider(work, pair, model, (int32_t)i));
     while (work->heap_count) {
         const tsri_text_candidate top = pop(work);
+        bool left_out;
+        TRY(leave_out(work, top, &left_out));
+        if (left_out)
+            continue;
         const int32_t at = (int32_t)(top.key & UINT32_MAX);
         tsri_text_symbol *left = &work->symbols[at];
         if (left->size == 0 || left->next < 0)
@@ -98,6 +119,7 @@ tsr_status tsri_text_emit(tsri_text_work *work, tsri_text_ids *ids, int32_t id, 
 void tsri_text_work_clear(tsri_text_work *work) {
     free(work->symbols);
     free(work->heap);
+    free(work->skipped);
     free(work->cuts);
     free(work->best);
     *work = (tsri_text_work){0};

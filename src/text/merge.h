@@ -40,6 +40,9 @@ typedef struct tsri_text_work {
     size_t cut_count;
     tsri_text_best *best; /* Unigram: by byte */
     size_t best_capacity;
+    tsri_text_dropout *dropout;   /* NULL: every merge is made */
+    tsri_text_candidate *skipped; /* left out until another merge was made */
+    size_t skipped_count, skipped_capacity;
     tsri_text_ranges *places; /* where in the word each id stands; NULL: not wanted */
 } tsri_text_work;
 

@@ -22,6 +22,7 @@ typedef struct tsri_text_model_row {
     tsr_status (*describe)(const void *model,
                            tsri_bytes *out); /* appends "400 merges, byte fallback" */
     void (*destroy)(void *model);
+    bool merges; /* its encode merges neighbours, so some can be left out */
 } tsri_text_model_row;
 
 extern const tsri_text_model_row tsri_text_bpe, tsri_text_word_level, tsri_text_word_piece,

@@ -154,5 +154,5 @@ static tsr_status describe(const void *model, tsri_bytes *out) {
         out, "scores%s", ((const sentencepiece *)model)->has_bytes ? ", byte fallback" : "");
 }
 
-const tsri_text_model_row tsri_text_sentencepiece_bpe = {"SentencePiece BPE", NULL, encode,
-                                                         describe, destroy};
+const tsri_text_model_row tsri_text_sentencepiece_bpe = {
+    "SentencePiece BPE", NULL, encode, describe, destroy, .merges = true};

@@ -92,7 +92,7 @@ static tsr_status ids_of(const tsri_text_tokenizer *t, const char *text, size_t 
         return TSR_OK;
     tsri_bytes repaired = {0};
     tsri_text_splits splits = {0}, spare = {0};
-    tsri_text_work work = {0};
+    tsri_text_work work = {.dropout = t->dropout};
     tsr_status status = TSR_OK;
     if (n > TEXT_LIMIT)
         return tsri_base_fail(TSR_E_ARGUMENT, "a text of %zu bytes; at most %d are encoded at once",
@@ -272,6 +272,22 @@ int64_t tsri_text_max_length(const tsri_text_tokenizer *tokenizer) {
 
 void tsri_text_set_max_length(tsri_text_tokenizer *tokenizer, int64_t length) {
     tokenizer->max_length = length > 0 && length <= INT32_MAX ? length : 0;
+}
+
+static bool merges(const tsri_text_tokenizer *t) {
+    return (t->cutter ? t->cutter : t)->row->merges;
+}
+
+tsr_status tsri_text_set_dropout(tsri_text_tokenizer *t, tsri_text_dropout *dropout) {
+    if (dropout && (!merges(t) || (t->target && !merges(t->target))))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "this tokenizer (%s) merges no pairs that could be left out; it is "
+                              "for byte-pair encoding",
+                              (merges(t) ? t->target : t)->row->type);
+    t->dropout = dropout;
+    if (t->target)
+        t->target->dropout = dropout;
+    return TSR_OK;
 }
 
 void tsri_text_set_source(tsri_text_tokenizer *tokenizer, const char *source) {

@@ -173,6 +173,18 @@ bool tsri_text_adds_bos(const tsri_text_tokenizer *tokenizer);
 int64_t tsri_text_max_length(const tsri_text_tokenizer *tokenizer);
 void tsri_text_set_max_length(tsri_text_tokenizer *tokenizer, int64_t length); /* set-up */
 
+/* Merges of byte-pair encoding that are left out at random, so that a word is cut in many ways; all
+ * zero leaves out none.
+ * source  Provilkov, Emelianenko, Voita 2020, "BPE-Dropout", arXiv:1910.13267 */
+typedef struct tsri_text_dropout {
+    double rate; /* share of the merges */
+    uint64_t seed, stream, drawn;
+} tsri_text_dropout;
+
+/* Set-up: encoding draws on from `dropout`, borrowed, so only one thread may encode; NULL ends it.
+ * A target side is meant, too. TSR_E_UNSUPPORTED: no byte-pair encoding. */
+tsr_status tsri_text_set_dropout(tsri_text_tokenizer *tokenizer, tsri_text_dropout *dropout);
+
 /* Where it comes from, for describe; borrowed: a literal. */
 void tsri_text_set_source(tsri_text_tokenizer *tokenizer, const char *source);
 

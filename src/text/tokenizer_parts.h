@@ -52,6 +52,7 @@ struct tsri_text_tokenizer {
     int32_t roles[TSRI_TEXT_ROLES];
     tsri_text_tokenizer *cutter; /* whose parts this one uses; NULL: none */
     int64_t max_length;          /* 0: not said */
+    tsri_text_dropout *dropout;  /* NULL: none */
     tsri_text_languages languages;
     tsri_text_tokenizer *target; /* of the other side; NULL: this one serves */
 };

@@ -288,6 +288,6 @@ static tsr_status describe(const void *model, tsri_bytes *out) {
                                   m->byte_fallback ? ", byte fallback" : "");
 }
 
-const tsri_text_model_row tsri_text_unigram = {"Unigram", load, encode, describe, destroy};
-const tsri_text_model_row tsri_text_sentencepiece_unigram = {"SentencePiece Unigram", NULL, encode,
-                                                             describe, destroy};
+const tsri_text_model_row tsri_text_unigram = {"Unigram", load, encode, describe, destroy, false};
+const tsri_text_model_row tsri_text_sentencepiece_unigram = {
+    "SentencePiece Unigram", NULL, encode, describe, destroy, false};

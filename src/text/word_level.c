@@ -75,4 +75,4 @@ static tsr_status describe(const void *model, tsri_bytes *out) {
         out, "%s", ((const word_level *)model)->unknown < 0 ? "no unknown token" : "unknown token");
 }
 
-const tsri_text_model_row tsri_text_word_level = {"WordLevel", load, encode, describe, free};
+const tsri_text_model_row tsri_text_word_level = {"WordLevel", load, encode, describe, free, false};

@@ -121,4 +121,5 @@ static tsr_status describe(const void *model, tsri_bytes *out) {
                                   (long long)((const word_piece *)model)->longest_word);
 }
 
-const tsri_text_model_row tsri_text_word_piece = {"WordPiece", load, encode, describe, destroy};
+const tsri_text_model_row tsri_text_word_piece = {"WordPiece", load,    encode,
+                                                  describe,    destroy, false};

@@ -10,8 +10,10 @@ tsr_status tsri_train_corpus_open(const char *const *paths, size_t n,
                                   tsri_train_corpus *out) {
     TRY(tsri_base_new(n, sizeof *out->files, &out->files));
     TRY(tsri_base_new(n + 1, sizeof *out->first, &out->first));
+    tsri_train_tokens_options each = *options;
     for (size_t i = 0; i < n; i++) {
-        TRY(tsri_train_tokens_open(paths[i], options, &out->files[i]));
+        each.number = i;
+        TRY(tsri_train_tokens_open(paths[i], &each, &out->files[i]));
         out->n++;
         const tsri_train_tokens *t = out->files[i];
         out->first[i + 1] = out->first[i] + (stream ? t->n_tokens : t->n_examples);

@@ -46,6 +46,12 @@ static tsr_status check_options(tsri_train_data_options *o, const tsri_model *m)
     if (o->pack && (translate || classify))
         return tsri_base_fail(TSR_E_ARGUMENT, "%s can't be packed: each has a place of its own",
                               translate ? "translations" : "labelled texts");
+    if (o->bpe_dropout > 0 && !o->n_validation_paths && o->validation > 0)
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "bpe_dropout=%g would cut what is held back for validation at random, "
+            "too; give files to validate on, or validation_split=0",
+            o->bpe_dropout);
     TRY(check_block("a block", &o->block, translate ? m->spec.source_context : m->spec.context, m));
     if (!o->target_block)
         o->target_block = o->block < m->spec.context ? o->block : 0;
@@ -175,7 +181,9 @@ static tsr_status hold_out(tsri_train_data *d, const tsri_train_tokens_options *
     h->stream = d->stream;
     h->corpus = files ? &h->own : d->corpus;
     if (files) {
-        TRY(tsri_train_corpus_open(o->validation_paths, o->n_validation_paths, options, d->stream,
+        tsri_train_tokens_options whole = *options;
+        whole.bpe_dropout = 0;
+        TRY(tsri_train_corpus_open(o->validation_paths, o->n_validation_paths, &whole, d->stream,
                                    &h->own));
         h->count = h->own.first[h->own.n];
         return TSR_OK;
@@ -277,6 +285,7 @@ static tsr_status open_data(tsri_train_data *d, const tsri_model *model) {
     tsri_train_tokens_options options = {.data = o,
                                          .encoder = &d->encoder,
                                          .workspace = o->workspace,
+                                         .bpe_dropout = o->bpe_dropout,
                                          .done = &done,
                                          .prepared = &d->summary.prepared};
     TRY(check_options(&d->options, model));

@@ -47,6 +47,9 @@ typedef struct tsri_train_data_options {
     bool pack;            /* next, masked */
     uint64_t seed;
     double mask_probability; /* masked; 0: 0.15 */
+    /* Share of a tokenizer's merges left out at random where `paths` are cut. A file that is given
+     * several times is cut anew each time. */
+    double bpe_dropout;
     /* Of JSONL and CSV; NULL: "text", "label", "source", "target". */
     const char *text_field, *label_field, *source_field, *target_field;
     const char *source_language, *target_language; /* translate; NULL: what the model's files say */

@@ -50,6 +50,8 @@ static const tsri_train_key keys[] = {
     REAL(max_grad_norm, "1", 0, 1e9, 0, "gradients are scaled down to this norm; 0: never"),
     REAL(dropout, "0", 0, 0.99, 0, "of embeddings and of what each part of a layer adds"),
     REAL(activation_dropout, "0", 0, 0.99, 0, "inside the feed-forward part"),
+    REAL(bpe_dropout, "0", 0, 0.99, 0,
+         "share of the tokenizer's merges left out at random; each mention of a file is cut anew"),
     REAL(label_smoothing_factor, "0", 0, 0.99, 0, "share of a target spread over the vocabulary"),
     REAL(mlm_probability, "0.15", 0.001, 1, 0, "share of the tokens that a masked model guesses"),
     STRING(kl_to, 0,

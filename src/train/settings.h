@@ -79,7 +79,7 @@ typedef struct tsri_train_settings {
     int optim; /* tsri_training_optimizer */
     double weight_decay, adam_beta1, adam_beta2, adam_epsilon, momentum, max_grad_norm;
     bool nesterov;
-    double dropout, activation_dropout, label_smoothing_factor, mlm_probability;
+    double dropout, activation_dropout, bpe_dropout, label_smoothing_factor, mlm_probability;
     char kl_to[TSRI_TRAIN_TEXT], distill_from[TSRI_TRAIN_TEXT];
     double kl_weight, temperature;
     int64_t lora_rank;

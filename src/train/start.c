@@ -34,6 +34,7 @@ tsr_status tsri_train_data_asked(tsri_train_job *job, tsri_train_data_options *o
                                                        job->objective == TSRI_OBJECTIVE_MASKED),
                                    .seed = (uint64_t)s->seed,
                                    .mask_probability = s->mlm_probability,
+                                   .bpe_dropout = s->bpe_dropout,
                                    .text_field = or_null(s->text_field),
                                    .label_field = or_null(s->label_field),
                                    .source_field = or_null(s->source_field),

@@ -244,6 +244,21 @@ static tsr_status write_all(making *m) {
     return tsri_base_writer_patch(m->index, 0, &m->header, sizeof m->header);
 }
 
+/* All of it, without the merges that are left out. */
+static tsr_status write_cut(making *m) {
+    tsri_text_tokenizer *tokenizer = m->o->encoder->model->tokenizer;
+    tsri_text_dropout dropout = {
+        .rate = m->o->bpe_dropout, .seed = m->o->data->seed, .stream = m->o->number};
+    if (!(dropout.rate > 0))
+        return write_all(m);
+    const tsr_status status = tsri_text_set_dropout(tokenizer, &dropout);
+    if (status != TSR_OK)
+        return tsri_base_fail_within(status, "bpe_dropout=%g", dropout.rate);
+    const tsr_status written = write_all(m);
+    tsri_text_set_dropout(tokenizer, NULL);
+    return written;
+}
+
 static tsr_status make(const char *path, const tsri_train_tokens_options *o, const char *tokens,
                        const char *index) {
     making m = {.o = o, .path = path, .before = *o->done};
@@ -257,7 +272,7 @@ static tsr_status make(const char *path, const tsri_train_tokens_options *o, con
     if (status == TSR_OK)
         status = tsri_base_writer_begin(index, &m.index);
     if (status == TSR_OK)
-        status = write_all(&m);
+        status = write_cut(&m);
     if (status == TSR_OK)
         status = tsri_base_writer_commit(&m.tokens);
     if (status == TSR_OK)
@@ -311,6 +326,11 @@ static tsr_status key_of(const tsri_train_tokens *t, const tsri_train_tokens_opt
     tsri_base_hash_text(hash, t->digest);
     tsri_base_hash_text(hash, o->encoder->digest);
     tsri_base_hash_text(hash, tsri_train_form_of(t->path, o->encoder->wants));
+    if (o->bpe_dropout > 0) {
+        tsri_base_hash_add(hash, &o->bpe_dropout, sizeof o->bpe_dropout);
+        tsri_base_hash_add(hash, &o->data->seed, sizeof o->data->seed);
+        tsri_base_hash_add(hash, &o->number, sizeof o->number);
+    }
     tsri_base_hash_end(&hash, digest);
     tsri_base_hash_hex(digest, key);
     return TSR_OK;

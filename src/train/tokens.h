@@ -35,6 +35,8 @@ typedef struct tsri_train_tokens_options {
     const tsri_train_data_options *data;
     const tsri_train_encoder *encoder;
     const char *workspace;
+    double bpe_dropout;    /* share of merges left out, by the seed of `data` and ... */
+    uint64_t number;       /* ... the file's among those of the corpus */
     uint64_t *done, total; /* of the text of all files, for progress */
     uint64_t *prepared;    /* tokens made */
 } tsri_train_tokens_options;

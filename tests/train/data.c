@@ -181,6 +181,64 @@ Test(data, the_end_of_a_stream_is_held_back) {
     free(text);
 }
 
+/* All tokens of an epoch in the order of the text: a window as long as it. */
+static tsri_training_batch dropped(tsr_model *model, const char *const *paths, size_t n,
+                                   double rate, tsri_train_data **data) {
+    *data = data_open(model, (tsri_train_data_options){.paths = paths,
+                                                       .n_paths = n,
+                                                       .n_validation_paths = 1,
+                                                       .validation_paths = paths,
+                                                       .seed = 3,
+                                                       .bpe_dropout = rate,
+                                                       .block = 512,
+                                                       .pack = true});
+    return data_batch(*data, 0);
+}
+
+Test(data, bpe_dropout_cuts_each_mention_anew) {
+    static const char text[] = "The quality of mercy is not strained; it droppeth as the gentle "
+                               "rain from heaven upon the place beneath.\n";
+    const size_t n = sizeof text - 1;
+    tsr_model *model = data_model(DECODER);
+    const char *path = data_file("text.txt", text, n), *const twice[] = {path, path};
+    const double rates[] = {0, 0.3, 0.99};
+    tsri_train_data *data, *again;
+    int32_t tokens = 0;
+    for (size_t i = 0; i < 3; i++) {
+        const tsri_training_batch b = dropped(model, &path, 1, rates[i], &data);
+        char *back = NULL;
+        size_t size;
+        /* The end token is the last target: the text is there whole, in more and more tokens. */
+        cr_assert_eq(b.targets[b.len[0] - 1], 0);
+        cr_assert_eq(tsr_decode(model, b.ids, (size_t)b.len[0], true, &back, &size), TSR_OK);
+        cr_assert(size == n && !memcmp(back, text, n), "%s", back);
+        cr_assert(b.len[0] > tokens && (size_t)b.len[0] <= n, "%d at %g", (int)b.len[0], rates[i]);
+        tokens = b.len[0];
+        const tsri_training_batch same = dropped(model, &path, 1, rates[i], &again);
+        cr_assert_eq(data_sum(&same), data_sum(&b));
+        /* What validates is cut whole. */
+        tsri_train_data *held;
+        cr_assert_eq(tsri_train_data_validation(data, &held), TSR_OK);
+        const tsri_training_batch h = data_batch(held, 0);
+        int32_t *ids;
+        size_t whole;
+        cr_assert_eq(tsr_encode(model, text, n, 0, &ids, &whole), TSR_OK);
+        cr_assert(h.len[0] == (int32_t)whole && !memcmp(h.ids, ids, whole * sizeof *ids));
+        tsr_ids_free(ids);
+        tsr_text_free(back);
+        tsri_train_data_close(&data);
+        tsri_train_data_close(&again);
+    }
+    const tsri_training_batch b = dropped(model, twice, 2, 0.3, &data);
+    int32_t first = 0;
+    while (b.ids[first])
+        first++;
+    cr_assert(memcmp(b.ids, b.ids + first + 1, (size_t)(b.len[0] - first - 1) * sizeof *b.ids),
+              "the second mention is cut as the first");
+    tsri_train_data_close(&data);
+    tsr_model_close(&model);
+}
+
 Test(data, texts_shorter_than_a_block) {
     tsr_model *model = data_model(DECODER);
     const char *path = data_file("short.txt", "To be", 5);
