@@ -109,6 +109,17 @@ tsr_status tsri_base_json_load(const char *path, size_t limit, int depth, json_t
     return status;
 }
 
+tsr_status tsri_base_json_save(const char *path, const json_t *value, size_t flags) {
+    char *text = value ? json_dumps(value, flags) : NULL;
+    if (!text)
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
+    const size_t n = strlen(text);
+    text[n] = '\n'; /* where the 0 was */
+    const tsr_status status = tsri_base_write_whole(path, text, n + 1);
+    free(text);
+    return status;
+}
+
 static const char *kind_of(const json_t *value) {
     switch (json_typeof(value)) {
     case JSON_OBJECT:

@@ -16,6 +16,10 @@ tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const cha
                                 json_t **out);
 tsr_status tsri_base_json_load(const char *path, size_t limit, int depth, json_t **out);
 
+/* Writes it as a line of text or more, a file that is whole or not there; `flags` are json_dumps'.
+ * NULL is TSR_E_HOST_MEMORY. */
+tsr_status tsri_base_json_save(const char *path, const json_t *value, size_t flags);
+
 /* Typed fields of an object. A missing key, or null, leaves *out alone and is TSR_OK; a value of
  * another type or out of [lowest, highest] is TSR_E_FORMAT naming `what` and the key. *out of text
  * is borrowed from the object. */

@@ -103,20 +103,16 @@ static int64_t parameter_of(const backward *b, tsri_value storage) {
     return -1;
 }
 
-/* beta for the op that writes this parameter's gradient now. */
-static tsri_value beta_for(backward *b, int64_t parameter, bool *begins) {
-    *begins = !b->written[parameter];
+/* An op that adds what `from` gives to a parameter's gradient; the first of them scales by beta
+ * what was there. */
+static void add_to(backward *b, int64_t parameter, tsr_op_id op, const void *attrs,
+                   const tsri_value *from, uint32_t n) {
+    tsri_value in[TSRI_GRAPH_MAX_OPERANDS] = {b->wanted->parameters[parameter].gradient};
+    memcpy(in + 1, from, n * sizeof *from);
+    in[n + 1] = b->written[parameter] ? TSRI_GRAPH_NONE : b->wanted->beta;
     b->written[parameter] = true;
-    return *begins ? b->wanted->beta : TSRI_GRAPH_NONE;
-}
-
-static void accumulate(backward *b, int64_t parameter, tsri_value d) {
-    bool begins;
-    const tsri_value state = b->wanted->parameters[parameter].gradient,
-                     beta = beta_for(b, parameter, &begins);
-    const tsri_value in[] = {state, tsri_graph_shaped(b->graph, d, state), beta};
     tsri_value none = TSRI_GRAPH_NONE;
-    tsri_graph_op(b->graph, TSR_OP_ACCUMULATE, NULL, in, 3, 0, &none);
+    tsri_graph_op(b->graph, op, attrs, in, n + 2, 0, &none);
 }
 
 void tsri_graph_give(backward *b, tsri_value value, tsri_value d) {
@@ -132,7 +128,10 @@ void tsri_graph_give(backward *b, tsri_value value, tsri_value d) {
                             "the gradient of a part of parameter %s is not served",
                             tsri_graph_value_at(b->graph, storage)->name);
         else
-            accumulate(b, parameter, d);
+            add_to(b, parameter, TSR_OP_ACCUMULATE, NULL,
+                   (tsri_value[]){
+                       tsri_graph_shaped(b->graph, d, b->wanted->parameters[parameter].gradient)},
+                   1);
         return;
     }
     if (tsri_base_grow(&b->given, &b->given_room, b->n_given + 1, sizeof *b->given) != TSR_OK) {
@@ -154,11 +153,7 @@ void tsri_graph_give_product(backward *b, tsri_value value, const tsr_matmul_att
         tsri_graph_give(b, value, tsri_graph_shaped(b->graph, d, value));
         return;
     }
-    bool begins;
-    const tsri_value beta = beta_for(b, parameter, &begins);
-    const tsri_value in[] = {b->wanted->parameters[parameter].gradient, a, c, beta};
-    tsri_value none = TSRI_GRAPH_NONE;
-    tsri_graph_op(b->graph, TSR_OP_MATMUL_ADD, attrs, in, 4, 0, &none);
+    add_to(b, parameter, TSR_OP_MATMUL_ADD, attrs, (tsri_value[]){a, c}, 2);
 }
 
 void tsri_graph_give_rows(backward *b, tsri_value table, const tsr_embed_attrs *attrs,
@@ -171,11 +166,7 @@ void tsri_graph_give_rows(backward *b, tsri_value table, const tsr_embed_attrs *
                         "the gradient of a table that is computed is not served");
         return;
     }
-    bool begins;
-    const tsri_value beta = beta_for(b, parameter, &begins);
-    const tsri_value in[] = {b->wanted->parameters[parameter].gradient, ids, dy, beta};
-    tsri_value none = TSRI_GRAPH_NONE;
-    tsri_graph_op(b->graph, TSR_OP_EMBED_ADD, attrs, in, 4, 0, &none);
+    add_to(b, parameter, TSR_OP_EMBED_ADD, attrs, (tsri_value[]){ids, dy}, 2);
 }
 
 /* ---- a storage's gradient, of what its views were given ---- */

@@ -194,19 +194,27 @@ void tsri_io_save_abandon(tsri_io_saver **saver) {
     *saver = NULL;
 }
 
-tsr_status tsri_io_save(const char *path, tsri_io_entry *entries, size_t n,
-                        const char *const *metadata, size_t n_metadata) {
+tsr_status tsri_io_save_each(const char *path, tsri_io_entry *entries, size_t n,
+                             const char *const *metadata, size_t n_metadata, tsri_io_write write,
+                             void *data) {
     tsri_io_saver *saver = NULL;
     TRY(tsri_io_save_begin(path, entries, n, metadata, n_metadata, &saver));
     tsr_status status = TSR_OK;
-    for (size_t i = 0; status == TSR_OK && i < n; i++) {
-        uint64_t bytes;
-        status = entry_bytes(path, &entries[i], &bytes);
-        if (status == TSR_OK)
-            status = tsri_io_save_write(saver, entries[i].data, (size_t)bytes);
-    }
+    for (size_t i = 0; status == TSR_OK && i < n; i++)
+        status = write(data, &entries[i], saver);
     if (status == TSR_OK)
         return tsri_io_save_commit(&saver);
     tsri_io_save_abandon(&saver);
     return status;
+}
+
+static tsr_status write_entry(void *path, const tsri_io_entry *entry, tsri_io_saver *saver) {
+    uint64_t bytes;
+    TRY(entry_bytes(path, entry, &bytes));
+    return tsri_io_save_write(saver, entry->data, (size_t)bytes);
+}
+
+tsr_status tsri_io_save(const char *path, tsri_io_entry *entries, size_t n,
+                        const char *const *metadata, size_t n_metadata) {
+    return tsri_io_save_each(path, entries, n, metadata, n_metadata, write_entry, (char *)path);
 }

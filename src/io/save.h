@@ -12,7 +12,7 @@ typedef struct tsri_io_entry {
     tsr_dtype dtype;  /* no block type */
     int rank;
     int64_t dims[8];
-    const void *data; /* for tsri_io_save; the streamed form does not read it */
+    const void *data; /* the bytes for tsri_io_save; else what the caller likes */
 } tsri_io_entry;
 
 typedef struct tsri_io_saver tsri_io_saver;
@@ -32,6 +32,12 @@ tsr_status tsri_io_save_begin(const char *path, tsri_io_entry *entries, size_t n
 tsr_status tsri_io_save_write(tsri_io_saver *saver, const void *data, size_t bytes);
 tsr_status tsri_io_save_commit(tsri_io_saver **saver); /* frees, whatever it answers */
 void tsri_io_save_abandon(tsri_io_saver **saver);
+
+/* Begin, `write` for each entry in that order, commit; where one fails, nothing stays. */
+typedef tsr_status (*tsri_io_write)(void *data, const tsri_io_entry *entry, tsri_io_saver *saver);
+tsr_status tsri_io_save_each(const char *path, tsri_io_entry *entries, size_t n,
+                             const char *const *metadata, size_t n_metadata, tsri_io_write write,
+                             void *data);
 
 /* All at once, from each entry's data. */
 tsr_status tsri_io_save(const char *path, tsri_io_entry *entries, size_t n,

@@ -196,9 +196,8 @@ tsr_status tsr_model_bundled(void (*visit)(void *data, const char *name, const c
 
 /* ---- explain and profile ---- */
 
-static const char *device_name(const tsr_model *model, size_t device) {
-    return device < model->opened->n_devices ? model->opened->devices[device]->facts.name
-                                             : "reference";
+static const char *device_name(const tsri_backend_opened_device *opened, size_t device) {
+    return device < opened->n_devices ? opened->devices[device]->facts.name : "reference";
 }
 
 typedef struct row_list {
@@ -265,7 +264,7 @@ static tsr_status explain(tsr_model *model, int64_t tokens, plan_of make,
                                   .n_rows = (uint32_t)list.n,
                                   .label = step.label,
                                   .op = step.op,
-                                  .device = device_name(model, step.device),
+                                  .device = device_name(model->opened, step.device),
                                   .note = step.note,
                                   .rows = list.rows};
         if (status == TSR_OK)
@@ -288,7 +287,7 @@ tsr_status tsr_explain_encoder(tsr_model *model, int64_t tokens,
 }
 
 typedef struct profile_visit {
-    const tsr_model *model;
+    const tsri_backend_opened_device *opened;
     void (*visit)(void *data, const tsr_profiled *entry);
     void *data;
 } profile_visit;
@@ -296,7 +295,7 @@ typedef struct profile_visit {
 static void pass_entry(void *data, const tsri_run_profile_entry *entry) {
     const profile_visit *to = data;
     const tsr_profiled profiled = {.struct_size = sizeof profiled,
-                                   .device = device_name(to->model, entry->device),
+                                   .device = device_name(to->opened, entry->device),
                                    .op = entry->op,
                                    .kernel = entry->kernel,
                                    .launches = entry->launches,
@@ -305,11 +304,16 @@ static void pass_entry(void *data, const tsri_run_profile_entry *entry) {
     to->visit(to->data, &profiled);
 }
 
+tsr_status tsri_model_profile(tsri_run_context *run, const tsri_backend_opened_device *opened,
+                              void (*visit)(void *data, const tsr_profiled *entry), void *data) {
+    profile_visit to = {.opened = opened, .visit = visit, .data = data};
+    return tsri_run_profile(run, pass_entry, &to);
+}
+
 tsr_status tsr_profile(tsr_model *model, void (*visit)(void *data, const tsr_profiled *entry),
                        void *data) {
-    profile_visit to = {.model = model, .visit = visit, .data = data};
     if (!model->run)
         return tsri_base_fail(TSR_E_STATE, "%s was opened without a device; nothing ran",
                               model->model->path);
-    return tsri_run_profile(model->run, pass_entry, &to);
+    return tsri_model_profile(model->run, model->opened, visit, data);
 }

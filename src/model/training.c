@@ -68,7 +68,7 @@ static tsr_status open_run(tsri_training *t, tsr_device *device) {
                                   .log_data = opened->log_data};
     if (opened->n_devices > 1)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "a training runs on one device; name one");
-    t->device = opened->devices[0]->facts.name;
+    t->opened = opened;
     return tsri_run_create(&run, &t->run);
 }
 
@@ -245,7 +245,7 @@ static tsr_status begin_parameters(tsri_training *t) {
     return status;
 }
 
-static void count_memory(const tsri_training *t, tsri_training_memory *out) {
+void tsri_training_memory_of(const tsri_training *t, tsri_training_memory *out) {
     tsri_run_memory memory;
     tsri_run_memory_of(t->run, &memory);
     *out = (tsri_training_memory){
@@ -259,8 +259,7 @@ static void count_memory(const tsri_training *t, tsri_training_memory *out) {
     }
 }
 
-tsr_status tsri_training_reserve(tsri_training *t, int32_t B, int32_t T, int32_t S,
-                                 tsri_training_memory *out) {
+tsr_status tsri_training_reserve(tsri_training *t, int32_t B, int32_t T, int32_t S) {
     const bool begins = !t->update.plan;
     const int32_t wanted[] = {B, T, S};
     tsri_training_set *set = NULL;
@@ -276,8 +275,6 @@ tsr_status tsri_training_reserve(tsri_training *t, int32_t B, int32_t T, int32_t
         TRY(prepare(t, &t->update, 1, 1, 1, 1));
         TRY(begin_parameters(t));
     }
-    if (out)
-        count_memory(t, out);
     return TSR_OK;
 }
 
@@ -323,28 +320,9 @@ tsr_status tsri_training_update(tsri_training *t, uint64_t step, double rate, do
     return tsri_run_execute(t->update.plan, ones, &input, 1, NULL, 0);
 }
 
-typedef struct profile_visit {
-    const tsri_training *training;
-    void (*visit)(void *data, const tsr_profiled *entry);
-    void *data;
-} profile_visit;
-
-static void pass_entry(void *data, const tsri_run_profile_entry *entry) {
-    const profile_visit *to = data;
-    const tsr_profiled profiled = {.struct_size = sizeof profiled,
-                                   .device = entry->device ? "reference" : to->training->device,
-                                   .op = entry->op,
-                                   .kernel = entry->kernel,
-                                   .launches = entry->launches,
-                                   .nanoseconds = entry->nanoseconds,
-                                   .enqueue_nanoseconds = entry->enqueue_nanoseconds};
-    to->visit(to->data, &profiled);
-}
-
 tsr_status tsri_training_profile(tsri_training *t,
                                  void (*visit)(void *data, const tsr_profiled *entry), void *data) {
-    profile_visit to = {.training = t, .visit = visit, .data = data};
-    return tsri_run_profile(t->run, pass_entry, &to);
+    return tsri_model_profile(t->run, t->opened, visit, data);
 }
 
 /* ---- what a checkpoint keeps ---- */

@@ -92,15 +92,14 @@ tsr_status tsri_training_create(tsr_model *model, tsr_device *device,
                                 const tsri_training_options *options, tsri_training **out);
 void tsri_training_destroy(tsri_training **training);
 
-/* Makes everything ready for batches up to these sizes, and says what it takes: right within a few
- * per cent before anything ran. */
-tsr_status tsri_training_reserve(tsri_training *training, int32_t B, int32_t T, int32_t S,
-                                 tsri_training_memory *out);
-
+/* Makes everything ready for batches up to these sizes. */
+tsr_status tsri_training_reserve(tsri_training *training, int32_t B, int32_t T, int32_t S);
 /* Makes the passes of a validation ready, too: losses of batches up to these sizes, and the logits
- * of one text. What they take is counted by the next reserve. */
+ * of one text. */
 tsr_status tsri_training_reserve_validation(tsri_training *training, int32_t B, int32_t T,
                                             int32_t S);
+/* What that takes: right within a few per cent before anything ran. */
+void tsri_training_memory_of(const tsri_training *training, tsri_training_memory *out);
 
 /* Runs a batch forward and backward: gradients = (first ? 0 : gradients) + share * those of the
  * batch's mean loss. `draw` numbers the batch for dropout. */

@@ -180,7 +180,7 @@ static tsr_status begin_batch(tsri_training *t, const tsri_training_batch *batch
     if (batch->teacher && spec->decoder.recurrent)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "a recurrent decoder does not learn from logits");
     if (!t->update.plan)
-        TRY(tsri_training_reserve(t, batch->B, batch->T, batch->source ? batch->S : 1, NULL));
+        TRY(tsri_training_reserve(t, batch->B, batch->T, batch->source ? batch->S : 1));
     *run = (batch_run){.batch = *batch,
                        .sizes = {batch->B, batch->T, batch->source ? batch->S : 1, 1, 1}};
     for (int i = 0; i < 3; i++)

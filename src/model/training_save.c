@@ -236,27 +236,32 @@ static tsr_status write_config(const saving *s, const char *path) {
                                                            : "CAUSAL_LM",
         "r", (int)t->options.lora_rank, "lora_alpha", (double)t->options.lora_alpha, "lora_dropout",
         0.0, "bias", "none", "fan_in_fan_out", 0, "target_modules", targets);
-    char *text = config ? json_dumps(config, JSON_INDENT(2)) : NULL;
-    tsr_status status = TSR_E_HOST_MEMORY;
-    if (text && file)
-        status = tsri_base_write_whole(file, text, strlen(text));
-    free(text);
+    const tsr_status status =
+        file ? tsri_base_json_save(file, config, JSON_INDENT(2)) : TSR_E_HOST_MEMORY;
     json_decref(config);
     free(file);
     free(folder);
     return status;
 }
 
+static tsr_status write_item(void *data, const tsri_io_entry *entry, tsri_io_saver *saver) {
+    const saving *s = data;
+    const item *it = entry->data;
+    return it->dims[0] ? write_adapter(s, it, saver) : write_array(s, it->array, saver);
+}
+
 static tsr_status write_all(saving *s, const char *path) {
     static const char *const metadata[] = {"format", "pt"};
     tsri_io_entry *entries = NULL;
-    tsri_io_saver *saver = NULL;
     TRY(tsri_base_new(s->n + 1, sizeof *entries, &entries));
     for (size_t i = 0; i < s->n; i++) {
         const item *it = &s->items[i];
         const bool whole = !it->dims[0];
-        entries[i] = (tsri_io_entry){
-            .name = it->name, .dtype = TSR_F32, .rank = 2, .dims = {it->dims[0], it->dims[1]}};
+        entries[i] = (tsri_io_entry){.name = it->name,
+                                     .dtype = TSR_F32,
+                                     .rank = 2,
+                                     .dims = {it->dims[0], it->dims[1]},
+                                     .data = it};
         if (whole) {
             entries[i].dtype = is_learned(s->training, it->array) ? TSR_F32 : it->array->dtype;
             entries[i].rank = it->array->rank;
@@ -264,17 +269,7 @@ static tsr_status write_all(saving *s, const char *path) {
                 entries[i].dims[d] = it->array->dims[d];
         }
     }
-    tsr_status status = tsri_io_save_begin(path, entries, s->n, metadata, 1, &saver);
-    for (size_t i = 0; i < s->n && status == TSR_OK; i++) {
-        const item *it = s->items;
-        while (strcmp(it->name, entries[i].name) != 0)
-            it++;
-        status = it->dims[0] ? write_adapter(s, it, saver) : write_array(s, it->array, saver);
-    }
-    if (status == TSR_OK)
-        status = tsri_io_save_commit(&saver);
-    else if (saver)
-        tsri_io_save_abandon(&saver);
+    const tsr_status status = tsri_io_save_each(path, entries, s->n, metadata, 1, write_item, s);
     free(entries);
     return status;
 }

@@ -46,7 +46,7 @@ struct tsri_training {
     tsri_model *model; /* borrowed */
     tsri_training_options options;
     tsri_run_context *run;
-    const char *device;       /* its name, the opened device's */
+    const tsri_backend_opened_device *opened;
     tsri_training_set **sets; /* one; of a recurrent decoder, one for each number of steps */
     size_t n_sets, sets_room;
     tsri_training_plan norms, update;

@@ -56,8 +56,10 @@ tsr_status tsr_bench_training_create(const char *name, tsr_device *device, uint3
     if (status == TSR_OK)
         status = tsri_training_create(t->model, device, &options, &t->training);
     if (status == TSR_OK)
-        status = tsri_training_reserve(t->training, t->batch, t->tokens, 1, &t->memory);
-    if (status != TSR_OK)
+        status = tsri_training_reserve(t->training, t->batch, t->tokens, 1);
+    if (status == TSR_OK)
+        tsri_training_memory_of(t->training, &t->memory);
+    else
         tsr_bench_training_destroy(&t);
     *out = t;
     return status;

@@ -98,11 +98,16 @@ static tsr_status write_whole(job *j, const tsri_io_array *array, tsri_io_saver 
     return status;
 }
 
+static tsr_status write_entry(void *data, const tsri_io_entry *entry, tsri_io_saver *saver) {
+    job *j = data;
+    const bool added = tsri_model_adapters_add_to(j->model->weights->adapters, entry->data);
+    return (added ? write_added : write_whole)(j, entry->data, saver);
+}
+
 static tsr_status write_weights(job *j) {
     static const char *const metadata[] = {"format", "pt"};
     const tsri_io_archive *archive = j->model->archive;
     tsri_io_entry *entries = NULL;
-    tsri_io_saver *saver = NULL;
     char *path = tsri_base_join(j->temporary, "model.safetensors");
     tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
@@ -115,16 +120,7 @@ static tsr_status write_weights(job *j) {
         j->total += array->bytes;
     }
     if (status == TSR_OK)
-        status = tsri_io_save_begin(path, entries, archive->n_arrays, metadata, 1, &saver);
-    for (size_t i = 0; i < archive->n_arrays && status == TSR_OK; i++) { /* begin sorted them */
-        const tsri_io_array *array = entries[i].data;
-        const bool added = tsri_model_adapters_add_to(j->model->weights->adapters, array);
-        status = (added ? write_added : write_whole)(j, array, saver);
-    }
-    if (status == TSR_OK)
-        status = tsri_io_save_commit(&saver);
-    else if (saver)
-        tsri_io_save_abandon(&saver);
+        status = tsri_io_save_each(path, entries, archive->n_arrays, metadata, 1, write_entry, j);
     free(entries);
     free(path);
     return status;

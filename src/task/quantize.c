@@ -96,7 +96,9 @@ static tsr_status wrote(job *j, uint64_t bytes) {
     return TSR_OK;
 }
 
-static tsr_status write_item(job *j, const item *it, tsri_io_saver *saver) {
+static tsr_status write_item(void *data_of, const tsri_io_entry *entry, tsri_io_saver *saver) {
+    job *j = data_of;
+    const item *it = entry->data;
     const tsri_model_part part = {.array = it->array,
                                   .rows = it->rows,
                                   .group = it->rows,
@@ -127,24 +129,17 @@ static tsr_status write_item(job *j, const item *it, tsri_io_saver *saver) {
 
 static tsr_status write_weights(job *j) {
     static const char *const metadata[] = {"format", "pt"};
-    tsri_io_saver *saver = NULL;
     char *path = tsri_base_join(j->temporary, "model.safetensors");
     if (!path)
         return TSR_E_HOST_MEMORY;
-    tsr_status status = tsri_io_save_begin(path, j->entries, j->n, metadata, 1, &saver);
-    for (size_t i = 0; i < j->n && status == TSR_OK; i++) /* begin sorted them */
-        status = write_item(j, j->entries[i].data, saver);
-    if (status == TSR_OK)
-        status = tsri_io_save_commit(&saver);
-    else
-        tsri_io_save_abandon(&saver);
+    const tsr_status status = tsri_io_save_each(path, j->entries, j->n, metadata, 1, write_item, j);
     free(path);
     return status;
 }
 
 static tsr_status write_config(const job *j, tsr_dtype dtype) {
     json_t *config = NULL;
-    char *path = tsri_base_join(j->temporary, "config.json"), *text = NULL;
+    char *path = tsri_base_join(j->temporary, "config.json");
     tsr_status status =
         path ? tsri_base_json_load(j->model->config_name, CONFIG_BYTES, CONFIG_DEPTH, &config)
              : TSR_E_HOST_MEMORY;
@@ -153,12 +148,9 @@ static tsr_status write_config(const job *j, tsr_dtype dtype) {
             json_pack("{s:s, s:i, s:s}", "quant_method", TSRI_QUANTIZED_METHOD, "version",
                       TSRI_QUANTIZED_VERSION, "dtype", tsri_model_quantized_name(dtype));
         json_object_set_new(config, TSRI_QUANTIZED_KEY, settings);
-        text = json_dumps(config, JSON_INDENT(2));
-        status = text ? tsri_base_write_whole(path, text, strlen(text))
-                      : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
+        status = tsri_base_json_save(path, config, JSON_INDENT(2));
     }
     json_decref(config);
-    free(text);
     free(path);
     return status;
 }

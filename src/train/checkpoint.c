@@ -47,10 +47,9 @@ static tsr_status copy_config(const char *from, const char *to) {
             changed = true;
         }
     }
-    char *text = changed ? json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     const tsr_status status =
-        text ? tsri_base_write_whole(to, text, strlen(text)) : tsri_train_file_copy(from, to);
-    free(text);
+        changed ? tsri_base_json_save(to, config, JSON_INDENT(2) | JSON_REAL_PRECISION(17))
+                : tsri_train_file_copy(from, to);
     json_decref(config);
     return status;
 }
@@ -77,18 +76,15 @@ static tsr_status copy_companion(void *data, const char *name) {
 /* adapter_config.json says which model the adapters belong to. */
 static tsr_status name_base(const char *folder, const char *base) {
     json_t *config = NULL;
-    char *path = tsri_base_join(folder, "adapter_config.json"), *text = NULL;
+    char *path = tsri_base_join(folder, "adapter_config.json");
     tsr_status status =
         path ? tsri_base_json_load(path, CONFIG_BYTES, DEPTH, &config) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK) {
         json_object_set_new(config, "base_model_name_or_path", json_string(base ? base : ""));
         json_object_set_new(config, "inference_mode", json_true());
-        text = json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-        status = text ? tsri_base_write_whole(path, text, strlen(text))
-                      : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
+        status = tsri_base_json_save(path, config, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     }
     json_decref(config);
-    free(text);
     free(path);
     return status;
 }
@@ -132,7 +128,7 @@ static json_t *real_or_null(double value) {
 static tsr_status write_manifest(const tsri_train_kept *kept, const tsri_train_position *p,
                                  const char *folder) {
     listing l = {.folder = folder, .files = json_object()};
-    char *path = tsri_base_join(folder, manifest_name), *text = NULL;
+    char *path = tsri_base_join(folder, manifest_name);
     tsr_status status = path ? tsri_train_folder_visit(folder, list_file, &l) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK) {
         json_t *all = json_pack(
@@ -143,13 +139,10 @@ static tsr_status write_manifest(const tsri_train_kept *kept, const tsri_train_p
             (json_int_t)p->without_better, "eval_step", (json_int_t)p->eval_step, "data",
             kept->identity, "settings",
             tsri_train_key_object(tsri_train_settings_keys(), kept->settings), "files", l.files);
-        text = all ? json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+        status = tsri_base_json_save(path, all, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
         json_decref(all);
-        status = text ? tsri_base_write_whole(path, text, strlen(text))
-                      : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
     }
     json_decref(l.files);
-    free(text);
     free(path);
     return status;
 }
@@ -235,14 +228,13 @@ static tsr_status check_file(const char *path, const json_t *wanted) {
 }
 
 tsr_status tsri_train_checkpoint_check(const char *folder) {
-    static const char *const needed[] = {state_name};
     json_t *manifest = NULL, *wanted;
     const char *name;
     TRY(load_manifest(folder, &manifest));
     json_t *files = json_object_get(manifest, "files");
     tsr_status status = TSR_OK;
-    if (!json_object_get(files, needed[0]))
-        status = tsri_base_fail(TSR_E_FORMAT, "%s: its manifest lists no %s", folder, needed[0]);
+    if (!json_object_get(files, state_name))
+        status = tsri_base_fail(TSR_E_FORMAT, "%s: its manifest lists no %s", folder, state_name);
     if (status == TSR_OK) {
         json_object_foreach(files, name, wanted) {
             char *path = tsri_base_join(folder, name);

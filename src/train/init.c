@@ -113,78 +113,77 @@ static int64_t elements_of(const tsri_model_wanted_array *array) {
     return array->dims[0] * (array->rank == 2 ? array->dims[1] : 1);
 }
 
-static tsr_status write_drawn(tsri_io_saver *saver, const tsri_train_init_options *options,
-                              const tsri_model_spec *spec, const tsri_model_wanted_array *array,
-                              float *piece) {
+/* A file being written: drawn arrays, and those that `source` has already. */
+typedef struct writing {
+    const tsri_train_init_options *options;
+    const tsri_model_spec *spec;
+    const tsri_model_wanted *wanted;
+    const tsri_io_archive *source;
+    const tsri_io_array *const *stored; /* by number of `wanted`; NULL: none */
+    tsri_io_entry *entries;
+    float *piece;
+} writing;
+
+static tsr_status write_drawn(const writing *w, const tsri_model_wanted_array *array,
+                              tsri_io_saver *saver) {
     const int64_t all = elements_of(array);
     for (int64_t first = 0; first < all; first += PIECE) {
         const int64_t n = all - first < PIECE ? all - first : PIECE;
-        draw(spec, options->seed, array, first, n, piece);
-        TRY(tsri_io_save_write(saver, piece, (size_t)n * sizeof *piece));
+        draw(w->spec, w->options->seed, array, first, n, w->piece);
+        TRY(tsri_io_save_write(saver, w->piece, (size_t)n * sizeof *w->piece));
     }
     return TSR_OK;
 }
 
-static tsr_status write_stored(tsri_io_saver *saver, const tsri_io_archive *source,
-                               const tsri_io_array *array, void *piece) {
+static tsr_status write_stored(const writing *w, const tsri_io_array *array, tsri_io_saver *saver) {
     for (uint64_t first = 0; first < array->bytes; first += PIECE) {
         const size_t n = array->bytes - first < PIECE ? (size_t)(array->bytes - first) : PIECE;
-        TRY(tsri_io_read(source, array, first, n, piece));
-        TRY(tsri_io_save_write(saver, piece, n));
+        TRY(tsri_io_read(w->source, array, first, n, w->piece));
+        TRY(tsri_io_save_write(saver, w->piece, n));
     }
     return TSR_OK;
 }
 
-static tsr_status write_all(const char *path, const tsri_train_init_options *options,
-                            const tsri_model_spec *spec, const tsri_model_wanted *wanted,
-                            const tsri_io_archive *source, const tsri_io_array *const *stored,
-                            tsri_io_entry *entries, float *piece) {
+static tsr_status write_array(void *data, const tsri_io_entry *entry, tsri_io_saver *saver) {
+    const writing *w = data;
+    const tsri_model_wanted_array *array = entry->data;
+    const tsri_io_array *found = w->stored ? w->stored[array - w->wanted->items] : NULL;
+    return found ? write_stored(w, found, saver) : write_drawn(w, array, saver);
+}
+
+static tsr_status write_all(writing *w, const char *path) {
     static const char *const metadata[] = {"format", "pt"};
-    tsri_io_saver *saver = NULL;
-    for (size_t i = 0; i < wanted->count; i++) {
-        const tsri_model_wanted_array *array = &wanted->items[i];
-        entries[i] = (tsri_io_entry){
-            .name = array->name,
-            .dtype = stored && stored[i] ? stored[i]->dtype : TSR_F32,
-            .rank = array->rank,
-            .dims = {array->dims[0], array->dims[1]},
-            .data = array}; /* the streamed form doesn't read it: it says which array this is */
+    for (size_t i = 0; i < w->wanted->count; i++) {
+        const tsri_model_wanted_array *array = &w->wanted->items[i];
+        w->entries[i] =
+            (tsri_io_entry){.name = array->name,
+                            .dtype = w->stored && w->stored[i] ? w->stored[i]->dtype : TSR_F32,
+                            .rank = array->rank,
+                            .dims = {array->dims[0], array->dims[1]},
+                            .data = array};
     }
-    TRY(tsri_io_save_begin(path, entries, wanted->count, metadata, 1, &saver));
-    tsr_status status = TSR_OK;
-    for (size_t i = 0; i < wanted->count && status == TSR_OK; i++) {
-        const tsri_model_wanted_array *array = entries[i].data;
-        const tsri_io_array *found = stored ? stored[array - wanted->items] : NULL;
-        status = found ? write_stored(saver, source, found, piece)
-                       : write_drawn(saver, options, spec, array, piece);
-    }
-    if (status == TSR_OK)
-        return tsri_io_save_commit(&saver);
-    tsri_io_save_abandon(&saver);
-    return status;
+    return tsri_io_save_each(path, w->entries, w->wanted->count, metadata, 1, write_array, w);
 }
 
 tsr_status tsri_train_init_weights(const tsri_train_init_options *options,
                                    const tsri_model_spec *spec, const tsri_model_wanted *wanted,
                                    const tsri_io_archive *source,
                                    const tsri_io_array *const *stored, int64_t *parameters) {
-    tsri_io_entry *entries = NULL;
-    float *piece = NULL;
+    writing w = {
+        .options = options, .spec = spec, .wanted = wanted, .source = source, .stored = stored};
     *parameters = 0;
     for (size_t i = 0; i < wanted->count; i++)
         *parameters += elements_of(&wanted->items[i]);
-    if (options->config_only)
-        return TSR_OK;
     char *path = tsri_base_join(options->folder, "model.safetensors");
     tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
-        status = tsri_base_new(wanted->count, sizeof *entries, &entries);
+        status = tsri_base_new(wanted->count, sizeof *w.entries, &w.entries);
     if (status == TSR_OK)
-        status = tsri_base_new(PIECE, sizeof *piece, &piece);
+        status = tsri_base_new(PIECE, sizeof *w.piece, &w.piece);
     if (status == TSR_OK)
-        status = write_all(path, options, spec, wanted, source, stored, entries, piece);
-    free(piece);
-    free(entries);
+        status = write_all(&w, path);
+    free(w.piece);
+    free(w.entries);
     free(path);
     return status;
 }

@@ -22,8 +22,7 @@ typedef struct tsri_train_init_options {
     tsri_training_objective objective; /* which heads an encoder has */
     const char *const *labels;         /* of a classifier */
     size_t n_labels;
-    double dropout;   /* as config.json says it to others */
-    bool config_only; /* no weights: what --dry-run looks at */
+    double dropout; /* as config.json says it to others */
 } tsri_train_init_options;
 
 typedef struct tsri_train_made {

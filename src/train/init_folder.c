@@ -155,15 +155,9 @@ tsr_status tsri_train_init_tokenizer(const char *folder, int64_t max_positions,
 
 tsr_status tsri_train_write_json(const char *folder, const char *name, const json_t *object) {
     char *path = tsri_base_join(folder, name);
-    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
-    tsr_status status =
-        path && text ? TSR_OK : tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory");
-    const size_t n = text ? strlen(text) : 0;
-    if (status == TSR_OK) {
-        text[n] = '\n'; /* where the 0 was */
-        status = tsri_base_write_whole(path, text, n + 1);
-    }
-    free(text);
+    const tsr_status status =
+        path ? tsri_base_json_save(path, object, JSON_INDENT(2) | JSON_REAL_PRECISION(15))
+             : TSR_E_HOST_MEMORY;
     free(path);
     return status;
 }

@@ -219,11 +219,10 @@ static tsr_status make_plan(tsri_train_job *job) {
         larger(&p->T, T);
         larger(&p->S, S);
     }
-    TRY(tsri_training_reserve(job->training, p->B, p->T, p->S, &memory));
-    if (job->validation) {
+    TRY(tsri_training_reserve(job->training, p->B, p->T, p->S));
+    if (job->validation)
         TRY(tsri_training_reserve_validation(job->training, B, T, S));
-        TRY(tsri_training_reserve(job->training, p->B, p->T, p->S, &memory));
-    }
+    tsri_training_memory_of(job->training, &memory);
     p->weight_bytes = memory.weights;
     p->parameter_bytes = memory.parameters;
     p->gradient_bytes = memory.gradients;

@@ -212,11 +212,9 @@ tsr_status tsri_train_request_save(const tsri_train_job *job) {
     json_object_set_new(job->run, "settings",
                         tsri_train_key_object(tsri_train_settings_keys(), &job->settings));
     char *path = tsri_base_join(job->out, "run.json");
-    char *text = json_dumps(job->run, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     const tsr_status status =
-        path && text ? tsri_base_write_whole(path, text, strlen(text))
-                     : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", job->out);
+        path ? tsri_base_json_save(path, job->run, JSON_INDENT(1) | JSON_REAL_PRECISION(17))
+             : TSR_E_HOST_MEMORY;
     free(path);
-    free(text);
     return status;
 }

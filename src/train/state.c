@@ -10,6 +10,7 @@
 
 /* What is written or read, and room for the largest. */
 typedef struct state {
+    tsri_training *training;
     size_t n;
     tsri_training_array *arrays;
     tsri_io_entry *entries;
@@ -31,6 +32,7 @@ static void clear(state *s) {
 
 static tsr_status list(tsri_training *training, state *s) {
     size_t most = 0;
+    s->training = training;
     s->n = tsri_training_array_count(training);
     TRY(tsri_base_new(s->n, sizeof *s->arrays, &s->arrays));
     TRY(tsri_base_new(s->n, sizeof *s->entries, &s->entries));
@@ -46,22 +48,18 @@ static tsr_status list(tsri_training *training, state *s) {
     return tsri_base_new(most, sizeof *s->values, &s->values);
 }
 
+static tsr_status write_array(void *data, const tsri_io_entry *entry, tsri_io_saver *saver) {
+    const state *s = data;
+    const tsri_training_array *array = entry->data;
+    TRY(tsri_training_array_read(s->training, (size_t)(array - s->arrays), s->values));
+    return tsri_io_save_write(saver, s->values, numbers_of(array) * sizeof *s->values);
+}
+
 tsr_status tsri_train_state_write(tsri_training *training, const char *path) {
     state s = {0};
-    tsri_io_saver *saver = NULL;
     tsr_status status = list(training, &s);
     if (status == TSR_OK)
-        status = tsri_io_save_begin(path, s.entries, s.n, NULL, 0, &saver);
-    for (size_t i = 0; i < s.n && status == TSR_OK; i++) { /* begin sorted them */
-        const tsri_training_array *array = s.entries[i].data;
-        status = tsri_training_array_read(training, (size_t)(array - s.arrays), s.values);
-        if (status == TSR_OK)
-            status = tsri_io_save_write(saver, s.values, numbers_of(array) * sizeof *s.values);
-    }
-    if (status == TSR_OK)
-        status = tsri_io_save_commit(&saver);
-    else
-        tsri_io_save_abandon(&saver);
+        status = tsri_io_save_each(path, s.entries, s.n, NULL, 0, write_array, &s);
     clear(&s);
     return status;
 }

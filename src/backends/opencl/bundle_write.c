@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -41,16 +42,9 @@ tsr_status tsri_opencl_bundle_sources(char hex[65]) {
 
 static tsr_status write_json(const char *folder, const json_t *manifest) {
     char *path = tsri_base_join(folder, TSRI_OPENCL_BUNDLE_MANIFEST);
-    char *text = json_dumps(manifest, JSON_INDENT(1));
-    tsri_bytes bytes = {0};
-    tsr_status status = path && text ? tsri_base_bytes_printf(&bytes, "%s\n", text)
-                                     : tsri_base_fail(TSR_E_HOST_MEMORY,
-                                                      "no memory for the manifest of %s", folder);
-    if (status == TSR_OK)
-        status = tsri_base_write_whole(path, bytes.data, bytes.size);
-    tsri_base_bytes_clear(&bytes);
+    const tsr_status status =
+        path ? tsri_base_json_save(path, manifest, JSON_INDENT(1)) : TSR_E_HOST_MEMORY;
     free(path);
-    free(text);
     return status;
 }
 
