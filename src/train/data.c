@@ -347,6 +347,13 @@ tsr_status tsri_train_data_validation(tsri_train_data *data, tsri_train_data **o
     return TSR_OK;
 }
 
+tsr_status tsri_train_data_source(const tsri_train_data *data, const char *text, size_t n,
+                                  tsri_text_ids *ids) {
+    TRY(tsri_train_encode_source(&data->encoder, (tsri_train_span){text, n}, ids));
+    ids->count = ids->count > (size_t)data->S ? (size_t)data->S : ids->count;
+    return TSR_OK;
+}
+
 void tsri_train_data_sizes(const tsri_train_data *data, int32_t *B, int32_t *T, int32_t *S) {
     *B = data->B;
     *T = data->T;

@@ -27,6 +27,7 @@
 
 #include "model/training.h"
 #include "tessera/model.h"
+#include "text/tokenizer.h"
 
 typedef struct tsri_train_data tsri_train_data;
 
@@ -79,6 +80,10 @@ tsr_status tsri_train_data_batch(tsri_train_data *data, uint64_t index, tsri_tra
 /* What was held back, or the files given for it: batches 0 .. batches - 1 in order, the same each
  * time. *out NULL: there is none. Owned by `data`. */
 tsr_status tsri_train_data_validation(tsri_train_data *data, tsri_train_data **out);
+
+/* A source's ids as those of a batch, cut as those. TSR_E_FORMAT: it has no tokens. */
+tsr_status tsri_train_data_source(const tsri_train_data *data, const char *text, size_t n,
+                                  tsri_text_ids *ids);
 
 /* The most of a batch. S is 0 where there is no source. */
 void tsri_train_data_sizes(const tsri_train_data *data, int32_t *B, int32_t *T, int32_t *S);

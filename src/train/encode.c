@@ -206,15 +206,19 @@ static tsr_status encode_next(const tsri_train_encoder *e, const tsri_train_reco
                                               "that one has another before it");
 }
 
+tsr_status tsri_train_encode_source(const tsri_train_encoder *e, tsri_train_span text,
+                                    tsri_text_ids *ids) {
+    const size_t from = ids->count;
+    TRY(tsri_text_encode_source(e->model->tokenizer, text.data, text.n, &e->direction,
+                                TSRI_TEXT_PARSE_SPECIAL, ids));
+    return ids->count == from + e->frame ? none("source") : end_with_eos(e, ids, from);
+}
+
 static tsr_status encode_translate(const tsri_train_encoder *e, const tsri_train_record *record,
                                    tsri_text_ids *first, tsri_text_ids *second) {
     const tsri_text_tokenizer *t = e->model->tokenizer;
-    const size_t from = first->count, target = second->count;
-    TRY(tsri_text_encode_source(t, record->text.data, record->text.n, &e->direction,
-                                TSRI_TEXT_PARSE_SPECIAL, first));
-    if (first->count == from + e->frame)
-        return none("source");
-    TRY(end_with_eos(e, first, from));
+    const size_t target = second->count;
+    TRY(tsri_train_encode_source(e, record->text, first));
     TRY(tsri_text_encode_target(t, record->second.data, record->second.n, &e->direction,
                                 TSRI_TEXT_PARSE_SPECIAL, second));
     if (second->count == target + e->target_frame)

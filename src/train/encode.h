@@ -25,6 +25,9 @@ tsr_status tsri_train_encoder_make(const tsri_model *model, const tsri_train_dat
  * not have; the sentence names no file. */
 tsr_status tsri_train_encode(const tsri_train_encoder *encoder, const tsri_train_record *record,
                              tsri_text_ids *first, tsri_text_ids *second);
+/* The same of what a translation is made of alone. */
+tsr_status tsri_train_encode_source(const tsri_train_encoder *encoder, tsri_train_span text,
+                                    tsri_text_ids *ids);
 /* What stands before and behind each text of a stream; -1: nothing. */
 void tsri_train_encoder_edges(const tsri_train_encoder *encoder, int32_t *before, int32_t *behind);
 

@@ -132,12 +132,16 @@ static tsr_status sample_next(sampling *s) {
 
 /* ---- a translation ---- */
 
-static tsr_status sample_translation(sampling *s) {
+/* Of `one`, whose source is the first example's, and the prompt's where that has tokens. */
+static tsr_status translate(sampling *s, tsri_training_batch one, tsri_text_ids *prompt) {
     const tsri_train_job *job = s->job;
-    tsri_training_batch all;
-    int32_t n = 1;
-    TRY(first_batch(s, &all));
-    tsri_training_batch one = only(&all, 0);
+    const char *text = job->settings.sample_prompt;
+    int32_t n = 1, given;
+    if (*text && tsri_train_data_source(job->data, text, strlen(text), prompt) == TSR_OK) {
+        given = one.S = (int32_t)prompt->count;
+        one.source = prompt->data;
+        one.source_len = &given;
+    }
     TRY(decode(s->source, one.source, one.source_len[0], s->text));
     TRY(tsri_base_bytes_append(s->text, " -> ", 4));
     s->ids[0] = one.ids[0];
@@ -152,6 +156,15 @@ static tsr_status sample_translation(sampling *s) {
         s->ids[n++] = id;
     }
     return decode(s->target, s->ids + 1, n - 1, s->text);
+}
+
+static tsr_status sample_translation(sampling *s) {
+    tsri_training_batch all;
+    tsri_text_ids prompt = {0};
+    TRY(first_batch(s, &all));
+    const tsr_status status = translate(s, only(&all, 0), &prompt);
+    tsri_text_ids_clear(&prompt);
+    return status;
 }
 
 /* ---- masked words ---- */

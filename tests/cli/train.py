@@ -158,7 +158,7 @@ def damage(path, how):
         data[len(data) // 2] ^= 1
         path.write_bytes(data)
     elif how == "cut":
-        path.write_bytes(data[:-1])
+        path.write_bytes(data[:-2])  # more than the end of a line
     elif how == "empty":
         path.write_bytes(b"")
     else:
@@ -446,6 +446,16 @@ def test_the_log(folder):
     equal([line["step"] for line in held if "eval_loss" in line], [10, 20, 25])
     equal(held[-2]["tokens"] if "tokens" in held[-2] else held[-1]["tokens"], 25 * 4 * 8)
     assert "step 10/25  loss " in told.err and "tokens/s" in told.err and "left" in told.err and "\033" not in told.err, told
+
+
+def test_a_prompt_is_translated(folder):
+    (folder / "pairs.tsv").write_text("das Haus\tthe house\nein Mann\ta man\ndas ist gut\tthis is good\n" * 5)
+    tiny = ("--set", "layers=1", "--set", "hidden_size=8", "--set", "heads=2", "--set", "vocab_size=300", "--set", "max_steps=1", "--set", "block_size=16")
+    for prompt, wanted in (("gut ist", "gut ist -> "), ("", " -> ")):
+        out = folder / f"out{len(prompt)}"
+        run("train", folder / "pairs.tsv", "-o", out, "--recipe", "transformer-base", *REFERENCE, *tiny, "--set", f"sample_prompt={prompt}")
+        (told,) = [line["sample"] for line in lines_of_log(out) if "sample" in line]
+        assert wanted in told and told.split(" -> ")[0] in ("gut ist", "das Haus", "ein Mann", "das ist gut"), told
 
 
 def distance_of_itself(folder, data, model, name, *more):
