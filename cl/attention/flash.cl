@@ -38,18 +38,7 @@ typedef float16 __attribute__((aligned(4))) tsr_loose_private16;
 #endif
 
 #if HAS_RELATIVE
-/* Of 16 queries side by side, the first at this distance from the key. */
-static inline float16 LOCAL_NAME(relative16)(__global const float *relative, int reach, int distance)
-{
-    float one[16] __attribute__((aligned(64)));
-    if (distance <= reach && distance - 15 >= -reach) {
-        const float16 turned = *(__global const tsr_loose_float16 *)(relative + reach + distance - 15);
-        return turned.sfedcba9876543210;
-    }
-    for (int j = 0; j < 16; j++)
-        one[j] = relative[reach + clamp(distance - j, -reach, reach)];
-    return *(float16 *)one;
-}
+#include "attention/relative16.clh"
 #endif
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(

@@ -32,25 +32,7 @@ __kernel void KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const 
     const int matrix = (int)get_global_id(2);
     if (n >= N || m >= M || matrix >= inner * middle * outer)
         return;
-    const int above = matrix / inner, i = matrix - above * inner;
-    const int l = above / middle, j = above - l * middle;
-
-    a += a0 + i * a_step.s5 * dims[a_set.s5] + j * a_step.s4 * dims[a_set.s4] + l * a_step.s3 * dims[a_set.s3];
-    b += b0 + i * b_step.s5 * dims[b_set.s5] + j * b_step.s4 * dims[b_set.s4] + l * b_step.s3 * dims[b_set.s3];
-    y += y0 + i * y_step.s5 * dims[y_set.s5] + j * y_step.s4 * dims[y_set.s4] + l * y_step.s3 * dims[y_set.s3];
-    const int a6 = a_step.s6 * dims[a_set.s6], a7 = a_step.s7 * dims[a_set.s7];
-    const int b6 = b_step.s6 * dims[b_set.s6], b7 = b_step.s7 * dims[b_set.s7];
-    const int y6 = y_step.s6 * dims[y_set.s6], y7 = y_step.s7 * dims[y_set.s7];
-#if TRANS_A
-    const int am = a7, ak = a6;
-#else
-    const int am = a6, ak = a7;
-#endif
-#if TRANS_B
-    const int bn = b6, bk = b7;
-#else
-    const int bn = b7, bk = b6;
-#endif
+#include "matmul/place.clh"
 
     int row[TM], column[TN];
     float sum[TM][TN];

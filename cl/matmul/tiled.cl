@@ -34,17 +34,7 @@ KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYP
     const int tile_n = (int)get_global_id(0) / GN * (GN * TN), tile_m = (int)get_global_id(1) / GM * (GM * TM);
     const int inner = size.s5 * dims[size_set.s5], middle = size.s4 * dims[size_set.s4];
     const int matrix = (int)get_global_id(2);
-    const int above = matrix / inner, i = matrix - above * inner;
-    const int l = above / middle, j = above - l * middle;
-
-    a += a0 + i * a_step.s5 * dims[a_set.s5] + j * a_step.s4 * dims[a_set.s4] + l * a_step.s3 * dims[a_set.s3];
-    b += b0 + i * b_step.s5 * dims[b_set.s5] + j * b_step.s4 * dims[b_set.s4] + l * b_step.s3 * dims[b_set.s3];
-    y += y0 + i * y_step.s5 * dims[y_set.s5] + j * y_step.s4 * dims[y_set.s4] + l * y_step.s3 * dims[y_set.s3];
-    const int a6 = a_step.s6 * dims[a_set.s6], a7 = a_step.s7 * dims[a_set.s7];
-    const int b6 = b_step.s6 * dims[b_set.s6], b7 = b_step.s7 * dims[b_set.s7];
-    const int y6 = y_step.s6 * dims[y_set.s6], y7 = y_step.s7 * dims[y_set.s7];
-    const int am = TRANS_A ? a7 : a6, ak = TRANS_A ? a6 : a7;
-    const int bn = TRANS_B ? b6 : b7, bk = TRANS_B ? b7 : b6;
+#include "matmul/place.clh"
 #include "matmul/tile.clh"
 
 #include "matmul/keep.clh"

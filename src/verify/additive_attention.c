@@ -1,14 +1,9 @@
 /* Queries, keys and widths by every tail; padding, slots, types of kept keys, probabilities. */
-#include "verify/verify.h"
+#include "verify/additive_attention.h"
 
 #include <math.h>
 
-typedef struct form {
-    int64_t B, T, S, A, E;
-    int n_len;
-    int32_t len[4];
-    const char *what;
-} form;
+typedef tsri_verify_additive_form form;
 
 /* A score is a sum of A terms of M = A max|v| in all: q + k is rounded once, tanh within 4 ulp: off
  * by (A + 8) u M. A probability is off by twice that, relative, by 4 ulp of exp and by the sum over
@@ -27,24 +22,30 @@ static void bound(tsri_verify_case *c, const form *f, double M) {
                        (long long)f->A, M, (long long)f->S);
 }
 
-static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
-    const double largest = 4 / sqrt((double)f->A);
-    tsri_verify_case *c = tsri_verify_add(
-        list, TSR_OP_ADDITIVE_ATTENTION, "B=%lld T=%lld S=%lld A=%lld E=%lld%s", (long long)f->B,
-        (long long)f->T, (long long)f->S, (long long)f->A, (long long)f->E, f->what);
+tsri_verify_case *tsri_verify_additive_case(tsri_verify_list *list, uint32_t op, int len,
+                                            const form *f) {
+    tsri_verify_case *c = tsri_verify_add(list, op, "B=%lld T=%lld S=%lld A=%lld E=%lld%s",
+                                          (long long)f->B, (long long)f->T, (long long)f->S,
+                                          (long long)f->A, (long long)f->E, f->what);
     tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T,
                    TSRI_VERIFY_K(f->A));
     tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_S,
                    TSRI_VERIFY_K(f->A));
-    tsri_verify_operand *v = tsri_verify_in(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_VERIFY_K(f->A));
-    v->low = -largest, v->high = largest;
+    tsri_verify_in(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_VERIFY_K(f->A));
     tsri_verify_in(c, 3, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_S,
                    TSRI_VERIFY_K(f->E));
     if (f->n_len)
-        tsri_verify_ints(c, 4, TSRI_VERIFY_B, f->n_len, f->len);
+        tsri_verify_ints(c, len, TSRI_VERIFY_B, f->n_len, f->len);
     c->sizes[0] = f->B;
     c->sizes[1] = f->T;
     c->sizes[2] = f->S;
+    return c;
+}
+
+static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
+    const double largest = 4 / sqrt((double)f->A);
+    tsri_verify_case *c = tsri_verify_additive_case(list, TSR_OP_ADDITIVE_ATTENTION, 4, f);
+    c->in[2].low = -largest, c->in[2].high = largest;
     bound(c, f, largest * (double)f->A);
     return c;
 }

@@ -1,13 +1,8 @@
 /* Queries, keys and elements by every tail; padding; views. Probabilities are what they are: a
  * gradient takes them as given. */
-#include "verify/verify.h"
+#include "verify/additive_attention.h"
 
-typedef struct form {
-    int64_t B, T, S, A, E;
-    int n_len;
-    int32_t len[4];
-    const char *what;
-} form;
+typedef tsri_verify_additive_form form;
 
 /* Probabilities lie within 1/S, so ds is at most 2 E / S, and off by (E + S + 6) u of that; v lies
  * within 1; tanh is off by 4 ulp, 1 - tanh^2 by 12 u; the sums are of S, T and S T terms. */
@@ -26,25 +21,10 @@ static void bound(tsri_verify_case *c, const form *f) {
 }
 
 static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
-    tsri_verify_case *c =
-        tsri_verify_add(list, TSR_OP_ADDITIVE_ATTENTION_GRAD,
-                        "B=%lld T=%lld S=%lld A=%lld E=%lld%s", (long long)f->B, (long long)f->T,
-                        (long long)f->S, (long long)f->A, (long long)f->E, f->what);
-    tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T,
-                   TSRI_VERIFY_K(f->A));
-    tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_S,
-                   TSRI_VERIFY_K(f->A));
-    tsri_verify_in(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_VERIFY_K(f->A));
-    tsri_verify_in(c, 3, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_S,
-                   TSRI_VERIFY_K(f->E));
+    tsri_verify_case *c = tsri_verify_additive_case(list, TSR_OP_ADDITIVE_ATTENTION_GRAD, 6, f);
     tsri_verify_in(c, 4, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T, TSRI_VERIFY_S);
     tsri_verify_in(c, 5, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T,
                    TSRI_VERIFY_K(f->E));
-    if (f->n_len)
-        tsri_verify_ints(c, 6, TSRI_VERIFY_B, f->n_len, f->len);
-    c->sizes[0] = f->B;
-    c->sizes[1] = f->T;
-    c->sizes[2] = f->S;
     c->sparse = f->n_len > 0 || f->T == 0;
     bound(c, f);
     return c;

@@ -1,17 +1,11 @@
 /* Prefill and decode; causal, padded, windowed, fully masked; grouped queries; Dv != D; slots,
  * sources and a bias. */
-#include "verify/verify.h"
+#include "verify/attention.h"
 
 #include <math.h>
 #include <stdio.h>
 
-typedef struct form {
-    int64_t B, T, S, H, G, D, Dv;
-    uint32_t causal, window;
-    int n_past, n_len; /* 0: missing */
-    int32_t past[4], len[4];
-    const char *what;
-} form;
+typedef tsri_verify_attention_form form;
 
 /* A score is a sum of D terms: off by (D + 3) u |scale| sum|q||k|, at most D |scale| for operands
  * within 1, so a probability is off by twice that, relative, and by what exp (4 ulp), the sum over
@@ -30,25 +24,30 @@ static void bound(tsri_verify_case *c, int64_t S, int64_t D, double score) {
                        (long long)D, score, (long long)S);
 }
 
-static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
-    const double scale = 1 / sqrt((double)f->D);
+tsri_verify_case *tsri_verify_attention_case(tsri_verify_list *list, uint32_t op, int past,
+                                             const form *f) {
     tsri_verify_case *c =
-        tsri_verify_add(list, TSR_OP_ATTENTION, "B=%lld T=%lld S=%lld H=%lld/%lld D=%lld/%lld%s",
-                        (long long)f->B, (long long)f->T, (long long)f->S, (long long)f->H,
-                        (long long)f->G, (long long)f->D, (long long)f->Dv, f->what);
+        tsri_verify_add(list, op, "B=%lld T=%lld S=%lld H=%lld/%lld D=%lld/%lld%s", (long long)f->B,
+                        (long long)f->T, (long long)f->S, (long long)f->H, (long long)f->G,
+                        (long long)f->D, (long long)f->Dv, f->what);
     tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B, TSRI_VERIFY_T,
                    TSRI_VERIFY_K(f->H), TSRI_VERIFY_K(f->D));
-    tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B, TSRI_VERIFY_S,
-                   TSRI_VERIFY_K(f->G), TSRI_VERIFY_K(f->D));
-    tsri_verify_in(c, 2, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B, TSRI_VERIFY_S,
-                   TSRI_VERIFY_K(f->G), TSRI_VERIFY_K(f->Dv));
+    for (int i = 1; i < 3; i++)
+        tsri_verify_in(c, i, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B, TSRI_VERIFY_S,
+                       TSRI_VERIFY_K(f->G), TSRI_VERIFY_K(i == 1 ? f->D : f->Dv));
     if (f->n_past)
-        tsri_verify_ints(c, 3, TSRI_VERIFY_B, f->n_past, f->past);
+        tsri_verify_ints(c, past, TSRI_VERIFY_B, f->n_past, f->past);
     if (f->n_len)
-        tsri_verify_ints(c, 4, TSRI_VERIFY_B, f->n_len, f->len);
+        tsri_verify_ints(c, past + 1, TSRI_VERIFY_B, f->n_len, f->len);
     c->sizes[0] = f->B;
     c->sizes[1] = f->T;
     c->sizes[2] = f->S;
+    return c;
+}
+
+static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
+    const double scale = 1 / sqrt((double)f->D);
+    tsri_verify_case *c = tsri_verify_attention_case(list, TSR_OP_ATTENTION, 3, f);
     c->attrs.attention = (tsr_attention_attrs){.struct_size = sizeof c->attrs.attention,
                                                .causal = f->causal,
                                                .window = f->window,

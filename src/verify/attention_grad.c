@@ -1,17 +1,11 @@
 /* Self-attention and cross-attention; causal, padded, windowed, with keys before; fully masked
  * queries; grouped queries; Dv != D; parts of one product; biases and distances. */
-#include "verify/verify.h"
+#include "verify/attention.h"
 
 #include <math.h>
 #include <stdio.h>
 
-typedef struct form {
-    int64_t B, T, S, H, G, D, Dv;
-    uint32_t causal, window;
-    int n_past, n_len; /* 0: missing */
-    int32_t past[4], len[4];
-    const char *what;
-} form;
+typedef tsri_verify_attention_form form;
 
 /* Scores stay within 1 (scale 1/D) and what is added to them within `added`, and lse between
  * log n + 1 + added and one more, n = max(S, T): so p <= 1/n, off by ((D + 4) + 4 |lse| + 16) u,
@@ -35,27 +29,12 @@ static void bound(tsri_verify_case *c, const form *f, double added) {
 }
 
 static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
-    tsri_verify_case *c = tsri_verify_add(
-        list, TSR_OP_ATTENTION_GRAD, "B=%lld T=%lld S=%lld H=%lld/%lld D=%lld/%lld%s",
-        (long long)f->B, (long long)f->T, (long long)f->S, (long long)f->H, (long long)f->G,
-        (long long)f->D, (long long)f->Dv, f->what);
-    tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B, TSRI_VERIFY_T,
-                   TSRI_VERIFY_K(f->H), TSRI_VERIFY_K(f->D));
-    for (int i = 1; i < 3; i++)
-        tsri_verify_in(c, i, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B, TSRI_VERIFY_S,
-                       TSRI_VERIFY_K(f->G), TSRI_VERIFY_K(i == 1 ? f->D : f->Dv));
+    tsri_verify_case *c = tsri_verify_attention_case(list, TSR_OP_ATTENTION_GRAD, 6, f);
     for (int i = 3; i < 6; i += 2)
         tsri_verify_in(c, i, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_B, TSRI_VERIFY_T,
                        TSRI_VERIFY_K(f->H), TSRI_VERIFY_K(f->Dv));
     tsri_verify_in(c, 4, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_K(f->H),
                    TSRI_VERIFY_T);
-    if (f->n_past)
-        tsri_verify_ints(c, 6, TSRI_VERIFY_B, f->n_past, f->past);
-    if (f->n_len)
-        tsri_verify_ints(c, 7, TSRI_VERIFY_B, f->n_len, f->len);
-    c->sizes[0] = f->B;
-    c->sizes[1] = f->T;
-    c->sizes[2] = f->S;
     c->attrs.attention_grad = (tsr_attention_attrs){.struct_size = sizeof c->attrs.attention_grad,
                                                     .causal = f->causal,
                                                     .window = f->window,

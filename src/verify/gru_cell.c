@@ -1,6 +1,6 @@
 /* One step and many, forwards and in reverse; sequences of unequal lengths; elements by every tail
  * of 16 and 32; the three types of weights. */
-#include "verify/verify.h"
+#include "verify/gru_cell.h"
 
 #include <math.h>
 
@@ -16,13 +16,13 @@ static void bound(tsri_verify_case *c, int64_t T, int64_t E, double L) {
                        (long long)E, L, (long long)T);
 }
 
-static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t E,
-                             tsr_dtype dtype, uint32_t reverse, int n_len, const int32_t *len) {
-    const double L = T > 1 ? 0.25 : sqrt((double)E);
+tsri_verify_case *tsri_verify_gru_case(tsri_verify_list *list, uint32_t op, int64_t B, int64_t T,
+                                       int64_t E, tsr_dtype dtype, bool reverse, bool unequal,
+                                       double L) {
     tsri_verify_case *c =
-        tsri_verify_add(list, TSR_OP_GRU_CELL, "B=%lld T=%lld E=%lld %s%s%s", (long long)B,
-                        (long long)T, (long long)E, tsri_tensor_dtype_name(dtype),
-                        reverse ? " reverse" : "", n_len ? ", unequal lengths" : "");
+        tsri_verify_add(list, op, "B=%lld T=%lld E=%lld %s%s%s", (long long)B, (long long)T,
+                        (long long)E, tsri_tensor_dtype_name(dtype), reverse ? " reverse" : "",
+                        unequal ? ", unequal lengths" : "");
     tsri_verify_operand *gates = tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B,
                                                 TSRI_VERIFY_T, TSRI_VERIFY_K(3 * E));
     gates->low = -3, gates->high = 3;
@@ -31,13 +31,21 @@ static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64
         tsri_verify_in(c, 2, TSR_KIND_WEIGHT, dtype, 2, TSRI_VERIFY_K(3 * E), TSRI_VERIFY_K(E));
     w->low = -L / (double)E, w->high = L / (double)E;
     tsri_verify_in(c, 3, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_VERIFY_K(3 * E));
-    if (n_len)
-        tsri_verify_ints(c, 4, TSRI_VERIFY_B, n_len, len);
     c->sizes[0] = B;
     c->sizes[1] = T;
+    c->sparse = unequal;
+    return c;
+}
+
+static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t E,
+                             tsr_dtype dtype, uint32_t reverse, int n_len, const int32_t *len) {
+    const double L = T > 1 ? 0.25 : sqrt((double)E);
+    tsri_verify_case *c =
+        tsri_verify_gru_case(list, TSR_OP_GRU_CELL, B, T, E, dtype, reverse, n_len != 0, L);
+    if (n_len)
+        tsri_verify_ints(c, 4, TSRI_VERIFY_B, n_len, len);
     c->attrs.gru_cell =
         (tsr_gru_cell_attrs){.struct_size = sizeof c->attrs.gru_cell, .reverse = reverse};
-    c->sparse = n_len != 0;
     bound(c, T, E, L);
     return c;
 }

@@ -1,6 +1,6 @@
 /* One step and many, forwards and in reverse; sequences of unequal lengths; a first state or none,
  * learning or not; elements by every tail of 16 and 32; the three types of weights. */
-#include "verify/verify.h"
+#include "verify/gru_cell.h"
 
 #include <math.h>
 
@@ -25,27 +25,14 @@ static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64
                              tsr_dtype dtype, uint32_t reverse, int n_len, const int32_t *len) {
     const double L = T > 1 ? 0.25 : sqrt((double)E);
     tsri_verify_case *c =
-        tsri_verify_add(list, TSR_OP_GRU_CELL_GRAD, "B=%lld T=%lld E=%lld %s%s%s", (long long)B,
-                        (long long)T, (long long)E, tsri_tensor_dtype_name(dtype),
-                        reverse ? " reverse" : "", n_len ? ", unequal lengths" : "");
-    tsri_verify_operand *gates = tsri_verify_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B,
-                                                TSRI_VERIFY_T, TSRI_VERIFY_K(3 * E));
-    gates->low = -3, gates->high = 3;
-    tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 2, TSRI_VERIFY_B, TSRI_VERIFY_K(E));
-    tsri_verify_operand *w =
-        tsri_verify_in(c, 2, TSR_KIND_WEIGHT, dtype, 2, TSRI_VERIFY_K(3 * E), TSRI_VERIFY_K(E));
-    w->low = -L / (double)E, w->high = L / (double)E;
-    tsri_verify_in(c, 3, TSR_KIND_WEIGHT, TSR_F32, 1, TSRI_VERIFY_K(3 * E));
+        tsri_verify_gru_case(list, TSR_OP_GRU_CELL_GRAD, B, T, E, dtype, reverse, n_len != 0, L);
     for (int i = 4; i < 6; i++)
         tsri_verify_in(c, i, TSR_KIND_INPUT, TSR_F32, 3, TSRI_VERIFY_B, TSRI_VERIFY_T,
                        TSRI_VERIFY_K(E));
     if (n_len)
         tsri_verify_ints(c, 6, TSRI_VERIFY_B, n_len, len);
-    c->sizes[0] = B;
-    c->sizes[1] = T;
     c->attrs.gru_cell_grad =
         (tsr_gru_cell_attrs){.struct_size = sizeof c->attrs.gru_cell_grad, .reverse = reverse};
-    c->sparse = n_len != 0;
     c->want = 8;
     bound(c, T, E, L);
     return c;

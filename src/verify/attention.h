@@ -1,0 +1,20 @@
+/* verify/attention.h - what attention and its gradient have in common. */
+#ifndef TSRI_VERIFY_ATTENTION_H
+#define TSRI_VERIFY_ATTENTION_H
+
+#include "verify/verify.h"
+
+typedef struct tsri_verify_attention_form {
+    int64_t B, T, S, H, G, D, Dv;
+    uint32_t causal, window;
+    int n_past, n_len; /* 0: missing */
+    int32_t past[4], len[4];
+    const char *what;
+} tsri_verify_attention_form;
+
+/* A case of `op` with queries, keys and values (operands 0 to 2), past and lengths as operands
+ * `past` and the next, and sizes. */
+tsri_verify_case *tsri_verify_attention_case(tsri_verify_list *list, uint32_t op, int past,
+                                             const tsri_verify_attention_form *form);
+
+#endif

@@ -1,0 +1,12 @@
+/* verify/gru_cell.h - what gru_cell and its gradient have in common. */
+#ifndef TSRI_VERIFY_GRU_CELL_H
+#define TSRI_VERIFY_GRU_CELL_H
+
+#include "verify/verify.h"
+
+/* A case of `op` with operands 0 to 3 and sizes; weights of L / E at most. */
+tsri_verify_case *tsri_verify_gru_case(tsri_verify_list *list, uint32_t op, int64_t B, int64_t T,
+                                       int64_t E, tsr_dtype dtype, bool reverse, bool unequal,
+                                       double L);
+
+#endif
