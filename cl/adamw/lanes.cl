@@ -3,9 +3,7 @@
  *   grid    (N/SPAN), work-groups of one
  *   operands, build as adamw/plain
  *   needs   float16 in registers (a CPU) */
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
-#define SIXTEEN(p) (*(__global LOCAL_NAME(sixteen) *)(p))
-#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(sixteen) *)(p))
+#include "elementwise/sixteen.clh"
 #define SPAN 2048
 /* For a vector type T and elements from i on. */
 #define STEP(T, GET, PUT)                                                                        \

@@ -5,7 +5,7 @@
  *   operands, adds, build as additive_attention/plain: the same bytes
  *   needs   float16 in registers (a CPU) */
 #define WIDE 64
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
+#include "elementwise/sixteen.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 #include "additive_attention/operands.clh"
@@ -46,7 +46,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
     }
     const float share = total > 0.0f ? 1.0f / total : 0.0f;
     for (int i = 0; i < whole; i++)
-        *(__global LOCAL_NAME(loose) *)(y + i * 16) = sum[i] * share;
+        SIXTEEN(y + i * 16) = sum[i] * share;
     for (int i = whole * 16; i < width; i++)
         y[i] = tail[i & 15] * share;
 #if HAS_PROBABILITIES
@@ -60,3 +60,5 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 
 #undef WIDE
 #include "additive_attention/forget.clh"
+#undef SIXTEEN
+#undef SIXTEEN_OF

@@ -4,10 +4,7 @@
  *   gives   scratch[(b*T + t)*S + s], for s < len[b]
  *   operands, adds, build as additive_attention/plain: the same bytes
  *   needs   float16 in registers (a CPU) */
-#ifndef MATH_FLOAT16
-#define MATH_FLOAT16 /* once a program, for all packed kernels */
-TSR_DEFINE_MATH(float16, int16)
-#endif
+#include "elementwise/math16.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 #include "additive_attention/operands.clh"

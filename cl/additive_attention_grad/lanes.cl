@@ -4,13 +4,8 @@
  *   operands, reads, adds as additive_attention_grad/plain: the same bytes
  *   needs   float16 in registers (a CPU); A and E multiples of 16
  *   build   HAS_LEN */
-#ifndef MATH_FLOAT16
-#define MATH_FLOAT16 /* once a program, for all packed kernels */
-TSR_DEFINE_MATH(float16, int16)
-#endif
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
-#define LOOSE(p) (*(__global LOCAL_NAME(loose) *)(p))
-#define LOOSE_IN(p) (*(__global const LOCAL_NAME(loose) *)(p))
+#include "elementwise/math16.clh"
+#include "elementwise/sixteen.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 #include "additive_attention_grad/operands.clh"
@@ -25,28 +20,28 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
     n = max(min(n, len[len0 + b]), 0);
 #endif
     if (a < A) {
-        const float16 weight = LOOSE_IN(v + v0 + a);
+        const float16 weight = SIXTEEN_OF(v + v0 + a);
         float16 sum = 0.0f;
         q += q0 + b * FAR_IN(qb) + a;
         k += k0 + b * FAR_IN(kb) + a;
         dq += dq0 + b * queries * A + a;
         dk += dk0 + b * keys * A + a;
         for (int t = 0; t < queries; t++)
-            LOOSE(dq + t * A) = 0.0f;
+            SIXTEEN(dq + t * A) = 0.0f;
         for (int s = 0; s < keys; s++) {
             float16 dkey = 0.0f, key = 0.0f;
             if (s < n)
-                key = LOOSE_IN(k + s * k_step);
+                key = SIXTEEN_OF(k + s * k_step);
             for (int t = 0; t < queries && s < n; t++) {
-                const float16 bent = tsr_tanh_float16(LOOSE_IN(q + t * q_step) + key), ds = scratch[(b * queries + t) * keys + s];
+                const float16 bent = tsr_tanh_float16(SIXTEEN_OF(q + t * q_step) + key), ds = scratch[(b * queries + t) * keys + s];
                 const float16 dx = ds * weight * fma(-bent, bent, (float16)(1.0f));
-                LOOSE(dq + t * A) = ORDERED_ADD(dx, LOOSE(dq + t * A));
+                SIXTEEN(dq + t * A) = ORDERED_ADD(dx, SIXTEEN(dq + t * A));
                 dkey = ORDERED_ADD(dx, dkey);
                 sum = fma(ds, bent, sum);
             }
-            LOOSE(dk + s * A) = dkey;
+            SIXTEEN(dk + s * A) = dkey;
         }
-        LOOSE(dv + dv0 + b * A + a) = sum;
+        SIXTEEN(dv + dv0 + b * A + a) = sum;
     }
     if (a < E) {
         dy += dy0 + b * FAR_IN(db) + a;
@@ -54,12 +49,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
         for (int s = 0; s < keys; s++) {
             float16 sum = 0.0f;
             for (int t = 0; t < queries && s < n; t++)
-                sum = fma((float16)(probabilities[t * p_step + s]), LOOSE_IN(dy + t * d_step), sum);
-            LOOSE(dvalues + dvalues0 + (b * keys + s) * E + a) = sum;
+                sum = fma((float16)(probabilities[t * p_step + s]), SIXTEEN_OF(dy + t * d_step), sum);
+            SIXTEEN(dvalues + dvalues0 + (b * keys + s) * E + a) = sum;
         }
     }
 }
 
-#undef LOOSE
-#undef LOOSE_IN
 #undef HAS_LEN
+#undef SIXTEEN
+#undef SIXTEEN_OF

@@ -5,13 +5,13 @@
  *   needs   float16 in registers (a CPU)
  *   paid    the gradient of a product of queries, keys and values: 768 rows of 3 x 128, pocl 3.1, 2 Zen 4 cores, in us: plain
  *           401, this 28 */
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
+#include "elementwise/sixteen.clh"
 #define PART(x)                                                                  \
     {                                                                            \
         int i = 0;                                                               \
         x += x##0 + r * x##_row;                                                 \
         for (; i + 16 <= x##_columns; i += 16)                                   \
-            *(__global LOCAL_NAME(sixteen) *)(y + i) = *(__global const LOCAL_NAME(sixteen) *)(x + i); \
+            SIXTEEN(y + i) = SIXTEEN_OF(x + i);                                  \
         for (; i < x##_columns; i++)                                             \
             y[i] = x[i];                                                         \
         y += x##_columns;                                                        \
@@ -39,3 +39,5 @@ KERNEL(__global const float *a, int a0, __global const float *b, int b0, __globa
 
 #undef PART
 #undef INPUTS
+#undef SIXTEEN
+#undef SIXTEEN_OF

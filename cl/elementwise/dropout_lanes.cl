@@ -3,9 +3,7 @@
  *   grid    (N/SPAN), work-groups of one
  *   x, y    packed; numbers and alias as elementwise/dropout
  *   needs   float16 in registers (a CPU) */
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
-#define SIXTEEN(p) (*(__global LOCAL_NAME(sixteen) *)(p))
-#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(sixteen) *)(p))
+#include "elementwise/sixteen.clh"
 #define SPAN 2048
 /* Elements 4 c .. of four counters from c on, a word each. */
 #define FOUR(a, b, c, d)                                                                                    \

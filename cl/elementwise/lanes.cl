@@ -6,13 +6,8 @@
  *   alias   y may be a or b
  *   needs   float16 in registers (a CPU)
  *   build   FORM; ACT (FORM 1 and 4); SCALED 1: by alpha (FORM 1); HAS_NUMBER (FORM 5) */
-#ifndef MATH_FLOAT16
-#define MATH_FLOAT16 /* once a program, for all rows of vectors */
-TSR_DEFINE_MATH(float16, int16)
-#endif
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
-#define SIXTEEN(p) (*(__global LOCAL_NAME(sixteen) *)(p))
-#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(sixteen) *)(p))
+#include "elementwise/math16.clh"
+#include "elementwise/sixteen.clh"
 #define SPAN 2048
 #if FORM == 1
 #if SCALED

@@ -3,13 +3,8 @@
  *   grid    (F/SPAN, R), work-groups of one
  *   operands, alias, build as glu_grad/plain
  *   needs   float16 in registers (a CPU) */
-#ifndef MATH_FLOAT16
-#define MATH_FLOAT16 /* once a program, for all rows of vectors */
-TSR_DEFINE_MATH(float16, int16)
-#endif
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
-#define SIXTEEN(p) (*(__global LOCAL_NAME(sixteen) *)(p))
-#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(sixteen) *)(p))
+#include "elementwise/math16.clh"
+#include "elementwise/sixteen.clh"
 #define SPAN 1024
 #define VECTOR float16
 #include "elementwise/slope.clh"

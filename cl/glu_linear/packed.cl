@@ -16,10 +16,7 @@
 #define NV 2
 #endif
 
-#ifndef MATH_FLOAT16
-#define MATH_FLOAT16 /* once a program, for all packed kernels */
-TSR_DEFINE_MATH(float16, int16)
-#endif
+#include "elementwise/math16.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,

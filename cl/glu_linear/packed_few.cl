@@ -2,10 +2,7 @@
  *
  *   grid    (R/8, F/64), work-groups of one: up to 8 rows by a gate's panel and its up's. Dimension 0 walks the rows
  *   operands, adds, needs, build as glu_linear/packed */
-#ifndef MATH_FLOAT16
-#define MATH_FLOAT16 /* once a program, for all packed kernels */
-TSR_DEFINE_MATH(float16, int16)
-#endif
+#include "elementwise/math16.clh"
 #define PANELS 2 /* gate and up */
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void

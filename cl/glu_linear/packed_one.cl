@@ -8,10 +8,7 @@
 #define NV 4
 #endif
 
-#ifndef MATH_FLOAT16
-#define MATH_FLOAT16 /* once a program, for all packed kernels */
-TSR_DEFINE_MATH(float16, int16)
-#endif
+#include "elementwise/math16.clh"
 #define STREAMS 2 /* gate and up */
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void

@@ -6,13 +6,9 @@
  *   operands, order, adds as gru_cell/plain: the same bytes
  *   needs   float16 in registers (a CPU); E a multiple of 16 * NV
  *   build   as gru_cell/plain; NV 1|2; ROWS 1|4 */
-#ifndef MATH_FLOAT16
-#define MATH_FLOAT16 /* once a program, for all packed kernels */
-TSR_DEFINE_MATH(float16, int16)
-#endif
+#include "elementwise/math16.clh"
 #define WIDTH (16 * NV)
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
-#define LOOSE(p) (*(__global const LOCAL_NAME(loose) *)(p))
+#include "elementwise/sixteen.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 #include "gru_cell/names.clh"
@@ -78,13 +74,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
                     float16 v[3];
                     for (int g = 0; g < 3; g++)
                         v[g] = sum[g][j][i] + LOAD16_ANY(BIAS_DTYPE, bias + bias0 + g * E + e + j * 16);
-                    const float16 r = ACTIVATE(6, float16, (LOOSE(own + j * 16) + v[0]));
-                    const float16 z = ACTIVATE(6, float16, (LOOSE(own + E + j * 16) + v[1]));
-                    const float16 fresh = ACTIVATE(5, float16, fma(r, v[2], LOOSE(own + 2 * E + j * 16)));
+                    const float16 r = ACTIVATE(6, float16, (SIXTEEN_OF(own + j * 16) + v[0]));
+                    const float16 z = ACTIVATE(6, float16, (SIXTEEN_OF(own + E + j * 16) + v[1]));
+                    const float16 fresh = ACTIVATE(5, float16, fma(r, v[2], SIXTEEN_OF(own + 2 * E + j * 16)));
                     float16 old = 0.0f;
                     if (known)
-                        old = LOOSE(h[i] + e + j * 16);
-                    *(__global LOCAL_NAME(loose) *)(next + j * 16) = fma(z, old - fresh, fresh);
+                        old = SIXTEEN_OF(h[i] + e + j * 16);
+                    SIXTEEN(next + j * 16) = fma(z, old - fresh, fresh);
                 }
             }
         }
@@ -100,7 +96,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 }
 
 #undef WIDTH
-#undef LOOSE
 #undef NV
 #undef ROWS
 #undef W_DTYPE
@@ -109,3 +104,5 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 #undef REVERSE
 #undef HAS_STATE
 #undef HAS_LEN
+#undef SIXTEEN
+#undef SIXTEEN_OF

@@ -6,10 +6,7 @@
  *   operands, order, adds as gru_cell/plain: the same bytes
  *   needs   float16 in registers (a CPU)
  *   build   as gru_cell/plain; STATE_SIZE: E */
-#ifndef MATH_FLOAT16
-#define MATH_FLOAT16 /* once a program, for all packed kernels */
-TSR_DEFINE_MATH(float16, int16)
-#endif
+#include "elementwise/math16.clh"
 #include "gru_cell/sequences.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(

@@ -7,10 +7,7 @@
  *   operands, order as gru_cell_grad/plain; adds as gru_cell/rows
  *   needs   float16 in registers (a CPU)
  *   build   as gru_cell_grad/plain; STATE_SIZE: E */
-#ifndef MATH_FLOAT16
-#define MATH_FLOAT16 /* once a program, for all packed kernels */
-TSR_DEFINE_MATH(float16, int16)
-#endif
+#include "elementwise/math16.clh"
 #include "gru_cell/sequences.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(

@@ -5,10 +5,7 @@
  *   paid    16384x4096 on 2 Zen 4 cores, pocl, in one run at 55-60 GB/s, medians in ms, beside linear/packed: f32 4 rows 4.6 (5.0),
  *           8 rows 8.4 (8.6), one row 4.7; f16 3.1 (3.9) and 5.8 (7.8), one row 2.5. 8 rows need 4.5 of arithmetic alone;
  *           at 35 GB/s they take 1.3 times one row's. */
-#ifndef MATH_FLOAT16
-#define MATH_FLOAT16 /* once a program, for all packed kernels */
-TSR_DEFINE_MATH(float16, int16)
-#endif
+#include "elementwise/math16.clh"
 #define PANELS 1
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void

@@ -5,11 +5,9 @@
  *   needs   float16 in registers (a CPU)
  *   paid    1700 rows of 384, pocl 3.1, 2 Zen 4 cores, add_norm in us beside int8 products: plain 608, this 500 (the rest is memory) */
 typedef float8 __attribute__((aligned(4))) LOCAL_NAME(eight);
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
+#include "elementwise/sixteen.clh"
 #define EIGHT(p) (*(__global LOCAL_NAME(eight) *)(p))
 #define EIGHT_OF(p) (*(__global const LOCAL_NAME(eight) *)(p))
-#define SIXTEEN(p) (*(__global LOCAL_NAME(sixteen) *)(p))
-#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(sixteen) *)(p))
 #if ADD
 #define ROW(i) (sum + (i) * sum_row)
 #else

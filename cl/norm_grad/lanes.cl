@@ -6,9 +6,7 @@
  *   paid    pocl 3.1, 2 Zen 4 cores, with an addend and stats, us, plain and this: 4096 rows of 384 596 381 (66 GB/s); 768 of 128 39 30;
  *           256 of 768 65 39 */
 #define ROWS 4
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
-#define SIXTEEN(p) (*(__global LOCAL_NAME(loose) *)(p))
-#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(loose) *)(p))
+#include "elementwise/sixteen.clh"
 
 static inline __attribute__((always_inline)) float LOCAL_NAME(fold)(float16 v)
 {

@@ -4,9 +4,7 @@
  *   operands, adds, build as norm_weight_grad/blocks
  *   needs   float16 in registers (a CPU)
  *   paid    pocl 3.1, 2 Zen 4 cores, us, plain and this: 4096 rows of 384 942 103 (123 GB/s); 768 of 128 60 9; 256 of 768 163 19 */
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
-#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(loose) *)(p))
-#define SIXTEEN(p) (*(__global LOCAL_NAME(loose) *)(p))
+#include "elementwise/sixteen.clh"
 #define MEAN stats[r * stats_row]
 #define SCALE stats[r * stats_row + 1]
 

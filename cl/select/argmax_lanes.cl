@@ -4,7 +4,7 @@
  *   operands as select/argmax, x of f32
  *   needs   float16 in registers (a CPU)
  *   build   X_DTYPE */
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
+#include "elementwise/sixteen.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global int *y, int y0, __global const int *dims, int R, int R_set, int V,
@@ -18,7 +18,7 @@ KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global int *y, int y0, __gl
     float largest = x[0];
     for (int v = 0; v < n; v += 16) {
         /* All at most the largest: a NaN on either side is looked at. */
-        if (v + 16 <= n && all(*(__global const LOCAL_NAME(sixteen) *)(x + v) <= (float16)(largest)))
+        if (v + 16 <= n && all(SIXTEEN_OF(x + v) <= (float16)(largest)))
             continue;
         for (int i = v; i < min(v + 16, n); i++)
             if (x[i] > largest || (isnan(largest) && !isnan(x[i]))) {
@@ -30,3 +30,5 @@ KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global int *y, int y0, __gl
 }
 
 #undef X_DTYPE
+#undef SIXTEEN
+#undef SIXTEEN_OF

@@ -6,12 +6,8 @@
  *   needs   float16 in registers (a CPU)
  *   build   X_DTYPE; HAS_LSE
  *   paid    with argmax by lanes, a Transformer-base search of 4 beams, 64 sentences: see docs/performance.md */
-#ifndef MATH_FLOAT16
-#define MATH_FLOAT16 /* once a program, for all rows of vectors */
-TSR_DEFINE_MATH(float16, int16)
-#endif
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
-#define SIXTEEN(p) (*(__global const LOCAL_NAME(sixteen) *)(p))
+#include "elementwise/math16.clh"
+#include "elementwise/sixteen.clh"
 #define BEATS(u, v) ((u) > (v) || (isnan(v) && !isnan(u)))
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
@@ -28,7 +24,7 @@ KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global float *values, int v
     float last = 0.0f; /* the smallest kept */
     for (int v = 0; v < n; v += 16) {
         /* All at most the last: a NaN on either side is looked at. */
-        if (v >= k && v + 16 <= n && all(SIXTEEN(x + v) <= (float16)(last)))
+        if (v >= k && v + 16 <= n && all(SIXTEEN_OF(x + v) <= (float16)(last)))
             continue;
         for (int i = v; i < min(v + 16, n); i++) {
             const float candidate = x[i];
@@ -50,7 +46,7 @@ KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global float *values, int v
     float8 part = 0.0f;
     int v = 0;
     for (; v + 16 <= n; v += 16) {
-        const float16 e = tsr_exp_float16(SIXTEEN(x + v) - top);
+        const float16 e = tsr_exp_float16(SIXTEEN_OF(x + v) - top);
         part = ORDERED_ADD(e.lo, part);
         part = ORDERED_ADD(e.hi, part);
     }
@@ -69,3 +65,4 @@ KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global float *values, int v
 #undef BEATS
 #undef X_DTYPE
 #undef HAS_LSE
+#undef SIXTEEN_OF

@@ -3,8 +3,7 @@
  *   grid    (rows), work-groups of one
  *   operands, alias, adds as softmax_grad/plain; the elements of a row side by side
  *   needs   float16 in registers (a CPU) */
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
-#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(loose) *)(p))
+#include "elementwise/sixteen.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 KERNEL(__global const float *y, int y0, __global const float *dy, int dy0, __global float *dx, int dx0, __global const int *dims,
@@ -29,10 +28,11 @@ KERNEL(__global const float *y, int y0, __global const float *dy, int dy0, __glo
     for (int s = whole; s < S; s++)
         sum = fma(y[s], dy[s], sum);
     for (int s = 0; s < whole; s += 16)
-        *(__global LOCAL_NAME(loose) *)(dx + s) = scale * SIXTEEN_OF(y + s) * (SIXTEEN_OF(dy + s) - sum);
+        SIXTEEN(dx + s) = scale * SIXTEEN_OF(y + s) * (SIXTEEN_OF(dy + s) - sum);
     for (int s = whole; s < S; s++)
         dx[s] = scale * y[s] * (dy[s] - sum);
 }
 
 #undef SIXTEEN_OF
 #undef ROW_AT
+#undef SIXTEEN

@@ -5,9 +5,7 @@
  *   needs   float16 in registers (a CPU)
  *   paid    pocl 3.1, 2 Zen 4 cores, us, plain and this: 4096 rows of 384 454 53 (120 GB/s); 4096 of 1536 6250 433 (58); 256 of 3072
  *           1080 35; 256 of 50257 4780 1550 (33) */
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
-#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(loose) *)(p))
-#define SIXTEEN(p) (*(__global LOCAL_NAME(loose) *)(p))
+#include "elementwise/sixteen.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 KERNEL(__global const float *x, int x0, __global float *sums, __global const int *dims, int R, int R_set, int C, int C_set,

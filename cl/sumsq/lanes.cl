@@ -3,9 +3,7 @@
  *   grid    (parts), work-groups of one
  *   operands, adds as sumsq/plain
  *   needs   float16 in registers (a CPU) */
-typedef float16 __attribute__((aligned(4))) LOCAL_NAME(sixteen);
-#define SIXTEEN(p) (*(__global LOCAL_NAME(sixteen) *)(p))
-#define SIXTEEN_OF(p) (*(__global const LOCAL_NAME(sixteen) *)(p))
+#include "elementwise/sixteen.clh"
 #define BLOCK 1024
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
