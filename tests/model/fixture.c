@@ -22,6 +22,19 @@ char *golden_folder(const char *name) {
     return strdup(path);
 }
 
+void fixture_few(const char *name) {
+    static const char *const few[] = {
+        "gpt2-tiny", "llama-tiny", "qwen2-window",  "opt-post",         "bloom",
+        "gpt_neox",  "gemma",      "bert-tiny/pre", "albert/mlm",       "tessera-encoder/mlm",
+        "t5-tiny",   "bahdanau",   "m2m_100",       "tessera-translate"};
+    const char *cases = getenv("TESSERA_TEST_CASES");
+    bool chosen = !cases || strcmp(cases, "smoke") != 0;
+    for (size_t i = 0; i < sizeof few / sizeof *few && !chosen; i++)
+        chosen = strcmp(few[i], name) == 0;
+    if (!chosen)
+        cr_skip_test("this lane takes one golden model of a kind; ci/test --all takes all");
+}
+
 void fixture_device(fixture *fixture, const char *selector) {
     const tsri_backend_options options = {0};
     const tsr_device_options device_options = {.struct_size = sizeof device_options};

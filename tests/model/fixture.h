@@ -18,6 +18,9 @@ typedef struct fixture {
     tsri_model *model;
 } fixture;
 
+/* Skips the test where the lane takes few cases (TESSERA_TEST_CASES=smoke) and this golden model is
+ * none of them. */
+void fixture_few(const char *name);
 /* selector "reference", or NULL: the default device; the test is skipped where that is the
  * reference. */
 void fixture_device(fixture *fixture, const char *selector);

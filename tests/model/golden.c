@@ -16,6 +16,7 @@
 #define GOLDEN(title, name)               \
     GOLDEN_REFERENCE(title, name)         \
     Test(golden_device, title) {          \
+        fixture_few(name);                \
         compare_golden(name, NULL, NULL); \
     }
 

@@ -295,6 +295,7 @@ static void compare_translator(const char *name, const char *selector) {
 #define ENCODER(title, name, head)         \
     ENCODER_REFERENCE(title, name, head)   \
     Test(golden_encoder_device, title) {   \
+        fixture_few(name "/" head);        \
         compare_encoder(name, head, NULL); \
     }
 #define TRANSLATOR_REFERENCE(title, name)      \
@@ -304,6 +305,7 @@ static void compare_translator(const char *name, const char *selector) {
 #define TRANSLATOR(title, name)             \
     TRANSLATOR_REFERENCE(title, name)       \
     Test(golden_translator_device, title) { \
+        fixture_few(name);                  \
         compare_translator(name, NULL);     \
     }
 
