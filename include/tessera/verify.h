@@ -34,7 +34,7 @@ typedef struct tsr_verify_result {
 typedef struct tsr_verify_options {
     uint32_t struct_size;
     uint32_t level; /**< 0: all cases; 1: one case an op, for devices whose compiler takes seconds;
-                       2: one case in three */
+                       2: one case in five */
     const char *op; /**< only this one; NULL: all */
 } tsr_verify_options;
 

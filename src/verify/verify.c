@@ -226,7 +226,7 @@ static tsr_status build_ahead(session *s, const tsri_verify_case *cases, size_t 
 
 /* Those of a level, at the list's start; how many. */
 static size_t choose_cases(tsri_verify_list *list, uint32_t level) {
-    static const size_t steps[] = {1, SIZE_MAX, 3};
+    static const size_t steps[] = {1, SIZE_MAX, 5};
     const size_t step = steps[level];
     size_t n = 0;
     for (size_t i = 0; i < list->n; i += step < list->n - i ? step : list->n - i)

@@ -40,7 +40,7 @@ ParameterizedTest(subject *s, verify, rows) {
     const tsr_engine_options engine_options = {.struct_size = sizeof engine_options};
     const tsr_device_open_options device_options = {.struct_size = sizeof device_options,
                                                     .no_self_test = 1};
-    const char *level = getenv("TESSERA_TEST_CASES"); /* one case an op, or in three; else all */
+    const char *level = getenv("TESSERA_TEST_CASES"); /* one case an op, or in five; else all */
     const tsr_verify_options options = {.struct_size = sizeof options,
                                         .op = s->op,
                                         .level = !level                        ? 0
