@@ -203,9 +203,9 @@ def test_generate(_):
 
 
 BUNDLED = {  # transformers' MarianMTModel of models/translate-de-en in float32: its two best of beam 4, with scores
-    "Wo ist der Bahnhof?": [("Where's the station?", -0.20761), ("Where is the station?", -0.24837)],
-    "Du bist reich, oder?": [("You're rich, aren't you?", -0.09599), ("You are rich, aren't you?", -0.21113)],
-    "Ich hätte gern einen Kaffee.": [("I'd like a cup of coffee.", -0.24000), ("I'd like a coffee.", -0.24606)],
+    "Wo ist der Bahnhof?": [("Where's the station?", -0.22220), ("Where is the station?", -0.28797)],
+    "Du bist reich, oder?": [("You're rich, aren't you?", -0.12223), ("You are rich, aren't you?", -0.18106)],
+    "Ich hätte gern einen Kaffee.": [("I'd like to have a coffee.", -0.26543), ("I'd like a coffee.", -0.30994)],
 }
 
 
