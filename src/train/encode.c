@@ -206,12 +206,21 @@ static tsr_status encode_next(const tsri_train_encoder *e, const tsri_train_reco
                                               "that one has another before it");
 }
 
+/* Some tokenizers have tokens for blanks; to a translator a text of nothing else is none. */
+static bool is_blank(tsri_train_span text) {
+    size_t n = 0;
+    while (n < text.n && text.data[n] && strchr(" \t\r\n\f\v", text.data[n]))
+        n++;
+    return n == text.n;
+}
+
 tsr_status tsri_train_encode_source(const tsri_train_encoder *e, tsri_train_span text,
                                     tsri_text_ids *ids) {
     const size_t from = ids->count;
     TRY(tsri_text_encode_source(e->model->tokenizer, text.data, text.n, &e->direction,
                                 TSRI_TEXT_PARSE_SPECIAL, ids));
-    return ids->count == from + e->frame ? none("source") : end_with_eos(e, ids, from);
+    return is_blank(text) || ids->count == from + e->frame ? none("source")
+                                                           : end_with_eos(e, ids, from);
 }
 
 static tsr_status encode_translate(const tsri_train_encoder *e, const tsri_train_record *record,
@@ -221,7 +230,7 @@ static tsr_status encode_translate(const tsri_train_encoder *e, const tsri_train
     TRY(tsri_train_encode_source(e, record->text, first));
     TRY(tsri_text_encode_target(t, record->second.data, record->second.n, &e->direction,
                                 TSRI_TEXT_PARSE_SPECIAL, second));
-    if (second->count == target + e->target_frame)
+    if (is_blank(record->second) || second->count == target + e->target_frame)
         return none("target");
     return end_with_eos(e, second, target);
 }

@@ -10,6 +10,7 @@ from support.command import PLAY, copy_model, equal, main, read_safetensors, ref
 os.environ.update(TRANSFORMERS_OFFLINE="1", HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error", HF_HUB_DISABLE_PROGRESS_BARS="1")
 REFERENCE = ("-d", "reference", "-q")
 LINE = "Before we proceed any further, hear me speak. Speak, speak: you are all resolved rather to die than to famish?"
+SPEECH = "KING HENRY:\nOnce more unto the breach, dear friends, once more;\nOr close the wall up with our English dead.\n"  # as the model's plays are
 WINDOW, STRIDE = 12, 5
 
 
@@ -75,7 +76,8 @@ def test_sliding_windows(folder):
     told = evaluate(written(folder), "-m", PLAY, "--window", WINDOW, "--stride", STRIDE)
     equal((told["window"], told["stride"], told["windows"]), (WINDOW, STRIDE, len(list(windows(len(ids), WINDOW, STRIDE)))))
     check(told, by_dump(folder, ids, WINDOW, STRIDE), len(ids) - 1, LINE)
-    assert told["loss"] != evaluate(written(folder), "-m", PLAY)["loss"], "less context changes what is expected"
+    speech = written(folder, SPEECH, "speech")
+    assert evaluate(speech, "-m", PLAY, "--window", WINDOW, "--stride", STRIDE)["loss"] > evaluate(speech, "-m", PLAY)["loss"], "less context, higher loss"
     equal(evaluate(written(folder), "-m", PLAY, "--window", WINDOW)["stride"], WINDOW // 2)
     equal(evaluate(written(folder), "-m", PLAY, "-c", WINDOW)["window"], WINDOW)
 

@@ -265,7 +265,7 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
          TSR_E_FORMAT},
         {TRANSLATOR,
          "a.tsv",
-         "a\tb\nc\t\n",
+         "a\tb\nc\t  \n",
          "a.tsv: line 2: the target has no tokens",
          {PAIRS},
          TSR_E_FORMAT},
