@@ -34,45 +34,6 @@ static int64_t step_of(const char *name) {
 
 /* ---- writing ---- */
 
-/* config.json says the dtype that its weights have now. */
-static tsr_status copy_config(const char *from, const char *to) {
-    static const char *const names[] = {"dtype", "torch_dtype"};
-    json_t *config = NULL;
-    bool changed = false;
-    TRY(tsri_base_json_load(from, CONFIG_BYTES, DEPTH, &config));
-    for (int i = 0; i < 2; i++) {
-        json_t *held = json_object_get(config, names[i]);
-        if (json_is_string(held) && strcmp(json_string_value(held), "float32") != 0) {
-            json_string_set(held, "float32");
-            changed = true;
-        }
-    }
-    const tsr_status status =
-        changed ? tsri_base_json_save(to, config, JSON_INDENT(2) | JSON_REAL_PRECISION(17))
-                : tsri_train_file_copy(from, to);
-    json_decref(config);
-    return status;
-}
-
-typedef struct copying {
-    const char *from, *to;
-    bool chosen; /* which of two passes: with the card; the weights */
-} copying;
-
-static tsr_status copy_companion(void *data, const char *name) {
-    const copying *c = data;
-    if (!tsri_train_file_accompanies(name) && !(c->chosen && !strcmp(name, "README.md")))
-        return TSR_OK;
-    char *from = tsri_base_join(c->from, name), *to = tsri_base_join(c->to, name);
-    tsr_status status = from && to ? TSR_OK : TSR_E_HOST_MEMORY;
-    if (status == TSR_OK && tsri_base_is_file(from))
-        status =
-            !strcmp(name, "config.json") ? copy_config(from, to) : tsri_train_file_copy(from, to);
-    free(from);
-    free(to);
-    return status;
-}
-
 /* adapter_config.json says which model the adapters belong to. */
 static tsr_status name_base(const char *folder, const char *base) {
     json_t *config = NULL;
@@ -96,10 +57,8 @@ static tsr_status write_model(const tsri_train_kept *kept, const char *folder) {
     if (status == TSR_OK && adapter)
         status = name_base(folder, kept->base);
     free(path);
-    if (status != TSR_OK || adapter)
-        return status;
-    copying c = {.from = kept->model, .to = folder, .chosen = kept->card};
-    return tsri_train_folder_visit(kept->model, copy_companion, &c);
+    return status == TSR_OK && !adapter ? tsri_train_companions_write(kept->companions, folder)
+                                        : status;
 }
 
 typedef struct listing {
@@ -347,23 +306,29 @@ tsr_status tsri_train_checkpoint_newest(const char *out,
 tsr_status tsri_train_checkpoint_prune(const char *out, int64_t keep, int64_t best_step) {
     steps found = {0};
     tsr_status status = list_steps(out, &found);
-    for (size_t i = (size_t)keep; keep > 0 && i < found.n && status == TSR_OK; i++) {
+    const bool listed = status == TSR_OK;
+    for (size_t i = (size_t)keep; keep > 0 && i < found.n && listed; i++) {
         char *path =
             found.items[i] == best_step ? NULL : tsri_train_checkpoint_path(out, found.items[i]);
-        if (path)
-            status = tsri_train_folder_remove(path, manifest_name);
+        const tsr_status removed = path ? tsri_train_folder_remove(path, manifest_name) : TSR_OK;
+        status = removed == TSR_OK ? status : removed;
         free(path);
     }
     free(found.items);
     return status;
 }
 
+typedef struct publishing {
+    const char *from, *to;
+    bool weights; /* which of two passes */
+} publishing;
+
 static tsr_status publish_file(void *data, const char *name) {
-    const copying *c = data;
+    const publishing *p = data;
     const bool weights = !strcmp(name, model_name) || !strcmp(name, adapter_name);
-    if (!strcmp(name, state_name) || !strcmp(name, manifest_name) || weights != c->chosen)
+    if (!strcmp(name, state_name) || !strcmp(name, manifest_name) || weights != p->weights)
         return TSR_OK;
-    char *from = tsri_base_join(c->from, name), *to = tsri_base_join(c->to, name);
+    char *from = tsri_base_join(p->from, name), *to = tsri_base_join(p->to, name);
     const tsr_status status = from && to ? tsri_train_file_link(from, to) : TSR_E_HOST_MEMORY;
     free(from);
     free(to);
@@ -371,9 +336,9 @@ static tsr_status publish_file(void *data, const char *name) {
 }
 
 tsr_status tsri_train_checkpoint_publish(const char *folder, const char *out) {
-    copying c = {.from = folder, .to = out};
-    TRY(tsri_train_folder_visit(folder, publish_file, &c));
-    c.chosen = true; /* the weights last: a folder with them is whole */
-    TRY(tsri_train_folder_visit(folder, publish_file, &c));
+    publishing p = {.from = folder, .to = out};
+    TRY(tsri_train_folder_visit(folder, publish_file, &p));
+    p.weights = true; /* the weights last: a folder with them is whole */
+    TRY(tsri_train_folder_visit(folder, publish_file, &p));
     return tsri_train_folder_sync(out);
 }

@@ -11,6 +11,7 @@
 #ifndef TSRI_TRAIN_CHECKPOINT_H
 #define TSRI_TRAIN_CHECKPOINT_H
 
+#include "train/companions.h"
 #include "train/settings.h"
 
 /* Where a run is. */
@@ -30,9 +31,8 @@ typedef struct tsri_train_position {
 typedef struct tsri_train_kept {
     tsri_training *training;
     const char *out;
-    const char *model; /* folder whose config and tokenizer go along */
-    bool card;         /* and its README.md: it was made here */
-    const char *base;  /* of LoRA: the model that the adapter belongs to, as it was named */
+    const tsri_train_companions *companions; /* go along; not with LoRA */
+    const char *base; /* of LoRA: the model that the adapter belongs to, as it was named */
     const tsri_train_settings *settings;
     const char *identity; /* of the data */
 } tsri_train_kept;
@@ -55,7 +55,8 @@ tsr_status tsri_train_checkpoint_position(const char *folder, tsri_train_positio
 tsr_status tsri_train_state_write(tsri_training *training, const char *path);
 /* Every array of the training; TSR_E_FORMAT where the file's are others. */
 tsr_status tsri_train_checkpoint_restore(const char *folder, tsri_training *training);
-/* Removes all but the newest `keep` (0: all stay) and that of best_step. */
+/* Removes all but the newest `keep` (0: all stay) and that of best_step. One that can't be removed
+ * stays: the failure tells its name, when the others are gone. */
 tsr_status tsri_train_checkpoint_prune(const char *out, int64_t keep, int64_t best_step);
 /* OUT/checkpoint-STEP, in new memory. */
 char *tsri_train_checkpoint_path(const char *out, int64_t step);

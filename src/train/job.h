@@ -33,6 +33,7 @@ typedef struct tsri_train_job {
     char *checkpoint;          /* folder that this run goes on from; NULL: none */
     tsri_training_objective objective;
     tsr_model *model;
+    tsri_train_companions companions; /* of `start`; none with LoRA */
     tsri_training *training;
     tsri_train_data *data, *evaluated; /* evaluated: with batches of another size, or NULL */
     tsri_train_data *validation;       /* of either; NULL: there is none */
@@ -41,9 +42,10 @@ typedef struct tsri_train_job {
     tsr_train_plan plan;
     tsri_train_position at;
     int64_t steps;
-    int64_t saved; /* step of the last checkpoint; 0: none */
-    bool stop;     /* progress asked for it */
-    bool stopped;  /* early */
+    int64_t saved;   /* step of the last checkpoint; 0: none */
+    bool told_stays; /* of an old checkpoint that can't be removed */
+    bool stop;       /* progress asked for it */
+    bool stopped;    /* early */
 } tsri_train_job;
 
 /* ---- request.c ---- */

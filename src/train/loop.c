@@ -185,8 +185,7 @@ static tsr_status validate(tsri_train_job *job) {
 tsr_status tsri_train_checkpoint(tsri_train_job *job) {
     const tsri_train_kept kept = {.training = job->training,
                                   .out = job->out,
-                                  .model = job->start,
-                                  .card = job->started,
+                                  .companions = &job->companions,
                                   .base = tsri_train_request_text(job, "model"),
                                   .settings = &job->settings,
                                   .identity = tsri_train_data_identity(job->data)};
@@ -205,7 +204,14 @@ tsr_status tsri_train_checkpoint(tsri_train_job *job) {
                                                  .steps = (uint64_t)job->steps,
                                                  .text = path ? path : ""});
     free(path);
-    return tsri_train_checkpoint_prune(job->out, job->settings.save_total_limit, job->at.best_step);
+    status =
+        tsri_train_checkpoint_prune(job->out, job->settings.save_total_limit, job->at.best_step);
+    if (status != TSR_E_IO) /* what is kept too long costs no step */
+        return status;
+    if (!job->told_stays)
+        tsri_train_say(job, TSR_TRAIN_WARNING, "%s: an old checkpoint stays", tsri_base_reported());
+    job->told_stays = true;
+    return TSR_OK;
 }
 
 /* Validates and saves where it is time. */

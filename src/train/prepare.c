@@ -114,8 +114,12 @@ static tsr_status choose_out(tsri_train_job *job) {
 
 /* ---- model, training, data ---- */
 
-static void warn(void *data, const char *sentence) {
+static void pass_over(void *data, const char *sentence) {
     tsri_train_say(data, TSR_TRAIN_WARNING, "%s: this checkpoint is passed over", sentence);
+}
+
+static void warn(void *data, const char *sentence) {
+    tsri_train_say(data, TSR_TRAIN_WARNING, "%s", sentence);
 }
 
 static int told_load(void *data, uint64_t done, uint64_t total) {
@@ -128,7 +132,10 @@ static tsr_status open_model(tsri_train_job *job) {
                                        .dtype = job->settings.lora_rank > 0 ? 0 : TSR_F32,
                                        .progress = told_load,
                                        .progress_data = job};
-    return tsr_model_open(job->start, NULL, &options, &job->model);
+    TRY(tsr_model_open(job->start, NULL, &options, &job->model));
+    if (job->settings.lora_rank > 0)
+        return TSR_OK;
+    return tsri_train_companions_read(job->start, job->started, warn, job, &job->companions);
 }
 
 static tsr_status make_training(tsri_train_job *job) {
@@ -251,7 +258,7 @@ static tsr_status open_teacher(tsri_train_job *job) {
 static tsr_status find_checkpoint(tsri_train_job *job) {
     if (!job->goes_on)
         return TSR_OK;
-    TRY(tsri_train_checkpoint_newest(job->out, warn, job, &job->checkpoint));
+    TRY(tsri_train_checkpoint_newest(job->out, pass_over, job, &job->checkpoint));
     tsri_train_say(job, TSR_TRAIN_NOTE, "goes on from %s",
                    job->checkpoint ? job->checkpoint : "the beginning: there is no checkpoint");
     return TSR_OK;
@@ -342,6 +349,7 @@ void tsri_train_job_clear(tsri_train_job *job) {
     tsri_train_data_close(&job->data);
     tsri_training_destroy(&job->training);
     tsr_model_close(&job->model);
+    tsri_train_companions_clear(&job->companions);
     tsri_train_recipe_close(&job->recipe);
     json_decref(job->run);
     if (job->out && (job->options->dry_run || (job->failed && job->lock >= 0)))

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""tessera train --resume: a run that was stopped makes every later save too, whatever save_total_limit removes, whoever moves OUT, and
+whatever happens meanwhile to the folders and files that it began with. Each run that goes on is at least limit + 2 saves long, so that the
+checkpoint that it went on from is gone by its end.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import time
+
+from support.command import GOLDEN, change_json, copy_model, equal, main, run, start
+from support.runs import checkpoints, command, every, lines_of_log, make, result, steps_in, whole
+
+LONG = not os.environ.get("TESSERA_TEST_CASES")  # ci/test --all
+LIMITS = (1, 2, 3)
+ENDLESS = 100000
+CODES = {signal.SIGKILL: -signal.SIGKILL, signal.SIGINT: 130, signal.SIGTERM: 143}
+PATIENCE = 120
+
+
+def limited(model, text, out, steps, limit, *more):
+    return command(model, text, out, steps, *every(1), "--set", f"save_total_limit={limit}", *more)
+
+
+def newest(out):
+    kept = checkpoints(out) if out.is_dir() else []
+    return int(kept[-1].name[11:]) if kept else 0
+
+
+def until_saved(process, out, step):
+    """Waits for the checkpoint of a step at least."""
+    end = time.monotonic() + PATIENCE
+    while newest(out) < step:
+        if process.poll() is not None:
+            raise AssertionError(f"the run ended with {process.returncode} at step {newest(out)}: {process.communicate()[1].decode()}")
+        assert time.monotonic() < end, f"no checkpoint of step {step}: {newest(out)}"
+        time.sleep(0.002)
+
+
+def stop(process, number):
+    process.send_signal(number)
+    _, err = process.communicate(timeout=PATIENCE)
+    equal(process.returncode, CODES[number], err)
+
+
+def stopped(out, saves, number, *arguments):
+    """A run that makes so many saves more, and is stopped by a signal."""
+    process = start(*arguments)
+    try:
+        until_saved(process, out, newest(out) + saves)
+        stop(process, number)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def kept(out, limit):
+    """Whole ones: as many as the limit says, the newest, besides the best."""
+    found = checkpoints(out)
+    for path in found:
+        whole(path)
+    best = json.loads((found[-1] / "manifest.json").read_text())["best_step"]
+    steps = [int(path.name[11:]) for path in found]
+    wanted = range(max(1, steps[-1] - limit + 1) if limit else 1, steps[-1] + 1)
+    equal(steps, sorted({*wanted, best} if best else wanted), f"limit {limit}, the best {best}")
+    return best
+
+
+def finished(folder, model, text, out, limit, *more):
+    """Goes on for limit + 3 saves more; all of it is what a run without a stop gives."""
+    steps = newest(out) + limit + 3
+    run(*limited(model, text, out, steps, limit, "--resume", *more))
+    kept(out, limit)
+    one = folder / f"one-{steps}"
+    if not one.exists():
+        run(*command(model, text, one, steps, *every(0), *more))
+    assert result(one, steps) == result(out, steps), f"{out.name}: going on gave other bytes"
+    for path in model.iterdir():
+        if path.suffix == ".json":
+            assert (out / path.name).read_bytes() == (one / path.name).read_bytes(), path.name
+    return steps
+
+
+def stopped_and_finished(folder, number):
+    model, text = make(folder)
+    for limit in LIMITS:
+        out = folder / f"limit{limit}"
+        stopped(out, limit + 2, number, *limited(model, text, out, ENDLESS, limit))
+        finished(folder, model, text, out, limit)
+
+
+def test_killed(folder):
+    stopped_and_finished(folder, signal.SIGKILL)
+
+
+def test_ctrl_c(folder):
+    stopped_and_finished(folder, signal.SIGINT)
+
+
+def test_sigterm(folder):
+    stopped_and_finished(folder, signal.SIGTERM)
+
+
+def test_a_resumed_run_is_resumed(folder):
+    model, text = make(folder)
+    rng = random.Random(3)
+    for limit in LIMITS:
+        out = folder / f"limit{limit}"
+        for _ in range(20 if LONG else 3):
+            process = start(*limited(model, text, out, ENDLESS, limit, "--resume"))
+            try:
+                until_saved(process, out, newest(out) + limit + 2)
+                time.sleep(rng.uniform(0, 0.02))
+                stop(process, rng.choice(list(CODES)))
+            finally:
+                process.kill()
+                process.communicate()
+        steps = finished(folder, model, text, out, limit)
+        equal(steps_in(lines_of_log(out))[-1], steps)
+
+
+def test_a_finished_run_is_made_longer(folder):
+    model, text = make(folder)
+    for limit in (0, 1, 2):
+        out = folder / f"limit{limit}"
+        run(*limited(model, text, out, 3, limit))
+        finished(folder, model, text, out, limit)
+
+
+def test_a_folder_that_was_moved(folder):
+    model, text = make(folder)
+    out = folder / "out"
+    stopped(out, 4, signal.SIGKILL, *limited(model, text, out, ENDLESS, 2))
+    out = out.rename(folder / "elsewhere")
+    finished(folder, model, text, out, 2)
+    assert not (folder / "out").exists()
+
+
+def test_adapters(folder):
+    model, text = make(folder)
+    lora = ("--set", "lora_rank=2")
+    for limit in LIMITS:
+        out = folder / f"limit{limit}"
+        stopped(out, limit + 2, signal.SIGKILL, *limited(model, text, out, ENDLESS, limit, *lora))
+        steps = newest(out) + limit + 3
+        run(*limited(model, text, out, steps, limit, "--resume", *lora))
+        run(*command(model, text, folder / f"one{limit}", steps, *every(0), *lora))
+        kept(out, limit)
+        name = "adapter_model.safetensors"
+        assert result(folder / f"one{limit}", steps, name) == result(out, steps, name)
+
+
+def test_from_scratch(folder):
+    _, text = make(folder)
+    tiny = ("--set", "layers=1", "--set", "hidden_size=8", "--set", "heads=2", "--set", "block_size=8", "--set", "lr_scheduler_type=constant", "--set",
+            "eval_batches=1", "--set", "sample_tokens=0")
+    def made(out, steps, *more):
+        return ("train", text, "-o", out, "--recipe", "char-gpt", "-d", "reference", "-q", *tiny, "--set", f"max_steps={steps}", *more)
+    for limit in LIMITS:
+        out = folder / f"limit{limit}"
+        more = (*every(1), "--set", f"save_total_limit={limit}")
+        stopped(out, limit + 2, signal.SIGKILL, *made(out, ENDLESS, *more))
+        steps = newest(out) + limit + 3
+        run(*made(out, steps, *more, "--resume"))
+        run(*made(folder / f"one{limit}", steps, *every(0)))
+        assert result(folder / f"one{limit}", steps) == result(out, steps)
+        names = [sorted(p.name for p in path.iterdir() if p.is_file()) for path in (out, folder / f"one{limit}")]
+        equal(*names)
+
+
+def test_the_best_stays(folder):
+    """A rate so high that the first validations are the best: their checkpoint outlives a limit of 1, and is the result."""
+    model, text = make(folder)
+    out = folder / "out"
+    more = ("--set", "load_best_model_at_end=true", "--set", "learning_rate=0.3", "--set", "eval_steps=1")
+    stopped(out, 4, signal.SIGKILL, *limited(model, text, out, ENDLESS, 1, *more))
+    steps = newest(out) + 4
+    run(*limited(model, text, out, steps, 1, "--resume", *more))
+    seen = [(line["eval_loss"], line["step"]) for line in lines_of_log(out) if "eval_loss" in line]
+    best = min(seen)[1]
+    assert best < steps - 1, f"the best of {seen} must not be among the last"
+    equal(kept(out, 1), best)
+    assert (out / "model.safetensors").read_bytes() == (out / f"checkpoint-{best}" / "model.safetensors").read_bytes(), "not the best"
+
+
+def test_one_that_can_not_be_removed(folder):
+    """An old checkpoint that stays is told once, and ends no run."""
+    model, text = make(folder)
+    out = folder / "out"
+    stopped(out, 2, signal.SIGKILL, *limited(model, text, out, ENDLESS, 0))
+    shutil.rmtree(out / "checkpoint-1")
+    (out / "checkpoint-1").write_text("a file of the user's")
+    told = run(*limited(model, text, out, newest(out) + 4, 1, "--resume"))
+    equal(told.err.count("warning: "), 1, told)
+    assert "checkpoint-1/" in told.err and "an old checkpoint stays" in told.err, told
+
+
+def going_while(folder, change, *more, limit=2):
+    """Saves that a run makes after `change`; they are what it would have saved without."""
+    model, text = make(folder)
+    out = folder / "out"
+    process = start(*limited(model, text, out, ENDLESS, limit, *more))
+    try:
+        until_saved(process, out, 2)
+        before = {path.name: path.read_bytes() for path in checkpoints(out)[-1].iterdir() if path.suffix == ".json"}
+        change(model, text, out)
+        until_saved(process, out, newest(out) + limit + 3)
+        stop(process, signal.SIGINT)
+    finally:
+        process.kill()
+        process.communicate()
+    kept(out, limit)
+    last = checkpoints(out)[-1]
+    for name, data in before.items():
+        if name != "manifest.json":
+            assert (last / name).read_bytes() == data, f"{name} of a later checkpoint is another"
+    return last
+
+
+def test_its_model_is_renamed_meanwhile(folder):
+    going_while(folder, lambda model, text, out: model.rename(model.parent / "renamed"))
+
+
+def test_its_model_is_edited_meanwhile(folder):
+    def edit(model, text, out):
+        change_json(model / "config.json", n_head=1, eos_token_id=3)
+        (model / "tokenizer.json").write_text("{")
+    going_while(folder, edit)
+
+
+def test_its_model_is_removed_meanwhile(folder):
+    def remove(model, text, out):
+        for path in model.iterdir():
+            path.unlink()
+    last = going_while(folder, remove)
+    run("generate", "-m", last, "-d", "reference", "-q", "-p", "write a", "-n", "3", "--temp", "0")
+
+
+def test_its_text_is_removed_meanwhile(folder):
+    going_while(folder, lambda model, text, out: text.unlink())
+
+
+def test_its_tokens_are_removed_meanwhile(folder):
+    def remove(model, text, out):
+        for path in (out / "data").iterdir():
+            path.unlink()
+        (out / "data").rmdir()
+    going_while(folder, remove)
+
+
+def test_its_teacher_is_removed_meanwhile(folder):
+    teacher = copy_model(GOLDEN / "gpt2-tiny", folder / "teacher")
+    def remove(model, text, out):
+        for path in teacher.iterdir():
+            path.unlink()
+    going_while(folder, remove, "--set", f"distill_from={teacher}")
+
+
+if __name__ == "__main__":
+    main(globals())
