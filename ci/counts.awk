@@ -1,7 +1,9 @@
-# ci/counts.awk - reads ctest's LastTest.log; prints "passed failed skipped", then each reason of a skip with its count.
-# A Criterion program counts each of its tests, any other test counts as one; one that prints "SKIP: reason" is skipped.
+# ci/counts.awk - reads ctest's LastTest.log; prints "passed failed timed-out skipped", then the names of what timed out,
+# then each reason of a skip with its count. A Criterion program counts each of its tests, any other test counts as one; one
+# that prints "SKIP: reason" is skipped, one that ci/limit has ended counts once.
 /^[0-9]+\/[0-9]+ Test: / {
-    synthesis = reasons = missed = absent = 0
+    synthesis = reasons = missed = absent = over = 0
+    name = $3
     output = 1
 }
 /^Command: ""/ { absent = 1 }
@@ -15,6 +17,10 @@ output && /^SKIP: / {
     sub(/^SKIP: /, "")
     reason[$0]++
 }
+output && /^TIMED OUT: / {
+    over = 1
+    names = names " " name
+}
 output && /Synthesis: Tested: / {
     synthesis = 1
     for (i = 1; i < NF; i++) {
@@ -26,7 +32,9 @@ output && /Synthesis: Tested: / {
 }
 /^<end of output>/ { output = 0 }
 !output && /^Test (Passed|Failed)/ {
-    if (synthesis) {
+    if (over)
+        late++
+    else if (synthesis) {
         passed -= reasons
         skipped += reasons
         failed += missed ? missed : /Failed/
@@ -38,7 +46,8 @@ output && /Synthesis: Tested: / {
         passed++
 }
 END {
-    print passed + 0, failed + 0, skipped + 0
+    print passed + 0, failed + 0, late + 0, skipped + 0
+    print substr(names, 2)
     for (r in reason)
         printf "%6d  %s\n", reason[r], r
 }

@@ -182,7 +182,7 @@ def test_a_browser_draws_it(folder):
     data = page(folder / "p.html")
     words, (_, got) = [w.strip() for w in texts(data, "text")], shares(data, "causal")
     told = subprocess.run([browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'browser'}", "--virtual-time-budget=5000", "--dump-dom",
-                           f"file://{folder / 'p.html'}#causal/2/3/2"], capture_output=True, text=True, timeout=120, check=False).stdout
+                           f"file://{folder / 'p.html'}#causal/2/3/2"], capture_output=True, text=True, check=False).stdout
     shown = re.findall(r'<button type="button" class="word[^>]*aria-pressed="(\w+)" aria-label="([^"]*)"', told)
     equal([pressed for pressed, _ in shown], ["true" if i == 2 else "false" for i in range(len(words))], told[-3000:])
     row = got[2][3][2 * len(words):3 * len(words)]

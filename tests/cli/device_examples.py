@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 
-from support.command import BUILD, DEVICE, PATIENCE, SHARED, SOURCE, Result, environment, equal, main
+from support.command import BUILD, DEVICE, SHARED, SOURCE, Result, environment, equal, main
 from support.words import model
 
 WORDS = ["write", "a", "poem"]
@@ -16,7 +16,7 @@ HALF_ULP = 2**-24  # 24.1137 is the square sum of 4.41 and -2.16, which are roun
 def example(name, *arguments, code=0, given=""):
     """Runs an example in the build folder; its exit code must be `code`."""
     env = environment(TESSERA_DEVICE=MODELS_ON)
-    done = subprocess.run([BUILD / "examples" / name, *map(str, arguments)], capture_output=True, input=given.encode(), env=env, timeout=PATIENCE, check=False)
+    done = subprocess.run([BUILD / "examples" / name, *map(str, arguments)], capture_output=True, input=given.encode(), env=env, check=False)
     result = Result(done)
     equal(result.code, code, result)
     return result

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import time
 
-from support.command import COMMAND, PATIENCE, SOURCE, change_json, copy_model, environment, equal, main, refused, run
+from support.command import COMMAND, SOURCE, change_json, copy_model, environment, equal, main, refused, run
 
 ENCODERS = SOURCE / "tests" / "golden" / "encoders"
 EXPECTED = json.loads((ENCODERS / "expected.json").read_text())
@@ -168,7 +168,7 @@ def test_files_are_whole_or_not_there(folder):
         process.stdin.flush()
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE)
+        process.communicate()
         equal(process.returncode, 130)
         equal([out.read_text(), sorted(p.name for p in folder.iterdir() if p.name.endswith(".tmp"))], ["before", []])
     refused(3, "no regular file", "embed", *WITH, "-o", folder, "--format", "jsonl", given="a")
@@ -187,7 +187,7 @@ def test_lines_come_as_they_are_made(_):
         line = process.stdout.readline()
         assert line.startswith(b'{"line":%d,' % (i + 1)), line
     process.stdin.close()
-    equal(process.wait(timeout=PATIENCE), 0)
+    equal(process.wait(), 0)
 
 
 def test_memory_does_not_grow(folder):
@@ -196,7 +196,7 @@ def test_memory_does_not_grow(folder):
         path = written(folder, "a %d\n" * n % tuple(range(n)))
         code = "import resource,subprocess,sys;subprocess.run(sys.argv[1:],check=True);print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
         done = subprocess.run(["python3", "-c", code, COMMAND, "embed", *map(str, WITH), "-o", str(folder / "E.npy"), str(path)],
-                              stdout=subprocess.PIPE, env=environment(), check=True, timeout=PATIENCE)
+                              stdout=subprocess.PIPE, env=environment(), check=True)
         equal(npy(folder / "E.npy")[0], (n, 6))
         return int(done.stdout)
     if os.environ.get("TESSERA_SANITIZE_FLAGS"):

@@ -191,7 +191,7 @@ def test_transformers_refuses_it_by_name(folder):
         return print("       SKIP: transformers is not installed")
     stored = quantized(folder)
     code = "import sys, transformers; transformers.AutoModelForCausalLM.from_pretrained(sys.argv[1])"
-    done = subprocess.run([sys.executable, "-c", code, str(stored)], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([sys.executable, "-c", code, str(stored)], capture_output=True, text=True, check=False)
     assert done.returncode != 0, "transformers took it"
     assert "tessera" in done.stderr and "quantization type" in done.stderr, done.stderr
     return None

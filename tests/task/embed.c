@@ -175,7 +175,7 @@ static void compare(const float *got, const float *want, size_t C, size_t text) 
     cr_assert(dot / sqrt(gg * ww) >= 0.999999, "text %zu", text);
 }
 
-Test(minilm, golden, .timeout = 600) {
+Test(minilm, golden) {
     const char *shared = getenv("TESSERA_SHARED");
     const tsr_embed_options options = {.struct_size = sizeof options};
     char folder[512], name[512], path[512];

@@ -3,6 +3,7 @@
 #include "golden.h"
 
 #include "base/error.h"
+#include "support/limit.h"
 #include "text/byte_level.h"
 #include "text/matcher.h"
 #include "text/patterns.h"
@@ -136,12 +137,13 @@ Test(text, byte_level_gives_any_text_back) {
 }
 
 /* 72: these take well under a second each; a quadratic engine would not come back. */
-Test(text, long_runs_of_one_character, .timeout = 120) {
+Test(text, long_runs_of_one_character) {
     static const char *const atoms[] = {"a",  " ",   "\n", "\xF0\x9F\x98\x80", "\xCC\x81\xCC\x96",
                                         "x'", "\xff"};
     static const char *const files[] = {"byte.json", "char.json"};
     enum { BYTES = 1 << 20 };
     char *text = malloc(BYTES);
+    limit_processor(120);
     cr_assert_not_null(text);
     for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
         tsri_text_tokenizer *t = own_tokenizer(files[k]);
@@ -157,12 +159,13 @@ Test(text, long_runs_of_one_character, .timeout = 120) {
 }
 
 /* Every character takes part in 12 merges: a text of 2^20 becomes 2^8 ids. */
-Test(text, a_long_run_that_merges, .timeout = 60) {
+Test(text, a_long_run_that_merges) {
     enum { LEVELS = 13, BYTES = 1 << 20 };
     char *text = malloc(BYTES);
     tsri_bytes file = {0};
     tsri_text_tokenizer *t = NULL;
     tsri_text_ids ids = {0};
+    limit_processor(60);
     cr_assert_not_null(text);
     memset(text, 'a', BYTES);
     cr_assert_eq(tsri_base_bytes_printf(&file, "{\"model\":{\"type\":\"BPE\",\"vocab\":{"), TSR_OK);

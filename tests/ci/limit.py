@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""ci/limit and ci/counts.awk: a test that hangs, one that computes without end, a slow one and one that fails are told apart."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from support.command import SOURCE, main  # noqa: E402
+
+SLEEP = f"sleep 1001.{os.getpid()}"  # of this run alone
+LIMIT = SOURCE / "ci" / "limit"
+SLOW = "import time\nfor _ in range(30):\n    end = time.process_time() + 0.02\n    while time.process_time() < end: pass\n    time.sleep(0.1)"
+POLLS = "import time\nwhile True: time.sleep(0.05)"
+SPINS = "while True: pass"
+
+
+def limited(*command, cpu=60, idle=1):
+    return subprocess.run([LIMIT, "--cpu", str(cpu), "--idle", str(idle), *command], capture_output=True, text=True, check=False)
+
+
+def python(code, **limits):
+    return limited(sys.executable, "-c", code, **limits)
+
+
+def gone(mark):
+    """Whether no process has `mark` in its command line."""
+    return subprocess.run(["pgrep", "-f", mark], capture_output=True, check=False).returncode == 1
+
+
+def test_a_hang(_):
+    for command in ([*SLEEP.split()], ["sh", "-c", f"{SLEEP} & wait"], ["sh", "-c", f"setsid {SLEEP} & wait"]):
+        done = limited(*command)
+        assert done.returncode == 124 and "\nTIMED OUT: it hangs: in 1 s it used 0." in done.stdout, done
+        assert SLEEP in done.stdout and gone(SLEEP), done
+    done = python(POLLS, idle=4)
+    assert done.returncode == 124 and "TIMED OUT: it hangs" in done.stdout, done
+
+
+def test_no_end(_):
+    done = python(SPINS, cpu=1)
+    assert done.returncode == 124 and "\nTIMED OUT: it used more than 1 s of processor time" in done.stdout, done
+    done = limited("sh", "-c", f"for i in 1 2 3; do {sys.executable} -c 'sum(range(20000000))'; done; sleep 2; {SLEEP}", cpu=0.5, idle=60)
+    assert done.returncode == 124 and "more than 0.5 s" in done.stdout, f"what has ended counts, too: {done}"
+
+
+def test_slow_is_not_late(_):
+    begun = time.monotonic()
+    done = python(SLOW, cpu=30, idle=1)
+    assert (done.returncode, done.stdout) == (0, ""), done
+    assert time.monotonic() - begun > 3, "longer than --idle, which is what this is about"
+
+
+def test_it_ends_as_the_test_did(_):
+    for code in (0, 1, 77):
+        assert limited("sh", "-c", f"exit {code}").returncode == code
+    for number in (signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM):
+        assert limited("sh", "-c", f"kill -{int(number)} $$").returncode == -number
+    assert limited("sh", "-c", f"{SLEEP} & exit 3").returncode == 3 and gone(SLEEP), "what outlives a test is ended"
+
+
+def test_ended_from_outside(_):
+    for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)):
+        process = subprocess.Popen([LIMIT, *SLEEP.split()])
+        while gone(f"^{SLEEP}"):
+            time.sleep(0.05)
+        process.send_signal(number)
+        assert process.wait() == code
+        end = time.monotonic() + 30
+        while not gone(f"^{SLEEP}") and time.monotonic() < end:
+            time.sleep(0.05)
+        assert gone(f"^{SLEEP}"), "the test outlived ci/limit"
+
+
+def test_the_summary(folder):
+    """What ci/test counts, from a run of ctest with one test of each kind."""
+    tests = {"good": ["true"], "wrong": ["false"], "hangs": [LIMIT, "--idle", "1", *SLEEP.split()], "spins": [LIMIT, "--cpu", "1", sys.executable, "-c", SPINS],
+             "slow": [LIMIT, "--idle", "1", sys.executable, "-c", SLOW], "left": ["sh", "-c", "echo SKIP: no device; exit 77"]}
+    (folder / "CTestTestfile.cmake").write_text("".join(
+        f'add_test({name} {" ".join(f"[==[{word}]==]" for word in command)})\nset_tests_properties({name} PROPERTIES SKIP_RETURN_CODE 77)\n'
+        for name, command in tests.items()))
+    subprocess.run(["ctest", "--test-dir", folder], capture_output=True, check=False)
+    counted = subprocess.run(["awk", "-f", SOURCE / "ci" / "counts.awk", folder / "Testing" / "Temporary" / "LastTest.log"],
+                             capture_output=True, text=True, check=True).stdout.splitlines()
+    assert counted[0] == "2 1 2 1", counted
+    assert sorted(counted[1].split()) == ["hangs", "spins"], counted
+    assert counted[2:] == ["     1  no device"], counted
+
+
+main(globals())
