@@ -15,8 +15,8 @@
  *   - Arrays are arrays of pointers. What goes in is borrowed for the call unless "keeps" is said.
  *   - No call aborts, exits, prints, or blocks, but event_wait. Failure is a status, after one
  *     sentence to host->report.
- *   - One thread at a time for a device and all that belongs to it. Different devices may be used
- *     from different threads.
+ *   - One thread at a time for a device and all that belongs to it. Different devices may be used,
+ *     opened and closed in different threads. `open` is called in one thread at a time.
  *   - A device whose driver failed (lost, out of resources) is poisoned: later calls fail without
  *     touching the driver.
  *   - Who creates destroys; destroying NULL is allowed and does nothing.
@@ -59,8 +59,8 @@ typedef struct tsr_host {
     const char *version;      /**< of the engine: part of every cache key */
 } tsr_host;
 
-/** Settings that users give a backend by name; it ignores those it doesn't know. "threads": a CPU's
- * driver starts at most so many. */
+/** Settings that users give a backend by name; it ignores those it doesn't know. "threads": a CPU
+ * device uses at most so many, where device_open says nothing else. */
 typedef struct tsr_options {
     uint32_t struct_size, count;
     const char *const *names;

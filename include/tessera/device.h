@@ -20,8 +20,8 @@ typedef struct tsr_engine_options {
         void *data, tsr_log_level level,
         const char *line); /**< lines for the user; may be NULL. From any thread that calls */
     void *log_data;
-    uint32_t threads; /**< drivers of CPUs start at most so many; 0: all. Some can only be limited
-                           now, before any of their devices is opened */
+    uint32_t threads; /**< a CPU device uses at most so many, where tsr_device_open says nothing
+                           else; 0: all */
     uint32_t reserved;
 } tsr_engine_options;
 
@@ -32,7 +32,10 @@ typedef struct tsr_engine_options {
  * note.
  *
  * owner   the caller destroys *out, after every device opened from it
- * thread  any; different engines are independent
+ * thread  any, and several at once; different engines are independent, and may be destroyed in any
+ *         order. Of one engine, devices may be opened, used and closed in different threads. Neither
+ *         the environment nor signals are changed. A program that calls OpenCL itself doesn't make
+ *         its first call while an engine is created: drivers may not load in two threads at once
  * error   TSR_E_IO, TSR_E_UNSUPPORTED   a given plugin is missing or refused
  *         TSR_E_UNSUPPORTED             a newer field of options is set
  */

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,9 @@ static void pin(const char *path) {
         dlclose(again);
 }
 
+/* One backend starts at a time, in whichever engine: two plugins may load the same drivers. */
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+
 static tsr_status start_backend(const tsri_backend_set *set, const tsr_backend *backend,
                                 tsr_state **state) {
     char threads[16];
@@ -143,7 +147,10 @@ static tsr_status start_backend(const tsri_backend_set *set, const tsr_backend *
                                  .names = names,
                                  .values = values};
     snprintf(threads, sizeof threads, "%u", set->threads);
-    return backend->open(&set->host, &options, state);
+    pthread_mutex_lock(&starting);
+    const tsr_status status = backend->open(&set->host, &options, state);
+    pthread_mutex_unlock(&starting);
+    return status;
 }
 
 /* Takes over the handle, also on failure. */

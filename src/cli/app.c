@@ -137,6 +137,15 @@ void tsri_cli_note(const tsri_cli_app *app, const char *format, ...) {
     va_end(args);
 }
 
+/* Some drivers of CPUs start a thread a core unless the environment limits them. The library leaves
+ * the environment alone; the command has one thread here. */
+static void limit_drivers(int64_t threads) {
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)threads);
+    setenv("POCL_MAX_PTHREAD_COUNT", text, 0);
+    setenv("CL_CONFIG_CPU_TBB_NUM_WORKERS", text, 0);
+}
+
 int tsri_cli_open_engine(tsri_cli_app *app) {
     const tsr_engine_options options = {.struct_size = sizeof options,
                                         .backends = app->backends.items,
@@ -146,6 +155,8 @@ int tsri_cli_open_engine(tsri_cli_app *app) {
                                         .threads = (uint32_t)app->threads};
     if (app->engine)
         return CLI_OK;
+    if (app->threads)
+        limit_drivers(app->threads);
     const int code = tsri_cli_status(tsr_engine_create(&options, &app->engine));
     return code == CLI_FILE || code == CLI_OK ? code : CLI_DEVICE;
 }

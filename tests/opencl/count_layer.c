@@ -19,6 +19,7 @@ static const struct _cl_icd_dispatch *next;
 static struct _cl_icd_dispatch mine;
 
 #define CALLS(X)                                                                                   \
+    X(clCreateSubDevices)                                                                          \
     X(clCreateContext)                                                                             \
     X(clCreateCommandQueue)                                                                        \
     X(clCreateBuffer)                                                                              \
@@ -98,6 +99,9 @@ static cl_int fault(int call) {
         return next->f(object);                     \
     }
 
+PASS(clCreateSubDevices,
+     (cl_device_id d, const cl_device_partition_property *p, cl_uint n, cl_device_id *o, cl_uint *c),
+     (d, p, n, o, c))
 PASS(clBuildProgram,
      (cl_program p, cl_uint n, const cl_device_id *d, const char *o,
       void(CL_CALLBACK *f)(cl_program, void *), void *u),

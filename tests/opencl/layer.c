@@ -12,9 +12,9 @@ static void (*fail)(const char *, long, int);
 static long (*alive)(void);
 static rig r;
 
-static void begin(void) {
+static void begin_with(const char *name, const char *value) {
     setenv("OPENCL_LAYERS", COUNT_LAYER, 1);
-    rig_begin(&r, NULL, NULL);
+    rig_begin(&r, name, value);
     rig_open(&r, "Portable Computing Language", false);
     void *layer = dlopen(COUNT_LAYER, RTLD_NOW | RTLD_NOLOAD);
     cr_assert_not_null(layer, "the OpenCL loader ignores OPENCL_LAYERS");
@@ -25,7 +25,25 @@ static void begin(void) {
     cr_assert_eq(calls("clCreateContext"), 1, "the layer is below the plugin");
 }
 
+static void begin(void) {
+    begin_with(NULL, NULL);
+}
+
 TestSuite(opencl_layer, .init = begin);
+
+Test(opencl_limited, the_option_threads_takes_a_part_of_the_device) {
+    rig_linear linear;
+    setenv("POCL_MAX_PTHREAD_COUNT", "2", 1); /* a machine may have one core */
+    begin_with("threads", "1");
+    cr_expect_eq(calls("clCreateSubDevices"), 1);
+    cr_assert_eq(rig_linear_make(&r, r.dev, NULL, &linear), TSR_OK, "%s", r.sentence);
+    cr_assert_eq(rig_linear_run(&r, r.dev, &linear), TSR_OK, "%s", r.sentence);
+    cr_expect_eq(rig_linear_error(&linear), 0.0);
+    cr_expect_null(strstr(r.log, "can't be limited"), "%s", r.log);
+    rig_linear_free(&r, &linear);
+    rig_end(&r);
+    cr_expect_eq(alive(), 0);
+}
 
 Test(opencl_layer, a_run_makes_and_sets_nothing) {
     static const char *const forbidden[] = {"clCreateBuffer", "clCreateKernel",

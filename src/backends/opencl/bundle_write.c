@@ -89,6 +89,7 @@ static tsr_status export_bundle(tsr_dev *dev, const char *folder) {
     char sources[65], hex[65];
     size_t n = 0;
     json_t *manifest = NULL;
+    tsri_opencl_enter(dev->state);
     if (!dev->record)
         return tsri_base_fail(TSR_E_STATE, "%s/%s was not opened to record kernels",
                               dev->facts.common.platform, dev->facts.common.name);
@@ -196,6 +197,7 @@ static tsr_status build_bundle(tsr_dev *dev, const char *folder, const char *fil
     tsri_opencl_bundle *bundle = NULL;
     json_t *manifest = NULL;
     tsri_bytes binary = {0};
+    tsri_opencl_enter(dev->state);
     tsr_status status = tsri_opencl_bundle_read(dev, folder, &manifest, &bundle);
     if (status == TSR_OK)
         status = file ? tsri_base_read_whole(file, TSRI_OPENCL_BUNDLE_LIMIT, &binary)

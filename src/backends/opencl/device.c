@@ -142,10 +142,11 @@ static void limit_threads(tsr_dev *dev, uint32_t threads) {
         dev->id = part;
         dev->partitioned = true;
         dev->facts.common.compute_units = threads;
-    } else if (dev->state->threads != threads)
+    } else
         tsri_opencl_log(dev->state, TSR_LOG_WARNING,
-                        "%s/%s can't be limited to %u threads after it was started",
-                        dev->facts.common.platform, dev->facts.common.name, threads);
+                        "%s/%s uses %u threads: it can't be limited to %u",
+                        dev->facts.common.platform, dev->facts.common.name,
+                        dev->facts.common.compute_units, threads);
 }
 
 static tsr_status start(tsr_dev *dev, const tsr_device_options *options) {
@@ -155,7 +156,7 @@ static tsr_status start(tsr_dev *dev, const tsr_device_options *options) {
     dev->profile = options && options->profile;
     dev->no_self_test = options && options->no_self_test;
     dev->record = options && options->record;
-    limit_threads(dev, options ? options->threads : 0);
+    limit_threads(dev, options && options->threads ? options->threads : dev->state->threads);
     dev->context = clCreateContext(properties, 1, &dev->id, NULL, NULL, &code);
     if (!dev->context)
         return tsri_opencl_fail_create(dev, code, "clCreateContext");

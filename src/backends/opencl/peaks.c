@@ -255,6 +255,7 @@ static tsr_status launching(probe *p, uint32_t peak, uint32_t repeats, double *v
 tsr_status tsri_opencl_peak(tsr_dev *dev, uint32_t peak, uint32_t repeats, double *values) {
     probe p = {.dev = dev};
     tsr_status status;
+    tsri_opencl_enter(dev->state);
     TRY(tsri_opencl_check(dev));
     if (!repeats)
         return tsri_base_fail(TSR_E_ARGUMENT, "a peak measured 0 times; at least 1 is wanted");

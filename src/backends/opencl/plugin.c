@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,18 @@
 #define TESSERA_VERSION "0"
 #endif
 
-/* Failures deep inside know no state; a process has one host. */
-static const tsr_host *current_host;
+/* Failures deep inside know no state: each entry of the table says whose call this thread makes. A
+ * host lives until its close returns, and is not named again after that. */
+static _Thread_local const tsr_host *current_host;
 static _Thread_local char record[2048];
+
+/* Drivers are loaded and asked for their devices by one thread at a time: pocl 3.1 crashes where
+ * two begin. */
+static pthread_mutex_t discovering = PTHREAD_MUTEX_INITIALIZER;
+
+void tsri_opencl_enter(const tsr_state *state) {
+    current_host = state->host;
+}
 
 void tsri_base_report(tsr_status status, const char *sentence) {
     if (sentence != record)
@@ -91,35 +101,29 @@ static tsr_status read_options(tsr_state *state, const tsr_options *options) {
     return TSR_OK;
 }
 
-/* Drivers that can't be asked for part of a device read these when they start, so before the first
- * call. */
-static void limit_drivers(uint32_t threads) {
-    char text[16];
-    if (!threads)
-        return;
-    snprintf(text, sizeof text, "%u", threads);
-    setenv("POCL_MAX_PTHREAD_COUNT", text, 0);
-    setenv("CL_CONFIG_CPU_TBB_NUM_WORKERS", text, 0);
+static tsr_status discover(tsr_state *state) {
+    static bool draining;
+    pthread_mutex_lock(&discovering);
+    const tsr_status status = tsri_opencl_discover(state);
+    /* After the drivers registered theirs, so that it runs before them. */
+    if (status == TSR_OK && !draining && atexit(tsri_opencl_drain_all) == 0)
+        draining = true;
+    pthread_mutex_unlock(&discovering);
+    return status;
 }
 
 static tsr_status open_backend(const tsr_host *host, const tsr_options *options, tsr_state **out) {
-    static bool draining;
     tsr_state *state = NULL;
     current_host = host;
     TRY(tsri_base_new(1, sizeof *state, &state));
     state->host = host;
     tsr_status status = read_options(state, options);
-    if (status == TSR_OK) {
-        limit_drivers(state->threads);
-        status = tsri_opencl_discover(state);
-    }
+    if (status == TSR_OK)
+        status = discover(state);
     if (status != TSR_OK) {
         close_backend(state);
         return status;
     }
-    /* After the drivers registered theirs, so that it runs before them. */
-    if (!draining && atexit(tsri_opencl_drain_all) == 0)
-        draining = true;
     *out = state;
     return TSR_OK;
 }
@@ -130,6 +134,7 @@ static tsr_status device_count(tsr_state *state, uint32_t *count) {
 }
 
 static tsr_status device_facts(tsr_state *state, uint32_t index, tsr_facts *facts) {
+    tsri_opencl_enter(state);
     if (index >= state->n_found)
         return tsri_base_fail(TSR_E_ARGUMENT, "device %u of %zu", index, state->n_found);
     const uint32_t size = facts->struct_size < sizeof *facts ? facts->struct_size : sizeof *facts;
@@ -141,34 +146,98 @@ static tsr_status device_facts(tsr_state *state, uint32_t index, tsr_facts *fact
 static tsr_status device_open(tsr_state *state, uint32_t index, const tsr_device_options *options,
                               tsr_dev **out) {
     tsr_device_options taken;
+    tsri_opencl_enter(state);
     TRY(tsri_opencl_take(options, sizeof taken, &taken, "device options"));
     return tsri_opencl_device_open(state, index, &taken, out);
 }
 
+static void device_close(tsr_dev *dev) {
+    if (!dev)
+        return;
+    tsri_opencl_enter(dev->state);
+    tsri_opencl_device_close(dev);
+}
+
 static tsr_status buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_buf **out) {
     tsr_buffer_spec taken;
+    tsri_opencl_enter(dev->state);
     TRY(tsri_opencl_take(spec, sizeof taken, &taken, "a buffer"));
     return tsri_opencl_buffer_create(dev, &taken, out);
+}
+
+static void buffer_destroy(tsr_buf *buf) {
+    if (!buf)
+        return;
+    tsri_opencl_enter(buf->dev->state);
+    tsri_opencl_buffer_destroy(buf);
 }
 
 static tsr_status transfer(tsr_dev *dev, const tsr_transfer *given, const tsr_waits *waits,
                            tsr_event **done) {
     tsr_transfer taken;
+    tsri_opencl_enter(dev->state);
     TRY(tsri_opencl_take(given, sizeof taken, &taken, "a transfer"));
     return tsri_opencl_transfer(dev, &taken, waits, done);
 }
 
+static tsr_status event_wait(tsr_event *event, uint64_t timeout_ns) {
+    tsri_opencl_enter(event->dev->state);
+    return tsri_opencl_event_wait(event, timeout_ns);
+}
+
+static tsr_status op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor visit, void *data) {
+    tsri_opencl_enter(dev->state);
+    return tsri_opencl_op_rows(dev, op, visit, data);
+}
+
+static tsr_status weight_layout(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n,
+                                const char *kernels, tsr_layout *layout) {
+    tsri_opencl_enter(dev->state);
+    return tsri_opencl_weight_layout(dev, uses, n, kernels, layout);
+}
+
+static tsr_status weight_store(tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows,
+                               tsr_buf *buf) {
+    tsri_opencl_enter(dev->state);
+    return tsri_opencl_weight_store(dev, layout, rows, buf);
+}
+
+static tsr_status weight_load(tsr_dev *dev, const tsr_layout *layout, tsr_buf *buf,
+                              tsr_rows *rows) {
+    tsri_opencl_enter(dev->state);
+    return tsri_opencl_weight_load(dev, layout, buf, rows);
+}
+
 static tsr_status plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_plan **out) {
     tsr_plan_spec taken;
+    tsri_opencl_enter(dev->state);
     TRY(tsri_opencl_take(spec, sizeof taken, &taken, "a plan"));
     return tsri_opencl_plan_create(dev, &taken, out);
+}
+
+static void plan_destroy(tsr_plan *plan) {
+    if (!plan)
+        return;
+    tsri_opencl_enter(plan->dev->state);
+    tsri_opencl_plan_destroy(plan);
 }
 
 static tsr_status plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *waits,
                            tsr_event **done) {
     tsr_run taken;
+    tsri_opencl_enter(plan->dev->state);
     TRY(tsri_opencl_take(run, sizeof taken, &taken, "a run"));
     return tsri_opencl_plan_run(plan, &taken, waits, done);
+}
+
+static tsr_status plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor visit, void *data) {
+    tsri_opencl_enter(plan->dev->state);
+    return tsri_opencl_plan_explain(plan, op, visit, data);
+}
+
+static tsr_status plan_profile(tsr_plan *plan, tsr_profile_visitor visit, void *data) {
+    tsri_opencl_enter(plan->dev->state);
+    return tsri_opencl_plan_profile(plan, visit, data);
 }
 
 static uint32_t note_count(tsr_state *state) {
@@ -204,21 +273,21 @@ const tsr_backend *tsr_backend_get(uint32_t abi) {
         .device_count = device_count,
         .device_facts = device_facts,
         .device_open = device_open,
-        .device_close = tsri_opencl_device_close,
+        .device_close = device_close,
         .buffer_create = buffer_create,
-        .buffer_destroy = tsri_opencl_buffer_destroy,
+        .buffer_destroy = buffer_destroy,
         .transfer = transfer,
-        .event_wait = tsri_opencl_event_wait,
+        .event_wait = event_wait,
         .event_destroy = tsri_opencl_event_destroy,
-        .op_rows = tsri_opencl_op_rows,
-        .weight_layout = tsri_opencl_weight_layout,
-        .weight_store = tsri_opencl_weight_store,
-        .weight_load = tsri_opencl_weight_load,
+        .op_rows = op_rows,
+        .weight_layout = weight_layout,
+        .weight_store = weight_store,
+        .weight_load = weight_load,
         .plan_create = plan_create,
-        .plan_destroy = tsri_opencl_plan_destroy,
+        .plan_destroy = plan_destroy,
         .plan_run = plan_run,
-        .plan_explain = tsri_opencl_plan_explain,
-        .plan_profile = tsri_opencl_plan_profile,
+        .plan_explain = plan_explain,
+        .plan_profile = plan_profile,
         .extension = extension,
     };
     return abi >> 16 == TSR_BACKEND_ABI >> 16 ? &table : NULL;

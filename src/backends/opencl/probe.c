@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,7 +80,9 @@ static bool start(const char *helper, const tsr_dev *dev, pid_t *child, int *to,
                           (char *)tsri_opencl_program_options(dev), NULL};
     posix_spawn_file_actions_t actions;
     int in[2], out[2];
-    if (pipe2(in, O_CLOEXEC))
+    /* A socket: a helper that died must not end this process by SIGPIPE, whose handling is the
+     * program's. */
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in))
         return false;
     if (pipe2(out, O_CLOEXEC)) {
         close(in[0]), close(in[1]);
@@ -104,14 +107,14 @@ static bool converse(int to, int from, const tsri_bytes *source, char *line, siz
     const uint64_t end = tsri_base_now_ns() + (uint64_t)DEADLINE_MS * 1000000;
     size_t sent = 0, got = 0;
     bool open = true;
-    fcntl(to, F_SETFL, O_NONBLOCK);
     while (open && tsri_base_now_ns() < end) {
         struct pollfd fds[2] = {{from, POLLIN, 0}, {sent < source->size ? to : -1, POLLOUT, 0}};
         const int left = (int)((end - tsri_base_now_ns()) / 1000000) + 1;
         if (poll(fds, 2, left) < 0 && errno != EINTR)
             break;
         if (fds[1].revents) {
-            const ssize_t n = write(to, source->data + sent, source->size - sent);
+            const ssize_t n = send(to, source->data + sent, source->size - sent,
+                                   MSG_DONTWAIT | MSG_NOSIGNAL);
             sent = n > 0 ? sent + (size_t)n : errno == EAGAIN ? sent : source->size;
             if (sent == source->size)
                 close(to);
@@ -142,10 +145,7 @@ static bool ask(const tsr_dev *dev, const tsri_bytes *source, char *line, size_t
                      : "the helper that tries its instructions, libexec/tessera/probe, is missing");
         return false;
     }
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-    sigaction(SIGPIPE, &ignore, &before);
     const bool done = converse(to, from, source, line, size);
-    sigaction(SIGPIPE, &before, NULL);
     close(from);
     if (!done)
         kill(child, SIGKILL);

@@ -5,6 +5,8 @@
 
 #include "backends/opencl/rows.h"
 
+#include <stdatomic.h>
+
 /* A device as discovered; strings are the entry's. */
 typedef struct tsri_opencl_found {
     cl_platform_id platform;
@@ -20,7 +22,7 @@ typedef struct tsri_opencl_found {
 
 struct tsr_state {
     const tsr_host *host;
-    uint32_t threads; /* option "threads"; 0: all */
+    uint32_t threads; /* option "threads", of devices opened without a number; 0: all */
     uint64_t
         launch_limit; /* option "launch_limit": multiply-adds of one launch; 0: the row's own */
     uint32_t chain; /* option "chain": ops of a plan from which on they are one launch (chain.h); 0:
@@ -29,7 +31,7 @@ struct tsr_state {
     tsri_opencl_found *found;
     size_t n_notes, notes_capacity;
     char **notes;
-    bool tuning_warned; /* the user was told of a file of tuned values that is not used */
+    atomic_bool tuning_warned; /* the user was told of a file of tuned values that is not used */
 };
 
 /* discover.c: fills found and notes; never fails for what a driver lacks. */
@@ -48,6 +50,9 @@ char *tsri_opencl_device_text(cl_device_id id, cl_device_info what);
 /* True where the word is in the space-separated list. */
 bool tsri_opencl_listed(const char *list, const char *word);
 
+/* plugin.c: each entry of the table, and of an extension, begins with it: failures in this thread
+ * are reported to this state's host from now on. */
+void tsri_opencl_enter(const tsr_state *state);
 /* plugin.c: a line to the host's log. */
 __attribute__((format(printf, 3, 4))) void
 tsri_opencl_log(const tsr_state *state, tsr_log_level level, const char *format, ...);

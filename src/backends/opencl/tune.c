@@ -77,6 +77,7 @@ static tsr_status visit_rows(tsr_dev *dev, const tsr_op *op, tsr_tunable_visitor
                              void *data) {
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
     const char *why;
+    tsri_opencl_enter(dev->state);
     if (!tsri_opencl_op_name((tsr_op_id)op->id))
         return TSR_OK;
     const size_t n = tsri_opencl_candidates(dev, op, rows);
@@ -98,6 +99,7 @@ static char *pattern_of(const char *name) {
 static tsr_status keep(tsr_dev *dev, const char *path, const tsr_tuned *const *found, size_t n) {
     const tsr_facts *facts = &dev->facts.common;
     tsri_opencl_tuned_line *lines = NULL;
+    tsri_opencl_enter(dev->state);
     char *platform = pattern_of(facts->platform), *device = pattern_of(facts->name);
     tsri_bytes row = {0};
     size_t *at = NULL;

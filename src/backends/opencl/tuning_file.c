@@ -73,11 +73,10 @@ tsr_status tsri_opencl_tuning_read_here(tsr_dev *dev, char **path, tsri_bytes *t
             wrong = damage(text, &head);
     }
     if (wrong) {
-        if (!dev->state->tuning_warned)
+        if (!atomic_exchange(&dev->state->tuning_warned, true))
             tsri_opencl_log(dev->state, TSR_LOG_WARNING,
                             "%s is not used: %s; run tessera tune again, or remove it", *path,
                             wrong);
-        dev->state->tuning_warned = true;
         tsri_base_bytes_clear(text);
     }
     tsri_base_bytes_clear(&head);
