@@ -14,6 +14,10 @@ static tsr_status reserve(tsri_bytes *bytes, size_t more) {
         return tsri_base_fail(TSR_E_HOST_MEMORY,
                               "out of host memory: a text of %zu bytes was to grow by %zu",
                               bytes->size, more);
+    if (bytes->limit && needed - 1 > bytes->limit)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%zu bytes were to grow by %zu; at most %zu are made of this text",
+                              bytes->size, more, bytes->limit);
     return tsri_base_grow(&bytes->data, &bytes->capacity, needed, 1);
 }
 

@@ -10,6 +10,7 @@
 typedef struct tsri_bytes {
     char *data;
     size_t size, capacity;
+    size_t limit; /* of size, 0: none; TSR_E_FORMAT beyond it: a file asks for too much */
 } tsri_bytes;
 
 tsr_status tsri_base_bytes_append(tsri_bytes *bytes, const void *data, size_t n);

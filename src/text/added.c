@@ -16,7 +16,9 @@ tsr_status tsri_text_added_put(tsri_text_added *added, const tsri_text_added_tok
         return tsri_text_matcher_add(&added->raw, content, n, index);
     tsri_bytes text = {0};
     bool moved;
-    tsr_status status = tsri_text_normalizer_apply(normalizer, content, n, &text, &moved);
+    tsri_text_allowance allowance = tsri_text_allowance_of(n);
+    tsr_status status =
+        tsri_text_normalizer_apply(normalizer, content, n, &allowance, &text, &moved);
     if (status == TSR_OK && text.size) /* normalized away: nothing in a normalized text can be it */
         status = tsri_text_matcher_add(&added->normalized, text.data, text.size, index);
     tsri_base_bytes_clear(&text);

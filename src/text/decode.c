@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "text/allowance.h"
 #include "text/byte_level.h"
 #include "text/pattern_json.h"
 #include "text/unicode.h"
@@ -44,16 +45,22 @@ typedef struct state {
     tsri_bytes held;
     bool started, any, bos_space;
     int64_t left, run; /* Strip: characters yet to go at the start; held at the end */
+    size_t made;       /* bytes passed on */
 } state;
 
 struct tsri_text_decoding {
     const tsri_text_decoder *decoder;
     state *states;
+    tsri_text_allowance allowance; /* of the pieces pushed */
     tsri_bytes *out;
 };
 
 static tsr_status pass(tsri_text_decoding *d, size_t k, const char *text, size_t n,
                        tsri_text_piece_type type) {
+    if (k && (d->states[k - 1].made += n) > d->allowance.most)
+        return tsri_base_fail(
+            TSR_E_FORMAT, "decoder %s: more than %zu bytes, the most that is made of these pieces",
+            d->decoder->stages[k - 1].row->type, d->allowance.most);
     if (k == d->decoder->count)
         return tsri_base_bytes_append(d->out, text, n);
     return d->decoder->stages[k].row->push(d, k, text, n, type);
@@ -106,10 +113,13 @@ static tsr_status load_replace(const json_t *json, stage *s) {
 /* Passes text with the stage's pattern replaced. */
 static tsr_status pass_replaced(tsri_text_decoding *d, size_t k, const char *text, size_t n,
                                 const char *by, size_t by_size, tsri_text_piece_type type) {
-    tsri_bytes replaced = {0};
+    tsri_bytes replaced = {.limit = d->allowance.most};
     bool at_start;
-    tsr_status status = tsri_text_pattern_replace(d->decoder->stages[k].pattern, text, n, by,
-                                                  by_size, &replaced, &at_start);
+    tsr_status status =
+        tsri_text_pattern_replace(d->decoder->stages[k].pattern, text, n, by, by_size,
+                                  &d->allowance.steps, &replaced, &at_start);
+    if (status == TSR_E_FORMAT)
+        tsri_base_fail_within(status, "decoder %s", d->decoder->stages[k].row->type);
     if (status == TSR_OK)
         status = pass(d, k + 1, replaced.data, replaced.size, type);
     tsri_base_bytes_clear(&replaced);
@@ -523,6 +533,7 @@ tsr_status tsri_text_decoding_new(const tsri_text_decoder *decoder, tsri_text_de
     tsri_text_decoding *d = NULL;
     TRY(tsri_base_new(1, sizeof *d, &d));
     d->decoder = decoder;
+    d->allowance = tsri_text_allowance_of(0);
     const tsr_status status = tsri_base_new(decoder->count, sizeof *d->states, &d->states);
     if (status != TSR_OK)
         tsri_text_decoding_destroy(&d);
@@ -533,6 +544,7 @@ tsr_status tsri_text_decoding_new(const tsri_text_decoder *decoder, tsri_text_de
 tsr_status tsri_text_decoding_push(tsri_text_decoding *d, const char *piece, size_t n,
                                    tsri_text_piece_type type, tsri_bytes *out) {
     d->out = out;
+    tsri_text_allowance_grow(&d->allowance, n + 1); /* one byte for what joins it */
     return pass(d, 0, piece, n, type);
 }
 
@@ -545,6 +557,7 @@ tsr_status tsri_text_decoding_finish(tsri_text_decoding *d, tsri_bytes *out) {
         d->states[k] = (state){.held = held};
         d->states[k].held.size = 0;
     }
+    d->allowance = tsri_text_allowance_of(0);
     return TSR_OK;
 }
 

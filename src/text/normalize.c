@@ -12,10 +12,16 @@
 
 typedef struct step step;
 
+/* What a step leaves beside its text. */
+typedef struct tally {
+    bool moved; /* characters at the very start were taken away */
+    tsri_text_allowance *allowance;
+} tally;
+
 typedef struct step_row {
     const char *type;
     tsr_status (*load)(const json_t *json, step *s); /* NULL: the type says all */
-    tsr_status (*apply)(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved);
+    tsr_status (*apply)(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t);
 } step_row;
 
 struct step {
@@ -35,34 +41,33 @@ struct tsri_text_normalizer {
     size_t count, capacity;
 };
 
-static tsr_status nfc(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
-    (void)s, (void)moved;
+static tsr_status nfc(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
+    (void)s, (void)t;
     return tsri_text_normal_form(TSRI_TEXT_NFC, text, n, out);
 }
 
-static tsr_status nfd(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
-    (void)s, (void)moved;
+static tsr_status nfd(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
+    (void)s, (void)t;
     return tsri_text_normal_form(TSRI_TEXT_NFD, text, n, out);
 }
 
-static tsr_status nfkc(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
-    (void)s, (void)moved;
+static tsr_status nfkc(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
+    (void)s, (void)t;
     return tsri_text_normal_form(TSRI_TEXT_NFKC, text, n, out);
 }
 
-static tsr_status nfkd(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
-    (void)s, (void)moved;
+static tsr_status nfkd(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
+    (void)s, (void)t;
     return tsri_text_normal_form(TSRI_TEXT_NFKD, text, n, out);
 }
 
-static tsr_status lowercase(const step *s, const char *text, size_t n, tsri_bytes *out,
-                            bool *moved) {
-    (void)s, (void)moved;
+static tsr_status lowercase(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
+    (void)s, (void)t;
     return tsri_text_lowercase(text, n, out);
 }
 
 static tsr_status strip_accents(const step *s, const char *text, size_t n, tsri_bytes *out,
-                                bool *moved) {
+                                tally *t) {
     (void)s;
     for (size_t i = 0; i < n;) {
         int32_t c;
@@ -70,7 +75,7 @@ static tsr_status strip_accents(const step *s, const char *text, size_t n, tsri_
         if (!tsri_text_is_mark(c))
             TRY(tsri_base_bytes_append(out, text + i, size));
         else if (i == 0)
-            *moved = true;
+            t->moved = true;
         i += size;
     }
     return TSR_OK;
@@ -81,7 +86,7 @@ static tsr_status load_strip(const json_t *json, step *s) {
     return tsri_base_json_bool(json, "normalizer Strip", "strip_right", &s->right);
 }
 
-static tsr_status strip(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
+static tsr_status strip(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
     size_t from = 0, to = n;
     int32_t c;
     while (s->left && from < to) {
@@ -97,7 +102,7 @@ static tsr_status strip(const step *s, const char *text, size_t n, tsri_bytes *o
             break;
         to = before;
     }
-    *moved |= from > 0;
+    t->moved |= from > 0;
     return tsri_base_bytes_append(out, text + from, to - from);
 }
 
@@ -115,8 +120,8 @@ static tsr_status load_prepend(const json_t *json, step *s) {
     return load_content(json, "normalizer Prepend", "prepend", s);
 }
 
-static tsr_status prepend(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
-    (void)moved;
+static tsr_status prepend(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
+    (void)t;
     if (n)
         TRY(tsri_base_bytes_append(out, s->content, s->content_size));
     return tsri_base_bytes_append(out, text, n);
@@ -127,11 +132,11 @@ static tsr_status load_replace(const json_t *json, step *s) {
     return tsri_text_pattern_from_json(json, "normalizer Replace", &s->pattern);
 }
 
-static tsr_status replace(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
+static tsr_status replace(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
     bool at_start = false;
-    TRY(tsri_text_pattern_replace(s->pattern, text, n, s->content, s->content_size, out,
-                                  &at_start));
-    *moved |= at_start && s->content_size == 0;
+    TRY(tsri_text_pattern_replace(s->pattern, text, n, s->content, s->content_size,
+                                  &t->allowance->steps, out, &at_start));
+    t->moved |= at_start && s->content_size == 0;
     return TSR_OK;
 }
 
@@ -145,8 +150,8 @@ static tsr_status load_bert(const json_t *json, step *s) {
     return tsri_base_json_bool(json, what, "strip_accents", &s->bert.strip_accents);
 }
 
-static tsr_status bert(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
-    (void)moved;
+static tsr_status bert(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
+    (void)t;
     return tsri_text_bert_normalize(&s->bert, text, n, out);
 }
 
@@ -163,7 +168,7 @@ static tsr_status load_precompiled(const json_t *json, step *s) {
 /* Hugging Face's reading of the map: a short cluster that begins with a string of the map becomes
  * what stands for the shortest such string, all of it; else the same for each of its characters. */
 static tsr_status precompiled(const step *s, const char *text, size_t n, tsri_bytes *out,
-                              bool *moved) {
+                              tally *t) {
     enum { SHORT = 6 };
     for (size_t i = 0, end; i < n; i = end) {
         const char *by;
@@ -171,7 +176,7 @@ static tsr_status precompiled(const step *s, const char *text, size_t n, tsri_by
         end = i + tsri_text_grapheme(text + i, n - i);
         if (end - i < SHORT &&
             tsri_text_charsmap_find(s->map, text + i, end - i, true, &by, &by_size)) {
-            *moved |= i == 0 && by_size == 0;
+            t->moved |= i == 0 && by_size == 0;
             TRY(tsri_base_bytes_append(out, by, by_size));
             continue;
         }
@@ -180,7 +185,7 @@ static tsr_status precompiled(const step *s, const char *text, size_t n, tsri_by
             size = tsri_text_utf8_next(text + at, end - at, &c);
             const bool found =
                 tsri_text_charsmap_find(s->map, text + at, size, true, &by, &by_size);
-            *moved |= at == 0 && found && by_size == 0;
+            t->moved |= at == 0 && found && by_size == 0;
             TRY(found ? tsri_base_bytes_append(out, by, by_size)
                       : tsri_base_bytes_append(out, text + at, size));
         }
@@ -189,14 +194,14 @@ static tsr_status precompiled(const step *s, const char *text, size_t n, tsri_by
 }
 
 /* Control characters go; what is a space in some script, and what stands for nothing, is one. */
-static tsr_status nmt(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
+static tsr_status nmt(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
     (void)s;
     for (size_t i = 0, size; i < n; i += size) {
         int32_t c;
         size = tsri_text_utf8_next(text + i, n - i, &c);
         if ((c >= 1 && c <= 8) || c == 0xB || (c >= 0xE && c <= 0x1F) || c == 0x7F || c == 0x8F ||
             c == 0x9F) {
-            *moved |= i == 0;
+            t->moved |= i == 0;
             continue;
         }
         const bool space = c == 9 || c == 0xA || c == 0xC || c == 0xD || c == 0x1680 ||
@@ -226,8 +231,8 @@ static size_t next_of(const step *s, const char *text, size_t n, const char **by
 }
 
 /* SentencePiece's Normalizer::Normalize. */
-static tsr_status spaces(const step *s, const char *text, size_t n, tsri_bytes *out, bool *moved) {
-    (void)moved;
+static tsr_status spaces(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
+    (void)t;
     const char *const space = s->rules.escape ? "\xE2\x96\x81" : " ", *by;
     const size_t space_size = strlen(space), start = out->size;
     size_t at = 0, by_size;
@@ -357,25 +362,40 @@ tsr_status tsri_text_normalizer_bert(const tsri_text_bert_rules *rules,
     return status;
 }
 
+/* Appends what a step makes of the text; *most becomes the largest so far. */
+static tsr_status apply(const step *s, const char *text, size_t n, tally *t, tsri_bytes *out,
+                        size_t *most) {
+    const size_t start = out->size;
+    out->limit = start + t->allowance->normal;
+    const tsr_status status = s->row->apply(s, text, n, out, t);
+    out->limit = 0;
+    if (status == TSR_E_FORMAT)
+        return tsri_base_fail_within(status, "normalizer %s", s->row->type);
+    *most = out->size - start > *most ? out->size - start : *most;
+    return status;
+}
+
 tsr_status tsri_text_normalizer_apply(const tsri_text_normalizer *normalizer, const char *text,
-                                      size_t n, tsri_bytes *out, bool *moved) {
+                                      size_t n, tsri_text_allowance *allowance, tsri_bytes *out,
+                                      bool *moved) {
     *moved = false;
     if (!normalizer || normalizer->count == 0)
         return tsri_base_bytes_append(out, text, n);
     tsri_bytes now = {0}, next = {0};
+    tally t = {.allowance = allowance};
     tsr_status status = TSR_OK;
-    for (size_t i = 0; i + 1 < normalizer->count && status == TSR_OK; i++) {
+    size_t most = 0;
+    for (size_t i = 0; i < normalizer->count && status == TSR_OK; i++) {
+        const bool last = i + 1 == normalizer->count;
         next.size = 0;
-        status = normalizer->steps[i].row->apply(&normalizer->steps[i], i ? now.data : text,
-                                                 i ? now.size : n, &next, moved);
+        status = apply(&normalizer->steps[i], i ? now.data : text, i ? now.size : n, &t,
+                       last ? out : &next, &most);
         const tsri_bytes swap = now;
         now = next;
         next = swap;
     }
-    const step *last = &normalizer->steps[normalizer->count - 1];
-    if (status == TSR_OK)
-        status = normalizer->count > 1 ? last->row->apply(last, now.data, now.size, out, moved)
-                                       : last->row->apply(last, text, n, out, moved);
+    *moved = t.moved;
+    allowance->normal -= status == TSR_OK ? most : 0;
     tsri_base_bytes_clear(&now);
     tsri_base_bytes_clear(&next);
     return status;

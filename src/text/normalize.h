@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
+#include "text/allowance.h"
 #include "text/bert.h"
 #include "text/charsmap.h"
 #include "text/matcher.h"
@@ -28,9 +29,10 @@ tsr_status tsri_text_normalizer_spaces(tsri_text_space_rules rules, const tsri_t
                                        tsri_text_charsmap **map, tsri_text_normalizer **out);
 tsr_status tsri_text_normalizer_bert(const tsri_text_bert_rules *rules, tsri_text_normalizer **out);
 /* Appends the normalized text; NULL copies. Sets *moved where characters at the very start were
- * taken away. */
+ * taken away. What a step makes at most is taken from the allowance; beyond it, TSR_E_FORMAT. */
 tsr_status tsri_text_normalizer_apply(const tsri_text_normalizer *normalizer, const char *text,
-                                      size_t n, tsri_bytes *out, bool *moved);
+                                      size_t n, tsri_text_allowance *allowance, tsri_bytes *out,
+                                      bool *moved);
 /* Appends the names of the steps, "NFC, Prepend". */
 tsr_status tsri_text_normalizer_describe(const tsri_text_normalizer *normalizer, tsri_bytes *out);
 void tsri_text_normalizer_destroy(tsri_text_normalizer **normalizer);

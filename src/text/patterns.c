@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    MATCH_LIMIT = 10 * 1000 * 1000, /* steps of one match */
+    MATCH_LIMIT = 10 * 1000 * 1000, /* ways tried from one start, whatever is left of the steps */
     HEAP_LIMIT = 256 * 1024,        /* KiB of backtracking points */
     PATTERN_LIMIT = 64 * 1024       /* bytes of one pattern */
 };
@@ -35,7 +35,8 @@ static tsr_status compile(const char *pattern, size_t n, tsri_text_pattern *p) {
             (int)(n < 200 ? n : 200), pattern);
     int code = 0;
     PCRE2_SIZE offset = 0;
-    p->code = pcre2_compile((PCRE2_SPTR)pattern, n, PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C,
+    p->code = pcre2_compile((PCRE2_SPTR)pattern, n,
+                            PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT,
                             &code, &offset, NULL);
     if (!p->code) {
         PCRE2_UCHAR why[160];
@@ -79,24 +80,37 @@ tsr_status tsri_text_pattern_new(const char *pattern, size_t n, bool literal,
     return status;
 }
 
-/* The next match at or after `from`: PCRE2's answer, negative when there is none. */
-static int next_match(const tsri_text_pattern *p, const char *text, size_t n, size_t from,
-                      pcre2_match_data *data) {
-    /* The text is valid UTF-8 and `from` a character's start: the check would make the whole
-     * quadratic. */
-    return pcre2_match(p->code, (PCRE2_SPTR)text, n, from, PCRE2_NO_UTF_CHECK, data, p->limits);
+/* The steps of the matches in one text. */
+typedef struct walk {
+    uint64_t *left;
+    size_t at; /* where the item before was tried */
+} walk;
+
+/* PCRE2 asks before each item. Its own limits hold for one start of one match, and don't see what a
+ * possessive repeat passes over. */
+static int count_steps(pcre2_callout_block *item, void *data) {
+    walk *w = data;
+    const size_t at = item->current_position, passed = at > w->at ? at - w->at : w->at - at;
+    w->at = at;
+    if (*w->left <= passed) {
+        *w->left = 0;
+        return PCRE2_ERROR_MATCHLIMIT;
+    }
+    *w->left -= passed + 1;
+    return 0;
 }
 
-static tsr_status cover_by_regex(const tsri_text_pattern *p, const char *text, size_t n,
-                                 tsri_text_ranges *cover) {
-    pcre2_match_data *data = pcre2_match_data_create_from_pattern(p->code, NULL);
-    if (!data)
-        return tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for a match");
+static tsr_status cover_matches(const tsri_text_pattern *p, const char *text, size_t n,
+                                pcre2_match_data *data, pcre2_match_context *context,
+                                tsri_text_ranges *cover) {
     tsr_status status = TSR_OK;
     size_t done = 0, from = 0;
     bool matched = false; /* a match ends at `done` */
     while (status == TSR_OK && from <= n) {
-        const int answer = next_match(p, text, n, from, data);
+        /* The text is valid UTF-8 and `from` a character's start: the check would make the whole
+         * quadratic. */
+        const int answer =
+            pcre2_match(p->code, (PCRE2_SPTR)text, n, from, PCRE2_NO_UTF_CHECK, data, context);
         if (answer == PCRE2_ERROR_NOMATCH)
             break;
         if (answer < 0) {
@@ -131,7 +145,23 @@ static tsr_status cover_by_regex(const tsri_text_pattern *p, const char *text, s
     }
     if (status == TSR_OK && done < n)
         status = tsri_text_ranges_add(cover, done, n, false);
+    return status;
+}
+
+static tsr_status cover_by_regex(const tsri_text_pattern *p, const char *text, size_t n,
+                                 uint64_t *steps, tsri_text_ranges *cover) {
+    walk w = {.left = steps};
+    pcre2_match_data *data = pcre2_match_data_create_from_pattern(p->code, NULL);
+    pcre2_match_context *context = pcre2_match_context_copy(p->limits);
+    tsr_status status = TSR_OK;
+    if (!data || !context) {
+        status = tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for a match");
+    } else {
+        pcre2_set_callout(context, count_steps, &w);
+        status = cover_matches(p, text, n, data, context, cover);
+    }
     pcre2_match_data_free(data);
+    pcre2_match_context_free(context);
     return status;
 }
 
@@ -152,11 +182,11 @@ static tsr_status cover_by_literal(const tsri_text_pattern *p, const char *text,
 }
 
 tsr_status tsri_text_pattern_cover(const tsri_text_pattern *p, const char *text, size_t n,
-                                   tsri_text_ranges *cover) {
+                                   uint64_t *steps, tsri_text_ranges *cover) {
     if (p->literal)
         return cover_by_literal(p, text, n, cover);
     if (p->code)
-        return cover_by_regex(p, text, n, cover);
+        return cover_by_regex(p, text, n, steps, cover);
     for (size_t at = 0; at < n;) {
         const size_t end = p->scanner(text, n, at);
         TRY(tsri_text_ranges_add(cover, at, end, true));
@@ -166,10 +196,10 @@ tsr_status tsri_text_pattern_cover(const tsri_text_pattern *p, const char *text,
 }
 
 tsr_status tsri_text_pattern_replace(const tsri_text_pattern *p, const char *text, size_t n,
-                                     const char *by, size_t by_size, tsri_bytes *out,
-                                     bool *at_start) {
+                                     const char *by, size_t by_size, uint64_t *steps,
+                                     tsri_bytes *out, bool *at_start) {
     tsri_text_ranges cover = {0};
-    tsr_status status = tsri_text_pattern_cover(p, text, n, &cover);
+    tsr_status status = tsri_text_pattern_cover(p, text, n, steps, &cover);
     *at_start = cover.count && cover.items[0].match;
     for (size_t i = 0; i < cover.count && status == TSR_OK; i++) {
         const tsri_text_range range = cover.items[i];

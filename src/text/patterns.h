@@ -5,6 +5,8 @@
 
 #include "text/splits.h"
 
+#include <stdint.h>
+
 typedef struct tsri_text_pattern tsri_text_pattern;
 
 extern const char tsri_text_pattern_gpt2[], tsri_text_pattern_llama3[], tsri_text_pattern_qwen2[],
@@ -22,14 +24,14 @@ tsri_text_scanner tsri_text_scanner_of(const char *regex, size_t n, const char *
  * libraries. */
 tsr_status tsri_text_pattern_new(const char *pattern, size_t n, bool literal,
                                  tsri_text_pattern **out);
-/* Appends the cover of text (valid UTF-8). An error when a match limit is passed. thread: any
- * number at once. */
+/* Appends the cover of text (valid UTF-8). A regular expression takes its steps (an item tried, a
+ * character passed) from *steps; TSR_E_FORMAT when none are left. thread: any number at once. */
 tsr_status tsri_text_pattern_cover(const tsri_text_pattern *p, const char *text, size_t n,
-                                   tsri_text_ranges *cover);
+                                   uint64_t *steps, tsri_text_ranges *cover);
 /* Appends text with every match replaced; *at_start says whether one was at the start. */
 tsr_status tsri_text_pattern_replace(const tsri_text_pattern *p, const char *text, size_t n,
-                                     const char *by, size_t by_size, tsri_bytes *out,
-                                     bool *at_start);
+                                     const char *by, size_t by_size, uint64_t *steps,
+                                     tsri_bytes *out, bool *at_start);
 /* "GPT-2", "Llama 3", "Qwen2", "literal" or "PCRE2". */
 const char *tsri_text_pattern_kind(const tsri_text_pattern *p);
 void tsri_text_pattern_destroy(tsri_text_pattern **p);

@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_TOKENS = 65536, MOST_SEQUENCES = 32 };
+
 static tsr_status add(tsri_text_post_list *list, int32_t id, int64_t type) {
+    if (list->count == MOST_TOKENS)
+        return tsri_base_fail(TSR_E_FORMAT, "post_processor: more than %d tokens around a text",
+                              MOST_TOKENS);
     TRY(tsri_base_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items));
     list->items[list->count++] = (tsri_text_post_item){id, (int32_t)type};
     return TSR_OK;
@@ -44,6 +49,7 @@ static tsr_status add_template(const json_t *json, const char *key,
                                const tsri_text_vocabulary *vocabulary, tsri_text_post_list *list) {
     static const char what[] = "post_processor TemplateProcessing";
     const json_t *pieces = NULL;
+    int sequences = 0;
     TRY(tsri_text_list_of(json, what, key, &pieces));
     for (size_t i = 0; i < json_array_size(pieces); i++) {
         const json_t *piece = json_array_get(pieces, i);
@@ -63,6 +69,10 @@ static tsr_status add_template(const json_t *json, const char *key,
                                   key, name ? name : "");
         TRY(sequence ? add(list, name[0] == 'A' ? TSRI_TEXT_SEQUENCE_A : TSRI_TEXT_SEQUENCE_B, type)
                      : add_special(json, name, type, vocabulary, list));
+        sequences += sequence != NULL;
+        if (sequences > MOST_SEQUENCES)
+            return tsri_base_fail(TSR_E_FORMAT, "%s: more than %d sequences in \"%s\"", what,
+                                  MOST_SEQUENCES, key);
     }
     return TSR_OK;
 }

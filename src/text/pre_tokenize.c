@@ -12,9 +12,14 @@
 
 typedef struct step step;
 
-/* What a step does with one piece: it appends pieces to `out`. `cover` is empty scratch. */
+typedef struct scratch {
+    tsri_text_ranges cover; /* empty */
+    uint64_t *steps;        /* that regular expressions have left */
+} scratch;
+
+/* What a step does with one piece: it appends pieces to `out`. */
 typedef tsr_status (*step_apply)(const step *s, const char *text, size_t n, bool first,
-                                 tsri_text_ranges *cover, tsri_text_splits *out);
+                                 scratch *with, tsri_text_splits *out);
 
 typedef struct step_row {
     const char *type;
@@ -51,8 +56,8 @@ static tsr_status load_byte_level(const json_t *json, step *s) {
                     : TSR_OK;
 }
 
-static tsr_status byte_level(const step *s, const char *text, size_t n, bool first,
-                             tsri_text_ranges *cover, tsri_text_splits *out) {
+static tsr_status byte_level(const step *s, const char *text, size_t n, bool first, scratch *with,
+                             tsri_text_splits *out) {
     tsri_bytes prefixed = {0};
     tsr_status status = TSR_OK;
     if (s->prefix != NEVER && text[0] != ' ') {
@@ -63,10 +68,10 @@ static tsr_status byte_level(const step *s, const char *text, size_t n, bool fir
         n = prefixed.size;
     }
     if (status == TSR_OK)
-        status = s->split ? tsri_text_pattern_cover(s->pattern, text, n, cover)
-                          : tsri_text_ranges_add(cover, 0, n, true);
-    for (size_t i = 0; i < cover->count && status == TSR_OK; i++) {
-        const tsri_text_range range = cover->items[i];
+        status = s->split ? tsri_text_pattern_cover(s->pattern, text, n, with->steps, &with->cover)
+                          : tsri_text_ranges_add(&with->cover, 0, n, true);
+    for (size_t i = 0; i < with->cover.count && status == TSR_OK; i++) {
+        const tsri_text_range range = with->cover.items[i];
         const size_t start = out->text.size;
         status =
             tsri_text_bytes_to_characters(text + range.start, range.end - range.start, &out->text);
@@ -100,12 +105,12 @@ static tsr_status load_split(const json_t *json, step *s) {
     return tsri_text_pattern_from_json(json, "pre_tokenizer Split", &s->pattern);
 }
 
-static tsr_status split(const step *s, const char *text, size_t n, bool first,
-                        tsri_text_ranges *cover, tsri_text_splits *out) {
-    TRY(tsri_text_pattern_cover(s->pattern, text, n, cover));
-    for (size_t i = 0; s->invert && i < cover->count; i++)
-        cover->items[i].match = !cover->items[i].match;
-    return tsri_text_cut(text, cover, s->behavior, first, out);
+static tsr_status split(const step *s, const char *text, size_t n, bool first, scratch *with,
+                        tsri_text_splits *out) {
+    TRY(tsri_text_pattern_cover(s->pattern, text, n, with->steps, &with->cover));
+    for (size_t i = 0; s->invert && i < with->cover.count; i++)
+        with->cover.items[i].match = !with->cover.items[i].match;
+    return tsri_text_cut(text, &with->cover, s->behavior, first, out);
 }
 
 /* A cover in which every character of a class is a match of its own. */
@@ -127,8 +132,8 @@ static tsr_status cover_class(bool (*in_class)(int32_t), const char *text, size_
 }
 
 /* \w+|[^\w\s]+ : runs of word characters and runs of the rest are kept, spaces go. */
-static tsr_status whitespace(const step *s, const char *text, size_t n, bool first,
-                             tsri_text_ranges *cover, tsri_text_splits *out) {
+static tsr_status whitespace(const step *s, const char *text, size_t n, bool first, scratch *with,
+                             tsri_text_splits *out) {
     (void)s;
     for (size_t i = 0; i < n;) {
         int32_t c;
@@ -141,23 +146,23 @@ static tsr_status whitespace(const step *s, const char *text, size_t n, bool fir
                 break;
             end += more;
         }
-        TRY(tsri_text_ranges_add(cover, i, end, kind == 0));
+        TRY(tsri_text_ranges_add(&with->cover, i, end, kind == 0));
         i = end;
     }
-    return tsri_text_cut(text, cover, TSRI_TEXT_REMOVED, first, out);
+    return tsri_text_cut(text, &with->cover, TSRI_TEXT_REMOVED, first, out);
 }
 
 static tsr_status whitespace_split(const step *s, const char *text, size_t n, bool first,
-                                   tsri_text_ranges *cover, tsri_text_splits *out) {
+                                   scratch *with, tsri_text_splits *out) {
     (void)s;
-    TRY(cover_class(tsri_text_is_space, text, n, cover));
-    return tsri_text_cut(text, cover, TSRI_TEXT_REMOVED, first, out);
+    TRY(cover_class(tsri_text_is_space, text, n, &with->cover));
+    return tsri_text_cut(text, &with->cover, TSRI_TEXT_REMOVED, first, out);
 }
 
 /* Words between white space; each punctuation character is one. */
-static tsr_status bert(const step *s, const char *text, size_t n, bool first,
-                       tsri_text_ranges *cover, tsri_text_splits *out) {
-    (void)s, (void)cover;
+static tsr_status bert(const step *s, const char *text, size_t n, bool first, scratch *with,
+                       tsri_text_splits *out) {
+    (void)s, (void)with;
     size_t done = 0;
     for (size_t i = 0, size; i < n; i += size) {
         int32_t c;
@@ -179,10 +184,10 @@ static tsr_status load_punctuation(const json_t *json, step *s) {
                                              : TSR_OK;
 }
 
-static tsr_status punctuation(const step *s, const char *text, size_t n, bool first,
-                              tsri_text_ranges *cover, tsri_text_splits *out) {
-    TRY(cover_class(tsri_text_bert_is_punctuation, text, n, cover));
-    return tsri_text_cut(text, cover, s->behavior, first, out);
+static tsr_status punctuation(const step *s, const char *text, size_t n, bool first, scratch *with,
+                              tsri_text_splits *out) {
+    TRY(cover_class(tsri_text_bert_is_punctuation, text, n, &with->cover));
+    return tsri_text_cut(text, &with->cover, s->behavior, first, out);
 }
 
 static tsr_status load_digits(const json_t *json, step *s) {
@@ -192,10 +197,10 @@ static tsr_status load_digits(const json_t *json, step *s) {
     return TSR_OK;
 }
 
-static tsr_status digits(const step *s, const char *text, size_t n, bool first,
-                         tsri_text_ranges *cover, tsri_text_splits *out) {
-    TRY(cover_class(tsri_text_is_number, text, n, cover));
-    return tsri_text_cut(text, cover, s->behavior, first, out);
+static tsr_status digits(const step *s, const char *text, size_t n, bool first, scratch *with,
+                         tsri_text_splits *out) {
+    TRY(cover_class(tsri_text_is_number, text, n, &with->cover));
+    return tsri_text_cut(text, &with->cover, s->behavior, first, out);
 }
 
 static tsr_status load_metaspace(const json_t *json, step *s) {
@@ -225,8 +230,8 @@ static tsr_status load_metaspace(const json_t *json, step *s) {
     return tsri_text_pattern_new(s->replacement, s->replacement_size, true, &s->pattern);
 }
 
-static tsr_status metaspace(const step *s, const char *text, size_t n, bool first,
-                            tsri_text_ranges *cover, tsri_text_splits *out) {
+static tsr_status metaspace(const step *s, const char *text, size_t n, bool first, scratch *with,
+                            tsri_text_splits *out) {
     tsri_bytes spaced = {0};
     tsr_status status = TSR_OK;
     const bool starts = text[0] == ' ' || (n >= s->replacement_size &&
@@ -238,10 +243,11 @@ static tsr_status metaspace(const step *s, const char *text, size_t n, bool firs
                      ? tsri_base_bytes_append(&spaced, s->replacement, s->replacement_size)
                      : tsri_base_bytes_append(&spaced, text + i, 1);
     if (status == TSR_OK)
-        status = s->split ? tsri_text_pattern_cover(s->pattern, spaced.data, spaced.size, cover)
-                          : tsri_text_ranges_add(cover, 0, spaced.size, false);
+        status = s->split ? tsri_text_pattern_cover(s->pattern, spaced.data, spaced.size,
+                                                    with->steps, &with->cover)
+                          : tsri_text_ranges_add(&with->cover, 0, spaced.size, false);
     if (status == TSR_OK)
-        status = tsri_text_cut(spaced.data, cover, TSRI_TEXT_MERGED_WITH_NEXT, first, out);
+        status = tsri_text_cut(spaced.data, &with->cover, TSRI_TEXT_MERGED_WITH_NEXT, first, out);
     tsri_base_bytes_clear(&spaced);
     return status;
 }
@@ -348,26 +354,34 @@ tsr_status tsri_text_pre_tokenizer_spaces(tsri_text_pre_tokenizer **out) {
     return status;
 }
 
-tsr_status tsri_text_pre_tokenizer_apply(const tsri_text_pre_tokenizer *p, tsri_text_splits *splits,
+static tsr_status apply(const step *s, const tsri_text_splits *splits, scratch *with,
+                        tsri_text_splits *out) {
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < splits->count && status == TSR_OK; i++) {
+        const tsri_text_split piece = splits->items[i];
+        const char *text = splits->text.data + piece.start;
+        with->cover.count = 0;
+        status = piece.id >= 0 ? tsri_text_splits_add(out, text, piece.size, piece.id, piece.first)
+                               : s->row->apply(s, text, piece.size, piece.first, with, out);
+    }
+    return status == TSR_E_FORMAT ? tsri_base_fail_within(status, "pre_tokenizer %s", s->row->type)
+                                  : status;
+}
+
+tsr_status tsri_text_pre_tokenizer_apply(const tsri_text_pre_tokenizer *p,
+                                         tsri_text_allowance *allowance, tsri_text_splits *splits,
                                          tsri_text_splits *spare) {
-    tsri_text_ranges cover = {0};
+    scratch with = {.steps = &allowance->steps};
     tsr_status status = TSR_OK;
     for (size_t k = 0; p && k < p->count && status == TSR_OK; k++) {
-        const step *s = &p->steps[k];
         tsri_text_splits_empty(spare);
-        for (size_t i = 0; i < splits->count && status == TSR_OK; i++) {
-            const tsri_text_split piece = splits->items[i];
-            const char *text = splits->text.data + piece.start;
-            cover.count = 0;
-            status = piece.id >= 0
-                         ? tsri_text_splits_add(spare, text, piece.size, piece.id, piece.first)
-                         : s->row->apply(s, text, piece.size, piece.first, &cover, spare);
-        }
+        spare->text.limit = allowance->most;
+        status = apply(&p->steps[k], splits, &with, spare);
         const tsri_text_splits swap = *splits;
         *splits = *spare;
         *spare = swap;
     }
-    tsri_text_ranges_clear(&cover);
+    tsri_text_ranges_clear(&with.cover);
     return status;
 }
 

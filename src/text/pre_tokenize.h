@@ -3,6 +3,7 @@
 #define TSRI_TEXT_PRE_TOKENIZE_H
 
 #include "base/json.h"
+#include "text/allowance.h"
 #include "text/splits.h"
 
 typedef struct tsri_text_pre_tokenizer tsri_text_pre_tokenizer;
@@ -18,8 +19,10 @@ tsr_status tsri_text_pre_tokenizer_patterns(const char *const *patterns, size_t 
 tsr_status tsri_text_pre_tokenizer_bert(tsri_text_pre_tokenizer **out);
 /* What stands between spaces. */
 tsr_status tsri_text_pre_tokenizer_spaces(tsri_text_pre_tokenizer **out);
-/* Rewrites *splits; pieces that are ids already stay. `spare` is scratch. */
-tsr_status tsri_text_pre_tokenizer_apply(const tsri_text_pre_tokenizer *p, tsri_text_splits *splits,
+/* Rewrites *splits; pieces that are ids already stay. `spare` is scratch. TSR_E_FORMAT where a step
+ * passes the allowance. */
+tsr_status tsri_text_pre_tokenizer_apply(const tsri_text_pre_tokenizer *p,
+                                         tsri_text_allowance *allowance, tsri_text_splits *splits,
                                          tsri_text_splits *spare);
 /* Appends the names of the steps, "Split (Llama 3), ByteLevel". */
 tsr_status tsri_text_pre_tokenizer_describe(const tsri_text_pre_tokenizer *p, tsri_bytes *out);

@@ -64,7 +64,8 @@ tsr_status tsri_text_mark_special(tsri_text_tokenizer *tokenizer, int32_t id) {
 /* Finds added tokens as the text is written, normalizes what lies between, and finds the normalized
  * ones there. */
 static tsr_status find_added(const tsri_text_tokenizer *t, bool special, const char *text, size_t n,
-                             tsri_text_splits *raw, tsri_text_splits *out) {
+                             tsri_text_allowance *allowance, tsri_text_splits *raw,
+                             tsri_text_splits *out) {
     tsri_bytes normal = {0};
     tsr_status status = tsri_text_added_split(&t->added, false, special, text, n, true, raw);
     for (size_t i = 0; i < raw->count && status == TSR_OK; i++) {
@@ -76,7 +77,8 @@ static tsr_status find_added(const tsri_text_tokenizer *t, bool special, const c
         }
         bool moved = false;
         normal.size = 0;
-        status = tsri_text_normalizer_apply(t->normalizer, at, piece.size, &normal, &moved);
+        status =
+            tsri_text_normalizer_apply(t->normalizer, at, piece.size, allowance, &normal, &moved);
         if (status == TSR_OK && normal.size)
             status = tsri_text_added_split(&t->added, true, special, normal.data, normal.size,
                                            piece.first && !moved, out);
@@ -93,6 +95,7 @@ static tsr_status ids_of(const tsri_text_tokenizer *t, const char *text, size_t 
     tsri_bytes repaired = {0};
     tsri_text_splits splits = {0}, spare = {0};
     tsri_text_work work = {.dropout = t->dropout};
+    tsri_text_allowance allowance = tsri_text_allowance_of(n);
     tsr_status status = TSR_OK;
     if (n > TEXT_LIMIT)
         return tsri_base_fail(TSR_E_ARGUMENT, "a text of %zu bytes; at most %d are encoded at once",
@@ -103,9 +106,9 @@ static tsr_status ids_of(const tsri_text_tokenizer *t, const char *text, size_t 
         n = repaired.size;
     }
     if (status == TSR_OK)
-        status = find_added(t, special, text, n, &spare, &splits);
+        status = find_added(t, special, text, n, &allowance, &spare, &splits);
     if (status == TSR_OK)
-        status = tsri_text_pre_tokenizer_apply(t->pre_tokenizer, &splits, &spare);
+        status = tsri_text_pre_tokenizer_apply(t->pre_tokenizer, &allowance, &splits, &spare);
     for (size_t i = 0; i < splits.count && status == TSR_OK; i++) {
         const tsri_text_split piece = splits.items[i];
         status = piece.id >= 0 ? tsri_text_ids_append(ids, &piece.id, 1)

@@ -81,9 +81,10 @@ Test(text, scanners_match_what_pcre2_matches) {
         for (int round = 0; round < 20000; round++) {
             char text[128];
             const size_t n = random_text(&state, text, sizeof text);
+            uint64_t steps = 100000;
             tsri_text_ranges a = {0}, b = {0};
-            cr_assert_eq(tsri_text_pattern_cover(by_hand, text, n, &a), TSR_OK);
-            cr_assert_eq(tsri_text_pattern_cover(by_pcre2, text, n, &b), TSR_OK);
+            cr_assert_eq(tsri_text_pattern_cover(by_hand, text, n, &steps, &a), TSR_OK);
+            cr_assert_eq(tsri_text_pattern_cover(by_pcre2, text, n, &steps, &b), TSR_OK);
             bool same = a.count == b.count;
             for (size_t i = 0; same && i < a.count; i++)
                 same = a.items[i].start == b.items[i].start && a.items[i].end == b.items[i].end &&
@@ -258,10 +259,11 @@ Test(text, the_five_behaviors) {
     tsri_text_pattern *dash = NULL;
     cr_assert_eq(tsri_text_pattern_new("-", 1, true, &dash), TSR_OK);
     for (int behavior = TSRI_TEXT_REMOVED; behavior <= TSRI_TEXT_CONTIGUOUS; behavior++) {
+        uint64_t steps = 100;
         tsri_text_ranges cover = {0};
         tsri_text_splits out = {0};
         tsri_bytes joined = {0};
-        cr_assert_eq(tsri_text_pattern_cover(dash, text, strlen(text), &cover), TSR_OK);
+        cr_assert_eq(tsri_text_pattern_cover(dash, text, strlen(text), &steps, &cover), TSR_OK);
         cr_assert_eq(tsri_text_cut(text, &cover, (tsri_text_behavior)behavior, true, &out), TSR_OK);
         for (size_t i = 0; i < out.count; i++) {
             cr_assert_eq(tsri_base_bytes_printf(&joined, "%s%.*s", i ? "|" : "",
