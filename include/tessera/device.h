@@ -23,6 +23,9 @@ typedef struct tsr_engine_options {
     uint32_t threads; /**< a CPU device uses at most so many, where tsr_device_open says nothing
                            else; 0: all */
     uint32_t reserved;
+    const char *device; /**< the selector that devices will be opened with. "reference" loads no
+                           driver: only the built-in reference and `backends` are listed. NULL, or
+                           any other: everything is */
 } tsr_engine_options;
 
 /**

@@ -68,7 +68,9 @@ tsr_status tsr_engine_create(const tsr_engine_options *options, tsr_engine **out
                                          .n_plugins = given.n_backends,
                                          .log = given.log,
                                          .log_data = given.log_data,
-                                         .threads = given.threads};
+                                         .threads = given.threads,
+                                         .reference_alone = given.device &&
+                                                            !strcmp(given.device, "reference")};
     const tsr_status status = tsri_backend_set_open(&wanted, &engine->set);
     if (status != TSR_OK)
         tsr_engine_destroy(&engine);

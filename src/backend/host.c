@@ -239,7 +239,7 @@ tsr_status tsri_backend_set_open(const tsri_backend_options *options, tsri_backe
     tsr_status status = find_cache(set);
     for (size_t i = 0; i < options->n_plugins && status == TSR_OK; i++)
         status = add_plugin(set, options->plugins[i]);
-    if (status == TSR_OK)
+    if (status == TSR_OK && !options->reference_alone)
         status = add_found(set);
     if (status == TSR_OK)
         status = add_backend(set, "reference", NULL, tsri_reference_get(TSR_BACKEND_ABI));

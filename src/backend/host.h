@@ -17,6 +17,7 @@ typedef struct tsri_backend_options {
     void (*log)(void *data, tsr_log_level level, const char *line); /* may be NULL */
     void *log_data;
     uint32_t threads; /* 0: all; given to each backend as its option "threads" */
+    bool reference_alone; /* plugins aren't searched for, so no driver is loaded */
 } tsri_backend_options;
 
 /* One device of one backend. */

@@ -146,13 +146,15 @@ static void limit_drivers(int64_t threads) {
     setenv("CL_CONFIG_CPU_TBB_NUM_WORKERS", text, 0);
 }
 
-int tsri_cli_open_engine(tsri_cli_app *app) {
+/* `device` is what will be opened: no driver is loaded for the reference. */
+static int create_engine(tsri_cli_app *app, const char *device) {
     const tsr_engine_options options = {.struct_size = sizeof options,
                                         .backends = app->backends.items,
                                         .n_backends = (uint32_t)app->backends.n,
                                         .log = log_line,
                                         .log_data = app,
-                                        .threads = (uint32_t)app->threads};
+                                        .threads = (uint32_t)app->threads,
+                                        .device = device};
     if (app->engine)
         return CLI_OK;
     if (app->threads)
@@ -161,7 +163,13 @@ int tsri_cli_open_engine(tsri_cli_app *app) {
     return code == CLI_FILE || code == CLI_OK ? code : CLI_DEVICE;
 }
 
+int tsri_cli_open_engine(tsri_cli_app *app) {
+    return create_engine(app, app->device_name);
+}
+
 int tsri_cli_open_device(tsri_cli_app *app) {
+    const char *chosen = app->device_name && *app->device_name ? app->device_name
+                                                               : getenv("TESSERA_DEVICE");
     const tsr_device_open_options options = {.struct_size = sizeof options,
                                              .threads = (uint32_t)app->threads,
                                              .profile = app->profile != NULL || app->measure,
@@ -169,7 +177,7 @@ int tsri_cli_open_device(tsri_cli_app *app) {
                                              .kernels = app->kernels,
                                              .bundle = app->bundle,
                                              .record = app->record};
-    const int code = tsri_cli_open_engine(app);
+    const int code = create_engine(app, chosen);
     if (code != CLI_OK || app->device)
         return code;
     if (tsri_cli_status(tsr_device_open(app->engine, app->device_name, &options, &app->device)) !=

@@ -1,0 +1,147 @@
+/* A driver that is pocl until it dies: an ICD that loads the real one and ends the process, or never
+ * comes back, where it is told to.
+ *
+ * PLANTED_PATH   the real driver's library
+ * PLANTED        WHERE:HOW, several with ','. WHERE: load, platforms, devices, context, build,
+ *                launch. HOW: abort, segv, exit, hang, slow (a build that takes 5 s more), or
+ *                once-abort (the first time alone: PLANTED_LOG remembers)
+ * PLANTED_LOG    a file that gets a line for each place that is reached */
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl_icd.h>
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef void *(CL_API_CALL *get_fn)(const char *);
+
+static struct _cl_icd_dispatch real;
+static get_fn real_get;
+
+static void note(const char *where) {
+    const char *path = getenv("PLANTED_LOG");
+    FILE *log = path ? fopen(path, "a") : NULL;
+    if (!log)
+        return;
+    fprintf(log, "%s\n", where);
+    fclose(log);
+}
+
+static int noted(const char *where) {
+    const char *path = getenv("PLANTED_LOG");
+    FILE *log = path ? fopen(path, "r") : NULL;
+    char line[64];
+    int n = 0;
+    while (log && fgets(line, sizeof line, log))
+        n += !strncmp(line, where, strlen(where));
+    if (log)
+        fclose(log);
+    return n;
+}
+
+static void die(const char *how) {
+    fprintf(stderr, "planted: the last words\n");
+    if (!strncmp(how, "abort", 5))
+        abort();
+    if (!strncmp(how, "segv", 4))
+        raise(SIGSEGV);
+    if (!strncmp(how, "exit", 4))
+        _exit(1);
+    while (!strncmp(how, "hang", 4))
+        sleep(1000);
+}
+
+/* Does what PLANTED says of this place. */
+static void reach(const char *where) {
+    const size_t n = strlen(where);
+    note(where);
+    for (const char *at = getenv("PLANTED"); at && *at; at += strcspn(at, ","), at += *at == ',') {
+        if (strncmp(at, where, n) != 0 || at[n] != ':')
+            continue;
+        const char *how = at + n + 1;
+        if (!strncmp(how, "slow", 4))
+            sleep(5);
+        else if (strncmp(how, "once-", 5) != 0)
+            die(how);
+        else if (noted(where) == 1)
+            die(how + 5);
+    }
+}
+
+static cl_int CL_API_CALL my_clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint n,
+                                            cl_device_id *devices, cl_uint *count) {
+    reach("devices");
+    return real.clGetDeviceIDs(platform, type, n, devices, count);
+}
+
+static cl_context CL_API_CALL my_clCreateContext(const cl_context_properties *properties, cl_uint n,
+                                                 const cl_device_id *devices,
+                                                 void(CL_CALLBACK *notify)(const char *,
+                                                                           const void *, size_t,
+                                                                           void *),
+                                                 void *data, cl_int *code) {
+    reach("context");
+    return real.clCreateContext(properties, n, devices, notify, data, code);
+}
+
+static cl_int CL_API_CALL my_clBuildProgram(cl_program program, cl_uint n,
+                                            const cl_device_id *devices, const char *options,
+                                            void(CL_CALLBACK *notify)(cl_program, void *),
+                                            void *data) {
+    reach("build");
+    return real.clBuildProgram(program, n, devices, options, notify, data);
+}
+
+static cl_int CL_API_CALL my_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
+                                                    cl_uint axes, const size_t *offset,
+                                                    const size_t *global, const size_t *local,
+                                                    cl_uint n, const cl_event *waits,
+                                                    cl_event *event) {
+    reach("launch");
+    return real.clEnqueueNDRangeKernel(queue, kernel, axes, offset, global, local, n, waits, event);
+}
+
+/* The real driver's table, which all its objects point to. */
+static void plant(cl_platform_id platform) {
+    struct _cl_icd_dispatch *table = *(struct _cl_icd_dispatch **)platform;
+    const unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE),
+                        begin = (unsigned long)table & ~(page - 1),
+                        end = (unsigned long)(table + 1);
+    if (table->clBuildProgram == my_clBuildProgram)
+        return;
+    real = *table;
+    if (mprotect((void *)begin, end - begin, PROT_READ | PROT_WRITE) != 0)
+        return;
+    table->clGetDeviceIDs = my_clGetDeviceIDs;
+    table->clCreateContext = my_clCreateContext;
+    table->clBuildProgram = my_clBuildProgram;
+    table->clEnqueueNDRangeKernel = my_clEnqueueNDRangeKernel;
+}
+
+static cl_int CL_API_CALL my_clIcdGetPlatformIDsKHR(cl_uint n, cl_platform_id *platforms,
+                                                    cl_uint *count) {
+    cl_platform_id first = NULL;
+    clIcdGetPlatformIDsKHR_fn get = NULL;
+    *(void **)&get = real_get("clIcdGetPlatformIDsKHR");
+    reach("platforms");
+    if (get(1, &first, NULL) == CL_SUCCESS && first)
+        plant(first);
+    return get(n, platforms, count);
+}
+
+CL_API_ENTRY void *CL_API_CALL clGetExtensionFunctionAddress(const char *name) {
+    clIcdGetPlatformIDsKHR_fn mine = my_clIcdGetPlatformIDsKHR;
+    return !strcmp(name, "clIcdGetPlatformIDsKHR") ? *(void **)&mine : real_get(name);
+}
+
+__attribute__((constructor)) static void load(void) {
+    const char *path = getenv("PLANTED_PATH");
+    reach("load");
+    void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (library)
+        *(void **)&real_get = dlsym(library, "clGetExtensionFunctionAddress");
+}
