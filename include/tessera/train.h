@@ -76,7 +76,8 @@ typedef struct tsr_train_options {
     size_t n_set;
     uint32_t head_only; /**< what is above the last hidden state learns alone */
     uint32_t resume;    /**< the output holds a run: it goes on. What is not given is as it was */
-    uint32_t dry_run;   /**< the plan is made and told; nothing is written */
+    uint32_t dry_run;   /**< the plan is made and told; nothing is written. On a device opened with
+                             `record` no kernel is built */
     uint32_t reserved;
     /** Not 0 saves and leaves. May be NULL. */
     int (*progress)(void *data, const tsr_train_event *event);

@@ -186,6 +186,7 @@ static int train(job *j, const tsri_cli_list *data) {
         code = add_set(j, "gradient_checkpointing=true");
     options.set = j->set.items;
     options.n_set = j->set.n;
+    j->app.record = j->dry_run; /* kernels are chosen, none is built */
     if (code == CLI_OK)
         code = tsri_cli_open_device(&j->app);
     if (code != CLI_OK)
@@ -235,7 +236,7 @@ int tsri_cli_train(int argc, char **argv) {
          "less memory, more time: --set gradient_checkpointing=true", 0, 0, NULL},
         {"resume", 0, CLI_FLAG, &j.resume, NULL, "go on with the run that OUT holds", 0, 0, NULL},
         {"dry-run", 0, CLI_FLAG, &j.dry_run, NULL,
-         "print parameters, memory and steps, and write nothing", 0, 0, NULL},
+         "print parameters, memory and steps; write nothing, build no kernel", 0, 0, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_device_options(&j.app),
                                        tsri_cli_common_options(&j.app), NULL};

@@ -65,7 +65,8 @@ static tsr_status open_run(tsri_training *t, tsr_device *device) {
                                   .set = opened->set,
                                   .kernels = opened->kernels,
                                   .log = opened->log,
-                                  .log_data = opened->log_data};
+                                  .log_data = opened->log_data,
+                                  .trains = true};
     if (opened->n_devices > 1)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "a training runs on one device; name one");
     t->opened = opened;

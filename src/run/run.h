@@ -22,6 +22,7 @@ typedef struct tsri_run_options {
     const char *kernels;   /* forced rows, or NULL */
     void (*log)(void *data, tsr_log_level level, const char *line); /* may be NULL */
     void *log_data;
+    bool trains; /* its states are what learns: a refusal for lack of memory says what helps then */
 } tsri_run_options;
 tsr_status tsri_run_create(const tsri_run_options *options, tsri_run_context **out);
 void tsri_run_destroy(tsri_run_context **context);

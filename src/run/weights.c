@@ -118,6 +118,18 @@ static uint64_t host_memory_available(void) {
     return kib ? (uint64_t)kib * 1024 : UINT64_MAX;
 }
 
+static const char *states_of(const tsri_run_options *options) {
+    return options->trains ? "parameters and gradients" : "keys and values";
+}
+
+static const char *remedy_of(const tsri_run_options *options) {
+    return options->trains ? "use smaller batches (per_device_train_batch_size, with "
+                             "gradient_accumulation_steps to make up for it), a smaller "
+                             "block_size, --gradient-checkpointing, or LoRA (lora_rank=8)"
+                           : "use a shorter context (-c), smaller weights (--dtype f16), or split "
+                             "over devices (--device A,B)";
+}
+
 /* Before the first buffer: does everything fit, on each device and each buffer? */
 static tsr_status check_budget(tsri_run_context *context, const tsri_run_placed *placed,
                                const tsr_bounds *bounds) {
@@ -156,13 +168,13 @@ static tsr_status check_budget(tsri_run_context *context, const tsri_run_placed 
         if (device_short || host_short)
             return tsri_base_fail(
                 device_short ? TSR_E_DEVICE_MEMORY : TSR_E_HOST_MEMORY,
-                "%s/%s: weights %llu MiB, keys and values %llu MiB, activations %llu MiB; %llu MiB "
-                "are there: "
-                "use a shorter context (-c), smaller weights (--dtype f16), or split over devices "
-                "(--device A,B)",
+                "%s/%s: weights %llu MiB, %s %llu MiB, activations %llu MiB; %llu MiB are there: "
+                "%s",
                 facts->platform, facts->name, (unsigned long long)(weights >> 20),
-                (unsigned long long)(states >> 20), (unsigned long long)(arena >> 20),
-                (unsigned long long)((device_short ? facts->memory : host) >> 20));
+                states_of(&context->options), (unsigned long long)(states >> 20),
+                (unsigned long long)(arena >> 20),
+                (unsigned long long)((device_short ? facts->memory : host) >> 20),
+                remedy_of(&context->options));
     }
     return TSR_OK;
 }

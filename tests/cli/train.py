@@ -13,7 +13,7 @@ import sys
 import time
 
 from support import words
-from support.command import (COMMAND, DEVICE, GOLDEN, change_json, copy_model, environment, equal, has_device, main, read_safetensors, refused, run,
+from support.command import (BUILD, COMMAND, DEVICE, GOLDEN, change_json, copy_model, environment, equal, has_device, main, read_safetensors, refused, run,
                              start)
 from support.runs import REFERENCE, SMALL, checkpoints, command, every, lines_of_log, make, result, steps_in, whole
 
@@ -375,6 +375,34 @@ def test_no_number(folder):
     whole(checkpoints(out)[-1])
 
 
+def losses(folder, name, steps, *more):
+    """Of steps that all read one batch and learn nothing."""
+    model, data = folder / "gpt2-tiny", folder / "lines.txt"
+    if not model.exists():
+        words.model(folder, "gpt2-tiny")
+        data.write_text("a poem\nwrite about the sea\nabout the river he sat on\nshe put money in the bank and write a poem\n")
+    still = ("--set", "pack=false", "--set", "learning_rate=0", "--set", "validation_split=0", "--set", "logging_steps=1")
+    told = run(*command(model, data, folder / name, steps, *still, "--validation", data, "--set", "eval_steps=1", *more))
+    assert told.code == 0
+    held = lines_of_log(folder / name)
+    return [line["loss"] for line in held if "loss" in line], [line["eval_loss"] for line in held if "eval_loss" in line]
+
+
+def test_each_batch_has_its_own_dropout(folder):
+    still, seen = losses(folder, "still", 6, "--set", "dropout=0")
+    equal(len(set(still)), 1, "without dropout nothing differs")
+    for key in ("dropout", "activation_dropout"):
+        more = ("--set", "dropout=0", "--set", f"{key}=0.3")
+        drawn, validated = losses(folder, key, 6, *more)
+        equal(len(set(drawn + still)), 7, f"{key}: a mask for each step")
+        equal(validated, seen, f"{key}: validation drops nothing")
+        other, _ = losses(folder, f"{key}-seed", 6, *more, "--set", "seed=7")
+        equal(len(set(drawn + other)), 12, f"{key}: the masks follow the seed")
+        halves, _ = losses(folder, f"{key}-2", 3, *more, "--set", "gradient_accumulation_steps=2")
+        means = [(drawn[i] + drawn[i + 1]) / 2 for i in (0, 2, 4)]
+        assert all(abs(a - b) < 1e-6 for a, b in zip(halves, means)), f"{key}: a mask for each batch of an update: {halves} {means}"
+
+
 def test_a_plan_writes_nothing(folder):
     model, text = make(folder)
     told = run("train", text, "-m", model, *REFERENCE, *SMALL, "--set", "num_train_epochs=1", "--dry-run").text
@@ -382,6 +410,25 @@ def test_a_plan_writes_nothing(folder):
         assert word in told, told
     equal(sorted(p.name for p in folder.iterdir()), sorted([model.name, "text.txt"]))
     refused(2, "leave out --resume", "train", text, "-m", model, *REFERENCE, "--dry-run", "--resume")
+
+
+def test_a_plan_builds_nothing(folder):
+    """With no kernel in any cache: no program is made, of source or of binaries, and the sizes are those of the run itself."""
+    layer = BUILD / "tests" / "count_layer.so"
+    if not has_device() or not layer.exists():
+        return
+    model, text = make(folder)
+    env = environment(OPENCL_LAYERS=layer, COUNT_LAYER_REPORT="1")
+    empty = dict(env, TESSERA_CACHE=str(folder / "cache"), POCL_CACHE_DIR=str(folder / "pocl"))
+    (folder / "pocl").mkdir()
+    for more in ((), ("--set", "bf16=true"), ("--set", "lora_rank=2"), ("--set", "gradient_checkpointing=true"), ("--set", f"kl_to={model}")):
+        told = run("train", text, "-m", model, "-d", DEVICE, *SMALL, "--set", "max_steps=1", "--dry-run", *more, env=empty)
+        assert "count_layer: 0 sources, 0 binaries" in told.err and "memory: " in told.text, told
+        assert "building" not in told.err, told
+    planned = [line for line in told.text.splitlines() if line.startswith("memory: ")]
+    went = run("train", text, "-m", model, "-o", folder / "o", "-d", DEVICE, *SMALL, "--set", "max_steps=1", *more, env=env)
+    assert "count_layer: 0 sources, 0 binaries" not in went.err, "the layer does not count"
+    equal([line.removeprefix("tessera: ") for line in went.err.splitlines() if "memory: " in line], planned)
 
 
 def test_the_log(folder):

@@ -1,7 +1,7 @@
 /* An OpenCL layer that counts calls and makes one of them fail; loaded by the ICD loader through
  * OPENCL_LAYERS. The test finds its functions in the loaded library, so a loader that ignored it
  * can't pass. With COUNT_LAYER_BINARY_ONLY its devices can't compile, as FPGAs can't: sources are
- * refused with -3, and at exit a line on stderr tells of the layer. */
+ * refused with -3. With that or COUNT_LAYER_REPORT a line on stderr tells at exit what was built. */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl_layer.h>
@@ -201,7 +201,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_ic
     WRAP(clReleaseProgram)
     WRAP(clReleaseKernel)
     WRAP(clRetainMemObject)
-    if (binary_only())
+    if (binary_only() || getenv("COUNT_LAYER_REPORT"))
         atexit(report);
     *out_entries = entries;
     *out = &mine;
