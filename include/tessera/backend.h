@@ -19,6 +19,9 @@
  *     opened and closed in different threads. `open` is called in one thread at a time.
  *   - A device whose driver failed (lost, out of resources) is poisoned: later calls fail without
  *     touching the driver.
+ *   - A call that fails for its driver returns when what was in flight has ended, so the host may
+ *     free the memory that transfers were given. Where it does not end in time, the sentence says
+ *     so, and what the device may still use is never released.
  *   - Who creates destroys; destroying NULL is allowed and does nothing.
  * Entries may be NULL only where it is said.
  */

@@ -1,37 +1,132 @@
 /* An OpenCL layer that counts calls and makes one of them fail; loaded by the ICD loader through
- * OPENCL_LAYERS. The test finds its functions in the loaded library, so a loader that ignored it
- * can't pass. With COUNT_LAYER_BINARY_ONLY its devices can't compile, as FPGAs can't: sources are
- * refused with -3. With that or COUNT_LAYER_REPORT a line on stderr tells at exit what was built. */
+ * OPENCL_LAYERS. A test finds its functions in the loaded library, so a loader that ignored it
+ * can't pass; a command is told by the environment:
+ *
+ *   COUNT_LAYER_FAULT="CALL N CODE before|after"   the Nth CALL fails with CODE: it isn't made, or
+ * it is made and then said to have failed COUNT_LAYER_IN=NAME                            in a
+ * process of this name only (tessera) COUNT_LAYER_LOG=FILE                           a line "CALL
+ * N" where it failed; at exit "calls CALL COUNT" for each COUNT_LAYER_BINARY_ONLY devices can't
+ * compile, as FPGAs can't: sources are refused with -3, and a line on stderr tells of it
+ */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl_layer.h>
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 long count_calls(const char *name);
-void count_fail(const char *name, long nth, int code);
+void count_fail(const char *name, long nth, int code, bool after);
+void count_hang(bool on);
 long count_alive(void);
+bool count_unfinished(void);
+long count_early(void);
 
 static const struct _cl_icd_dispatch *next;
 static struct _cl_icd_dispatch mine;
 
-#define CALLS(X)                                                                                   \
-    X(clCreateSubDevices)                                                                          \
-    X(clCreateContext)                                                                             \
-    X(clCreateCommandQueue)                                                                        \
-    X(clCreateBuffer)                                                                              \
-    X(clCreateProgramWithSource) X(clCreateProgramWithBinary) X(clBuildProgram) X(clCreateKernel)  \
-        X(clSetKernelArg) X(clEnqueueNDRangeKernel) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) \
-            X(clFlush) X(clFinish) X(clWaitForEvents)
-#define ENUM(f) N_##f,
-#define NAME(f) #f,
-enum { CALLS(ENUM) N_CALLS };
-static const char *const names[] = {CALLS(NAME)};
-static long counts[N_CALLS], fail_at[N_CALLS], alive;
-static int fail_code[N_CALLS];
+/* Each with its parameters and what is passed on. A failure of a creator is NULL and the code. */
+#define CALLS(X)                                                                                \
+    X(clGetPlatformIDs, (cl_uint n, cl_platform_id * p, cl_uint * out), (n, p, out))            \
+    X(clGetPlatformInfo, (cl_platform_id p, cl_platform_info w, size_t n, void *v, size_t *s),  \
+      (p, w, n, v, s))                                                                          \
+    X(clGetDeviceIDs,                                                                           \
+      (cl_platform_id p, cl_device_type t, cl_uint n, cl_device_id * d, cl_uint * out),         \
+      (p, t, n, d, out))                                                                        \
+    X(clCreateSubDevices,                                                                       \
+      (cl_device_id d, const cl_device_partition_property *p, cl_uint n, cl_device_id *o,       \
+       cl_uint *c),                                                                             \
+      (d, p, n, o, c))                                                                          \
+    X(clBuildProgram,                                                                           \
+      (cl_program p, cl_uint n, const cl_device_id *d, const char *o,                           \
+       void(CL_CALLBACK * f)(cl_program, void *), void *u),                                     \
+      (p, n, d, o, f, u))                                                                       \
+    X(clGetProgramInfo, (cl_program p, cl_program_info w, size_t n, void *v, size_t *s),        \
+      (p, w, n, v, s))                                                                          \
+    X(clGetProgramBuildInfo,                                                                    \
+      (cl_program p, cl_device_id d, cl_program_build_info w, size_t n, void *v, size_t *s),    \
+      (p, d, w, n, v, s))                                                                       \
+    X(clGetKernelInfo, (cl_kernel k, cl_kernel_info w, size_t n, void *v, size_t *s),           \
+      (k, w, n, v, s))                                                                          \
+    X(clGetKernelWorkGroupInfo,                                                                 \
+      (cl_kernel k, cl_device_id d, cl_kernel_work_group_info w, size_t n, void *v, size_t *s), \
+      (k, d, w, n, v, s))                                                                       \
+    X(clSetKernelArg, (cl_kernel k, cl_uint i, size_t n, const void *v), (k, i, n, v))          \
+    X(clGetEventProfilingInfo, (cl_event e, cl_profiling_info w, size_t n, void *v, size_t *s), \
+      (e, w, n, v, s))                                                                          \
+    X(clFlush, (cl_command_queue q), (q))                                                       \
+    X(clReleaseDevice, (cl_device_id d), (d))                                                   \
+    X(clReleaseEvent, (cl_event e), (e))                                                        \
+    X(clReleaseContext, (cl_context c), (c))                                                    \
+    X(clReleaseCommandQueue, (cl_command_queue q), (q))                                         \
+    X(clReleaseProgram, (cl_program p), (p))                                                    \
+    X(clReleaseKernel, (cl_kernel k), (k))
+#define ENQUEUES(X)                                                                           \
+    X(clEnqueueNDRangeKernel, CL_FALSE,                                                       \
+      (cl_command_queue q, cl_kernel k, cl_uint n, const size_t *o, const size_t *g,          \
+       const size_t *l, cl_uint w, const cl_event *ws, cl_event *v),                          \
+      (q, k, n, o, g, l, w, ws, v))                                                           \
+    X(clEnqueueReadBuffer, b,                                                                 \
+      (cl_command_queue q, cl_mem m, cl_bool b, size_t o, size_t n, void *p, cl_uint w,       \
+       const cl_event *ws, cl_event *v),                                                      \
+      (q, m, b, o, n, p, w, ws, v))                                                           \
+    X(clEnqueueWriteBuffer, b,                                                                \
+      (cl_command_queue q, cl_mem m, cl_bool b, size_t o, size_t n, const void *p, cl_uint w, \
+       const cl_event *ws, cl_event *v),                                                      \
+      (q, m, b, o, n, p, w, ws, v))                                                           \
+    X(clEnqueueCopyBuffer, CL_FALSE,                                                          \
+      (cl_command_queue q, cl_mem m, cl_mem d, size_t o, size_t p, size_t n, cl_uint w,       \
+       const cl_event *ws, cl_event *v),                                                      \
+      (q, m, d, o, p, n, w, ws, v))                                                           \
+    X(clEnqueueFillBuffer, CL_FALSE,                                                          \
+      (cl_command_queue q, cl_mem m, const void *p, size_t z, size_t o, size_t n, cl_uint w,  \
+       const cl_event *ws, cl_event *v),                                                      \
+      (q, m, p, z, o, n, w, ws, v))                                                           \
+    X(clEnqueueMarkerWithWaitList, CL_FALSE,                                                  \
+      (cl_command_queue q, cl_uint w, const cl_event *ws, cl_event *v), (q, w, ws, v))
+#define CREATORS(X)                                                                              \
+    X(cl_context, clCreateContext, clReleaseContext,                                             \
+      (const cl_context_properties *p, cl_uint n, const cl_device_id *d,                         \
+       void(CL_CALLBACK * f)(const char *, const void *, size_t, void *), void *u, cl_int *e),   \
+      (p, n, d, f, u, e))                                                                        \
+    X(cl_command_queue, clCreateCommandQueue, clReleaseCommandQueue,                             \
+      (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int * e), (c, d, p, e))   \
+    X(cl_mem, clCreateBuffer, clReleaseMemObject,                                                \
+      (cl_context c, cl_mem_flags f, size_t n, void *h, cl_int *e), (c, f, n, h, e))             \
+    X(cl_mem, clCreateSubBuffer, clReleaseMemObject,                                             \
+      (cl_mem m, cl_mem_flags f, cl_buffer_create_type t, const void *i, cl_int *e),             \
+      (m, f, t, i, e))                                                                           \
+    X(cl_program, clCreateProgramWithSource, clReleaseProgram,                                   \
+      (cl_context c, cl_uint n, const char **s, const size_t *z, cl_int *e), (c, n, s, z, e))    \
+    X(cl_program, clCreateProgramWithBinary, clReleaseProgram,                                   \
+      (cl_context c, cl_uint n, const cl_device_id *d, const size_t *z, const unsigned char **b, \
+       cl_int *s, cl_int *e),                                                                    \
+      (c, n, d, z, b, s, e))                                                                     \
+    X(cl_kernel, clCreateKernel, clReleaseKernel, (cl_program p, const char *name, cl_int *e),   \
+      (p, name, e))
+/* Those with a body of their own. */
+#define OTHERS(X)        \
+    X(clGetDeviceInfo, ) \
+    X(clGetEventInfo, )  \
+    X(clFinish, ) X(clWaitForEvents, ) X(clRetainMemObject, ) X(clReleaseMemObject, )
+
+#define ENUM(f, ...) N_##f,
+#define ENUM_CREATOR(type, f, ...) N_##f,
+#define NAME(f, ...) #f,
+#define NAME_CREATOR(type, f, ...) #f,
+enum { CALLS(ENUM) ENQUEUES(ENUM) CREATORS(ENUM_CREATOR) OTHERS(ENUM) N_CALLS };
+static const char *const names[] = {CALLS(NAME) ENQUEUES(NAME) CREATORS(NAME_CREATOR) OTHERS(NAME)};
+static atomic_long counts[N_CALLS], alive, early;
+static atomic_long fail_at; /* of failing; 0: none fails */
+static atomic_int failing, fail_code, status_code;
+static atomic_bool fail_after, unfinished, hanging;
 
 static int find(const char *name) {
     for (int i = 0; i < N_CALLS; i++)
@@ -42,135 +137,217 @@ static int find(const char *name) {
 
 long count_calls(const char *name) {
     const int call = find(name);
-    return call < 0 ? -1 : counts[call];
+    return call < 0 ? -1 : atomic_load(&counts[call]);
 }
 
-/* The nth call from now fails; 0: none. */
-void count_fail(const char *name, long nth, int code) {
+/* The nth call from now fails, instead of being made or after it was; 0: none. */
+void count_fail(const char *name, long nth, int code, bool after) {
     const int call = find(name);
     if (call < 0)
         return;
-    fail_at[call] = nth ? counts[call] + nth : 0;
-    fail_code[call] = code;
+    atomic_store(&failing, call);
+    atomic_store(&fail_code, code);
+    atomic_store(&fail_after, after);
+    atomic_store(&status_code, 0);
+    atomic_store(&fail_at, nth ? counts[call] + nth : 0);
+}
+
+/* From now on no wait ends, until it is called with false. */
+void count_hang(bool on) {
+    atomic_store(&hanging, on);
 }
 
 /* Contexts, queues, buffers, programs and kernels made and not released. */
 long count_alive(void) {
-    return alive;
+    return atomic_load(&alive);
+}
+
+/* Something was enqueued that no wait has come after. */
+bool count_unfinished(void) {
+    return atomic_load(&unfinished);
+}
+
+/* Buffers that were released in that time. */
+long count_early(void) {
+    return atomic_load(&early);
 }
 
 static bool binary_only(void) {
     return getenv("COUNT_LAYER_BINARY_ONLY") != NULL;
 }
 
-static cl_int fault(int call) {
-    return ++counts[call] == fail_at[call] ? fail_code[call] : CL_SUCCESS;
+static void tell(const char *line) {
+    const char *path = getenv("COUNT_LAYER_LOG");
+    const int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+    if (fd < 0)
+        return;
+    (void)!write(fd, line, strlen(line));
+    close(fd);
 }
 
-#define PASS(f, args, pass)                 \
-    static cl_int CL_API_CALL my_##f args { \
-        const cl_int code = fault(N_##f);   \
-        return code ? code : next->f pass;  \
-    }
-/* A wait that fails has waited: what was in flight reads memory that the test is about to free. */
-#define PASS_WAIT(f, args, pass)            \
-    static cl_int CL_API_CALL my_##f args { \
-        const cl_int code = fault(N_##f);   \
-        const cl_int own = next->f pass;    \
-        return code ? code : own;           \
-    }
-#define PASS_OBJECT(type, f, args, pass)          \
-    static type CL_API_CALL my_##f args {         \
-        const cl_int code = fault(N_##f);         \
-        type object = code ? NULL : next->f pass; \
-        if (code && e)                            \
-            *e = code;                            \
-        alive += object != NULL;                  \
-        return object;                            \
-    }
-#define RELEASE(f, type)                            \
-    static cl_int CL_API_CALL my_##f(type object) { \
-        alive--;                                    \
-        return next->f(object);                     \
-    }
-#define RETAIN(f, type)                             \
-    static cl_int CL_API_CALL my_##f(type object) { \
-        alive++;                                    \
-        return next->f(object);                     \
-    }
-
-PASS(clCreateSubDevices,
-     (cl_device_id d, const cl_device_partition_property *p, cl_uint n, cl_device_id *o, cl_uint *c),
-     (d, p, n, o, c))
-PASS(clBuildProgram,
-     (cl_program p, cl_uint n, const cl_device_id *d, const char *o,
-      void(CL_CALLBACK *f)(cl_program, void *), void *u),
-     (p, n, d, o, f, u))
-PASS(clSetKernelArg, (cl_kernel k, cl_uint i, size_t n, const void *v), (k, i, n, v))
-PASS(clEnqueueNDRangeKernel,
-     (cl_command_queue q, cl_kernel k, cl_uint n, const size_t *o, const size_t *g, const size_t *l,
-      cl_uint w, const cl_event *ws, cl_event *v),
-     (q, k, n, o, g, l, w, ws, v))
-PASS(clEnqueueReadBuffer,
-     (cl_command_queue q, cl_mem m, cl_bool b, size_t o, size_t n, void *p, cl_uint w,
-      const cl_event *ws, cl_event *v),
-     (q, m, b, o, n, p, w, ws, v))
-PASS(clEnqueueWriteBuffer,
-     (cl_command_queue q, cl_mem m, cl_bool b, size_t o, size_t n, const void *p, cl_uint w,
-      const cl_event *ws, cl_event *v),
-     (q, m, b, o, n, p, w, ws, v))
-PASS(clFlush, (cl_command_queue q), (q))
-PASS_WAIT(clFinish, (cl_command_queue q), (q))
-PASS_WAIT(clWaitForEvents, (cl_uint n, const cl_event *events), (n, events))
-PASS_OBJECT(cl_context, clCreateContext,
-            (const cl_context_properties *p, cl_uint n, const cl_device_id *d,
-             void(CL_CALLBACK *f)(const char *, const void *, size_t, void *), void *u, cl_int *e),
-            (p, n, d, f, u, e))
-PASS_OBJECT(cl_command_queue, clCreateCommandQueue,
-            (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *e), (c, d, p, e))
-PASS_OBJECT(cl_mem, clCreateBuffer, (cl_context c, cl_mem_flags f, size_t n, void *h, cl_int *e),
-            (c, f, n, h, e))
-static cl_program create_from_source(cl_context c, cl_uint n, const char **s, const size_t *z,
-                                     cl_int *e) {
-    if (!binary_only())
-        return next->clCreateProgramWithSource(c, n, s, z, e);
-    if (e)
-        *e = CL_COMPILER_NOT_AVAILABLE;
-    return NULL;
+/* Whether this call fails; *before: without being made. */
+static int fault(int call, bool *before) {
+    const long n = atomic_fetch_add(&counts[call], 1) + 1;
+    const bool fails = n == atomic_load(&fail_at) && call == atomic_load(&failing);
+    char line[96];
+    *before = fails && !atomic_load(&fail_after);
+    if (!fails)
+        return CL_SUCCESS;
+    snprintf(line, sizeof line, "%s %ld\n", names[call], n);
+    tell(line);
+    return atomic_load(&fail_code);
 }
 
-static cl_program CL_API_CALL my_clCreateProgramWithSource(cl_context c, cl_uint n, const char **s,
-                                                           const size_t *z, cl_int *e) {
-    const cl_int code = fault(N_clCreateProgramWithSource);
-    cl_program program = code ? NULL : create_from_source(c, n, s, z, e);
-    if (code && e)
-        *e = code;
-    alive += program != NULL;
-    return program;
+static void hang(void) {
+    while (atomic_load(&hanging))
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 }
-PASS_OBJECT(cl_program, clCreateProgramWithBinary,
-            (cl_context c, cl_uint n, const cl_device_id *d, const size_t *z,
-             const unsigned char **b, cl_int *s, cl_int *e),
-            (c, n, d, z, b, s, e))
-PASS_OBJECT(cl_kernel, clCreateKernel, (cl_program p, const char *name, cl_int *e), (p, name, e))
-RELEASE(clReleaseContext, cl_context)
-RELEASE(clReleaseCommandQueue, cl_command_queue)
-RELEASE(clReleaseMemObject, cl_mem)
-RELEASE(clReleaseProgram, cl_program)
-RELEASE(clReleaseKernel, cl_kernel)
-RETAIN(clRetainMemObject, cl_mem)
+
+#define CALL(f, args, pass)                              \
+    static cl_int CL_API_CALL my_##f args {              \
+        bool before;                                     \
+        const cl_int code = fault(N_##f, &before);       \
+        const cl_int own = before ? code : next->f pass; \
+        if (own == CL_SUCCESS)                           \
+            atomic_fetch_add(&alive, change_of(#f));     \
+        return code ? code : own;                        \
+    }
+#define ENQUEUE(f, waits, args, pass)                    \
+    static cl_int CL_API_CALL my_##f args {              \
+        bool before;                                     \
+        const cl_int code = fault(N_##f, &before);       \
+        const cl_int own = before ? code : next->f pass; \
+        if (own == CL_SUCCESS)                           \
+            atomic_store(&unfinished, !(waits));         \
+        if (own == CL_SUCCESS && code && v && *v) {      \
+            next->clReleaseEvent(*v);                    \
+            *v = NULL;                                   \
+        }                                                \
+        return code ? code : own;                        \
+    }
+#define CREATOR(type, f, release, args, pass)          \
+    static type CL_API_CALL my_##f args {              \
+        bool before;                                   \
+        const cl_int code = fault(N_##f, &before);     \
+        type object = before ? NULL : create_##f pass; \
+        if (code && object)                            \
+            next->release(object);                     \
+        if (code && e)                                 \
+            *e = code;                                 \
+        atomic_fetch_add(&alive, !code && object);     \
+        return code ? NULL : object;                   \
+    }
+
+/* What a call adds to the objects that are alive. */
+static int change_of(const char *name) {
+    return !strncmp(name, "clRelease", 9) && strcmp(name, "clReleaseEvent") != 0 &&
+                   strcmp(name, "clReleaseDevice") != 0
+               ? -1
+               : 0;
+}
+
+/* A creator as the driver has it; sources are refused where devices can't compile. */
+#define OWN(type, f, release, args, pass)                            \
+    static type create_##f args {                                    \
+        if (N_##f == N_clCreateProgramWithSource && binary_only()) { \
+            if (e)                                                   \
+                *e = CL_COMPILER_NOT_AVAILABLE;                      \
+            return NULL;                                             \
+        }                                                            \
+        return next->f pass;                                         \
+    }
+
+CALLS(CALL)
+ENQUEUES(ENQUEUE)
+CREATORS(OWN)
+CREATORS(CREATOR)
+
+static cl_int CL_API_CALL my_clFinish(cl_command_queue q) {
+    bool before;
+    const cl_int code = fault(N_clFinish, &before);
+    hang();
+    const cl_int own = before ? code : next->clFinish(q);
+    if (own == CL_SUCCESS)
+        atomic_store(&unfinished, false);
+    return code ? code : own;
+}
+
+/* After a wait that fails, the event says that its command did. */
+static cl_int CL_API_CALL my_clWaitForEvents(cl_uint n, const cl_event *events) {
+    bool before;
+    const cl_int code = fault(N_clWaitForEvents, &before);
+    hang();
+    const cl_int own = before ? code : next->clWaitForEvents(n, events);
+    if (own == CL_SUCCESS)
+        atomic_store(&unfinished, false);
+    if (code && !before)
+        atomic_store(&status_code, code);
+    return code ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : own;
+}
+
+static cl_int CL_API_CALL my_clGetEventInfo(cl_event event, cl_event_info what, size_t n,
+                                            void *value, size_t *size) {
+    bool before;
+    const cl_int code = fault(N_clGetEventInfo, &before);
+    const cl_int own = before ? code : next->clGetEventInfo(event, what, n, value, size);
+    const int status = atomic_exchange(&status_code, 0);
+    if (own == CL_SUCCESS && what == CL_EVENT_COMMAND_EXECUTION_STATUS && value && status)
+        *(cl_int *)value = status;
+    return code ? code : own;
+}
+
+static cl_int CL_API_CALL my_clRetainMemObject(cl_mem mem) {
+    bool before;
+    const cl_int code = fault(N_clRetainMemObject, &before);
+    const cl_int own = code ? code : next->clRetainMemObject(mem);
+    if (own == CL_SUCCESS)
+        atomic_fetch_add(&alive, 1);
+    return own;
+}
+
+static cl_int CL_API_CALL my_clReleaseMemObject(cl_mem mem) {
+    bool before;
+    const cl_int code = fault(N_clReleaseMemObject, &before);
+    atomic_fetch_add(&early, atomic_load(&unfinished));
+    const cl_int own = before ? code : next->clReleaseMemObject(mem);
+    if (own == CL_SUCCESS)
+        atomic_fetch_sub(&alive, 1);
+    return code ? code : own;
+}
 
 static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id d, cl_device_info what, size_t n,
                                              void *value, size_t *size) {
-    const cl_int code = next->clGetDeviceInfo(d, what, n, value, size);
-    if (code == CL_SUCCESS && value && what == CL_DEVICE_COMPILER_AVAILABLE && binary_only())
+    bool before;
+    const cl_int code = fault(N_clGetDeviceInfo, &before);
+    const cl_int own = before ? code : next->clGetDeviceInfo(d, what, n, value, size);
+    if (own == CL_SUCCESS && value && what == CL_DEVICE_COMPILER_AVAILABLE && binary_only())
         *(cl_bool *)value = CL_FALSE;
-    return code;
+    return code ? code : own;
 }
 
 static void report(void) {
-    fprintf(stderr, "count_layer: %ld sources, %ld binaries\n", counts[N_clCreateProgramWithSource],
-            counts[N_clCreateProgramWithBinary]);
+    char line[96];
+    if (binary_only())
+        fprintf(stderr, "count_layer: %ld sources, %ld binaries\n",
+                counts[N_clCreateProgramWithSource], counts[N_clCreateProgramWithBinary]);
+    for (int i = 0; i < N_CALLS; i++) {
+        snprintf(line, sizeof line, "calls %s %ld\n", names[i], atomic_load(&counts[i]));
+        tell(line);
+    }
+}
+
+/* What the environment asks for, where it asks this process. */
+static void begin(void) {
+    const char *wanted = getenv("COUNT_LAYER_FAULT"), *in = getenv("COUNT_LAYER_IN");
+    char name[64], when[16];
+    long n;
+    int code;
+    if (in && strcmp(in, program_invocation_short_name) != 0)
+        return;
+    if (binary_only() || getenv("COUNT_LAYER_LOG"))
+        atexit(report);
+    if (wanted && sscanf(wanted, "%63s %ld %d %15s", name, &n, &code, when) == 4)
+        count_fail(name, n, code, !strcmp(when, "after"));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t n, void *value,
@@ -192,17 +369,13 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_ic
         return CL_INVALID_VALUE;
     memcpy(&mine, target, known < sizeof mine ? known : sizeof mine);
     next = target;
-#define WRAP(f) mine.f = my_##f;
+#define WRAP(f, ...) mine.f = my_##f;
+#define WRAP_CREATOR(type, f, ...) mine.f = my_##f;
     CALLS(WRAP)
-    WRAP(clGetDeviceInfo)
-    WRAP(clReleaseContext)
-    WRAP(clReleaseCommandQueue)
-    WRAP(clReleaseMemObject)
-    WRAP(clReleaseProgram)
-    WRAP(clReleaseKernel)
-    WRAP(clRetainMemObject)
-    if (binary_only() || getenv("COUNT_LAYER_REPORT"))
-        atexit(report);
+    ENQUEUES(WRAP)
+    CREATORS(WRAP_CREATOR)
+    OTHERS(WRAP)
+    begin();
     *out_entries = entries;
     *out = &mine;
     return CL_SUCCESS;

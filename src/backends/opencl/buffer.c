@@ -39,16 +39,17 @@ tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, 
      * fill_by_writes.) */
     const cl_uint zero = 0;
     const size_t touched = spec->bytes < sizeof zero ? (size_t)spec->bytes : sizeof zero;
+    dev->busy = true;
     if (!dev->found->oclgrind)
         code =
             clEnqueueWriteBuffer(dev->queue, buf->mem, CL_TRUE, 0, touched, &zero, 0, NULL, NULL);
     if (code != CL_SUCCESS) {
-        clReleaseMemObject(buf->mem);
-        tsri_opencl_pages_give(dev, buf->pages);
-        free(buf);
-        return code == CL_MEM_OBJECT_ALLOCATION_FAILURE
-                   ? tsri_opencl_fail_create(dev, code, "the first use of a buffer")
-                   : tsri_opencl_fail(dev, code, "the first use of a buffer");
+        const tsr_status status =
+            code == CL_MEM_OBJECT_ALLOCATION_FAILURE
+                ? tsri_opencl_fail_create(dev, code, "the first use of a buffer")
+                : tsri_opencl_fail(dev, code, "the first use of a buffer");
+        tsri_opencl_buffer_destroy(buf);
+        return status;
     }
     *out = buf;
     return TSR_OK;
@@ -57,9 +58,13 @@ tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, 
 void tsri_opencl_buffer_destroy(tsr_buf *buf) {
     if (!buf)
         return;
+    (void)!tsri_opencl_drain(buf->dev);
+    if (!tsri_opencl_releasable(buf->dev)) {
+        buf->next = buf->dev->left;
+        buf->dev->left = buf;
+        return;
+    }
     tsri_opencl_buffer_destroy(buf->plain);
-    if (buf->pages)
-        (void)!tsri_opencl_drain(buf->dev);
     tsri_opencl_release(buf->dev, buf->mem);
     tsri_opencl_pages_give(buf->dev, buf->pages);
     free(buf);
@@ -103,7 +108,7 @@ tsr_status tsri_opencl_event_new(tsr_dev *dev, cl_event event, tsr_event **out) 
 void tsri_opencl_event_destroy(tsr_event *event) {
     if (!event)
         return;
-    if (event->event)
+    if (event->event && tsri_opencl_releasable(event->dev))
         clReleaseEvent(event->event);
     event->event = NULL;
     event->next = event->dev->spare_events;

@@ -281,6 +281,7 @@ static tsr_status locate(tsr_dev *dev, const tsri_opencl_chain *chain, places *a
     cl_mem out = NULL;
     cl_kernel kernel = NULL;
     TRY(tsri_base_new(all->n, sizeof *all->addresses, &all->addresses));
+    dev->busy = true;
     out = clCreateBuffer(dev->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
     if (out)
         kernel = clCreateKernel(chain->program, "tsr_address", &code);
@@ -297,11 +298,13 @@ static tsr_status locate(tsr_dev *dev, const tsri_opencl_chain *chain, places *a
     if (code == CL_SUCCESS)
         code =
             clEnqueueReadBuffer(dev->queue, out, CL_TRUE, 0, bytes, all->addresses, 0, NULL, NULL);
+    const tsr_status status =
+        code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail_create(dev, code, "a chain's addresses");
     if (kernel)
         clReleaseKernel(kernel);
-    if (out)
+    if (out && tsri_opencl_releasable(dev))
         clReleaseMemObject(out);
-    return code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail_create(dev, code, "a chain's addresses");
+    return status;
 }
 
 static void write_arguments(const tsri_opencl_launch *launch, const places *all, cl_int *to) {

@@ -5,6 +5,7 @@
 #include "backends/opencl/clblast.h"
 #include "backends/opencl/probe.h"
 #include "backends/opencl/program.h"
+#include "backends/opencl/rest.h"
 #include "backends/opencl/tuning.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SPARE_EVENTS = 32 };
 
@@ -73,10 +75,40 @@ static tsr_status status_of(cl_int code) {
     }
 }
 
+bool tsri_opencl_releasable(const tsr_dev *dev) {
+    return !dev->stuck && dev->state->process == getpid();
+}
+
+/* What is in flight reads and writes memory that the caller frees after a failure. */
+static void come_to_rest(tsr_dev *dev) {
+    if (!dev->busy || !dev->queue || !tsri_opencl_releasable(dev))
+        return;
+    switch (tsri_opencl_finish_within(dev->queue, dev->state->rest_ns)) {
+    case TSRI_OPENCL_RESTS:
+        dev->busy = false;
+        break;
+    case TSRI_OPENCL_UNKNOWN:
+        dev->busy = false;
+        dev->uncertain = true;
+        break;
+    case TSRI_OPENCL_STUCK:
+        dev->stuck = dev->poisoned = true;
+        break;
+    }
+}
+
 tsr_status tsri_opencl_fail_create(tsr_dev *dev, cl_int code, const char *call) {
-    return tsri_base_fail(status_of(code), "%s: %s (%d) on %s/%s", call,
+    char stuck[96] = "";
+    come_to_rest(dev);
+    if (dev->stuck)
+        snprintf(stuck, sizeof stuck,
+                 "; its work did not end within %.1f s, and its memory is left to it",
+                 (double)dev->state->rest_ns * 1e-9);
+    snprintf(dev->lost, sizeof dev->lost, "%s: %s (%d)%s", call, tsri_opencl_code_name(code), code,
+             stuck);
+    return tsri_base_fail(status_of(code), "%s: %s (%d) on %s/%s%s", call,
                           tsri_opencl_code_name(code), code, dev->facts.common.platform,
-                          dev->facts.common.name);
+                          dev->facts.common.name, stuck);
 }
 
 tsr_status tsri_opencl_fail(tsr_dev *dev, cl_int code, const char *call) {
@@ -84,15 +116,18 @@ tsr_status tsri_opencl_fail(tsr_dev *dev, cl_int code, const char *call) {
     if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
         code == CL_OUT_OF_HOST_MEMORY || code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ||
         code == CL_INVALID_COMMAND_QUEUE || code == CL_DEVICE_NOT_AVAILABLE ||
-        code == CL_INVALID_CONTEXT || code < -9000) {
+        code == CL_INVALID_CONTEXT || code < -9000)
         dev->poisoned = true;
-        snprintf(dev->lost, sizeof dev->lost, "%s: %s (%d)", call, tsri_opencl_code_name(code),
-                 code);
-    }
     return status;
 }
 
 tsr_status tsri_opencl_check(const tsr_dev *dev) {
+    if (dev->state->process != getpid())
+        return tsri_base_fail(TSR_E_STATE,
+                              "%s/%s was opened by process %ld, from which this one was forked: "
+                              "OpenCL does not go along; open it in the process that uses it",
+                              dev->facts.common.platform, dev->facts.common.name,
+                              (long)dev->state->process);
     if (!dev->poisoned)
         return TSR_OK;
     return tsri_base_fail(TSR_E_DEVICE, "%s/%s was lost (%s): close it and start again",
@@ -108,18 +143,19 @@ tsr_status tsri_opencl_check_waits(const tsr_dev *dev, const tsr_waits *waits) {
 }
 
 tsr_status tsri_opencl_drain(tsr_dev *dev) {
-    if (!dev->busy || dev->poisoned || !dev->queue)
+    if (!dev->busy || !dev->queue || !tsri_opencl_releasable(dev))
         return TSR_OK;
-    dev->busy = false;
     const cl_int code = clFinish(dev->queue);
-    return code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail(dev, code, "clFinish");
+    if (code != CL_SUCCESS)
+        return tsri_opencl_fail(dev, code, "clFinish");
+    dev->busy = false;
+    return TSR_OK;
 }
 
 void tsri_opencl_drain_all(void) {
     pthread_mutex_lock(&open_lock);
     for (tsr_dev *dev = open_devices; dev; dev = dev->next)
-        if (dev->busy && !dev->poisoned && clFinish(dev->queue) == CL_SUCCESS)
-            dev->busy = false;
+        come_to_rest(dev);
     pthread_mutex_unlock(&open_lock);
 }
 
@@ -204,10 +240,8 @@ tsr_status tsri_opencl_device_open(tsr_state *state, uint32_t index,
     return TSR_OK;
 }
 
-void tsri_opencl_device_close(tsr_dev *dev) {
-    if (!dev)
-        return;
-    tsri_opencl_drain(dev);
+/* From the list of open devices. */
+static void unlist(tsr_dev *dev) {
     pthread_mutex_lock(&open_lock);
     for (tsr_dev **at = &open_devices; *at; at = &(*at)->next)
         if (*at == dev) {
@@ -215,6 +249,26 @@ void tsri_opencl_device_close(tsr_dev *dev) {
             break;
         }
     pthread_mutex_unlock(&open_lock);
+}
+
+/* Of a lost device: what leads to all that was left is kept where it can be found. */
+static void leave(tsr_dev *dev) {
+    static tsr_dev *left;
+    pthread_mutex_lock(&open_lock);
+    dev->next = left;
+    left = dev;
+    pthread_mutex_unlock(&open_lock);
+}
+
+void tsri_opencl_device_close(tsr_dev *dev) {
+    if (!dev)
+        return;
+    (void)!tsri_opencl_drain(dev);
+    unlist(dev);
+    if (!tsri_opencl_releasable(dev)) {
+        leave(dev);
+        return;
+    }
     while (dev->spare_events) {
         tsr_event *event = dev->spare_events;
         dev->spare_events = event->next;

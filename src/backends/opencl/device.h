@@ -25,6 +25,8 @@ struct tsr_dev {
     bool busy;          /* something was enqueued since the last clFinish */
     bool provider_used; /* CLBlast keeps programs for this context */
     bool poisoned;      /* the driver failed: it is only asked to release */
+    bool uncertain;     /* and may still write to memory that it was given */
+    bool stuck;         /* what it was doing does not end: nothing of it is released */
     char lost[256];
     tsr_event *spare_events;
     cl_mem scratch; /* shared by the launches of all plans; contents live within a launch */
@@ -40,6 +42,7 @@ struct tsr_dev {
     tsri_opencl_chain *chain;   /* programs of many kernels in one, the newest first */
     cl_mem chain_state;         /* what their work-items share; NULL: none was run */
     tsri_opencl_bundle *bundle; /* the only kernels there are; NULL: they are built */
+    tsr_buf *left;              /* buffers that were destroyed and may not be released */
     tsr_dev *next;              /* open devices of the process, for draining at exit */
 };
 
@@ -50,6 +53,7 @@ struct tsr_buf {
     tsri_opencl_pages *pages; /* where its memory is from; NULL: the driver's own */
     tsr_buf *
         plain; /* of a weight: its rows once more, where no row for its layout can be used; owned */
+    tsr_buf *next; /* of dev->left */
 };
 
 struct tsr_event {
@@ -78,6 +82,9 @@ void tsri_opencl_release(tsr_dev *dev, cl_mem mem);
 void tsri_opencl_drain_all(void);
 /* clFinish where something is in flight. */
 tsr_status tsri_opencl_drain(tsr_dev *dev);
+/* What belongs to the device may be released: not where it is stuck, nor in a process forked from
+ * the one that opened it, which has none of the driver's threads. It is then left, on purpose. */
+bool tsri_opencl_releasable(const tsr_dev *dev);
 
 /* TSR_OK, or the failure of a device that was lost before. */
 tsr_status tsri_opencl_check(const tsr_dev *dev);
@@ -86,7 +93,8 @@ tsr_status tsri_opencl_check(const tsr_dev *dev);
 tsr_status tsri_opencl_check_waits(const tsr_dev *dev, const tsr_waits *waits);
 
 /* The status of a driver's code, with the sentence said: "<call>: CL_OUT_OF_RESOURCES (-5) on
- * <device>". A code after which a driver can't be trusted poisons the device. */
+ * <device>". What is in flight is waited for, state->rest_ns at most, so that the caller may free
+ * the memory that it gave. A code after which a driver can't be trusted poisons the device. */
 tsr_status tsri_opencl_fail(tsr_dev *dev, cl_int code, const char *call);
 /* The same for creators, where being out of memory is an answer and not the end. */
 tsr_status tsri_opencl_fail_create(tsr_dev *dev, cl_int code, const char *call);

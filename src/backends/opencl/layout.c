@@ -210,6 +210,7 @@ tsr_status tsri_opencl_weight_store(tsr_dev *dev, const tsr_layout *layout, cons
         }
     }
     if (status == TSR_OK) {
+        dev->busy = true;
         const cl_int code = clEnqueueWriteBuffer(dev->queue, buf->mem, CL_TRUE, (size_t)offset,
                                                  (size_t)bytes, data, 0, NULL, NULL);
         if (code != CL_SUCCESS)
@@ -239,6 +240,7 @@ tsr_status tsri_opencl_weight_load(tsr_dev *dev, const tsr_layout *layout, tsr_b
     TRY(tsri_base_new_aligned((size_t)bytes, &stored));
     tsr_status status = own ? tsri_base_new_aligned((size_t)plain, &unpacked) : TSR_OK;
     if (status == TSR_OK) {
+        dev->busy = true;
         const cl_int code = clEnqueueReadBuffer(dev->queue, buf->mem, CL_TRUE, (size_t)offset,
                                                 (size_t)bytes, stored, 0, NULL, NULL);
         if (code != CL_SUCCESS)

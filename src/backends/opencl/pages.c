@@ -81,7 +81,7 @@ void tsri_opencl_pages_give(tsr_dev *dev, tsri_opencl_pages *pages) {
             *at = pages->next;
             break;
         }
-    if (!dev->poisoned) /* a driver that failed may still write to it */
+    if (!dev->uncertain)
         munmap(pages->memory, pages->bytes);
     free(pages);
 }

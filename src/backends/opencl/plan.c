@@ -47,7 +47,9 @@ static tsr_status place_dims(tsr_dev *dev, const tsr_plan_spec *spec, cl_mem *ou
                               ", isn't inside a buffer of this device",
                               bytes, spec->dims_offset);
     if (!spec->dims_offset) {
-        clRetainMemObject(buf->mem);
+        const cl_int code = clRetainMemObject(buf->mem);
+        if (code != CL_SUCCESS)
+            return tsri_opencl_fail_create(dev, code, "clRetainMemObject");
         *out = buf->mem;
         return TSR_OK;
     }
@@ -155,12 +157,14 @@ tsr_status tsri_opencl_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_
 void tsri_opencl_plan_destroy(tsr_plan *plan) {
     if (!plan)
         return;
+    (void)!tsri_opencl_drain(plan->dev);
+    if (!tsri_opencl_releasable(plan->dev))
+        return;
     for (tsr_plan **at = &plan->dev->plans; *at; at = &(*at)->next)
         if (*at == plan) {
             *at = plan->next;
             break;
         }
-    tsri_opencl_drain(plan->dev);
     tsri_opencl_profile_end(plan);
     tsri_opencl_chain_release(plan);
     for (uint32_t i = 0; i < plan->n_ops; i++) {

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef TESSERA_VERSION
 #define TESSERA_VERSION "0"
@@ -64,7 +65,7 @@ static void close_backend(tsr_state *state) {
     free(state);
 }
 
-enum { LEAST_CHAIN = 2 };
+enum { LEAST_CHAIN = 2, REST_MS = 10000 };
 
 static tsr_status read_number(const char *name, const char *text, uint64_t highest, uint64_t *out) {
     char *end = NULL;
@@ -86,7 +87,7 @@ static tsr_status read_chain(tsr_state *state, const char *text) {
 }
 
 static tsr_status read_options(tsr_state *state, const tsr_options *options) {
-    uint64_t value = 0;
+    uint64_t value = 0, rest_ms = REST_MS;
     TRY(read_chain(state, getenv("TESSERA_CHAIN")));
     for (uint32_t i = 0; options && i < options->count; i++) {
         const char *name = options->names[i], *text = options->values[i];
@@ -95,9 +96,12 @@ static tsr_status read_options(tsr_state *state, const tsr_options *options) {
             state->threads = (uint32_t)value;
         } else if (!strcmp(name, "launch_limit"))
             TRY(read_number(name, text, UINT64_MAX / 4, &state->launch_limit));
+        else if (!strcmp(name, "rest_ms"))
+            TRY(read_number(name, text, UINT32_MAX, &rest_ms));
         else if (!strcmp(name, "chain"))
             TRY(read_chain(state, text));
     }
+    state->rest_ns = rest_ms * 1000000;
     return TSR_OK;
 }
 
@@ -117,6 +121,7 @@ static tsr_status open_backend(const tsr_host *host, const tsr_options *options,
     current_host = host;
     TRY(tsri_base_new(1, sizeof *state, &state));
     state->host = host;
+    state->process = getpid();
     tsr_status status = read_options(state, options);
     if (status == TSR_OK)
         status = discover(state);

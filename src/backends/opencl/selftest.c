@@ -176,6 +176,7 @@ static tsr_status new_buffer(trial *t, uint32_t place, uint64_t bytes, const voi
     free(buf);
     if (!data || !bytes)
         return TSR_OK;
+    t->dev->busy = true;
     const cl_int code = clEnqueueWriteBuffer(t->dev->queue, t->buffers[place].mem, CL_TRUE, 0,
                                              (size_t)bytes, data, 0, NULL, NULL);
     return code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail(t->dev, code, "a self-test");
@@ -255,6 +256,9 @@ static tsr_status place_operands(trial *t, const tsri_opencl_row *row) {
 }
 
 static void release_operands(trial *t) {
+    (void)!tsri_opencl_drain(t->dev);
+    if (!tsri_opencl_releasable(t->dev))
+        return;
     for (uint32_t i = 0; i < OPERANDS; i++)
         if (t->buffers[i].mem) {
             clReleaseMemObject(t->buffers[i].mem);
@@ -432,7 +436,8 @@ static tsr_status run_both(trial *t, const tsri_opencl_instance *instance,
     tsr_status status = run(t, plain, t->results[1]);
     if (status == TSR_OK)
         status = run(t, instance, t->results[0]);
-    clReleaseMemObject(t->dims);
+    if (tsri_opencl_releasable(t->dev))
+        clReleaseMemObject(t->dims);
     return status;
 }
 
@@ -467,7 +472,8 @@ tsr_status tsri_opencl_self_test(tsr_dev *dev, tsri_opencl_instance *instance, c
     if (status != TSR_OK)
         snprintf(verdict, sizeof verdict, "self-test: %.200s", tsri_base_reported());
     instance->tested = true;
-    if (!instance->row->enqueue)
+    /* A driver that failed once is not a verdict on the row. */
+    if (!instance->row->enqueue && (status == TSR_OK || status == TSR_E_UNSUPPORTED))
         tsri_opencl_verdict_save(dev, instance, verdict);
     if (!*verdict)
         return TSR_OK;

@@ -6,6 +6,7 @@
 #include "backends/opencl/rows.h"
 
 #include <stdatomic.h>
+#include <sys/types.h>
 
 /* A device as discovered; strings are the entry's. */
 typedef struct tsri_opencl_found {
@@ -27,6 +28,8 @@ struct tsr_state {
         launch_limit; /* option "launch_limit": multiply-adds of one launch; 0: the row's own */
     uint32_t chain; /* option "chain": ops of a plan from which on they are one launch (chain.h); 0:
                        never */
+    uint64_t rest_ns; /* option "rest_ms": how long a failed device's work is waited for */
+    pid_t process;    /* that opened it: drivers don't outlive a fork */
     size_t n_found, found_capacity;
     tsri_opencl_found *found;
     size_t n_notes, notes_capacity;
