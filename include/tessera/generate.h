@@ -48,14 +48,19 @@ typedef struct tsr_generate_options {
                                  which is added to a score; of encoder-decoders. 0: none. >= 0 */
     uint32_t no_repeat_ngram; /**< no run of so many tokens comes twice; 0: any may */
     int64_t min_new_tokens;   /**< before them no end token comes */
-    const int32_t *suppress;  /**< tokens that never come, besides those that the model's
-                                 generation_config.json names */
+    const int32_t *suppress;  /**< tokens that never come, besides those that the model's settings
+                                 name */
     uint32_t n_suppress, reserved;
+    int64_t max_length; /**< tokens of prompt and continuation at most, where max_new_tokens is -1;
+                             0: no such bound. Of encoder-decoders not read */
+    int64_t min_length; /**< tokens of both before which no end token comes, where min_new_tokens is
+                             0 */
 } tsr_generate_options;
 
-/** From the model's generation_config.json, else temperature 0.8, top_k 40, top_p 0.95, min_p 0.05,
- * no penalty, to the end of the context, seed 0.  error  TSR_E_FORMAT  generation_config.json has a
- * value out of range */
+/** From the model's settings, which are generation_config.json, or where a folder has none the same
+ * keys of config.json; else temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no penalty, to the end
+ * of the context, seed 0. The log gets a warning of each setting that a search does not heed, once
+ * for a model.  error  TSR_E_FORMAT  a setting is out of range */
 TSR_API tsr_status tsr_generate_defaults(const tsr_model *model, tsr_generate_options *options);
 
 /** One prompt: ids where `ids` is not NULL, else text (special tokens written in it count as such),

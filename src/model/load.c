@@ -44,45 +44,6 @@ static tsr_status find_arch(const json_t *config, const char *what, const tsri_m
                           type, list);
 }
 
-/* ---- end tokens ---- */
-
-static void add_eos(tsri_model_spec *spec, int64_t id) {
-    for (int32_t i = 0; i < spec->n_eos; i++)
-        if (spec->eos[i] == id)
-            return;
-    if (id >= 0 && spec->n_eos < TSRI_MODEL_MAX_EOS)
-        spec->eos[spec->n_eos++] = (int32_t)id;
-}
-
-static tsr_status add_listed_eos(const json_t *id, const char *what, tsri_model_spec *spec) {
-    if (!json_is_integer(id) || json_integer_value(id) < -1 ||
-        json_integer_value(id) >= spec->vocab)
-        return tsri_base_fail(
-            TSR_E_FORMAT, "%s: \"eos_token_id\" must be ids from 0 to vocab_size - 1 (%" PRId32 ")",
-            what, spec->vocab - 1);
-    add_eos(spec, json_integer_value(id));
-    return TSR_OK;
-}
-
-/* Generation ends at every token that generation_config.json names, too. */
-static tsr_status read_generation_config(const char *folder, tsri_model_spec *spec) {
-    json_t *json = NULL;
-    char *path = tsri_base_join(folder, "generation_config.json");
-    if (!path)
-        return TSR_E_HOST_MEMORY;
-    tsr_status status = TSR_OK;
-    if (tsri_base_is_file(path))
-        status = tsri_base_json_load(path, CONFIG_BYTES, CONFIG_DEPTH, &json);
-    const json_t *eos = json_object_get(json, "eos_token_id");
-    if (status == TSR_OK && eos && !json_is_null(eos) && !json_is_array(eos))
-        status = add_listed_eos(eos, path, spec);
-    for (size_t i = 0; status == TSR_OK && i < json_array_size(eos); i++)
-        status = add_listed_eos(json_array_get(eos, i), path, spec);
-    json_decref(json);
-    free(path);
-    return status;
-}
-
 /* ---- the spec ---- */
 
 static tsr_status read_spec(tsri_model *model, json_t *json) {
@@ -140,9 +101,14 @@ static tsr_status read_config(tsri_model *model, const char *folder) {
     }
     if (status == TSR_OK)
         status = read_spec(model, json);
+    const bool ours = format == TSRI_IO_SAFETENSORS || format == TSRI_IO_INDEX;
+    if (status == TSR_OK && (ours || format == TSRI_IO_CTRANSLATE2))
+        status = tsri_model_generation_read(folder, ours ? json : NULL, model->config_name,
+                                            &model->spec, &model->generation);
+    else if (status == TSR_OK)
+        model->generation = (tsri_model_generation){
+            .bos = model->spec.bos, .decoder_start = model->spec.decoder_start};
     json_decref(json);
-    if (status == TSR_OK && (format == TSRI_IO_SAFETENSORS || format == TSRI_IO_INDEX))
-        status = read_generation_config(folder, &model->spec);
     return status;
 }
 
@@ -182,7 +148,7 @@ static tsr_status read_tokenizer(tsri_model *model, const char *folder) {
     const bool apart = model->spec.encoder.layers && target != model->tokenizer;
     TRY(check_ids(model, model->tokenizer, apart ? model->spec.source_vocab : model->spec.vocab));
     TRY(check_ids(model, target, model->spec.vocab));
-    add_eos(&model->spec, tsri_text_role_id(target, TSRI_TEXT_EOS));
+    tsri_model_add_eos(&model->spec, tsri_text_role_id(target, TSRI_TEXT_EOS));
     return TSR_OK;
 }
 
@@ -365,6 +331,7 @@ void tsri_model_close(tsri_model **model) {
     tsri_io_close(&m->archive);
     tsri_text_tokenizer_destroy(&m->tokenizer);
     tsri_model_spec_clear(&m->spec);
+    tsri_model_generation_clear(&m->generation);
     free(m->tokenizer_why);
     free(m->config_name);
     free(m->path);

@@ -4,6 +4,7 @@
 #define TSRI_MODEL_LOAD_H
 
 #include "model/blocks.h"
+#include "model/generation.h"
 #include "tessera/model.h"
 #include "text/tokenizer.h"
 
@@ -27,6 +28,7 @@ typedef struct tsri_model {
     char *config_name; /* the file that sentences about the config name */
     const tsri_model_arch *arch;
     tsri_model_spec spec;
+    tsri_model_generation generation;
     tsri_io_archive *archive;
     tsri_model_weights *weights;
     tsri_text_tokenizer *tokenizer; /* NULL: the model has none */

@@ -90,9 +90,8 @@ static tsr_status make_target(const tsr_model *opened, const tsr_attention_optio
                               tsri_text_ids *target) {
     tsri_model *model = tsri_model_of(opened);
     const tsri_model_spec *spec = &model->spec;
-    const int32_t start = direction->start >= 0      ? direction->start
-                          : spec->decoder_start >= 0 ? spec->decoder_start
-                                                     : spec->bos;
+    const int32_t start =
+        direction->start >= 0 ? direction->start : model->generation.decoder_start;
     if (start < 0)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s names no token that a target begins with "

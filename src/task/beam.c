@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { ROOM = 64 };                        /* tokens that a hypothesis has room for at first */
+enum { SEEN = 1, BANNED = 2 };             /* a token of the text; one that may not follow it */
 static const double LEAST_COVERAGE = 1e-9; /* its log stays a number */
 
 typedef struct candidate {
@@ -23,7 +24,7 @@ struct tsri_task_beam {
     tsri_task_bans *bans;             /* [K] of the live beams */
     candidate *list;                  /* [keep] best first */
     const float **attention;          /* [K] of the step that is taken */
-    unsigned char *seen;              /* [V] scratch: tokens of a beam */
+    unsigned char *seen;              /* [V] scratch: SEEN and BANNED of one beam */
     int32_t keep, listed, live, finished, slot;
     int64_t prompt, generated, most, sources;
     size_t room, sources_room;
@@ -79,7 +80,7 @@ tsr_status tsri_task_beam_create(const tsri_task_rules *rules, int32_t slot, tsr
         status = tsri_base_new((size_t)b->keep, sizeof *b->list, &b->list);
     if (status == TSR_OK)
         status = tsri_base_new(K, sizeof *b->attention, &b->attention);
-    if (status == TSR_OK && rules->repetition_penalty != 1)
+    if (status == TSR_OK && (rules->repetition_penalty != 1 || rules->renormalize))
         status = tsri_base_new((size_t)rules->V, 1, &b->seen);
     if (status != TSR_OK)
         tsri_task_beam_destroy(&b);
@@ -182,29 +183,70 @@ static double penalised(double value, double penalty) {
     return value < 0 ? value * penalty : value / penalty;
 }
 
+/* Marks what a row's values depend on: tokens of the text, and what may not follow it. */
+static void mark(tsri_task_beam *b, int32_t beam) {
+    const tsri_task_hypothesis *h = &b->now[beam];
+    const tsri_task_bans *bans = &b->bans[beam];
+    for (int64_t i = 0; b->seen && i < h->n; i++)
+        b->seen[h->ids[i]] |= SEEN;
+    for (size_t i = 0; b->seen && i < bans->n; i++)
+        b->seen[bans->ids[i]] |= BANNED;
+}
+
+static void unmark(tsri_task_beam *b, int32_t beam) {
+    const tsri_task_hypothesis *h = &b->now[beam];
+    const tsri_task_bans *bans = &b->bans[beam];
+    for (int64_t i = 0; b->seen && i < h->n; i++)
+        b->seen[h->ids[i]] = 0;
+    for (size_t i = 0; b->seen && i < bans->n; i++)
+        b->seen[bans->ids[i]] = 0;
+}
+
+/* A value of a row after the penalty. */
+static double value_of(const tsri_task_beam *b, int32_t id, double value) {
+    return b->seen && b->seen[id] & SEEN ? penalised(value, b->rules->repetition_penalty) : value;
+}
+
+static bool may_come(const tsri_task_beam *b, int32_t beam, int32_t id) {
+    return !(b->seen[id] & BANNED) && !(b->rules->is[id] & b->bans[beam].flags);
+}
+
+/* The logarithm of what the row's probabilities add up to after the penalty, over what may come; 0
+ * where they are not to be made to add up to 1 again. */
+static double log_of_rest(const tsri_task_beam *b, int32_t beam, const float *row, double lse) {
+    const tsri_task_rules *rules = b->rules;
+    double banned = 0, sum = 0;
+    if (!rules->renormalize || rules->beams == 1)
+        return 0;
+    for (int32_t id = 0; id < rules->V; id++)
+        banned += may_come(b, beam, id) ? 0 : exp(row[id] - lse);
+    if (rules->repetition_penalty == 1 && banned < 0.5) /* far fewer than all of them */
+        return log1p(-banned);
+    for (int32_t id = 0; id < rules->V; id++)
+        if (may_come(b, beam, id))
+            sum += exp(value_of(b, id, row[id] - lse));
+    return sum > 0 ? log(sum) : 0;
+}
+
 static tsr_status offer_row(tsri_task_beam *b, int32_t beam, const float *row) {
     const tsri_task_rules *rules = b->rules;
     const tsri_task_hypothesis *h = &b->now[beam];
-    const double lse = log_sum_exp(row, rules->V), penalty = rules->repetition_penalty;
+    const double lse = log_sum_exp(row, rules->V);
     const bool greedy = rules->beams == 1;
     if (!isfinite(lse))
         return not_numbers(h, lse);
-    for (int64_t i = 0; b->seen && i < h->n; i++)
-        b->seen[h->ids[i]] = 1;
+    mark(b, beam);
+    const double rest = log_of_rest(b, beam, row, lse);
     for (int32_t id = 0; id < rules->V; id++) {
-        const double logp = row[id] - lse;
-        double order = greedy ? row[id] : h->sum + logp, sum = h->sum + logp;
-        if (b->seen && b->seen[id]) {
-            order = greedy ? penalised(row[id], penalty) : h->sum + penalised(logp, penalty);
-            sum = greedy ? sum : order;
-        }
+        const double logp = row[id] - lse,
+                     sum = h->sum + (greedy ? logp : value_of(b, id, logp) - rest),
+                     order = greedy ? value_of(b, id, row[id]) : sum;
         const candidate c = {.order = order, .sum = sum, .id = id, .beam = beam};
         const bool better = b->listed < b->keep || order > b->list[b->listed - 1].order;
         if (better && order > -INFINITY && !tsri_task_bans_hit(&b->bans[beam], id))
             offer(b, c);
     }
-    for (int64_t i = 0; b->seen && i < h->n; i++)
-        b->seen[h->ids[i]] = 0;
+    unmark(b, beam);
     return TSR_OK;
 }
 
@@ -342,7 +384,7 @@ int32_t tsri_task_beam_wanted(const tsri_task_beam *b) {
         const int64_t count = tsri_task_bans_count(&b->bans[i]);
         most = count > most ? count : most;
     }
-    if (rules->repetition_penalty != 1)
+    if (rules->repetition_penalty != 1 || (rules->renormalize && rules->beams > 1 && most > 0))
         return 0;
     return b->keep + most < rules->V ? (int32_t)(b->keep + most) : rules->V;
 }

@@ -187,14 +187,23 @@ static tsr_status check_model(const tsri_model *model) {
     return TSR_OK;
 }
 
+/* Tokens of the whole conversation. */
+static int64_t room_of(const tsri_model *m, const tsr_generate_options *o) {
+    const int64_t context = o->context ? o->context : m->spec.context;
+    return o->max_new_tokens < 0 && o->max_length && o->max_length < context ? o->max_length
+                                                                             : context;
+}
+
 tsr_status tsr_chat_create(tsr_model *model, const char *template_name, const char *system,
                            const tsr_generate_options *options, tsr_chat **out) {
     tsri_model *m = tsri_model_of(model);
     const tsri_task_template *row;
+    tsr_generate_options known;
     tsr_chat *chat = NULL;
     *out = NULL;
     TRY(check_model(m));
-    TRY(tsri_task_options_check(options, m));
+    TRY(tsri_backend_adopt("tsr_generate_options", options, &known, sizeof known));
+    TRY(tsri_task_options_check(&known, m));
     TRY(choose_template(m, template_name, &row));
     TRY(tsri_base_new(1, sizeof *chat, &chat));
     chat->model = m;
@@ -203,11 +212,11 @@ tsr_status tsr_chat_create(tsr_model *model, const char *template_name, const ch
     chat->bos = role_text(m->tokenizer, TSRI_TEXT_BOS);
     chat->eos = role_text(m->tokenizer, TSRI_TEXT_EOS);
     tsr_status status =
-        chat->system && chat->bos && chat->eos ? copy_options(chat, options) : TSR_E_HOST_MEMORY;
+        chat->system && chat->bos && chat->eos ? copy_options(chat, &known) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
         status = find_end(chat);
     if (status == TSR_OK)
-        status = tsri_session_create(m, 1, options->context, &chat->session);
+        status = tsri_session_create(m, 1, room_of(m, &chat->options), &chat->session);
     if (status != TSR_OK)
         tsr_chat_destroy(&chat);
     *out = chat;

@@ -38,7 +38,9 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
         {isfinite(o->length_penalty), "length_penalty", "a number", o->length_penalty},
         {o->coverage_penalty >= 0 && o->coverage_penalty <= 1e30f, "coverage_penalty", "0 or more",
          o->coverage_penalty},
-        {o->min_new_tokens >= 0, "min_new_tokens", "0 or more", (double)o->min_new_tokens}};
+        {o->min_new_tokens >= 0, "min_new_tokens", "0 or more", (double)o->min_new_tokens},
+        {o->max_length >= 0, "max_length", "0 (no bound) or more", (double)o->max_length},
+        {o->min_length >= 0, "min_length", "0 or more", (double)o->min_length}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (!rules[i].ok)
             return tsri_base_fail(TSR_E_ARGUMENT, "%s is %g; wanted %s", rules[i].name,
@@ -169,16 +171,27 @@ static tsr_status give(const tsri_task_decoding *d, tsri_task_sequence *s, int32
                : TSR_OK;
 }
 
+int64_t tsri_task_most_new(const tsr_generate_options *o, int64_t prompt) {
+    if (o->max_new_tokens >= 0 || !o->max_length)
+        return o->max_new_tokens;
+    return o->max_length > prompt ? o->max_length - prompt : 0;
+}
+
+/* How many tokens a sequence may still get by the options; -1: any number. */
+static int64_t left(const tsri_task_decoding *d, const tsri_task_sequence *s) {
+    const int64_t most = tsri_task_most_new(d->options, (int64_t)s->ids.count - s->generated);
+    return most < 0 ? -1 : most > s->generated ? most - s->generated : 0;
+}
+
 tsr_status tsri_task_accept(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id,
                             float logprob, const tsr_candidate *candidates) {
-    const tsr_generate_options *o = d->options;
     TRY(tsri_text_ids_append(&s->ids, &id, 1));
     s->generated++;
     if (s->seen)
         s->seen[id] = 1;
     if (ends(d, id))
         s->finish = TSR_FINISH_END;
-    else if (o->max_new_tokens >= 0 && s->generated >= o->max_new_tokens)
+    else if (left(d, s) == 0)
         s->finish = TSR_FINISH_LENGTH;
     else if ((int64_t)s->ids.count >= d->context)
         s->finish = TSR_FINISH_CONTEXT;
@@ -254,7 +267,7 @@ static tsr_status choose(const tsri_task_decoding *d, step *st, uint32_t row,
     float logprob = 0;
     int32_t id;
     tsr_status status = TSR_OK;
-    if (forced >= 0 && s->generated + 1 == d->options->max_new_tokens)
+    if (forced >= 0 && left(d, s) == 1)
         return tsri_task_accept(d, s, forced, 0, NULL);
     if (st->results.argmax)
         return tsri_task_accept(d, s, st->results.argmax[row], 0, NULL);
@@ -301,12 +314,14 @@ static tsr_status start(const tsri_task_decoding *d, const step *st, tsri_task_s
                         uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         tsri_task_sequence *s = &sequences[i];
-        const tsr_finish finish = d->options->max_new_tokens == 0       ? TSR_FINISH_LENGTH
+        const int64_t more = left(d, s);
+        const bool last_forced = st->rules.forced_last >= 0 && more == 1;
+        const tsr_finish finish = more == 0                             ? TSR_FINISH_LENGTH
                                   : (int64_t)s->ids.count >= d->context ? TSR_FINISH_CONTEXT
                                                                         : TSR_FINISH_NONE;
         if (finish)
             TRY(tsri_task_end(d, s, finish));
-        else if (st->rules.forced_first >= 0 && s->ids.count == 1)
+        else if (st->rules.forced_first >= 0 && s->ids.count == 1 && !last_forced)
             TRY(tsri_task_accept(d, s, st->rules.forced_first, 0, NULL));
     }
     return TSR_OK;

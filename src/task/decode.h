@@ -49,6 +49,9 @@ tsr_status tsri_task_decode(const tsri_task_decoding *decoding, tsri_task_sequen
 tsr_status tsri_task_decode_beams(const tsri_task_decoding *decoding, tsri_task_sequence *sequences,
                                   const tsri_text_ids *sources, uint32_t n);
 
+/* Tokens that may follow a prompt of so many, by the options alone; -1: any number. */
+int64_t tsri_task_most_new(const tsr_generate_options *options, int64_t prompt);
+
 /* Adds a token to a sequence, whose finish it may be, and tells the callback. */
 tsr_status tsri_task_accept(const tsri_task_decoding *decoding, tsri_task_sequence *sequence,
                             int32_t id, float logprob, const tsr_candidate *candidates);

@@ -20,7 +20,8 @@ typedef struct run {
 
 /* 0: its finish is decided already. */
 static int64_t most_of(const tsri_task_decoding *d, const tsri_task_sequence *s) {
-    const int64_t room = d->context - (int64_t)s->ids.count, wanted = d->options->max_new_tokens;
+    const int64_t room = d->context - (int64_t)s->ids.count,
+                  wanted = tsri_task_most_new(d->options, (int64_t)s->ids.count);
     return wanted >= 0 && wanted < room ? wanted : room;
 }
 
@@ -32,8 +33,9 @@ static tsr_status next(void *data, const tsri_task_text **text) {
             *text = &r->texts[r->taken];
         else
             TRY(tsri_task_end(r->decoding, s,
-                              r->decoding->options->max_new_tokens == 0 ? TSR_FINISH_LENGTH
-                                                                        : TSR_FINISH_CONTEXT));
+                              tsri_task_most_new(r->decoding->options, (int64_t)s->ids.count) == 0
+                                  ? TSR_FINISH_LENGTH
+                                  : TSR_FINISH_CONTEXT));
     }
     return TSR_OK;
 }

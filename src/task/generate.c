@@ -12,20 +12,23 @@
 
 enum { MOST_NEW = 256 }; /* of an encoder-decoder, whose files name no length */
 
-/* Lengths of generation_config.json count the prompt; an encoder-decoder's is its start token. */
+/* Lengths of the settings count the prompt; an encoder-decoder's is its start token. What counts new
+ * tokens alone goes first, even where it is 0. */
 static tsr_status apply_lengths(const json_t *config, const char *path, bool start,
                                 tsr_generate_options *o) {
-    int64_t n = -1, most = -1, least = 0, length = 0;
+    int64_t n = -1, most = 0, least = -1, length = 0;
     TRY(tsri_base_json_int(config, path, "max_new_tokens", 0, INT32_MAX, &n));
     TRY(tsri_base_json_int(config, path, "max_length", 1, INT32_MAX, &most));
     TRY(tsri_base_json_int(config, path, "min_new_tokens", 0, INT32_MAX, &least));
     TRY(tsri_base_json_int(config, path, "min_length", 0, INT32_MAX, &length));
     if (start && n < 0)
         n = most > 1 ? most - 1 : MOST_NEW;
-    if (start && !least && length > 1)
+    if (start && least < 0 && length > 1)
         least = length - 1;
     o->max_new_tokens = n;
-    o->min_new_tokens = least;
+    o->min_new_tokens = least > 0 ? least : 0;
+    o->max_length = start ? 0 : most;
+    o->min_length = start || least >= 0 ? 0 : length;
     return TSR_OK;
 }
 
@@ -73,8 +76,7 @@ static tsr_status apply_config(const json_t *config, const char *path, bool star
 tsr_status tsr_generate_defaults(const tsr_model *model, tsr_generate_options *options) {
     const tsri_model *m = tsri_model_of(model);
     const bool start = m->spec.encoder.layers && m->spec.decoder.layers;
-    json_t *config;
-    char *path;
+    const tsri_model_generation *g = &m->generation;
     *options = (tsr_generate_options){.struct_size = sizeof *options,
                                       .max_new_tokens = start ? MOST_NEW : -1,
                                       .temperature = start ? 0 : 0.8f,
@@ -84,12 +86,7 @@ tsr_status tsr_generate_defaults(const tsr_model *model, tsr_generate_options *o
                                       .repeat_penalty = 1,
                                       .num_beams = 1,
                                       .length_penalty = 1};
-    tsr_status status = tsri_task_config_load(m, &config, &path);
-    if (status == TSR_OK && config)
-        status = apply_config(config, path, start, options);
-    json_decref(config);
-    free(path);
-    return status;
+    return g->settings ? apply_config(g->settings, g->path, start, options) : TSR_OK;
 }
 
 /* ---- prompts ---- */
@@ -120,12 +117,12 @@ static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt,
                               model->path, model->tokenizer_why ? ": " : "",
                               model->tokenizer_why ? model->tokenizer_why : "");
     if (!ids->count) {
-        if (model->spec.bos < 0)
+        if (model->generation.bos < 0)
             return tsri_base_fail(TSR_E_ARGUMENT,
                                   "the prompt is empty and %s names no beginning-of-sequence "
                                   "token: give at least one token",
                                   model->path);
-        TRY(tsri_text_ids_append(ids, &model->spec.bos, 1));
+        TRY(tsri_text_ids_append(ids, &model->generation.bos, 1));
     }
     for (size_t i = 0; i < ids->count; i++)
         if (ids->data[i] >= vocab)
@@ -146,7 +143,7 @@ static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt,
 static tsr_status take_target(const tsri_model *model, const tsr_prompt *prompt,
                               const tsri_text_direction *direction, int64_t context,
                               tsri_text_ids *ids) {
-    const int32_t start = direction->start >= 0 ? direction->start : model->spec.decoder_start;
+    const int32_t start = direction->start >= 0 ? direction->start : model->generation.decoder_start;
     if (start < 0)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s names no token that its decoder starts with "
@@ -159,6 +156,19 @@ static tsr_status take_target(const tsri_model *model, const tsr_prompt *prompt,
                               "the answer begins with %zu tokens, and the context holds %lld",
                               ids->count, (long long)context);
     return TSR_OK;
+}
+
+/* A prompt that leaves no token to write. */
+static tsr_status check_length(const tsri_task_decoding *d, const tsri_text_ids *ids) {
+    const tsr_generate_options *o = d->options;
+    if (o->max_new_tokens >= 0 || !o->max_length || (int64_t)ids->count < o->max_length)
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_ARGUMENT,
+                          "the prompt has %zu tokens, and max_length (%s) allows %lld with what is "
+                          "generated: give the number of new tokens (-n), or a shorter prompt",
+                          ids->count,
+                          d->model->generation.path ? d->model->generation.path : "an option",
+                          (long long)o->max_length);
 }
 
 typedef struct generation {
@@ -187,6 +197,7 @@ static tsr_status ready(generation *g, const tsr_prompt *const *prompts) {
         } else {
             TRY(take_prompt(m, prompts[i], &direction, m->spec.vocab, g->decoding.context,
                             &s->ids));
+            TRY(check_length(&g->decoding, &s->ids));
         }
         TRY(tsri_task_sequence_begin(s, m, g->decoding.options));
     }

@@ -15,7 +15,8 @@ void tsri_task_rules_clear(tsri_task_rules *rules) {
 int64_t tsri_task_rules_ban(const tsri_task_rules *rules) {
     if (rules->no_repeat_ngram || rules->bad.n)
         return -1;
-    return (int64_t)rules->never + rules->not_first + (rules->least > 0 ? rules->ends : 0);
+    return (int64_t)rules->never + rules->not_first +
+           (rules->least > 0 || rules->least_length > 0 ? rules->ends : 0);
 }
 
 tsr_status tsri_task_bans_reserve(tsri_task_bans *bans, const tsri_task_rules *rules,
@@ -47,9 +48,10 @@ static void ban_words(const tsri_task_words *bad, const int32_t *ids, int64_t n,
 
 void tsri_task_bans_set(tsri_task_bans *bans, const int32_t *ids, int64_t n, int64_t generated) {
     const tsri_task_rules *rules = bans->rules;
+    const bool forced = rules->forced_first >= 0 && n - generated == 1;
     bans->n = 0;
-    bans->flags = TSRI_TASK_NEVER | (generated == 0 ? TSRI_TASK_NOT_FIRST : 0) |
-                  (generated < rules->least ? TSRI_TASK_END : 0);
+    bans->flags = TSRI_TASK_NEVER | (generated == (forced ? 1 : 0) ? TSRI_TASK_NOT_FIRST : 0) |
+                  (generated < rules->least || n < rules->least_length ? TSRI_TASK_END : 0);
     ban_repeats(rules->no_repeat_ngram, ids, n, bans);
     ban_words(&rules->bad, ids, n, bans);
 }

@@ -9,7 +9,7 @@
 /* What a token is, by its id. */
 enum {
     TSRI_TASK_NEVER = 1,     /* suppressed */
-    TSRI_TASK_NOT_FIRST = 2, /* suppressed as the first generated token */
+    TSRI_TASK_NOT_FIRST = 2, /* suppressed as the first generated token that is not forced */
     TSRI_TASK_END = 4
 };
 
@@ -28,7 +28,9 @@ typedef struct tsri_task_rules {
     double repetition_penalty; /* of log-probabilities (greedy: of logits) of tokens that the text
                                   has already; 1: none */
     int64_t no_repeat_ngram;   /* 0: any run of tokens may come again */
+    bool renormalize;          /* of beams: a step's log-probabilities are those among what may come */
     int64_t least;             /* generated tokens before an end may come */
+    int64_t least_length;      /* tokens of a text, its prompt too, before an end may come */
     const unsigned char *is;   /* [V] of the flags above */
     int32_t ends, never, not_first; /* how many ids have each flag */
     tsri_task_words bad;

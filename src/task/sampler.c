@@ -143,8 +143,8 @@ tsr_status tsri_task_sampler_draw(tsri_task_sampler *s, int64_t position, int32_
     const entry *chosen = &s->entries[0];
     if (!s->n)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "no token may come at position %lld: all are suppressed, by "
-                              "generation_config.json or the options",
+                              "no token may come at position %lld: all are suppressed, by the "
+                              "model's settings or the options",
                               (long long)position);
     if (!isfinite(chosen->logit))
         return tsri_base_fail(TSR_E_DEVICE,

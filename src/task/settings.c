@@ -1,33 +1,9 @@
 #include "task/settings.h"
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-enum { CONFIG_LIMIT = 4 << 20, CONFIG_DEPTH = 64 };
-
-tsr_status tsri_task_config_load(const tsri_model *model, json_t **out, char **path) {
-    static const char *const names[] = {"generation_config.json", "config.json"};
-    const int n = 1;
-    *out = NULL;
-    *path = NULL;
-    for (int i = 0; i < n && !*out && tsri_base_is_folder(model->path); i++) {
-        free(*path);
-        *path = tsri_base_join(model->path, names[i]);
-        if (!*path)
-            return TSR_E_HOST_MEMORY;
-        if (tsri_base_is_file(*path))
-            TRY(tsri_base_json_load(*path, CONFIG_LIMIT, CONFIG_DEPTH, out));
-    }
-    if (!*out) {
-        free(*path);
-        *path = NULL;
-    }
-    return TSR_OK;
-}
 
 typedef struct source { /* where lists of ids come from, for sentences */
     const json_t *config;
@@ -65,7 +41,7 @@ static tsr_status read_ids(const source *s, const char *key, unsigned flag, unsi
     size_t i;
     int32_t id;
     if (list && !json_is_null(list) && !json_is_array(list))
-        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is no list of token ids", s->path, key);
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is not a list of token ids", s->path, key);
     json_array_foreach(list, i, value) {
         TRY(take_id(s, key, value, &id));
         mark(is, id, flag, count);
@@ -78,7 +54,7 @@ static tsr_status read_word(const source *s, const json_t *word, tsri_task_rules
     static const char key[] = "bad_words_ids";
     const size_t n = json_array_size(word), begin = *used;
     if (!n)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is no list of lists of token ids", s->path,
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is not a list of lists of token ids", s->path,
                               key);
     for (size_t i = 0; i < n; i++)
         TRY(take_id(s, key, json_array_get(word, i), &rules->bad.ids[(*used)++]));
@@ -105,20 +81,33 @@ static tsr_status read_words(const source *s, tsri_task_rules *rules, unsigned c
     return TSR_OK;
 }
 
-static tsr_status read_settings(const source *s, tsri_task_rules *rules, unsigned char *is) {
+/* The first token that is forced: named, or by a flag of the oldest files the beginning of the
+ * sequence. */
+static tsr_status read_forced_first(const source *s, const tsri_model_generation *g, int32_t *out) {
+    bool flag = false;
+    TRY(read_id(s, "forced_bos_token_id", out));
+    if (g->old)
+        TRY(tsri_base_json_bool(s->config, s->path, "force_bos_token_to_be_generated", &flag));
+    if (flag)
+        *out = g->bos;
+    return TSR_OK;
+}
+
+static tsr_status read_settings(const source *s, const tsri_model_generation *g,
+                                tsri_task_rules *rules, unsigned char *is) {
     TRY(read_words(s, rules, is));
     TRY(read_ids(s, "suppress_tokens", TSRI_TASK_NEVER, is, &rules->never));
     TRY(read_ids(s, "begin_suppress_tokens", TSRI_TASK_NOT_FIRST, is, &rules->not_first));
-    TRY(read_id(s, "forced_bos_token_id", &rules->forced_first));
+    TRY(tsri_base_json_bool(s->config, s->path, "renormalize_logits", &rules->renormalize));
+    TRY(read_forced_first(s, g, &rules->forced_first));
     return read_id(s, "forced_eos_token_id", &rules->forced_last);
 }
 
 static tsr_status fill(const tsri_model *model, const tsr_generate_options *o,
                        tsri_task_rules *rules) {
     const tsri_model_spec *spec = &model->spec;
+    const tsri_model_generation *g = &model->generation;
     unsigned char *is;
-    json_t *config = NULL;
-    char *path = NULL;
     TRY(tsri_base_new((size_t)spec->vocab, 1, &is));
     rules->is = is;
     for (int32_t i = 0; i < spec->n_eos && !o->ignore_eos; i++)
@@ -126,17 +115,15 @@ static tsr_status fill(const tsri_model *model, const tsr_generate_options *o,
             mark(is, spec->eos[i], TSRI_TASK_END, &rules->ends);
     for (uint32_t i = 0; i < o->n_suppress; i++)
         mark(is, o->suppress[i], TSRI_TASK_NEVER, &rules->never);
-    tsr_status status = tsri_task_config_load(model, &config, &path);
-    if (status == TSR_OK && config)
-        status =
-            read_settings(&(source){.config = config, .path = path, .V = spec->vocab}, rules, is);
-    json_decref(config);
-    free(path);
-    return status;
+    if (!g->settings)
+        return TSR_OK;
+    return read_settings(&(source){.config = g->settings, .path = g->path, .V = spec->vocab}, g,
+                         rules, is);
 }
 
-tsr_status tsri_task_rules_create(const tsri_model *model, const tsr_generate_options *o,
+tsr_status tsri_task_rules_create(tsri_model *model, const tsr_generate_options *o,
                                   tsri_task_rules *out) {
+    tsri_task_settings_tell(model);
     *out = (tsri_task_rules){.V = model->spec.vocab,
                              .beams = o->num_beams > 1 ? (int32_t)o->num_beams : 1,
                              .stopping = (tsr_early_stopping)o->early_stopping,
@@ -145,6 +132,7 @@ tsr_status tsri_task_rules_create(const tsri_model *model, const tsr_generate_op
                              .repetition_penalty = o->repeat_penalty,
                              .no_repeat_ngram = o->no_repeat_ngram,
                              .least = o->min_new_tokens,
+                             .least_length = o->min_new_tokens ? 0 : o->min_length,
                              .forced_first = -1,
                              .forced_last = -1};
     const tsr_status status = fill(model, o, out);

@@ -1,5 +1,5 @@
-/* task/settings.h - what a model's generation_config.json says of searching, joined with the
- * options of a run. */
+/* task/settings.h - what a model's generation_config.json (or config.json, where files made before it
+ * keep the same keys: model/generation.h) says of searching, joined with the options of a run. */
 #ifndef TSRI_TASK_SETTINGS_H
 #define TSRI_TASK_SETTINGS_H
 
@@ -7,13 +7,28 @@
 #include "model/load.h"
 #include "task/rules.h"
 
-/* The settings of a model's folder: generation_config.json; of an encoder-decoder without one,
- * config.json, where files made before it keep the same keys. *out is NULL where there is neither,
- * *path then too; else the caller frees both. */
-tsr_status tsri_task_config_load(const tsri_model *model, json_t **out, char **path);
+/* What is made of a key of transformers' GenerationConfig. */
+typedef enum tsri_task_treatment {
+    TSRI_TASK_SERVED = 0,
+    TSRI_TASK_HARMLESS, /* it doesn't change which tokens come */
+    TSRI_TASK_TOLD      /* it is not heeded, and a warning says so */
+} tsri_task_treatment;
+
+typedef struct tsri_task_setting {
+    const char *key;
+    tsri_task_treatment treatment;
+    const char *neutral; /* of a key that is told: values, as JSON with '|' between, that change
+                            nothing; null, [] and {} never do. NULL: no other does */
+} tsri_task_setting;
+
+/* The table of all keys that are known. */
+const tsri_task_setting *tsri_task_settings(size_t *n);
+
+/* Warns once for a model of each setting that is not heeded: key, value and file. */
+void tsri_task_settings_tell(tsri_model *model);
 
 /* Fills rules that stand on their own until tsri_task_rules_clear; `options` is checked before.
  * error  TSR_E_FORMAT  a list of ids in the settings breaks its form or the vocabulary */
-tsr_status tsri_task_rules_create(const tsri_model *model, const tsr_generate_options *options,
+tsr_status tsri_task_rules_create(tsri_model *model, const tsr_generate_options *options,
                                   tsri_task_rules *out);
 #endif

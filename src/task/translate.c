@@ -20,15 +20,11 @@ enum {
 };
 
 tsr_status tsr_translate_defaults(const tsr_model *model, tsr_generate_options *options) {
-    json_t *config;
-    char *path;
     TRY(tsr_generate_defaults(model, options));
-    TRY(tsri_task_config_load(tsri_model_of(model), &config, &path));
-    const json_t *beams = json_object_get(config, "num_beams");
+    const json_t *beams =
+        json_object_get(tsri_model_of(model)->generation.settings, "num_beams");
     if (!beams || json_is_null(beams))
         options->num_beams = BEAMS;
-    json_decref(config);
-    free(path);
     return TSR_OK;
 }
 

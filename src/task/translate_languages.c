@@ -5,7 +5,7 @@
 #include <string.h>
 
 static tsr_status start(const tsri_model *m, int32_t chosen, tsri_text_ids *prompt) {
-    const int32_t id = chosen >= 0 ? chosen : m->spec.decoder_start;
+    const int32_t id = chosen >= 0 ? chosen : m->generation.decoder_start;
     if (id < 0)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s names no token that its decoder starts with "

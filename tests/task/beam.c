@@ -74,11 +74,21 @@ static double logp_of(const tsri_task_rules *r, const text *t, int prompt, int m
         return id == r->forced_last ? 0 : -INFINITY;
     if (r->forced_first >= 0 && t->n == 1)
         return id == r->forced_first ? 0 : -INFINITY;
-    if ((is[id] & TSRI_TASK_NEVER) || (made == 0 && (is[id] & TSRI_TASK_NOT_FIRST)) ||
-        (made < r->least && (is[id] & TSRI_TASK_END)) || banned_by_repeat(r, t, id) ||
-        banned_by_word(r, t, id))
+    const int first = r->forced_first >= 0 && prompt == 1 ? 1 : 0; /* that is not forced */
+    if ((is[id] & TSRI_TASK_NEVER) || (made == first && (is[id] & TSRI_TASK_NOT_FIRST)) ||
+        ((made < r->least || t->n < r->least_length) && (is[id] & TSRI_TASK_END)) ||
+        banned_by_repeat(r, t, id) || banned_by_word(r, t, id))
         return -INFINITY;
     return penalty_of(r, t, id, row[id] - lse);
+}
+
+/* The logarithm of what is left of a row, where its values are to add up to 1 again. */
+static double rest_of(const tsri_task_rules *r, const text *t, int prompt, int most,
+                      const float *row, double lse) {
+    double sum = 0;
+    for (int32_t v = 0; v < V; v++)
+        sum += exp(logp_of(r, t, prompt, most, row, lse, v));
+    return r->renormalize && sum > 0 ? log(sum) : 0;
 }
 
 static int by_sum(const void *a, const void *b) {
@@ -107,10 +117,11 @@ static int plain(const tsri_task_rules *r, const int32_t *start, int n, int most
             table(now[i].ids, now[i].n, row);
             for (int32_t v = 0; v < V; v++)
                 sum += exp(row[v]);
+            const double rest = rest_of(r, &now[i], n, most, row, log(sum));
             for (int32_t v = 0; v < V; v++) {
                 text *t = &next[listed++];
                 *t = now[i];
-                t->sum += logp_of(r, &now[i], n, most, row, log(sum), v);
+                t->sum += logp_of(r, &now[i], n, most, row, log(sum), v) - rest;
                 t->ids[t->n++] = v;
                 t->ended = made == most || (is[v] & TSRI_TASK_END);
             }
@@ -208,6 +219,8 @@ static tsri_task_rules random_rules(void) {
                          .repetition_penalty = repetitions[draw(3, 3)],
                          .no_repeat_ngram = draw(4, 4),
                          .least = draw(5, 3) ? 0 : draw(6, 5),
+                         .least_length = draw(16, 4) ? 0 : draw(17, 8),
+                         .renormalize = draw(18, 3) == 0,
                          .ends = draw(7, 4),
                          .never = draw(8, 3),
                          .not_first = draw(9, 3),
