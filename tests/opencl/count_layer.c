@@ -2,12 +2,13 @@
  * OPENCL_LAYERS. A test finds its functions in the loaded library, so a loader that ignored it
  * can't pass; a command is told by the environment:
  *
- *   COUNT_LAYER_FAULT="CALL N CODE before|after"   the Nth CALL fails with CODE: it isn't made, or
- * it is made and then said to have failed COUNT_LAYER_IN=NAME                            in a
- * process of this name only (tessera) COUNT_LAYER_LOG=FILE                           a line "CALL
- * N" where it failed; at exit "calls CALL COUNT" for each COUNT_LAYER_BINARY_ONLY devices can't
- * compile, as FPGAs can't: sources are refused with -3, and a line on stderr tells of it
- */
+ * - COUNT_LAYER_FAULT="CALL N CODE before|after": the Nth CALL fails with CODE, and isn't made; or it
+ *   is made, and then said to have failed
+ * - COUNT_LAYER_IN=NAME: all this in a process of this name only (tessera)
+ * - COUNT_LAYER_LOG=FILE: a line "CALL N" where it failed; at exit "calls CALL COUNT" for each
+ * - COUNT_LAYER_REPORT: a line on stderr tells at exit what was built
+ * - COUNT_LAYER_BINARY_ONLY: the same, and devices can't compile, as FPGAs can't: sources are refused
+ *   with -3 */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl_layer.h>
@@ -327,7 +328,7 @@ static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id d, cl_device_info what
 
 static void report(void) {
     char line[96];
-    if (binary_only())
+    if (binary_only() || getenv("COUNT_LAYER_REPORT"))
         fprintf(stderr, "count_layer: %ld sources, %ld binaries\n",
                 counts[N_clCreateProgramWithSource], counts[N_clCreateProgramWithBinary]);
     for (int i = 0; i < N_CALLS; i++) {
@@ -344,7 +345,7 @@ static void begin(void) {
     int code;
     if (in && strcmp(in, program_invocation_short_name) != 0)
         return;
-    if (binary_only() || getenv("COUNT_LAYER_LOG"))
+    if (binary_only() || getenv("COUNT_LAYER_REPORT") || getenv("COUNT_LAYER_LOG"))
         atexit(report);
     if (wanted && sscanf(wanted, "%63s %ld %d %15s", name, &n, &code, when) == 4)
         count_fail(name, n, code, !strcmp(when, "after"));
