@@ -49,6 +49,13 @@ typedef enum tsr_log_level {
     TSR_LOG_DEBUG = 3
 } tsr_log_level;
 
+/** How far work is that takes long: "building kernels", 3 of 17. done == total: it has ended. */
+typedef struct tsr_progress {
+    uint32_t struct_size, reserved;
+    const char *doing; /**< a phrase for the user; valid for the call */
+    uint64_t done, total;
+} tsr_progress;
+
 /** What the host gives a backend. Lives until close returns. Callable from the thread of any call.
  */
 typedef struct tsr_host {
@@ -60,6 +67,10 @@ typedef struct tsr_host {
                 const char *line); /**< a line for the user; no newline at its end */
     const char *cache_folder; /**< where the backend may keep files (exists, writable), or NULL */
     const char *version;      /**< of the engine: part of every cache key */
+    /** Called between the steps of work that takes long, where struct_size reaches here and it is
+     * not NULL; `progress` NULL: nothing is new. Not 0: the user wants to stop. The backend then
+     * stops as soon as it can, and its call fails with TSR_E_CANCELLED. */
+    int (*progress)(void *data, const tsr_progress *progress);
 } tsr_host;
 
 /** Settings that users give a backend by name; it ignores those it doesn't know. "threads": a CPU

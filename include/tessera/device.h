@@ -26,6 +26,11 @@ typedef struct tsr_engine_options {
     const char *device; /**< the selector that devices will be opened with. "reference" loads no
                            driver: only the built-in reference and `backends` are listed. NULL, or
                            any other: everything is */
+    /** Called while a driver is tried and while kernels are built and tested, from the thread that
+     * waits for it; may be NULL. `progress` NULL: nothing is new. Not 0: the call that waits stops
+     * as soon as it can, with TSR_E_CANCELLED; a driver's compiler can't be stopped within a kernel. */
+    int (*progress)(void *data, const tsr_progress *progress);
+    void *progress_data;
 } tsr_engine_options;
 
 /**

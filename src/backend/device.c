@@ -69,6 +69,8 @@ tsr_status tsr_engine_create(const tsr_engine_options *options, tsr_engine **out
                                          .log = given.log,
                                          .log_data = given.log_data,
                                          .threads = given.threads,
+                                         .progress = given.progress,
+                                         .progress_data = given.progress_data,
                                          .reference_alone = given.device &&
                                                             !strcmp(given.device, "reference")};
     const tsr_status status = tsri_backend_set_open(&wanted, &engine->set);

@@ -27,6 +27,8 @@ struct tsri_backend_set {
     char *cache_folder;
     void (*log)(void *data, tsr_log_level level, const char *line);
     void *log_data;
+    int (*progress)(void *data, const tsr_progress *progress);
+    void *progress_data;
     uint32_t threads;
     loaded *backends;
     size_t n_backends, backends_capacity;
@@ -45,6 +47,11 @@ static void host_log(void *data, tsr_log_level level, const char *line) {
     const tsri_backend_set *set = data;
     if (set->log)
         set->log(set->log_data, level, line);
+}
+
+static int host_progress(void *data, const tsr_progress *progress) {
+    const tsri_backend_set *set = data;
+    return set->progress ? set->progress(set->progress_data, progress) : 0;
 }
 
 static tsr_status add_note(void *data, const char *sentence) {
@@ -229,13 +236,16 @@ tsr_status tsri_backend_set_open(const tsri_backend_options *options, tsri_backe
     TRY(tsri_base_new(1, sizeof *set, &set));
     set->log = options->log;
     set->log_data = options->log_data;
+    set->progress = options->progress;
+    set->progress_data = options->progress_data;
     set->threads = options->threads;
     set->host = (tsr_host){.struct_size = sizeof set->host,
                            .abi = TSR_BACKEND_ABI,
                            .data = set,
                            .report = host_report,
                            .log = host_log,
-                           .version = TESSERA_VERSION};
+                           .version = TESSERA_VERSION,
+                           .progress = host_progress};
     tsr_status status = find_cache(set);
     for (size_t i = 0; i < options->n_plugins && status == TSR_OK; i++)
         status = add_plugin(set, options->plugins[i]);

@@ -17,6 +17,9 @@ typedef struct tsri_backend_options {
     void (*log)(void *data, tsr_log_level level, const char *line); /* may be NULL */
     void *log_data;
     uint32_t threads; /* 0: all; given to each backend as its option "threads" */
+    /* What takes long, and whether to stop: tsr_host.progress. May be NULL. */
+    int (*progress)(void *data, const tsr_progress *progress);
+    void *progress_data;
     bool reference_alone; /* plugins aren't searched for, so no driver is loaded */
 } tsri_backend_options;
 

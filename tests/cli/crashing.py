@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""Drivers that abort, crash or hang: the reference needs none of them."""
+"""Drivers that abort, crash or hang: each is tried in a process of its own before it is loaded. What dies there is listed with its reason,
+the others go on, and the reference needs none of them. What dies later is told by the run that dies and mended by the next."""
 
+import json
+import os
 import pathlib
 import subprocess
 
-from support.command import BUILD, GOLDEN, environment, equal, main, run, skip
+from support.command import BUILD, GOLDEN, environment, equal, main, refused, run, skip
 
 TINY = ("-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "4")
+TEXT = "52 52 52 52 \n"
 VENDORS = pathlib.Path("/etc/OpenCL/vendors/pocl.icd")
 PLANTED = BUILD / "tests" / "planted_driver.so"
+POCL = "Portable Computing Language"
 
 
 def planted(folder, how="", beside="", **more):
@@ -20,13 +25,20 @@ def planted(folder, how="", beside="", **more):
         (place / "a-good.icd").write_text(beside)
     library = next((line.split(" => ")[1].split(" ")[0] for line in known_libraries() if line.strip().startswith(VENDORS.read_text().strip())),
                    VENDORS.read_text().strip())
-    settings = {"OCL_ICD_VENDORS": place, "PLANTED": how, "PLANTED_PATH": library, "PLANTED_LOG": folder / "log", "TESSERA_CACHE": folder / "cache",
-                "POCL_CACHE_DIR": folder / "pocl", **more}
-    return environment(**settings)
+    settings = {"OCL_ICD_VENDORS": place, "PLANTED": how, "PLANTED_PATH": library, "PLANTED_LOG": folder / "log", "TESSERA_CACHE": folder / "cache"}
+    return environment(**{**settings, **more})
 
 
 def known_libraries():
     return subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout.splitlines()
+
+
+def devices(env):
+    return json.loads(run("devices", "--json", env=env).text)
+
+
+def opencl(env):
+    return [device for device in devices(env)["devices"] if device["backend"] == "opencl"]
 
 
 def loads(folder):
@@ -34,8 +46,65 @@ def loads(folder):
     return log.read_text().splitlines().count("load") if log.exists() else 0
 
 
+def test_a_driver_that_dies_before_it_lists_its_devices(folder):
+    for where in ("load", "platforms", "devices"):
+        for how, said in (("abort", "SIGABRT"), ("segv", "SIGSEGV"), ("exit", "exit code 1")):
+            place = folder / f"{where}-{how}"
+            place.mkdir()
+            env = planted(place, f"{where}:{how}")
+            told = devices(env)
+            equal([device["backend"] for device in told["devices"]], ["reference"], f"{where} {how}")
+            notes = [note for note in told["notes"] if "planted.icd" in note]
+            assert len(notes) == 1 and said in notes[0] and "the last words" in notes[0], told["notes"]
+            if how == "abort":
+                equal(run("generate", *TINY, env=env).text, TEXT)
+
+
+def test_a_driver_that_hangs(folder):
+    env = planted(folder, "platforms:hang", TESSERA_PROBE_SECONDS="1")
+    notes = devices(env)["notes"]
+    assert any("planted.icd" in note and "1 s" in note for note in notes), notes
+    before = loads(folder)
+    equal(run("generate", *TINY, env=env).text, TEXT)
+    equal(loads(folder), before, "what hung is not waited for again in the next run")
+
+
+def test_a_driver_that_dies_at_its_first_build_or_run(folder):
+    for where, how, said in (("context", "exit", "exit code 1"), ("build", "abort", "SIGABRT"), ("launch", "segv", "SIGSEGV")):
+        place = folder / where
+        place.mkdir()
+        env = planted(place, f"{where}:{how}")
+        (device,) = opencl(env)
+        assert POCL in device["platform"] and not device["usable"] and said in device["reason"], device
+        assert "the last words" in device["reason"], device
+        refused(4, said, "generate", "-d", "pocl", *TINY, env=env)
+        told = run("generate", *TINY, env=env)
+        equal(told.text, TEXT)
+        assert "the slow reference runs" in told.err, told
+
+
+def test_a_good_driver_beside_one_that_dies(folder):
+    env = planted(folder, "load:abort", beside=VENDORS.read_text(), TESSERA_CACHE=os.environ.get("TESSERA_CACHE", folder / "cache"))
+    (device,) = opencl(env)
+    assert device["usable"], device
+    told = run("generate", "-d", "pocl", *TINY, env=env)
+    equal(told.text, TEXT)
+    assert POCL in told.err
+
+
+def test_a_driver_seen_fine_is_not_tried_again(folder):
+    env = planted(folder)
+    assert opencl(env)[0]["usable"]
+    equal(loads(folder), 2, "loads of the first run: tried, then used")
+    assert opencl(env)[0]["usable"]
+    equal(loads(folder), 3, "loads with those of the second run")
+    os.utime(PLANTED)  # another driver, as far as anyone can tell
+    opencl(env)
+    equal(loads(folder), 5, "loads with those of the third run")
+
+
 def test_the_reference_loads_no_driver(folder):
-    env = planted(folder, "load:abort")
+    env = planted(folder)
     for command in (("generate", "-d", "reference", *TINY), ("cache",), ("info", GOLDEN / "gpt2-tiny")):
         run(*command, env=env)
     run("generate", *TINY, env=dict(env, TESSERA_DEVICE="reference"))

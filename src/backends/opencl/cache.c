@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,4 +175,14 @@ void tsri_opencl_cache_save(const tsr_state *state, const tsri_opencl_key *key, 
                         "%s can't be written: kernels are built again next time", folder);
     free(path);
     free(folder);
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place) {
+    (void)info, (void)kind, (void)place;
+    (void)!remove(path);
+    return 0;
+}
+
+void tsri_opencl_remove_folder(const char *folder) {
+    nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }

@@ -24,4 +24,7 @@ tsr_status tsri_opencl_cache_load(const tsr_state *state, const tsri_opencl_key 
 void tsri_opencl_cache_save(const tsr_state *state, const tsri_opencl_key *key, const char *kind,
                             const void *payload, size_t n);
 
+/* Removes a folder with all that is in it, as far as that can be. */
+void tsri_opencl_remove_folder(const char *folder);
+
 #endif

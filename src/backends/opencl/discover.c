@@ -1,6 +1,6 @@
 /* backends/opencl/discover.c - every device of every platform; and a sentence for each driver that
  * gives none. */
-#include "backends/opencl/state.h"
+#include "backends/opencl/drivers.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
@@ -132,13 +132,14 @@ static int is_icd(const struct dirent *entry) {
     return n > 4 && !strcmp(entry->d_name + n - 4, ".icd");
 }
 
-static tsr_status check_icds(tsr_state *state, const char *folder) {
+static tsr_status check_icds(tsr_state *state, const char *folder,
+                             const tsri_opencl_drivers *drivers) {
     struct dirent **entries = NULL;
     tsr_status status = TSR_OK;
     const int n = scandir(folder, &entries, is_icd, by_name);
     for (int i = 0; i < n; i++) {
         char *path = status == TSR_OK ? tsri_base_join(folder, entries[i]->d_name) : NULL;
-        if (path)
+        if (path && !tsri_opencl_driver_is_dead(drivers, path))
             status = check_icd(state, path);
         free(path);
         free(entries[i]);
@@ -203,29 +204,56 @@ static tsr_status add_platforms(tsr_state *state, cl_uint n, bool *simulated) {
     return status;
 }
 
-tsr_status tsri_opencl_discover(tsr_state *state) {
-    const char *chosen = getenv("OCL_ICD_VENDORS");
-    const char *vendors = chosen && *chosen ? chosen : default_vendors;
-    bool simulated = false;
+/* Every device of every driver that is not hidden. */
+static tsr_status ask_loader(tsr_state *state, const char *vendors, bool chosen, bool *simulated) {
     cl_uint n = 0;
     const cl_int code = clGetPlatformIDs(0, NULL, &n);
     if (code == NO_PLATFORM || (code == CL_SUCCESS && !n))
-        TRY(tsri_opencl_note(state,
-                             "no OpenCL platform: no driver in %s (%s); install one, on Debian "
-                             "pocl-opencl-icd, intel-opencl-icd, "
-                             "mesa-opencl-icd or nvidia-opencl-icd, or point OCL_ICD_VENDORS at a "
-                             "folder of .icd files "
-                             "(by default /etc/OpenCL/vendors)",
-                             vendors,
-                             chosen && *chosen ? "OCL_ICD_VENDORS" : "the default folder"));
-    else if (code != CL_SUCCESS)
-        TRY(tsri_opencl_note(state, "the OpenCL loader can't list platforms (error %d)", code));
-    else
-        TRY(add_platforms(state, n, &simulated));
-    if (simulated) /* it replaces the loader: vendor files play no part */
-        return TSR_OK;
-    if (tsri_base_is_folder(vendors))
-        return check_icds(state, vendors);
-    const size_t length = strlen(vendors);
-    return length > 4 && !strcmp(vendors + length - 4, ".icd") ? check_icd(state, vendors) : TSR_OK;
+        return tsri_opencl_note(state,
+                                "no OpenCL platform: no driver in %s (%s); install one, on Debian "
+                                "pocl-opencl-icd, intel-opencl-icd, "
+                                "mesa-opencl-icd or nvidia-opencl-icd, or point OCL_ICD_VENDORS at "
+                                "a folder of .icd files "
+                                "(by default /etc/OpenCL/vendors)",
+                                vendors, chosen ? "OCL_ICD_VENDORS" : "the default folder");
+    if (code != CL_SUCCESS)
+        return tsri_opencl_note(state, "the OpenCL loader can't list platforms (error %d)", code);
+    return add_platforms(state, n, simulated);
+}
+
+/* Whether the loader is the simulator, which asks no driver. */
+static bool simulates(void) {
+    Dl_info info;
+    return dladdr((void *)(uintptr_t)clGetPlatformIDs, &info) && info.dli_fname &&
+           strstr(info.dli_fname, "oclgrind");
+}
+
+tsr_status tsri_opencl_discover(tsr_state *state) {
+    const char *chosen = getenv("OCL_ICD_VENDORS");
+    const char *vendors = chosen && *chosen ? chosen : default_vendors;
+    char *place = tsri_base_copy_text(vendors, strlen(vendors)); /* the variable may change */
+    bool simulated = simulates();
+    tsri_opencl_drivers drivers = {0};
+    tsr_status status = place ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK && !simulated)
+        status = tsri_opencl_drivers_try(state, place, &drivers);
+    if (status == TSR_OK)
+        status = tsri_opencl_drivers_hide(&drivers);
+    if (status == TSR_OK)
+        status = ask_loader(state, place, chosen && *chosen, &simulated);
+    tsri_opencl_drivers_show(&drivers);
+    for (size_t i = 0; i < state->n_found && status == TSR_OK; i++)
+        status = tsri_opencl_drivers_judge(&drivers, &state->found[i]);
+    /* A simulator replaces the loader: vendor files play no part. */
+    if (status == TSR_OK && !simulated && tsri_base_is_folder(place))
+        status = check_icds(state, place, &drivers);
+    else if (status == TSR_OK && !simulated) {
+        const size_t length = strlen(place);
+        if (length > 4 && !strcmp(place + length - 4, ".icd") &&
+            !tsri_opencl_driver_is_dead(&drivers, place))
+            status = check_icd(state, place);
+    }
+    tsri_opencl_drivers_clear(&drivers);
+    free(place);
+    return status;
 }

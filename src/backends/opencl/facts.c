@@ -266,6 +266,7 @@ void tsri_opencl_free_found(tsri_opencl_found *found) {
     free((char *)facts->version);
     free((char *)facts->c_version);
     free(found->platform_version);
+    free(found->died);
     free(found->extensions);
     *found = (tsri_opencl_found){0};
 }

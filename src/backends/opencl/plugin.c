@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,25 @@ void tsri_opencl_log(const tsr_state *state, tsr_log_level level, const char *fo
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
     state->host->log(state->host->data, level, line);
+}
+
+static int progress(const tsr_state *state, const tsr_progress *now) {
+    const tsr_host *host = state->host;
+    const bool has = host->struct_size >= offsetof(tsr_host, progress) + sizeof host->progress;
+    return has && host->progress ? host->progress(host->data, now) : 0;
+}
+
+tsr_status tsri_opencl_progress(const tsr_state *state, const char *doing, uint64_t done,
+                                uint64_t total) {
+    const tsr_progress now = {
+        .struct_size = sizeof now, .doing = doing, .done = done, .total = total};
+    if (progress(state, &now) == 0)
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_CANCELLED, "stopped while %s", doing);
+}
+
+bool tsri_opencl_stops(const tsr_state *state) {
+    return progress(state, NULL) != 0;
 }
 
 static void close_backend(tsr_state *state) {

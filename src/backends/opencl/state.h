@@ -14,6 +14,7 @@ typedef struct tsri_opencl_found {
     cl_device_id id;
     int version; /* of the device: 102 for OpenCL 1.2 */
     char *platform_version, *extensions;
+    char *died; /* why it is not usable, where it died when it was tried; NULL: it did not */
     uint64_t vendor_id;
     bool pocl, nvidia, oclgrind;
     bool exact_division; /* can round division and square root correctly */
@@ -59,5 +60,11 @@ void tsri_opencl_enter(const tsr_state *state);
 /* plugin.c: a line to the host's log. */
 __attribute__((format(printf, 3, 4))) void
 tsri_opencl_log(const tsr_state *state, tsr_log_level level, const char *format, ...);
+
+/* plugin.c: how far long work is; TSR_E_CANCELLED, said, where the host asks to stop. */
+tsr_status tsri_opencl_progress(const tsr_state *state, const char *doing, uint64_t done,
+                                uint64_t total);
+/* Whether the host asks to stop. */
+bool tsri_opencl_stops(const tsr_state *state);
 
 #endif

@@ -1,12 +1,25 @@
-/* libexec/tessera/probe PLATFORM DEVICE OPTIONS < SOURCE: builds a program that may crash the
- * compiler or the process, and runs its kernel `probe` once. It prints "pass" where out[0] becomes
- * 0x600d, else one sentence; a crash says as much. A process of its own, and no fork: drivers hang
- * in a child. */
+/* libexec/tessera/probe: a process of its own for what may crash, and no fork: drivers hang in a
+ * child.
+ *
+ * probe PLATFORM DEVICE OPTIONS < SOURCE builds a program that may crash the compiler or the
+ * process, and runs its kernel `probe` once. It prints "pass" where out[0] becomes 0x600d, else one
+ * sentence; a crash says as much.
+ *
+ * probe --driver N loads the drivers that the OpenCL loader sees, and builds and runs a first
+ * kernel on each device but the first N. It prints, with tabs between words, "stage WHAT" before
+ * each step that may crash, "device PLATFORM VERSION NAME", "fine" when that one is done, "library
+ * PATH" for all that it loads, and "end". A call that fails is not its business: only a crash is.
+ */
 #include <CL/cl.h>
 
+#include <link.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum { MOST = 1 << 20, PLATFORMS = 32, DEVICES = 32, WORDS = 1024, RIGHT = 0x600d };
 
@@ -64,8 +77,93 @@ static cl_int run(cl_context context, cl_device_id id, cl_kernel kernel) {
     return out[0];
 }
 
+/* ---- a driver ---- */
+
+static void say(const char *kind, const char *words) {
+    printf("%s\t%s\n", kind, words);
+    fflush(stdout);
+}
+
+static void say_device(const char *platform, const char *version, const char *name) {
+    printf("device\t%s\t%s\t%s\n", platform, version, name);
+    fflush(stdout);
+}
+
+static int say_library(struct dl_phdr_info *info, size_t size, void *data) {
+    (void)size, (void)data;
+    if (info->dlpi_name && info->dlpi_name[0] == '/')
+        say("library", info->dlpi_name);
+    return 0;
+}
+
+static void try_device(cl_device_id id) {
+    static const char source[] = "__kernel void probe(__global int *out) { out[0] = 0x600d; }";
+    cl_bool compiles = CL_FALSE;
+    say("stage", "when a context was made");
+    cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, NULL);
+    if (!context || clGetDeviceInfo(id, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiles, &compiles,
+                                    NULL) != CL_SUCCESS)
+        return;
+    say("stage", "when it built a first kernel");
+    cl_kernel kernel = compiles ? build(context, id, source, "") : NULL;
+    say("stage", "when it ran a first kernel");
+    if (kernel)
+        run(context, id, kernel);
+}
+
+static void try_platform(cl_platform_id platform, unsigned skip, unsigned *seen) {
+    char name[512] = "", version[512] = "", device[512] = "";
+    cl_device_id devices[DEVICES];
+    cl_uint n = 0;
+    if (clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL) != CL_SUCCESS ||
+        clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version, version, NULL) !=
+            CL_SUCCESS)
+        return;
+    say("stage", "when it listed its devices");
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, DEVICES, devices, &n) != CL_SUCCESS)
+        return;
+    dl_iterate_phdr(say_library, NULL); /* before kernels are built and loaded */
+    for (cl_uint i = 0; i < n && i < DEVICES; i++) {
+        if ((*seen)++ < skip)
+            continue;
+        say("stage", "when it described a device");
+        if (clGetDeviceInfo(devices[i], CL_DEVICE_NAME, sizeof device, device, NULL) != CL_SUCCESS)
+            device[0] = 0;
+        say_device(name, version, device);
+        try_device(devices[i]);
+        puts("fine");
+    }
+}
+
+/* Ends without the drivers' own farewell, which is not what is tried. */
+static void try_drivers(unsigned skip) {
+    cl_platform_id platforms[PLATFORMS];
+    cl_uint n = 0;
+    unsigned seen = 0;
+    say("stage", "when it was loaded");
+    if (clGetPlatformIDs(PLATFORMS, platforms, &n) != CL_SUCCESS)
+        n = 0;
+    for (cl_uint i = 0; i < n && i < PLATFORMS; i++)
+        try_platform(platforms[i], skip, &seen);
+    if (!seen)
+        dl_iterate_phdr(say_library, NULL);
+    puts("end");
+    fflush(stdout);
+    _exit(0);
+}
+
+/* Nobody wants its core file, and it does not outlive who asked. */
+static void keep_small(void) {
+    const struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 int main(int argc, char **argv) {
     static char source[MOST];
+    keep_small();
+    if (argc == 3 && !strcmp(argv[1], "--driver"))
+        try_drivers((unsigned)strtoul(argv[2], NULL, 10));
     if (argc != 4)
         return answer("the probe takes a platform, a device and build options");
     source[fread(source, 1, sizeof source - 1, stdin)] = 0;
