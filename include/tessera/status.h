@@ -2,6 +2,8 @@
 #ifndef TESSERA_STATUS_H
 #define TESSERA_STATUS_H
 
+#include <stddef.h>
+
 #if defined(__GNUC__)
 #define TSR_API __attribute__((visibility("default")))
 #else
@@ -39,6 +41,16 @@ TSR_API const char *tsr_error_last(void);
 
 /** "ok", "argument", "unsupported", ...; "unknown" for a number that is none. */
 TSR_API const char *tsr_status_name(tsr_status status);
+
+/**
+ * Of the n names the one that was probably meant, for the sentence that refuses what was typed;
+ * NULL where none is near. Insertions, deletions, replacements and swaps count; '_' is '-', and
+ * letters of either case are the same.
+ *
+ * owner   one of `names`
+ * thread  any
+ */
+TSR_API const char *tsr_name_nearest(const char *typed, const char *const *names, size_t n);
 
 #ifdef __cplusplus
 }

@@ -294,40 +294,6 @@ bool tsri_cli_print(tsri_cli_app *app, const char *format, ...) {
     return written;
 }
 
-int tsri_cli_read_input(const char *path, char **text, size_t *n) {
-    FILE *file = path && strcmp(path, "-") ? fopen(path, "rb") : stdin;
-    size_t room = 0;
-    *text = NULL;
-    *n = 0;
-    if (!file)
-        return tsri_cli_fail(CLI_FILE, "%s: %s", path, strerror(errno));
-    for (;;) {
-        if (*n + 1 >= room) {
-            room = room ? room * 2 : 4096;
-            char *grown = realloc(*text, room);
-            if (!grown)
-                break;
-            *text = grown;
-        }
-        const size_t got = fread(*text + *n, 1, room - *n - 1, file);
-        if (!got)
-            break;
-        *n += got;
-    }
-    const bool failed = ferror(file) || !*text;
-    if (file != stdin)
-        fclose(file);
-    if (failed) {
-        free(*text);
-        *text = NULL;
-        if (tsri_cli_signal())
-            return 128 + tsri_cli_signal();
-        return tsri_cli_fail(CLI_FILE, "%s: could not be read", path ? path : "standard input");
-    }
-    (*text)[*n] = 0;
-    return CLI_OK;
-}
-
 /* ---- profile ---- */
 
 static void profile_line(const tsr_profiled *entry) {

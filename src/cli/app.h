@@ -25,6 +25,7 @@ typedef struct tsri_cli_app {
     bool stopped;      /* nothing more can be written to stdout */
     bool write_failed; /* and it was not its reader who closed it */
     bool progress_shown;
+    bool input_taken;        /* standard input has a reader */
     struct json_t *profiled; /* entries of a profile that goes to a file */
     int profiled_lines;      /* of one that is printed */
 } tsri_cli_app;
@@ -62,9 +63,6 @@ void tsri_cli_clear_progress(tsri_cli_app *app);
 /* A line on stderr unless quiet. */
 __attribute__((format(printf, 2, 3))) void tsri_cli_note(const tsri_cli_app *app,
                                                          const char *format, ...);
-
-/* Whole input: a file, or stdin for "-" or NULL. New memory. */
-int tsri_cli_read_input(const char *path, char **text, size_t *n);
 
 /* 0, or the number of SIGINT or SIGTERM that arrived. */
 int tsri_cli_signal(void);

@@ -1,5 +1,7 @@
 #include "cli/args.h"
 
+#include "cli/suggest.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -64,16 +66,24 @@ static const char *dashes(const char *name) {
     return name[0] && name[1] ? "--" : "-";
 }
 
+/* Whole numbers up to a million million as they are, others short. */
+static void format_limit(char *to, size_t room, double limit) {
+    const bool whole = limit == floor(limit) && fabs(limit) < 1e12;
+    snprintf(to, room, whole ? "%.0f" : "%g", limit);
+}
+
 static int take_number(const tsri_cli_option *o, const char *name, const char *text) {
     char *end;
     errno = 0;
     const double value = o->kind == CLI_INT ? (double)strtoll(text, &end, 10) : strtod(text, &end);
     if (!*text || *end || errno || isnan(value) || value < o->lowest || value > o->highest) {
-        char range[96] = "";
+        char range[96], lowest[32], highest[32];
+        format_limit(lowest, sizeof lowest, o->lowest);
+        format_limit(highest, sizeof highest, o->highest);
         if (o->highest < 1e15)
-            snprintf(range, sizeof range, ", from %g to %g", o->lowest, o->highest);
+            snprintf(range, sizeof range, ", from %s to %s", lowest, highest);
         else
-            snprintf(range, sizeof range, ", %g or more", o->lowest);
+            snprintf(range, sizeof range, ", %s or more", lowest);
         return tsri_cli_fail(CLI_USAGE, "%s%s %s: %s is wanted%s", dashes(name), name, text,
                              o->kind == CLI_INT ? "a whole number" : "a number", range);
     }
@@ -84,8 +94,22 @@ static int take_number(const tsri_cli_option *o, const char *name, const char *t
     return CLI_OK;
 }
 
+/* "-" is standard input where the help of an option says so; elsewhere no file is called that. */
+static bool is_no_file(const tsri_cli_option *o, const char *text) {
+    static const char *const files[] = {"FILE", "FOLDER", "MODEL", "E.npy", "OUT", "NAME|FILE"};
+    bool file = false;
+    for (size_t i = 0; o->value && i < sizeof files / sizeof *files; i++)
+        file = file || !strncmp(o->value, files[i], strlen(files[i]));
+    return file && text && !strcmp(text, "-") && !strstr(o->help, "standard input");
+}
+
 static int take(const tsri_cli_option *o, const char *name, const char *text) {
     char *end;
+    if (is_no_file(o, text))
+        return tsri_cli_fail(CLI_USAGE,
+                             "%s%s -: standard input and output cannot stand for %s here; give a "
+                             "name",
+                             dashes(name), name, o->value);
     if (o->given)
         *o->given = true;
     switch (o->kind) {
@@ -154,33 +178,65 @@ static const tsri_cli_option *by_letter(const tsri_cli_option *const *tables, in
     return NULL;
 }
 
-int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about,
-                   const tsri_cli_option *const *tables, tsri_cli_list *operands) {
-    built *b = calloc(1, sizeof *b);
+/* The element of argv that getopt_long just took an option from: in the middle of "-abc" it has not
+ * gone on. */
+static const char *element(int argc, char **argv, int letter) {
+    const char *next = optind < argc ? argv[optind] : "";
+    if (next[0] == '-' && next[1] != '-' && next[1] == letter)
+        return next;
+    return optind > 0 && optind <= argc ? argv[optind - 1] : "";
+}
+
+static int no_such(const char *given, const char *command, const tsri_cli_option *const *tables) {
+    char meant[128];
+    if (tsri_cli_suggest_option(given, tables, meant, sizeof meant))
+        return tsri_cli_fail(CLI_USAGE, "%s: no such option; see tessera help %s. Did you mean %s?",
+                             given, command, meant);
+    return tsri_cli_fail(CLI_USAGE, "%s: no such option; see tessera help %s", given, command);
+}
+
+static int take_options(int argc, char **argv, const built *b, const char *usage, const char *about,
+                        const tsri_cli_option *const *tables) {
     int status = CLI_OK, c;
-    if (!b)
-        return tsri_cli_fail(CLI_OTHER, "out of memory");
-    build(b, tables);
     opterr = 0;
     optind = 1;
     while (status == CLI_OK && (c = getopt_long(argc, argv, b->letters, b->longs, NULL)) != -1) {
-        const char *given = optind > 0 && optind <= argc ? argv[optind - 1] : "";
-        if (c == 'h') {
+        const char *given = element(argc, argv, c);
+        if (tsri_cli_is_other_option(given)) {
+            status = no_such(given, argv[0], tables);
+        } else if (c == 'h') {
             tsri_cli_print_help(usage, about, tables);
             status = CLI_HELP;
-        } else if (c == '?' || c == ':') {
-            status = tsri_cli_fail(CLI_USAGE,
-                                   c == ':' ? "%s: a value is missing; see tessera help %s"
-                                            : "%s: no such option; see tessera help %s",
-                                   given, argv[0]);
+        } else if (c == ':') {
+            status = tsri_cli_fail(CLI_USAGE, "%s: a value is missing; see tessera help %s", given,
+                                   argv[0]);
+        } else if (c == '?') {
+            status = no_such(given, argv[0], tables);
         } else {
             const tsri_cli_option *o = c >= 256 ? b->of[c - 256] : by_letter(tables, c);
             char one[2] = {(char)c, 0};
             status = take(o, c >= 256 ? b->names[c - 256] : one, optarg);
         }
     }
-    for (; status == CLI_OK && optind < argc; optind++)
-        status = append(operands, argv[optind]);
+    return status;
+}
+
+int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about,
+                   const tsri_cli_option *const *tables, tsri_cli_list *operands) {
+    built *b = calloc(1, sizeof *b);
+    if (!b)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    build(b, tables);
+    int status = take_options(argc, argv, b, usage, about, tables);
+    for (; status == CLI_OK && optind < argc; optind++) {
+        if (!strcmp(argv[optind], "-") && !strstr(usage, "|-"))
+            status = tsri_cli_fail(CLI_USAGE,
+                                   "-: this command takes nothing from standard input by that; see "
+                                   "tessera help %s",
+                                   argv[0]);
+        else
+            status = append(operands, argv[optind]);
+    }
     free(b);
     return status;
 }

@@ -43,8 +43,9 @@ typedef struct tsri_cli_option {
     bool *given;            /* set where the option is; may be NULL */
 } tsri_cli_option;
 
-/* Ends with names == NULL. Operands go to `operands`. CLI_OK, CLI_HELP (printed), or CLI_USAGE
- * (said on stderr). */
+/* Ends with names == NULL. Operands go to `operands`; "-" is one where `usage` has "|-", and the
+ * value of an option for files where its help names standard input. CLI_OK, CLI_HELP (printed), or
+ * CLI_USAGE (said on stderr). */
 int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about,
                    const tsri_cli_option *const *tables, tsri_cli_list *operands);
 void tsri_cli_print_help(const char *usage, const char *about,

@@ -1,5 +1,5 @@
 /* cli/attention.c - tessera attention: which word a model looks at, as a page or as tables. */
-#include "cli/app.h"
+#include "cli/input.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 typedef struct job {
     tsri_cli_app app;
     tsri_cli_list operands;
-    const char *target, *layers, *heads, *format, *path;
+    const char *encoding, *target, *layers, *heads, *format, *path;
     tsr_attention_options options;
 } job;
 
@@ -110,14 +110,14 @@ static int run(job *j, bool page) {
     size_t size = 0;
     tsr_attention *attention = NULL;
     int code = CLI_OK;
-    if (!j->operands.n)
-        code = tsri_cli_read_input(NULL, &given, &size);
-    while (given && size && (given[size - 1] == '\n' || given[size - 1] == '\r'))
-        size--;
-    const char *text = j->operands.n ? j->operands.items[0] : given;
+    const bool operand = j->operands.n && strcmp(j->operands.items[0], "-");
+    if (!operand)
+        code = tsri_cli_read_input(&j->app, NULL, j->encoding, &given, &size);
+    size = given ? tsri_cli_line_size(given, size) : 0;
+    const char *text = operand ? j->operands.items[0] : given;
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_attention_create(
-            j->app.model, text, j->operands.n ? strlen(text) : size, &j->options, &attention));
+            j->app.model, text, operand ? strlen(text) : size, &j->options, &attention));
     if (code == CLI_OK)
         code = page ? tsri_cli_status(tsr_attention_write_page(attention, j->path))
                     : print_maps(j, attention);
@@ -144,11 +144,14 @@ int tsri_cli_attention(int argc, char **argv) {
          "a page to look at, or tables of the mean over layers and heads", 0, 0, NULL},
         {"output", 'o', CLI_TEXT, &j.path, "FILE.html", "the page to write", 0, 0, NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_model_options(&j.app),
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_encoding_option(&j.encoding),
+                                       tsri_cli_model_options(&j.app),
                                        tsri_cli_device_options(&j.app),
-                                       tsri_cli_common_options(&j.app), NULL};
+                                       tsri_cli_common_options(&j.app),
+                                       NULL};
     int code = tsri_cli_parse(
-        argc, argv, "tessera attention [options] [TEXT] (-o FILE.html | --format text)",
+        argc, argv, "tessera attention [options] [TEXT|-] (-o FILE.html | --format text)",
         "Shows which word a model looks at while it reads another. Without TEXT, standard input is "
         "read.",
         tables, &j.operands);

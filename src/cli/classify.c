@@ -160,7 +160,7 @@ static int next_window(job *j) {
 }
 
 static int each_window(job *j) {
-    int code = tsri_cli_lines_open(&j->source, &j->lines);
+    int code = tsri_cli_lines_open(&j->app, &j->source, &j->lines);
     j->progress = (tsri_cli_progress){.app = &j->app, .doing = "classifying", .unit = "texts"};
     tsri_cli_progress_show(&j->progress, 0, -1);
     while (code == CLI_OK && !j->app.stopped) {

@@ -78,13 +78,17 @@ static int embed_texts(job *j) {
 }
 
 static int read_texts(job *j) {
-    const tsri_cli_source source = {
-        .path = j->lines_path, .column = j->source.column, .field = j->source.field};
+    const tsri_cli_source source = {.path = j->lines_path,
+                                    .column = j->source.column,
+                                    .field = j->source.field,
+                                    .encoding = j->source.encoding};
     tsri_cli_lines *lines = NULL;
     tsri_cli_line line = {0};
-    int code = tsri_cli_lines_open(&source, &lines);
+    int code = tsri_cli_lines_open(&j->app, &source, &lines);
     while (code == CLI_OK && (code = tsri_cli_lines_next(lines, &line)) == CLI_OK && line.text)
         code = keep_text(j, line.text, line.size);
+    if (code == CLI_OK)
+        code = tsri_cli_lines_end(lines);
     if (code == CLI_OK && j->n_texts != j->n)
         code = tsri_cli_fail(CLI_FILE,
                              "%s has %zu texts and %s has %" PRIu64

@@ -1,5 +1,5 @@
 /* cli/dump.c - tessera dump: what a model computes inside, as a safetensors file. */
-#include "cli/app.h"
+#include "cli/input.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,12 +46,20 @@ static int pad_lists(const char *option, const tsri_cli_list *lists, padded *out
     return code;
 }
 
-static int pad_text(tsri_cli_app *app, const char *text, padded *out) {
-    int32_t *ids;
-    size_t n;
-    int code =
-        tsri_cli_status(tsr_encode(app->model, text, strlen(text),
-                                   TSR_ENCODE_ADD_SPECIAL | TSR_ENCODE_PARSE_SPECIAL, &ids, &n));
+static int pad_text(tsri_cli_app *app, const char *text, const char *encoding, padded *out) {
+    int32_t *ids = NULL;
+    char *given = NULL;
+    size_t n, size = strlen(text);
+    int code = CLI_OK;
+    if (!strcmp(text, "-")) {
+        code = tsri_cli_read_input(app, NULL, encoding, &given, &size);
+        size = code == CLI_OK ? tsri_cli_line_size(given, size) : 0;
+    }
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_encode(app->model, given ? given : text, size,
+                                          TSR_ENCODE_ADD_SPECIAL | TSR_ENCODE_PARSE_SPECIAL, &ids,
+                                          &n));
+    free(given);
     if (code != CLI_OK)
         return code;
     code = pad(&ids, &n, 1, out);
@@ -59,10 +67,11 @@ static int pad_text(tsri_cli_app *app, const char *text, padded *out) {
     return code;
 }
 
-static int from_rows(tsri_cli_app *app, const char *text, const tsri_cli_list *ids,
-                     const tsri_cli_list *decoder_ids, bool attention, const char *path) {
+static int from_rows(tsri_cli_app *app, const char *text, const char *encoding,
+                     const tsri_cli_list *ids, const tsri_cli_list *decoder_ids, bool attention,
+                     const char *path) {
     padded rows = {0}, decoder = {0};
-    int code = text ? pad_text(app, text, &rows) : pad_lists("--ids ", ids, &rows);
+    int code = text ? pad_text(app, text, encoding, &rows) : pad_lists("--ids ", ids, &rows);
     if (code == CLI_OK)
         code = pad_lists("--decoder-ids ", decoder_ids, &decoder);
     if (code == CLI_OK && decoder.B && decoder.B != rows.B)
@@ -90,7 +99,7 @@ static int from_rows(tsri_cli_app *app, const char *text, const tsri_cli_list *i
 int tsri_cli_dump(int argc, char **argv) {
     tsri_cli_app app = {0};
     tsri_cli_list operands = {0}, ids = {0}, decoder_ids = {0};
-    const char *text = NULL, *inputs = NULL, *path = NULL;
+    const char *text = NULL, *encoding = NULL, *inputs = NULL, *path = NULL;
     bool attention = false;
     const tsri_cli_option own[] = {
         {"ids", 0, CLI_LIST, &ids, "1,2,3", "a row of token ids; may be given again", 0, 0, NULL},
@@ -98,7 +107,7 @@ int tsri_cli_dump(int argc, char **argv) {
          "what the decoder of an encoder-decoder reads beside each row; without it, its start "
          "token",
          0, 0, NULL},
-        {"text", 0, CLI_TEXT, &text, "TEXT", "a row as text", 0, 0, NULL},
+        {"text", 0, CLI_TEXT, &text, "TEXT", "a row as text; - is standard input", 0, 0, NULL},
         {"inputs", 0, CLI_TEXT, &inputs, "FILE.json",
          "input_ids, and optionally attention_mask, position_ids, token_type_ids, and the same of "
          "decoder_, as rows",
@@ -106,8 +115,11 @@ int tsri_cli_dump(int argc, char **argv) {
         {"attention", 0, CLI_FLAG, &attention, NULL, "attention probabilities too", 0, 0, NULL},
         {"output", 'o', CLI_TEXT, &path, "FILE", "the safetensors file to write", 0, 0, NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_model_options(&app),
-                                       tsri_cli_device_options(&app), tsri_cli_common_options(&app),
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_encoding_option(&encoding),
+                                       tsri_cli_model_options(&app),
+                                       tsri_cli_device_options(&app),
+                                       tsri_cli_common_options(&app),
                                        NULL};
     int code = tsri_cli_parse(
         argc, argv,
@@ -122,7 +134,7 @@ int tsri_cli_dump(int argc, char **argv) {
         code = tsri_cli_open_model(&app);
     if (code == CLI_OK)
         code = inputs ? tsri_cli_status(tsr_dump_json(app.model, inputs, attention, path))
-                      : from_rows(&app, text, &ids, &decoder_ids, attention, path);
+                      : from_rows(&app, text, encoding, &ids, &decoder_ids, attention, path);
     free(operands.items);
     free(ids.items);
     free(decoder_ids.items);

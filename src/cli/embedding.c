@@ -51,7 +51,7 @@ int tsri_cli_embedding_open(tsri_cli_embedding *e) {
 int tsri_cli_embedding_windows(tsri_cli_embedding *e, const tsri_cli_source *source,
                                int (*each)(void *data, tsr_embed_stats *stats), void *data) {
     e->progress = (tsri_cli_progress){.app = e->app, .doing = "embedding", .unit = "texts"};
-    int code = tsri_cli_lines_open(source, &e->lines);
+    int code = tsri_cli_lines_open(e->app, source, &e->lines);
     tsri_cli_progress_show(&e->progress, 0, -1);
     while (code == CLI_OK && !e->app->stopped) {
         tsr_embed_stats stats = {.struct_size = sizeof stats};

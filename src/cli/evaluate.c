@@ -1,6 +1,7 @@
 /* cli/evaluate.c - tessera evaluate: how good a model is, by a text, by labels or by translations.
  */
 #include "cli/evaluate.h"
+#include "cli/input.h"
 
 #include <stdlib.h>
 
@@ -80,6 +81,7 @@ int tsri_cli_evaluate(int argc, char **argv) {
          NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_encoding_option(&j.encoding),
                                        tsri_cli_searching_options(&j.searching),
                                        tsri_cli_model_options(&j.app),
                                        tsri_cli_device_options(&j.app),

@@ -12,6 +12,7 @@ typedef struct tsri_cli_evaluation {
     int64_t window, stride;                                                 /* of perplexity */
     const char *text_field, *label_field;                                   /* of labelled */
     const char *metrics, *from, *to;                                        /* of translations */
+    const char *encoding;                                                   /* of the files */
     int64_t batch;
     tsri_cli_searching searching;
 } tsri_cli_evaluation;

@@ -43,19 +43,16 @@ static int begins_with_brace(const char *path, bool *brace) {
 }
 
 static int read_file(work *w) {
-    const tsri_cli_evaluation *j = w->job;
+    tsri_cli_evaluation *j = w->job;
     bool json = false;
-    int code = strcmp(j->labelled, "-")
-                   ? begins_with_brace(j->labelled, &json)
-                   : tsri_cli_fail(CLI_USAGE, "--labelled reads its file twice, and so takes no "
-                                              "standard input");
-    tsri_cli_source source = {.path = j->labelled, .numbers = true};
+    int code = begins_with_brace(j->labelled, &json);
+    tsri_cli_source source = {.path = j->labelled, .numbers = true, .encoding = j->encoding};
     *(json ? &source.field : &source.column) = j->text_field;
     if (code == CLI_OK)
-        code = tsri_cli_texts_read(&w->texts, &source);
+        code = tsri_cli_texts_read(&j->app, &w->texts, &source);
     *(json ? &source.field : &source.column) = j->label_field;
     if (code == CLI_OK)
-        code = tsri_cli_texts_read(&w->names, &source);
+        code = tsri_cli_texts_read(&j->app, &w->names, &source);
     if (code == CLI_OK && !w->texts.n)
         code = tsri_cli_fail(CLI_FILE, "%s has a header and no texts", j->labelled);
     return code;

@@ -1,5 +1,6 @@
 /* cli/evaluate_perplexity.c - tessera evaluate --perplexity: how well a model predicts a text. */
 #include "cli/evaluate.h"
+#include "cli/input.h"
 
 #include <stdlib.h>
 
@@ -46,7 +47,7 @@ int tsri_cli_evaluate_perplexity(tsri_cli_evaluation *j) {
     tsr_perplexity p = {.struct_size = sizeof p};
     char *text;
     size_t n;
-    int code = tsri_cli_read_input(j->perplexity, &text, &n);
+    int code = tsri_cli_read_input(&j->app, j->perplexity, j->encoding, &text, &n);
     if (code == CLI_OK)
         code = tsri_cli_open_model(&j->app);
     if (code == CLI_OK) {

@@ -106,13 +106,13 @@ static int finish(work *w, int code) {
 
 int tsri_cli_evaluate_hypotheses(tsri_cli_evaluation *job) {
     work w = {.job = job};
-    const tsri_cli_source hypotheses = {.path = job->hypotheses},
-                          references = {.path = job->references};
+    const tsri_cli_source hypotheses = {.path = job->hypotheses, .encoding = job->encoding},
+                          references = {.path = job->references, .encoding = job->encoding};
     int code = choose_metrics(&w);
     if (code == CLI_OK)
-        code = tsri_cli_texts_read(&w.translations, &hypotheses);
+        code = tsri_cli_texts_read(&job->app, &w.translations, &hypotheses);
     if (code == CLI_OK)
-        code = tsri_cli_texts_read(&w.references, &references);
+        code = tsri_cli_texts_read(&job->app, &w.references, &references);
     if (code == CLI_OK && w.translations.n != w.references.n)
         code = tsri_cli_fail(CLI_FILE,
                              "%s has %zu lines and %s has %zu; line i of one belongs to line i of "
@@ -129,8 +129,8 @@ int tsri_cli_evaluate_hypotheses(tsri_cli_evaluation *job) {
 static int split_lines(work *w) {
     tsri_cli_texts lines = {0};
     const char *path = w->job->parallel;
-    const tsri_cli_source source = {.path = path};
-    int code = tsri_cli_texts_read(&lines, &source);
+    const tsri_cli_source source = {.path = path, .encoding = w->job->encoding};
+    int code = tsri_cli_texts_read(&w->job->app, &lines, &source);
     if (code == CLI_OK && !lines.n)
         code = tsri_cli_fail(CLI_FILE, "%s is empty; lines \"source<TAB>translation\" are wanted",
                              path);

@@ -96,7 +96,7 @@ static int visit(void *data, const tsr_fill *fill) {
 }
 
 static int each_window(job *j) {
-    int code = tsri_cli_lines_open(&j->source, &j->lines);
+    int code = tsri_cli_lines_open(&j->app, &j->source, &j->lines);
     while (code == CLI_OK && !j->app.stopped) {
         code = tsri_cli_window_fill(&j->app, j->lines, &j->window);
         if (code != CLI_OK || j->window.n == 0)

@@ -1,5 +1,6 @@
 /* cli/generate.c - tessera generate: streams the continuation of one prompt, or prints those of
  * several. */
+#include "cli/input.h"
 #include "cli/sampling.h"
 #include "cli/searching.h"
 
@@ -11,7 +12,7 @@ typedef struct job {
     tsri_cli_app app;
     tsri_cli_sampling sampling;
     tsri_cli_searching searching;
-    const char *prompt, *file;
+    const char *prompt, *file, *encoding;
     tsri_cli_list ids, operands;
     bool echo, print_ids;
     int64_t logprobs;
@@ -26,7 +27,7 @@ typedef struct job {
     uint32_t best;   /* results of each; those of a prompt follow each other */
     uint32_t results;
     bool beams;
-    char *input;
+    char **inputs; /* [n] what was read of each */
 } job;
 
 static bool add_text(job *j, uint32_t result, const char *text, size_t n) {
@@ -112,44 +113,51 @@ static int on_token(void *data, const tsr_generated *g) {
     return !going || tsri_cli_signal();
 }
 
+/* A file, or standard input; of that, the end of the last line typed is not part of the prompt. */
+static int take_input(job *j, const char *path, tsr_prompt *prompt) {
+    char **input = &j->inputs[prompt - j->prompts];
+    const int code = tsri_cli_read_input(&j->app, path, j->encoding, input, &prompt->text_size);
+    prompt->text = *input;
+    if (code == CLI_OK && !path && prompt->text_size && prompt->text[prompt->text_size - 1] == '\n')
+        prompt->text_size--;
+    return code;
+}
+
+/* A text of the command line; "-" is standard input. */
+static int take_text(job *j, const char *text, tsr_prompt *prompt) {
+    *prompt = (tsr_prompt){.text = text, .text_size = strlen(text)};
+    return strcmp(text, "-") ? CLI_OK : take_input(j, NULL, prompt);
+}
+
 static int take_prompts(job *j) {
     const size_t texts = j->operands.n + (j->prompt != NULL) + (j->file != NULL);
     const bool from_stdin = !texts && !j->ids.n;
+    int code = CLI_OK;
     j->n = (uint32_t)(texts + j->ids.n + from_stdin);
     j->prompts = calloc(j->n, sizeof *j->prompts);
     j->pointers = calloc(j->n, sizeof *j->pointers);
-    if (!j->prompts || !j->pointers)
+    j->inputs = calloc(j->n, sizeof *j->inputs);
+    if (!j->prompts || !j->pointers || !j->inputs)
         return tsri_cli_fail(CLI_OTHER, "out of memory");
     uint32_t at = 0;
-    for (size_t i = 0; i < j->ids.n; i++, at++) {
+    for (size_t i = 0; code == CLI_OK && i < j->ids.n; i++, at++) {
         int32_t *ids;
         size_t n;
-        const int code = tsri_cli_parse_ids("--ids ", j->ids.items[i], &ids, &n);
+        code = tsri_cli_parse_ids("--ids ", j->ids.items[i], &ids, &n);
         j->prompts[at].ids = ids;
         j->prompts[at].n_ids = (uint32_t)n;
-        if (code != CLI_OK)
-            return code;
     }
-    if (j->prompt)
-        j->prompts[at++] = (tsr_prompt){.text = j->prompt, .text_size = strlen(j->prompt)};
-    for (size_t i = 0; i < j->operands.n; i++)
-        j->prompts[at++] =
-            (tsr_prompt){.text = j->operands.items[i], .text_size = strlen(j->operands.items[i])};
-    if (j->file || from_stdin) {
-        const int code = tsri_cli_read_input(j->file, &j->input, &j->prompts[at].text_size);
-        if (code != CLI_OK)
-            return code;
-        j->prompts[at].text = j->input;
-        if (from_stdin && j->prompts[at].text_size &&
-            j->input[j->prompts[at].text_size - 1] == '\n')
-            j->prompts[at]
-                .text_size--; /* the end of the last line typed is not part of the prompt */
-    }
+    if (code == CLI_OK && j->prompt)
+        code = take_text(j, j->prompt, &j->prompts[at++]);
+    for (size_t i = 0; code == CLI_OK && i < j->operands.n; i++)
+        code = take_text(j, j->operands.items[i], &j->prompts[at++]);
+    if (code == CLI_OK && (j->file || from_stdin))
+        code = take_input(j, j->file, &j->prompts[at]);
     for (uint32_t i = 0; i < j->n; i++) {
         j->prompts[i].struct_size = sizeof *j->prompts;
         j->pointers[i] = &j->prompts[i];
     }
-    return CLI_OK;
+    return code;
 }
 
 static int make_results(job *j, const tsr_generate_options *options) {
@@ -293,7 +301,8 @@ int tsri_cli_generate(int argc, char **argv) {
     job j = {.logprobs = -1};
     const tsri_cli_option own[] = {
         {"prompt", 'p', CLI_TEXT, &j.prompt, "TEXT",
-         "the text to continue; also as operands, several run as one batch", 0, 0, NULL},
+         "the text to continue; also as operands, several run as one batch; - is standard input", 0,
+         0, NULL},
         {"file", 'f', CLI_TEXT, &j.file, "FILE", "the text to continue; - is standard input", 0, 0,
          NULL},
         {"ids", 0, CLI_LIST, &j.ids, "1,2,3", "a prompt as token ids; may be given again", 0, 0,
@@ -306,6 +315,7 @@ int tsri_cli_generate(int argc, char **argv) {
          "a line a token: id, log-probability, piece; and the K likeliest", 0, 100000, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_encoding_option(&j.encoding),
                                        tsri_cli_sampling_options(&j.sampling),
                                        tsri_cli_searching_options(&j.searching),
                                        tsri_cli_model_options(&j.app),
@@ -313,7 +323,7 @@ int tsri_cli_generate(int argc, char **argv) {
                                        tsri_cli_json_option(&j.app),
                                        tsri_cli_common_options(&j.app),
                                        NULL};
-    int code = tsri_cli_parse(argc, argv, "tessera generate [options] [PROMPT...]",
+    int code = tsri_cli_parse(argc, argv, "tessera generate [options] [PROMPT...|-]",
                               "Continues text. Without a prompt, standard input is read; without "
                               "-m, the bundled model is used.",
                               tables, &j.operands);
@@ -326,6 +336,9 @@ int tsri_cli_generate(int argc, char **argv) {
     code = tsri_cli_close(&j.app, code);
     for (uint32_t i = 0; j.prompts && i < j.n; i++)
         free((void *)j.prompts[i].ids);
+    for (uint32_t i = 0; j.inputs && i < j.n; i++)
+        free(j.inputs[i]);
+    free(j.inputs);
     for (uint32_t i = 0; i < j.results; i++) {
         free(j.texts ? j.texts[i] : NULL);
         json_decref(j.tokens ? j.tokens[i] : NULL);
@@ -338,7 +351,6 @@ int tsri_cli_generate(int argc, char **argv) {
     free(j.scores);
     tsri_cli_searching_clear(&j.searching);
     free(j.tokens);
-    free(j.input);
     free(j.ids.items);
     free(j.operands.items);
     free(j.sampling.stop.items);

@@ -1,30 +1,28 @@
 #include "cli/lines.h"
 
 #include "cli/csv.h"
+#include "cli/input.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { CHUNK = 1 << 16, MOST_COLUMNS = 4096 };
+enum { CHUNK = 1 << 16, TOLD = 3 };
 
 struct tsri_cli_lines {
-    int fd;
+    tsri_cli_app *app;
+    tsri_cli_input *input;
     const char *name; /* in sentences */
-    uint64_t total, taken, number;
+    uint64_t taken, number, not_utf8;
     char *chunk; /* [CHUNK]; bytes at .. end are not taken yet */
     size_t at, end;
-    bool over; /* the input has ended */
+    bool over;  /* the input has ended */
+    int failed; /* exit code of a read that failed, which was said */
     char *text;
     size_t size, room;
     bool cut;
-    const char *column, *field;
+    const char *column, *field, *encoding;
     bool numbers;
     char digits[24];
     const tsri_cli_list *texts;
@@ -35,12 +33,13 @@ struct tsri_cli_lines {
 };
 
 const tsri_cli_option *tsri_cli_lines_options(tsri_cli_source *source) {
-    static tsri_cli_option rows[3];
+    static tsri_cli_option rows[4];
     const tsri_cli_option all[] = {{"column", 0, CLI_TEXT, &source->column, "NAME",
                                     "the texts are this column of a CSV or TSV file with a header",
                                     0, 0, NULL},
                                    {"field", 0, CLI_TEXT, &source->field, "NAME",
                                     "the texts are this field of a file of JSON lines", 0, 0, NULL},
+                                   *tsri_cli_encoding_option(&source->encoding),
                                    {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -48,19 +47,30 @@ const tsri_cli_option *tsri_cli_lines_options(tsri_cli_source *source) {
 
 /* ---- bytes ---- */
 
-/* CLI_OK with at < end, or over. */
+/* Reads behind what is there already. */
+static int read_behind(tsri_cli_lines *l) {
+    size_t got = 0;
+    if (l->failed != CLI_OK)
+        return l->failed;
+    memmove(l->chunk, l->chunk + l->at, l->end - l->at);
+    l->end -= l->at;
+    l->at = 0;
+    l->failed = tsri_cli_input_read(l->input, l->chunk + l->end, CHUNK, &got);
+    l->end += got;
+    l->over = got == 0;
+    return l->failed;
+}
+
+/* CLI_OK with at < end, or at the end of the input. */
 static int more(tsri_cli_lines *l) {
-    while (l->at == l->end && !l->over) {
-        const ssize_t got = read(l->fd, l->chunk, CHUNK);
-        if (got < 0 && tsri_cli_signal())
-            return 128 + tsri_cli_signal();
-        if (got < 0 && errno != EINTR)
-            return tsri_cli_fail(CLI_FILE, "%s: cannot be read: %s", l->name, strerror(errno));
-        l->at = 0;
-        l->end = got > 0 ? (size_t)got : 0;
-        l->over = got == 0;
-    }
-    return CLI_OK;
+    int code = CLI_OK;
+    while (code == CLI_OK && l->at == l->end && !l->over)
+        code = read_behind(l);
+    return code;
+}
+
+static bool ended(const tsri_cli_lines *l) {
+    return l->over && l->at == l->end;
 }
 
 static int keep(tsri_cli_lines *l, const char *bytes, size_t n) {
@@ -86,16 +96,16 @@ static int keep(tsri_cli_lines *l, const char *bytes, size_t n) {
 /* The bytes up to the next \n; *got is false past the last line. */
 static int read_line(tsri_cli_lines *l, bool *got) {
     int code = CLI_OK;
-    bool ended = false;
+    bool whole = false;
     *got = false;
-    while (!ended && (code = more(l)) == CLI_OK && !l->over) {
+    while (!whole && (code = more(l)) == CLI_OK && !ended(l)) {
         const char *from = l->chunk + l->at, *end = memchr(from, '\n', l->end - l->at);
         const size_t n = end ? (size_t)(end - from) : l->end - l->at;
         if ((code = keep(l, from, n)) != CLI_OK)
             return code;
-        ended = end != NULL;
-        l->at += n + ended;
-        l->taken += n + ended;
+        whole = end != NULL;
+        l->at += n + whole;
+        l->taken += n + whole;
         *got = true;
     }
     if (*got && !l->cut && l->size && l->text[l->size - 1] == '\r')
@@ -109,10 +119,10 @@ static int read_line(tsri_cli_lines *l, bool *got) {
  * last row. */
 static int read_row(tsri_cli_lines *l, size_t wanted, size_t *fields) {
     int code = CLI_OK;
-    bool begun = false, ended = false;
+    bool begun = false, whole = false;
     size_t field = 0;
     *fields = 0;
-    while (!ended && (code = more(l)) == CLI_OK && !l->over) {
+    while (!whole && (code = more(l)) == CLI_OK && !ended(l)) {
         const char c = l->chunk[l->at++];
         l->taken++;
         begun = true;
@@ -120,11 +130,11 @@ static int read_row(tsri_cli_lines *l, size_t wanted, size_t *fields) {
         if (event == CSV_BYTE && field == wanted && (code = keep(l, &c, 1)) != CLI_OK)
             return code;
         field += event == CSV_FIELD;
-        ended = event == CSV_ROW;
+        whole = event == CSV_ROW;
     }
     if (code != CLI_OK || !begun)
         return code;
-    if (!ended && tsri_cli_csv_is_open(&l->csv))
+    if (!whole && tsri_cli_csv_is_open(&l->csv))
         return tsri_cli_fail(CLI_FILE,
                              "%s: row %" PRIu64 ": the quote that begins a field is never closed",
                              l->name, l->number + 1);
@@ -169,7 +179,7 @@ static int read_header(tsri_cli_lines *l) {
     size_t n = 0, found = 0, times = 0;
     char list[512] = "";
     int code = CLI_OK;
-    while ((code = more(l)) == CLI_OK && !l->over) {
+    while ((code = more(l)) == CLI_OK && !ended(l)) {
         const char c = l->chunk[l->at++];
         l->taken++;
         begun = true;
@@ -234,22 +244,23 @@ static void parse_line(tsri_cli_lines *l, tsri_cli_line *out) {
         out->text = l->digits;
         return;
     }
-    if (!l->parsed)
-        snprintf(l->wrong, sizeof l->wrong, "it is no JSON: %.100s",
+    if (!l->parsed && !l->cut && tsri_cli_utf8_until(l->text, l->size) < l->size)
+        snprintf(l->wrong, sizeof l->wrong, "it is not UTF-8; say what it is by --encoding");
+    else if (!l->parsed)
+        snprintf(l->wrong, sizeof l->wrong, "it is not JSON: %.100s",
                  l->cut ? "it is too long" : error.text);
     else if (!json_is_object(l->parsed))
-        snprintf(l->wrong, sizeof l->wrong, "its JSON is no object");
+        snprintf(l->wrong, sizeof l->wrong, "its JSON is not an object");
     else
-        snprintf(l->wrong, sizeof l->wrong, text ? "\"%.80s\" is no text" : "it has no \"%.80s\"",
-                 l->field);
+        snprintf(l->wrong, sizeof l->wrong,
+                 text ? "\"%.80s\" is not a text" : "it has no \"%.80s\"", l->field);
     for (char *c = l->wrong; *c; c++) /* a sentence holds nothing that steers a terminal */
         *c = (unsigned char)*c < ' ' ? '?' : *c;
     no_text(l, out);
 }
 
-int tsri_cli_lines_next(tsri_cli_lines *l, tsri_cli_line *out) {
+static int next_text(tsri_cli_lines *l, tsri_cli_line *out) {
     bool got;
-    *out = (tsri_cli_line){0};
     if (l->texts) {
         if (l->number < l->texts->n)
             out->text = l->texts->items[l->number];
@@ -273,25 +284,60 @@ int tsri_cli_lines_next(tsri_cli_lines *l, tsri_cli_line *out) {
     return CLI_OK;
 }
 
-static int open_input(tsri_cli_lines *l, const char *path) {
-    struct stat facts;
-    const bool named = path && strcmp(path, "-") != 0;
-    l->fd = named ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-    l->name = named ? path : "standard input";
-    if (l->fd < 0)
-        return tsri_cli_fail(CLI_FILE, "%s: %s", path, strerror(errno));
-    if (fstat(l->fd, &facts) == 0 && S_ISREG(facts.st_mode))
-        l->total = (uint64_t)facts.st_size;
-    l->chunk = malloc(CHUNK);
-    if (!l->chunk)
-        return tsri_cli_fail(CLI_OTHER, "out of memory");
-    const int code = more(l);
-    if (code == CLI_OK && l->end >= 3 && !memcmp(l->chunk, "\xef\xbb\xbf", 3))
-        l->at = l->taken = 3;
+/* The first few that are not UTF-8 are told, all are counted. */
+static void check_text(tsri_cli_lines *l, tsri_cli_line *line) {
+    const size_t until = tsri_cli_utf8_until(line->text, line->size);
+    if (until == line->size || line->cut)
+        return;
+    line->not_utf8 = true;
+    if (l->encoding || ++l->not_utf8 > TOLD)
+        return;
+    tsri_cli_clear_progress(l->app);
+    tsri_cli_fail(CLI_MISS, "%s: %s %" PRIu64 " is not UTF-8 (byte 0x%02x)%s%s", l->name,
+                  tsri_cli_lines_unit(l), line->number, (unsigned char)line->text[until],
+                  l->not_utf8 == 1 ? ": " : "", l->not_utf8 == 1 ? TSRI_CLI_ENCODING_ADVICE : "");
+}
+
+int tsri_cli_lines_next(tsri_cli_lines *l, tsri_cli_line *out) {
+    *out = (tsri_cli_line){0};
+    const int code = next_text(l, out);
+    if (code == CLI_OK && out->text)
+        check_text(l, out);
     return code;
 }
 
-int tsri_cli_lines_open(const tsri_cli_source *source, tsri_cli_lines **out) {
+int tsri_cli_lines_end(const tsri_cli_lines *l) {
+    if (!l->not_utf8)
+        return CLI_OK;
+    return tsri_cli_fail(CLI_MISS,
+                         "%s: %" PRIu64 " of %" PRIu64 " %ss %s not UTF-8, and what is wrong in "
+                         "them was read as U+FFFD or left out",
+                         l->name, l->not_utf8, l->number, tsri_cli_lines_unit(l),
+                         l->not_utf8 == 1 ? "is" : "are");
+}
+
+/* A single text "-" is standard input; beside others it is refused. */
+static int take_texts(tsri_cli_lines *l, const tsri_cli_list *texts) {
+    for (size_t i = 0; texts && texts->n > 1 && i < texts->n; i++)
+        if (!strcmp(texts->items[i], "-"))
+            return tsri_cli_fail(CLI_USAGE, "-: standard input cannot stand beside other texts: "
+                                            "give - alone, or texts alone");
+    l->texts = texts && texts->n && strcmp(texts->items[0], "-") ? texts : NULL;
+    return CLI_OK;
+}
+
+static int open_input(tsri_cli_lines *l, const tsri_cli_source *source) {
+    int code = tsri_cli_input_open(l->app, source->path, source->encoding, &l->input);
+    if (code != CLI_OK)
+        return code;
+    l->name = tsri_cli_input_name(l->input);
+    l->chunk = malloc(2 * (size_t)CHUNK);
+    if (!l->chunk)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    return l->column ? read_header(l) : CLI_OK;
+}
+
+int tsri_cli_lines_open(tsri_cli_app *app, const tsri_cli_source *source, tsri_cli_lines **out) {
     *out = NULL;
     if (source->column && source->field)
         return tsri_cli_fail(CLI_USAGE, "--column is for tables and --field for JSON lines: only "
@@ -299,19 +345,16 @@ int tsri_cli_lines_open(const tsri_cli_source *source, tsri_cli_lines **out) {
     tsri_cli_lines *l = calloc(1, sizeof *l);
     if (!l)
         return tsri_cli_fail(CLI_OTHER, "out of memory");
+    l->app = app;
     l->column = source->column;
     l->field = source->field;
+    l->encoding = source->encoding;
     l->numbers = source->numbers;
     l->csv.between = ',';
-    l->fd = -1;
-    if (source->texts && source->texts->n) {
-        l->texts = source->texts;
-        *out = l;
-        return CLI_OK;
-    }
-    int code = open_input(l, source->path);
-    if (code == CLI_OK && l->column)
-        code = read_header(l);
+    l->name = "the arguments";
+    int code = take_texts(l, source->texts);
+    if (code == CLI_OK && !l->texts)
+        code = open_input(l, source);
     if (code != CLI_OK)
         tsri_cli_lines_close(&l);
     *out = l;
@@ -322,8 +365,7 @@ void tsri_cli_lines_close(tsri_cli_lines **lines) {
     tsri_cli_lines *l = *lines;
     if (!l)
         return;
-    if (l->fd > STDIN_FILENO)
-        close(l->fd);
+    tsri_cli_input_close(&l->input);
     json_decref(l->parsed);
     free(l->chunk);
     free(l->text);
@@ -340,17 +382,22 @@ uint64_t tsri_cli_lines_taken(const tsri_cli_lines *lines) {
 }
 
 uint64_t tsri_cli_lines_total(const tsri_cli_lines *lines) {
-    return lines->total;
+    return lines->input ? tsri_cli_input_size(lines->input) : 0;
 }
 
 double tsri_cli_lines_share(const tsri_cli_lines *lines, uint64_t before, uint64_t after,
                             double part) {
-    if (!lines || !lines->total)
-        return -1;
-    return ((double)before + part * (double)(after - before)) / (double)lines->total;
+    const uint64_t total = lines ? tsri_cli_lines_total(lines) : 0;
+    return total ? ((double)before + part * (double)(after - before)) / (double)total : -1;
 }
 
-bool tsri_cli_lines_would_wait(const tsri_cli_lines *lines) {
-    struct pollfd input = {.fd = lines->fd, .events = POLLIN};
-    return lines->fd >= 0 && lines->at == lines->end && !lines->over && poll(&input, 1, 0) == 0;
+/* What has come of the next line is taken from the input, so that half a line is waited for. */
+bool tsri_cli_lines_would_wait(tsri_cli_lines *l) {
+    while (!l->texts && !l->over && l->failed == CLI_OK && l->end - l->at < CHUNK &&
+           !memchr(l->chunk + l->at, '\n', l->end - l->at)) {
+        if (tsri_cli_input_would_wait(l->input))
+            return true;
+        read_behind(l);
+    }
+    return false;
 }

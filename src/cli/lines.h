@@ -6,10 +6,11 @@
  *          doubled quote is one, and a quoted field may hold line ends. A row is a text
  * --field  each line is a JSON object whose field is a text
  *
- * A mark of UTF-8 at the beginning is left out. Bytes are passed on as they are, a NUL and what is
- * no UTF-8 too. Of a text of more than TSRI_CLI_MOST_LINE bytes the rest is left out (`cut`). A row
- * or line that has no text (its JSON is none, its row is too short) says why, and counts as an
- * empty one: no text is ever dropped, so what comes out can be put beside what went in. */
+ * Input is converted as cli/input.h says; then bytes are passed on as they are, a NUL too. What is
+ * not UTF-8 is told by its number, and passed on (tokenizers read U+FFFD). Of a text of more than
+ * TSRI_CLI_MOST_LINE bytes the rest is left out (`cut`). A row or line that has no text (it is not
+ * JSON, its row is too short) says why, and counts as an empty one: no text is ever dropped, so
+ * what comes out can be put beside what went in. */
 #ifndef TESSERA_CLI_LINES_H
 #define TESSERA_CLI_LINES_H
 
@@ -21,9 +22,9 @@ typedef struct tsri_cli_lines tsri_cli_lines;
 
 typedef struct tsri_cli_source {
     const char *path; /* NULL or "-": standard input */
-    const char *column, *field;
+    const char *column, *field, *encoding;
     bool numbers;               /* a field may be a whole number: its digits are the text */
-    const tsri_cli_list *texts; /* not empty: these are the texts, and no file is read */
+    const tsri_cli_list *texts; /* not empty: the texts; "-" alone is standard input */
 } tsri_cli_source;
 
 typedef struct tsri_cli_line {
@@ -31,14 +32,17 @@ typedef struct tsri_cli_line {
     size_t size;
     uint64_t number;   /* of lines, or of rows below the header; from 1 */
     const char *wrong; /* why it has no text, or NULL */
-    bool cut;
+    bool cut, not_utf8;
 } tsri_cli_line;
 
-const tsri_cli_option *tsri_cli_lines_options(tsri_cli_source *source); /* --column --field */
+const tsri_cli_option *
+tsri_cli_lines_options(tsri_cli_source *source); /* --column --field --encoding */
 
 /* Each returns an exit code, after saying what went wrong. */
-int tsri_cli_lines_open(const tsri_cli_source *source, tsri_cli_lines **out);
+int tsri_cli_lines_open(tsri_cli_app *app, const tsri_cli_source *source, tsri_cli_lines **out);
 int tsri_cli_lines_next(tsri_cli_lines *lines, tsri_cli_line *out);
+/* After the last: says how many were not UTF-8, where no encoding was given; CLI_MISS then. */
+int tsri_cli_lines_end(const tsri_cli_lines *lines);
 void tsri_cli_lines_close(tsri_cli_lines **lines);
 
 /* How a sentence names one: "row" or "line". */
@@ -51,7 +55,7 @@ uint64_t tsri_cli_lines_total(const tsri_cli_lines *lines);
 double tsri_cli_lines_share(const tsri_cli_lines *lines, uint64_t before, uint64_t after,
                             double part);
 /* True where the next text is not there yet and would be waited for. */
-bool tsri_cli_lines_would_wait(const tsri_cli_lines *lines);
+bool tsri_cli_lines_would_wait(tsri_cli_lines *lines);
 
 /* ---- some thousand texts at once ---- */
 
@@ -63,10 +67,13 @@ typedef struct tsri_cli_window {
     uint64_t n_wrong, cut; /* so far, over all windows */
     char *bytes;
     size_t used, room, texts_room;
+    size_t most;     /* texts of the next */
+    uint64_t filled; /* when, in nanoseconds */
 } tsri_cli_window;
 
-/* The next texts: TSRI_CLI_WINDOW at most, fewer where they are long or not there yet; n is 0 past
- * the last. Says on stderr which have no text, up to a few. */
+/* The next texts: as many as half a second or so is spent on, by the time that those before took,
+ * and TSRI_CLI_WINDOW at most; fewer where they are long or not there yet; n is 0 past the last.
+ * What was printed is flushed first. Says on stderr which have no text, up to a few. */
 enum { TSRI_CLI_WINDOW = 4096 };
 int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, tsri_cli_window *window);
 void tsri_cli_window_clear(tsri_cli_window *window);

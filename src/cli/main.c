@@ -1,5 +1,6 @@
 /* cli/main.c - the table of commands. */
 #include "cli/app.h"
+#include "cli/suggest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,15 @@ static const command *find(const char *name) {
     return NULL;
 }
 
+static int no_such(const char *name) {
+    const char *names[N_COMMANDS];
+    for (int i = 0; i < N_COMMANDS; i++)
+        names[i] = commands[i].name;
+    const char *meant = tsri_cli_suggest_command(name, names, N_COMMANDS);
+    return tsri_cli_fail(CLI_USAGE, "%s: no such command; tessera help lists them%s%s%s", name,
+                         meant ? ". Did you mean " : "", meant ? meant : "", meant ? "?" : "");
+}
+
 int main(int argc, char **argv) {
     tsri_cli_app none = {0};
     tsri_cli_catch_signals();
@@ -75,8 +85,7 @@ int main(int argc, char **argv) {
     const bool asked = !strcmp(argv[1], "help");
     const command *found = find(argv[asked ? 2 : 1]);
     if (!found)
-        return tsri_cli_fail(CLI_USAGE, "%s: no such command; tessera help lists them",
-                             argv[asked ? 2 : 1]);
+        return no_such(argv[asked ? 2 : 1]);
     if (asked) {
         char flag[] = "--help", *just_help[] = {argv[2], flag, NULL};
         return found->run(2, just_help);

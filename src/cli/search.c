@@ -1,5 +1,6 @@
 /* cli/search.c - tessera search: the lines of a corpus that are nearest to a question. */
 #include "cli/embedding.h"
+#include "cli/input.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@ typedef struct job {
     tsri_cli_embedding embedding;
     tsri_cli_source lines;
     const char *index_path, *query;
+    char *given; /* the question, of standard input */
+    size_t query_size;
     int64_t k;
     tsr_vectors *index;
     tsr_hit *hits;
@@ -43,7 +46,7 @@ static int open_all(job *j) {
 }
 
 static int find(job *j) {
-    const tsr_string query = {.data = j->query, .size = strlen(j->query)};
+    const tsr_string query = {.data = j->query, .size = j->query_size};
     tsr_embed_stats stats = {.struct_size = sizeof stats};
     const uint64_t rows = tsr_vectors_rows(j->index);
     const uint32_t k = (uint32_t)((uint64_t)j->k < rows ? (uint64_t)j->k : rows ? rows : 1);
@@ -60,6 +63,20 @@ static int find(job *j) {
         code = tsri_cli_status(
             tsr_search(j->index, vector, j->embedding.info.width, k, j->hits, &j->n));
     free(vector);
+    return code;
+}
+
+/* An operand, or standard input without the end of its last line. */
+static int take_question(job *j, const char *operand) {
+    j->query = operand;
+    j->query_size = strlen(operand);
+    if (strcmp(operand, "-"))
+        return CLI_OK;
+    const int code =
+        tsri_cli_read_input(&j->app, NULL, j->lines.encoding, &j->given, &j->query_size);
+    j->query = j->given;
+    if (code == CLI_OK)
+        j->query_size = tsri_cli_line_size(j->query, j->query_size);
     return code;
 }
 
@@ -84,12 +101,14 @@ static int read_lines(job *j) {
     uint64_t count = 0;
     j->texts = calloc(j->n + (size_t)1, sizeof *j->texts);
     j->sizes = calloc(j->n + (size_t)1, sizeof *j->sizes);
-    int code = j->texts && j->sizes ? tsri_cli_lines_open(&j->lines, &lines)
+    int code = j->texts && j->sizes ? tsri_cli_lines_open(&j->app, &j->lines, &lines)
                                     : tsri_cli_fail(CLI_OTHER, "out of memory");
     while (code == CLI_OK && (code = tsri_cli_lines_next(lines, &line)) == CLI_OK && line.text) {
         count = line.number;
         code = keep_text(j, &line);
     }
+    if (code == CLI_OK)
+        code = tsri_cli_lines_end(lines);
     if (code == CLI_OK && count != tsr_vectors_rows(j->index))
         code = tsri_cli_fail(CLI_FILE,
                              "%s has %" PRIu64 " texts and %s has %" PRIu64
@@ -128,14 +147,15 @@ int tsri_cli_search(int argc, char **argv) {
                                        tsri_cli_common_options(&j.app),
                                        NULL};
     int code = tsri_cli_parse(
-        argc, argv, "tessera search QUERY --index E.npy [--lines FILE] [-k K]",
+        argc, argv, "tessera search QUERY|- --index E.npy [--lines FILE] [-k K]",
         "The lines nearest to a question, by cosine: \"cosine<TAB>line<TAB>text\", the nearest "
         "first. The corpus is embedded once, by tessera embed, with the same model.",
         tables, &operands);
     if (code == CLI_OK && (operands.n != 1 || !j.index_path))
         code = tsri_cli_fail(
             CLI_USAGE, "search wants one question, and --index E.npy; see tessera help search");
-    j.query = code == CLI_OK ? operands.items[0] : NULL;
+    if (code == CLI_OK)
+        code = take_question(&j, operands.items[0]);
     if (code == CLI_OK)
         code = open_all(&j);
     if (code == CLI_OK)
@@ -147,6 +167,7 @@ int tsri_cli_search(int argc, char **argv) {
     for (uint32_t i = 0; j.texts && i < j.n; i++)
         free(j.texts[i]);
     free(j.texts);
+    free(j.given);
     free(j.sizes);
     free(j.hits);
     tsr_vectors_close(&j.index);

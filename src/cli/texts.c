@@ -22,15 +22,17 @@ int tsri_cli_texts_add(tsri_cli_texts *t, const char *text, size_t n) {
     return CLI_OK;
 }
 
-int tsri_cli_texts_read(tsri_cli_texts *t, const tsri_cli_source *source) {
+int tsri_cli_texts_read(tsri_cli_app *app, tsri_cli_texts *t, const tsri_cli_source *source) {
     tsri_cli_lines *lines;
     tsri_cli_line line;
-    int code = tsri_cli_lines_open(source, &lines);
+    int code = tsri_cli_lines_open(app, source, &lines);
     while (code == CLI_OK && (code = tsri_cli_lines_next(lines, &line)) == CLI_OK && line.text) {
         if (line.wrong || line.cut)
             code = tsri_cli_fail(CLI_FILE, "%s: %s %" PRIu64 ": %s", source->path,
                                  tsri_cli_lines_unit(lines), line.number,
                                  line.wrong ? line.wrong : "it is too long");
+        else if (line.not_utf8 && !source->encoding)
+            code = CLI_FILE; /* which was said */
         else
             code = tsri_cli_texts_add(t, line.text, line.size);
     }

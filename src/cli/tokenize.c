@@ -1,7 +1,8 @@
 /* cli/tokenize.c - tessera tokenize: a line in, a line of ids out, and back. */
-#include "cli/app.h"
+#include "cli/input.h"
+#include "cli/lines.h"
 
-#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,23 +37,27 @@ static int decode_line(tsri_cli_app *app, const char *line, bool special) {
 }
 
 /* A line that fails leaves an empty line in its place, and the others go on. */
-static int each_line(tsri_cli_app *app, FILE *file, bool decode, bool special) {
-    char *line = NULL;
-    size_t room = 0, failed = 0, number = 0;
-    ssize_t n;
-    while (!app->stopped && !tsri_cli_signal() && (n = getline(&line, &room, file)) >= 0) {
-        if (n > 0 && line[n - 1] == '\n')
-            line[--n] = 0;
-        number++;
-        if ((decode ? decode_line(app, line, special)
-                    : encode_line(app, line, (size_t)n, special)) == CLI_OK)
+static int each_line(tsri_cli_app *app, tsri_cli_lines *lines, bool decode, bool special) {
+    tsri_cli_line line;
+    uint64_t failed = 0, number = 0;
+    int code = CLI_OK;
+    while (!app->stopped && !tsri_cli_signal()) {
+        if (tsri_cli_lines_would_wait(lines)) /* who writes may be waiting for what is done */
+            tsri_cli_flush(app);
+        if ((code = tsri_cli_lines_next(lines, &line)) != CLI_OK || !line.text)
+            break;
+        number = line.number;
+        if (!line.cut && (decode ? decode_line(app, line.text, special)
+                                 : encode_line(app, line.text, line.size, special)) == CLI_OK)
             continue;
-        tsri_cli_fail(CLI_MISS, "line %zu was not read", number);
+        tsri_cli_fail(CLI_MISS, "line %" PRIu64 " was not read%s", number,
+                      line.cut ? ": it is too long" : "");
         tsri_cli_write(app, "\n", 1);
         failed++;
     }
-    free(line);
-    return failed ? tsri_cli_fail(CLI_MISS, "%zu of %zu lines failed", failed, number) : CLI_OK;
+    if (code == CLI_OK && failed)
+        code = tsri_cli_fail(CLI_MISS, "%" PRIu64 " of %" PRIu64 " lines failed", failed, number);
+    return code == CLI_OK ? tsri_cli_lines_end(lines) : code;
 }
 
 /* Said once, not for every line. */
@@ -67,6 +72,8 @@ static int check_tokenizer(const tsri_cli_app *app) {
 int tsri_cli_tokenize(int argc, char **argv) {
     tsri_cli_app app = {0};
     tsri_cli_list operands = {0};
+    tsri_cli_source source = {0};
+    tsri_cli_lines *lines = NULL;
     bool decode = false, plain = false;
     const tsri_cli_option own[] = {
         {"model", 'm', CLI_TEXT, &app.model_name, "MODEL",
@@ -77,7 +84,8 @@ int tsri_cli_tokenize(int argc, char **argv) {
          NULL},
         {0}};
     const tsr_model_options options = {.struct_size = sizeof options, .tokenizer_only = 1};
-    const tsri_cli_option *tables[] = {own, tsri_cli_common_options(&app), NULL};
+    const tsri_cli_option *tables[] = {own, tsri_cli_encoding_option(&source.encoding),
+                                       tsri_cli_common_options(&app), NULL};
     int code = tsri_cli_parse(argc, argv, "tessera tokenize [-m MODEL] [--decode] [FILE|-]",
                               "A line in, a line of token ids out; with --decode the reverse.",
                               tables, &operands);
@@ -89,13 +97,12 @@ int tsri_cli_tokenize(int argc, char **argv) {
     if (code == CLI_OK)
         code = check_tokenizer(&app);
     if (code == CLI_OK) {
-        const bool named = operands.n && strcmp(operands.items[0], "-");
-        FILE *file = named ? fopen(operands.items[0], "rb") : stdin;
-        code = file ? each_line(&app, file, decode, !plain)
-                    : tsri_cli_fail(CLI_FILE, "%s: %s", operands.items[0], strerror(errno));
-        if (file && named)
-            fclose(file);
+        source.path = operands.n ? operands.items[0] : NULL;
+        code = tsri_cli_lines_open(&app, &source, &lines);
     }
+    if (code == CLI_OK)
+        code = each_line(&app, lines, decode, !plain);
+    tsri_cli_lines_close(&lines);
     free(operands.items);
     return tsri_cli_close(&app, code);
 }

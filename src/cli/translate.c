@@ -1,4 +1,5 @@
 /* cli/translate.c - tessera translate: a line in, a line out. */
+#include "cli/input.h"
 #include "cli/lines.h"
 #include "cli/progress.h"
 #include "cli/searching.h"
@@ -12,12 +13,11 @@ typedef struct job {
     tsri_cli_progress progress;
     tsri_cli_list operands;
     tsri_cli_source source;
-    tsri_cli_lines *lines; /* NULL: the operands are the lines */
+    tsri_cli_lines *lines;
     const char *from, *to, *prefix;
     int64_t batch, most;
     float repeat_penalty;
     bool no_split, has_most, has_repeat_penalty;
-    size_t taken; /* operands */
     uint32_t n_best;
     bool scores;
     uint64_t given, cut; /* lines written; lines whose end was left out */
@@ -29,13 +29,6 @@ static int next_line(void *data, int wait, const char **text, size_t *size) {
     tsri_cli_line line;
     if (tsri_cli_signal() || j->code != CLI_OK)
         return 0;
-    if (!j->lines) {
-        if (j->taken == j->operands.n)
-            return 0;
-        *text = j->operands.items[j->taken++];
-        *size = strlen(*text);
-        return 1;
-    }
     if (!wait && tsri_cli_lines_would_wait(j->lines))
         return -1;
     if (wait)
@@ -88,7 +81,7 @@ static int take_line(void *data, const tsr_translated *line) {
 
 static int on_progress(void *data, uint64_t done, uint64_t read) {
     job *j = data;
-    const uint64_t all = j->lines ? tsri_cli_lines_total(j->lines) : 0;
+    const uint64_t all = tsri_cli_lines_total(j->lines);
     double share = -1;
     if (all && read) /* the bytes of what was read, but for what is not done of it */
         share = (double)tsri_cli_lines_taken(j->lines) / (double)all * (double)done / (double)read;
@@ -147,7 +140,7 @@ static int run(job *j) {
     if (stats.failed)
         return tsri_cli_fail(CLI_MISS, "%llu of %llu lines have no translation",
                              (unsigned long long)stats.failed, (unsigned long long)stats.lines);
-    return j->code;
+    return j->code == CLI_OK ? tsri_cli_lines_end(j->lines) : j->code;
 }
 
 int tsri_cli_translate(int argc, char **argv) {
@@ -173,21 +166,23 @@ int tsri_cli_translate(int argc, char **argv) {
          "above 1: avoid tokens of the translation so far", 1e-3, 1e3, &j.has_repeat_penalty},
         {0}};
     const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_encoding_option(&j.source.encoding),
                                        tsri_cli_searching_options(&j.searching),
                                        tsri_cli_model_options(&j.app),
                                        tsri_cli_device_options(&j.app),
                                        tsri_cli_common_options(&j.app),
                                        NULL};
     int code = tsri_cli_parse(
-        argc, argv, "tessera translate [options] [TEXT... | -f FILE]",
+        argc, argv, "tessera translate [options] [TEXT... | -f FILE|-]",
         "Translates: a line in, a line out, in order; empty lines stay. Without TEXT or -f, "
         "standard\ninput is read; without -m, the bundled model translates German to English.",
         tables, &j.operands);
     if (code == CLI_OK && j.operands.n && j.source.path)
         code =
             tsri_cli_fail(CLI_USAGE, "%s: give the text or -f FILE, not both", j.operands.items[0]);
-    if (code == CLI_OK && !j.operands.n)
-        code = tsri_cli_lines_open(&j.source, &j.lines);
+    j.source.texts = &j.operands;
+    if (code == CLI_OK)
+        code = tsri_cli_lines_open(&j.app, &j.source, &j.lines);
     if (code == CLI_OK && !j.app.model_name)
         j.app.model_name = "translate-de-en";
     if (code == CLI_OK)

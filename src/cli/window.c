@@ -4,8 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { MOST_BYTES = 16 << 20, TOLD = 10 };
+enum { MOST_BYTES = 16 << 20, TOLD = 10, FIRST = 32, FEWEST = 8 };
+#define LONG_NS UINT64_C(1000000000)
 
 static int make_room(tsri_cli_window *w) {
     if (w->n < w->texts_room)
@@ -38,16 +40,36 @@ static int keep(tsri_cli_window *w, const tsri_cli_line *line) {
     return CLI_OK;
 }
 
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Answers come as they are made: a window grows while one takes less than a quarter of a second,
+ * and shrinks where one takes more than a whole. */
+static void set_most(tsri_cli_window *w) {
+    const uint64_t took = now_ns() - w->filled;
+    if (!w->most)
+        w->most = FIRST;
+    else if (took > LONG_NS && w->most > FEWEST)
+        w->most /= 2;
+    else if (took < LONG_NS / 4 && w->n == w->most && w->most < TSRI_CLI_WINDOW)
+        w->most *= 2;
+}
+
 int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, tsri_cli_window *w) {
     tsri_cli_line line;
     int code = CLI_OK;
+    tsri_cli_flush(app);
+    set_most(w);
     w->n = w->used = 0;
     if (w->room > 2 * (size_t)MOST_BYTES) { /* after a giant */
         free(w->bytes);
         w->bytes = NULL;
         w->room = 0;
     }
-    while (code == CLI_OK && w->n < TSRI_CLI_WINDOW && w->used < MOST_BYTES &&
+    while (code == CLI_OK && w->n < w->most && w->used < MOST_BYTES &&
            !(w->n && tsri_cli_lines_would_wait(lines))) {
         if ((code = tsri_cli_lines_next(lines, &line)) != CLI_OK || !line.text)
             break;
@@ -64,6 +86,7 @@ int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, tsri_cli_wind
     }
     for (size_t i = 0, at = 0; i < w->n; at += w->texts[i++].size)
         w->texts[i].data = w->bytes ? w->bytes + at : "";
+    w->filled = now_ns();
     return code;
 }
 
@@ -79,8 +102,9 @@ int tsri_cli_window_end(tsri_cli_app *app, const tsri_cli_lines *lines, const ts
         tsri_cli_note(app, "%" PRIu64 " %s%s of more than %d MiB: only so much was read of each",
                       w->cut, tsri_cli_lines_unit(lines), w->cut == 1 ? "" : "s",
                       TSRI_CLI_MOST_LINE >> 20);
+    const int code = tsri_cli_lines_end(lines);
     if (!w->n_wrong)
-        return CLI_OK;
+        return code;
     return tsri_cli_fail(CLI_MISS, "%" PRIu64 " %s%s failed, and counted as empty", w->n_wrong,
                          tsri_cli_lines_unit(lines), w->n_wrong == 1 ? "" : "s");
 }

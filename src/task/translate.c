@@ -13,7 +13,7 @@
 
 enum {
     BATCH = 32,
-    AHEAD = 8,              /* lines read ahead, by the batch */
+    AHEAD = 8,              /* lines read ahead at most, by the batch */
     TOKENS_AHEAD = 1 << 18, /* and not many more tokens than these */
     BEAMS = 4,              /* where nothing says how many */
     CAPACITY = 64           /* sessions hold powers of two of tokens, from this on */
@@ -36,7 +36,8 @@ typedef struct run {
     tsri_task_lines lines;
     size_t taken;                    /* parts of the window that were given to the search */
     int64_t context, source_context; /* of the search's session */
-    uint32_t batch;
+    uint32_t batch, ahead;           /* ahead: batches of the next window */
+    uint64_t began;                  /* the last window */
 } run;
 
 static tsr_status check(const tsri_model *m, const tsr_translate_options *o,
@@ -86,19 +87,34 @@ static void end(run *r) {
 
 /* ---- a window of lines ---- */
 
+/* The first answers come after one batch; then windows grow as long as one takes less than this. */
+#define LONG_NS UINT64_C(10000000000)
+
+static void set_ahead(run *r) {
+    const uint64_t now = tsri_base_now_ns();
+    if (!r->ahead)
+        r->ahead = 1;
+    else if (now - r->began < LONG_NS && r->ahead < AHEAD)
+        r->ahead *= 2;
+    else if (now - r->began > 2 * LONG_NS && r->ahead > 1)
+        r->ahead /= 2;
+}
+
 /* *more false: there are no lines after these. */
 static tsr_status read_lines(run *r, tsr_line_fn next, void *data, bool *more) {
     const char *text;
     size_t n;
     tsri_task_lines_empty(&r->lines);
     *more = true;
-    while (r->lines.n_lines < (size_t)r->batch * AHEAD && r->lines.ids.count < TOKENS_AHEAD) {
+    set_ahead(r);
+    while (r->lines.n_lines < (size_t)r->batch * r->ahead && r->lines.ids.count < TOKENS_AHEAD) {
         const int got = next(data, r->lines.n_lines == 0, &text, &n);
         *more = got != 0;
         if (got != 1)
             break;
         TRY(tsri_task_lines_add(&r->lines, &r->t, text, n));
     }
+    r->began = tsri_base_now_ns();
     return TSR_OK;
 }
 

@@ -112,10 +112,14 @@ static tsr_status check(const tsri_text_reader *r, const char *text, size_t n) {
             start = at;
         }
     }
+    const unsigned char *c = (const unsigned char *)text + at;
+    const bool marked = line == 1 && at == 0 && n > 1 && c[0] + c[1] == 0xff + 0xfe;
     return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: line %" PRIu64 ": byte %zu of it (0x%02x) begins no UTF-8 "
-                          "character; text in UTF-8 is wanted",
-                          r->file->path, line, at - start + 1, (unsigned)(unsigned char)text[at]);
+                          "%s: line %" PRIu64 ": byte %zu of it (0x%02x) is not UTF-8%s; convert "
+                          "the file: iconv -f %s -t UTF-8 FILE > NEW",
+                          r->file->path, line, at - start + 1, (unsigned)c[0],
+                          marked ? ", and begins UTF-16's byte-order mark" : "",
+                          marked ? "UTF-16" : "WINDOWS-1252");
 }
 
 static void give(tsri_text_reader *r, size_t n, char **text) {

@@ -1,5 +1,6 @@
 /* train/settings.h: reading and writing values by a table of keys. */
 #include "base/error.h"
+#include "base/names.h"
 #include "train/settings.h"
 
 #include <errno.h>
@@ -9,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_NAME = 48 };
+enum { MOST_KEYS = 128 };
 
 const tsri_train_key *tsri_train_key_find(const tsri_train_keys *table, const char *name) {
     for (size_t i = 0; i < table->n; i++)
-        if (!strcmp(table->keys[i].name, name))
+        if (!tsri_base_name_distance(table->keys[i].name, name))
             return &table->keys[i];
     return NULL;
 }
@@ -198,40 +199,88 @@ tsr_status tsri_train_key_set_object(const tsri_train_keys *table, void *values,
     return TSR_OK;
 }
 
-/* Letters to insert, delete or replace to make one of the other. */
-static int distance(const char *a, const char *b) {
-    int row[LONGEST_NAME + 1];
-    const int n = (int)strnlen(b, LONGEST_NAME);
-    for (int j = 0; j <= n; j++)
-        row[j] = j;
-    for (int i = 1; a[i - 1]; i++) {
-        int corner = row[0];
-        row[0] = i;
-        for (int j = 1; j <= n; j++) {
-            const int above = row[j], replaced = corner + (a[i - 1] != b[j - 1]);
-            const int least = above < row[j - 1] ? above + 1 : row[j - 1] + 1;
-            row[j] = replaced < least ? replaced : least;
-            corner = above;
-        }
-    }
-    return row[n];
+/* What the same is called elsewhere. */
+static const struct {
+    const char *typed, *key;
+} elsewhere[] = {{"lr", "learning_rate"},
+                 {"min_lr", "min_learning_rate"},
+                 {"scheduler", "lr_scheduler_type"},
+                 {"lr_scheduler", "lr_scheduler_type"},
+                 {"warmup", "warmup_steps"},
+                 {"epochs", "num_train_epochs"},
+                 {"num_epochs", "num_train_epochs"},
+                 {"n_epochs", "num_train_epochs"},
+                 {"iters", "max_steps"},
+                 {"max_iters", "max_steps"},
+                 {"steps", "max_steps"},
+                 {"num_steps", "max_steps"},
+                 {"bs", "per_device_train_batch_size"},
+                 {"batch", "per_device_train_batch_size"},
+                 {"batch_size", "per_device_train_batch_size"},
+                 {"train_batch_size", "per_device_train_batch_size"},
+                 {"eval_batch_size", "per_device_eval_batch_size"},
+                 {"grad_accum", "gradient_accumulation_steps"},
+                 {"gradient_accumulation", "gradient_accumulation_steps"},
+                 {"max_length", "block_size"},
+                 {"max_seq_length", "block_size"},
+                 {"max_seq_len", "block_size"},
+                 {"seq_len", "block_size"},
+                 {"context", "block_size"},
+                 {"n_ctx", "block_size"},
+                 {"optimizer", "optim"},
+                 {"wd", "weight_decay"},
+                 {"beta1", "adam_beta1"},
+                 {"beta2", "adam_beta2"},
+                 {"eps", "adam_epsilon"},
+                 {"grad_clip", "max_grad_norm"},
+                 {"clip", "max_grad_norm"},
+                 {"label_smoothing", "label_smoothing_factor"},
+                 {"mask_probability", "mlm_probability"},
+                 {"lora_r", "lora_rank"},
+                 {"rank", "lora_rank"},
+                 {"fp16", "bf16"},
+                 {"patience", "early_stopping_patience"},
+                 {"eval_interval", "eval_steps"},
+                 {"log_interval", "logging_steps"},
+                 {"n_layer", "layers"},
+                 {"num_layers", "layers"},
+                 {"num_hidden_layers", "layers"},
+                 {"n_head", "heads"},
+                 {"num_heads", "heads"},
+                 {"num_attention_heads", "heads"},
+                 {"num_key_value_heads", "kv_heads"},
+                 {"n_embd", "hidden_size"},
+                 {"d_model", "hidden_size"},
+                 {"intermediate_size", "ffn"},
+                 {"d_ff", "ffn"},
+                 {"max_position_embeddings", "max_positions"},
+                 {"tie_word_embeddings", "tied"}};
+enum { N_ELSEWHERE = sizeof elsewhere / sizeof *elsewhere };
+
+/* The key of a table that has this name elsewhere, or NULL. */
+static const char *known_elsewhere(const tsri_train_keys *const *tables, size_t n_tables,
+                                   const char *name) {
+    for (size_t e = 0; e < N_ELSEWHERE; e++)
+        for (size_t t = 0; t < n_tables; t++)
+            if (!tsri_base_name_distance(name, elsewhere[e].typed) &&
+                tsri_train_key_find(tables[t], elsewhere[e].key))
+                return elsewhere[e].key;
+    return NULL;
 }
 
 tsr_status tsri_train_key_unknown(const tsri_train_keys *const *tables, size_t n_tables,
                                   const char *name) {
-    const char *nearest = NULL;
-    int least = 0;
+    const char *names[MOST_KEYS], *nearest = known_elsewhere(tables, n_tables, name);
+    size_t n = 0;
     for (size_t t = 0; t < n_tables; t++)
-        for (size_t i = 0; i < tables[t]->n; i++) {
-            const char *known = tables[t]->keys[i].name;
-            const size_t n = strlen(name);
-            const int d = n >= 3 && !strncmp(name, known, n) ? 1 : distance(name, known);
-            if (!nearest || d < least) {
-                nearest = known;
-                least = d;
-            }
-        }
-    return tsri_base_fail(TSR_E_ARGUMENT,
-                          "%.64s: no such key; the nearest is %s, and tessera help train lists all",
-                          name, nearest ? nearest : "none");
+        for (size_t i = 0; i < tables[t]->n && n < MOST_KEYS; i++)
+            names[n++] = tables[t]->keys[i].name;
+    const size_t found = nearest ? n : tsri_base_name_nearest(name, names, n);
+    nearest = found < n ? names[found] : nearest;
+    return nearest ? tsri_base_fail(TSR_E_ARGUMENT,
+                                    "%.64s: no such key; the nearest is %s, and tessera help train "
+                                    "lists all",
+                                    name, nearest)
+                   : tsri_base_fail(TSR_E_ARGUMENT,
+                                    "%.64s: no such key; tessera help train lists all", name);
 }

@@ -59,15 +59,15 @@ def test_prompts_from_everywhere(folder):
     (folder / "prompt.txt").write_text(PROMPT)
     equal(quiet("-n", "5", "--temp", "0", "-f", folder / "prompt.txt"), wanted)
     refused(3, "No such file", "generate", *REFERENCE, "-f", folder / "nothing.txt")
-    refused(3, "could not be read", "generate", *REFERENCE, "-f", folder)
+    refused(3, "it is a folder", "generate", *REFERENCE, "-f", folder)
 
 
 def test_prompts_that_are_strange(_):
     assert quiet("-n", "3", "--temp", "0", "-p", "") == quiet("-n", "3", "--temp", "0", "-p", "<|endoftext|>")
     equal(quiet("-n", "3", "--temp", "0", given=b""), quiet("-n", "3", "--temp", "0", "-p", ""))
     for given in (b"\xff\xfe bad \xc3", b"a\0b", "\ufeffé🙂".encode(), b"\xed\xa0\x80"):
-        quiet("-n", "2", "--temp", "0", given=given).decode()
-        told = json.loads(quiet("-n", "2", "--temp", "0", "--json", "--echo", given=given))
+        quiet("-n", "2", "--temp", "0", "--encoding", "utf-8", given=given).decode()
+        told = json.loads(quiet("-n", "2", "--temp", "0", "--encoding", "utf-8", "--json", "--echo", given=given))
         equal((len(told), len(told[0]["tokens"])), (1, 2), given)
 
 

@@ -167,8 +167,8 @@ def test_refused(folder):
             (2, "--metric ter: ter is none", "--metric", "ter", "--hypotheses", good, "--references", good),
             (2, "--metric bleu,: ", "--metric", "bleu,", "--hypotheses", good, "--references", good),
             (3, "good has 2 lines and", "--hypotheses", good, "--references", short),
-            (3, "bad: line 2 of the translations is no UTF-8", "--hypotheses", bad, "--references", good),
-            (3, "line 2 of the references is no UTF-8", "--hypotheses", good, "--references", bad),
+            (3, "bad: line 2 is not UTF-8 (byte 0xff)", "--hypotheses", bad, "--references", good),
+            (3, "bad: line 2 is not UTF-8 (byte 0xff)", "--hypotheses", good, "--references", bad),
             (3, "there are no lines", "--hypotheses", empty, "--references", empty),
             (3, "No such file", "--hypotheses", folder / "nothing", "--references", good),
             (3, "no_tab: line 2 has no TAB", "--parallel", no_tab),
@@ -179,10 +179,10 @@ def test_refused(folder):
             (3, 'text 1 has the label "3"', "--labelled", number, "-m", CLASSIFIER),
             (3, "row 2: it has 1 field", "--labelled", ragged, "-m", CLASSIFIER),
             (3, "has no column label", "--labelled", good, "-m", CLASSIFIER, "--text-field", "a"),
-            (3, 'line 1: "label" is no text', "--labelled", real, "-m", CLASSIFIER),
+            (3, 'line 1: "label" is not a text', "--labelled", real, "-m", CLASSIFIER),
             (3, "header has a header and no texts", "--labelled", header, "-m", CLASSIFIER),
             (3, "No such file", "--labelled", folder / "nothing", "-m", CLASSIFIER),
-            (2, "takes no standard input", "--labelled", "-", "-m", CLASSIFIER),
+            (2, "--labelled -: standard input and output cannot stand for FILE here", "--labelled", "-", "-m", CLASSIFIER),
             (2, "gives a label a word", "--labelled", meh, "-m", GOLDEN.parent / "encoders" / "tokens"),
             (5, "", "--labelled", meh, "-m", SOURCE / "models" / "shakespeare")):
         refused(code, fragment, "evaluate", *REFERENCE, *arguments)

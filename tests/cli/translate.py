@@ -47,7 +47,7 @@ def test_a_line_in_a_line_out(_):
 
 
 def test_any_bytes(_):
-    got = translate(given=b"one\na\0b\n\xff\xfe\xc3\nunknown: \xe4\xbd\xa0\ntwo\n").out.split(b"\n")
+    got = translate("--encoding", "utf-8", given=b"one\na\0b\n\xff\xfe\xc3\nunknown: \xe4\xbd\xa0\ntwo\n").out.split(b"\n")
     equal((len(got), got[0], got[4], got[5]), (6, b"ONE", b"TWO", b""))
     for line in got:
         line.decode()

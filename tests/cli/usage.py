@@ -40,6 +40,51 @@ def test_unknown(_):
         refused(2, "-Z: no such option", name, "-Z")
 
 
+def test_commands_that_were_meant(_):
+    for typed, meant in (("translat", "translate"), ("genrate", "generate"), ("fill_mask", "fill-mask"), ("Bench", "bench"), ("class", "classify"), ("run", "generate"),
+                         ("perplexity", "evaluate"), ("finetune", "train"), ("models", "info")):
+        refused(2, f"{typed}: no such command; tessera help lists them. Did you mean {meant}?", typed)
+    told = refused(2, "xylophone: no such command", "xylophone")
+    assert "mean" not in told.err, told.err
+
+
+# What people type in other programs, the command, and what Tessera calls it.
+MEANT = (("--max-tokens", "generate", "--max-new-tokens"), ("--max_tokens=5", "chat", "--max-new-tokens"), ("--n_predict", "generate", "--n-predict"),
+         ("--max_new_tokens", "generate", "--max-new-tokens"), ("-ngl", "generate", "--device gpu"), ("--n-gpu-layers", "chat", "--device gpu"),
+         ("--temprature", "generate", "--temperature"), ("--top_k", "generate", "--top-k"), ("--topp", "generate", "--top-p"), ("--modle", "embed", "--model"),
+         ("--model-name-or-path", "embed", "--model"), ("-hf", "generate", "-m FOLDER"), ("-sys", "chat", "--system"), ("--n-ctx", "generate", "--ctx-size"),
+         ("--beam-width", "translate", "--num-beams"), ("--src-lang", "translate", "--from"), ("--n-threads", "bench", "--threads"), ("--lr", "train", "--set learning_rate="),
+         ("--epochs", "train", "--set num_train_epochs="), ("--batch_size", "train", "--set per_device_train_batch_size="), ("--load-in-4bit", "generate", "--dtype q4"),
+         ("--torch_dtype", "embed", "--dtype"), ("--charset", "tokenize", "--encoding"), ("--outfile", "embed", "--output"), ("--reverse-prompt", "generate", "--stop"))
+
+
+def test_options_that_were_meant(_):
+    for typed, command, meant in MEANT:
+        told = refused(2, f"{typed}: no such option; see tessera help {command}. Did you mean {meant}", command, typed, "1")
+        assert told.err.count("\n") == 1, told.err
+    told = refused(2, "--zygote: no such option; see tessera help generate", "generate", "--zygote")
+    assert "mean" not in told.err, told.err
+    assert "mean" not in refused(2, "--src-lang: no such option", "dump", "--src-lang", "de").err  # which dump has no other word for
+
+
+def test_keys_that_were_meant(folder):
+    (folder / "data.txt").write_text("To be, or not to be. " * 50)
+    train = ("train", "-d", "reference", "-q", folder / "data.txt", "--recipe", "char-gpt", "-o", folder / "out", "--dry-run", "--set")
+    for typed, meant in (("lr", "learning_rate"), ("laerning_rate", "learning_rate"), ("epochs", "num_train_epochs"), ("batch-size", "per_device_train_batch_size"), ("n_layer", "layers")):
+        refused(2, f"{typed}: no such key; the nearest is {meant}, and tessera help train lists all", *train, typed + "=1")
+    plans = [run(*train, key + "=3").text.partition("\npeak")[0] for key in ("max-steps", "max_steps", "MAX_STEPS")]
+    equal(plans, [plans[0]] * 3)
+    assert "steps: 3," in plans[0], plans
+    refused(2, "xylophone: no such key; tessera help train lists all", *train, "xylophone=1")
+
+
+def test_ranges_are_printed_as_numbers(_):
+    refused(2, "--top-k -3: a whole number is wanted, from 0 to 16777216\n", "generate", "--top-k", "-3")
+    refused(2, "-n -1: a whole number is wanted, from 0 to 1073741824\n", "generate", "-n", "-1")
+    refused(2, "--top-p 0: a number is wanted, from 1e-09 to 1\n", "generate", "--top-p", "0")
+    refused(2, "--temp -1: a number is wanted, from 0 to 1000000\n", "generate", "--temp", "-1")
+
+
 def test_values(_):
     for fragment, *arguments in (
             ("--seed: a value is missing", "generate", "--seed"),

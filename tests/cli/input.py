@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""What a command reads: "-" is standard input or is refused, answers come while lines still come, and text that is not UTF-8 is converted or told."""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+
+from support.command import COMMAND, GOLDEN, PATIENCE, PLAY, SOURCE, environment, equal, main, refused, run
+
+REFERENCE = ("-d", "reference", "-q")
+ENCODERS = SOURCE / "tests" / "golden" / "encoders"
+TINY = GOLDEN / "gpt2-tiny"
+TRANSLATE = ("translate", *REFERENCE, "-m", PLAY.parent / "translate-de-en", "-n", "2")
+# Each command with "-" in the place of a text or file, what it is given there, and a fragment of what it prints; None: it is refused.
+READS = {
+    "generate": [(("generate", *REFERENCE, "-m", PLAY, "-n", "2", "--temp", "0", *given), "KING", ("generate", *REFERENCE, "-m", PLAY, "-n", "2", "--temp", "0", "KING"))
+                 for given in (("-",), ("-p", "-"), ("-f", "-"))],
+    "translate": [((*TRANSLATE, *given), "ja\n", (*TRANSLATE, "ja")) for given in (("-",), ("-f", "-"))],
+    "embed": [(("embed", *REFERENCE, "-m", ENCODERS / "sentence", "-"), "anna\n", None)],
+    "search": [],  # below, as it wants an index
+    "cluster": [(("cluster", *REFERENCE, "-m", ENCODERS / "sentence", "-k", "1", "-"), "anna\n", None)],
+    "classify": [(("classify", *REFERENCE, "-m", ENCODERS / "classify", *given), "anna\n", ("classify", *REFERENCE, "-m", ENCODERS / "classify", "anna"))
+                 for given in (("-",), ("-f", "-"))],
+    "fill-mask": [(("fill-mask", *REFERENCE, "-m", ENCODERS / "masked", *given), "anna [MASK]\n",
+                   ("fill-mask", *REFERENCE, "-m", ENCODERS / "masked", "anna [MASK]")) for given in (("-",), ("-f", "-"))],
+    "tokenize": [(("tokenize", "-m", PLAY, "-"), "KING\n", ("tokenize", "-m", PLAY))],
+    "attention": [(("attention", *REFERENCE, "-m", PLAY, "--format", "text", "-"), "KING\n", ("attention", *REFERENCE, "-m", PLAY, "--format", "text", "KING"))],
+    "evaluate": [(("evaluate", *REFERENCE, "-m", PLAY, "--perplexity", "-"), "KING of all\n", None)],
+    "dump": [], "chat": [], "tokenizer": [], "info": [], "devices": [], "verify": [], "explain": [], "bench": [], "plot": [], "train": [], "merge": [],
+    "quantize": [], "tune": [], "kernels": [], "cache": [],
+}
+# Where "-" is an operand: how it is refused.
+REFUSED = {"tokenizer": ("tokenizer", "train", "-o", "x.json", "-"), "info": ("info", "-"), "devices": ("devices", "-"), "verify": ("verify", "-"),
+           "explain": ("explain", "-"), "bench": ("bench", "-"), "plot": ("plot", "-", "-o", "x.html"), "train": ("train", "-", "-o", "x"),
+           "merge": ("merge", "-", "--lora", "x", "-o", "y"), "quantize": ("quantize", "-", "-o", "y"), "tune": ("tune", "-"),
+           "kernels": ("kernels", "export", "-", "-o", "x"), "cache": ("cache", "-"), "chat": ("chat", "-"), "dump": ("dump", "-"), "evaluate": ("evaluate", "-")}
+
+
+def commands():
+    return re.findall(r"^  ([a-z-]+) ", run("help").text.split("\n\n")[2], re.M)
+
+
+def test_dash_is_standard_input_or_refused(folder):
+    equal(sorted(commands()), sorted(READS), "commands that this test must know")
+    for arguments, given, same in (case for cases in READS.values() for case in cases):
+        told = run(*arguments, given=given)
+        assert told.out, arguments
+        if same:
+            equal(told.out, run(*same, given=given).out, arguments)
+    for name, arguments in REFUSED.items():
+        refused({"info": 2, "quantize": 2}.get(name, 2), "-", *arguments, given="text\n", cwd=folder)
+    equal(list(folder.iterdir()), [], "what a refused command left")
+
+
+def test_dash_for_a_file_of_an_option(folder):
+    """Every option whose value is a file, a folder or a model reads standard input, and says so in its help, or refuses "-"."""
+    seen = 0
+    for name in commands():
+        for line in run("help", name).text.splitlines():
+            option = re.match(r"^  (?:-(.), |    )--([a-z-]+)[ =\[]+((?:FILE|FOLDER|MODEL|OUT|NAME\|FILE|E\.npy)\S*) +(.*)", line)
+            if not option or "standard input" in option[4] or "[=" in line:
+                continue
+            verb = (name, "train") if name == "tokenizer" else (name, "export") if name == "kernels" else (name,)
+            refused(2, f"--{option[2]} -: ", *verb, f"--{option[2]}", "-", cwd=folder)
+            seen += 1
+    assert seen > 40, seen
+
+
+def test_dash_of_a_question_and_beside_texts(folder):
+    model, index = ENCODERS / "sentence", folder / "e.npy"
+    (folder / "lines").write_text("anna\nbob\n")
+    run("embed", *REFERENCE, "-m", model, "-o", index, folder / "lines")
+    search = ("search", *REFERENCE, "-m", model, "--index", index)
+    equal(run(*search, "-", given="bob\n").out, run(*search, "bob").out)
+    refused(2, "read once", *search, "-", "--lines", "-", given="bob\n")
+    refused(2, "beside other texts", "classify", *REFERENCE, "-m", ENCODERS / "classify", "anna", "-", given="bob\n")
+    refused(2, "read once", "generate", *REFERENCE, "-m", PLAY, "-", "-f", "-", given="bob\n")
+    dump = run("dump", *REFERENCE, "-m", PLAY, "--text", "-", "-o", folder / "d", given="KING\n")
+    run("dump", *REFERENCE, "-m", PLAY, "--text", "KING", "-o", folder / "e")
+    equal((folder / "d").read_bytes(), (folder / "e").read_bytes(), dump)
+
+
+# ---- as they come ----
+
+LINES = {"embed": (("embed", *REFERENCE, "-m", ENCODERS / "sentence"), "anna"), "classify": (("classify", *REFERENCE, "-m", ENCODERS / "classify"), "anna"),
+         "fill-mask": (("fill-mask", *REFERENCE, "-m", ENCODERS / "masked", "--json"), "anna [MASK]"), "tokenize": (("tokenize", "-m", PLAY), "KING"),
+         "translate": (TRANSLATE, "ja")}
+
+
+def begin(arguments):
+    return subprocess.Popen([COMMAND, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+
+
+def comes(process, seconds=60):
+    ready, _, _ = select.select([process.stdout], [], [], seconds)
+    assert ready, f"nothing came within {seconds} s"
+    return os.read(process.stdout.fileno(), 1 << 16)
+
+
+def test_each_line_of_a_slow_pipe_is_answered(_):
+    for arguments, text in LINES.values():
+        process = begin(arguments)
+        answers = []
+        for i in range(3):  # half a line after the first must not hold its answer back
+            process.stdin.write((text + "\n" + text[:2] if i == 0 else text[2:] + "\n" if i == 1 else text + "\n").encode())
+            process.stdin.flush()
+            answers.append(comes(process))
+        out, err = process.communicate(timeout=PATIENCE)
+        equal((process.returncode, out), (0, b""), err)
+        assert all(answer.endswith(b"\n") for answer in answers), answers
+        equal(len({re.sub(rb'"line":\d+', b"", answer) for answer in answers}), 1, arguments)
+
+
+def test_many_lines_are_answered_before_the_last(folder):
+    """Long texts on the reference take a minute in all: the first answers are there at once, and an interrupt leaves whole lines."""
+    (folder / "many").write_text(("anna " * 60 + "\n") * 20000)
+    for name in ("embed", "classify", "fill-mask"):
+        arguments = (*LINES[name][0], *(("-f",) if name != "embed" else ()), folder / "many")
+        if name == "fill-mask":
+            (folder / "many").write_text(("anna " * 20 + "[MASK]\n") * 20000)
+        begun = time.monotonic()
+        process = begin(arguments)
+        first = comes(process, 20)
+        took = time.monotonic() - begun
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+        equal(process.returncode, 130, (name, err))
+        out = first + out
+        assert out.endswith(b"\n") and 0 < out.count(b"\n") < 1000, (name, out.count(b"\n"))
+        assert took < 10, f"{name}: the first answer took {took:.1f} s"
+
+
+def test_answers_do_not_hang_on_windows(folder):
+    """However the windows fall, the bytes are the same: a file at once, and a pipe a line at a time."""
+    texts = [f"{'anna bob ' * (1 + i % 7)}\n" for i in range(200)]
+    for arguments, _ in (LINES["embed"], LINES["classify"]):
+        whole = run(*arguments, given="".join(texts)).out
+        process = begin(arguments)
+        for text in texts:
+            process.stdin.write(text.encode())
+            process.stdin.flush()
+            time.sleep(0.001)
+        equal(process.communicate(timeout=PATIENCE)[0], whole, arguments)
+
+
+# ---- encodings ----
+
+GERMAN = "schöne Grüße\nGröße\n"
+
+
+def test_encodings(_):
+    wanted = run("tokenize", "-m", PLAY, given=GERMAN).out
+    for encoding, names in {"latin-1": ("latin-1", "latin1", "ISO-8859-1", "windows-1252"), "utf-16-le": ("utf-16le", "UTF-16LE"),
+                            "utf-16-be": ("utf-16be",), "utf-8": ("utf-8", "UTF8"), "utf-32-le": ("utf-32le",)}.items():
+        for name in names:
+            told = run("tokenize", "-m", PLAY, "--encoding", name, given=GERMAN.encode(encoding))
+            equal((told.out, told.err), (wanted, ""), name)
+    refused(2, "--encoding klingon: the C library does not know it", "tokenize", "-m", PLAY, "--encoding", "klingon", given=GERMAN)
+
+
+def test_byte_order_marks(_):
+    wanted = run("tokenize", "-m", PLAY, given=GERMAN).out
+    for encoding in ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"):
+        told = run("tokenize", "-m", PLAY, given=("\ufeff" + GERMAN).encode(encoding))
+        equal(told.out, wanted, encoding)
+        equal("byte-order mark" in told.err, encoding != "utf-8", told.err)
+        told = run("tokenize", "-m", PLAY, "--encoding", encoding.replace("-le", "le").replace("-be", "be"), given=("\ufeff" + GERMAN).encode(encoding))
+        equal((told.out, told.err), (wanted, ""), encoding)
+    equal(run("tokenize", "-m", PLAY, given=b"\xef\xbb\xbf").out, b"")
+    big = ("ö" * 70001 + "\n") * 3  # characters lie across the edges of what is read at once
+    equal(run("tokenize", "-m", PLAY, given=("\ufeff" + big).encode("utf-16-le")).out, run("tokenize", "-m", PLAY, given=big).out)
+    process = begin(("tokenize", "-m", PLAY))
+    for byte in ("\ufeff" + GERMAN).encode("utf-16-le"):  # a mark and characters that come a byte at a time
+        process.stdin.write(bytes([byte]))
+        process.stdin.flush()
+        time.sleep(0.002)
+    equal(process.communicate(timeout=PATIENCE)[0], wanted)
+
+
+def test_wrong_bytes_of_an_encoding(_):
+    told = run("tokenize", "-m", PLAY, "--encoding", "utf-16le", given="ok\n".encode("utf-16-le") + b"\x00\xdcA\0\n\0" + b"x")
+    assert "line 2: byte 0x00 is not utf-16le" in told.err, told.err
+    equal(told.out, run("tokenize", "-m", PLAY, given="ok\n\ufffdA\n\ufffd").out)
+
+
+def test_lines_that_are_not_utf8_are_told(_):
+    given = b"KING [MASK]\n" + b"Gr\xf6\xdfe [MASK]\n" * 5 + b"KING [MASK]\n"
+    for arguments, _ in LINES.values():
+        told = run(*arguments, given=given, code=1)
+        said = [line for line in told.err.splitlines() if "UTF-8" in line]
+        equal([re.match(r"tessera: standard input: (line \d|\d of \d)", line)[1] for line in said], ["line 2", "line 3", "line 4", "5 of 7"], told.err)
+        assert "(byte 0xf6): say what it is by --encoding (windows-1252, latin-1," in said[0], said
+        if arguments != TRANSLATE:  # which takes seconds
+            equal(run(*arguments, "--encoding", "utf-8", given=given).out, told.out, arguments)
+            equal(run(*arguments, "--encoding", "latin-1", given=given).out, run(*arguments, given=given.decode("latin-1")).out, arguments)
+
+
+def test_one_text_that_is_not_utf8_is_refused(folder):
+    bad = folder / "bad"
+    bad.write_bytes(b"KING\nGr\xf6\xdfe\n")
+    fragment = "line 2 is not UTF-8 (byte 0xf6): say what it is by --encoding"
+    for arguments in (("generate", "-m", PLAY, "-n", "1", "--temp", "0", "-f"), ("evaluate", "-m", PLAY, "--perplexity"),
+                      ("evaluate", "--references", bad, "--hypotheses")):
+        refused(3, fragment, *arguments[:1], *(REFERENCE if "generate" in arguments else ()), *arguments[1:], bad)
+    refused(3, fragment, "attention", *REFERENCE, "-m", PLAY, "--format", "text", given=bad.read_bytes())
+    run("generate", *REFERENCE, "-m", PLAY, "-n", "1", "-f", bad, "--encoding", "latin-1")
+    run("generate", *REFERENCE, "-m", PLAY, "-n", "1", "-f", bad, "--encoding", "utf-8")
+    run("attention", *REFERENCE, "-m", PLAY, "--format", "text", "--encoding", "latin-1", given=bad.read_bytes())
+
+
+def test_data_of_training_that_is_not_utf8(folder):
+    for encoded, place in ((GERMAN.encode("latin-1"), "line 1"), (GERMAN.encode("utf-16"), "line 1"), (b"KING\n" + GERMAN.encode("latin-1"), "line 2")):
+        (folder / "data.txt").write_bytes(encoded)
+        told = refused(3, "data.txt", "train", "-d", "reference", folder / "data.txt", "-o", folder / "out", "--recipe", "char-gpt", lines=None)
+        assert place in told.err and "iconv -f" in told.err, told.err
+
+
+def test_a_terminal_is_told(_):
+    own, other = pty.openpty()
+    with subprocess.Popen([COMMAND, "tokenize", "-m", str(PLAY)], stdin=other, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
+        os.close(other)
+        os.write(own, b"KING\n\x04")
+        out, err = process.communicate(timeout=60)
+        equal((process.returncode, err), (0, b"tessera: reading from the terminal; end with Ctrl-D\n"))
+        equal(out, run("tokenize", "-m", PLAY, given="KING\n").out)
+    os.close(own)
+
+
+main(globals())
