@@ -44,6 +44,9 @@ typedef struct tsr_engine_options {
  *         order. Of one engine, devices may be opened, used and closed in different threads. Neither
  *         the environment nor signals are changed. A program that calls OpenCL itself doesn't make
  *         its first call while an engine is created: drivers may not load in two threads at once
+ * fork    a process forked after an engine was created has none of its drivers' threads: devices that
+ *         are open fail there (TSR_E_STATE), and engines created there find the reference alone. What
+ *         is destroyed there is left as it is. Fork first, or exec
  * error   TSR_E_IO, TSR_E_UNSUPPORTED   a given plugin is missing or refused
  *         TSR_E_UNSUPPORTED             a newer field of options is set
  */

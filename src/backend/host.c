@@ -145,6 +145,19 @@ static void pin(const char *path) {
 /* One backend starts at a time, in whichever engine: two plugins may load the same drivers. */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
+static void hold(void) {
+    pthread_mutex_lock(&starting);
+}
+
+static void give_up(void) {
+    pthread_mutex_unlock(&starting);
+}
+
+/* No process is forked while one starts: it would wait for a thread that it doesn't have. */
+static void mind_forks(void) {
+    (void)!pthread_atfork(hold, give_up, give_up);
+}
+
 static tsr_status start_backend(const tsri_backend_set *set, const tsr_backend *backend,
                                 tsr_state **state) {
     char threads[16];
@@ -154,6 +167,8 @@ static tsr_status start_backend(const tsri_backend_set *set, const tsr_backend *
                                  .names = names,
                                  .values = values};
     snprintf(threads, sizeof threads, "%u", set->threads);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, mind_forks);
     pthread_mutex_lock(&starting);
     const tsr_status status = backend->open(&set->host, &options, state);
     pthread_mutex_unlock(&starting);

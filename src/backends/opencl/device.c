@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SPARE_EVENTS = 32 };
 
@@ -76,7 +75,7 @@ static tsr_status status_of(cl_int code) {
 }
 
 bool tsri_opencl_releasable(const tsr_dev *dev) {
-    return !dev->stuck && dev->state->process == getpid();
+    return !dev->stuck && !tsri_opencl_forked();
 }
 
 /* What is in flight reads and writes memory that the caller frees after a failure. */
@@ -122,12 +121,7 @@ tsr_status tsri_opencl_fail(tsr_dev *dev, cl_int code, const char *call) {
 }
 
 tsr_status tsri_opencl_check(const tsr_dev *dev) {
-    if (dev->state->process != getpid())
-        return tsri_base_fail(TSR_E_STATE,
-                              "%s/%s was opened by process %ld, from which this one was forked: "
-                              "OpenCL does not go along; open it in the process that uses it",
-                              dev->facts.common.platform, dev->facts.common.name,
-                              (long)dev->state->process);
+    TRY(tsri_opencl_check_process());
     if (!dev->poisoned)
         return TSR_OK;
     return tsri_base_fail(TSR_E_DEVICE, "%s/%s was lost (%s): close it and start again",
@@ -153,6 +147,8 @@ tsr_status tsri_opencl_drain(tsr_dev *dev) {
 }
 
 void tsri_opencl_drain_all(void) {
+    if (tsri_opencl_forked())
+        return;
     pthread_mutex_lock(&open_lock);
     for (tsr_dev *dev = open_devices; dev; dev = dev->next)
         come_to_rest(dev);
@@ -261,7 +257,7 @@ static void leave(tsr_dev *dev) {
 }
 
 void tsri_opencl_device_close(tsr_dev *dev) {
-    if (!dev)
+    if (!dev || tsri_opencl_forked())
         return;
     (void)!tsri_opencl_drain(dev);
     unlist(dev);

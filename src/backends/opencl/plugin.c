@@ -125,8 +125,26 @@ static tsr_status read_options(tsr_state *state, const tsr_options *options) {
     return TSR_OK;
 }
 
+static atomic_long loaded_by; /* the process that loaded the drivers; 0: none did */
+
+bool tsri_opencl_forked(void) {
+    const long process = atomic_load(&loaded_by);
+    return process && process != getpid();
+}
+
+tsr_status tsri_opencl_check_process(void) {
+    if (!tsri_opencl_forked())
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_STATE,
+                          "this process was forked from process %ld, which had loaded OpenCL's "
+                          "drivers; they do not work here: fork before the first engine is created",
+                          atomic_load(&loaded_by));
+}
+
 static tsr_status discover(tsr_state *state) {
     static bool draining;
+    TRY(tsri_opencl_check_process());
+    atomic_store(&loaded_by, getpid());
     pthread_mutex_lock(&discovering);
     const tsr_status status = tsri_opencl_discover(state);
     /* After the drivers registered theirs, so that it runs before them. */
@@ -141,7 +159,6 @@ static tsr_status open_backend(const tsr_host *host, const tsr_options *options,
     current_host = host;
     TRY(tsri_base_new(1, sizeof *state, &state));
     state->host = host;
-    state->process = getpid();
     tsr_status status = read_options(state, options);
     if (status == TSR_OK)
         status = discover(state);
@@ -172,6 +189,7 @@ static tsr_status device_open(tsr_state *state, uint32_t index, const tsr_device
                               tsr_dev **out) {
     tsr_device_options taken;
     tsri_opencl_enter(state);
+    TRY(tsri_opencl_check_process());
     TRY(tsri_opencl_take(options, sizeof taken, &taken, "device options"));
     return tsri_opencl_device_open(state, index, &taken, out);
 }

@@ -6,7 +6,6 @@
 #include "backends/opencl/rows.h"
 
 #include <stdatomic.h>
-#include <sys/types.h>
 
 /* A device as discovered; strings are the entry's. */
 typedef struct tsri_opencl_found {
@@ -30,7 +29,6 @@ struct tsr_state {
     uint32_t chain; /* option "chain": ops of a plan from which on they are one launch (chain.h); 0:
                        never */
     uint64_t rest_ns; /* option "rest_ms": how long a failed device's work is waited for */
-    pid_t process;    /* that opened it: drivers don't outlive a fork */
     size_t n_found, found_capacity;
     tsri_opencl_found *found;
     size_t n_notes, notes_capacity;
@@ -57,6 +55,10 @@ bool tsri_opencl_listed(const char *list, const char *word);
 /* plugin.c: each entry of the table, and of an extension, begins with it: failures in this thread
  * are reported to this state's host from now on. */
 void tsri_opencl_enter(const tsr_state *state);
+/* plugin.c: this process was forked from the one that loaded the drivers, whose threads it has not;
+ * check says so as a failure. */
+bool tsri_opencl_forked(void);
+tsr_status tsri_opencl_check_process(void);
 /* plugin.c: a line to the host's log. */
 __attribute__((format(printf, 3, 4))) void
 tsri_opencl_log(const tsr_state *state, tsr_log_level level, const char *format, ...);
