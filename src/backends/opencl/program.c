@@ -207,12 +207,15 @@ static char *build_log(cl_program program, cl_device_id id) {
 }
 
 /* Every instance's kernel can be made; some drivers find a kernel's faults only then. */
-static cl_int try_kernels(cl_program program, tsri_opencl_instance *const *instances, size_t n) {
+static cl_int try_kernels(cl_program program, tsri_opencl_instance *const *instances, size_t n,
+                          const char **culprit) {
     cl_int code = CL_SUCCESS;
     for (size_t i = 0; i < n && code == CL_SUCCESS; i++) {
         cl_kernel kernel = clCreateKernel(program, instances[i]->kernel, &code);
         if (kernel)
             clReleaseKernel(kernel);
+        else
+            *culprit = instances[i]->kernel;
     }
     return code;
 }
@@ -264,7 +267,8 @@ static cl_program reuse(const tsri_opencl_programs *programs, const tsri_bytes *
                         tsri_opencl_instance *const *instances, size_t n) {
     cl_program program =
         binary->size ? from_binary(programs, options_of(programs, instances[0]), binary) : NULL;
-    if (program && try_kernels(program, instances, n) == CL_SUCCESS)
+    const char *culprit;
+    if (program && try_kernels(program, instances, n, &culprit) == CL_SUCCESS)
         return program;
     if (program)
         clReleaseProgram(program);
@@ -278,14 +282,14 @@ static cl_program reuse(const tsri_opencl_programs *programs, const tsri_bytes *
 tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const char *options,
                                tsri_opencl_instance *const *instances, size_t n, cl_program *out,
                                char **log) {
-    const char *text = source->data;
+    const char *text = source->data, *culprit = "clBuildProgram";
     cl_int code = CL_SUCCESS;
     cl_program program = clCreateProgramWithSource(dev->context, 1, &text, &source->size, &code);
     if (!program)
         return tsri_opencl_fail_create(dev, code, "clCreateProgramWithSource");
     code = clBuildProgram(program, 1, &dev->id, options, NULL, NULL);
     if (code == CL_SUCCESS)
-        code = try_kernels(program, instances, n);
+        code = try_kernels(program, instances, n, &culprit);
     else
         *log = build_log(program, dev->id);
     if (code == CL_SUCCESS) {
@@ -294,10 +298,11 @@ tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const cha
     }
     clReleaseProgram(program);
     if (code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES)
-        return tsri_opencl_fail(dev, code, "clBuildProgram");
+        return tsri_opencl_fail(dev, code, culprit);
     if (!*log || !**log) {
-        char line[96];
-        snprintf(line, sizeof line, "%s (%d) and no log", tsri_opencl_code_name(code), code);
+        char line[160];
+        snprintf(line, sizeof line, "%s: %s (%d)", culprit, tsri_opencl_code_name(code),
+                 code);
         free(*log);
         *log = tsri_base_copy_text(line, strlen(line));
     }
@@ -425,8 +430,11 @@ static tsr_status build_together(tsri_opencl_programs *programs, tsri_opencl_ins
     tsr_status status =
         compiles && count > 1 ? assemble_program(programs, fresh, count, &program, &log) : TSR_OK;
     if (log)
-        tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "%zu kernels do not build as one program: %s",
-                        count, log);
+        tsri_opencl_log(dev->state, TSR_LOG_WARNING,
+                        "%zu kernels do not build as one program on %s/%s, so each is built alone, "
+                        "which takes longer: %.*s",
+                        count, dev->facts.common.platform, dev->facts.common.name,
+                        (int)strcspn(log, "\n"), log);
     if (status == TSR_OK && program)
         status = adopt(programs, program, fresh, count);
     else
