@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "io/archive.h"
 #include "support/direct.h"
+#include "support/larger.h"
 #include "tensor/shape.h"
 
 #include <criterion/criterion.h>
@@ -553,12 +554,8 @@ Test(goldens, of_this_repository) {
     cr_expect_geq(check_folder(TESSERA_SOURCE_DIR "/tests/golden/ops"), 50);
 }
 
-Test(goldens, of_the_official_implementations) {
-    char folder[4096];
-    const char *shared = getenv("TESSERA_SHARED");
-    snprintf(folder, sizeof folder, "%s/golden/ops",
-             shared ? shared : TESSERA_SOURCE_DIR "/../shared");
-    if (!tsri_base_is_folder(folder))
-        cr_skip_test("%s is not there; TESSERA_SHARED names the folder that has golden/", folder);
+LARGER_TEST(goldens, of_the_official_implementations, "golden/ops") {
+    char *folder = larger_path("golden/ops");
     cr_expect_geq(check_folder(folder), 90);
+    free(folder);
 }

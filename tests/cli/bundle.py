@@ -10,7 +10,7 @@ import pathlib
 import shutil
 import tempfile
 
-from support.command import BUILD, DEVICE, GOLDEN, SHARED, environment, equal, has_device, main, refused, run, skip
+from support.command import BUILD, DEVICE, GOLDEN, SHARED, environment, equal, has_device, larger, main, refused, run, skip
 
 TINY = GOLDEN / "llama-tiny"
 LAYER = BUILD / "tests" / "count_layer.so"
@@ -51,11 +51,9 @@ def test_runs_where_nothing_compiles(folder):
     refused(4, "takes no bundle", "generate", "-m", TINY, "-d", "reference", *GREEDY, "--bundle", bundle)
 
 
+@larger("data/models/stories260k")
 def test_stories(folder):
     data = SHARED / "data" / "models" / "stories260k"
-    if not data.is_dir():
-        print("SKIP: no stories260k beside the source tree")
-        return
     bundle = make(folder / "b", data / "checkpoint_legacy.bin")
     told = run("generate", "-m", data / "checkpoint_legacy.bin", "-d", DEVICE, "-n", "200", "--temp", "0", "-q", "--bundle", bundle,
                env=binary_only())

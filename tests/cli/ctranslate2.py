@@ -5,17 +5,15 @@ of folder is served by the commands that its kind of model has."""
 import json
 import shutil
 
-from support.command import DEVICE, SHARED, SOURCE, equal, has_device, main, run
+from support.command import DEVICE, SHARED, SOURCE, equal, has_device, larger, main, run
 
 MODELS = SOURCE / "tests" / "golden" / "ctranslate2"
 PUBLISHED = SHARED / "data" / "models" / "aren-transliteration"
 
 
+@larger("data/models/aren-transliteration")
 def test_a_published_model(_):
     expected = PUBLISHED / "expected.txt"
-    if not expected.is_file():
-        print(f"SKIP: no {expected}")
-        return
     pairs = [line.split("\t") for line in expected.read_text().splitlines() if line and not line.startswith("#")]
     lines = "".join(f"{source}\n" for source, _ in pairs)
     for device, beams in ("reference", 1), ("reference", 4), (DEVICE, 1), (DEVICE, 4):

@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 
-from support.command import BUILD, DEVICE, SHARED, SOURCE, Result, environment, equal, main
+from support.command import BUILD, DEVICE, SHARED, SOURCE, Result, environment, equal, larger, main
 from support.words import model
 
 WORDS = ["write", "a", "poem"]
@@ -56,12 +56,9 @@ def test_write_a_poem(_):
             same([[sum(row)] for row in told[name]], [[1]] * 3, name + ": sums")
 
 
+@larger("golden/write-a-poem/example.json")
 def test_write_a_poem_beside_the_published_numbers(_):
-    path = SHARED / "golden" / "write-a-poem" / "example.json"
-    if not path.exists():
-        print(f"SKIP: {path} is not there; set TESSERA_SHARED to the folder that holds golden/write-a-poem")
-        return
-    golden = json.loads(path.read_text())
+    golden = json.loads((SHARED / "golden" / "write-a-poem" / "example.json").read_text())
     told = tables(example("write_a_poem", DEVICE, 8).text)
     for name in ("x", "q", "k", "v"):
         same(told[name], golden[name], name)
@@ -128,11 +125,9 @@ def test_translate_by_the_bundled_model(_):
     assert re.fullmatch(r"-0\.\d{3}\t.*station\?\n", told), told
 
 
+@larger("data/models/aren-transliteration")
 def test_translate_as_it_was_published(_):
     path = SHARED / "data" / "models" / "aren-transliteration"
-    if not path.exists():
-        print(f"SKIP: {path} is not there; set TESSERA_SHARED to the folder that holds data/models/aren-transliteration")
-        return
     pairs = [line.split("\t") for line in (path / "expected.txt").read_text().split("\n") if "\t" in line and line[0] != "#"]
     told = example("translate", path, given="".join(f"{source}\n" for source, *_ in pairs)).text.split("\n")
     equal([line.split("\t")[1] for line in told[:-1]], [target for _, target, *_ in pairs])

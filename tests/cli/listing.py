@@ -4,7 +4,7 @@
 import json
 import struct
 
-from support.command import GOLDEN, PLAY, SHARED, environment, equal, main, refused, run
+from support.command import GOLDEN, PLAY, SHARED, environment, equal, larger, main, refused, run
 
 DEVICE_KEYS = {"index", "backend", "platform", "device", "type", "vendor", "driver", "version", "c_version", "usable", "default", "reason", "score",
                "emulator", "needs_bundle", "compute_units", "clock_mhz", "memory", "max_allocation", "local_memory", "max_work_group",
@@ -75,11 +75,10 @@ def test_gguf(folder):
     assert set(said) <= set("ab \n<|endoftxt>"), said
 
 
+@larger("data/models/stories260k")
 def test_llama2c(_):
-    model = SHARED / "data" / "models" / "stories260k" / "checkpoint_legacy.bin"
-    if model.exists():
-        told = json.loads(run("info", "--json", model).text)
-        equal((told["format"], told["layers"], told["heads"], told["kv_heads"], told["has_tokenizer"]), ("llama2.c", 5, 8, 4, True))
+    told = json.loads(run("info", "--json", SHARED / "data" / "models" / "stories260k" / "checkpoint_legacy.bin").text)
+    equal((told["format"], told["layers"], told["heads"], told["kv_heads"], told["has_tokenizer"]), ("llama2.c", 5, 8, 4, True))
 
 
 def test_devices(_):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tessera tokenize: a line in, a line out, and back; what is no list of ids, or no id of the model."""
 
-from support.command import GOLDEN, PLAY, SHARED, copy_model, equal, main, refused, run
+from support.command import GOLDEN, PLAY, SHARED, copy_model, equal, larger, main, refused, run
 
 LINES = ["KING HENRY: once more", "", "  two  spaces ", "tab\there", "été 🙂 naïve", "e\u0301 \u200d", "<|endoftext|>x", "\ufeffbom", "a\x01b", "x" * 3000]
 
@@ -58,11 +58,11 @@ def test_no_tokenizer(folder):
     refused(3, "tokenizer.json", "tokenize", "-m", model, given="x\n")
 
 
+@larger("data/models/stories260k")
 def test_llama2c(_):
     model = SHARED / "data" / "models" / "stories260k" / "checkpoint_legacy.bin"
-    if model.exists():
-        ids = run("tokenize", "--no-special", "-m", model, given="Once upon a time\n")
-        equal(run("tokenize", "--decode", "-m", model, given=ids.out).text.strip(), "Once upon a time")
+    ids = run("tokenize", "--no-special", "-m", model, given="Once upon a time\n")
+    equal(run("tokenize", "--decode", "-m", model, given=ids.out).text.strip(), "Once upon a time")
 
 
 main(globals())

@@ -7,7 +7,7 @@ import random
 import subprocess
 import threading
 
-from support.command import COMMAND, SHARED, SOURCE, change_json, copy_model, environment, equal, main, refused, run
+from support.command import COMMAND, SHARED, SOURCE, change_json, copy_model, environment, equal, larger, main, refused, run
 
 TINY = SOURCE / "tests" / "golden" / "translate"  # writes a line in capitals; reads 40 tokens
 REFERENCE = ("-d", "reference")
@@ -140,12 +140,10 @@ def test_languages(folder):
     refused(2, "en-de, en-fr", "translate", *REFERENCE, "-m", folder / "model", "--from", "de", "--to", "en", "one")
 
 
+@larger("data/models/aren-transliteration")
 def test_aren(_):
     """A published CTranslate2 model, whose tests come with it."""
     folder = SHARED / "data" / "models" / "aren-transliteration"
-    if not folder.is_dir():
-        print(f"left out: {folder} is not there (TESSERA_SHARED)")
-        return
     rows = [line.split("\t") for line in (folder / "expected.txt").read_text().splitlines() if not line.startswith("#")]
     for beams in (1, 4):
         got = run("translate", *REFERENCE, "-q", "-m", folder, "--num-beams", beams, *[row[0] for row in rows]).text

@@ -3,6 +3,7 @@
 #include "model/fixture.h"
 
 #include "base/files.h"
+#include "support/larger.h"
 #include "text/languages.h"
 
 #include <criterion/criterion.h>
@@ -204,18 +205,14 @@ static void expect_text(const int32_t *ids, int64_t n, const char *wanted) {
     tsri_base_bytes_clear(&text);
 }
 
+#define PUBLISHED "data/models/aren-transliteration"
+
 static void published(const char *selector) {
-    const char *shared = getenv("TESSERA_SHARED");
-    char folder[1024], path[1100];
+    char *folder = larger_path(PUBLISHED), *path = tsri_base_join(folder, "expected.txt");
     tsri_bytes expected = {0};
     tsri_session *session = NULL;
     char *rest = NULL;
     int lines = 0;
-    snprintf(folder, sizeof folder, "%s/data/models/aren-transliteration",
-             shared ? shared : TESSERA_SOURCE_DIR "/../shared");
-    snprintf(path, sizeof path, "%s/expected.txt", folder);
-    if (!tsri_base_is_file(path))
-        cr_skip_test("no %s: set TESSERA_SHARED to the folder that has data/models", path);
     fixture_device(&fix, selector);
     fixture_model(&fix, folder, NULL);
     start = fix.model->spec.decoder_start;
@@ -244,16 +241,18 @@ static void published(const char *selector) {
         lines++;
     }
     cr_expect_gt(lines, 0);
+    free(folder);
+    free(path);
     tsri_session_destroy(&session);
     tsri_base_bytes_clear(&expected);
     fixture_close(&fix);
 }
 
-Test(ctranslate2, published_reference) {
+LARGER_TEST(ctranslate2, published_reference, PUBLISHED) {
     published("reference");
 }
 
-Test(ctranslate2, published_device) {
+LARGER_TEST(ctranslate2, published_device, PUBLISHED) {
     published(NULL);
 }
 

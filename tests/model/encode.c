@@ -9,7 +9,7 @@
 enum { V = 61, C = 24, MOST = 40, LONGEST = 48 };
 
 static void open_golden(fixture *f, const char *name, const char *part, const char *selector) {
-    char *folder = golden_folder(name), path[1100];
+    char *folder = golden_folder(name, 0), path[1100];
     snprintf(path, sizeof path, "%s/%s", folder, part);
     fixture_device(f, selector);
     fixture_model(f, path, NULL);

@@ -2,6 +2,7 @@
 
 #include "base/files.h"
 #include "model/compare.h"
+#include "support/larger.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -9,17 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *golden_folder(const char *name) {
-    const char *shared = getenv("TESSERA_SHARED");
+char *golden_folder(const char *name, int which) {
     char path[1024];
-    snprintf(path, sizeof path, "%s/tests/golden/models/%s", TESSERA_SOURCE_DIR, name);
-    if (!tsri_base_is_folder(path))
-        snprintf(path, sizeof path, "%s/golden/%s",
-                 shared ? shared : TESSERA_SOURCE_DIR "/../shared", name);
-    if (!tsri_base_is_folder(path))
-        cr_skip_test("no golden model %s: set TESSERA_SHARED to the folder that has golden/%s",
-                     name, name);
-    return strdup(path);
+    if (which > 1)
+        return NULL;
+    snprintf(path, sizeof path, "%s%s", which ? "golden/" : TESSERA_SOURCE_DIR "/tests/golden/models/",
+             name);
+    return which ? larger_path(path) : strdup(path);
 }
 
 void fixture_few(const char *name) {
@@ -156,8 +153,8 @@ static void compare_greedy(tsri_model *model, const tsri_io_archive *archive,
     free(logits);
 }
 
-void compare_golden(const char *name, const char *file, const char *selector) {
-    char *folder = golden_folder(name), path[1100];
+static void compare_folder(const char *folder, const char *file, const char *selector) {
+    char path[1100];
     fixture fixture;
     tsri_io_archive *archive = NULL;
     json_t *cases = NULL, *object;
@@ -176,5 +173,12 @@ void compare_golden(const char *name, const char *file, const char *selector) {
     json_decref(cases);
     tsri_io_close(&archive);
     fixture_close(&fixture);
-    free(folder);
+}
+
+void compare_golden(const char *name, const char *file, const char *selector) {
+    char *folder;
+    for (int which = 0; (folder = golden_folder(name, which)) && !(which && file); which++) {
+        compare_folder(folder, file, selector);
+        free(folder);
+    }
 }

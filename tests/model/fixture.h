@@ -7,9 +7,9 @@
 #include "io/archive.h"
 #include "model/session.h"
 
-/* Golden files: the project's own, else those of TESSERA_SHARED. New memory; the test is skipped
- * where there are none. */
-char *golden_folder(const char *name);
+/* Folder `which` of a golden model: 0, the project's own (tests/golden/models); 1, the larger one of
+ * that name (support/larger.h). New memory; NULL behind the last. */
+char *golden_folder(const char *name, int which);
 
 typedef struct fixture {
     tsri_backend_set *set;
@@ -27,8 +27,8 @@ void fixture_device(fixture *fixture, const char *selector);
 void fixture_model(fixture *fixture, const char *path, const tsri_model_options *options);
 void fixture_close(fixture *fixture);
 
-/* Every case and every greedy continuation of a golden model folder, within the tolerance that its
- * README derives. */
+/* Every case and every greedy continuation of a golden model, also of the larger one where `file` is
+ * NULL, within the tolerance of compare.c. */
 void compare_golden(const char *name, const char *file,
                     const char *selector); /* file: of the folder, or NULL: the folder */
 

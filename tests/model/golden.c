@@ -1,5 +1,5 @@
-/* Golden models: float64 results of the official implementation. The first five are the large set,
- * found by TESSERA_SHARED. */
+/* Golden models: float64 results of the official implementation, and the larger set's where that
+ * is there. */
 #include "model/fixture.h"
 
 #include <criterion/criterion.h>

@@ -16,8 +16,8 @@ typedef struct golden {
 } golden;
 
 /* `part`: a folder in that of the golden model, or "". */
-static void golden_open(golden *g, const char *name, const char *part, const char *selector) {
-    char *folder = golden_folder(name), path[1100];
+static void golden_open(golden *g, const char *folder, const char *part, const char *selector) {
+    char path[1100];
     snprintf(path, sizeof path, "%s/%s", folder, part);
     fixture_device(&g->fixture, selector);
     fixture_model(&g->fixture, path, NULL);
@@ -27,7 +27,6 @@ static void golden_open(golden *g, const char *name, const char *part, const cha
     OK(tsri_base_json_load(path, 1 << 24, 64, &g->cases));
     cr_assert(json_array_size(json_object_get(g->cases, "cases")) > 0);
     g->head = part;
-    free(folder);
 }
 
 static void golden_close(golden *g) {
@@ -123,12 +122,12 @@ static void compare_inside(const golden *g, const char *title, const batch *batc
     free_arrays(attention, L);
 }
 
-static void compare_encoder(const char *name, const char *head, const char *selector) {
+static void compare_encoder_in(const char *folder, const char *head, const char *selector) {
     static batch batch;
     golden g = {0};
     json_t *object;
     size_t i;
-    golden_open(&g, name, head, selector);
+    golden_open(&g, folder, head, selector);
     json_array_foreach(json_object_get(g.cases, "cases"), i, object) {
         const char *title = json_string_value(json_object_get(object, "name"));
         read_batch(object, "input_ids", "attention_mask", &batch);
@@ -266,12 +265,12 @@ static void compare_greedy(const golden *g) {
     free(logits);
 }
 
-static void compare_translator(const char *name, const char *selector) {
+static void compare_translator_in(const char *folder, const char *selector) {
     static batch source, target;
     golden g = {0};
     json_t *object;
     size_t i;
-    golden_open(&g, name, "", selector);
+    golden_open(&g, folder, "", selector);
     json_array_foreach(json_object_get(g.cases, "cases"), i, object) {
         const char *title = json_string_value(json_object_get(object, "name"));
         tsri_session *session = NULL;
@@ -284,6 +283,18 @@ static void compare_translator(const char *name, const char *selector) {
     }
     compare_greedy(&g);
     golden_close(&g);
+}
+
+static void compare_encoder(const char *name, const char *head, const char *selector) {
+    char *folder;
+    for (int which = 0; (folder = golden_folder(name, which)); which++, free(folder))
+        compare_encoder_in(folder, head, selector);
+}
+
+static void compare_translator(const char *name, const char *selector) {
+    char *folder;
+    for (int which = 0; (folder = golden_folder(name, which)); which++, free(folder))
+        compare_translator_in(folder, selector);
 }
 
 /* On the reference, and on the device: its kernels compile for each model's sizes, so of our own

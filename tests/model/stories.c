@@ -2,6 +2,7 @@
 #include "model/fixture.h"
 
 #include "base/files.h"
+#include "support/larger.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -11,22 +12,17 @@
 #define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
 
 static void tell_story(const char *selector) {
-    const char *shared = getenv("TESSERA_SHARED");
-    char path[1024];
+    char *path = larger_path("data/models/stories260k/expected_greedy_200.txt");
     fixture fixture;
     tsri_session *session = NULL;
     tsri_bytes expected = {0}, text = {0};
     int32_t ids[201], next = 1;
-    if (!shared)
-        shared = TESSERA_SOURCE_DIR "/../shared";
-    snprintf(path, sizeof path, "%s/data/models/stories260k/expected_greedy_200.txt", shared);
-    if (!tsri_base_is_file(path))
-        cr_skip_test(
-            "no stories260k: set TESSERA_SHARED to the folder that has data/models/stories260k");
     OK(tsri_base_read_whole(path, 1 << 20, &expected));
+    free(path);
+    path = larger_path("data/models/stories260k/checkpoint_legacy.bin");
     fixture_device(&fixture, selector);
-    snprintf(path, sizeof path, "%s/data/models/stories260k/checkpoint_legacy.bin", shared);
     fixture_model(&fixture, path, NULL);
+    free(path);
     cr_assert(fixture.model->tokenizer, "tokenizer.bin was not found");
     OK(tsri_session_create(fixture.model, 1, 0, &session));
     int64_t n = 0;
@@ -48,10 +44,10 @@ static void tell_story(const char *selector) {
     fixture_close(&fixture);
 }
 
-Test(stories, reference) {
+LARGER_TEST(stories, reference, "data/models/stories260k") {
     tell_story("reference");
 }
 
-Test(stories, device) {
+LARGER_TEST(stories, device, "data/models/stories260k") {
     tell_story(NULL);
 }

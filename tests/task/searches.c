@@ -1,5 +1,6 @@
 /* What generate finds, against the official implementation: the golden models' greedy and beam
  * results, alone and as one batch, and every setting of a search (tests/golden/search). */
+#include "support/larger.h"
 #include "task/fixture.h"
 
 #include <jansson.h>
@@ -84,14 +85,7 @@ static void run(tsr_model *model, const json_t *const *cases, uint32_t n,
 /* ---- golden models ---- */
 
 static void folder_of(const char *name, char out[1024]) {
-    const char *shared = getenv("TESSERA_SHARED");
     snprintf(out, 1024, "%s/tests/golden/models/%s", TESSERA_SOURCE_DIR, name);
-    if (access(out, F_OK))
-        snprintf(out, 1024, "%s/golden/%s", shared ? shared : TESSERA_SOURCE_DIR "/../shared",
-                 name);
-    if (access(out, F_OK))
-        cr_skip_test("no golden model %s: set TESSERA_SHARED to the folder that has golden/%s",
-                     name, name);
 }
 
 static json_t *read_json(const char *folder, const char *name) {
@@ -138,13 +132,11 @@ static void check_group(tsr_model *model, const json_t *const *cases, uint32_t n
     }
 }
 
-static void check_golden(const char *name, const char *selector, tsr_early_stopping stopping) {
-    char folder[1024];
+static void check_folder(const char *folder, const char *selector, tsr_early_stopping stopping) {
     const json_t *cases[PROMPTS];
     static const double penalties[] = {1, 0.6};
     tsr_generate_options options;
     tsr_model *model;
-    folder_of(name, folder);
     OK(tsr_engine_create(NULL, &engine));
     if (tsr_device_open(engine, selector, NULL, &device) != TSR_OK)
         cr_skip_test("no device: %s", tsr_error_last());
@@ -165,6 +157,17 @@ static void check_golden(const char *name, const char *selector, tsr_early_stopp
     json_decref(root);
     tsr_model_close(&model);
     close_reference();
+}
+
+static void check_golden(const char *name, const char *selector, tsr_early_stopping stopping) {
+    char folder[1024], golden[128];
+    folder_of(name, folder);
+    check_folder(folder, selector, stopping);
+    snprintf(golden, sizeof golden, "golden/%s", name);
+    char *larger = larger_path(golden);
+    if (larger)
+        check_folder(larger, selector, stopping);
+    free(larger);
 }
 
 #define REFERENCE(title, name, stopping)           \

@@ -3,6 +3,7 @@
 #include "golden.h"
 
 #include "base/error.h"
+#include "support/larger.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -56,13 +57,13 @@ Test(text, sentencepiece_unigram_equals_the_library) {
     }
 }
 
-Test(text, sentencepiece_test_model_equals_the_library) {
+LARGER_TEST(text, sentencepiece_test_model_equals_the_library, "data/tokenizers/sentencepiece") {
     tsri_bytes model = golden_shared("data/tokenizers/sentencepiece/test_model.model");
     check_model("test_model", &model);
     tsri_base_bytes_clear(&model);
 }
 
-Test(text, t5_small_equals_the_library) {
+LARGER_TEST(text, t5_small_equals_the_library, "data/tokenizers/t5-small") {
     tsri_bytes bytes = golden_shared("data/tokenizers/t5-small/tokenizer.json");
     json_t *expected = golden_own_json("encoders.json"), *file = golden_json(&bytes);
     tsri_text_tokenizer *t = golden_from_json(file);

@@ -22,15 +22,7 @@ tsri_bytes golden_own(const char *name) {
 }
 
 tsri_bytes golden_shared(const char *name) {
-    const char *shared = getenv("TESSERA_SHARED");
-    const char *folder = shared ? shared : TESSERA_SOURCE_DIR "/../shared";
-    char *path = tsri_base_join(folder, name);
-    cr_assert_not_null(path);
-    const bool there = tsri_base_is_file(path);
-    free(path);
-    if (!there)
-        cr_skip("%s/%s is not there; set TESSERA_SHARED to the folder that holds it", folder, name);
-    return read_file(folder, name);
+    return read_file(getenv("TESSERA_SHARED"), name);
 }
 
 json_t *golden_json(const tsri_bytes *bytes) {

@@ -6,8 +6,7 @@
 
 /* tests/golden/tokenizers/NAME of the source tree; the text is the caller's to clear. */
 tsri_bytes golden_own(const char *name);
-/* NAME below $TESSERA_SHARED (../shared by default); without it the test is skipped with the
- * reason. */
+/* NAME below $TESSERA_SHARED: of a LARGER_TEST that needs it. */
 tsri_bytes golden_shared(const char *name);
 /* Parsed, NULs in texts allowed. */
 json_t *golden_json(const tsri_bytes *bytes);

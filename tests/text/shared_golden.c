@@ -1,8 +1,9 @@
-/* The project's shared goldens and real vocabularies; skipped where they are not there. */
+/* The larger goldens and real vocabularies, where they are there. */
 #include "golden.h"
 
 #include "base/error.h"
 #include "io/archive.h"
+#include "support/larger.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -74,23 +75,23 @@ static void check_tokenizer_json(const char *kind) {
     json_decref(expected);
 }
 
-Test(text, golden_bpe_small) {
+LARGER_TEST(text, golden_bpe_small, "golden/tokenizers/bpe-small") {
     check_tokenizer_json("bpe-small");
 }
 
-Test(text, golden_bpe_large) {
+LARGER_TEST(text, golden_bpe_large, "golden/tokenizers/bpe-large") {
     check_tokenizer_json("bpe-large");
 }
 
-Test(text, golden_bpe_fallback) {
+LARGER_TEST(text, golden_bpe_fallback, "golden/tokenizers/bpe-fallback") {
     check_tokenizer_json("bpe-fallback");
 }
 
-Test(text, golden_wordpiece_cased) {
+LARGER_TEST(text, golden_wordpiece_cased, "golden/tokenizers/wordpiece-cased") {
     check_tokenizer_json("wordpiece-cased");
 }
 
-Test(text, golden_wordpiece_lower) {
+LARGER_TEST(text, golden_wordpiece_lower, "golden/tokenizers/wordpiece-lower") {
     check_tokenizer_json("wordpiece-lower");
 }
 
@@ -140,19 +141,19 @@ static void check_sentencepiece(const char *kind) {
     json_decref(expected);
 }
 
-Test(text, golden_spm_bpe) {
+LARGER_TEST(text, golden_spm_bpe, "golden/tokenizers/spm-bpe") {
     check_sentencepiece("spm-bpe");
 }
 
-Test(text, golden_spm_unigram) {
+LARGER_TEST(text, golden_spm_unigram, "golden/tokenizers/spm-unigram") {
     check_sentencepiece("spm-unigram");
 }
 
-Test(text, golden_unigram) {
+LARGER_TEST(text, golden_unigram, "golden/tokenizers/unigram") {
     check_tokenizer_json("unigram");
 }
 
-Test(text, golden_stories260k_round_trip) {
+LARGER_TEST(text, golden_stories260k_round_trip, "data/models/stories260k") {
     tsri_bytes file = golden_shared("data/models/stories260k/tokenizer.bin");
     tsri_bytes story = golden_shared("data/models/stories260k/expected_greedy_200.txt"),
                decoded = {0};
@@ -243,11 +244,11 @@ static void check_gguf(const char *name, bool comes_back) {
     tsri_bytes in = golden_shared(path);
     snprintf(path, sizeof path, "data/tokenizers/%s.out", name);
     tsri_bytes out = golden_shared(path);
-    const char *shared = getenv("TESSERA_SHARED");
-    snprintf(path, sizeof path, "%s/data/tokenizers/%s",
-             shared ? shared : TESSERA_SOURCE_DIR "/../shared", name);
+    snprintf(path, sizeof path, "data/tokenizers/%s", name);
+    char *file = larger_path(path);
     tsri_io_archive *archive = NULL;
-    cr_assert_eq(tsri_io_open(path, &archive), TSR_OK, "%s", tsri_base_reported());
+    cr_assert_eq(tsri_io_open(file, &archive), TSR_OK, "%s", tsri_base_reported());
+    free(file);
     tsri_text_tokenizer *t = from_gguf(archive);
     tsri_io_close(&archive);
     size_t cases = 0;
@@ -281,14 +282,14 @@ static void check_gguf(const char *name, bool comes_back) {
     tsri_base_bytes_clear(&out);
 }
 
-Test(text, golden_gguf_bert) {
+LARGER_TEST(text, golden_gguf_bert, "data/tokenizers/ggml-vocab-bert-bge.gguf") {
     check_gguf("ggml-vocab-bert-bge.gguf", false);
 }
 
-Test(text, golden_gguf_gpt2) {
+LARGER_TEST(text, golden_gguf_gpt2, "data/tokenizers/ggml-vocab-gpt-2.gguf") {
     check_gguf("ggml-vocab-gpt-2.gguf", true);
 }
 
-Test(text, golden_gguf_phi3) {
+LARGER_TEST(text, golden_gguf_phi3, "data/tokenizers/ggml-vocab-phi-3.gguf") {
     check_gguf("ggml-vocab-phi-3.gguf", true);
 }

@@ -1,11 +1,11 @@
-/* The official implementation's gradients, losses and weights: tests/golden/training, and the
- * larger
- * ../shared/golden/train-*, whose README derives the tolerances. */
+/* The official implementation's gradients, losses and weights: tests/golden/training, and the larger
+ * train-* where they are there. */
 #include "base/files.h"
 #include "base/json.h"
 #include "io/archive.h"
 #include "model/opened.h"
 #include "model/training.h"
+#include "support/larger.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -84,20 +84,15 @@ static tsri_training_batch batch_at(learning *l, size_t i) {
     return batch;
 }
 
-static bool open_learning(learning *l, const char *name, const char *device,
+/* A name that begins with "train-" is of the larger set (support/larger.h). */
+static void open_learning(learning *l, const char *name, const char *device,
                           tsri_training_objective objective, bool distill, bool recompute) {
-    const char *shared = getenv("TESSERA_SHARED");
+    const bool larger = strncmp(name, "train-", 6) == 0;
     char path[640];
     *l = (learning){0};
-    snprintf(l->folder, sizeof l->folder, "%s/tests/golden/training/%s", TESSERA_SOURCE_DIR, name);
-    if (!tsri_base_is_folder(l->folder))
-        snprintf(l->folder, sizeof l->folder, "%s/golden/%s",
-                 shared ? shared : TESSERA_SOURCE_DIR "/../shared", name);
-    if (!tsri_base_is_folder(l->folder)) {
-        cr_skip_test("no golden training %s: set TESSERA_SHARED to the folder that has golden/%s",
-                     name, name);
-        return false;
-    }
+    snprintf(l->folder, sizeof l->folder, "%s/%s/%s",
+             larger ? getenv("TESSERA_SHARED") : TESSERA_SOURCE_DIR,
+             larger ? "golden" : "tests/golden/training", name);
     snprintf(path, sizeof path, "%s/training.json", l->folder);
     OK(tsri_base_json_load(path, 64 << 20, 16, &l->json));
     const json_t *hyper = json_object_get(l->json, "hyper");
@@ -118,7 +113,6 @@ static bool open_learning(learning *l, const char *name, const char *device,
     OK(tsr_device_open(l->engine, device, NULL, &l->device));
     OK(tsr_model_open(path, NULL, NULL, &l->model));
     OK(tsri_training_create(l->model, l->device, &options, &l->training));
-    return true;
 }
 
 static void close_learning(learning *l) {
@@ -215,8 +209,7 @@ static void check_gradients(const char *name, const char *device, tsri_training_
     tsri_training_loss loss;
     const char *culprit;
     double norm;
-    if (!open_learning(&l, name, device, objective, false, recompute))
-        return;
+    open_learning(&l, name, device, objective, false, recompute);
     const json_t *one = json_object_get(l.json, "one_step");
     char *file = scratch();
     const tsri_training_batch batch = batch_at(&l, 0);
@@ -238,8 +231,7 @@ static void check_gradients(const char *name, const char *device, tsri_training_
 static void check_steps(const char *name, const char *device, tsri_training_objective objective) {
     const double pi = 3.14159265358979323846;
     learning l;
-    if (!open_learning(&l, name, device, objective, false, false))
-        return;
+    open_learning(&l, name, device, objective, false, false);
     const json_t *hyper = json_object_get(l.json, "hyper"), *log = json_object_get(l.json, "train");
     const double peak = number(hyper, "peak_lr"), last = number(hyper, "final_lr"),
                  warmup = number(hyper, "warmup_steps"), most = number(hyper, "max_grad_norm");
@@ -271,13 +263,12 @@ static void check_steps(const char *name, const char *device, tsri_training_obje
     close_learning(&l);
 }
 
-static void check_distillation(const char *device) {
+static void check_distillation(const char *name, const char *device) {
     learning l;
     tsri_training_loss loss;
     tsri_io_archive *teacher;
     char path[640];
-    if (!open_learning(&l, "train-gpt2", device, TSRI_OBJECTIVE_NEXT, true, false))
-        return;
+    open_learning(&l, name, device, TSRI_OBJECTIVE_NEXT, true, false);
     char *file = scratch();
     snprintf(path, sizeof path, "%s/teacher_logits.safetensors", l.folder);
     OK(tsri_io_open(path, &teacher));
@@ -294,33 +285,38 @@ static void check_distillation(const char *device) {
     close_learning(&l);
 }
 
-#define FAMILY(name, folder, objective)                         \
-    Test(training, name##_gradients_on_the_reference) {         \
+#define FAMILY(TEST, name, folder, objective)                   \
+    TEST(name##_gradients_on_the_reference) {                   \
         check_gradients(folder, "reference", objective, false); \
     }                                                           \
-    Test(training, name##_gradients) {                          \
+    TEST(name##_gradients) {                                    \
         check_gradients(folder, NULL, objective, false);        \
     }                                                           \
-    Test(training, name##_gradients_recomputed) {               \
+    TEST(name##_gradients_recomputed) {                         \
         check_gradients(folder, NULL, objective, true);         \
     }                                                           \
-    Test(training, name##_steps_on_the_reference) {             \
+    TEST(name##_steps_on_the_reference) {                       \
         check_steps(folder, "reference", objective);            \
     }                                                           \
-    Test(training, name##_steps) {                              \
+    TEST(name##_steps) {                                        \
         check_steps(folder, NULL, objective);                   \
     }
+#define OWN(title) Test(training, title)
+#define LARGER(title) LARGER_TEST(training, title, "golden/train-gpt2")
 
-FAMILY(gpt2, "gpt2", TSRI_OBJECTIVE_NEXT)
-FAMILY(bert, "bert", TSRI_OBJECTIVE_MASKED)
-FAMILY(marian, "marian", TSRI_OBJECTIVE_TRANSLATE)
-FAMILY(larger_gpt2, "train-gpt2", TSRI_OBJECTIVE_NEXT)
-FAMILY(larger_bert, "train-bert-mlm", TSRI_OBJECTIVE_MASKED)
-FAMILY(larger_marian, "train-marian", TSRI_OBJECTIVE_TRANSLATE)
+FAMILY(OWN, gpt2, "gpt2", TSRI_OBJECTIVE_NEXT)
+FAMILY(OWN, bert, "bert", TSRI_OBJECTIVE_MASKED)
+FAMILY(OWN, marian, "marian", TSRI_OBJECTIVE_TRANSLATE)
+FAMILY(LARGER, larger_gpt2, "train-gpt2", TSRI_OBJECTIVE_NEXT)
+FAMILY(LARGER, larger_bert, "train-bert-mlm", TSRI_OBJECTIVE_MASKED)
+FAMILY(LARGER, larger_marian, "train-marian", TSRI_OBJECTIVE_TRANSLATE)
 
-Test(training, distillation_on_the_reference) {
-    check_distillation("reference");
+OWN(distillation_on_the_reference) {
+    check_distillation("gpt2", "reference");
 }
-Test(training, distillation) {
-    check_distillation(NULL);
+OWN(distillation) {
+    check_distillation("gpt2", NULL);
+}
+LARGER(larger_distillation) {
+    check_distillation("train-gpt2", NULL);
 }

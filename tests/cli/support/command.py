@@ -1,7 +1,7 @@
 """What the tests of the command share: running it, what a failure must look like, small models, and the loop over a script's tests.
 
 A test is a function whose name begins with `test_`; it takes a fresh folder. Env: TESSERA_BUILD (the build folder), TESSERA_SOURCE,
-TESSERA_SHARED (optional data beside the source tree), TESSERA_TEST_DEVICES (the device of the device_* scripts; pocl without it).
+TESSERA_SHARED (larger data from outside, optional), TESSERA_TEST_DEVICES (the device of the device_* scripts; pocl without it).
 """
 
 import json
@@ -18,7 +18,7 @@ import traceback
 
 SOURCE = pathlib.Path(os.environ.get("TESSERA_SOURCE", pathlib.Path(__file__).resolve().parents[3]))
 BUILD = pathlib.Path(os.environ.get("TESSERA_BUILD", SOURCE / "build" / "dev"))
-SHARED = pathlib.Path(os.environ.get("TESSERA_SHARED", SOURCE.parent / "shared"))
+SHARED = pathlib.Path(os.environ.get("TESSERA_SHARED") or "/nonexistent")
 COMMAND = str(BUILD / "bin" / "tessera")
 GOLDEN = SOURCE / "tests" / "golden" / "models"
 PLAY = SOURCE / "models" / "shakespeare"  # the bundled model: a GPT-2 with a tokenizer
@@ -120,6 +120,11 @@ def read_safetensors(path):
     return arrays
 
 
+def larger(name):
+    """A test of this data from outside; where it isn't there, there is no such test: nobody could get it by installing anything."""
+    return lambda test: test if (SHARED / name).exists() else None
+
+
 def skip(reason):
     print(f"SKIP: {reason}")
     sys.exit(77)
@@ -134,7 +139,7 @@ def has_device(name=DEVICE):
 def main(tests):
     """Runs each test_ function of a script's globals() in a folder of its own; ends the process."""
     failed = 0
-    for name, test in [(name, test) for name, test in tests.items() if name.startswith("test_")]:
+    for name, test in [(name, test) for name, test in tests.items() if name.startswith("test_") and test]:
         with tempfile.TemporaryDirectory(prefix="tessera-cli-") as folder:
             begun = time.monotonic()
             try:

@@ -10,6 +10,7 @@ the first, <case>.<head>.logits, .pooled or .next from each. An encoder-decoder'
 import json
 import sys
 
+import beams
 import numpy as np
 import torch
 import transformers as tr
@@ -30,6 +31,27 @@ ENCODERS = {
     "xlm-roberta": (tr.XLMRobertaConfig(**BERT, pad_token_id=1, bos_token_id=0, eos_token_id=2, type_vocab_size=1),
                     {"tokens": tr.XLMRobertaForTokenClassification, "cls": tr.XLMRobertaForSequenceClassification}),
     "albert-groups": (tr.AlbertConfig(**dict(BERT, num_hidden_layers=4), embedding_size=12, num_hidden_groups=2), {"mlm": tr.AlbertForMaskedLM}),
+}
+MORE_ENCODERS = {
+    "bert": (tr.BertConfig(**dict(BERT, hidden_size=16)), {"base": tr.BertModel, "mlm": tr.BertForMaskedLM, "cls": tr.BertForSequenceClassification}),
+    "roberta": (tr.RobertaConfig(**dict(BERT, hidden_size=18, num_attention_heads=3), pad_token_id=1, bos_token_id=0, eos_token_id=2, type_vocab_size=1),
+                {"mlm": tr.RobertaForMaskedLM, "cls": tr.RobertaForSequenceClassification}),
+    "distilbert": (tr.DistilBertConfig(vocab_size=61, dim=16, n_layers=2, n_heads=4, hidden_dim=24, max_position_embeddings=48),
+                   {"mlm": tr.DistilBertForMaskedLM, "cls": tr.DistilBertForSequenceClassification}),
+    "albert": (tr.AlbertConfig(**dict(BERT, hidden_size=16, num_hidden_layers=3), embedding_size=12, num_hidden_groups=1),
+               {"base": tr.AlbertModel, "mlm": tr.AlbertForMaskedLM, "cls": tr.AlbertForSequenceClassification}),
+}
+SMALL = dict(vocab_size=43, d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
+             encoder_ffn_dim=20, decoder_ffn_dim=24, max_position_embeddings=40, forced_eos_token_id=None)
+T5 = dict(vocab_size=43, d_model=16, d_kv=6, d_ff=24, num_layers=2, num_heads=4, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)
+SEARCHED = {
+    "bart": lambda: tr.BartForConditionalGeneration(tr.BartConfig(**SMALL, activation_function="gelu", pad_token_id=1, bos_token_id=0, eos_token_id=2,
+                                                                  decoder_start_token_id=2)),
+    "marian": lambda: tr.MarianMTModel(tr.MarianConfig(**SMALL, activation_function="swish", scale_embedding=True, pad_token_id=0,
+                                                       decoder_start_token_id=0, eos_token_id=3)),
+    "t5": lambda: tr.T5ForConditionalGeneration(tr.T5Config(**T5, num_decoder_layers=2, relative_attention_num_buckets=8,
+                                                            relative_attention_max_distance=20, feed_forward_proj="relu", tie_word_embeddings=True)),
+    "t5-v1.1": lambda: tr.T5ForConditionalGeneration(tr.T5Config(**T5, num_decoder_layers=3, feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
 }
 TRANSLATORS = {
     "mbart": lambda: tr.MBartForConditionalGeneration(tr.MBartConfig(**BART, scale_embedding=True)),
@@ -71,14 +93,14 @@ def batches(g, vocab, longest):
 
 
 def encoder(name, seed):
-    config, heads = ENCODERS[name]
+    config, heads = (ENCODERS | MORE_ENCODERS)[name]
     out, expected, listing, inner = HERE / name, {}, {"cases": []}, None
     for head, kind in heads.items():
         c = type(config).from_dict({**config.to_dict(), **(LABELS if head == "tokens" else dict(num_labels=3))})
         c._attn_implementation = "eager"
         model = kind(c).eval()
         randomize(model, seed)
-        base = getattr(model, model.base_model_prefix)
+        base = getattr(model, model.base_model_prefix, model)
         if inner:
             base.load_state_dict({k: v for k, v in inner.items() if k in base.state_dict()}, strict=False)
             model.tie_weights()
@@ -93,7 +115,9 @@ def encoder(name, seed):
             with torch.no_grad(), Exact64():
                 r = exact(**inputs, output_hidden_states=True, output_attentions=True)
             seen = mask[..., None].double()
-            if head == "pre":
+            if head == "base":
+                expected[f"{case}.base.pooled"] = r.pooler_output
+            elif head == "pre":
                 expected[f"{case}.mlm.logits"], expected[f"{case}.next"] = r.prediction_logits * seen, r.seq_relationship_logits
             else:
                 expected[f"{case}.{head}.logits"] = r.logits * seen if head in ("mlm", "tokens") else r.logits
@@ -120,7 +144,7 @@ def greedy(model, prompt):
 
 
 def translator(name, seed):
-    model = TRANSLATORS[name]().eval()
+    model = (TRANSLATORS | SEARCHED)[name]().eval()
     model.config._attn_implementation = "eager"
     vocab, target = model.config.vocab_size, getattr(model.config, "decoder_vocab_size", None) or model.config.vocab_size
     for attempt in range(80):
@@ -134,11 +158,15 @@ def translator(name, seed):
         g = torch.Generator().manual_seed(seed)
         prompts = [torch.randint(4, vocab, (1, n), generator=g) for n in (2, 6)]
         runs = [greedy(exact, p) for p in prompts]
-        if min(r[1] for r in runs) > GAP:
+        clear = min(r[1] for r in runs) > GAP
+        search = beams.searched(exact, Exact64, prompts, runs, model.config.decoder_start_token_id) if clear and name in SEARCHED else None
+        if clear and (search or name not in SEARCHED):
             break
     else:
         raise SystemExit(f"{name}: no seed gives clear greedy steps")
     out, expected, listing = HERE / name, {}, {"cases": [], "generate": []}
+    if search:
+        model.config.eos_token_id = model.generation_config.eos_token_id = search[0]
     model.save_pretrained(out)
     (out / "generation_config.json").unlink(missing_ok=True)
     for case, ids, mask in batches(g, vocab, 30):
@@ -162,10 +190,12 @@ def translator(name, seed):
         expected[f"greedy.{i}.logits"] = logits
         listing["generate"].append({"name": f"greedy.{i}", "mode": "greedy", "input_ids": prompt[0].tolist(), "ids_without_eos_stop": ids,
                                     "least_top2_gap": round(gap, 5)})
+    if search:
+        listing["generate"] = search[1]
     save(out, expected, listing)
 
 
 if __name__ == "__main__":
-    for seed, name in enumerate([*ENCODERS, *TRANSLATORS]):
+    for seed, name in enumerate([*ENCODERS, *TRANSLATORS, *MORE_ENCODERS, *SEARCHED]):
         if len(sys.argv) == 1 or name in sys.argv[1:]:
-            (encoder if name in ENCODERS else translator)(name, 300 + seed)
+            (encoder if name in ENCODERS | MORE_ENCODERS else translator)(name, 300 + seed)

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Makes <model>.json: what transformers' `generate` finds with each setting of searching, on tiny models of ../models and, where
-they are at hand, of the larger golden set.
+"""Makes <model>.json: what transformers' `generate` finds with each setting of searching, on tiny models of ../models.
 
-    python3 make.py [SHARED]        (needs torch, transformers; SHARED: the folder that has golden/)
+    python3 make.py [NAME...]       (needs torch, transformers)
 
 Each case is a generation_config.json, a prompt, and the hypotheses, best first: ids (without prompt or start token, end included)
 and score. Everything is computed in float64; a case is kept only where two float64 models whose weights moved by a relative
@@ -20,7 +19,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "models"))
 from make import Exact64  # noqa: E402
 
-OWN, SHARED = ["gpt2-tiny", "llama-tiny"], ["marian", "bart", "t5"]
+MODELS = ["gpt2-tiny", "llama-tiny", "marian", "bart", "t5"]
 STEPS = 16
 torch.set_num_threads(1)
 
@@ -130,8 +129,6 @@ def make(name, folder):
     print(name, len(cases), "cases")
 
 
-for one in OWN:
-    make(one, HERE.parent / "models" / one)
-if len(sys.argv) > 1:
-    for one in SHARED:
-        make(one, Path(sys.argv[1]) / "golden" / one)
+for one in MODELS:
+    if len(sys.argv) == 1 or one in sys.argv[1:]:
+        make(one, HERE.parent / "models" / one)

@@ -5,7 +5,7 @@
 
 Needs: pip install torch transformers safetensors. Seeded; one thread. A folder holds init/ (a model that transformers saved), training.json
 (batches, settings, losses and norms), and the gradients of the first batch, the weights after the first step and after the last as
-safetensors, stored as float32. Tied weights appear once. What transformers doesn't train (sinusoids, final_logits_bias) is left out.
+safetensors, stored as float32; of GPT-2 also a step of distillation. Tied weights appear once. What transformers doesn't train (sinusoids, final_logits_bias) is left out.
 """
 import json
 import math
@@ -73,6 +73,21 @@ def loss_of(model, batch, smoothing):
     return F.cross_entropy(logits.reshape(-1, V), targets.reshape(-1), ignore_index=-100, label_smoothing=smoothing)
 
 
+def distil(model, batch, folder):
+    """The divergence from a teacher at temperature 2, over rows with a target, times its square, and the gradients of that."""
+    inputs = {key: torch.tensor(value) for key, value in batch.items() if key != "targets"}
+    rows = torch.tensor(batch["targets"]) != -100
+    logits = model(**inputs).logits
+    teacher = (logits.detach() + torch.randn(logits.shape, generator=torch.Generator().manual_seed(403), dtype=torch.float64)).float()
+    p, q = (F.log_softmax(x[rows] / 2, -1) for x in (teacher.double(), logits))
+    loss = 4 * (p.exp() * (p - q)).sum(-1).mean()
+    loss.backward()
+    save_file({"logits": teacher}, folder / "teacher_logits.safetensors")
+    save(names_of(model), folder / "grads_distill.safetensors", lambda p: p.grad)
+    model.zero_grad()
+    return {"batch": 0, "temperature": 2.0, "loss": loss.item()}
+
+
 def names_of(model):
     """Parameters as the file names them, each once; sinusoids do not learn."""
     return {name: p for name, p in model.named_parameters() if "embed_positions" not in name}
@@ -106,7 +121,7 @@ def make(kind):
     parameters = names_of(model)
     batches = [batch(kind, rng) for _ in range(2)]
     moments = {name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in parameters.items()}
-    log = []
+    log, distilled = [], {"distill": distil(model, batches[0], folder)} if kind == "gpt2" else {}
     for t in range(HYPER["steps"]):
         model.zero_grad()
         loss = loss_of(model, batches[t % 2], smoothing)
@@ -130,7 +145,7 @@ def make(kind):
     save(parameters, folder / "final.safetensors")
     (folder / "training.json").write_text(json.dumps({
         "hyper": HYPER | {"label_smoothing": smoothing, "ignore_index": -100}, "zero_gradient": zero_gradients(kind, parameters),
-        "one_step": {"batch": 0, "loss": log[0]["loss"], "grad_norm": log[0]["grad_norm"]}, "train": log, "batches": batches}) + "\n")
+        "one_step": {"batch": 0, "loss": log[0]["loss"], "grad_norm": log[0]["grad_norm"]}, **distilled, "train": log, "batches": batches}) + "\n")
 
 
 if __name__ == "__main__":
