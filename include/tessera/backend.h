@@ -71,6 +71,12 @@ typedef struct tsr_host {
      * not NULL; `progress` NULL: nothing is new. Not 0: the user wants to stop. The backend then
      * stops as soon as it can, and its call fails with TSR_E_CANCELLED. */
     int (*progress)(void *data, const tsr_progress *progress);
+    /** Runs an op on the host in plain C, which is what a backend tests its kernels against. Operand
+     * i (inputs, then outputs; NULL where missing) lies at operands[i] as its tensor says, with
+     * `origin`, `layout` and `buf` left out of account; what the op writes is there afterwards. NULL:
+     * a backend can't test its kernels. */
+    tsr_status (*reference)(void *data, const tsr_op *op, const int64_t sizes[TSR_SYMBOLS],
+                            void *const *operands);
 } tsr_host;
 
 /** Settings that users give a backend by name; it ignores those it doesn't know. "threads": a CPU

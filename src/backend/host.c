@@ -260,7 +260,8 @@ tsr_status tsri_backend_set_open(const tsri_backend_options *options, tsri_backe
                            .report = host_report,
                            .log = host_log,
                            .version = TESSERA_VERSION,
-                           .progress = host_progress};
+                           .progress = host_progress,
+                           .reference = tsri_backend_compute};
     tsr_status status = find_cache(set);
     for (size_t i = 0; i < options->n_plugins && status == TSR_OK; i++)
         status = add_plugin(set, options->plugins[i]);

@@ -72,6 +72,10 @@ void tsri_backend_device_close(tsri_backend_device **device);
 /* The built-in reference, for ops that a device lacks. */
 tsr_status tsri_backend_reference_open(tsri_backend_set *set, tsri_backend_device **out);
 
+/* oracle.c: what tsr_host.reference is; data is not read. */
+tsr_status tsri_backend_compute(void *data, const tsr_op *op, const int64_t sizes[TSR_SYMBOLS],
+                                void *const *operands);
+
 /* The built-in backend's table (src/backends/reference). Declared here so that the host can list
  * it. */
 const tsr_backend *tsri_reference_get(uint32_t abi);

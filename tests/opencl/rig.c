@@ -1,4 +1,6 @@
 #include "opencl/rig.h"
+
+#include "backend/host.h"
 #include "tensor/shape.h"
 
 #include <criterion/criterion.h>
@@ -42,7 +44,8 @@ void rig_begin(rig *r, const char *name, const char *value) {
                          .report = report,
                          .log = keep_log,
                          .cache_folder = r->cache,
-                         .version = "test"};
+                         .version = "test",
+                         .reference = tsri_backend_compute};
     cr_assert_eq(r->backend->open(&r->host, &options, &r->state), TSR_OK, "%s", r->sentence);
 }
 

@@ -14,8 +14,10 @@ enum { RECORD = 192, ARGUMENTS = 16, STATE_BYTES = 192 };
 struct tsri_opencl_chain {
     tsri_opencl_chain *next;
     cl_program program;
+    tsri_opencl_key key; /* of the program */
     size_t n, capacity;
     tsri_opencl_instance **cases;
+    tsri_opencl_reach *reached; /* of each case's self-test */
 };
 
 /* --- which kernels, which devices --- */
@@ -47,6 +49,14 @@ static bool has(const tsri_opencl_chain *chain, const tsri_opencl_instance *inst
 
 bool tsri_opencl_chain_has(const tsr_plan *plan, const tsri_opencl_step *step) {
     return plan->chain && takes_part(step->instance) && has(plan->chain, step->instance);
+}
+
+tsri_opencl_reach *tsri_opencl_chain_reach(const tsr_plan *plan, const tsri_opencl_step *step) {
+    return &plan->chain->reached[case_of(plan->chain, step->instance)];
+}
+
+const tsri_opencl_key *tsri_opencl_chain_key(const tsr_plan *plan) {
+    return &plan->chain->key;
 }
 
 /* --- the program --- */
@@ -162,6 +172,7 @@ static void free_chain(tsri_opencl_chain *chain) {
     if (chain->program)
         clReleaseProgram(chain->program);
     free(chain->cases);
+    free(chain->reached);
     free(chain);
 }
 
@@ -188,6 +199,10 @@ static tsr_status build(tsr_plan *plan, const tsri_opencl_chained *others, size_
         qsort(chain->cases, chain->n, sizeof *chain->cases, by_name);
         status = assemble(dev, chain, &source);
     }
+    if (status == TSR_OK)
+        status = tsri_base_new(chain->n ? chain->n : 1, sizeof *chain->reached, &chain->reached);
+    if (status == TSR_OK && chain->n)
+        status = tsri_opencl_key_of(dev, "chain", source.data, source.size, &chain->key);
     if (status == TSR_OK && chain->n)
         status = tsri_opencl_build_text(dev, &source, "tsr_chain", &chain->program);
     tsri_base_bytes_clear(&source);

@@ -38,6 +38,10 @@ const tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan);
 tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_chained *others, size_t n);
 /* Whether the step's kernels are in the plan's chain program. */
 bool tsri_opencl_chain_has(const tsr_plan *plan, const tsri_opencl_step *step);
+/* What the self-test of the step's instance covered as a function of the chain; and the key of the
+ * chain's program. */
+tsri_opencl_reach *tsri_opencl_chain_reach(const tsr_plan *plan, const tsri_opencl_step *step);
+const tsri_opencl_key *tsri_opencl_chain_key(const tsr_plan *plan);
 /* Makes the links of a bound plan; again after the device's scratch moved. */
 tsr_status tsri_opencl_chain_bind(tsr_plan *plan);
 tsr_status tsri_opencl_chain_run(tsr_plan *plan, const tsri_opencl_link *link, cl_event *last);

@@ -2,6 +2,7 @@
  */
 #include "backends/opencl/chain.h"
 #include "backends/opencl/fallback.h"
+#include "backends/opencl/selftest.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -135,47 +136,6 @@ static bool has_new(const need_list *list) {
     return false;
 }
 
-static bool untested(const tsri_opencl_step *step) {
-    return step->instance->state == TSRI_OPENCL_BUILT && !step->instance->tested;
-}
-
-static bool chosen(const tsr_plan *plan, const tsri_opencl_instance *instance) {
-    for (uint32_t i = 0; i < plan->n_ops; i++)
-        if (plan->steps[i].instance == instance)
-            return true;
-    return false;
-}
-
-/* Adds the plain row that an instance's test compares with, if it has one to come. */
-static tsr_status add_plain(tsr_dev *dev, const need *item, need_list *plains) {
-    tsri_opencl_operation *operation = &item->step->operation;
-    tsri_opencl_instance *plain = NULL;
-    if (item->instance->state != TSRI_OPENCL_BUILT || item->instance->tested)
-        return TSR_OK;
-    const tsr_bounds own = operation->bounds;
-    operation->bounds = item->bounds;
-    tsr_status status = tsri_opencl_self_test_needs(dev, item->instance, &operation->op, &plain);
-    if (status == TSR_OK && plain)
-        status = add(plains, plain, item->step);
-    operation->bounds = own;
-    return status;
-}
-
-/* What the chosen are tested against, as one program. Where one is needed, so will be those of
- * the listed others later. */
-static tsr_status build_plain(tsr_dev *dev, const tsr_plan *plan, const need_list *list) {
-    need_list plains = {0};
-    tsr_status status = TSR_OK;
-    for (int others = 0; others < 2 && (!others || plains.n); others++)
-        for (size_t i = 0; i < list->n && status == TSR_OK; i++)
-            if (chosen(plan, list->items[i].instance) != others)
-                status = add_plain(dev, &list->items[i], &plains);
-    if (status == TSR_OK)
-        status = build(dev, &plains);
-    free(plains.items);
-    return status;
-}
-
 /* How many arguments each kernel has, from binding it to nothing. */
 static tsr_status record(tsr_dev *dev, const tsr_plan *plan, const need_list *list) {
     tsr_status status = TSR_OK;
@@ -194,19 +154,6 @@ static tsr_status record(tsr_dev *dev, const tsr_plan *plan, const need_list *li
         tsri_opencl_launch_release(&launch);
     }
     return status;
-}
-
-/* The chosen that were never tested; *again where one of them is refused. */
-static tsr_status test_chosen(tsr_dev *dev, tsr_plan *plan, const need_list *list, bool *again) {
-    if (!dev->no_self_test)
-        TRY(build_plain(dev, plan, list));
-    *again = false;
-    for (uint32_t i = 0; i < plan->n_ops; i++) {
-        if (untested(&plan->steps[i]) && !dev->no_self_test)
-            TRY(tsri_opencl_self_test(dev, plan->steps[i].instance, &plan->steps[i].operation.op));
-        *again |= passes_over(plan->steps[i].instance);
-    }
-    return TSR_OK;
 }
 
 /* The chain program that serves the plan, with what its relatives need. */
@@ -241,12 +188,14 @@ tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
             status = build(dev, &list);
         if (status == TSR_OK && dev->record)
             status = record(dev, plan, &list);
-        again = false;
-        if (status == TSR_OK && !dev->record)
-            status = test_chosen(dev, plan, &list, &again);
+        for (uint32_t i = again = 0; i < plan->n_ops && status == TSR_OK; i++)
+            again |= passes_over(plan->steps[i].instance);
+        plan->chain = NULL;
+        if (status == TSR_OK && !again && tsri_opencl_chains(dev))
+            status = choose_chain(plan, &list);
+        if (status == TSR_OK && !again && !dev->record && !dev->no_self_test)
+            status = tsri_opencl_self_test(plan, &again);
     }
-    if (status == TSR_OK && tsri_opencl_chains(dev))
-        status = choose_chain(plan, &list);
     free(list.items);
     return status;
 }

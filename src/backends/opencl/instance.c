@@ -60,10 +60,10 @@ tsr_status tsri_opencl_instance_new(const tsri_opencl_bundle *bundle, const tsri
     instance->state = tsri_opencl_instance_file(instance) ? TSRI_OPENCL_NEW : TSRI_OPENCL_BUILT;
     const tsri_opencl_bundled *bundled =
         bundle ? tsri_opencl_bundle_find(bundle, instance->name) : NULL;
-    if (bundled) { /* `tessera verify` proves it, not a self-test: the plain row may not be there */
+    if (bundled) { /* `tessera verify` proves it: no other row may be there to take its place */
         instance->program = bundle->program;
         instance->state = TSRI_OPENCL_BUILT;
-        instance->tested = true;
+        instance->bundled = true;
     }
     if (!instance->name || !instance->tunables || !instance->define || !instance->undefine ||
         name_kernel(instance) != TSR_OK) {

@@ -58,11 +58,4 @@ void tsri_opencl_profile_end(tsr_plan *plan);
 /* choose.c: gives every step an instance that is built and tested. */
 tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan);
 
-/* selftest.c: what an untested instance is compared with (NULL: nothing to do: it is plain, or its
- * verdict is known and applied), for building them together; and the test, which refuses the
- * instance where they disagree. */
-tsr_status tsri_opencl_self_test_needs(tsr_dev *dev, tsri_opencl_instance *instance,
-                                       const tsr_op *op, tsri_opencl_instance **plain);
-tsr_status tsri_opencl_self_test(tsr_dev *dev, tsri_opencl_instance *instance, const tsr_op *op);
-
 #endif

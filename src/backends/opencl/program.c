@@ -504,12 +504,13 @@ tsr_status tsri_opencl_recorded(tsr_dev *dev, tsri_opencl_instance ***out, size_
 /* --- verdicts --- */
 
 static tsr_status verdict_key(tsr_dev *dev, const tsri_opencl_instance *instance,
-                              tsri_opencl_key *key) {
+                              const tsri_opencl_key *within, tsri_opencl_key *key) {
     tsri_bytes text = {0};
     tsri_opencl_instance *const both[] = {(tsri_opencl_instance *)instance, instance->before};
-    tsr_status status = instance->row->file
-                            ? assemble(dev->programs, both, instance->before ? 2 : 1, &text)
-                            : TSR_OK;
+    tsr_status status =
+        within ? tsri_base_bytes_append(&text, (const char *)within->digest, sizeof within->digest)
+        : instance->row->file ? assemble(dev->programs, both, instance->before ? 2 : 1, &text)
+                              : TSR_OK;
     if (status == TSR_OK)
         status = tsri_base_bytes_printf(&text, "%s", instance->name);
     if (status == TSR_OK)
@@ -519,25 +520,19 @@ static tsr_status verdict_key(tsr_dev *dev, const tsri_opencl_instance *instance
     return status;
 }
 
-tsr_status tsri_opencl_verdict_load(tsr_dev *dev, const tsri_opencl_instance *instance, char **text,
-                                    bool *found) {
+tsr_status tsri_opencl_verdict_load(tsr_dev *dev, const tsri_opencl_instance *instance,
+                                    const tsri_opencl_key *within, tsri_bytes *text, bool *found) {
     tsri_opencl_key key;
-    tsri_bytes payload = {0};
     *found = false;
     if (dev->programs->folder)
         return TSR_OK;
-    TRY(verdict_key(dev, instance, &key));
-    tsr_status status = tsri_opencl_cache_load(dev->state, &key, "test", &payload, found);
-    if (status == TSR_OK && *found &&
-        !(*text = tsri_base_copy_text(payload.data ? payload.data : "", payload.size)))
-        status = TSR_E_HOST_MEMORY;
-    tsri_base_bytes_clear(&payload);
-    return status;
+    TRY(verdict_key(dev, instance, within, &key));
+    return tsri_opencl_cache_load(dev->state, &key, "test", text, found);
 }
 
 void tsri_opencl_verdict_save(tsr_dev *dev, const tsri_opencl_instance *instance,
-                              const char *text) {
+                              const tsri_opencl_key *within, const char *text) {
     tsri_opencl_key key;
-    if (!dev->programs->folder && verdict_key(dev, instance, &key) == TSR_OK)
+    if (!dev->programs->folder && verdict_key(dev, instance, within, &key) == TSR_OK)
         tsri_opencl_cache_save(dev->state, &key, "test", text, strlen(text));
 }

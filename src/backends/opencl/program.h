@@ -11,6 +11,13 @@ typedef enum tsri_opencl_instance_state {
     TSRI_OPENCL_REFUSED /* by its build or its self-test: why says so */
 } tsri_opencl_instance_state;
 
+/* How far a kernel was tested, by the axes of its op (selftest.h). */
+enum { TSRI_OPENCL_AXES = 4 };
+typedef struct tsri_opencl_reach {
+    bool asked; /* the cache was, or no test is due */
+    int64_t most[TSRI_OPENCL_AXES];
+} tsri_opencl_reach;
+
 /* A row with all its build constants. */
 typedef struct tsri_opencl_instance tsri_opencl_instance;
 struct tsri_opencl_instance {
@@ -26,8 +33,9 @@ struct tsri_opencl_instance {
     char *signature; /* kinds of its arguments, once it was traced for a chain */
     uint32_t n_args; /* of the kernel; where it was recorded for a bundle */
     tsri_opencl_instance_state state;
-    bool tested;        /* against the plain row */
-    char *why;          /* where refused */
+    bool bundled;       /* of a bundle: it has no self-test */
+    tsri_opencl_reach reach; /* of its self-test, launched by itself */
+    char *why;               /* where refused */
     cl_program program; /* where built; NULL for a provider without a file */
 };
 
@@ -69,10 +77,12 @@ tsr_status tsri_opencl_recorded(tsr_dev *dev, tsri_opencl_instance ***out, size_
                                 tsri_bytes *source);
 tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const char *why);
 
-/* A verdict about an instance kept from run to run: "" is a pass. Found: *text is new memory. */
-tsr_status tsri_opencl_verdict_load(tsr_dev *dev, const tsri_opencl_instance *instance, char **text,
-                                    bool *found);
-void tsri_opencl_verdict_save(tsr_dev *dev, const tsri_opencl_instance *instance, const char *text);
+/* What was found about an instance kept from run to run: within a program of many, whose key that
+ * is, or (NULL) in one of its own. Nothing is kept of kernels from TESSERA_KERNEL_PATH. */
+tsr_status tsri_opencl_verdict_load(tsr_dev *dev, const tsri_opencl_instance *instance,
+                                    const tsri_opencl_key *within, tsri_bytes *text, bool *found);
+void tsri_opencl_verdict_save(tsr_dev *dev, const tsri_opencl_instance *instance,
+                              const tsri_opencl_key *within, const char *text);
 
 /* Where the device's kernels come from: TESSERA_KERNEL_PATH, or NULL: the embedded files. */
 const char *tsri_opencl_kernel_folder(const tsr_dev *dev);

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Kernels with errors that begin at a size: the self-test tells them, and the text stays what it is without them.
+
+Each error is an edit of a copy of cl/, read through TESSERA_KERNEL_PATH. Env: as support/command.py says.
+"""
+
+import re
+import shutil
+
+from support.command import DEVICE, SOURCE, environment, equal, has_device, main, run, skip
+
+LONG = "KING HENRY:\n" + "I will not yield to kiss the ground before young Malcolm's feet, and to be baited with the rabble's curse. " * 6
+
+
+def plant(folder, edits):
+    """A copy of cl/ with these edits, {file: [(pattern, replacement)]}, each of which must change something."""
+    tree = folder / "cl"
+    shutil.copytree(SOURCE / "cl", tree)
+    for name, changes in edits.items():
+        text = (tree / name).read_text()
+        for pattern, replacement in changes:
+            text, n = re.subn(pattern, replacement, text)
+            assert n, f"cl/{name} has no {pattern!r}"
+        (tree / name).write_text(text)
+    return tree
+
+
+def generate(folder, kernels, *arguments):
+    """What it says with these kernels, and whatever it warned of."""
+    env = environment(TESSERA_KERNEL_PATH=kernels, TESSERA_CACHE=folder / "cache")
+    return run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", *arguments, env=env)
+
+
+def check(folder, edits, row, prompt=LONG):
+    """The row is refused by its self-test, and the text is that of right kernels."""
+    wanted = run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", "-q", prompt).out
+    got = generate(folder, plant(folder, edits), prompt)
+    equal(got.out, wanted, "the text changed in silence" if "self-test" not in got.err else "the text")
+    assert re.search(rf"{row}\S* on .*: self-test: .*another row is used", got.err), got
+
+
+LAST_K = [(r"k < K;", "k < K - (K > 512);")]
+
+
+def test_a_linear_layer_that_loses_its_last_input_behind_512(folder):
+    check(folder, {"linear/packed_tile.clh": LAST_K, "linear/streams.clh": LAST_K}, "linear/packed")
+
+
+def test_attention_that_is_wrong_from_key_128(folder):
+    edits = {"attention/decode.cl": [(r"end = min\(end, len\[len0 \+ b\]\);", "end = min(min(end, len[len0 + b]), 128);")],
+             "attention/flash.cl": [(r"stop = min\(stop, len\[len0 \+ b\]\);", "stop = min(min(stop, len[len0 + b]), 128);")]}
+    check(folder, edits, "attention/(flash|decode)")
+
+
+def test_an_embedding_that_is_wrong_from_id_100(folder):
+    check(folder, {"embed/lanes.cl": [(r"min\(max\(ids\[ids0 \+ n\], 0\), V - 1\)", "min(max(ids[ids0 + n], 0), min(V - 1, 99))")]}, "embed/lanes")
+
+
+def test_plain_rows_that_are_wrong_leave_the_device_without_one(folder):
+    """Where the plain row is wrong too, nothing on this device serves the op: it is refused by name, and no text comes."""
+    edits = {name: [(r"min\(max\(ids\[ids0 \+ n\], 0\), V - 1\)", "min(max(ids[ids0 + n], 0), min(V - 1, 99))")] for name in ("embed/lanes.cl", "embed/plain.cl")}
+    env = environment(TESSERA_KERNEL_PATH=plant(folder, edits), TESSERA_CACHE=folder / "cache")
+    got = run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", LONG, env=env, code=4)
+    equal(got.out, b"")
+    assert re.search(r"no kernel row serves it.*plain: self-test", got.err), got
+
+
+if not has_device():
+    skip(f"{DEVICE} is not here")
+main(globals())
