@@ -32,6 +32,8 @@ typedef struct tsri_model_names {
     bool inputs_first; /* matrices lie [in, out], as GPT-2's do */
     const char *const
         *ignored; /* ends of names that may be there without being read; NULL at the end */
+    const char *const *unserved; /* beginnings of names of heads that are not computed, of which a
+                                    warning tells; NULL at the end */
 } tsri_model_names;
 
 typedef struct tsri_model_arch {
@@ -90,6 +92,10 @@ tsr_status tsri_model_arch_even_heads(const tsri_model_config *config, const cha
 /* BERT's layout read from a config: its relatives start from it. */
 tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model_spec *spec);
 tsr_status tsri_model_arch_roberta_like(const tsri_model_config *config, tsri_model_spec *spec);
+/* The same where positions begin behind `padding` whatever the config says; -1: behind its
+ * pad_token_id. */
+tsr_status tsri_model_arch_roberta_positions(const tsri_model_config *config, int32_t padding,
+                                             tsri_model_spec *spec);
 extern const tsri_model_names tsri_model_names_roberta;
 
 /* BART's layout read from a config, and the names of its stacks: its relatives start from them. */

@@ -79,6 +79,18 @@ static tsr_status read_scaling(const scope *scope, const tsri_model_config *conf
                                               : TSR_OK;
 }
 
+/* Parameters of their own for each kind of layer, of families that are not served. */
+static tsr_status refuse_nested(const scope *scope) {
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)scope->object, key, value) if (json_is_object(value))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s has parameters for each kind of layer (%s); one set for all is "
+                              "served",
+                              scope->what, key);
+    return TSR_OK;
+}
+
 tsr_status tsri_model_config_rope(const tsri_model_config *config, double theta,
                                   int64_t max_positions, tsri_model_rope *rope) {
     static const char *const spellings[] = {"rope_scaling", "rope_parameters"};
@@ -98,9 +110,12 @@ tsr_status tsri_model_config_rope(const tsri_model_config *config, double theta,
                                   spellings[i]);
         scope scope = {.object = object};
         snprintf(scope.what, sizeof scope.what, "%s: \"%s\"", config->what, spellings[i]);
+        TRY(refuse_nested(&scope));
         TRY(tsri_base_json_real(object, scope.what, "rope_theta", 1e-9, 1e12, &rope->theta));
         TRY(tsri_base_json_real(object, scope.what, "partial_rotary_factor", 0, 1, &share));
         TRY(read_scaling(&scope, config, max_positions, rope));
+        if (json_object_size(object)) /* the older one goes first, as in transformers */
+            break;
     }
     rope->rotary = (int32_t)(rope->rotary * share);
     return TSR_OK;

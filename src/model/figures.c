@@ -185,7 +185,7 @@ static bool describe_recurrent(const describer *d, const tsri_model_spec *spec) 
     return true;
 }
 
-static void describe_blocks(const describer *d, const tsri_model_spec *spec) {
+static void describe_blocks(const describer *d, const tsri_model_spec *spec, bool output) {
     static const char *const activations[] = {"none", "relu", "gelu",   "gelu (tanh)",
                                               "silu", "tanh", "sigmoid"};
     const tsri_model_stack *stack = tsri_model_main_stack(spec);
@@ -208,7 +208,8 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec) {
         say(d, "sliding window", "%d keys in %d of %d layers", stack->window, windowed,
             stack->layers);
     if (stack->side == TSRI_SIDE_DECODER)
-        say(d, "output matrix", spec->tied ? "the embedding" : "its own");
+        say(d, "output matrix",
+            spec->tied ? "the embedding" : output ? "its own" : "none: hidden states alone");
 }
 
 static const char *why_compute(tsr_model_compute compute) {
@@ -250,7 +251,7 @@ tsr_status tsr_model_describe(const tsr_model *model,
     describe_parts(&d, inner);
     if (!describe_recurrent(&d, &inner->spec)) {
         describe_positions(&d, &inner->spec);
-        describe_blocks(&d, &inner->spec);
+        describe_blocks(&d, &inner->spec, tsri_model_has_output(inner->weights));
     }
     describe_matrices(&d, inner->weights);
     if (inner->spec.decoder.layers)

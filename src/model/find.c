@@ -295,6 +295,18 @@ static bool is_ignored(const tsri_model_names *names, const char *name) {
     return false;
 }
 
+/* Of a head that is not computed; the first is remembered. */
+static bool is_unserved(const tsri_model_finder *finder, const tsri_model_names *names,
+                        const char *name) {
+    for (const char *const *begin = names ? names->unserved : NULL; begin && *begin; begin++)
+        if (strncmp(name, *begin, strlen(*begin)) == 0) {
+            if (!finder->weights->unserved)
+                finder->weights->unserved = name;
+            return true;
+        }
+    return false;
+}
+
 tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_model_arch *arch,
                                   bool gguf) {
     const tsri_io_archive *archive = finder->weights->archive;
@@ -306,7 +318,8 @@ tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_mo
     for (size_t i = 0; i < archive->n_arrays; i++) {
         const tsri_io_array *array = &archive->arrays[i];
         if (!finder->used[i] && strcmp(array->name, head) != 0 && !is_ignored(names, array->name) &&
-            !is_ignored(arch->encoder_names, array->name))
+            !is_ignored(arch->encoder_names, array->name) &&
+            !is_unserved(finder, arch->encoder_names, array->name))
             return tsri_base_fail(TSR_E_UNSUPPORTED,
                                   "%s: tensor \"%s\" is not part of a %s model as %s describes it",
                                   file_of(archive, array), array->name,

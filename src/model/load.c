@@ -10,6 +10,7 @@
 #include "model/shapes.h"
 #include "model/tokens.h"
 #include "model/variants.h"
+#include "run/context.h"
 #include "tensor/shape.h"
 #include "text/languages.h"
 
@@ -280,7 +281,8 @@ static tsr_status tell_progress(void *data, uint64_t done, uint64_t total) {
 static tsri_model_shape whole_shape(const tsri_model *model, int32_t slots, int64_t context) {
     const tsri_model_spec *spec = &model->spec;
     const tsri_model_weights *w = model->weights;
-    const bool decoder = spec->decoder.layers, encoder = spec->encoder.layers;
+    const bool decoder = spec->decoder.layers, encoder = spec->encoder.layers,
+               writes = decoder && tsri_model_has_output(w);
     return (tsri_model_shape){
         .sides = (decoder ? TSRI_SIDES_DECODER : 0) | (encoder ? TSRI_SIDES_ENCODER : 0),
         .slots = slots,
@@ -288,8 +290,9 @@ static tsri_model_shape whole_shape(const tsri_model *model, int32_t slots, int6
         .capacity = context,
         .source_capacity = spec->source_context < 2048 ? spec->source_context : 2048,
         .kv_dtype = model->kv_dtype,
-        .logits = decoder || tsri_model_weight_at(w, TSRI_WEIGHT_MASKED_DENSE),
-        .argmax = decoder,
+        .logits = writes || tsri_model_weight_at(w, TSRI_WEIGHT_MASKED_DENSE),
+        .argmax = writes,
+        .hidden = decoder && !writes,
         .vectors = !decoder,
         .labels = tsri_model_weight_at(w, TSRI_WEIGHT_LABEL),
         .next = tsri_model_weight_at(w, TSRI_WEIGHT_NEXT),
@@ -314,9 +317,15 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
                               model->path);
     TRY(tsri_model_build(model->weights, &shape, &model->graph));
     const tsr_status status = tsri_run_load(run, model->graph, &bounds, &source);
-    if (status == TSR_OK)
-        model->run = run;
-    return status;
+    if (status != TSR_OK)
+        return status;
+    model->run = run;
+    if (model->weights->unserved)
+        tsri_run_log(run, TSR_LOG_WARNING,
+                     "%s: tensor \"%s\" is of a head that is not served; hidden states and vectors "
+                     "are given without it",
+                     model->path, model->weights->unserved);
+    return TSR_OK;
 }
 
 void tsri_model_close(tsri_model **model) {

@@ -195,7 +195,8 @@ static const struct module {
 } modules[] = {{"Transformer", 0, 0, false, no_step},
                {"Pooling", 1, 1, false, read_pooling},
                {"Dense", 2, TSRI_MODEL_MAX_STEPS + 1, true, read_dense},
-               {"Normalize", 2, TSRI_MODEL_MAX_STEPS + 1, true, no_step}};
+               {"Normalize", 2, TSRI_MODEL_MAX_STEPS + 1, true, no_step},
+               {"Dropout", 2, TSRI_MODEL_MAX_STEPS + 1, false, no_step}}; /* of training alone */
 
 /* "sentence_transformers.models.Pooling" and later spellings; code of a model's own is none. */
 static const struct module *module_of(const char *type) {
@@ -216,7 +217,7 @@ static tsr_status read_module(const char *folder, const char *path, int place, c
                               tsri_model_sentence *s) {
     const char *type = NULL, *name = NULL;
     if (!json_is_object(entry))
-        return tsri_base_fail(TSR_E_FORMAT, "%s: module %d is no object", path, place);
+        return tsri_base_fail(TSR_E_FORMAT, "%s: module %d is not an object", path, place);
     TRY(tsri_base_json_text(entry, path, "type", &type));
     TRY(tsri_base_json_text(entry, path, "path", &name));
     if (!type || !name || !is_plain(name))
@@ -226,13 +227,13 @@ static tsr_status read_module(const char *folder, const char *path, int place, c
     const struct module *module = module_of(type);
     if (!module)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: module \"%s\" is not served; Transformer, Pooling, Dense and "
-                              "Normalize are",
+                              "%s: module \"%s\" is not served; Transformer, Pooling, Dense, "
+                              "Normalize and Dropout are",
                               path, type);
     if (place < module->first || place > module->last)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: module %d is %s; Transformer, Pooling, then Dense and Normalize "
-                              "are served in this order",
+                              "%s: module %d is %s; Transformer, Pooling, then Dense, Normalize "
+                              "and Dropout are served in this order",
                               path, place, module->type);
     s->n_steps += module->step;
     char *inside = tsri_base_join(folder, name);

@@ -323,9 +323,20 @@ static tsr_status forward_one(tsri_session *session, const tsri_model_sequence *
     return forward(session, sequence, 1, &one);
 }
 
+static tsr_status check_output(const tsri_model *model, const tsri_model_results *r) {
+    if ((!r->logits && !r->argmax && !r->top_k) || tsri_model_has_output(model->weights))
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_STATE,
+                          "%s (%s) is a bare model without an output matrix (%s.weight), so it can't "
+                          "write: it gives hidden states (tessera dump)",
+                          model->path, model->spec.family,
+                          model->arch->names->head ? model->arch->names->head + 1 : "lm_head");
+}
+
 tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence *sequences,
                                 int32_t n, const tsri_model_results *results) {
     const tsri_model_spec *spec = &session->model->spec;
+    TRY(check_output(session->model, results));
     TRY(check_batch(session, sequences, n, results));
     if (n == 1 || set_frequencies(session, sequences, n) <= spec->max_positions)
         return forward(session, sequences, n, results);
@@ -367,7 +378,9 @@ static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequ
 
 tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out) {
     const tsri_model_results results = {0};
-    const tsri_model_shape shape = {.sides = TSRI_SIDES_DECODER, .logits = true, .argmax = true};
+    const bool writes = tsri_model_has_output(session->model->weights);
+    const tsri_model_shape shape = {
+        .sides = TSRI_SIDES_DECODER, .logits = writes, .argmax = writes, .hidden = !writes};
     if (!session->model->spec.decoder.layers)
         return tsri_session_encode_plan(session, tokens, out);
     tsri_model_reserve_sources(session, 1);

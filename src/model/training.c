@@ -37,10 +37,11 @@ static tsr_status check_objective(const tsri_model *model, const tsri_training_o
                     : "an encoder with a classifier that gives a text one label";
         break;
     }
+    if (!lacks && decoder && !tsri_model_has_output(w))
+        lacks = "a model with an output matrix, but a bare one";
     if (lacks)
         return tsri_base_fail(TSR_E_STATE, "%s (%s) can't learn this: it is not %s", model->path,
                               spec->family, lacks);
-
     return TSR_OK;
 }
 

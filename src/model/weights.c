@@ -31,6 +31,12 @@ const tsri_model_weight *tsri_model_weight_at(const tsri_model_weights *weights,
     return id < weights->count && weights->items[id].name[0] ? &weights->items[id] : NULL;
 }
 
+bool tsri_model_has_output(const tsri_model_weights *weights) {
+    return tsri_model_weight_at(weights, TSRI_WEIGHT_HEAD) ||
+           (weights->spec->tied && (weights->spec->decoder.layers ||
+                                    tsri_model_weight_at(weights, TSRI_WEIGHT_MASKED_DENSE)));
+}
+
 /* One layer of a stack while its weights are looked for. */
 typedef struct place {
     tsri_model_finder *finder;
@@ -335,7 +341,16 @@ static tsr_status define_heads(tsri_model_finder *finder) {
                        names->masked_norm, E);
 }
 
-/* The output matrix: of every decoder, and of a masked LM head. */
+/* A file of a bare base model (LlamaModel): its names leave out the prefix, and it has no output
+ * matrix. One with the prefix that lacks the matrix is damaged. */
+static bool is_bare(const tsri_model_finder *finder) {
+    const tsri_model_names *names = finder->names;
+    return !finder->weights->spec->tied && !finder->wanted &&
+           strlen(finder->prefix) < strlen(names->prefix) &&
+           !tsri_model_find_array(finder, names->head, 0, ".weight");
+}
+
+/* The output matrix: of every decoder that is not bare, and of a masked LM head. */
 static tsr_status define_output(tsri_model_finder *finder) {
     const tsri_model_spec *spec = finder->weights->spec;
     const tsri_model_names *names = finder->names;
@@ -351,6 +366,8 @@ static tsr_status define_output(tsri_model_finder *finder) {
                                        {.rows = 1, .blank = NEVER}};
     const int n = spec->blank_start ? 2 : 1;
     if (!spec->decoder.layers && !masked)
+        return TSR_OK;
+    if (is_bare(finder))
         return TSR_OK;
     if (!spec->tied)
         TRY(tsri_model_find(finder, TSRI_WEIGHT_HEAD, -1, "head", ".weight", head, n,

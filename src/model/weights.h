@@ -124,6 +124,7 @@ typedef struct tsri_model_weights {
     tsri_model_adapters *adapters; /* what is added as rows are read; NULL: nothing */
     tsri_model_weight *items;      /* by id; those the model lacks have no name */
     uint32_t count;
+    const char *unserved; /* an array of a head that is not computed, or NULL */
 } tsri_model_weights;
 
 /* Finds every array that the spec needs and checks its shape; arrays that no weight reads are
@@ -160,6 +161,8 @@ uint32_t tsri_model_layer_weight(const tsri_model_spec *spec, const tsri_model_s
                                  int32_t layer, tsri_model_role role);
 /* NULL where the model has none. */
 const tsri_model_weight *tsri_model_weight_at(const tsri_model_weights *weights, uint32_t id);
+/* Whether there is an output matrix, which logits come from. */
+bool tsri_model_has_output(const tsri_model_weights *weights);
 /* How a linear op forms its products from this matrix. */
 tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
                                       const tsri_model_weight *weight);

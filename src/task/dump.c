@@ -123,7 +123,8 @@ static tsr_status make_room(dump *d) {
     if (!d->decodes)
         return make_heads(d);
     TRY(tsri_task_dump_room(&d->dec, spec->width, d->in.attention));
-    TRY(room(&d->logits, d->dec.N, spec->vocab));
+    if (tsri_model_has_output(d->model->weights))
+        TRY(room(&d->logits, d->dec.N, spec->vocab));
     return d->encodes && d->in.attention ? make_cross(d) : TSR_OK;
 }
 

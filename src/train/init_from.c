@@ -17,6 +17,7 @@ enum { CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64 };
 static const char *const classes[][2] = {{"bert", "Bert"},
                                          {"roberta", "Roberta"},
                                          {"xlm-roberta", "XLMRoberta"},
+                                         {"camembert", "Camembert"},
                                          {"distilbert", "DistilBert"},
                                          {"albert", "Albert"},
                                          {"mpnet", "MPNet"},

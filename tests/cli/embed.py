@@ -289,6 +289,16 @@ def test_the_model_in_a_folder_of_its_own(folder):
     close(vectors(run("embed", "-m", model, *REFERENCE, given=LINES[3]).text)[0], EXPECTED["sentence"]["vectors"][3])
 
 
+def test_dropout_does_nothing(folder):
+    model = copy_model_deep(SENTENCE, folder / "dropout")
+    drop = {"type": "sentence_transformers.models.Dropout", "name": "d", "path": "9_Dropout"}   # a module that stores its rate, or nothing
+    change_json_list(model / "modules.json", lambda modules: (modules.insert(2, drop), modules.append(dict(drop, path="8_Dropout"))))
+    for line, wanted in list(zip(LINES, EXPECTED["sentence"]["vectors"]))[3:6]:
+        close(vectors(run("embed", "-m", model, *REFERENCE, given=line).text)[0], wanted)
+    change_json_list(model / "modules.json", lambda modules: modules.insert(1, drop))
+    refused(3, "module 1 is Dropout", "embed", "-m", model, *REFERENCE, given="a")
+
+
 def change_json_list(path, change):
     held = json.loads(path.read_text())
     change(held)
@@ -307,7 +317,7 @@ def test_damaged_folders(folder):
     def text(name, content):
         return lambda m: (m / name).write_text(content)
 
-    rows = [(modules(lambda x: x.pop(0)), "Transformer, Pooling, then Dense and Normalize"), (modules(lambda x: x.pop(1)), "module 1 is Dense"),
+    rows = [(modules(lambda x: x.pop(0)), "Transformer, Pooling, then Dense, Normalize and Dropout"), (modules(lambda x: x.pop(1)), "module 1 is Dense"),
             (modules(lambda x: x.clear()), "a list of modules"), (modules(lambda x: x[2].update(type="sentence_transformers.models.CNN")), "models.CNN"),
             (modules(lambda x: x[1].update(type="mine.Pooling")), "mine.Pooling"), (modules(lambda x: x[1].update(path="../1_Pooling")), '"path"'),
             (modules(lambda x: x[1].pop("path")), '"path"'), (modules(lambda x: x[1].update(path=3)), "a whole number"),

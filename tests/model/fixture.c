@@ -79,14 +79,16 @@ static void compare_case(tsri_model *model, const tsri_io_archive *archive, cons
     for (int32_t i = 0; i < L; i++)
         attention[i] = calloc((size_t)(batch.B * H * batch.T * batch.T), sizeof **attention);
     OK(tsri_session_create(model, batch.B, 0, &session));
-    tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = logits};
-    OK(tsri_session_forward(session, batch.sequences, batch.B, &results));
+    const bool writes = tsri_model_has_output(model->weights);
+    tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = writes ? logits : NULL};
     snprintf(name, sizeof name, "%s.logits", title);
-    compare_tokens(archive, name, &batch, logits, spec->vocab);
-    results.hidden = hidden;
-    results.attention = attention;
-    OK(tsri_session_forward(session, batch.sequences, batch.B, &results));
-    compare_tokens(archive, name, &batch, logits, spec->vocab);
+    for (int pass = 0; pass < 2; pass++) {
+        OK(tsri_session_forward(session, batch.sequences, batch.B, &results));
+        if (writes)
+            compare_tokens(archive, name, &batch, logits, spec->vocab);
+        results.hidden = hidden;
+        results.attention = attention;
+    }
     for (int32_t i = 0; i <= L; i++) {
         snprintf(name, sizeof name, "%s.hidden.%d", title, i);
         compare_tokens(archive, name, &batch, hidden[i], spec->width);
@@ -129,7 +131,7 @@ static void compare_greedy(tsri_model *model, const tsri_io_archive *archive,
         cr_assert(read_expected(archive, name, &want[n]), "%s is not in the golden file", name);
         n++;
     }
-    if (n == 0)
+    if (n == 0 || !tsri_model_has_output(model->weights))
         return;
     tsri_session *session = NULL;
     float *logits = calloc((size_t)(n * V), sizeof *logits);

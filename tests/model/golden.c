@@ -3,6 +3,8 @@
 #include "model/fixture.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define GGUF(title, name)                                \
     Test(golden_gguf, title) {                           \
@@ -42,6 +44,8 @@ GOLDEN(starcoder2, "starcoder2")
 GOLDEN(opt, "opt")
 GOLDEN(opt_post, "opt-post")
 GOLDEN(bloom, "bloom")
+GOLDEN(llama_theta, "llama-theta") /* in rope_parameters, other than the default */
+GOLDEN(mistral_theta, "mistral-theta") /* beside rope_scaling */
 GOLDEN_REFERENCE(tessera_none, "tessera-none")
 GOLDEN_REFERENCE(tessera_sinusoidal, "tessera-sinusoidal")
 
@@ -52,3 +56,43 @@ GGUF(qwen3, "qwen3")
 GGUF(gemma, "gemma")
 GGUF(phi3, "phi3")
 GGUF(gpt_neox, "gpt_neox")
+
+/* The same weights as a bare base model: its hidden states, and where its output matrix is the
+ * embedding all that the whole model gives. */
+#define BARE(title, name)                          \
+    Test(golden_bare_reference, title) {           \
+        compare_golden(name, "bare", "reference"); \
+    }
+
+BARE(llama_tiny, "llama-tiny")
+BARE(qwen2_window, "qwen2-window")
+BARE(gpt_neox, "gpt_neox")
+BARE(gpt2_tiny, "gpt2-tiny")
+
+Test(golden_bare_device, llama_tiny) {
+    compare_golden("llama-tiny", "bare", NULL);
+}
+
+Test(golden_bare_reference, writes_nothing) {
+    static const struct {
+        const char *name, *fragment;
+    } cases[] = {{"llama-tiny/bare", "(llama) is a bare model without an output matrix (lm_head."},
+                 {"gpt_neox/bare", "(gpt_neox) is a bare model without an output matrix (embed_out"},
+                 {"marian-apart/bare", "(marian) is a bare model without an output matrix (lm_h"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *folder = golden_folder(cases[i].name, 0);
+        int32_t id = 5, argmax;
+        const tsri_model_sequence one = {.ids = &id, .n = 1};
+        const tsri_model_results results = {.argmax = &argmax};
+        tsri_session *session = NULL;
+        fixture f;
+        fixture_device(&f, "reference");
+        fixture_model(&f, folder, NULL);
+        cr_assert(tsri_session_create(f.model, 1, 0, &session) == TSR_OK);
+        cr_assert(tsri_session_forward(session, &one, 1, &results) == TSR_E_STATE);
+        cr_assert(strstr(tsr_error_last(), cases[i].fragment), "%s", tsr_error_last());
+        tsri_session_destroy(&session);
+        fixture_close(&f);
+        free(folder);
+    }
+}

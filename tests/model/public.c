@@ -141,3 +141,39 @@ Test(public_model, bundled) {
     OK(tsr_model_open("shakespeare", NULL, NULL, &model));
     tsr_model_close(&model);
 }
+
+typedef struct warnings {
+    char last[512];
+    int n;
+} warnings;
+
+static void take_warning(void *data, tsr_log_level level, const char *line) {
+    warnings *w = data;
+    if (level == TSR_LOG_WARNING) {
+        w->n++;
+        snprintf(w->last, sizeof w->last, "%s", line);
+    }
+}
+
+/* A head that is not computed is not left out in silence. */
+Test(public_model, unserved_head) {
+    static const char of[] = TESSERA_SOURCE_DIR "/tests/golden/models/electra/";
+    warnings w = {.n = 0};
+    const tsr_engine_options options = {
+        .struct_size = sizeof options, .log = take_warning, .log_data = &w};
+    char path[1024];
+    tsr_model *model = NULL;
+    close_device();
+    OK(tsr_engine_create(&options, &engine));
+    OK(tsr_device_open(engine, "reference", NULL, &device));
+    snprintf(path, sizeof path, "%scls", of);
+    OK(tsr_model_open(path, device, NULL, &model));
+    tsr_model_close(&model);
+    cr_assert(w.n == 0, "%s", w.last);
+    snprintf(path, sizeof path, "%sdisc", of);
+    OK(tsr_model_open(path, device, NULL, &model));
+    tsr_model_close(&model);
+    cr_assert(w.n == 1 && strstr(w.last, "electra/disc: tensor \"discriminator_predictions.") &&
+                  strstr(w.last, "a head that is not served"),
+              "%d: %s", w.n, w.last);
+}

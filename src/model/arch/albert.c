@@ -24,10 +24,8 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
                                  &spec->embed_width);
 }
 
-/* the first is sentence order, of pre-training */
-static const char *const ignored[] = {"sop_classifier.classifier.weight",
-                                      "sop_classifier.classifier.bias", "embeddings.position_ids",
-                                      NULL};
+static const char *const ignored[] = {"embeddings.position_ids", NULL};
+static const char *const unserved[] = {"sop_classifier.", NULL}; /* sentence order */
 
 #define LAYER "encoder.albert_layer_groups.%d.albert_layers.0."
 static const tsri_model_names names = {
@@ -53,6 +51,7 @@ static const tsri_model_names names = {
     .label = "/classifier",
     .token_label = "/classifier",
     .ignored = ignored,
+    .unserved = unserved,
 };
 
 const tsri_model_arch tsri_model_arch_albert = {

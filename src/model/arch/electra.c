@@ -1,5 +1,5 @@
 /* ELECTRA: BERT with a table that may be narrower than its layers; its generator is a masked LM.
- * The discriminator's own head, which tells replaced tokens, is not read.
+ * The discriminator's own head, which tells replaced tokens, is not computed, and a warning says so.
  * https://huggingface.co/docs/transformers/model_doc/electra */
 #include "base/error.h"
 #include "model/arch.h"
@@ -15,12 +15,8 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return TSR_OK;
 }
 
-static const char *const ignored[] = {"embeddings.position_ids",
-                                      "discriminator_predictions.dense.weight",
-                                      "discriminator_predictions.dense.bias",
-                                      "discriminator_predictions.dense_prediction.weight",
-                                      "discriminator_predictions.dense_prediction.bias",
-                                      NULL};
+static const char *const ignored[] = {"embeddings.position_ids", NULL};
+static const char *const unserved[] = {"discriminator_predictions.", NULL};
 
 static const tsri_model_names names = {
     .prefix = "electra.",
@@ -34,6 +30,7 @@ static const tsri_model_names names = {
     .label = "/classifier.out_proj",
     .token_label = "/classifier",
     .ignored = ignored,
+    .unserved = unserved,
 };
 
 const tsri_model_arch tsri_model_arch_electra = {

@@ -3,16 +3,24 @@
 #include "base/error.h"
 #include "model/arch.h"
 
-enum { FURTHEST = 128 }; /* not in the config */
+#include <inttypes.h>
+
+enum { PADDING = 1, BUCKETS = 32, FURTHEST = 128 }; /* of transformers, whatever the config says */
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->encoder;
-    TRY(tsri_model_arch_roberta_like(config, spec));
+    int32_t buckets = BUCKETS;
+    TRY(tsri_model_arch_roberta_positions(config, PADDING, spec));
     spec->token_types = 0;
-    stack->relative_buckets = 32;
+    stack->relative_buckets = BUCKETS;
     stack->relative_distance = FURTHEST;
-    return tsri_model_config_int(config, "relative_attention_num_buckets", false, 4, 4096,
-                                 &stack->relative_buckets);
+    TRY(tsri_model_config_int(config, "relative_attention_num_buckets", false, 1, 4096, &buckets));
+    if (buckets != BUCKETS)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"relative_attention_num_buckets\" is %" PRId32
+                              "; %d are served, as transformers computes %d whatever this says",
+                              config->what, buckets, BUCKETS, BUCKETS);
+    return TSR_OK;
 }
 
 static const char *const ignored[] = {"embeddings.position_ids", NULL};

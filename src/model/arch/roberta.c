@@ -5,19 +5,25 @@
 
 #include <inttypes.h>
 
-tsr_status tsri_model_arch_roberta_like(const tsri_model_config *config, tsri_model_spec *spec) {
+tsr_status tsri_model_arch_roberta_positions(const tsri_model_config *config, int32_t padding,
+                                             tsri_model_spec *spec) {
     TRY(tsri_model_arch_bert_like(config, spec));
-    const int32_t padding = spec->pad < 0 ? 1 : spec->pad;
+    if (padding < 0)
+        padding = spec->pad < 0 ? 1 : spec->pad;
     spec->encoder.position_offset = padding + 1;
     spec->encoder.positions_of_tokens = true;
     if (spec->max_positions <= padding + 1)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: max_position_embeddings %" PRId64
-                              " leaves no position behind those up to pad_token_id %" PRId32,
+                              " leaves no position behind those up to the padding's id %" PRId32,
                               config->what, spec->max_positions, padding);
     spec->max_positions -= padding + 1;
     spec->masked_activation = TSR_ACT_GELU;
     return TSR_OK;
+}
+
+tsr_status tsri_model_arch_roberta_like(const tsri_model_config *config, tsri_model_spec *spec) {
+    return tsri_model_arch_roberta_positions(config, -1, spec);
 }
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {

@@ -95,7 +95,11 @@ MODELS = {
     "opt-post": lambda: tr.OPTForCausalLM(tr.OPTConfig(**SMALL, ffn_dim=40, word_embed_proj_dim=24, do_layer_norm_before=False)),
     "bloom": lambda: tr.BloomForCausalLM(tr.BloomConfig(vocab_size=61, hidden_size=24, n_layer=2, n_head=6, bos_token_id=1, eos_token_id=2,
                                                         pad_token_id=0)),
+    "llama-theta": lambda: tr.LlamaForCausalLM(tr.LlamaConfig(**LLAMA, rope_parameters=dict(rope_theta=250.0, rope_type="default"))),
+    "mistral-theta": lambda: tr.MistralForCausalLM(tr.MistralConfig(**LLAMA, sliding_window=7, rope_parameters=dict(
+        rope_theta=90.0, rope_type="linear", factor=1.5))),
 }
+OLD = ["mistral-theta"]     # config.json as transformers 4 wrote it: rope_theta beside rope_scaling
 
 
 def randomize(model, seed):
@@ -251,6 +255,14 @@ def make(name, seed):
         model.config.eos_token_id = model.generation_config.eos_token_id = search[0]
     model.save_pretrained(out)
     (out / "generation_config.json").unlink(missing_ok=True)
+    if name in OLD:
+        config = json.loads((out / "config.json").read_text())
+        rope = config.pop("rope_parameters")
+        config |= {"rope_theta": rope.pop("rope_theta"), "rope_scaling": {"type": rope.pop("rope_type"), **rope}}
+        (out / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+        again = type(model).from_pretrained(out, dtype=torch.float32).config
+        again.rope_parameters.pop("type")
+        assert again.rope_parameters == model.config.rope_parameters, again.rope_parameters
     listing = {"cases": [], "generate": []}
     for case, inputs, attention in cases:
         with torch.no_grad(), Exact64():

@@ -53,6 +53,13 @@ SEARCHED = {
                                                             relative_attention_max_distance=20, feed_forward_proj="relu", tie_word_embeddings=True)),
     "t5-v1.1": lambda: tr.T5ForConditionalGeneration(tr.T5Config(**T5, num_decoder_layers=3, feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
 }
+LATER = {
+    # transformers counts positions from 2 whatever pad_token_id says
+    "mpnet-odd": (tr.MPNetConfig(**dict(BERT, num_hidden_layers=1, max_position_embeddings=156), pad_token_id=5, bos_token_id=0, eos_token_id=2),
+                  {"mlm": tr.MPNetForMaskedLM}),
+    "camembert": (tr.CamembertConfig(**BERT, pad_token_id=1, bos_token_id=5, eos_token_id=6, type_vocab_size=1),
+                  {"mlm": tr.CamembertForMaskedLM, "cls": tr.CamembertForSequenceClassification}),
+}
 TRANSLATORS = {
     "mbart": lambda: tr.MBartForConditionalGeneration(tr.MBartConfig(**BART, scale_embedding=True)),
     "m2m_100": lambda: tr.M2M100ForConditionalGeneration(tr.M2M100Config(**BART, scale_embedding=True)),
@@ -93,7 +100,7 @@ def batches(g, vocab, longest):
 
 
 def encoder(name, seed):
-    config, heads = (ENCODERS | MORE_ENCODERS)[name]
+    config, heads = (ENCODERS | MORE_ENCODERS | LATER)[name]
     out, expected, listing, inner = HERE / name, {}, {"cases": []}, None
     for head, kind in heads.items():
         c = type(config).from_dict({**config.to_dict(), **(LABELS if head == "tokens" else dict(num_labels=3))})
@@ -108,9 +115,9 @@ def encoder(name, seed):
         model.save_pretrained(out / head)
         exact = exact_of(model)
         g = torch.Generator().manual_seed(seed)
-        for case, ids, mask in batches(g, config.vocab_size, 150 if name == "mpnet" else 19):
+        for case, ids, mask in batches(g, config.vocab_size, 150 if name.startswith("mpnet") else 19):
             inputs = dict(input_ids=ids, attention_mask=mask)
-            if getattr(config, "type_vocab_size", 1) > 1 and name != "mpnet":
+            if getattr(config, "type_vocab_size", 1) > 1 and not name.startswith("mpnet"):
                 inputs["token_type_ids"] = torch.randint(0, 2, ids.shape, generator=g)
             with torch.no_grad(), Exact64():
                 r = exact(**inputs, output_hidden_states=True, output_attentions=True)
@@ -128,6 +135,11 @@ def encoder(name, seed):
             for i, a in enumerate(r.attentions if case != "long" else []):
                 expected[f"{case}.attn.{i}"] = a * mask[:, None, :, None]
             listing["cases"].append({"name": case, **{k: v.tolist() for k, v in inputs.items()}})
+    if name == "electra":   # the same inner weights under the head that tells replaced tokens
+        disc = tr.ElectraForPreTraining(type(config).from_dict(config.to_dict()))
+        randomize(disc, seed)
+        disc.electra.load_state_dict(inner)
+        disc.save_pretrained(out / "disc")
     save(out, expected, listing)
 
 
@@ -196,6 +208,6 @@ def translator(name, seed):
 
 
 if __name__ == "__main__":
-    for seed, name in enumerate([*ENCODERS, *TRANSLATORS, *MORE_ENCODERS, *SEARCHED]):
+    for seed, name in enumerate([*ENCODERS, *TRANSLATORS, *MORE_ENCODERS, *SEARCHED, *LATER]):
         if len(sys.argv) == 1 or name in sys.argv[1:]:
-            (encoder if name in ENCODERS | MORE_ENCODERS else translator)(name, 300 + seed)
+            (encoder if name in ENCODERS | MORE_ENCODERS | LATER else translator)(name, 300 + seed)

@@ -1,0 +1,14 @@
+/* CamemBERT: RoBERTa with another vocabulary, under RoBERTa's names.
+ * https://huggingface.co/docs/transformers/model_doc/camembert */
+#include "model/arch.h"
+
+static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    spec->token_types = 1;
+    return tsri_model_arch_roberta_like(config, spec);
+}
+
+const tsri_model_arch tsri_model_arch_camembert = {
+    .name = "camembert",
+    .encoder_names = &tsri_model_names_roberta,
+    .read = read,
+};
