@@ -46,6 +46,21 @@ Test(select, devices_are_listed_best_first_and_the_reference_last) {
     cr_expect_eq(tsr_device_info_get(engine, tsr_device_count(engine), &info), TSR_E_ARGUMENT);
 }
 
+Test(select, of_devices_of_one_score_the_first_is_the_default) {
+    const char *path = plugins_make("equal.so", "-DFIRST_SCORE=4000");
+    const tsr_engine_options options = {
+        .struct_size = sizeof options, .n_backends = 1, .backends = &path, .log = keep_line};
+    tsr_engine *equal;
+    cr_assert_eq(tsr_engine_create(&options, &equal), TSR_OK, "%s", tsr_error_last());
+    for (size_t i = 0; i < tsr_device_count(equal); i++) {
+        tsr_device_info info = {.struct_size = sizeof info};
+        cr_assert_eq(tsr_device_info_get(equal, i, &info), TSR_OK);
+        cr_expect(i > 1 || info.facts.score == 4000);
+        cr_expect_eq(info.is_default, i == 0);
+    }
+    tsr_engine_destroy(&equal);
+}
+
 Test(select, a_selector_names_one_device) {
     static const struct {
         const char *selector, *device;

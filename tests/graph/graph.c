@@ -262,6 +262,12 @@ Test(graph, lowering_ends_in_primitives_and_keeps_outputs) {
     const tsr_tensor *out = &tsri_graph_value_at(low, tsri_graph_output_at(low, 0)->value)->tensor;
     cr_assert_eq(out->rank, 3);
     cr_assert(tsri_tensor_same_dim(out->dim[2], n(12)));
+    /* The heads' results lie by head; what stands for attention's storage lies by token. */
+    const tsri_graph_value *whole = tsri_graph_value_at(
+        low, tsri_graph_value_at(low, tsri_graph_output_at(low, 0)->value)->storage);
+    cr_assert(tsri_tensor_is_packed(&whole->tensor) && whole->tensor.rank == 4);
+    cr_assert(tsri_tensor_same_dim(whole->tensor.dim[1], T) &&
+              tsri_tensor_same_dim(whole->tensor.dim[2], n(3)));
     tsri_graph_destroy(&g);
     tsri_graph_destroy(&low);
 }

@@ -143,8 +143,47 @@ Test(run, one_plan_serves_all_sizes_within_its_bounds) {
     const int64_t sizes[TSR_SYMBOLS] = {1, 6, 0, 0, 0};
     cr_assert_eq(tsri_run_execute(plan, sizes, NULL, 0, NULL, 0), TSR_E_ARGUMENT);
     cr_assert(strstr(tsr_error_last(), "is 6; the plan is for 1 to 5"), "%s", tsr_error_last());
+    const int64_t none[TSR_SYMBOLS] = {0, 5, 0, 0, 0};
+    cr_assert_eq(tsri_run_execute(plan, none, NULL, 0, NULL, 0), TSR_E_ARGUMENT);
+    cr_assert(strstr(tsr_error_last(), "is 0; the plan is for 1 to 3"), "%s", tsr_error_last());
     close_rig(&r);
     tsri_graph_destroy(&g);
+}
+
+/* An output that is a part of what was computed, and not its first. */
+static void part_of_a_row(const char *device) {
+    enum { FROM = 8, PART = 4 };
+    const tsr_scale_attrs twice = {.struct_size = sizeof twice, .alpha = 2};
+    const int64_t sizes[TSR_SYMBOLS] = {1, 1, 0, 0, 0};
+    float x[C], y[PART];
+    rig r;
+    tsri_graph *g;
+    tsri_run_plan *plan;
+    open_rig(&r, device, NULL);
+    cr_assert_eq(tsri_graph_create(&g), TSR_OK);
+    const tsri_value in =
+        tsri_graph_leaf(g, TSR_KIND_INPUT, IN_X, "x", TSR_F32, 1, (tsr_dim[]){n(C)});
+    const tsri_value whole = tsri_graph_op1(g, TSR_OP_SCALE, &twice, &in, 1);
+    tsri_graph_output(g, 0, "part", tsri_graph_slice(g, whole, 0, FROM, PART));
+    for (int i = 0; i < C; i++)
+        x[i] = (float)i;
+    const tsri_run_binding given = {.id = IN_X, .data = x, .bytes = sizeof x},
+                           wanted = {.id = 0, .data = y, .bytes = sizeof y};
+    cr_assert_eq(tsri_run_prepare(r.context, g, &bounds, &plan), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_run_execute(plan, sizes, &given, 1, &wanted, 1), TSR_OK, "%s",
+                 tsr_error_last());
+    for (int i = 0; i < PART; i++)
+        cr_assert(y[i] == 2.0f * (float)(FROM + i), "%d: %g", i, (double)y[i]);
+    close_rig(&r);
+    tsri_graph_destroy(&g);
+}
+
+Test(run, an_output_may_be_a_part) {
+    part_of_a_row("reference");
+}
+
+Test(run, an_output_may_be_a_part_on_opencl) {
+    part_of_a_row("opencl");
 }
 
 Test(run, wrong_amounts_of_input_and_output_are_refused) {

@@ -124,6 +124,8 @@ Test(tensor, integers_round_to_even_and_saturate) {
         {300, 300, 300, 300, 127, 255, 1},
         {-40000, -40000, -40000, INT16_MIN, INT8_MIN, 0, 1},
         {0x1p40f, INT64_C(1) << 40, INT32_MAX, INT16_MAX, INT8_MAX, UINT8_MAX, 1},
+        {0x1p63f, INT64_MAX, INT32_MAX, INT16_MAX, INT8_MAX, UINT8_MAX, 1},
+        {-0x1p63f, INT64_MIN, INT32_MIN, INT16_MIN, INT8_MIN, 0, 1},
         {INFINITY, INT64_MAX, INT32_MAX, INT16_MAX, INT8_MAX, UINT8_MAX, 1},
         {-INFINITY, INT64_MIN, INT32_MIN, INT16_MIN, INT8_MIN, 0, 1},
         {NAN, 0, 0, 0, 0, 0, 1},

@@ -12,6 +12,9 @@
 #ifndef ABI
 #define ABI TSR_BACKEND_ABI
 #endif
+#ifndef FIRST_SCORE
+#define FIRST_SCORE 2000
+#endif
 #ifndef SIZE
 #define SIZE sizeof(tsr_backend)
 #endif
@@ -45,7 +48,7 @@ static void close_it(tsr_state *s) {
 static const tsr_facts facts[] = {
     {.type = TSR_DEVICE_CPU,
      .usable = 1,
-     .score = 2000,
+     .score = FIRST_SCORE,
      .platform = "Fakeland",
      .name = "Plain CPU",
      .version = "Fake 1.0",

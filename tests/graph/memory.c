@@ -1,0 +1,141 @@
+/* The memory plan of random graphs, against a play of what each op reads and writes. */
+#include "base/random.h"
+#include "graph/graph.h"
+#include "graph/ops.h"
+#include "tensor/shape.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 24, NODES = 30, UNIT = 64, UNITS = 1 << 12 };
+
+static const tsr_dim T = {.factor = 1, .symbols = TSR_SYM_T};
+static const tsr_bounds bounds = {.struct_size = sizeof bounds, .highest = {1, 3, 1, 1, 1}};
+
+static uint32_t draw(uint64_t seed, uint64_t *at, uint32_t below) {
+    return (uint32_t)(tsri_base_uniform(seed, 1, (*at)++) * below);
+}
+
+/* [T, WIDTH] values: whole ones and the halves of what has been made, which the next ops read. */
+static tsri_graph *random_graph(uint64_t seed) {
+    const tsr_scale_attrs scale = {.struct_size = sizeof scale, .alpha = 2};
+    const tsr_norm_attrs norm = {.struct_size = sizeof norm, .norm = TSR_NORM_RMS, .eps = 1e-5f};
+    const tsr_dim width = tsri_tensor_const(WIDTH);
+    tsri_value whole[NODES * 2 + 1], half[NODES * 2 + 1];
+    size_t n = 1, halves = 0;
+    uint64_t at = 0;
+    tsri_graph *g;
+    tsri_graph_create(&g);
+    whole[0] = tsri_graph_leaf(g, TSR_KIND_INPUT, 0, "x", TSR_F32, 2, (tsr_dim[]){T, width});
+    const tsri_value weight =
+        tsri_graph_leaf(g, TSR_KIND_WEIGHT, 0, "w", TSR_F32, 1, (tsr_dim[]){width});
+    for (int i = 0; i < NODES; i++) {
+        const uint32_t recent = n < 4 ? (uint32_t)n : 4;
+        const tsri_value a = whole[n - 1 - draw(seed, &at, recent)],
+                         b = whole[n - 1 - draw(seed, &at, recent)];
+        tsri_value out[2] = {TSRI_GRAPH_NONE, TSRI_GRAPH_NONE};
+        switch (draw(seed, &at, 5)) {
+        case 0:
+            whole[n++] = tsri_graph_op1(g, TSR_OP_SCALE, &scale, &a, 1);
+            break;
+        case 1:
+            whole[n++] = tsri_graph_op1(g, TSR_OP_ADD, NULL, (tsri_value[]){a, b}, 2);
+            break;
+        case 2:
+            tsri_graph_op(g, TSR_OP_ADD_NORM, &norm, (tsri_value[]){a, b, weight}, 3, 3, out);
+            whole[n++] = out[0];
+            whole[n++] = out[1];
+            break;
+        case 3: /* made now, read later through the view alone */
+            half[halves++] = tsri_graph_slice(g, tsri_graph_op1(g, TSR_OP_SCALE, &scale, &a, 1), 1,
+                                              draw(seed, &at, 2) * WIDTH / 2, WIDTH / 2);
+            break;
+        default:
+            if (halves) {
+                const tsri_value h = half[draw(seed, &at, (uint32_t)halves)];
+                whole[n++] = tsri_graph_op1(g, TSR_OP_CONCAT, NULL, (tsri_value[]){h, h}, 2);
+            }
+        }
+    }
+    tsri_graph_output(g, 0, "y", whole[n - 1]);
+    cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
+    return g;
+}
+
+typedef struct play {
+    const tsri_graph *graph;
+    const tsri_graph_memory *memory;
+    tsri_value holds[UNITS]; /* whose bytes lie in a unit */
+} play;
+
+static bool in_arena(const play *p, tsri_value storage, size_t *first, size_t *end) {
+    const uint64_t origin = p->memory->origin[storage];
+    if (origin == UINT64_MAX)
+        return false;
+    *first = (size_t)origin / UNIT;
+    *end = *first + (size_t)(tsri_tensor_extent(&tsri_graph_value_at(p->graph, storage)->tensor,
+                                                bounds.highest) +
+                             UNIT - 1) /
+                        UNIT;
+    cr_assert_leq(*end, (size_t)UNITS);
+    return true;
+}
+
+static tsri_value storage_of(const play *p, tsri_value x) {
+    return tsri_graph_value_at(p->graph, x)->storage;
+}
+
+/* Whether output `out` of the node may lie on what input `in` of it reads. */
+static bool may_lie_on(const play *p, const tsri_graph_node *node, uint32_t out, uint32_t in) {
+    uint32_t reads = 0;
+    for (uint32_t j = 0; j < node->n_in; j++)
+        reads += storage_of(p, node->in[j]) == storage_of(p, node->in[in]);
+    return out == 0 && reads == 1 && tsri_graph_op_find(node->id)->may_overwrite >> in & 1 &&
+           p->memory->origin[node->out[0]] == p->memory->origin[storage_of(p, node->in[in])];
+}
+
+static void play_node(play *p, size_t number) {
+    const tsri_graph_node *node = tsri_graph_node_at(p->graph, number);
+    size_t first, end, from, to;
+    for (uint32_t i = 0; i < node->n_in; i++) {
+        const tsri_value storage = storage_of(p, node->in[i]);
+        if (!in_arena(p, storage, &first, &end))
+            continue;
+        for (size_t u = first; u < end; u++)
+            cr_assert_eq(p->holds[u], storage, "node %zu reads %d, over which %d was written",
+                         number, (int)storage, (int)p->holds[u]);
+        for (uint32_t o = 0; o < node->n_out; o++)
+            if (node->out[o] != TSRI_GRAPH_NONE && in_arena(p, node->out[o], &from, &to))
+                cr_assert(to <= first || end <= from || may_lie_on(p, node, o, i),
+                          "node %zu writes output %u over input %u", number, o, i);
+    }
+    for (uint32_t o = 0; o < node->n_out; o++) {
+        if (node->out[o] == TSRI_GRAPH_NONE || !in_arena(p, node->out[o], &first, &end))
+            continue;
+        for (size_t u = first; u < end; u++)
+            p->holds[u] = node->out[o];
+    }
+    for (uint32_t o = 0; o < node->n_out; o++) /* not over each other */
+        if (node->out[o] != TSRI_GRAPH_NONE && in_arena(p, node->out[o], &first, &end))
+            for (size_t u = first; u < end; u++)
+                cr_assert_eq(p->holds[u], node->out[o], "outputs of node %zu overlap", number);
+}
+
+Test(graph, no_op_reads_what_was_written_over) {
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        tsri_graph *g = random_graph(seed);
+        tsri_graph_memory memory;
+        bool *pinned = calloc(tsri_graph_value_count(g), sizeof *pinned);
+        pinned[tsri_graph_value_at(g, tsri_graph_output_at(g, 0)->value)->storage] = true;
+        cr_assert_eq(tsri_graph_plan_memory(g, &bounds, pinned, UNIT, &memory), TSR_OK);
+        play p = {.graph = g, .memory = &memory};
+        for (size_t u = 0; u < UNITS; u++)
+            p.holds[u] = TSRI_GRAPH_NONE;
+        for (size_t i = 0; i < tsri_graph_node_count(g); i++)
+            play_node(&p, i);
+        tsri_graph_memory_clear(&memory);
+        free(pinned);
+        tsri_graph_destroy(&g);
+    }
+}
