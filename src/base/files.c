@@ -23,6 +23,10 @@ static const char *kind_of(mode_t mode) {
                             : "a device";
 }
 
+static int64_t modified_at(const struct stat *facts) {
+    return (int64_t)facts->st_mtim.tv_sec * 1000000000 + facts->st_mtim.tv_nsec;
+}
+
 tsr_status tsri_base_file_open(const char *path, tsri_file **out) {
     /* O_NONBLOCK: opening a FIFO that nobody writes must not wait. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -47,6 +51,7 @@ tsr_status tsri_base_file_open(const char *path, tsri_file **out) {
     }
     file->fd = fd;
     file->size = (uint64_t)facts.st_size;
+    file->modified = modified_at(&facts);
     *out = file;
     return TSR_OK;
 }
@@ -70,6 +75,12 @@ tsr_status tsri_base_file_read(const tsri_file *file, uint64_t offset, void *out
         done += (size_t)got;
     }
     return TSR_OK;
+}
+
+bool tsri_base_file_changed(const tsri_file *file) {
+    struct stat facts;
+    return fstat(file->fd, &facts) != 0 || (uint64_t)facts.st_size != file->size ||
+           modified_at(&facts) != file->modified;
 }
 
 void tsri_base_file_forget(const tsri_file *file, uint64_t offset, uint64_t n) {

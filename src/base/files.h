@@ -13,6 +13,7 @@ typedef struct tsri_file {
     int fd;
     char *path;
     uint64_t size;
+    int64_t modified; /* when it was opened: nanoseconds */
 } tsri_file;
 
 /* TSR_E_IO where it cannot be opened, TSR_E_FORMAT where it is no regular file (a folder, FIFO or
@@ -20,6 +21,8 @@ typedef struct tsri_file {
 tsr_status tsri_base_file_open(const char *path, tsri_file **out);
 /* Exactly n bytes from `offset`, or an error: short is TSR_E_IO ("shrank while it was read"). */
 tsr_status tsri_base_file_read(const tsri_file *file, uint64_t offset, void *out, size_t n);
+/* Whether it was written since it was opened; not whether its name stands for another file now. */
+bool tsri_base_file_changed(const tsri_file *file);
 /* Tells the system that these source pages will not be read again. */
 void tsri_base_file_forget(const tsri_file *file, uint64_t offset, uint64_t n);
 void tsri_base_file_close(tsri_file **file);

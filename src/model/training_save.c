@@ -169,6 +169,22 @@ static bool is_stale_copy(const tsri_training *t, const tsri_io_array *array) {
     return false;
 }
 
+/* What does not learn is copied from the model's files, which may be written meanwhile. */
+static tsr_status check_unchanged(const saving *s) {
+    const tsri_io_archive *archive = s->training->model->archive;
+    bool copies = false;
+    for (size_t i = 0; i < s->n; i++)
+        copies |= !is_learned(s->training, s->items[i].array);
+    for (size_t i = 0; i < archive->n_files && copies; i++)
+        if (tsri_base_file_changed(archive->files[i]))
+            return tsri_base_fail(TSR_E_IO,
+                                  "%s was changed since the training began with it: what does not "
+                                  "learn can't be copied from it; begin again from a copy that "
+                                  "stays",
+                                  archive->files[i]->path);
+    return TSR_OK;
+}
+
 static tsr_status list_arrays(saving *s) {
     const tsri_io_archive *archive = s->training->model->archive;
     for (size_t i = 0; i < archive->n_arrays; i++) {
@@ -180,7 +196,7 @@ static tsr_status list_arrays(saving *s) {
         snprintf(it.name, sizeof it.name, "%s", array->name);
         TRY(add_item(s, &it));
     }
-    return TSR_OK;
+    return check_unchanged(s);
 }
 
 /* "base_model.model.<module>.lora_A.weight" of the array "<module>.weight". */

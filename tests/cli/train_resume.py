@@ -12,7 +12,7 @@ import signal
 import time
 
 from support.command import GOLDEN, change_json, copy_model, equal, main, run, start
-from support.runs import checkpoints, command, every, lines_of_log, make, result, steps_in, whole
+from support.runs import REFERENCE, checkpoints, command, every, lines_of_log, make, result, steps_in, whole
 
 LONG = not os.environ.get("TESSERA_TEST_CASES")  # ci/test --all
 LIMITS = (1, 2, 3)
@@ -257,6 +257,30 @@ def test_its_teacher_is_removed_meanwhile(folder):
         for path in teacher.iterdir():
             path.unlink()
     going_while(folder, remove, "--set", f"distill_from={teacher}")
+
+
+def test_what_does_not_learn_is_never_another_model_s(folder):
+    """The head alone learns; the rest of each checkpoint is copied from the model's file, which is overwritten in its place meanwhile."""
+    model = copy_model(GOLDEN.parent / "encoders" / "classify", folder / "classify")
+    labels = list(json.loads((model / "config.json").read_text())["id2label"].values())
+    (folder / "moods.csv").write_text("text,label\n" + "".join(f"the sea is good,{label}\n" for label in labels) * 10)
+    out = folder / "out"
+    process = start("train", folder / "moods.csv", "-m", model, "-o", out, *REFERENCE, "--task", "classify", "--head-only", "--set", "block_size=8", "--set",
+                    f"max_steps={ENDLESS}", *every(1))
+    try:
+        until_saved(process, out, 2)
+        equal((out / "start").exists(), False, "the model's own folder must be what is read")
+        path = model / "model.safetensors"
+        data = bytearray(path.read_bytes())
+        data[-4000:] = bytes(4000)
+        path.write_bytes(data)  # the same file, not a new one under its name
+        _, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.communicate()
+    equal(process.returncode, 3, err)
+    assert b"model.safetensors was changed since" in err and b"the last good checkpoint is" in err, err
+    whole(checkpoints(out)[-1])
 
 
 if __name__ == "__main__":
