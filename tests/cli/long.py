@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Memory is flat: a process that goes on holds no more at its end than soon after its beginning. 2,000 steps of training with a checkpoint
+and a validation every 25, and a million lines through tokenize, embed, classify and fill-mask; in the short form a tenth of it. tests/long
+does the same for generated tokens, and for what is opened and closed.
+
+What is watched is the resident memory of the process, told by the system, from a fifth of its work on: its largest value in the last fifth
+may be above that of the second fifth by SLACK alone, the noise of an allocator.
+"""
+
+import os
+import subprocess
+import threading
+import time
+
+from support.command import COMMAND, DEVICE, GOLDEN, environment, equal, has_device, main
+from support.runs import command, every, make
+
+LONG = not os.environ.get("TESSERA_TEST_CASES")  # ci/test --all
+SANITIZED = bool(os.environ.get("TESSERA_SANITIZE_FLAGS"))  # memory that is freed is held back, and the leak checker tells what is not
+PART = 500 if SANITIZED else 1 if LONG else 10
+SLACK = 256 << 10
+ENCODERS = GOLDEN.parent / "encoders"
+
+
+def resident(pid):
+    """Bytes; 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as status:
+            return next((int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS")), 0)
+    except OSError:
+        return 0
+
+
+def flat(samples, what):
+    """Of (work done, bytes): the largest of the second and of the last fifth of the work."""
+    if SANITIZED:
+        return
+    most = max(work for work, _ in samples)
+    part = lambda low, high: max((size for work, size in samples if low * most <= work <= high * most), default=0)
+    early, late = part(0.2, 0.4), part(0.8, 1)
+    print(f"       {what}: {early / 2**20:.2f} MiB after a fifth, {late / 2**20:.2f} at the end, {len(samples)} samples", flush=True)
+    assert len(samples) >= 5 and early and late, f"{what}: too few samples: {samples}"
+    assert late <= early + SLACK, f"{what}: {(late - early) / 2**20:.2f} MiB more at the end"
+
+
+def watched(process, work):
+    samples = []
+    while process.poll() is None:
+        size = resident(process.pid)
+        if size:
+            samples.append((work(), size))
+        time.sleep(0.004)
+    return samples
+
+
+def steps(folder, *more):
+    model, text = make(folder)
+    n, out = 2000 // PART, folder / "out"
+    log = out / "log.jsonl"
+    process = subprocess.Popen([COMMAND, *map(str, command(model, text, out, n, *every(25), "--set", "save_total_limit=2", "--set", "logging_steps=5", *more))],
+                               env=environment(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    samples = watched(process, lambda: log.stat().st_size if log.exists() else 0)
+    equal(process.wait(), 0, process.stderr.read())
+    flat([sample for sample in samples if sample[0]], f"{n} steps")
+
+
+def lines(folder, name, *arguments, text="a poem about the sea"):
+    """The lines are written into a pipe, so that what was taken of them is the work done."""
+    n, done = 1000000 // PART, 0
+    piece = ((text + "\n") * 1000).encode()
+    process = subprocess.Popen([COMMAND, *map(str, arguments)], env=environment(), cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE)
+
+    def feed():
+        nonlocal done
+        try:
+            for done in range(0, n, 1000):
+                process.stdin.write(piece)
+            process.stdin.close()
+        except BrokenPipeError:
+            pass
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    samples = watched(process, lambda: done)
+    feeder.join()
+    equal(process.wait(), 0, process.stderr.read())
+    flat(samples, f"{name}, {n} lines")
+
+
+def on_device():
+    return DEVICE if has_device() else "reference"
+
+
+def test_training(folder):
+    steps(folder)
+
+
+def test_training_on_the_device(folder):
+    if has_device():
+        steps(folder, "-d", DEVICE)
+
+
+def test_tokenize(folder):
+    lines(folder, "tokenize", "tokenize", "-m", ENCODERS / "sentence")
+
+
+def test_embed(folder):
+    lines(folder, "embed", "embed", "-q", "-m", ENCODERS / "sentence", "-d", on_device(), "-o", "vectors.npy")
+
+
+def test_classify(folder):
+    lines(folder, "classify", "classify", "-q", "-m", ENCODERS / "classify", "-d", on_device())
+
+
+def test_fill_mask(folder):
+    lines(folder, "fill-mask", "fill-mask", "-q", "-m", ENCODERS / "masked", "-d", on_device(), text="the [MASK]")
+
+
+main(globals())
