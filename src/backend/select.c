@@ -24,6 +24,13 @@ size_t tsri_backend_default(const tsri_backend_set *set) {
     return best;
 }
 
+/* The reason of a device that can't be used, without the words that a sentence says itself. */
+static const char *why_not(const tsri_backend_entry *entry) {
+    static const char said[] = "not usable: ";
+    const char *reason = entry->facts.reason;
+    return strncmp(reason, said, sizeof said - 1) ? reason : reason + sizeof said - 1;
+}
+
 /* Refuses with `why` and the devices that `fits` marks (NULL: all), one a line. */
 static tsr_status refuse(const tsri_backend_set *set, const char *selector, const char *why,
                          const bool *fits) {
@@ -35,10 +42,12 @@ static tsr_status refuse(const tsri_backend_set *set, const char *selector, cons
             status = tsri_base_bytes_printf(
                 &list, "\n  %zu  %s: %s/%s%s%s", i, entry->backend->name, entry->facts.platform,
                 entry->facts.name, entry->facts.usable ? "" : " (not usable: ",
-                entry->facts.usable ? "" : entry->facts.reason);
+                entry->facts.usable ? "" : why_not(entry));
         if (status == TSR_OK && (!fits || fits[i]) && !entry->facts.usable)
             status = tsri_base_bytes_append(&list, ")", 1);
     }
+    for (size_t i = 0; i < tsri_backend_note_count(set) && status == TSR_OK && !fits; i++)
+        status = tsri_base_bytes_printf(&list, "\n  -  %s", tsri_backend_note(set, i));
     if (status == TSR_OK)
         status = tsri_base_fail(TSR_E_ARGUMENT, "device \"%s\" %s:%s", selector, why,
                                 list.data ? list.data : "");
@@ -74,7 +83,7 @@ static tsr_status take(const tsri_backend_set *set, const char *selector, size_t
     const tsri_backend_entry *entry = tsri_backend_at(set, device);
     if (!entry->facts.usable)
         return tsri_base_fail(TSR_E_ARGUMENT, "device \"%s\" (%s/%s) is not usable: %s", selector,
-                              entry->facts.platform, entry->facts.name, entry->facts.reason);
+                              entry->facts.platform, entry->facts.name, why_not(entry));
     *out = device;
     return TSR_OK;
 }

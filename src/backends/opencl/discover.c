@@ -172,9 +172,11 @@ static tsr_status add_platform(tsr_state *state, cl_platform_id platform, const 
     cl_device_id *ids = NULL;
     TRY(tsri_base_new(n, sizeof *ids, &ids));
     tsr_status status = TSR_OK;
-    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, n, ids, NULL) != CL_SUCCESS)
-        status = tsri_opencl_note(state, "%s: its driver counts %u devices and doesn't give them",
-                                  name, n);
+    const cl_int given = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, n, ids, NULL);
+    if (given != CL_SUCCESS)
+        status = tsri_opencl_note(
+            state, "%s: its driver counts %u devices and doesn't give them (error %d)", name, n,
+            given);
     else
         for (cl_uint i = 0; i < n && status == TSR_OK; i++)
             status = add_device(state, platform, ids[i]);
@@ -186,9 +188,11 @@ static tsr_status add_platforms(tsr_state *state, cl_uint n, bool *simulated) {
     cl_platform_id *ids = NULL;
     TRY(tsri_base_new(n, sizeof *ids, &ids));
     tsr_status status = TSR_OK;
-    if (clGetPlatformIDs(n, ids, NULL) != CL_SUCCESS)
-        status = tsri_opencl_note(state,
-                                  "the OpenCL loader counts %u platforms and doesn't give them", n);
+    const cl_int code = clGetPlatformIDs(n, ids, NULL);
+    if (code != CL_SUCCESS)
+        status = tsri_opencl_note(
+            state, "the OpenCL loader counts %u platforms and doesn't give them (error %d)", n,
+            code);
     else
         for (cl_uint i = 0; i < n && status == TSR_OK; i++) {
             char *name = tsri_opencl_platform_text(ids[i], CL_PLATFORM_NAME);

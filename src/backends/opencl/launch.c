@@ -42,10 +42,13 @@ static void push(tsri_opencl_launch *launch, char kind, size_t size, const void 
     const cl_int code = launch->dev->record
                             ? CL_SUCCESS
                             : clSetKernelArg(launch->kernel, launch->n_args, size, value);
-    if (code != CL_SUCCESS)
+    if (code == CL_INVALID_ARG_INDEX || code == CL_INVALID_ARG_VALUE ||
+        code == CL_INVALID_ARG_SIZE || code == CL_INVALID_MEM_OBJECT)
         keep(launch,
              tsri_base_fail(TSR_E_INTERNAL, "%s: argument %u of %zu bytes is refused: %s (%d)",
                             launch->file, launch->n_args, size, tsri_opencl_code_name(code), code));
+    else if (code != CL_SUCCESS)
+        keep(launch, tsri_opencl_fail(launch->dev, code, launch->file));
     launch->n_args++;
 }
 
