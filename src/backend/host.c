@@ -239,9 +239,11 @@ static tsr_status add_plugin(tsri_backend_set *set, const char *given) {
 static tsr_status add_found(tsri_backend_set *set) {
     tsri_bytes paths = {0};
     tsr_status status = tsri_backend_search(&paths, add_note, set);
-    for (size_t at = 0; at < paths.size && status == TSR_OK; at += strlen(paths.data + at) + 1)
-        if (add_plugin(set, paths.data + at) != TSR_OK)
+    for (size_t at = 0; at < paths.size && status == TSR_OK; at += strlen(paths.data + at) + 1) {
+        status = add_plugin(set, paths.data + at);
+        if (status != TSR_OK && status != TSR_E_CANCELLED)
             status = add_note(set, tsri_base_reported());
+    }
     tsri_base_bytes_clear(&paths);
     return status;
 }

@@ -1,5 +1,6 @@
 /* cli/app.c - what every command shares. */
 #include "cli/app.h"
+#include "cli/watch.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -13,6 +14,7 @@ static volatile sig_atomic_t arrived;
 
 static void note_signal(int number) {
     arrived = number;
+    tsri_cli_watch_signal();
 }
 
 int tsri_cli_signal(void) {
@@ -109,9 +111,7 @@ const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app) {
 }
 
 void tsri_cli_clear_progress(tsri_cli_app *app) {
-    if (app->progress_shown)
-        fputs("\r\033[K", stderr);
-    app->progress_shown = false;
+    tsri_cli_watch_clear(app);
 }
 
 static void log_line(void *data, tsr_log_level level, const char *line) {
@@ -154,9 +154,12 @@ static int create_engine(tsri_cli_app *app, const char *device) {
                                         .log = log_line,
                                         .log_data = app,
                                         .threads = (uint32_t)app->threads,
-                                        .device = device};
+                                        .device = device,
+                                        .progress = tsri_cli_watch_progress,
+                                        .progress_data = app};
     if (app->engine)
         return CLI_OK;
+    tsri_cli_watch_begin(app);
     if (app->threads)
         limit_drivers(app->threads);
     const int code = tsri_cli_status(tsr_engine_create(&options, &app->engine));
@@ -188,15 +191,7 @@ int tsri_cli_open_device(tsri_cli_app *app) {
 }
 
 static int show_progress(void *data, uint64_t done, uint64_t total) {
-    tsri_cli_app *app = data;
-    if (!app->quiet && total > (64u << 20) && tsri_cli_is_terminal(2)) {
-        fprintf(stderr, "\rloading %3d%%  %llu of %llu MiB", (int)(done * 100 / total),
-                (unsigned long long)(done >> 20), (unsigned long long)(total >> 20));
-        app->progress_shown = true;
-        if (done == total)
-            tsri_cli_clear_progress(app);
-    }
-    return tsri_cli_signal();
+    return tsri_cli_watch_loading(data, done, total);
 }
 
 typedef struct word {

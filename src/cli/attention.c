@@ -1,5 +1,6 @@
 /* cli/attention.c - tessera attention: which word a model looks at, as a page or as tables. */
 #include "cli/input.h"
+#include "cli/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -155,6 +156,7 @@ int tsri_cli_attention(int argc, char **argv) {
         "Shows which word a model looks at while it reads another. Without TEXT, standard input is "
         "read.",
         tables, &j.operands);
+    tsri_cli_watch_output(j.path);
     const bool page = !strcmp(j.format, "html");
     if (code == CLI_OK && (j.operands.n > 1 || (!page && strcmp(j.format, "text"))))
         code = tsri_cli_fail(CLI_USAGE, "attention wants one text, and html or text as --format; "

@@ -1,5 +1,6 @@
 /* cli/dump.c - tessera dump: what a model computes inside, as a safetensors file. */
 #include "cli/input.h"
+#include "cli/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,7 @@ int tsri_cli_dump(int argc, char **argv) {
         argc, argv,
         "tessera dump -m MODEL (--ids 1,2,3 | --text TEXT | --inputs FILE.json) -o FILE",
         "Writes logits and hidden states of a model as f32.", tables, &operands);
+    tsri_cli_watch_output(path);
     if (code == CLI_OK && (operands.n || (ids.n != 0) + (text != NULL) + (inputs != NULL) != 1 ||
                            !path || (inputs && decoder_ids.n)))
         code = tsri_cli_fail(

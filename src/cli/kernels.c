@@ -1,6 +1,7 @@
 /* cli/kernels.c - tessera kernels: the kernels of a model in a folder, for devices that can't
  * compile. */
 #include "cli/app.h"
+#include "cli/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,7 @@ int tsri_cli_kernels(int argc, char **argv) {
     const tsri_cli_option *tables[] = {own, tsri_cli_model_options(&j.app),
                                        tsri_cli_device_options(&j.app),
                                        tsri_cli_common_options(&j.app), NULL};
+    tsri_cli_watch_patience(CLI_END_MS);
     int code = tsri_cli_parse(
         argc, argv, "tessera kernels export [MODEL] -o FOLDER | build FOLDER [options]",
         "Exports the kernels that a model uses on a device as one source with a manifest; builds "

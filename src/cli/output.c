@@ -1,4 +1,5 @@
 #include "cli/output.h"
+#include "cli/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +28,10 @@ int tsri_cli_output_begin(tsri_cli_app *app, const char *path, tsri_cli_output *
     }
     const int fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     out->file = fd >= 0 ? fdopen(fd, "wb") : NULL;
-    if (out->file)
+    if (out->file) {
+        tsri_cli_watch_output(path);
         return CLI_OK;
+    }
     const int code = fail(out);
     free(out->temporary);
     out->temporary = NULL;

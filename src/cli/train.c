@@ -1,5 +1,6 @@
 /* cli/train.c - tessera train: a model from scratch by a recipe, or one that goes on learning. */
 #include "cli/app.h"
+#include "cli/watch.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -120,6 +121,8 @@ static void show_plan(job *j, const tsr_train_plan *p) {
 
 static int told(void *data, const tsr_train_event *e) {
     job *j = data;
+    if (e->kind == TSR_TRAIN_STEP) /* from now on there is something to save */
+        tsri_cli_watch_patience(CLI_PATIENT);
     if (e->kind == TSR_TRAIN_PLANNED)
         show_plan(j, e->plan);
     else if (e->kind == TSR_TRAIN_WARNING) {

@@ -1,5 +1,6 @@
 /* cli/tune.c - tessera tune: the best values of kernel rows' tunables on a device. */
 #include "cli/app.h"
+#include "cli/watch.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -91,6 +92,7 @@ int tsri_cli_tune(int argc, char **argv) {
                                        tsri_cli_common_options(&j.app),
                                        NULL};
     j.app.measure = j.app.no_self_test = true; /* every candidate is compared by the search */
+    tsri_cli_watch_patience(CLI_END_MS);
     int code = tsri_cli_parse(
         argc, argv, "tessera tune [MODEL | --shapes M,N,K[,DTYPE];..] [--budget SECONDS] [options]",
         "Searches the tunables of the kernel rows that a model's ops can run, and keeps the best "

@@ -1,5 +1,6 @@
 /* cli/verify.c - tessera verify: every kernel row that fits, against the reference. */
 #include "cli/app.h"
+#include "cli/watch.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -133,6 +134,7 @@ int tsri_cli_verify(int argc, char **argv) {
     const tsri_cli_option *tables[] = {own, tsri_cli_device_options(&j.app),
                                        tsri_cli_json_option(&j.app),
                                        tsri_cli_common_options(&j.app), NULL};
+    tsri_cli_watch_patience(CLI_END_MS);
     int code = tsri_cli_parse(argc, argv, "tessera verify [--device D|all] [--op OP]",
                               "Runs the cases of every op on every kernel row that fits the "
                               "device, against the reference.",

@@ -3,8 +3,8 @@
  *
  * PLANTED_PATH   the real driver's library
  * PLANTED        WHERE:HOW, several with ','. WHERE: load, platforms, devices, context, build,
- *                launch. HOW: abort, segv, exit, hang, slow (a build that takes 5 s more), or
- *                once-abort (the first time alone: PLANTED_LOG remembers)
+ *                launch. HOW: abort, segv, exit, hang, or slow (it takes 5 s more); after "once-"
+ *                the first time alone: PLANTED_LOG remembers
  * PLANTED_LOG    a file that gets a line for each place that is reached */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_icd.h>
@@ -63,12 +63,15 @@ static void reach(const char *where) {
         if (strncmp(at, where, n) != 0 || at[n] != ':')
             continue;
         const char *how = at + n + 1;
-        if (!strncmp(how, "slow", 4))
-            sleep(5);
-        else if (strncmp(how, "once-", 5) != 0)
+        const int once = !strncmp(how, "once-", 5);
+        if (once && noted(where) != 1)
+            continue;
+        how += once ? 5 : 0;
+        if (!strncmp(how, "slow", 4)) /* a signal doesn't wake a compiler */
+            for (unsigned left = 5; left;)
+                left = sleep(left);
+        else
             die(how);
-        else if (noted(where) == 1)
-            die(how + 5);
     }
 }
 

@@ -135,12 +135,9 @@ static tsr_status poll(tsr_event *event, uint64_t timeout_ns, cl_int *state) {
     return tsri_opencl_fail(event->dev, code, "clGetEventInfo");
 }
 
-tsr_status tsri_opencl_event_wait(tsr_event *event, uint64_t timeout_ns) {
+static tsr_status wait_for(tsr_event *event, uint64_t timeout_ns) {
     tsr_dev *dev = event->dev;
     cl_int state = CL_COMPLETE;
-    if (!event->event)
-        return TSR_OK;
-    TRY(tsri_opencl_check(dev));
     if (timeout_ns == UINT64_MAX) {
         const cl_int code = clWaitForEvents(1, &event->event);
         if (code == CL_SUCCESS)
@@ -153,6 +150,21 @@ tsr_status tsri_opencl_event_wait(tsr_event *event, uint64_t timeout_ns) {
     } else
         TRY(poll(event, timeout_ns, &state));
     return state < 0 ? tsri_opencl_fail(dev, state, "a command") : TSR_OK;
+}
+
+tsr_status tsri_opencl_event_wait(tsr_event *event, uint64_t timeout_ns) {
+    tsr_dev *dev = event->dev;
+    if (!event->event)
+        return TSR_OK;
+    TRY(tsri_opencl_check(dev));
+    if (!dev->first_run)
+        return wait_for(event, timeout_ns);
+    /* What is in flight is not taken back: who wants to stop is heeded by the next call. */
+    (void)tsri_opencl_tell(dev->state, "starting kernels", 0, 1);
+    const tsr_status status = wait_for(event, timeout_ns);
+    dev->first_run = status != TSR_OK;
+    (void)tsri_opencl_tell(dev->state, "starting kernels", 1, 1);
+    return status;
 }
 
 static tsr_status check_range(const tsr_dev *dev, const char *what, const tsr_buf *buf,

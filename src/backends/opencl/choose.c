@@ -34,9 +34,16 @@ static tsr_status add(need_list *list, tsri_opencl_instance *instance, tsri_open
 static tsr_status build(tsr_dev *dev, const need_list *list) {
     tsri_opencl_instance **instances = NULL;
     TRY(tsri_base_new(list->n ? list->n : 1, sizeof *instances, &instances));
-    for (size_t i = 0; i < list->n; i++)
+    uint64_t n = 0;
+    for (size_t i = 0; i < list->n; i++) {
         instances[i] = list->items[i].instance;
-    const tsr_status status = tsri_opencl_build(dev, instances, list->n);
+        n += instances[i]->state == TSRI_OPENCL_NEW;
+    }
+    tsr_status status = n ? tsri_opencl_progress(dev->state, "building kernels", 0, n) : TSR_OK;
+    if (status == TSR_OK)
+        status = tsri_opencl_build(dev, instances, list->n);
+    if (status == TSR_OK && n)
+        status = tsri_opencl_progress(dev->state, "building kernels", n, n);
     free(instances);
     return status;
 }
@@ -163,7 +170,11 @@ static tsr_status choose_chain(tsr_plan *plan, const need_list *list) {
     for (size_t i = 0; i < list->n; i++)
         others[i] = (tsri_opencl_chained){list->items[i].instance, list->items[i].step,
                                           list->items[i].bounds};
-    const tsr_status status = tsri_opencl_chain_choose(plan, others, list->n);
+    tsr_status status = tsri_opencl_progress(plan->dev->state, "joining kernels", 0, 1);
+    if (status == TSR_OK)
+        status = tsri_opencl_chain_choose(plan, others, list->n);
+    if (status == TSR_OK)
+        status = tsri_opencl_progress(plan->dev->state, "joining kernels", 1, 1);
     free(others);
     return status;
 }

@@ -22,6 +22,7 @@ struct tsr_dev {
     cl_command_queue queue; /* in order */
     bool profile, no_self_test;
     bool record;        /* kernels are recorded for a bundle: nothing is built or runs */
+    bool first_run;     /* of a plan is in flight: some drivers compile then */
     bool busy;          /* something was enqueued since the last clFinish */
     bool provider_used; /* CLBlast keeps programs for this context */
     bool poisoned;      /* the driver failed: it is only asked to release */

@@ -301,6 +301,8 @@ static tsr_status settle(const tsr_state *state, attempt *a, const char *path, u
         tsr_status status = tsri_opencl_helper_finish(&a->helper, state, end);
         if (status == TSR_OK)
             status = read_answer(a, seconds, &died);
+        else if (status == TSR_E_CANCELLED)
+            status = tsri_base_fail(status, "stopped while trying drivers");
         tsri_opencl_helper_clear(&a->helper);
         TRY(status);
         if (died && !a->over)

@@ -221,6 +221,8 @@ tsr_status tsri_opencl_plan_run(tsr_plan *plan, const tsr_run *run, const tsr_wa
     TRY(tsri_opencl_check(dev));
     TRY(check_sizes(plan, run->sizes));
     TRY(tsri_opencl_check_waits(dev, waits));
+    dev->first_run |= !plan->ran;
+    plan->ran = true;
     /* Recorded kernels give nothing; whoever records looks at no result. */
     tsr_status status = dev->record ? TSR_OK : enqueue_all(plan, run->sizes, done ? &last : NULL);
     if (status == TSR_OK && done && !last) {

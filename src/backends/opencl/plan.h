@@ -38,6 +38,7 @@ struct tsr_plan {
     tsri_opencl_pending *pending; /* ring of the device's profile; NULL where it doesn't measure */
     size_t n_pending;
     uint32_t current; /* op being enqueued */
+    bool ran;         /* at least once */
 };
 
 /* Entries of the backend's table. */

@@ -60,11 +60,15 @@ static int progress(const tsr_state *state, const tsr_progress *now) {
     return has && host->progress ? host->progress(host->data, now) : 0;
 }
 
-tsr_status tsri_opencl_progress(const tsr_state *state, const char *doing, uint64_t done,
-                                uint64_t total) {
+bool tsri_opencl_tell(const tsr_state *state, const char *doing, uint64_t done, uint64_t total) {
     const tsr_progress now = {
         .struct_size = sizeof now, .doing = doing, .done = done, .total = total};
-    if (progress(state, &now) == 0)
+    return progress(state, &now) != 0;
+}
+
+tsr_status tsri_opencl_progress(const tsr_state *state, const char *doing, uint64_t done,
+                                uint64_t total) {
+    if (!tsri_opencl_tell(state, doing, done, total))
         return TSR_OK;
     return tsri_base_fail(TSR_E_CANCELLED, "stopped while %s", doing);
 }

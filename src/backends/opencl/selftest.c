@@ -350,16 +350,24 @@ static bool seen_before(const tsr_plan *plan, uint32_t step) {
     return false;
 }
 
+static bool to_test(const tsr_plan *plan, uint32_t step) {
+    return !plan->steps[step].instance->bundled && !seen_before(plan, step);
+}
+
 tsr_status tsri_opencl_self_test(tsr_plan *plan, bool *again) {
     const tsr_host *host = plan->dev->state->host;
     if (host->struct_size < sizeof *host || !host->reference)
         return TSR_OK;
+    uint32_t n = 0, done = 0;
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        n += to_test(plan, i);
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         bool refused = false;
-        if (plan->steps[i].instance->bundled || seen_before(plan, i))
+        if (!to_test(plan, i))
             continue;
+        TRY(tsri_opencl_progress(plan->dev->state, "testing kernels", done++, n));
         TRY(test_instance(plan, &plan->steps[i], &refused));
         *again |= refused;
     }
-    return TSR_OK;
+    return tsri_opencl_progress(plan->dev->state, "testing kernels", n, n);
 }

@@ -66,6 +66,8 @@ tsri_opencl_log(const tsr_state *state, tsr_log_level level, const char *format,
 /* plugin.c: how far long work is; TSR_E_CANCELLED, said, where the host asks to stop. */
 tsr_status tsri_opencl_progress(const tsr_state *state, const char *doing, uint64_t done,
                                 uint64_t total);
+/* The same where nothing can stop; whether the host asks to. */
+bool tsri_opencl_tell(const tsr_state *state, const char *doing, uint64_t done, uint64_t total);
 /* Whether the host asks to stop. */
 bool tsri_opencl_stops(const tsr_state *state);
 

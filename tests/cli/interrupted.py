@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Ctrl-C and SIGTERM while a driver is busy: heeded within a second, once is enough, nothing half-written stays, and the next run goes on. And
+the line that says how far a driver is."""
+
+import os
+import pathlib
+import pty
+import re
+import signal
+import threading
+import time
+
+from support.command import COMMAND, GOLDEN, environment, equal, main, run, skip, start
+from support.planted import VENDORS, planted
+
+TINY = ("generate", "-d", "pocl", "-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "4")
+TEXT = b"52 52 52 52 \n"
+
+
+def allowed():
+    """Seconds within which a signal is heeded; more where the machine is busy."""
+    begun = time.monotonic()
+    run("--version")
+    return 1.5 + 20 * (time.monotonic() - begun)
+
+
+def unfinished(folder):
+    return [str(path) for path in folder.rglob("*.tmp")]
+
+
+def stop(process, number, limit):
+    """Sends one signal; it must end in time, with the right code and one sentence."""
+    begun = time.monotonic()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    took = time.monotonic() - begun
+    assert took < limit, f"heeded after {took:.2f} s, {limit:.2f} s are allowed"
+    equal(process.returncode, 128 + number, err.decode())
+    assert b"\033" not in err, f"an escape code went to a file: {err}"
+    said = [line for line in err.decode().splitlines() if not re.match("planted: |tessera: (device|building|seed|first token)", line)]
+    assert len(said) <= 1 and all("stopped" in line for line in said), err.decode()
+    return out, said
+
+
+def wait_for(path, word):
+    for _ in range(600):
+        if path.exists() and word in path.read_text().splitlines():
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{word} was not reached: {path.read_text() if path.exists() else None}")
+
+
+def test_a_compiler_that_takes_its_time(folder):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        place = folder / str(number)
+        place.mkdir()
+        env = planted(place, "build:slow", TESSERA_TRUST_DRIVERS="1")
+        process = start(*TINY, env=env)
+        wait_for(place / "log", "build")
+        time.sleep(0.7)  # a terminal would show a line by now
+        _, said = stop(process, number, allowed())
+        assert said and "building kernels" in said[0] and signal.Signals(number).name in said[0], said
+        equal(unfinished(place), [])
+        equal(run(*TINY, env=dict(env, PLANTED="")).out, TEXT, "the next run")
+
+
+def test_a_launch_that_never_ends(folder):
+    run(*TINY)  # the kernels are known, so that the launch is the model's
+    env = environment(**{name: value for name, value in planted(folder, "launch:hang", TESSERA_TRUST_DRIVERS="1").items() if name != "TESSERA_CACHE"})
+    process = start(*TINY, env=dict(env, TESSERA_CACHE=os.environ.get("TESSERA_CACHE", str(folder / "cache"))))
+    wait_for(folder / "log", "launch")
+    stop(process, signal.SIGINT, allowed())
+
+
+def test_a_driver_that_hangs_while_it_is_tried(folder):
+    env = planted(folder, "platforms:hang")
+    process = start("devices", env=env)
+    wait_for(folder / "log", "platforms")
+    _, said = stop(process, signal.SIGINT, allowed())
+    assert said and "trying drivers" in said[0], said
+
+
+def test_any_moment_of_a_first_run(folder):
+    env = environment(TESSERA_CACHE=folder / "cache", POCL_CACHE_DIR=folder / "pocl")
+    for after in (0.05, 0.3, 1, 2):
+        process = start(*TINY, env=env)
+        time.sleep(after)
+        if process.poll() is None:
+            stop(process, signal.SIGINT, allowed())
+        else:
+            process.communicate()
+        equal(unfinished(folder), [], f"after {after} s")
+
+
+def on_terminal(*arguments, env):
+    """Exit code and what a terminal gets on stderr."""
+    ours, theirs = pty.openpty()
+    told = []
+
+    def listen():
+        try:
+            while piece := os.read(ours, 4096):
+                told.append(piece)
+        except OSError:
+            pass
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    pid = os.posix_spawn(COMMAND, [COMMAND, *map(str, arguments)], env,
+                         file_actions=[(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
+                                       (os.POSIX_SPAWN_DUP2, theirs, 2)])
+    os.close(theirs)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    listener.join()
+    os.close(ours)
+    return code, b"".join(told).decode()
+
+
+def test_how_far_a_build_is(folder):
+    env = planted(folder, "build:once-slow", TESSERA_TRUST_DRIVERS="1")
+    code, told = on_terminal(*TINY, env=env)
+    equal(code, 0, told)
+    assert re.search(r"\r\033\[Kbuilding kernels  0 of \d+, 0:0[2-5]", told), told
+    assert told.replace("\r\033[K", "\0").rstrip("\r\n").count("\n"), told
+    last = told.splitlines()[-1]
+    assert "kernels" not in re.split(r"\r\033\[K", last)[-1], f"the line stays: {told!r}"
+    code, told = on_terminal(*TINY, env=dict(env, PLANTED=""))
+    assert code == 0 and "building" not in told, f"nothing where it is quick: {told!r}"
+
+
+if not VENDORS.exists():
+    skip(f"{VENDORS} is missing (Debian: apt-get install pocl-opencl-icd)")
+main(globals())

@@ -1,0 +1,26 @@
+"""A driver that is pocl until it dies, hangs or waits where it is told to: tests/opencl/planted_driver.c."""
+
+import pathlib
+import subprocess
+
+from support.command import BUILD, environment
+
+VENDORS = pathlib.Path("/etc/OpenCL/vendors/pocl.icd")
+PLANTED = BUILD / "tests" / "planted_driver.so"
+
+
+def planted(folder, how="", beside="", **more):
+    """The environment of a machine whose driver is the planted one, with caches of its own."""
+    place = folder / "vendors"
+    place.mkdir(exist_ok=True)
+    (place / "planted.icd").write_text(f"{PLANTED}\n")
+    if beside:
+        (place / "a-good.icd").write_text(beside)
+    library = next((line.split(" => ")[1].split(" ")[0] for line in known_libraries() if line.strip().startswith(VENDORS.read_text().strip())),
+                   VENDORS.read_text().strip())
+    settings = {"OCL_ICD_VENDORS": place, "PLANTED": how, "PLANTED_PATH": library, "PLANTED_LOG": folder / "log", "TESSERA_CACHE": folder / "cache"}
+    return environment(**{**settings, **more})
+
+
+def known_libraries():
+    return subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout.splitlines()
