@@ -114,13 +114,26 @@ void tsri_cli_clear_progress(tsri_cli_app *app) {
     tsri_cli_watch_clear(app);
 }
 
+/* The last warnings, so that none is told twice. */
+static bool is_told(tsri_cli_app *app, const char *line) {
+    enum { MOST = sizeof app->told / sizeof *app->told };
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    for (const char *c = line; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    for (size_t i = 0; i < MOST && i < app->n_told; i++)
+        if (app->told[i] == hash)
+            return true;
+    app->told[app->n_told++ % MOST] = hash;
+    return false;
+}
+
 static void log_line(void *data, tsr_log_level level, const char *line) {
     tsri_cli_app *app = data;
     static const char *const marks[] = {"error: ", "warning: ", "", "debug: "};
     const tsr_log_level shown = app->quiet     ? TSR_LOG_ERROR
                                 : app->verbose ? TSR_LOG_DEBUG
                                                : TSR_LOG_INFO;
-    if (level > shown)
+    if (level > shown || (level == TSR_LOG_WARNING && is_told(app, line)))
         return;
     tsri_cli_clear_progress(app);
     fprintf(stderr, "tessera: %s%s\n", marks[level & 3], line);
@@ -171,8 +184,8 @@ int tsri_cli_open_engine(tsri_cli_app *app) {
 }
 
 int tsri_cli_open_device(tsri_cli_app *app) {
-    const char *chosen = app->device_name && *app->device_name ? app->device_name
-                                                               : getenv("TESSERA_DEVICE");
+    const char *chosen =
+        app->device_name && *app->device_name ? app->device_name : getenv("TESSERA_DEVICE");
     const tsr_device_open_options options = {.struct_size = sizeof options,
                                              .threads = (uint32_t)app->threads,
                                              .profile = app->profile != NULL || app->measure,

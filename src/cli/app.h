@@ -25,7 +25,9 @@ typedef struct tsri_cli_app {
     bool stopped;      /* nothing more can be written to stdout */
     bool write_failed; /* and it was not its reader who closed it */
     bool progress_shown;
-    bool input_taken;        /* standard input has a reader */
+    bool input_taken;  /* standard input has a reader */
+    uint64_t told[32]; /* hashes of the last warnings */
+    size_t n_told;
     struct json_t *profiled; /* entries of a profile that goes to a file */
     int profiled_lines;      /* of one that is printed */
 } tsri_cli_app;

@@ -1,4 +1,5 @@
 /* cli/chat.c - tessera chat: a turn a line. */
+#include "cli/input.h"
 #include "cli/sampling.h"
 
 #include <stdlib.h>
@@ -14,6 +15,8 @@ static int on_token(void *data, const tsr_generated *g) {
 
 static int talk(tsri_cli_app *app, tsr_chat *chat) {
     const bool prompt = tsri_cli_is_terminal(0) && !app->quiet;
+    if (prompt)
+        tsri_cli_note(app, "reading from the terminal; end with Ctrl-D");
     char *line = NULL;
     size_t room = 0;
     int code = CLI_OK;
@@ -27,6 +30,11 @@ static int talk(tsri_cli_app *app, tsr_chat *chat) {
             n--;
         if (n == 0)
             continue;
+        if (tsri_cli_utf8_until(line, (size_t)n) < (size_t)n) {
+            code = tsri_cli_fail(CLI_FILE, "standard input: this turn is not UTF-8; a terminal in "
+                                           "UTF-8, or iconv before tessera, is wanted");
+            break;
+        }
         tsr_generate_stats stats = {.struct_size = sizeof stats};
         const tsr_status status = tsr_chat_say(chat, line, (size_t)n, on_token, app, &stats);
         if (status != TSR_OK && status != TSR_E_CANCELLED)
@@ -56,12 +64,18 @@ int tsri_cli_chat(int argc, char **argv) {
                                        tsri_cli_common_options(&app),
                                        NULL};
     int code = tsri_cli_parse(
-        argc, argv, "tessera chat [options]",
+        argc, argv, "tessera chat -m MODEL [options]",
         "Talks with an instruction model: a line is a turn, the end of the input ends.", tables,
         &operands);
     if (code == CLI_OK && operands.n)
         code = tsri_cli_fail(CLI_USAGE, "%s: chat takes no operands; see tessera help chat",
                              operands.items[0]);
+    if (code == CLI_OK && !app.model_name && !template_name)
+        code = tsri_cli_fail(CLI_USAGE,
+                             "chat wants -m MODEL, and the bundled models were not taught to talk; "
+                             "a folder or .gguf file of SmolLM2-360M-Instruct (0.7 GB), "
+                             "Qwen2.5-0.5B-Instruct (1 GB) or TinyLlama-1.1B-Chat-v1.0 (2.2 GB) "
+                             "from Hugging Face will do");
     if (code == CLI_OK)
         code = tsri_cli_open_model(&app);
     tsr_generate_options options = {.struct_size = sizeof options};

@@ -218,7 +218,7 @@ int tsri_cli_embed(int argc, char **argv) {
         "A vector for each line of FILE, in order. A line that the model cannot read whole is cut, "
         "and counted on stderr; one without a text (--column, --field) gets zeros, and is told.\n"
         "Any bytes are a text: a NUL or what is no UTF-8 counts as U+FFFD or nothing, as the "
-        "tokenizer has it. Without -m, all-MiniLM-L6-v2 is used, which tools/get-minilm unpacks; a "
+        "tokenizer has it. Without -m, all-MiniLM-L6-v2 is used, which tools/get-minilm (installed as tessera-get-minilm) unpacks; a "
         "model without modules.json is pooled by the mean.",
         tables, &operands);
     if (code == CLI_OK && operands.n > 1)

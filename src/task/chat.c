@@ -326,6 +326,18 @@ static tsr_status begin_answer(tsr_chat *chat, const tsri_text_ids *turn) {
     return tsri_task_sequence_begin(&chat->sequence, chat->model, &chat->options);
 }
 
+static tsr_status too_long(const tsr_chat *chat, size_t tokens, int64_t context) {
+    const int64_t most = chat->model->spec.context;
+    char raise[80] = "";
+    if (context < most)
+        snprintf(raise, sizeof raise, ", or raise -c up to what the model reads (%lld)",
+                 (long long)most);
+    return tsri_base_fail(TSR_E_ARGUMENT,
+                          "with this turn the conversation has %zu tokens, and the context holds "
+                          "%lld with the answer: say less, begin anew%s",
+                          tokens, (long long)context, raise);
+}
+
 tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size, tsr_generated_fn generated,
                         void *data, tsr_generate_stats *stats) {
     tsri_task_sequence *s = &chat->sequence;
@@ -334,12 +346,7 @@ tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size, tsr_gener
     const int64_t context = tsri_session_context(chat->session);
     tsr_status status = encode_turn(chat, text, size, &turn);
     if (status == TSR_OK && (int64_t)(before + turn.count) >= context)
-        status = tsri_base_fail(TSR_E_ARGUMENT,
-                                "with this turn the conversation has %zu tokens, and the context "
-                                "holds %lld with the answer: say less, begin anew, or raise -c "
-                                "up to what the model reads (%lld)",
-                                before + turn.count, (long long)context,
-                                (long long)chat->model->spec.context);
+        status = too_long(chat, before + turn.count, context);
     const bool begun = status == TSR_OK;
     if (begun)
         status = begin_answer(chat, &turn);

@@ -12,8 +12,8 @@
 
 enum { MOST_NEW = 256 }; /* of an encoder-decoder, whose files name no length */
 
-/* Lengths of the settings count the prompt; an encoder-decoder's is its start token. What counts new
- * tokens alone goes first, even where it is 0. */
+/* Lengths of the settings count the prompt; an encoder-decoder's is its start token. What counts
+ * new tokens alone goes first, even where it is 0. */
 static tsr_status apply_lengths(const json_t *config, const char *path, bool start,
                                 tsr_generate_options *o) {
     int64_t n = -1, most = 0, least = -1, length = 0;
@@ -130,20 +130,25 @@ static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt,
                                   "the tokenizer gives token id %d, and the model's vocabulary "
                                   "ends at %d: tokenizer and model don't belong together",
                                   (int)ids->data[i], (int)vocab - 1);
-    if ((int64_t)ids->count > context)
+    if ((int64_t)ids->count <= context)
+        return TSR_OK;
+    const int64_t most =
+        model->spec.encoder.layers ? model->spec.source_context : model->spec.context;
+    if (context < most)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "the prompt has %zu tokens, and the context holds %lld: shorten it, "
                               "or raise -c up to what the model reads (%lld)",
-                              ids->count, (long long)context,
-                              (long long)(model->spec.encoder.layers ? model->spec.source_context
-                                                                     : model->spec.context));
-    return TSR_OK;
+                              ids->count, (long long)context, (long long)most);
+    return tsri_base_fail(TSR_E_ARGUMENT,
+                          "the prompt has %zu tokens, and the model reads %lld: shorten it",
+                          ids->count, (long long)context);
 }
 
 static tsr_status take_target(const tsri_model *model, const tsr_prompt *prompt,
                               const tsri_text_direction *direction, int64_t context,
                               tsri_text_ids *ids) {
-    const int32_t start = direction->start >= 0 ? direction->start : model->generation.decoder_start;
+    const int32_t start =
+        direction->start >= 0 ? direction->start : model->generation.decoder_start;
     if (start < 0)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s names no token that its decoder starts with "

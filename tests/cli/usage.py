@@ -4,7 +4,7 @@
 import re
 import subprocess
 
-from support.command import COMMAND, PLAY, environment, equal, main, refused, run
+from support.command import COMMAND, PLAY, SOURCE, environment, equal, main, refused, run
 
 COMMANDS = ("generate", "chat", "tokenize", "info", "devices", "verify", "explain", "bench", "evaluate", "quantize", "dump", "cache")
 
@@ -24,6 +24,28 @@ def test_help_of_each_command(_):
         assert text.startswith(f"usage: tessera {name}") and "--help" in text, text
         equal(run(name, "--help").text, text, name)
         equal(run(name, "-h").text, text, name)
+
+
+def test_exit_codes_and_environment(_):
+    overview = run("help").text
+    for code in (0, 1, 2, 3, 4, 5, 130):
+        assert re.search(rf"^  {code} +\w", overview, re.M), f"exit code {code} is not told"
+    listed = re.findall(r"^  ([A-Z_]+) ", run("help", "environment").text, re.M)
+    read = {name for path in (SOURCE / "src").rglob("*.c") for name in re.findall(r'getenv\("([A-Z_]+)"\)', path.read_text())}
+    equal(sorted(listed), sorted(read), "variables that tessera help environment tells, and that src reads")
+    assert not [path for path in (SOURCE / "src").rglob("*.c") if re.search(r"getenv\([^\")]", path.read_text())], "a variable whose name this test cannot see"
+
+
+def test_chat_without_a_model(_):
+    told = refused(2, "chat wants -m MODEL", "chat", given="hello\n")
+    assert "Instruct" in told.err, told.err
+
+
+def test_context_that_cannot_be_raised(_):
+    long = "to be or not " * 300
+    told = refused(2, "the model reads 512: shorten it", "generate", "-d", "reference", "-m", PLAY, "-n", "1", long)
+    assert "raise" not in told.err, told.err
+    refused(2, "the context holds 8: shorten it, or raise -c up to what the model reads (512)", "generate", "-d", "reference", "-m", PLAY, "-c", "8", "-n", "1", long)
 
 
 def test_no_command(_):

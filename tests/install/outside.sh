@@ -36,3 +36,14 @@ cmp "$work/by_cmake" "$work/by_pkg_config"
 cmp "$work/by_cmake" "$work/by_command"
 test -e "$prefix/share/tessera/models"
 test -e "$prefix/share/tessera/recipes/char-gpt.json"
+"$prefix/bin/tessera-get-minilm" --help >/dev/null
+test -e "$prefix/share/doc/tessera/docs/building.md" -a -e "$prefix/share/doc/tessera/README.md"
+
+# What was installed can be removed, and nothing else is.
+mkdir "$work/second"
+touch "$work/second/mine"
+cmake --install "$TESSERA_BUILD" --prefix "$work/second" >>"$work/log"
+test -x "$work/second/bin/tessera"
+cmake --build "$TESSERA_BUILD" --target uninstall >>"$work/log"
+test "$(find "$work/second" ! -type d)" = "$work/second/mine" || { find "$work/second" ! -type d; exit 1; }
+test ! -e "$work/second/share/tessera" -a ! -e "$work/second/include/tessera"
