@@ -403,6 +403,40 @@ def test_each_batch_has_its_own_dropout(folder):
         assert all(abs(a - b) < 1e-6 for a, b in zip(halves, means)), f"{key}: a mask for each batch of an update: {halves} {means}"
 
 
+def test_an_update_is_the_mean_of_its_batches(folder):
+    """Batches that are all the same: their number changes neither norm nor step."""
+    more = ("--set", "dropout=0", "--set", "learning_rate=0.1", "--set", "optim=sgd", "--set", "max_grad_norm=0")
+    seen = []
+    for n in (1, 3):
+        losses(folder, f"of{n}", 3, *more, "--set", f"gradient_accumulation_steps={n}")
+        seen.append([(line["grad_norm"], line["loss"]) for line in lines_of_log(folder / f"of{n}") if "loss" in line])
+    for one, three in zip(*seen):
+        assert all(abs(a - b) < 1e-5 * a for a, b in zip(one, three)), seen
+
+
+def test_validation_is_the_mean_of_its_tokens(folder):
+    """However long the texts are that share a batch."""
+    seen = [losses(folder, f"by{size}", 1, "--set", "dropout=0", "--set", "eval_batches=0", "--set", f"per_device_eval_batch_size={size}")[1]
+            for size in (1, 2, 3, 4)]
+    assert all(abs(a - seen[0][0]) < 1e-6 for (a,) in seen), seen
+
+
+def test_all_tokens_are_counted(folder):
+    """Those that are read by the encoder, too: pairs turned round have as many."""
+    pairs = [("a long way to the sea and on", "far"), ("the river", "a bank"), ("good poem", "money")]
+    counts = []
+    for name, order in (("there", 1), ("back", -1)):
+        data = folder / f"{name}.tsv"
+        data.write_text("".join("\t".join(pair[::order]) + "\n" for pair in pairs * 4))
+        run("train", data, "-o", folder / name, "--recipe", "transformer-base", *REFERENCE, "--set", "tokenizer=char", "--set", "layers=1", "--set",
+            "hidden_size=8", "--set", "heads=2", "--set", "block_size=64", "--set", "max_steps=1", "--set", "validation_split=0", "--set", "sample_tokens=0",
+            "--set", "per_device_train_batch_size=12", "--set", "gradient_accumulation_steps=1")
+        (line,) = [line for line in lines_of_log(folder / name) if "loss" in line]
+        counts.append(line["tokens"])
+    letters = sum(len(a) + len(b) + 2 for a, b in pairs * 4)  # each side ends with a token of its own
+    equal(counts, [letters, letters])
+
+
 def test_a_plan_writes_nothing(folder):
     model, text = make(folder)
     told = run("train", text, "-m", model, *REFERENCE, *SMALL, "--set", "num_train_epochs=1", "--dry-run").text

@@ -298,6 +298,58 @@ Test(families, ways_to_learn) {
     }
 }
 
+/* One update by SGD at a rate of 1: what decays has lost its share of itself, whatever the
+ * gradient. */
+static float *updated(float decay, float *before, bool *matrix, size_t *n) {
+    const tsri_training_options how = {.optimizer = TSRI_OPTIMIZER_SGD, .decay = decay};
+    subject s = {0};
+    tsri_training_loss loss;
+    float *out = NULL;
+    size_t at = 0;
+    open_decoder(&s, "gpt2-tiny", "reference", &how);
+    OK(tsri_training_gradients(s.training, &s.batch, true, 1, 0, &loss));
+    for (int pass = 0; pass < 2; pass++) {
+        at = 0;
+        for (size_t i = 0; i < tsri_training_array_count(s.training); i++) {
+            tsri_training_array array;
+            tsri_training_array_at(s.training, i, &array);
+            const size_t size = (size_t)(array.dims[0] * (array.rank > 1 ? array.dims[1] : 1));
+            cr_assert_leq(at + size, *n);
+            OK(tsri_training_array_read(s.training, i, (pass ? out : before) + at));
+            for (size_t k = at; k < at + size; k++)
+                matrix[k] = array.rank > 1;
+            at += size;
+        }
+        if (pass == 0) {
+            out = calloc(at, sizeof *out);
+            OK(tsri_training_update(s.training, 0, 1, 1));
+        }
+    }
+    *n = at;
+    close_subject(&s);
+    return out;
+}
+
+Test(families, sgd_decays_matrices_alone) {
+    enum { ROOM = 1 << 18 };
+    static float before[ROOM];
+    static bool matrix[ROOM];
+    size_t n = ROOM, again = ROOM, vectors = 0;
+    float *without = updated(0, before, matrix, &n), *with = updated(0.5f, before, matrix, &again);
+    cr_assert_eq(n, again);
+    for (size_t k = 0; k < n; k++) {
+        const double lost = (double)without[k] - (double)with[k],
+                     wanted = matrix[k] ? 0.5 * (double)before[k] : 0;
+        vectors += !matrix[k];
+        cr_assert(fabs(lost - wanted) <= 1e-5 * (1 + fabs((double)without[k])),
+                  "number %zu of a %s lost %g; %g is wanted", k, matrix[k] ? "matrix" : "vector",
+                  lost, wanted);
+    }
+    cr_expect(vectors > 0 && vectors < n);
+    free(without);
+    free(with);
+}
+
 /* Dropout is a function of seed, batch and place. */
 Test(families, dropout_repeats) {
     const tsri_training_options how = {

@@ -92,7 +92,7 @@ def copy_model(source, folder, without=()):
     """A copy that may be changed."""
     folder.mkdir(parents=True)
     for path in source.iterdir():
-        if path.name not in ("cases.json", "expected.safetensors", "model.gguf", *without):
+        if path.is_file() and path.name not in ("cases.json", "expected.safetensors", "model.gguf", *without):
             shutil.copy(path, folder / path.name)
     return folder
 
