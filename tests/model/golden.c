@@ -57,6 +57,24 @@ GGUF(gemma, "gemma")
 GGUF(phi3, "phi3")
 GGUF(gpt_neox, "gpt_neox")
 
+/* A value other than the default for all that a config says: what is not read gives other numbers. */
+#define ODD(title, name)                                   \
+    Test(golden_odd, title) {                              \
+        compare_golden(name "-odd", NULL, "reference");    \
+    }
+
+ODD(gpt2, "gpt2")
+ODD(llama, "llama")
+ODD(qwen2, "qwen2")
+ODD(qwen3, "qwen3")
+ODD(mistral, "mistral")
+ODD(phi3, "phi3")
+ODD(gemma, "gemma")
+ODD(gpt_neox, "gpt_neox")
+ODD(starcoder2, "starcoder2")
+ODD(opt, "opt")
+ODD(bloom, "bloom")
+
 /* The same weights as a bare base model: its hidden states, and where its output matrix is the
  * embedding all that the whole model gives. */
 #define BARE(title, name)                          \

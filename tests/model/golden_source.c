@@ -343,7 +343,7 @@ ENCODER_REFERENCE(mpnet_cls, "mpnet", "cls")
 ENCODER_REFERENCE(electra_mlm, "electra", "mlm")
 ENCODER_REFERENCE(electra_cls, "electra", "cls")
 ENCODER_REFERENCE(electra_disc, "electra", "disc") /* whose head is not served */
-ENCODER_REFERENCE(mpnet_odd, "mpnet-odd", "mlm")
+ENCODER_REFERENCE(mpnet_pad, "mpnet-pad", "mlm")
 ENCODER(camembert_mlm, "camembert", "mlm")
 ENCODER_REFERENCE(camembert_cls, "camembert", "cls")
 ENCODER_REFERENCE(xlm_roberta_tokens, "xlm-roberta", "tokens")
@@ -364,6 +364,33 @@ TRANSLATOR_REFERENCE(pegasus, "pegasus")
 TRANSLATOR_REFERENCE(marian_apart, "marian-apart")
 TRANSLATOR(t5_tiny, "t5-tiny")
 TRANSLATOR(tessera_translate, "tessera-translate")
+
+/* A value other than the default for all that a config says: what is not read gives other numbers. */
+#define ODD_ENCODER(title, name)                         \
+    Test(golden_odd, title##_mlm) {                      \
+        compare_encoder(name "-odd", "mlm", "reference"); \
+    }                                                    \
+    Test(golden_odd, title##_cls) {                      \
+        compare_encoder(name "-odd", "cls", "reference"); \
+    }
+#define ODD_TRANSLATOR(title, name)                      \
+    Test(golden_odd, title) {                            \
+        compare_translator(name "-odd", "reference");    \
+    }
+
+ODD_ENCODER(bert, "bert")
+ODD_ENCODER(roberta, "roberta")
+ODD_ENCODER(distilbert, "distilbert")
+ODD_ENCODER(albert, "albert")
+ODD_ENCODER(mpnet, "mpnet")
+ODD_ENCODER(electra, "electra")
+ODD_TRANSLATOR(bart, "bart")
+ODD_TRANSLATOR(mbart, "mbart")
+ODD_TRANSLATOR(marian, "marian")
+ODD_TRANSLATOR(m2m_100, "m2m_100")
+ODD_TRANSLATOR(pegasus, "pegasus")
+ODD_TRANSLATOR(t5, "t5")
+ODD_TRANSLATOR(t5_gated, "t5-gated")
 
 /* The same weights as a bare base model. */
 #define BARE_TRANSLATOR(title, name)                        \

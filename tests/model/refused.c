@@ -132,6 +132,8 @@ Test(refused, configs) {
         {"llama-tiny", "rope_parameters",
          "{\"full_attention\": {\"rope_theta\": 1e6, \"rope_type\": \"default\"}}",
          TSR_E_UNSUPPORTED, "\"rope_parameters\" has parameters for each kind of layer"},
+        {"gemma", "hidden_activation", "\"relu\"", TSR_E_UNSUPPORTED,
+         "\"hidden_act\" and \"hidden_activation\" name two activations"},
         {"mpnet/mlm", "relative_attention_num_buckets", "48", TSR_E_UNSUPPORTED,
          "\"relative_attention_num_buckets\" is 48; 32 are served"},
         {"mpnet/mlm", "relative_attention_num_buckets", "16", TSR_E_UNSUPPORTED, "is 16; 32 are"},

@@ -110,6 +110,17 @@ Test(sampler, probabilities) {
     compare("penalty", &o, seen);
     o.repeat_penalty = 0.8f;
     compare("penalty below 1", &o, seen);
+    o.repeat_penalty = 3; /* of negative logits too, and warm enough that these count */
+    o.temperature = 3;
+    compare("penalty of negative logits", &o, (const unsigned char[V]){[1] = 1, [8] = 1, [10] = 1});
+    o = plain();
+    o.top_k = 3; /* the share is that of the three: .51 and .76 lie above the second and the third */
+    o.top_p = 0.7f;
+    compare("top_p after top_k", &o, NULL);
+    o = plain();
+    o.temperature = 4; /* as likely as the likeliest: .83, .73, .61 and .54 where .47 would be the first */
+    o.min_p = 0.5f;
+    compare("min_p after temperature", &o, NULL);
     o = (tsr_generate_options){.temperature = 0.7f,
                                .top_k = 6,
                                .top_p = 0.9f,
@@ -164,6 +175,28 @@ Test(sampler, greedy_and_logprobs) {
         cr_expect(c.id == best[i] && fabs(c.logprob - (logits[best[i]] - log(sum))) < 1e-5);
     }
     tsri_task_sampler_destroy(&sampler);
+}
+
+/* What is reported is the probability before the penalty. */
+Test(sampler, logprob_of_the_row) {
+    tsr_generate_options o = plain();
+    tsri_task_sampler *sampler;
+    double sum = 0;
+    int32_t id;
+    float logprob;
+    o.temperature = 0;
+    o.repeat_penalty = 2;
+    for (int i = 0; i < V; i++)
+        sum += exp(logits[i]);
+    for (int logprobs = 0; logprobs < 2; logprobs++) {
+        o.logprobs = (uint32_t)logprobs;
+        OK(tsri_task_sampler_create(&o, V, &sampler));
+        tsri_task_sampler_row(sampler, logits,
+                              (const unsigned char[V]){[7] = 1, [2] = 1, [3] = 1, [5] = 1}, NULL);
+        OK(tsri_task_sampler_draw(sampler, 0, &id, &logprob)); /* 1.5 is left of 3 */
+        cr_expect(id == 7 && fabs(logprob - (3 - log(sum))) < 1e-5, "%d: %g", id, (double)logprob);
+        tsri_task_sampler_destroy(&sampler);
+    }
 }
 
 /* The largest from the device give what the whole row gives. */

@@ -7,13 +7,21 @@
 #include <string.h>
 
 /* "hidden_act" is "gelu" in configs made before the error was seen; the model was trained with the
- * tanh form. */
+ * tanh form. "hidden_activation", which was read in its place for a while, must say the same. */
 static tsr_status read_activation(const tsri_model_config *config, tsr_activation *out) {
     TRY(tsri_model_config_activation(config, "hidden_act", "gelu_pytorch_tanh", out));
     if (*out == TSR_ACT_GELU)
         *out = TSR_ACT_GELU_TANH;
-    return tsri_model_config_activation(
-        config, "hidden_activation", *out == TSR_ACT_GELU_TANH ? "gelu_pytorch_tanh" : NULL, out);
+    if (!json_is_string(json_object_get(config->root, "hidden_activation")))
+        return TSR_OK;
+    tsr_activation other;
+    TRY(tsri_model_config_activation(config, "hidden_activation", NULL, &other));
+    if (other != *out)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"hidden_act\" and \"hidden_activation\" name two activations, "
+                              "and versions of transformers compute one or the other",
+                              config->what);
+    return TSR_OK;
 }
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {

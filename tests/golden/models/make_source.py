@@ -55,7 +55,7 @@ SEARCHED = {
 }
 LATER = {
     # transformers counts positions from 2 whatever pad_token_id says
-    "mpnet-odd": (tr.MPNetConfig(**dict(BERT, num_hidden_layers=1, max_position_embeddings=156), pad_token_id=5, bos_token_id=0, eos_token_id=2),
+    "mpnet-pad": (tr.MPNetConfig(**dict(BERT, num_hidden_layers=1, max_position_embeddings=156), pad_token_id=5, bos_token_id=0, eos_token_id=2),
                   {"mlm": tr.MPNetForMaskedLM}),
     "camembert": (tr.CamembertConfig(**BERT, pad_token_id=1, bos_token_id=5, eos_token_id=6, type_vocab_size=1),
                   {"mlm": tr.CamembertForMaskedLM, "cls": tr.CamembertForSequenceClassification}),

@@ -70,6 +70,7 @@ def search_settings(name):
     yield "new-not-second-beams", {}, dict(new, num_beams=3, max_length=8, forced_bos_token_id=13, begin_suppress_tokens=list(range(4, 30)))
     yield "new-least-both", {}, dict(new, num_beams=3, max_length=14, min_length=12, min_new_tokens=3)
     yield "new-least-none", {}, dict(new, num_beams=3, max_length=14, min_length=12, min_new_tokens=0)
+    yield "new-bad-first", {}, dict(new, num_beams=1, max_length=8, bad_words_ids=[[new["decoder_start_token_id"], i] for i in range(3, 25)])
     yield "new-renormalize", {}, dict(new, num_beams=4, max_length=14, min_length=8, suppress_tokens=[7, 12], begin_suppress_tokens=[9],
                                       renormalize_logits=True, length_penalty=0.5)
 
@@ -100,6 +101,8 @@ def decoder_settings(name):
     yield "top-p", dict(drawn, top_p=1e-6, top_k=0), None
     yield "min-p", {}, dict(drawn, min_p=1.0, top_k=0)
     yield "temperature", {}, dict(drawn, temperature=1e-6, top_k=0)
+    yield "other-ends", dict(eos_token_id=list(range(5, 61, 4))), dict(drawn, top_k=1)
+    yield "old-ends", dict(drawn, top_k=1, eos_token_id=list(range(60, 3, -4)), max_length=20), None
     yield "max-length-none", {}, dict(drawn, top_k=1, max_length=None, max_new_tokens=9)
     yield "forced-first", dict(plain, max_length=9, forced_bos_token_id=13), None
 

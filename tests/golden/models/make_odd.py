@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Makes the odd goldens, NAME-odd: a family whose config has another value than its default wherever it changes results (the eps of
+norms, activations, biases, scales, heads), so that a key which is not read gives other numbers. As small as they can be: one layer or
+two, one case, no attention.
+
+    python3 make_odd.py [NAME...]       (needs torch, transformers, safetensors, numpy)
+"""
+import json
+import sys
+
+import torch
+import transformers as tr
+
+from make import HERE, Exact64, randomize
+from make_source import exact_of, save
+
+EPS = 0.06
+SMALL = dict(vocab_size=29, hidden_size=12, num_hidden_layers=2, num_attention_heads=2, intermediate_size=14, max_position_embeddings=24)
+BART = dict(vocab_size=29, d_model=12, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=3, encoder_ffn_dim=10,
+            decoder_ffn_dim=14, max_position_embeddings=24, pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2)
+YARN = dict(rope_theta=400.0, rope_type="yarn", factor=3.0, original_max_position_embeddings=8, beta_fast=1.5, beta_slow=0.2, attention_factor=1.4,
+            truncate=False)
+DECODERS = {
+    "gpt2": tr.GPT2Config(vocab_size=29, n_embd=12, n_layer=2, n_head=2, n_positions=24, n_inner=14, layer_norm_epsilon=EPS, scale_attn_weights=False,
+                          activation_function="relu", tie_word_embeddings=False),
+    "llama": tr.LlamaConfig(**SMALL, num_key_value_heads=1, head_dim=8, rms_norm_eps=EPS, hidden_act="gelu", tie_word_embeddings=True,
+                            rope_parameters=YARN),
+    "qwen2": tr.Qwen2Config(**SMALL, num_key_value_heads=1, rms_norm_eps=EPS, sliding_window=3, use_sliding_window=True, max_window_layers=2,
+                            layer_types=["sliding_attention", "full_attention"]),
+    "qwen3": tr.Qwen3Config(**SMALL, num_key_value_heads=1, head_dim=4, rms_norm_eps=EPS, attention_bias=True),
+    "mistral": tr.MistralConfig(**SMALL, num_key_value_heads=1, head_dim=4, rms_norm_eps=EPS, sliding_window=None),
+    "phi3": tr.Phi3Config(**SMALL, num_key_value_heads=2, rms_norm_eps=EPS, sliding_window=None,
+                          rope_parameters=dict(rope_theta=300.0, rope_type="default", partial_rotary_factor=2 / 3)),
+    "gemma": tr.GemmaConfig(**SMALL, num_key_value_heads=2, head_dim=4, rms_norm_eps=EPS, attention_bias=True, hidden_act="relu"),
+    "gpt_neox": tr.GPTNeoXConfig(**SMALL, layer_norm_eps=EPS, attention_bias=False, hidden_act="relu",
+                                 rope_parameters=dict(rope_theta=300.0, rope_type="default", partial_rotary_factor=2 / 3)),
+    "starcoder2": tr.Starcoder2Config(**SMALL, num_key_value_heads=1, norm_epsilon=EPS, use_bias=False, hidden_act="relu", tie_word_embeddings=False),
+    "opt": tr.OPTConfig(**{k: v for k, v in SMALL.items() if k != "intermediate_size"}, ffn_dim=14, word_embed_proj_dim=12, enable_bias=False,
+                        activation_function="gelu", _remove_final_layer_norm=True),
+    "bloom": tr.BloomConfig(vocab_size=29, hidden_size=12, n_layer=2, n_head=3, layer_norm_epsilon=EPS),
+}
+BERT = dict(SMALL, layer_norm_eps=EPS, hidden_act="relu", num_labels=3)
+ENCODERS = {
+    "bert": (tr.BertConfig(**BERT, type_vocab_size=3), {"mlm": tr.BertForMaskedLM, "cls": tr.BertForSequenceClassification}),
+    "roberta": (tr.RobertaConfig(**BERT, type_vocab_size=1, pad_token_id=3), {"mlm": tr.RobertaForMaskedLM, "cls": tr.RobertaForSequenceClassification}),
+    "distilbert": (tr.DistilBertConfig(vocab_size=29, dim=12, n_layers=2, n_heads=2, hidden_dim=14, max_position_embeddings=24, activation="relu",
+                                       num_labels=3), {"mlm": tr.DistilBertForMaskedLM, "cls": tr.DistilBertForSequenceClassification}),
+    "albert": (tr.AlbertConfig(**BERT, embedding_size=6, num_hidden_groups=2), {"mlm": tr.AlbertForMaskedLM, "cls": tr.AlbertForSequenceClassification}),
+    "mpnet": (tr.MPNetConfig(**BERT), {"mlm": tr.MPNetForMaskedLM, "cls": tr.MPNetForSequenceClassification}),
+    "electra": (tr.ElectraConfig(**BERT, embedding_size=12), {"mlm": tr.ElectraForMaskedLM, "cls": tr.ElectraForSequenceClassification}),
+}
+T5 = dict(vocab_size=29, d_model=12, d_kv=5, d_ff=14, num_layers=1, num_decoder_layers=2, num_heads=2, layer_norm_epsilon=EPS, pad_token_id=0,
+          eos_token_id=1, decoder_start_token_id=0)
+TRANSLATORS = {
+    "bart": tr.BartConfig(**BART, activation_function="relu", scale_embedding=True),
+    "mbart": tr.MBartConfig(**BART, activation_function="relu", scale_embedding=False),
+    "marian": tr.MarianConfig(**BART, activation_function="relu", scale_embedding=False),
+    "m2m_100": tr.M2M100Config(**BART, activation_function="gelu", scale_embedding=False),
+    "pegasus": tr.PegasusConfig(**BART, activation_function="gelu", scale_embedding=True),
+    "t5": tr.T5Config(**T5, relative_attention_num_buckets=6, relative_attention_max_distance=5, feed_forward_proj="relu"),
+    "t5-gated": tr.T5Config(**T5, feed_forward_proj="gated-silu", tie_word_embeddings=False),
+}
+OLD = {"gpt_neox": {"partial_rotary_factor": "rotary_pct", "rope_theta": "rotary_emb_base"}}    # config.json as transformers 4 wrote it
+
+
+def made(kind, config, seed):
+    config._attn_implementation = "eager"
+    model = kind(config).eval()
+    randomize(model, seed)
+    for module in model.modules():                     # sinusoids are no weights
+        if hasattr(module, "create_weight"):
+            module.weight.data.copy_(module.create_weight())
+    return model
+
+
+def write(model, out, old=None):
+    model.save_pretrained(out)
+    (out / "generation_config.json").unlink(missing_ok=True)
+    if old:
+        config = json.loads((out / "config.json").read_text())
+        rope = config.pop("rope_parameters")
+        config |= {name: rope[key] for key, name in old.items()}
+        (out / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+
+def ids_of(g, *shape):
+    return torch.randint(4, 29, shape, generator=g)
+
+
+def run(model, **inputs):
+    exact = exact_of(model)
+    with torch.no_grad(), Exact64():
+        return exact(**inputs, output_hidden_states=True)
+
+
+def decoder(name, seed):
+    out, g = HERE / f"{name}-odd", torch.Generator().manual_seed(seed)
+    config = DECODERS[name]
+    config.bos_token_id, config.eos_token_id, config.pad_token_id = 1, 2, 0
+    model = made(tr.AutoModelForCausalLM.from_config(config).__class__, config, seed)
+    write(model, out, OLD.get(name))
+    ids = ids_of(g, 2, 11)
+    r = run(model, input_ids=ids, use_cache=False)
+    expected = {"odd.logits": r.logits, **{f"odd.hidden.{i}": h for i, h in enumerate(r.hidden_states)}}
+    save(out, expected, {"cases": [{"name": "odd", "input_ids": ids.tolist()}], "generate": []})
+
+
+def encoder(name, seed):
+    config, heads = ENCODERS[name]
+    out, g, expected, inner = HERE / f"{name}-odd", torch.Generator().manual_seed(seed), {}, None
+    inputs = {"input_ids": ids_of(g, 2, 11)}
+    if getattr(config, "type_vocab_size", 1) > 1 and name not in ("mpnet", "distilbert"):
+        inputs["token_type_ids"] = torch.randint(0, config.type_vocab_size, (2, 11), generator=g)
+    for head, kind in heads.items():
+        model = made(kind, type(config).from_dict(config.to_dict()), seed)
+        base = getattr(model, model.base_model_prefix)
+        if inner:
+            base.load_state_dict({k: v for k, v in inner.items() if k in base.state_dict()}, strict=False)
+            model.tie_weights()
+        inner = inner or base.state_dict()
+        write(model, out / head)
+        r = run(model, **inputs)
+        expected[f"odd.{head}.logits"] = r.logits
+        if head == next(iter(heads)):
+            expected |= {f"odd.hidden.{i}": h for i, h in enumerate(r.hidden_states)}
+    save(out, expected, {"cases": [{"name": "odd", **{k: v.tolist() for k, v in inputs.items()}}]})
+
+
+def translator(name, seed):
+    config, out, g = TRANSLATORS[name], HERE / f"{name}-odd", torch.Generator().manual_seed(seed)
+    model = made(tr.AutoModelForSeq2SeqLM.from_config(config).__class__, config, seed)
+    write(model, out)
+    ids = ids_of(g, 2, 9)
+    after = torch.cat([torch.full((2, 1), config.decoder_start_token_id), ids_of(g, 2, 4)], 1)
+    r = run(model, input_ids=ids, decoder_input_ids=after, use_cache=False)
+    expected = {"odd.logits": r.logits, **{f"odd.enc.hidden.{i}": h for i, h in enumerate(r.encoder_hidden_states)},
+                **{f"odd.dec.hidden.{i}": h for i, h in enumerate(r.decoder_hidden_states)}}
+    save(out, expected, {"cases": [{"name": "odd", "input_ids": ids.tolist(), "decoder_input_ids": after.tolist()}], "generate": []})
+
+
+for seed, (make, name) in enumerate([(decoder, n) for n in DECODERS] + [(encoder, n) for n in ENCODERS] + [(translator, n) for n in TRANSLATORS]):
+    if len(sys.argv) == 1 or name in sys.argv[1:]:
+        make(name, 700 + seed)
