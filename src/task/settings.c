@@ -93,14 +93,27 @@ static tsr_status read_forced_first(const source *s, const tsri_model_generation
     return TSR_OK;
 }
 
+/* transformers refuses it too: no token could come. */
+static tsr_status check_forced(const source *s, const unsigned char *is, const char *key,
+                               int32_t forced) {
+    if (forced < 0 || !(is[forced] & TSRI_TASK_NEVER))
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_FORMAT,
+                          "%s: \"%s\" forces token %d, which is suppressed too "
+                          "(\"suppress_tokens\", or an option); take it out of one",
+                          s->path, key, (int)forced);
+}
+
 static tsr_status read_settings(const source *s, const tsri_model_generation *g,
                                 tsri_task_rules *rules, unsigned char *is) {
-    TRY(read_words(s, rules, is));
     TRY(read_ids(s, "suppress_tokens", TSRI_TASK_NEVER, is, &rules->never));
     TRY(read_ids(s, "begin_suppress_tokens", TSRI_TASK_NOT_FIRST, is, &rules->not_first));
-    TRY(tsri_base_json_bool(s->config, s->path, "renormalize_logits", &rules->renormalize));
     TRY(read_forced_first(s, g, &rules->forced_first));
-    return read_id(s, "forced_eos_token_id", &rules->forced_last);
+    TRY(read_id(s, "forced_eos_token_id", &rules->forced_last));
+    TRY(check_forced(s, is, "forced_bos_token_id", rules->forced_first));
+    TRY(check_forced(s, is, "forced_eos_token_id", rules->forced_last));
+    TRY(tsri_base_json_bool(s->config, s->path, "renormalize_logits", &rules->renormalize));
+    return read_words(s, rules, is); /* what is forced comes though it be one of these */
 }
 
 static tsr_status fill(const tsri_model *model, const tsr_generate_options *o,

@@ -307,6 +307,41 @@ Test(settings_keys, of_the_model) {
     json_decref(more);
 }
 
+/* A token that is forced and suppressed: transformers refuses it, too. A bad word may be forced. */
+Test(settings_keys, forced_and_suppressed) {
+    static result got[BEST];
+    static const struct {
+        const char *generation, *fragment;
+    } cases[] = {
+        {"{\"forced_bos_token_id\": 4, \"suppress_tokens\": [9, 4]}",
+         "\"forced_bos_token_id\" forces token 4, which is suppressed too"},
+        {"{\"forced_eos_token_id\": 9, \"suppress_tokens\": [9, 4]}",
+         "\"forced_eos_token_id\" forces token 9, which is suppressed too"},
+        {"{\"forced_bos_token_id\": 4, \"bad_words_ids\": [[4]], \"max_new_tokens\": 2}", NULL}};
+    const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = (int32_t[]){5}, .n_ids = 1};
+    const tsr_prompt *prompts[] = {&prompt};
+    open_folder();
+    open_reference();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *generation = json_loads(cases[i].generation, 0, NULL);
+        tsr_generate_options options;
+        tsr_model *model;
+        write_folder("llama-tiny", NULL, generation);
+        json_decref(generation);
+        OK(tsr_model_open(folder, device, NULL, &model));
+        OK(tsr_generate_defaults(model, &options));
+        memset(got, 0, sizeof got);
+        const tsr_status status = tsr_generate(model, prompts, 1, &options, take, got, NULL);
+        cr_assert(status == (cases[i].fragment ? TSR_E_FORMAT : TSR_OK), "case %zu", i);
+        cr_assert(!cases[i].fragment || strstr(tsr_error_last(), cases[i].fragment), "%s",
+                  tsr_error_last());
+        cr_assert(cases[i].fragment || (got[0].n == 2 && got[0].ids[0] == 4));
+        tsr_model_close(&model);
+    }
+    close_reference();
+    close_folder();
+}
+
 /* ---- bounds of a text with its prompt ---- */
 
 static tsr_status lengths(json_t *generation, uint32_t n_prompt, int64_t most_new, result got[BEST]) {
