@@ -34,8 +34,9 @@ typedef struct tsr_bench_row {
     double median, lowest, highest;
     int64_t tokens, depth, batch; /**< 0 for peaks */
     double
-        roofline; /**< share of what the measured peaks allow: the time that the multiply-adds or
-                     the bytes would take, whichever is longer, over the median's; 0: not known */
+        roofline;        /**< share of what the best of the peaks, which are measured
+                            before and after each row, allow: the time that the multiply-adds or
+                            the bytes would take, whichever is longer, over the median's; 0: not known */
     double flops, bytes; /**< of one run: multiply-adds count two; bytes of weights and of keys and
                             values, each read once a step */
     double error, bound; /**< of the accuracy gate: the largest difference from the reference's
@@ -43,7 +44,8 @@ typedef struct tsr_bench_row {
     uint64_t host_bytes; /**< the process's largest resident set so far; 0: not known */
     uint64_t device_bytes; /**< weights, keys and values, activations and inputs on the device */
     const char *kernels;   /**< "linear/packed attention/lanes ..." */
-    const char *reason;    /**< where status is not OK; else "" */
+    const char *reason;    /**< where status is not OK, or the peaks moved beside the row, or its
+                              share is above 100 %; else "" */
 } tsr_bench_row;
 
 typedef struct tsr_bench_options {

@@ -21,7 +21,9 @@ typedef struct kept {
 typedef struct bench {
     const tsr_bench_options *options;
     const tsri_task_sink *sink;
-    tsri_task_peaks peaks;
+    const tsr_device *device;
+    tsri_task_peaks best, now; /* of the device's peaks: the best so far, and those measured last */
+    uint64_t host_bytes;       /* the largest resident set so far, without that of the peaks */
     kept *rows;
     size_t n;
     double *values;
@@ -142,6 +144,31 @@ static void forget_host_peak(void) {
     fclose(file);
 }
 
+static uint64_t host_peak(bench *b) {
+    const uint64_t now = tsri_base_resident_peak();
+    b->host_bytes = now > b->host_bytes ? now : b->host_bytes;
+    return b->host_bytes;
+}
+
+/* The peaks of now, with the memory that measuring them takes left out of the host's. */
+static void measure_peaks(bench *b) {
+    host_peak(b);
+    const tsri_task_peaks last = b->now;
+    tsri_task_bench_beside(b->device, &last, &b->now);
+    tsri_task_bench_best(&b->best, &b->now);
+    forget_host_peak();
+}
+
+/* After a row's runs; `before` are the peaks from before them. */
+static tsr_status doubt(bench *b, const tsri_task_peaks *before, kept *k) {
+    char why[256];
+    if (k->row.roofline <= 0 ||
+        !tsri_task_bench_doubt(&b->best, before, &b->now, k->row.roofline, why, sizeof why))
+        return TSR_OK;
+    k->reason = tsri_base_copy_text(why, strlen(why));
+    return k->reason ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
 /* Tokens a second of one run. */
 static tsr_status time_once(tsr_bench_session *session, const kept *k, const int32_t *ids,
                             double *rate) {
@@ -199,11 +226,16 @@ static tsr_status measure(bench *b, tsr_model *model, kept *k) {
         status = time_runs(b, session, k, ids);
     if (status == TSR_OK)
         row->device_bytes = device_bytes(model);
-    row->host_bytes = tsri_base_resident_peak();
+    row->host_bytes = host_peak(b);
     tsr_bench_session_destroy(&session);
     free(ids);
+    const tsri_task_peaks before = b->now;
+    if (status == TSR_OK) {
+        measure_peaks(b);
+        status = tsri_task_bench_work(model, &b->best, row);
+    }
     if (status == TSR_OK)
-        status = tsri_task_bench_work(model, &b->peaks, row);
+        status = doubt(b, &before, k);
     if (status == TSR_OK)
         status = tsri_task_bench_kernels(model, row->kind == TSR_BENCH_PROMPT ? row->tokens : 1,
                                          &k->kernels);
@@ -297,9 +329,15 @@ static tsr_status train(bench *b, tsr_engine *engine, tsr_device *device, const 
     static const double bound = 1e-3;
     char why[160];
     TRY(tsri_task_bench_tell(b->options, k->test));
-    tsr_status status =
-        tsri_task_bench_train(device, name, b->options->repeats, &b->peaks, &k->row);
-    k->row.host_bytes = tsri_base_resident_peak();
+    tsr_status status = tsri_task_bench_train(device, name, b->options->repeats, &b->best, &k->row);
+    k->row.host_bytes = host_peak(b);
+    const tsri_task_peaks before = b->now;
+    const double used = b->best.fma_f32;
+    if (status == TSR_OK && k->row.roofline > 0) {
+        measure_peaks(b);
+        k->row.roofline *= used / b->best.fma_f32;
+        status = doubt(b, &before, k);
+    }
     if (status == TSR_OK)
         status = tsri_task_bench_train_gate(engine, device, name, &k->row.error);
     if (status != TSR_OK)
@@ -327,9 +365,11 @@ static tsr_status run_all(bench *b, tsr_engine *engine, tsr_device *device, cons
                           const tsr_model_options *options) {
     TRY(list_rows(b));
     TRY(tsri_base_new(b->options->repeats, sizeof *b->values, &b->values));
-    TRY(tsri_task_bench_peaks(device, b->options, b->sink, &b->peaks));
+    TRY(tsri_task_bench_peaks(device, b->options, b->sink, &b->now));
     if (!model || !b->n)
         return TSR_OK;
+    b->device = device;
+    b->best = b->now;
     forget_host_peak();
     if (!all_train(b))
         TRY(run_model(b, engine, device, model, options));

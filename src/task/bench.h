@@ -7,7 +7,8 @@
 
 enum { TSRI_TASK_BENCH_PEAKS = 9 };
 
-/* Medians of the device's peaks, by their place in the table of bench_peaks.c; 0: not known. */
+/* The best of each of the device's peaks, by their place in the table of bench_peaks.c; 0: not
+ * known. */
 typedef struct tsri_task_peaks {
     double fma_f32, fma_f16, dot_int8, read;
 } tsri_task_peaks;
@@ -27,6 +28,17 @@ uint32_t tsri_task_bench_failed(tsr_status status);
 
 tsr_status tsri_task_bench_peaks(tsr_device *device, const tsr_bench_options *options,
                                  const tsri_task_sink *sink, tsri_task_peaks *out);
+
+/* bench_beside.c: the peaks as they are now, of those that `first` has; what can't be measured
+ * stays as there. */
+void tsri_task_bench_beside(const tsr_device *device, const tsri_task_peaks *first,
+                            tsri_task_peaks *out);
+/* Keeps the larger of each. */
+void tsri_task_bench_best(tsri_task_peaks *best, const tsri_task_peaks *other);
+/* Says why a row's share is doubtful: peaks before or after it that are far below the best, a share
+ * above 1. False where it is not, with an empty text. */
+bool tsri_task_bench_doubt(const tsri_task_peaks *best, const tsri_task_peaks *before,
+                           const tsri_task_peaks *after, double share, char *why, size_t room);
 
 /* n ids of [0, vocab) that depend on nothing else. */
 void tsri_task_bench_ids(int32_t *ids, int64_t n, int32_t vocab);

@@ -22,19 +22,19 @@ static const struct {
     {TSRI_RUN_COPY_READ, "copy from device", "B/s"},
 };
 
-static void keep(uint32_t peak, double median, tsri_task_peaks *out) {
+static void keep(uint32_t peak, double best, tsri_task_peaks *out) {
     switch (peak) {
     case TSR_PEAK_FMA_F32:
-        out->fma_f32 = median;
+        out->fma_f32 = best;
         break;
     case TSR_PEAK_FMA_F16:
-        out->fma_f16 = median;
+        out->fma_f16 = best;
         break;
     case TSR_PEAK_DOT_INT8:
-        out->dot_int8 = median;
+        out->dot_int8 = best;
         break;
     case TSR_PEAK_READ:
-        out->read = median;
+        out->read = best;
         break;
     default:
         break;
@@ -53,7 +53,7 @@ static tsr_status measure(const tsr_device *device, size_t i, double *values, ui
     if (status == TSR_OK) {
         tsri_task_bench_spread(values, repeats, &row);
         row.runs = repeats;
-        keep(peaks[i].peak, row.median, out);
+        keep(peaks[i].peak, row.highest, out);
     } else {
         row.status = tsri_task_bench_failed(status);
         row.reason = tsr_error_last();
