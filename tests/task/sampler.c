@@ -100,6 +100,11 @@ Test(sampler, probabilities) {
     compare("top_p 0.7", &o, NULL);
     o.top_p = 1e-6f;
     compare("top_p 1e-6", &o, NULL);
+    double likely[V];
+    o.top_p = 1;
+    expected(&o, NULL, likely);
+    o.top_p = (float)((likely[7] + likely[2]) / 1.0002); /* two tokens are just enough */
+    compare("top_p of two", &o, NULL);
     o = plain();
     o.min_p = 0.2f;
     compare("min_p 0.2", &o, NULL);
