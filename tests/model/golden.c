@@ -75,6 +75,10 @@ ODD(starcoder2, "starcoder2")
 ODD(opt, "opt")
 ODD(bloom, "bloom")
 
+Test(golden_llama2c, llama) {
+    compare_golden("llama", "model.bin", "reference");
+}
+
 /* The same weights as a bare base model: its hidden states, and where its output matrix is the
  * embedding all that the whole model gives. */
 #define BARE(title, name)                          \

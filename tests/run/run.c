@@ -233,14 +233,14 @@ Test(run, what_does_not_fit_is_refused_before_the_first_buffer) {
 }
 
 /* Appends x to a state of the given capacity and attends to it with itself as query. */
-static tsri_graph *with_state(int64_t capacity) {
+static tsri_graph *with_state(int64_t capacity, tsr_dtype dtype) {
     tsri_graph *g;
     tsri_graph_create(&g);
     const tsri_value x =
         tsri_graph_leaf(g, TSR_KIND_INPUT, IN_X, "x", TSR_F32, 4, (tsr_dim[]){B, T, n(1), n(C)});
     const tsri_value past = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_PAST, "past", TSR_I32, 1, &B),
                      len = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_LEN, "len", TSR_I32, 1, &B);
-    const tsri_value state = tsri_graph_leaf(g, TSR_KIND_STATE, 0, "state", TSR_F32, 4,
+    const tsri_value state = tsri_graph_leaf(g, TSR_KIND_STATE, 0, "state", dtype, 4,
                                              (tsr_dim[]){n(2), n(1), n(capacity), n(C)});
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs, .causal = 1, .scale = 0.1f};
     tsri_graph_op(g, TSR_OP_KV_APPEND, NULL, (tsri_value[]){state, x, past, len}, 4, 0, NULL);
@@ -259,18 +259,21 @@ static void step(rig *r, const tsri_graph *g, int32_t past_tokens, const float *
                                    {.id = IN_PAST, .data = (void *)past, .bytes = sizeof past},
                                    {.id = IN_LEN, .data = (void *)len, .bytes = sizeof len}};
     const tsri_run_binding out = {.id = 0, .data = y, .bytes = 2 * 2 * C * 4};
+    const tsr_bounds two = {.struct_size = sizeof two, /* the state has two sequences */
+                            .lowest = {1, 1, 0, 0, 0},
+                            .highest = {2, 5, 1, 1, 1}};
     tsri_run_plan *plan;
-    cr_assert_eq(tsri_run_prepare(r->context, g, &bounds, &plan), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_run_prepare(r->context, g, &two, &plan), TSR_OK, "%s", tsr_error_last());
     cr_assert_eq(tsri_run_execute(plan, sizes, in, 3, &out, 1), TSR_OK, "%s", tsr_error_last());
 }
 
-static void grow(const char *device) {
+static void grow(const char *device, tsr_dtype dtype) {
     float x[2][2 * 2 * C], straight[2][2 * 2 * C], grown[2][2 * 2 * C];
     for (int i = 0; i < 2 * 2 * C; i++) {
         x[0][i] = sinf((float)i);
         x[1][i] = cosf((float)i);
     }
-    tsri_graph *small = with_state(CAPACITY), *large = with_state(2 * CAPACITY);
+    tsri_graph *small = with_state(CAPACITY, dtype), *large = with_state(2 * CAPACITY, dtype);
     rig r;
     open_rig(&r, device, NULL);
     step(&r, large, 0, x[0], straight[0]);
@@ -288,18 +291,20 @@ static void grow(const char *device) {
 }
 
 Test(run, states_keep_their_contents_when_they_grow) {
-    grow("reference");
+    grow("reference", TSR_F32);
+    grow("reference", TSR_F16);
 }
 
 Test(run, states_keep_their_contents_when_they_grow_on_opencl) {
-    grow("opencl");
+    grow("opencl", TSR_F32);
+    grow("opencl", TSR_F16);
 }
 
 Test(run, cleared_states_start_anew) {
     float x[2 * 2 * C], first[2 * 2 * C], again[2 * 2 * C];
     for (int i = 0; i < 2 * 2 * C; i++)
         x[i] = sinf((float)i);
-    tsri_graph *g = with_state(CAPACITY);
+    tsri_graph *g = with_state(CAPACITY, TSR_F32);
     rig r;
     open_rig(&r, "reference", NULL);
     step(&r, g, 0, x, first);
@@ -315,7 +320,7 @@ static void read_and_write(const char *device) {
     float x[2 * 2 * C], y[2 * 2 * C], state[2 * CAPACITY * C], zero[C] = {0};
     for (int i = 0; i < 2 * 2 * C; i++)
         x[i] = sinf((float)i);
-    tsri_graph *g = with_state(CAPACITY);
+    tsri_graph *g = with_state(CAPACITY, TSR_F32);
     rig r;
     open_rig(&r, device, NULL);
     cr_expect_neq(tsri_run_read_state(r.context, 0, state, 4), TSR_OK, "of no plan so far");

@@ -8,7 +8,7 @@ Each folder has config.json and model.safetensors; cases.json, whose `cases` are
 continuations of 24 tokens, and of some models what a beam search finds (beams.py); expected.safetensors, <case>.logits [B,T,V], <case>.hidden.I [B,T,C] (0 after the embedding; the last one
 after the final norm), <case>.attn.I [B,H,T,T], <greedy case>.logits [24,V]. Rows under padding are 0 and are not compared. Every
 greedy step has at least 1e-3 between its best two logits, so that ids can be exact. Some have the same
-model as model.gguf, in float32, with what that format changes: names, the order of rows, Gemma's norms.
+model as model.gguf, in float32, with what that format changes: names, the order of rows, Gemma's norms; one as llama2.c's model.bin.
 """
 import json
 import struct
@@ -62,7 +62,7 @@ TINY = dict(vocab_size=43, hidden_size=16, num_hidden_layers=2, num_attention_he
 SEARCHED = {
     "gpt2": lambda: tr.GPT2LMHeadModel(tr.GPT2Config(vocab_size=43, n_embd=16, n_layer=2, n_head=4, n_positions=48, pad_token_id=0,
                                                      bos_token_id=1, eos_token_id=2)),
-    "llama": lambda: tr.LlamaForCausalLM(tr.LlamaConfig(**TINY, tie_word_embeddings=False)),
+    "llama": lambda: tr.LlamaForCausalLM(tr.LlamaConfig(**TINY, rms_norm_eps=1e-5, tie_word_embeddings=False)),   # what llama2.c has
     "llama3": lambda: tr.LlamaForCausalLM(tr.LlamaConfig(**dict(TINY, num_key_value_heads=1), head_dim=8, tie_word_embeddings=True, rope_parameters=dict(
         rope_type="llama3", rope_theta=500.0, factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=24))),
     "qwen2": lambda: tr.Qwen2ForCausalLM(tr.Qwen2Config(**TINY, tie_word_embeddings=True, use_sliding_window=False, rope_parameters=dict(
@@ -228,6 +228,27 @@ def write_gguf(path, name, exact):
     path.write_bytes(bytes(out) + bytes(-len(out) % 32) + bytes(data))
 
 
+# ---- llama2.c's legacy checkpoints, as its export.py writes them ----
+
+def write_llama2c(path, exact):
+    """Sizes (the vocabulary negative: the output has weights of its own), then f32 arrays, each over all layers; queries and keys in pairs (2i, 2i + 1)."""
+    c, state = exact.config, {k: v.float() for k, v in exact.state_dict().items()}
+    layers, head = range(c.num_hidden_layers), c.hidden_size // c.num_attention_heads
+
+    def paired(w, heads):
+        return w.reshape(heads, 2, head // 2, -1).transpose(1, 2).reshape(w.shape)
+    parts = [state["model.embed_tokens.weight"]]
+    for name in ("input_layernorm", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj", "post_attention_layernorm",
+                 "mlp.gate_proj", "mlp.down_proj", "mlp.up_proj"):
+        for i in layers:
+            w = state[f"model.layers.{i}.{name}.weight"]
+            parts.append(paired(w, c.num_attention_heads) if "q_proj" in name else paired(w, c.num_key_value_heads) if "k_proj" in name else w)
+    unused = torch.zeros(2, c.max_position_embeddings, head // 2)   # cosines and sines, which readers skip
+    parts += [state["model.norm.weight"], unused, state["lm_head.weight"]]
+    sizes = (c.hidden_size, c.intermediate_size, c.num_hidden_layers, c.num_attention_heads, c.num_key_value_heads, -c.vocab_size, c.max_position_embeddings)
+    path.write_bytes(struct.pack("<7i", *sizes) + b"".join(np.ascontiguousarray(p.numpy()).astype("<f4").tobytes() for p in parts))
+
+
 def make(name, seed):
     model = (MODELS | SEARCHED)[name]()
     model.config._attn_implementation = "eager"
@@ -287,12 +308,15 @@ def make(name, seed):
     (out / "cases.json").write_text(json.dumps(listing) + "\n")
     if name in GGUF:
         write_gguf(out / "model.gguf", name, exact)
+    if name == "llama":
+        write_llama2c(out / "model.bin", exact)
     for f in out.iterdir():
         f.chmod(0o644)
     print(name, sum(f.stat().st_size for f in out.iterdir()) // 1024, "KB", "seed", seed + 1000 * attempt)
 
 
 if __name__ == "__main__":
-    for seed, name in enumerate([*MODELS, *SEARCHED]):
-        if len(sys.argv) == 1 or name in sys.argv[1:]:
-            make(name, 200 + seed)
+    for first, models in (200, MODELS), (217, SEARCHED):
+        for seed, name in enumerate(models, first):
+            if len(sys.argv) == 1 or name in sys.argv[1:]:
+                make(name, seed)
