@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t arrived;
@@ -159,6 +160,34 @@ static void limit_drivers(int64_t threads) {
     setenv("CL_CONFIG_CPU_TBB_NUM_WORKERS", text, 0);
 }
 
+/* Makes the folder and those above it; false where it can't be written. */
+static bool make_folder(char *path) {
+    for (char *at = path + 1; (at = strchr(at, '/')) != NULL; at++) {
+        *at = 0;
+        mkdir(path, 0700);
+        *at = '/';
+    }
+    mkdir(path, 0700);
+    return access(path, W_OK | X_OK) == 0;
+}
+
+/* pocl dies of a damaged file in its kernel cache, in every run. In our folder it can be cleared, by
+ * the run after a crash and by tessera cache clear. */
+static void place_driver_cache(void) {
+    const char *own = getenv("TESSERA_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
+    char *path = NULL;
+    const int n = own && *own     ? asprintf(&path, "%s/pocl", own)
+                  : xdg && *xdg   ? asprintf(&path, "%s/tessera/pocl", xdg)
+                  : home && *home ? asprintf(&path, "%s/.cache/tessera/pocl", home)
+                                  : -1;
+    if (n < 0)
+        return;
+    if (!getenv("POCL_CACHE_DIR") && make_folder(path))
+        setenv("POCL_CACHE_DIR", path, 0);
+    free(path);
+}
+
 /* `device` is what will be opened: no driver is loaded for the reference. */
 static int create_engine(tsri_cli_app *app, const char *device) {
     const tsr_engine_options options = {.struct_size = sizeof options,
@@ -172,6 +201,7 @@ static int create_engine(tsri_cli_app *app, const char *device) {
                                         .progress_data = app};
     if (app->engine)
         return CLI_OK;
+    place_driver_cache();
     tsri_cli_watch_begin(app);
     if (app->threads)
         limit_drivers(app->threads);

@@ -182,6 +182,44 @@ static void *look(void *unused) {
     }
 }
 
+/* --- crashes --- */
+
+static char crash_note[4096]; /* where the next run looks, see backends/opencl/marker.h */
+static struct sigaction uncaught[NSIG];
+
+/* Only what a handler may do: a driver's thread may have any lock. Then it crashes as if nobody had
+ * caught it. */
+static void crashed(int number, siginfo_t *info, void *context) {
+    static const char before[] = "tessera: crashed (SIG",
+                      after[] = "); the next run looks after it\n";
+    const char *name = sigabbrev_np(number);
+    const char digits[] = {(char)('0' + number / 10), (char)('0' + number % 10), '\n'};
+    const int fd = open(crash_note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    (void)context;
+    if (fd >= 0) {
+        (void)!write(fd, "signal ", 7);
+        (void)!write(fd, digits, sizeof digits);
+        close(fd);
+    }
+    (void)!write(2, before, sizeof before - 1);
+    (void)!write(2, name ? name : "?", name ? strlen(name) : 1);
+    (void)!write(2, after, sizeof after - 1);
+    sigaction(number, &uncaught[number], NULL);
+    if (info->si_code <= 0) /* it was sent; else the instruction faults again */
+        raise(number);
+}
+
+static void catch_crashes(void) {
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL};
+    struct sigaction action = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO};
+    sigemptyset(&action.sa_mask);
+    if (!watch.cache)
+        return;
+    snprintf(crash_note, sizeof crash_note, "%s/driver.%ld-crash.tmp", watch.cache, (long)getpid());
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaction(numbers[i], &action, &uncaught[numbers[i]]);
+}
+
 /* The folder of kernels below the cache's, as the opencl backend has it. */
 static char *kernel_cache(void) {
     const char *own = getenv("TESSERA_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
@@ -201,6 +239,7 @@ void tsri_cli_watch_begin(tsri_cli_app *app) {
     if (watch.begun || pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
         return;
     watch.cache = kernel_cache();
+    catch_crashes();
     /* Signals are for the thread that waits in a read. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -3,7 +3,9 @@
  *
  * A signal is for the command itself, which ends its work and says how far it came. Where it has
  * not ended within 0.6 s, the thread removes what is half-written and leaves, without waiting for
- * the driver. Those who have something to finish ask for more time. */
+ * the driver. Those who have something to finish ask for more time. *
+ * A crash, most often a driver's, is told and noted for the next run.
+ */
 #ifndef TESSERA_CLI_WATCH_H
 #define TESSERA_CLI_WATCH_H
 

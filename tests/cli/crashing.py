@@ -4,9 +4,10 @@ the others go on, and the reference needs none of them. What dies later is told 
 
 import json
 import os
+import signal
 
-from support.command import GOLDEN, equal, main, refused, run, skip
-from support.planted import PLANTED, VENDORS, planted
+from support.command import GOLDEN, environment, equal, main, refused, run, skip, start
+from support.planted import PLANTED, VENDORS, planted, wait_for
 
 TINY = ("-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "4")
 TEXT = "52 52 52 52 \n"
@@ -89,6 +90,57 @@ def test_the_reference_loads_no_driver(folder):
         run(*command, env=env)
     run("generate", *TINY, env=dict(env, TESSERA_DEVICE="reference"))
     equal(loads(folder), 0, "loads of the driver")
+
+
+def test_a_driver_that_dies_later_is_tried_again(folder):
+    env = planted(folder)
+    assert opencl(env)[0]["usable"], "it was seen fine"
+    now = dict(env, PLANTED="devices:abort")
+    told = run("devices", env=now, code=-signal.SIGABRT)
+    assert "tessera: crashed (SIGABRT)" in told.err, told
+    told = devices(now)
+    assert any("SIGABRT" in note and "planted.icd" in note for note in told["notes"]), told["notes"]
+    equal([path.name for path in (folder / "cache").rglob("driver.*")], [], "markers that stay")
+
+
+def test_a_run_that_was_killed_is_not_a_crash(folder):
+    env = planted(folder, "build:slow", TESSERA_TRUST_DRIVERS="1")
+    process = start("generate", "-d", "pocl", *TINY, env=env)
+    other = start("generate", "-d", "pocl", *TINY, env=env)
+    wait_for(folder / "log", "build", times=2)
+    process.kill()
+    process.communicate()
+    told = run("devices", env=dict(env, PLANTED=""))
+    assert "an earlier run ended in the middle of" in told.err and "warning" not in told.err, told
+    equal(run("devices", env=dict(env, PLANTED="")).err, "", "it is told once; the other process still runs")
+    other.kill()
+    other.communicate()
+
+
+def damaged(folder):
+    """Halves every object of pocl's kernel cache."""
+    objects = list(folder.rglob("*.so"))
+    assert objects, f"no object in {folder}"
+    for path in objects:
+        path.write_bytes(path.read_bytes()[:path.stat().st_size // 2])
+
+
+def test_a_damaged_object_in_the_drivers_cache(folder):
+    own = environment(TESSERA_CACHE=folder / "own", POCL_CACHE_DIR=None, TESSERA_CHAIN="0")
+    equal(run("generate", "-d", "pocl", *TINY, env=own).text, TEXT)
+    damaged(folder / "own" / "pocl")
+    told = run("generate", "-d", "pocl", *TINY, env=own, code=None)
+    assert told.code != 0 and "tessera: crashed (SIG" in told.err, told
+    told = run("generate", "-d", "pocl", *TINY, env=own)
+    equal(told.text, TEXT, "the run after")
+    assert f"the kernels in {folder}/own/pocl are built again" in told.err, told
+    equal(run("generate", "-d", "pocl", "-q", *TINY, env=own).err, "")
+    theirs = dict(own, POCL_CACHE_DIR=str(folder / "theirs"))
+    (folder / "own" / "pocl").rename(folder / "theirs")
+    damaged(folder / "theirs")
+    assert run("generate", "-d", "pocl", *TINY, env=theirs, code=None).code != 0
+    told = run("generate", "-d", "pocl", *TINY, env=theirs, code=None)
+    assert told.code != 0 and f"remove {folder}/theirs" in told.err, told
 
 
 if not VENDORS.exists():

@@ -11,7 +11,7 @@ import threading
 import time
 
 from support.command import COMMAND, GOLDEN, environment, equal, main, run, skip, start
-from support.planted import VENDORS, planted
+from support.planted import VENDORS, planted, wait_for
 
 TINY = ("generate", "-d", "pocl", "-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "4")
 TEXT = b"52 52 52 52 \n"
@@ -40,14 +40,6 @@ def stop(process, number, limit):
     said = [line for line in err.decode().splitlines() if not re.match("planted: |tessera: (device|building|seed|first token)", line)]
     assert len(said) <= 1 and all("stopped" in line for line in said), err.decode()
     return out, said
-
-
-def wait_for(path, word):
-    for _ in range(600):
-        if path.exists() and word in path.read_text().splitlines():
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"{word} was not reached: {path.read_text() if path.exists() else None}")
 
 
 def test_a_compiler_that_takes_its_time(folder):

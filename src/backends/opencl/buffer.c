@@ -1,4 +1,5 @@
 /* backends/opencl/buffer.c - device memory, transfers, events. */
+#include "backends/opencl/marker.h"
 #include "backends/opencl/pages.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -163,6 +164,8 @@ tsr_status tsri_opencl_event_wait(tsr_event *event, uint64_t timeout_ns) {
     (void)tsri_opencl_tell(dev->state, "starting kernels", 0, 1);
     const tsr_status status = wait_for(event, timeout_ns);
     dev->first_run = status != TSR_OK;
+    if (status == TSR_OK)
+        tsri_opencl_unmark(&dev->marker);
     (void)tsri_opencl_tell(dev->state, "starting kernels", 1, 1);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "backends/opencl/bundle.h"
 #include "backends/opencl/chain.h"
 #include "backends/opencl/clblast.h"
+#include "backends/opencl/marker.h"
 #include "backends/opencl/probe.h"
 #include "backends/opencl/program.h"
 #include "backends/opencl/rest.h"
@@ -150,8 +151,10 @@ void tsri_opencl_drain_all(void) {
     if (tsri_opencl_forked())
         return;
     pthread_mutex_lock(&open_lock);
-    for (tsr_dev *dev = open_devices; dev; dev = dev->next)
+    for (tsr_dev *dev = open_devices; dev; dev = dev->next) {
         come_to_rest(dev);
+        tsri_opencl_unmark(&dev->marker);
+    }
     pthread_mutex_unlock(&open_lock);
 }
 
@@ -260,6 +263,7 @@ void tsri_opencl_device_close(tsr_dev *dev) {
     if (!dev || tsri_opencl_forked())
         return;
     (void)!tsri_opencl_drain(dev);
+    tsri_opencl_unmark(&dev->marker);
     unlist(dev);
     if (!tsri_opencl_releasable(dev)) {
         leave(dev);

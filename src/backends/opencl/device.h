@@ -35,6 +35,7 @@ struct tsr_dev {
     uint32_t kept_twice[TSR_OP_COUNT]; /* bit i: the user was told of its weights of layout i */
     cl_mem *kept;                      /* what Oclgrind may not release: see tsri_opencl_release */
     size_t n_kept, kept_capacity;
+    struct tsri_opencl_marker *marker; /* a plan is built and not run yet; NULL: all ran */
     tsri_opencl_pages *pages; /* mappings that buffers lie in */
     tsr_plan *plans;
     tsri_opencl_programs *programs;

@@ -1,6 +1,7 @@
 /* backends/opencl/discover.c - every device of every platform; and a sentence for each driver that
  * gives none. */
 #include "backends/opencl/drivers.h"
+#include "backends/opencl/marker.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
@@ -36,15 +37,7 @@ tsr_status tsri_opencl_note(tsr_state *state, const char *format, ...) {
 /* pocl hides its devices where it can't write its cache: tried here as pocl does. NULL: it can;
  * else the folder, new memory. */
 static char *unwritable_pocl_cache(void) {
-    const char *own = getenv("POCL_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"),
-               *home = getenv("HOME");
-    char *folder = NULL;
-    if (own && *own)
-        folder = tsri_base_copy_text(own, strlen(own));
-    else if (xdg && *xdg)
-        folder = tsri_base_join(xdg, "pocl");
-    else if (home && *home)
-        folder = tsri_base_join(home, ".cache/pocl");
+    char *folder = tsri_opencl_pocl_cache();
     if (!folder)
         return NULL;
     char *probe = tsri_base_join(folder, "tessera-probe-XXXXXX");
@@ -239,12 +232,15 @@ tsr_status tsri_opencl_discover(tsr_state *state) {
     bool simulated = simulates();
     tsri_opencl_drivers drivers = {0};
     tsr_status status = place ? TSR_OK : TSR_E_HOST_MEMORY;
+    tsri_opencl_look_after_crashes(state);
     if (status == TSR_OK && !simulated)
         status = tsri_opencl_drivers_try(state, place, &drivers);
     if (status == TSR_OK)
         status = tsri_opencl_drivers_hide(&drivers);
+    tsri_opencl_marker *marker = tsri_opencl_mark(state, "listing the devices of OpenCL drivers");
     if (status == TSR_OK)
         status = ask_loader(state, place, chosen && *chosen, &simulated);
+    tsri_opencl_unmark(&marker);
     tsri_opencl_drivers_show(&drivers);
     for (size_t i = 0; i < state->n_found && status == TSR_OK; i++)
         status = tsri_opencl_drivers_judge(&drivers, &state->found[i]);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { ICD_LIMIT = 4096, SECONDS = 30, TRIED_AGAIN = 3600, SENTENCE = 1024 };
 
@@ -469,4 +470,17 @@ void tsri_opencl_drivers_clear(tsri_opencl_drivers *drivers) {
     free(drivers->items);
     free(drivers->before);
     *drivers = (tsri_opencl_drivers){0};
+}
+
+void tsri_opencl_drivers_forget(const tsr_state *state) {
+    char *path = tsri_base_join(state->host->cache_folder, "opencl");
+    DIR *folder = path ? opendir(path) : NULL;
+    for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
+        const size_t n = strlen(entry->d_name);
+        if (n > 7 && !strcmp(entry->d_name + n - 7, ".driver"))
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    }
+    if (folder)
+        closedir(folder);
+    free(path);
 }

@@ -1,5 +1,6 @@
 /* backends/opencl/plan.c - a plan made, run and explained. */
 #include "backends/opencl/chain.h"
+#include "backends/opencl/marker.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "tensor/shape.h"
@@ -119,11 +120,22 @@ static tsr_status bind(tsr_plan *plan) {
     return tsri_opencl_chain_bind(plan);
 }
 
+/* From now until a plan has run once, the driver may die of what it builds or finds in its cache. */
+static void mark(tsr_dev *dev) {
+    char what[256];
+    if (dev->marker || dev->record)
+        return;
+    snprintf(what, sizeof what, "building kernels for %s/%s, or their first run",
+             dev->facts.common.platform, dev->facts.common.name);
+    dev->marker = tsri_opencl_mark(dev->state, what);
+}
+
 tsr_status tsri_opencl_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_plan **out) {
     tsr_plan *plan = NULL;
     TRY(tsri_opencl_check(dev));
     TRY(tsri_base_new(1, sizeof *plan, &plan));
     plan->dev = dev;
+    mark(dev);
     tsr_status status =
         tsri_opencl_take(spec->bounds, sizeof plan->bounds, &plan->bounds, "bounds");
     if (status == TSR_OK)

@@ -2,6 +2,7 @@
 
 import pathlib
 import subprocess
+import time
 
 from support.command import BUILD, environment
 
@@ -24,3 +25,12 @@ def planted(folder, how="", beside="", **more):
 
 def known_libraries():
     return subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout.splitlines()
+
+
+def wait_for(path, word, times=1):
+    """Until the log of a planted driver has the word so often."""
+    for _ in range(600):
+        if path.exists() and path.read_text().splitlines().count(word) >= times:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{word} was not reached: {path.read_text() if path.exists() else None}")

@@ -1,0 +1,179 @@
+/* backends/opencl/marker.c - markers written, and found. */
+#include "backends/opencl/marker.h"
+#include "backends/opencl/cache.h"
+#include "backends/opencl/drivers.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { WHAT = 256, TRIES = 100 };
+
+struct tsri_opencl_marker {
+    int fd;
+    char *path;
+};
+
+static char *folder_of(const tsr_state *state) {
+    return state->host->cache_folder ? tsri_base_join(state->host->cache_folder, "opencl") : NULL;
+}
+
+char *tsri_opencl_pocl_cache(void) {
+    const char *own = getenv("POCL_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
+    return own && *own     ? tsri_base_copy_text(own, strlen(own))
+           : xdg && *xdg   ? tsri_base_join(xdg, "pocl")
+           : home && *home ? tsri_base_join(home, ".cache/pocl")
+                           : NULL;
+}
+
+/* Made under another name, so that nobody finds it before it is locked. */
+static bool make(const char *folder, int n, const char *what, tsri_opencl_marker *marker) {
+    char fresh[64], name[64];
+    snprintf(fresh, sizeof fresh, "driver.%ld-%d.new", (long)getpid(), n);
+    snprintf(name, sizeof name, "driver.%ld-%d.tmp", (long)getpid(), n);
+    char *from = tsri_base_join(folder, fresh);
+    marker->path = tsri_base_join(folder, name);
+    const size_t length = strlen(what);
+    marker->fd =
+        from && marker->path ? open(from, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    const bool made = marker->fd >= 0 && flock(marker->fd, LOCK_EX | LOCK_NB) == 0 &&
+                      write(marker->fd, what, length) == (ssize_t)length &&
+                      link(from, marker->path) == 0; /* not over one of a process that is gone */
+    if (marker->fd >= 0)
+        unlink(from);
+    free(from);
+    if (made)
+        return true;
+    if (marker->fd >= 0)
+        close(marker->fd);
+    free(marker->path);
+    return false;
+}
+
+tsri_opencl_marker *tsri_opencl_mark(const tsr_state *state, const char *what) {
+    tsri_opencl_marker *marker = NULL;
+    char *folder = folder_of(state);
+    bool made = false;
+    if (folder && tsri_base_make_folders(folder) == TSR_OK &&
+        tsri_base_new(1, sizeof *marker, &marker) == TSR_OK)
+        for (int n = 0; n < TRIES && !made; n++)
+            made = make(folder, n, what, marker);
+    free(folder);
+    if (made)
+        return marker;
+    free(marker);
+    return NULL;
+}
+
+void tsri_opencl_unmark(tsri_opencl_marker **marker) {
+    tsri_opencl_marker *m = *marker;
+    if (!m)
+        return;
+    unlink(m->path);
+    close(m->fd);
+    free(m->path);
+    free(m);
+    *marker = NULL;
+}
+
+/* --- those of processes that are gone --- */
+
+typedef struct remains {
+    bool others;     /* another process is at it just now */
+    int marked;      /* processes that ended under a marker */
+    int signal;      /* that one of them died of; 0: none said so */
+    char what[WHAT]; /* its driver or device */
+} remains;
+
+/* Takes the contents of a marker whose process is gone. */
+static bool take(int folder, const char *name, char what[WHAT], bool *alive) {
+    const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return false;
+    *alive = flock(fd, LOCK_EX | LOCK_NB) != 0;
+    const ssize_t n = *alive ? -1 : read(fd, what, WHAT - 1);
+    what[n > 0 ? n : 0] = 0;
+    what[strcspn(what, "\r\n")] = 0;
+    const bool taken = !*alive && unlinkat(folder, name, 0) == 0;
+    close(fd);
+    return taken;
+}
+
+static void look_at(int folder, const char *name, remains *found) {
+    char what[WHAT];
+    long process = 0;
+    int end = 0, number = 0;
+    bool alive = false;
+    const size_t length = strlen(name);
+    if (sscanf(name, "driver.%ld-%n", &process, &end) != 1 || !end || length < 4 ||
+        strcmp(name + length - 4, ".tmp") != 0)
+        return;
+    const bool taken = take(folder, name, what, &alive);
+    found->others |= alive;
+    if (!taken)
+        return;
+    if (!strcmp(name + end, "crash.tmp")) {
+        if (sscanf(what, "signal %d", &number) == 1)
+            found->signal = number;
+        return;
+    }
+    found->marked++;
+    memcpy(found->what, what, sizeof what);
+}
+
+static bool lies_in(const char *path, const char *folder) {
+    const size_t n = strlen(folder);
+    return !strncmp(path, folder, n) && path[n] == '/' && path[n + 1] && !strstr(path, "/..");
+}
+
+static void tell(const tsr_state *state, const remains *found) {
+    char *cache = tsri_opencl_pocl_cache();
+    const bool there = cache && tsri_base_is_folder(cache),
+               ours = there && lies_in(cache, state->host->cache_folder),
+               clear = ours && found->signal && !found->others;
+    const char *name = found->signal ? sigabbrev_np(found->signal) : NULL;
+    if (!found->signal)
+        tsri_opencl_log(state, TSR_LOG_INFO,
+                        "an earlier run ended in the middle of %s: the drivers are tried again. "
+                        "Where it crashed, and does so again: %s%s",
+                        found->what, there && !ours ? "remove " : "tessera cache clear",
+                        there && !ours ? cache : "");
+    else if (clear)
+        tsri_opencl_log(state, TSR_LOG_WARNING,
+                        "an earlier run crashed (SIG%s) in the middle of %s: the drivers are tried "
+                        "again, and the kernels in %s are built again",
+                        name ? name : "?", found->what, cache);
+    else
+        tsri_opencl_log(state, TSR_LOG_WARNING,
+                        "an earlier run crashed (SIG%s) in the middle of %s: the drivers are tried "
+                        "again. A driver's own kernel cache may be damaged: where it crashes "
+                        "again, remove %s",
+                        name ? name : "?", found->what,
+                        there ? cache : "the folder where the driver keeps it");
+    if (clear)
+        tsri_opencl_remove_folder(cache);
+    free(cache);
+}
+
+void tsri_opencl_look_after_crashes(const tsr_state *state) {
+    remains found = {0};
+    char *path = folder_of(state);
+    DIR *folder = path ? opendir(path) : NULL;
+    for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;)
+        look_at(dirfd(folder), entry->d_name, &found);
+    if (found.marked || found.signal)
+        tsri_opencl_drivers_forget(state);
+    if (found.marked)
+        tell(state, &found);
+    if (folder)
+        closedir(folder);
+    free(path);
+}

@@ -1,0 +1,27 @@
+/* backends/opencl/marker.h - a file that says that a driver is about to do what it may die of, and
+ * what a later run makes of one whose process is gone.
+ *
+ * A driver lists devices, builds, or runs a plan for the first time under a marker,
+ * driver.<process>-<n>.tmp in the folder of kernels, locked as long as the process lives; so
+ * several processes don't take each other's for a crash, however they end. A program that catches
+ * its own crash says so in driver.<process>-crash.tmp ("signal 7"). */
+#ifndef TSRI_OPENCL_MARKER_H
+#define TSRI_OPENCL_MARKER_H
+
+#include "backends/opencl/state.h"
+
+typedef struct tsri_opencl_marker tsri_opencl_marker;
+
+/* `what` is the driver or device, for the user. NULL where there is no cache folder. */
+tsri_opencl_marker *tsri_opencl_mark(const tsr_state *state, const char *what);
+void tsri_opencl_unmark(tsri_opencl_marker **marker);
+
+/* Markers of processes that are gone: every driver is tried again, and, where the process crashed,
+ * pocl's kernel cache is cleared if it lies in our cache folder, and named if not: pocl dies of a
+ * damaged file there in every run. */
+void tsri_opencl_look_after_crashes(const tsr_state *state);
+
+/* The folder of pocl's kernel cache, new memory; NULL: it has none. */
+char *tsri_opencl_pocl_cache(void);
+
+#endif
