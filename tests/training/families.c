@@ -102,6 +102,14 @@ static void move(subject *s, float *const *values, float *const *gradients, doub
     }
 }
 
+/* What a batch loses now; with the dropout of its number where there is any. */
+static void loss_of(subject *s, const tsri_training_options *how, tsri_training_loss *out) {
+    if (how->dropout > 0)
+        OK(tsri_training_gradients(s->training, &s->batch, true, 1, 0, out));
+    else
+        OK(tsri_training_evaluate(s->training, &s->batch, out));
+}
+
 /* Plain gradient descent without momentum at a rate of 1 leaves w - g: so g is read by the public
  * door. */
 static void check_slope(const char *folder, const char *device, const tsri_training_options *how) {
@@ -143,9 +151,9 @@ static void check_slope(const char *folder, const char *device, const tsri_train
               folder, norm, sqrt(squares));
     const double h = 4e-3 / norm; /* along the gradient, as a vector of length 1 */
     move(&s, values, gradients, h / norm);
-    OK(tsri_training_evaluate(s.training, &s.batch, &up));
+    loss_of(&s, how, &up);
     move(&s, values, gradients, -h / norm);
-    OK(tsri_training_evaluate(s.training, &s.batch, &down));
+    loss_of(&s, how, &down);
     const double hard = how->hard > 0 ? (double)how->hard : 1;
     const double slope =
         (hard * (up.hard - down.hard) + (double)how->kl * (up.kl - down.kl)) / (2 * h);
@@ -204,6 +212,16 @@ Test(families, slopes_of_adapters_on_the_reference) {
                                        .lora_alpha = 6,
                                        .seed = 5},
               25);
+}
+
+/* The gradient is that of what the mask keeps. */
+Test(families, slopes_of_dropout_on_the_reference) {
+    visit_all("reference",
+              &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD,
+                                       .dropout = 0.2f,
+                                       .activation_dropout = 0.1f,
+                                       .seed = 9},
+              30);
 }
 
 Test(families, slopes_of_divergence_and_smoothing_on_the_reference) {
@@ -348,6 +366,35 @@ Test(families, sgd_decays_matrices_alone) {
     cr_expect(vectors > 0 && vectors < n);
     free(without);
     free(with);
+}
+
+/* The matrices that products read are the learned ones, rounded: writing these anew changes
+ * nothing. */
+Test(families, bf16_reads_what_was_learned) {
+    const tsri_training_options how = {.beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .bf16 = true};
+    const tsri_training_options ways[] = {how, {.optimizer = TSRI_OPTIMIZER_SGD, .bf16 = true}};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        subject s = {0};
+        tsri_training_loss before, loss, written;
+        open_decoder(&s, "gpt2-tiny", "reference", &ways[w]);
+        OK(tsri_training_gradients(s.training, &s.batch, true, 1, 0, &before));
+        OK(tsri_training_update(s.training, 0, 0.1, 1));
+        OK(tsri_training_evaluate(s.training, &s.batch, &loss));
+        for (size_t i = 0; i < tsri_training_array_count(s.training); i++) {
+            tsri_training_array array;
+            tsri_training_array_at(s.training, i, &array);
+            const size_t n = (size_t)(array.dims[0] * (array.rank > 1 ? array.dims[1] : 1));
+            float *values = calloc(n + 1, sizeof *values);
+            OK(tsri_training_array_read(s.training, i, values));
+            OK(tsri_training_array_write(s.training, i, values));
+            free(values);
+        }
+        OK(tsri_training_evaluate(s.training, &s.batch, &written));
+        cr_expect_eq(loss.loss, written.loss, "way %zu: %.9g, and %.9g when written anew", w,
+                     loss.loss, written.loss);
+        cr_expect_neq(loss.loss, before.loss);
+        close_subject(&s);
+    }
 }
 
 /* Dropout is a function of seed, batch and place. */

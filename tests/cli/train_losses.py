@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""tessera train: what the numbers of the log are means of, and what is drawn anew for each batch."""
+
+import math
+import re
+
+from support import words
+from support.command import equal, main, run
+from support.runs import REFERENCE, SMALL, command, lines_of_log, make
+
+
+def losses(folder, name, steps, *more):
+    """Of steps that all read one batch and learn nothing."""
+    model, data = folder / "gpt2-tiny", folder / "lines.txt"
+    if not model.exists():
+        words.model(folder, "gpt2-tiny")
+        data.write_text("a poem\nwrite about the sea\nabout the river he sat on\nshe put money in the bank and write a poem\n")
+    still = ("--set", "pack=false", "--set", "learning_rate=0", "--set", "validation_split=0", "--set", "logging_steps=1")
+    told = run(*command(model, data, folder / name, steps, *still, "--validation", data, "--set", "eval_steps=1", *more))
+    assert told.code == 0
+    held = lines_of_log(folder / name)
+    return [line["loss"] for line in held if "loss" in line], [line["eval_loss"] for line in held if "eval_loss" in line]
+
+
+def test_each_batch_has_its_own_dropout(folder):
+    still, seen = losses(folder, "still", 6, "--set", "dropout=0")
+    equal(len(set(still)), 1, "without dropout nothing differs")
+    for key in ("dropout", "activation_dropout"):
+        more = ("--set", "dropout=0", "--set", f"{key}=0.3")
+        drawn, validated = losses(folder, key, 6, *more)
+        equal(len(set(drawn + still)), 7, f"{key}: a mask for each step")
+        equal(validated, seen, f"{key}: validation drops nothing")
+        other, _ = losses(folder, f"{key}-seed", 6, *more, "--set", "seed=7")
+        equal(len(set(drawn + other)), 12, f"{key}: the masks follow the seed")
+        halves, _ = losses(folder, f"{key}-2", 3, *more, "--set", "gradient_accumulation_steps=2")
+        means = [(drawn[i] + drawn[i + 1]) / 2 for i in (0, 2, 4)]
+        assert all(abs(a - b) < 1e-6 for a, b in zip(halves, means)), f"{key}: a mask for each batch of an update: {halves} {means}"
+
+
+def test_an_update_is_the_mean_of_its_batches(folder):
+    """Batches that are all the same: their number changes neither norm nor step."""
+    more = ("--set", "dropout=0", "--set", "learning_rate=0.1", "--set", "optim=sgd", "--set", "max_grad_norm=0")
+    seen = []
+    for n in (1, 3):
+        losses(folder, f"of{n}", 3, *more, "--set", f"gradient_accumulation_steps={n}")
+        seen.append([(line["grad_norm"], line["loss"]) for line in lines_of_log(folder / f"of{n}") if "loss" in line])
+    for one, three in zip(*seen):
+        assert all(abs(a - b) < 1e-5 * a for a, b in zip(one, three)), seen
+
+
+def test_validation_is_the_mean_of_its_tokens(folder):
+    """However long the texts are that share a batch."""
+    seen = [losses(folder, f"by{size}", 1, "--set", "dropout=0", "--set", "eval_batches=0", "--set", f"per_device_eval_batch_size={size}")[1]
+            for size in (1, 2, 3, 4)]
+    assert all(abs(a - seen[0][0]) < 1e-6 for (a,) in seen), seen
+
+
+def test_all_tokens_are_counted(folder):
+    """Those that are read by the encoder, too: pairs turned round have as many."""
+    pairs = [("a long way to the sea and on", "far"), ("the river", "a bank"), ("good poem", "money")]
+    counts = []
+    for name, order in (("there", 1), ("back", -1)):
+        data = folder / f"{name}.tsv"
+        data.write_text("".join("\t".join(pair[::order]) + "\n" for pair in pairs * 4))
+        run("train", data, "-o", folder / name, "--recipe", "transformer-base", *REFERENCE, "--set", "tokenizer=char", "--set", "layers=1", "--set",
+            "hidden_size=8", "--set", "heads=2", "--set", "block_size=64", "--set", "max_steps=1", "--set", "validation_split=0", "--set", "sample_tokens=0",
+            "--set", "per_device_train_batch_size=12", "--set", "gradient_accumulation_steps=1")
+        (line,) = [line for line in lines_of_log(folder / name) if "loss" in line]
+        counts.append(line["tokens"])
+    letters = sum(len(a) + len(b) + 2 for a, b in pairs * 4)  # each side ends with a token of its own
+    equal(counts, [letters, letters])
+
+
+def test_an_epoch_is_all_batches_once(folder):
+    """However many of them an update takes."""
+    model, text = make(folder)
+    for epochs, n in ((1, 1), (1, 2), (2, 3), (0.5, 4)):
+        told = run("train", text, "-m", model, *REFERENCE, *SMALL, "--set", f"num_train_epochs={epochs}", "--set", f"gradient_accumulation_steps={n}",
+                   "--dry-run").text
+        batches, steps = int(re.search(r"(\d+) batches an epoch", told)[1]), int(re.search(r"steps: (\d+)", told)[1])
+        equal(steps, math.ceil(epochs * batches / n), told)
+
+
+main(globals())
