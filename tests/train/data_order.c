@@ -112,3 +112,38 @@ Test(data_order, other_tokens_are_masked_by_seed_and_epoch) {
     free(text);
     free(line);
 }
+
+/* A pool is sorted by length, and its batches are drawn from it: else a model would see short texts
+ * first, and long ones last. */
+Test(data_order, batches_of_examples_are_not_in_the_order_of_their_lengths) {
+    enum { N = 240, SIZE = 6 };
+    char *text = malloc(N * 64);
+    size_t n = 0;
+    for (int i = 0; i < N; i++) {
+        for (int k = 0; k <= i % 24; k++)
+            text[n++] = (char)('a' + k);
+        text[n++] = '\n';
+    }
+    tsr_model *model = data_model(DECODER);
+    const char *path = data_file("lines.txt", text, n);
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        tsri_train_data *data = data_open(
+            model,
+            (tsri_train_data_options){.paths = &path, .n_paths = 1, .batch = SIZE, .seed = seed});
+        const uint64_t batches = tsri_train_data_batches(data);
+        uint64_t shorter = 0;
+        int32_t before = 0;
+        for (uint64_t i = 0; i < batches; i++) {
+            const tsri_training_batch b = data_batch(data, i);
+            shorter += b.T < before;
+            before = b.T;
+        }
+        cr_assert(batches == N / SIZE && batches < 64);
+        cr_expect(shorter > batches / 4 && shorter < batches * 3 / 4,
+                  "%llu of %llu batches are shorter than the one before",
+                  (unsigned long long)shorter, (unsigned long long)batches);
+        tsri_train_data_close(&data);
+    }
+    tsr_model_close(&model);
+    free(text);
+}

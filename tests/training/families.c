@@ -198,6 +198,12 @@ Test(families, slopes_on_the_reference) {
     visit_all("reference", &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD}, 30);
 }
 
+/* Its matrices are so large that their squares are added in parts. */
+Test(families, slope_of_a_larger_model_on_the_reference) {
+    check_slope(TESSERA_SOURCE_DIR "/models/shakespeare", "reference",
+                &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD});
+}
+
 Test(families, slopes_recomputed_on_the_reference) {
     visit_all("reference",
               &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD, .checkpointing = true}, 30);
