@@ -234,7 +234,7 @@ static tsr_status read_layer_types(const tsri_model_config *config, const json_t
 tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_default,
                                     tsri_model_stack *stack) {
     bool use = by_default;
-    int32_t window = 0, full = by_default ? 0 : stack->layers;
+    int32_t window = stack->window, full = by_default ? 0 : stack->layers;
     TRY(tsri_model_config_bool(config, "use_sliding_window", &use));
     TRY(tsri_model_config_int(config, "sliding_window", false, 1, INT32_MAX, &window));
     TRY(tsri_model_config_int(config, "max_window_layers", false, 0, INT32_MAX, &full));

@@ -52,7 +52,7 @@ tsr_status tsri_model_config_rope(const tsri_model_config *config, double theta,
                                   int64_t max_positions, tsri_model_rope *rope);
 
 /* sliding_window, use_sliding_window, max_window_layers and layer_types. `stack->layers` is set
- * before; windowed is new memory. */
+ * before, as is `stack->window` where the family has one that no key names; windowed is new memory. */
 tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_default,
                                     tsri_model_stack *stack);
 

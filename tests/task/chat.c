@@ -276,3 +276,19 @@ Test(chat, needs_device_and_tokenizer) {
     options.top_p = 2;
     cr_expect(tsr_chat_create(model, "chatml", NULL, &options, &chat) == TSR_E_ARGUMENT);
 }
+
+/* max_length counts the whole conversation, where nothing says how many new tokens there may be. */
+Test(chat, longest) {
+    tsr_chat *chat = NULL;
+    collected c = {0};
+    options.max_length = 30;
+    options.max_new_tokens = -1;
+    options.ignore_eos = 1;
+    OK(tsr_chat_create(model, "chatml", NULL, &options, &chat));
+    cr_expect(tsr_chat_say(chat, "a b c d e f g h i j k l m n", 27, collect, &c, NULL) ==
+              TSR_E_ARGUMENT);
+    cr_expect(strstr(tsr_error_last(), "holds 30"), "%s", tsr_error_last());
+    OK(tsr_chat_say(chat, "a", 1, collect, &c, NULL));
+    cr_expect(c.n > 0 && c.n < 30 && c.finish != TSR_FINISH_END, "%zu", c.n);
+    tsr_chat_destroy(&chat);
+}

@@ -411,3 +411,32 @@ Test(settings_keys, refused) {
     close_reference();
     close_folder();
 }
+
+/* ---- an empty prompt ---- */
+
+/* It begins with the settings' own token, where they name another than config.json does. */
+Test(settings_found, empty_prompt) {
+    static result got[3][BEST];
+    static const int32_t bos[] = {9, 9, 1};
+    json_t *both = json_pack("{s:i,s:b,s:i,s:i}", "bos_token_id", 9, "do_sample", 0,
+                             "max_new_tokens", 8, "eos_token_id", 2);
+    open_folder();
+    for (int i = 0; i < 3; i++) { /* none; the same in words; config.json's */
+        const tsr_prompt prompt = {
+            .struct_size = sizeof prompt, .ids = &bos[i], .n_ids = i > 0};
+        const tsr_prompt *prompts[] = {&prompt};
+        tsr_generate_options options;
+        tsr_model *model;
+        write_folder("llama-tiny", NULL, both);
+        open_reference();
+        OK(tsr_model_open(folder, device, NULL, &model));
+        OK(tsr_generate_defaults(model, &options));
+        OK(tsr_generate(model, prompts, 1, &options, take, got[i], NULL));
+        tsr_model_close(&model);
+        close_reference();
+    }
+    close_folder();
+    json_decref(both);
+    cr_assert(got[0][0].n && !memcmp(&got[0][0], &got[1][0], sizeof(result)));
+    cr_assert(memcmp(&got[0][0], &got[2][0], sizeof(result)));
+}

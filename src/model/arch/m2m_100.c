@@ -3,8 +3,16 @@
 #include "base/error.h"
 #include "model/arch.h"
 
+#include <math.h>
+
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
+    bool scale = true; /* and relu, where the keys are missing */
     TRY(tsri_model_arch_bart_like(config, spec));
+    TRY(tsri_model_config_bool(config, "scale_embedding", &scale));
+    spec->embed_scale = scale ? (float)sqrt(spec->width) : 1;
+    TRY(tsri_model_config_activation(config, "activation_function", "relu",
+                                     &spec->encoder.activation));
+    spec->decoder.activation = spec->encoder.activation;
     tsri_model_arch_norms_first(spec);
     tsri_model_arch_sinusoids(
         spec, (tsri_model_sinusoid){

@@ -8,6 +8,8 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
                                           "partial_rotary_factor", NULL};
     TRY(tsri_model_config_refuse(config, handled));
     TRY(tsri_model_arch_llama_like(config, spec));
+    spec->decoder.norm_eps = 1e-5f;
+    TRY(tsri_model_config_float(config, "rms_norm_eps", false, 1e-12, 1, &spec->decoder.norm_eps));
     return tsri_model_config_window(config, true, &spec->decoder);
 }
 

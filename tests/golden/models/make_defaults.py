@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+"""Makes defaults.json: what transformers takes for a key that a config.json lacks, by model_type. Sizes are left out: a file that lacks
+one is refused, or its arrays tell.
+
+    python3 make_defaults.py       (needs torch, transformers)
+"""
+import json
+from pathlib import Path
+
+import transformers as tr
+
+FAMILIES = """GPT2 Llama Mistral Qwen2 Qwen3 Gemma Phi3 GPTNeoX OPT Starcoder2 Bloom Bert Roberta XLMRoberta Camembert DistilBert Albert MPNet
+Electra Bart MBart Marian Pegasus M2M100 T5""".split()
+KEYS = """hidden_act activation activation_function rms_norm_eps layer_norm_eps layer_norm_epsilon norm_epsilon tie_word_embeddings sliding_window
+use_sliding_window max_window_layers attention_bias use_bias mlp_bias rope_parameters scale_embedding scale_attn_weights use_parallel_residual
+do_layer_norm_before enable_bias feed_forward_proj relative_attention_num_buckets relative_attention_max_distance num_hidden_groups""".split()
+HEADS = ("Qwen3", "Gemma")      # whose head_dim is a number of its own
+
+found = {}
+for family in FAMILIES:
+    config = getattr(tr, family + "Config")()
+    keys = KEYS + ["head_dim"] * (family in HEADS)
+    found[config.model_type] = {key: getattr(config, key) for key in keys if getattr(config, key, None) is not None}
+path = Path(__file__).parent / "defaults.json"
+path.write_text(json.dumps(found, indent=0) + "\n")

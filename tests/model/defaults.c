@@ -1,0 +1,67 @@
+/* A key that a config lacks means what it means to transformers: the spec is that of the config with
+ * transformers' default in its place (tests/golden/models/defaults.json). */
+#include "base/json.h"
+#include "model/arch.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
+#define GOLDEN TESSERA_SOURCE_DIR "/tests/golden/models/"
+
+/* The golden model that is the example of a family. */
+static json_t *example(const char *family) {
+    char path[512];
+    json_t *config = NULL;
+    static const char *const places[] = {"-odd", "-odd/mlm", "/mlm", "/cls"};
+    for (size_t i = 0; i < sizeof places / sizeof *places && !config; i++) {
+        snprintf(path, sizeof path, GOLDEN "%s%s/config.json", family, places[i]);
+        config = json_load_file(path, 0, NULL);
+    }
+    cr_assert(config, "no golden %s", family);
+    return config;
+}
+
+/* The spec without what it points to, in which windows are told by how many layers have one. */
+static tsr_status read_spec(json_t *config, tsri_model_spec *spec, int *windowed) {
+    const tsri_model_arch *arch;
+    const tsr_status status = tsri_model_arch_read(config, "config.json", &arch, spec);
+    *windowed = 0;
+    for (int32_t i = 0; spec->decoder.windowed && i < spec->decoder.layers; i++)
+        *windowed += spec->decoder.windowed[i];
+    tsri_model_spec_clear(spec);
+    return status;
+}
+
+static int check(const char *family, const char *key, json_t *value) {
+    static const char *const older[] = {"rope_scaling", "rope_theta", "rotary_pct",
+                                        "rotary_emb_base"};
+    tsri_model_spec lacks, says;
+    int few, many;
+    json_t *config = example(family);
+    json_object_del(config, "layer_types"); /* which say what the keys for windows would */
+    json_object_del(config, key);
+    for (size_t i = 0; !strcmp(key, "rope_parameters") && i < 4; i++)
+        json_object_del(config, older[i]);
+    const tsr_status without = read_spec(config, &lacks, &few);
+    json_object_set(config, key, value);
+    const tsr_status with = read_spec(config, &says, &many);
+    cr_expect(without == with, "%s without %s: %s", family, key, tsr_error_last());
+    cr_expect(without != TSR_OK || with != TSR_OK ||
+                  (few == many && memcmp(&lacks, &says, sizeof says) == 0),
+              "%s without %s is not what it is with transformers' default", family, key);
+    json_decref(config);
+    return without == TSR_OK;
+}
+
+Test(defaults, of_missing_keys) {
+    json_t *root = json_load_file(GOLDEN "defaults.json", 0, NULL), *keys, *value;
+    const char *family, *key;
+    int checked = 0;
+    cr_assert(root);
+    json_object_foreach(root, family, keys) json_object_foreach(keys, key, value)
+        checked += check(family, key, value);
+    cr_assert(checked > 90, "%d", checked);
+    json_decref(root);
+}
