@@ -211,7 +211,7 @@ static void set_flags(tsri_task_rules *r) {
 
 static tsri_task_rules random_rules(void) {
     static const double lengths[] = {-1, 0, 0.6, 1, 2}, repetitions[] = {1, 1, 1.3};
-    static int32_t words[] = {5, 6, 7, 3, 6};
+    static int32_t words[] = {8, 6, 7, 8, 3}; /* 8 is how texts begin */
     static size_t ends[] = {3, 5};
     tsri_task_rules r = {.beams = 2 + draw(0, MOST_K - 1),
                          .stopping = (tsr_early_stopping)draw(1, 3),
@@ -232,32 +232,54 @@ static tsri_task_rules random_rules(void) {
     return r;
 }
 
+/* How many hypotheses both searches finish, which are the same. */
+static int as_plain(const tsri_task_rules *r, int most) {
+    const int32_t start[] = {8, 9, 10};
+    const int n = 1 + draw(14, 3);
+    text best[MOST_K + MOST_K];
+    const int done = plain(r, start, n, most, best);
+    tsri_task_beam *beam;
+    OK(tsri_task_beam_create(r, 10, &beam));
+    for (int again = 0; again < 2; again++) { /* from lists and rows; a search begins anew */
+        search(beam, start, n, most, again == 1);
+        cr_assert(tsri_task_beam_finished(beam) == done, "seed %d: %d, wanted %d", (int)seed,
+                  tsri_task_beam_finished(beam), done);
+        for (int i = 0; i < done; i++) {
+            const tsri_task_hypothesis *h = tsri_task_beam_best(beam, i);
+            cr_assert(h->n == best[i].n && !memcmp(h->ids, best[i].ids, (size_t)h->n * 4),
+                      "seed %d, hypothesis %d", (int)seed, i);
+            cr_assert(fabs(h->score - best[i].score) < 1e-4, "seed %d: %g, wanted %g", (int)seed,
+                      h->score, best[i].score);
+        }
+    }
+    tsri_task_beam_destroy(&beam);
+    return done;
+}
+
 Test(beam, as_the_plain_search) {
     int finished = 0;
     for (seed = 1; seed <= 1500; seed++) {
         const tsri_task_rules r = random_rules();
-        const int32_t start[] = {8, 9, 10};
-        const int n = 1 + draw(14, 3), most = 1 + draw(15, MOST_T - 1);
-        text best[MOST_K + MOST_K];
-        const int done = plain(&r, start, n, most, best);
-        tsri_task_beam *beam;
-        OK(tsri_task_beam_create(&r, 10, &beam));
-        for (int again = 0; again < 2; again++) { /* from lists and rows; a search begins anew */
-            search(beam, start, n, most, again == 1);
-            cr_assert(tsri_task_beam_finished(beam) == done, "seed %d: %d, wanted %d", (int)seed,
-                      tsri_task_beam_finished(beam), done);
-            for (int i = 0; i < done; i++) {
-                const tsri_task_hypothesis *h = tsri_task_beam_best(beam, i);
-                cr_assert(h->n == best[i].n && !memcmp(h->ids, best[i].ids, (size_t)h->n * 4),
-                          "seed %d, hypothesis %d", (int)seed, i);
-                cr_assert(fabs(h->score - best[i].score) < 1e-4, "seed %d: %g, wanted %g",
-                          (int)seed, h->score, best[i].score);
-            }
-        }
-        finished += done;
-        tsri_task_beam_destroy(&beam);
+        finished += as_plain(&r, 1 + draw(15, MOST_T - 1));
     }
     cr_assert(finished > 3000);
+}
+
+/* Few tokens, of which many end a text: all beams finish early, and the rule of when to stop decides. */
+Test(beam, stops_when_the_plain_search_stops) {
+    static const double lengths[] = {-1, -0.5, -0.1, 0.3, 1, 2};
+    for (seed = 1; seed <= 1500; seed++) {
+        tsri_task_rules r = {.beams = 2 + draw(0, 3),
+                             .stopping = (tsr_early_stopping)draw(1, 3),
+                             .length_penalty = lengths[draw(2, 6)],
+                             .repetition_penalty = 1,
+                             .ends = 2 + draw(3, 2),
+                             .forced_first = -1,
+                             .forced_last = -1};
+        r.V = V = 12;
+        set_flags(&r);
+        as_plain(&r, MOST_T);
+    }
 }
 
 static double best_of_all(int32_t *ids, int n, int most, int made, double sum, double A) {
