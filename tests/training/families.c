@@ -170,8 +170,10 @@ static void check_slope(const char *folder, const char *device, const tsri_train
     close_subject(&s);
 }
 
-static void visit(const char *base, const char *device, const tsri_training_options *how,
-                  int depth) {
+typedef void checking(const char *folder, const char *device, const tsri_training_options *how);
+
+static void visit(const char *base, checking *check, const char *device,
+                  const tsri_training_options *how, int depth) {
     DIR *folder = opendir(base);
     struct dirent *entry;
     char path[1024];
@@ -180,9 +182,9 @@ static void visit(const char *base, const char *device, const tsri_training_opti
         const bool model = entry->d_name[0] != '.' && tsri_base_is_file(path);
         *strrchr(path, '/') = 0;
         if (model)
-            check_slope(path, device, how);
+            check(path, device, how);
         else if (depth && entry->d_name[0] != '.' && tsri_base_is_folder(path))
-            visit(path, device, how, depth - 1);
+            visit(path, check, device, how, depth - 1);
     }
     if (folder)
         closedir(folder);
@@ -190,7 +192,7 @@ static void visit(const char *base, const char *device, const tsri_training_opti
 
 static void visit_all(const char *device, const tsri_training_options *how, int fewest) {
     checked = 0;
-    visit(TESSERA_SOURCE_DIR "/tests/golden/models", device, how, 1);
+    visit(TESSERA_SOURCE_DIR "/tests/golden/models", check_slope, device, how, 1);
     cr_expect_geq(checked, fewest, "only %d models were found", checked);
 }
 
@@ -234,6 +236,49 @@ Test(families, slopes_of_divergence_and_smoothing_on_the_reference) {
     visit_all("reference",
               &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD, .hard = 0.5f, .kl = 0.25f},
               30);
+}
+
+/* ---- what a training leaves ---- */
+
+/* The saved model, opened again, loses what the one that learned loses. */
+static void check_saved(const char *folder, const char *device, const tsri_training_options *how) {
+    tsri_training_options options = *how;
+    subject s = {0}, again = {0};
+    tsri_training_loss loss, saved;
+    const char *culprit;
+    double norm;
+    char path[] = "/tmp/tessera-saved-XXXXXX", file[64], command[2400];
+    if (!open_subject(&s, folder, device, &options)) {
+        close_subject(&s);
+        return;
+    }
+    cr_assert_not_null(mkdtemp(path));
+    snprintf(command, sizeof command, "cp '%s'/*.json '%s' && rm -f '%s'/*.index.json", folder,
+             path, path);
+    cr_assert_eq(system(command), 0);
+    snprintf(file, sizeof file, "%s/model.safetensors", path);
+    OK(tsri_training_gradients(s.training, &s.batch, true, 1, 0, &loss));
+    OK(tsri_training_norm(s.training, &norm, &culprit));
+    OK(tsri_training_update(s.training, 0, 0.05 / norm, 1));
+    OK(tsri_training_evaluate(s.training, &s.batch, &loss));
+    OK(tsri_training_save(s.training, file));
+    cr_assert(open_subject(&again, path, device, &options));
+    OK(tsri_training_evaluate(again.training, &again.batch, &saved));
+    cr_expect(fabs(saved.loss - loss.loss) <= 1e-6 * (1 + fabs(loss.loss)),
+              "%s: %.9g when it learned, %.9g when it was opened again", folder, loss.loss,
+              saved.loss);
+    checked++;
+    close_subject(&again);
+    close_subject(&s);
+    snprintf(command, sizeof command, "rm -r '%s'", path);
+    cr_assert_eq(system(command), 0);
+}
+
+Test(families, what_is_saved_is_what_was_learned) {
+    checked = 0;
+    visit(TESSERA_SOURCE_DIR "/tests/golden/models", check_saved, "reference",
+          &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD}, 1);
+    cr_expect_geq(checked, 30, "only %d models were found", checked);
 }
 
 /* ---- a decoder's loss ---- */
