@@ -217,8 +217,9 @@ int tsri_cli_embed(int argc, char **argv) {
         argc, argv, "tessera embed [-m MODEL] [-o OUT] [FILE|-]",
         "A vector for each line of FILE, in order. A line that the model cannot read whole is cut, "
         "and counted on stderr; one without a text (--column, --field) gets zeros, and is told.\n"
-        "Any bytes are a text: a NUL or what is no UTF-8 counts as U+FFFD or nothing, as the "
-        "tokenizer has it. Without -m, all-MiniLM-L6-v2 is used, which tools/get-minilm (installed as tessera-get-minilm) unpacks; a "
+        "Lines that are not UTF-8 are told, and the exit code is 1 unless --encoding says what "
+        "they are. Without -m, all-MiniLM-L6-v2 is used, which tools/get-minilm (installed as "
+        "tessera-get-minilm) unpacks; a "
         "model without modules.json is pooled by the mean.",
         tables, &operands);
     if (code == CLI_OK && operands.n > 1)

@@ -116,7 +116,7 @@ static int no_label(const work *w, size_t i) {
         used += put > 0 ? (size_t)put : 0;
     }
     return tsri_cli_fail(CLI_FILE,
-                         "%s: text %zu has the label \"%.60s\", which is none of %s's %u%s%s%s",
+                         "%s: text %zu has the label \"%.60s\", which is not one of %s's %u%s%s%s",
                          w->job->labelled, i + 1, w->names.items[i].data, w->job->app.model_name,
                          w->labels, ": ", some, used >= 120 ? ", ..." : "");
 }

@@ -24,8 +24,9 @@ static int choose_metrics(work *w) {
         const bool bleu = n == 4 && !strncmp(at, "bleu", n);
         const bool chrf = n == 4 && !strncmp(at, "chrf", n);
         if (!bleu && !chrf)
-            return tsri_cli_fail(CLI_USAGE, "--metric %s: %.*s is none; wanted bleu, chrf or both",
-                                 list, (int)n, at);
+            return tsri_cli_fail(CLI_USAGE,
+                                 "--metric %s: %.*s is not a metric; give bleu, chrf or both", list,
+                                 (int)n, at);
         w->bleu |= bleu;
         w->chrf |= chrf;
         at += n;

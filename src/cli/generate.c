@@ -200,7 +200,7 @@ static int echo_prompts(job *j) {
     return CLI_OK;
 }
 
-/* An echoed prompt may be any bytes: for JSON, each that is no UTF-8 becomes U+FFFD. */
+/* An echoed prompt may be any bytes: for JSON, each that is not UTF-8 becomes U+FFFD. */
 static void make_valid(job *j, uint32_t result) {
     char *raw = j->texts[result];
     const size_t size = j->sizes[result];

@@ -19,7 +19,7 @@ int tsri_cli_output_begin(tsri_cli_app *app, const char *path, tsri_cli_output *
         return CLI_OK;
     if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
         return tsri_cli_fail(CLI_FILE,
-                             "%s is no regular file, and is not replaced; without -o the output "
+                             "%s is not a regular file, and is not replaced; without -o the output "
                              "goes to standard output",
                              path);
     if (asprintf(&out->temporary, "%s.%ld.tmp", path, (long)getpid()) < 0) {

@@ -35,7 +35,7 @@ static int add(tsri_cli_app *app, tsr_plot *plot, const tsri_cli_list *logs, siz
     if (log.skipped)
         tsri_cli_note(app,
                       "%s: %" PRIu64
-                      " lines are no JSON objects and were left out; the first is line %" PRIu64,
+                      " lines are not JSON objects and were left out; the first is line %" PRIu64,
                       logs->items[i], log.skipped, log.first_skipped);
     return CLI_OK;
 }

@@ -41,7 +41,7 @@ static int open_all(job *j) {
     if (!j->embedding.prompt)
         return CLI_OK;
     tsri_cli_note(&j->app,
-                  "the question gets the model's prompt for queries; --prompt \"\" is none");
+                  "the question gets the model's prompt for queries; --prompt \"\" puts none");
     return tsri_cli_embedding_begin(&j->embedding);
 }
 

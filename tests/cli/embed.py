@@ -171,7 +171,7 @@ def test_files_are_whole_or_not_there(folder):
         process.communicate()
         equal(process.returncode, 130)
         equal([out.read_text(), sorted(p.name for p in folder.iterdir() if p.name.endswith(".tmp"))], ["before", []])
-    refused(3, "no regular file", "embed", *WITH, "-o", folder, "--format", "jsonl", given="a")
+    refused(3, "not a regular file", "embed", *WITH, "-o", folder, "--format", "jsonl", given="a")
     refused(3, "it is not replaced", "embed", *WITH, "-o", folder, "--format", "npy", given="a")
     refused(2, "wants -o FILE", "embed", *WITH, "--format", "npy", given="a")
     refused(2, "npy, jsonl or text", "embed", *WITH, "--format", "csv", given="a")
@@ -473,6 +473,26 @@ def test_spans(_):
     equal(sum(line == "" for line in blocks.splitlines()), len(golden["lines"]))
     for odd in (b"\xff\xfe anna \x80\n", b"anna\0bob\n", "\u00c5nna \u0e01\u0e33 \ufb01x\n".encode(), b"anna " * 300):
         run("classify", "-m", TOKENS, *REFERENCE, "--encoding", "utf-8", given=odd)
+
+
+def test_labels_of_equal_scores_keep_their_order(folder):
+    model = copy_model(CLASSIFY, folder / "m")
+    path = model / "model.safetensors"
+    data = bytearray(path.read_bytes())
+    size = int.from_bytes(data[:8], "little")
+    zeroed = 0
+    for name, entry in json.loads(data[8:8 + size]).items():
+        if "classifier" in name or "score" in name:
+            begin, end = entry["data_offsets"]
+            data[8 + size + begin:8 + size + end] = bytes(end - begin)
+            zeroed += 1
+    assert zeroed, "no classifier"
+    path.write_bytes(data)
+    names = json.loads((model / "config.json").read_text()).get("id2label")
+    told = run("classify", "-m", model, *REFERENCE, "-k", 9, "anna").text.splitlines()
+    wanted = [names[str(i)] for i in range(len(told))] if names else [f"LABEL_{i}" for i in range(len(told))]
+    equal([line.split("\t")[0] for line in told], wanted)
+    equal(len({line.split("\t")[1] for line in told}), 1, told)
 
 
 def test_fill_mask(_):

@@ -199,6 +199,25 @@ def test_lines_that_are_not_utf8_are_told(_):
             equal(run(*arguments, "--encoding", "latin-1", given=given).out, run(*arguments, given=given.decode("latin-1")).out, arguments)
 
 
+def test_what_utf8_is(_):
+    """A surrogate, more bytes than needed, past the last character, half of one: each is told, and none of the whole ones beside them."""
+    for bad in (b"\xed\xa0\x80", b"\xed\xbf\xbf", b"\xc0\x80", b"\xc1\xbf", b"\xe0\x9f\xbf", b"\xf0\x8f\xbf\xbf", b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xff", b"\x80",
+                b"\xe2\x82", b"\xc3"):
+        told = run("tokenize", "-m", PLAY, given=b"KING\n" + bad + b"\n", code=1)
+        assert f"line 2 is not UTF-8 (byte 0x{bad[0]:02x})" in told.err, (bad, told.err)
+    good = "\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff\n"
+    equal(run("tokenize", "-m", PLAY, given=good).err, "")
+
+
+def test_the_last_line_end(folder):
+    """That of standard input is not part of a prompt; a file is the prompt as it is."""
+    (folder / "prompt").write_text("KING\n")
+    generate = ("generate", *REFERENCE, "-m", PLAY, "-n", "1", "--temp", "0", "--echo")
+    assert run(*generate, "-f", folder / "prompt").text.startswith("KING\n")
+    equal(run(*generate, given="KING\n").out, run(*generate, "KING").out)
+    assert run(*generate, "-f", folder / "prompt", "--print-ids").out != run(*generate, "-p", "KING", "--print-ids").out
+
+
 def test_one_text_that_is_not_utf8_is_refused(folder):
     bad = folder / "bad"
     bad.write_bytes(b"KING\nGr\xf6\xdfe\n")

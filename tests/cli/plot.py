@@ -64,7 +64,7 @@ def test_damage_is_skipped(folder):
     path = log(folder / "l", step(1, loss=3), '{"step": 2, "lo', "", "[1]", {"event": "start"}, step(4, loss=2), end='{"step": 5, "loss"')
     (run_,), err = page(folder, path)
     equal(run_["series"]["loss"], [[1, 4], [3, 2]])
-    assert "the last line is damaged and was left out" in err and "2 lines are no JSON objects and were left out; the first is line 2" in err, err
+    assert "the last line is damaged and was left out" in err and "2 lines are not JSON objects and were left out; the first is line 2" in err, err
     (run_,), err = page(folder, log(folder / "m", step(1, loss=3), end=json.dumps(step(2, loss=2))))
     equal(run_["series"]["loss"], [[1, 2], [3, 2]], "a last line without its end may be whole")
     assert "left out" not in err, err

@@ -164,7 +164,7 @@ def test_refused(folder):
             (2, "only one of", "--perplexity", good, "--parallel", good),
             (2, "--hypotheses and --references go together", "--hypotheses", good),
             (2, "evaluate wants", "--references", good),
-            (2, "--metric ter: ter is none", "--metric", "ter", "--hypotheses", good, "--references", good),
+            (2, "--metric ter: ter is not a metric", "--metric", "ter", "--hypotheses", good, "--references", good),
             (2, "--metric bleu,: ", "--metric", "bleu,", "--hypotheses", good, "--references", good),
             (3, "good has 2 lines and", "--hypotheses", good, "--references", short),
             (3, "bad: line 2 is not UTF-8 (byte 0xff)", "--hypotheses", bad, "--references", good),

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The command line itself: help, version, options and operands that are not there, values out of range; exit code 2 and one sentence."""
 
+import json
 import re
 import subprocess
 
-from support.command import COMMAND, PLAY, SOURCE, environment, equal, main, refused, run
+from support.command import COMMAND, GOLDEN, PLAY, SOURCE, copy_model, environment, equal, main, refused, run
 
 COMMANDS = ("generate", "chat", "tokenize", "info", "devices", "verify", "explain", "bench", "evaluate", "quantize", "dump", "cache")
 
@@ -48,6 +49,16 @@ def test_context_that_cannot_be_raised(_):
     refused(2, "the context holds 8: shorten it, or raise -c up to what the model reads (512)", "generate", "-d", "reference", "-m", PLAY, "-c", "8", "-n", "1", long)
 
 
+def test_nothing_is_said_twice(folder):
+    model = copy_model(GOLDEN / "gpt2-tiny", folder / "m")
+    (model / "generation_config.json").write_text(json.dumps({"guidance_scale": 3.0, "sequence_bias": [[[5], -2.0]]}))
+    for arguments in (("generate", "-m", model, "--ids", "9", "-n", "2", "--print-ids", "--temp", "0"), ("generate", "-m", model, "--ids", "9", "--ids", "8", "-n", "2", "--num-beams", "2"),
+                      ("info", model), ("bench", "-m", model, "-p", "4", "-n", "2", "-d", "0,2", "-r", "1"), ("explain", model)):
+        told = run(*arguments, *(() if arguments[0] == "info" else ("--device", "reference")), code=None).err.splitlines()
+        said = [line for line in told if not line.startswith("tessera: device: ")]
+        equal(len(set(said)), len(said), said)
+
+
 def test_no_command(_):
     told = run(code=2)
     equal(told.out, b"")
@@ -77,7 +88,7 @@ MEANT = (("--max-tokens", "generate", "--max-new-tokens"), ("--max_tokens=5", "c
          ("--model-name-or-path", "embed", "--model"), ("-hf", "generate", "-m FOLDER"), ("-sys", "chat", "--system"), ("--n-ctx", "generate", "--ctx-size"),
          ("--beam-width", "translate", "--num-beams"), ("--src-lang", "translate", "--from"), ("--n-threads", "bench", "--threads"), ("--lr", "train", "--set learning_rate="),
          ("--epochs", "train", "--set num_train_epochs="), ("--batch_size", "train", "--set per_device_train_batch_size="), ("--load-in-4bit", "generate", "--dtype q4"),
-         ("--torch_dtype", "embed", "--dtype"), ("--charset", "tokenize", "--encoding"), ("--outfile", "embed", "--output"), ("--reverse-prompt", "generate", "--stop"))
+         ("--torch_dtype", "embed", "--dtype"), ("--charset", "tokenize", "--encoding"), ("--outfile", "embed", "--output"), ("--ste", "train", "--set"), ("--reverse-prompt", "generate", "--stop"))
 
 
 def test_options_that_were_meant(_):
