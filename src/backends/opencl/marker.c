@@ -7,6 +7,7 @@
 #include "base/memory.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,8 @@ char *tsri_opencl_pocl_cache(void) {
                            : NULL;
 }
 
-/* Made under another name, so that nobody finds it before it is locked. */
+/* Made under another name, so that nobody finds it before it is locked. False with errno EEXIST:
+ * the next number may do. */
 static bool make(const char *folder, int n, const char *what, tsri_opencl_marker *marker) {
     char fresh[64], name[64];
     snprintf(fresh, sizeof fresh, "driver.%ld-%d.new", (long)getpid(), n);
@@ -44,18 +46,19 @@ static bool make(const char *folder, int n, const char *what, tsri_opencl_marker
     const size_t length = strlen(what);
     marker->fd =
         from && marker->path ? open(from, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
-    const bool made = marker->fd >= 0 && flock(marker->fd, LOCK_EX | LOCK_NB) == 0 &&
-                      write(marker->fd, what, length) == (ssize_t)length &&
-                      link(from, marker->path) == 0; /* not over one of a process that is gone */
+    bool made = marker->fd >= 0 && flock(marker->fd, LOCK_EX | LOCK_NB) == 0 &&
+                write(marker->fd, what, length) == (ssize_t)length &&
+                link(from, marker->path) == 0; /* not over one of a process that is gone */
+    const int why = errno;
     if (marker->fd >= 0)
         unlink(from);
     free(from);
-    if (made)
-        return true;
-    if (marker->fd >= 0)
+    if (!made && marker->fd >= 0)
         close(marker->fd);
-    free(marker->path);
-    return false;
+    if (!made)
+        free(marker->path);
+    errno = why;
+    return made;
 }
 
 tsri_opencl_marker *tsri_opencl_mark(const tsr_state *state, const char *what) {
@@ -64,7 +67,7 @@ tsri_opencl_marker *tsri_opencl_mark(const tsr_state *state, const char *what) {
     bool made = false;
     if (folder && tsri_base_make_folders(folder) == TSR_OK &&
         tsri_base_new(1, sizeof *marker, &marker) == TSR_OK)
-        for (int n = 0; n < TRIES && !made; n++)
+        for (int n = 0; n < TRIES && !made && (!n || errno == EEXIST); n++)
             made = make(folder, n, what, marker);
     free(folder);
     if (made)
