@@ -363,6 +363,23 @@ Test(beam, keys_follow_the_parents) {
     tsri_task_beam_destroy(&beam);
 }
 
+/* Of equal scores the hypothesis that was found first goes first: that of the lower id. */
+Test(beam, equal_scores) {
+    tsri_task_rules r = plain_rules;
+    tsri_task_beam *beam;
+    const int32_t prompt[] = {3};
+    const float row[] = {0, 0, 2, 0, 2, 1};
+    memset(is, 0, sizeof is);
+    is[1] = TSRI_TASK_END;
+    OK(tsri_task_beam_create(&r, 0, &beam));
+    OK(tsri_task_beam_begin(beam, prompt, 1, 1, 0));
+    OK(tsri_task_beam_step(beam, (tsri_task_row[]){{.logits = row}}));
+    cr_assert(tsri_task_beam_live(beam) == 0 && tsri_task_beam_finished(beam) == 2);
+    cr_expect(tsri_task_beam_best(beam, 0)->ids[1] == 2);
+    cr_expect(tsri_task_beam_best(beam, 1)->ids[1] == 4);
+    tsri_task_beam_destroy(&beam);
+}
+
 Test(beam, coverage) {
     tsri_task_rules r = plain_rules;
     tsri_task_beam *beam;
