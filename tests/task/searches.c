@@ -194,15 +194,20 @@ GOLDEN(bahdanau, "bahdanau", TSR_EARLY_NEVER)
 
 /* ---- settings ---- */
 
-/* A folder with the model's weights, and the settings as its generation_config.json. */
-static void write_model(const char *from, const char *to, json_t *settings) {
+/* A folder with the model's weights, and the settings as its generation_config.json. Where these name
+ * an end, config.json names another one, which must not count. */
+static void write_model(const char *from, const char *to, json_t *settings, int64_t other_end) {
     char path[1100], target[1100];
     snprintf(path, sizeof path, "%s/model.safetensors", from);
     snprintf(target, sizeof target, "%s/model.safetensors", to);
     if (access(target, F_OK))
         cr_assert(symlink(path, target) == 0);
     json_t *config = read_json(from, "config.json");
-    json_object_del(config, "eos_token_id"); /* those of the settings alone */
+    if (json_is_number(json_object_get(settings, "eos_token_id")) ||
+        json_is_array(json_object_get(settings, "eos_token_id")))
+        json_object_set_new(config, "eos_token_id", json_integer(other_end));
+    else
+        json_object_del(config, "eos_token_id");
     snprintf(path, sizeof path, "%s/config.json", to);
     cr_assert(json_dump_file(config, path, 0) == 0);
     json_decref(config);
@@ -224,7 +229,9 @@ static void check_settings(const char *name) {
     json_array_foreach(json_object_get(root, "cases"), i, one) {
         const json_t *wanted = json_object_get(one, "hypotheses");
         tsr_generate_options options;
-        write_model(folder, to, json_object_get(one, "generation_config"));
+        const json_t *ids = json_object_get(json_array_get(wanted, 0), "ids");
+        write_model(folder, to, json_object_get(one, "generation_config"),
+                    json_integer_value(json_array_get(ids, 0)));
         OK(tsr_model_open(to, device, NULL, &model));
         OK(tsr_generate_defaults(model, &options));
         options.n_best = options.num_beams > 1 ? options.num_beams : 0;
