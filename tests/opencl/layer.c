@@ -161,6 +161,23 @@ Test(opencl_layer, a_lost_device_is_not_asked_again) {
     cr_expect_eq(alive(), 0);
 }
 
+Test(opencl_layer, a_buffer_is_released_when_its_writes_have_ended) {
+    static const char zeros[256];
+    const tsr_buffer_spec spec = {.struct_size = sizeof spec, .bytes = sizeof zeros};
+    tsr_buf *buf = NULL;
+    cr_assert_eq(r.backend->buffer_create(r.dev, &spec, &buf), TSR_OK, "%s", r.sentence);
+    const tsr_transfer write = {.struct_size = sizeof write,
+                                .kind = TSR_TRANSFER_WRITE,
+                                .dst = buf,
+                                .bytes = sizeof zeros,
+                                .host = (void *)zeros};
+    cr_assert_eq(r.backend->transfer(r.dev, &write, NULL, NULL), TSR_OK, "%s", r.sentence);
+    cr_expect(unfinished());
+    r.backend->buffer_destroy(buf);
+    cr_expect_eq(early(), 0);
+    rig_end(&r);
+}
+
 /* A server goes on with another device, or the same one opened anew. */
 Test(opencl_layer, another_device_works_after_a_loss) {
     rig_linear linear, other;

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Files of the caches, ours and the driver's, damaged in every way: the next run gives the right text or says one sentence, and the run after it the
+right text. And two processes at once on empty caches."""
+
+import os
+import random
+import shutil
+
+from support.command import DEVICE, GOLDEN, environment, equal, has_device, main, run, skip, start
+
+ALL = bool(os.environ.get("TESSERA_TEST_ALL"))
+TINY = ("generate", "-d", DEVICE, "-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "8")
+WAYS = ("half", "empty", "flipped", "another", "longer", "a folder")
+
+
+def damage(path, how, other, rng):
+    data = path.read_bytes()
+    if how == "a folder":
+        path.unlink()
+        path.mkdir()
+        (path / "file").write_bytes(data)
+        return
+    changed = bytearray(data)
+    for _ in range(8 if data else 0):
+        changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    path.write_bytes({"half": data[:len(data) // 2], "empty": b"", "flipped": bytes(changed), "another": other, "longer": data + b"\0"}[how])
+
+
+def filled(folder):
+    """Caches of a machine that has run the model, and its text. The driver's is that of all tests, but with TESSERA_TEST_ALL."""
+    place = environment(TESSERA_CACHE=folder / "ours", **({"POCL_CACHE_DIR": folder / "pocl", "XDG_CACHE_HOME": folder / "xdg"} if ALL else {}))
+    return place, run(*TINY, env=place).out
+
+
+def files(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def after(place, wanted, what):
+    """A run that finds damage, then one that must find none."""
+    process = start(*TINY, env=place)
+    out, err = process.communicate()
+    told = err.decode("utf-8", "replace")
+    said = [line for line in told.splitlines() if line.startswith("tessera: ")]
+    if process.returncode == 0:
+        equal(out, wanted, f"{what}: {told}")
+    else:
+        assert said, f"{what}: exit code {process.returncode} without a word: {told}"
+    for _ in range(2 if process.returncode else 1):
+        again = start(*TINY, env=place)
+        out, err = again.communicate()
+        if again.returncode == 0:
+            break
+    equal((again.returncode, out), (0, wanted), f"{what}, the run after it: {err.decode('utf-8', 'replace')}")
+
+
+def test_each_file_of_ours(folder):
+    place, wanted = filled(folder)
+    rng = random.Random(5)
+    sound = folder / "sound"
+    shutil.copytree(folder / "ours", sound)
+    names = [path.relative_to(sound) for path in files(sound)]
+    assert len(names) > 3, names
+    for i, name in enumerate(names):
+        for how in WAYS if ALL else (WAYS[i % len(WAYS)],):
+            if i and not ALL and i % 6 > 2:
+                continue
+            shutil.rmtree(folder / "ours")
+            shutil.copytree(sound, folder / "ours")
+            damage(folder / "ours" / name, how, (sound / names[i - 1]).read_bytes(), rng)
+            after(place, wanted, f"{name}, {how}")
+
+
+def test_each_file_of_ours_at_once(folder):
+    place, wanted = filled(folder)
+    rng = random.Random(6)
+    for how in WAYS if ALL else ("a folder",):
+        for path in files(folder / "ours"):
+            damage(path, how, b"TSROCL1\n", rng)
+        after(place, wanted, how)
+        shutil.rmtree(folder / "ours")
+        if ALL:
+            run(*TINY, env=place)
+
+
+def kinds(folder):
+    """One file of each kind that the driver keeps."""
+    found = {}
+    for path in files(folder):
+        found.setdefault(path.suffix or path.name, path)
+    return list(found.values())
+
+
+def test_the_drivers_files(folder):
+    if not ALL:
+        return  # the driver compiles anew each time: half a minute a file
+    place, wanted = filled(folder)
+    rng = random.Random(7)
+    sound = folder / "sound"
+    shutil.copytree(folder / "pocl", sound)
+    some = [path.relative_to(sound) for path in kinds(sound)]
+    assert some, "the driver keeps nothing in POCL_CACHE_DIR"
+    for i, name in enumerate(some):
+        for how in WAYS:
+            shutil.rmtree(folder / "pocl")
+            shutil.copytree(sound, folder / "pocl")
+            damage(folder / "pocl" / name, how, (sound / some[i - 1]).read_bytes(), rng)
+            after(place, wanted, f"the driver's {name}, {how}")
+
+
+def test_two_at_once(folder):
+    wanted = run(*TINY).out
+    place, _ = filled(folder)
+    shutil.rmtree(folder / "ours")
+    shutil.rmtree(folder / "pocl", ignore_errors=True)
+    both = [start(*TINY, env=place) for _ in range(2)]
+    for process in both:
+        out, err = process.communicate()
+        equal((process.returncode, out), (0, wanted), err.decode("utf-8", "replace"))
+        assert b"warning" not in err, err
+    told = run(*TINY, env=place)
+    equal(told.out, wanted)
+    assert "building" not in told.err and "warning" not in told.err, told
+
+
+if not has_device():
+    skip(f"no device {DEVICE}")
+main(globals())
