@@ -15,7 +15,7 @@ typedef enum tsr_verify_status {
     TSR_VERIFY_NOT_OFFERED =
         2, /**< the backend has no row for this op: it runs decomposed or on the reference */
     TSR_VERIFY_SKIPPED =
-        3,               /**< a row that fits none of the cases on this device; message says why */
+        3,               /**< a row that ran no case on this device; message says why */
     TSR_VERIFY_ERROR = 4 /**< a row that fits failed to build or to run: counts as a miss */
 } tsr_verify_status;
 
@@ -33,14 +33,16 @@ typedef struct tsr_verify_result {
 
 typedef struct tsr_verify_options {
     uint32_t struct_size;
-    uint32_t level; /**< 0: all cases; 1: one case an op, for devices whose compiler takes seconds;
-                       2: one case in five */
+    uint32_t level; /**< 0: all cases; 1: for each row the largest case that takes a moment, where the
+                       device would choose the row one of each type of weights and states: for
+                       devices whose compiler takes seconds; 2: one case in five */
     const char *op; /**< only this one; NULL: all */
 } tsr_verify_options;
 
 typedef struct tsr_verify_summary {
     uint32_t struct_size;
     uint32_t ok, misses, errors, skipped, not_offered; /**< results by status */
+    uint32_t ops, ops_done; /**< to be verified on all devices, and verified to their end */
 } tsr_verify_summary;
 
 /**

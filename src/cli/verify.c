@@ -3,6 +3,7 @@
 #include "cli/watch.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +13,18 @@ typedef struct worst { /* of one op and row */
     unsigned cases, misses;
 } worst;
 
+typedef struct skip { /* rows that ran nothing, by reason */
+    char why[256];
+    unsigned rows;
+} skip;
+
 typedef struct job {
     tsri_cli_app app;
     json_t *results;
     worst *worst;
     size_t n, room;
+    skip *skips;
+    size_t n_skips, skips_room;
 } job;
 
 static const char *status_name(uint32_t status) {
@@ -43,18 +51,45 @@ static worst *find(job *j, const tsr_verify_result *r) {
     return w;
 }
 
+static bool count_skip(job *j, const char *why) {
+    size_t i = 0;
+    while (i < j->n_skips && strcmp(j->skips[i].why, why) != 0)
+        i++;
+    if (i == j->skips_room) {
+        const size_t room = i ? i * 2 : 32;
+        skip *grown = realloc(j->skips, room * sizeof *grown);
+        if (!grown)
+            return false;
+        j->skips = grown;
+        j->skips_room = room;
+    }
+    if (i == j->n_skips) {
+        j->skips[j->n_skips] = (skip){.rows = 0};
+        snprintf(j->skips[j->n_skips++].why, sizeof j->skips->why, "%s", why);
+    }
+    j->skips[i].rows++;
+    return true;
+}
+
+/* JSON has no infinity, which the error of a NaN is: null. */
+static json_t *number(double value) {
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
 static int take(void *data, const tsr_verify_result *r) {
     job *j = data;
     if (j->app.json)
         json_array_append_new(j->results,
-                              json_pack("{s:s,s:s,s:s,s:f,s:f,s:s,s:s,s:s}", "op", r->op, "row",
-                                        r->row, "case", r->name, "error", r->error, "bound",
-                                        r->bound, "reason", r->reason, "status",
+                              json_pack("{s:s,s:s,s:s,s:o,s:o,s:s,s:s,s:s}", "op", r->op, "row",
+                                        r->row, "case", r->name, "error", number(r->error), "bound",
+                                        number(r->bound), "reason", r->reason, "status",
                                         status_name(r->status), "message", r->message));
-    else if (r->status == TSR_VERIFY_NOT_OFFERED || r->status == TSR_VERIFY_SKIPPED)
+    else if (r->status == TSR_VERIFY_NOT_OFFERED || r->status == TSR_VERIFY_SKIPPED) {
         tsri_cli_print(&j->app, "%-14s %-40s %s: %s\n", r->op, r->row, status_name(r->status),
                        r->message);
-    else {
+        if (r->status == TSR_VERIFY_SKIPPED && !count_skip(j, r->message))
+            return 1;
+    } else {
         worst *w = find(j, r);
         if (!w)
             return 1;
@@ -74,13 +109,25 @@ static int take(void *data, const tsr_verify_result *r) {
     return tsri_cli_signal() || j->app.stopped;
 }
 
+/* What ran, what did not, and why. */
+static void close_report(job *j, const tsr_verify_summary *summary) {
+    for (size_t i = 0; i < j->n_skips; i++)
+        tsri_cli_print(&j->app, "%s%u %s", i ? "; " : "skipped rows: ", j->skips[i].rows,
+                       j->skips[i].why);
+    tsri_cli_print(&j->app,
+                   "%s%u ok on %zu rows, %u missed, %u failed to run, %u rows skipped, %u ops not "
+                   "offered\n",
+                   j->n_skips ? "\n" : "", summary->ok, j->n, summary->misses, summary->errors,
+                   summary->skipped, summary->not_offered);
+}
+
 static int verify_device(job *j, const char *op, bool smoke) {
     tsr_verify_summary summary = {.struct_size = sizeof summary};
     const tsr_verify_options options = {.struct_size = sizeof options, .level = smoke, .op = op};
     int code = tsri_cli_open_device(&j->app);
     if (code != CLI_OK)
         return code;
-    j->n = 0;
+    j->n = j->n_skips = 0;
     const tsr_status status = tsr_verify(j->app.device, &options, take, j, &summary);
     if (status != TSR_OK && status != TSR_E_CANCELLED)
         code = tsri_cli_status(status);
@@ -90,10 +137,14 @@ static int verify_device(job *j, const char *op, bool smoke) {
                        "%-14s %-40s %u cases, %u missed; worst error %.3g of %.3g in %s (%s)\n",
                        w->op, w->row, w->cases, w->misses, w->error, w->bound, w->name, w->reason);
     }
-    if (!j->app.json)
-        tsri_cli_print(
-            &j->app, "%u ok, %u missed, %u failed to run, %u rows skipped, %u ops not offered\n",
-            summary.ok, summary.misses, summary.errors, summary.skipped, summary.not_offered);
+    if (status == TSR_E_CANCELLED && tsri_cli_signal()) {
+        tsri_cli_flush(&j->app);
+        code = tsri_cli_fail(128 + tsri_cli_signal(),
+                             "interrupted after %u of %u ops: %u ok, %u missed, %u failed to run",
+                             summary.ops_done, summary.ops, summary.ok, summary.misses,
+                             summary.errors);
+    } else if (!j->app.json)
+        close_report(j, &summary);
     tsri_cli_flush(&j->app);
     tsr_device_close(&j->app.device);
     return code != CLI_OK ? code : summary.misses + summary.errors ? CLI_MISS : CLI_OK;
@@ -128,7 +179,7 @@ int tsri_cli_verify(int argc, char **argv) {
     j.app.no_self_test = true; /* a wrong row is to be a miss, not a refusal */
     const tsri_cli_option own[] = {{"op", 0, CLI_TEXT, &op, "OP", "only this op", 0, 0, NULL},
                                    {"smoke", 0, CLI_FLAG, &smoke, NULL,
-                                    "one case an op, for devices whose compiler is slow", 0, 0,
+                                    "a case for each kernel row that the device would choose", 0, 0,
                                     NULL},
                                    {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_device_options(&j.app),
@@ -153,6 +204,7 @@ int tsri_cli_verify(int argc, char **argv) {
     free(text);
     json_decref(j.results);
     free(j.worst);
+    free(j.skips);
     free(operands.items);
     return tsri_cli_close(&j.app, code);
 }

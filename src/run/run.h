@@ -65,6 +65,10 @@ tsr_status tsri_run_execute(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS
                             const tsri_run_binding *inputs, size_t n_inputs,
                             const tsri_run_binding *outputs, size_t n_outputs);
 
+/* Fills a prepared plan's outputs and the arena of each device with NaN, so that what a run doesn't
+ * write is seen: memory that is used again may hold the right answer. */
+tsr_status tsri_run_poison(tsri_run_plan *plan);
+
 /* Fills a state with zeros (a new conversation). */
 tsr_status tsri_run_clear_states(tsri_run_context *context);
 /* The first bytes of a state, from and to host memory; prepare made it. */

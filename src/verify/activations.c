@@ -15,6 +15,7 @@ static void add_all(tsri_verify_list *list, tsr_op_id op, double relative, doubl
                  {1, 1, 1, TSRI_VERIFY_UNIFORM, ""},
                  {2, 64, 12, TSRI_VERIFY_UNIFORM, " wide"},
                  {3, 65, 90, TSRI_VERIFY_UNIFORM, " saturating"},
+                 {9, 700, 3, TSRI_VERIFY_UNIFORM, " of several items"},
                  {0, 7, 1, TSRI_VERIFY_UNIFORM, ""},
                  {2, 24, 80, TSRI_VERIFY_EXTREME, " extremes"},
                  {2, 5, 0, TSRI_VERIFY_ZEROS, " signed zeros"}};

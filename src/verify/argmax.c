@@ -12,6 +12,7 @@ void tsri_verify_argmax_cases(tsri_verify_list *list) {
                  {2, 1031, TSRI_VERIFY_INTEGER, " many ties"},
                  {2, 40, TSRI_VERIFY_EQUAL, " all equal"},
                  {1, 5000, TSRI_VERIFY_UNIFORM, ""},
+                 {3, 5003, TSRI_VERIFY_UNIFORM, ""},
                  {0, 7, TSRI_VERIFY_UNIFORM, ""},
                  {3, 30, TSRI_VERIFY_MASK, " -inf among them"},
                  {5, 70, TSRI_VERIFY_SOME_NAN, " NaN among them"}};

@@ -17,7 +17,7 @@ static tsri_verify_case *add(tsri_verify_list *list, tsr_op_id op, int64_t T, in
 
 void tsri_verify_binary_cases(tsri_verify_list *list, tsr_op_id op) {
     static const int64_t shapes[][2] = {{3, 17}, {1, 1}, {2, 63}, {1, 64},
-                                        {5, 65}, {0, 8}, {4, 257}};
+                                        {5, 65}, {0, 8}, {4, 257}, {9, 700}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         add(list, op, shapes[i][0], shapes[i][1], "");
     tsri_verify_in(add(list, op, 3, 20, ", b [C]"), 1, TSR_KIND_WEIGHT, TSR_F32, 1,

@@ -161,6 +161,8 @@ static tsr_status run_on(tsri_run_context *context, const tsri_verify_case *c,
         tsri_verify_poison(c, &poisoned);
         status = execute(plan, c, graph, &poisoned);
     }
+    if (status == TSR_OK)
+        status = tsri_run_poison(plan);
     tsri_verify_clear_values(&poisoned);
     if (status == TSR_OK)
         status = write_states(context, c, values);

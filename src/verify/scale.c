@@ -4,7 +4,8 @@ void tsri_verify_scale_cases(tsri_verify_list *list) {
     static const struct {
         int64_t T, C;
         float alpha;
-    } forms[] = {{3, 17, 0.3f}, {1, 1, -2.5f}, {2, 64, 1e-3f}, {0, 5, 2.0f}, {7, 129, 1e10f}};
+    } forms[] = {{3, 17, 0.3f}, {1, 1, -2.5f},   {2, 64, 1e-3f},
+                 {0, 5, 2.0f},  {7, 129, 1e10f}, {9, 700, 0.7f}};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         tsri_verify_case *c =
             tsri_verify_add(list, TSR_OP_SCALE, "[%lld,%lld] alpha %g", (long long)forms[i].T,

@@ -11,7 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROWS = 32 };
+enum { MAX_ROWS = 32, SMOKE = 1, SOME = 2, MAX_KINDS = 128 };
+
+/* What a case is run on: rows, bit i for s->rows[i], and the decomposition. */
+typedef struct wanted {
+    uint32_t rows;
+    bool decomposed;
+} wanted;
 
 typedef struct seen_row {
     char name[96], why[256];
@@ -31,6 +37,7 @@ typedef struct session {
     tsri_graph_cost cost;
     seen_row rows[MAX_ROWS];
     size_t n_rows;
+    int best; /* the row that the device would choose for the case; -1: none fits */
 } session;
 
 static tsr_status give(session *s, tsr_verify_status status, const char *row,
@@ -72,6 +79,8 @@ static void see(void *data, const tsr_row *row) {
     }
     s->rows[i].here = true;
     s->rows[i].fits = row->fits;
+    if (row->fits && s->best < 0)
+        s->best = (int)i;
     if (!row->fits)
         snprintf(s->rows[i].why, sizeof s->rows[i].why, "%s", row->why);
 }
@@ -86,6 +95,7 @@ static tsr_status ask_rows(session *s, const tsri_graph *graph, bool *any) {
     s->cost = s->op->cost(&op, s->c->sizes);
     for (size_t i = 0; i < s->n_rows; i++)
         s->rows[i].fits = s->rows[i].here = false;
+    s->best = -1;
     TRY(s->device->backend->op_rows(s->device->dev, &op, see, s));
     *any = false;
     for (size_t i = 0; i < s->n_rows; i++)
@@ -138,6 +148,8 @@ static tsr_status check_row(session *s, const answers *known, const tsri_verify_
         snprintf(seen->why, sizeof seen->why, "%s", tsri_base_reported());
     if (status == TSR_E_UNSUPPORTED)
         return TSR_OK;
+    if (status == TSR_E_CANCELLED)
+        return status;
     if (seen)
         seen->ran = true;
     if (status != TSR_OK) {
@@ -152,23 +164,23 @@ static tsr_status check_row(session *s, const answers *known, const tsri_verify_
     return give(s, TSR_VERIFY_MISS, row, &worst, message);
 }
 
-static tsr_status check_rows(session *s, const answers *known) {
+static tsr_status check_rows(session *s, const answers *known, wanted want) {
     for (size_t i = 0; i < s->n_rows; i++) {
         char kernels[160];
-        if (!s->rows[i].here || !s->rows[i].fits)
+        if (!s->rows[i].here || !s->rows[i].fits || !(want.rows >> i & 1))
             continue;
         force(s, s->rows[i].name, kernels);
         const tsri_verify_place place = {.set = s->set, .device = s->device, .kernels = kernels};
         TRY(check_row(s, known, &place, &s->rows[i]));
     }
-    if (!s->op->decompose)
+    if (!want.decomposed)
         return TSR_OK;
     const tsri_verify_place parts = {.set = s->set, .device = s->device, .decomposed = true};
     return check_row(s, known, &parts, NULL);
 }
 
 /* *offered is false where the device has no row for the op. */
-static tsr_status check_case(session *s, bool *offered) {
+static tsr_status check_case(session *s, wanted want, bool *offered) {
     tsri_graph *graph = NULL;
     answers known = {0};
     tsr_status status = tsri_verify_graph(s->c, &s->c->attrs, &graph);
@@ -178,7 +190,7 @@ static tsr_status check_case(session *s, bool *offered) {
     if (status == TSR_OK && *offered)
         status = ask_oracle(s, &known);
     if (status == TSR_OK && *offered)
-        status = check_rows(s, &known);
+        status = check_rows(s, &known, want);
     tsri_verify_clear_values(&known.want);
     tsri_verify_clear_values(&known.terms);
     return status == TSR_OK || status == TSR_E_CANCELLED
@@ -186,76 +198,169 @@ static tsr_status check_case(session *s, bool *offered) {
                : tsri_base_fail_within(status, "%s, case %s", s->op->name, s->c->name);
 }
 
-/* Each row's cases are built as one program, and those of the decomposition. */
-static tsr_status build_ahead(session *s, const tsri_verify_case *cases, size_t n) {
-    uint32_t *fits = NULL;
-    const tsri_verify_case **list = NULL;
-    tsr_status status = tsri_base_new(n, sizeof *fits, &fits);
+/* ---- which cases on which rows ---- */
+
+/* What smoke has one case of: a row, and where the device would choose it, each type of the weights
+ * and states that it reads. */
+typedef struct kind {
+    char name[192];
+    size_t row, at; /* the case */
+    bool chosen;
+    double
+        flops; /* of the case: the largest that is fair shows most of errors that begin at a size */
+} kind;
+
+typedef struct kinds {
+    size_t n;
+    kind items[MAX_KINDS];
+} kinds;
+
+static const double fair_flops = 0x1p24;
+
+static void name_kind(const session *s, size_t row, bool chosen, char name[192]) {
+    size_t n = (size_t)snprintf(name, 192, "%s", s->rows[row].name);
+    for (uint32_t i = 0; chosen && i < s->c->n_in && n < 180; i++)
+        if (s->c->in[i].present && s->c->in[i].kind != TSR_KIND_INPUT && s->c->in[i].rank > 1)
+            n += (size_t)snprintf(name + n, 192 - n, ",%d", (int)s->c->in[i].dtype);
+}
+
+/* The case at hand, number `at`, on a row that fits it. */
+static void offer(const session *s, kinds *all, size_t row, size_t at) {
+    kind here = {.row = row, .at = at, .chosen = s->best == (int)row, .flops = s->cost.flops};
+    size_t i = 0;
+    name_kind(s, row, here.chosen, here.name);
+    while (i < all->n && strcmp(all->items[i].name, here.name) != 0)
+        i++;
+    if (i == MAX_KINDS)
+        return;
+    if (i == all->n)
+        all->items[all->n++] = here;
+    else if (here.flops > all->items[i].flops && here.flops <= fair_flops)
+        all->items[i] = here;
+}
+
+/* A row that is chosen for a case as large runs there alone. */
+static bool is_spare(const kinds *all, const kind *one) {
+    bool elsewhere = false;
+    for (size_t i = 0; i < all->n; i++)
+        elsewhere |= all->items[i].row == one->row && all->items[i].chosen &&
+                     all->items[i].flops >= one->flops;
+    return elsewhere && !one->chosen;
+}
+
+/* Rows that fit the case at hand. */
+static uint32_t fitting(const session *s) {
+    uint32_t rows = 0;
+    for (size_t i = 0; i < s->n_rows; i++)
+        rows |= (uint32_t)(s->rows[i].here && s->rows[i].fits) << i;
+    return rows;
+}
+
+static tsr_status look(session *s, bool *any) {
+    tsri_graph *graph = NULL;
+    tsr_status status = tsri_verify_graph(s->c, &s->c->attrs, &graph);
     if (status == TSR_OK)
-        status = tsri_base_new(n, sizeof *list, &list);
-    for (size_t i = 0; i < n && status == TSR_OK; i++) {
-        tsri_graph *graph = NULL;
-        bool any;
-        s->c = &cases[i];
-        status = tsri_verify_graph(s->c, &s->c->attrs, &graph);
-        if (status == TSR_OK)
-            status = ask_rows(s, graph, &any);
-        tsri_graph_destroy(&graph);
-        for (size_t r = 0; r < s->n_rows; r++)
-            fits[i] |= (uint32_t)(s->rows[r].here && s->rows[r].fits) << r;
+        status = ask_rows(s, graph, any);
+    tsri_graph_destroy(&graph);
+    return status;
+}
+
+/* The cases of smoke, as masks of all cases. */
+static void choose_kinds(const kinds *all, wanted *want) {
+    for (size_t i = 0; i < all->n; i++)
+        if (!is_spare(all, &all->items[i]))
+            want[all->items[i].at].rows |= (uint32_t)1 << all->items[i].row;
+}
+
+/* Those of a level, at the list's start, each with what it is run on. */
+static tsr_status choose_cases(session *s, tsri_verify_list *list, uint32_t level, wanted *want,
+                               size_t *n) {
+    const size_t step = level == SOME ? 5 : 1;
+    kinds *all = NULL;
+    bool any = true;
+    *n = 0;
+    TRY(tsri_base_new(1, sizeof *all, &all));
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < list->n && status == TSR_OK; i += step) {
+        s->c = &list->cases[i];
+        status = look(s, &any);
+        if (status != TSR_OK)
+            break;
+        want[i].decomposed = s->op->decompose && (level != SMOKE || i == 0);
+        want[i].rows = level == SMOKE ? 0 : fitting(s);
+        for (size_t r = 0; r < s->n_rows && level == SMOKE; r++)
+            if (fitting(s) >> r & 1)
+                offer(s, all, r, i);
     }
-    const bool decomposed = s->op->decompose != NULL;
-    for (size_t r = 0; r < s->n_rows + decomposed && status == TSR_OK; r++) {
+    choose_kinds(all, want);
+    for (size_t i = 0; i < list->n && status == TSR_OK; i += step)
+        if (want[i].rows || want[i].decomposed || i == 0) {
+            want[*n] = want[i];
+            list->cases[(*n)++] = list->cases[i];
+        }
+    free(all);
+    return status;
+}
+
+/* Each row's cases are built as one program, and those of the decomposition. */
+static tsr_status build_ahead(session *s, const tsri_verify_case *cases, const wanted *want,
+                              size_t n) {
+    const tsri_verify_case **list = NULL;
+    tsr_status status = tsri_base_new(n ? n : 1, sizeof *list, &list);
+    for (size_t r = 0; r <= s->n_rows && status == TSR_OK; r++) {
         tsri_verify_place place = {.set = s->set, .device = s->device};
         char kernels[160];
         size_t count = 0;
         place.decomposed = r == s->n_rows;
         for (size_t i = 0; i < n; i++)
-            if (place.decomposed || fits[i] >> r & 1)
+            if (place.decomposed ? want[i].decomposed : want[i].rows >> r & 1)
                 list[count++] = &cases[i];
         if (!place.decomposed) {
             force(s, s->rows[r].name, kernels);
             place.kernels = kernels;
         }
-        (void)!tsri_verify_build_ahead(list, count, &place);
+        if (count && tsri_verify_build_ahead(list, count, &place) == TSR_E_CANCELLED)
+            status = TSR_E_CANCELLED;
     }
-    free(fits);
     free(list);
     return status;
 }
 
-/* Those of a level, at the list's start; how many. */
-static size_t choose_cases(tsri_verify_list *list, uint32_t level) {
-    static const size_t steps[] = {1, SIZE_MAX, 5};
-    const size_t step = steps[level];
-    size_t n = 0;
-    for (size_t i = 0; i < list->n; i += step < list->n - i ? step : list->n - i)
-        list->cases[n++] = list->cases[i];
-    return n;
+static tsr_status give_skipped(session *s) {
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < s->n_rows && status == TSR_OK; i++) {
+        const seen_row *row = &s->rows[i];
+        if (!row->ran)
+            status = give(s, TSR_VERIFY_SKIPPED, row->name, NULL, row->why);
+    }
+    return status;
 }
 
 static tsr_status check_op(session *s, const tsri_graph_op_row *op, uint32_t level) {
     tsri_verify_list list = {0};
+    wanted *want = NULL;
     bool offered = true;
+    size_t n = 0;
     s->op = op;
     s->c = NULL;
     s->n_rows = 0;
     tsr_status status = tsri_verify_cases(op->id, &list);
-    const size_t n = choose_cases(&list, level);
+    if (status == TSR_OK)
+        status = tsri_base_new(list.n ? list.n : 1, sizeof *want, &want);
+    if (status == TSR_OK)
+        status = choose_cases(s, &list, level, want, &n);
     if (status == TSR_OK && n > 1)
-        status = build_ahead(s, list.cases, n);
+        status = build_ahead(s, list.cases, want, n);
     for (size_t i = 0; i < n && status == TSR_OK && offered; i++) {
         s->c = &list.cases[i];
-        status = check_case(s, &offered);
+        status = check_case(s, want[i], &offered);
     }
     s->c = NULL;
     free(list.cases);
+    free(want);
     if (status == TSR_OK && !offered)
         return give(s, TSR_VERIFY_NOT_OFFERED, "", NULL, "");
-    for (size_t i = 0; i < s->n_rows && status == TSR_OK; i++)
-        if (!s->rows[i].ran)
-            status = give(s, TSR_VERIFY_SKIPPED, s->rows[i].name, NULL, s->rows[i].why);
-    return status;
+    return status == TSR_OK ? give_skipped(s) : status;
 }
 
 const char *tsr_verify_op_name(size_t index) {
@@ -275,6 +380,7 @@ tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *options,
     const tsri_graph_op_row *only = given.op ? tsri_graph_op_named(given.op) : NULL;
     if (given.op && !only)
         return tsri_base_fail(TSR_E_ARGUMENT, "no op is called \"%s\"", given.op);
+    counts.ops = (uint32_t)((only ? 1 : tsri_graph_op_count()) * opened->n_devices);
     tsr_status status = tsri_backend_reference_open(opened->set, &oracle);
     for (size_t d = 0; d < opened->n_devices && status == TSR_OK; d++) {
         session *s = NULL;
@@ -287,13 +393,20 @@ tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *options,
                        .result = result,
                        .data = data,
                        .summary = &counts};
-        for (size_t i = 0; i < tsri_graph_op_count() && status == TSR_OK; i++)
-            if (!only || tsri_graph_op_at(i) == only)
-                status = check_op(s, tsri_graph_op_at(i), given.level);
+        for (size_t i = 0; i < tsri_graph_op_count() && status == TSR_OK; i++) {
+            if (only && tsri_graph_op_at(i) != only)
+                continue;
+            status = check_op(s, tsri_graph_op_at(i), given.level);
+            counts.ops_done += status == TSR_OK;
+        }
         free(s);
     }
     tsri_backend_device_close(&oracle);
-    if (summary)
-        *summary = counts;
+    if (summary) { /* as much as the caller's has */
+        const uint32_t size =
+            summary->struct_size < sizeof counts ? summary->struct_size : sizeof counts;
+        memcpy(summary, &counts, size);
+        summary->struct_size = size;
+    }
     return status;
 }

@@ -7,7 +7,7 @@ Each error is an edit of a copy of cl/, read through TESSERA_KERNEL_PATH. Env: a
 import re
 import shutil
 
-from support.command import DEVICE, SOURCE, environment, equal, has_device, main, run, skip
+from support.command import DEVICE, GOLDEN, PLAY, SOURCE, environment, equal, has_device, main, run, skip
 
 LONG = "KING HENRY:\n" + "I will not yield to kiss the ground before young Malcolm's feet, and to be baited with the rabble's curse. " * 6
 
@@ -63,6 +63,32 @@ def test_plain_rows_that_are_wrong_leave_the_device_without_one(folder):
     got = run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", LONG, env=env, code=4)
     equal(got.out, b"")
     assert re.search(r"no kernel row serves it.*plain: self-test", got.err), got
+
+
+def test_a_chain_that_loses_its_last_items_gives_way_to_single_launches(folder):
+    wanted = run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", "-q", LONG).out
+    edits = {"chain/workers.cl": [(r"min\(first \+ each, items\)", "min(first + each, items - (items > 100))")]}
+    got = generate(folder, plant(folder, edits), LONG)
+    equal(got.out, wanted, "the text changed in silence" if "self-test" not in got.err else "the text")
+    if DEVICE == "pocl":
+        assert re.search(r"as one of many kernels in a launch, on .*: self-test: .*; each is launched", got.err), got
+
+
+def test_a_verdict_holds_as_far_as_it_was_tested(folder):
+    """What was tested for a small model is tested again for a larger one, and not for a smaller."""
+    env = environment(TESSERA_CACHE=folder, TESSERA_CHAIN=0)
+
+    def tested(model):
+        run("explain", "-q", "-d", DEVICE, "--dtype", "f32", model, env=env)
+        files = {path: path.read_bytes()[80:].split(b"\n")[0].split() for path in (folder / "opencl").glob("*.test")}
+        return {path: [int(n) for n in reach] for path, reach in files.items()}
+
+    small = tested(GOLDEN / "gpt2-tiny")
+    large = tested(PLAY)
+    again = tested(GOLDEN / "gpt2-tiny")
+    grown = [path for path in small if large[path] != small[path]]
+    assert grown and all(a <= b for path in small for a, b in zip(small[path], large[path])), (small, large)
+    equal({path: again[path] for path in large}, large, "a smaller model tests nothing anew")
 
 
 if not has_device():

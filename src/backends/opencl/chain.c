@@ -244,6 +244,15 @@ tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_chained *o
     return TSR_OK;
 }
 
+void tsri_opencl_chain_refuse(tsr_plan *plan) {
+    for (tsri_opencl_chain *chain = plan->dev->chain; chain; chain = chain->next)
+        if (chain == plan->chain) {
+            clReleaseProgram(chain->program);
+            chain->program = NULL;
+        }
+    plan->chain = NULL;
+}
+
 void tsri_opencl_chains_destroy(tsr_dev *dev) {
     while (dev->chain) {
         tsri_opencl_chain *chain = dev->chain;

@@ -36,6 +36,8 @@ const tsri_opencl_chain *tsri_opencl_chain_for(const tsr_plan *plan);
 /* Finds or builds the program of what the steps of a plan run; it has the n others too. A program
  * that does not build leaves plan->chain NULL. */
 tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_chained *others, size_t n);
+/* Gives up the plan's program for this and later plans of the device. */
+void tsri_opencl_chain_refuse(tsr_plan *plan);
 /* Whether the step's kernels are in the plan's chain program. */
 bool tsri_opencl_chain_has(const tsr_plan *plan, const tsri_opencl_step *step);
 /* What the self-test of the step's instance covered as a function of the chain; and the key of the

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Every kernel of cl/ with an error that begins at a size: `tessera verify` tells each row that is built of one.
+
+The kernels are those of the tree, whatever they are called: in a copy of cl/, read through TESSERA_KERNEL_PATH, all work-items but the first of
+each kernel give up. Kernels that only run before another one are broken by themselves, in a second copy. With TESSERA_TEST_ALL every op is
+verified; without it, a few. What this device can't run is listed.
+"""
+
+import json
+import os
+import re
+import shutil
+
+from support.command import SOURCE, environment, has_device, main, run, skip
+
+DEVICE = "pocl"
+# Not a row's kernel: what measures the device (bench), what a probe shows (libexec/tessera/probe), and the chain, which device_planted.py breaks.
+NO_ROWS = re.compile(r"^(peak|probe|chain)/")
+# Kernels that another one runs behind.
+STAGE = re.compile(r"(/scores|_queries|/beta|/gates|/quantise_rows|/vnni_rows)\.cl$")
+# Rows whose kernels have one work-item in every case of smoke, so that none gives up.
+ONE_ITEM = re.compile(r"^(glu_linear/(blocks_one|vnni_few|vnni_one)|gru_cell(_grad)?/(packed|rows))$")
+FEW = ("linear", "attention", "embed", "rms_norm", "softmax", "kv_append")
+
+
+def kernels():
+    names = sorted(str(path.relative_to(SOURCE / "cl")) for path in (SOURCE / "cl").rglob("*.cl"))
+    return [name for name in names if not NO_ROWS.search(name)]
+
+
+def give_up(text, name, barriers):
+    """The kernel, whose items past the first one do nothing; whole groups where items wait for each other."""
+    begin = re.search(r"\bKERNEL\(", text)
+    assert begin, f"cl/{name} has no KERNEL("
+    at = text.index("\n{", begin.end()) + 2
+    what = "get_group_id" if barriers else "get_global_id"
+    return text[:at] + f"\n    if ({what}(0) + {what}(1) + {what}(2) > 0)\n        return;" + text[at:]
+
+
+def waits(tree, text):
+    """Its items wait for each other: it, or what it includes, has a barrier."""
+    parts = [(tree / path).read_text() for path in re.findall(r'#include "([^"]+)"', text)]
+    return "barrier(" in text or any(waits(tree, part) for part in parts)
+
+
+def plant(folder, chosen):
+    tree = folder / "cl"
+    shutil.copytree(SOURCE / "cl", tree)
+    for name in chosen:
+        text = (tree / name).read_text()
+        (tree / name).write_text(give_up(text, name, waits(tree, text)))
+        os.utime(tree / name, (1, 2))  # a reading moves the first time
+    return tree
+
+
+def verify(tree, folder, *arguments):
+    env = environment(TESSERA_KERNEL_PATH=tree, TESSERA_CACHE=folder / "cache", TESSERA_CHAIN=0)
+    return json.loads(run("verify", "--smoke", "--json", "-d", DEVICE, *arguments, env=env, code=1).text)
+
+
+def check(folder, stages, *arguments):
+    """Every row that ran must have missed somewhere; of stages, some must."""
+    chosen = [name for name in kernels() if bool(STAGE.search(name)) == stages]
+    tree = plant(folder, chosen)
+    told = [r for op in (arguments or (None,)) for r in verify(tree, folder, *(("--op", op) if op else ()))]
+    rows = {}
+    for r in told:
+        if r["row"] and r["row"] != "decomposed":
+            rows.setdefault(r["row"], []).append(r["status"])
+    missed = sorted(row for row, statuses in rows.items() if "miss" in statuses)
+    right = sorted(row for row, statuses in rows.items() if set(statuses) == {"ok"} and not ONE_ITEM.search(row))
+    idle = sorted(row for row, statuses in rows.items() if set(statuses) <= {"skipped", "not offered"})
+    print(f"{len(missed)} rows told, {len(right)} right, {len(idle)} not run here: {', '.join(idle)}")
+    unread = [name for name in chosen if (tree / name).stat().st_atime_ns == 10**9]
+    if not arguments and len(unread) < len(chosen):
+        print(f"kernels that nothing on this device builds: {', '.join(unread) or 'none'}")
+    return missed, right
+
+
+def test_every_kernel(folder):
+    ops = () if os.environ.get("TESSERA_TEST_ALL") else FEW
+    missed, right = check(folder, False, *ops)
+    assert not right, f"verify saw nothing wrong in {right}"
+    assert len(missed) >= len(FEW), missed
+
+
+def test_every_kernel_that_runs_before_another(folder):
+    ops = () if os.environ.get("TESSERA_TEST_ALL") else ("additive_attention", "linear")
+    missed, _ = check(folder, True, *ops)
+    assert len(missed) >= 2, missed
+
+
+if not has_device(DEVICE):
+    skip(f"{DEVICE} is not here")
+main(globals())

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""tessera verify: what it runs, what it says of what it did not run, and what it says when it is interrupted."""
+
+import json
+import re
+import shutil
+import signal
+import time
+
+from support.command import DEVICE, SOURCE, environment, equal, has_device, main, run, start
+
+LINEAR = {"linear/packed", "linear/packed_few", "linear/cached", "linear/plain"}
+
+
+def test_interrupted(_):
+    """Never like a pass, and at once."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        process = start("verify", "-d", "reference")
+        time.sleep(1)
+        process.send_signal(number)
+        begun = time.monotonic()
+        out, err = process.communicate(timeout=60)
+        took = time.monotonic() - begun
+        equal(process.returncode, 128 + number, err)
+        assert re.search(rb"interrupted after \d+ of \d\d ops: \d+ ok, 0 missed, 0 failed to run\n$", err), err
+        assert b"rows skipped" not in out, out
+        assert took < 5, f"{took} s"
+
+
+def test_smoke_runs_every_row_that_would_be_chosen(_):
+    if not has_device():
+        print(f"not on {DEVICE}: it is not here")
+        return
+    told = json.loads(run("verify", "--smoke", "--json", "-d", DEVICE, "--op", "linear").text)
+    ran = {(r["row"], word) for r in told if r["status"] == "ok" for word in r["case"].split()}
+    assert LINEAR <= {row for row, _ in ran}, ran
+    types = {word for _, word in ran}
+    assert {"f32", "f16", "bf16", "q8_0", "q4_0", "int8"} <= types, types
+    assert any(re.match(r"M=1x1$", word) for word in types) and any(re.match(r"M=1x\d\d$", word) for word in types), types
+    for r in told:
+        assert r["status"] == "ok" or r["message"], r
+
+
+def test_a_kernel_that_writes_nothing_is_in_the_json(folder):
+    """Its error is infinite, which JSON has no number for."""
+    if not has_device():
+        print(f"not on {DEVICE}: it is not here")
+        return
+    shutil.copytree(SOURCE / "cl", folder / "cl")
+    for path in (folder / "cl" / "gather").iterdir():
+        path.write_text(re.sub(r"(\n\s*)(y\[[^;]*;)", r"\1if (c < 0) \2", path.read_text()))
+    env = environment(TESSERA_KERNEL_PATH=folder / "cl", TESSERA_CACHE=folder / "cache")
+    told = json.loads(run("verify", "--smoke", "--json", "-d", DEVICE, "--op", "gather", env=env, code=1).text)
+    assert any(r["status"] == "miss" and r["error"] is None for r in told), told
+
+
+def test_what_did_not_run_is_counted_with_its_reason(_):
+    if not has_device():
+        print(f"not on {DEVICE}: it is not here")
+        return
+    lines = run("verify", "--smoke", "-d", DEVICE, "--op", "rms_norm").text.splitlines()
+    assert re.match(r"\d+ ok on \d+ rows, 0 missed, 0 failed to run, \d+ rows skipped, 0 ops not offered$", lines[-1]), lines
+    skipped = sum(" skipped: " in line for line in lines)
+    if skipped:
+        assert lines[-2].startswith("skipped rows: ") and f"{skipped} rows skipped" in lines[-1], lines
+
+
+main(globals())
