@@ -326,11 +326,12 @@ static tsr_status forward_one(tsri_session *session, const tsri_model_sequence *
 static tsr_status check_output(const tsri_model *model, const tsri_model_results *r) {
     if ((!r->logits && !r->argmax && !r->top_k) || tsri_model_has_output(model->weights))
         return TSR_OK;
-    return tsri_base_fail(TSR_E_STATE,
-                          "%s (%s) is a bare model without an output matrix (%s.weight), so it can't "
-                          "write: it gives hidden states (tessera dump)",
-                          model->path, model->spec.family,
-                          model->arch->names->head ? model->arch->names->head + 1 : "lm_head");
+    const char *head = model->arch->names ? model->arch->names->head : NULL;
+    return tsri_base_fail(
+        TSR_E_STATE,
+        "%s (%s) is a bare model without an output matrix (%s.weight), so it can't "
+        "write: it gives hidden states (tessera dump)",
+        model->path, model->spec.family, head ? head + 1 : "lm_head");
 }
 
 tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence *sequences,

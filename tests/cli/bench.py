@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 
-from support.command import DEVICE, SOURCE, environment, equal, has_device, main, refused, run
+from support.command import DEVICE, GOLDEN, SOURCE, environment, equal, has_device, main, refused, run
 
 PEAKS = ["fma f32", "fma f16", "dot int8", "read", "launch alone", "launch batched", "enqueue call", "copy to device", "copy from device"]
 SMALL = ("--shape", "tiny", "-p", "24", "-n", "3", "-r", "2", "-d", "0", "-q")
@@ -114,6 +114,15 @@ def test_a_model_that_is_not_there(_):
     rows = told["rows"][len(PEAKS):]
     equal([(r["test"], r["status"], r["median"]) for r in rows], [(test, "error", None) for test in ("pp512", "pp512@512", "tg128", "tg128@512")])
     assert all("no shape has the name" in r["reason"] and "llama-110m, gpt2-124m" in r["reason"] for r in rows), rows
+
+
+def test_an_encoder_is_refused_and_told_once(_):
+    for folder in ("cls", "disc", "mlm"):
+        told = run("bench", "-m", GOLDEN / "electra" / folder, "-p", "4", "-n", "0", "-d", "0", "-r", "1", *REFERENCE, "--json", code=1)
+        (row,) = [r for r in json.loads(told.text)["rows"] if r["kind"] != "peak"]
+        assert row["status"] == "error" and re.search("is an encoder|is a bare model", row["reason"]), row
+        said = told.err.splitlines()
+        equal(len(set(said)), len(said), said)
 
 
 def test_a_prompt_that_is_too_long(_):
