@@ -39,6 +39,15 @@ typedef enum tsr_status {
  */
 TSR_API const char *tsr_error_last(void);
 
+/**
+ * Makes text safe to be shown on a terminal, in place: control characters (but line ends and tabs),
+ * C1 controls, what overrides the direction of text, line and paragraph separators, and bytes that
+ * are not UTF-8 each become '?'. Sentences of errors are safe already.
+ *
+ * units  n bytes; returns how many are left
+ */
+TSR_API size_t tsr_plain_text(char *text, size_t n);
+
 /** "ok", "argument", "unsupported", ...; "unknown" for a number that is none. */
 TSR_API const char *tsr_status_name(tsr_status status);
 

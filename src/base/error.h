@@ -21,6 +21,9 @@ __attribute__((format(printf, 2, 3))) tsr_status tsri_base_fail_within(tsr_statu
 void tsri_base_report(tsr_status status, const char *sentence);
 const char *tsri_base_reported(void); /* the sentence last reported by this thread */
 
+/* tsr_plain_text (tessera/status.h), for plugins too. */
+size_t tsri_base_plain(char *text, size_t n);
+
 #define TRY(call)                       \
     do {                                \
         const tsr_status try_ = (call); \

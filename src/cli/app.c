@@ -128,6 +128,13 @@ static bool is_told(tsri_cli_app *app, const char *line) {
     return false;
 }
 
+__attribute__((format(printf, 2, 3))) static void say(const char *mark, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    tsri_cli_say(mark, format, args);
+    va_end(args);
+}
+
 static void log_line(void *data, tsr_log_level level, const char *line) {
     tsri_cli_app *app = data;
     static const char *const marks[] = {"error: ", "warning: ", "", "debug: "};
@@ -137,7 +144,7 @@ static void log_line(void *data, tsr_log_level level, const char *line) {
     if (level > shown || (level == TSR_LOG_WARNING && is_told(app, line)))
         return;
     tsri_cli_clear_progress(app);
-    fprintf(stderr, "tessera: %s%s\n", marks[level & 3], line);
+    say(marks[level & 3], "%s", line);
 }
 
 void tsri_cli_note(const tsri_cli_app *app, const char *format, ...) {
@@ -145,9 +152,7 @@ void tsri_cli_note(const tsri_cli_app *app, const char *format, ...) {
         return;
     va_list args;
     va_start(args, format);
-    fputs("tessera: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    tsri_cli_say("", format, args);
     va_end(args);
 }
 
@@ -313,8 +318,25 @@ static bool write_ends(tsri_cli_app *app) {
     return false;
 }
 
+/* What a model says, and what its files name, must not steer a terminal. */
+static bool write_plain(const void *data, size_t n) {
+    char *copy = malloc(n + 1);
+    if (!copy)
+        return false;
+    memcpy(copy, data, n);
+    const size_t left = tsr_plain_text(copy, n);
+    const bool written = fwrite(copy, 1, left, stdout) == left;
+    free(copy);
+    return written;
+}
+
 bool tsri_cli_write(tsri_cli_app *app, const void *data, size_t n) {
-    return !app->stopped && (fwrite(data, 1, n, stdout) == n || write_ends(app));
+    static int terminal = -1; /* not asked yet */
+    if (app->stopped || n == 0)
+        return !app->stopped;
+    terminal = terminal < 0 ? tsri_cli_is_terminal(1) : terminal;
+    const bool written = terminal ? write_plain(data, n) : fwrite(data, 1, n, stdout) == n;
+    return written || write_ends(app);
 }
 
 bool tsri_cli_flush(tsri_cli_app *app) {

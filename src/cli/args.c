@@ -1,6 +1,7 @@
 #include "cli/args.h"
 
 #include "cli/suggest.h"
+#include "tessera/status.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -12,12 +13,20 @@
 
 enum { MOST = 96 };
 
+void tsri_cli_say(const char *mark, const char *format, va_list args) {
+    char *line = NULL;
+    const int n = vasprintf(&line, format, args);
+    if (n < 0)
+        return;
+    line[tsr_plain_text(line, (size_t)n)] = 0;
+    fprintf(stderr, "tessera: %s%s\n", mark, line);
+    free(line);
+}
+
 int tsri_cli_fail(int code, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    fputs("tessera: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    tsri_cli_say("", format, args);
     va_end(args);
     return code;
 }

@@ -3,6 +3,7 @@
 #ifndef TESSERA_CLI_ARGS_H
 #define TESSERA_CLI_ARGS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,7 +51,10 @@ int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about,
                    const tsri_cli_option *const *tables, tsri_cli_list *operands);
 void tsri_cli_print_help(const char *usage, const char *about,
                          const tsri_cli_option *const *tables);
-/* "tessera: " and a line on stderr; returns `code`. */
+/* "tessera: ", a mark and a line on stderr, without what steers a terminal. */
+__attribute__((format(printf, 2, 0))) void tsri_cli_say(const char *mark, const char *format,
+                                                        va_list args);
+/* Such a line; returns `code`. */
 __attribute__((format(printf, 2, 3))) int tsri_cli_fail(int code, const char *format, ...);
 
 /* "1,2,3" (or with blanks) into new memory; CLI_USAGE where it is no list of ids: the sentence

@@ -1,0 +1,57 @@
+"""What reaches a terminal: nothing of a file, a name or a model steers it; a file and a pipe get the bytes as they are."""
+
+import os
+import pty
+import subprocess
+
+from support.command import COMMAND, PLAY, environment, equal, main, run
+
+STEERS = "\x1b[31m\u009b31m\u202e\u2066\x07"
+
+
+def on_terminal(*arguments, given=""):
+    """What the command writes to a terminal, stdout and stderr together."""
+    master, slave = pty.openpty()
+    done = subprocess.Popen([COMMAND, *map(str, arguments)], stdin=subprocess.PIPE, stdout=slave, stderr=slave, env=environment())
+    os.close(slave)
+    done.stdin.write(given.encode())
+    done.stdin.close()
+    text = b""
+    try:
+        while piece := os.read(master, 65536):
+            text += piece
+    except OSError:  # the other end is closed
+        pass
+    done.wait(60)
+    os.close(master)
+    return text.decode()
+
+
+def steering(text):
+    return [c for c in text if (c < " " and c not in "\r\n\t") or "\x7f" <= c <= "\u009f" or c in "\u202e\u2066"]
+
+
+def test_names_in_sentences_steer_nothing(folder):
+    for arguments in (("info", f"no {STEERS}"), ("tokenize", "-m", folder / f"no {STEERS}"), (f"no {STEERS}",), ("info", f"--no{STEERS}")):
+        result = run(*arguments, code=None)
+        equal(steering(result.err), [], f"{arguments}")
+        assert "31m" in result.err, f"the name is told: {result}"
+
+
+def test_texts_on_a_terminal_steer_nothing(folder):
+    ids = run("tokenize", "-m", PLAY, given=f"a{STEERS}b\n").text
+    as_bytes = run("tokenize", "-m", PLAY, "--decode", "--no-special", given=ids).text
+    equal(as_bytes, f"a{STEERS}b\n", "in a pipe")
+    shown = on_terminal("tokenize", "-m", PLAY, "--decode", "--no-special", given=ids)
+    equal(steering(shown), [], "on a terminal")
+    assert "a?[31m?31m???b" in shown, shown
+
+
+def test_what_people_write_is_shown_as_it_is(folder):
+    text = "d\u00e9j\u00e0 \u05e9\u200f! \U0001F600\n"
+    ids = run("tokenize", "-m", PLAY, given=text).text
+    shown = on_terminal("tokenize", "-m", PLAY, "--decode", "--no-special", given=ids)
+    assert text.strip() in shown, shown
+
+
+main(globals())
