@@ -174,6 +174,11 @@ tsr_status tsri_base_writer_begin(const char *path, tsri_file_writer **out) {
     return TSR_OK;
 }
 
+/* No file system should; to try again would be for ever. */
+static tsr_status wrote_nothing(const char *path) {
+    return tsri_base_fail(TSR_E_IO, "%s: the system wrote none of the bytes that were left", path);
+}
+
 tsr_status tsri_base_writer_write(tsri_file_writer *writer, const void *data, size_t n) {
     for (size_t done = 0; done < n;) {
         const ssize_t put = write(writer->fd, (const char *)data + done, n - done);
@@ -181,6 +186,8 @@ tsr_status tsri_base_writer_write(tsri_file_writer *writer, const void *data, si
             continue;
         if (put < 0)
             return no_access(writer->path, "write");
+        if (put == 0)
+            return wrote_nothing(writer->path);
         done += (size_t)put;
     }
     return TSR_OK;
@@ -195,6 +202,8 @@ tsr_status tsri_base_writer_patch(tsri_file_writer *writer, uint64_t offset, con
             continue;
         if (put < 0)
             return no_access(writer->path, "write");
+        if (put == 0)
+            return wrote_nothing(writer->path);
         done += (size_t)put;
     }
     return TSR_OK;

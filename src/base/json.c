@@ -90,8 +90,11 @@ tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const cha
         return tsri_base_fail(TSR_E_FORMAT, "%s nests %d levels deep; at most %d are read", what,
                               found, depth);
     json_error_t error;
+    errno = 0;
     json_t *value = parse(text, n, &error);
-    if (!value && json_error_code(&error) == json_error_out_of_memory)
+    /* Where memory is out, jansson says so, or nothing, or that a token is invalid. */
+    if (!value &&
+        (json_error_code(&error) == json_error_out_of_memory || errno == ENOMEM || !*error.text))
         return tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory while its JSON was read",
                               what);
     if (!value)

@@ -91,6 +91,9 @@ tsr_status tsri_train_log_write(tsri_train_log *log, json_t *line) {
             continue;
         if (put < 0)
             status = cannot(log->path, "write");
+        else if (put == 0) /* no file system should: to try again would be for ever */
+            status = tsri_base_fail(
+                TSR_E_IO, "%s: the system wrote none of the bytes that were left", log->path);
         else
             done += (size_t)put;
     }

@@ -3,6 +3,8 @@
 #include "base/error.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct bad_text {
@@ -101,4 +103,33 @@ Test(base, json_fields_are_typed_and_bounded) {
     cr_expect_eq(tsri_base_json_text(object, "c.json", "b", &t), TSR_E_FORMAT);
     cr_expect_str_eq(tsri_base_reported(), "c.json: \"b\" is true; a text is needed");
     json_decref(object);
+}
+
+static int until_none; /* allocations that are still served */
+
+static void *scarce(size_t n) {
+    if (until_none-- > 0)
+        return malloc(n);
+    errno = ENOMEM;
+    return NULL;
+}
+
+Test(base, json_without_memory_is_not_a_bad_file) {
+    static const char text[] =
+        "{\"a\": [1, 2.5, \"long enough to be a text of its own\", {\"b\": null}], "
+        "\"c\": \"\\u00e9\", \"d\": 100000000000000000000000000000}";
+    json_t *json = NULL;
+    tsr_status status = TSR_E_HOST_MEMORY;
+    json_set_alloc_funcs(scarce, free);
+    for (int n = 0; n < 200 && status != TSR_OK; n++) {
+        until_none = n;
+        status = tsri_base_json_parse(text, sizeof text - 1, 8, "x.json", &json);
+        cr_expect(status == TSR_OK || status == TSR_E_HOST_MEMORY, "after %d allocations: %s", n,
+                  tsri_base_reported());
+        cr_expect(status == TSR_OK || strstr(tsri_base_reported(), "memory"), "after %d: %s", n,
+                  tsri_base_reported());
+    }
+    cr_expect_eq(status, TSR_OK);
+    json_decref(json);
+    json_set_alloc_funcs(malloc, free);
 }
