@@ -160,9 +160,11 @@ static int by_offset(const void *a, const void *b) {
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* The tensors must lie one after another from the first byte of data to the last: no hole, no
- * overlap, nothing behind. */
-static tsr_status check_cover(const header *h, tsri_io_array *arrays, size_t n) {
+/* The tensors from index `first` on must lie one after another from the first byte of data to the
+ * last: no hole, no overlap, nothing behind. */
+static tsr_status check_cover(const header *h, tsri_io_archive *archive, size_t first) {
+    const size_t n = archive->n_arrays - first;
+    tsri_io_array *arrays = n ? archive->arrays + first : NULL;
     if (n > 1)
         qsort(arrays, n, sizeof *arrays, by_offset);
     uint64_t end = h->base;
@@ -245,7 +247,7 @@ tsr_status tsri_io_read_safetensors(tsri_io_archive *archive, const char *path) 
                 break;
         }
     if (status == TSR_OK)
-        status = check_cover(&h, archive->arrays + first, archive->n_arrays - first);
+        status = check_cover(&h, archive, first);
     json_decref(root);
     return status;
 }

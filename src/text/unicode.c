@@ -102,6 +102,8 @@ tsr_status tsri_text_utf8_repair(const char *text, size_t n, tsri_bytes *out) {
 tsr_status tsri_text_utf8_lossy(const char *text, size_t n, bool last, tsri_bytes *out,
                                 size_t *used) {
     size_t good = 0, i = 0;
+    if (n == 0) /* text may be NULL, which has no offset */
+        text = "";
     while (i < n) {
         bool complete;
         const size_t size = sequence((const unsigned char *)text + i, n - i, &complete);

@@ -95,7 +95,8 @@ void golden_decodes(const tsri_text_tokenizer *t, const json_t *ids, bool skip_s
         for (size_t i = 0; i < list.count; i++) {
             const size_t before = parts.size;
             cr_assert_eq(tsri_text_stream_push(stream, list.data[i], &parts), TSR_OK);
-            cr_expect(tsri_text_utf8_valid(parts.data + before, parts.size - before),
+            cr_expect(parts.size == before ||
+                          tsri_text_utf8_valid(parts.data + before, parts.size - before),
                       "half a character after id %zu", i);
         }
         cr_assert_eq(tsri_text_stream_finish(stream, &parts), TSR_OK);

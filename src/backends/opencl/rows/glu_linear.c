@@ -116,7 +116,7 @@ const tsri_opencl_row tsri_opencl_rows_glu_linear[] = {
            {"AHEAD", 0, 0, 64}),
     PACKED("packed_one", "packed_one.cl", 90, fits_one, bind_one, {"NV", 4, 4, 4},
            {"AHEAD", 0, 0, 64}),
-    PACKED("packed_few", "packed_few.cl", 85, fits_few, bind_few, {NULL}),
+    PACKED("packed_few", "packed_few.cl", 85, fits_few, bind_few, {0}),
     PACKED("packed", "packed.cl", 80, fits_packed, bind_packed, {"MR", 6, 1, 7}, {"NV", 2, 2, 2}),
     TSRI_OPENCL_BLOCKS_ROWS(TSR_OP_GLU_LINEAR, "glu_linear"),
     TSRI_OPENCL_TILED_GLU_LINEAR,

@@ -148,7 +148,7 @@ const tsri_opencl_row tsri_opencl_rows_linear[] = {
            {"NV", 1, 1, 2}, {"AHEAD", 0, 0, 64}),
     PACKED("packed_one", "packed_one.cl", 90, fits_one, bind_one, {"STREAMS", 1, 1, 4},
            {"NV", 4, 4, 4}, {"AHEAD", 0, 0, 64}),
-    PACKED("packed_few", "packed_few.cl", 85, fits_few, bind_few, {NULL}),
+    PACKED("packed_few", "packed_few.cl", 85, fits_few, bind_few, {0}),
     PACKED("packed", "packed.cl", 80, fits_packed, bind_packed, {"MR", 6, 1, 7}),
     {.name = "cached",
      .op = TSR_OP_LINEAR,
