@@ -197,7 +197,12 @@ tsr_status tsri_train_checkpoint_check(const char *folder) {
     if (status == TSR_OK) {
         json_object_foreach(files, name, wanted) {
             char *path = tsri_base_join(folder, name);
-            status = path && !strchr(name, '/') ? check_file(path, wanted) : TSR_E_FORMAT;
+            status = !path               ? TSR_E_HOST_MEMORY
+                     : strchr(name, '/') ? tsri_base_fail(TSR_E_FORMAT,
+                                                          "%s: its manifest lists \"%s\", which is "
+                                                          "not a name in its folder",
+                                                          folder, name)
+                                         : check_file(path, wanted);
             free(path);
             if (status != TSR_OK)
                 break;
