@@ -57,7 +57,7 @@ static int read_behind(tsri_cli_lines *l) {
     l->at = 0;
     l->failed = tsri_cli_input_read(l->input, l->chunk + l->end, CHUNK, &got);
     l->end += got;
-    l->over = got == 0;
+    l->over = l->failed == CLI_OK && got == 0; /* a failure is not the end */
     return l->failed;
 }
 

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "tensor/convert.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -72,20 +73,28 @@ static tsr_status entry_bytes(const char *path, const tsri_io_entry *entry, uint
 /* One entry's object; NULL when memory is out or the name is no UTF-8. */
 static json_t *describe(const tsri_io_entry *entry, uint64_t begin, uint64_t end) {
     json_t *shape = json_array();
-    for (int i = 0; shape && i < entry->rank; i++)
-        json_array_append_new(shape, json_integer(entry->dims[i]));
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", types[place_of(entry->dtype)].name, "shape",
-                     shape, "data_offsets", (json_int_t)begin, (json_int_t)end);
+    bool whole = shape != NULL;
+    for (int i = 0; whole && i < entry->rank; i++)
+        whole = json_array_append_new(shape, json_integer(entry->dims[i])) == 0;
+    json_t *described =
+        !whole ? NULL
+               : json_pack("{s:s, s:O, s:[I, I]}", "dtype", types[place_of(entry->dtype)].name,
+                           "shape", shape, "data_offsets", (json_int_t)begin, (json_int_t)end);
+    json_decref(shape);
+    return described;
 }
 
+/* jansson doesn't say which of the two it was; malloc does. */
 static tsr_status out_of_memory_or_utf8(const char *path, const char *name) {
-    return tsri_base_fail(TSR_E_ARGUMENT, "%s: \"%s\" is no UTF-8 text, or host memory is out",
-                          path, name);
+    return errno == ENOMEM
+               ? tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory for its header", path)
+               : tsri_base_fail(TSR_E_ARGUMENT, "%s: \"%s\" is not UTF-8 text", path, name);
 }
 
 static tsr_status fill_header(const char *path, const tsri_io_entry *entries, size_t n,
                               const char *const *metadata, size_t n_metadata, json_t *root,
                               uint64_t *total) {
+    errno = 0;
     if (n_metadata > 0) {
         json_t *texts = json_object();
         if (json_object_set_new(root, "__metadata__", texts) != 0)

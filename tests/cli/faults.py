@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Whole commands in which one call fails: each allocation, each call on a file. The verdict is the process's: it ends by itself, with a right
+exit code, after one sentence; what it was to write is whole or not there; a checkpoint that is there is whole.
+
+TESSERA_TEST_ALL tries every call, as far as its time goes; without it some of each command's, spread evenly.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from support import words
+from support.command import BUILD, COMMAND, GOLDEN, SOURCE, environment, main, run, skip
+from support.runs import checkpoints, command, every, make, whole
+
+LAYER = BUILD / "tests" / "host_layer.so"
+ALL = bool(os.environ.get("TESSERA_TEST_ALL"))
+SANITIZED = bool(os.environ.get("TESSERA_SANITIZE_FLAGS"))
+TRIES = 100000 if ALL else 5  # of one kind of fault in one command
+SECONDS = 5 if ALL else 0.3  # that one kind takes in one command; then it is left
+PATIENCE = 60
+REFERENCE = ("-d", "reference", "-q")
+
+
+def attempt(arguments, given, fault, count=None):
+    env = environment(LD_PRELOAD=LAYER, TESSERA_FAULT=fault, TESSERA_FAULT_COUNT=count, MALLOC_PERTURB_="85")
+    try:
+        return subprocess.run([COMMAND, *map(str, arguments)], input=given, capture_output=True, env=env, timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired as stuck:
+        raise AssertionError(f"{fault}: tessera {' '.join(map(str, arguments))} does not end") from stuck
+
+
+def files(out):
+    """{name: bytes} of a file or a folder."""
+    if out.is_file():
+        return {"": out.read_bytes()}
+    return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()} if out.exists() else {}
+
+
+def clear(out):
+    shutil.rmtree(out, ignore_errors=True)
+    for path in out.parent.glob(out.name + "*"):
+        if path.is_file():
+            path.unlink()
+
+
+def judge(done, fault, codes, out, wanted, arguments):
+    said = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if line]
+    what = f"{fault}: tessera {' '.join(map(str, arguments))}: exit code {done.returncode}, {said[-3:]}"
+    assert done.returncode in codes, f"wanted exit code in {codes}: {what}"
+    assert done.returncode == 0 or len(said) >= 1 and all(line.startswith("tessera: ") for line in said), f"one sentence is wanted: {what}"
+    assert done.returncode == 0 or len(said) == 1 or said[0].startswith("tessera: warning"), f"one sentence is wanted: {what}"
+    if done.returncode == 5 and fault.startswith(("alloc", "memory")):
+        assert "memory" in said[-1], f"lack of memory is told as that: {what}"
+    if out is None:
+        assert done.returncode != 0 or done.stdout == wanted, f"another output: {what}"
+        return
+    left = files(out)
+    if out.is_file() or out.suffix:
+        assert left in ({}, wanted), f"the output is half-written: {what}"
+    for name, data in left.items():  # a folder may be unfinished, its files may not
+        if not name.endswith((".tmp", "log.jsonl", "run.json", ".lock", "manifest.json")) and ".tmp/" not in name and name in wanted:
+            assert data == wanted[name], f"{name} is half-written: {what}"
+    assert done.returncode != 0 or set(wanted) <= set(left), f"{set(wanted) - set(left)} is missing: {what}"
+    if out.is_dir():
+        for path in checkpoints(out):
+            whole(path)
+
+
+def faults_of(counts):
+    """(fault, exit codes that are right)"""
+    allocations, calls = counts
+    if not SANITIZED:
+        yield allocations, "alloc {}", (0, 5)
+        yield allocations, "memory {}", (0, 5)
+    for how in ("no-space", "broken", "interrupted", "short", "nothing", "full"):
+        yield calls, f"file {{}} {how}", (0, 3, 5)
+
+
+def check(folder, arguments, given=b"", out=None):
+    """Fails every call, or as many of them as there is time for, spread evenly."""
+    count = folder / "count"
+    begun = time.monotonic()
+    first = attempt(arguments, given, "", count)
+    seconds = time.monotonic() - begun
+    assert first.returncode == 0, first
+    wanted = first.stdout if out is None else files(out)
+    tried = 0
+    wrong = []
+    for calls, fault, codes in faults_of(tuple(map(int, count.read_text().split()))):
+        step = max(1, calls // min(TRIES, 1 + int(SECONDS / seconds)))
+        for n in range((step + 1) // 2, calls + 1, step):
+            if out is not None:
+                clear(out)
+            tried += 1
+            try:
+                judge(attempt(arguments, given, fault.format(n)), fault.format(n), codes, out, wanted, arguments)
+            except AssertionError as finding:
+                wrong.append(str(finding))
+                if len(wrong) > 20:
+                    break
+    print(f"       {tried} faults of {count.read_text().split()} in {arguments[0]}", flush=True)
+    assert not wrong, f"{len(wrong)} findings:\n" + "\n".join(wrong)
+
+
+def test_generate(folder):
+    model, _ = words.model(folder, "gpt2-tiny")
+    check(folder, ("generate", "-m", model, *REFERENCE, "-p", "write a", "-n", 3, "--temp", 0))
+
+
+def test_generate_into_a_file(folder):
+    model, _ = words.model(folder, "gpt2-tiny")
+    check(folder, ("dump", "-m", model, *REFERENCE, "--ids", "1,2,3", "-o", folder / "x.safetensors"), out=folder / "x.safetensors")
+
+
+def test_embed(folder):
+    check(folder, ("embed", "-m", GOLDEN.parent / "encoders" / "sentence", *REFERENCE, "-o", folder / "x.npy"), b"the cat\nsat\n", folder / "x.npy")
+
+
+def test_translate(folder):
+    check(folder, ("translate", "-m", GOLDEN.parent / "translate", *REFERENCE, "--num-beams", 2), b"a b\nb\n")
+
+
+def test_train_with_saves(folder):
+    model, text = make(folder)
+    check(folder, command(model, text, folder / "out", 2, *every(1)), out=folder / "out")
+
+
+def test_quantize(folder):
+    check(folder, ("quantize", "-m", GOLDEN / "gpt2-tiny", "-o", folder / "out", "-q"), out=folder / "out")
+
+
+def test_tokenizer_train(folder):
+    (folder / "text").write_text("a b ab abba " * 50)
+    check(folder, ("tokenizer", "train", folder / "text", "-o", folder / "out", "--vocab-size", 300, "-q"), out=folder / "out")
+
+
+def test_classify_and_tokenize(folder):
+    check(folder, ("classify", "-m", GOLDEN.parent / "encoders" / "classify", *REFERENCE), b"the cat\n")
+    check(folder, ("tokenize", "-m", GOLDEN.parent / "tokenizers" / "byte.json", "-q"), b"the cat\n")
+
+
+if not LAYER.exists():
+    skip(f"{LAYER} is not built")
+main(globals())
