@@ -25,7 +25,7 @@ REFERENCE = ("-d", "reference", "-q")
 
 
 def attempt(arguments, given, fault, count=None):
-    env = environment(LD_PRELOAD=LAYER, TESSERA_FAULT=fault, TESSERA_FAULT_COUNT=count, MALLOC_PERTURB_="85")
+    env = environment(LD_PRELOAD=LAYER, TESSERA_FAULT=fault, TESSERA_FAULT_COUNT=count)
     try:
         return subprocess.run([COMMAND, *map(str, arguments)], input=given, capture_output=True, env=env, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired as stuck:

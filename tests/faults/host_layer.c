@@ -222,8 +222,10 @@ int close(int fd) {
     return -1;
 }
 
+/* The disk isn't waited for: thousands of runs would. */
 int fsync(int fd) {
-    return next(CALLER) == FAIL ? -1 : (int)syscall(SYS_fsync, fd);
+    (void)fd;
+    return next(CALLER) == FAIL ? -1 : 0;
 }
 
 int ftruncate(int fd, off_t n) {

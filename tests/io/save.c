@@ -109,7 +109,7 @@ Test(save, bad_entries_are_refused_before_a_file_is_made) {
         {{"o", TSR_F32, 2, {INT64_MAX, INT64_MAX}, a},
          "dim 1 is negative, or their product overflows"},
         {{"o", TSR_F64, 1, {INT64_MAX}, a}, "its size overflows"},
-        {{"a\xff", TSR_F32, 1, {1}, a}, "no UTF-8 text"},
+        {{"a\xff", TSR_F32, 1, {1}, a}, "not UTF-8 text"},
         {{"a", TSR_F32, 1, {1}, a}, "\"a\" is there twice"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
