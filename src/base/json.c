@@ -92,7 +92,12 @@ tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const cha
     json_error_t error;
     errno = 0;
     json_t *value = parse(text, n, &error);
-    /* Where memory is out, jansson says so, or nothing, or that a token is invalid. */
+    /* Where memory is out, jansson says so, or nothing, or that a token is invalid; or it leaves a
+     * character out of a text and goes on. */
+    if (value && errno == ENOMEM) {
+        json_decref(value);
+        value = NULL;
+    }
     if (!value &&
         (json_error_code(&error) == json_error_out_of_memory || errno == ENOMEM || !*error.text))
         return tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory while its JSON was read",

@@ -147,8 +147,9 @@ static tsr_status write_config(const job *j, tsr_dtype dtype) {
         json_t *settings =
             json_pack("{s:s, s:i, s:s}", "quant_method", TSRI_QUANTIZED_METHOD, "version",
                       TSRI_QUANTIZED_VERSION, "dtype", tsri_model_quantized_name(dtype));
-        json_object_set_new(config, TSRI_QUANTIZED_KEY, settings);
-        status = tsri_base_json_save(path, config, JSON_INDENT(2));
+        status = json_object_set_new(config, TSRI_QUANTIZED_KEY, settings) == 0
+                     ? tsri_base_json_save(path, config, JSON_INDENT(2))
+                     : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
     }
     json_decref(config);
     free(path);

@@ -123,8 +123,11 @@ static tsr_status check(const tsri_text_reader *r, const char *text, size_t n) {
 }
 
 static void give(tsri_text_reader *r, size_t n, char **text) {
-    *text = r->data + r->begin;
+    *text = r->data;
     r->line = r->next_line;
+    if (n == 0) /* data may be NULL, which has no offset */
+        return;
+    *text += r->begin;
     for (const char *at = *text, *end = *text + n; (at = memchr(at, '\n', (size_t)(end - at)));
          at++)
         r->next_line++;
