@@ -1,6 +1,5 @@
 /* cli/bench.c - tessera bench: a device's peaks, and a model's rates on it. */
 #include "cli/bench_format.h"
-#include "cli/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -205,7 +204,6 @@ int tsri_cli_bench(int argc, char **argv) {
                                        tsri_cli_common_options(&j.app),
                                        NULL};
     j.writer.app = &j.app;
-    tsri_cli_watch_patience(CLI_END_MS);
     int code = tsri_cli_parse(
         argc, argv, "tessera bench [-m MODEL | --shape NAME] [--device D|all]",
         "A device's peaks, then a model's prompt processing, generation and training steps: "
