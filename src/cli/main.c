@@ -53,7 +53,7 @@ static const struct {
     {"TESSERA_KERNEL_PATH", "kernels' sources are read from this folder, and nothing is cached"},
     {"TESSERA_CHAIN", "0: each kernel is a launch of its own; 1: chains wherever they run"},
     {"TESSERA_PROBE", "the helper program that tries drivers and instructions"},
-    {"TESSERA_PROBE_SECONDS", "how long it may take"},
+    {"TESSERA_PROBE_SECONDS", "how long it may compute, or stand still (30)"},
     {"TESSERA_TRUST_DRIVERS", "1: drivers are loaded without being tried by the helper first"},
     {"POCL_DEVICES", "pocl's devices; and other settings of pocl, as it tells them"},
     {"POCL_CACHE_DIR", "pocl's own cache; beside Tessera's without it"},

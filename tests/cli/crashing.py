@@ -50,6 +50,16 @@ def test_a_driver_that_hangs(folder):
     equal(loads(folder), before, "what hung is not waited for again in the next run")
 
 
+def test_a_driver_that_computes_without_end(folder):
+    notes = devices(planted(folder, "platforms:spin", TESSERA_PROBE_SECONDS="1"))["notes"]
+    assert any("planted.icd" in note and "1 s" in note for note in notes), notes
+
+
+def test_a_driver_that_is_slow_because_the_machine_is_busy(folder):
+    (device,) = opencl(planted(folder, "platforms:starved", TESSERA_PROBE_SECONDS="3"))
+    assert device["usable"], device
+
+
 def test_a_driver_that_dies_at_its_first_build_or_run(folder):
     for where, how, said in (("context", "exit", "exit code 1"), ("build", "abort", "SIGABRT"), ("launch", "segv", "SIGSEGV")):
         place = folder / where

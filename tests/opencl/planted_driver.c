@@ -3,8 +3,9 @@
  *
  * PLANTED_PATH   the real driver's library
  * PLANTED        WHERE:HOW, several with ','. WHERE: load, platforms, devices, context, build,
- *                launch. HOW: abort, segv, exit, hang, or slow (it takes 5 s more); after "once-"
- *                the first time alone: PLANTED_LOG remembers
+ *                launch. HOW: abort, segv, exit, hang, slow (it takes 5 s more), starved (the same,
+ *                with a tenth of a core), or spin (it computes without end); after "once-" the
+ *                first time alone: PLANTED_LOG remembers
  * PLANTED_LOG    a file that gets a line for each place that is reached */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_icd.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef void *(CL_API_CALL *get_fn)(const char *);
@@ -53,6 +55,23 @@ static void die(const char *how) {
         _exit(1);
     while (!strncmp(how, "hang", 4))
         sleep(1000);
+    for (volatile unsigned turns = 0; !strncmp(how, "spin", 4);)
+        turns++;
+}
+
+static double now(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void starve(void) {
+    for (int i = 0; i < 50; i++) {
+        const double begun = now(CLOCK_THREAD_CPUTIME_ID);
+        while (now(CLOCK_THREAD_CPUTIME_ID) - begun < 0.01) {
+        }
+        usleep(90000);
+    }
 }
 
 /* Does what PLANTED says of this place. */
@@ -70,6 +89,8 @@ static void reach(const char *where) {
         if (!strncmp(how, "slow", 4)) /* a signal doesn't wake a compiler */
             for (unsigned left = 5; left;)
                 left = sleep(left);
+        else if (!strncmp(how, "starved", 7))
+            starve();
         else
             die(how);
     }

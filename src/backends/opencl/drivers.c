@@ -3,7 +3,6 @@
 #include "backends/opencl/drivers.h"
 #include "backends/opencl/cache.h"
 #include "backends/opencl/helper.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
@@ -256,7 +255,7 @@ static void tell(const tsri_opencl_helper *helper, const char *stage, unsigned s
                  size_t size) {
     char how[64], words[256];
     if (helper->late)
-        snprintf(how, sizeof how, "gave no answer for %u s", seconds);
+        snprintf(how, sizeof how, "gave no answer in %u s", seconds);
     else
         tsri_opencl_helper_end(helper, how, sizeof how);
     tsri_opencl_helper_last_words(helper, words, sizeof words);
@@ -298,8 +297,7 @@ static tsr_status read_answer(attempt *a, unsigned seconds, bool *died) {
 static tsr_status settle(const tsr_state *state, attempt *a, const char *path, unsigned seconds) {
     bool died = true;
     while (died && !a->over) {
-        const uint64_t end = tsri_base_now_ns() + (uint64_t)seconds * 1000000000u;
-        tsr_status status = tsri_opencl_helper_finish(&a->helper, state, end);
+        tsr_status status = tsri_opencl_helper_finish(&a->helper, state, seconds);
         if (status == TSR_OK)
             status = read_answer(a, seconds, &died);
         else if (status == TSR_E_CANCELLED)

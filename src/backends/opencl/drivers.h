@@ -7,7 +7,8 @@
  * kernels, until a library that the driver loads changes, or for an hour where it died. Without a
  * cache folder every start tries them.
  *
- * TESSERA_TRUST_DRIVERS=1 tries none. TESSERA_PROBE_SECONDS is the deadline (30). */
+ * TESSERA_TRUST_DRIVERS=1 tries none. TESSERA_PROBE_SECONDS: after so many seconds of processor
+ * time, or of standing still, a trial is ended (30). */
 #ifndef TSRI_OPENCL_DRIVERS_H
 #define TSRI_OPENCL_DRIVERS_H
 

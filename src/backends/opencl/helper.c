@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SLICE_MS = 100, MOST_SAID = 1 << 18 };
@@ -126,16 +127,42 @@ static bool hear_words(tsri_opencl_helper *h) {
     return true;
 }
 
-static tsr_status listen_until(tsri_opencl_helper *h, const tsr_state *state, uint64_t end) {
+/* What its process has used, in nanoseconds; 0 where the system doesn't tell. */
+static uint64_t used(const tsri_opencl_helper *h) {
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid(h->child, &clock) || clock_gettime(clock, &time))
+        return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+typedef struct patience {
+    uint64_t allowed;     /* nanoseconds */
+    uint64_t begun, used; /* of the time it is watched in: when it began, what was used by then */
+} patience;
+
+static bool is_late(patience *p, const tsri_opencl_helper *h) {
+    const uint64_t now = tsri_base_now_ns(), spent = used(h);
+    if (spent >= p->allowed)
+        return true;
+    if (now - p->begun < p->allowed)
+        return false;
+    const bool idle = spent - p->used < p->allowed / 100;
+    p->begun = now;
+    p->used = spent;
+    return idle;
+}
+
+static tsr_status listen_to(tsri_opencl_helper *h, const tsr_state *state, unsigned seconds) {
+    patience p = {.allowed = (uint64_t)seconds * 1000000000u, .begun = tsri_base_now_ns()};
     bool talks = true, words = true;
-    for (uint64_t now; (talks || words) && (now = tsri_base_now_ns()) < end;) {
+    while ((talks || words) && !is_late(&p, h)) {
         const short events = (short)(POLLIN | (h->sent < h->input_size ? POLLOUT : 0));
         struct pollfd fds[2] = {{talks ? h->talk : -1, events, 0},
                                 {words ? h->words : -1, POLLIN, 0}};
-        const uint64_t left = (end - now) / 1000000 + 1;
         if (tsri_opencl_stops(state))
             return TSR_E_CANCELLED;
-        if (poll(fds, 2, left < SLICE_MS ? (int)left : SLICE_MS) < 0 && errno != EINTR)
+        if (poll(fds, 2, SLICE_MS) < 0 && errno != EINTR)
             break;
         if (fds[0].revents & POLLOUT)
             send_input(h);
@@ -148,8 +175,9 @@ static tsr_status listen_until(tsri_opencl_helper *h, const tsr_state *state, ui
     return TSR_OK;
 }
 
-tsr_status tsri_opencl_helper_finish(tsri_opencl_helper *h, const tsr_state *state, uint64_t end) {
-    const tsr_status status = listen_until(h, state, end);
+tsr_status tsri_opencl_helper_finish(tsri_opencl_helper *h, const tsr_state *state,
+                                     unsigned seconds) {
+    const tsr_status status = listen_to(h, state, seconds);
     if (h->late || status != TSR_OK)
         kill(h->child, SIGKILL);
     while (waitpid(h->child, &h->status, 0) < 0 && errno == EINTR) {

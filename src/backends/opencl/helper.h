@@ -18,7 +18,7 @@ typedef struct tsri_opencl_helper {
     tsri_bytes said;                   /* its stdout */
     char last[TSRI_OPENCL_LAST_WORDS]; /* the end of its stderr */
     size_t n_last;
-    bool late;  /* it was ended at its deadline */
+    bool late;  /* it was ended because it hung, or computed without end */
     int status; /* as waitpid gives it */
 } tsri_opencl_helper;
 
@@ -28,10 +28,11 @@ const char *tsri_opencl_helper_find(char *path);
 /* argv and env end with NULL; env NULL: this process's. False: it can't be started. */
 bool tsri_opencl_helper_start(tsri_opencl_helper *helper, const char *path, char *const argv[],
                               char *const env[], const char *input, size_t input_size);
-/* Until it ends, or `end` (tsri_base_now_ns) has come: then it is killed, and `late`. True: it
- * ended by itself. TSR_E_CANCELLED, with the helper killed, where the host asks to stop. */
+/* Until it ends. It is killed, and `late`, once it has used `seconds` of processor time, or less
+ * than 1 % of them in so long: a busy machine makes it slow, and that is not a fault.
+ * TSR_E_CANCELLED, with the helper killed, where the host asks to stop. */
 tsr_status tsri_opencl_helper_finish(tsri_opencl_helper *helper, const tsr_state *state,
-                                     uint64_t end);
+                                     unsigned seconds);
 void tsri_opencl_helper_clear(tsri_opencl_helper *helper);
 /* How it ended badly: "crashed (SIGSEGV)", "ended with exit code 1". */
 void tsri_opencl_helper_end(const tsri_opencl_helper *helper, char *text, size_t size);
