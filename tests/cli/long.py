@@ -18,7 +18,8 @@ from support.runs import command, every, make
 LONG = not os.environ.get("TESSERA_TEST_CASES")  # ci/test --all
 SANITIZED = bool(os.environ.get("TESSERA_SANITIZE_FLAGS"))  # memory that is freed is held back, and the leak checker tells what is not
 PART = 500 if SANITIZED else 1 if LONG else 10
-SLACK = 256 << 10
+SLACK = 256 << 10  # what a process may have more at the end
+LINES_SLACK = 640 << 10  # windows grow while the rate is found out; a leak of 16 bytes a line is 960 KiB of the short form
 ENCODERS = GOLDEN.parent / "encoders"
 
 
@@ -31,7 +32,7 @@ def resident(pid):
         return 0
 
 
-def flat(samples, what):
+def flat(samples, what, slack=SLACK):
     """Of (work done, bytes): the largest of the second and of the last fifth of the work."""
     if SANITIZED:
         return
@@ -40,7 +41,7 @@ def flat(samples, what):
     early, late = part(0.2, 0.4), part(0.8, 1)
     print(f"       {what}: {early / 2**20:.2f} MiB after a fifth, {late / 2**20:.2f} at the end, {len(samples)} samples", flush=True)
     assert len(samples) >= 5 and early and late, f"{what}: too few samples: {samples}"
-    assert late <= early + SLACK, f"{what}: {(late - early) / 2**20:.2f} MiB more at the end"
+    assert late <= early + slack, f"{what}: {(late - early) / 2**20:.2f} MiB more at the end"
 
 
 def watched(process, work):
@@ -84,7 +85,7 @@ def lines(folder, name, *arguments, text="a poem about the sea"):
     samples = watched(process, lambda: done)
     feeder.join()
     equal(process.wait(), 0, process.stderr.read())
-    flat(samples, f"{name}, {n} lines")
+    flat(samples, f"{name}, {n} lines", LINES_SLACK)
 
 
 def on_device():

@@ -111,7 +111,8 @@ static void generate_many(const char *device, int64_t warm, int64_t rounds) {
         if (round >= all - KINDS)
             add(&late, now());
     }
-    cr_assert_geq(made, all * 1200, "%lld tokens", (long long)made);
+    /* of a few rounds the one that searches by beams has the most weight */
+    cr_assert_geq(made, all * (EXACT ? 1200 : 400), "%lld tokens", (long long)made);
     expect_flat(device ? device : "the device", early, late);
     end(&s);
 }
