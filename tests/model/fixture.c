@@ -131,7 +131,7 @@ static void compare_greedy(tsri_model *model, const tsri_io_archive *archive,
         cr_assert(read_expected(archive, name, &want[n]), "%s is not in the golden file", name);
         n++;
     }
-    if (n == 0 || !tsri_model_has_output(model->weights))
+    if (n == 0)
         return;
     tsri_session *session = NULL;
     float *logits = calloc((size_t)(n * V), sizeof *logits);
@@ -171,7 +171,8 @@ static void compare_folder(const char *folder, const char *file, const char *sel
     cr_assert(json_array_size(json_object_get(cases, "cases")) > 0);
     json_array_foreach(json_object_get(cases, "cases"), i, object)
         compare_case(fixture.model, archive, object);
-    compare_greedy(fixture.model, archive, json_object_get(cases, "generate"));
+    if (tsri_model_has_output(fixture.model->weights))
+        compare_greedy(fixture.model, archive, json_object_get(cases, "generate"));
     json_decref(cases);
     tsri_io_close(&archive);
     fixture_close(&fixture);

@@ -235,7 +235,7 @@ static void compare_greedy(const golden *g) {
                  json_string_value(json_object_get(object, "name")));
         cr_assert(read_expected(g->expected, name, &want[b]), "%s is not in the golden file", name);
     }
-    if (!batch.B || !tsri_model_has_output(g->fixture.model->weights))
+    if (!batch.B)
         return;
     const int64_t V = spec->vocab;
     float *logits = calloc((size_t)(batch.B * V), sizeof *logits);
@@ -283,7 +283,8 @@ static void compare_translator_in(const char *folder, const char *part, const ch
         compare_target(&g, session, title, &source, &target);
         tsri_session_destroy(&session);
     }
-    compare_greedy(&g);
+    if (tsri_model_has_output(g.fixture.model->weights))
+        compare_greedy(&g);
     golden_close(&g);
 }
 
