@@ -26,12 +26,14 @@ void tsri_verify_leaf_dims(const tsri_verify_operand *operand, tsr_dim dims[TSR_
     }
 }
 
-/* i % columns of a row of x; a view's rows begin behind the margin of its leaf's. */
-static double step_at(const tsri_verify_operand *operand, size_t column, double u, double v) {
-    const bool first =
-        column == 0 || (operand->view == TSRI_VERIFY_SLICED && column == TSRI_VERIFY_MARGIN);
+/* The largest of a row of x is its last element, in every second row its first; a view's rows lie
+ * between the margins of its leaf's. */
+static double step_at(const tsri_verify_operand *operand, size_t i, size_t columns, double u,
+                      double v) {
+    const size_t margin = operand->view == TSRI_VERIFY_SLICED ? TSRI_VERIFY_MARGIN : 0;
+    const size_t largest = i / columns % 2 ? margin : columns - 1 - margin;
     const double m = floor(u * 253) - 126;
-    return (first ? 127 : m + 0.8 * v - 0.4) * operand->high / 127;
+    return (i % columns == largest ? 127 : m + 0.8 * v - 0.4) * operand->high / 127;
 }
 
 static double element(const tsri_verify_operand *operand, int number, size_t i, size_t n,
@@ -56,7 +58,7 @@ static double element(const tsri_verify_operand *operand, int number, size_t i, 
     case TSRI_VERIFY_MASK:
         return u < operand->low ? -INFINITY : 0;
     case TSRI_VERIFY_STEPS:
-        return step_at(operand, i % columns, u, tsri_base_uniform(SEED + 1, (uint64_t)number, i));
+        return step_at(operand, i, columns, u, tsri_base_uniform(SEED + 1, (uint64_t)number, i));
     case TSRI_VERIFY_SOME_NAN:
         return u < operand->low ? NAN : 2 * (u - operand->low) / (1 - operand->low) - 1;
     default:

@@ -36,6 +36,7 @@ void tsri_verify_rope_cases(tsri_verify_list *list) {
         add(list, 2, 5, 3, 16, 16, interleaved, 100, "");
         add(list, 1, 1, 1, 2, 2, interleaved, 3, "");
         add(list, 1, 17, 2, 10, 6, interleaved, 40, " part of the head");
+        add(list, 2, 3, 2, 80, 40, interleaved, 60, " part of a large head");
         add(list, 3, 2, 5, 128, 128, interleaved, 4000, "");
         add(list, 1, 0, 2, 8, 8, interleaved, 10, " no position");
         add(list, 2, 4, 3, 20, 20, interleaved, 50, " out of wider rows")->in[0].view =

@@ -39,8 +39,8 @@ typedef enum tsri_verify_fill {
     TSRI_VERIFY_NUMBERS,     /* the operand's four numbers, likewise */
     TSRI_VERIFY_MASK,        /* 0, and -inf with probability `low` */
     TSRI_VERIFY_SOME_NAN,    /* uniform in [-1, 1), and NaN with probability `low` */
-    /* (m + r) * high / 127, m whole and |r| <= 0.4; high at the start of each row: a row's integers
-     * (int8 products) are m, however its scale is rounded */
+    /* (m + r) * high / 127, m whole and |r| <= 0.4; high at the end of a row, or at its start: a
+     * row's integers (int8 products) are m, however its scale is rounded */
     TSRI_VERIFY_STEPS
 } tsri_verify_fill;
 
