@@ -35,9 +35,9 @@ static tsri_verify_case *add(tsri_verify_list *list, int64_t T, int64_t K, int64
 
 /* As linear has them. */
 static void add_blocks(tsri_verify_list *list, tsr_dtype dtype) {
-    static const int64_t shapes[][3] = {{3, 32, 40},  {1, 32, 1},    {1, 64, 64},  {8, 96, 33},
-                                        {9, 64, 65},  {64, 96, 128}, {67, 32, 31}, {1, 2048, 64},
-                                        {5, 160, 64}, {0, 32, 8}};
+    static const int64_t shapes[][3] = {
+        {3, 32, 40},  {1, 32, 1},    {1, 64, 64},  {8, 96, 33}, {9, 64, 65},    {64, 96, 128},
+        {67, 32, 31}, {1, 2048, 64}, {5, 160, 64}, {0, 32, 8},  {1, 1088, 192}, {5, 1088, 192}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int eight = 0; eight < 2; eight++) {
             const int64_t K = shapes[i][1];
@@ -97,7 +97,7 @@ static void add_halves(tsri_verify_list *list) {
 void tsri_verify_glu_linear_cases(tsri_verify_list *list) {
     static const int64_t shapes[][3] = {{3, 32, 40},   {1, 1, 1},    {1, 64, 64},  {8, 63, 33},
                                         {9, 17, 65},   {64, 40, 96}, {67, 24, 31}, {0, 8, 8},
-                                        {7, 129, 128}, {4, 65, 64},  {1, 70, 576}};
+                                        {7, 129, 128}, {4, 65, 64},  {1, 70, 576}, {5, 1030, 128}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         add(list, shapes[i][0], shapes[i][1], shapes[i][2], TSR_F32, true, TSR_ACT_SILU, i % 2, "");

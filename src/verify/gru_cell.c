@@ -63,6 +63,8 @@ void tsri_verify_gru_cell_cases(tsri_verify_list *list) {
         add(list, 4, 4, 32, TSR_F16, reverse, 0, NULL);
         add(list, 4, 1, 40, TSR_BF16, reverse, 0, NULL);
         add(list, 7, 1, 64, TSR_BF16, reverse, 0, NULL);
+        add(list, 35, 1, 96, TSR_F32, reverse, 0, NULL); /* more than any row takes at once */
+        add(list, 35, 3, 64, TSR_F32, reverse, 3, (const int32_t[]){3, 1, 2});
         add(list, 1, 0, 16, TSR_F32, reverse, 0, NULL);
         add(list, 0, 2, 16, TSR_F32, reverse, 0, NULL);
         add(list, 3, 3, 24, TSR_F32, reverse, 3, (const int32_t[]){3, 1, 2})->in[1].present = false;

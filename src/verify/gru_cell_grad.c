@@ -47,6 +47,7 @@ void tsri_verify_gru_cell_grad_cases(tsri_verify_list *list) {
     for (uint32_t reverse = 0; reverse < 2; reverse++) {
         add(list, 2, 9, 32, TSR_F32, reverse, 0, NULL);
         add(list, 9, 3, 32, TSR_F32, reverse, 9, (const int32_t[]){3, 0, 1, 2, 3, 3, 2, 100, 0});
+        add(list, 35, 3, 64, TSR_F32, reverse, 3, (const int32_t[]){3, 1, 2});
         add(list, 4, 4, 32, TSR_F16, reverse, 0, NULL);
         add(list, 4, 2, 40, TSR_BF16, reverse, 0, NULL)->want = 0;
         add(list, 1, 0, 16, TSR_F32, reverse, 0, NULL)->sparse = true;
