@@ -65,15 +65,109 @@ static tsr_status widen(const char *text, size_t n, tsri_bytes *out) {
     return tsri_base_bytes_append(out, text + done, n - done);
 }
 
+static bool is_between_tokens(char c) {
+    switch (c) {
+    case '"':
+    case ',':
+    case ':':
+    case '[':
+    case ']':
+    case '{':
+    case '}':
+    case ' ':
+    case '\t':
+    case '\r':
+    case '\n':
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The longest stretch that the parser collects before it knows what it is: a text with its quotes
+ * and escapes, a number, a word. */
+static size_t longest_token(const char *text, size_t n) {
+    size_t most = 0, begin = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < n; i++) {
+        const char c = text[i];
+        if (quoted) {
+            i += c == '\\';
+            quoted = c != '"';
+        } else if (is_between_tokens(c)) {
+            most = i - begin > most ? i - begin : most;
+            begin = i + (c != '"');
+            quoted = c == '"';
+        }
+    }
+    return n - begin > most ? n - begin : most;
+}
+
+/* What the parser is given: [1.00000000,TEXT]. */
+typedef struct feed {
+    size_t at, digits; /* a power of two */
+    const char *text;
+    size_t n;
+    bool out; /* of memory */
+} feed;
+
+/* jansson collects a token's characters in a buffer that grows by doubling and never shrinks; one
+ * for which it cannot grow it leaves out, and goes on. So a number that is longer than each token
+ * grows it first, character by character, while each failure is still seen in errno. The number's
+ * length is that at which the buffer has just grown: the comma behind it, which jansson also
+ * collects before it computes the number and forgets errno, finds room. */
+static size_t give(void *out, size_t room, void *data) {
+    feed *f = data;
+    const size_t head = f->digits + 2, at = f->at;
+    if (at <= head && errno == ENOMEM) {
+        f->out = true;
+        return (size_t)-1;
+    }
+    size_t n = 1;
+    if (at < head) {
+        *(char *)out = at == 0 ? '[' : at == 1 ? '1' : at == 2 ? '.' : at == head - 1 ? ',' : '0';
+    } else if (at - head < f->n) {
+        n = f->n - (at - head) < room ? f->n - (at - head) : room;
+        memcpy(out, f->text + (at - head), n);
+    } else if (at - head == f->n) {
+        *(char *)out = ']';
+    } else {
+        n = 0;
+    }
+    f->at += n;
+    return n;
+}
+
+/* NULL where it is not one value or memory is out; *error is then right for memory and for numbers
+ * that are too large alone. */
+static json_t *parse_whole(const char *text, size_t n, json_error_t *error) {
+    const size_t longest = longest_token(text, n);
+    feed f = {.digits = 32, .text = text, .n = n};
+    while (f.digits < longest + 8)
+        f.digits *= 2;
+    json_t *list = json_load_callback(give, &f, JSON_REJECT_DUPLICATES, error),
+           *value = json_array_size(list) == 2 ? json_incref(json_array_get(list, 1)) : NULL;
+    if (value && !json_is_object(value) && !json_is_array(value)) {
+        json_decref(value);
+        value = NULL;
+    }
+    json_decref(list);
+    if (f.out)
+        errno = ENOMEM; /* the number that ended there has reset it */
+    return value;
+}
+
+/* *error is of the text as it is: line and column. */
 static json_t *parse(const char *text, size_t n, json_error_t *error) {
-    json_t *value = json_loadb(text, n, JSON_REJECT_DUPLICATES, error);
-    if (value || json_error_code(error) != json_error_numeric_overflow)
+    json_t *value = parse_whole(text, n, error);
+    if (value || errno == ENOMEM)
         return value;
     tsri_bytes wide = {0};
-    json_error_t again;
-    if (widen(text, n, &wide) == TSR_OK)
-        value = json_loadb(wide.data, wide.size, JSON_REJECT_DUPLICATES, &again);
+    if (json_error_code(error) == json_error_numeric_overflow && widen(text, n, &wide) == TSR_OK)
+        value = parse_whole(wide.data, wide.size, error);
     tsri_base_bytes_clear(&wide);
+    if (!value && errno != ENOMEM)
+        json_decref(json_loadb(text, n, JSON_REJECT_DUPLICATES, error));
     return value;
 }
 
@@ -89,15 +183,9 @@ tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const cha
     if (found > depth)
         return tsri_base_fail(TSR_E_FORMAT, "%s nests %d levels deep; at most %d are read", what,
                               found, depth);
-    json_error_t error;
+    json_error_t error = {0};
     errno = 0;
     json_t *value = parse(text, n, &error);
-    /* Where memory is out, jansson says so, or nothing, or that a token is invalid; or it leaves a
-     * character out of a text and goes on. */
-    if (value && errno == ENOMEM) {
-        json_decref(value);
-        value = NULL;
-    }
     if (!value &&
         (json_error_code(&error) == json_error_out_of_memory || errno == ENOMEM || !*error.text))
         return tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory while its JSON was read",
@@ -117,8 +205,46 @@ tsr_status tsri_base_json_load(const char *path, size_t limit, int depth, json_t
     return status;
 }
 
+/* ---- values that are made ---- */
+
+static _Thread_local bool lost; /* something was not put: memory was out */
+
+void tsri_base_json_put(json_t *object, const char *key, json_t *value) {
+    lost |= json_object_set_new(object, key, value) != 0;
+}
+
+void tsri_base_json_append(json_t *list, json_t *value) {
+    lost |= json_array_append_new(list, value) != 0;
+}
+
+static bool is_whole(const json_t *value) {
+    const bool whole = value && !lost;
+    lost = false;
+    return whole;
+}
+
+tsr_status tsri_base_json_made(const json_t *value, const char *what) {
+    return is_whole(value) ? TSR_OK
+                           : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", what);
+}
+
+/* Not by json_dumps, which leaves a key out where its buffer cannot grow. */
+char *tsri_base_json_print(const json_t *value, size_t flags) {
+    if (!is_whole(value))
+        return NULL;
+    const size_t n = json_dumpb(value, NULL, 0, flags);
+    char *text = n ? malloc(n + 1) : NULL;
+    if (text && json_dumpb(value, text, n, flags) != n) {
+        free(text);
+        return NULL;
+    }
+    if (text)
+        text[n] = '\0';
+    return text;
+}
+
 tsr_status tsri_base_json_save(const char *path, const json_t *value, size_t flags) {
-    char *text = value ? json_dumps(value, flags) : NULL;
+    char *text = tsri_base_json_print(value, flags);
     if (!text)
         return tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
     const size_t n = strlen(text);
@@ -127,6 +253,8 @@ tsr_status tsri_base_json_save(const char *path, const json_t *value, size_t fla
     free(text);
     return status;
 }
+
+/* ---- typed fields ---- */
 
 static const char *kind_of(const json_t *value) {
     switch (json_typeof(value)) {

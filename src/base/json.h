@@ -16,6 +16,16 @@ tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const cha
                                 json_t **out);
 tsr_status tsri_base_json_load(const char *path, size_t limit, int depth, json_t **out);
 
+/* Values that are made. Both own `value`. Where memory is out, which a value or container of NULL
+ * says too, nothing is put and the thread keeps that in mind, until made, print or save is asked
+ * and fails: what is given out is whole. `value` of made is not taken. */
+void tsri_base_json_put(json_t *object, const char *key, json_t *value);
+void tsri_base_json_append(json_t *list, json_t *value);
+tsr_status tsri_base_json_made(const json_t *value, const char *what);
+
+/* Its text, the caller's to free; NULL where memory is, or was, out. */
+char *tsri_base_json_print(const json_t *value, size_t flags);
+
 /* Writes it as a line of text or more, a file that is whole or not there; `flags` are json_dumps'.
  * NULL is TSR_E_HOST_MEMORY. */
 tsr_status tsri_base_json_save(const char *path, const json_t *value, size_t flags);

@@ -1,9 +1,9 @@
 /* cli/app.c - what every command shares. */
 #include "cli/app.h"
+#include "cli/json.h"
 #include "cli/watch.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -343,13 +343,23 @@ bool tsri_cli_flush(tsri_cli_app *app) {
     return !app->stopped && (fflush(stdout) == 0 || write_ends(app));
 }
 
+void tsri_cli_lost(tsri_cli_app *app) {
+    if (!app->write_failed)
+        tsri_cli_fail(CLI_OTHER, "out of host memory: the output is not complete");
+    app->stopped = app->write_failed = true;
+}
+
 bool tsri_cli_print(tsri_cli_app *app, const char *format, ...) {
     va_list args;
     char *text = NULL;
     va_start(args, format);
     const int n = vasprintf(&text, format, args);
     va_end(args);
-    const bool written = n >= 0 && tsri_cli_write(app, text, (size_t)n);
+    if (n < 0) {
+        tsri_cli_lost(app);
+        return false;
+    }
+    const bool written = tsri_cli_write(app, text, (size_t)n);
     free(text);
     return written;
 }
@@ -364,11 +374,11 @@ static void profile_line(const tsr_profiled *entry) {
 }
 
 static void profile_json(json_t *all, const tsr_profiled *entry) {
-    json_array_append_new(all, json_pack("{s:s,s:s,s:s,s:I,s:I,s:I}", "device", entry->device, "op",
-                                         entry->op, "kernel", entry->kernel, "launches",
-                                         (json_int_t)entry->launches, "nanoseconds",
-                                         (json_int_t)entry->nanoseconds, "enqueue_nanoseconds",
-                                         (json_int_t)entry->enqueue_nanoseconds));
+    tsri_cli_json_append(all, json_pack("{s:s,s:s,s:s,s:I,s:I,s:I}", "device", entry->device, "op",
+                                        entry->op, "kernel", entry->kernel, "launches",
+                                        (json_int_t)entry->launches, "nanoseconds",
+                                        (json_int_t)entry->nanoseconds, "enqueue_nanoseconds",
+                                        (json_int_t)entry->enqueue_nanoseconds));
 }
 
 void tsri_cli_profiled(void *data, const tsr_profiled *entry) {
@@ -387,8 +397,14 @@ static int write_profile(tsri_cli_app *app) {
     int code =
         app->model ? tsri_cli_status(tsr_profile(app->model, tsri_cli_profiled, app)) : CLI_OK;
     json_t *all = app->profiled;
-    if (code == CLI_OK && all && json_dump_file(all, app->profile, JSON_INDENT(1)) != 0)
+    size_t n = 0;
+    char *text = code == CLI_OK && all ? tsri_cli_json_dump(app, all, JSON_INDENT(1), &n) : NULL;
+    FILE *file = text ? fopen(app->profile, "w") : NULL;
+    bool written = file && fwrite(text, 1, n, file) == n;
+    written &= file && fclose(file) == 0;
+    if (text && !written)
         code = tsri_cli_fail(CLI_FILE, "%s: the profile could not be written", app->profile);
+    free(text);
     json_decref(all);
     return code;
 }

@@ -60,6 +60,9 @@ bool tsri_cli_write(tsri_cli_app *app, const void *data, size_t n);
 __attribute__((format(printf, 2, 3))) bool tsri_cli_print(tsri_cli_app *app, const char *format,
                                                           ...);
 bool tsri_cli_flush(tsri_cli_app *app);
+/* Says that memory is out for what was to be printed; nothing more is, and the exit code is
+ * CLI_OTHER. */
+void tsri_cli_lost(tsri_cli_app *app);
 /* Takes a line of progress off the terminal before something else is said. */
 void tsri_cli_clear_progress(tsri_cli_app *app);
 /* A line on stderr unless quiet. */

@@ -1,5 +1,6 @@
 /* cli/bench_format.c - a benchmark for people, and for programs. */
 #include "cli/bench_format.h"
+#include "cli/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static json_t *device_json(const tsri_cli_bench_subject *s) {
 }
 
 static void add_number(json_t *to, const char *name, bool known, double value) {
-    json_object_set_new(to, name, known ? json_real(value) : json_null());
+    tsri_cli_json_put(to, name, known ? json_real(value) : json_null());
 }
 
 static json_t *row_json(const tsri_cli_bench_subject *s, const tsr_bench_row *r) {
@@ -96,21 +97,21 @@ static json_t *row_json(const tsri_cli_bench_subject *s, const tsr_bench_row *r)
     add_number(row, "median", ok, r->median);
     add_number(row, "lowest", ok, r->lowest);
     add_number(row, "highest", ok, r->highest);
-    json_object_set_new(row, "runs", json_integer(r->runs));
+    tsri_cli_json_put(row, "runs", json_integer(r->runs));
     if (!work)
         return row;
-    json_object_set_new(row, "tokens", json_integer(r->tokens));
-    json_object_set_new(row, "depth", json_integer(r->depth));
-    json_object_set_new(row, "batch", json_integer(r->batch));
+    tsri_cli_json_put(row, "tokens", json_integer(r->tokens));
+    tsri_cli_json_put(row, "depth", json_integer(r->depth));
+    tsri_cli_json_put(row, "batch", json_integer(r->batch));
     add_number(row, "roofline", r->roofline > 0, r->roofline);
     add_number(row, "flops", r->flops > 0, r->flops);
     add_number(row, "bytes", r->bytes > 0, r->bytes);
     /* JSON has no infinity: logits that are no numbers are an error of null. */
     add_number(row, "error", r->bound > 0 && r->error < 1e300, r->error);
     add_number(row, "bound", r->bound > 0, r->bound);
-    json_object_set_new(row, "host_bytes", json_integer((json_int_t)r->host_bytes));
-    json_object_set_new(row, "device_bytes", json_integer((json_int_t)r->device_bytes));
-    json_object_set_new(row, "kernels", json_string(r->kernels));
+    tsri_cli_json_put(row, "host_bytes", json_integer((json_int_t)r->host_bytes));
+    tsri_cli_json_put(row, "device_bytes", json_integer((json_int_t)r->device_bytes));
+    tsri_cli_json_put(row, "kernels", json_string(r->kernels));
     return row;
 }
 
@@ -120,20 +121,17 @@ static void json_begin(tsri_cli_bench_writer *w) {
 }
 
 static void json_device(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s) {
-    json_array_append_new(w->devices, device_json(s));
+    tsri_cli_json_append(w->devices, device_json(s));
 }
 
 static void json_row(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s,
                      const tsr_bench_row *r) {
-    json_array_append_new(w->rows, row_json(s, r));
+    tsri_cli_json_append(w->rows, row_json(s, r));
 }
 
 static void print_json(tsri_cli_bench_writer *w, json_t *value, size_t flags) {
-    char *text = json_dumps(value, flags);
-    tsri_cli_print(w->app, "%s\n", text ? text : "{}");
+    tsri_cli_json_print(w->app, value, flags);
     tsri_cli_flush(w->app);
-    free(text);
-    json_decref(value);
 }
 
 static void json_end(tsri_cli_bench_writer *w) {

@@ -1,10 +1,10 @@
 /* cli/cache.c - tessera cache: what backends keep on disk. Removing it costs time, never results.
  */
 #include "cli/app.h"
+#include "cli/json.h"
 
 #include <errno.h>
 #include <ftw.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,8 +28,9 @@ static int visit(const char *path, const struct stat *info, int kind, struct FTW
     visiting.count++;
     visiting.bytes += (unsigned long long)info->st_size;
     if (visiting.files)
-        json_array_append_new(visiting.files, json_pack("{s:s,s:I}", "path", path, "bytes",
-                                                        (json_int_t)info->st_size));
+        tsri_cli_json_append(visiting.files,
+                             json_pack("{s:o,s:I}", "path", tsri_cli_json_text(path, strlen(path)),
+                                       "bytes", (json_int_t)info->st_size));
     else if (!visiting.clear)
         tsri_cli_print(visiting.app, "%10lld  %s\n", (long long)info->st_size, path);
     return 0;
@@ -45,14 +46,10 @@ static int show(tsri_cli_app *app, bool clear) {
     if (nftw(folder, visit, 16, FTW_PHYS) != 0)
         visiting.code = tsri_cli_fail(CLI_FILE, "%s: %s", folder, strerror(errno));
     if (visiting.files) {
-        json_t *all =
-            json_pack("{s:s,s:I,s:b,s:o}", "folder", folder, "bytes", (json_int_t)visiting.bytes,
-                      "cleared", (int)clear, "files", visiting.files);
-        char *text = json_dumps(all, JSON_INDENT(1));
-        if (text)
-            tsri_cli_print(app, "%s\n", text);
-        free(text);
-        json_decref(all);
+        json_t *all = json_pack(
+            "{s:o,s:I,s:b,s:o}", "folder", tsri_cli_json_text(folder, strlen(folder)), "bytes",
+            (json_int_t)visiting.bytes, "cleared", (int)clear, "files", visiting.files);
+        tsri_cli_json_print(app, all, JSON_INDENT(1));
     } else {
         tsri_cli_print(app, "%llu file%s, %.1f MiB %s %s\n", visiting.count,
                        visiting.count == 1 ? "" : "s", (double)visiting.bytes / (1 << 20),

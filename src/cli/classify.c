@@ -1,9 +1,10 @@
 /* cli/classify.c - tessera classify: labels of texts, of pairs, or of what a text names. */
+#include "cli/input.h"
+#include "cli/json.h"
 #include "cli/lines.h"
 #include "cli/progress.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,20 +65,17 @@ static void print_scores(job *j, size_t i) {
 }
 
 static void print_object(job *j, json_t *object) {
-    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    tsri_cli_print(&j->app, "%s\n", text ? text : "{}");
-    free(text);
-    json_decref(object);
+    tsri_cli_json_print(&j->app, object, JSON_COMPACT | JSON_REAL_PRECISION(9));
 }
 
 static void print_scores_json(job *j, size_t i) {
     const float *scores = j->scores + i * j->labels;
     json_t *list = j->window.wrong[i] ? json_null() : json_array();
     rank(j, scores);
-    for (uint32_t k = 0; k < j->top_k; k++)
-        json_array_append_new(list, json_pack("{s:s,s:f}", "label",
-                                              tsr_classifier_label(j->classifier, j->order[k]),
-                                              "score", (double)scores[j->order[k]]));
+    for (uint32_t k = 0; k < j->top_k && !j->window.wrong[i]; k++)
+        tsri_cli_json_append(list, json_pack("{s:s,s:f}", "label",
+                                             tsr_classifier_label(j->classifier, j->order[k]),
+                                             "score", (double)scores[j->order[k]]));
     print_object(j,
                  json_pack("{s:I,s:o}", "line", (json_int_t)(j->window.first + i), "labels", list));
 }
@@ -114,11 +112,13 @@ static void print_spans_json(job *j, size_t text, const tsr_span *spans, size_t 
     const char *data = j->window.texts[text].data;
     for (size_t i = 0; i < n; i++) {
         const tsr_span *s = &spans[i];
-        json_t *words = json_stringn(data + s->begin, s->end - s->begin); /* NULL: no UTF-8 */
-        json_array_append_new(list, json_pack("{s:o,s:s,s:f,s:I,s:I}", "text",
-                                              words ? words : json_null(), "label", s->label,
-                                              "score", (double)s->score, "begin",
-                                              (json_int_t)s->begin, "end", (json_int_t)s->end));
+        const size_t size = s->end - s->begin;
+        json_t *words = tsri_cli_utf8_until(data + s->begin, size) == size
+                            ? json_stringn(data + s->begin, size)
+                            : json_null();
+        tsri_cli_json_append(list, json_pack("{s:o,s:s,s:f,s:I,s:I}", "text", words, "label",
+                                             s->label, "score", (double)s->score, "begin",
+                                             (json_int_t)s->begin, "end", (json_int_t)s->end));
     }
     print_object(
         j, json_pack("{s:I,s:o}", "line", (json_int_t)(j->window.first + text), "spans", list));

@@ -1,7 +1,7 @@
 /* cli/devices.c - tessera devices: what was found, usable or not, and why. */
 #include "cli/app.h"
+#include "cli/json.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 
 static const char *type_name(uint32_t type) {
@@ -45,7 +45,7 @@ static json_t *as_json(size_t index, const tsr_device_info *info) {
     const tsr_facts *f = &info->facts;
     json_t *groups = json_array();
     for (int i = 0; i < 8 && f->subgroup_sizes[i]; i++)
-        json_array_append_new(groups, json_integer(f->subgroup_sizes[i]));
+        tsri_cli_json_append(groups, json_integer(f->subgroup_sizes[i]));
     json_t *o = json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:s,s:i,s:b}", "index",
                           (json_int_t)index, "backend", info->backend, "platform", f->platform,
                           "device", f->name, "type", type_name(f->type), "vendor", f->vendor,
@@ -60,10 +60,13 @@ static json_t *as_json(size_t index, const tsr_device_info *info) {
                   (json_int_t)f->max_work_group, "subgroup_sizes", groups, "fp16", (int)f->fp16,
                   "bf16", (int)f->bf16, "fp64", (int)f->fp64, "int_dot", (int)f->int_dot,
                   "command_buffers", (int)f->command_buffers, "compiler", (int)f->compiler);
-    json_object_set_new(o, "needs_bundle", json_boolean(f->needs_bundle));
-    json_object_update(o, more);
+    tsri_cli_json_put(o, "needs_bundle", json_boolean(f->needs_bundle));
+    const bool whole = json_object_update(o, more) == 0;
     json_decref(more);
-    return o;
+    if (whole)
+        return o;
+    json_decref(o);
+    return NULL;
 }
 
 static int list(tsri_cli_app *app) {
@@ -74,22 +77,21 @@ static int list(tsri_cli_app *app) {
         info.facts.struct_size = sizeof info.facts;
         code = tsri_cli_status(tsr_device_info_get(app->engine, i, &info));
         if (code == CLI_OK && app->json)
-            json_array_append_new(devices, as_json(i, &info));
+            tsri_cli_json_append(devices, as_json(i, &info));
         else if (code == CLI_OK)
             show(app, i, &info);
     }
     for (size_t i = 0; i < tsr_engine_note_count(app->engine); i++) {
         if (app->json)
-            json_array_append_new(notes, json_string(tsr_engine_note(app->engine, i)));
+            tsri_cli_json_append(notes, json_string(tsr_engine_note(app->engine, i)));
         else
             tsri_cli_print(app, "-  %s\n", tsr_engine_note(app->engine, i));
     }
     json_t *all = json_pack("{s:o,s:o}", "devices", devices, "notes", notes);
-    char *text = app->json ? json_dumps(all, JSON_INDENT(1)) : NULL;
-    if (text)
-        tsri_cli_print(app, "%s\n", text);
-    free(text);
-    json_decref(all);
+    if (app->json)
+        tsri_cli_json_print(app, all, JSON_INDENT(1));
+    else
+        json_decref(all);
     return code;
 }
 

@@ -1,9 +1,9 @@
 /* cli/embed.c - tessera embed: a vector for each text. */
 #include "cli/embedding.h"
+#include "cli/json.h"
 #include "cli/output.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,24 +82,25 @@ static void write_tokens_json(job *j, const tsr_token_vectors *t) {
     for (size_t i = 0; i < t->n; i++) {
         size_t size;
         const char *piece = tsr_piece(j->app.model, t->ids[i], &size);
-        json_array_append_new(ids, json_integer(t->ids[i]));
-        json_array_append_new(pieces, json_stringn(piece ? piece : "", size));
+        tsri_cli_json_append(ids, json_integer(t->ids[i]));
+        tsri_cli_json_append(pieces, tsri_cli_json_text(piece ? piece : "", size));
     }
     json_t *all =
         json_pack("{s:I,s:o,s:o}", "line", (json_int_t)(j->embedding.window.first + t->text), "ids",
                   ids, "tokens", pieces);
-    char *text = json_dumps(all, JSON_COMPACT);
-    if (text) {
-        tsri_cli_output_write(&j->output, text, strlen(text) - 1);
-        write_text(j, ",\"vectors\":[");
-    }
-    for (size_t i = 0; text && i < t->n; i++) {
+    size_t n;
+    char *text = tsri_cli_json_dump(&j->app, all, JSON_COMPACT, &n);
+    json_decref(all);
+    if (!text)
+        return;
+    tsri_cli_output_write(&j->output, text, n - 1);
+    write_text(j, ",\"vectors\":[");
+    for (size_t i = 0; i < t->n; i++) {
         write_text(j, i ? ",[" : "[");
         write_row(j, t->vectors + i * t->width, t->width, ',', "]");
     }
     write_text(j, "]}\n");
     free(text);
-    json_decref(all);
 }
 
 static int visit_tokens(void *data, const tsr_token_vectors *t) {

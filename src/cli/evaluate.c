@@ -2,6 +2,7 @@
  */
 #include "cli/evaluate.h"
 #include "cli/input.h"
+#include "cli/json.h"
 
 #include <stdlib.h>
 
@@ -11,13 +12,6 @@ int tsri_cli_evaluate_status(tsr_status status, const char *path) {
     if (status == TSR_E_CANCELLED && tsri_cli_signal())
         return 128 + tsri_cli_signal();
     return tsri_cli_status(status);
-}
-
-void tsri_cli_evaluate_print(tsri_cli_app *app, json_t *object) {
-    char *text = json_dumps(object, JSON_INDENT(1));
-    tsri_cli_print(app, "%s\n", text ? text : "");
-    free(text);
-    json_decref(object);
 }
 
 typedef struct kind {

@@ -4,8 +4,6 @@
 
 #include "cli/searching.h"
 
-#include <jansson.h>
-
 typedef struct tsri_cli_evaluation {
     tsri_cli_app app;
     const char *perplexity, *labelled, *parallel, *hypotheses, *references; /* files */
@@ -25,6 +23,5 @@ int tsri_cli_evaluate_hypotheses(tsri_cli_evaluation *job); /* without a model *
 
 /* The code of a status: a bad file is named, and a signal ends as a signal does. */
 int tsri_cli_evaluate_status(tsr_status status, const char *path);
-void tsri_cli_evaluate_print(tsri_cli_app *app, json_t *object); /* takes the object */
 
 #endif

@@ -1,5 +1,6 @@
 /* cli/evaluate_labels.c - tessera evaluate --labelled: how often a classifier is right. */
 #include "cli/evaluate.h"
+#include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/texts.h"
 
@@ -179,19 +180,20 @@ static void show_json(work *w, const tsr_label_scores *s) {
     json_t *labels = json_array();
     for (uint32_t l = 0; l < w->labels; l++) {
         const tsr_label_score *e = &w->each[l];
-        json_array_append_new(
+        tsri_cli_json_append(
             labels, json_pack("{s:s,s:f,s:f,s:f,s:I,s:I,s:I}", "label",
                               tsr_classifier_label(w->classifier, l), "precision", e->precision,
                               "recall", e->recall, "f1", e->f1, "texts", (json_int_t)e->wanted,
                               "given", (json_int_t)e->given, "right", (json_int_t)e->right));
     }
-    tsri_cli_evaluate_print(
-        &w->job->app,
-        json_pack("{s:i,s:s,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:o}", "schema", 1, "file",
-                  w->job->labelled, "texts", (json_int_t)s->texts, "right", (json_int_t)s->right,
-                  "accuracy", s->accuracy, "micro_f1", s->micro_f1, "macro_f1", s->macro_f1,
-                  "macro_precision", s->macro_precision, "macro_recall", s->macro_recall,
-                  "weighted_f1", s->weighted_f1, "labels", labels));
+    tsri_cli_json_print(&w->job->app,
+                        json_pack("{s:i,s:s,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:o}", "schema", 1,
+                                  "file", w->job->labelled, "texts", (json_int_t)s->texts, "right",
+                                  (json_int_t)s->right, "accuracy", s->accuracy, "micro_f1",
+                                  s->micro_f1, "macro_f1", s->macro_f1, "macro_precision",
+                                  s->macro_precision, "macro_recall", s->macro_recall,
+                                  "weighted_f1", s->weighted_f1, "labels", labels),
+                        JSON_INDENT(1));
 }
 
 int tsri_cli_evaluate_labels(tsri_cli_evaluation *job) {

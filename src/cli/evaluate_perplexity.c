@@ -1,6 +1,7 @@
 /* cli/evaluate_perplexity.c - tessera evaluate --perplexity: how well a model predicts a text. */
 #include "cli/evaluate.h"
 #include "cli/input.h"
+#include "cli/json.h"
 
 #include <stdlib.h>
 
@@ -35,7 +36,7 @@ static void show_json(tsri_cli_evaluation *j, const tsr_perplexity *p) {
                   p->bits_per_byte, "tokens", (json_int_t)p->tokens, "bytes", (json_int_t)p->bytes,
                   "windows", (json_int_t)p->windows, "window", (json_int_t)p->window, "stride",
                   (json_int_t)p->stride, "seconds", (double)p->nanoseconds * 1e-9);
-    tsri_cli_evaluate_print(&j->app, all);
+    tsri_cli_json_print(&j->app, all, JSON_INDENT(1));
 }
 
 int tsri_cli_evaluate_perplexity(tsri_cli_evaluation *j) {

@@ -1,5 +1,6 @@
 /* cli/evaluate_translations.c - tessera evaluate --parallel and --hypotheses: BLEU and chrF. */
 #include "cli/evaluate.h"
+#include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/texts.h"
 
@@ -66,19 +67,19 @@ static void show_json(work *w, const tsr_bleu *b, const tsr_chrf *c) {
     json_t *all = json_pack("{s:i,s:I,s:I}", "schema", 1, "lines", (json_int_t)w->references.n,
                             "exact", (json_int_t)count_exact(w));
     if (w->bleu)
-        json_object_set_new(
-            all, "bleu",
-            json_pack("{s:f,s:[ffff],s:f,s:f,s:I,s:I,s:s}", "score", b->score, "precisions",
-                      b->precision[0], b->precision[1], b->precision[2], b->precision[3],
-                      "brevity_penalty", b->brevity_penalty, "ratio", ratio(b), "hyp_len",
-                      (json_int_t)b->length, "ref_len", (json_int_t)b->reference_length,
-                      "signature", tsr_bleu_signature()));
+        tsri_cli_json_put(all, "bleu",
+                          json_pack("{s:f,s:[ffff],s:f,s:f,s:I,s:I,s:s}", "score", b->score,
+                                    "precisions", b->precision[0], b->precision[1], b->precision[2],
+                                    b->precision[3], "brevity_penalty", b->brevity_penalty, "ratio",
+                                    ratio(b), "hyp_len", (json_int_t)b->length, "ref_len",
+                                    (json_int_t)b->reference_length, "signature",
+                                    tsr_bleu_signature()));
     if (w->chrf)
-        json_object_set_new(all, "chrf",
-                            json_pack("{s:f,s:f,s:f,s:s}", "score", c->score, "precision",
-                                      c->precision, "recall", c->recall, "signature",
-                                      tsr_chrf_signature()));
-    tsri_cli_evaluate_print(&w->job->app, all);
+        tsri_cli_json_put(all, "chrf",
+                          json_pack("{s:f,s:f,s:f,s:s}", "score", c->score, "precision",
+                                    c->precision, "recall", c->recall, "signature",
+                                    tsr_chrf_signature()));
+    tsri_cli_json_print(&w->job->app, all, JSON_INDENT(1));
 }
 
 static int score(work *w, const char *path) {

@@ -1,7 +1,7 @@
 /* cli/explain.c - tessera explain: the rows of each op of a model's prefill and decode plans. */
 #include "cli/app.h"
+#include "cli/json.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,15 +28,15 @@ static void collect(void *data, const tsr_explained *op) {
     json_t *rows = json_array();
     for (uint32_t i = 0; i < op->n_rows; i++) {
         const tsr_explained_row *r = &op->rows[i];
-        json_array_append_new(rows,
-                              json_pack("{s:s,s:b,s:b,s:b,s:i,s:s,s:s}", "name", r->name, "chosen",
-                                        (int)r->chosen, "fits", (int)r->fits, "batch_invariant",
-                                        (int)!r->variant, "score", (int)r->score, "why", r->why,
-                                        "tunables", r->tunables));
+        tsri_cli_json_append(rows,
+                             json_pack("{s:s,s:b,s:b,s:b,s:i,s:s,s:s}", "name", r->name, "chosen",
+                                       (int)r->chosen, "fits", (int)r->fits, "batch_invariant",
+                                       (int)!r->variant, "score", (int)r->score, "why", r->why,
+                                       "tunables", r->tunables));
     }
-    json_array_append_new(j->ops,
-                          json_pack("{s:s,s:s,s:s,s:s,s:o}", "label", op->label, "op", op->op,
-                                    "device", op->device, "note", op->note, "rows", rows));
+    tsri_cli_json_append(j->ops,
+                         json_pack("{s:s,s:s,s:s,s:s,s:o}", "label", op->label, "op", op->op,
+                                   "device", op->device, "note", op->note, "rows", rows));
 }
 
 /* How weights are kept and products formed, of all that describes a model. */
@@ -47,7 +47,7 @@ static void keeping(void *data, const char *name, const char *value) {
         if (strcmp(name, told[i][0]))
             continue;
         if (j->app.json)
-            json_object_set_new(j->ops, told[i][1], json_string(value));
+            tsri_cli_json_put(j->ops, told[i][1], json_string(value));
         else
             tsri_cli_print(&j->app, "%s: %s\n", name, value);
     }
@@ -63,8 +63,8 @@ static int explain(job *j, json_t *all, const char *phase, int64_t tokens) {
     }
     j->ops = json_array();
     const int code = tsri_cli_status(ask(j->app.model, tokens, collect, j));
-    json_object_set_new(all, phase,
-                        json_pack("{s:I,s:o}", "tokens", (json_int_t)tokens, "ops", j->ops));
+    tsri_cli_json_put(all, phase,
+                      json_pack("{s:I,s:o}", "tokens", (json_int_t)tokens, "ops", j->ops));
     return code;
 }
 
@@ -76,7 +76,7 @@ static int both(job *j, int64_t prompt) {
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_model_describe(j->app.model, keeping, j));
     if (code == CLI_OK)
-        json_object_set_new(all, "kv_dtype", json_string(info.kv_dtype));
+        tsri_cli_json_put(all, "kv_dtype", json_string(info.kv_dtype));
     const bool decoder = strcmp(info.kind, "encoder") != 0;
     if (code == CLI_OK && !j->app.json && decoder)
         tsri_cli_print(&j->app, "keys and values are kept as %s\n", info.kv_dtype);
@@ -87,11 +87,10 @@ static int both(job *j, int64_t prompt) {
         code = explain(j, all, "prefill", prompt < info.context ? prompt : info.context);
     if (code == CLI_OK && decoder)
         code = explain(j, all, "decode", 1);
-    char *text = j->app.json && code == CLI_OK ? json_dumps(all, JSON_INDENT(1)) : NULL;
-    if (text)
-        tsri_cli_print(&j->app, "%s\n", text);
-    free(text);
-    json_decref(all);
+    if (j->app.json && code == CLI_OK)
+        tsri_cli_json_print(&j->app, all, JSON_INDENT(1));
+    else
+        json_decref(all);
     return code;
 }
 

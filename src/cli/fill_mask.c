@@ -1,9 +1,9 @@
 /* cli/fill_mask.c - tessera fill-mask: the likeliest tokens where a text has [MASK]. */
+#include "cli/json.h"
 #include "cli/lines.h"
 #include "cli/progress.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,23 +66,20 @@ static void add_json(job *j, const tsr_fill *fill) {
     for (uint32_t i = 0; i < fill->n; i++) {
         size_t size = 0;
         char *text = text_of(j, fill->candidates[i].id, &size);
-        json_array_append_new(list, json_pack("{s:o,s:i,s:f}", "token",
-                                              json_stringn(text ? text : "", size), "id",
-                                              (int)fill->candidates[i].id, "probability",
-                                              (double)fill->candidates[i].probability));
+        tsri_cli_json_append(list, json_pack("{s:o,s:i,s:f}", "token",
+                                             tsri_cli_json_text(text ? text : "", size), "id",
+                                             (int)fill->candidates[i].id, "probability",
+                                             (double)fill->candidates[i].probability));
         free(text);
     }
     if (!j->masks)
         j->masks = json_array();
-    json_array_append_new(j->masks, list);
+    tsri_cli_json_append(j->masks, list);
     if (fill->mask + 1 < fill->masks)
         return;
     json_t *all = json_pack("{s:I,s:o}", "line", (json_int_t)(j->window.first + fill->text),
                             "masks", j->masks);
-    char *text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    tsri_cli_print(&j->app, "%s\n", text ? text : "{}");
-    free(text);
-    json_decref(all);
+    tsri_cli_json_print(&j->app, all, JSON_COMPACT | JSON_REAL_PRECISION(9));
     j->masks = NULL;
 }
 

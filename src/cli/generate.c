@@ -1,10 +1,10 @@
 /* cli/generate.c - tessera generate: streams the continuation of one prompt, or prints those of
  * several. */
 #include "cli/input.h"
+#include "cli/json.h"
 #include "cli/sampling.h"
 #include "cli/searching.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,13 +82,13 @@ static void add_json(job *j, const tsr_generated *g) {
     json_t *token = json_pack("{s:i}", "id", (int)g->id),
            *best = g->n_candidates ? json_array() : NULL;
     if (j->logprobs >= 0)
-        json_object_set_new(token, "logprob", json_real(g->logprob));
+        tsri_cli_json_put(token, "logprob", json_real(g->logprob));
     for (uint32_t i = 0; i < g->n_candidates; i++)
-        json_array_append_new(best, json_pack("{s:i,s:f}", "id", (int)g->candidates[i].id,
-                                              "logprob", (double)g->candidates[i].logprob));
+        tsri_cli_json_append(best, json_pack("{s:i,s:f}", "id", (int)g->candidates[i].id, "logprob",
+                                             (double)g->candidates[i].logprob));
     if (best)
-        json_object_set_new(token, "best", best);
-    json_array_append_new(j->tokens[result_of(j, g)], token);
+        tsri_cli_json_put(token, "best", best);
+    tsri_cli_json_append(j->tokens[result_of(j, g)], token);
 }
 
 static int on_token(void *data, const tsr_generated *g) {
@@ -200,34 +200,13 @@ static int echo_prompts(job *j) {
     return CLI_OK;
 }
 
-/* An echoed prompt may be any bytes: for JSON, each that is not UTF-8 becomes U+FFFD. */
-static void make_valid(job *j, uint32_t result) {
-    char *raw = j->texts[result];
-    const size_t size = j->sizes[result];
-    j->texts[result] = NULL;
-    j->sizes[result] = 0;
-    for (size_t at = 0; at < size;) {
-        size_t n = size - at < 4 ? size - at : 4;
-        json_t *valid = NULL;
-        while (n > 0 && !(valid = json_stringn(raw + at, n)))
-            n--;
-        if (!add_text(j, result, n ? raw + at : "\xef\xbf\xbd", n ? n : 3))
-            break;
-        json_decref(valid);
-        at += n ? n : 1;
-    }
-    free(raw);
-}
-
 static json_t *result_json(job *j, uint32_t i) {
-    if (j->echo)
-        make_valid(j, i);
-    json_t *result =
-        json_pack("{s:s%,s:s,s:O}", "text", j->texts[i] ? j->texts[i] : "", j->sizes[i], "finish",
-                  tsri_cli_finish_name(j->finishes[i]), "tokens", j->tokens[i]);
+    json_t *text = tsri_cli_json_text(j->texts[i] ? j->texts[i] : "", j->sizes[i]);
+    json_t *result = json_pack("{s:o,s:s,s:O}", "text", text, "finish",
+                               tsri_cli_finish_name(j->finishes[i]), "tokens", j->tokens[i]);
     if (j->beams) {
-        json_object_set_new(result, "prompt", json_integer(i / j->best));
-        json_object_set_new(result, "score", json_real(j->scores[i]));
+        tsri_cli_json_put(result, "prompt", json_integer(i / j->best));
+        tsri_cli_json_put(result, "score", json_real(j->scores[i]));
     }
     return result;
 }
@@ -238,11 +217,8 @@ static void print_results(job *j) {
         json_t *all = json_array();
         for (uint32_t i = 0; i < j->results; i++)
             if (i % j->best == 0 || j->finishes[i])
-                json_array_append_new(all, result_json(j, i));
-        char *text = json_dumps(all, JSON_INDENT(1));
-        tsri_cli_print(&j->app, "%s\n", text ? text : "[]");
-        free(text);
-        json_decref(all);
+                tsri_cli_json_append(all, result_json(j, i));
+        tsri_cli_json_print(&j->app, all, JSON_INDENT(1));
         return;
     }
     for (uint32_t i = 0; j->results > 1 && i < j->results; i++) {

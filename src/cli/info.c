@@ -1,9 +1,10 @@
 /* cli/info.c - tessera info: a model's settings and what it needs; without a model, the bundled
  * ones. */
 #include "cli/app.h"
+#include "cli/json.h"
 
-#include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct job {
     tsri_cli_app app;
@@ -13,7 +14,8 @@ typedef struct job {
 static void bundled_line(void *data, const char *name, const char *path) {
     job *j = data;
     if (j->app.json)
-        json_array_append_new(j->out, json_pack("{s:s,s:s}", "name", name, "path", path));
+        tsri_cli_json_append(j->out, json_pack("{s:s,s:o}", "name", name, "path",
+                                               tsri_cli_json_text(path, strlen(path))));
     else
         tsri_cli_print(&j->app, "%-20s %s\n", name, path);
 }
@@ -21,7 +23,7 @@ static void bundled_line(void *data, const char *name, const char *path) {
 static void setting(void *data, const char *name, const char *value) {
     job *j = data;
     if (j->app.json)
-        json_object_set_new(j->out, name, json_string(value));
+        tsri_cli_json_put(j->out, name, tsri_cli_json_text(value, strlen(value)));
     else
         tsri_cli_print(&j->app, "%-22s %s\n", name, value);
 }
@@ -60,9 +62,10 @@ static void figures(job *j, const tsr_model_info *i) {
 }
 
 static void figures_json(job *j, const tsr_model_info *i) {
-    j->out = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "path", i->path,
-                       "format", i->format, "architecture", i->family, "stored", i->stored,
-                       "layers", (json_int_t)i->layers, "width", (json_int_t)i->width, "heads",
+    j->out = json_pack("{s:o,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "path",
+                       tsri_cli_json_text(i->path, strlen(i->path)), "format", i->format,
+                       "architecture", i->family, "stored", i->stored, "layers",
+                       (json_int_t)i->layers, "width", (json_int_t)i->width, "heads",
                        (json_int_t)i->heads, "kv_heads", (json_int_t)i->kv_heads, "head_size",
                        (json_int_t)i->head_size, "ffn", (json_int_t)i->ffn, "vocab",
                        (json_int_t)i->vocab, "context", (json_int_t)i->context);
@@ -73,12 +76,15 @@ static void figures_json(job *j, const tsr_model_info *i) {
                              i->flops_per_past_token, "has_tokenizer", (int)i->has_tokenizer,
                              "tokenizer_unsupported", i->tokenizer_why, "kept", i->kept, "compute",
                              i->compute, "stored_bytes", (json_int_t)i->stored_bytes);
-    json_object_update(j->out, more);
-    json_object_set_new(j->out, "kind", json_string(i->kind));
-    json_object_set_new(j->out, "encoder_layers", json_integer(i->encoder_layers));
-    json_object_set_new(j->out, "source_vocab", json_integer(i->source_vocab));
-    json_object_set_new(j->out, "source_context", json_integer(i->source_context));
-    json_object_set_new(j->out, "labels", json_integer(i->labels));
+    if (json_object_update(j->out, more) != 0) {
+        json_decref(j->out);
+        j->out = NULL;
+    }
+    tsri_cli_json_put(j->out, "kind", json_string(i->kind));
+    tsri_cli_json_put(j->out, "encoder_layers", json_integer(i->encoder_layers));
+    tsri_cli_json_put(j->out, "source_vocab", json_integer(i->source_vocab));
+    tsri_cli_json_put(j->out, "source_context", json_integer(i->source_context));
+    tsri_cli_json_put(j->out, "labels", json_integer(i->labels));
     json_decref(more);
 }
 
@@ -117,11 +123,10 @@ int tsri_cli_info(int argc, char **argv) {
         j.out = j.app.json ? json_array() : NULL;
         code = tsri_cli_status(tsr_model_bundled(bundled_line, &j));
     }
-    char *text = code == CLI_OK && j.out ? json_dumps(j.out, JSON_INDENT(1)) : NULL;
-    if (text)
-        tsri_cli_print(&j.app, "%s\n", text);
-    free(text);
-    json_decref(j.out);
+    if (code == CLI_OK && j.app.json)
+        tsri_cli_json_print(&j.app, j.out, JSON_INDENT(1));
+    else
+        json_decref(j.out);
     free(operands.items);
     return tsri_cli_close(&j.app, code);
 }

@@ -1,8 +1,8 @@
 /* cli/tune.c - tessera tune: the best values of kernel rows' tunables on a device. */
 #include "cli/app.h"
+#include "cli/json.h"
 #include "cli/watch.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 
 typedef struct job {
@@ -17,12 +17,12 @@ static void show(void *data, const tsr_tune_result *r) {
     j->n++;
     j->kept += r->kept;
     if (j->app.json) {
-        json_array_append_new(j->rows,
-                              json_pack("{s:s,s:s,s:s,s:s,s:s,s:f,s:f,s:i,s:i,s:b}", "op", r->op,
-                                        "row", r->row, "condition", r->condition, "before",
-                                        r->before, "after", r->after, "before_ns", r->before_ns,
-                                        "after_ns", r->after_ns, "tried", (int)r->tried, "wrong",
-                                        (int)r->wrong, "kept", (int)r->kept));
+        tsri_cli_json_append(j->rows,
+                             json_pack("{s:s,s:s,s:s,s:s,s:s,s:f,s:f,s:i,s:i,s:b}", "op", r->op,
+                                       "row", r->row, "condition", r->condition, "before",
+                                       r->before, "after", r->after, "before_ns", r->before_ns,
+                                       "after_ns", r->after_ns, "tried", (int)r->tried, "wrong",
+                                       (int)r->wrong, "kept", (int)r->kept));
         return;
     }
     if (j->n == 1)
@@ -57,10 +57,8 @@ static int tune(job *j, const char *shapes, const char *write, int64_t budget) {
         return code;
     const tsr_status status = shapes ? tsr_tune_shapes(j->app.device, shapes, &options)
                                      : tsr_tune_model(j->app.model, &options);
-    char *text = j->app.json ? json_dumps(j->rows, JSON_INDENT(1)) : NULL;
-    if (text && (status == TSR_OK || status == TSR_E_CANCELLED))
-        tsri_cli_print(&j->app, "%s\n", text);
-    free(text);
+    if (j->app.json && (status == TSR_OK || status == TSR_E_CANCELLED))
+        tsri_cli_json_print(&j->app, json_incref(j->rows), JSON_INDENT(1));
     if (status == TSR_E_CANCELLED && tsri_cli_signal()) {
         tsri_cli_note(&j->app, "stopped; %zu of %zu rows were kept", j->kept, j->n);
         return 128 + tsri_cli_signal();

@@ -1,8 +1,8 @@
 /* cli/verify.c - tessera verify: every kernel row that fits, against the reference. */
 #include "cli/app.h"
+#include "cli/json.h"
 #include "cli/watch.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,11 +79,11 @@ static json_t *number(double value) {
 static int take(void *data, const tsr_verify_result *r) {
     job *j = data;
     if (j->app.json)
-        json_array_append_new(j->results,
-                              json_pack("{s:s,s:s,s:s,s:o,s:o,s:s,s:s,s:s}", "op", r->op, "row",
-                                        r->row, "case", r->name, "error", number(r->error), "bound",
-                                        number(r->bound), "reason", r->reason, "status",
-                                        status_name(r->status), "message", r->message));
+        tsri_cli_json_append(j->results,
+                             json_pack("{s:s,s:s,s:s,s:o,s:o,s:s,s:s,s:s}", "op", r->op, "row",
+                                       r->row, "case", r->name, "error", number(r->error), "bound",
+                                       number(r->bound), "reason", r->reason, "status",
+                                       status_name(r->status), "message", r->message));
     else if (r->status == TSR_VERIFY_NOT_OFFERED || r->status == TSR_VERIFY_SKIPPED) {
         tsri_cli_print(&j->app, "%-14s %-40s %s: %s\n", r->op, r->row, status_name(r->status),
                        r->message);
@@ -197,12 +197,10 @@ int tsri_cli_verify(int argc, char **argv) {
         code = j.app.device_name && !strcmp(j.app.device_name, "all")
                    ? verify_all(&j, op, smoke)
                    : verify_device(&j, op, smoke);
-    char *text =
-        j.results && code <= CLI_MISS && code >= 0 ? json_dumps(j.results, JSON_INDENT(1)) : NULL;
-    if (text)
-        tsri_cli_print(&j.app, "%s\n", text);
-    free(text);
-    json_decref(j.results);
+    if (j.app.json && code <= CLI_MISS && code >= 0)
+        tsri_cli_json_print(&j.app, j.results, JSON_INDENT(1));
+    else
+        json_decref(j.results);
     free(j.worst);
     free(j.skips);
     free(operands.items);

@@ -6,9 +6,9 @@
 #include "base/memory.h"
 #include "tensor/convert.h"
 
+#include "base/json.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,7 +122,7 @@ static tsr_status fill_header(const char *path, const tsri_io_entry *entries, si
 
 /* Length, JSON, and spaces so that the data begins at a multiple of 8. */
 static tsr_status write_header(tsri_io_saver *saver, const json_t *root) {
-    char *text = json_dumps(root, JSON_COMPACT);
+    char *text = tsri_base_json_print(root, JSON_COMPACT);
     if (!text)
         return tsri_base_fail(TSR_E_HOST_MEMORY,
                               "%s: out of host memory while its header was written", saver->path);

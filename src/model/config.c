@@ -199,7 +199,7 @@ tsr_status tsri_model_config_refuse(const tsri_model_config *config, const char 
             read = strcmp(*key, semantic[i].key) == 0;
         if (!value || read || is_neutral(value, semantic[i].neutral))
             continue;
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        char *text = tsri_base_json_print(value, JSON_ENCODE_ANY | JSON_COMPACT);
         const tsr_status status = tsri_base_fail(
             TSR_E_UNSUPPORTED,
             "%s: \"%s\" is %.60s, which changes results and is not served for this kind of model",

@@ -24,10 +24,6 @@ typedef struct maker {
     int64_t width;
 } maker;
 
-static void set(json_t *object, const char *key, json_t *value) {
-    json_object_set_new(object, key, value);
-}
-
 /* ---- arrays and numbers by name ---- */
 
 /* "SIDE.format", or NULL where there is none. */
@@ -107,7 +103,7 @@ static tsr_status read_activation(const maker *m, json_t *stack) {
                               "sigmoid are",
                               m->archive->path, m->side, activation,
                               activation == 4 ? " (GELU by sigmoid)" : "");
-    set(stack, "activation", json_string(names[activation]));
+    tsri_base_json_put(stack, "activation", json_string(names[activation]));
     return TSR_OK;
 }
 
@@ -164,8 +160,8 @@ static tsr_status read_relative(const maker *m, int64_t layers, int64_t heads, j
                               "%s: tensor \"%s\" must be [buckets, %" PRId64
                               "], with a relative_attention_max_distance beside it",
                               m->archive->path, first->name, heads);
-    set(stack, "relative_buckets", json_integer(first->dims[0]));
-    set(stack, "relative_distance", json_integer(distance));
+    tsri_base_json_put(stack, "relative_buckets", json_integer(first->dims[0]));
+    tsri_base_json_put(stack, "relative_distance", json_integer(distance));
     return TSR_OK;
 }
 
@@ -182,8 +178,8 @@ static tsr_status read_heads(const maker *m, const tsri_io_array *qkv, json_t *s
             "%s: tensor \"%s\" has %" PRId64 " rows; queries, keys and values of %" PRId64
             " heads each would be a multiple of %" PRId64 ", and fewer key heads are not served",
             m->archive->path, qkv->name, qkv->dims[0], *heads, 3 * *heads);
-    set(stack, "heads", json_integer(*heads));
-    set(stack, "head_size", json_integer(qkv->dims[0] / (3 * *heads)));
+    tsri_base_json_put(stack, "heads", json_integer(*heads));
+    tsri_base_json_put(stack, "head_size", json_integer(qkv->dims[0] / (3 * *heads)));
     return TSR_OK;
 }
 
@@ -193,7 +189,7 @@ static tsr_status read_side(const maker *m, double norm_eps) {
     int64_t heads = 0, pre_norm = 1;
     double queries_scale = 0;
     json_t *stack = json_object();
-    set(m->config, m->side, stack);
+    tsri_base_json_put(m->config, m->side, stack);
     TRY(find_matrix(m, "layer_0.self_attention.linear_0.weight", &qkv));
     TRY(find_matrix(m, "layer_0.ffn.linear_0.weight", &inner));
     TRY(refuse_unserved(m));
@@ -205,21 +201,30 @@ static tsr_status read_side(const maker *m, double norm_eps) {
     const tsri_io_array *norm = find(m, "layer_0.ffn.layer_norm.weight"),
                         *table = find(m, "position_encodings.weight");
     const bool norm_bias = find(m, "layer_0.ffn.layer_norm.bias") != NULL;
-    set(stack, "layers", json_integer(layers));
-    set(stack, "ffn", json_integer(inner->dims[0]));
-    set(stack, "pre_norm", json_boolean(pre_norm));
-    set(stack, "rms_norm", json_boolean(norm && !norm_bias));
-    set(stack, "norm_eps", json_real(norm_eps > 0 ? norm_eps : norm_bias ? 1e-5 : 1e-6));
-    set(stack, "gated", json_boolean(find(m, "layer_0.ffn.linear_0_noact.weight") != NULL));
-    set(stack, "qkv_bias", json_boolean(find(m, "layer_0.self_attention.linear_0.bias") != NULL));
-    set(stack, "out_bias", json_boolean(find(m, "layer_0.self_attention.linear_1.bias") != NULL));
-    set(stack, "mlp_bias", json_boolean(find(m, "layer_0.ffn.linear_0.bias") != NULL));
-    set(stack, "cross", json_boolean(find(m, "layer_0.attention.linear_0.weight") != NULL));
-    set(stack, "embed_norm", json_boolean(find(m, "layernorm_embedding.weight") != NULL));
-    set(stack, "final_norm", json_boolean(find(m, "layer_norm.weight") != NULL));
-    set(stack, "attention_scale", json_real(queries_scale));
+    tsri_base_json_put(stack, "layers", json_integer(layers));
+    tsri_base_json_put(stack, "ffn", json_integer(inner->dims[0]));
+    tsri_base_json_put(stack, "pre_norm", json_boolean(pre_norm));
+    tsri_base_json_put(stack, "rms_norm", json_boolean(norm && !norm_bias));
+    tsri_base_json_put(stack, "norm_eps",
+                       json_real(norm_eps > 0 ? norm_eps
+                                 : norm_bias  ? 1e-5
+                                              : 1e-6));
+    tsri_base_json_put(stack, "gated",
+                       json_boolean(find(m, "layer_0.ffn.linear_0_noact.weight") != NULL));
+    tsri_base_json_put(stack, "qkv_bias",
+                       json_boolean(find(m, "layer_0.self_attention.linear_0.bias") != NULL));
+    tsri_base_json_put(stack, "out_bias",
+                       json_boolean(find(m, "layer_0.self_attention.linear_1.bias") != NULL));
+    tsri_base_json_put(stack, "mlp_bias",
+                       json_boolean(find(m, "layer_0.ffn.linear_0.bias") != NULL));
+    tsri_base_json_put(stack, "cross",
+                       json_boolean(find(m, "layer_0.attention.linear_0.weight") != NULL));
+    tsri_base_json_put(stack, "embed_norm",
+                       json_boolean(find(m, "layernorm_embedding.weight") != NULL));
+    tsri_base_json_put(stack, "final_norm", json_boolean(find(m, "layer_norm.weight") != NULL));
+    tsri_base_json_put(stack, "attention_scale", json_real(queries_scale));
     if (table && table->rank == 2)
-        set(stack, "learned_positions", json_integer(table->dims[0]));
+        tsri_base_json_put(stack, "learned_positions", json_integer(table->dims[0]));
     return TSR_OK;
 }
 
@@ -247,7 +252,7 @@ static tsr_status set_token(const maker *m, const tsri_model_vocabulary *vocabul
                               vocabulary->path, piece, key, m->archive->path);
     char name[NAME];
     snprintf(name, sizeof name, "%s_id", key);
-    set(m->config, name, json_integer(id));
+    tsri_base_json_put(m->config, name, json_integer(id));
     return TSR_OK;
 }
 
@@ -278,15 +283,16 @@ static tsr_status read_decoder(maker *m, const tsri_model_ctranslate2_settings *
     TRY(side_real(m, "scale_outputs", &head_scale));
     TRY(read_embed_scale(m, &scale));
     TRY(set_tokens(m, settings, vocabulary));
-    set(m->config, "hidden_size", json_integer(m->width));
-    set(m->config, "vocab_size", json_integer(embed->dims[0] + zero_start));
-    set(m->config, "blank_start", json_boolean(zero_start));
+    tsri_base_json_put(m->config, "hidden_size", json_integer(m->width));
+    tsri_base_json_put(m->config, "vocab_size", json_integer(embed->dims[0] + zero_start));
+    tsri_base_json_put(m->config, "blank_start", json_boolean(zero_start));
     if (zero_start)
-        set(m->config, "decoder_start_token_id", json_integer(embed->dims[0]));
-    set(m->config, "embed_scale", json_real(scale));
-    set(m->config, "head_scale", json_real(head_scale));
-    set(m->config, "tie_word_embeddings", json_boolean(head->offset == embed->offset));
-    set(m->config, "head_bias", json_boolean(find(m, "projection.bias") != NULL));
+        tsri_base_json_put(m->config, "decoder_start_token_id", json_integer(embed->dims[0]));
+    tsri_base_json_put(m->config, "embed_scale", json_real(scale));
+    tsri_base_json_put(m->config, "head_scale", json_real(head_scale));
+    tsri_base_json_put(m->config, "tie_word_embeddings",
+                       json_boolean(head->offset == embed->offset));
+    tsri_base_json_put(m->config, "head_bias", json_boolean(find(m, "projection.bias") != NULL));
     return read_side(m, settings->norm_eps);
 }
 
@@ -310,10 +316,10 @@ static tsr_status read_encoder(maker *m, const tsri_model_ctranslate2_settings *
     TRY(read_embed_scale(m, &scale));
     if (alone) {
         TRY(set_tokens(m, settings, vocabulary));
-        set(m->config, "hidden_size", json_integer(m->width));
-        set(m->config, "vocab_size", json_integer(embed->dims[0]));
-        set(m->config, "embed_scale", json_real(scale));
-        set(m->config, "token_types", json_integer(types ? types->dims[0] : 0));
+        tsri_base_json_put(m->config, "hidden_size", json_integer(m->width));
+        tsri_base_json_put(m->config, "vocab_size", json_integer(embed->dims[0]));
+        tsri_base_json_put(m->config, "embed_scale", json_real(scale));
+        tsri_base_json_put(m->config, "token_types", json_integer(types ? types->dims[0] : 0));
         return read_side(m, settings->norm_eps);
     }
     target = tsri_io_find(m->archive, "decoder.embeddings.weight");
@@ -324,8 +330,8 @@ static tsr_status read_encoder(maker *m, const tsri_model_ctranslate2_settings *
                               "decoder %" PRId64 " with embeddings times %g; one width and one "
                               "factor are served",
                               m->archive->path, m->width, scale, target->dims[1], other);
-    set(m->config, "source_embed", json_boolean(embed->offset != target->offset));
-    set(m->config, "source_vocab_size", json_integer(embed->dims[0]));
+    tsri_base_json_put(m->config, "source_embed", json_boolean(embed->offset != target->offset));
+    tsri_base_json_put(m->config, "source_vocab_size", json_integer(embed->dims[0]));
     return read_side(m, settings->norm_eps);
 }
 
@@ -357,7 +363,7 @@ static tsr_status make(maker *m, const tsri_model_ctranslate2_settings *settings
                               "%s: revision %" PRId64 " of %s is not read, %" PRId64 " to %" PRId64
                               " are; convert the model anew",
                               m->archive->path, revision, spec, specs[i].lowest, specs[i].highest);
-    set(m->config, "model_type", json_string("ctranslate2"));
+    tsri_base_json_put(m->config, "model_type", json_string("ctranslate2"));
     if (specs[i].decoder)
         TRY(read_decoder(m, settings, &vocabularies->target));
     if (specs[i].encoder)
@@ -379,6 +385,8 @@ tsr_status tsri_model_ctranslate2_config(const tsri_io_archive *archive, const c
         status = tsri_model_vocabularies_read(folder, settings.unknown, &vocabularies);
     if (status == TSR_OK)
         status = make(&m, &settings, &vocabularies);
+    if (status == TSR_OK)
+        status = tsri_base_json_made(m.config, folder);
     tsri_model_vocabularies_clear(&vocabularies);
     tsri_model_ctranslate2_settings_clear(&settings);
     if (status != TSR_OK) {

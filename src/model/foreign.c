@@ -36,10 +36,9 @@ static const struct {
 };
 
 static void set(json_t *config, const char *field, const char *also, json_t *value) {
-    json_object_set(config, field, value);
     if (also)
-        json_object_set(config, also, value);
-    json_decref(value);
+        tsri_base_json_put(config, also, json_incref(value));
+    tsri_base_json_put(config, field, value);
 }
 
 static tsr_status copy_fields(const tsri_io_archive *archive, const char *name, json_t *config) {
@@ -106,7 +105,7 @@ static tsr_status copy_rope(const tsri_io_archive *archive, const char *name, js
     if (attention > 0 && attention != 1)
         set(scaling, "attention_factor", NULL,
             json_real(attention * tsri_model_yarn_magnitude(factor, 1)));
-    json_object_set_new(config, "rope_scaling", scaling);
+    tsri_base_json_put(config, "rope_scaling", scaling);
     return TSR_OK;
 }
 
@@ -142,12 +141,12 @@ static tsr_status copy_tokens(const tsri_io_archive *archive, json_t *config) {
                                        "tokenizer.ggml.eom_token_id"};
     int64_t bos = -1, pad = -1;
     json_t *eos = json_array();
-    json_object_set_new(config, "eos_token_id", eos);
+    tsri_base_json_put(config, "eos_token_id", eos);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         int64_t id = -1;
         TRY(tsri_io_meta_int(archive, ends[i], 0, UINT32_MAX, &id));
         if (id >= 0)
-            json_array_append_new(eos, json_integer(id));
+            tsri_base_json_append(eos, json_integer(id));
     }
     TRY(tsri_io_meta_int(archive, "tokenizer.ggml.bos_token_id", 0, INT32_MAX, &bos));
     TRY(tsri_io_meta_int(archive, "tokenizer.ggml.padding_token_id", 0, INT32_MAX, &pad));
@@ -199,7 +198,9 @@ tsr_status tsri_model_gguf_config(const tsri_io_archive *archive, const tsri_mod
     if (!*out)
         return tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory while %s was read",
                               archive->path);
-    const tsr_status status = fill_gguf(archive, name, *arch, *out);
+    tsr_status status = fill_gguf(archive, name, *arch, *out);
+    if (status == TSR_OK)
+        status = tsri_base_json_made(*out, archive->path);
     if (status != TSR_OK) {
         json_decref(*out);
         *out = NULL;
@@ -223,18 +224,18 @@ tsr_status tsri_model_llama2c_config(const tsri_io_archive *archive, const tsri_
     *arch = tsri_model_arch_find("llama");
     *out = json_pack("{s:s, s:f, s:i, s:i, s:b}", "model_type", "llama", "rms_norm_eps", 1e-5,
                      "bos_token_id", 1, "eos_token_id", 2, "tie_word_embeddings", (int)tied);
-    if (!*out)
-        return tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory while %s was read",
-                              archive->path);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && status == TSR_OK; i++) {
         int64_t value = 0;
-        const tsr_status status = tsri_io_meta_int(archive, sizes[i].key, 0, INT32_MAX, &value);
-        if (status != TSR_OK) {
-            json_decref(*out);
-            *out = NULL;
-            return status;
-        }
-        set(*out, sizes[i].field, NULL, json_integer(value));
+        status = tsri_io_meta_int(archive, sizes[i].key, 0, INT32_MAX, &value);
+        if (status == TSR_OK)
+            set(*out, sizes[i].field, NULL, json_integer(value));
     }
-    return TSR_OK;
+    if (status == TSR_OK)
+        status = tsri_base_json_made(*out, archive->path);
+    if (status != TSR_OK) {
+        json_decref(*out);
+        *out = NULL;
+    }
+    return status;
 }

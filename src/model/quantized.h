@@ -12,7 +12,7 @@
 #include "io/archive.h"
 #include "model/weights.h"
 
-#include <jansson.h>
+#include "base/json.h"
 
 enum { TSRI_QUANTIZED_VERSION = 1 };
 #define TSRI_QUANTIZED_KEY "quantization_config"

@@ -36,7 +36,7 @@ static json_t *specials_of(const json_t *vocabulary) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const json_t *id = json_object_get(vocabulary, names[i]);
         if (json_is_integer(id))
-            json_array_append_new(
+            tsri_base_json_append(
                 list, json_pack("{s:I, s:s, s:b, s:b}", "id", json_integer_value(id), "content",
                                 names[i], "special", 1, "lstrip", strcmp(names[i], "<mask>") == 0));
     }
@@ -56,11 +56,13 @@ static tsr_status make(const tsri_model_place *place, json_t *vocabulary, const 
     if (!json)
         return tsri_base_fail(TSR_E_FORMAT, "merges.txt holds what is no UTF-8, or memory is out");
     if (json_is_integer(cls) && json_is_integer(sep)) /* RoBERTa, BART */
-        json_object_set_new(json, "post_processor",
-                            json_pack("{s:s, s:[s,I], s:[s,I]}", "type", "RobertaProcessing", "cls",
-                                      "<s>", json_integer_value(cls), "sep", "</s>",
-                                      json_integer_value(sep)));
-    const tsr_status status = tsri_text_from_json(json, out);
+        tsri_base_json_put(json, "post_processor",
+                           json_pack("{s:s, s:[s,I], s:[s,I]}", "type", "RobertaProcessing", "cls",
+                                     "<s>", json_integer_value(cls), "sep", "</s>",
+                                     json_integer_value(sep)));
+    tsr_status status = tsri_base_json_made(json, "merges.txt");
+    if (status == TSR_OK)
+        status = tsri_text_from_json(json, out);
     json_decref(json);
     if (status == TSR_OK)
         tsri_text_set_source(*out, "vocab.json and merges.txt");

@@ -7,8 +7,8 @@
 #include "model/training_state.h"
 #include "tensor/convert.h"
 
+#include "base/json.h"
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,7 +243,7 @@ static tsr_status write_config(const saving *s, const char *path) {
         snprintf(module, sizeof module, "%.*s", end ? (int)(end - array) : (int)strlen(array),
                  array);
         if (!s->items[i].is_B)
-            json_array_append_new(targets, json_string(module));
+            tsri_base_json_append(targets, json_string(module));
     }
     json_t *config = json_pack(
         "{s:s,s:s,s:i,s:f,s:f,s:s,s:b,s:o}", "peft_type", "LORA", "task_type",

@@ -28,19 +28,20 @@ static tsr_status read_attributes(const tsri_io_archive *archive, json_t *json) 
     for (size_t i = 0; i < 3; i++) {
         const char *text = tokens[i][1];
         TRY(tsri_io_meta_text(archive, tokens[i][0], &text, NULL));
-        json_object_set_new(json, tokens[i][0], json_string(text));
+        tsri_base_json_put(json, tokens[i][0], json_string(text));
     }
     for (size_t i = 0; i < 2; i++) {
         int64_t flag = 0;
         TRY(tsri_io_meta_int(archive, flags[i][0], 0, 1, &flag));
-        json_object_set_new(json, flags[i][1], json_boolean(flag));
+        tsri_base_json_put(json, flags[i][1], json_boolean(flag));
     }
     TRY(tsri_io_meta_int(archive, "with_target_bos", 0, 1, &from_bos));
     TRY(tsri_io_meta_int(archive, "user_decoder_start_tokens", 0, 1, &given));
     if (!given)
-        json_object_set(json, "decoder_start_token",
-                        json_object_get(json, from_bos ? "bos_token" : "eos_token"));
-    return TSR_OK;
+        tsri_base_json_put(
+            json, "decoder_start_token",
+            json_incref(json_object_get(json, from_bos ? "bos_token" : "eos_token")));
+    return tsri_base_json_made(json, archive->path);
 }
 
 static tsr_status fill_settings(const char *what, tsri_model_ctranslate2_settings *out) {

@@ -20,8 +20,8 @@ static json_t *tokens_json(const tsri_task_tokens *side) {
     for (int64_t i = 0; i < side->n; i++) {
         json_t *token = json_pack("{s:s}", "text", side->tokens[i].text);
         if (side->tokens[i].special)
-            json_object_set_new(token, "made", json_integer(1));
-        json_array_append_new(list, token);
+            tsri_base_json_put(token, "made", json_integer(1));
+        tsri_base_json_append(list, token);
     }
     return list;
 }
@@ -29,7 +29,7 @@ static json_t *tokens_json(const tsri_task_tokens *side) {
 static json_t *numbers_json(int32_t first, int32_t count) {
     json_t *list = json_array();
     for (int32_t i = 0; i < count; i++)
-        json_array_append_new(list, json_integer(first + i));
+        tsri_base_json_append(list, json_integer(first + i));
     return list;
 }
 
@@ -59,10 +59,10 @@ static tsr_status make_json(const tsr_attention *a, json_t *maps, char **out) {
     json_t *tokens = json_object();
     for (int i = 0; i < 2; i++)
         if (a->sides[i].n)
-            json_object_set_new(tokens, a->sides[i].name, tokens_json(&a->sides[i]));
+            tsri_base_json_put(tokens, a->sides[i].name, tokens_json(&a->sides[i]));
     json_t *all = json_pack("{s:s,s:s,s:s,s:o,s:O}", "model", a->model, "version", TESSERA_VERSION,
                             "about", a->about, "tokens", tokens, "maps", maps);
-    *out = all ? json_dumps(all, JSON_COMPACT) : NULL;
+    *out = tsri_base_json_print(all, JSON_COMPACT);
     json_decref(all);
     return *out ? TSR_OK : tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for the page's numbers");
 }
@@ -104,7 +104,7 @@ tsr_status tsr_attention_write_page(const tsr_attention *attention, const char *
         json_t *map = NULL;
         status = map_json(&attention->maps[i], &map);
         if (status == TSR_OK)
-            json_array_append_new(maps, map);
+            tsri_base_json_append(maps, map);
     }
     if (status == TSR_OK)
         status = make_json(attention, maps, &json);

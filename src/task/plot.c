@@ -163,8 +163,8 @@ static json_t *series_json(const series *s) {
         double sum = 0;
         for (size_t k = i; k < end; k++)
             sum += s->values[k];
-        json_array_append_new(steps, json_real(s->steps[end - 1]));
-        json_array_append_new(values, json_real(sum / (double)(end - i)));
+        tsri_base_json_append(steps, json_real(s->steps[end - 1]));
+        tsri_base_json_append(values, json_real(sum / (double)(end - i)));
     }
     return json_pack("[o,o]", steps, values);
 }
@@ -173,7 +173,7 @@ static json_t *run_json(const run *r) {
     json_t *drawn = json_object();
     for (int f = 0; f < FIELDS; f++)
         if (r->drawn[f].n)
-            json_object_set_new(drawn, fields[f].name, series_json(&r->drawn[f]));
+            tsri_base_json_put(drawn, fields[f].name, series_json(&r->drawn[f]));
     return json_pack("{s:s,s:o}", "name", r->name, "series", drawn);
 }
 
@@ -183,9 +183,9 @@ tsr_status tsr_plot_write_page(const tsr_plot *plot, const char *path) {
     tsri_bytes page = {0};
     json_t *runs = json_array();
     for (size_t i = 0; i < plot->n; i++)
-        json_array_append_new(runs, run_json(&plot->runs[i]));
+        tsri_base_json_append(runs, run_json(&plot->runs[i]));
     json_t *all = json_pack("{s:s,s:o}", "version", TESSERA_VERSION, "runs", runs);
-    char *json = all ? json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    char *json = tsri_base_json_print(all, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(all);
     tsr_status status = json ? tsri_task_page_append(tsri_task_page_find("plot.html"), json, &page)
                              : tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for the page");

@@ -130,7 +130,7 @@ static bool is_neutral(const json_t *value, const char *neutral) {
 }
 
 static void tell(const tsri_model *model, const char *key, const json_t *value, const char *why) {
-    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
+    char *text = tsri_base_json_print(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
     tsri_run_log(model->run, TSR_LOG_WARNING, "%s: \"%s\" is %.60s%s, %s", model->generation.path,
                  key, text ? text : "set", text && strlen(text) > 60 ? "..." : "", why);
     free(text);

@@ -9,13 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Owns `value`, which is NULL where memory was out. */
-static tsr_status put(json_t *object, const char *key, json_t *value) {
-    return json_object_set_new(object, key, value) == 0
-               ? TSR_OK
-               : tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory for a tokenizer.json");
-}
-
 static json_t *text_or_null(const char *text) {
     return text ? json_string(text) : json_null();
 }
@@ -23,7 +16,7 @@ static json_t *text_or_null(const char *text) {
 static json_t *added_tokens(const tsr_tokenizer_training *o) {
     json_t *list = json_array();
     for (size_t i = 0; i < o->n_specials; i++)
-        json_array_append_new(list, json_pack("{s:I,s:s,s:b,s:b,s:b,s:b,s:b}", "id", (json_int_t)i,
+        tsri_base_json_append(list, json_pack("{s:I,s:s,s:b,s:b,s:b,s:b,s:b}", "id", (json_int_t)i,
                                               "content", o->specials[i], "single_word", 0, "lstrip",
                                               0, "rstrip", 0, "normalized", 0, "special", 1));
     return list;
@@ -50,17 +43,17 @@ static json_t *template(const tsr_tokenizer_training *o, const tsri_text_vocabul
     json_t *lists[2] = {json_array(), json_array()}, *tokens = json_object();
     for (int i = 0; i < 2; i++) {
         if (o->begin)
-            json_array_append_new(lists[i], special(o->begin, 0));
-        json_array_append_new(lists[i], sequence("A", 0));
+            tsri_base_json_append(lists[i], special(o->begin, 0));
+        tsri_base_json_append(lists[i], sequence("A", 0));
         if (o->end)
-            json_array_append_new(lists[i], special(o->end, 0));
+            tsri_base_json_append(lists[i], special(o->end, 0));
     }
-    json_array_append_new(lists[1], sequence("B", 1));
+    tsri_base_json_append(lists[1], sequence("B", 1));
     if (o->end)
-        json_array_append_new(lists[1], special(o->end, 1));
+        tsri_base_json_append(lists[1], special(o->end, 1));
     for (int i = 0; i < 2; i++)
         if (around[i])
-            json_object_set_new(
+            tsri_base_json_put(
                 tokens, around[i],
                 json_pack("{s:s,s:[i],s:[s]}", "id", around[i], "ids",
                           (int)tsri_text_vocabulary_find(pieces, around[i], strlen(around[i])),
@@ -72,16 +65,17 @@ static json_t *template(const tsr_tokenizer_training *o, const tsri_text_vocabul
 static tsr_status vocabulary(const tsri_text_vocabulary *pieces, json_t *model) {
     json_t *vocab = json_object();
     tsri_bytes name = {0};
-    tsr_status status = put(model, "vocab", vocab);
+    tsr_status status = TSR_OK;
     for (size_t id = 0; id < pieces->count && status == TSR_OK; id++) {
         size_t n;
         const char *piece = tsri_text_vocabulary_piece(pieces, (int64_t)id, &n);
         name.size = 0;
         status = tsri_base_bytes_append(&name, piece, n);
         if (status == TSR_OK)
-            status = put(vocab, name.data, json_integer((json_int_t)id));
+            tsri_base_json_put(vocab, name.data, json_integer((json_int_t)id));
     }
     tsri_base_bytes_clear(&name);
+    tsri_base_json_put(model, "vocab", vocab);
     return status;
 }
 
@@ -112,9 +106,7 @@ static tsr_status write_merges(const tsri_text_vocabulary *pieces, tsri_text_mer
                                json_t *model) {
     json_t *list = json_array();
     tsri_bytes text = {0};
-    tsr_status status = put(model, "merges", list);
-    if (status == TSR_OK)
-        status = forget_doubles(merges);
+    tsr_status status = forget_doubles(merges);
     for (size_t i = 0; i < merges->count && status == TSR_OK; i++) {
         size_t na, nb;
         if (merges->pairs[i].left < 0)
@@ -127,11 +119,11 @@ static tsr_status write_merges(const tsri_text_vocabulary *pieces, tsri_text_mer
             status = tsri_base_bytes_append(&text, " ", 1);
         if (status == TSR_OK)
             status = tsri_base_bytes_append(&text, b, nb);
-        if (status == TSR_OK && json_array_append_new(list, json_stringn(text.data, text.size)) < 0)
-            status = tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory for %zu merges",
-                                    merges->count);
+        if (status == TSR_OK)
+            tsri_base_json_append(list, json_stringn(text.data, text.size));
     }
     tsri_base_bytes_clear(&text);
+    tsri_base_json_put(model, "merges", list);
     return status;
 }
 
@@ -140,9 +132,9 @@ static tsr_status fill_bpe(const tsri_text_vocabulary *pieces, tsri_text_merges 
     json_t *model = json_pack("{s:s,s:n,s:n,s:n,s:n,s:b,s:b,s:b}", "type", "BPE", "dropout",
                               "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
                               "fuse_unk", 0, "byte_fallback", 0, "ignore_merges", 0);
-    TRY(put(root, "pre_tokenizer", byte_level(false)));
-    TRY(put(root, "decoder", byte_level(true)));
-    TRY(put(root, "model", model));
+    tsri_base_json_put(root, "pre_tokenizer", byte_level(false));
+    tsri_base_json_put(root, "decoder", byte_level(true));
+    tsri_base_json_put(root, "model", model);
     TRY(vocabulary(pieces, model));
     return write_merges(pieces, merges, model);
 }
@@ -150,32 +142,30 @@ static tsr_status fill_bpe(const tsri_text_vocabulary *pieces, tsri_text_merges 
 static tsr_status fill_characters(const tsr_tokenizer_training *o,
                                   const tsri_text_vocabulary *pieces, json_t *root) {
     json_t *model = json_pack("{s:s}", "type", "WordLevel");
-    TRY(put(root, "pre_tokenizer",
-            json_pack("{s:s,s:{s:s},s:s,s:b}", "type", "Split", "pattern", "Regex",
-                      tsri_text_pattern_character, "behavior", "Isolated", "invert", 0)));
-    TRY(put(root, "decoder", json_pack("{s:s}", "type", "Fuse")));
-    TRY(put(root, "model", model));
+    tsri_base_json_put(root, "pre_tokenizer",
+                       json_pack("{s:s,s:{s:s},s:s,s:b}", "type", "Split", "pattern", "Regex",
+                                 tsri_text_pattern_character, "behavior", "Isolated", "invert", 0));
+    tsri_base_json_put(root, "decoder", json_pack("{s:s}", "type", "Fuse"));
+    tsri_base_json_put(root, "model", model);
     TRY(vocabulary(pieces, model));
-    return put(model, "unk_token", text_or_null(o->unknown));
+    tsri_base_json_put(model, "unk_token", text_or_null(o->unknown));
+    return TSR_OK;
 }
 
 tsr_status tsri_text_write_trained(const tsr_tokenizer_training *o,
                                    const tsri_text_vocabulary *pieces, tsri_text_merges *merges,
                                    tsri_bytes *json) {
     json_t *root = json_pack("{s:s,s:n,s:n}", "version", "1.0", "truncation", "padding");
-    tsr_status status = put(root, "added_tokens", added_tokens(o));
-    if (status == TSR_OK)
-        status = put(root, "normalizer", json_null());
-    if (status == TSR_OK)
-        status = put(root, "post_processor", template(o, pieces));
-    if (status == TSR_OK)
-        status = o->type == TSR_TOKENIZER_BPE ? fill_bpe(pieces, merges, root)
-                                              : fill_characters(o, pieces, root);
-    char *text = status == TSR_OK ? json_dumps(root, JSON_INDENT(1)) : NULL;
-    if (text)
-        status = tsri_base_bytes_append(json, text, strlen(text));
-    else if (status == TSR_OK)
+    tsri_base_json_put(root, "added_tokens", added_tokens(o));
+    tsri_base_json_put(root, "normalizer", json_null());
+    tsri_base_json_put(root, "post_processor", template(o, pieces));
+    tsr_status status = o->type == TSR_TOKENIZER_BPE ? fill_bpe(pieces, merges, root)
+                                                     : fill_characters(o, pieces, root);
+    char *text = tsri_base_json_print(root, JSON_INDENT(1));
+    if (status == TSR_OK && !text)
         status = tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory for a tokenizer.json");
+    if (status == TSR_OK)
+        status = tsri_base_bytes_append(json, text, strlen(text));
     if (status == TSR_OK)
         status = tsri_base_bytes_append(json, "\n", 1);
     free(text);

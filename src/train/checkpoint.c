@@ -41,8 +41,8 @@ static tsr_status name_base(const char *folder, const char *base) {
     tsr_status status =
         path ? tsri_base_json_load(path, CONFIG_BYTES, DEPTH, &config) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK) {
-        json_object_set_new(config, "base_model_name_or_path", json_string(base ? base : ""));
-        json_object_set_new(config, "inference_mode", json_true());
+        tsri_base_json_put(config, "base_model_name_or_path", json_string(base ? base : ""));
+        tsri_base_json_put(config, "inference_mode", json_true());
         status = tsri_base_json_save(path, config, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     }
     json_decref(config);
@@ -71,10 +71,9 @@ static tsr_status list_file(void *data, const char *name) {
     uint64_t size;
     char hex[65], *path = tsri_base_join(l->folder, name);
     tsr_status status = path ? tsri_train_file_digest(path, &size, hex) : TSR_E_HOST_MEMORY;
-    if (status == TSR_OK &&
-        json_object_set_new(l->files, name,
-                            json_pack("{s:I,s:s}", "size", (json_int_t)size, "sha256", hex)) != 0)
-        status = tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
+    if (status == TSR_OK)
+        tsri_base_json_put(l->files, name,
+                           json_pack("{s:I,s:s}", "size", (json_int_t)size, "sha256", hex));
     free(path);
     return status;
 }

@@ -35,7 +35,8 @@ static tsr_status set_dtype(const char *path, tsri_bytes *data) {
             changed = true;
         }
     }
-    char *text = changed ? json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    char *text =
+        changed ? tsri_base_json_print(config, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     tsr_status status = TSR_OK;
     if (changed && !text)
         status = tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);

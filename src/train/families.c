@@ -1,6 +1,7 @@
 #include "train/families.h"
 
 #include "base/error.h"
+#include "text/unicode.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -229,45 +230,50 @@ static tsr_status check_objective(const architecture *m, tsri_training_objective
                           kinds[m->kind], names[objective]);
 }
 
-static int set_id(json_t *object, const char *key, int32_t id) {
-    return id < 0 ? 0 : json_object_set_new(object, key, json_integer(id));
+static void set_id(json_t *object, const char *key, int32_t id) {
+    if (id >= 0)
+        tsri_base_json_put(object, key, json_integer(id));
 }
 
 /* What every family's config has. */
-static int set_common(json_t *object, const tsri_train_config *c, const struct family *f,
-                      const char *class) {
+static void set_common(json_t *object, const tsri_train_config *c, const struct family *f,
+                       const char *class) {
     const bool pair = c->objective == TSRI_OBJECTIVE_TRANSLATE;
-    int failed = json_object_set_new(object, "model_type", json_string(f->type));
+    tsri_base_json_put(object, "model_type", json_string(f->type));
     if (class)
-        failed |= json_object_set_new(object, "architectures", json_pack("[s]", class));
-    if (f->write != bahdanau)
-        failed |= json_object_set_new(object, "vocab_size", json_integer(c->vocab)) |
-                  json_object_set_new(object, "tie_word_embeddings", json_boolean(c->model->tied));
-    failed |= set_id(object, "eos_token_id", c->eos) | set_id(object, "pad_token_id", c->pad);
+        tsri_base_json_put(object, "architectures", json_pack("[s]", class));
+    if (f->write != bahdanau) {
+        tsri_base_json_put(object, "vocab_size", json_integer(c->vocab));
+        tsri_base_json_put(object, "tie_word_embeddings", json_boolean(c->model->tied));
+    }
+    set_id(object, "eos_token_id", c->eos);
+    set_id(object, "pad_token_id", c->pad);
     /* a target begins with padding, as Marian's does */
-    failed |= set_id(object, "bos_token_id",
-                     f->write == bahdanau ? (c->pad < 0 ? c->eos : c->pad) : c->bos);
-    if (pair)
-        failed |= set_id(object, "decoder_start_token_id", c->pad < 0 ? c->eos : c->pad) |
-                  json_object_set_new(object, "is_encoder_decoder", json_true());
-    return failed | json_object_set_new(object, "dtype", json_string("float32"));
+    set_id(object, "bos_token_id", f->write == bahdanau ? (c->pad < 0 ? c->eos : c->pad) : c->bos);
+    if (pair) {
+        set_id(object, "decoder_start_token_id", c->pad < 0 ? c->eos : c->pad);
+        tsri_base_json_put(object, "is_encoder_decoder", json_true());
+    }
+    tsri_base_json_put(object, "dtype", json_string("float32"));
 }
 
 tsr_status tsri_train_config_labels(json_t *object, const char *const *labels, size_t n) {
     json_t *names = json_object(), *ids = json_object();
-    int failed = json_object_set_new(object, "id2label", names) |
-                 json_object_set_new(object, "label2id", ids);
-    for (size_t i = 0; i < n && !failed; i++) {
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < n && status == TSR_OK; i++) {
         char key[24];
         snprintf(key, sizeof key, "%zu", i);
         if (json_object_get(ids, labels[i]))
-            return tsri_base_fail(TSR_E_FORMAT, "label \"%.80s\" is there twice", labels[i]);
-        failed = json_object_set_new(names, key, json_string(labels[i])) |
-                 json_object_set_new(ids, labels[i], json_integer((json_int_t)i));
+            status = tsri_base_fail(TSR_E_FORMAT, "label \"%.80s\" is there twice", labels[i]);
+        else if (!tsri_text_utf8_valid(labels[i], strlen(labels[i])))
+            status = tsri_base_fail(TSR_E_FORMAT, "labels must be UTF-8");
+        tsri_base_json_put(names, key, json_string(labels[i]));
+        tsri_base_json_put(ids, labels[i], json_integer((json_int_t)i));
     }
-    failed |=
-        json_object_set_new(object, "problem_type", json_string("single_label_classification"));
-    return failed ? tsri_base_fail(TSR_E_FORMAT, "labels must be UTF-8") : TSR_OK;
+    tsri_base_json_put(object, "id2label", names);
+    tsri_base_json_put(object, "label2id", ids);
+    tsri_base_json_put(object, "problem_type", json_string("single_label_classification"));
+    return status == TSR_OK ? tsri_base_json_made(object, "labels") : status;
 }
 
 tsr_status tsri_train_config_json(const tsri_train_config *config, tsri_train_family *family,
@@ -278,9 +284,8 @@ tsr_status tsri_train_config_json(const tsri_train_config *config, tsri_train_fa
     TRY(check_objective(config->model, config->objective));
     *family = (tsri_train_family){.type = f->type, .class = classifies ? f->classifier : f->class};
     json_t *object = f->write(config);
-    tsr_status status = object && !set_common(object, config, f, family->class)
-                            ? TSR_OK
-                            : tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory");
+    set_common(object, config, f, family->class);
+    tsr_status status = tsri_base_json_made(object, f->type);
     if (status == TSR_OK && classifies)
         status = tsri_train_config_labels(object, config->labels, config->n_labels);
     if (status == TSR_OK)

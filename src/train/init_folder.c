@@ -121,7 +121,7 @@ static tsr_status write_tokenizer_config(const char *folder, int64_t max_positio
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
         const char *name = name_of(tokenizer, specials, &roles[i]);
         if (name)
-            json_object_set_new(object, roles[i].key, json_string(name));
+            tsri_base_json_put(object, roles[i].key, json_string(name));
     }
     const tsr_status status = tsri_train_write_json(folder, "tokenizer_config.json", object);
     json_decref(object);
@@ -172,14 +172,14 @@ tsr_status tsri_train_write_generation(const char *folder, const json_t *config)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         json_t *value = json_object_get(config, keys[i]);
         if (value)
-            json_object_set(object, keys[i], value);
+            tsri_base_json_put(object, keys[i], json_incref(value));
     }
     if (pair) {
-        json_object_set_new(object, "num_beams", json_integer(4));
-        json_object_set_new(object, "max_length", json_integer(json_integer_value(longest)));
+        tsri_base_json_put(object, "num_beams", json_integer(4));
+        tsri_base_json_put(object, "max_length", json_integer(json_integer_value(longest)));
     }
     if (pair && pad) /* what a target begins with never follows */
-        json_object_set_new(object, "bad_words_ids", json_pack("[[O]]", pad));
+        tsri_base_json_put(object, "bad_words_ids", json_pack("[[O]]", pad));
     const tsr_status status = tsri_train_write_json(folder, "generation_config.json", object);
     json_decref(object);
     return status;

@@ -50,8 +50,10 @@ static tsr_status set_class(job *j, tsri_train_made *made) {
         if (!strcmp(classes[i][0], j->model->arch->name))
             snprintf(made->class, sizeof made->class, "%s%s", classes[i][1],
                      classifies ? "ForSequenceClassification" : "ForMaskedLM");
-    if (made->class[0])
-        json_object_set_new(j->config, "architectures", json_pack("[s]", made->class));
+    if (made->class[0]) {
+        tsri_base_json_put(j->config, "architectures", json_pack("[s]", made->class));
+        TRY(tsri_base_json_made(j->config, j->model->config_name));
+    }
     if (!classifies)
         return TSR_OK;
     json_object_del(j->config, "num_labels");

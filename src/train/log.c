@@ -23,15 +23,15 @@ static tsr_status cannot(const char *path, const char *doing) {
 }
 
 /* Whether a line stays: JSON of no step, or of one up to `step`. */
-static bool stays(const char *line, size_t n, int64_t step) {
+static tsr_status stays(const char *line, size_t n, int64_t step, bool *out) {
     json_t *held = NULL;
     int64_t of = 0;
-    if (tsri_base_json_parse(line, n, DEPTH, "log", &held) != TSR_OK)
-        return false;
-    const bool whole = json_is_object(held) &&
-                       tsri_base_json_int(held, "log", "step", INT64_MIN, INT64_MAX, &of) == TSR_OK;
+    const tsr_status status = tsri_base_json_parse(line, n, DEPTH, "log", &held);
+    *out = json_is_object(held) &&
+           tsri_base_json_int(held, "log", "step", INT64_MIN, INT64_MAX, &of) == TSR_OK &&
+           of <= step;
     json_decref(held);
-    return whole && of <= step;
+    return status == TSR_E_HOST_MEMORY ? status : TSR_OK;
 }
 
 static tsr_status cut_back(const char *path, int64_t step, bool *begun) {
@@ -41,7 +41,10 @@ static tsr_status cut_back(const char *path, int64_t step, bool *begun) {
     for (size_t at = 0; at < held.size && status == TSR_OK;) {
         const char *line = held.data + at, *end = memchr(line, '\n', held.size - at);
         const size_t n = end ? (size_t)(end - line) : held.size - at;
-        if (end && stays(line, n, step))
+        bool kept_line = false;
+        if (end)
+            status = stays(line, n, step, &kept_line);
+        if (status == TSR_OK && kept_line)
             status = tsri_base_bytes_append(&kept, line, n + 1);
         at += n + 1;
     }
@@ -78,7 +81,7 @@ bool tsri_train_log_has_begun(const tsri_train_log *log) {
 }
 
 tsr_status tsri_train_log_write(tsri_train_log *log, json_t *line) {
-    char *text = line ? json_dumps(line, JSON_REAL_PRECISION(9)) : NULL;
+    char *text = tsri_base_json_print(line, JSON_REAL_PRECISION(9));
     json_decref(line);
     if (!text)
         return tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", log->path);

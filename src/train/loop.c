@@ -126,7 +126,7 @@ static tsr_status report(tsri_train_job *job, const outcome *o, pace *p) {
                              (json_int_t)job->at.tokens, "tokens_per_second", p->a_second,
                              "seconds", job->at.seconds);
     if (line && isfinite(kl))
-        json_object_set_new(line, "kl", json_real(kl));
+        tsri_base_json_put(line, "kl", json_real(kl));
     return tsri_train_log_write(job->log, line);
 }
 
@@ -168,7 +168,7 @@ static tsr_status validate(tsri_train_job *job) {
         json_t *line = json_pack("{s:I,s:f,s:s}", "step", (json_int_t)at->step, "eval_loss", loss,
                                  "sample", text);
         if (line && isfinite(accuracy))
-            json_object_set_new(line, "eval_accuracy", json_real(accuracy));
+            tsri_base_json_put(line, "eval_accuracy", json_real(accuracy));
         status = tsri_train_log_write(job->log, line);
     }
     (void)tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_EVALUATED,

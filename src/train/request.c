@@ -22,7 +22,7 @@ const char *tsri_train_task_name(tsri_training_objective objective) {
 static json_t *list_of(const char *const *items, size_t n) {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, json_string(items[i]));
+        tsri_base_json_append(list, json_string(items[i]));
     return list;
 }
 
@@ -60,7 +60,7 @@ static tsr_status apply_sets(tsri_train_job *job, json_t *own) {
         else if (job->recipe)
             TRY(tsri_train_recipe_set(job->recipe, name, value + 1, &taken));
         if (taken)
-            json_array_append_new(own, json_string(set));
+            tsri_base_json_append(own, json_string(set));
         const tsri_train_keys *tables[] = {table, tsri_train_recipe_keys()};
         if (!key && !taken)
             return tsri_train_key_unknown(tables, job->recipe ? 2 : 1, name);
@@ -185,9 +185,9 @@ static tsr_status old_run(tsri_train_job *job, const char *path) {
     if (o->head_only && !head_only)
         return must_be("--head-only", "given", "all weights");
     if (o->n_data)
-        json_object_set_new(job->run, "data", list_of(o->data, o->n_data));
+        tsri_base_json_put(job->run, "data", list_of(o->data, o->n_data));
     if (o->n_validation)
-        json_object_set_new(job->run, "validation", list_of(o->validation, o->n_validation));
+        tsri_base_json_put(job->run, "validation", list_of(o->validation, o->n_validation));
     TRY(reopen_recipe(job));
     return compare_settings(job);
 }
@@ -208,9 +208,9 @@ tsr_status tsri_train_request(tsri_train_job *job) {
 }
 
 tsr_status tsri_train_request_save(const tsri_train_job *job) {
-    json_object_set_new(job->run, "task", json_string(tsri_train_task_name(job->objective)));
-    json_object_set_new(job->run, "settings",
-                        tsri_train_key_object(tsri_train_settings_keys(), &job->settings));
+    tsri_base_json_put(job->run, "task", json_string(tsri_train_task_name(job->objective)));
+    tsri_base_json_put(job->run, "settings",
+                       tsri_train_key_object(tsri_train_settings_keys(), &job->settings));
     char *path = tsri_base_join(job->out, "run.json");
     const tsr_status status =
         path ? tsri_base_json_save(path, job->run, JSON_INDENT(1) | JSON_REAL_PRECISION(17))

@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,55 @@ Test(base, json_refuses_each_bad_text_with_a_reason) {
         cr_expect_eq(strncmp(tsri_base_reported(), "x.json", 6), 0, "row %zu: %s", i,
                      tsri_base_reported());
     }
+}
+
+/* The parser's own number before each text has another length for each power of two. */
+Test(base, json_of_tokens_of_each_length_is_read_as_it_is) {
+    char text[2000], word[600];
+    for (size_t n = 1; n < sizeof word; n++) {
+        json_t *value = NULL;
+        memset(word, 'x', n);
+        const int size = snprintf(text, sizeof text, "{\"%.*s\": [0.%0*d, true, \"\\\"%.*s\"]}",
+                                  (int)n, word, (int)n, 5, (int)n, word);
+        cr_assert_eq(tsri_base_json_parse(text, (size_t)size, 2, "x.json", &value), TSR_OK, "%zu",
+                     n);
+        const char *key = json_object_iter_key(json_object_iter(value));
+        const json_t *list = json_object_get(value, key);
+        cr_expect_eq(strlen(key), n);
+        cr_expect_eq(json_real_value(json_array_get(list, 0)), strtod(strchr(text, '.') - 1, NULL));
+        cr_expect(json_is_true(json_array_get(list, 1)));
+        cr_expect_eq(json_string_length(json_array_get(list, 2)), n + 1);
+        json_decref(value);
+    }
+}
+
+Test(base, json_is_one_value) {
+    static const char *const rows[] = {"{}, {}", "[1], 2", "1], [2", "[1]]", "{} {}", "[], []"};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *value = NULL;
+        cr_expect_eq(tsri_base_json_parse(rows[i], strlen(rows[i]), 3, "x.json", &value),
+                     TSR_E_FORMAT, "%s", rows[i]);
+        cr_expect_null(value);
+    }
+}
+
+/* NULL is what jansson makes where memory is out. */
+Test(base, json_that_lacks_something_is_not_given_out) {
+    json_t *object = json_object(), *list = json_array();
+    tsri_base_json_put(object, "a", json_integer(1));
+    cr_expect_eq(tsri_base_json_made(object, "x.json"), TSR_OK);
+    tsri_base_json_put(object, "b", NULL);
+    cr_expect_eq(tsri_base_json_made(object, "x.json"), TSR_E_HOST_MEMORY);
+    cr_expect_eq(tsri_base_json_made(object, "x.json"), TSR_OK);
+    tsri_base_json_append(list, NULL);
+    cr_expect_null(tsri_base_json_print(list, JSON_COMPACT));
+    tsri_base_json_append(NULL, json_true());
+    cr_expect_eq(tsri_base_json_save("/nonexistent/x.json", list, JSON_COMPACT), TSR_E_HOST_MEMORY);
+    tsri_base_json_append(list, object);
+    char *text = tsri_base_json_print(list, JSON_COMPACT);
+    cr_expect_str_eq(text, "[{\"a\":1}]");
+    free(text);
+    json_decref(list);
 }
 
 Test(base, json_does_not_count_brackets_in_strings) {

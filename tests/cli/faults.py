@@ -20,6 +20,7 @@ ALL = bool(os.environ.get("TESSERA_TEST_ALL"))
 SANITIZED = bool(os.environ.get("TESSERA_SANITIZE_FLAGS"))
 TRIES = 100000 if ALL else 5  # of one kind of fault in one command
 SECONDS = 5 if ALL else 0.3  # that one kind takes in one command; then it is left
+TRIES_OF_JSON = 100000 if ALL else 200
 PATIENCE = 60
 REFERENCE = ("-d", "reference", "-q")
 
@@ -52,7 +53,7 @@ def judge(done, fault, codes, out, wanted, arguments):
     assert done.returncode in codes, f"wanted exit code in {codes}: {what}"
     assert done.returncode == 0 or len(said) >= 1 and all(line.startswith("tessera: ") for line in said), f"one sentence is wanted: {what}"
     assert done.returncode == 0 or len(said) == 1 or said[0].startswith("tessera: warning"), f"one sentence is wanted: {what}"
-    if done.returncode in (4, 5) and fault.startswith(("alloc", "memory")):
+    if done.returncode in (4, 5) and fault.startswith(("alloc", "memory", "json")):
         assert "memory" in said[-1], f"lack of memory is told as that: {what}"
     if out is None:
         assert done.returncode != 0 or done.stdout == wanted, f"another output: {what}"
@@ -69,9 +70,13 @@ def judge(done, fault, codes, out, wanted, arguments):
             whole(path)
 
 
-def faults_of(counts):
-    """(fault, exit codes that are right)"""
-    allocations, calls = counts
+def faults_of(counts, json):
+    """(how many there are, fault, exit codes that are right)"""
+    allocations, calls, of_json = counts
+    if json:
+        if not SANITIZED:
+            yield of_json, "json {}", (0, 5)
+        return
     if not SANITIZED:
         yield allocations, "alloc {}", (0, 4, 5)  # 4: no device could be opened
         yield allocations, "memory {}", (0, 4, 5)
@@ -79,8 +84,9 @@ def faults_of(counts):
         yield calls, f"file {{}} {how}", (0, 3, 5)
 
 
-def check(folder, arguments, given=b"", out=None):
-    """Fails every call, or as many of them as there is time for, spread evenly."""
+def check(folder, arguments, given=b"", out=None, json=False):
+    """Fails every call, or as many of them as there is time for, spread evenly. Of `json`, allocations of the JSON library alone: what it
+    reads and writes is whole, or the command says that memory is out."""
     count = folder / "count"
     begun = time.monotonic()
     first = attempt(arguments, given, "", count)
@@ -89,8 +95,9 @@ def check(folder, arguments, given=b"", out=None):
     wanted = first.stdout if out is None else files(out)
     tried = 0
     wrong = []
-    for calls, fault, codes in faults_of(tuple(map(int, count.read_text().split()))):
-        step = max(1, calls // min(TRIES, 1 + int(SECONDS / seconds)))
+    for calls, fault, codes in faults_of(tuple(map(int, count.read_text().split())), json):
+        tries = TRIES_OF_JSON if json else min(TRIES, 1 + int(SECONDS / seconds))
+        step = max(1, calls // tries)
         for n in range((step + 1) // 2, calls + 1, step):
             if out is not None:
                 clear(out)
@@ -130,6 +137,32 @@ def test_train_with_saves(folder):
 
 def test_quantize(folder):
     check(folder, ("quantize", "-m", GOLDEN / "gpt2-tiny", "-o", folder / "out", "-q"), out=folder / "out")
+
+
+def test_json_of_a_tokenizer(folder):
+    (folder / "text").write_text("abba")
+    check(folder, ("tokenizer", "train", folder / "text", "-o", folder / "out", "--type", "char", "--special", "<s>", "--begin", "<s>", "-q"),
+          out=folder / "out", json=True)
+
+
+def test_json_of_models(folder):
+    """Configs that are made of a GGUF file's and a CTranslate2 folder's numbers; results as JSON."""
+    check(folder, ("info", "--json", GOLDEN / "llama-llama3" / "model.gguf", "-q"), json=True)
+    check(folder, ("dump", "-m", GOLDEN.parent / "ctranslate2" / "gpt2", *REFERENCE, "--ids", "1,2,3", "-o", folder / "x.safetensors"),
+          out=folder / "x.safetensors", json=True)
+    check(folder, ("embed", "-m", GOLDEN.parent / "encoders" / "sentence", *REFERENCE, "--tokens"), b"the cat\n", json=True)
+
+
+def test_json_of_pages(folder):
+    (folder / "log.jsonl").write_text('{"step": 1, "loss": 2.5, "lr": 0.1}\n{"step": 2, "loss": 2.25, "lr": 0.05}\n')
+    check(folder, ("plot", folder / "log.jsonl", "-o", folder / "x.html", "-q"), out=folder / "x.html", json=True)
+    model, _ = words.model(folder, "gpt2-tiny")
+    check(folder, ("attention", "-m", model, *REFERENCE, "write a", "-o", folder / "y.html"), out=folder / "y.html", json=True)
+
+
+def test_json_of_a_run(folder):
+    model, text = make(folder)
+    check(folder, command(model, text, folder / "out", 1, *every(1)), out=folder / "out", json=True)
 
 
 def test_tokenizer_train(folder):

@@ -3,10 +3,11 @@
  *
  *     TESSERA_FAULT   alloc N       the N-th allocation gives NULL, ENOMEM
  *                     memory N      the N-th and all that follow
+ *                     json N        the N-th of the JSON library's own
  *                     file N HOW    the N-th call on a file: no-space, broken (EIO), interrupted
  * (EINTR), short (half of a read or write is done), nothing (a write of 0 bytes), full (no-space,
- * and so do all that follow) TESSERA_FAULT_COUNT  a file, where the numbers of both kinds of calls
- * are written at the end
+ * and so do all that follow) TESSERA_FAULT_COUNT  a file, where the numbers of allocations, of
+ * calls on files and of allocations by the JSON library are written at the end
  *
  * Calls count that come from the program itself, from libtessera or from the parsers it uses: what
  * libc and drivers do for themselves is not ours to survive. */
@@ -29,10 +30,13 @@
 
 enum { MOST = 64 };
 
-static struct { uintptr_t begin, end; } ours[MOST];
+static struct {
+    uintptr_t begin, end;
+    bool json;
+} ours[MOST];
 static size_t n_ours;
-static atomic_long allocations, calls;
-static long fail_allocation, fail_call; /* 0: none */
+static atomic_long allocations, allocations_of_json, calls;
+static long fail_allocation, fail_json, fail_call; /* 0: none */
 static bool all_memory, full;
 static char how[16];
 
@@ -50,6 +54,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *data) {
     for (int i = 0; wanted && i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         if (part->p_type == PT_LOAD && (part->p_flags & PF_X) && n_ours < MOST) {
+            ours[n_ours].json = strstr(info->dlpi_name, "libjansson") != NULL;
             ours[n_ours].begin = info->dlpi_addr + part->p_vaddr;
             ours[n_ours++].end = info->dlpi_addr + part->p_vaddr + part->p_memsz;
         }
@@ -64,7 +69,8 @@ __attribute__((constructor)) static void begin(void) {
     if (!fault)
         return;
     all_memory = sscanf(fault, "memory %ld", &fail_allocation) == 1;
-    if (!all_memory && sscanf(fault, "alloc %ld", &fail_allocation) != 1)
+    if (!all_memory && sscanf(fault, "alloc %ld", &fail_allocation) != 1 &&
+        sscanf(fault, "json %ld", &fail_json) != 1)
         sscanf(fault, "file %ld %15s", &fail_call, how);
     full = !strcmp(how, "full");
 }
@@ -72,26 +78,34 @@ __attribute__((constructor)) static void begin(void) {
 __attribute__((destructor)) static void end(void) {
     const char *path = getenv("TESSERA_FAULT_COUNT");
     char text[64];
-    const int n = snprintf(text, sizeof text, "%ld %ld\n", (long)allocations, (long)calls);
+    const int n = snprintf(text, sizeof text, "%ld %ld %ld\n", (long)allocations, (long)calls,
+                           (long)allocations_of_json);
     const int fd =
         path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
     if (fd >= 0 && syscall(SYS_write, fd, text, (size_t)n) == n)
         syscall(SYS_close, fd);
 }
 
-static bool is_ours(const void *caller) {
+/* Its place in `ours`, or n_ours. */
+static size_t place_of(const void *caller) {
     const uintptr_t at = (uintptr_t)caller;
-    for (size_t i = 0; i < n_ours; i++)
-        if (at >= ours[i].begin && at < ours[i].end)
-            return true;
-    return false;
+    size_t i = 0;
+    while (i < n_ours && (at < ours[i].begin || at >= ours[i].end))
+        i++;
+    return i;
+}
+
+static bool is_ours(const void *caller) {
+    return place_of(caller) < n_ours;
 }
 
 static bool refused(const void *caller) {
-    if (!is_ours(caller))
+    const size_t place = place_of(caller);
+    if (place == n_ours)
         return false;
-    const long number = ++allocations;
-    if (number == fail_allocation || (all_memory && number > fail_allocation)) {
+    const long number = ++allocations, of_json = ours[place].json ? ++allocations_of_json : 0;
+    if (number == fail_allocation || (all_memory && number > fail_allocation) ||
+        (of_json && of_json == fail_json)) {
         errno = ENOMEM;
         return true;
     }

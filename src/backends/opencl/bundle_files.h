@@ -5,7 +5,7 @@
 #include "backends/opencl/bundle.h"
 #include "base/bytes.h"
 
-#include <jansson.h>
+#include "base/json.h"
 
 #define TSRI_OPENCL_BUNDLE_FORMAT "tessera-bundle"
 #define TSRI_OPENCL_BUNDLE_MANIFEST "manifest.json"

@@ -66,7 +66,7 @@ static json_t *describe_kernel(const tsri_opencl_instance *instance) {
     json_t *tunables = json_object();
     const tsri_opencl_tunable *t = instance->row->tunables;
     for (int i = 0; !instance->stage && i < TSRI_OPENCL_TUNABLES && t[i].name; i++)
-        json_object_set_new(tunables, t[i].name, json_integer(instance->values.value[i]));
+        tsri_base_json_put(tunables, t[i].name, json_integer(instance->values.value[i]));
     return json_pack("{s:s,s:s,s:o,s:i}", "name", instance->kernel, "row", instance->name,
                      "tunables", tunables, "arguments", (int)instance->n_args);
 }
@@ -75,7 +75,7 @@ static json_t *describe(const tsr_dev *dev, tsri_opencl_instance *const *instanc
                         const char *sources, const char *source) {
     json_t *kernels = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(kernels, describe_kernel(instances[i]));
+        tsri_base_json_append(kernels, describe_kernel(instances[i]));
     return json_pack("{s:s,s:i,s:s,s:i,s:s,s:s,s:s,s:o,s:o}", "format", TSRI_OPENCL_BUNDLE_FORMAT,
                      "version", TSRI_OPENCL_BUNDLE_VERSION, "engine", dev->state->host->version,
                      "kernel_abi", TSRI_OPENCL_KERNEL_ABI, "sources", sources, "options",
@@ -103,8 +103,10 @@ static tsr_status export_bundle(tsr_dev *dev, const char *folder) {
         status = tsri_opencl_bundle_hash(source.data, source.size, hex);
     if (status == TSR_OK)
         status = tsri_opencl_bundle_sources(sources);
-    if (status == TSR_OK && !(manifest = describe(dev, instances, n, sources, hex)))
-        status = tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for the manifest of %s", folder);
+    if (status == TSR_OK) {
+        manifest = describe(dev, instances, n, sources, hex);
+        status = tsri_base_json_made(manifest, folder);
+    }
     if (status == TSR_OK)
         status = tsri_base_make_folders(folder);
     if (status == TSR_OK)
@@ -181,14 +183,10 @@ static tsr_status seal(const tsr_dev *dev, const char *folder, json_t *manifest,
     char hex[65];
     TRY(tsri_opencl_bundle_hash(binary->data, binary->size, hex));
     json_t *entry = identity(dev);
-    if (!entry || json_object_set_new(entry, "file", json_string(TSRI_OPENCL_BUNDLE_BINARY)) ||
-        json_object_set_new(entry, "bytes", json_integer((json_int_t)binary->size)) ||
-        json_object_set_new(entry, "sha256", json_string(hex)) ||
-        json_object_set(manifest, "binary", entry)) {
-        json_decref(entry);
-        return tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for the manifest of %s", folder);
-    }
-    json_decref(entry);
+    tsri_base_json_put(entry, "file", json_string(TSRI_OPENCL_BUNDLE_BINARY));
+    tsri_base_json_put(entry, "bytes", json_integer((json_int_t)binary->size));
+    tsri_base_json_put(entry, "sha256", json_string(hex));
+    tsri_base_json_put(manifest, "binary", entry);
     TRY(write_file(folder, TSRI_OPENCL_BUNDLE_BINARY, binary));
     return write_json(folder, manifest);
 }
