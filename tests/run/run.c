@@ -343,3 +343,58 @@ Test(run, the_host_reads_and_writes_states) {
 Test(run, the_host_reads_and_writes_states_on_opencl) {
     read_and_write("opencl");
 }
+
+/* ---- a weight that is read in more than one block ---- */
+
+enum { ROWS = 40000, COLUMNS = 64 }; /* 10 MB of f32: three blocks of 4 MiB at most */
+
+static float wide_at(int64_t row, int64_t column) {
+    return (float)(row * COLUMNS + column); /* below 2^24: each differs */
+}
+
+static tsr_status wide_rows(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype,
+                            void *out) {
+    (void)data, (void)id;
+    cr_assert_eq(dtype, TSR_F32);
+    for (int64_t i = 0; i < count * COLUMNS; i++)
+        ((float *)out)[i] = wide_at(first + i / COLUMNS, i % COLUMNS);
+    return TSR_OK;
+}
+
+static void read_wide(const char *device) {
+    const int32_t ids[5] = {0, ROWS / 3, ROWS / 2, 5 * (ROWS / 6), ROWS - 1};
+    const tsr_embed_attrs attrs = {.struct_size = sizeof attrs, .scale = 1};
+    const int64_t sizes[TSR_SYMBOLS] = {1, 5, 0, 0, 0};
+    const tsri_run_source from = {.rows = wide_rows};
+    static float y[5 * COLUMNS];
+    tsri_graph *g;
+    tsri_run_plan *plan;
+    rig r;
+    cr_assert_eq(tsri_graph_create(&g), TSR_OK);
+    const tsri_value table = tsri_graph_leaf(g, TSR_KIND_WEIGHT, 0, "table", TSR_F32, 2,
+                                             (tsr_dim[]){n(ROWS), n(COLUMNS)});
+    const tsri_value wanted =
+        tsri_graph_leaf(g, TSR_KIND_INPUT, IN_X, "ids", TSR_I32, 2, (tsr_dim[]){B, T});
+    tsri_graph_output(g, 0, "y",
+                      tsri_graph_op1(g, TSR_OP_EMBED, &attrs, (tsri_value[]){table, wanted}, 2));
+    cr_assert_eq(tsri_graph_status(g), TSR_OK, "%s", tsr_error_last());
+    open_rig(&r, device, NULL);
+    cr_assert_eq(tsri_run_load(r.context, g, &bounds, &from), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_run_prepare(r.context, g, &bounds, &plan), TSR_OK, "%s", tsr_error_last());
+    const tsri_run_binding in = {.id = IN_X, .data = (void *)ids, .bytes = sizeof ids};
+    const tsri_run_binding out = {.id = 0, .data = y, .bytes = sizeof y};
+    cr_assert_eq(tsri_run_execute(plan, sizes, &in, 1, &out, 1), TSR_OK, "%s", tsr_error_last());
+    for (int i = 0; i < 5 * COLUMNS; i++)
+        cr_assert_eq(y[i], wide_at(ids[i / COLUMNS], i % COLUMNS), "row %d: %g", ids[i / COLUMNS],
+                     (double)y[i]);
+    close_rig(&r);
+    tsri_graph_destroy(&g);
+}
+
+Test(run, a_weight_may_take_several_blocks) {
+    read_wide("reference");
+}
+
+Test(run, a_weight_may_take_several_blocks_on_opencl) {
+    read_wide("opencl");
+}
