@@ -77,6 +77,9 @@ typedef struct tsr_host {
      * a backend can't test its kernels. */
     tsr_status (*reference)(void *data, const tsr_op *op, const int64_t sizes[TSR_SYMBOLS],
                             void *const *operands);
+    /** Why this thread's last call of `reference` failed, one sentence, valid until the host is
+     * called again; where struct_size reaches here and it is not NULL. */
+    const char *(*reported)(void *data);
 } tsr_host;
 
 /** Settings that users give a backend by name; it ignores those it doesn't know. "threads": a CPU

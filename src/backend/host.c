@@ -38,6 +38,11 @@ struct tsri_backend_set {
     size_t n_notes, notes_capacity;
 };
 
+static const char *host_reported(void *data) {
+    (void)data;
+    return tsri_base_reported();
+}
+
 static void host_report(void *data, tsr_status status, const char *sentence) {
     (void)data;
     (void)tsri_base_fail(status, "%s", sentence);
@@ -263,7 +268,8 @@ tsr_status tsri_backend_set_open(const tsri_backend_options *options, tsri_backe
                            .log = host_log,
                            .version = TESSERA_VERSION,
                            .progress = host_progress,
-                           .reference = tsri_backend_compute};
+                           .reference = tsri_backend_compute,
+                           .reported = host_reported};
     tsr_status status = find_cache(set);
     for (size_t i = 0; i < options->n_plugins && status == TSR_OK; i++)
         status = add_plugin(set, options->plugins[i]);

@@ -103,3 +103,28 @@ Test(opencl_fallback, a_packed_row_that_gives_wrong_results) {
     break_kernels("packed_tile.clh", "sum\\[r\\]\\[j\\] = 0.0f;", "sum[r][j] = 0.5f;");
     expect_fallback("self-test: element");
 }
+
+static tsr_status refuse(void *data, const tsr_op *op, const int64_t sizes[TSR_SYMBOLS],
+                         void *const *operands) {
+    (void)data, (void)op, (void)sizes, (void)operands;
+    return TSR_E_UNSUPPORTED;
+}
+
+static const char *tell_why(void *data) {
+    (void)data;
+    return "rows of 75 are too many";
+}
+
+Test(opencl_fallback, a_reference_that_refuses_is_told_with_its_reason) {
+    rig r;
+    rig_linear plain;
+    rig_begin(&r, NULL, NULL);
+    rig_open(&r, pocl, false);
+    r.host.reference = refuse;
+    r.host.reported = tell_why;
+    cr_expect_neq(rig_linear_make(&r, r.dev, "linear=plain", &plain), TSR_OK);
+    cr_expect(strstr(r.sentence, "the reference backend does not run it: rows of 75 are too many"),
+              "%s", r.sentence);
+    rig_linear_free(&r, &plain);
+    rig_end(&r);
+}

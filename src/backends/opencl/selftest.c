@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,14 @@ static void compare(const test *t, uint32_t place, char *verdict, size_t size) {
     }
 }
 
+/* The reason is in the host's record. */
+static tsr_status fail_reference(const tsr_host *host, tsr_status status) {
+    const bool tells = host->struct_size >= offsetof(tsr_host, reported) + sizeof host->reported;
+    const char *why = tells && host->reported ? host->reported(host->data) : "";
+    return tsri_base_fail(status, "the reference backend does not run it%s%s", *why ? ": " : "",
+                          why);
+}
+
 static tsr_status run_and_compare(test *t, char *verdict, size_t size) {
     const tsr_host *host = t->plan->dev->state->host;
     TRY(place_operands(t));
@@ -204,8 +213,8 @@ static tsr_status run_and_compare(test *t, char *verdict, size_t size) {
     TRY(read_results(t));
     const tsr_status status =
         host->reference(host->data, &t->trial.operation.op, t->trial.sizes, t->host);
-    if (status != TSR_OK) /* its sentence is in the host's record */
-        return tsri_base_fail(status, "the reference backend does not run it");
+    if (status != TSR_OK)
+        return fail_reference(host, status);
     for (uint32_t i = 0; i < TSRI_OPENCL_OPERANDS && !*verdict; i++)
         if (t->got[i])
             compare(t, i, verdict, size);
