@@ -193,6 +193,11 @@ static void place_driver_cache(void) {
     free(path);
 }
 
+/* Whatever keeps a device from being opened is the device's, but for the host's memory. */
+static int of_device(int code, tsr_status status) {
+    return status == TSR_OK || status == TSR_E_HOST_MEMORY ? code : CLI_DEVICE;
+}
+
 /* `device` is what will be opened: no driver is loaded for the reference. */
 static int create_engine(tsri_cli_app *app, const char *device) {
     const tsr_engine_options options = {.struct_size = sizeof options,
@@ -210,8 +215,9 @@ static int create_engine(tsri_cli_app *app, const char *device) {
     tsri_cli_watch_begin(app);
     if (app->threads)
         limit_drivers(app->threads);
-    const int code = tsri_cli_status(tsr_engine_create(&options, &app->engine));
-    return code == CLI_FILE || code == CLI_OK ? code : CLI_DEVICE;
+    const tsr_status status = tsr_engine_create(&options, &app->engine);
+    const int code = tsri_cli_status(status);
+    return code == CLI_FILE ? code : of_device(code, status);
 }
 
 int tsri_cli_open_engine(tsri_cli_app *app) {
@@ -231,9 +237,10 @@ int tsri_cli_open_device(tsri_cli_app *app) {
     const int code = create_engine(app, chosen);
     if (code != CLI_OK || app->device)
         return code;
-    if (tsri_cli_status(tsr_device_open(app->engine, app->device_name, &options, &app->device)) !=
-        CLI_OK)
-        return CLI_DEVICE;
+    const tsr_status status =
+        tsr_device_open(app->engine, app->device_name, &options, &app->device);
+    if (status != TSR_OK)
+        return of_device(tsri_cli_status(status), status);
     tsri_cli_note(app, "device: %s", tsr_device_describe(app->device));
     return CLI_OK;
 }
