@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VOCABULARY                                                                  \
-    "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"<u>\":0,\"a\":1,\"b\":2,\"<s>\":3}," \
-    "\"merges\":[],\"unk_token\":\"<u>\"},\"added_tokens\":[{\"id\":3,\"content\":\"<s>\"}]"
+#define VOCABULARY                                                                          \
+    "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"<u>\":0,\"a\":1,\"b\":2,\"<s>\":3},"         \
+    "\"merges\":[],\"unk_token\":\"<u>\"},\"added_tokens\":[{\"id\":3,\"content\":\"<s>\"," \
+    "\"special\":true,\"normalized\":false}]"
 
 /* A tokenizer.json with `part` set to a Sequence of `step`, `count` times, and then `last`. */
 static tsri_text_tokenizer *with_steps(const char *part, const char *list, const char *step,
@@ -78,7 +79,11 @@ Test(text, a_normalizer_that_expands_is_stopped, .timeout = 60) {
     /* the limit is the text's, not that of what lies between added tokens */
     t = with_steps("normalizer", "normalizers", EIGHTFOLD, 4, EIGHTFOLD);
     encoding_is_served(t, "a<s>", 1, 32768 + 1);
-    encoding_is_refused(t, "a<s>", 10000, "normalizer Replace");
+    encoding_is_refused(t, "a<s>", 200, "normalizer Replace");
+    tsri_text_tokenizer_destroy(&t);
+    t = with_steps("normalizer", "normalizers", EIGHTFOLD, 5, TO_NOTHING);
+    encoding_is_served(t, "a<s>", 1, 1);
+    encoding_is_refused(t, "a<s>", 200, "normalizer Replace");
     tsri_text_tokenizer_destroy(&t);
     t = with_steps("normalizer", "normalizers", EIGHTFOLD, 0,
                    "{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"BAAAAAAAAAA=\"}");
