@@ -427,6 +427,7 @@ int tsri_cli_close(tsri_cli_app *app, int code) {
     tsr_engine_destroy(&app->engine);
     free(app->backends.items);
     free(app->loras.items);
+    tsri_cli_watch_end();
     if (tsri_cli_signal())
         return 128 + tsri_cli_signal();
     code = code == CLI_HELP ? CLI_OK : code;

@@ -43,7 +43,8 @@ void tsri_cli_watch_signal(void) {
 static void draw(void) {
     const uint64_t took = now_ms() - watch.since;
     char far[64] = "", text[sizeof watch.shown];
-    if (!watch.active || took < QUIET_MS || watch.app->quiet || !tsri_cli_is_terminal(2))
+    if (!watch.app || !watch.active || took < QUIET_MS || watch.app->quiet ||
+        !tsri_cli_is_terminal(2))
         return;
     if (watch.bytes)
         snprintf(far, sizeof far, " %3d%%  %" PRIu64 " of %" PRIu64 " MiB",
@@ -96,6 +97,12 @@ int tsri_cli_watch_loading(tsri_cli_app *app, uint64_t done, uint64_t total) {
     const tsr_progress now = {
         .struct_size = sizeof now, .doing = "loading", .done = done, .total = total};
     return work(app, &now, true);
+}
+
+void tsri_cli_watch_end(void) {
+    pthread_mutex_lock(&watch.lock);
+    watch.app = NULL;
+    pthread_mutex_unlock(&watch.lock);
 }
 
 /* --- leaving --- */

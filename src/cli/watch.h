@@ -3,9 +3,9 @@
  *
  * A signal is for the command itself, which ends its work and says how far it came. Where it has
  * not ended within 0.6 s, the thread removes what is half-written and leaves, without waiting for
- * the driver. Those who have something to finish ask for more time. *
- * A crash, most often a driver's, is told and noted for the next run.
- */
+ * the driver. Those who have something to finish ask for more time.
+ *
+ * A crash, most often a driver's, is told and noted for the next run. */
 #ifndef TESSERA_CLI_WATCH_H
 #define TESSERA_CLI_WATCH_H
 
@@ -18,6 +18,8 @@ enum {
 
 /* Starts the thread, once; before drivers are loaded. Without a thread signals wait for drivers. */
 void tsri_cli_watch_begin(tsri_cli_app *app);
+/* The app goes away: no line is shown from here on. Signals are still heeded. */
+void tsri_cli_watch_end(void);
 /* tsr_engine_options.progress; data: the app. Returns a signal's number, or 0. */
 int tsri_cli_watch_progress(void *app, const tsr_progress *progress);
 /* The same in bytes, for what is loaded. */

@@ -6,8 +6,8 @@ import json
 import os
 import signal
 
-from support.command import GOLDEN, environment, equal, main, refused, run, skip, start
-from support.planted import PLANTED, VENDORS, planted, wait_for
+from support.command import GOLDEN, equal, main, refused, run, skip, start
+from support.planted import PLANTED, VENDORS, dying, planted, wait_for
 
 TINY = ("-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "4")
 TEXT = "52 52 52 52 \n"
@@ -136,7 +136,7 @@ def damaged(folder):
 
 
 def test_a_damaged_object_in_the_drivers_cache(folder):
-    own = environment(TESSERA_CACHE=folder / "own", POCL_CACHE_DIR=None, TESSERA_CHAIN="0")
+    own = dying(TESSERA_CACHE=folder / "own", POCL_CACHE_DIR=None, TESSERA_CHAIN="0")
     equal(run("generate", "-d", "pocl", *TINY, env=own).text, TEXT)
     damaged(folder / "own" / "pocl")
     told = run("generate", "-d", "pocl", *TINY, env=own, code=None)

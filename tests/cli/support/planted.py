@@ -1,5 +1,6 @@
 """A driver that is pocl until it dies, hangs or waits where it is told to: tests/opencl/planted_driver.c."""
 
+import os
 import pathlib
 import subprocess
 import time
@@ -20,7 +21,13 @@ def planted(folder, how="", beside="", **more):
     library = next((line.split(" => ")[1].split(" ")[0] for line in known_libraries() if line.strip().startswith(VENDORS.read_text().strip())),
                    VENDORS.read_text().strip())
     settings = {"OCL_ICD_VENDORS": place, "PLANTED": how, "PLANTED_PATH": library, "PLANTED_LOG": folder / "log", "TESSERA_CACHE": folder / "cache"}
-    return environment(**{**settings, **more})
+    return dying(**{**settings, **more})
+
+
+def dying(**changes):
+    """An environment for what is to crash: a sanitizer leaves the signals alone, and reports nothing."""
+    options = os.environ.get("ASAN_OPTIONS", "")
+    return environment(**{"ASAN_OPTIONS": f"{options}:handle_segv=0:handle_sigbus=0:handle_abort=0", **changes})
 
 
 def known_libraries():
