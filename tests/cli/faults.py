@@ -25,8 +25,16 @@ PATIENCE = 60
 REFERENCE = ("-d", "reference", "-q")
 
 
+def preloaded():
+    """The layer; behind AddressSanitizer's library, which must come first and calls what stands behind it."""
+    if not SANITIZED:
+        return str(LAYER)
+    asan = subprocess.run([os.environ.get("CC", "cc"), "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
+    return f"{asan}:{LAYER}"
+
+
 def attempt(arguments, given, fault, count=None):
-    env = environment(LD_PRELOAD=LAYER, TESSERA_FAULT=fault, TESSERA_FAULT_COUNT=count)
+    env = environment(LD_PRELOAD=preloaded(), TESSERA_FAULT=fault, TESSERA_FAULT_COUNT=count)
     try:
         return subprocess.run([COMMAND, *map(str, arguments)], input=given, capture_output=True, env=env, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired as stuck:
