@@ -25,7 +25,7 @@ void fixture_few(const char *name) {
         "gpt_neox",  "gemma",      "bert-tiny/pre", "albert/mlm",       "tessera-encoder/mlm",
         "t5-tiny",   "bahdanau",   "m2m_100",       "tessera-translate"};
     const char *cases = getenv("TESSERA_TEST_CASES");
-    bool chosen = !cases || strcmp(cases, "smoke") != 0;
+    bool chosen = !cases || !*cases;
     for (size_t i = 0; i < sizeof few / sizeof *few && !chosen; i++)
         chosen = strcmp(few[i], name) == 0;
     if (!chosen)
