@@ -134,6 +134,8 @@ tsr_status tsr_plot_add(tsr_plot *plot, const char *path, const char *name, tsr_
     run r = {0};
     TRY(tsri_base_read_whole(path, MOST_LOG, &text));
     r.name = tsri_base_copy_text(name, strlen(name));
+    if (r.name) /* a file's name may be any bytes */
+        r.name[tsr_plain_text(r.name, strlen(r.name))] = '\0';
     tsr_status status = r.name ? add_lines(&r, &text, &log) : TSR_E_HOST_MEMORY;
     tsri_base_bytes_clear(&text);
     if (status == TSR_OK && !log.points)
