@@ -19,8 +19,8 @@ typedef struct placing {
     const tsri_graph *graph;
     const tsr_bounds *bounds;
     int layers;
-    bool *on_reference; /* by state id */
-    size_t n_states;
+    uint32_t *moved; /* ids of the states that live on the reference backend: few, if any */
+    size_t n_moved, moved_room;
 } placing;
 
 typedef struct offer {
@@ -64,11 +64,24 @@ static const tsr_tensor *state_of(const tsri_graph *graph, const tsri_graph_node
     return v->tensor.kind == TSR_KIND_STATE ? &v->tensor : NULL;
 }
 
+static bool is_moved(const placing *p, uint32_t state) {
+    for (size_t i = 0; i < p->n_moved; i++)
+        if (p->moved[i] == state)
+            return true;
+    return false;
+}
+
+static tsr_status move(placing *p, uint32_t state) {
+    TRY(tsri_base_grow(&p->moved, &p->moved_room, p->n_moved + 1, sizeof *p->moved));
+    p->moved[p->n_moved++] = state;
+    return TSR_OK;
+}
+
 static bool touches_moved_state(const placing *p, const tsri_graph *graph,
                                 const tsri_graph_node *node) {
     uint32_t id;
     for (uint32_t i = 0; i < node->n_in; i++)
-        if (state_of(graph, node, i, &id) && p->on_reference[id])
+        if (state_of(graph, node, i, &id) && is_moved(p, id))
             return true;
     return false;
 }
@@ -91,31 +104,32 @@ static bool keep(void *data, const tsri_graph *graph, const tsri_graph_node *nod
  * reference. */
 static tsr_status find_moved_states(placing *p) {
     tsri_graph *lowered;
+    tsr_status status = TSR_OK;
     TRY(tsri_graph_lower(p->graph, keep_plain, p, &lowered));
     for (size_t i = 0; i < tsri_graph_node_count(lowered); i++) {
         const tsri_graph_node *node = tsri_graph_node_at(lowered, i);
         tsri_graph_op_store store;
         uint32_t id;
-        for (uint32_t j = 0; j < node->n_in; j++)
-            if (state_of(lowered, node, j, &id) &&
+        for (uint32_t j = 0; j < node->n_in && status == TSR_OK; j++)
+            if (state_of(lowered, node, j, &id) && !is_moved(p, id) &&
                 !keep_plain(p, lowered, node, tsri_graph_as_op(lowered, node, &store)))
-                p->on_reference[id] = true;
+                status = move(p, id);
     }
     tsri_graph_destroy(&lowered);
     /* one op may touch two states (attention: keys and values): if one moves, the other does */
-    for (bool changed = true; changed;) {
-        changed = false;
+    for (size_t before = SIZE_MAX; status == TSR_OK && before != p->n_moved;) {
+        before = p->n_moved;
         for (size_t i = 0; i < tsri_graph_node_count(p->graph); i++) {
             const tsri_graph_node *node = tsri_graph_node_at(p->graph, i);
             uint32_t id;
             if (!touches_moved_state(p, p->graph, node))
                 continue;
-            for (uint32_t j = 0; j < node->n_in; j++)
-                if (state_of(p->graph, node, j, &id) && !p->on_reference[id])
-                    changed = p->on_reference[id] = true;
+            for (uint32_t j = 0; j < node->n_in && status == TSR_OK; j++)
+                if (state_of(p->graph, node, j, &id) && !is_moved(p, id))
+                    status = move(p, id);
         }
     }
-    return TSR_OK;
+    return status;
 }
 
 static tsr_status assign(placing *p, tsri_run_placed *placed) {
@@ -155,22 +169,16 @@ static tsr_status assign(placing *p, tsri_run_placed *placed) {
     return TSR_OK;
 }
 
-static void survey(placing *p) {
+static void count_layers(placing *p) {
     for (size_t i = 0; i < tsri_graph_node_count(p->graph); i++)
         if (tsri_graph_node_at(p->graph, i)->layer >= p->layers)
             p->layers = tsri_graph_node_at(p->graph, i)->layer + 1;
-    for (size_t i = 0; i < tsri_graph_value_count(p->graph); i++) {
-        const tsri_graph_value *v = tsri_graph_value_at(p->graph, (tsri_value)i);
-        if (v->tensor.kind == TSR_KIND_STATE && v->id >= p->n_states)
-            p->n_states = v->id + 1;
-    }
 }
 
 static tsr_status place(tsri_run_context *context, const tsri_graph *graph,
                         const tsr_bounds *bounds, tsri_run_placed *placed) {
     placing p = {.context = context, .graph = graph, .bounds = bounds};
-    survey(&p);
-    TRY(tsri_base_new(p.n_states, sizeof *p.on_reference, &p.on_reference));
+    count_layers(&p);
     tsr_status status = find_moved_states(&p);
     if (status == TSR_OK)
         status = tsri_graph_lower(graph, keep, &p, &placed->graph);
@@ -182,7 +190,7 @@ static tsr_status place(tsri_run_context *context, const tsri_graph *graph,
                                &placed->note);
     if (status == TSR_OK)
         status = assign(&p, placed);
-    free(p.on_reference);
+    free(p.moved);
     return status;
 }
 

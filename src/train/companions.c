@@ -26,17 +26,18 @@ typedef struct reading {
 static tsr_status set_dtype(const char *path, tsri_bytes *data) {
     static const char *const names[] = {"dtype", "torch_dtype"};
     json_t *config = NULL;
-    bool changed = false;
+    bool changed = false, lost = false;
     TRY(tsri_base_json_parse(data->data, data->size, DEPTH, path, &config));
     for (int i = 0; i < 2; i++) {
         json_t *held = json_object_get(config, names[i]);
         if (json_is_string(held) && strcmp(json_string_value(held), "float32") != 0) {
-            json_string_set(held, "float32");
+            lost |= json_string_set(held, "float32") != 0;
             changed = true;
         }
     }
-    char *text =
-        changed ? tsri_base_json_print(config, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = NULL;
+    if (changed && !lost)
+        text = tsri_base_json_print(config, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     tsr_status status = TSR_OK;
     if (changed && !text)
         status = tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);

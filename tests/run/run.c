@@ -232,6 +232,8 @@ Test(run, what_does_not_fit_is_refused_before_the_first_buffer) {
     tsri_graph_destroy(&g);
 }
 
+static const uint32_t state_id = UINT32_MAX; /* ids are numbers of any size */
+
 /* Appends x to a state of the given capacity and attends to it with itself as query. */
 static tsri_graph *with_state(int64_t capacity, tsr_dtype dtype) {
     tsri_graph *g;
@@ -240,7 +242,7 @@ static tsri_graph *with_state(int64_t capacity, tsr_dtype dtype) {
         tsri_graph_leaf(g, TSR_KIND_INPUT, IN_X, "x", TSR_F32, 4, (tsr_dim[]){B, T, n(1), n(C)});
     const tsri_value past = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_PAST, "past", TSR_I32, 1, &B),
                      len = tsri_graph_leaf(g, TSR_KIND_INPUT, IN_LEN, "len", TSR_I32, 1, &B);
-    const tsri_value state = tsri_graph_leaf(g, TSR_KIND_STATE, 0, "state", dtype, 4,
+    const tsri_value state = tsri_graph_leaf(g, TSR_KIND_STATE, state_id, "state", dtype, 4,
                                              (tsr_dim[]){n(2), n(1), n(capacity), n(C)});
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs, .causal = 1, .scale = 0.1f};
     tsri_graph_op(g, TSR_OP_KV_APPEND, NULL, (tsri_value[]){state, x, past, len}, 4, 0, NULL);
@@ -323,15 +325,15 @@ static void read_and_write(const char *device) {
     tsri_graph *g = with_state(CAPACITY, TSR_F32);
     rig r;
     open_rig(&r, device, NULL);
-    cr_expect_neq(tsri_run_read_state(r.context, 0, state, 4), TSR_OK, "of no plan so far");
+    cr_expect_neq(tsri_run_read_state(r.context, state_id, state, 4), TSR_OK, "of no plan so far");
     step(&r, g, 0, x, y);
-    cr_assert_eq(tsri_run_read_state(r.context, 0, state, sizeof state), TSR_OK);
+    cr_assert_eq(tsri_run_read_state(r.context, state_id, state, sizeof state), TSR_OK);
     cr_expect_arr_eq(state, x, 2 * C * sizeof(float), "the first sequence's two tokens");
-    cr_assert_eq(tsri_run_write_state(r.context, 0, zero, sizeof zero), TSR_OK);
-    cr_assert_eq(tsri_run_read_state(r.context, 0, state, sizeof state), TSR_OK);
+    cr_assert_eq(tsri_run_write_state(r.context, state_id, zero, sizeof zero), TSR_OK);
+    cr_assert_eq(tsri_run_read_state(r.context, state_id, state, sizeof state), TSR_OK);
     cr_expect_arr_eq(state, zero, sizeof zero);
     cr_expect_arr_eq(&state[C], &x[C], sizeof zero, "what is behind it stays");
-    cr_expect_neq(tsri_run_write_state(r.context, 0, zero, sizeof state + 4), TSR_OK);
+    cr_expect_neq(tsri_run_write_state(r.context, state_id, zero, sizeof state + 4), TSR_OK);
     close_rig(&r);
     tsri_graph_destroy(&g);
 }
