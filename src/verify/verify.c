@@ -275,7 +275,7 @@ static void choose_kinds(const kinds *all, wanted *want) {
 /* Those of a level, at the list's start, each with what it is run on. */
 static tsr_status choose_cases(session *s, tsri_verify_list *list, uint32_t level, wanted *want,
                                size_t *n) {
-    const size_t step = level == SOME ? 5 : 1;
+    const size_t step = level == SOME ? 10 : 1;
     kinds *all = NULL;
     bool any = true;
     *n = 0;

@@ -2,13 +2,11 @@
 """Files of the caches, ours and the driver's, damaged in every way: the next run gives the right text or says one sentence, and the run after it the
 right text. And two processes at once on empty caches."""
 
-import os
 import random
 import shutil
 
-from support.command import DEVICE, GOLDEN, environment, equal, has_device, main, run, skip, start
+from support.command import ALL, DEVICE, GOLDEN, environment, equal, has_device, main, run, skip, start
 
-ALL = bool(os.environ.get("TESSERA_TEST_ALL"))
 TINY = ("generate", "-d", DEVICE, "-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "8")
 WAYS = ("half", "empty", "flipped", "another", "longer", "a folder")
 
@@ -27,7 +25,7 @@ def damage(path, how, other, rng):
 
 
 def filled(folder):
-    """Caches of a machine that has run the model, and its text. The driver's is that of all tests, but with TESSERA_TEST_ALL."""
+    """Caches of a machine that has run the model, and its text. The driver's is that of all tests, but with ci/test --all."""
     place = environment(TESSERA_CACHE=folder / "ours", **({"POCL_CACHE_DIR": folder / "pocl", "XDG_CACHE_HOME": folder / "xdg"} if ALL else {}))
     return place, run(*TINY, env=place).out
 

@@ -2,7 +2,7 @@
 """Whole commands in which one call fails: each allocation, each call on a file. The verdict is the process's: it ends by itself, with a right
 exit code, after one sentence; what it was to write is whole or not there; a checkpoint that is there is whole.
 
-TESSERA_TEST_ALL tries every call, as far as its time goes; without it some of each command's, spread evenly.
+ci/test --all tries every call, as far as its time goes; without it some of each command's, spread evenly.
 """
 
 import os
@@ -12,11 +12,10 @@ import sys
 import time
 
 from support import words
-from support.command import BUILD, COMMAND, GOLDEN, SOURCE, environment, main, run, skip
+from support.command import ALL, BUILD, COMMAND, GOLDEN, SOURCE, environment, main, run, skip
 from support.runs import checkpoints, command, every, make, whole
 
 LAYER = BUILD / "tests" / "host_layer.so"
-ALL = bool(os.environ.get("TESSERA_TEST_ALL"))
 SANITIZED = bool(os.environ.get("TESSERA_SANITIZE_FLAGS"))
 TRIES = 100000 if ALL else 5  # of one kind of fault in one command
 SECONDS = 5 if ALL else 0.3  # that one kind takes in one command; then it is left

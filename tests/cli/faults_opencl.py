@@ -2,7 +2,7 @@
 """Whole commands with one OpenCL call that fails: each call, before it is made and after, with codes of all kinds. The verdict is of the process: the
 same result, or one sentence and exit code 4 (5 where the driver has no host memory); never a signal, a broken heap or a hang, and nothing half-written.
 
-A few calls of each kind here; every one of them with TESSERA_TEST_ALL, for eight minutes at most, and then it says how many were tried.
+A few calls of each kind here; every one of them with ci/test --all, for eight minutes at most, and then it says how many were tried.
 """
 
 import ctypes.util
@@ -14,10 +14,9 @@ import tempfile
 import threading
 import time
 
-from support.command import BUILD, COMMAND, DEVICE, GOLDEN, SOURCE, environment, equal, has_device, main, run, skip
+from support.command import ALL, BUILD, COMMAND, DEVICE, GOLDEN, SOURCE, environment, equal, has_device, main, run, skip
 from support.runs import checkpoints, command, every, make, result, whole
 
-ALL = bool(os.environ.get("TESSERA_TEST_ALL"))
 MINUTES = 8
 LAYER = BUILD / "tests" / "count_layer.so"
 CODES = (-5, -4, -14, -6, -36, -59, -9999)
@@ -86,7 +85,7 @@ def counts(case, sound):
 
 
 def plan(number, cases, made):
-    """(call, n, code, when), the most different first. Without TESSERA_TEST_ALL each kind of call fails once, in one of the cases; what runs, twice."""
+    """(call, n, code, when), the most different first. Without ci/test --all each kind of call fails once, in one of the cases; what runs, twice."""
     chosen = []
     for place, (name, n) in enumerate(sorted(made.items())):
         ran = name.startswith(("clEnqueue", "clWait", "clFinish", "clFlush"))

@@ -12,12 +12,11 @@ import subprocess
 import threading
 import time
 
-from support.command import COMMAND, DEVICE, GOLDEN, environment, equal, has_device, main
+from support.command import ALL, COMMAND, DEVICE, GOLDEN, environment, equal, has_device, main
 from support.runs import command, every, make
 
-LONG = not os.environ.get("TESSERA_TEST_CASES")  # ci/test --all
 SANITIZED = bool(os.environ.get("TESSERA_SANITIZE_FLAGS"))  # memory that is freed is held back, and the leak checker tells what is not
-PART = 500 if SANITIZED else 1 if LONG else 10
+PART = 500 if SANITIZED else 1 if ALL else 10
 SLACK = 256 << 10  # what a process may have more at the end
 LINES_SLACK = 640 << 10  # windows grow while the rate is found out; a leak of 16 bytes a line is 960 KiB of the short form
 ENCODERS = GOLDEN.parent / "encoders"

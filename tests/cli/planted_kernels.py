@@ -2,7 +2,7 @@
 """Every kernel of cl/ with an error that begins at a size: `tessera verify` tells each row that is built of one.
 
 The kernels are those of the tree, whatever they are called: in a copy of cl/, read through TESSERA_KERNEL_PATH, all work-items but the first of
-each kernel give up. Kernels that only run before another one are broken by themselves, in a second copy. With TESSERA_TEST_ALL every op is
+each kernel give up. Kernels that only run before another one are broken by themselves, in a second copy. With ci/test --all every op is
 verified; without it, a few. What this device can't run is listed.
 """
 
@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 
-from support.command import SOURCE, environment, has_device, main, run, skip
+from support.command import ALL, SOURCE, environment, has_device, main, run, skip
 
 DEVICE = "pocl"
 # Not a row's kernel: what measures the device (bench), what a probe shows (libexec/tessera/probe), and the chain, which device_planted.py breaks.
@@ -78,14 +78,14 @@ def check(folder, stages, *arguments):
 
 
 def test_every_kernel(folder):
-    ops = () if os.environ.get("TESSERA_TEST_ALL") else FEW
+    ops = () if ALL else FEW
     missed, right = check(folder, False, *ops)
     assert not right, f"verify saw nothing wrong in {right}"
     assert len(missed) >= len(FEW), missed
 
 
 def test_every_kernel_that_runs_before_another(folder):
-    ops = () if os.environ.get("TESSERA_TEST_ALL") else ("additive_attention", "linear")
+    ops = () if ALL else ("additive_attention", "linear")
     missed, _ = check(folder, True, *ops)
     assert len(missed) >= 2, missed
 

@@ -5,16 +5,14 @@ checkpoint that it went on from is gone by its end.
 """
 
 import json
-import os
 import random
 import shutil
 import signal
 import time
 
-from support.command import GOLDEN, change_json, copy_model, equal, main, run, start
+from support.command import ALL, GOLDEN, change_json, copy_model, equal, main, run, start
 from support.runs import REFERENCE, checkpoints, command, every, lines_of_log, make, result, steps_in, whole
 
-LONG = not os.environ.get("TESSERA_TEST_CASES")  # ci/test --all
 LIMITS = (1, 2, 3)
 ENDLESS = 100000
 CODES = {signal.SIGKILL: -signal.SIGKILL, signal.SIGINT: 130, signal.SIGTERM: 143}
@@ -109,7 +107,7 @@ def test_a_resumed_run_is_resumed(folder):
     rng = random.Random(3)
     for limit in LIMITS:
         out = folder / f"limit{limit}"
-        for _ in range(20 if LONG else 3):
+        for _ in range(20 if ALL else 3):
             process = start(*limited(model, text, out, ENDLESS, limit, "--resume"))
             try:
                 until_saved(process, out, newest(out) + limit + 2)

@@ -1,7 +1,8 @@
 /* Memory is flat in a process that goes on: a million generated tokens, and what is opened and
- * closed again and again. TESSERA_TEST_CASES, which ci/test sets without --all, makes it a tenth.
+ * closed again and again; a tenth of it without ci/test --all.
  * tests/cli/long.py has the commands. */
 #include "base/memory.h"
+#include "support/cases.h"
 #include "tessera/generate.h"
 
 #include <criterion/criterion.h>
@@ -21,8 +22,7 @@ enum { PART = 1, EXACT = 1 };
 #endif
 
 static int64_t share(int64_t whole) {
-    const char *cases = getenv("TESSERA_TEST_CASES");
-    return whole / PART / (cases && *cases && PART == 1 ? 10 : 1);
+    return whole / PART / (cases_wanted() != TEST_ALL && PART == 1 ? 10 : 1);
 }
 
 /* Bytes that are allocated, and pages that the process has. */

@@ -2,6 +2,7 @@
 
 #include "base/files.h"
 #include "model/compare.h"
+#include "support/cases.h"
 #include "support/larger.h"
 
 #include <criterion/criterion.h>
@@ -24,8 +25,7 @@ void fixture_few(const char *name) {
         "gpt2-tiny", "llama-tiny", "qwen2-window",  "opt-post",         "bloom",
         "gpt_neox",  "gemma",      "bert-tiny/pre", "albert/mlm",       "tessera-encoder/mlm",
         "t5-tiny",   "bahdanau",   "m2m_100",       "tessera-translate"};
-    const char *cases = getenv("TESSERA_TEST_CASES");
-    bool chosen = !cases || !*cases;
+    bool chosen = cases_wanted() == TEST_ALL;
     for (size_t i = 0; i < sizeof few / sizeof *few && !chosen; i++)
         chosen = strcmp(few[i], name) == 0;
     if (!chosen)

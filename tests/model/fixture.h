@@ -18,8 +18,8 @@ typedef struct fixture {
     tsri_model *model;
 } fixture;
 
-/* Skips the test where the lane takes few cases (TESSERA_TEST_CASES) and this golden model is not
- * one of them. */
+/* Skips the test where not all cases are wanted (support/cases.h) and this golden model is not one
+ * of a kind. */
 void fixture_few(const char *name);
 /* selector "reference", or NULL: the default device; the test is skipped where that is the
  * reference. */

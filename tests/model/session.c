@@ -197,7 +197,7 @@ Test(session, capacity_grows) {
     int32_t ids[FIRST + MORE], grown = 0, roomy = 0;
     tsri_session *session = NULL;
     char path[1024];
-    snprintf(path, sizeof path, "%s/models/shakespeare", TESSERA_SOURCE_DIR);
+    snprintf(path, sizeof path, "%s/tests/golden/models/bloom", TESSERA_SOURCE_DIR);
     fixture_device(&fix, "reference");
     fixture_model(&fix, path, NULL);
     some_ids(ids, FIRST + MORE, 5);

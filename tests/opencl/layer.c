@@ -1,6 +1,7 @@
 /* With the counting layer below the plugin: what a run calls, and what happens when a call fails.
  */
 #include "opencl/rig.h"
+#include "support/cases.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -77,8 +78,7 @@ Test(opencl_layer, a_run_makes_and_sets_nothing) {
  * failed has come to rest: the caller frees what it gave. */
 static void fail_each(const char *name, int code, bool after) {
     const char *when = after ? "after it is made" : "before it is made";
-    const char *cases = getenv("TESSERA_TEST_CASES");
-    const long step = cases && *cases ? 4 : 1;
+    const long step = cases_wanted() == TEST_ALL ? 1 : 4;
     bool reached = true;
     for (long n = 1; reached && n < 200; n += n < 4 ? 1 : step) {
         rig_linear linear = {0};

@@ -1,5 +1,6 @@
 /* What generate finds, against the official implementation: the golden models' greedy and beam
  * results, alone and as one batch, and every setting of a search (tests/golden/search). */
+#include "support/cases.h"
 #include "support/larger.h"
 #include "task/fixture.h"
 
@@ -183,8 +184,7 @@ static void check_golden(const char *name, const char *selector, tsr_early_stopp
 #define GOLDEN_OF_ALL(title, name, stopping)                                                     \
     REFERENCE(title, name, stopping)                                                             \
     Test(searches_device, title) {                                                               \
-        const char *cases = getenv("TESSERA_TEST_CASES");                                        \
-        if (cases && *cases)                                                                     \
+        if (cases_wanted() != TEST_ALL)                                                          \
             cr_skip_test("this lane takes one golden model of a kind; ci/test --all takes all"); \
         check_golden(name, NULL, stopping);                                                      \
     }

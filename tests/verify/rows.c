@@ -1,6 +1,7 @@
 /* Every kernel row of every op on the devices of TESSERA_TEST_DEVICES (selectors with ',' between;
  * "pocl" where unset) and on the reference, whose decompositions are what that shows. One test an
  * op and device. */
+#include "support/cases.h"
 #include "tessera/verify.h"
 
 #include <criterion/criterion.h>
@@ -40,13 +41,9 @@ ParameterizedTest(subject *s, verify, rows) {
     const tsr_engine_options engine_options = {.struct_size = sizeof engine_options};
     const tsr_device_open_options device_options = {.struct_size = sizeof device_options,
                                                     .no_self_test = 1};
-    const char *level = getenv("TESSERA_TEST_CASES"); /* one case an op, or in five; else all */
-    const tsr_verify_options options = {.struct_size = sizeof options,
-                                        .op = s->op,
-                                        .level = !level                        ? 0
-                                                 : strcmp(level, "smoke") == 0 ? 1
-                                                 : strcmp(level, "some") == 0  ? 2
-                                                                               : 0};
+    static const uint32_t levels[] = {[TEST_SMOKE] = 1, [TEST_SOME] = 2, [TEST_ALL] = 0};
+    const tsr_verify_options options = {
+        .struct_size = sizeof options, .op = s->op, .level = levels[cases_wanted()]};
     tsr_verify_summary summary = {.struct_size = sizeof summary};
     tsr_engine *engine = NULL;
     tsr_device *device = NULL;

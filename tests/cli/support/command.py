@@ -1,7 +1,8 @@
 """What the tests of the command share: running it, what a failure must look like, small models, and the loop over a script's tests.
 
 A test is a function whose name begins with `test_`; it takes a fresh folder. Env: TESSERA_BUILD (the build folder), TESSERA_SOURCE,
-TESSERA_SHARED (larger data from outside, optional), TESSERA_TEST_DEVICES (the device of the device_* scripts; pocl without it).
+TESSERA_SHARED (larger data from outside, optional), TESSERA_TEST_CASES (smoke, some or all: tests/support/cases.h),
+TESSERA_TEST_DEVICES (the device of the device_* scripts; pocl without it).
 """
 
 import json
@@ -23,6 +24,7 @@ COMMAND = str(BUILD / "bin" / "tessera")
 GOLDEN = SOURCE / "tests" / "golden" / "models"
 PLAY = SOURCE / "models" / "shakespeare"  # the bundled model: a GPT-2 with a tokenizer
 DEVICE = os.environ.get("TESSERA_TEST_DEVICES", "pocl").split(",")[0]
+ALL = os.environ.get("TESSERA_TEST_CASES") == "all"  # what takes long is tested whole: ci/test --all
 PATIENCE = None  # scripts wait for a process without a time limit: ci/limit ends what hangs
 
 

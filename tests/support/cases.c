@@ -1,0 +1,18 @@
+#include "support/cases.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+test_cases cases_wanted(void) {
+    static const char *const names[] = {
+        [TEST_SMOKE] = "smoke", [TEST_SOME] = "some", [TEST_ALL] = "all"};
+    const char *wanted = getenv("TESSERA_TEST_CASES");
+    if (!wanted || !*wanted)
+        return TEST_SOME;
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(wanted, names[i]))
+            return (test_cases)i;
+    cr_assert_fail("TESSERA_TEST_CASES is %s; smoke, some or all was expected", wanted);
+    return TEST_SOME;
+}
