@@ -5,10 +5,10 @@ import random
 import signal
 import time
 
-from support.command import DEVICE, GOLDEN, environment, equal, has_device, main, run, skip, start
+from support.command import CASES, DEVICE, GOLDEN, environment, equal, has_device, main, run, skip, start
 
 TINY = ("generate", "-d", DEVICE, "-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "24")
-TIMES = 10
+TIMES = {"smoke": 3, "some": 10, "all": 30}[CASES]
 
 
 def test_killed_at_any_moment(folder):

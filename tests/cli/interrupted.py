@@ -56,6 +56,16 @@ def test_a_compiler_that_takes_its_time(folder):
         equal(run(*TINY, env=dict(env, PLANTED="")).out, TEXT, "the next run")
 
 
+def test_a_build_that_the_signal_fails(folder):
+    """LLVM's own handler removes what a compiler is writing: the build fails, and no kernel is to blame."""
+    env = planted(folder, "build:once-interrupt", TESSERA_TRUST_DRIVERS="1")
+    process = start(*TINY, env=env)
+    _, err = process.communicate()
+    equal(process.returncode, 130, err.decode())
+    assert b"warning" not in err, err.decode()
+    equal(run(*TINY, env=dict(env, PLANTED="")).out, TEXT, "the next run")
+
+
 def test_a_launch_that_never_ends(folder):
     run(*TINY)  # the kernels are known, so that the launch is the model's
     env = environment(**{name: value for name, value in planted(folder, "launch:hang", TESSERA_TRUST_DRIVERS="1").items() if name != "TESSERA_CACHE"})

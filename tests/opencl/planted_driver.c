@@ -4,13 +4,15 @@
  * PLANTED_PATH   the real driver's library
  * PLANTED        WHERE:HOW, several with ','. WHERE: load, platforms, devices, context, build,
  *                launch. HOW: abort, segv, exit, hang, slow (it takes 5 s more), starved (the same,
- *                with a tenth of a core), or spin (it computes without end); after "once-" the
- *                first time alone: PLANTED_LOG remembers
+ *                with a tenth of a core), spin (it computes without end), or interrupt (this
+ *                process gets SIGINT, and a build fails, as LLVM's do then: its own handler
+ *                removes its files); after "once-" the first time alone: PLANTED_LOG remembers
  * PLANTED_LOG    a file that gets a line for each place that is reached */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_icd.h>
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,9 +76,10 @@ static void starve(void) {
     }
 }
 
-/* Does what PLANTED says of this place. */
-static void reach(const char *where) {
+/* Does what PLANTED says of this place; whether what is called there fails. */
+static int reach(const char *where) {
     const size_t n = strlen(where);
+    int fails = 0;
     note(where);
     for (const char *at = getenv("PLANTED"); at && *at; at += strcspn(at, ","), at += *at == ',') {
         if (strncmp(at, where, n) != 0 || at[n] != ':')
@@ -91,9 +94,12 @@ static void reach(const char *where) {
                 left = sleep(left);
         else if (!strncmp(how, "starved", 7))
             starve();
+        else if (!strncmp(how, "interrupt", 9))
+            fails = kill(getpid(), SIGINT) == 0;
         else
             die(how);
     }
+    return fails;
 }
 
 static cl_int CL_API_CALL my_clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint n,
@@ -114,8 +120,9 @@ static cl_int CL_API_CALL my_clBuildProgram(cl_program program, cl_uint n,
                                             const cl_device_id *devices, const char *options,
                                             void(CL_CALLBACK *notify)(cl_program, void *),
                                             void *data) {
-    reach("build");
-    return real.clBuildProgram(program, n, devices, options, notify, data);
+    const int fails = reach("build");
+    return real.clBuildProgram(program, n, devices, fails ? "-no-such-option" : options, notify,
+                               data);
 }
 
 static cl_int CL_API_CALL my_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,

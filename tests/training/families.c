@@ -362,7 +362,8 @@ static double learn(const char *device, const tsri_training_options *how, int st
     return loss.loss;
 }
 
-/* Each way to learn brings the loss of one batch down; where the least is wanted, every other. */
+/* Each way to learn brings the loss of one batch down; where the least is wanted, AdamW
+ * with dropout does. */
 Test(families, ways_to_learn) {
     static const tsri_training_options ways[] = {
         {.beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .decay = 0.1f},
@@ -380,8 +381,10 @@ Test(families, ways_to_learn) {
          .lora_rank = 4,
          .lora_alpha = 8},
         {.optimizer = TSRI_OPTIMIZER_SGD, .momentum = 0.9f, .nesterov = true}};
-    const size_t step = cases_wanted() == TEST_SMOKE ? 2 : 1;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i += step) {
+    const bool least = cases_wanted() == TEST_SMOKE;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (least && ways[i].dropout == 0)
+            continue;
         double first, last = learn(NULL, &ways[i], 20, &first);
         cr_expect_lt(last, first - 0.02, "way %zu: %g at first, %g after 20 steps", i, first, last);
     }

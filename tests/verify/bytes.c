@@ -54,7 +54,7 @@ static void check(const subject *s) {
     tsri_verify_list list = {0};
     size_t number = 0;
     int ran = 0, cases = 0;
-    static const int share[] = {[TEST_SMOKE] = 3, [TEST_SOME] = 2, [TEST_ALL] = 1};
+    static const int share[] = {[TEST_SMOKE] = 4, [TEST_SOME] = 3, [TEST_ALL] = 1};
     const int most = (s->most + share[cases_wanted()] - 1) / share[cases_wanted()];
     cr_assert_eq(tsri_backend_set_open(&options, &place.set), TSR_OK, "%s", tsr_error_last());
     cr_assert_eq(tsri_backend_select(place.set, NULL, &number), TSR_OK, "%s", tsr_error_last());

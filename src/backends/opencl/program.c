@@ -297,6 +297,9 @@ tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const cha
         return TSR_OK;
     }
     clReleaseProgram(program);
+    /* LLVM catches a signal before us, and removes what it was writing: no kernel is to blame. */
+    if (tsri_opencl_stops(dev->state))
+        return tsri_base_fail(TSR_E_CANCELLED, "stopped while building kernels");
     if (code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES)
         return tsri_opencl_fail(dev, code, culprit);
     if (!*log || !**log) {
@@ -429,7 +432,7 @@ static tsr_status build_together(tsri_opencl_programs *programs, tsri_opencl_ins
     const bool compiles = !dev->record && !dev->bundle;
     tsr_status status =
         compiles && count > 1 ? assemble_program(programs, fresh, count, &program, &log) : TSR_OK;
-    if (log)
+    if (log && status == TSR_OK)
         tsri_opencl_log(dev->state, TSR_LOG_WARNING,
                         "%zu kernels do not build as one program on %s/%s, so each is built alone, "
                         "which takes longer: %.*s",

@@ -24,7 +24,8 @@ COMMAND = str(BUILD / "bin" / "tessera")
 GOLDEN = SOURCE / "tests" / "golden" / "models"
 PLAY = SOURCE / "models" / "shakespeare"  # the bundled model: a GPT-2 with a tokenizer
 DEVICE = os.environ.get("TESSERA_TEST_DEVICES", "pocl").split(",")[0]
-ALL = os.environ.get("TESSERA_TEST_CASES") == "all"  # what takes long is tested whole: ci/test --all
+CASES = os.environ.get("TESSERA_TEST_CASES") or "some"
+ALL = CASES == "all"  # what takes long is tested whole: ci/test --all
 PATIENCE = None  # scripts wait for a process without a time limit: ci/limit ends what hangs
 
 
