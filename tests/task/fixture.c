@@ -2,7 +2,6 @@
 
 #include "text/unicode.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,14 @@ tsr_engine *engine;
 tsr_device *device;
 
 static const char golden[] = TESSERA_SOURCE_DIR "/tests/golden/models/llama-tiny";
+
+json_t *read_json(const char *folder, const char *name) {
+    char path[1100];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    json_t *json = json_load_file(path, 0, NULL);
+    cr_assert(json, "%s", path);
+    return json;
+}
 
 static void path_of(const char *name, char out[256]) {
     snprintf(out, 256, "%s/%s", chat_folder, name);

@@ -8,6 +8,7 @@
 #include "tessera/tokenizer.h"
 
 #include <criterion/criterion.h>
+#include <jansson.h>
 
 #define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
 
@@ -17,6 +18,9 @@ extern char chat_folder[]; /* made by make_chat_folder, removed by remove_chat_f
 void make_chat_folder(void);
 void remove_chat_folder(void);
 void write_chat_file(const char *name, const char *text);
+
+/* A file of a folder, which must be there and be JSON. */
+json_t *read_json(const char *folder, const char *name);
 
 extern tsr_engine *engine;
 extern tsr_device *device;

@@ -4,7 +4,6 @@
 #include "support/larger.h"
 #include "task/fixture.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,14 +86,6 @@ static void run(tsr_model *model, const json_t *const *cases, uint32_t n,
 
 static void folder_of(const char *name, char out[1024]) {
     snprintf(out, 1024, "%s/tests/golden/models/%s", TESSERA_SOURCE_DIR, name);
-}
-
-static json_t *read_json(const char *folder, const char *name) {
-    char path[1100];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    json_t *json = json_load_file(path, 0, NULL);
-    cr_assert(json, "%s", path);
-    return json;
 }
 
 static const char *text_of(const json_t *object, const char *key) {

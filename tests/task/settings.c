@@ -4,7 +4,6 @@
 
 #include "task/fixture.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +14,6 @@ enum { BEST = 8, STEPS = 64 };
 #define GOLDEN TESSERA_SOURCE_DIR "/tests/golden/settings"
 
 static char folder[64];
-
-static json_t *read_json(const char *of, const char *name) {
-    char path[1100];
-    snprintf(path, sizeof path, "%s/%s", of, name);
-    json_t *json = json_load_file(path, 0, NULL);
-    cr_assert(json, "%s", path);
-    return json;
-}
 
 /* Writes a file of the folder; NULL removes it. */
 static void put(const char *name, const json_t *json) {
