@@ -47,9 +47,13 @@ static int each_line(tsri_cli_app *app, tsri_cli_lines *lines, bool decode, bool
         if ((code = tsri_cli_lines_next(lines, &line)) != CLI_OK || !line.text)
             break;
         number = line.number;
-        if (!line.cut && (decode ? decode_line(app, line.text, special)
-                                 : encode_line(app, line.text, line.size, special)) == CLI_OK)
+        const int read = line.cut ? CLI_MISS
+                         : decode ? decode_line(app, line.text, special)
+                                  : encode_line(app, line.text, line.size, special);
+        if (read == CLI_OK)
             continue;
+        if (read == CLI_OTHER)
+            return read; /* memory is out: the line is not to blame */
         tsri_cli_fail(CLI_MISS, "line %" PRIu64 " was not read%s", number,
                       line.cut ? ": it is too long" : "");
         tsri_cli_write(app, "\n", 1);
