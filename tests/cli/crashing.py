@@ -127,6 +127,43 @@ def test_a_run_that_was_killed_is_not_a_crash(folder):
     other.communicate()
 
 
+def test_two_runs_that_end_in_the_same(folder):
+    """An abort that LLVM catches is not seen by us, only that the run ended: after the second one pocl's cache is cleared. A run that ends well between
+    them counts."""
+    env = planted(folder, "build:slow", TESSERA_TRUST_DRIVERS="1", POCL_CACHE_DIR=None)
+    builds = 0
+
+    def killed():
+        nonlocal builds
+        builds += 1
+        process = start("generate", "-d", "pocl", *TINY, env=env)
+        wait_for(folder / "log", "build", times=builds)
+        process.kill()
+        return process.communicate()[1].decode()
+
+    def well():
+        nonlocal builds
+        told = run("generate", "-d", "pocl", *TINY, env=dict(env, PLANTED=""))
+        equal(told.text, TEXT)
+        builds = (folder / "log").read_text().splitlines().count("build")
+        for path in (folder / "cache" / "opencl").iterdir():  # the next run builds
+            if not path.name.startswith("driver."):
+                path.unlink()
+        return told.err
+
+    theirs = folder / "cache" / "pocl" / "damaged"
+    killed()
+    assert "an earlier run ended in the middle of building" in well()
+    killed()
+    theirs.parent.mkdir(exist_ok=True)
+    theirs.touch()
+    assert "the last two" not in killed() and theirs.exists(), "a run that ended well lay between them"
+    told = well()
+    assert "the last two runs ended in the middle of building" in told and f"the kernels in {theirs.parent} are built again" in told, told
+    assert not theirs.exists()
+    assert "earlier" not in well() and not list((folder / "cache").rglob("driver.*"))
+
+
 def damaged(folder):
     """Halves every object of pocl's kernel cache."""
     objects = list(folder.rglob("*.so"))

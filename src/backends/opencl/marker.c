@@ -17,9 +17,11 @@
 
 enum { WHAT = 256, TRIES = 100 };
 
+static const char unfinished[] = "driver.unfinished";
+
 struct tsri_opencl_marker {
     int fd;
-    char *path;
+    char *path, what[WHAT];
 };
 
 static char *folder_of(const tsr_state *state) {
@@ -70,10 +72,44 @@ tsri_opencl_marker *tsri_opencl_mark(const tsr_state *state, const char *what) {
         for (int n = 0; n < TRIES && !made && (!n || errno == EEXIST); n++)
             made = make(folder, n, what, marker);
     free(folder);
-    if (made)
+    if (made) {
+        snprintf(marker->what, WHAT, "%s", what);
         return marker;
+    }
     free(marker);
     return NULL;
+}
+
+/* What the last run ended in the middle of; "" where it ended well. */
+static void read_unfinished(int folder, char what[WHAT]) {
+    const int fd = openat(folder, unfinished, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const ssize_t n = fd >= 0 ? read(fd, what, WHAT - 1) : -1;
+    what[n > 0 ? n : 0] = 0;
+    if (fd >= 0)
+        close(fd);
+}
+
+static void write_unfinished(int folder, const char *what) {
+    const int fd =
+        openat(folder, unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return;
+    if (write(fd, what, strlen(what)) < 0)
+        unlinkat(folder, unfinished, 0);
+    close(fd);
+}
+
+/* What has ended well now is not what the next run ends in for the second time. */
+static void forget_unfinished(const tsri_opencl_marker *marker) {
+    char what[WHAT], *slash = strrchr(marker->path, '/');
+    *slash = 0;
+    const int folder = open(marker->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return;
+    read_unfinished(folder, what);
+    if (!strcmp(what, marker->what))
+        unlinkat(folder, unfinished, 0);
+    close(folder);
 }
 
 void tsri_opencl_unmark(tsri_opencl_marker **marker) {
@@ -82,6 +118,7 @@ void tsri_opencl_unmark(tsri_opencl_marker **marker) {
         return;
     unlink(m->path);
     close(m->fd);
+    forget_unfinished(m);
     free(m->path);
     free(m);
     *marker = NULL;
@@ -93,6 +130,7 @@ typedef struct remains {
     bool others;     /* another process is at it just now */
     int marked;      /* processes that ended under a marker */
     int signal;      /* that one of them died of; 0: none said so */
+    bool again;      /* the run before ended in the same */
     char what[WHAT]; /* its driver or device */
 } remains;
 
@@ -138,12 +176,14 @@ static bool lies_in(const char *path, const char *folder) {
 }
 
 static void tell(const tsr_state *state, const remains *found) {
-    char *cache = tsri_opencl_pocl_cache();
+    char *cache = tsri_opencl_pocl_cache(), how[64] = "the last two runs ended";
     const bool there = cache && tsri_base_is_folder(cache),
                ours = there && lies_in(cache, state->host->cache_folder),
-               clear = ours && found->signal && !found->others;
+               crashed = found->signal || found->again, clear = ours && crashed && !found->others;
     const char *name = found->signal ? sigabbrev_np(found->signal) : NULL;
-    if (!found->signal)
+    if (found->signal)
+        snprintf(how, sizeof how, "an earlier run crashed (SIG%s)", name ? name : "?");
+    if (!crashed)
         tsri_opencl_log(state, TSR_LOG_INFO,
                         "an earlier run ended in the middle of %s: the drivers are tried again. "
                         "Where it crashed, and does so again: %s%s",
@@ -151,19 +191,29 @@ static void tell(const tsr_state *state, const remains *found) {
                         there && !ours ? cache : "");
     else if (clear)
         tsri_opencl_log(state, TSR_LOG_WARNING,
-                        "an earlier run crashed (SIG%s) in the middle of %s: the drivers are tried "
-                        "again, and the kernels in %s are built again",
-                        name ? name : "?", found->what, cache);
+                        "%s in the middle of %s: the drivers are tried again, and the kernels in "
+                        "%s are built again",
+                        how, found->what, cache);
     else
         tsri_opencl_log(state, TSR_LOG_WARNING,
-                        "an earlier run crashed (SIG%s) in the middle of %s: the drivers are tried "
-                        "again. A driver's own kernel cache may be damaged: where it crashes "
-                        "again, remove %s",
-                        name ? name : "?", found->what,
-                        there ? cache : "the folder where the driver keeps it");
+                        "%s in the middle of %s: the drivers are tried again. A driver's own "
+                        "kernel cache may be damaged: where it crashes again, remove %s",
+                        how, found->what, there ? cache : "the folder where the driver keeps it");
     if (clear)
         tsri_opencl_remove_folder(cache);
     free(cache);
+}
+
+/* Whether the run before ended in the same; this one is kept for the next. */
+static bool ended_again(int folder, const remains *found) {
+    char before[WHAT];
+    read_unfinished(folder, before);
+    const bool again = !strcmp(before, found->what);
+    if (again)
+        unlinkat(folder, unfinished, 0);
+    else
+        write_unfinished(folder, found->what);
+    return again;
 }
 
 void tsri_opencl_look_after_crashes(const tsr_state *state) {
@@ -174,8 +224,10 @@ void tsri_opencl_look_after_crashes(const tsr_state *state) {
         look_at(dirfd(folder), entry->d_name, &found);
     if (found.marked || found.signal)
         tsri_opencl_drivers_forget(state);
-    if (found.marked)
+    if (found.marked) {
+        found.again = !found.signal && !found.others && ended_again(dirfd(folder), &found);
         tell(state, &found);
+    }
     if (folder)
         closedir(folder);
     free(path);
