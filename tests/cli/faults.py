@@ -95,6 +95,8 @@ def check(folder, arguments, given=b"", out=None, json=False):
     """Fails every call, or as many of them as there is time for, spread evenly. Of `json`, allocations of the JSON library alone: what it
     reads and writes is whole, or the command says that memory is out."""
     count = folder / "count"
+    if out is not None:
+        clear(out)
     begun = time.monotonic()
     first = attempt(arguments, given, "", count)
     seconds = time.monotonic() - begun
@@ -144,6 +146,13 @@ def test_train_with_saves(folder):
 
 def test_quantize(folder):
     check(folder, ("quantize", "-m", GOLDEN / "gpt2-tiny", "-o", folder / "out", "-q"), out=folder / "out")
+
+
+def test_merge(folder):
+    model, text = make(folder)
+    run(*command(model, text, folder / "lora", 1, "--set", "lora_rank=2"))
+    for json in (False, True):
+        check(folder, ("merge", "-m", model, "--lora", folder / "lora", "-o", folder / "out", "-q"), out=folder / "out", json=json)
 
 
 def test_json_of_a_tokenizer(folder):
