@@ -228,21 +228,39 @@ static int next_row(tsri_cli_lines *l, tsri_cli_line *out) {
     return CLI_OK;
 }
 
-static void parse_line(tsri_cli_lines *l, tsri_cli_line *out) {
-    json_error_t error;
+static _Thread_local bool refused; /* memory, to the JSON library */
+
+static void *allocate(size_t n) {
+    void *memory = malloc(n);
+    refused |= !memory;
+    return memory;
+}
+
+/* jansson leaves out characters for which there is no memory, and goes on. */
+static int parse_json(tsri_cli_lines *l, json_error_t *error) {
+    json_set_alloc_funcs(allocate, free);
+    refused = false;
     json_decref(l->parsed);
-    l->parsed = json_loadb(l->text, l->size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    l->parsed = json_loadb(l->text, l->size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, error);
+    return refused ? tsri_cli_fail(CLI_OTHER, "out of memory") : CLI_OK;
+}
+
+static int parse_line(tsri_cli_lines *l, tsri_cli_line *out) {
+    json_error_t error;
+    const int code = parse_json(l, &error);
+    if (code != CLI_OK)
+        return code;
     const json_t *text = json_object_get(l->parsed, l->field);
     if (json_is_string(text)) {
         out->text = json_string_value(text);
         out->size = json_string_length(text);
-        return;
+        return CLI_OK;
     }
     if (l->numbers && json_is_integer(text)) {
         out->size = (size_t)snprintf(l->digits, sizeof l->digits, "%" JSON_INTEGER_FORMAT,
                                      json_integer_value(text));
         out->text = l->digits;
-        return;
+        return CLI_OK;
     }
     if (!l->parsed && !l->cut && tsri_cli_utf8_until(l->text, l->size) < l->size)
         snprintf(l->wrong, sizeof l->wrong, "it is not UTF-8; say what it is by --encoding");
@@ -257,6 +275,7 @@ static void parse_line(tsri_cli_lines *l, tsri_cli_line *out) {
     for (char *c = l->wrong; *c; c++) /* a sentence holds nothing that steers a terminal */
         *c = (unsigned char)*c < ' ' ? '?' : *c;
     no_text(l, out);
+    return CLI_OK;
 }
 
 static int next_text(tsri_cli_lines *l, tsri_cli_line *out) {
@@ -279,9 +298,7 @@ static int next_text(tsri_cli_lines *l, tsri_cli_line *out) {
     if (code != CLI_OK || !got)
         return code;
     *out = (tsri_cli_line){.text = l->text, .size = l->size, .cut = l->cut, .number = ++l->number};
-    if (l->field)
-        parse_line(l, out);
-    return CLI_OK;
+    return l->field ? parse_line(l, out) : CLI_OK;
 }
 
 /* The first few that are not UTF-8 are told, all are counted. */

@@ -169,6 +169,12 @@ def test_json_of_models(folder):
     check(folder, ("embed", "-m", GOLDEN.parent / "encoders" / "sentence", *REFERENCE, "--tokens"), b"the cat\n", json=True)
 
 
+def test_json_of_lines(folder):
+    long = "the " * 400 + "cat"  # of many buffers
+    lines = "".join(f'{{"text": "{text}", "more": 1}}\n' for text in ("the cat", long)).encode()
+    check(folder, ("embed", "-m", GOLDEN.parent / "encoders" / "sentence", *REFERENCE, "--field", "text"), lines, json=True)
+
+
 def test_json_of_pages(folder):
     (folder / "log.jsonl").write_text('{"step": 1, "loss": 2.5, "lr": 0.1}\n{"step": 2, "loss": 2.25, "lr": 0.05}\n')
     check(folder, ("plot", folder / "log.jsonl", "-o", folder / "x.html", "-q"), out=folder / "x.html", json=True)
