@@ -96,6 +96,8 @@ static void fail_each(const char *name, int code, bool after) {
         if (status != TSR_OK) {
             cr_expect_neq(r.sentence[0], 0, "%s %ld %s: status %d with no sentence", name, n, when,
                           status);
+            cr_expect_neq(status, TSR_E_INTERNAL, "%s %ld %s is told as our defect: \"%s\"", name, n,
+                          when, r.sentence);
             cr_expect_not(unfinished(), "%s %ld %s: \"%s\", and work is still in flight", name, n,
                           when, r.sentence);
         } else
