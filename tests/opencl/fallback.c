@@ -128,3 +128,28 @@ Test(opencl_fallback, a_reference_that_refuses_is_told_with_its_reason) {
     rig_linear_free(&r, &plain);
     rig_end(&r);
 }
+
+static tsr_status lie(void *data, const tsr_op *op, const int64_t sizes[TSR_SYMBOLS],
+                      void *const *operands) {
+    (void)data, (void)op, (void)sizes, (void)operands; /* what is there already: zeros */
+    return TSR_OK;
+}
+
+/* The kernel's fault is the reference's here, so that the second start would find none. */
+Test(opencl_fallback, a_refused_kernel_stays_refused_in_later_starts) {
+    rig r;
+    rig_linear plain;
+    rig_begin(&r, NULL, NULL);
+    const tsr_host honest = r.host;
+    for (int start = 0; start < 2; start++) {
+        r.host.reference = start == 0 ? lie : honest.reference;
+        r.sentence[0] = 0;
+        rig_open(&r, pocl, false);
+        cr_expect_neq(rig_linear_make(&r, r.dev, "linear=plain", &plain), TSR_OK);
+        cr_expect(strstr(r.sentence, "self-test: element"), "start %d: \"%s\"", start, r.sentence);
+        rig_linear_free(&r, &plain);
+        r.backend->device_close(r.dev);
+        r.dev = NULL;
+    }
+    rig_end(&r);
+}

@@ -247,6 +247,7 @@ tsr_status tsri_opencl_read_facts(cl_platform_id platform, cl_device_id id,
     read_features(found, facts);
     own->cpu = facts->type == TSR_DEVICE_CPU && !facts->emulator;
     own->vector16 = own->cpu && !holds(facts->name, "llvmpipe");
+    own->most_rounds = holds(facts->name, "llvmpipe") ? UINT16_MAX : 0; /* of Mesa's gallivm */
     own->extension_fp16 = facts->fp16;
     own->sub_groups = has_sub_groups(found);
     own->native_float_width = (uint32_t)ask_uint(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);

@@ -234,6 +234,18 @@ static tsr_status settle_group(tsri_opencl_launch *launch) {
     return TSR_OK;
 }
 
+/* A multiply-add is taken for a round: the loops that go round least are unrolled. */
+static tsr_status check_rounds(const tsri_opencl_launch *launch) {
+    const int64_t most = launch->dev->facts.most_rounds,
+                  rounds = tsri_tensor_value(launch->work, launch->bounds->highest);
+    return !most || rounds <= most
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "needs some %lld rounds of its loops; this driver ends them after "
+                                "%lld",
+                                (long long)rounds, (long long)most);
+}
+
 /* One kernel: the row's own, or its stage's. */
 static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
                              const tsri_opencl_values *values, const tsri_opencl_instance *instance,
@@ -275,6 +287,7 @@ static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
         return tsri_base_fail(TSR_E_INTERNAL,
                               "%s: the kernel has %u arguments and its row binds %u", launch->file,
                               wanted, launch->n_args);
+    TRY(check_rounds(launch));
     return settle_group(launch);
 }
 

@@ -31,6 +31,7 @@ typedef struct tsri_opencl_facts {
     bool extension_fp16; /* cl_khr_fp16 listed */
     bool sub_groups;     /* sub-group functions, of whatever size */
     uint32_t native_float_width;
+    int64_t most_rounds; /* after which a work-item's loops end, whatever they say; 0: never */
 } tsri_opencl_facts;
 
 typedef struct tsri_opencl_row tsri_opencl_row;
