@@ -35,7 +35,7 @@ typedef struct tsr_verify_options {
     uint32_t struct_size;
     uint32_t level; /**< 0: all cases; 1: for each row the largest case that takes a moment, where the
                        device would choose the row one of each type of weights and states: for
-                       devices whose compiler takes seconds; 2: one case in ten */
+                       devices whose compiler takes seconds; 2: these and one case in forty */
     const char *op; /**< only this one; NULL: all */
 } tsr_verify_options;
 

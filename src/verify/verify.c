@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROWS = 32, SMOKE = 1, SOME = 2, MAX_KINDS = 128 };
+enum { MAX_ROWS = 32, ALL = 0, SMOKE = 1, SOME = 2, MAX_KINDS = 128 };
 
 /* What a case is run on: rows, bit i for s->rows[i], and the decomposition. */
 typedef struct wanted {
@@ -275,25 +275,26 @@ static void choose_kinds(const kinds *all, wanted *want) {
 /* Those of a level, at the list's start, each with what it is run on. */
 static tsr_status choose_cases(session *s, tsri_verify_list *list, uint32_t level, wanted *want,
                                size_t *n) {
-    const size_t step = level == SOME ? 10 : 1;
+    enum { SHARE = 40 };
     kinds *all = NULL;
     bool any = true;
     *n = 0;
     TRY(tsri_base_new(1, sizeof *all, &all));
     tsr_status status = TSR_OK;
-    for (size_t i = 0; i < list->n && status == TSR_OK; i += step) {
+    for (size_t i = 0; i < list->n && status == TSR_OK; i++) {
+        const bool whole = level == ALL || (level == SOME && i % SHARE == 0);
         s->c = &list->cases[i];
         status = look(s, &any);
         if (status != TSR_OK)
             break;
-        want[i].decomposed = s->op->decompose && (level != SMOKE || i == 0);
-        want[i].rows = level == SMOKE ? 0 : fitting(s);
-        for (size_t r = 0; r < s->n_rows && level == SMOKE; r++)
+        want[i].decomposed = s->op->decompose && (whole || i == 0);
+        want[i].rows = whole ? fitting(s) : 0;
+        for (size_t r = 0; r < s->n_rows && level != ALL; r++)
             if (fitting(s) >> r & 1)
                 offer(s, all, r, i);
     }
     choose_kinds(all, want);
-    for (size_t i = 0; i < list->n && status == TSR_OK; i += step)
+    for (size_t i = 0; i < list->n && status == TSR_OK; i++)
         if (want[i].rows || want[i].decomposed || i == 0) {
             want[*n] = want[i];
             list->cases[(*n)++] = list->cases[i];
