@@ -78,7 +78,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
     const int k_step = AT(ks), v_step = AT(vs), k_slot = AT(kj), v_slot = AT(vj);
     k += k0 + g * AT(kg);
     v += v0 + g * AT(vg);
-    const int own_key = lane % BLOCK, own_row = lane / BLOCK * OWN;
+    const int own_key = REST(lane, BLOCK), own_row = lane / BLOCK * OWN;
     float largest = -INFINITY, total = 0.0f; /* of row `lane`, where there is one */
     float sum[QUERIES][COLUMNS];
 #pragma unroll
@@ -96,7 +96,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
             float next[LOADS];
 #pragma unroll
             for (int e = 0; e < LOADS; e++) {
-                const int i = e * GROUP + lane, s = block + i / STEP, d = d0 + i % STEP;
+                const int i = e * GROUP + lane, s = block + i / STEP, d = d0 + REST(i, STEP);
                 next[e] = i < BLOCK * STEP && s >= first && s < end && d < HEAD
                               ? LOAD(K_DTYPE, k, HOME(s) * k_slot + s * k_step + d)
                               : 0.0f;
@@ -106,7 +106,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
             for (int e = 0; e < LOADS; e++) {
                 const int i = e * GROUP + lane;
                 if (i < BLOCK * STEP)
-                    part[i % STEP * (BLOCK + 1) + i / STEP] = next[e];
+                    part[REST(i, STEP) * (BLOCK + 1) + i / STEP] = next[e];
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             for (int d = 0; d < STEP && d0 + d < HEAD; d++) {

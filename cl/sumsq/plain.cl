@@ -9,7 +9,7 @@
 __kernel void KERNEL(__global float *sums, int sums0, __global const float *x, int x0, __global const int *dims, int N,
                      int N_set, int first, int parts)
 {
-    const int j = (int)get_global_id(0), n = SIZE(N), run = n / parts + (n % parts > 0);
+    const int j = (int)get_global_id(0), n = SIZE(N), run = n / parts + (REST(n, parts) > 0);
     if (j >= parts)
         return;
     /* j * run may be past what an int holds where runs are of few elements */
