@@ -63,6 +63,23 @@ Test(files, an_abandoned_write_leaves_the_old_file) {
     cr_assert_eq(entries(), 1);
 }
 
+/* Its file is closed behind the writer's back. */
+Test(files, what_cannot_be_synced_takes_no_files_place) {
+    tsri_file_writer *writer = NULL;
+    tsri_bytes bytes = {0};
+    const int next = dup(0); /* the number that the writer's file gets */
+    cr_assert_eq(tsri_base_write_whole("a", "old", 3), TSR_OK);
+    cr_assert(next >= 0 && close(next) == 0);
+    cr_assert_eq(tsri_base_writer_begin("a", &writer), TSR_OK);
+    cr_assert_eq(tsri_base_writer_write(writer, "new", 3), TSR_OK);
+    cr_assert_eq(close(next), 0);
+    cr_expect_eq(tsri_base_writer_commit(&writer), TSR_E_IO);
+    cr_assert_eq(tsri_base_read_whole("a", 10, &bytes), TSR_OK);
+    cr_expect_str_eq(bytes.data, "old");
+    tsri_base_bytes_clear(&bytes);
+    cr_expect_eq(entries(), 1, "no temporary is left");
+}
+
 Test(files, a_leftover_temporary_is_no_obstacle) {
     tsri_bytes name = {0};
     cr_assert_eq(tsri_base_bytes_printf(&name, "a.%ld-0.tmp", (long)getpid()), TSR_OK);
