@@ -1,10 +1,13 @@
 /* Engines in several threads, one engine in several threads, and engines destroyed in any order. */
+#include "support/plugin.h"
 #include "threads/threads.h"
 
 #include <criterion/criterion.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static atomic_int failures;
 
@@ -36,6 +39,29 @@ Test(threads, engines_are_created_at_once) {
                          counts[i], counts[0]);
     }
     cr_expect_eq(atomic_load(&failures), 0);
+}
+
+static void create_with_plugin(int thread, void *data) {
+    const char *plugin = data;
+    const tsr_engine_options options = {
+        .struct_size = sizeof options, .n_backends = 1, .backends = &plugin};
+    tsr_engine *engine = NULL;
+    (void)thread;
+    if (tsr_engine_create(&options, &engine) != TSR_OK)
+        fail("tsr_engine_create");
+    tsr_engine_destroy(&engine);
+}
+
+/* Its plugin aborts when two start at once. */
+Test(threads, one_backend_starts_at_a_time) {
+    char folder[] = "/tmp/tessera-threads-XXXXXX", plugin[64];
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(plugin, sizeof plugin, "%s/libalone.so", folder);
+    build_plugin("tests/threads/plugins/alone.c", plugin);
+    setenv("OCL_ICD_VENDORS", folder, 1);
+    together(THREADS, create_with_plugin, plugin);
+    cr_expect_eq(atomic_load(&failures), 0);
+    cr_assert(unlink(plugin) == 0 && rmdir(folder) == 0);
 }
 
 /* Programs of many threads read the environment at any time. */

@@ -2,6 +2,7 @@
  * lacks is listed and never passes. */
 #include "backend/opened.h"
 #include "run/run.h"
+#include "support/plugin.h"
 #include "tensor/shape.h"
 #include "tessera/verify.h"
 
@@ -50,16 +51,12 @@ static int look(void *data, const tsr_verify_result *r) {
 static tsr_engine *engine;
 static tsr_device *device;
 
-/* Builds a source as a plugin, outside the tree, with nothing but the public headers; opens its
- * device. */
+/* Builds a source as a plugin and opens its device. */
 static void open_plugin(const char *source) {
-    char command[3 * PATH_MAX], plugin[PATH_MAX + 32];
-    const char *compiler = getenv("CC"), *path = plugin;
+    char plugin[PATH_MAX + 32];
+    const char *path = plugin;
     snprintf(plugin, sizeof plugin, "%s/libplugin.so", folder);
-    snprintf(command, sizeof command,
-             "%s -std=c11 -O1 -shared -fPIC -fvisibility=hidden -I'%s/include' -o '%s' '%s/%s' -lm",
-             compiler ? compiler : "cc", TESSERA_SOURCE_DIR, plugin, TESSERA_SOURCE_DIR, source);
-    cr_assert_eq(system(command), 0, "%s", command);
+    build_plugin(source, plugin);
     const tsr_engine_options options = {
         .struct_size = sizeof options, .n_backends = 1, .backends = &path};
     cr_assert_eq(tsr_engine_create(&options, &engine), TSR_OK, "%s", tsr_error_last());
