@@ -183,6 +183,19 @@ static tsr_status read_heads(const maker *m, const tsri_io_array *qkv, json_t *s
     return TSR_OK;
 }
 
+/* What a stack has if it has the array. */
+static const struct {
+    const char *key, *array;
+} parts[] = {
+    {"gated", "layer_0.ffn.linear_0_noact.weight"},
+    {"qkv_bias", "layer_0.self_attention.linear_0.bias"},
+    {"out_bias", "layer_0.self_attention.linear_1.bias"},
+    {"mlp_bias", "layer_0.ffn.linear_0.bias"},
+    {"cross", "layer_0.attention.linear_0.weight"},
+    {"embed_norm", "layernorm_embedding.weight"},
+    {"final_norm", "layer_norm.weight"},
+};
+
 static tsr_status read_side(const maker *m, double norm_eps) {
     const tsri_io_array *qkv, *inner;
     const int64_t layers = count_layers(m);
@@ -209,19 +222,8 @@ static tsr_status read_side(const maker *m, double norm_eps) {
                        json_real(norm_eps > 0 ? norm_eps
                                  : norm_bias  ? 1e-5
                                               : 1e-6));
-    tsri_base_json_put(stack, "gated",
-                       json_boolean(find(m, "layer_0.ffn.linear_0_noact.weight") != NULL));
-    tsri_base_json_put(stack, "qkv_bias",
-                       json_boolean(find(m, "layer_0.self_attention.linear_0.bias") != NULL));
-    tsri_base_json_put(stack, "out_bias",
-                       json_boolean(find(m, "layer_0.self_attention.linear_1.bias") != NULL));
-    tsri_base_json_put(stack, "mlp_bias",
-                       json_boolean(find(m, "layer_0.ffn.linear_0.bias") != NULL));
-    tsri_base_json_put(stack, "cross",
-                       json_boolean(find(m, "layer_0.attention.linear_0.weight") != NULL));
-    tsri_base_json_put(stack, "embed_norm",
-                       json_boolean(find(m, "layernorm_embedding.weight") != NULL));
-    tsri_base_json_put(stack, "final_norm", json_boolean(find(m, "layer_norm.weight") != NULL));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        tsri_base_json_put(stack, parts[i].key, json_boolean(find(m, parts[i].array) != NULL));
     tsri_base_json_put(stack, "attention_scale", json_real(queries_scale));
     if (table && table->rank == 2)
         tsri_base_json_put(stack, "learned_positions", json_integer(table->dims[0]));
