@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,33 +24,6 @@ struct tsr_device {
     tsri_bytes description;
 };
 
-/* TSR_E_UNSUPPORTED where a byte past those that this build knows is not zero. */
-static tsr_status check_struct(const char *name, const void *given, size_t known) {
-    uint32_t size;
-    memcpy(&size, given, sizeof size);
-    if (size < sizeof size)
-        return tsri_base_fail(TSR_E_ARGUMENT, "%s.struct_size is %u: set it to sizeof(%s)", name,
-                              size, name);
-    for (size_t i = known; i < size; i++)
-        if (((const unsigned char *)given)[i])
-            return tsri_base_fail(
-                TSR_E_UNSUPPORTED,
-                "%s: a newer field, at byte %zu, is set; this Tessera knows the first %zu bytes",
-                name, i, known);
-    return TSR_OK;
-}
-
-tsr_status tsri_backend_adopt(const char *name, const void *given, void *out, size_t known) {
-    memset(out, 0, known);
-    if (!given)
-        return TSR_OK;
-    TRY(check_struct(name, given, known));
-    uint32_t size;
-    memcpy(&size, given, sizeof size);
-    memcpy(out, given, size < known ? size : known);
-    return TSR_OK;
-}
-
 const char *tsr_engine_cache_folder(const tsr_engine *engine) {
     return tsri_backend_cache_folder(engine->set);
 }
@@ -57,7 +31,7 @@ const char *tsr_engine_cache_folder(const tsr_engine *engine) {
 tsr_status tsr_engine_create(const tsr_engine_options *options, tsr_engine **out) {
     tsr_engine_options given;
     tsr_engine *engine = NULL;
-    TRY(tsri_backend_adopt("tsr_engine_options", options, &given, sizeof given));
+    TRY(tsri_base_adopt("tsr_engine_options", options, &given, sizeof given));
     for (uint32_t i = 0; i < given.n_backends; i++)
         if (!given.backends || !given.backends[i])
             return tsri_base_fail(TSR_E_ARGUMENT, "tsr_engine_options.backends[%u] is NULL", i);
@@ -187,7 +161,7 @@ tsr_status tsr_device_open(tsr_engine *engine, const char *selector,
                            const tsr_device_open_options *options, tsr_device **out) {
     tsr_device_open_options given;
     tsr_device *device = NULL;
-    TRY(tsri_backend_adopt("tsr_device_open_options", options, &given, sizeof given));
+    TRY(tsri_base_adopt("tsr_device_open_options", options, &given, sizeof given));
     TRY(tsri_base_new(1, sizeof *device, &device));
     device->engine = engine;
     device->options = (tsr_device_options){.struct_size = sizeof device->options,

@@ -19,9 +19,4 @@ typedef struct tsri_backend_opened_device {
 
 const tsri_backend_opened_device *tsri_backend_opened(const tsr_device *device);
 
-/* The caller's struct, shorter or longer than the `known` bytes of ours, into out; NULL gives
- * zeros. TSR_E_UNSUPPORTED ("newer field") where a byte past what we know is not zero. `name` is
- * the type's. */
-tsr_status tsri_backend_adopt(const char *name, const void *given, void *out, size_t known);
-
 #endif

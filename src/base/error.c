@@ -1,49 +1,11 @@
+/* base/error.c - sentences of failures are put together and handed to the record. */
 #include "base/error.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { SENTENCE = 2048 };
-
-/* Bytes of the character at text[0], and whether it is one that steers a terminal. */
-static size_t next(const unsigned char *text, size_t n, bool *steers) {
-    const unsigned char lead = text[0];
-    const size_t size = lead < 0x80   ? 1
-                        : lead < 0xC2 ? 0
-                        : lead < 0xE0 ? 2
-                        : lead < 0xF0 ? 3
-                        : lead < 0xF5 ? 4
-                                      : 0;
-    unsigned c = size < 2 ? lead : lead & (0x7Fu >> size);
-    *steers = true;
-    if (size == 0 || size > n)
-        return 1;
-    for (size_t i = 1; i < size; i++) {
-        if ((text[i] & 0xC0) != 0x80)
-            return 1;
-        c = c << 6 | (text[i] & 0x3F);
-    }
-    const bool end = c == '\n' || c == '\t' || (c == '\r' && n > 1 && text[1] == '\n');
-    *steers = (c < ' ' && !end) || (c >= 0x7F && c <= 0x9F) || (c >= 0x2028 && c <= 0x202E) ||
-              (c >= 0x2066 && c <= 0x2069);
-    return size;
-}
-
-size_t tsri_base_plain(char *text, size_t n) {
-    size_t kept = 0, size;
-    for (size_t i = 0; i < n; i += size) {
-        bool steers;
-        size = next((const unsigned char *)text + i, n - i, &steers);
-        if (steers)
-            text[kept++] = '?';
-        else
-            for (size_t k = 0; k < size; k++)
-                text[kept++] = text[i + k];
-    }
-    return kept;
-}
 
 /* Names and values in a sentence come from files: none of their bytes may steer a terminal. */
 static void report(tsr_status status, char *sentence) {

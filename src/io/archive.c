@@ -1,13 +1,10 @@
+/* io/archive.c - the set of arrays and metadata that an opened file is. */
 #include "io/archive.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/format.h"
-#include "tensor/blocks.h"
-#include "tensor/convert.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,128 +151,4 @@ const tsri_io_array *tsri_io_find(const tsri_io_archive *archive, const char *na
             low = middle + 1;
     }
     return NULL;
-}
-
-static tsr_status check_readable(const tsri_io_archive *archive, const tsri_io_array *array) {
-    if (array->dtype != TSR_DTYPE_NONE)
-        return TSR_OK;
-    return tsri_base_fail(
-        TSR_E_UNSUPPORTED, "%s: tensor \"%s\" is stored as %s, which is not read%s",
-        archive->files[array->file]->path, array->name, array->type_name,
-        archive->format == TSRI_IO_GGUF ? "; f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_K, "
-                                          "q5_K and q6_K are: convert the model to one of them"
-                                        : "; convert the model to F32, F16 or BF16");
-}
-
-tsr_status tsri_io_read(const tsri_io_archive *archive, const tsri_io_array *array, uint64_t first,
-                        size_t n, void *out) {
-    TRY(check_readable(archive, array));
-    if (first > array->bytes || n > array->bytes - first)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "tensor \"%s\": %zu bytes at byte %" PRIu64
-                              " were asked for; it has %" PRIu64,
-                              array->name, n, first, array->bytes);
-    if (archive->format == TSRI_IO_RANDOM) {
-        tsri_io_random_read(archive, array, first, n, out);
-        return TSR_OK;
-    }
-    const tsri_file *file = archive->files[array->file];
-    TRY(tsri_base_file_read(file, array->offset + first, out, n));
-    if (archive->forget)
-        tsri_base_file_forget(file, array->offset + first, n);
-    return TSR_OK;
-}
-
-/* values[i] /= its divisor, for n elements from `first` on, a row at a time. */
-static tsr_status divide(const tsri_io_archive *archive, const tsri_io_array *array, uint64_t first,
-                         size_t n, float *values) {
-    const uint64_t row = array->elements / array->n_divisors;
-    for (size_t i = 0; i < n;) {
-        const uint64_t at = (first + i) / row, end = (at + 1) * row - first;
-        float divisor = 0;
-        TRY(tsri_base_file_read(archive->files[array->file], array->divisors + 4 * at, &divisor,
-                                sizeof divisor));
-        if (!(divisor > 0) || isinf(divisor))
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: the scale of row %" PRIu64
-                                  " of tensor \"%s\" is %g; a positive number is needed",
-                                  archive->files[array->file]->path, at, array->name, divisor);
-        for (; i < n && i < end; i++)
-            values[i] /= divisor;
-    }
-    return TSR_OK;
-}
-
-/* Elements of an array with divisors: integers, f32 divided, then as asked for. */
-static tsr_status read_divided(const tsri_io_archive *archive, const tsri_io_array *array,
-                               tsr_dtype to, uint64_t first, size_t n, void *out) {
-    enum { PIECE = 1 << 18 };
-    const tsri_tensor_dtype *source = tsri_tensor_dtype_info(array->dtype),
-                            *target = tsri_tensor_dtype_info(to);
-    const size_t size = (size_t)source->bytes, piece = n < PIECE ? n : PIECE;
-    void *stored = NULL;
-    float *values = NULL;
-    if (!target || target->block > 1)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "tensor \"%s\": %s is not converted to dtype %d",
-                              array->name, source->name, (int)to);
-    tsr_status status = tsri_base_new_aligned(piece * size, &stored);
-    if (status == TSR_OK)
-        status = tsri_base_new(piece, sizeof *values, &values);
-    for (size_t i = 0; status == TSR_OK && i < n; i += piece) {
-        const size_t m = n - i < piece ? n - i : piece;
-        status = tsri_io_read(archive, array, (first + i) * size, m * size, stored);
-        if (status == TSR_OK)
-            status = tsri_tensor_convert(TSR_F32, values, array->dtype, stored, m);
-        if (status == TSR_OK)
-            status = divide(archive, array, first + i, m, values);
-        if (status == TSR_OK)
-            status = tsri_tensor_convert(to, (char *)out + i * (size_t)target->bytes, TSR_F32,
-                                         values, m);
-    }
-    free(stored);
-    free(values);
-    return status;
-}
-
-tsr_status tsri_io_read_as(const tsri_io_archive *archive, const tsri_io_array *array, tsr_dtype to,
-                           uint64_t first, size_t n, void *out) {
-    enum { PIECE = 1 << 18 }; /* elements: 1 MiB of f32, and a multiple of every block */
-    TRY(check_readable(archive, array));
-    const tsri_tensor_dtype *source = tsri_tensor_dtype_info(array->dtype),
-                            *target = tsri_tensor_dtype_info(to);
-    const uint64_t block = (uint64_t)source->block;
-    if (first > array->elements || n > array->elements - first || first % block || n % block)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "tensor \"%s\": %zu elements from %" PRIu64
-                              " were asked for; it has %" PRIu64 " in blocks of %d",
-                              array->name, n, first, array->elements, source->block);
-    const uint64_t start = first / block * (uint64_t)source->bytes;
-    if (array->n_divisors)
-        return read_divided(archive, array, to, first, n, out);
-    if (to == array->dtype)
-        return tsri_io_read(archive, array, start, n / block * (size_t)source->bytes, out);
-    if (!target || target->block > 1)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "tensor \"%s\": %s is not converted to dtype %d",
-                              array->name, source->name, (int)to);
-    const size_t piece = n < PIECE ? n : PIECE;
-    void *stored = NULL;
-    TRY(tsri_base_new_aligned(piece / block * (size_t)source->bytes, &stored));
-    tsr_status status = TSR_OK;
-    for (size_t i = 0; status == TSR_OK && i < n; i += piece) {
-        const size_t m = n - i < piece ? n - i : piece;
-        status = tsri_io_read(archive, array, start + i / block * (size_t)source->bytes,
-                              m / block * (size_t)source->bytes, stored);
-        size_t bad;
-        if (status == TSR_OK && !tsri_tensor_scales_finite(array->dtype, stored, m, &bad))
-            status = tsri_base_fail(TSR_E_FORMAT,
-                                    "%s: tensor \"%s\": the scale of block %" PRIu64
-                                    " is infinite or NaN; the file is damaged",
-                                    archive->files[array->file]->path, array->name,
-                                    (first + i) / block + bad);
-        if (status == TSR_OK)
-            status = tsri_tensor_convert(to, (char *)out + i * (size_t)target->bytes, array->dtype,
-                                         stored, m);
-    }
-    free(stored);
-    return status;
 }

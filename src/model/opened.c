@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "tensor/quantize.h"
 #include "tensor/shape.h"
 #include "tessera/run.h"
@@ -81,7 +82,7 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
     if (!out)
         return tsri_base_fail(TSR_E_ARGUMENT, "tsr_model_open: no place for the model was given");
     *out = NULL;
-    TRY(tsri_backend_adopt("tsr_model_options", options, &known, sizeof known));
+    TRY(tsri_base_adopt("tsr_model_options", options, &known, sizeof known));
     TRY(check_options(&known));
     tsri_model_options inner = {.dtype = (tsr_dtype)known.dtype,
                                 .compute = (tsr_model_compute)known.compute,

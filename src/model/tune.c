@@ -3,6 +3,7 @@
 #include "run/tune.h"
 
 #include "base/error.h"
+#include "base/structs.h"
 #include "model/opened.h"
 #include "tensor/shape.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 
 static tsr_status take_options(const tsr_tune_options *given, tsr_tune_options *out) {
-    TRY(tsri_backend_adopt("tsr_tune_options", given, out, sizeof *out));
+    TRY(tsri_base_adopt("tsr_tune_options", given, out, sizeof *out));
     return out->seconds >= 0.1 && out->seconds <= 86400
                ? TSR_OK
                : tsri_base_fail(TSR_E_ARGUMENT,

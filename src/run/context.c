@@ -1,11 +1,9 @@
-/* run/context.c - making and ending a context; buffers; drawing up what the memory table says. */
+/* run/context.c - a context is made, forgets a graph, says what memory it takes, and ends. */
 #include "run/context.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,44 +51,6 @@ void tsri_run_destroy(tsri_run_context **context) {
     free(c->slots);
     free(c);
     *context = NULL;
-}
-
-void tsri_run_log(const tsri_run_context *context, tsr_log_level level, const char *format, ...) {
-    if (!context->options.log)
-        return;
-    char line[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    context->options.log(context->options.log_data, level, line);
-}
-
-tsr_status tsri_run_buffer(tsri_run_context *context, size_t device, tsr_kind kind, uint64_t bytes,
-                           const char *what, tsr_buf **out) {
-    const tsr_buffer_spec spec = {
-        .struct_size = sizeof spec, .kind = kind, .bytes = bytes ? bytes : 4};
-    const tsr_status status = TSRI_RUN_CALL(&context->slots[device], buffer_create, &spec, out);
-    return status == TSR_OK ? status
-                            : tsri_base_fail_within(status, "%s (%llu bytes)", what,
-                                                    (unsigned long long)spec.bytes);
-}
-
-void tsri_run_buffer_drop(tsri_run_context *context, size_t device, tsr_buf **buf) {
-    if (*buf)
-        context->slots[device].device->backend->buffer_destroy(*buf);
-    *buf = NULL;
-}
-
-/* The reference device is opened when the first op needs it. */
-tsr_status tsri_run_slot_open(tsri_run_context *context, size_t device) {
-    tsri_run_slot *slot = &context->slots[device];
-    if (slot->device)
-        return TSR_OK;
-    if (!context->reference)
-        TRY(tsri_backend_reference_open(context->options.set, &context->reference));
-    slot->device = context->reference;
-    return TSR_OK;
 }
 
 void tsri_run_forget(tsri_run_context *context, const tsri_graph *graph) {

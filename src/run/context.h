@@ -100,15 +100,9 @@ struct tsri_run_plan {
 tsr_status tsri_run_placed_for(tsri_run_context *context, const tsri_graph *graph,
                                const tsr_bounds *bounds, tsri_run_placed **out);
 void tsri_run_placed_destroy(tsri_run_placed **placed);
-tsr_status tsri_run_slot_open(tsri_run_context *context, size_t device);
-
-/* weights.c */
-const tsri_run_weight *tsri_run_weight_find(const tsri_run_context *context, uint32_t id,
-                                            size_t device);
 
 /* state.c: makes or grows the states that the graph names */
 tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed *placed);
-const tsri_run_kv_state *tsri_run_state_find(const tsri_run_context *context, uint32_t id);
 
 /* layout.c: decides segments, places, blocks and arena of a plan; and binds it to buffers */
 tsr_status tsri_run_lay_out(tsri_run_plan *plan);
@@ -124,6 +118,14 @@ void tsri_run_profile_clear(tsri_run_measured *measured);
 
 #define TSRI_RUN_CALL(slot, entry, ...) \
     ((slot)->device->backend->entry((slot)->device->dev, __VA_ARGS__))
+
+/* held.c. NULL where the id has none. */
+const tsri_run_weight *tsri_run_weight_find(const tsri_run_context *context, uint32_t id,
+                                            size_t device);
+const tsri_run_kv_state *tsri_run_state_find(const tsri_run_context *context, uint32_t id);
+
+/* Opens the device: the reference one is opened when the first op needs it. */
+tsr_status tsri_run_slot_open(tsri_run_context *context, size_t device);
 
 /* A buffer of the device, with what it is for in the sentence of a failure. */
 tsr_status tsri_run_buffer(tsri_run_context *context, size_t device, tsr_kind kind, uint64_t bytes,

@@ -5,6 +5,7 @@
 #include "backend/opened.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "graph/graph.h"
 #include "graph/ops.h"
 #include "run/run.h"
@@ -180,7 +181,7 @@ static void add_op(tsr_graph *graph, const tsri_graph_op_row *row, tsr_op_id op,
     if (row && row->attrs_size && attrs) {
         status = tsri_base_new(1, row->attrs_size, &known);
         if (status == TSR_OK)
-            status = tsri_backend_adopt(row->name, attrs, known, row->attrs_size);
+            status = tsri_base_adopt(row->name, attrs, known, row->attrs_size);
         if (status == TSR_OK)
             memcpy(known, &row->attrs_size, sizeof row->attrs_size);
     }

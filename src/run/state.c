@@ -6,13 +6,6 @@
 
 #include <string.h>
 
-const tsri_run_kv_state *tsri_run_state_find(const tsri_run_context *context, uint32_t id) {
-    for (size_t i = 0; i < context->n_states; i++)
-        if (context->states[i].id == id)
-            return &context->states[i];
-    return NULL;
-}
-
 static tsr_status zero(tsri_run_context *context, const tsri_run_kv_state *state) {
     const tsr_transfer fill = {.struct_size = sizeof fill,
                                .kind = TSR_TRANSFER_FILL,

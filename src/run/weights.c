@@ -11,14 +11,6 @@
 
 enum { BLOCK_BYTES = 4 << 20 }; /* rows read at a time */
 
-const tsri_run_weight *tsri_run_weight_find(const tsri_run_context *context, uint32_t id,
-                                            size_t device) {
-    for (size_t i = 0; i < context->n_weights; i++)
-        if (context->weights[i].id == id && context->weights[i].device == device)
-            return &context->weights[i];
-    return NULL;
-}
-
 const tsr_layout *tsri_run_weight_layout(const tsri_run_context *context, uint32_t id,
                                          size_t device) {
     const tsri_run_weight *weight = tsri_run_weight_find(context, id, device);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "text/languages.h"
 
 #include <inttypes.h>
@@ -224,7 +225,7 @@ tsr_status tsr_attention_create(tsr_model *model, const char *text, size_t size,
                                 const tsr_attention_options *options, tsr_attention **out) {
     looking l = {.opened = model, .model = tsri_model_of(model)};
     *out = NULL;
-    TRY(tsri_backend_adopt("tsr_attention_options", options, &l.options, sizeof l.options));
+    TRY(tsri_base_adopt("tsr_attention_options", options, &l.options, sizeof l.options));
     if (!l.model->run)
         return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", l.model->path);
     if (!l.model->tokenizer)

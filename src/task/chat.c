@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "model/opened.h"
 #include "task/decode.h"
 #include "task/templates.h"
@@ -202,7 +203,7 @@ tsr_status tsr_chat_create(tsr_model *model, const char *template_name, const ch
     tsr_chat *chat = NULL;
     *out = NULL;
     TRY(check_model(m));
-    TRY(tsri_backend_adopt("tsr_generate_options", options, &known, sizeof known));
+    TRY(tsri_base_adopt("tsr_generate_options", options, &known, sizeof known));
     TRY(tsri_task_options_check(&known, m));
     TRY(choose_template(m, template_name, &row));
     TRY(tsri_base_new(1, sizeof *chat, &chat));

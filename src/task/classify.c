@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -67,7 +68,7 @@ tsr_status tsr_classifier_create(tsr_model *model, const tsr_classify_options *o
     TRY(tsri_base_new(1, sizeof *c, &c));
     c->model = tsri_model_of(model);
     tsr_status status =
-        tsri_backend_adopt("tsr_classify_options", options, &c->options, sizeof c->options);
+        tsri_base_adopt("tsr_classify_options", options, &c->options, sizeof c->options);
     if (status == TSR_OK)
         status = begin(c);
     if (status != TSR_OK)

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "model/weights.h"
 #include "task/dump.h"
 
@@ -228,7 +229,7 @@ tsr_status tsr_dump(tsr_model *model, const tsr_dump_inputs *inputs, const char 
     tsri_model *m = tsri_model_of(model);
     dump d = {
         .model = m, .encodes = m->spec.encoder.layers > 0, .decodes = m->spec.decoder.layers > 0};
-    TRY(tsri_backend_adopt("tsr_dump_inputs", inputs, &d.in, sizeof d.in));
+    TRY(tsri_base_adopt("tsr_dump_inputs", inputs, &d.in, sizeof d.in));
     if (!m->run)
         return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", m->path);
     tsr_status status = take_inputs(&d);

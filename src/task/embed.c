@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "model/opened.h"
 #include "model/sentence.h"
 #include "task/passages.h"
@@ -82,7 +83,7 @@ tsr_status tsr_embedder_create(tsr_model *model, const tsr_embed_options *option
     TRY(tsri_base_new(1, sizeof *e, &e));
     e->model = tsri_model_of(model);
     tsr_status status =
-        tsri_backend_adopt("tsr_embed_options", options, &e->options, sizeof e->options);
+        tsri_base_adopt("tsr_embed_options", options, &e->options, sizeof e->options);
     if (status == TSR_OK)
         status = begin(e);
     if (status != TSR_OK)

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "model/opened.h"
 #include "task/decode.h"
 #include "task/settings.h"
@@ -263,7 +264,7 @@ tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint
     if (!n)
         return TSR_OK;
     TRY(check_model(m));
-    TRY(tsri_backend_adopt("tsr_generate_options", options, &known, sizeof known));
+    TRY(tsri_base_adopt("tsr_generate_options", options, &known, sizeof known));
     TRY(tsri_task_options_check(&known, m));
     generation g = {.decoding = {.model = m,
                                  .options = &known,

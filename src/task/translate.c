@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "model/opened.h"
 #include "task/decode.h"
 #include "task/settings.h"
@@ -186,9 +187,9 @@ tsr_status tsr_translate(tsr_model *model, const tsr_translate_options *options,
     const uint64_t start = tsri_base_now_ns();
     run r = {0};
     bool more = true;
-    TRY(tsri_backend_adopt("tsr_translate_options", options, &known, sizeof known));
+    TRY(tsri_base_adopt("tsr_translate_options", options, &known, sizeof known));
     TRY(known.search
-            ? tsri_backend_adopt("tsr_generate_options", known.search, &search, sizeof search)
+            ? tsri_base_adopt("tsr_generate_options", known.search, &search, sizeof search)
             : tsr_translate_defaults(model, &search));
     r.t.model = tsri_model_of(model);
     r.t.search = &search;

@@ -1,6 +1,6 @@
 #include "tensor/blocks.h"
 
-#include "tensor/convert.h"
+#include "tensor/dtype.h"
 
 #include <stdint.h>
 

@@ -1,3 +1,4 @@
+/* tensor/convert.c - rows of numbers from one dtype to another. */
 #include "tensor/convert.h"
 
 #include "base/error.h"
@@ -8,99 +9,16 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const struct {
-    tsr_dtype dtype;
-    tsri_tensor_dtype info;
-} dtypes[] = {
-    {TSR_F32, {"f32", 32, 1, 4}},
-    {TSR_F16, {"f16", 16, 1, 2}},
-    {TSR_BF16, {"bf16", 16, 1, 2}},
-    {TSR_F64, {"f64", 64, 1, 8}},
-    {TSR_I64, {"i64", 64, 1, 8}},
-    {TSR_I32, {"i32", 32, 1, 4}},
-    {TSR_I16, {"i16", 16, 1, 2}},
-    {TSR_I8, {"i8", 8, 1, 1}},
-    {TSR_U8, {"u8", 8, 1, 1}},
-    {TSR_BOOL, {"bool", 8, 1, 1}},
-    {TSR_GGML_Q8_0, {"q8_0", 0, 32, 34}},
-    {TSR_GGML_Q4_0, {"q4_0", 0, 32, 18}},
-    {TSR_GGML_Q4_1, {"q4_1", 0, 32, 20}},
-    {TSR_GGML_Q5_0, {"q5_0", 0, 32, 22}},
-    {TSR_GGML_Q5_1, {"q5_1", 0, 32, 24}},
-    {TSR_GGML_Q4_K, {"q4_K", 0, 256, 144}},
-    {TSR_GGML_Q5_K, {"q5_K", 0, 256, 176}},
-    {TSR_GGML_Q6_K, {"q6_K", 0, 256, 210}},
-};
-
-const tsri_tensor_dtype *tsri_tensor_dtype_info(tsr_dtype dtype) {
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-        if (dtypes[i].dtype == dtype)
-            return &dtypes[i].info;
-    return NULL;
-}
-
-bool tsri_tensor_bytes(tsr_dtype dtype, uint64_t n, uint64_t *bytes) {
-    const tsri_tensor_dtype *info = tsri_tensor_dtype_info(dtype);
-    return info && n % (uint64_t)info->block == 0 &&
-           !__builtin_mul_overflow(n / (uint64_t)info->block, (uint64_t)info->bytes, bytes);
-}
-
-static float from_bits(uint32_t u) {
-    float f;
-    memcpy(&f, &u, sizeof f);
-    return f;
-}
-
-static uint32_t to_bits(float f) {
-    uint32_t u;
-    memcpy(&u, &f, sizeof u);
-    return u;
-}
-
-float tsri_tensor_f16_to_f32(uint16_t h) {
-    const uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fff;
-    if (magnitude >= 0x7c00) /* infinity, or NaN made quiet */
-        return from_bits(sign | 0x7f800000 | (magnitude & 0x3ff) << 13 |
-                         (magnitude > 0x7c00 ? 0x400000u : 0));
-    if (magnitude < 0x400) /* zero or subnormal: a whole number of 2^-24 */
-        return from_bits(sign | to_bits((float)magnitude * 0x1p-24f));
-    return from_bits(sign | ((magnitude << 13) + (112u << 23)));
-}
-
-float tsri_tensor_bf16_to_f32(uint16_t h) {
-    const uint32_t quiet = (h & 0x7fff) > 0x7f80 ? 0x400000 : 0;
-    return from_bits((uint32_t)h << 16 | quiet);
-}
-
-uint16_t tsri_tensor_f32_to_f16(float f) {
-    const uint32_t u = to_bits(f), sign = u >> 16 & 0x8000, magnitude = u & 0x7fffffff;
-    if (magnitude > 0x7f800000)
-        return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x1ff));
-    if (magnitude >= 0x477ff000) /* 65520, half a step above the largest, and infinity */
-        return (uint16_t)(sign | 0x7c00);
-    if (magnitude <
-        0x38800000) /* below 2^-14: beside 0.5 a float's step is 2^-24, so the addition rounds */
-        return (uint16_t)(sign | (to_bits(from_bits(magnitude) + 0.5f) - 0x3f000000));
-    return (uint16_t)(sign | (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13);
-}
-
-uint16_t tsri_tensor_f32_to_bf16(float f) {
-    const uint32_t u = to_bits(f);
-    if ((u & 0x7fffffff) > 0x7f800000)
-        return (uint16_t)(u >> 16 | 0x40);
-    return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-}
-
 /* The f32 that keeps, in its last bit, whether anything was cut off: rounding it once more to f16
  * or bf16 is then the same as rounding d itself. */
 static float round_to_odd(double d) {
     const float f = (float)d;
     if ((double)f == d || isnan(d))
         return f;
-    uint32_t u = to_bits(f);
+    uint32_t u = tsri_tensor_to_bits(f);
     if (fabs((double)f) > fabs(d))
         u -= 1;
-    return from_bits(u | 1);
+    return tsri_tensor_from_bits(u | 1);
 }
 
 /* Likewise for integers above 2^53, which a double cannot hold. */

@@ -2,25 +2,10 @@
 #ifndef TSRI_TENSOR_CONVERT_H
 #define TSRI_TENSOR_CONVERT_H
 
+#include "tensor/dtype.h"
 #include "tessera/status.h"
-#include "tessera/tensor.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-
-/* What a dtype is made of: `block` elements take `bytes` bytes (block 1 but for the ggml types). */
-typedef struct tsri_tensor_dtype {
-    const char *name; /* "f32", "q4_K" */
-    int bits;         /* of one element; 0 where a block type has no whole number */
-    int block, bytes;
-} tsri_tensor_dtype;
-
-/* NULL for a number that is no dtype. */
-const tsri_tensor_dtype *tsri_tensor_dtype_info(tsr_dtype dtype);
-
-/* Bytes of n elements; false where n is no multiple of the block, or the number does not fit. */
-bool tsri_tensor_bytes(tsr_dtype dtype, uint64_t n, uint64_t *bytes);
 
 /* out[i] = in[i], n elements, in memory of any alignment; the two must not overlap.
  *
@@ -35,10 +20,5 @@ bool tsri_tensor_bytes(tsr_dtype dtype, uint64_t n, uint64_t *bytes);
  * exact   tests/tensor/convert.c, every f16 and bf16 and every rounding between two of them
  */
 tsr_status tsri_tensor_convert(tsr_dtype to, void *out, tsr_dtype from, const void *in, size_t n);
-
-float tsri_tensor_f16_to_f32(uint16_t h);
-float tsri_tensor_bf16_to_f32(uint16_t h);
-uint16_t tsri_tensor_f32_to_f16(float f);
-uint16_t tsri_tensor_f32_to_bf16(float f);
 
 #endif

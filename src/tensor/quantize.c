@@ -1,6 +1,6 @@
 #include "tensor/quantize.h"
 
-#include "tensor/convert.h"
+#include "tensor/dtype.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "tensor/shape.h"
 
-#include "tensor/convert.h"
+#include "tensor/dtype.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include "backend/opened.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "graph/ops.h"
 #include "tessera/verify.h"
 
@@ -375,7 +376,7 @@ tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *options,
     const tsri_backend_opened_device *opened = tsri_backend_opened(device);
     tsr_verify_summary counts = {.struct_size = sizeof counts};
     tsri_backend_device *oracle = NULL;
-    TRY(tsri_backend_adopt("tsr_verify_options", options, &given, sizeof given));
+    TRY(tsri_base_adopt("tsr_verify_options", options, &given, sizeof given));
     if (given.level > 2)
         return tsri_base_fail(TSR_E_ARGUMENT, "level %u of verify; 0 to 2 are wanted", given.level);
     const tsri_graph_op_row *only = given.op ? tsri_graph_op_named(given.op) : NULL;

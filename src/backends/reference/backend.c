@@ -1,6 +1,6 @@
-/* The reference backend's table: host memory, every call done when it returns. The oracle, and what
- * runs the ops that a device lacks. It is linked into the library, so a sentence goes straight to
- * the error record. */
+/* backends/reference/backend.c - the reference backend's table: host memory, every call done when it
+ * returns. The oracle, and what runs the ops that a device lacks. It is linked into the library, so
+ * a sentence goes straight to the error record. */
 #include "backends/reference/plan.h"
 
 #include "base/error.h"
@@ -17,25 +17,6 @@ const tsr_backend *tsri_reference_get(uint32_t abi);
 struct tsr_state {
     const tsr_host *host;
 };
-
-struct tsr_dev {
-    bool profile;
-};
-
-struct tsr_event {
-    int unused;
-};
-
-/* Whatever is enqueued here is done at once, so one event serves all. */
-static tsr_event done_at_once;
-
-tsr_event *tsri_reference_done(void) {
-    return &done_at_once;
-}
-
-bool tsri_reference_profiles(const tsr_dev *dev) {
-    return dev->profile;
-}
 
 static tsr_status start(const tsr_host *host, const tsr_options *options, tsr_state **out) {
     (void)options;
@@ -165,7 +146,7 @@ static tsr_status transfer(tsr_dev *dev, const tsr_transfer *t, const tsr_waits 
                               "transfer kind %u is not known to the reference backend", t->kind);
     }
     if (done)
-        *done = &done_at_once;
+        *done = tsri_reference_done();
     return TSR_OK;
 }
 

@@ -1,4 +1,5 @@
-/* Plans of the reference backend: copies of the ops, run one after the other. */
+/* backends/reference/plan.c - plans of the reference backend: copies of the ops, run one
+ * after the other. */
 #include "backends/reference/plan.h"
 
 #include "base/clock.h"
@@ -32,6 +33,15 @@ struct tsr_plan {
     tsr_bounds bounds;
     bool profile;
 };
+
+struct tsr_event {
+    int unused;
+};
+
+tsr_event *tsri_reference_done(void) {
+    static tsr_event done;
+    return &done;
+}
 
 /* Why these operands can't be read, or NULL. */
 static const char *refusal(const tsr_op *op) {
@@ -144,7 +154,7 @@ tsr_status tsri_reference_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, t
     TRY(tsri_base_new(1, sizeof *plan, &plan));
     tsr_status status = tsri_base_new(spec->n_ops, sizeof *plan->steps, &plan->steps);
     plan->bounds = *spec->bounds;
-    plan->profile = tsri_reference_profiles(dev);
+    plan->profile = dev->profile;
     int64_t scratch = 0;
     for (; status == TSR_OK && plan->n < spec->n_ops; plan->n++) {
         step *s = &plan->steps[plan->n];

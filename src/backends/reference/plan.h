@@ -5,6 +5,10 @@
 
 #include "backends/reference/reference.h"
 
+struct tsr_dev {
+    bool profile; /* launches are counted and timed */
+};
+
 tsr_status tsri_reference_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor visit,
                                   void *data);
 tsr_status tsri_reference_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_plan **out);
@@ -15,9 +19,7 @@ tsr_status tsri_reference_plan_explain(tsr_plan *plan, size_t op, tsr_row_visito
                                        void *data);
 tsr_status tsri_reference_plan_profile(tsr_plan *plan, tsr_profile_visitor visit, void *data);
 
-/* backend.c: whether the device measures launches; and the event of everything that was enqueued.
- */
-bool tsri_reference_profiles(const tsr_dev *dev);
+/* The event of everything that was enqueued: each call is done when it returns. */
 tsr_event *tsri_reference_done(void);
 
 #endif

@@ -1,0 +1,42 @@
+/* tensor/dtype.h - what a dtype is made of, and halves as numbers. */
+#ifndef TSRI_TENSOR_DTYPE_H
+#define TSRI_TENSOR_DTYPE_H
+
+#include "tessera/tensor.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* What a dtype is made of: `block` elements take `bytes` bytes (block 1 but for the ggml types). */
+typedef struct tsri_tensor_dtype {
+    const char *name; /* "f32", "q4_K" */
+    int bits;         /* of one element; 0 where a block type has no whole number */
+    int block, bytes;
+} tsri_tensor_dtype;
+
+/* NULL for a number that is no dtype. */
+const tsri_tensor_dtype *tsri_tensor_dtype_info(tsr_dtype dtype);
+
+/* Bytes of n elements; false where n is no multiple of the block, or the number does not fit. */
+bool tsri_tensor_bytes(tsr_dtype dtype, uint64_t n, uint64_t *bytes);
+
+/* Rounding is to nearest, ties to even; a NaN stays a quiet NaN of its sign. */
+float tsri_tensor_f16_to_f32(uint16_t h);
+float tsri_tensor_bf16_to_f32(uint16_t h);
+uint16_t tsri_tensor_f32_to_f16(float f);
+uint16_t tsri_tensor_f32_to_bf16(float f);
+
+static inline float tsri_tensor_from_bits(uint32_t u) {
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+static inline uint32_t tsri_tensor_to_bits(float f) {
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+}
+
+#endif
