@@ -206,20 +206,25 @@ static tsr_status check_transfer(const tsr_dev *dev, const tsr_transfer *t) {
     return TSR_OK;
 }
 
-/* OpenCL 1.1 has no fill: blocks written from the host. Oclgrind 21.10 has one that marks only the
- * first element as initialised, and then loses sight of what kernels store there. */
+/* OpenCL 1.1 has no fill: blocks are written from the host. Oclgrind 21.10 has one that marks only the
+ * first element as initialised; and it forgets what kernels store behind the bytes of the last write to
+ * a buffer, so there all is one write. */
 static cl_int fill_by_writes(tsr_dev *dev, const tsr_transfer *t, cl_event *event) {
-    uint32_t block[FILL_BLOCK / 4];
-    for (size_t i = 0; i < FILL_BLOCK / 4; i++)
+    const uint64_t most = t->bytes < FILL_BLOCK || dev->found->oclgrind ? t->bytes : FILL_BLOCK;
+    uint32_t *block = NULL;
+    cl_int code = tsri_base_new((size_t)most / 4, sizeof *block, &block) == TSR_OK
+                      ? CL_SUCCESS
+                      : CL_OUT_OF_HOST_MEMORY;
+    for (uint64_t i = 0; code == CL_SUCCESS && i < most / 4; i++)
         block[i] = t->pattern;
-    cl_int code = CL_SUCCESS;
-    for (uint64_t at = 0; at < t->bytes && code == CL_SUCCESS; at += FILL_BLOCK) {
+    for (uint64_t at = 0; at < t->bytes && code == CL_SUCCESS; at += most) {
         const uint64_t left = t->bytes - at;
-        const bool last = left <= FILL_BLOCK;
+        const bool last = left <= most;
         code = clEnqueueWriteBuffer(dev->queue, t->dst->mem, CL_TRUE, (size_t)(t->dst_offset + at),
-                                    last ? (size_t)left : FILL_BLOCK, block, 0, NULL,
+                                    (size_t)(last ? left : most), block, 0, NULL,
                                     last ? event : NULL);
     }
+    free(block);
     return code;
 }
 
