@@ -1,4 +1,4 @@
-# cmake -DFOLDER=cl -DOUT=out.c -DFILES=a.cl;b.clh -DHEADER=backends/opencl/sources.h -DTYPE=tsri_opencl_source -P embed.cmake
+# cmake -DFOLDER=cl -DOUT=out.c -DFILES=a.cl;b.clh -DHEADER=backends/opencl/source/sources.h -DTYPE=tsri_opencl_source -P embed.cmake
 # Writes the table TYPEs of path, text and size, and its length TYPE_count, which the header declares. Bytes, not string
 # literals: C promises only 4095 of these.
 set(arrays "")

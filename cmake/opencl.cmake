@@ -1,7 +1,7 @@
 # The OpenCL backend: a plugin with every kernel file of cl/ inside it.
 find_package(OpenCL)
 file(GLOB_RECURSE opencl_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backends/opencl/*.c)
-list(FILTER opencl_sources EXCLUDE REGEX "/opencl/helper/")
+list(FILTER opencl_sources EXCLUDE REGEX "/opencl/driver/helper/")
 if(NOT OpenCL_FOUND)
   message(STATUS "OpenCL was not found: the opencl backend is not built (Debian: apt-get install ocl-icd-opencl-dev)")
 elseif(opencl_sources)
@@ -11,7 +11,7 @@ elseif(opencl_sources)
   add_custom_command(
     OUTPUT ${embedded}
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${PROJECT_SOURCE_DIR}/cl -DOUT=${embedded} "-DFILES=${kernels}"
-            -DHEADER=backends/opencl/sources.h -DTYPE=tsri_opencl_source -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+            -DHEADER=backends/opencl/source/sources.h -DTYPE=tsri_opencl_source -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${kernels} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Embedding the kernels of cl/" VERBATIM)
 
@@ -32,7 +32,7 @@ elseif(opencl_sources)
     message(STATUS "CLBlast was not found: matmul has no clblast rows (Debian: apt-get install libclblast-dev)")
   endif()
   # Tries instructions that may crash a compiler or the process, in a process of its own.
-  add_executable(tessera_probe ${PROJECT_SOURCE_DIR}/src/backends/opencl/helper/probe.c)
+  add_executable(tessera_probe ${PROJECT_SOURCE_DIR}/src/backends/opencl/driver/helper/probe.c)
   set_target_properties(tessera_probe PROPERTIES OUTPUT_NAME probe
                         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/libexec/tessera)
   target_compile_definitions(tessera_probe PRIVATE CL_TARGET_OPENCL_VERSION=120 CL_USE_DEPRECATED_OPENCL_1_2_APIS)

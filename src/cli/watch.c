@@ -191,7 +191,7 @@ static void *look(void *unused) {
 
 /* --- crashes --- */
 
-static char crash_note[4096]; /* where the next run looks, see backends/opencl/marker.h */
+static char crash_note[4096]; /* where the next run looks, see backends/opencl/driver/marker.h */
 static struct sigaction uncaught[NSIG];
 
 /* Only what a handler may do: a driver's thread may have any lock. Then it crashes as if nobody had

@@ -2,9 +2,9 @@
  * plugin's files are linked in. */
 #include "fuzz.h"
 
-#include "backends/opencl/bundle_files.h"
-#include "backends/opencl/tuning.h"
-#include "backends/opencl/tuning_file.h"
+#include "backends/opencl/program/bundle_files.h"
+#include "backends/opencl/tuning/tuning.h"
+#include "backends/opencl/tuning/tuning_file.h"
 #include "base/files.h"
 
 #include <stdlib.h>

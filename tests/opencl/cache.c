@@ -1,5 +1,5 @@
 /* A damaged cache file is a miss with a warning, whichever byte it is. */
-#include "backends/opencl/cache.h"
+#include "backends/opencl/driver/cache.h"
 #include "opencl/rig.h"
 
 #include <criterion/criterion.h>

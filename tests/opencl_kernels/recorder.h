@@ -2,7 +2,7 @@
 #ifndef RECORDER_H
 #define RECORDER_H
 
-#include "backends/opencl/rows.h"
+#include "backends/opencl/bind/row.h"
 
 struct tsri_opencl_defines {
     const tsri_opencl_row *row;

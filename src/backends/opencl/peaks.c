@@ -1,7 +1,11 @@
 /* backends/opencl/peaks.c - what a device can do at most, by the kernels of cl/peak. */
 #include "backends/opencl/peaks.h"
-#include "backends/opencl/probe.h"
-#include "backends/opencl/source.h"
+#include "backends/opencl/bind/row.h"
+#include "backends/opencl/device/buffer.h"
+#include "backends/opencl/device/failure.h"
+#include "backends/opencl/driver/host.h"
+#include "backends/opencl/program/probe.h"
+#include "backends/opencl/source/source.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"

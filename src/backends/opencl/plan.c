@@ -1,41 +1,21 @@
 /* backends/opencl/plan.c - a plan made, run and explained. */
-#include "backends/opencl/chain.h"
-#include "backends/opencl/marker.h"
+#include "backends/opencl/plan.h"
+#include "backends/opencl/choose/choose.h"
+#include "backends/opencl/choose/select.h"
+#include "backends/opencl/device/buffer.h"
+#include "backends/opencl/device/failure.h"
+#include "backends/opencl/driver/marker.h"
+#include "backends/opencl/launch/chain.h"
+#include "backends/opencl/launch/profile.h"
+#include "backends/opencl/launch/scratch.h"
+#include "backends/opencl/program/program.h"
+#include "backends/opencl/rows/rows.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "tensor/shape.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-tsr_status tsri_opencl_scratch_grow(tsr_dev *dev, uint64_t bytes) {
-    const tsr_facts *facts = &dev->facts.common;
-    cl_int code = CL_SUCCESS;
-    if (bytes <= dev->scratch_bytes)
-        return TSR_OK;
-    if (bytes > facts->max_allocation)
-        return tsri_base_fail(TSR_E_DEVICE_MEMORY,
-                              "kernels need %" PRIu64 " bytes of scratch; %s/%s allows %" PRIu64
-                              " in one piece",
-                              bytes, facts->platform, facts->name, facts->max_allocation);
-    TRY(tsri_opencl_drain(dev));
-    cl_mem scratch = clCreateBuffer(dev->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
-    if (!scratch)
-        return tsri_opencl_fail_create(dev, code, "clCreateBuffer (scratch)");
-    if (dev->scratch)
-        tsri_opencl_release(dev, dev->scratch);
-    dev->scratch = scratch;
-    dev->scratch_bytes = bytes;
-    for (tsr_plan *plan = dev->plans; plan; plan = plan->next) {
-        for (uint32_t i = 0; i < plan->n_ops; i++)
-            if (plan->steps[i].launch.n_scratch)
-                TRY(tsri_opencl_launch_bind_scratch(&plan->steps[i].launch));
-        TRY(tsri_opencl_chain_bind(plan));
-    }
-    return TSR_OK;
-}
 
 /* Kernels take whole buffers, so a table inside one becomes a sub-buffer. */
 static tsr_status place_dims(tsr_dev *dev, const tsr_plan_spec *spec, cl_mem *out) {

@@ -1,93 +1,30 @@
 /* backends/opencl/plugin.c - the table, and the one symbol that the host sees. */
-#include "backends/opencl/bundle.h"
-#include "backends/opencl/layout.h"
+#include "backends/opencl/choose/layout.h"
+#include "backends/opencl/choose/select.h"
+#include "backends/opencl/choose/tune.h"
+#include "backends/opencl/device/buffer.h"
+#include "backends/opencl/device/exit.h"
+#include "backends/opencl/driver/discover.h"
+#include "backends/opencl/driver/host.h"
+#include "backends/opencl/launch/profile.h"
+#include "backends/opencl/open_device.h"
 #include "backends/opencl/peaks.h"
 #include "backends/opencl/plan.h"
-#include "backends/opencl/tune.h"
+#include "backends/opencl/program/bundle_write.h"
 #include "base/error.h"
 #include "base/memory.h"
 
 #include <pthread.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #ifndef TESSERA_VERSION
 #define TESSERA_VERSION "0"
 #endif
 
-/* Failures deep inside know no state: each entry of the table says whose call this thread makes. A
- * host lives until its close returns, and is not named again after that. */
-static _Thread_local const tsr_host *current_host;
-static _Thread_local char record[2048];
-
 /* Drivers are loaded and asked for their devices by one thread at a time: pocl 3.1 crashes where
  * two begin. */
 static pthread_mutex_t discovering = PTHREAD_MUTEX_INITIALIZER;
-
-void tsri_opencl_enter(const tsr_state *state) {
-    current_host = state->host;
-}
-
-void tsri_base_report(tsr_status status, const char *sentence) {
-    if (sentence != record)
-        snprintf(record, sizeof record, "%s", sentence);
-    if (current_host && current_host->report)
-        current_host->report(current_host->data, status, record);
-}
-
-const char *tsri_base_reported(void) {
-    return record;
-}
-
-void tsri_opencl_log(const tsr_state *state, tsr_log_level level, const char *format, ...) {
-    char line[2048];
-    va_list args;
-    if (!state->host->log)
-        return;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    state->host->log(state->host->data, level, line);
-}
-
-static int progress(const tsr_state *state, const tsr_progress *now) {
-    const tsr_host *host = state->host;
-    const bool has = host->struct_size >= offsetof(tsr_host, progress) + sizeof host->progress;
-    return has && host->progress ? host->progress(host->data, now) : 0;
-}
-
-bool tsri_opencl_tell(const tsr_state *state, const char *doing, uint64_t done, uint64_t total) {
-    const tsr_progress now = {
-        .struct_size = sizeof now, .doing = doing, .done = done, .total = total};
-    return progress(state, &now) != 0;
-}
-
-tsr_status tsri_opencl_progress(const tsr_state *state, const char *doing, uint64_t done,
-                                uint64_t total) {
-    if (!tsri_opencl_tell(state, doing, done, total))
-        return TSR_OK;
-    return tsri_base_fail(TSR_E_CANCELLED, "stopped while %s", doing);
-}
-
-bool tsri_opencl_stops(const tsr_state *state) {
-    return progress(state, NULL) != 0;
-}
-
-static void close_backend(tsr_state *state) {
-    if (!state)
-        return;
-    for (size_t i = 0; i < state->n_found; i++)
-        tsri_opencl_free_found(&state->found[i]);
-    for (size_t i = 0; i < state->n_notes; i++)
-        free(state->notes[i]);
-    free(state->found);
-    free(state->notes);
-    free(state);
-}
 
 enum { LEAST_CHAIN = 2, REST_MS = 10000 };
 
@@ -129,26 +66,10 @@ static tsr_status read_options(tsr_state *state, const tsr_options *options) {
     return TSR_OK;
 }
 
-static atomic_long loaded_by; /* the process that loaded the drivers; 0: none did */
-
-bool tsri_opencl_forked(void) {
-    const long process = atomic_load(&loaded_by);
-    return process && process != getpid();
-}
-
-tsr_status tsri_opencl_check_process(void) {
-    if (!tsri_opencl_forked())
-        return TSR_OK;
-    return tsri_base_fail(TSR_E_STATE,
-                          "this process was forked from process %ld, which had loaded OpenCL's "
-                          "drivers; they do not work here: fork before the first engine is created",
-                          atomic_load(&loaded_by));
-}
-
 static tsr_status discover(tsr_state *state) {
     static bool draining;
     TRY(tsri_opencl_check_process());
-    atomic_store(&loaded_by, getpid());
+    tsri_opencl_loads_drivers();
     pthread_mutex_lock(&discovering);
     const tsr_status status = tsri_opencl_discover(state);
     /* After the drivers registered theirs, so that it runs before them. */
@@ -160,14 +81,14 @@ static tsr_status discover(tsr_state *state) {
 
 static tsr_status open_backend(const tsr_host *host, const tsr_options *options, tsr_state **out) {
     tsr_state *state = NULL;
-    current_host = host;
+    tsri_opencl_enter(&(tsr_state){.host = host});
     TRY(tsri_base_new(1, sizeof *state, &state));
     state->host = host;
     tsr_status status = read_options(state, options);
     if (status == TSR_OK)
         status = discover(state);
     if (status != TSR_OK) {
-        close_backend(state);
+        tsri_opencl_state_free(state);
         return status;
     }
     *out = state;
@@ -316,7 +237,7 @@ const tsr_backend *tsr_backend_get(uint32_t abi) {
         .version = TESSERA_VERSION,
         .description = "every OpenCL 1.1 or newer device, by kernels built for it",
         .open = open_backend,
-        .close = close_backend,
+        .close = tsri_opencl_state_free,
         .device_count = device_count,
         .device_facts = device_facts,
         .device_open = device_open,

@@ -3,7 +3,7 @@
 #ifndef TSRI_OPENCL_ROWS_COMMON_H
 #define TSRI_OPENCL_ROWS_COMMON_H
 
-#include "backends/opencl/rows.h"
+#include "backends/opencl/bind/row.h"
 #include "tensor/shape.h"
 
 /* The tables, rows_<op>[], each ended by a row without a name; that of an op which isn't offered is

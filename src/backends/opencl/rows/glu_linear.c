@@ -1,26 +1,9 @@
-#include "backends/opencl/clblast.h"
+/* backends/opencl/rows/glu_linear.c - glu_linear: two products of one input, the second through
+ * an activation. */
 #include "backends/opencl/rows/blocks.h"
+#include "backends/opencl/rows/clblast.h"
 #include "backends/opencl/rows/group.h"
 #include "backends/opencl/rows/weighted.h"
-
-void tsri_opencl_bind_glu_linear(const tsr_op *op, tsri_opencl_launch *launch, int tile_m,
-                                 int tile_n) {
-    const tsr_glu_linear_attrs *attrs = op->attrs;
-    const tsr_tensor *x = op->in[0], *w = op->in[1], *y = op->out[0];
-    const int64_t depth = w->dim[attrs->trans_w ? 1 : 0].factor;
-
-    tsri_opencl_arg_tensor(launch, x);
-    tsri_opencl_arg_tensor(launch, w);
-    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, 2));
-    tsri_opencl_arg_tensor(launch, y);
-    tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
-    tsri_opencl_arg_int(launch, w->dim[attrs->trans_w ? 0 : 1].factor / 2);
-    tsri_opencl_arg_int(launch, depth);
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
-    tsri_opencl_work(launch, tsri_tensor_const(2 * depth * tile_m * tile_n));
-}
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

@@ -1,36 +1,10 @@
-#include "backends/opencl/clblast.h"
+/* backends/opencl/rows/linear.c - linear: the product with a weight, for plain rows, panels,
+ * blocks, halves and int8. */
 #include "backends/opencl/rows/blocks.h"
 #include "backends/opencl/rows/cached.h"
+#include "backends/opencl/rows/clblast.h"
 #include "backends/opencl/rows/group.h"
 #include "backends/opencl/rows/weighted.h"
-
-void tsri_opencl_define_linear(const tsr_op *op, tsri_opencl_defines *defines) {
-    const tsr_linear_attrs *attrs = op->attrs;
-    tsri_opencl_define_weighted(op, attrs->activation, defines);
-    tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, 3) != NULL);
-}
-
-void tsri_opencl_bind_linear(const tsr_op *op, tsri_opencl_launch *launch, int tile_m, int tile_n) {
-    const tsr_linear_attrs *attrs = op->attrs;
-    const tsr_tensor *x = op->in[0], *w = op->in[1], *residual = tsri_opencl_in(op, 3),
-                     *y = op->out[0];
-    const tsr_dim outputs = w->dim[attrs->trans_w ? 0 : 1], depth = w->dim[attrs->trans_w ? 1 : 0];
-    const tsr_dim rows = tsri_tensor_rows(x);
-
-    tsri_opencl_arg_tensor(launch, x);
-    tsri_opencl_arg_tensor(launch, w);
-    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, 2));
-    tsri_opencl_arg_tensor(launch, residual);
-    tsri_opencl_arg_tensor(launch, y);
-    tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, rows);
-    tsri_opencl_arg_int(launch, outputs.factor);
-    tsri_opencl_arg_int(launch, depth.factor);
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(residual));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
-    tsri_opencl_work(launch, tsri_tensor_const(depth.factor * tile_m * tile_n));
-}
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

@@ -1,8 +1,8 @@
-#include "backends/opencl/clblast.h"
+/* backends/opencl/rows/matmul.c - matmul and matmul_add, which writes a state. */
 #include "backends/opencl/rows/cached.h"
+#include "backends/opencl/rows/clblast.h"
 #include "backends/opencl/rows/group.h"
 
-/* matmul and matmul_add, which writes a state. */
 typedef struct sides {
     const tsr_tensor *a, *b, *y, *beta; /* beta: of matmul_add, or NULL */
     bool add;

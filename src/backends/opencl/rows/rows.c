@@ -1,5 +1,9 @@
-/* Which ops the backend offers, and their rows. */
+/* backends/opencl/rows/rows.c - the table of all kernel rows: which ops the backend offers, and the
+ * rows and layouts by their names. */
+#include "backends/opencl/rows/rows.h"
 #include "backends/opencl/rows/common.h"
+
+#include <string.h>
 
 int tsri_opencl_row_score(const tsri_opencl_row *row, const tsri_opencl_facts *facts) {
     return row->gpu && facts->common.type != TSR_DEVICE_GPU ? row->score / 10 : row->score;
@@ -12,4 +16,43 @@ const tsri_opencl_row *tsri_opencl_rows_of(tsr_op_id op) {
 #undef TABLE
     };
     return op > TSR_OP_NONE && op < TSR_OP_COUNT ? tables[op] : NULL;
+}
+
+static const char *const names[TSR_OP_COUNT] = {
+#define NAME(id, name, attributes) [TSR_OP_##id] = #name,
+    TSR_OP_LIST(NAME)
+#undef NAME
+};
+
+const char *tsri_opencl_op_name(tsr_op_id op) {
+    return (unsigned)op < TSR_OP_COUNT ? names[op] : NULL;
+}
+
+tsr_op_id tsri_opencl_op_of(const char *name, size_t n) {
+    for (int op = 1; op < TSR_OP_COUNT; op++)
+        if (names[op] && strlen(names[op]) == n && !memcmp(names[op], name, n))
+            return (tsr_op_id)op;
+    return TSR_OP_NONE;
+}
+
+const tsri_opencl_row *tsri_opencl_row_of(tsr_op_id op, const char *name, size_t n) {
+    for (const tsri_opencl_row *row = tsri_opencl_rows_of(op); row && row->name; row++)
+        if (strlen(row->name) == n && !memcmp(row->name, name, n))
+            return row;
+    return NULL;
+}
+
+const tsri_opencl_row *tsri_opencl_find_row(const char *name) {
+    const char *slash = strchr(name, '/');
+    const tsr_op_id op = slash ? tsri_opencl_op_of(name, (size_t)(slash - name)) : TSR_OP_NONE;
+    return op == TSR_OP_NONE ? NULL : tsri_opencl_row_of(op, slash + 1, strlen(slash + 1));
+}
+
+const tsri_opencl_layout *tsri_opencl_layout_by_id(uint32_t id) {
+    for (int op = 1; id && op < TSR_OP_COUNT; op++)
+        for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op); row && row->name;
+             row++)
+            if (row->layout && row->layout->id == id)
+                return row->layout;
+    return NULL;
 }

@@ -1,3 +1,5 @@
+/* backends/opencl/rows/weighted.c - what the rows of linear and glu_linear share: which weights,
+ * shapes and numbers of rows fit, and the arguments of all their kernels. */
 #include "backends/opencl/rows/weighted.h"
 
 bool tsri_opencl_fits_weighted(const tsr_op *op, const char **why) {
@@ -61,4 +63,51 @@ void tsri_opencl_define_plain(const tsr_op *op, bool trans_w, uint32_t compute,
     tsri_opencl_define_int(defines, "TRANS_W", trans_w);
     tsri_opencl_define_int(defines, "INT8", compute == TSR_COMPUTE_INT8);
     tsri_opencl_define_int(defines, "TM", tsri_opencl_tile_rows(op));
+}
+
+void tsri_opencl_define_linear(const tsr_op *op, tsri_opencl_defines *defines) {
+    const tsr_linear_attrs *attrs = op->attrs;
+    tsri_opencl_define_weighted(op, attrs->activation, defines);
+    tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, 3) != NULL);
+}
+
+void tsri_opencl_bind_linear(const tsr_op *op, tsri_opencl_launch *launch, int tile_m, int tile_n) {
+    const tsr_linear_attrs *attrs = op->attrs;
+    const tsr_tensor *x = op->in[0], *w = op->in[1], *residual = tsri_opencl_in(op, 3),
+                     *y = op->out[0];
+    const tsr_dim outputs = w->dim[attrs->trans_w ? 0 : 1], depth = w->dim[attrs->trans_w ? 1 : 0];
+    const tsr_dim rows = tsri_tensor_rows(x);
+
+    tsri_opencl_arg_tensor(launch, x);
+    tsri_opencl_arg_tensor(launch, w);
+    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, 2));
+    tsri_opencl_arg_tensor(launch, residual);
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, rows);
+    tsri_opencl_arg_int(launch, outputs.factor);
+    tsri_opencl_arg_int(launch, depth.factor);
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(residual));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+    tsri_opencl_work(launch, tsri_tensor_const(depth.factor * tile_m * tile_n));
+}
+
+void tsri_opencl_bind_glu_linear(const tsr_op *op, tsri_opencl_launch *launch, int tile_m,
+                                 int tile_n) {
+    const tsr_glu_linear_attrs *attrs = op->attrs;
+    const tsr_tensor *x = op->in[0], *w = op->in[1], *y = op->out[0];
+    const int64_t depth = w->dim[attrs->trans_w ? 1 : 0].factor;
+
+    tsri_opencl_arg_tensor(launch, x);
+    tsri_opencl_arg_tensor(launch, w);
+    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, 2));
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
+    tsri_opencl_arg_int(launch, w->dim[attrs->trans_w ? 0 : 1].factor / 2);
+    tsri_opencl_arg_int(launch, depth);
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
+    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+    tsri_opencl_work(launch, tsri_tensor_const(2 * depth * tile_m * tile_n));
 }

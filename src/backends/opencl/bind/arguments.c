@@ -1,0 +1,184 @@
+/* backends/opencl/bind/arguments.c - the calls by which a row binds its operands, sizes and
+ * grid. */
+#include "backends/opencl/bind/arguments.h"
+#include "backends/opencl/device/failure.h"
+#include "base/error.h"
+#include "tensor/convert.h"
+#include "tensor/shape.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void keep(tsri_opencl_launch *launch, tsr_status status) {
+    if (launch->status == TSR_OK)
+        launch->status = status;
+}
+
+static void push_traced(tsri_opencl_launch *launch, char kind, size_t size, const void *value) {
+    tsri_opencl_trace *trace = launch->trace;
+    if (launch->n_args < TSRI_OPENCL_TRACED) {
+        trace->kinds[launch->n_args] = kind;
+        if (value)
+            memcpy(&trace->values[launch->n_args], value, size);
+    } else
+        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: more than %d arguments", launch->file,
+                                    TSRI_OPENCL_TRACED));
+    launch->n_args++;
+}
+
+static void push(tsri_opencl_launch *launch, char kind, size_t size, const void *value) {
+    if (launch->trace) {
+        push_traced(launch, kind, size, value);
+        return;
+    }
+    const cl_int code = launch->dev->record
+                            ? CL_SUCCESS
+                            : clSetKernelArg(launch->kernel, launch->n_args, size, value);
+    if (code == CL_INVALID_ARG_INDEX || code == CL_INVALID_ARG_VALUE ||
+        code == CL_INVALID_ARG_SIZE || code == CL_INVALID_MEM_OBJECT)
+        keep(launch,
+             tsri_base_fail(TSR_E_INTERNAL, "%s: argument %u of %zu bytes is refused: %s (%d)",
+                            launch->file, launch->n_args, size, tsri_opencl_code_name(code), code));
+    else if (code != CL_SUCCESS)
+        keep(launch, tsri_opencl_fail(launch->dev, code, launch->file));
+    launch->n_args++;
+}
+
+static bool fits_int(int64_t value) {
+    return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+static void push_int(tsri_opencl_launch *launch, int64_t value, const char *what) {
+    const cl_int narrow = (cl_int)value;
+    if (!fits_int(value))
+        keep(launch, tsri_base_fail(TSR_E_UNSUPPORTED,
+                                    "%s: %s %" PRId64 " does not fit the kernels' 32-bit indices",
+                                    launch->file, what, value));
+    push(launch, 'i', sizeof narrow, &narrow);
+}
+
+void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
+    if (!tensor) {
+        push(launch, 'p', sizeof launch->dims, &launch->dims);
+        push_int(launch, 0, "an offset of");
+        return;
+    }
+    const tsri_tensor_dtype *dtype = tsri_tensor_dtype_info((tsr_dtype)tensor->dtype);
+    if (!tensor->buf || tensor->buf->dev != launch->dev) {
+        keep(launch, tsri_base_fail(TSR_E_ARGUMENT, "an operand of %s has no buffer of this device",
+                                    launch->file));
+        return;
+    }
+    if (!dtype || tensor->origin % (uint64_t)dtype->bytes || tensor->offset % dtype->block) {
+        keep(launch,
+             tsri_base_fail(TSR_E_ARGUMENT,
+                            "an operand of %s (%s) begins at byte %" PRIu64 ", inside an element",
+                            launch->file, tsri_tensor_dtype_name((tsr_dtype)tensor->dtype),
+                            tensor->origin));
+        return;
+    }
+    push(launch, 'p', sizeof tensor->buf->mem, &tensor->buf->mem);
+    push_int(launch,
+             (int64_t)(tensor->origin / (uint64_t)dtype->bytes) * dtype->block + tensor->offset,
+             "an operand's first element");
+}
+
+void tsri_opencl_arg_dims(tsri_opencl_launch *launch) {
+    push(launch, 'p', sizeof launch->dims, &launch->dims);
+}
+
+void tsri_opencl_arg_int(tsri_opencl_launch *launch, int64_t value) {
+    push_int(launch, value, "the number");
+}
+
+void tsri_opencl_arg_float(tsri_opencl_launch *launch, float value) {
+    push(launch, 'f', sizeof value, &value);
+}
+
+void tsri_opencl_arg_dim(tsri_opencl_launch *launch, tsr_dim dim) {
+    push_int(launch, dim.factor, "a size of");
+    push_int(launch, dim.symbols, "a set of sizes");
+}
+
+/* The last 8 of `dims` as two vectors; missing leading ones are `missing`. */
+static void push_dims(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t rank,
+                      int64_t missing, const char *what) {
+    cl_int8 factors, symbols;
+    for (uint32_t i = 0; i < 8; i++) {
+        const bool present = i + rank >= 8;
+        const tsr_dim dim = present ? dims[i + rank - 8] : (tsr_dim){.factor = missing};
+        if (!fits_int(dim.factor))
+            keep(launch,
+                 tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "%s: %s %" PRId64 " does not fit the kernels' 32-bit indices",
+                                launch->file, what, dim.factor));
+        factors.s[i] = (cl_int)dim.factor;
+        symbols.s[i] = (cl_int)dim.symbols;
+    }
+    push(launch, '8', sizeof factors, &factors);
+    push(launch, '8', sizeof symbols, &symbols);
+}
+
+void tsri_opencl_arg_strides(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
+    push_dims(launch, tensor ? tensor->stride : NULL, tensor ? tensor->rank : 0, 0, "a stride of");
+}
+
+void tsri_opencl_arg_sizes(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
+    push_dims(launch, tensor ? tensor->dim : NULL, tensor ? tensor->rank : 0, 1, "a size of");
+}
+
+void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t n) {
+    cl_int16 factors = {{0}}, symbols = {{0}};
+    for (uint32_t i = 0; i < n; i++) {
+        if (!fits_int(dims[i].factor))
+            keep(launch, tsri_base_fail(TSR_E_UNSUPPORTED,
+                                        "%s: a size or stride of %" PRId64
+                                        " does not fit the kernels' 32-bit indices",
+                                        launch->row->file, dims[i].factor));
+        factors.s[i] = (cl_int)dims[i].factor;
+        symbols.s[i] = (cl_int)dims[i].symbols;
+    }
+    push(launch, 'g', sizeof factors, &factors);
+    push(launch, 'g', sizeof symbols, &symbols);
+}
+
+void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
+    const int64_t wanted = tsri_tensor_value(bytes, launch->bounds->highest);
+    if (launch->n_scratch == TSRI_OPENCL_SCRATCH_ARGS || wanted < 0) {
+        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: scratch of %" PRId64 " bytes",
+                                    launch->file, wanted));
+        return;
+    }
+    if ((uint64_t)wanted > launch->scratch_bytes)
+        launch->scratch_bytes = (uint64_t)wanted;
+    if (launch->trace) {
+        push(launch, 'p', 0, NULL);
+        return;
+    }
+    launch->scratch_args[launch->n_scratch++] = launch->n_args++;
+}
+
+void tsri_opencl_grid(tsri_opencl_launch *launch, int axis, tsr_dim n, int per_item) {
+    if (axis < 0 || axis > 2 || per_item <= 0) {
+        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: grid axis %d by %d", launch->file, axis,
+                                    per_item));
+        return;
+    }
+    launch->grid[axis] = n;
+    launch->per_item[axis] = per_item;
+}
+
+void tsri_opencl_group(tsri_opencl_launch *launch, int x, int y, int z) {
+    launch->group[0] = (size_t)x;
+    launch->group[1] = (size_t)y;
+    launch->group[2] = (size_t)z;
+}
+
+void tsri_opencl_work(tsri_opencl_launch *launch, tsr_dim per_item) {
+    launch->work = per_item;
+}
+
+int tsri_opencl_tuned(const tsri_opencl_launch *launch, const char *name) {
+    const int t = tsri_opencl_find_tunable(launch->row, name);
+    return t < 0 ? 0 : launch->values->value[t];
+}

@@ -1,0 +1,45 @@
+/* backends/opencl/bind/arguments.h - a launch while a row binds it: the struct that the calls of
+ * row.h fill. */
+#ifndef TSRI_OPENCL_BIND_ARGUMENTS_H
+#define TSRI_OPENCL_BIND_ARGUMENTS_H
+
+#include "backends/opencl/bind/row.h"
+#include "backends/opencl/bind/defines.h"
+#include "backends/opencl/device/device.h"
+
+enum { TSRI_OPENCL_SCRATCH_ARGS = 4 };
+
+/* Arguments as a row binds them, for a chain: kind 'p' a buffer (NULL: the device's scratch), 'i'
+ * an int, 'f' a float, '8' an int8, 'g' an int16. */
+enum { TSRI_OPENCL_TRACED = 48 };
+typedef struct tsri_opencl_trace {
+    char kinds[TSRI_OPENCL_TRACED + 1];
+    union {
+        cl_mem mem;
+        cl_int words[16];
+    } values[TSRI_OPENCL_TRACED];
+} tsri_opencl_trace;
+
+struct tsri_opencl_launch {
+    tsr_dev *dev;
+    const tsri_opencl_row *row;
+    const tsri_opencl_values *values; /* of the row's tunables; the instance's */
+    const char *file;                 /* of the kernel; NULL for a provider without one */
+    tsri_opencl_launch *before;       /* the row's stage that runs first; owned; NULL: none */
+    const tsr_op *op;                 /* borrowed: outlives the launch */
+    const tsr_bounds *bounds;
+    cl_mem dims;
+    cl_kernel kernel; /* owned; NULL for a provider without a file, and for a step of a chain */
+    tsri_opencl_trace *trace; /* owned; NULL: arguments are set in the kernel */
+    cl_uint n_args;
+    tsr_status status; /* the first failure while binding */
+    cl_uint scratch_args[TSRI_OPENCL_SCRATCH_ARGS];
+    int n_scratch;
+    uint64_t scratch_bytes; /* the stage before included */
+    tsr_dim grid[3], work;
+    int per_item[3];
+    size_t group[3];
+    uint64_t limit; /* multiply-adds of one enqueue */
+};
+
+#endif

@@ -1,0 +1,67 @@
+/* backends/opencl/bind/defines.c - the calls by which a row states its build constants. */
+#include "backends/opencl/bind/defines.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void tsri_opencl_define_text(tsri_opencl_defines *defines, const char *name, const char *value) {
+    const char *shown = !strncmp(value, "TSR_DTYPE_", 10) ? value + 10 : value;
+    tsr_status status = defines->status;
+    if (status == TSR_OK)
+        status = tsri_base_bytes_printf(&defines->define, "#define %s %s\n", name, value);
+    if (status == TSR_OK)
+        status = tsri_base_bytes_printf(&defines->undefine, "#undef %s\n", name);
+    if (status == TSR_OK)
+        status = tsri_base_bytes_printf(&defines->name, "%s%s=%s", defines->name.size ? "," : "",
+                                        name, shown);
+    defines->status = status;
+}
+
+void tsri_opencl_define_int(tsri_opencl_defines *defines, const char *name, int value) {
+    char text[16];
+    snprintf(text, sizeof text, "%d", value);
+    tsri_opencl_define_text(defines, name, text);
+}
+
+void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name,
+                              const tsr_tensor *tensor) {
+    static const char *const names[] = {
+        [TSR_F32] = "TSR_DTYPE_F32",        [TSR_F16] = "TSR_DTYPE_F16",
+        [TSR_BF16] = "TSR_DTYPE_BF16",      [TSR_F64] = "TSR_DTYPE_F64",
+        [TSR_I32] = "TSR_DTYPE_I32",        [TSR_I64] = "TSR_DTYPE_I64",
+        [TSR_I16] = "TSR_DTYPE_I16",        [TSR_I8] = "TSR_DTYPE_I8",
+        [TSR_U8] = "TSR_DTYPE_U8",          [TSR_BOOL] = "TSR_DTYPE_BOOL",
+        [TSR_GGML_Q4_0] = "TSR_DTYPE_Q4_0", [TSR_GGML_Q8_0] = "TSR_DTYPE_Q8_0"};
+    char constant[64];
+    const char *value = tensor->dtype < sizeof names / sizeof *names ? names[tensor->dtype] : NULL;
+    snprintf(constant, sizeof constant, "%s_DTYPE", name);
+    tsri_opencl_define_text(defines, constant, value ? value : "0");
+}
+
+void tsri_opencl_defines_clear(tsri_opencl_defines *defines) {
+    tsri_base_bytes_clear(&defines->define);
+    tsri_base_bytes_clear(&defines->undefine);
+    tsri_base_bytes_clear(&defines->name);
+}
+
+int tsri_opencl_find_tunable(const tsri_opencl_row *row, const char *name) {
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && row->tunables[t].name; t++)
+        if (!strcmp(row->tunables[t].name, name))
+            return t;
+    return -1;
+}
+
+int tsri_opencl_define_value(const tsri_opencl_defines *defines, const char *name) {
+    const int t = tsri_opencl_find_tunable(defines->row, name);
+    return t < 0 ? 0 : defines->values.value[t];
+}
+
+void tsri_opencl_define_tunable(tsri_opencl_defines *defines, const char *name) {
+    const int t = tsri_opencl_find_tunable(defines->row, name);
+    if (t >= 0)
+        tsri_opencl_define_int(defines, name, defines->values.value[t]);
+    else if (defines->status == TSR_OK)
+        defines->status =
+            tsri_base_fail(TSR_E_INTERNAL, "row %s has no tunable %s", defines->row->name, name);
+}

@@ -1,0 +1,25 @@
+/* backends/opencl/bind/defines.h - build constants being collected for a row or its stage. */
+#ifndef TSRI_OPENCL_BIND_DEFINES_H
+#define TSRI_OPENCL_BIND_DEFINES_H
+
+#include "backends/opencl/bind/row.h"
+#include "base/bytes.h"
+
+typedef struct tsri_opencl_values {
+    int value[TSRI_OPENCL_TUNABLES];
+    const char *from[TSRI_OPENCL_TUNABLES]; /* "default", "table cl/tuned/x.tsv:7", "tuned here" */
+} tsri_opencl_values;
+
+struct tsri_opencl_defines {
+    tsri_bytes define, undefine; /* "#define M 6\n", "#undef M\n" */
+    tsri_bytes name;             /* "M=6," */
+    tsri_opencl_values values;   /* of the row's tunables */
+    const tsri_opencl_row *row;
+    tsr_status status;
+};
+
+void tsri_opencl_defines_clear(tsri_opencl_defines *defines);
+/* Index of a tunable of the row; -1: it has none of that name. */
+int tsri_opencl_find_tunable(const tsri_opencl_row *row, const char *name);
+
+#endif

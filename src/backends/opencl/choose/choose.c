@@ -1,0 +1,217 @@
+/* backends/opencl/choose/choose.c - the first row of each op that fits, builds and passes its
+ * self-test. */
+#include "backends/opencl/choose/choose.h"
+#include "backends/opencl/choose/fallback.h"
+#include "backends/opencl/choose/select.h"
+#include "backends/opencl/choose/selftest.h"
+#include "backends/opencl/driver/host.h"
+#include "backends/opencl/launch/chain.h"
+#include "backends/opencl/program/program.h"
+#include "backends/opencl/rows/rows.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An instance that may be needed, and where: for its self-test. */
+typedef struct need {
+    tsri_opencl_instance *instance;
+    tsri_opencl_step *step;
+    tsr_bounds bounds;
+} need;
+
+typedef struct need_list {
+    size_t n, capacity;
+    need *items;
+} need_list;
+
+static tsr_status add(need_list *list, tsri_opencl_instance *instance, tsri_opencl_step *step) {
+    for (size_t i = 0; i < list->n; i++)
+        if (list->items[i].instance == instance)
+            return TSR_OK;
+    TRY(tsri_base_grow(&list->items, &list->capacity, list->n + 1, sizeof *list->items));
+    list->items[list->n++] = (need){instance, step, step->operation.bounds};
+    return TSR_OK;
+}
+
+static tsr_status build(tsr_dev *dev, const need_list *list) {
+    tsri_opencl_instance **instances = NULL;
+    TRY(tsri_base_new(list->n ? list->n : 1, sizeof *instances, &instances));
+    uint64_t n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        instances[i] = list->items[i].instance;
+        n += instances[i]->state == TSRI_OPENCL_NEW;
+    }
+    tsr_status status = n ? tsri_opencl_progress(dev->state, "building kernels", 0, n) : TSR_OK;
+    if (status == TSR_OK)
+        status = tsri_opencl_build(dev, instances, list->n);
+    if (status == TSR_OK && n)
+        status = tsri_opencl_progress(dev->state, "building kernels", n, n);
+    free(instances);
+    return status;
+}
+
+static bool passes_over(const tsri_opencl_instance *instance) {
+    return instance->state == TSRI_OPENCL_REFUSED;
+}
+
+/* Why each row of an op can't be used: what was forced is an argument, else none fits
+ * (TSR_E_UNSUPPORTED) or none builds (TSR_E_BUILD). */
+static tsr_status fail_no_row(tsr_dev *dev, const tsri_opencl_step *step, uint32_t index) {
+    const tsr_op *op = &step->operation.op;
+    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+    const size_t n = tsri_opencl_candidates(dev, op, rows);
+    tsri_bytes list = {0};
+    bool refused = false;
+    for (size_t i = 0; i < n; i++) {
+        const char *why = "";
+        tsri_opencl_instance *instance = NULL;
+        if (step->forced.row && rows[i] != step->forced.row)
+            continue;
+        if (tsri_opencl_fits(dev, rows[i], op, true, &why) &&
+            tsri_opencl_instance_of(dev, rows[i], op, &step->forced, &instance) == TSR_OK &&
+            instance->why) {
+            why = instance->why;
+            refused = true;
+        }
+        (void)!tsri_base_bytes_printf(&list, "%s%s: %s", list.size ? "; " : "", rows[i]->name, why);
+    }
+    const tsr_status code = step->forced.row ? TSR_E_ARGUMENT
+                            : refused        ? TSR_E_BUILD
+                                             : TSR_E_UNSUPPORTED;
+    const tsr_status status = tsri_base_fail(
+        code, "op %u, %s: %s (%s)", index, tsri_opencl_op_name((tsr_op_id)op->id),
+        step->forced.row ? "the forced kernel row can't be used" : "no kernel row serves it",
+        list.size ? list.data : "it has none");
+    tsri_base_bytes_clear(&list);
+    return status;
+}
+
+/* The best row of a step that isn't refused yet; none: the instance is NULL. */
+static tsr_status pick_placed(tsr_dev *dev, tsri_opencl_step *step) {
+    const tsr_op *op = &step->operation.op;
+    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+    const size_t n = tsri_opencl_candidates(dev, op, rows);
+    const char *why;
+    for (size_t i = 0; i < n; i++) {
+        if ((step->forced.row && rows[i] != step->forced.row) ||
+            !tsri_opencl_fits(dev, rows[i], op, true, &why))
+            continue;
+        TRY(tsri_opencl_instance_of(dev, rows[i], op, &step->forced, &step->instance));
+        if (!passes_over(step->instance))
+            return TSR_OK;
+    }
+    step->instance = NULL;
+    return TSR_OK;
+}
+
+/* The same, with the weight as plain rows where nothing reads it as it is stored. */
+static tsr_status pick(tsr_dev *dev, tsri_opencl_step *step, uint32_t index) {
+    bool moved = false;
+    TRY(pick_placed(dev, step));
+    if (!step->instance && !step->forced.row)
+        TRY(tsri_opencl_fall_back(dev, step, &moved));
+    if (moved)
+        TRY(pick_placed(dev, step));
+    return step->instance ? TSR_OK : fail_no_row(dev, step, index);
+}
+
+/* What the same op would run in the other buckets of M, built in the same program: prefill and
+ * decode share one build. (Not for `tessera verify`, which opens devices without self-test: nothing
+ * follows a plan there.) */
+static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list *list) {
+    tsri_opencl_operation *operation = &step->operation;
+    const tsr_bounds own = operation->bounds;
+    tsr_bounds buckets[TSRI_OPENCL_BUCKETS];
+    tsri_opencl_instance *instance;
+    tsr_status status = TSR_OK;
+    tsri_opencl_buckets(&own, buckets);
+    for (int i = 0; i < TSRI_OPENCL_BUCKETS && status == TSR_OK; i++) {
+        operation->bounds = buckets[i];
+        const tsri_opencl_row *row = tsri_opencl_best(dev, &operation->op, step->forced.row);
+        if (!row)
+            continue;
+        status = tsri_opencl_instance_of(dev, row, &operation->op, &step->forced, &instance);
+        if (status == TSR_OK && !passes_over(instance))
+            status = add(list, instance, step);
+    }
+    operation->bounds = own;
+    return status;
+}
+
+static bool has_new(const need_list *list) {
+    for (size_t i = 0; i < list->n; i++)
+        if (list->items[i].instance->state == TSRI_OPENCL_NEW)
+            return true;
+    return false;
+}
+
+/* How many arguments each kernel has, from binding it to nothing. */
+static tsr_status record(tsr_dev *dev, const tsr_plan *plan, const need_list *list) {
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < list->n && status == TSR_OK; i++) {
+        const need *item = &list->items[i];
+        tsri_opencl_operation *operation = &item->step->operation;
+        tsri_opencl_launch launch;
+        const tsr_bounds own = operation->bounds;
+        operation->bounds = item->bounds;
+        status =
+            tsri_opencl_launch_create(dev, item->instance, &operation->op, plan->dims, &launch);
+        operation->bounds = own;
+        item->instance->n_args = launch.n_args;
+        if (launch.before)
+            item->instance->before->n_args = launch.before->n_args;
+        tsri_opencl_launch_release(&launch);
+    }
+    return status;
+}
+
+/* The chain program that serves the plan, with what its relatives need. */
+static tsr_status choose_chain(tsr_plan *plan, const need_list *list) {
+    tsri_opencl_chained *others = NULL;
+    TRY(tsri_base_new(list->n ? list->n : 1, sizeof *others, &others));
+    for (size_t i = 0; i < list->n; i++)
+        others[i] = (tsri_opencl_chained){list->items[i].instance, list->items[i].step,
+                                          list->items[i].bounds};
+    tsr_status status = tsri_opencl_progress(plan->dev->state, "joining kernels", 0, 1);
+    if (status == TSR_OK)
+        status = tsri_opencl_chain_choose(plan, others, list->n);
+    if (status == TSR_OK)
+        status = tsri_opencl_progress(plan->dev->state, "joining kernels", 1, 1);
+    free(others);
+    return status;
+}
+
+tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
+    need_list list = {0};
+    tsr_status status = TSR_OK;
+    for (bool first = true, again = true; again && status == TSR_OK; first = false) {
+        list.n = 0;
+        for (uint32_t i = 0; i < plan->n_ops && status == TSR_OK; i++) {
+            status = pick(dev, &plan->steps[i], i);
+            if (status == TSR_OK)
+                status = add(&list, plan->steps[i].instance, &plan->steps[i]);
+        }
+        /* Naming them takes longer than all else, so only where something is to be built. */
+        const bool more =
+            status == TSR_OK && first && !dev->no_self_test &&
+            (has_new(&list) || (tsri_opencl_chains(dev) && !tsri_opencl_chain_for(plan)));
+        for (uint32_t i = 0; i < plan->n_ops && more && status == TSR_OK; i++)
+            status = add_relatives(dev, &plan->steps[i], &list);
+        if (status == TSR_OK)
+            status = build(dev, &list);
+        if (status == TSR_OK && dev->record)
+            status = record(dev, plan, &list);
+        for (uint32_t i = again = 0; i < plan->n_ops && status == TSR_OK; i++)
+            again |= passes_over(plan->steps[i].instance);
+        plan->chain = NULL;
+        if (status == TSR_OK && !again && tsri_opencl_chains(dev))
+            status = choose_chain(plan, &list);
+        if (status == TSR_OK && !again && !dev->record && !dev->no_self_test)
+            status = tsri_opencl_self_test(plan, &again);
+    }
+    free(list.items);
+    return status;
+}

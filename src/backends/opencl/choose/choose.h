@@ -1,0 +1,10 @@
+/* backends/opencl/choose/choose.h - the kernels of a plan. */
+#ifndef TSRI_OPENCL_CHOOSE_CHOOSE_H
+#define TSRI_OPENCL_CHOOSE_CHOOSE_H
+
+#include "backends/opencl/launch/steps.h"
+
+/* Gives every step an instance that is built and tested. */
+tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan);
+
+#endif

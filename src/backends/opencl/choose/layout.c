@@ -1,0 +1,250 @@
+/* backends/opencl/choose/layout.c - one layout for all uses of a weight. */
+#include "backends/opencl/choose/layout.h"
+#include "backends/opencl/bind/operation.h"
+#include "backends/opencl/choose/select.h"
+#include "backends/opencl/device/failure.h"
+#include "backends/opencl/rows/rows.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "tensor/convert.h"
+#include "tensor/shape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LAYOUTS = 16 };
+
+/* Every layout that a row reads; the first is NULL, plain. */
+static size_t list_layouts(const tsri_opencl_layout *list[MAX_LAYOUTS]) {
+    size_t n = 1;
+    list[0] = NULL;
+    for (int op = 1; op < TSR_OP_COUNT; op++)
+        for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op); row && row->name;
+             row++) {
+            bool known = !row->layout;
+            for (size_t i = 1; i < n && !known; i++)
+                known = list[i] == row->layout;
+            if (!known && n < MAX_LAYOUTS)
+                list[n++] = row->layout;
+        }
+    return n;
+}
+
+/* The op as it would be with its weight in `layout`; scores its best rows over the buckets, -1
+ * where one has none. A forced row needs to fit somewhere only: where it doesn't, its plan says so.
+ */
+static int64_t score_use(tsr_dev *dev, const tsr_weight_use *use, const tsri_opencl_layout *layout,
+                         const tsri_opencl_forced *forced) {
+    tsri_opencl_operation operation;
+    tsr_bounds buckets[TSRI_OPENCL_BUCKETS];
+    int64_t total = 0;
+    int served = 0;
+    if (tsri_opencl_operation_copy(use->op, &operation) != TSR_OK)
+        return -1;
+    operation.in[use->operand]->layout = layout ? layout->id : 0;
+    const tsri_opencl_row *wanted = tsri_opencl_forced_row(forced, (tsr_op_id)use->op->id).row;
+    tsri_opencl_buckets(&operation.bounds, buckets);
+    for (int i = 0; i < TSRI_OPENCL_BUCKETS; i++) {
+        operation.bounds = buckets[i];
+        const tsri_opencl_row *row = tsri_opencl_best(dev, &operation.op, wanted);
+        total += row ? tsri_opencl_score_of(dev, row, &operation.op) : 0;
+        served += row != NULL;
+    }
+    tsri_opencl_operation_clear(&operation);
+    return served == TSRI_OPENCL_BUCKETS || (wanted && served) ? total : -1;
+}
+
+static int64_t score_layout(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n,
+                            const tsri_opencl_layout *layout, const tsri_opencl_forced *forced) {
+    int64_t total = 0;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t score = score_use(dev, uses[i], layout, forced);
+        if (score < 0)
+            return -1;
+        total += score;
+    }
+    return total;
+}
+
+static tsr_status check_uses(const tsr_weight_use *const *uses, size_t n) {
+    if (!n)
+        return tsri_base_fail(TSR_E_ARGUMENT, "a weight without a use has no layout");
+    for (size_t i = 0; i < n; i++) {
+        const tsr_op *op = uses[i]->op;
+        if (uses[i]->operand >= op->n_in || !op->in[uses[i]->operand])
+            return tsri_base_fail(TSR_E_ARGUMENT, "use %zu of a weight is operand %u of %u", i,
+                                  uses[i]->operand, op->n_in);
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_opencl_weight_layout(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n,
+                                     const char *kernels, tsr_layout *layout) {
+    tsri_opencl_forced forced;
+    const tsri_opencl_layout *list[MAX_LAYOUTS], *best = NULL;
+    bool updated = false;
+    TRY(check_uses(uses, n));
+    TRY(tsri_opencl_force(kernels, &forced));
+    const tsr_tensor *weight = uses[0]->op->in[uses[0]->operand];
+    const int64_t none[TSR_SYMBOLS] = {0};
+    const int64_t columns = weight->rank ? tsri_tensor_value(tsri_tensor_columns(weight), none) : 1;
+    const int64_t rows = weight->rank ? tsri_tensor_value(tsri_tensor_rows(weight), none) : 1;
+    uint64_t elements = 0, bytes = 0;
+    if (rows < 0 || columns < 0 ||
+        __builtin_mul_overflow((uint64_t)rows, (uint64_t)columns, &elements) ||
+        !tsri_tensor_bytes((tsr_dtype)weight->dtype, elements, &bytes))
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a weight of %" PRId64 " x %" PRId64 " %s has no size", rows, columns,
+                              tsri_tensor_dtype_name((tsr_dtype)weight->dtype));
+    for (size_t i = 0; i < n; i++)
+        updated |= uses[i]->updated != 0;
+    int64_t best_score = score_layout(dev, uses, n, NULL, &forced);
+    const size_t n_layouts = updated ? 1 : list_layouts(list);
+    for (size_t i = 1; i < n_layouts; i++) {
+        const int64_t score = score_layout(dev, uses, n, list[i], &forced);
+        if (score > best_score) {
+            best_score = score;
+            best = list[i];
+        }
+    }
+    const uint32_t size = layout->struct_size && layout->struct_size < sizeof *layout
+                              ? layout->struct_size
+                              : sizeof *layout;
+    tsr_layout answer = {.struct_size = size,
+                         .id = best ? best->id : 0,
+                         .dtype = weight->dtype,
+                         .row_block = best ? best->row_block : 1,
+                         .rows = rows,
+                         .columns = columns,
+                         .bytes = best ? best->bytes(rows, columns, weight->dtype) : bytes};
+    snprintf(answer.name, sizeof answer.name, "%s", best ? best->name : "plain");
+    memcpy(layout, &answer, size);
+    return TSR_OK;
+}
+
+tsr_layout tsri_opencl_plain_layout(const tsr_layout *layout) {
+    tsr_layout plain = {.struct_size = sizeof plain,
+                        .dtype = layout->dtype,
+                        .row_block = 1,
+                        .rows = layout->rows,
+                        .columns = layout->columns,
+                        .name = "plain"};
+    (void)!tsri_tensor_bytes((tsr_dtype)layout->dtype,
+                             (uint64_t)layout->rows * (uint64_t)layout->columns, &plain.bytes);
+    return plain;
+}
+
+/* The block's place in the buffer, and that everything about it fits. */
+static tsr_status place(const tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows,
+                        const tsr_buf *buf, const tsri_opencl_layout **found, uint64_t *offset,
+                        uint64_t *bytes) {
+    const tsri_opencl_layout *own = *found = tsri_opencl_layout_by_id(layout->id);
+    if (layout->id && !own)
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "weight layout %u isn't this backend's",
+                              layout->id);
+    if (!buf || buf->dev != dev)
+        return tsri_base_fail(TSR_E_ARGUMENT, "a weight's buffer is of another device");
+    if (rows->columns != layout->columns || rows->first < 0 || rows->count < 0 ||
+        rows->first > layout->rows - rows->count)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "rows %" PRId64 " to %" PRId64 " of %" PRId64
+                              " columns are outside a weight of %" PRId64 " x %" PRId64,
+                              rows->first, rows->first + rows->count, rows->columns, layout->rows,
+                              layout->columns);
+    if (layout->row_block > 1 &&
+        (rows->first % layout->row_block ||
+         (rows->count % layout->row_block && rows->first + rows->count != layout->rows)))
+        return tsri_base_fail(
+            TSR_E_ARGUMENT, "rows %" PRId64 " to %" PRId64 ": layout %s takes multiples of %u",
+            rows->first, rows->first + rows->count, layout->name, layout->row_block);
+    if (own)
+        own->span(layout->rows, layout->columns, layout->dtype, rows->first, rows->count, offset,
+                  bytes);
+    else if (!tsri_tensor_bytes((tsr_dtype)layout->dtype, (uint64_t)(rows->first * layout->columns),
+                                offset) ||
+             !tsri_tensor_bytes((tsr_dtype)layout->dtype, (uint64_t)(rows->count * layout->columns),
+                                bytes))
+        return tsri_base_fail(TSR_E_ARGUMENT, "a weight's rows of %s have no size",
+                              tsri_tensor_dtype_name((tsr_dtype)layout->dtype));
+    if (*offset > buf->bytes || *bytes > buf->bytes - *offset)
+        return tsri_base_fail(
+            TSR_E_ARGUMENT, "%" PRIu64 " bytes at %" PRIu64 " leave a weight's buffer of %" PRIu64,
+            *bytes, *offset, buf->bytes);
+    return TSR_OK;
+}
+
+tsr_status tsri_opencl_weight_store(tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows,
+                                    tsr_buf *buf) {
+    const tsri_opencl_layout *own;
+    uint64_t offset = 0, bytes = 0, plain = 0;
+    void *converted = NULL, *packed = NULL;
+    tsr_status status = TSR_OK;
+    TRY(tsri_opencl_check(dev));
+    TRY(place(dev, layout, rows, buf, &own, &offset, &bytes));
+    const size_t n = (size_t)(rows->count * rows->columns);
+    const void *data = rows->data;
+    if (!n)
+        return TSR_OK;
+    if (rows->dtype != layout->dtype) {
+        if (!tsri_tensor_bytes((tsr_dtype)layout->dtype, n, &plain))
+            return tsri_base_fail(TSR_E_ARGUMENT, "%zu elements have no size", n);
+        TRY(tsri_base_new_aligned((size_t)plain, &converted));
+        status = tsri_tensor_convert((tsr_dtype)layout->dtype, converted, (tsr_dtype)rows->dtype,
+                                     rows->data, n);
+        data = converted;
+    }
+    if (status == TSR_OK && own) {
+        status = tsri_base_new_aligned((size_t)bytes, &packed);
+        if (status == TSR_OK) {
+            own->store(layout->columns, layout->dtype, rows->count, data, packed);
+            data = packed;
+        }
+    }
+    if (status == TSR_OK) {
+        dev->busy = true;
+        const cl_int code = clEnqueueWriteBuffer(dev->queue, buf->mem, CL_TRUE, (size_t)offset,
+                                                 (size_t)bytes, data, 0, NULL, NULL);
+        if (code != CL_SUCCESS)
+            status = tsri_opencl_fail(dev, code, "a write of weights");
+    }
+    if (status == TSR_OK && own && buf->plain) {
+        const tsr_layout second = tsri_opencl_plain_layout(layout);
+        status = tsri_opencl_weight_store(dev, &second, rows, buf->plain);
+    }
+    free(converted);
+    free(packed);
+    return status;
+}
+
+tsr_status tsri_opencl_weight_load(tsr_dev *dev, const tsr_layout *layout, tsr_buf *buf,
+                                   tsr_rows *rows) {
+    const tsri_opencl_layout *own;
+    uint64_t offset = 0, bytes = 0, plain = 0;
+    void *stored = NULL, *unpacked = NULL;
+    TRY(tsri_opencl_check(dev));
+    TRY(place(dev, layout, rows, buf, &own, &offset, &bytes));
+    const size_t n = (size_t)(rows->count * rows->columns);
+    if (!n)
+        return TSR_OK;
+    if (!tsri_tensor_bytes((tsr_dtype)layout->dtype, n, &plain))
+        return tsri_base_fail(TSR_E_ARGUMENT, "%zu elements have no size", n);
+    TRY(tsri_base_new_aligned((size_t)bytes, &stored));
+    tsr_status status = own ? tsri_base_new_aligned((size_t)plain, &unpacked) : TSR_OK;
+    if (status == TSR_OK) {
+        dev->busy = true;
+        const cl_int code = clEnqueueReadBuffer(dev->queue, buf->mem, CL_TRUE, (size_t)offset,
+                                                (size_t)bytes, stored, 0, NULL, NULL);
+        if (code != CL_SUCCESS)
+            status = tsri_opencl_fail(dev, code, "a read of weights");
+    }
+    if (status == TSR_OK && own)
+        own->load(layout->columns, layout->dtype, rows->count, stored, unpacked);
+    if (status == TSR_OK)
+        status = tsri_tensor_convert((tsr_dtype)rows->dtype, rows->data, (tsr_dtype)layout->dtype,
+                                     own ? unpacked : stored, n);
+    free(stored);
+    free(unpacked);
+    return status;
+}

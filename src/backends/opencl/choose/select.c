@@ -1,0 +1,247 @@
+/* backends/opencl/choose/select.c - rows filtered and ranked. */
+#include "backends/opencl/choose/select.h"
+#include "backends/opencl/program/bundle.h"
+#include "backends/opencl/program/probe.h"
+#include "backends/opencl/rows/rows.h"
+#include "base/bytes.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static tsr_status fail_unknown_row(tsr_op_id op, const char *name, size_t n) {
+    tsri_bytes list = {0};
+    for (const tsri_opencl_row *row = tsri_opencl_rows_of(op); row && row->name; row++)
+        (void)!tsri_base_bytes_printf(&list, "%s%s", list.size ? ", " : "", row->name);
+    const tsr_status status =
+        tsri_base_fail(TSR_E_ARGUMENT, "%s has no kernel row %.*s; it has %s",
+                       tsri_opencl_op_name(op), (int)n, name, list.size ? list.data : "none");
+    tsri_base_bytes_clear(&list);
+    return status;
+}
+
+static tsr_status fail_unknown_op(const char *name, size_t n) {
+    tsri_bytes list = {0};
+    for (int op = 1; op < TSR_OP_COUNT; op++) {
+        const char *known = tsri_opencl_op_name((tsr_op_id)op);
+        if (known && tsri_opencl_rows_of((tsr_op_id)op))
+            (void)!tsri_base_bytes_printf(&list, "%s%s", list.size ? ", " : "", known);
+    }
+    const tsr_status status =
+        tsri_base_fail(TSR_E_ARGUMENT, "%.*s is no op; kernel rows can be forced for %s", (int)n,
+                       name, list.size ? list.data : "none");
+    tsri_base_bytes_clear(&list);
+    return status;
+}
+
+tsri_opencl_wish tsri_opencl_forced_row(const tsri_opencl_forced *forced, tsr_op_id op) {
+    for (size_t i = 0; i < forced->n; i++)
+        if (forced->rows[i].row->op == op)
+            return forced->rows[i];
+    return (tsri_opencl_wish){0};
+}
+
+/* values: "MR=4:NV=2", n bytes. */
+static tsr_status add_forced(tsri_opencl_forced *forced, const tsri_opencl_row *row,
+                             const char *values, size_t n) {
+    const tsri_opencl_row *before = tsri_opencl_forced_row(forced, row->op).row;
+    char place[192];
+    if (before)
+        return before == row && !n
+                   ? TSR_OK
+                   : tsri_base_fail(TSR_E_ARGUMENT, "%s is forced twice: %s and %s",
+                                    tsri_opencl_op_name(row->op), before->name, row->name);
+    if (forced->n == TSRI_OPENCL_MAX_FORCED)
+        return tsri_base_fail(TSR_E_ARGUMENT, "more than %d forced rows", TSRI_OPENCL_MAX_FORCED);
+    tsri_opencl_wish *wish = &forced->rows[forced->n];
+    *wish = (tsri_opencl_wish){.row = row};
+    snprintf(place, sizeof place, "%s=%s:%.*s", tsri_opencl_op_name(row->op), row->name, (int)n,
+             values);
+    if (n && tsri_opencl_read_values(row, place, values, n, ':', wish) != TSR_OK)
+        return TSR_E_ARGUMENT;
+    forced->n++;
+    return TSR_OK;
+}
+
+/* An entry "matmul=row:values", for the ops that share the row's name. */
+typedef struct family {
+    const char *row, *values; /* row NULL: none */
+    size_t row_n, values_n;
+} family;
+
+static tsr_status force_one(const char *entry, size_t n, tsri_opencl_forced *out, family *shared) {
+    const char *equals = memchr(entry, '=', n);
+    if (!equals || equals == entry || equals + 1 == entry + n)
+        return tsri_base_fail(TSR_E_ARGUMENT, "\"%.*s\" is no op=row", (int)n, entry);
+    const size_t name_n = (size_t)(equals - entry);
+    const char *name = equals + 1, *colon = memchr(name, ':', n - name_n - 1);
+    const size_t row_n = colon ? (size_t)(colon - name) : n - name_n - 1;
+    const char *values = colon ? colon + 1 : "";
+    const size_t values_n = colon ? (size_t)(entry + n - values) : 0;
+    const tsr_op_id op = tsri_opencl_op_of(entry, name_n);
+    const tsri_opencl_row *row = op == TSR_OP_NONE ? NULL : tsri_opencl_row_of(op, name, row_n);
+    if (op == TSR_OP_NONE || !tsri_opencl_rows_of(op))
+        return fail_unknown_op(entry, name_n);
+    if (op == TSR_OP_MATMUL) {
+        *shared = (family){name, values, row_n, values_n};
+        if (!row && (tsri_opencl_row_of(TSR_OP_LINEAR, name, row_n) ||
+                     tsri_opencl_row_of(TSR_OP_GLU_LINEAR, name, row_n)))
+            return TSR_OK;
+    }
+    return row ? add_forced(out, row, values, values_n) : fail_unknown_row(op, name, row_n);
+}
+
+tsr_status tsri_opencl_force(const char *kernels, tsri_opencl_forced *out) {
+    family shared = {0};
+    *out = (tsri_opencl_forced){0};
+    for (const char *at = kernels; at && *at;) {
+        const size_t n = strcspn(at, ",");
+        TRY(force_one(at, n, out, &shared));
+        at += n + (at[n] == ',');
+    }
+    static const tsr_op_id relatives[] = {TSR_OP_LINEAR, TSR_OP_GLU_LINEAR};
+    for (size_t i = 0; shared.row && i < 2; i++) {
+        const tsri_opencl_row *row = tsri_opencl_row_of(relatives[i], shared.row, shared.row_n);
+        if (row && !tsri_opencl_forced_row(out, relatives[i]).row)
+            TRY(add_forced(out, row, shared.values, shared.values_n));
+    }
+    return TSR_OK;
+}
+
+size_t tsri_opencl_candidates(const tsr_dev *dev, const tsr_op *op,
+                              const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS]) {
+    int scores[TSRI_OPENCL_MAX_ROWS];
+    size_t n = 0;
+    for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op->id);
+         row && row->name && n < TSRI_OPENCL_MAX_ROWS; row++) {
+        const int score = tsri_opencl_score_of(dev, row, op);
+        size_t at = n++;
+        for (; at > 0 && scores[at - 1] < score; at--) {
+            rows[at] = rows[at - 1];
+            scores[at] = scores[at - 1];
+        }
+        rows[at] = row;
+        scores[at] = score;
+    }
+    return n;
+}
+
+/* The weight lies as this row reads it. */
+static bool reads_layouts(const tsri_opencl_row *row, const tsr_op *op, const char **why) {
+    static _Thread_local char text[192];
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        const tsr_tensor *tensor = op->in[i];
+        if (!tensor)
+            continue;
+        const bool weight = (int)i == row->weight_operand;
+        const uint32_t wanted = weight && row->layout ? row->layout->id : 0;
+        if (tensor->layout == wanted)
+            continue;
+        const tsri_opencl_layout *stored = tsri_opencl_layout_by_id(tensor->layout);
+        snprintf(text, sizeof text, "reads its weight as %s; it is stored as %s",
+                 wanted ? row->layout->name : "plain rows",
+                 stored           ? stored->name
+                 : tensor->layout ? "an unknown layout"
+                                  : "plain rows");
+        *why = text;
+        return false;
+    }
+    return true;
+}
+
+/* A device that doesn't compile has the kernels of its bundle alone, and no provider's. */
+static bool in_bundle(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
+                      const char **why) {
+    /* A bundle is one program: what is built as a newer OpenCL C would be a second one. */
+    bool has =
+        dev->record && row->file && !row->enqueue && !(row->newest_c && dev->found->version >= 200);
+    if (!dev->record && tsri_opencl_bundle_has(dev, row, op, &has) != TSR_OK)
+        has = false;
+    if (!has)
+        *why = dev->record ? "can't be in the one program of a bundle" : "not in the bundle";
+    return has;
+}
+
+bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, bool placed,
+                      const char **why) {
+    const int weight = row->layout ? row->weight_operand : -1;
+    *why = "";
+    if (weight >= 0 && op->in[weight]->kind != TSR_KIND_WEIGHT) {
+        *why = "reads weights in a layout of its own; this one is written as plain rows";
+        return false;
+    }
+    /* First, because what a row lacks is why a weight lies as another one reads it. */
+    if (row->fits && !row->fits(row, &dev->facts, op, why)) {
+        if (!*why || !**why)
+            *why = "does not fit";
+        return false;
+    }
+    if (placed && !reads_layouts(row, op, why)) {
+        tsri_opencl_probe_refused(dev, row->probe, why); /* then that is why it lies otherwise */
+        return false;
+    }
+    if (row->probe && !tsri_opencl_probe_passed(dev, row->probe, why))
+        return false;
+    return !(dev->bundle || dev->record) || in_bundle(dev, row, op, why);
+}
+
+const tsri_opencl_row *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op,
+                                        const tsri_opencl_row *forced) {
+    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+    const char *why;
+    const size_t n = tsri_opencl_candidates(dev, op, rows);
+    if (forced)
+        return tsri_opencl_fits(dev, forced, op, true, &why) ? forced : NULL;
+    for (size_t i = 0; i < n; i++)
+        if (tsri_opencl_fits(dev, rows[i], op, true, &why))
+            return rows[i];
+    return NULL;
+}
+
+void tsri_opencl_buckets(const tsr_bounds *bounds, tsr_bounds out[TSRI_OPENCL_BUCKETS]) {
+    enum { B, T, S, U, N };
+    const int64_t top =
+        bounds->highest[B] * bounds->highest[T] > 64 ? bounds->highest[B] * bounds->highest[T] : 64;
+    const int64_t ranges[4][2] = {{1, 1}, {2, 8}, {9, 63}, {64, top}};
+    for (int i = 0; i < TSRI_OPENCL_BUCKETS; i++) {
+        const int64_t *range = ranges[(i + 1) / 2];
+        const int many = i % 2 ? B : T, one = i % 2 ? T : B;
+        out[i] = *bounds;
+        out[i].lowest[one] = out[i].highest[one] = 1;
+        out[i].lowest[many] = range[0];
+        out[i].highest[many] = range[1];
+        out[i].lowest[N] = range[0];
+        out[i].highest[N] = range[1];
+        if (out[i].highest[S] < range[1])
+            out[i].highest[S] = range[1];
+    }
+}
+
+/* While rows are only asked for, weights lie nowhere: any layout may come. */
+static bool placed(const tsr_op *op) {
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (op->in[i] && (op->in[i]->buf || op->in[i]->layout))
+            return true;
+    return false;
+}
+
+tsr_status tsri_opencl_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor visit, void *data) {
+    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+    if (!tsri_opencl_op_name((tsr_op_id)op->id))
+        return TSR_OK;
+    const size_t n = tsri_opencl_candidates(dev, op, rows);
+    for (size_t i = 0; i < n; i++) {
+        const char *why = "";
+        char name[128];
+        const bool fits = tsri_opencl_fits(dev, rows[i], op, placed(op), &why);
+        snprintf(name, sizeof name, "%s/%s", tsri_opencl_op_name((tsr_op_id)op->id), rows[i]->name);
+        visit(data, &(tsr_row){.struct_size = sizeof(tsr_row),
+                               .fits = fits,
+                               .score = tsri_opencl_score_of(dev, rows[i], op),
+                               .name = name,
+                               .why = why,
+                               .tunables = "",
+                               .variant = rows[i]->variant});
+    }
+    return TSR_OK;
+}

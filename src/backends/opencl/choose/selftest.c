@@ -1,0 +1,411 @@
+/* backends/opencl/choose/selftest.c - kernels tried out before a plan uses them, and what is kept
+ * of it. */
+#include "backends/opencl/choose/selftest.h"
+#include "backends/opencl/choose/select.h"
+#include "backends/opencl/device/buffer.h"
+#include "backends/opencl/device/failure.h"
+#include "backends/opencl/driver/host.h"
+#include "backends/opencl/launch/chain.h"
+#include "backends/opencl/launch/scratch.h"
+#include "backends/opencl/program/program.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "tensor/convert.h"
+#include "tensor/shape.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A kernel and one trial of it. */
+typedef struct test {
+    tsr_plan *plan;       /* that is about to use it */
+    tsri_opencl_step own; /* the trial's step: its operation is the trial's */
+    tsri_opencl_trial trial;
+    tsr_buf buffers[TSRI_OPENCL_OPERANDS];
+    void *host[TSRI_OPENCL_OPERANDS]; /* operands as the reference has them */
+    void *got[TSRI_OPENCL_OPERANDS];  /* what the kernel wrote */
+    bool chained;
+    cl_mem dims;
+} test;
+
+/* --- operands --- */
+
+static tsr_status new_buffer(test *t, uint32_t place, uint64_t bytes, const void *data) {
+    tsr_dev *dev = t->plan->dev;
+    const tsr_buffer_spec spec = {.struct_size = sizeof spec, .bytes = bytes ? bytes : 4};
+    tsr_buf *buf = NULL;
+    TRY(tsri_opencl_buffer_create(dev, &spec, &buf));
+    t->buffers[place] = *buf;
+    free(buf);
+    if (!bytes)
+        return TSR_OK;
+    dev->busy = true;
+    const cl_int code = clEnqueueWriteBuffer(dev->queue, t->buffers[place].mem, CL_TRUE, 0,
+                                             (size_t)bytes, data, 0, NULL, NULL);
+    return code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail(dev, code, "a self-test");
+}
+
+/* A weight as the row's layout stores it. */
+static tsr_status place_weight(test *t, uint32_t place, const tsri_opencl_layout *layout) {
+    const tsr_tensor *tensor = tsri_opencl_trial_tensor(&t->trial, place);
+    const int64_t columns = tsri_tensor_value(tsri_tensor_columns(tensor), t->trial.sizes);
+    const int64_t rows = tsri_tensor_value(tsri_tensor_rows(tensor), t->trial.sizes);
+    const uint64_t bytes = layout->bytes(rows, columns, tensor->dtype);
+    void *stored = NULL;
+    TRY(tsri_base_new_aligned(bytes ? (size_t)bytes : 1, &stored));
+    layout->store(columns, tensor->dtype, rows, t->host[place], stored);
+    const tsr_status status = new_buffer(t, place, bytes, stored);
+    free(stored);
+    return status;
+}
+
+/* Outputs begin as NaN, so that what is not written differs. */
+static tsr_status place_operand(test *t, uint32_t place, const tsri_opencl_row *row) {
+    tsr_tensor *tensor = tsri_opencl_trial_tensor(&t->trial, place);
+    const bool input = place < t->trial.operation.op.n_in;
+    const tsri_opencl_layout *layout =
+        input && (int)place == row->weight_operand ? row->layout : NULL;
+    const uint64_t bytes = tsri_tensor_extent(tensor, t->trial.sizes);
+    tensor->buf = &t->buffers[place];
+    tensor->layout = layout ? layout->id : 0;
+    if (input)
+        TRY(tsri_opencl_trial_fill(&t->trial, place, &t->host[place]));
+    else {
+        TRY(tsri_base_new_aligned(bytes ? (size_t)bytes : 1, &t->host[place]));
+        memset(t->host[place], 0xff, (size_t)bytes);
+    }
+    return layout ? place_weight(t, place, layout) : new_buffer(t, place, bytes, t->host[place]);
+}
+
+static tsr_status place_operands(test *t) {
+    int32_t table[TSR_SYMBOL_SETS];
+    cl_int code = CL_SUCCESS;
+    for (uint32_t i = 0; i < tsri_opencl_trial_operands(&t->trial); i++)
+        if (tsri_opencl_trial_tensor(&t->trial, i))
+            TRY(place_operand(t, i, t->own.instance->row));
+    tsri_tensor_dims_table(t->trial.sizes, table);
+    t->dims = clCreateBuffer(t->plan->dev->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
+                             sizeof table, table, &code);
+    return t->dims ? TSR_OK : tsri_opencl_fail_create(t->plan->dev, code, "clCreateBuffer");
+}
+
+/* What a device that never rests may still use is left alone. */
+static void release(test *t) {
+    (void)!tsri_opencl_drain(t->plan->dev);
+    tsri_opencl_operation_clear(&t->trial.operation);
+    if (!tsri_opencl_releasable(t->plan->dev))
+        return;
+    for (uint32_t i = 0; i < TSRI_OPENCL_OPERANDS; i++) {
+        if (t->buffers[i].mem)
+            clReleaseMemObject(t->buffers[i].mem);
+        free(t->host[i]);
+        free(t->got[i]);
+    }
+    if (t->dims)
+        clReleaseMemObject(t->dims);
+}
+
+/* --- the run --- */
+
+/* By itself, or as the plan has it: a function of its chain. */
+static tsr_status launch(test *t) {
+    tsr_dev *dev = t->plan->dev;
+    tsri_opencl_step *step = &t->own;
+    tsr_plan alone = {
+        .dev = dev, .n_ops = 1, .steps = step, .chain = t->plan->chain, .dims = t->dims};
+    step->operation = t->trial.operation;
+    tsr_status status = (t->chained ? tsri_opencl_launch_trace : tsri_opencl_launch_create)(
+        dev, step->instance, &t->trial.operation.op, t->dims, &step->launch);
+    if (status == TSR_OK)
+        status = tsri_opencl_scratch_grow(dev, step->launch.scratch_bytes);
+    if (status == TSR_OK && t->chained)
+        status = tsri_opencl_chain_bind(&alone);
+    else if (status == TSR_OK)
+        status = tsri_opencl_launch_bind_scratch(&step->launch);
+    if (status == TSR_OK)
+        status = t->chained
+                     ? tsri_opencl_chain_run(&alone, &alone.links[0], NULL)
+                     : tsri_opencl_launch_run(&step->launch, t->trial.sizes, NULL, NULL, NULL);
+    if (status == TSR_OK)
+        status = tsri_opencl_drain(dev);
+    tsri_opencl_chain_release(&alone);
+    tsri_opencl_launch_release(&step->launch);
+    return status;
+}
+
+static tsr_status read_results(test *t) {
+    tsr_dev *dev = t->plan->dev;
+    for (uint32_t i = 0; i < tsri_opencl_trial_operands(&t->trial); i++) {
+        const tsr_tensor *tensor = tsri_opencl_trial_tensor(&t->trial, i);
+        if (!tensor || !tsri_opencl_trial_writes(&t->trial, i))
+            continue;
+        const size_t bytes = (size_t)tsri_tensor_extent(tensor, t->trial.sizes);
+        if (!bytes)
+            continue;
+        TRY(tsri_base_new(bytes, 1, &t->got[i]));
+        const cl_int code = clEnqueueReadBuffer(dev->queue, t->buffers[i].mem, CL_TRUE, 0, bytes,
+                                                t->got[i], 0, NULL, NULL);
+        if (code != CL_SUCCESS)
+            return tsri_opencl_fail(dev, code, "a self-test");
+    }
+    return TSR_OK;
+}
+
+/* --- the comparison --- */
+
+static double value_at(const tsr_tensor *tensor, const void *data, size_t i) {
+    switch (tensor->dtype) {
+    case TSR_F16:
+        return (double)tsri_tensor_f16_to_f32(((const uint16_t *)data)[i]);
+    case TSR_BF16:
+        return (double)tsri_tensor_bf16_to_f32(((const uint16_t *)data)[i]);
+    case TSR_I32:
+        return (double)((const int32_t *)data)[i];
+    default:
+        return (double)((const float *)data)[i];
+    }
+}
+
+/* Largest difference that a right kernel may show: exact integers, rounding of the type and of sums
+ * in f32. Attention gives means of values up to 1, which the number of keys makes small. */
+static double allowed(uint32_t op, uint32_t dtype, double largest) {
+    const double unit = dtype == TSR_I32    ? 0
+                        : dtype == TSR_BF16 ? 8e-3
+                        : dtype == TSR_F16  ? 1e-3
+                                            : 2e-5;
+    const double least = op == TSR_OP_ATTENTION ? 0.2 : 1;
+    return unit * (largest > least ? largest : least);
+}
+
+/* The first element of an operand that differs, in words; "" where they agree. */
+static void compare(const test *t, uint32_t place, char *verdict, size_t size) {
+    const tsr_tensor *tensor = tsri_opencl_trial_tensor(&t->trial, place);
+    const size_t n = tsri_opencl_trial_count(&t->trial, place);
+    double largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double want = value_at(tensor, t->host[place], i);
+        largest = isfinite(want) && fabs(want) > largest ? fabs(want) : largest;
+    }
+    const double bound = allowed(t->trial.operation.op.id, tensor->dtype, largest);
+    for (size_t i = 0; i < n; i++) {
+        const double got = value_at(tensor, t->got[place], i),
+                     want = value_at(tensor, t->host[place], i);
+        if (fabs(got - want) <= bound || (isinf(want) && got == want) ||
+            (isnan(got) && isnan(want)))
+            continue;
+        snprintf(verdict, size, "self-test: element %zu of %zu is %.9g and should be %.9g", i, n,
+                 got, want);
+        return;
+    }
+}
+
+/* The reason is in the host's record. */
+static tsr_status fail_reference(const tsr_host *host, tsr_status status) {
+    const bool tells = host->struct_size >= offsetof(tsr_host, reported) + sizeof host->reported;
+    const char *why = tells && host->reported ? host->reported(host->data) : "";
+    return tsri_base_fail(status, "the reference backend does not run it%s%s", *why ? ": " : "",
+                          why);
+}
+
+static tsr_status run_and_compare(test *t, char *verdict, size_t size) {
+    const tsr_host *host = t->plan->dev->state->host;
+    TRY(place_operands(t));
+    TRY(launch(t));
+    TRY(read_results(t));
+    const tsr_status status =
+        host->reference(host->data, &t->trial.operation.op, t->trial.sizes, t->host);
+    if (status != TSR_OK)
+        return fail_reference(host, status);
+    for (uint32_t i = 0; i < TSRI_OPENCL_OPERANDS && !*verdict; i++)
+        if (t->got[i])
+            compare(t, i, verdict, size);
+    return TSR_OK;
+}
+
+/* --- which trials --- */
+
+/* At these sizes the row still fits and has the same constants: the trial is of this kernel. */
+static tsr_status is_same(test *t, bool *same) {
+    tsr_dev *dev = t->plan->dev;
+    tsri_opencl_instance *instance = t->own.instance, *found = NULL;
+    tsri_opencl_wish values = {.row = instance->row};
+    const char *why;
+    *same = tsri_opencl_fits(dev, instance->row, &t->trial.operation.op, false, &why);
+    for (int i = 0; i < TSRI_OPENCL_TUNABLES; i++) {
+        values.set[i] = true; /* at other sizes other values may be in force */
+        values.value[i] = instance->values.value[i];
+    }
+    if (*same)
+        TRY(tsri_opencl_instance_of(dev, instance->row, &t->trial.operation.op, &values, &found));
+    *same &= found == instance;
+    return TSR_OK;
+}
+
+/* *once: the verdict is of a failure that may not come again. */
+static tsr_status try_axis(tsr_plan *plan, const tsri_opencl_step *step, bool chained, int axis,
+                           char *verdict, size_t size, bool *once) {
+    test t = {.plan = plan, .chained = chained, .own.instance = step->instance};
+    bool usable = false;
+    tsr_status status = TSR_OK;
+    for (int i = 0; i < TSRI_OPENCL_ATTEMPTS && !usable && status == TSR_OK; i++) {
+        tsri_opencl_operation_clear(&t.trial.operation);
+        status = tsri_opencl_trial_make(&step->operation.op, axis, i, &t.trial, &usable);
+        if (status == TSR_OK && usable)
+            status = is_same(&t, &usable);
+    }
+    if (status == TSR_OK && usable)
+        status = run_and_compare(&t, verdict, size);
+    else if (status == TSR_OK)
+        tsri_opencl_log(plan->dev->state, TSR_LOG_DEBUG,
+                        "%s: no self-test of axis %d is small enough", step->instance->name, axis);
+    release(&t);
+    if (status != TSR_OK && !plan->dev->poisoned) {
+        snprintf(verdict, size, "self-test: %.200s", tsri_base_reported());
+        *once = status != TSR_E_UNSUPPORTED;
+        status = TSR_OK;
+    }
+    return status;
+}
+
+/* The step of the plan that takes the instance farthest along each axis. */
+static void find_farthest(const tsr_plan *plan, const tsri_opencl_instance *instance,
+                          const tsri_opencl_step *steps[TSRI_OPENCL_AXES],
+                          int64_t most[TSRI_OPENCL_AXES]) {
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        int64_t reach[TSRI_OPENCL_AXES];
+        if (plan->steps[i].instance != instance)
+            continue;
+        tsri_opencl_trial_reach(&plan->steps[i].operation.op, reach);
+        for (int axis = 0; axis < TSRI_OPENCL_AXES; axis++)
+            if (reach[axis] > most[axis]) {
+                most[axis] = reach[axis];
+                steps[axis] = &plan->steps[i];
+            }
+    }
+}
+
+/* --- verdicts --- as "1 64 768 4096\n" and why the kernel is refused, or nothing --- */
+
+static tsr_status refuse(const tsr_plan *plan, tsri_opencl_instance *instance,
+                         const char *verdict) {
+    const tsr_facts *facts = &plan->dev->facts.common;
+    tsri_opencl_log(plan->dev->state, TSR_LOG_WARNING, "%s on %s/%s: %s; %s", instance->name,
+                    facts->platform, facts->name, verdict,
+                    instance->row->plain ? "no other row takes its place" : "another row is used");
+    return tsri_opencl_instance_refuse(instance, verdict);
+}
+
+/* What is known from earlier runs. */
+static tsr_status recall(const tsr_plan *plan, const tsri_opencl_instance *instance,
+                         const tsri_opencl_key *within, tsri_opencl_reach *reach, char *verdict,
+                         size_t size) {
+    tsri_bytes text = {0};
+    bool found = false;
+    int64_t *most = reach->most;
+    int end = 0;
+    reach->asked = true;
+    if (instance->row->enqueue) /* compiles at its first use: in a test, so that no run waits */
+        return TSR_OK;
+    tsr_status status = tsri_opencl_verdict_load(plan->dev, instance, within, &text, &found);
+    if (status == TSR_OK && found && text.data &&
+        sscanf(text.data, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 "%n", &most[0], &most[1],
+               &most[2], &most[3], &end) == TSRI_OPENCL_AXES &&
+        text.data[end] == '\n')
+        snprintf(verdict, size, "%s", text.data + end + 1);
+    tsri_base_bytes_clear(&text);
+    return status;
+}
+
+static void keep(const tsr_plan *plan, const tsri_opencl_instance *instance,
+                 const tsri_opencl_key *within, const tsri_opencl_reach *reach,
+                 const char *verdict) {
+    char text[512];
+    if (instance->row->enqueue)
+        return;
+    snprintf(text, sizeof text, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n%s",
+             reach->most[0], reach->most[1], reach->most[2], reach->most[3], verdict);
+    tsri_opencl_verdict_save(plan->dev, instance, within, text);
+}
+
+/* "" where the kernel may be used, else why not. */
+static tsr_status test_kernel(tsr_plan *plan, const tsri_opencl_step *step, bool chained,
+                              char *verdict, size_t size) {
+    const tsri_opencl_instance *instance = step->instance;
+    const tsri_opencl_key *within = chained ? tsri_opencl_chain_key(plan) : NULL;
+    tsri_opencl_reach *reach =
+        chained ? tsri_opencl_chain_reach(plan, step) : &step->instance->reach;
+    const tsri_opencl_step *farthest[TSRI_OPENCL_AXES] = {NULL};
+    int64_t most[TSRI_OPENCL_AXES] = {0};
+    bool tested = false, once = false;
+    *verdict = 0;
+    if (!reach->asked)
+        TRY(recall(plan, instance, within, reach, verdict, size));
+    find_farthest(plan, instance, farthest, most);
+    for (int axis = 0; axis < TSRI_OPENCL_AXES && !*verdict; axis++) {
+        if (most[axis] <= reach->most[axis])
+            continue;
+        if (tsri_opencl_stops(plan->dev->state))
+            return tsri_base_fail(TSR_E_CANCELLED, "stopped while testing kernels");
+        TRY(try_axis(plan, farthest[axis], chained, axis, verdict, size, &once));
+        reach->most[axis] = most[axis];
+        tested = true;
+    }
+    if (tested && !once)
+        keep(plan, instance, within, reach, verdict);
+    return TSR_OK;
+}
+
+/* A kernel that errs in a chain alone is the chain's fault. */
+static tsr_status test_step(tsr_plan *plan, const tsri_opencl_step *step, bool *refused) {
+    const bool chained = tsri_opencl_chain_has(plan, step);
+    char verdict[256], alone[256] = "";
+    TRY(test_kernel(plan, step, chained, verdict, sizeof verdict));
+    *refused = *verdict;
+    if (!*refused)
+        return TSR_OK;
+    if (chained)
+        TRY(test_kernel(plan, step, false, alone, sizeof alone));
+    if (!chained || *alone)
+        return refuse(plan, step->instance, chained ? alone : verdict);
+    tsri_opencl_log(plan->dev->state, TSR_LOG_WARNING,
+                    "%s as one of many kernels in a launch, on %s/%s: %s; each is launched",
+                    step->instance->name, plan->dev->facts.common.platform,
+                    plan->dev->facts.common.name, verdict);
+    tsri_opencl_chain_refuse(plan);
+    return TSR_OK;
+}
+
+static bool seen_before(const tsr_plan *plan, uint32_t step) {
+    for (uint32_t i = 0; i < step; i++)
+        if (plan->steps[i].instance == plan->steps[step].instance)
+            return true;
+    return false;
+}
+
+static bool to_test(const tsr_plan *plan, uint32_t step) {
+    return !plan->steps[step].instance->bundled && !seen_before(plan, step);
+}
+
+tsr_status tsri_opencl_self_test(tsr_plan *plan, bool *again) {
+    const tsr_host *host = plan->dev->state->host;
+    if (host->struct_size < sizeof *host || !host->reference)
+        return TSR_OK;
+    uint32_t n = 0, done = 0;
+    for (uint32_t i = 0; i < plan->n_ops; i++)
+        n += to_test(plan, i);
+    for (uint32_t i = 0; i < plan->n_ops; i++) {
+        bool refused = false;
+        if (!to_test(plan, i))
+            continue;
+        TRY(tsri_opencl_progress(plan->dev->state, "testing kernels", done++, n));
+        TRY(test_step(plan, &plan->steps[i], &refused));
+        *again |= refused;
+        if (refused && !plan->chain)
+            break;
+    }
+    return tsri_opencl_progress(plan->dev->state, "testing kernels", n, n);
+}

@@ -1,0 +1,138 @@
+/* backends/opencl/choose/tune.c - extension "tsr.tune/1". */
+#include "backends/opencl/choose/tune.h"
+#include "backends/opencl/choose/select.h"
+#include "backends/opencl/driver/host.h"
+#include "backends/opencl/program/constants.h"
+#include "backends/opencl/rows/rows.h"
+#include "backends/opencl/tuning/tuning_file.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool ends_with(const char *text, size_t n, const char *ending) {
+    const size_t m = strlen(ending);
+    return n >= m && !memcmp(text + n - m, ending, m);
+}
+
+/* Types of operands and the head size decide what is fast; activations and flags don't. */
+static bool matters(const char *constant, size_t n) {
+    const char *equals = memchr(constant, '=', n);
+    const size_t name_n = equals ? (size_t)(equals - constant) : 0;
+    return ends_with(constant, name_n, "_DTYPE") || (name_n == 4 && !memcmp(constant, "HEAD", 4));
+}
+
+/* "W_DTYPE=F32,rows=64-" */
+static tsr_status condition_of(const tsri_opencl_row *row, const tsr_op *op, tsri_bytes *out) {
+    tsri_opencl_defines decided = {.row = row};
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && row->tunables[t].name; t++)
+        decided.values.value[t] = row->tunables[t].value;
+    if (row->define)
+        row->define(row, op, &decided);
+    tsr_status status = decided.status;
+    for (const char *at = decided.name.data; at && *at && status == TSR_OK;) {
+        const size_t n = strcspn(at, ",");
+        if (matters(at, n))
+            status = tsri_base_bytes_printf(out, "%.*s,", (int)n, at);
+        at += n + (at[n] == ',');
+    }
+    if (status == TSR_OK)
+        status = tsri_base_bytes_printf(out, "%s", tsri_opencl_rows_condition(op));
+    tsri_opencl_defines_clear(&decided);
+    return status;
+}
+
+static tsr_status visit_row(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
+                            tsr_tunable_visitor visit, void *data) {
+    tsr_tunable tunables[TSRI_OPENCL_TUNABLES];
+    const tsr_tunable *pointers[TSRI_OPENCL_TUNABLES];
+    tsri_opencl_defines defines;
+    tsri_bytes condition = {0};
+    uint32_t n = 0;
+    tsr_status status = tsri_opencl_defines_of(dev, row, op, NULL, &defines, NULL);
+    for (; n < TSRI_OPENCL_TUNABLES && row->tunables[n].name; n++) {
+        const tsri_opencl_tunable *t = &row->tunables[n];
+        tunables[n] = (tsr_tunable){.struct_size = sizeof *tunables,
+                                    .value = defines.values.value[n],
+                                    .lowest = t->lowest,
+                                    .highest = t->highest,
+                                    .name = t->name};
+        pointers[n] = &tunables[n];
+    }
+    if (status == TSR_OK)
+        status = condition_of(row, op, &condition);
+    if (status == TSR_OK)
+        visit(data, &(tsr_tunable_row){.struct_size = sizeof(tsr_tunable_row),
+                                       .n_tunables = n,
+                                       .tunables = pointers,
+                                       .op = tsri_opencl_op_name(row->op),
+                                       .row = row->name,
+                                       .condition = condition.data,
+                                       .variant = row->variant});
+    tsri_opencl_defines_clear(&defines);
+    tsri_base_bytes_clear(&condition);
+    return status;
+}
+
+static tsr_status visit_rows(tsr_dev *dev, const tsr_op *op, tsr_tunable_visitor visit,
+                             void *data) {
+    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+    const char *why;
+    tsri_opencl_enter(dev->state);
+    if (!tsri_opencl_op_name((tsr_op_id)op->id))
+        return TSR_OK;
+    const size_t n = tsri_opencl_candidates(dev, op, rows);
+    for (size_t i = 0; i < n; i++)
+        if (rows[i]->tunables[0].name && tsri_opencl_fits(dev, rows[i], op, false, &why))
+            TRY(visit_row(dev, rows[i], op, visit, data));
+    return TSR_OK;
+}
+
+/* A name as a pattern of itself. */
+static char *pattern_of(const char *name) {
+    char *pattern = tsri_base_copy_text(*name ? name : "*", strlen(*name ? name : "*"));
+    for (char *at = pattern; *name && at && *at; at++)
+        if (strchr("[]*\\\t", *at))
+            *at = '?';
+    return pattern;
+}
+
+static tsr_status keep(tsr_dev *dev, const char *path, const tsr_tuned *const *found, size_t n) {
+    const tsr_facts *facts = &dev->facts.common;
+    tsri_opencl_tuned_line *lines = NULL;
+    tsri_opencl_enter(dev->state);
+    char *platform = pattern_of(facts->platform), *device = pattern_of(facts->name);
+    tsri_bytes row = {0};
+    size_t *at = NULL;
+    tsr_status status = platform && device ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK)
+        status = tsri_base_new(n ? n : 1, sizeof *lines, &lines);
+    if (status == TSR_OK)
+        status = tsri_base_new(n ? n : 1, sizeof *at, &at);
+    for (size_t i = 0; i < n && status == TSR_OK; i++) {
+        at[i] = row.size;
+        status = tsri_base_bytes_printf(&row, "%s/%s", found[i]->op, found[i]->row);
+        if (status == TSR_OK)
+            status = tsri_base_bytes_append(&row, "", 1);
+    }
+    for (size_t i = 0; i < n && status == TSR_OK; i++)
+        lines[i] = (tsri_opencl_tuned_line){
+            .platform = path ? platform : "*",
+            .device = path ? device : "*",
+            .type = path ? tsri_opencl_type_name(facts->type) : "*",
+            .row = row.data + at[i],
+            .condition = found[i]->condition && *found[i]->condition ? found[i]->condition : "-",
+            .values = found[i]->values,
+            .note = found[i]->note};
+    if (status == TSR_OK)
+        status = tsri_opencl_tuning_store(dev, path, lines, n);
+    tsri_base_bytes_clear(&row);
+    free(at);
+    free(lines);
+    free(platform);
+    free(device);
+    return status;
+}
+
+const tsr_backend_tune tsri_opencl_tune = {sizeof tsri_opencl_tune, visit_rows, keep};

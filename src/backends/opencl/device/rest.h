@@ -1,0 +1,18 @@
+/* backends/opencl/device/rest.h - waiting for a queue that may never come to rest. */
+#ifndef TSRI_OPENCL_DEVICE_REST_H
+#define TSRI_OPENCL_DEVICE_REST_H
+
+#include "backends/opencl/driver/cl.h"
+
+#include <stdint.h>
+
+typedef enum tsri_opencl_rest {
+    TSRI_OPENCL_RESTS,   /* all that was enqueued has ended */
+    TSRI_OPENCL_UNKNOWN, /* the driver failed to say */
+    TSRI_OPENCL_STUCK    /* not within the time: a thread of its own still waits in the driver */
+} tsri_opencl_rest;
+
+/* clFinish with a time limit. */
+tsri_opencl_rest tsri_opencl_finish_within(cl_command_queue queue, uint64_t limit_ns);
+
+#endif

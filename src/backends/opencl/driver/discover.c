@@ -1,0 +1,244 @@
+/* backends/opencl/driver/discover.c - every device of every platform; and a sentence for each
+ * driver that gives none. */
+#include "backends/opencl/driver/discover.h"
+#include "backends/opencl/driver/drivers.h"
+#include "backends/opencl/driver/marker.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NO_PLATFORM = -1001, ICD_LIMIT = 4096 };
+
+static const char default_vendors[] = "/etc/OpenCL/vendors";
+
+/* pocl hides its devices where it can't write its cache: tried here as pocl does. NULL: it can;
+ * else the folder, new memory. */
+static char *unwritable_pocl_cache(void) {
+    char *folder = tsri_opencl_pocl_cache();
+    if (!folder)
+        return NULL;
+    char *probe = tsri_base_join(folder, "tessera-probe-XXXXXX");
+    bool writable = false;
+    if (probe && tsri_base_make_folders(folder) == TSR_OK) {
+        const int fd = mkstemp(probe);
+        if (fd >= 0) {
+            writable = true;
+            close(fd);
+            unlink(probe);
+        }
+    }
+    free(probe);
+    if (writable) {
+        free(folder);
+        return NULL;
+    }
+    return folder;
+}
+
+static bool is_pocl(const char *platform) {
+    return strstr(platform, "Portable Computing Language") != NULL;
+}
+
+/* Where that folder can be made but not written, pocl lists its devices and every build fails:
+ * *skip. */
+static tsr_status check_pocl_cache(tsr_state *state, const char *name, bool *skip) {
+    char *folder = unwritable_pocl_cache();
+    *skip = folder != NULL;
+    const tsr_status status = folder
+                                  ? tsri_opencl_note(state,
+                                                     "%s: no device, because its cache folder %s "
+                                                     "can't be written; set POCL_CACHE_DIR to a "
+                                                     "folder that can",
+                                                     name, folder)
+                                  : TSR_OK;
+    free(folder);
+    return status;
+}
+
+static tsr_status note_empty_platform(tsr_state *state, const char *name) {
+    const char *chosen = getenv("POCL_DEVICES");
+    if (is_pocl(name) && chosen)
+        return tsri_opencl_note(
+            state, "%s: a platform without devices; POCL_DEVICES=\"%s\" may exclude them", name,
+            chosen);
+    if (!strcmp(name, "rusticl") && !getenv("RUSTICL_ENABLE"))
+        return tsri_opencl_note(state, "rusticl: a platform without devices: RUSTICL_ENABLE is not "
+                                       "set (RUSTICL_ENABLE=llvmpipe "
+                                       "gives the CPU, radeonsi or iris a GPU)");
+    return tsri_opencl_note(state, "%s: a platform without devices", name);
+}
+
+/* One .icd file: its first line is a library. Noted where that can't be loaded. */
+static tsr_status check_icd(tsr_state *state, const char *path) {
+    tsri_bytes text = {0};
+    tsr_status status;
+    if (tsri_base_read_whole(path, ICD_LIMIT, &text) != TSR_OK)
+        return tsri_opencl_note(state, "%s: can't be read as a vendor file", path);
+    char *library = text.data ? text.data : "";
+    library[strcspn(library, "\r\n")] = 0;
+    void *handle = *library ? dlopen(library, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (!*library)
+        status = tsri_opencl_note(
+            state, "%s: an empty vendor file: it should name a driver's library", path);
+    else if (handle || (handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL)) != NULL)
+        status = TSR_OK;
+    else {
+        const char *why = dlerror();
+        status = tsri_opencl_note(state, "%s: its driver %s can't be loaded (%s)", path, library,
+                                  why ? why : "unknown");
+    }
+    if (handle)
+        dlclose(handle);
+    tsri_base_bytes_clear(&text);
+    return status;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b) {
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_icd(const struct dirent *entry) {
+    const size_t n = strlen(entry->d_name);
+    return n > 4 && !strcmp(entry->d_name + n - 4, ".icd");
+}
+
+static tsr_status check_icds(tsr_state *state, const char *folder,
+                             const tsri_opencl_drivers *drivers) {
+    struct dirent **entries = NULL;
+    tsr_status status = TSR_OK;
+    const int n = scandir(folder, &entries, is_icd, by_name);
+    for (int i = 0; i < n; i++) {
+        char *path = status == TSR_OK ? tsri_base_join(folder, entries[i]->d_name) : NULL;
+        if (path && !tsri_opencl_driver_is_dead(drivers, path))
+            status = check_icd(state, path);
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+static tsr_status add_device(tsr_state *state, cl_platform_id platform, cl_device_id id) {
+    TRY(tsri_base_grow(&state->found, &state->found_capacity, state->n_found + 1,
+                       sizeof *state->found));
+    TRY(tsri_opencl_read_facts(platform, id, &state->found[state->n_found]));
+    state->n_found++;
+    return TSR_OK;
+}
+
+static tsr_status add_platform(tsr_state *state, cl_platform_id platform, const char *name) {
+    cl_uint n = 0;
+    bool skip = false;
+    const cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
+    if (is_pocl(name))
+        TRY(check_pocl_cache(state, name, &skip));
+    if (skip)
+        return TSR_OK;
+    if (code == CL_DEVICE_NOT_FOUND || (code == CL_SUCCESS && !n))
+        return note_empty_platform(state, name);
+    if (code != CL_SUCCESS)
+        return tsri_opencl_note(state, "%s: its driver can't list its devices (error %d)", name,
+                                code);
+    cl_device_id *ids = NULL;
+    TRY(tsri_base_new(n, sizeof *ids, &ids));
+    tsr_status status = TSR_OK;
+    const cl_int given = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, n, ids, NULL);
+    if (given != CL_SUCCESS)
+        status = tsri_opencl_note(
+            state, "%s: its driver counts %u devices and doesn't give them (error %d)", name, n,
+            given);
+    else
+        for (cl_uint i = 0; i < n && status == TSR_OK; i++)
+            status = add_device(state, platform, ids[i]);
+    free(ids);
+    return status;
+}
+
+static tsr_status add_platforms(tsr_state *state, cl_uint n, bool *simulated) {
+    cl_platform_id *ids = NULL;
+    TRY(tsri_base_new(n, sizeof *ids, &ids));
+    tsr_status status = TSR_OK;
+    const cl_int code = clGetPlatformIDs(n, ids, NULL);
+    if (code != CL_SUCCESS)
+        status = tsri_opencl_note(
+            state, "the OpenCL loader counts %u platforms and doesn't give them (error %d)", n,
+            code);
+    else
+        for (cl_uint i = 0; i < n && status == TSR_OK; i++) {
+            char *name = tsri_opencl_platform_text(ids[i], CL_PLATFORM_NAME);
+            if (!name) {
+                status = TSR_E_HOST_MEMORY;
+                break;
+            }
+            *simulated |= !strcasecmp(name, "oclgrind");
+            status = add_platform(state, ids[i], name);
+            free(name);
+        }
+    free(ids);
+    return status;
+}
+
+/* Every device of every driver that is not hidden. */
+static tsr_status ask_loader(tsr_state *state, const char *vendors, bool chosen, bool *simulated) {
+    cl_uint n = 0;
+    const cl_int code = clGetPlatformIDs(0, NULL, &n);
+    if (code == NO_PLATFORM || (code == CL_SUCCESS && !n))
+        return tsri_opencl_note(state,
+                                "no OpenCL platform: no driver in %s (%s); install one, on Debian "
+                                "pocl-opencl-icd, intel-opencl-icd, "
+                                "mesa-opencl-icd or nvidia-opencl-icd, or point OCL_ICD_VENDORS at "
+                                "a folder of .icd files "
+                                "(by default /etc/OpenCL/vendors)",
+                                vendors, chosen ? "OCL_ICD_VENDORS" : "the default folder");
+    if (code != CL_SUCCESS)
+        return tsri_opencl_note(state, "the OpenCL loader can't list platforms (error %d)", code);
+    return add_platforms(state, n, simulated);
+}
+
+/* Whether the loader is the simulator, which asks no driver. */
+static bool simulates(void) {
+    Dl_info info;
+    return dladdr((void *)(uintptr_t)clGetPlatformIDs, &info) && info.dli_fname &&
+           strstr(info.dli_fname, "oclgrind");
+}
+
+tsr_status tsri_opencl_discover(tsr_state *state) {
+    const char *chosen = getenv("OCL_ICD_VENDORS");
+    const char *vendors = chosen && *chosen ? chosen : default_vendors;
+    char *place = tsri_base_copy_text(vendors, strlen(vendors)); /* the variable may change */
+    bool simulated = simulates();
+    tsri_opencl_drivers drivers = {0};
+    tsr_status status = place ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (tsri_opencl_look_after_crashes(state))
+        tsri_opencl_drivers_forget(state);
+    if (status == TSR_OK && !simulated)
+        status = tsri_opencl_drivers_try(state, place, &drivers);
+    if (status == TSR_OK)
+        status = tsri_opencl_drivers_hide(&drivers);
+    tsri_opencl_marker *marker = tsri_opencl_mark(state, "listing the devices of OpenCL drivers");
+    if (status == TSR_OK)
+        status = ask_loader(state, place, chosen && *chosen, &simulated);
+    tsri_opencl_unmark(&marker);
+    tsri_opencl_drivers_show(&drivers);
+    for (size_t i = 0; i < state->n_found && status == TSR_OK; i++)
+        status = tsri_opencl_drivers_judge(&drivers, &state->found[i]);
+    /* A simulator replaces the loader: vendor files play no part. */
+    if (status == TSR_OK && !simulated && tsri_base_is_folder(place))
+        status = check_icds(state, place, &drivers);
+    else if (status == TSR_OK && !simulated) {
+        const size_t length = strlen(place);
+        if (length > 4 && !strcmp(place + length - 4, ".icd") &&
+            !tsri_opencl_driver_is_dead(&drivers, place))
+            status = check_icd(state, place);
+    }
+    tsri_opencl_drivers_clear(&drivers);
+    free(place);
+    return status;
+}

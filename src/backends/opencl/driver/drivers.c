@@ -1,0 +1,485 @@
+/* backends/opencl/driver/drivers.c - what is known of the installed drivers, from the cache or by
+ * trying them in the helper. */
+#include "backends/opencl/driver/drivers.h"
+#include "backends/opencl/driver/cache.h"
+#include "backends/opencl/driver/helper.h"
+#include "backends/opencl/driver/host.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ICD_LIMIT = 4096, SECONDS = 30, TRIED_AGAIN = 3600, SENTENCE = 1024 };
+
+extern char **environ;
+
+/* --- the vendor files --- */
+
+static tsr_status add(tsri_opencl_drivers *drivers, const char *path) {
+    tsri_bytes text = {0};
+    if (tsri_base_read_whole(path, ICD_LIMIT, &text) != TSR_OK)
+        return TSR_OK; /* discover.c tells of it */
+    tsr_status status =
+        tsri_base_grow(&drivers->items, &drivers->capacity, drivers->n + 1, sizeof *drivers->items);
+    if (status == TSR_OK) {
+        const char *data = text.data ? text.data : "";
+        tsri_opencl_driver *driver = &drivers->items[drivers->n++];
+        *driver = (tsri_opencl_driver){.icd = tsri_base_copy_text(path, strlen(path)),
+                                       .library = tsri_base_copy_text(data, strcspn(data, "\r\n")),
+                                       .text = tsri_base_copy_text(data, strlen(data))};
+        if (!driver->icd || !driver->library || !driver->text)
+            status = TSR_E_HOST_MEMORY;
+    }
+    tsri_base_bytes_clear(&text);
+    return status;
+}
+
+static bool ends_as_icd(const char *name) {
+    const size_t n = strlen(name);
+    return n > 4 && !strcmp(name + n - 4, ".icd");
+}
+
+static int is_icd(const struct dirent *entry) {
+    return ends_as_icd(entry->d_name);
+}
+
+static tsr_status read_vendors(const char *vendors, tsri_opencl_drivers *drivers) {
+    struct dirent **entries = NULL;
+    tsr_status status = TSR_OK;
+    if (!tsri_base_is_folder(vendors))
+        return ends_as_icd(vendors) ? add(drivers, vendors) : TSR_OK;
+    const int n = scandir(vendors, &entries, is_icd, alphasort);
+    for (int i = 0; i < n; i++) {
+        char *path = status == TSR_OK ? tsri_base_join(vendors, entries[i]->d_name) : NULL;
+        if (path)
+            status = add(drivers, path);
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+/* --- what is kept of them ---
+ * Lines of words with tabs between: "until SECONDS", "library PATH SIZE MTIME", "dead WHY",
+ * "device PLATFORM VERSION NAME WHY". */
+
+/* Variables that change what a driver does. Its kernel cache does not, nor does who was found. */
+static bool steers(const char *variable) {
+    static const char *const prefixes[] = {"POCL_", "RUSTICL_", "CL_",   "LD_",      "LP_",
+                                           "CUDA_", "ZE_",      "MESA_", "GALLIUM_", "NEO"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (!strncmp(variable, prefixes[i], strlen(prefixes[i])))
+            return strncmp(variable, "POCL_CACHE_DIR=", 15) != 0;
+    return false;
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static tsr_status key_of(const tsr_state *state, const tsri_opencl_driver *driver,
+                         tsri_opencl_key *key) {
+    const char **variables = NULL;
+    size_t n = 0, all = 0;
+    tsri_hash *hash = NULL;
+    while (environ[all])
+        all++;
+    TRY(tsri_base_new(all + 1, sizeof *variables, &variables));
+    for (size_t i = 0; i < all; i++)
+        if (steers(environ[i]))
+            variables[n++] = environ[i];
+    qsort(variables, n, sizeof *variables, by_text);
+    const tsr_status status = tsri_base_hash_begin(&hash);
+    if (status == TSR_OK) {
+        tsri_base_hash_text(hash, "driver");
+        tsri_base_hash_text(hash, state->host->version);
+        tsri_base_hash_text(hash, driver->icd);
+        tsri_base_hash_text(hash, driver->text);
+        for (size_t i = 0; i < n; i++)
+            tsri_base_hash_text(hash, variables[i]);
+        tsri_base_hash_end(&hash, key->digest);
+    }
+    free(variables);
+    return status;
+}
+
+static bool stamp(const char *path, char *text, size_t size) {
+    struct stat facts;
+    if (stat(path, &facts) != 0)
+        return false;
+    snprintf(text, size, "%lld\t%lld.%09ld", (long long)facts.st_size,
+             (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+    return true;
+}
+
+/* Whether a line of what is kept still holds. */
+static bool holds(char *line) {
+    char now[96];
+    if (!strncmp(line, "until\t", 6))
+        return strtoll(line + 6, NULL, 10) > (long long)time(NULL);
+    if (strncmp(line, "library\t", 8) != 0)
+        return true;
+    char *then = strchr(line + 8, '\t');
+    if (!then)
+        return false;
+    *then = 0;
+    const bool same = stamp(line + 8, now, sizeof now) && !strcmp(now, then + 1);
+    *then = '\t';
+    return same;
+}
+
+/* Takes what `text` says into the driver. False: it does not hold any more. */
+static bool believe(tsri_opencl_driver *driver, const char *text, tsr_status *status) {
+    tsri_bytes devices = {0};
+    char *copy = tsri_base_copy_text(text, strlen(text)), *rest = copy, *line;
+    bool fine = copy != NULL;
+    *status = copy ? TSR_OK : TSR_E_HOST_MEMORY;
+    while (fine && *status == TSR_OK && (line = strsep(&rest, "\n")) != NULL) {
+        fine = holds(line);
+        if (fine && !strncmp(line, "dead\t", 5)) {
+            free(driver->dead);
+            if (!(driver->dead = tsri_base_copy_text(line + 5, strlen(line + 5))))
+                *status = TSR_E_HOST_MEMORY;
+        } else if (fine && !strncmp(line, "device\t", 7))
+            *status = tsri_base_bytes_printf(&devices, "%s\n", line + 7);
+    }
+    free(copy);
+    if (fine && *status == TSR_OK) {
+        driver->devices = devices.data;
+        return true;
+    }
+    tsri_base_bytes_clear(&devices);
+    free(driver->dead);
+    driver->dead = NULL;
+    return false;
+}
+
+static tsr_status recall(const tsr_state *state, tsri_opencl_driver *driver, bool *known) {
+    tsri_opencl_key key;
+    tsri_bytes kept = {0};
+    TRY(key_of(state, driver, &key));
+    tsr_status status = tsri_opencl_cache_load(state, &key, "driver", &kept, known);
+    if (status == TSR_OK && *known)
+        *known = believe(driver, kept.data ? kept.data : "", &status);
+    tsri_base_bytes_clear(&kept);
+    return status;
+}
+
+/* --- trying --- */
+
+typedef struct attempt {
+    tsri_opencl_driver *driver; /* NULL: known */
+    tsri_opencl_helper helper;
+    char *folder;    /* its vendor file and kernel cache */
+    unsigned listed; /* devices that are settled */
+    tsri_bytes kept;
+    bool over;
+} attempt;
+
+/* A new folder in that for temporary files; NULL: there is none. */
+static char *make_folder(void) {
+    const char *given = getenv("TMPDIR");
+    char *folder = tsri_base_join(given && *given ? given : "/tmp", "tessera-drivers-XXXXXX");
+    if (folder && mkdtemp(folder))
+        return folder;
+    free(folder);
+    return NULL;
+}
+
+static tsr_status place_icd(const char *folder, const tsri_opencl_driver *driver) {
+    char *path = tsri_base_join(folder, strrchr(driver->icd, '/') + 1);
+    const tsr_status status =
+        path ? tsri_base_write_whole(path, driver->text, strlen(driver->text)) : TSR_E_HOST_MEMORY;
+    free(path);
+    return status;
+}
+
+static void remove_all(char **folder) {
+    if (*folder)
+        tsri_opencl_remove_folder(*folder);
+    free(*folder);
+    *folder = NULL;
+}
+
+/* This process's variables, with a loader that sees one driver, and a kernel cache that goes. */
+static tsr_status make_environment(const char *folder, tsri_bytes *text, char ***out) {
+    static const char *const replaced[] = {
+        "OCL_ICD_VENDORS=", "OPENCL_VENDOR_PATH=", "OPENCL_LAYERS=", "POCL_CACHE_DIR="};
+    size_t n = 0, all = 0;
+    while (environ[all])
+        all++;
+    TRY(tsri_base_bytes_printf(text, "OCL_ICD_VENDORS=%s%cPOCL_CACHE_DIR=%s/pocl", folder, 0,
+                               folder));
+    TRY(tsri_base_new(all + 3, sizeof **out, out));
+    for (size_t i = 0; i < all; i++) {
+        bool keep = true;
+        for (size_t k = 0; k < sizeof replaced / sizeof *replaced; k++)
+            keep &= strncmp(environ[i], replaced[k], strlen(replaced[k])) != 0;
+        if (keep)
+            (*out)[n++] = environ[i];
+    }
+    (*out)[n++] = text->data;
+    (*out)[n] = text->data + strlen(text->data) + 1;
+    return TSR_OK;
+}
+
+static tsr_status begin(attempt *a, const char *path) {
+    tsri_bytes text = {0};
+    char **env = NULL, skip[16];
+    char *const argv[] = {"probe", "--driver", skip, NULL};
+    snprintf(skip, sizeof skip, "%u", a->listed);
+    if (!a->folder)
+        a->folder = make_folder();
+    tsr_status status = a->folder ? place_icd(a->folder, a->driver) : TSR_E_IO;
+    if (status == TSR_OK)
+        status = make_environment(a->folder, &text, &env);
+    if (status == TSR_OK && !tsri_opencl_helper_start(&a->helper, path, argv, env, NULL, 0))
+        status = TSR_E_IO;
+    free(env);
+    tsri_base_bytes_clear(&text);
+    return status;
+}
+
+/* "it crashed (SIGSEGV) while it built a first kernel". */
+static void tell(const tsri_opencl_helper *helper, const char *stage, unsigned seconds, char *text,
+                 size_t size) {
+    char how[64], words[256];
+    if (helper->late)
+        snprintf(how, sizeof how, "gave no answer in %u s", seconds);
+    else
+        tsri_opencl_helper_end(helper, how, sizeof how);
+    tsri_opencl_helper_last_words(helper, words, sizeof words);
+    snprintf(text, size, "it %s %s, tried in a process of its own%s%s%s", how, stage,
+             *words ? "; its last words: \"" : "", words, *words ? "\"" : "");
+}
+
+/* What the helper said, as lines to keep; *died where it did not reach its end. */
+static tsr_status read_answer(attempt *a, unsigned seconds, bool *died) {
+    char *rest = a->helper.said.data, *line, *stage = "before it was loaded", *device = NULL;
+    char why[SENTENCE], when[96];
+    bool ended = false;
+    tsr_status status = TSR_OK;
+    while (rest && status == TSR_OK && (line = strsep(&rest, "\n")) != NULL) {
+        if (!strncmp(line, "stage\t", 6))
+            stage = line + 6;
+        else if (!strncmp(line, "device\t", 7)) {
+            device = line;
+            a->listed++;
+        } else if (!strcmp(line, "fine"))
+            device = NULL;
+        else if (!strcmp(line, "end"))
+            ended = true;
+        else if (!strncmp(line, "library\t", 8) && stamp(line + 8, when, sizeof when))
+            status = tsri_base_bytes_printf(&a->kept, "%s\t%s\n", line, when);
+    }
+    *died = !ended;
+    if (ended || status != TSR_OK)
+        return status;
+    tell(&a->helper, stage, seconds, why, sizeof why);
+    const long long until = (long long)time(NULL) + TRIED_AGAIN;
+    if (device)
+        return tsri_base_bytes_printf(&a->kept, "until\t%lld\n%s\t%s\n", until, device, why);
+    a->over = true;
+    return tsri_base_bytes_printf(&a->kept, "until\t%lld\ndead\t%s\n", until, why);
+}
+
+/* Until all devices of the driver are settled: one that dies takes those after it along. */
+static tsr_status settle(const tsr_state *state, attempt *a, const char *path, unsigned seconds) {
+    bool died = true;
+    while (died && !a->over) {
+        tsr_status status = tsri_opencl_helper_finish(&a->helper, state, seconds);
+        if (status == TSR_OK)
+            status = read_answer(a, seconds, &died);
+        else if (status == TSR_E_CANCELLED)
+            status = tsri_base_fail(status, "stopped while trying drivers");
+        tsri_opencl_helper_clear(&a->helper);
+        TRY(status);
+        if (died && !a->over)
+            TRY(begin(a, path));
+    }
+    tsri_opencl_key key;
+    tsr_status status = TSR_OK;
+    const char *kept = a->kept.data ? a->kept.data : "";
+    if (key_of(state, a->driver, &key) == TSR_OK)
+        tsri_opencl_cache_save(state, &key, "driver", kept, strlen(kept));
+    (void)believe(a->driver, kept, &status);
+    return status;
+}
+
+static unsigned deadline(void) {
+    const char *given = getenv("TESSERA_PROBE_SECONDS");
+    const unsigned long seconds = given ? strtoul(given, NULL, 10) : 0;
+    return seconds && seconds < 86400 ? (unsigned)seconds : SECONDS;
+}
+
+/* All of them at once, since each takes a while. */
+static tsr_status try_unknown(tsr_state *state, attempt *all, size_t n, const char *path) {
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < n; i++)
+        if (all[i].driver && begin(&all[i], path) != TSR_OK) {
+            tsri_opencl_log(state, TSR_LOG_DEBUG, "%s: its driver can't be tried first",
+                            all[i].driver->icd);
+            all[i].driver = NULL;
+        }
+    for (size_t i = 0; i < n && status == TSR_OK; i++) {
+        status = tsri_opencl_progress(state, "trying drivers", i, n);
+        if (status == TSR_OK && all[i].driver)
+            status = settle(state, &all[i], path, deadline());
+    }
+    if (status == TSR_OK)
+        status = tsri_opencl_progress(state, "trying drivers", n, n);
+    for (size_t i = 0; i < n; i++) {
+        tsri_opencl_helper_clear(&all[i].helper);
+        tsri_base_bytes_clear(&all[i].kept);
+        remove_all(&all[i].folder);
+    }
+    return status;
+}
+
+static tsr_status note_dead(tsr_state *state, const tsri_opencl_drivers *drivers) {
+    for (size_t i = 0; i < drivers->n; i++)
+        if (drivers->items[i].dead)
+            TRY(tsri_opencl_note(state,
+                                 "%s: its driver %s is not used: %s. It is tried again when it "
+                                 "changes, after an hour, or after tessera cache clear",
+                                 drivers->items[i].icd, drivers->items[i].library,
+                                 drivers->items[i].dead));
+    return TSR_OK;
+}
+
+tsr_status tsri_opencl_drivers_try(tsr_state *state, const char *vendors,
+                                   tsri_opencl_drivers *out) {
+    const char *trusted = getenv("TESSERA_TRUST_DRIVERS");
+    char path[PATH_MAX];
+    attempt *all = NULL;
+    size_t unknown = 0;
+    *out = (tsri_opencl_drivers){0};
+    if (trusted && !strcmp(trusted, "1"))
+        return TSR_OK;
+    TRY(read_vendors(vendors, out));
+    TRY(tsri_base_new(out->n ? out->n : 1, sizeof *all, &all));
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < out->n && status == TSR_OK; i++) {
+        bool known = !*out->items[i].library;
+        if (!known)
+            status = recall(state, &out->items[i], &known);
+        all[i].helper.talk = all[i].helper.words = -1;
+        all[i].driver = known ? NULL : &out->items[i];
+        unknown += !known;
+    }
+    if (status == TSR_OK && unknown) {
+        const char *found = tsri_opencl_helper_find(path);
+        if (found)
+            status = try_unknown(state, all, out->n, found);
+        else
+            tsri_opencl_log(state, TSR_LOG_DEBUG,
+                            "libexec/tessera/probe is missing: drivers are not tried first");
+    }
+    free(all);
+    return status == TSR_OK ? note_dead(state, out) : status;
+}
+
+/* --- what follows --- */
+
+bool tsri_opencl_driver_is_dead(const tsri_opencl_drivers *drivers, const char *icd) {
+    for (size_t i = 0; i < drivers->n; i++)
+        if (drivers->items[i].dead && !strcmp(drivers->items[i].icd, icd))
+            return true;
+    return false;
+}
+
+tsr_status tsri_opencl_drivers_hide(tsri_opencl_drivers *drivers) {
+    const char *before = getenv("OCL_ICD_VENDORS");
+    bool any = false;
+    for (size_t i = 0; i < drivers->n; i++)
+        any |= drivers->items[i].dead != NULL;
+    if (!any)
+        return TSR_OK;
+    if (!(drivers->hidden = make_folder()))
+        return tsri_base_fail(TSR_E_IO, "no folder for temporary files can be written (TMPDIR), so "
+                                        "drivers that crash can't be kept from the OpenCL loader");
+    if (before && !(drivers->before = tsri_base_copy_text(before, strlen(before))))
+        return TSR_E_HOST_MEMORY;
+    for (size_t i = 0; i < drivers->n; i++)
+        if (!drivers->items[i].dead)
+            TRY(place_icd(drivers->hidden, &drivers->items[i]));
+    return setenv("OCL_ICD_VENDORS", drivers->hidden, 1) == 0 ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
+void tsri_opencl_drivers_show(tsri_opencl_drivers *drivers) {
+    if (!drivers->hidden)
+        return;
+    if (drivers->before)
+        setenv("OCL_ICD_VENDORS", drivers->before, 1);
+    else
+        unsetenv("OCL_ICD_VENDORS");
+    remove_all(&drivers->hidden);
+}
+
+/* Splits the next word off a line of words with tabs between. */
+static bool begins_with(const char **line, const char *word) {
+    const size_t n = strlen(word);
+    if (strncmp(*line, word, n) != 0 || (*line)[n] != '\t')
+        return false;
+    *line += n + 1;
+    return true;
+}
+
+tsr_status tsri_opencl_drivers_judge(const tsri_opencl_drivers *drivers, tsri_opencl_found *found) {
+    tsr_facts *facts = &found->facts.common;
+    for (size_t i = 0; i < drivers->n; i++)
+        for (const char *line = drivers->items[i].devices; line && *line;) {
+            const char *next = strchr(line, '\n');
+            if (begins_with(&line, facts->platform) &&
+                begins_with(&line, found->platform_version) && begins_with(&line, facts->name)) {
+                char *why = tsri_base_copy_text(line, (size_t)(next - line));
+                if (!why)
+                    return TSR_E_HOST_MEMORY;
+                free(found->died);
+                facts->reason = found->died = why;
+                facts->usable = 0;
+                return TSR_OK;
+            }
+            line = next + 1;
+        }
+    return TSR_OK;
+}
+
+void tsri_opencl_drivers_clear(tsri_opencl_drivers *drivers) {
+    tsri_opencl_drivers_show(drivers);
+    for (size_t i = 0; i < drivers->n; i++) {
+        tsri_opencl_driver *driver = &drivers->items[i];
+        free(driver->icd);
+        free(driver->library);
+        free(driver->text);
+        free(driver->dead);
+        free(driver->devices);
+    }
+    free(drivers->items);
+    free(drivers->before);
+    *drivers = (tsri_opencl_drivers){0};
+}
+
+void tsri_opencl_drivers_forget(const tsr_state *state) {
+    char *path = tsri_base_join(state->host->cache_folder, "opencl");
+    DIR *folder = path ? opendir(path) : NULL;
+    for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
+        const size_t n = strlen(entry->d_name);
+        if (n > 7 && !strcmp(entry->d_name + n - 7, ".driver"))
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    }
+    if (folder)
+        closedir(folder);
+    free(path);
+}

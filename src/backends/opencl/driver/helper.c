@@ -1,0 +1,226 @@
+/* backends/opencl/driver/helper.c - the helper found, started, heard and ended. */
+#include "backends/opencl/driver/helper.h"
+#include "backends/opencl/driver/host.h"
+#include "base/clock.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SLICE_MS = 100, MOST_SAID = 1 << 18 };
+
+extern char **environ;
+
+const char *tsri_opencl_helper_find(char *path) {
+    /* In an installed tree and in a build folder; beside a program that it was linked into. */
+    static const char *const below[] = {"../../../libexec/tessera/probe",
+                                        "../libexec/tessera/probe"};
+    static const char here;
+    const char *given = getenv("TESSERA_PROBE");
+    Dl_info info;
+    char file[PATH_MAX], full[PATH_MAX + 64];
+    if (given && *given)
+        return realpath(given, path);
+    if (!dladdr(&here, &info) || !info.dli_fname || !realpath(info.dli_fname, file))
+        return NULL;
+    *strrchr(file, '/') = 0;
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+        snprintf(full, sizeof full, "%s/%s", file, below[i]);
+        if (realpath(full, path) && access(path, X_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
+/* One socket is its input and output, so that writing to one that ended raises no signal. */
+bool tsri_opencl_helper_start(tsri_opencl_helper *helper, const char *path, char *const argv[],
+                              char *const env[], const char *input, size_t input_size) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    int talk[2], words[2];
+    *helper = (tsri_opencl_helper){.talk = -1, .words = -1};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk))
+        return false;
+    if (pipe2(words, O_CLOEXEC)) {
+        close(talk[0]), close(talk[1]);
+        return false;
+    }
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, talk[1], 0);
+    posix_spawn_file_actions_adddup2(&actions, talk[1], 1);
+    posix_spawn_file_actions_adddup2(&actions, words[1], 2);
+    posix_spawnattr_init(&attributes);
+    /* In a group of its own: a Ctrl-C is for the command, which ends it. */
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    const bool started =
+        !posix_spawn(&helper->child, path, &actions, &attributes, argv, env ? env : environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    close(talk[1]), close(words[1]);
+    if (!started) {
+        close(talk[0]), close(words[0]);
+        helper->child = 0;
+        return false;
+    }
+    helper->talk = talk[0];
+    helper->words = words[0];
+    helper->input = input;
+    helper->input_size = input_size;
+    if (!input_size)
+        shutdown(helper->talk, SHUT_WR);
+    return true;
+}
+
+static void send_input(tsri_opencl_helper *h) {
+    const ssize_t n =
+        send(h->talk, h->input + h->sent, h->input_size - h->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0)
+        h->sent += (size_t)n;
+    else if (errno != EAGAIN && errno != EINTR)
+        h->sent = h->input_size;
+    if (h->sent == h->input_size)
+        shutdown(h->talk, SHUT_WR);
+}
+
+static bool hear(tsri_opencl_helper *h) {
+    char piece[4096];
+    const ssize_t n = recv(h->talk, piece, sizeof piece, MSG_DONTWAIT);
+    if (n > 0)
+        return h->said.size + (size_t)n <= MOST_SAID &&
+               tsri_base_bytes_append(&h->said, piece, (size_t)n) == TSR_OK;
+    return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* Keeps the end of what it says. */
+static bool hear_words(tsri_opencl_helper *h) {
+    char piece[1024];
+    const size_t room = sizeof h->last;
+    const ssize_t got = read(h->words, piece, sizeof piece);
+    if (got <= 0)
+        return got < 0 && errno == EINTR;
+    size_t n = (size_t)got;
+    const char *from = piece;
+    if (n > room) {
+        from += n - room;
+        n = room;
+    }
+    if (h->n_last + n > room) {
+        const size_t over = h->n_last + n - room;
+        memmove(h->last, h->last + over, h->n_last - over);
+        h->n_last -= over;
+    }
+    memcpy(h->last + h->n_last, from, n);
+    h->n_last += n;
+    return true;
+}
+
+/* What its process has used, in nanoseconds; 0 where the system doesn't tell. */
+static uint64_t used(const tsri_opencl_helper *h) {
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid(h->child, &clock) || clock_gettime(clock, &time))
+        return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+typedef struct patience {
+    uint64_t allowed;     /* nanoseconds */
+    uint64_t begun, used; /* of the time it is watched in: when it began, what was used by then */
+} patience;
+
+static bool is_late(patience *p, const tsri_opencl_helper *h) {
+    const uint64_t now = tsri_base_now_ns(), spent = used(h);
+    if (spent >= p->allowed)
+        return true;
+    if (now - p->begun < p->allowed)
+        return false;
+    const bool idle = spent - p->used < p->allowed / 100;
+    p->begun = now;
+    p->used = spent;
+    return idle;
+}
+
+static tsr_status listen_to(tsri_opencl_helper *h, const tsr_state *state, unsigned seconds) {
+    patience p = {.allowed = (uint64_t)seconds * 1000000000u, .begun = tsri_base_now_ns()};
+    bool talks = true, words = true;
+    while ((talks || words) && !is_late(&p, h)) {
+        const short events = (short)(POLLIN | (h->sent < h->input_size ? POLLOUT : 0));
+        struct pollfd fds[2] = {{talks ? h->talk : -1, events, 0},
+                                {words ? h->words : -1, POLLIN, 0}};
+        if (tsri_opencl_stops(state))
+            return TSR_E_CANCELLED;
+        if (poll(fds, 2, SLICE_MS) < 0 && errno != EINTR)
+            break;
+        if (fds[0].revents & POLLOUT)
+            send_input(h);
+        if (fds[0].revents & (POLLIN | POLLHUP | POLLERR))
+            talks = hear(h);
+        if (fds[1].revents)
+            words = hear_words(h);
+    }
+    h->late = talks || words;
+    return TSR_OK;
+}
+
+tsr_status tsri_opencl_helper_finish(tsri_opencl_helper *h, const tsr_state *state,
+                                     unsigned seconds) {
+    const tsr_status status = listen_to(h, state, seconds);
+    if (h->late || status != TSR_OK)
+        kill(h->child, SIGKILL);
+    while (waitpid(h->child, &h->status, 0) < 0 && errno == EINTR) {
+    }
+    h->child = 0;
+    return status;
+}
+
+void tsri_opencl_helper_clear(tsri_opencl_helper *h) {
+    if (h->child) {
+        kill(h->child, SIGKILL);
+        while (waitpid(h->child, &h->status, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (h->talk > 0)
+        close(h->talk);
+    if (h->words > 0)
+        close(h->words);
+    tsri_base_bytes_clear(&h->said);
+    *h = (tsri_opencl_helper){.talk = -1, .words = -1};
+}
+
+void tsri_opencl_helper_end(const tsri_opencl_helper *h, char *text, size_t size) {
+    const int number = WIFSIGNALED(h->status) ? WTERMSIG(h->status) : 0;
+    const char *name = number ? sigabbrev_np(number) : NULL;
+    if (name)
+        snprintf(text, size, "crashed (SIG%s)", name);
+    else if (number)
+        snprintf(text, size, "crashed (signal %d)", number);
+    else
+        snprintf(text, size, "ended with exit code %d", WEXITSTATUS(h->status));
+}
+
+void tsri_opencl_helper_last_words(const tsri_opencl_helper *h, char *text, size_t size) {
+    size_t end = h->n_last, n = 0;
+    while (end && (unsigned char)h->last[end - 1] <= ' ')
+        end--;
+    size_t begin = end;
+    while (begin && h->last[begin - 1] != '\n')
+        begin--;
+    for (; begin < end && n + 1 < size; begin++)
+        if ((unsigned char)h->last[begin] >= ' ' && (unsigned char)h->last[begin] < 127)
+            text[n++] = h->last[begin];
+    text[n] = 0;
+}

@@ -1,0 +1,36 @@
+/* backends/opencl/driver/state.c - the notes that an open backend has gathered, and its end. */
+#include "backends/opencl/driver/state.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+tsr_status tsri_opencl_note(tsr_state *state, const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    TRY(tsri_base_grow(&state->notes, &state->notes_capacity, state->n_notes + 1,
+                       sizeof *state->notes));
+    char *copy = tsri_base_copy_text(text, strlen(text));
+    if (!copy)
+        return TSR_E_HOST_MEMORY;
+    state->notes[state->n_notes++] = copy;
+    return TSR_OK;
+}
+
+void tsri_opencl_state_free(tsr_state *state) {
+    if (!state)
+        return;
+    for (size_t i = 0; i < state->n_found; i++)
+        tsri_opencl_free_found(&state->found[i]);
+    for (size_t i = 0; i < state->n_notes; i++)
+        free(state->notes[i]);
+    free(state->found);
+    free(state->notes);
+    free(state);
+}

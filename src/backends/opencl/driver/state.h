@@ -1,0 +1,31 @@
+/* backends/opencl/driver/state.h - the open backend: the devices that were found, and what was
+ * found but gives none. */
+#ifndef TSRI_OPENCL_DRIVER_STATE_H
+#define TSRI_OPENCL_DRIVER_STATE_H
+
+#include "backends/opencl/driver/facts.h"
+
+#include <stdatomic.h>
+
+struct tsr_state {
+    const tsr_host *host;
+    uint32_t threads; /* option "threads", of devices opened without a number; 0: all */
+    uint64_t
+        launch_limit; /* option "launch_limit": multiply-adds of one launch; 0: the row's own */
+    uint32_t chain; /* option "chain": ops of a plan from which on they are one launch (chain.h); 0:
+                       never */
+    uint64_t rest_ns; /* option "rest_ms": how long a failed device's work is waited for */
+    size_t n_found, found_capacity;
+    tsri_opencl_found *found;
+    size_t n_notes, notes_capacity;
+    char **notes;
+    atomic_bool tuning_warned; /* the user was told of a file of tuned values that is not used */
+};
+
+/* A sentence about what gives no device. */
+__attribute__((format(printf, 2, 3))) tsr_status tsri_opencl_note(tsr_state *state,
+                                                                  const char *format, ...);
+
+void tsri_opencl_state_free(tsr_state *state);
+
+#endif

@@ -1,0 +1,34 @@
+/* backends/opencl/program/bundle_files.c - the hashes that reading and writing a bundle share. */
+#include "backends/opencl/program/bundle_files.h"
+#include "backends/opencl/source/sources.h"
+#include "base/error.h"
+#include "base/hash.h"
+
+#include <stdlib.h>
+
+tsr_status tsri_opencl_bundle_hash(const void *data, size_t n, char hex[65]) {
+    unsigned char digest[32];
+    tsri_hash *hash = NULL;
+    TRY(tsri_base_hash_begin(&hash));
+    tsri_base_hash_add(hash, data, n);
+    tsri_base_hash_end(&hash, digest);
+    tsri_base_hash_hex(digest, hex);
+    return TSR_OK;
+}
+
+/* Of the embedded files; those of TESSERA_KERNEL_PATH are a developer's, and known by their folder.
+ */
+tsr_status tsri_opencl_bundle_sources(char hex[65]) {
+    const char *folder = getenv("TESSERA_KERNEL_PATH");
+    unsigned char digest[32];
+    tsri_hash *hash = NULL;
+    TRY(tsri_base_hash_begin(&hash));
+    tsri_base_hash_text(hash, folder ? folder : "");
+    for (const tsri_opencl_source *source = tsri_opencl_sources; source->path; source++) {
+        tsri_base_hash_text(hash, source->path);
+        tsri_base_hash_text(hash, source->text);
+    }
+    tsri_base_hash_end(&hash, digest);
+    tsri_base_hash_hex(digest, hex);
+    return TSR_OK;
+}

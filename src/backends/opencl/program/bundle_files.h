@@ -1,0 +1,29 @@
+/* backends/opencl/program/bundle_files.h - what reading and writing a bundle share. */
+#ifndef TSRI_OPENCL_PROGRAM_BUNDLE_FILES_H
+#define TSRI_OPENCL_PROGRAM_BUNDLE_FILES_H
+
+#include "backends/opencl/program/bundle.h"
+#include "base/bytes.h"
+
+#include "base/json.h"
+
+#define TSRI_OPENCL_BUNDLE_FORMAT "tessera-bundle"
+#define TSRI_OPENCL_BUNDLE_MANIFEST "manifest.json"
+#define TSRI_OPENCL_BUNDLE_SOURCE "program.cl"
+#define TSRI_OPENCL_BUNDLE_BINARY "program.bin"
+
+enum { TSRI_OPENCL_BUNDLE_LIMIT = 1 << 30 }; /* bytes of a binary */
+
+/* The manifest, checked but for its binary. Free *out and release *manifest also after a failure.
+ */
+tsr_status tsri_opencl_bundle_read(const tsr_dev *dev, const char *folder, json_t **manifest,
+                                   tsri_opencl_bundle **out);
+/* Makes the driver's program of a binary, which has each kernel; `file` names it in a sentence. */
+tsr_status tsri_opencl_bundle_program(tsr_dev *dev, tsri_opencl_bundle *bundle, const char *file,
+                                      const tsri_bytes *binary);
+
+/* SHA-256 in hexadecimal: of bytes; of all kernel files. */
+tsr_status tsri_opencl_bundle_hash(const void *data, size_t n, char hex[65]);
+tsr_status tsri_opencl_bundle_sources(char hex[65]);
+
+#endif

@@ -1,0 +1,136 @@
+/* backends/opencl/program/probe.c - the helper given a program, and believed. */
+#include "backends/opencl/program/probe.h"
+#include "backends/opencl/driver/helper.h"
+#include "backends/opencl/driver/host.h"
+#include "backends/opencl/program/program.h"
+#include "backends/opencl/source/source.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+enum { SECONDS = 20, SENTENCE = 160 };
+
+/* NULL where the CPU and the system have AVX512F, BW and VNNI. */
+static const char *vnni_missing(void) {
+#if defined(__x86_64__)
+    unsigned a, b, c, d, features, low = 0, high = 0;
+    if (!__get_cpuid(1, &a, &b, &features, &d) || !(features & 1u << 27))
+        return "the CPU has no XSAVE";
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (low & 0xe6) != 0xe6 || !(b & 1u << 16))
+        return "the CPU or the system has no AVX-512";
+    return (b & 1u << 30) && (c & 1u << 11) ? NULL : "the CPU has no AVX512-VNNI";
+#else
+    return "made for x86-64";
+#endif
+}
+
+static const struct {
+    const char *file; /* under cl/ */
+    const char *(*missing)(void);
+} table[TSRI_OPENCL_PROBES] = {
+    [TSRI_OPENCL_PROBE_VNNI] = {"probe/vnni.cl", vnni_missing},
+};
+
+/* The helper's answer in `line`; false where it gave none, and `line` says why. */
+static bool ask(const tsr_dev *dev, const tsri_bytes *source, char *line, size_t size) {
+    const tsr_facts *facts = &dev->facts.common;
+    char *const argv[] = {"probe", (char *)facts->platform, (char *)facts->name,
+                          (char *)tsri_opencl_program_options(dev), NULL};
+    char path[PATH_MAX];
+    tsri_opencl_helper helper;
+    const char *found = tsri_opencl_helper_find(path);
+    if (!found ||
+        !tsri_opencl_helper_start(&helper, found, argv, NULL, source->data, source->size)) {
+        snprintf(line, size, "%s",
+                 found
+                     ? "the helper that tries its instructions can't be started"
+                     : "the helper that tries its instructions, libexec/tessera/probe, is missing");
+        return false;
+    }
+    const bool done =
+        tsri_opencl_helper_finish(&helper, dev->state, SECONDS) == TSR_OK && !helper.late;
+    const char *said = helper.said.data ? helper.said.data : "";
+    if (!done)
+        snprintf(line, size, "its instructions were tried for %d s without an answer",
+                 SECONDS);
+    else if (*said)
+        snprintf(line, size, "%.*s", (int)strcspn(said, "\n"), said);
+    else
+        snprintf(line, size, "its instructions were tried in a process of their own, which %s",
+                 WIFSIGNALED(helper.status) ? "crashed" : "gave no answer");
+    tsri_opencl_helper_clear(&helper);
+    return done;
+}
+
+static tsr_status assemble(const tsr_dev *dev, const char *file, tsri_bytes *source) {
+    const char *folder = tsri_opencl_kernel_folder(dev);
+    TRY(tsri_opencl_source_common(folder, source));
+    TRY(tsri_base_bytes_printf(source, "#define INSTANCE probe\n#define KERNEL probe\n"));
+    return tsri_opencl_source_file(folder, file, source);
+}
+
+/* From the cache, or from the helper. "pass", or a sentence. */
+static tsr_status settle(const tsr_dev *dev, const char *file, char *line, size_t size) {
+    const char *given = getenv("TESSERA_PROBE");
+    const bool cached = !(given && *given) && !tsri_opencl_kernel_folder(dev);
+    tsri_bytes source = {0}, known = {0};
+    tsri_opencl_key key;
+    bool found = false;
+    tsr_status status = assemble(dev, file, &source);
+    if (status == TSR_OK)
+        status = tsri_opencl_key_of(dev, "probe", source.data, source.size, &key);
+    if (status == TSR_OK && cached)
+        status = tsri_opencl_cache_load(dev->state, &key, "test", &known, &found);
+    if (status == TSR_OK && found)
+        snprintf(line, size, "%.*s", (int)known.size, known.data ? known.data : "");
+    else if (status == TSR_OK && ask(dev, &source, line, size) && cached)
+        tsri_opencl_cache_save(dev->state, &key, "test", line, strlen(line));
+    tsri_base_bytes_clear(&source);
+    tsri_base_bytes_clear(&known);
+    return status;
+}
+
+bool tsri_opencl_probe_passed(const tsr_dev *dev, tsri_opencl_probe probe, const char **why) {
+    tsri_opencl_probes *probes = dev->probes;
+    char *line = probes->why[probe];
+    if (!probes->asked[probe]) {
+        const char *missing = table[probe].missing();
+        probes->asked[probe] = true;
+        if (!dev->facts.cpu)
+            snprintf(line, SENTENCE, "its instructions are a CPU's");
+        else if (missing)
+            snprintf(line, SENTENCE, "%s", missing);
+        else if (settle(dev, table[probe].file, line, SENTENCE) != TSR_OK)
+            snprintf(line, SENTENCE, "its instructions could not be tried");
+        if (!strcmp(line, "pass"))
+            line[0] = 0;
+        tsri_opencl_log(dev->state, TSR_LOG_DEBUG, "%s on %s/%s: %s", table[probe].file,
+                        dev->facts.common.platform, dev->facts.common.name,
+                        *line ? line : "passed");
+    }
+    *why = line;
+    return !*line;
+}
+
+void tsri_opencl_probe_refused(const tsr_dev *dev, tsri_opencl_probe probe, const char **why) {
+    if (dev->probes->asked[probe] && *dev->probes->why[probe])
+        *why = dev->probes->why[probe];
+}

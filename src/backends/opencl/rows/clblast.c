@@ -1,0 +1,240 @@
+/* backends/opencl/rows/clblast.c - matrix products by CLBlast. */
+#include "backends/opencl/rows/clblast.h"
+#include "backends/opencl/bind/arguments.h"
+#include "backends/opencl/device/failure.h"
+#include "base/error.h"
+#include "tensor/convert.h"
+#include "tensor/shape.h"
+
+#ifdef TESSERA_CLBLAST
+#include <clblast_c.h>
+#endif
+
+enum { LEADING = TSR_MAX_RANK - 2 };
+
+static const tsr_tensor *input(const tsr_op *op, uint32_t i) {
+    return i < op->n_in ? op->in[i] : NULL;
+}
+
+static bool refuse(const char **why, const char *sentence) {
+    *why = sentence;
+    return false;
+}
+
+static bool is_one(tsr_dim dim) {
+    return tsri_tensor_is_one(dim);
+}
+
+/* Rows of contiguous elements, a constant step apart. */
+static bool is_matrix(const tsr_tensor *tensor) {
+    return tensor->rank >= 2 && is_one(tensor->stride[tensor->rank - 1]) &&
+           !tensor->stride[tensor->rank - 2].symbols && tensor->stride[tensor->rank - 2].factor > 0;
+}
+
+static bool fits_matmul(const tsr_op *op, const char **why) {
+    const tsr_tensor *operands[] = {op->in[0], op->in[1], op->out[0]};
+    for (int i = 0; i < 3; i++) {
+        if (operands[i]->dtype != TSR_F32)
+            return refuse(why, "takes f32 only");
+        if (!is_matrix(operands[i]))
+            return refuse(why, "takes matrices with contiguous rows a constant step apart only");
+    }
+    return true;
+}
+
+static bool fits_linear(const tsr_op *op, const char **why) {
+    const tsr_tensor *x = op->in[0], *w = op->in[1], *bias = input(op, 2), *residual = input(op, 3),
+                     *y = op->out[0];
+    int64_t step;
+    if (w->dtype != TSR_F32 || w->rank != 2 || (bias && bias->dtype != TSR_F32))
+        return refuse(why, "takes weights kept as f32 only (--dtype f32)");
+    if (!tsri_tensor_is_packed(w) || (bias && !tsri_tensor_is_packed(bias)))
+        return refuse(why, "takes weights without gaps only");
+    const tsr_tensor *rows[] = {x, y, residual};
+    for (int i = 0; i < 3; i++)
+        if (rows[i] && (rows[i]->dtype != TSR_F32 || !tsri_tensor_collapses(rows[i], &step)))
+            return refuse(why, "takes f32 rows a constant step apart only");
+    return true;
+}
+
+bool tsri_opencl_clblast_fits(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                              const tsr_op *op, const char **why) {
+    if (!facts->clblast)
+        return refuse(why, "this build or device is without CLBlast");
+    return row->op == TSR_OP_MATMUL ? fits_matmul(op, why) : fits_linear(op, why);
+}
+
+void tsri_opencl_clblast_define(const tsri_opencl_row *row, const tsr_op *op,
+                                tsri_opencl_defines *defines) {
+    const tsr_linear_attrs *attrs = op->attrs; /* glu_linear's begins alike */
+    if (row->op == TSR_OP_MATMUL)
+        return;
+    tsri_opencl_define_int(defines, "ACT", (int)attrs->activation);
+    tsri_opencl_define_int(defines, "HAS_BIAS", input(op, 2) != NULL);
+    if (row->op == TSR_OP_LINEAR)
+        tsri_opencl_define_int(defines, "HAS_RESIDUAL", input(op, 3) != NULL);
+}
+
+static int64_t row_step(const tsr_tensor *tensor) {
+    int64_t step = 0;
+    return tensor && tsri_tensor_collapses(tensor, &step) ? step : 0;
+}
+
+static int64_t weight_size(const tsr_op *op, bool depth) {
+    const tsr_linear_attrs *attrs = op->attrs;
+    const tsr_tensor *w = op->in[1];
+    return w->dim[(attrs->trans_w != 0) == depth].factor;
+}
+
+void tsri_opencl_clblast_bind(const tsri_opencl_row *row, const tsr_op *op,
+                              tsri_opencl_launch *launch) {
+    const tsr_tensor *y = op->out[0];
+    const tsr_dim rows = tsri_tensor_rows(y), columns = tsri_tensor_columns(y);
+    const tsr_dim products = tsri_tensor_times(rows, tsri_tensor_const(weight_size(op, false)));
+    tsri_opencl_arg_scratch(launch, tsri_tensor_times(products, tsri_tensor_const(sizeof(float))));
+    tsri_opencl_arg_tensor(launch, input(op, 2));
+    if (row->op == TSR_OP_LINEAR)
+        tsri_opencl_arg_tensor(launch, input(op, 3));
+    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, rows);
+    tsri_opencl_arg_int(launch, columns.factor);
+    if (row->op == TSR_OP_LINEAR)
+        tsri_opencl_arg_int(launch, row_step(input(op, 3)));
+    tsri_opencl_arg_int(launch, row_step(y));
+    tsri_opencl_grid(launch, 0, columns, 1);
+    tsri_opencl_grid(launch, 1, rows, 1);
+}
+
+#ifdef TESSERA_CLBLAST
+
+typedef struct product {
+    bool trans_a, trans_b;
+    size_t m, n, k;
+    cl_mem a, b, c;
+    size_t a0, b0, c0, a_row, b_row, c_row;
+    float alpha;
+} product;
+
+static tsr_status multiply(tsr_dev *dev, const product *p, cl_command_queue queue,
+                           cl_event *event) {
+    dev->provider_used = true;
+    const CLBlastStatusCode code = CLBlastSgemm(
+        CLBlastLayoutRowMajor, p->trans_a ? CLBlastTransposeYes : CLBlastTransposeNo,
+        p->trans_b ? CLBlastTransposeYes : CLBlastTransposeNo, p->m, p->n, p->k, p->alpha, p->a,
+        p->a0, p->a_row, p->b, p->b0, p->b_row, 0.0f, p->c, p->c0, p->c_row, &queue, event);
+    if (code == CLBlastSuccess)
+        return TSR_OK;
+    /* Codes of the driver come as they are; CLBlast's own are its business. */
+    if (code > -64 && code < 0)
+        return tsri_opencl_fail(dev, (cl_int)code, "CLBlastSgemm");
+    return tsri_base_fail(TSR_E_DEVICE, "CLBlastSgemm of %zu x %zu x %zu: status %d", p->m, p->n,
+                          p->k, (int)code);
+}
+
+static size_t first_of(const tsr_tensor *tensor) {
+    uint64_t element = 1;
+    return tsri_tensor_bytes((tsr_dtype)tensor->dtype, 1, &element)
+               ? (size_t)(tensor->origin / element) + (size_t)tensor->offset
+               : 0;
+}
+
+/* Elements from the first matrix of `tensor` to the one that belongs to matrix `index` of y. */
+static size_t step_to(const tsr_tensor *tensor, const tsr_tensor *y, const int64_t index[LEADING],
+                      const int64_t sizes[TSR_SYMBOLS]) {
+    int64_t at = 0;
+    const uint32_t missing = y->rank - tensor->rank;
+    for (uint32_t i = missing; i + 2 < y->rank; i++) {
+        const tsr_dim size = tensor->dim[i - missing];
+        at += tsri_tensor_value(size, sizes) == 1
+                  ? 0
+                  : index[i] * tsri_tensor_value(tensor->stride[i - missing], sizes);
+    }
+    return (size_t)at;
+}
+
+static tsr_status enqueue_matmul(const tsr_op *op, cl_command_queue queue,
+                                 const int64_t sizes[TSR_SYMBOLS], cl_event *event) {
+    const tsr_matmul_attrs *attrs = op->attrs;
+    const tsr_tensor *a = op->in[0], *b = op->in[1], *y = op->out[0];
+    int64_t index[LEADING] = {0}, matrices = 1;
+    product p = {.trans_a = attrs->trans_a != 0,
+                 .trans_b = attrs->trans_b != 0,
+                 .alpha = attrs->alpha != 0 ? attrs->alpha : 1};
+    p.m = (size_t)tsri_tensor_value(y->dim[y->rank - 2], sizes);
+    p.n = (size_t)tsri_tensor_value(y->dim[y->rank - 1], sizes);
+    p.k = (size_t)tsri_tensor_value(a->dim[a->rank - (p.trans_a ? 2 : 1)], sizes);
+    p.a = a->buf->mem;
+    p.b = b->buf->mem;
+    p.c = y->buf->mem;
+    p.a_row = (size_t)a->stride[a->rank - 2].factor;
+    p.b_row = (size_t)b->stride[b->rank - 2].factor;
+    p.c_row = (size_t)y->stride[y->rank - 2].factor;
+    for (uint32_t i = 0; i + 2 < y->rank; i++)
+        matrices *= tsri_tensor_value(y->dim[i], sizes);
+    if (!p.m || !p.n || !p.k)
+        return TSR_OK;
+    for (int64_t matrix = 0; matrix < matrices; matrix++) {
+        p.a0 = first_of(a) + step_to(a, y, index, sizes);
+        p.b0 = first_of(b) + step_to(b, y, index, sizes);
+        p.c0 = first_of(y) + step_to(y, y, index, sizes);
+        TRY(multiply(y->buf->dev, &p, queue, matrix + 1 == matrices ? event : NULL));
+        for (int axis = (int)y->rank - 3;
+             axis >= 0 && ++index[axis] == tsri_tensor_value(y->dim[axis], sizes); axis--)
+            index[axis] = 0;
+    }
+    return TSR_OK;
+}
+
+/* The product into scratch; its kernel then adds the bias and the rest. */
+static tsr_status enqueue_linear(const tsr_op *op, cl_command_queue queue,
+                                 const int64_t sizes[TSR_SYMBOLS], cl_event *event) {
+    const tsr_linear_attrs *attrs = op->attrs;
+    const tsr_tensor *x = op->in[0], *w = op->in[1];
+    tsr_dev *dev = x->buf->dev;
+    product p = {.trans_b = attrs->trans_w != 0, .alpha = 1};
+    p.m = (size_t)tsri_tensor_value(tsri_tensor_rows(op->out[0]), sizes);
+    p.n = (size_t)weight_size(op, false);
+    p.k = (size_t)weight_size(op, true);
+    p.a = x->buf->mem;
+    p.b = w->buf->mem;
+    p.c = dev->scratch;
+    p.a0 = first_of(x);
+    p.b0 = first_of(w);
+    p.a_row = (size_t)row_step(x);
+    p.b_row = p.trans_b ? p.k : p.n;
+    p.c_row = p.n;
+    /* One row has no step of its own to speak of. */
+    if (p.a_row < p.k)
+        p.a_row = p.k;
+    return p.m ? multiply(dev, &p, queue, event) : TSR_OK;
+}
+
+tsr_status tsri_opencl_clblast_enqueue(const tsri_opencl_row *row, const tsr_op *op,
+                                       cl_command_queue queue, const int64_t sizes[TSR_SYMBOLS],
+                                       cl_event *event) {
+    return row->op == TSR_OP_MATMUL ? enqueue_matmul(op, queue, sizes, event)
+                                    : enqueue_linear(op, queue, sizes, event);
+}
+
+void tsri_opencl_clblast_forget(tsr_dev *dev) {
+    /* Kept by the context's address: another context may get the same one. */
+    if (dev->provider_used)
+        CLBlastClearCache();
+    dev->provider_used = false;
+}
+
+#else
+
+tsr_status tsri_opencl_clblast_enqueue(const tsri_opencl_row *row, const tsr_op *op,
+                                       cl_command_queue queue, const int64_t sizes[TSR_SYMBOLS],
+                                       cl_event *event) {
+    (void)row, (void)op, (void)queue, (void)sizes, (void)event;
+    return tsri_base_fail(TSR_E_UNSUPPORTED, "this build is without CLBlast");
+}
+
+void tsri_opencl_clblast_forget(tsr_dev *dev) {
+    (void)dev;
+}
+
+#endif
