@@ -1,3 +1,5 @@
+/* backends/opencl/rows/additive_attention.c - additive_attention, Bahdanau's: the row that
+ * serves every device. */
 #include "backends/opencl/rows/common.h"
 
 enum { Q, K, V, VALUES, LEN, SLOT }; /* operands; outputs are y, probabilities */

@@ -1,3 +1,4 @@
+/* backends/opencl/rows/additive_attention_grad.c - the gradients of additive_attention. */
 #include "backends/opencl/rows/common.h"
 
 enum { Q, K, V, VALUES, PROBABILITIES, DY, LEN };

@@ -1,3 +1,5 @@
+/* backends/opencl/rows/attention.c - attention: scores, softmax and the sum of values, by
+ * queries, by key heads, or in tiles. */
 #include "backends/opencl/rows/group.h"
 
 enum { Q, K, V, PAST, LEN, SLOT, SOURCE, BIAS, RELATIVE }; /* operands; outputs are y, lse */

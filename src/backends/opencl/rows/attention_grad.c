@@ -1,3 +1,4 @@
+/* backends/opencl/rows/attention_grad.c - the gradients of attention, from its lse, in tiles. */
 #include "backends/opencl/rows/group.h"
 
 enum { Q, K, V, Y, LSE, DY, PAST, LEN, BIAS, RELATIVE };

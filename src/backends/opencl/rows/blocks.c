@@ -1,3 +1,5 @@
+/* backends/opencl/rows/blocks.c - linear and glu_linear on CPUs whose weights are panels of q8_0
+ * or q4_0 blocks. */
 #include "backends/opencl/rows/blocks.h"
 #include "backends/opencl/rows/weighted.h"
 #include "tensor/quantize.h"

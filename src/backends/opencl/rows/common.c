@@ -1,3 +1,5 @@
+/* backends/opencl/rows/common.c - what the row files share: questions that several fits() ask,
+ * operands, common arguments. */
 #include "backends/opencl/rows/common.h"
 #include "tensor/quantize.h"
 

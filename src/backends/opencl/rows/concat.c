@@ -1,3 +1,4 @@
+/* backends/opencl/rows/concat.c - concat: up to four inputs beside each other. */
 #include "backends/opencl/rows/common.h"
 
 enum { MOST = 4 /* inputs */ };

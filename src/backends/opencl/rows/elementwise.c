@@ -1,22 +1,11 @@
-/* add, mul; scale, cast, copy and the activations: one kernel for two operands, one for one.
- * Activations backwards; accumulate; dropout. */
+/* backends/opencl/rows/elementwise.c - add, mul; scale, cast, copy and the activations: one
+ * kernel for two operands, one for one. Activations backwards; accumulate; dropout. */
 #include "backends/opencl/rows/elementwise.h"
 
 #include <math.h>
 
 static bool is_known(const tsr_tensor *tensor) {
     return tsri_opencl_is_float(tensor) || tensor->dtype == TSR_I32;
-}
-
-static bool same_shape(const tsr_tensor *a, const tsr_tensor *b) {
-    bool same = a->rank == b->rank;
-    for (uint32_t i = 0; same && i < a->rank; i++)
-        same = tsri_tensor_same_dim(a->dim[i], b->dim[i]);
-    return same;
-}
-
-bool tsri_opencl_is_flat(const tsr_tensor *a, const tsr_tensor *b) {
-    return same_shape(a, b) && tsri_tensor_is_packed(a) && tsri_tensor_is_packed(b);
 }
 
 static void grid(tsri_opencl_launch *launch, const tsr_tensor *y) {
@@ -69,25 +58,6 @@ static void bind_binary(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
 }
 
 /* ---- one operand ---- */
-
-uint32_t tsri_opencl_activation_of(tsr_op_id id) {
-    switch (id) {
-    case TSR_OP_RELU:
-        return TSR_ACT_RELU;
-    case TSR_OP_GELU:
-        return TSR_ACT_GELU;
-    case TSR_OP_GELU_TANH:
-        return TSR_ACT_GELU_TANH;
-    case TSR_OP_SILU:
-        return TSR_ACT_SILU;
-    case TSR_OP_TANH:
-        return TSR_ACT_TANH;
-    case TSR_OP_SIGMOID:
-        return TSR_ACT_SIGMOID;
-    default:
-        return TSR_ACT_NONE;
-    }
-}
 
 static bool is_move(const tsr_op *op) {
     return (op->id == TSR_OP_COPY || op->id == TSR_OP_CAST) &&

@@ -1,4 +1,5 @@
-/* Ops of one and two packed operands, sixteen elements a vector: elementwise/lanes.cl. */
+/* backends/opencl/rows/elementwise_lanes.c - Ops of one and two packed operands, sixteen
+ * elements a vector: elementwise/lanes.cl. */
 #include "backends/opencl/rows/elementwise.h"
 
 enum { SPAN = 2048 /* of a work-item */ };

@@ -1,3 +1,4 @@
+/* backends/opencl/rows/embed.c - embed: rows of a table by their ids. */
 #include "backends/opencl/rows/common.h"
 #include "tensor/quantize.h"
 

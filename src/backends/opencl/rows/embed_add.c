@@ -1,3 +1,5 @@
+/* backends/opencl/rows/embed_add.c - embed_add: gradients of rows added to those of their ids,
+ * in order. */
 #include "backends/opencl/rows/group.h"
 
 enum { STATE, IDS, DY, BETA };

@@ -1,3 +1,4 @@
+/* backends/opencl/rows/gather.c - gather: rows by an index. */
 #include "backends/opencl/rows/common.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,

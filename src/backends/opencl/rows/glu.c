@@ -1,4 +1,4 @@
-/* glu and glu_grad. */
+/* backends/opencl/rows/glu.c - glu and glu_grad. */
 #include "backends/opencl/rows/common.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,

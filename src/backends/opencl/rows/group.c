@@ -1,3 +1,5 @@
+/* backends/opencl/rows/group.c - what rows made for GPUs share: their work-groups, tiles and
+ * grids. */
 #include "backends/opencl/rows/group.h"
 
 #include <inttypes.h>

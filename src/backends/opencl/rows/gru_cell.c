@@ -1,3 +1,4 @@
+/* backends/opencl/rows/gru_cell.c - gru_cell: all steps of a recurrent layer. */
 #include "backends/opencl/rows/common.h"
 
 enum { GATES, STATE, W, BIAS, LEN };

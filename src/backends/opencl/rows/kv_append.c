@@ -1,3 +1,5 @@
+/* backends/opencl/rows/kv_append.c - kv_append: keys or values written at their positions of a
+ * state. */
 #include "backends/opencl/rows/common.h"
 
 enum { STATE, X, PAST, LEN, SLOT };

@@ -1,4 +1,4 @@
-/* cross_entropy, kl_divergence and their gradients. */
+/* backends/opencl/rows/losses.c - cross_entropy, kl_divergence and their gradients. */
 #include "backends/opencl/rows/group.h"
 
 enum { LOGITS, TARGETS };

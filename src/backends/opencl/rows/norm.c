@@ -1,4 +1,4 @@
-/* layer_norm, rms_norm and add_norm: one kernel. */
+/* backends/opencl/rows/norm.c - layer_norm, rms_norm and add_norm: one kernel. */
 #include "backends/opencl/rows/group.h"
 
 enum { LANES_ROWS = 4 }; /* of a work-item of norm/lanes.cl */

@@ -1,3 +1,5 @@
+/* backends/opencl/rows/norm_grad.c - the gradients of layer_norm, rms_norm and add_norm by their
+ * input. */
 #include "backends/opencl/rows/group.h"
 
 enum { X, WEIGHT, DY, ADDEND };

@@ -1,4 +1,4 @@
-/* sumsq, adamw and sgd: over states, which are packed. */
+/* backends/opencl/rows/optimizers.c - sumsq, adamw and sgd: over states, which are packed. */
 #include "backends/opencl/rows/common.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,

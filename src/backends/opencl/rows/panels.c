@@ -1,3 +1,5 @@
+/* backends/opencl/rows/panels.c - the layout of weights of CPUs: panels of 64 outputs, as rows
+ * store and load them. */
 #include "backends/opencl/rows/common.h"
 
 #include <string.h>

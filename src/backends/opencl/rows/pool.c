@@ -1,3 +1,4 @@
+/* backends/opencl/rows/pool.c - pool: one vector for each sequence. */
 #include "backends/opencl/rows/common.h"
 
 enum { X, LEN };

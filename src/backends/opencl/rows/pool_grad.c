@@ -1,3 +1,4 @@
+/* backends/opencl/rows/pool_grad.c - the gradient of pool. */
 #include "backends/opencl/rows/common.h"
 
 enum { X, LEN, DY };

@@ -1,3 +1,5 @@
+/* backends/opencl/rows/qkv_append.c - qkv_append: rotates queries and keys, and appends keys and
+ * values to their states. */
 #include "backends/opencl/rows/common.h"
 
 enum { KEYS, VALUES, K, V, PAST, LEN, SLOT, Q, POSITIONS, INV_FREQ }; /* out: y */

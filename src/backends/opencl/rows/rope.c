@@ -1,3 +1,4 @@
+/* backends/opencl/rows/rope.c - rope: rotary positions. */
 #include "backends/opencl/rows/common.h"
 
 enum { X, POSITIONS, INV_FREQ };

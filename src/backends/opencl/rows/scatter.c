@@ -1,3 +1,4 @@
+/* backends/opencl/rows/scatter.c - scatter: the gradient of gather. */
 #include "backends/opencl/rows/common.h"
 
 enum { X, INDEX, DY };

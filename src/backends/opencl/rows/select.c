@@ -1,4 +1,4 @@
-/* argmax and topk. */
+/* backends/opencl/rows/select.c - argmax and topk. */
 #include "backends/opencl/rows/common.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,

@@ -1,3 +1,4 @@
+/* backends/opencl/rows/softmax.c - softmax, with masks and biases. */
 #include "backends/opencl/rows/group.h"
 
 enum { X, PAST, LEN, BIAS, RELATIVE };

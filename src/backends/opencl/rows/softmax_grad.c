@@ -1,3 +1,4 @@
+/* backends/opencl/rows/softmax_grad.c - the gradient of softmax. */
 #include "backends/opencl/rows/common.h"
 
 enum { Y, DY };

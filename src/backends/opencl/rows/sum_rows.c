@@ -1,4 +1,5 @@
-/* sum_rows and norm_weight_grad: a stage sums blocks of rows, the kernel adds these sums. */
+/* backends/opencl/rows/sum_rows.c - sum_rows and norm_weight_grad: a stage sums blocks of rows,
+ * the kernel adds these sums. */
 #include "backends/opencl/rows/common.h"
 
 enum { BLOCK = 64 };                   /* rows that are added before their sum joins the others */

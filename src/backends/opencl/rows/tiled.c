@@ -1,4 +1,5 @@
-/* linear and glu_linear by work-groups that share local memory: rows made for GPUs. */
+/* backends/opencl/rows/tiled.c - linear and glu_linear by work-groups that share local memory:
+ * rows made for GPUs. */
 #include "backends/opencl/rows/group.h"
 #include "backends/opencl/rows/weighted.h"
 #include "tensor/quantize.h"
