@@ -100,7 +100,8 @@ static tsr_status bind(tsr_plan *plan) {
     return tsri_opencl_chain_bind(plan);
 }
 
-/* From now until a plan has run once, the driver may die of what it builds or finds in its cache. */
+/* From now until a plan has run once, the driver may die of what it builds or finds in its cache.
+ */
 static void mark(tsr_dev *dev) {
     char what[256];
     if (dev->marker || dev->record)

@@ -5,7 +5,7 @@
  * constants, weight layout, score. rows/<op>.c has the rows of an op, best first; the last one,
  * "plain", serves every device. Nothing else names a kernel.
  *
- * What a .cl file can count on (program.c assembles a program of many instances):
+ * What a .cl file can count on (program/program.c assembles a program of many instances):
  *   - every file of cl/common/ stands once at the start of the program, in path order: an #include
  * of one is dropped; an #include of another file ("linear/body.clh") is pasted at each place;
  *   - the kernel is `__kernel void KERNEL(args)`: KERNEL is the instance's own name, INSTANCE the
@@ -29,7 +29,7 @@ typedef struct tsri_opencl_defines tsri_opencl_defines; /* build constants being
 enum { TSRI_OPENCL_TUNABLES = 6 };
 
 /* A build constant that changes how fast a row is, and no byte of what it gives unless the row is a
- * `variant`. tuning.h says where the value in force comes from. */
+ * `variant`. tuning/tuning.h says where the value in force comes from. */
 typedef struct tsri_opencl_tunable {
     const char *name;           /* the macro; NULL ends the list */
     int value, lowest, highest; /* default and range */
@@ -64,7 +64,7 @@ typedef struct tsri_opencl_stage {
     void (*bind)(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch);
 } tsri_opencl_stage;
 
-/* What a row may ask of a device before its compiler is shown the row: probe.h. */
+/* What a row may ask of a device before its compiler is shown the row: program/probe.h. */
 typedef enum tsri_opencl_probe {
     TSRI_OPENCL_PROBE_NONE = 0,
     TSRI_OPENCL_PROBE_VNNI, /* inline assembly of x86-64 with AVX512-VNNI */

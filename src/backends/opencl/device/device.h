@@ -4,12 +4,12 @@
 
 #include "backends/opencl/driver/state.h"
 
-typedef struct tsri_opencl_programs tsri_opencl_programs; /* program.h */
-typedef struct tsri_opencl_tuning tsri_opencl_tuning;     /* tuning.h */
-typedef struct tsri_opencl_bundle tsri_opencl_bundle;     /* bundle.h */
-typedef struct tsri_opencl_probes tsri_opencl_probes;     /* probe.h */
+typedef struct tsri_opencl_programs tsri_opencl_programs; /* program/program.h */
+typedef struct tsri_opencl_tuning tsri_opencl_tuning;     /* tuning/tuning.h */
+typedef struct tsri_opencl_bundle tsri_opencl_bundle;     /* program/bundle.h */
+typedef struct tsri_opencl_probes tsri_opencl_probes;     /* program/probe.h */
 typedef struct tsri_opencl_pages tsri_opencl_pages;       /* pages.h */
-typedef struct tsri_opencl_chain tsri_opencl_chain;       /* chain.h */
+typedef struct tsri_opencl_chain tsri_opencl_chain;       /* launch/chain.h */
 
 struct tsr_dev {
     tsr_state *state;

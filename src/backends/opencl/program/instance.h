@@ -11,7 +11,7 @@ typedef enum tsri_opencl_instance_state {
     TSRI_OPENCL_REFUSED /* by its build or its self-test: why says so */
 } tsri_opencl_instance_state;
 
-/* How far a kernel was tested, by the axes of its op (selftest.h). */
+/* How far a kernel was tested, by the axes of its op (choose/selftest.h). */
 enum { TSRI_OPENCL_AXES = 4 };
 typedef struct tsri_opencl_reach {
     bool asked; /* the cache was, or no test is due */
