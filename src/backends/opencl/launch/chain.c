@@ -2,6 +2,7 @@
 #include "backends/opencl/launch/chain.h"
 #include "backends/opencl/device/buffer.h"
 #include "backends/opencl/device/failure.h"
+#include "backends/opencl/program/compile.h"
 #include "backends/opencl/program/program.h"
 #include "backends/opencl/source/source.h"
 #include "base/error.h"

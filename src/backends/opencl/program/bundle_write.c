@@ -4,6 +4,7 @@
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/driver/host.h"
 #include "backends/opencl/program/bundle_files.h"
+#include "backends/opencl/program/compile.h"
 #include "backends/opencl/program/program.h"
 #include "base/error.h"
 #include "base/files.h"

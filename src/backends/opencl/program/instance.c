@@ -81,3 +81,7 @@ tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const cha
     instance->why = tsri_base_copy_text(why, strlen(why));
     return instance->why ? TSR_OK : TSR_E_HOST_MEMORY;
 }
+
+bool tsri_opencl_instance_newest_c(const tsri_opencl_instance *instance) {
+    return instance->row->newest_c && !instance->stage;
+}

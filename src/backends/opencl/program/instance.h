@@ -48,5 +48,8 @@ void tsri_opencl_instance_free(tsri_opencl_instance *instance);
 /* The file of its kernel under cl/, NULL for a provider without one. */
 const char *tsri_opencl_instance_file(const tsri_opencl_instance *instance);
 tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const char *why);
+/* It is built as the newest OpenCL C of the device. Stages, which rows of both kinds share, are
+ * OpenCL C 1.2. */
+bool tsri_opencl_instance_newest_c(const tsri_opencl_instance *instance);
 
 #endif

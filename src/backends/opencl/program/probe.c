@@ -2,7 +2,7 @@
 #include "backends/opencl/program/probe.h"
 #include "backends/opencl/driver/helper.h"
 #include "backends/opencl/driver/host.h"
-#include "backends/opencl/program/program.h"
+#include "backends/opencl/program/compile.h"
 #include "backends/opencl/source/source.h"
 #include "base/error.h"
 #include "base/memory.h"
