@@ -1,5 +1,5 @@
 #include "samples.h"
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 #include "tensor/shape.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Every kernel file builds twice in one program, with different constants, as OpenCL C 1.1 and 1.2;
  * and a row pushes as many arguments as its kernel has. */
-#include "backends/opencl/rows/group.h"
+#include "backends/opencl/rows/shared/group.h"
 #include "backends/opencl/rows/rows.h"
 #include "recorder.h"
 

@@ -1,6 +1,6 @@
 /* backends/opencl/rows/additive_attention.c - additive_attention, Bahdanau's: the row that
  * serves every device. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { Q, K, V, VALUES, LEN, SLOT }; /* operands; outputs are y, probabilities */
 enum { WIDE = 64 };                  /* elements of a sum that a work-item of lanes.cl has */

@@ -1,5 +1,5 @@
 /* backends/opencl/rows/additive_attention_grad.c - the gradients of additive_attention. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { Q, K, V, VALUES, PROBABILITIES, DY, LEN };
 enum { DQ, DK, DV, DVALUES };

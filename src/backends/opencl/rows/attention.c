@@ -1,6 +1,6 @@
 /* backends/opencl/rows/attention.c - attention: scores, softmax and the sum of values, by
  * queries, by key heads, or in tiles. */
-#include "backends/opencl/rows/group.h"
+#include "backends/opencl/rows/shared/group.h"
 
 enum { Q, K, V, PAST, LEN, SLOT, SOURCE, BIAS, RELATIVE }; /* operands; outputs are y, lse */
 enum {

@@ -1,5 +1,5 @@
 /* backends/opencl/rows/attention_grad.c - the gradients of attention, from its lse, in tiles. */
-#include "backends/opencl/rows/group.h"
+#include "backends/opencl/rows/shared/group.h"
 
 enum { Q, K, V, Y, LSE, DY, PAST, LEN, BIAS, RELATIVE };
 enum { DQ, DK, DV, DRELATIVE };

@@ -1,5 +1,5 @@
 /* backends/opencl/rows/concat.c - concat: up to four inputs beside each other. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { MOST = 4 /* inputs */ };
 

@@ -1,6 +1,6 @@
 /* backends/opencl/rows/elementwise.c - add, mul; scale, cast, copy and the activations: one
  * kernel for two operands, one for one. Activations backwards; accumulate; dropout. */
-#include "backends/opencl/rows/elementwise.h"
+#include "backends/opencl/rows/shared/elementwise.h"
 
 #include <math.h>
 

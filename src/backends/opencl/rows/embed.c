@@ -1,5 +1,5 @@
 /* backends/opencl/rows/embed.c - embed: rows of a table by their ids. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 #include "tensor/quantize.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,

@@ -1,6 +1,6 @@
 /* backends/opencl/rows/embed_add.c - embed_add: gradients of rows added to those of their ids,
  * in order. */
-#include "backends/opencl/rows/group.h"
+#include "backends/opencl/rows/shared/group.h"
 
 enum { STATE, IDS, DY, BETA };
 enum { EACH = 1024 }; /* elements of a work-item of embed_add/beta.cl */

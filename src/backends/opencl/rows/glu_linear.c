@@ -1,9 +1,9 @@
 /* backends/opencl/rows/glu_linear.c - glu_linear: two products of one input, the second through
  * an activation. */
-#include "backends/opencl/rows/blocks.h"
-#include "backends/opencl/rows/clblast.h"
-#include "backends/opencl/rows/group.h"
-#include "backends/opencl/rows/weighted.h"
+#include "backends/opencl/rows/shared/blocks.h"
+#include "backends/opencl/rows/shared/clblast.h"
+#include "backends/opencl/rows/shared/group.h"
+#include "backends/opencl/rows/shared/weighted.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

@@ -1,5 +1,5 @@
 /* backends/opencl/rows/gru_cell.c - gru_cell: all steps of a recurrent layer. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { GATES, STATE, W, BIAS, LEN };
 enum { ROWS = 4 /* sequences that a work-item of packed.cl takes */ };

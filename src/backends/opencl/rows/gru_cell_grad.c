@@ -1,6 +1,6 @@
 /* backends/opencl/rows/gru_cell_grad.c - the gradients of gru_cell: all gates at once in a
  * stage, then step by step. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { GATES, STATE, W, BIAS, Y, DY, LEN };
 enum { DGATES_X, DGATES_H, BEFORE, DSTATE };

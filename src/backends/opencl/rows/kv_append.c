@@ -1,6 +1,6 @@
 /* backends/opencl/rows/kv_append.c - kv_append: keys or values written at their positions of a
  * state. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { STATE, X, PAST, LEN, SLOT };
 

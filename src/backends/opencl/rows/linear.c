@@ -1,10 +1,10 @@
 /* backends/opencl/rows/linear.c - linear: the product with a weight, for plain rows, panels,
  * blocks, halves and int8. */
-#include "backends/opencl/rows/blocks.h"
-#include "backends/opencl/rows/cached.h"
-#include "backends/opencl/rows/clblast.h"
-#include "backends/opencl/rows/group.h"
-#include "backends/opencl/rows/weighted.h"
+#include "backends/opencl/rows/shared/blocks.h"
+#include "backends/opencl/rows/shared/cached.h"
+#include "backends/opencl/rows/shared/clblast.h"
+#include "backends/opencl/rows/shared/group.h"
+#include "backends/opencl/rows/shared/weighted.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

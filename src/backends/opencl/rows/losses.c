@@ -1,5 +1,5 @@
 /* backends/opencl/rows/losses.c - cross_entropy, kl_divergence and their gradients. */
-#include "backends/opencl/rows/group.h"
+#include "backends/opencl/rows/shared/group.h"
 
 enum { LOGITS, TARGETS };
 

@@ -1,7 +1,7 @@
 /* backends/opencl/rows/matmul.c - matmul and matmul_add, which writes a state. */
-#include "backends/opencl/rows/cached.h"
-#include "backends/opencl/rows/clblast.h"
-#include "backends/opencl/rows/group.h"
+#include "backends/opencl/rows/shared/cached.h"
+#include "backends/opencl/rows/shared/clblast.h"
+#include "backends/opencl/rows/shared/group.h"
 
 typedef struct sides {
     const tsr_tensor *a, *b, *y, *beta; /* beta: of matmul_add, or NULL */

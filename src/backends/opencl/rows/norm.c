@@ -1,5 +1,5 @@
 /* backends/opencl/rows/norm.c - layer_norm, rms_norm and add_norm: one kernel. */
-#include "backends/opencl/rows/group.h"
+#include "backends/opencl/rows/shared/group.h"
 
 enum { LANES_ROWS = 4 }; /* of a work-item of norm/lanes.cl */
 

@@ -1,6 +1,6 @@
 /* backends/opencl/rows/norm_grad.c - the gradients of layer_norm, rms_norm and add_norm by their
  * input. */
-#include "backends/opencl/rows/group.h"
+#include "backends/opencl/rows/shared/group.h"
 
 enum { X, WEIGHT, DY, ADDEND };
 enum { LANES_ROWS = 4 }; /* of a work-item of norm_grad/lanes.cl */

@@ -1,5 +1,5 @@
 /* backends/opencl/rows/pool.c - pool: one vector for each sequence. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { X, LEN };
 

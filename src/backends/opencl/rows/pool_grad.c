@@ -1,5 +1,5 @@
 /* backends/opencl/rows/pool_grad.c - the gradient of pool. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { X, LEN, DY };
 

@@ -1,6 +1,6 @@
 /* backends/opencl/rows/qkv_append.c - qkv_append: rotates queries and keys, and appends keys and
  * values to their states. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { KEYS, VALUES, K, V, PAST, LEN, SLOT, Q, POSITIONS, INV_FREQ }; /* out: y */
 enum { LARGEST_HEAD = 512 }; /* cosines and sines are private to a work-item */

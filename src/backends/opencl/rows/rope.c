@@ -1,5 +1,5 @@
 /* backends/opencl/rows/rope.c - rope: rotary positions. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { X, POSITIONS, INV_FREQ };
 

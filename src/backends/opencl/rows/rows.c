@@ -1,7 +1,7 @@
 /* backends/opencl/rows/rows.c - the table of all kernel rows: which ops the backend offers, and the
  * rows and layouts by their names. */
 #include "backends/opencl/rows/rows.h"
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 #include <string.h>
 

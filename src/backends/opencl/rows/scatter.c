@@ -1,5 +1,5 @@
 /* backends/opencl/rows/scatter.c - scatter: the gradient of gather. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { X, INDEX, DY };
 

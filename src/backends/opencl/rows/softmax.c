@@ -1,5 +1,5 @@
 /* backends/opencl/rows/softmax.c - softmax, with masks and biases. */
-#include "backends/opencl/rows/group.h"
+#include "backends/opencl/rows/shared/group.h"
 
 enum { X, PAST, LEN, BIAS, RELATIVE };
 

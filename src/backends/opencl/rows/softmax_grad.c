@@ -1,5 +1,5 @@
 /* backends/opencl/rows/softmax_grad.c - the gradient of softmax. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { Y, DY };
 

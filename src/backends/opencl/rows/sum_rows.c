@@ -1,6 +1,6 @@
 /* backends/opencl/rows/sum_rows.c - sum_rows and norm_weight_grad: a stage sums blocks of rows,
  * the kernel adds these sums. */
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { BLOCK = 64 };                   /* rows that are added before their sum joins the others */
 enum { STAGE_LANES = 64, LANES = 16 }; /* columns of a work-item of the CPU's kernels */

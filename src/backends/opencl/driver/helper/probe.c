@@ -1,5 +1,5 @@
-/* libexec/tessera/probe: a process of its own for what may crash, and no fork: drivers hang in a
- * child.
+/* backends/opencl/driver/helper/probe.c - libexec/tessera/probe: a process of its own for what may
+ * crash. It is started anew and not forked: drivers hang in a forked child.
  *
  * probe PLATFORM DEVICE OPTIONS < SOURCE builds a program that may crash the compiler or the
  * process, and runs its kernel `probe` once. It prints "pass" where out[0] becomes 0x600d, else one

@@ -1,12 +1,12 @@
-/* backends/opencl/rows/group.h - rows made for GPUs: work-groups that share local memory.
+/* backends/opencl/rows/shared/group.h - rows made for GPUs: work-groups that share local memory.
  *
  * Their defaults are legal on every GPU: at most 64 work-items and 16 KiB of local memory, no
  * sub-groups. They fit any device that has as much, and are chosen on GPUs alone
  * (tsri_opencl_row_score). */
-#ifndef TSRI_OPENCL_ROWS_GROUP_H
-#define TSRI_OPENCL_ROWS_GROUP_H
+#ifndef TSRI_OPENCL_ROWS_SHARED_GROUP_H
+#define TSRI_OPENCL_ROWS_SHARED_GROUP_H
 
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 /* The device takes work-groups of so many items that share so many bytes. */
 bool tsri_opencl_fits_group(const tsri_opencl_facts *facts, int64_t items, int64_t bytes,

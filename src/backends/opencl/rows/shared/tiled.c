@@ -1,7 +1,7 @@
-/* backends/opencl/rows/tiled.c - linear and glu_linear by work-groups that share local memory:
- * rows made for GPUs. */
-#include "backends/opencl/rows/group.h"
-#include "backends/opencl/rows/weighted.h"
+/* backends/opencl/rows/shared/tiled.c - linear and glu_linear by work-groups that share local
+ * memory: rows made for GPUs. */
+#include "backends/opencl/rows/shared/group.h"
+#include "backends/opencl/rows/shared/weighted.h"
 #include "tensor/quantize.h"
 
 enum { SKINNY = 8 }; /* rows of x that one group of a skinny row takes: decode, and small batches */

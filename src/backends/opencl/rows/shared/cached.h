@@ -1,9 +1,9 @@
-/* backends/opencl/rows/cached.h - what the rows that pack where they multiply have in common
+/* backends/opencl/rows/shared/cached.h - what the rows that pack where they multiply have in common
  * (cl/matmul/cached.clh). */
-#ifndef TSRI_OPENCL_ROWS_CACHED_H
-#define TSRI_OPENCL_ROWS_CACHED_H
+#ifndef TSRI_OPENCL_ROWS_SHARED_CACHED_H
+#define TSRI_OPENCL_ROWS_SHARED_CACHED_H
 
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 /* What a work-item computes: at most so many rows, whose sums it keeps, by so many columns. */
 enum { TSRI_OPENCL_CACHED_ROWS = 264, TSRI_OPENCL_CACHED_COLUMNS = 64 };

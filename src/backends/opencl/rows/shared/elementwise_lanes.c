@@ -1,6 +1,6 @@
-/* backends/opencl/rows/elementwise_lanes.c - Ops of one and two packed operands, sixteen
+/* backends/opencl/rows/shared/elementwise_lanes.c - ops of one and two packed operands, sixteen
  * elements a vector: elementwise/lanes.cl. */
-#include "backends/opencl/rows/elementwise.h"
+#include "backends/opencl/rows/shared/elementwise.h"
 
 enum { SPAN = 2048 /* of a work-item */ };
 

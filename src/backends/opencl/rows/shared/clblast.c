@@ -1,5 +1,5 @@
-/* backends/opencl/rows/clblast.c - matrix products by CLBlast. */
-#include "backends/opencl/rows/clblast.h"
+/* backends/opencl/rows/shared/clblast.c - matrix products by CLBlast. */
+#include "backends/opencl/rows/shared/clblast.h"
 #include "backends/opencl/bind/arguments.h"
 #include "backends/opencl/device/failure.h"
 #include "base/error.h"

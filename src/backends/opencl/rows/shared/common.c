@@ -1,6 +1,6 @@
-/* backends/opencl/rows/common.c - what the row files share: questions that several fits() ask,
- * operands, common arguments. */
-#include "backends/opencl/rows/common.h"
+/* backends/opencl/rows/shared/common.c - what the row files share: questions that several
+ * fits() ask, operands, common arguments. */
+#include "backends/opencl/rows/shared/common.h"
 #include "tensor/quantize.h"
 
 const tsr_tensor *tsri_opencl_in(const tsr_op *op, uint32_t i) {

@@ -1,7 +1,7 @@
-/* backends/opencl/rows/clblast.h - CLBlast as a provider of matrix products: rows that are only
- * picked when forced. */
-#ifndef TSRI_OPENCL_ROWS_CLBLAST_H
-#define TSRI_OPENCL_ROWS_CLBLAST_H
+/* backends/opencl/rows/shared/clblast.h - CLBlast as a provider of matrix products: rows that
+ * are only picked when forced. */
+#ifndef TSRI_OPENCL_ROWS_SHARED_CLBLAST_H
+#define TSRI_OPENCL_ROWS_SHARED_CLBLAST_H
 
 #include "backends/opencl/bind/row.h"
 

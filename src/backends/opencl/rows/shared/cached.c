@@ -1,6 +1,6 @@
-/* backends/opencl/rows/cached.c - when the rows that pack a plain weight into private memory
+/* backends/opencl/rows/shared/cached.c - when the rows that pack a plain weight into private memory
  * fit, and how many rows an item takes. */
-#include "backends/opencl/rows/cached.h"
+#include "backends/opencl/rows/shared/cached.h"
 #include "backends/opencl/bind/arguments.h"
 
 enum { LEAST_COLUMNS = 8, LEAST_SHARE = 48 };

@@ -1,6 +1,6 @@
-/* backends/opencl/rows/elementwise_common.c - what the rows of ops that work element by element
+/* backends/opencl/rows/shared/elementwise.c - what the rows of ops that work element by element
  * share. */
-#include "backends/opencl/rows/elementwise.h"
+#include "backends/opencl/rows/shared/elementwise.h"
 
 static bool same_shape(const tsr_tensor *a, const tsr_tensor *b) {
     bool same = a->rank == b->rank;

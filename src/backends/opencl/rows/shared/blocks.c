@@ -1,7 +1,7 @@
-/* backends/opencl/rows/blocks.c - linear and glu_linear on CPUs whose weights are panels of q8_0
- * or q4_0 blocks. */
-#include "backends/opencl/rows/blocks.h"
-#include "backends/opencl/rows/weighted.h"
+/* backends/opencl/rows/shared/blocks.c - linear and glu_linear on CPUs whose weights are panels
+ * of q8_0 or q4_0 blocks. */
+#include "backends/opencl/rows/shared/blocks.h"
+#include "backends/opencl/rows/shared/weighted.h"
 #include "tensor/quantize.h"
 
 #include <string.h>

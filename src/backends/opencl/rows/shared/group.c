@@ -1,6 +1,6 @@
-/* backends/opencl/rows/group.c - what rows made for GPUs share: their work-groups, tiles and
+/* backends/opencl/rows/shared/group.c - what rows made for GPUs share: their work-groups, tiles and
  * grids. */
-#include "backends/opencl/rows/group.h"
+#include "backends/opencl/rows/shared/group.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* backends/opencl/rows/panels.c - the layout of weights of CPUs: panels of 64 outputs, as rows
- * store and load them. */
-#include "backends/opencl/rows/common.h"
+/* backends/opencl/rows/shared/panels.c - the layout of weights of CPUs: panels of 64 outputs,
+ * as rows store and load them. */
+#include "backends/opencl/rows/shared/common.h"
 
 #include <string.h>
 

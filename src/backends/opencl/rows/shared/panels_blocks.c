@@ -1,6 +1,6 @@
-/* backends/opencl/rows/panels_blocks.c - the layout of q8_0 and q4_0 weights of CPUs: panels of
- * 64 outputs by blocks of 32 inputs. */
-#include "backends/opencl/rows/common.h"
+/* backends/opencl/rows/shared/panels_blocks.c - the layout of q8_0 and q4_0 weights of CPUs:
+ * panels of 64 outputs by blocks of 32 inputs. */
+#include "backends/opencl/rows/shared/common.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
-/* backends/opencl/rows/weighted.h - what linear and glu_linear have in common: x, a weight matrix,
- * a bias, an activation; and what the files of their rows share. */
-#ifndef TSRI_OPENCL_ROWS_WEIGHTED_H
-#define TSRI_OPENCL_ROWS_WEIGHTED_H
+/* backends/opencl/rows/shared/weighted.h - what linear and glu_linear have in common: x, a
+ * weight matrix, a bias, an activation; and what the files of their rows share. */
+#ifndef TSRI_OPENCL_ROWS_SHARED_WEIGHTED_H
+#define TSRI_OPENCL_ROWS_SHARED_WEIGHTED_H
 
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 /* Weight, bias, x and y as every row of these ops needs them. */
 bool tsri_opencl_fits_weighted(const tsr_op *op, const char **why);

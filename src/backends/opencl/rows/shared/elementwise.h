@@ -1,8 +1,9 @@
-/* backends/opencl/rows/elementwise.h - what the rows of ops that work element by element share. */
-#ifndef TSRI_OPENCL_ROWS_ELEMENTWISE_H
-#define TSRI_OPENCL_ROWS_ELEMENTWISE_H
+/* backends/opencl/rows/shared/elementwise.h - what the rows of ops that work element by element
+ * share. */
+#ifndef TSRI_OPENCL_ROWS_SHARED_ELEMENTWISE_H
+#define TSRI_OPENCL_ROWS_SHARED_ELEMENTWISE_H
 
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 /* Element i of the one is element i of the other. */
 bool tsri_opencl_is_flat(const tsr_tensor *a, const tsr_tensor *b);

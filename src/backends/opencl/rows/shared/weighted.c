@@ -1,6 +1,6 @@
-/* backends/opencl/rows/weighted.c - what the rows of linear and glu_linear share: which weights,
- * shapes and numbers of rows fit, and the arguments of all their kernels. */
-#include "backends/opencl/rows/weighted.h"
+/* backends/opencl/rows/shared/weighted.c - what the rows of linear and glu_linear share: which
+ * weights, shapes and numbers of rows fit, and the arguments of all their kernels. */
+#include "backends/opencl/rows/shared/weighted.h"
 
 bool tsri_opencl_fits_weighted(const tsr_op *op, const char **why) {
     const tsr_tensor *w = op->in[1];

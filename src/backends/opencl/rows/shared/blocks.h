@@ -1,10 +1,10 @@
-/* backends/opencl/rows/blocks.h - rows of linear and glu_linear for CPUs whose weight is q8_0 or
- * q4_0 blocks in panels: portable ones (blocks), and those of AVX512-VNNI for int8 products (vnni).
- * Best first, for rows/<op>.c. */
-#ifndef TSRI_OPENCL_ROWS_BLOCKS_H
-#define TSRI_OPENCL_ROWS_BLOCKS_H
+/* backends/opencl/rows/shared/blocks.h - rows of linear and glu_linear for CPUs whose weight is
+ * q8_0 or q4_0 blocks in panels: portable ones (blocks), and those of AVX512-VNNI for int8
+ * products (vnni). Best first, for rows/<op>.c. */
+#ifndef TSRI_OPENCL_ROWS_SHARED_BLOCKS_H
+#define TSRI_OPENCL_ROWS_SHARED_BLOCKS_H
 
-#include "backends/opencl/rows/common.h"
+#include "backends/opencl/rows/shared/common.h"
 
 enum { TSRI_OPENCL_FEW = 9 }; /* rows of x that vnni_few takes */
 

@@ -1,7 +1,7 @@
-/* backends/opencl/rows/common.h - what the row files share: the tables by op, and questions that
- * several fits() ask. */
-#ifndef TSRI_OPENCL_ROWS_COMMON_H
-#define TSRI_OPENCL_ROWS_COMMON_H
+/* backends/opencl/rows/shared/common.h - what the row files share: the tables by op, and
+ * questions that several fits() ask. */
+#ifndef TSRI_OPENCL_ROWS_SHARED_COMMON_H
+#define TSRI_OPENCL_ROWS_SHARED_COMMON_H
 
 #include "backends/opencl/bind/row.h"
 #include "tensor/shape.h"
