@@ -1,6 +1,5 @@
 /* backends/opencl/peaks.c - what a device can do at most, by the kernels of cl/peak. */
 #include "backends/opencl/peaks.h"
-#include "backends/opencl/bind/row.h"
 #include "backends/opencl/device/buffer.h"
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/driver/host.h"

@@ -3,7 +3,6 @@
 #ifndef TSRI_OPENCL_BIND_ARGUMENTS_H
 #define TSRI_OPENCL_BIND_ARGUMENTS_H
 
-#include "backends/opencl/bind/row.h"
 #include "backends/opencl/bind/defines.h"
 #include "backends/opencl/device/device.h"
 

@@ -209,9 +209,9 @@ static tsr_status check_transfer(const tsr_dev *dev, const tsr_transfer *t) {
     return TSR_OK;
 }
 
-/* OpenCL 1.1 has no fill: blocks are written from the host. Oclgrind 21.10 has one that marks only the
- * first element as initialised; and it forgets what kernels store behind the bytes of the last write to
- * a buffer, so there all is one write. */
+/* OpenCL 1.1 has no fill: blocks are written from the host. Oclgrind 21.10 has one that marks only
+ * the first element as initialised; and it forgets what kernels store behind the bytes of the last
+ * write to a buffer, so there all is one write. */
 static cl_int fill_by_writes(tsr_dev *dev, const tsr_transfer *t, cl_event *event) {
     const uint64_t most = t->bytes < FILL_BLOCK || dev->found->oclgrind ? t->bytes : FILL_BLOCK;
     uint32_t *block = NULL;

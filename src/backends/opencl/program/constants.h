@@ -3,7 +3,6 @@
 #ifndef TSRI_OPENCL_PROGRAM_CONSTANTS_H
 #define TSRI_OPENCL_PROGRAM_CONSTANTS_H
 
-#include "backends/opencl/bind/defines.h"
 #include "backends/opencl/tuning/tuning.h"
 
 /* The row's constants for this op: tunables first, then what the op decides; *tunables (may be

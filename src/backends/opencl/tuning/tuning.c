@@ -1,6 +1,5 @@
 /* backends/opencl/tuning/tuning.c - lines of tuning, found for a row and an op. */
 #include "backends/opencl/tuning/tuning.h"
-#include "backends/opencl/bind/defines.h"
 #include "backends/opencl/driver/host.h"
 #include "backends/opencl/rows/rows.h"
 #include "backends/opencl/source/source.h"

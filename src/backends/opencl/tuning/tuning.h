@@ -54,14 +54,7 @@ int64_t tsri_opencl_result_rows(const tsr_op *op);
 /* The bucket of it, as a condition: "rows=1", "rows=2-8", "rows=9-63", "rows=64-". */
 const char *tsri_opencl_rows_condition(const tsr_op *op);
 
-/* The lines of a file that is being written: one a (row, condition), a later one replaces. */
-typedef struct tsri_opencl_tuned_line {
-    const char *platform, *device, *type, *row, *condition, *values, *note;
-} tsri_opencl_tuned_line;
-
-/* The user's file of this device, or the table at `path`, with these lines in place of those of the
- * same device, row and condition. Atomic. */
-tsr_status tsri_opencl_tuning_store(tsr_dev *dev, const char *path,
-                                    const tsri_opencl_tuned_line *lines, size_t n);
+/* "cpu": a device's type as the tables have it. */
+const char *tsri_opencl_type_name(uint32_t type);
 
 #endif

@@ -2,7 +2,6 @@
  * written. */
 #include "backends/opencl/tuning/tuning_file.h"
 #include "backends/opencl/driver/host.h"
-#include "backends/opencl/tuning/tuning.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"

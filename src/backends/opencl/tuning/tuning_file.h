@@ -14,6 +14,14 @@
  * where there is none, or where it isn't believed, after a warning. */
 tsr_status tsri_opencl_tuning_read_here(tsr_dev *dev, char **path, tsri_bytes *text);
 
-const char *tsri_opencl_type_name(uint32_t type); /* tuning.c: "cpu" */
+/* The lines of a file that is being written: one a (row, condition), a later one replaces. */
+typedef struct tsri_opencl_tuned_line {
+    const char *platform, *device, *type, *row, *condition, *values, *note;
+} tsri_opencl_tuned_line;
+
+/* The user's file of this device, or the table at `path`, with these lines in place of those of the
+ * same device, row and condition. Atomic. */
+tsr_status tsri_opencl_tuning_store(tsr_dev *dev, const char *path,
+                                    const tsri_opencl_tuned_line *lines, size_t n);
 
 #endif
