@@ -1,6 +1,6 @@
 #include "cli/lines.h"
 
-#include "cli/csv.h"
+#include "base/csv.h"
 #include "cli/input.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ struct tsri_cli_lines {
     bool numbers;
     char digits[24];
     const tsri_cli_list *texts;
-    tsri_cli_csv csv;
+    tsri_csv csv;
     size_t index; /* of the column */
     json_t *parsed;
     char wrong[160];
@@ -126,21 +126,21 @@ static int read_row(tsri_cli_lines *l, size_t wanted, size_t *fields) {
         const char c = l->chunk[l->at++];
         l->taken++;
         begun = true;
-        const tsri_cli_csv_event event = tsri_cli_csv_feed(&l->csv, c);
-        if (event == CSV_BYTE && field == wanted && (code = keep(l, &c, 1)) != CLI_OK)
+        const tsri_csv_event event = tsri_base_csv_feed(&l->csv, c);
+        if (event == TSRI_CSV_BYTE && field == wanted && (code = keep(l, &c, 1)) != CLI_OK)
             return code;
-        field += event == CSV_FIELD;
-        whole = event == CSV_ROW;
+        field += event == TSRI_CSV_FIELD;
+        whole = event == TSRI_CSV_ROW;
     }
     if (code != CLI_OK || !begun)
         return code;
-    if (!whole && tsri_cli_csv_is_open(&l->csv))
+    if (!whole && tsri_base_csv_is_open(&l->csv))
         return tsri_cli_fail(CLI_FILE,
                              "%s: row %" PRIu64 ": the quote that begins a field is never closed",
                              l->name, l->number + 1);
-    if (field == wanted && !l->cut && tsri_cli_csv_ends_in_return(&l->csv) && l->size)
+    if (field == wanted && !l->cut && tsri_base_csv_ends_in_return(&l->csv) && l->size)
         l->size--;
-    tsri_cli_csv_begin_row(&l->csv);
+    tsri_base_csv_begin_row(&l->csv);
     *fields = field + 1;
     return CLI_OK;
 }
@@ -151,13 +151,13 @@ static int find_column(tsri_cli_lines *l, size_t *n, size_t *found, size_t *time
                        size_t room) {
     char name[256];
     size_t size = 0, used = 0;
-    tsri_cli_csv_begin_row(&l->csv);
+    tsri_base_csv_begin_row(&l->csv);
     for (size_t i = 0; i <= l->size; i++) {
         const char c = i < l->size ? l->text[i] : '\n';
-        const tsri_cli_csv_event event = tsri_cli_csv_feed(&l->csv, c);
-        if (event == CSV_BYTE && size + 1 < sizeof name)
+        const tsri_csv_event event = tsri_base_csv_feed(&l->csv, c);
+        if (event == TSRI_CSV_BYTE && size + 1 < sizeof name)
             name[size++] = c;
-        if (event != CSV_FIELD && event != CSV_ROW)
+        if (event != TSRI_CSV_FIELD && event != TSRI_CSV_ROW)
             continue;
         name[size] = 0;
         if (!strcmp(name, l->column)) {
@@ -169,7 +169,7 @@ static int find_column(tsri_cli_lines *l, size_t *n, size_t *found, size_t *time
         size = 0;
         ++*n;
     }
-    tsri_cli_csv_begin_row(&l->csv);
+    tsri_base_csv_begin_row(&l->csv);
     return CLI_OK;
 }
 

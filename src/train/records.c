@@ -1,10 +1,11 @@
+/* train/records.c - reads the examples of a file one by one: plain text, TSV, JSONL or CSV. */
 #include "train/records.h"
 
+#include "base/csv.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "text/reader.h"
-#include "train/csv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,6 +27,15 @@ typedef struct form {
     tsr_status (*next)(tsri_train_records *records, tsri_train_record *out);
 } form;
 
+/* A row of CSV. */
+typedef struct row {
+    tsri_csv csv;
+    tsri_bytes text; /* of the fields, one behind the other */
+    size_t *ends;    /* where each ends */
+    size_t count, capacity;
+    uint64_t line; /* where the row begins */
+} row;
+
 struct tsri_train_records {
     const form *form;
     const char *path;
@@ -35,7 +45,7 @@ struct tsri_train_records {
     int n_fields;
     json_t *json; /* the line that was given last */
     char number[32];
-    tsri_train_csv csv;
+    row row;
     int columns[2]; /* of the fields; -1: none */
 };
 
@@ -144,33 +154,61 @@ static tsr_status next_json(tsri_train_records *r, tsri_train_record *out) {
 
 /* ---- CSV ---- */
 
+/* One more line of the row, whose end belongs to it where a quote is open. */
+static tsr_status feed(row *row, const char *line, size_t n) {
+    tsri_bytes *text = &row->text;
+    TRY(tsri_base_grow(&text->data, &text->capacity, text->size + n + 1, 1));
+    for (size_t i = 0; i <= n; i++) {
+        const char c = i < n ? line[i] : '\n';
+        const tsri_csv_event event = tsri_base_csv_feed(&row->csv, c);
+        if (event == TSRI_CSV_BYTE)
+            text->data[text->size++] = c;
+        if (event != TSRI_CSV_FIELD && event != TSRI_CSV_ROW)
+            continue;
+        TRY(tsri_base_grow(&row->ends, &row->capacity, row->count + 1, sizeof *row->ends));
+        row->ends[row->count++] = text->size;
+    }
+    return TSR_OK;
+}
+
+/* Borrowed until the next row. */
+static tsri_train_span field(const row *row, size_t i) {
+    const size_t start = i ? row->ends[i - 1] : 0;
+    return (tsri_train_span){row->text.data + start, row->ends[i] - start};
+}
+
 static tsr_status next_row(tsri_train_records *r, bool *found) {
+    row *row = &r->row;
     const char *why = NULL;
     char *text;
     size_t n;
-    tsri_train_csv_begin(&r->csv);
+    row->text.size = row->count = 0;
+    row->csv.between = ',';
+    tsri_base_csv_begin_row(&row->csv);
     *found = false;
     do {
         TRY(tsri_text_reader_line(r->reader, &text, &n));
         if (!text && !*found)
             return TSR_OK;
         if (!*found)
-            r->csv.line = tsri_text_reader_number(r->reader);
+            row->line = tsri_text_reader_number(r->reader);
         if (!text)
             why = "a quote is opened and not closed before the end of the file";
         else
-            TRY(tsri_train_csv_feed(&r->csv, text, n, &why));
-        if (!why && r->csv.text.size > TSRI_TEXT_LINE_LIMIT)
+            TRY(feed(row, text, n));
+        if (!why && row->csv.stray)
+            why = "text follows a closing quote; a comma or the end of the line is wanted";
+        if (!why && row->text.size > TSRI_TEXT_LINE_LIMIT)
             why = "a quote is opened and not closed within 256 MiB";
         *found = true;
-    } while (!why && tsri_train_csv_is_open(&r->csv));
-    return why ? tsri_base_fail(TSR_E_FORMAT, "%s: line %" PRIu64 ": %s", r->path, r->csv.line, why)
+    } while (!why && tsri_base_csv_is_open(&row->csv));
+    return why ? tsri_base_fail(TSR_E_FORMAT, "%s: line %" PRIu64 ": %s", r->path, row->line, why)
                : TSR_OK;
 }
 
-static int column_of(const tsri_train_csv *csv, const char *name) {
-    for (size_t i = 0; name && i < csv->count; i++) {
-        const tsri_train_span s = tsri_train_csv_field(csv, i);
+static int column_of(const row *row, const char *name) {
+    for (size_t i = 0; name && i < row->count; i++) {
+        const tsri_train_span s = field(row, i);
         if (s.n == strlen(name) && !memcmp(s.data, name, s.n))
             return (int)i;
     }
@@ -181,15 +219,15 @@ static tsr_status begin_csv(tsri_train_records *r) {
     bool found;
     TRY(next_row(r, &found));
     for (int i = 0; i < r->n_fields; i++) {
-        r->columns[0] = column_of(&r->csv, r->fields[i].text);
-        r->columns[1] = column_of(&r->csv, r->fields[i].second);
+        r->columns[0] = column_of(&r->row, r->fields[i].text);
+        r->columns[1] = column_of(&r->row, r->fields[i].second);
         if (r->columns[0] >= 0 && (r->columns[1] >= 0 || !r->fields[i].second))
             return TSR_OK;
     }
     tsri_bytes names = {0};
     tsr_status status = TSR_OK;
-    for (size_t i = 0; i < r->csv.count && status == TSR_OK; i++) {
-        const tsri_train_span s = tsri_train_csv_field(&r->csv, i);
+    for (size_t i = 0; i < r->row.count && status == TSR_OK; i++) {
+        const tsri_train_span s = field(&r->row, i);
         status = tsri_base_bytes_printf(&names, "%s\"%.*s\"", i ? ", " : "",
                                         (int)(s.n < 40 ? s.n : 40), s.data ? s.data : "");
     }
@@ -197,7 +235,7 @@ static tsr_status begin_csv(tsri_train_records *r) {
     if (status == TSR_OK)
         status = tsri_base_fail(
             TSR_E_FORMAT, "%s: line 1 names no column \"%s\"; its columns are %.400s", r->path,
-            column_of(&r->csv, f->text) < 0 ? f->text : f->second, names.data ? names.data : "");
+            column_of(&r->row, f->text) < 0 ? f->text : f->second, names.data ? names.data : "");
     tsri_base_bytes_clear(&names);
     return status;
 }
@@ -209,19 +247,19 @@ static tsr_status next_csv(tsri_train_records *r, tsri_train_record *out) {
         TRY(next_row(r, &found));
         if (!found)
             return TSR_OK;
-    } while (r->csv.count == 1 && !tsri_train_csv_field(&r->csv, 0).n); /* a blank line */
+    } while (r->row.count == 1 && !field(&r->row, 0).n); /* a blank line */
     tsri_train_span *const spans[] = {&out->text, &out->second};
     for (int i = 0; i < 2; i++) {
         if (r->columns[i] < 0)
             continue;
-        if ((size_t)r->columns[i] >= r->csv.count)
+        if ((size_t)r->columns[i] >= r->row.count)
             return tsri_base_fail(TSR_E_FORMAT,
                                   "%s: line %" PRIu64 ": it has %zu fields; the header wants %d or "
                                   "more",
-                                  r->path, r->csv.line, r->csv.count, r->columns[i] + 1);
-        *spans[i] = tsri_train_csv_field(&r->csv, (size_t)r->columns[i]);
+                                  r->path, r->row.line, r->row.count, r->columns[i] + 1);
+        *spans[i] = field(&r->row, (size_t)r->columns[i]);
     }
-    out->line = r->csv.line;
+    out->line = r->row.line;
     return TSR_OK;
 }
 
@@ -312,7 +350,8 @@ void tsri_train_records_close(tsri_train_records **records) {
     if (!r)
         return;
     tsri_text_reader_close(&r->reader);
-    tsri_train_csv_clear(&r->csv);
+    tsri_base_bytes_clear(&r->row.text);
+    free(r->row.ends);
     json_decref(r->json);
     free(r);
     *records = NULL;
