@@ -1,6 +1,8 @@
 /* cli/main.c - the table of commands. */
-#include "cli/app.h"
-#include "cli/suggest.h"
+#include "cli/base/app.h"
+#include "cli/base/suggest.h"
+#include "cli/base/watch.h"
+#include "cli/commands/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,33 +13,9 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    {"generate", "continue text with a model", tsri_cli_generate},
-    {"chat", "talk with an instruction model", tsri_cli_chat},
-    {"translate", "lines from one language to another", tsri_cli_translate},
-    {"embed", "a vector for each line of a text", tsri_cli_embed},
-    {"search", "the lines nearest to a question, by their vectors", tsri_cli_search},
-    {"cluster", "groups of similar lines", tsri_cli_cluster},
-    {"classify", "labels of texts, of pairs, of what a text names", tsri_cli_classify},
-    {"fill-mask", "the likeliest tokens where a text has [MASK]", tsri_cli_fill_mask},
-    {"tokenize", "lines to token ids, and back", tsri_cli_tokenize},
-    {"tokenizer", "make a tokenizer of text: tokenizer train", tsri_cli_tokenizer},
-    {"info", "what a model is and needs; the bundled models", tsri_cli_info},
-    {"devices", "the devices found: usable or not, and why", tsri_cli_devices},
-    {"verify", "prove every kernel on a device against the reference", tsri_cli_verify},
-    {"explain", "which kernel runs each op of a model, and why", tsri_cli_explain},
-    {"bench", "how fast a device is, and a model on it; wrong results have no rate",
-     tsri_cli_bench},
-    {"evaluate", "how good a model is: perplexity, accuracy and F1, BLEU and chrF",
-     tsri_cli_evaluate},
-    {"plot", "a page that draws the logs of training runs", tsri_cli_plot},
-    {"train", "a model from text: from scratch, or one that goes on learning", tsri_cli_train},
-    {"merge", "a model folder with LoRA adapters in its weights", tsri_cli_merge},
-    {"quantize", "a model folder with matrices of 8 or 4 bits", tsri_cli_quantize},
-    {"attention", "which word a model looks at while it reads another: a page", tsri_cli_attention},
-    {"dump", "logits, hidden states and attention to a file", tsri_cli_dump},
-    {"tune", "search the best values for a device's kernels", tsri_cli_tune},
-    {"kernels", "a model's kernels for devices that can't compile", tsri_cli_kernels},
-    {"cache", "list or clear what Tessera keeps on disk", tsri_cli_cache},
+#define COMMAND(name, function, about) {name, about, tsri_cli_##function},
+#include "cli/commands/commands.def"
+#undef COMMAND
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
@@ -108,7 +86,7 @@ static int no_such(const char *name) {
 
 int main(int argc, char **argv) {
     tsri_cli_app none = {0};
-    tsri_cli_catch_signals();
+    tsri_cli_catch_signals(tsri_cli_watch_signal);
     if (argc < 2) {
         help(stderr);
         return CLI_USAGE;

@@ -1,0 +1,327 @@
+/* cli/base/app.c - has the options that commands share, opens the engine, the device and the model
+ * that they name, and closes them. */
+#include "cli/base/app.h"
+#include "cli/base/json.h"
+#include "cli/base/watch.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
+    static tsri_cli_option rows[8];
+    const tsri_cli_option all[] = {
+        {"device", 'd', CLI_TEXT, &app->device_name, "D",
+         "number, platform/device, cpu, gpu, accelerator, a backend; A,B splits the layers", 0, 0,
+         NULL},
+        {"backend", 0, CLI_LIST, &app->backends, "FILE",
+         "also load this backend plugin; may be given again", 0, 0, NULL},
+        {"kernels", 0, CLI_TEXT, &app->kernels, "OP=ROW[:TUNABLE=N],..",
+         "force kernel rows, see tessera explain", 0, 0, NULL},
+        {"bundle", 0, CLI_TEXT, &app->bundle, "FOLDER",
+         "run the built kernels of this folder alone (tessera kernels; TESSERA_BUNDLE)", 0, 0,
+         NULL},
+        {"threads", 't', CLI_INT, &app->threads, "N", "a CPU device uses at most N threads", 1,
+         65536, NULL},
+        {"profile", 0, CLI_MAYBE, &app->profile, "FILE.json",
+         "time per op and kernel from device events, at the end", 0, 0, NULL},
+        {0}};
+    memcpy(rows, all, sizeof all);
+    return rows;
+}
+
+const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
+    static tsri_cli_option rows[7];
+    const tsri_cli_option all[] = {
+        {"model", 'm', CLI_TEXT, &app->model_name, "MODEL",
+         "a folder (Hugging Face's layout, or CTranslate2's), a .gguf or llama2.c .bin file, or a "
+         "bundled model",
+         0, 0, NULL},
+        {"dtype", 0, CLI_TEXT, &app->dtype_name, "TYPE",
+         "how weights are kept: f32, f16, bf16, q8 or q4; as stored without it", 0, 0, NULL},
+        {"kv-dtype", 0, CLI_TEXT, &app->kv_dtype_name, "TYPE",
+         "how keys and values are kept: f32 (without it) or f16, half the memory", 0, 0, NULL},
+        {"compute", 0, CLI_TEXT, &app->compute_name, "TYPE",
+         "how products are formed: f32, f16, int8 (of q8 and q4) or auto", 0, 0, NULL},
+        {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
+         "tokens of a sequence at most; what the model reads without it", 1, 1 << 30, NULL},
+        {"lora", 0, CLI_LIST, &app->loras, "FOLDER",
+         "adds this LoRA adapter (PEFT's layout) to the weights; may be given again", 0, 0, NULL},
+        {0}};
+    memcpy(rows, all, sizeof all);
+    return rows;
+}
+
+const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app) {
+    static tsri_cli_option rows[3];
+    const tsri_cli_option all[] = {
+        {"quiet", 'q', CLI_FLAG, &app->quiet, NULL, "only results and errors", 0, 0, NULL},
+        {"verbose", 'v', CLI_FLAG, &app->verbose, NULL, "say more", 0, 0, NULL},
+        {0}};
+    memcpy(rows, all, sizeof all);
+    return rows;
+}
+
+const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app) {
+    static tsri_cli_option rows[2];
+    const tsri_cli_option all[] = {
+        {"json", 0, CLI_FLAG, &app->json, NULL, "print JSON", 0, 0, NULL}, {0}};
+    memcpy(rows, all, sizeof all);
+    return rows;
+}
+
+/* The last warnings, so that none is told twice. */
+static bool is_told(tsri_cli_app *app, const char *line) {
+    enum { MOST = sizeof app->told / sizeof *app->told };
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    for (const char *c = line; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    for (size_t i = 0; i < MOST && i < app->n_told; i++)
+        if (app->told[i] == hash)
+            return true;
+    app->told[app->n_told++ % MOST] = hash;
+    return false;
+}
+
+__attribute__((format(printf, 2, 3))) static void say(const char *mark, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    tsri_cli_say(mark, format, args);
+    va_end(args);
+}
+
+static void log_line(void *data, tsr_log_level level, const char *line) {
+    tsri_cli_app *app = data;
+    static const char *const marks[] = {"error: ", "warning: ", "", "debug: "};
+    const tsr_log_level shown = app->quiet     ? TSR_LOG_ERROR
+                                : app->verbose ? TSR_LOG_DEBUG
+                                               : TSR_LOG_INFO;
+    if (level > shown || (level == TSR_LOG_WARNING && is_told(app, line)))
+        return;
+    tsri_cli_clear_progress(app);
+    say(marks[level & 3], "%s", line);
+}
+
+/* Some drivers of CPUs start a thread a core unless the environment limits them. The library leaves
+ * the environment alone; the command has one thread here. */
+static void limit_drivers(int64_t threads) {
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)threads);
+    setenv("POCL_MAX_PTHREAD_COUNT", text, 0);
+    setenv("CL_CONFIG_CPU_TBB_NUM_WORKERS", text, 0);
+}
+
+/* Makes the folder and those above it; false where it can't be written. */
+static bool make_folder(char *path) {
+    for (char *at = path + 1; (at = strchr(at, '/')) != NULL; at++) {
+        *at = 0;
+        mkdir(path, 0700);
+        *at = '/';
+    }
+    mkdir(path, 0700);
+    return access(path, W_OK | X_OK) == 0;
+}
+
+/* pocl dies of a damaged file in its kernel cache, in every run. In our folder it can be cleared,
+ * by the run after a crash and by tessera cache clear. */
+static void place_driver_cache(void) {
+    const char *own = getenv("TESSERA_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
+    char *path = NULL;
+    const int n = own && *own     ? asprintf(&path, "%s/pocl", own)
+                  : xdg && *xdg   ? asprintf(&path, "%s/tessera/pocl", xdg)
+                  : home && *home ? asprintf(&path, "%s/.cache/tessera/pocl", home)
+                                  : -1;
+    if (n < 0)
+        return;
+    if (!getenv("POCL_CACHE_DIR") && make_folder(path))
+        setenv("POCL_CACHE_DIR", path, 0);
+    free(path);
+}
+
+/* Whatever keeps a device from being opened is the device's, but for the host's memory. */
+static int of_device(int code, tsr_status status) {
+    return status == TSR_OK || status == TSR_E_HOST_MEMORY ? code : CLI_DEVICE;
+}
+
+/* `device` is what will be opened: no driver is loaded for the reference. */
+static int create_engine(tsri_cli_app *app, const char *device) {
+    const tsr_engine_options options = {.struct_size = sizeof options,
+                                        .backends = app->backends.items,
+                                        .n_backends = (uint32_t)app->backends.n,
+                                        .log = log_line,
+                                        .log_data = app,
+                                        .threads = (uint32_t)app->threads,
+                                        .device = device,
+                                        .progress = tsri_cli_watch_progress,
+                                        .progress_data = app};
+    if (app->engine)
+        return CLI_OK;
+    place_driver_cache();
+    tsri_cli_watch_begin(app);
+    if (app->threads)
+        limit_drivers(app->threads);
+    const tsr_status status = tsr_engine_create(&options, &app->engine);
+    const int code = tsri_cli_status(status);
+    return code == CLI_FILE ? code : of_device(code, status);
+}
+
+int tsri_cli_open_engine(tsri_cli_app *app) {
+    return create_engine(app, app->device_name);
+}
+
+int tsri_cli_open_device(tsri_cli_app *app) {
+    const char *chosen =
+        app->device_name && *app->device_name ? app->device_name : getenv("TESSERA_DEVICE");
+    const tsr_device_open_options options = {.struct_size = sizeof options,
+                                             .threads = (uint32_t)app->threads,
+                                             .profile = app->profile != NULL || app->measure,
+                                             .no_self_test = app->no_self_test,
+                                             .kernels = app->kernels,
+                                             .bundle = app->bundle,
+                                             .record = app->record};
+    const int code = create_engine(app, chosen);
+    if (code != CLI_OK || app->device)
+        return code;
+    const tsr_status status =
+        tsr_device_open(app->engine, app->device_name, &options, &app->device);
+    if (status != TSR_OK)
+        return of_device(tsri_cli_status(status), status);
+    tsri_cli_note(app, "device: %s", tsr_device_describe(app->device));
+    return CLI_OK;
+}
+
+static int show_progress(void *data, uint64_t done, uint64_t total) {
+    return tsri_cli_watch_loading(data, done, total);
+}
+
+typedef struct word {
+    const char *text;
+    uint32_t value;
+} word;
+
+/* Sets *value to what `text` stands for in a list that ends without a text; nothing where it is
+ * NULL. */
+static int word_of(const char *option, const char *text, const word *words, const char *wanted,
+                   uint32_t *value) {
+    for (; text && words->text; words++)
+        if (!strcmp(words->text, text)) {
+            *value = words->value;
+            return CLI_OK;
+        }
+    return !text ? CLI_OK : tsri_cli_fail(CLI_USAGE, "--%s %s: %s is wanted", option, text, wanted);
+}
+
+int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options) {
+    static const word dtypes[] = {{"f32", TSR_F32},
+                                  {"float32", TSR_F32},
+                                  {"f16", TSR_F16},
+                                  {"float16", TSR_F16},
+                                  {"bf16", TSR_BF16},
+                                  {"bfloat16", TSR_BF16},
+                                  {"q8", TSR_GGML_Q8_0},
+                                  {"q8_0", TSR_GGML_Q8_0},
+                                  {"q4", TSR_GGML_Q4_0},
+                                  {"q4_0", TSR_GGML_Q4_0},
+                                  {NULL, 0}};
+    static const word computes[] = {{"auto", TSR_MODEL_COMPUTE_AUTO},
+                                    {"f32", TSR_MODEL_COMPUTE_F32},
+                                    {"f16", TSR_MODEL_COMPUTE_F16},
+                                    {"int8", TSR_MODEL_COMPUTE_INT8},
+                                    {NULL, 0}};
+    static const word kv_dtypes[] = {
+        {"f32", TSR_F32}, {"float32", TSR_F32}, {"f16", TSR_F16}, {"float16", TSR_F16}, {NULL, 0}};
+    *options = (tsr_model_options){.struct_size = sizeof *options,
+                                   .context = app->context,
+                                   .lora = app->loras.items,
+                                   .n_lora = (uint32_t)app->loras.n,
+                                   .progress = show_progress,
+                                   .progress_data = app};
+    int code =
+        word_of("dtype", app->dtype_name, dtypes, "f32, f16, bf16, q8 or q4", &options->dtype);
+    if (code == CLI_OK)
+        code = word_of("kv-dtype", app->kv_dtype_name, kv_dtypes, "f32 or f16", &options->kv_dtype);
+    if (code == CLI_OK)
+        code = word_of("compute", app->compute_name, computes, "auto, f32, f16 or int8",
+                       &options->compute);
+    return code;
+}
+
+int tsri_cli_open_model(tsri_cli_app *app) {
+    tsr_model_options options;
+    int code = tsri_cli_model_settings(app, &options);
+    if (code == CLI_OK)
+        code = tsri_cli_open_device(app);
+    if (code != CLI_OK)
+        return code;
+    const tsr_status status = tsr_model_open(app->model_name, app->device, &options, &app->model);
+    tsri_cli_clear_progress(app);
+    if (status == TSR_E_CANCELLED && tsri_cli_signal())
+        return 128 + tsri_cli_signal();
+    return tsri_cli_status(status);
+}
+
+/* ---- profile ---- */
+
+static void profile_line(const tsr_profiled *entry) {
+    fprintf(stderr, "%10.3f ms %8llu launches %9.2f us each  enqueue %7.3f ms  %-12s %s\n",
+            (double)entry->nanoseconds * 1e-6, (unsigned long long)entry->launches,
+            entry->launches ? (double)entry->nanoseconds * 1e-3 / (double)entry->launches : 0.0,
+            (double)entry->enqueue_nanoseconds * 1e-6, entry->op, entry->kernel);
+}
+
+static void profile_json(json_t *all, const tsr_profiled *entry) {
+    tsri_cli_json_append(all, json_pack("{s:s,s:s,s:s,s:I,s:I,s:I}", "device", entry->device, "op",
+                                        entry->op, "kernel", entry->kernel, "launches",
+                                        (json_int_t)entry->launches, "nanoseconds",
+                                        (json_int_t)entry->nanoseconds, "enqueue_nanoseconds",
+                                        (json_int_t)entry->enqueue_nanoseconds));
+}
+
+void tsri_cli_profiled(void *data, const tsr_profiled *entry) {
+    tsri_cli_app *app = data;
+    if (*app->profile) {
+        app->profiled = app->profiled ? app->profiled : json_array();
+        profile_json(app->profiled, entry);
+        return;
+    }
+    if (!app->profiled_lines++)
+        fputs("profile: device time by op and kernel\n", stderr);
+    profile_line(entry);
+}
+
+static int write_profile(tsri_cli_app *app) {
+    int code =
+        app->model ? tsri_cli_status(tsr_profile(app->model, tsri_cli_profiled, app)) : CLI_OK;
+    json_t *all = app->profiled;
+    size_t n = 0;
+    char *text = code == CLI_OK && all ? tsri_cli_json_dump(app, all, JSON_INDENT(1), &n) : NULL;
+    FILE *file = text ? fopen(app->profile, "w") : NULL;
+    bool written = file && fwrite(text, 1, n, file) == n;
+    written &= file && fclose(file) == 0;
+    if (text && !written)
+        code = tsri_cli_fail(CLI_FILE, "%s: the profile could not be written", app->profile);
+    free(text);
+    json_decref(all);
+    return code;
+}
+
+int tsri_cli_close(tsri_cli_app *app, int code) {
+    tsri_cli_flush(app);
+    if (app->profile) {
+        const int written = write_profile(app);
+        code = code == CLI_OK ? written : code;
+    }
+    tsr_model_close(&app->model);
+    tsr_device_close(&app->device);
+    tsr_engine_destroy(&app->engine);
+    free(app->backends.items);
+    free(app->loras.items);
+    tsri_cli_watch_end();
+    if (tsri_cli_signal())
+        return 128 + tsri_cli_signal();
+    code = code == CLI_HELP ? CLI_OK : code;
+    return code == CLI_OK && app->write_failed ? CLI_OTHER : code;
+}

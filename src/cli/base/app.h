@@ -1,0 +1,57 @@
+/* cli/base/app.h - what every command shares: its options, the engine, the device, the model, and
+ * how it ends. */
+#ifndef TESSERA_CLI_BASE_APP_H
+#define TESSERA_CLI_BASE_APP_H
+
+#include "cli/base/args.h"
+#include "cli/base/print.h"
+#include "cli/base/process.h"
+#include "tessera/tessera.h"
+
+#include <stdio.h>
+
+struct tsri_cli_app {
+    /* options that commands have in common */
+    const char *model_name, *device_name, *kernels, *bundle, *dtype_name, *kv_dtype_name,
+        *compute_name, *profile;
+    tsri_cli_list backends, loras;
+    int64_t threads, context;
+    bool quiet, verbose, json;
+    /* opened on demand */
+    tsr_engine *engine;
+    tsr_device *device;
+    tsr_model *model;
+    bool no_self_test;
+    bool measure;      /* launches are timed, for the command itself */
+    bool record;       /* kernels are chosen for a bundle, not built */
+    bool stopped;      /* nothing more can be written to stdout */
+    bool write_failed; /* and it was not its reader who closed it */
+    bool progress_shown;
+    bool input_taken;  /* standard input has a reader */
+    uint64_t told[32]; /* hashes of the last warnings */
+    size_t n_told;
+    struct json_t *profiled; /* entries of a profile that goes to a file */
+    int profiled_lines;      /* of one that is printed */
+};
+
+/* Rows for tsri_cli_parse. */
+const tsri_cli_option *
+tsri_cli_device_options(tsri_cli_app *app); /* -d --backend --kernels -t --profile */
+const tsri_cli_option *
+tsri_cli_model_options(tsri_cli_app *app); /* -m --dtype --kv-dtype --compute -c --lora */
+const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app); /* -q -v */
+const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app);    /* --json */
+
+/* Each returns an exit code, after saying what went wrong. */
+int tsri_cli_open_engine(tsri_cli_app *app);
+int tsri_cli_open_device(tsri_cli_app *app);
+int tsri_cli_open_model(tsri_cli_app *app); /* and the engine and the device */
+/* What the options of a model say, for those who open it themselves. */
+int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options);
+/* Takes an entry of the profile that was asked for: for tsr_profile and tsr_train. */
+void tsri_cli_profiled(void *app, const tsr_profiled *entry);
+/* Prints or writes the profile where it was asked for; closes everything. Returns `code`, or
+ * another where that failed. */
+int tsri_cli_close(tsri_cli_app *app, int code);
+
+#endif

@@ -1,0 +1,102 @@
+/* cli/base/print.c - writes results to standard output and notes to standard error, and gives
+ * the exit code of a status. */
+#include "cli/base/print.h"
+
+#include "cli/base/app.h"
+#include "cli/base/watch.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+int tsri_cli_status(tsr_status status) {
+    static const int codes[] = {[TSR_E_ARGUMENT] = CLI_USAGE,    [TSR_E_UNSUPPORTED] = CLI_FILE,
+                                [TSR_E_HOST_MEMORY] = CLI_OTHER, [TSR_E_DEVICE_MEMORY] = CLI_DEVICE,
+                                [TSR_E_DEVICE] = CLI_DEVICE,     [TSR_E_BUILD] = CLI_DEVICE,
+                                [TSR_E_FORMAT] = CLI_FILE,       [TSR_E_IO] = CLI_FILE,
+                                [TSR_E_STATE] = CLI_OTHER,       [TSR_E_CANCELLED] = CLI_OTHER,
+                                [TSR_E_INTERNAL] = CLI_OTHER};
+    if (status == TSR_OK)
+        return CLI_OK;
+    return tsri_cli_fail((unsigned)status < sizeof codes / sizeof *codes ? codes[status]
+                                                                         : CLI_OTHER,
+                         "%s", tsr_error_last());
+}
+
+int tsri_cli_file_status(tsr_status status, const char *path) {
+    if (status == TSR_E_FORMAT)
+        return tsri_cli_fail(CLI_FILE, "%s: %s", path, tsr_error_last());
+    if (status == TSR_E_CANCELLED && tsri_cli_signal())
+        return 128 + tsri_cli_signal();
+    return tsri_cli_status(status);
+}
+
+void tsri_cli_clear_progress(tsri_cli_app *app) {
+    tsri_cli_watch_clear(app);
+}
+
+void tsri_cli_note(const tsri_cli_app *app, const char *format, ...) {
+    if (app->quiet)
+        return;
+    va_list args;
+    va_start(args, format);
+    tsri_cli_say("", format, args);
+    va_end(args);
+}
+
+/* A reader that is gone ends the command quietly; anything else is an error. */
+static bool write_ends(tsri_cli_app *app) {
+    app->stopped = true;
+    if (errno != EPIPE) {
+        app->write_failed = true;
+        tsri_cli_fail(CLI_OTHER, "the output could not be written: %s", strerror(errno));
+    }
+    return false;
+}
+
+/* What a model says, and what its files name, must not steer a terminal. */
+static bool write_plain(const void *data, size_t n) {
+    char *copy = malloc(n + 1);
+    if (!copy)
+        return false;
+    memcpy(copy, data, n);
+    const size_t left = tsr_plain_text(copy, n);
+    const bool written = fwrite(copy, 1, left, stdout) == left;
+    free(copy);
+    return written;
+}
+
+bool tsri_cli_write(tsri_cli_app *app, const void *data, size_t n) {
+    static int terminal = -1; /* not asked yet */
+    if (app->stopped || n == 0)
+        return !app->stopped;
+    terminal = terminal < 0 ? tsri_cli_is_terminal(1) : terminal;
+    const bool written = terminal ? write_plain(data, n) : fwrite(data, 1, n, stdout) == n;
+    return written || write_ends(app);
+}
+
+bool tsri_cli_flush(tsri_cli_app *app) {
+    return !app->stopped && (fflush(stdout) == 0 || write_ends(app));
+}
+
+void tsri_cli_lost(tsri_cli_app *app) {
+    if (!app->write_failed)
+        tsri_cli_fail(CLI_OTHER, "out of host memory: the output is not complete");
+    app->stopped = app->write_failed = true;
+}
+
+bool tsri_cli_print(tsri_cli_app *app, const char *format, ...) {
+    va_list args;
+    char *text = NULL;
+    va_start(args, format);
+    const int n = vasprintf(&text, format, args);
+    va_end(args);
+    if (n < 0) {
+        tsri_cli_lost(app);
+        return false;
+    }
+    const bool written = tsri_cli_write(app, text, (size_t)n);
+    free(text);
+    return written;
+}

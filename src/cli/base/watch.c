@@ -1,0 +1,261 @@
+/* cli/base/watch.c - runs the thread that shows how far a driver is, and ends the process where
+ * a signal is not heeded. */
+#include "cli/base/watch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { GRACE_MS = 600, QUIET_MS = 500, LOOK_MS = 100 };
+
+static struct {
+    pthread_mutex_t lock;
+    tsri_cli_app *app;
+    bool begun, active, bytes;
+    char doing[64], shown[192];
+    uint64_t since, done, total; /* milliseconds; of the work in progress */
+    int patience;
+    char *output, *cache;
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .patience = GRACE_MS};
+static int wake[2] = {-1, -1}; /* a byte in it is news: a signal, or work that began */
+
+static uint64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void tsri_cli_watch_signal(void) {
+    const int before = errno;
+    if (wake[1] >= 0)
+        (void)!write(wake[1], "s", 1);
+    errno = before;
+}
+
+/* --- what is shown --- */
+
+static void draw(void) {
+    const uint64_t took = now_ms() - watch.since;
+    char far[64] = "", text[sizeof watch.shown];
+    if (!watch.app || !watch.active || took < QUIET_MS || watch.app->quiet ||
+        !tsri_cli_is_terminal(2))
+        return;
+    if (watch.bytes)
+        snprintf(far, sizeof far, " %3d%%  %" PRIu64 " of %" PRIu64 " MiB",
+                 (int)(watch.done * 100 / (watch.total ? watch.total : 1)), watch.done >> 20,
+                 watch.total >> 20);
+    else if (watch.total > 1)
+        snprintf(far, sizeof far, "  %" PRIu64 " of %" PRIu64, watch.done, watch.total);
+    snprintf(text, sizeof text, "%s%s, %" PRIu64 ":%02d", watch.doing, far, took / 60000,
+             (int)(took / 1000 % 60));
+    if (watch.app->progress_shown && !strcmp(text, watch.shown))
+        return;
+    memcpy(watch.shown, text, sizeof text);
+    fprintf(stderr, "\r\033[K%s", text);
+    watch.app->progress_shown = true;
+}
+
+void tsri_cli_watch_clear(tsri_cli_app *app) {
+    pthread_mutex_lock(&watch.lock);
+    if (app->progress_shown)
+        fputs("\r\033[K", stderr);
+    app->progress_shown = false;
+    pthread_mutex_unlock(&watch.lock);
+}
+
+static int work(tsri_cli_app *app, const tsr_progress *now, bool bytes) {
+    const bool ends = now->done >= now->total;
+    pthread_mutex_lock(&watch.lock);
+    if (!ends && (!watch.active || strcmp(watch.doing, now->doing) != 0)) {
+        snprintf(watch.doing, sizeof watch.doing, "%s", now->doing);
+        watch.since = now_ms();
+        if (wake[1] >= 0)
+            (void)!write(wake[1], "w", 1);
+    }
+    watch.app = app;
+    watch.active = !ends;
+    watch.bytes = bytes;
+    watch.done = now->done;
+    watch.total = now->total;
+    pthread_mutex_unlock(&watch.lock);
+    if (ends)
+        tsri_cli_watch_clear(app);
+    return tsri_cli_signal();
+}
+
+int tsri_cli_watch_progress(void *app, const tsr_progress *now) {
+    return now ? work(app, now, false) : tsri_cli_signal();
+}
+
+int tsri_cli_watch_loading(tsri_cli_app *app, uint64_t done, uint64_t total) {
+    const tsr_progress now = {
+        .struct_size = sizeof now, .doing = "loading", .done = done, .total = total};
+    return work(app, &now, true);
+}
+
+void tsri_cli_watch_end(void) {
+    pthread_mutex_lock(&watch.lock);
+    watch.app = NULL;
+    pthread_mutex_unlock(&watch.lock);
+}
+
+/* --- leaving --- */
+
+void tsri_cli_watch_patience(int milliseconds) {
+    pthread_mutex_lock(&watch.lock);
+    watch.patience = milliseconds;
+    pthread_mutex_unlock(&watch.lock);
+}
+
+void tsri_cli_watch_output(const char *path) {
+    pthread_mutex_lock(&watch.lock);
+    free(watch.output);
+    watch.output = path ? strdup(path) : NULL;
+    pthread_mutex_unlock(&watch.lock);
+}
+
+/* Removes the folder's files whose names begin with `begin`, go on with this process's number, and
+ * end with ".tmp". */
+static void remove_unfinished(const char *folder, const char *begin) {
+    char number[32];
+    const size_t n = strlen(begin);
+    DIR *dir = opendir(folder);
+    snprintf(number, sizeof number, ".%ld", (long)getpid());
+    for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
+        const char *name = entry->d_name, *place = strstr(name, number);
+        const size_t length = strlen(name);
+        if (!strncmp(name, begin, n) && place && strchr(".-", place[strlen(number)]) &&
+            length > 4 && !strcmp(name + length - 4, ".tmp"))
+            unlinkat(dirfd(dir), name, 0);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static void tidy(void) {
+    char *slash = watch.output ? strrchr(watch.output, '/') : NULL;
+    if (slash)
+        *slash = 0;
+    if (watch.output)
+        remove_unfinished(slash ? watch.output : ".", slash ? slash + 1 : watch.output);
+    if (watch.cache)
+        remove_unfinished(watch.cache, "");
+}
+
+/* Without the exit handlers: a driver's wait for what it is doing. */
+_Noreturn static void leave(int number) {
+    char text[160];
+    const int n =
+        snprintf(text, sizeof text, "%stessera: stopped by SIG%s%s%s\n",
+                 watch.app && watch.app->progress_shown ? "\r\033[K" : "", sigabbrev_np(number),
+                 watch.active ? " while " : "", watch.active ? watch.doing : "");
+    tidy();
+    if (ftrylockfile(stdout) == 0)
+        fflush_unlocked(stdout);
+    (void)!write(2, text, (size_t)n);
+    _exit(128 + number);
+}
+
+/* Milliseconds that the command has from a signal on; below 0: as many as it likes. */
+static int grace(void) {
+    return watch.patience < 0 ? -1 : watch.active ? GRACE_MS : watch.patience;
+}
+
+static void *look(void *unused) {
+    uint64_t arrived = 0;
+    char news[64];
+    (void)unused;
+    for (;;) {
+        struct pollfd fd = {wake[0], POLLIN, 0};
+        pthread_mutex_lock(&watch.lock);
+        const bool idle = !watch.active && !arrived;
+        pthread_mutex_unlock(&watch.lock);
+        if (poll(&fd, 1, idle ? -1 : LOOK_MS) > 0)
+            (void)!read(wake[0], news, sizeof news);
+        if (tsri_cli_signal() && !arrived)
+            arrived = now_ms();
+        pthread_mutex_lock(&watch.lock);
+        const int left = grace();
+        if (arrived && left >= 0 && now_ms() - arrived >= (uint64_t)left)
+            leave(tsri_cli_signal());
+        draw();
+        pthread_mutex_unlock(&watch.lock);
+    }
+}
+
+/* --- crashes --- */
+
+static char crash_note[4096]; /* where the next run looks, see backends/opencl/driver/marker.h */
+static struct sigaction uncaught[NSIG];
+
+/* Only what a handler may do: a driver's thread may have any lock. Then it crashes as if nobody had
+ * caught it. */
+static void crashed(int number, siginfo_t *info, void *context) {
+    static const char before[] = "tessera: crashed (SIG",
+                      after[] = "); the next run looks after it\n";
+    const char *name = sigabbrev_np(number);
+    const char digits[] = {(char)('0' + number / 10), (char)('0' + number % 10), '\n'};
+    const int fd = open(crash_note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    (void)context;
+    if (fd >= 0) {
+        (void)!write(fd, "signal ", 7);
+        (void)!write(fd, digits, sizeof digits);
+        close(fd);
+    }
+    (void)!write(2, before, sizeof before - 1);
+    (void)!write(2, name ? name : "?", name ? strlen(name) : 1);
+    (void)!write(2, after, sizeof after - 1);
+    sigaction(number, &uncaught[number], NULL);
+    if (info->si_code <= 0) /* it was sent; else the instruction faults again */
+        raise(number);
+}
+
+static void catch_crashes(void) {
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL};
+    struct sigaction action = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO};
+    sigemptyset(&action.sa_mask);
+    if (!watch.cache)
+        return;
+    snprintf(crash_note, sizeof crash_note, "%s/driver.%ld-crash.tmp", watch.cache, (long)getpid());
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaction(numbers[i], &action, &uncaught[numbers[i]]);
+}
+
+/* The folder of kernels below the cache's, as the opencl backend has it. */
+static char *kernel_cache(void) {
+    const char *own = getenv("TESSERA_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
+    char *path = NULL;
+    const int n = own && *own     ? asprintf(&path, "%s/opencl", own)
+                  : xdg && *xdg   ? asprintf(&path, "%s/tessera/opencl", xdg)
+                  : home && *home ? asprintf(&path, "%s/.cache/tessera/opencl", home)
+                                  : -1;
+    return n < 0 ? NULL : path;
+}
+
+void tsri_cli_watch_begin(tsri_cli_app *app) {
+    pthread_t thread;
+    sigset_t all, before;
+    watch.app = app;
+    if (watch.begun || pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
+        return;
+    watch.cache = kernel_cache();
+    catch_crashes();
+    /* Signals are for the thread that waits in a read. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    watch.begun = pthread_create(&thread, NULL, look, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (watch.begun)
+        pthread_detach(thread);
+    if (tsri_cli_signal())
+        tsri_cli_watch_signal();
+}

@@ -1,0 +1,228 @@
+/* cli/commands/bench/bench.c - tessera bench: a device's peaks, and a model's rates on it. */
+#include "cli/commands/bench/format.h"
+#include "cli/commands/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SIZES = 32 };
+
+typedef struct sizes {
+    int64_t at[MOST_SIZES];
+    uint32_t n;
+} sizes;
+
+typedef struct job {
+    tsri_cli_app app;
+    const char *shape, *format_name;
+    const char *prompts, *generates, *depths, *batches, *trains;
+    int64_t repeats;
+    bool peaks_alone;
+    const tsri_cli_bench_format *format;
+    tsri_cli_bench_writer writer;
+    tsri_cli_bench_subject subject;
+    tsr_device_info info;
+    tsr_model_options model_options;
+    char *name;
+    sizes p, n, d, b, t;
+} job;
+
+/* "512" or "128,512". */
+static int read_sizes(const char *option, const char *text, int64_t lowest, sizes *out) {
+    out->n = 0;
+    for (const char *at = text; *at;) {
+        char *end;
+        const long long value = strtoll(at, &end, 10);
+        if (end == at || (*end && *end != ',') || value < lowest || value > 1 << 24 ||
+            out->n == MOST_SIZES)
+            return tsri_cli_fail(CLI_USAGE,
+                                 "%s %s: at most %d whole numbers from %lld to %d, with commas "
+                                 "between, are wanted",
+                                 option, text, MOST_SIZES, (long long)lowest, 1 << 24);
+        out->at[out->n++] = value;
+        at = *end ? end + 1 : end;
+    }
+    return CLI_OK;
+}
+
+/* 0 tokens: no such test. */
+static void leave_out_zeros(sizes *of) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < of->n; i++)
+        if (of->at[i])
+            of->at[kept++] = of->at[i];
+    of->n = kept;
+}
+
+static int show(void *data, const tsr_bench_row *row) {
+    job *j = data;
+    j->format->row(&j->writer, &j->subject, row);
+    return tsri_cli_signal() || j->app.stopped;
+}
+
+static int tell(void *data, const char *what) {
+    job *j = data;
+    if (j->app.verbose)
+        tsri_cli_note(&j->app, "measuring %s", what);
+    return tsri_cli_signal();
+}
+
+/* The device in use, as it was found. */
+static int find_info(job *j) {
+    const char *told = tsr_device_describe(j->app.device);
+    for (size_t i = 0; i < tsr_device_count(j->app.engine); i++) {
+        j->info = (tsr_device_info){.struct_size = sizeof j->info};
+        j->info.facts.struct_size = sizeof j->info.facts;
+        if (tsr_device_info_get(j->app.engine, i, &j->info) == TSR_OK &&
+            strstr(told, j->info.facts.name) && strstr(told, j->info.facts.platform))
+            return CLI_OK;
+    }
+    return tsri_cli_fail(CLI_DEVICE, "%s: no device of that name is listed", told);
+}
+
+static int bench_device(job *j) {
+    const tsr_bench_options options = {.struct_size = sizeof options,
+                                       .repeats = (uint32_t)j->repeats,
+                                       .prompts = j->p.at,
+                                       .n_prompts = j->p.n,
+                                       .generates = j->n.at,
+                                       .n_generates = j->n.n,
+                                       .depths = j->d.at,
+                                       .n_depths = j->d.n,
+                                       .batches = j->b.at,
+                                       .n_batches = j->b.n,
+                                       .progress = tell,
+                                       .progress_data = j,
+                                       .trains = j->t.at,
+                                       .n_trains = j->t.n};
+    tsr_bench_summary summary = {.struct_size = sizeof summary};
+    int code = tsri_cli_open_device(&j->app);
+    if (code == CLI_OK)
+        code = find_info(j);
+    if (code != CLI_OK)
+        return code;
+    j->subject = (tsri_cli_bench_subject){.model = j->peaks_alone ? NULL : j->name,
+                                          .dtype = j->app.dtype_name,
+                                          .device = &j->info,
+                                          .threads = j->app.threads};
+    j->format->device(&j->writer, &j->subject);
+    const tsr_status status = tsr_bench(j->app.engine, j->app.device, j->subject.model,
+                                        &j->model_options, &options, show, j, &summary);
+    tsr_device_close(&j->app.device);
+    if (status == TSR_E_CANCELLED && tsri_cli_signal())
+        return 128 + tsri_cli_signal();
+    code = tsri_cli_status(status);
+    return code != CLI_OK ? code : summary.failed_accuracy + summary.errors ? CLI_MISS : CLI_OK;
+}
+
+/* Every usable device but the reference, one after the other. */
+static int bench_all(job *j) {
+    int worst = tsri_cli_open_engine(&j->app);
+    for (size_t i = 0;
+         worst <= CLI_MISS && i < tsr_device_count(j->app.engine) && !tsri_cli_signal(); i++) {
+        tsr_device_info info = {.struct_size = sizeof info};
+        char number[24];
+        info.facts.struct_size = sizeof info.facts;
+        if (tsr_device_info_get(j->app.engine, i, &info) != TSR_OK || !info.facts.usable ||
+            !strcmp(info.backend, "reference"))
+            continue;
+        snprintf(number, sizeof number, "%zu", i);
+        j->app.device_name = number;
+        const int code = bench_device(j);
+        worst = code > worst ? code : worst;
+    }
+    return worst;
+}
+
+static int prepare(job *j) {
+    int code = read_sizes("-p", j->prompts, 0, &j->p);
+    if (code == CLI_OK)
+        code = read_sizes("-n", j->generates, 0, &j->n);
+    if (code == CLI_OK)
+        code = read_sizes("-d", j->depths, 0, &j->d);
+    if (code == CLI_OK)
+        code = read_sizes("-b", j->batches, 1, &j->b);
+    if (code == CLI_OK)
+        code = read_sizes("--train", j->trains, 0, &j->t);
+    leave_out_zeros(&j->t);
+    leave_out_zeros(&j->p);
+    leave_out_zeros(&j->n);
+    j->format = tsri_cli_bench_format_named(j->app.json ? "json" : j->format_name);
+    if (code == CLI_OK && !j->format)
+        code = tsri_cli_fail(CLI_USAGE, "--format %s: md, csv, json or jsonl is wanted",
+                             j->format_name);
+    if (code == CLI_OK && j->shape && j->app.model_name)
+        code = tsri_cli_fail(CLI_USAGE, "--shape is a model of its own: leave out -m");
+    if (code == CLI_OK)
+        code = tsri_cli_model_settings(&j->app, &j->model_options);
+    const char *model = j->shape ? j->shape : j->app.model_name ? j->app.model_name : "shakespeare";
+    if (code == CLI_OK && asprintf(&j->name, "%s%s", j->shape ? "shape:" : "", model) < 0)
+        code = tsri_cli_fail(CLI_OTHER, "out of memory");
+    return code;
+}
+
+/* The common table, in which -d is the device: here it is the depth. */
+static const tsri_cli_option *device_options(tsri_cli_app *app) {
+    static tsri_cli_option rows[16];
+    const tsri_cli_option *all = tsri_cli_device_options(app);
+    for (size_t i = 0; i < 15 && all[i].names; i++) {
+        rows[i] = all[i];
+        rows[i].letter = rows[i].letter == 'd' ? 0 : rows[i].letter;
+    }
+    return rows;
+}
+
+int tsri_cli_bench(int argc, char **argv) {
+    job j = {.format_name = "md",
+             .prompts = "512",
+             .generates = "128",
+             .depths = "0,512",
+             .batches = "1",
+             .trains = "0",
+             .repeats = 5};
+    tsri_cli_list operands = {0};
+    const tsri_cli_option own[] = {
+        {"shape", 0, CLI_TEXT, &j.shape, "NAME",
+         "a model of random weights instead: llama-110m, gpt2-124m, gpt-10m, char-gpt, tiny", 0, 0,
+         NULL},
+        {"n-prompt", 'p', CLI_TEXT, &j.prompts, "N,..", "tokens of a prompt: 512; 0: no prompt", 0,
+         0, NULL},
+        {"n-gen", 'n', CLI_TEXT, &j.generates, "N,..", "tokens to generate: 128; 0: none", 0, 0,
+         NULL},
+        {"depth", 'd', CLI_TEXT, &j.depths, "N,..", "tokens before them: 0,512", 0, 0, NULL},
+        {"train", 0, CLI_TEXT, &j.trains, "N,..",
+         "tokens of each sequence of a training step: 0, none", 0, 0, NULL},
+        {"batch", 'b', CLI_TEXT, &j.batches, "N,..", "sequences at once: 1", 0, 0, NULL},
+        {"repeat", 'r', CLI_INT, &j.repeats, "N", "runs that a median is of: 5", 1, 1000, NULL},
+        {"peaks", 0, CLI_FLAG, &j.peaks_alone, NULL, "the device's peaks alone", 0, 0, NULL},
+        {"format", 0, CLI_TEXT, &j.format_name, "md|csv|json|jsonl", "how rows are printed: md", 0,
+         0, NULL},
+        {0}};
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_model_options(&j.app),
+                                       device_options(&j.app),
+                                       tsri_cli_json_option(&j.app),
+                                       tsri_cli_common_options(&j.app),
+                                       NULL};
+    j.writer.app = &j.app;
+    int code = tsri_cli_parse(
+        argc, argv, "tessera bench [-m MODEL | --shape NAME] [--device D|all]",
+        "A device's peaks, then a model's prompt processing, generation and training steps: "
+        "median, spread, share "
+        "of the roofline, memory. Rows whose logits differ from the reference's have no rate.",
+        tables, &operands);
+    if (code == CLI_OK && operands.n)
+        code = tsri_cli_fail(CLI_USAGE, "%s: bench takes no operands", operands.items[0]);
+    if (code == CLI_OK)
+        code = prepare(&j);
+    if (code == CLI_OK) {
+        j.format->begin(&j.writer);
+        code = j.app.device_name && !strcmp(j.app.device_name, "all") ? bench_all(&j)
+                                                                      : bench_device(&j);
+        if (code == CLI_OK || code == CLI_MISS)
+            j.format->end(&j.writer);
+    }
+    free(j.name);
+    free(operands.items);
+    return tsri_cli_close(&j.app, code);
+}

@@ -1,0 +1,33 @@
+/* cli/commands/bench/format.h - the rows of a benchmark as Markdown, CSV, JSON or JSON lines. */
+#ifndef TESSERA_CLI_COMMANDS_BENCH_FORMAT_H
+#define TESSERA_CLI_COMMANDS_BENCH_FORMAT_H
+
+#include "cli/base/app.h"
+
+#include <jansson.h>
+
+/* What the rows of one device have in common. */
+typedef struct tsri_cli_bench_subject {
+    const char *model, *dtype; /* NULL: peaks alone; as stored */
+    const tsr_device_info *device;
+    int64_t threads;
+} tsri_cli_bench_subject;
+
+typedef struct tsri_cli_bench_writer {
+    tsri_cli_app *app;
+    json_t *devices, *rows; /* of JSON: kept to the end */
+} tsri_cli_bench_writer;
+
+/* begin, device, row ..., device, row ..., end. */
+typedef struct tsri_cli_bench_format {
+    const char *name;
+    void (*begin)(tsri_cli_bench_writer *w);
+    void (*device)(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s);
+    void (*row)(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s, const tsr_bench_row *r);
+    void (*end)(tsri_cli_bench_writer *w);
+} tsri_cli_bench_format;
+
+/* NULL for a name that is none. */
+const tsri_cli_bench_format *tsri_cli_bench_format_named(const char *name);
+
+#endif

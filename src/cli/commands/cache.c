@@ -1,0 +1,83 @@
+/* cli/commands/cache.c - tessera cache: what backends keep on disk. Removing it costs time, never
+ * results.
+ */
+#include "cli/base/app.h"
+#include "cli/base/json.h"
+#include "cli/commands/commands.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* nftw has no argument for its visitor */
+static struct visit {
+    tsri_cli_app *app;
+    json_t *files;
+    unsigned long long count, bytes;
+    bool clear;
+    int code;
+} visiting;
+
+static int visit(const char *path, const struct stat *info, int kind, struct FTW *place) {
+    (void)place;
+    if (kind != FTW_F)
+        return 0;
+    if (visiting.clear && remove(path) != 0) {
+        visiting.code = tsri_cli_fail(CLI_FILE, "%s: %s", path, strerror(errno));
+        return 0;
+    }
+    visiting.count++;
+    visiting.bytes += (unsigned long long)info->st_size;
+    if (visiting.files)
+        tsri_cli_json_append(visiting.files,
+                             json_pack("{s:o,s:I}", "path", tsri_cli_json_text(path, strlen(path)),
+                                       "bytes", (json_int_t)info->st_size));
+    else if (!visiting.clear)
+        tsri_cli_print(visiting.app, "%10lld  %s\n", (long long)info->st_size, path);
+    return 0;
+}
+
+static int show(tsri_cli_app *app, bool clear) {
+    const char *folder = tsr_engine_cache_folder(app->engine);
+    if (!folder)
+        return tsri_cli_fail(
+            CLI_FILE,
+            "no cache folder can be written: set TESSERA_CACHE, or XDG_CACHE_HOME, or HOME");
+    visiting = (struct visit){.app = app, .clear = clear, .files = app->json ? json_array() : NULL};
+    if (nftw(folder, visit, 16, FTW_PHYS) != 0)
+        visiting.code = tsri_cli_fail(CLI_FILE, "%s: %s", folder, strerror(errno));
+    if (visiting.files) {
+        json_t *all = json_pack(
+            "{s:o,s:I,s:b,s:o}", "folder", tsri_cli_json_text(folder, strlen(folder)), "bytes",
+            (json_int_t)visiting.bytes, "cleared", (int)clear, "files", visiting.files);
+        tsri_cli_json_print(app, all, JSON_INDENT(1));
+    } else {
+        tsri_cli_print(app, "%llu file%s, %.1f MiB %s %s\n", visiting.count,
+                       visiting.count == 1 ? "" : "s", (double)visiting.bytes / (1 << 20),
+                       clear ? "removed from" : "in", folder);
+    }
+    return visiting.code;
+}
+
+int tsri_cli_cache(int argc, char **argv) {
+    tsri_cli_app app = {.device_name = "reference"}; /* a driver that crashes is not in the way */
+    tsri_cli_list operands = {0};
+    const tsri_cli_option none[] = {{0}};
+    const tsri_cli_option *tables[] = {none, tsri_cli_json_option(&app),
+                                       tsri_cli_common_options(&app), NULL};
+    int code = tsri_cli_parse(argc, argv, "tessera cache [list|clear]",
+                              "Lists, or removes, the kernels and self-test answers kept on disk. "
+                              "They are made again when needed.",
+                              tables, &operands);
+    const char *verb = operands.n ? operands.items[0] : "list";
+    if (code == CLI_OK && (operands.n > 1 || (strcmp(verb, "list") && strcmp(verb, "clear"))))
+        code =
+            tsri_cli_fail(CLI_USAGE, "%s: list or clear is wanted", operands.items[operands.n - 1]);
+    if (code == CLI_OK)
+        code = tsri_cli_open_engine(&app);
+    if (code == CLI_OK)
+        code = show(&app, !strcmp(verb, "clear"));
+    free(operands.items);
+    return tsri_cli_close(&app, code);
+}

@@ -1,0 +1,95 @@
+/* cli/commands/chat.c - tessera chat: a turn a line. */
+#include "cli/commands/commands.h"
+#include "cli/reading/input.h"
+#include "cli/shared/sampling.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int on_token(void *data, const tsr_generated *g) {
+    tsri_cli_app *app = data;
+    if (g->finish == TSR_FINISH_CONTEXT)
+        tsri_cli_note(app, "the context is full: the answer stopped there");
+    return (g->text_size && !tsri_cli_write(app, g->text, g->text_size)) || !tsri_cli_flush(app) ||
+           tsri_cli_signal();
+}
+
+static int talk(tsri_cli_app *app, tsr_chat *chat) {
+    const bool prompt = tsri_cli_is_terminal(0) && !app->quiet;
+    if (prompt)
+        tsri_cli_note(app, "reading from the terminal; end with Ctrl-D");
+    char *line = NULL;
+    size_t room = 0;
+    int code = CLI_OK;
+    while (code == CLI_OK && !app->stopped && !tsri_cli_signal()) {
+        if (prompt)
+            fputs("> ", stderr);
+        ssize_t n = getline(&line, &room, stdin);
+        if (n < 0)
+            break;
+        while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
+            n--;
+        if (n == 0)
+            continue;
+        if (tsri_cli_utf8_until(line, (size_t)n) < (size_t)n) {
+            code = tsri_cli_fail(CLI_FILE, "standard input: this turn is not UTF-8; a terminal in "
+                                           "UTF-8, or iconv before tessera, is wanted");
+            break;
+        }
+        tsr_generate_stats stats = {.struct_size = sizeof stats};
+        const tsr_status status = tsr_chat_say(chat, line, (size_t)n, on_token, app, &stats);
+        if (status != TSR_OK && status != TSR_E_CANCELLED)
+            code = tsri_cli_status(status);
+        else if (tsri_cli_write(app, "\n", 1) && tsri_cli_flush(app) && app->verbose)
+            tsri_cli_print_stats(app, &stats);
+    }
+    free(line);
+    return code;
+}
+
+int tsri_cli_chat(int argc, char **argv) {
+    tsri_cli_app app = {0};
+    tsri_cli_sampling sampling = {0};
+    tsri_cli_list operands = {0};
+    const char *system = NULL, *template_name = NULL;
+    tsr_chat *chat = NULL;
+    const tsri_cli_option own[] = {
+        {"system", 0, CLI_TEXT, &system, "TEXT", "what the model is told first", 0, 0, NULL},
+        {"chat-template", 0, CLI_TEXT, &template_name, "NAME",
+         "chatml, llama2, llama3, mistral, gemma or phi3; the model's without it", 0, 0, NULL},
+        {0}};
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_sampling_options(&sampling),
+                                       tsri_cli_model_options(&app),
+                                       tsri_cli_device_options(&app),
+                                       tsri_cli_common_options(&app),
+                                       NULL};
+    int code = tsri_cli_parse(
+        argc, argv, "tessera chat -m MODEL [options]",
+        "Talks with an instruction model: a line is a turn, the end of the input ends.", tables,
+        &operands);
+    if (code == CLI_OK && operands.n)
+        code = tsri_cli_fail(CLI_USAGE, "%s: chat takes no operands; see tessera help chat",
+                             operands.items[0]);
+    if (code == CLI_OK && !app.model_name && !template_name)
+        code = tsri_cli_fail(CLI_USAGE,
+                             "chat wants -m MODEL, and the bundled models were not taught to talk; "
+                             "a folder or .gguf file of SmolLM2-360M-Instruct (0.7 GB), "
+                             "Qwen2.5-0.5B-Instruct (1 GB) or TinyLlama-1.1B-Chat-v1.0 (2.2 GB) "
+                             "from Hugging Face will do");
+    if (code == CLI_OK)
+        code = tsri_cli_open_model(&app);
+    tsr_generate_options options = {.struct_size = sizeof options};
+    if (code == CLI_OK)
+        code = tsri_cli_sampling_apply(&app, &sampling, &options);
+    if (code == CLI_OK)
+        tsri_cli_sampling_tell(&app, &options);
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_chat_create(app.model, template_name, system, &options, &chat));
+    if (code == CLI_OK)
+        code = talk(&app, chat);
+    tsr_chat_destroy(&chat);
+    free(sampling.stop.items);
+    free(operands.items);
+    return tsri_cli_close(&app, code);
+}

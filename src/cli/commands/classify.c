@@ -1,0 +1,286 @@
+/* cli/commands/classify.c - tessera classify: labels of texts, of pairs, or of what a text
+ * names. */
+#include "cli/base/json.h"
+#include "cli/base/progress.h"
+#include "cli/commands/commands.h"
+#include "cli/reading/input.h"
+#include "cli/reading/lines.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    tsri_cli_app app;
+    tsri_cli_source source;
+    bool pair, next;
+    int64_t top_k;
+    tsr_classifier *classifier;
+    tsr_classifier_kind kind;
+    uint32_t labels;
+    tsri_cli_lines *lines;
+    tsri_cli_window window;
+    tsri_cli_progress progress;
+    uint64_t before, after, done, cut;
+    tsr_string *seconds; /* [TSRI_CLI_WINDOW] */
+    float *scores;       /* [TSRI_CLI_WINDOW, labels] */
+    uint32_t *order;     /* [labels] */
+    char **joined;       /* operands two by two */
+    tsri_cli_list pairs;
+} job;
+
+static int show_progress(void *data, uint64_t done, uint64_t total) {
+    job *j = data;
+    const double part = total ? (double)done / (double)total : 1;
+    return tsri_cli_progress_show(&j->progress, j->done + done,
+                                  tsri_cli_lines_share(j->lines, j->before, j->after, part));
+}
+
+/* ---- labels of texts ---- */
+
+/* The largest top_k first; of equal ones the first. */
+static void rank(job *j, const float *scores) {
+    for (uint32_t l = 0; l < j->labels; l++)
+        j->order[l] = l;
+    for (uint32_t k = 0; k < j->top_k; k++) {
+        uint32_t best = k;
+        for (uint32_t l = k + 1; l < j->labels; l++)
+            if (scores[j->order[l]] > scores[j->order[best]] ||
+                (scores[j->order[l]] == scores[j->order[best]] && j->order[l] < j->order[best]))
+                best = l;
+        const uint32_t found = j->order[best];
+        j->order[best] = j->order[k];
+        j->order[k] = found;
+    }
+}
+
+static void print_scores(job *j, size_t i) {
+    const float *scores = j->scores + i * j->labels;
+    rank(j, scores);
+    for (uint32_t k = 0; k < j->top_k && !j->app.stopped; k++) {
+        if (j->window.wrong[i])
+            tsri_cli_write(&j->app, "\n", 1);
+        else
+            tsri_cli_print(&j->app, "%s\t%.6g\n", tsr_classifier_label(j->classifier, j->order[k]),
+                           (double)scores[j->order[k]]);
+    }
+}
+
+static void print_object(job *j, json_t *object) {
+    tsri_cli_json_print(&j->app, object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+}
+
+static void print_scores_json(job *j, size_t i) {
+    const float *scores = j->scores + i * j->labels;
+    json_t *list = j->window.wrong[i] ? json_null() : json_array();
+    rank(j, scores);
+    for (uint32_t k = 0; k < j->top_k && !j->window.wrong[i]; k++)
+        tsri_cli_json_append(list, json_pack("{s:s,s:f}", "label",
+                                             tsr_classifier_label(j->classifier, j->order[k]),
+                                             "score", (double)scores[j->order[k]]));
+    print_object(j,
+                 json_pack("{s:I,s:o}", "line", (json_int_t)(j->window.first + i), "labels", list));
+}
+
+/* "first<TAB>second": the text becomes the first. */
+static void split_pair(job *j, size_t i) {
+    tsr_string *text = &j->window.texts[i];
+    const char *tab = text->size ? memchr(text->data, '\t', text->size) : NULL;
+    const size_t n = tab ? (size_t)(tab - text->data) : text->size;
+    j->seconds[i] = (tsr_string){.data = tab ? tab + 1 : "", .size = tab ? text->size - n - 1 : 0};
+    text->size = n;
+    if (tab || j->window.wrong[i])
+        return;
+    j->window.wrong[i] = true;
+    j->window.n_wrong++;
+    tsri_cli_note(&j->app, "%s %" PRIu64 ": it has no TAB between two texts",
+                  tsri_cli_lines_unit(j->lines), j->window.first + i);
+}
+
+static tsr_status label_texts(job *j, tsr_classify_stats *stats) {
+    for (size_t i = 0; j->pair && i < j->window.n; i++)
+        split_pair(j, i);
+    const tsr_status status = tsr_classify(
+        j->classifier, j->window.texts, j->pair ? j->seconds : NULL, j->window.n, j->scores, stats);
+    for (size_t i = 0; status == TSR_OK && i < j->window.n; i++)
+        (j->app.json ? print_scores_json : print_scores)(j, i);
+    return status;
+}
+
+/* ---- what a text names ---- */
+
+static void print_spans_json(job *j, size_t text, const tsr_span *spans, size_t n) {
+    json_t *list = json_array();
+    const char *data = j->window.texts[text].data;
+    for (size_t i = 0; i < n; i++) {
+        const tsr_span *s = &spans[i];
+        const size_t size = s->end - s->begin;
+        json_t *words = tsri_cli_utf8_until(data + s->begin, size) == size
+                            ? json_stringn(data + s->begin, size)
+                            : json_null();
+        tsri_cli_json_append(list, json_pack("{s:o,s:s,s:f,s:I,s:I}", "text", words, "label",
+                                             s->label, "score", (double)s->score, "begin",
+                                             (json_int_t)s->begin, "end", (json_int_t)s->end));
+    }
+    print_object(
+        j, json_pack("{s:I,s:o}", "line", (json_int_t)(j->window.first + text), "spans", list));
+}
+
+static int visit_spans(void *data, size_t text, const tsr_span *spans, size_t n) {
+    job *j = data;
+    if (j->app.json) {
+        print_spans_json(j, text, spans, n);
+        return j->app.stopped || tsri_cli_signal();
+    }
+    for (size_t i = 0; i < n; i++) {
+        tsri_cli_write_line(&j->app, j->window.texts[text].data + spans[i].begin,
+                            spans[i].end - spans[i].begin);
+        tsri_cli_print(&j->app, "\t%s\t%.6g\t%zu\t%zu\n", spans[i].label, (double)spans[i].score,
+                       spans[i].begin, spans[i].end);
+    }
+    tsri_cli_write(&j->app, "\n", 1);
+    return j->app.stopped || tsri_cli_signal();
+}
+
+/* ---- the whole ---- */
+
+static int next_window(job *j) {
+    tsr_classify_stats stats = {.struct_size = sizeof stats};
+    const tsr_status status = j->kind == TSR_CLASSIFIER_TOKENS
+                                  ? tsr_classify_tokens(j->classifier, j->window.texts, j->window.n,
+                                                        visit_spans, j, &stats)
+                                  : label_texts(j, &stats);
+    if (status == TSR_E_CANCELLED && tsri_cli_signal())
+        return 128 + tsri_cli_signal();
+    if (status != TSR_OK && !(status == TSR_E_CANCELLED && j->app.stopped))
+        return tsri_cli_status(status);
+    j->done += j->window.n;
+    j->cut += stats.cut;
+    j->progress.done = j->done;
+    tsri_cli_flush(&j->app);
+    return CLI_OK;
+}
+
+static int each_window(job *j) {
+    int code = tsri_cli_lines_open(&j->app, &j->source, &j->lines);
+    j->progress = (tsri_cli_progress){.app = &j->app, .doing = "classifying", .unit = "texts"};
+    tsri_cli_progress_show(&j->progress, 0, -1);
+    while (code == CLI_OK && !j->app.stopped) {
+        j->before = tsri_cli_lines_taken(j->lines);
+        code = tsri_cli_window_fill(&j->app, j->lines, &j->window);
+        j->after = tsri_cli_lines_taken(j->lines);
+        if (code != CLI_OK || j->window.n == 0)
+            break;
+        code = next_window(j);
+    }
+    tsri_cli_progress_end(&j->progress, code == CLI_OK && !j->app.stopped);
+    if (code == CLI_OK && j->cut)
+        tsri_cli_note(&j->app,
+                      "%" PRIu64 " of %" PRIu64 " texts were longer than the model reads, and were "
+                      "cut",
+                      j->cut, j->done);
+    return code == CLI_OK ? tsri_cli_window_end(&j->app, j->lines, &j->window) : code;
+}
+
+static int open_classifier(job *j) {
+    int code = tsri_cli_open_model(&j->app);
+    if (code != CLI_OK)
+        return code;
+    const tsr_classify_options options = {.struct_size = sizeof options,
+                                          .next = j->next,
+                                          .max_tokens = j->app.context,
+                                          .progress = show_progress,
+                                          .progress_data = j};
+    code = tsri_cli_status(tsr_classifier_create(j->app.model, &options, &j->classifier));
+    if (code != CLI_OK)
+        return code;
+    j->kind = tsr_classifier_kind_of(j->classifier);
+    j->labels = tsr_classifier_labels(j->classifier);
+    j->top_k = j->top_k < j->labels ? j->top_k : j->labels;
+    if (j->kind == TSR_CLASSIFIER_TOKENS && j->pair)
+        return tsri_cli_fail(CLI_USAGE,
+                             "%s labels the words of a text: --pair is for classifiers "
+                             "of whole texts",
+                             j->app.model_name);
+    j->scores = calloc(TSRI_CLI_WINDOW, j->labels * sizeof *j->scores);
+    j->seconds = calloc(TSRI_CLI_WINDOW, sizeof *j->seconds);
+    j->order = calloc(j->labels, sizeof *j->order);
+    return j->scores && j->seconds && j->order ? CLI_OK : tsri_cli_fail(CLI_OTHER, "out of memory");
+}
+
+/* Operands of --pair are texts two by two. */
+static int join_operands(job *j, const tsri_cli_list *operands) {
+    j->source.texts = operands;
+    if (!j->pair || !operands->n)
+        return CLI_OK;
+    if (operands->n % 2)
+        return tsri_cli_fail(CLI_USAGE, "--pair takes texts two by two; %zu were given",
+                             operands->n);
+    j->pairs.n = operands->n / 2;
+    j->joined = calloc(j->pairs.n, sizeof *j->joined);
+    j->pairs.items = calloc(j->pairs.n, sizeof *j->pairs.items);
+    for (size_t i = 0; j->joined && j->pairs.items && i < j->pairs.n; i++) {
+        const char *first = operands->items[2 * i], *second = operands->items[2 * i + 1];
+        if (strchr(first, '\t'))
+            return tsri_cli_fail(CLI_USAGE, "%s: the first text of a pair must not hold a TAB",
+                                 first);
+        if (asprintf(&j->joined[i], "%s\t%s", first, second) < 0)
+            j->joined[i] = NULL;
+        j->pairs.items[i] = j->joined[i] ? j->joined[i] : "";
+    }
+    j->source.texts = &j->pairs;
+    return j->joined && j->pairs.items ? CLI_OK : tsri_cli_fail(CLI_OTHER, "out of memory");
+}
+
+int tsri_cli_classify(int argc, char **argv) {
+    job j = {.top_k = 1};
+    tsri_cli_list operands = {0};
+    const tsri_cli_option own[] = {
+        {"file", 'f', CLI_TEXT, &j.source.path, "FILE",
+         "a text a line; - is standard input, as without texts", 0, 0, NULL},
+        {"top-k", 'k', CLI_INT, &j.top_k, "K",
+         "labels of a text, the likeliest first; 1 without it", 1, 1 << 20, NULL},
+        {"pair", 0, CLI_FLAG, &j.pair, NULL,
+         "pairs of texts: with a TAB between on a line, or operands two by two", 0, 0, NULL},
+        {"next-sentence", 0, CLI_FLAG, &j.next, NULL,
+         "whether the second text of a pair follows the first: next or random", 0, 0, NULL},
+        {0}};
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_lines_options(&j.source),
+                                       tsri_cli_model_options(&j.app),
+                                       tsri_cli_device_options(&j.app),
+                                       tsri_cli_json_option(&j.app),
+                                       tsri_cli_common_options(&j.app),
+                                       NULL};
+    int code = tsri_cli_parse(
+        argc, argv, "tessera classify -m MODEL [--top-k K] [TEXT... | -f FILE|-]",
+        "Labels of each text, by the model's classifier: \"label<TAB>score\", K lines a text. The "
+        "scores are probabilities, or the numbers themselves of a regression (config.json's "
+        "problem_type).\nA model that labels words gives what each text names: "
+        "\"words<TAB>label<TAB>score<TAB>begin<TAB>end\" (bytes), and an empty line after each "
+        "text.",
+        tables, &operands);
+    if (code == CLI_OK && !j.app.model_name)
+        code = tsri_cli_fail(CLI_USAGE, "classify wants -m MODEL, a model with a classifier");
+    if (code == CLI_OK && operands.n && j.source.path)
+        code = tsri_cli_fail(CLI_USAGE, "%s: texts, or -f FILE, not both", operands.items[0]);
+    j.pair |= j.next;
+    if (code == CLI_OK)
+        code = join_operands(&j, &operands);
+    if (code == CLI_OK)
+        code = open_classifier(&j);
+    if (code == CLI_OK)
+        code = each_window(&j);
+    tsri_cli_window_clear(&j.window);
+    tsri_cli_lines_close(&j.lines);
+    tsr_classifier_destroy(&j.classifier);
+    for (size_t i = 0; j.joined && i < j.pairs.n; i++)
+        free(j.joined[i]);
+    free(j.joined);
+    free(j.pairs.items);
+    free(j.seconds);
+    free(j.scores);
+    free(j.order);
+    free(operands.items);
+    return tsri_cli_close(&j.app, code);
+}

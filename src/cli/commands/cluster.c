@@ -1,0 +1,236 @@
+/* cli/commands/cluster.c - tessera cluster: groups of similar lines. */
+#include "cli/commands/commands.h"
+#include "cli/shared/embedding.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    tsri_cli_app app;
+    tsri_cli_embedding embedding;
+    tsri_cli_source source;
+    const char *lines_path;
+    int64_t k, min_size;
+    float threshold;
+    bool has_threshold, centres;
+    uint64_t seed;
+    float *vectors;
+    uint64_t n;
+    size_t room;
+    uint32_t width;
+    char *bytes; /* of all texts, one after the other; starts [n + 1] says where each begins */
+    size_t *starts, n_texts, starts_room, used, bytes_room;
+    tsri_cli_progress progress;
+} job;
+
+/* ---- what is grouped ---- */
+
+/* *items grows to hold `needed` of `size` bytes. */
+static int grow(void *items, size_t *room, size_t needed, size_t size) {
+    void *old, *grown;
+    size_t wanted = *room ? *room : 1024;
+    if (needed <= *room)
+        return CLI_OK;
+    while (wanted < needed)
+        wanted *= 2;
+    memcpy(&old, items, sizeof old);
+    if (wanted > SIZE_MAX / size || !(grown = realloc(old, wanted * size)))
+        return tsri_cli_fail(CLI_OTHER, "out of memory: clustering holds all vectors");
+    memcpy(items, &grown, sizeof grown);
+    *room = wanted;
+    return CLI_OK;
+}
+
+static int keep_text(job *j, const char *text, size_t size) {
+    int code = grow(&j->starts, &j->starts_room, j->n_texts + 2, sizeof *j->starts);
+    if (code == CLI_OK)
+        code = grow(&j->bytes, &j->bytes_room, j->used + size + 1, 1);
+    if (code != CLI_OK)
+        return code;
+    if (size)
+        memcpy(j->bytes + j->used, text, size);
+    j->starts[j->n_texts++] = j->used;
+    j->used += size;
+    j->starts[j->n_texts] = j->used;
+    return CLI_OK;
+}
+
+static int take_rows(void *data, const float *vectors) {
+    job *j = data;
+    const tsri_cli_window *w = &j->embedding.window;
+    const size_t numbers = w->n * j->width;
+    int code = grow(&j->vectors, &j->room, (size_t)j->n * j->width + numbers, sizeof *j->vectors);
+    if (code != CLI_OK)
+        return code;
+    memcpy(j->vectors + (size_t)j->n * j->width, vectors, numbers * sizeof *vectors);
+    j->n += w->n;
+    for (size_t i = 0; code == CLI_OK && i < w->n; i++)
+        code = keep_text(j, w->texts[i].data, w->texts[i].size);
+    return code;
+}
+
+static int embed_texts(job *j) {
+    int code = tsri_cli_embedding_open(&j->embedding);
+    j->width = j->embedding.info.width;
+    if (code == CLI_OK)
+        code = tsri_cli_embedding_run(&j->embedding, &j->source, take_rows, j);
+    return code;
+}
+
+static int read_texts(job *j) {
+    const tsri_cli_source source = {.path = j->lines_path,
+                                    .column = j->source.column,
+                                    .field = j->source.field,
+                                    .encoding = j->source.encoding};
+    tsri_cli_lines *lines = NULL;
+    tsri_cli_line line = {0};
+    int code = tsri_cli_lines_open(&j->app, &source, &lines);
+    while (code == CLI_OK && (code = tsri_cli_lines_next(lines, &line)) == CLI_OK && line.text)
+        code = keep_text(j, line.text, line.size);
+    if (code == CLI_OK)
+        code = tsri_cli_lines_end(lines);
+    if (code == CLI_OK && j->n_texts != j->n)
+        code = tsri_cli_fail(CLI_FILE,
+                             "%s has %zu texts and %s has %" PRIu64
+                             " rows: the vectors are not of these lines",
+                             j->lines_path, j->n_texts, j->source.path, j->n);
+    tsri_cli_lines_close(&lines);
+    return code;
+}
+
+static int read_vectors(job *j) {
+    tsr_vectors *file = NULL;
+    int code = tsri_cli_status(tsr_vectors_open(j->source.path, &file));
+    if (code != CLI_OK)
+        return code;
+    j->n = tsr_vectors_rows(file);
+    j->width = tsr_vectors_width(file);
+    code = grow(&j->vectors, &j->room, (size_t)j->n * j->width + 1, sizeof *j->vectors);
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_vectors_read(file, 0, (size_t)j->n, j->vectors));
+    tsr_vectors_close(&file);
+    return code == CLI_OK && j->lines_path ? read_texts(j) : code;
+}
+
+/* An .npy file, by its first bytes. */
+static bool is_vectors(const char *path) {
+    char head[6] = "";
+    FILE *file = path && strcmp(path, "-") ? fopen(path, "rb") : NULL;
+    const bool found = file && fread(head, 1, sizeof head, file) == sizeof head &&
+                       !memcmp(head, "\x93NUMPY", sizeof head);
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* ---- the groups ---- */
+
+static int show_progress(void *data, uint64_t done, uint64_t total) {
+    job *j = data;
+    return tsri_cli_progress_show(&j->progress, done, total ? (double)done / (double)total : 1);
+}
+
+static void print_text(job *j, uint64_t row) {
+    if (row < j->n_texts)
+        tsri_cli_write_line(&j->app, j->bytes + j->starts[row],
+                            j->starts[row + 1] - j->starts[row]);
+    else
+        tsri_cli_print(&j->app, "%" PRIu64, row + 1);
+}
+
+static void print_rows(job *j, const tsr_clusters *found) {
+    for (uint64_t i = 0; i < found->rows && !j->app.stopped; i++) {
+        const int32_t c = found->cluster[i];
+        tsri_cli_print(&j->app, "%d\t%.6f\t%s\t", (int)c, (double)found->cosine[i],
+                       c >= 0 && found->nearest[c] == i ? "*" : "");
+        print_text(j, i);
+        tsri_cli_write(&j->app, "\n", 1);
+    }
+}
+
+static void print_centres(job *j, const tsr_clusters *found) {
+    for (uint32_t c = 0; c < found->n && !j->app.stopped; c++) {
+        tsri_cli_print(&j->app, "%" PRIu32 "\t%" PRIu64 "\t", c, found->size[c]);
+        print_text(j, found->nearest[c]);
+        tsri_cli_write(&j->app, "\n", 1);
+    }
+}
+
+static int group(job *j) {
+    const tsr_cluster_options options = {.struct_size = sizeof options,
+                                         .k = (uint32_t)j->k,
+                                         .threshold = j->threshold,
+                                         .min_size = (uint32_t)j->min_size,
+                                         .seed = j->seed,
+                                         .progress = show_progress,
+                                         .progress_data = j};
+    tsr_clusters *found = NULL;
+    j->progress = (tsri_cli_progress){.app = &j->app, .doing = "clustering", .unit = "steps"};
+    const tsr_status status = tsr_cluster(j->vectors, j->n, j->width, &options, &found);
+    tsri_cli_progress_end(&j->progress, false);
+    if (status != TSR_OK)
+        return tsri_cli_embedding_status(status);
+    (j->centres ? print_centres : print_rows)(j, found);
+    uint64_t alone = j->n;
+    for (uint32_t c = 0; c < found->n; c++)
+        alone -= found->size[c];
+    tsri_cli_note(&j->app, "%" PRIu32 " clusters of %" PRIu64 " lines; %" PRIu64 " in none",
+                  found->n, j->n - alone, alone);
+    tsr_clusters_free(&found);
+    return CLI_OK;
+}
+
+int tsri_cli_cluster(int argc, char **argv) {
+    job j = {.embedding = {.app = &j.app}, .min_size = 2};
+    tsri_cli_list operands = {0};
+    const tsri_cli_option own[] = {
+        {"clusters", 'k', CLI_INT, &j.k, "K", "k-means with K clusters", 1, 1 << 30, NULL},
+        {"threshold", 0, CLI_REAL, &j.threshold, "C",
+         "communities instead: lines whose cosine is at least C belong together", 0.001, 1,
+         &j.has_threshold},
+        {"min-size", 0, CLI_INT, &j.min_size, "N",
+         "lines of a community at least, 2 without it; those of none are in cluster -1", 1, 1 << 30,
+         NULL},
+        {"seed", 's', CLI_SEED, &j.seed, "S", "of the first centres of k-means; 0 without it", 0, 0,
+         NULL},
+        {"centres|centers", 0, CLI_FLAG, &j.centres, NULL,
+         "a line a cluster instead: its number, its size, the line nearest its centre", 0, 0, NULL},
+        {"lines", 0, CLI_TEXT, &j.lines_path, "FILE",
+         "the texts that vectors are of, so that they are shown", 0, 0, NULL},
+        {0}};
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_lines_options(&j.source),
+                                       tsri_cli_embedding_options(&j.embedding),
+                                       tsri_cli_model_options(&j.app),
+                                       tsri_cli_device_options(&j.app),
+                                       tsri_cli_common_options(&j.app),
+                                       NULL};
+    int code = tsri_cli_parse(
+        argc, argv, "tessera cluster (-k K | --threshold C) [FILE|E.npy|-]",
+        "Groups lines, or vectors of an .npy file, by cosine. For each line, in order: "
+        "\"cluster<TAB>cosine to its centre<TAB>*<TAB>text\", where the * marks the line nearest "
+        "each centre. Clusters are numbered by size from 0; the same seed gives the same bytes. "
+        "All "
+        "vectors are held in memory.",
+        tables, &operands);
+    if (code == CLI_OK && (operands.n > 1 || (j.k != 0) == j.has_threshold))
+        code = tsri_cli_fail(CLI_USAGE, "cluster wants one file at most, and either -k K or "
+                                        "--threshold C; see tessera help cluster");
+    j.source.path = code == CLI_OK && operands.n ? operands.items[0] : NULL;
+    const bool vectors = code == CLI_OK && is_vectors(j.source.path);
+    if (code == CLI_OK && j.lines_path && !vectors)
+        code = tsri_cli_fail(CLI_USAGE, "--lines is for vectors of an .npy file; %s is text itself",
+                             j.source.path ? j.source.path : "standard input");
+    if (code == CLI_OK)
+        code = vectors ? read_vectors(&j) : embed_texts(&j);
+    const bool partly = code == CLI_MISS;
+    if (code == CLI_OK || partly)
+        code = group(&j);
+    free(j.vectors);
+    free(j.bytes);
+    free(j.starts);
+    tsri_cli_embedding_close(&j.embedding);
+    free(operands.items);
+    return tsri_cli_close(&j.app, code == CLI_OK && partly ? CLI_MISS : code);
+}

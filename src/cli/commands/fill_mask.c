@@ -1,0 +1,147 @@
+/* cli/commands/fill_mask.c - tessera fill-mask: the likeliest tokens where a text has [MASK]. */
+#include "cli/base/json.h"
+#include "cli/base/progress.h"
+#include "cli/commands/commands.h"
+#include "cli/reading/lines.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    tsri_cli_app app;
+    tsri_cli_source source;
+    int64_t top_k;
+    tsri_cli_lines *lines;
+    tsri_cli_window window;
+    json_t *masks; /* of the text at hand */
+    bool begun;    /* a block was printed */
+} job;
+
+/* A candidate as a reader writes it, in new memory; its piece where it decodes to nothing. */
+static char *text_of(const job *j, int32_t id, size_t *size) {
+    char *text = NULL;
+    if (tsr_decode(j->app.model, &id, 1, 0, &text, size) != TSR_OK)
+        return NULL;
+    size_t begin = 0;
+    while (begin < *size && text[begin] == ' ')
+        begin++;
+    *size -= begin;
+    memmove(text, text + begin, *size + 1);
+    if (*size)
+        return text;
+    const char *piece = tsr_piece(j->app.model, id, size);
+    tsr_text_free(text);
+    text = malloc(*size + 1);
+    if (text && piece)
+        memcpy(text, piece, *size);
+    return text;
+}
+
+static void no_mask(job *j, const tsr_fill *fill) {
+    const uint64_t number = j->window.first + fill->text;
+    if (!j->window.wrong[fill->text]) {
+        j->window.n_wrong++;
+        tsri_cli_note(&j->app, "%s %" PRIu64 ": it has no [MASK]", tsri_cli_lines_unit(j->lines),
+                      number);
+    }
+    if (j->app.json)
+        tsri_cli_print(&j->app, "{\"line\":%" PRIu64 ",\"masks\":[]}\n", number);
+}
+
+static void print_block(job *j, const tsr_fill *fill) {
+    if (j->begun)
+        tsri_cli_write(&j->app, "\n", 1);
+    j->begun = true;
+    for (uint32_t i = 0; i < fill->n && !j->app.stopped; i++) {
+        size_t size = 0;
+        char *text = text_of(j, fill->candidates[i].id, &size);
+        tsri_cli_write_line(&j->app, text ? text : "", size);
+        tsri_cli_print(&j->app, "\t%.6g\n", (double)fill->candidates[i].probability);
+        free(text);
+    }
+}
+
+static void add_json(job *j, const tsr_fill *fill) {
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < fill->n; i++) {
+        size_t size = 0;
+        char *text = text_of(j, fill->candidates[i].id, &size);
+        tsri_cli_json_append(list, json_pack("{s:o,s:i,s:f}", "token",
+                                             tsri_cli_json_text(text ? text : "", size), "id",
+                                             (int)fill->candidates[i].id, "probability",
+                                             (double)fill->candidates[i].probability));
+        free(text);
+    }
+    if (!j->masks)
+        j->masks = json_array();
+    tsri_cli_json_append(j->masks, list);
+    if (fill->mask + 1 < fill->masks)
+        return;
+    json_t *all = json_pack("{s:I,s:o}", "line", (json_int_t)(j->window.first + fill->text),
+                            "masks", j->masks);
+    tsri_cli_json_print(&j->app, all, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    j->masks = NULL;
+}
+
+static int visit(void *data, const tsr_fill *fill) {
+    job *j = data;
+    if (fill->masks == 0)
+        no_mask(j, fill);
+    else
+        (j->app.json ? add_json : print_block)(j, fill);
+    return j->app.stopped || tsri_cli_signal();
+}
+
+static int each_window(job *j) {
+    int code = tsri_cli_lines_open(&j->app, &j->source, &j->lines);
+    while (code == CLI_OK && !j->app.stopped) {
+        code = tsri_cli_window_fill(&j->app, j->lines, &j->window);
+        if (code != CLI_OK || j->window.n == 0)
+            break;
+        const tsr_status status =
+            tsr_fill_mask(j->app.model, j->window.texts, j->window.n, (uint32_t)j->top_k, visit, j);
+        if (status == TSR_E_CANCELLED && tsri_cli_signal())
+            code = 128 + tsri_cli_signal();
+        else if (status != TSR_OK && !(status == TSR_E_CANCELLED && j->app.stopped))
+            code = tsri_cli_status(status);
+        tsri_cli_flush(&j->app);
+    }
+    return code == CLI_OK ? tsri_cli_window_end(&j->app, j->lines, &j->window) : code;
+}
+
+int tsri_cli_fill_mask(int argc, char **argv) {
+    job j = {.top_k = 5};
+    tsri_cli_list operands = {0};
+    const tsri_cli_option own[] = {
+        {"file", 'f', CLI_TEXT, &j.source.path, "FILE",
+         "a text a line; - is standard input, as without texts", 0, 0, NULL},
+        {"top-k", 'k', CLI_INT, &j.top_k, "K", "tokens for a mask, 5 without it", 1, 1 << 24, NULL},
+        {0}};
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_lines_options(&j.source),
+                                       tsri_cli_model_options(&j.app),
+                                       tsri_cli_device_options(&j.app),
+                                       tsri_cli_json_option(&j.app),
+                                       tsri_cli_common_options(&j.app),
+                                       NULL};
+    int code = tsri_cli_parse(
+        argc, argv, "tessera fill-mask -m MODEL [--top-k K] [TEXT... | -f FILE|-]",
+        "The likeliest tokens where a text has [MASK] (or the model's own mask token): "
+        "\"token<TAB>probability\", the likeliest first; an empty line between masks.",
+        tables, &operands);
+    if (code == CLI_OK && !j.app.model_name)
+        code = tsri_cli_fail(CLI_USAGE, "fill-mask wants -m MODEL, a masked language model");
+    if (code == CLI_OK && operands.n && j.source.path)
+        code = tsri_cli_fail(CLI_USAGE, "%s: texts, or -f FILE, not both", operands.items[0]);
+    j.source.texts = &operands;
+    if (code == CLI_OK)
+        code = tsri_cli_open_model(&j.app);
+    if (code == CLI_OK)
+        code = each_window(&j);
+    json_decref(j.masks);
+    tsri_cli_window_clear(&j.window);
+    tsri_cli_lines_close(&j.lines);
+    free(operands.items);
+    return tsri_cli_close(&j.app, code);
+}

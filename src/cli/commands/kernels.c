@@ -1,0 +1,73 @@
+/* cli/commands/kernels.c - tessera kernels: the kernels of a model in a folder, for devices that
+ * can't compile. */
+#include "cli/base/app.h"
+#include "cli/base/watch.h"
+#include "cli/commands/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    tsri_cli_app app;
+    const char *output, *binary;
+    tsri_cli_list operands; /* the verb first */
+} job;
+
+static int export_model(job *j) {
+    if (j->operands.n > (j->app.model_name ? 1u : 2u))
+        return tsri_cli_fail(CLI_USAGE, "%s: one model is wanted",
+                             j->operands.items[j->operands.n - 1]);
+    if (!j->output)
+        return tsri_cli_fail(CLI_USAGE, "a folder to write is wanted: -o FOLDER");
+    if (j->operands.n == 2)
+        j->app.model_name = j->operands.items[1];
+    j->app.record = true;
+    int code = tsri_cli_open_model(&j->app);
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_bundle_export(j->app.model, j->output));
+    if (code == CLI_OK)
+        tsri_cli_note(&j->app, "%s has the source and the manifest; next: tessera kernels build %s",
+                      j->output, j->output);
+    return code;
+}
+
+static int build_folder(job *j) {
+    if (j->operands.n != 2)
+        return tsri_cli_fail(CLI_USAGE, "one folder is wanted, as tessera kernels export wrote it");
+    /* A device without a compiler opens to take a binary. */
+    j->app.record = true;
+    int code = tsri_cli_open_device(&j->app);
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_bundle_build(j->app.device, j->operands.items[1], j->binary));
+    if (code == CLI_OK)
+        tsri_cli_note(&j->app, "%s is ready: tessera generate --bundle %s", j->operands.items[1],
+                      j->operands.items[1]);
+    return code;
+}
+
+int tsri_cli_kernels(int argc, char **argv) {
+    job j = {0};
+    const tsri_cli_option own[] = {
+        {"output", 'o', CLI_TEXT, &j.output, "FOLDER", "export: where to write", 0, 0, NULL},
+        {"binary", 0, CLI_TEXT, &j.binary, "FILE",
+         "build: take this file, which the vendor's compiler made of program.cl", 0, 0, NULL},
+        {0}};
+    const tsri_cli_option *tables[] = {own, tsri_cli_model_options(&j.app),
+                                       tsri_cli_device_options(&j.app),
+                                       tsri_cli_common_options(&j.app), NULL};
+    tsri_cli_watch_patience(CLI_END_MS);
+    int code = tsri_cli_parse(
+        argc, argv, "tessera kernels export [MODEL] -o FOLDER | build FOLDER [options]",
+        "Exports the kernels that a model uses on a device as one source with a manifest; builds "
+        "it there, for devices that can't compile (docs/bundles.md).",
+        tables, &j.operands);
+    const char *verb = j.operands.n ? j.operands.items[0] : "";
+    if (code == CLI_OK && !strcmp(verb, "export"))
+        code = export_model(&j);
+    else if (code == CLI_OK && !strcmp(verb, "build"))
+        code = build_folder(&j);
+    else if (code == CLI_OK)
+        code = tsri_cli_fail(CLI_USAGE, "%s%sexport or build is wanted", verb, *verb ? ": " : "");
+    free(j.operands.items);
+    return tsri_cli_close(&j.app, code);
+}

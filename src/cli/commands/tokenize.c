@@ -1,0 +1,113 @@
+/* cli/commands/tokenize.c - tessera tokenize: a line in, a line of ids out, and back. */
+#include "cli/commands/commands.h"
+#include "cli/reading/input.h"
+#include "cli/reading/lines.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int encode_line(tsri_cli_app *app, const char *line, size_t n, bool special) {
+    int32_t *ids;
+    size_t count;
+    const uint32_t flags = TSR_ENCODE_PARSE_SPECIAL | (special ? TSR_ENCODE_ADD_SPECIAL : 0);
+    const int code = tsri_cli_status(tsr_encode(app->model, line, n, flags, &ids, &count));
+    if (code != CLI_OK)
+        return code;
+    for (size_t i = 0; i < count; i++)
+        tsri_cli_print(app, i ? " %d" : "%d", (int)ids[i]);
+    tsri_cli_write(app, "\n", 1);
+    tsr_ids_free(ids);
+    return CLI_OK;
+}
+
+static int decode_line(tsri_cli_app *app, const char *line, bool special) {
+    int32_t *ids;
+    size_t count, size;
+    char *text;
+    int code = tsri_cli_parse_ids("", line, &ids, &count);
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_decode(app->model, ids, count, !special, &text, &size));
+    free(ids);
+    if (code != CLI_OK)
+        return code;
+    tsri_cli_write(app, text, size);
+    tsri_cli_write(app, "\n", 1);
+    tsr_text_free(text);
+    return CLI_OK;
+}
+
+/* A line that fails leaves an empty line in its place, and the others go on. */
+static int each_line(tsri_cli_app *app, tsri_cli_lines *lines, bool decode, bool special) {
+    tsri_cli_line line;
+    uint64_t failed = 0, number = 0;
+    int code = CLI_OK;
+    while (!app->stopped && !tsri_cli_signal()) {
+        if (tsri_cli_lines_would_wait(lines)) /* who writes may be waiting for what is done */
+            tsri_cli_flush(app);
+        if ((code = tsri_cli_lines_next(lines, &line)) != CLI_OK || !line.text)
+            break;
+        number = line.number;
+        const int read = line.cut ? CLI_MISS
+                         : decode ? decode_line(app, line.text, special)
+                                  : encode_line(app, line.text, line.size, special);
+        if (read == CLI_OK)
+            continue;
+        if (read == CLI_OTHER)
+            return read; /* memory is out: the line is not to blame */
+        tsri_cli_fail(CLI_MISS, "line %" PRIu64 " was not read%s", number,
+                      line.cut ? ": it is too long" : "");
+        tsri_cli_write(app, "\n", 1);
+        failed++;
+    }
+    if (code == CLI_OK && failed)
+        code = tsri_cli_fail(CLI_MISS, "%" PRIu64 " of %" PRIu64 " lines failed", failed, number);
+    return code == CLI_OK ? tsri_cli_lines_end(lines) : code;
+}
+
+/* Said once, not for every line. */
+static int check_tokenizer(const tsri_cli_app *app) {
+    int32_t *ids = NULL;
+    size_t n;
+    const int code = tsri_cli_status(tsr_encode(app->model, "", 0, 0, &ids, &n));
+    tsr_ids_free(ids);
+    return code;
+}
+
+int tsri_cli_tokenize(int argc, char **argv) {
+    tsri_cli_app app = {0};
+    tsri_cli_list operands = {0};
+    tsri_cli_source source = {0};
+    tsri_cli_lines *lines = NULL;
+    bool decode = false, plain = false;
+    const tsri_cli_option own[] = {
+        {"model", 'm', CLI_TEXT, &app.model_name, "MODEL",
+         "a model, or a tokenizer: a folder or file of either, or a bundled model", 0, 0, NULL},
+        {"decode", 0, CLI_FLAG, &decode, NULL, "ids in, text out", 0, 0, NULL},
+        {"no-special", 0, CLI_FLAG, &plain, NULL,
+         "without the tokens that are put around a text; when decoding, leave them out", 0, 0,
+         NULL},
+        {0}};
+    const tsr_model_options options = {.struct_size = sizeof options, .tokenizer_only = 1};
+    const tsri_cli_option *tables[] = {own, tsri_cli_encoding_option(&source.encoding),
+                                       tsri_cli_common_options(&app), NULL};
+    int code = tsri_cli_parse(argc, argv, "tessera tokenize [-m MODEL] [--decode] [FILE|-]",
+                              "A line in, a line of token ids out; with --decode the reverse.",
+                              tables, &operands);
+    if (code == CLI_OK && operands.n > 1)
+        code = tsri_cli_fail(CLI_USAGE, "%s: one file is wanted, or none for standard input",
+                             operands.items[1]);
+    if (code == CLI_OK)
+        code = tsri_cli_status(tsr_model_open(app.model_name, NULL, &options, &app.model));
+    if (code == CLI_OK)
+        code = check_tokenizer(&app);
+    if (code == CLI_OK) {
+        source.path = operands.n ? operands.items[0] : NULL;
+        code = tsri_cli_lines_open(&app, &source, &lines);
+    }
+    if (code == CLI_OK)
+        code = each_line(&app, lines, decode, !plain);
+    tsri_cli_lines_close(&lines);
+    free(operands.items);
+    return tsri_cli_close(&app, code);
+}

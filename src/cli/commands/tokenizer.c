@@ -1,0 +1,104 @@
+/* cli/commands/tokenizer.c - tessera tokenizer train: a tokenizer.json of text. */
+#include "cli/base/progress.h"
+#include "cli/commands/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct training {
+    tsri_cli_app app;
+    const char *type, *out;
+    tsr_tokenizer_training options;
+    tsri_cli_list specials, files;
+    tsri_cli_progress progress;
+} training;
+
+static int progress(void *data, uint64_t done, uint64_t total) {
+    training *t = data;
+    if (done < t->progress.done) /* the texts are read; the merges begin */
+        t->progress = (tsri_cli_progress){.app = &t->app, .doing = "merging", .unit = "tokens"};
+    return tsri_cli_progress_show(&t->progress, done, total ? (double)done / (double)total : -1);
+}
+
+static int check(training *t) {
+    if (!t->files.n)
+        return tsri_cli_fail(CLI_USAGE, "no file of text was given; see tessera help tokenizer");
+    if (!t->out)
+        return tsri_cli_fail(CLI_USAGE, "where to? -o tokenizer.json is wanted");
+    if (t->type && strcmp(t->type, "bpe") && strcmp(t->type, "char"))
+        return tsri_cli_fail(CLI_USAGE, "--type %s: bpe or char is wanted", t->type);
+    t->options.type = t->type && !strcmp(t->type, "char") ? TSR_TOKENIZER_CHAR : TSR_TOKENIZER_BPE;
+    t->options.specials = t->specials.items;
+    t->options.n_specials = t->specials.n;
+    return CLI_OK;
+}
+
+static int train(training *t) {
+    tsr_tokenizer_trained done;
+    t->progress = (tsri_cli_progress){.app = &t->app, .doing = "reading", .unit = "bytes"};
+    const tsr_status status =
+        tsr_tokenizer_train(&t->options, t->files.items, t->files.n, t->out, &done);
+    tsri_cli_progress_end(&t->progress, false);
+    if (status != TSR_OK)
+        return tsri_cli_status(status);
+    const double seconds = (double)done.nanoseconds / 1e9;
+    const bool bpe = t->options.type == TSR_TOKENIZER_BPE;
+    tsri_cli_note(&t->app, "%s: %lld tokens of %.1f MB of text, %llu different %s, in %.2f s",
+                  t->out, (long long)done.vocab_size, (double)done.bytes / 1e6,
+                  (unsigned long long)done.words, bpe ? "words" : "characters", seconds);
+    if (done.pruned)
+        tsri_cli_note(&t->app,
+                      "%llu rare words were forgotten on the way, so that memory stays "
+                      "bounded",
+                      (unsigned long long)done.pruned);
+    if (bpe && done.vocab_size < t->options.vocab_size)
+        tsri_cli_note(&t->app, "the text has no more pairs: %lld tokens were asked for",
+                      (long long)t->options.vocab_size);
+    return CLI_OK;
+}
+
+static int run_train(int argc, char **argv) {
+    training t = {.options = {.struct_size = sizeof t.options, .progress = progress}};
+    t.options.progress_data = &t;
+    const tsri_cli_option own[] = {
+        {"type", 0, CLI_TEXT, &t.type, "TYPE",
+         "bpe (default): byte-level byte-pair encoding; char: a token a character", 0, 0, NULL},
+        {"vocab-size", 0, CLI_INT, &t.options.vocab_size, "N",
+         "tokens, special ones counted (default: 32000; of characters, all)", 1, 1 << 24, NULL},
+        {"special", 0, CLI_LIST, &t.specials, "TOKEN",
+         "a special token, with the next id from 0 on; may be given again", 0, 0, NULL},
+        {"unknown", 0, CLI_TEXT, &t.options.unknown, "TOKEN",
+         "char: the special token for characters that weren't seen (default: they are refused)", 0,
+         0, NULL},
+        {"begin", 0, CLI_TEXT, &t.options.begin, "TOKEN", "a special token put before each text", 0,
+         0, NULL},
+        {"end", 0, CLI_TEXT, &t.options.end, "TOKEN", "a special token put behind each text", 0, 0,
+         NULL},
+        {"min-frequency", 0, CLI_INT, &t.options.min_frequency, "N",
+         "bpe: merges no pair seen less often (default: 0)", 0, 1e15, NULL},
+        {"output", 'o', CLI_TEXT, &t.out, "FILE", "the tokenizer.json to write", 0, 0, NULL},
+        {0}};
+    const tsri_cli_option *tables[] = {own, tsri_cli_common_options(&t.app), NULL};
+    int code = tsri_cli_parse(
+        argc, argv,
+        "tessera tokenizer train [--type bpe|char] [--vocab-size N] [--special TOKEN]... -o "
+        "tokenizer.json FILE...",
+        "Makes a tokenizer of text files, as Hugging Face's trainer would.", tables, &t.files);
+    if (code == CLI_OK)
+        code = check(&t);
+    if (code == CLI_OK)
+        code = train(&t);
+    free(t.specials.items);
+    free(t.files.items);
+    return tsri_cli_close(&t.app, code);
+}
+
+int tsri_cli_tokenizer(int argc, char **argv) {
+    const char *verb = argc > 1 ? argv[1] : "";
+    if (strcmp(verb, "train") && strcmp(verb, "--help") && strcmp(verb, "-h"))
+        return tsri_cli_fail(CLI_USAGE,
+                             *verb ? "tokenizer %s: train is wanted; tessera tokenize reads texts"
+                                   : "tokenizer%s: what to do? train is wanted",
+                             verb);
+    return strcmp(verb, "train") ? run_train(argc, argv) : run_train(argc - 1, argv + 1);
+}

@@ -1,0 +1,270 @@
+/* cli/commands/train.c - tessera train: a model from scratch by a recipe, or one that goes on
+ * learning. */
+#include "cli/base/app.h"
+#include "cli/base/watch.h"
+#include "cli/commands/commands.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct job {
+    tsri_cli_app app;
+    tsri_cli_list validation, set;
+    const char *output, *recipe, *task;
+    bool head_only, resume, dry_run, checkpointing;
+    uint64_t shown; /* nanoseconds of the line of progress */
+    bool adapters;  /* are what is learned */
+} job;
+
+/* ---- what is shown ---- */
+
+static bool time_to_show(job *j) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    if (ns - j->shown < 100000000)
+        return false;
+    j->shown = ns;
+    return true;
+}
+
+static void clear_line(job *j) {
+    tsri_cli_clear_progress(&j->app);
+}
+
+static void show_preparing(job *j, const tsr_train_event *e) {
+    if (!tsri_cli_is_terminal(2) || !time_to_show(j))
+        return;
+    fprintf(stderr, "\r\033[Kreading %3d%%  %" PRIu64 " of %" PRIu64 " MiB",
+            e->total ? (int)(e->done * 100 / e->total) : 100, e->done >> 20, e->total >> 20);
+    j->app.progress_shown = true;
+}
+
+/* On a terminal one line that is rewritten; else a line where the log has one. */
+static void show_step(job *j, const tsr_train_event *e) {
+    const bool terminal = tsri_cli_is_terminal(2);
+    const uint64_t left = e->seconds_left > 0 ? (uint64_t)(e->seconds_left + 0.5) : 0;
+    char kl[32] = "";
+    if (terminal ? !time_to_show(j) && e->step < e->steps : !e->logged)
+        return;
+    if (isfinite(e->kl))
+        snprintf(kl, sizeof kl, "  kl %.4f", e->kl);
+    const bool stays = !terminal || e->step == e->steps;
+    fprintf(stderr,
+            "%sstep %" PRIu64 "/%" PRIu64
+            "  loss %.4f%s  %.0f tokens/s  rate %.3g  norm %.3g  %" PRIu64 ":%02" PRIu64 " left%s",
+            terminal ? "\r\033[K" : "", e->step, e->steps, e->loss, kl, e->tokens_per_second,
+            e->learning_rate, e->grad_norm, left / 60, left % 60, stays ? "\n" : "");
+    j->app.progress_shown = !stays;
+}
+
+static void show_evaluated(job *j, const tsr_train_event *e) {
+    clear_line(j);
+    fprintf(stderr, "step %" PRIu64 "/%" PRIu64 "  validation loss %.4f", e->step, e->steps,
+            e->eval_loss);
+    if (isfinite(e->eval_accuracy))
+        fprintf(stderr, "  accuracy %.4f", e->eval_accuracy);
+    fputs(e->best ? "  (the best so far)\n" : "\n", stderr);
+    if (*e->text)
+        fprintf(stderr, "  | ");
+    for (const char *c = e->text; *c; c++) {
+        fputc((unsigned char)*c >= ' ' || *c == '\n' ? *c : ' ', stderr);
+        if (*c == '\n' && c[1])
+            fprintf(stderr, "  | ");
+    }
+    if (*e->text)
+        fputc('\n', stderr);
+}
+
+static double mebibytes(uint64_t bytes) {
+    return (double)bytes / (1 << 20);
+}
+
+/* A line of the plan: a result of --dry-run, else a note. */
+__attribute__((format(printf, 2, 3))) static void line(job *j, const char *format, ...) {
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (j->dry_run)
+        tsri_cli_print(&j->app, "%s\n", text);
+    else
+        tsri_cli_note(&j->app, "%s", text);
+}
+
+static void show_plan(job *j, const tsr_train_plan *p) {
+    clear_line(j);
+    j->adapters = !strcmp(p->learns, "LoRA");
+    line(j, "model: %s, %" PRIu64 " parameters, to %s; learning: %s, %" PRIu64, p->family,
+         p->parameters, p->task, p->learns, p->learning);
+    if (p->S)
+        line(j, "batches: %d x %d tokens from %d, %" PRIu64 " an update", p->B, p->T, p->S,
+             p->accumulation);
+    else
+        line(j, "batches: %d x %d tokens, %" PRIu64 " an update", p->B, p->T, p->accumulation);
+    line(j, "data: %" PRIu64 " examples, %" PRIu64 " tokens, %" PRIu64 " batches an epoch",
+         p->examples, p->tokens, p->batches);
+    line(j, "steps: %" PRIu64 ", %.2f epochs", p->steps,
+         p->batches ? (double)(p->steps * p->accumulation) / (double)p->batches : 0.0);
+    line(j,
+         "memory: %.1f MiB: %.1f frozen weights, %.1f parameters, %.1f gradients, %.1f optimizer, "
+         "%.1f activations, %.1f inputs",
+         mebibytes(p->total_bytes), mebibytes(p->weight_bytes), mebibytes(p->parameter_bytes),
+         mebibytes(p->gradient_bytes), mebibytes(p->optimizer_bytes),
+         mebibytes(p->activation_bytes), mebibytes(p->input_bytes));
+    if (p->process_bytes)
+        line(j, "peak: %.1f MiB of this process", mebibytes(p->process_bytes));
+}
+
+static int told(void *data, const tsr_train_event *e) {
+    job *j = data;
+    if (e->kind == TSR_TRAIN_STEP) /* from now on there is something to save */
+        tsri_cli_watch_patience(CLI_PATIENT);
+    if (e->kind == TSR_TRAIN_PLANNED)
+        show_plan(j, e->plan);
+    else if (e->kind == TSR_TRAIN_WARNING) {
+        clear_line(j);
+        fprintf(stderr, "tessera: warning: %s\n", e->text);
+    } else if (j->app.quiet)
+        return tsri_cli_signal();
+    else if (e->kind == TSR_TRAIN_PREPARING)
+        show_preparing(j, e);
+    else if (e->kind == TSR_TRAIN_STEP)
+        show_step(j, e);
+    else if (e->kind == TSR_TRAIN_EVALUATED)
+        show_evaluated(j, e);
+    else if (e->kind == TSR_TRAIN_NOTE || e->kind == TSR_TRAIN_SAVED) {
+        clear_line(j);
+        tsri_cli_note(&j->app, e->kind == TSR_TRAIN_SAVED ? "%s was written" : "%s", e->text);
+    }
+    return tsri_cli_signal();
+}
+
+/* ---- the command ---- */
+
+static int read_task(const char *text, uint32_t *task) {
+    static const char *const names[] = {"auto", "generate", "fill-mask", "translate", "classify"};
+    for (uint32_t i = 0; text && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], text)) {
+            *task = i;
+            return CLI_OK;
+        }
+    return !text ? CLI_OK
+                 : tsri_cli_fail(CLI_USAGE,
+                                 "--task %s: generate, fill-mask, translate or classify is wanted",
+                                 text);
+}
+
+static int add_set(job *j, const char *text) {
+    const char **grown = realloc(j->set.items, (j->set.n + 1) * sizeof *grown);
+    if (!grown)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    j->set.items = grown;
+    j->set.items[j->set.n++] = text;
+    return CLI_OK;
+}
+
+static int train(job *j, const tsri_cli_list *data) {
+    tsr_train_options options = {.struct_size = sizeof options,
+                                 .data = data->items,
+                                 .n_data = data->n,
+                                 .validation = j->validation.items,
+                                 .n_validation = j->validation.n,
+                                 .output = j->output,
+                                 .recipe = j->recipe,
+                                 .model = j->app.model_name,
+                                 .head_only = j->head_only,
+                                 .resume = j->resume,
+                                 .dry_run = j->dry_run,
+                                 .progress = told,
+                                 .progress_data = j,
+                                 .profile = j->app.profile ? tsri_cli_profiled : NULL,
+                                 .profile_data = &j->app};
+    tsr_train_result result = {.struct_size = sizeof result};
+    int code = read_task(j->task, &options.task);
+    if (code == CLI_OK && j->checkpointing)
+        code = add_set(j, "gradient_checkpointing=true");
+    options.set = j->set.items;
+    options.n_set = j->set.n;
+    j->app.record = j->dry_run; /* kernels are chosen, none is built */
+    if (code == CLI_OK)
+        code = tsri_cli_open_device(&j->app);
+    if (code != CLI_OK)
+        return code;
+    const tsr_status status = tsr_train(j->app.device, &options, &result);
+    clear_line(j);
+    if (status == TSR_E_CANCELLED && tsri_cli_signal()) {
+        tsri_cli_fail(CLI_OTHER, "%s", tsr_error_last());
+        return 128 + tsri_cli_signal();
+    }
+    if (status == TSR_OK && result.finished)
+        tsri_cli_note(&j->app,
+                      j->adapters ? "%s holds adapters: --lora %s" : "%s is a model: -m %s",
+                      j->output, j->output);
+    return tsri_cli_status(status);
+}
+
+static void show_key(void *data, const char *name, const char *values, const char *initial,
+                     const char *help) {
+    (void)data;
+    printf("  %-29s %s\n%32s%s%s%s\n", name, help, "", values, *initial ? "; without it " : "",
+           initial);
+}
+
+int tsri_cli_train(int argc, char **argv) {
+    job j = {0};
+    tsri_cli_list operands = {0};
+    const tsri_cli_option own[] = {
+        {"output", 'o', CLI_TEXT, &j.output, "OUT", "the new folder: checkpoints, then the model",
+         0, 0, NULL},
+        {"recipe", 0, CLI_TEXT, &j.recipe, "NAME|FILE",
+         "from scratch: architecture, tokenizer and settings; char-gpt, gpt-small, bert-mini, "
+         "transformer-base, bahdanau",
+         0, 0, NULL},
+        {"model", 'm', CLI_TEXT, &j.app.model_name, "FOLDER", "a model that goes on learning", 0, 0,
+         NULL},
+        {"set", 0, CLI_LIST, &j.set, "KEY=VALUE", "a setting, over the recipe's; again and again",
+         0, 0, NULL},
+        {"validation", 0, CLI_LIST, &j.validation, "FILE",
+         "what it is validated on; a share of DATA without it", 0, 0, NULL},
+        {"task", 0, CLI_TEXT, &j.task, "TASK",
+         "generate, fill-mask, translate or classify; what the model is made for without it", 0, 0,
+         NULL},
+        {"head-only", 0, CLI_FLAG, &j.head_only, NULL,
+         "only what is above the last hidden state learns", 0, 0, NULL},
+        {"gradient-checkpointing", 0, CLI_FLAG, &j.checkpointing, NULL,
+         "less memory, more time: --set gradient_checkpointing=true", 0, 0, NULL},
+        {"resume", 0, CLI_FLAG, &j.resume, NULL, "go on with the run that OUT holds", 0, 0, NULL},
+        {"dry-run", 0, CLI_FLAG, &j.dry_run, NULL,
+         "print parameters, memory and steps; write nothing, build no kernel", 0, 0, NULL},
+        {0}};
+    const tsri_cli_option *tables[] = {own, tsri_cli_device_options(&j.app),
+                                       tsri_cli_common_options(&j.app), NULL};
+    int code = tsri_cli_parse(
+        argc, argv,
+        "tessera train DATA... -o OUT (--recipe NAME | --model FOLDER) [--set KEY=VALUE]...",
+        "Trains a model on text, JSONL, TSV or CSV files, keeps checkpoints, and goes on from them "
+        "to the same bytes. docs/training.md tells more.",
+        tables, &operands);
+    if (code == CLI_HELP) {
+        puts("\nkeys of --set; in a recipe, of \"training\", from kind on of \"model\":");
+        tsr_train_keys(show_key, NULL);
+    }
+    if (code == CLI_OK && !j.output && !j.dry_run)
+        code =
+            tsri_cli_fail(CLI_USAGE, "train wants -o OUT, the new folder; see tessera help train");
+    if (code == CLI_OK && !operands.n && !j.resume)
+        code = tsri_cli_fail(CLI_USAGE, "train wants DATA, files to learn from; see tessera help "
+                                        "train");
+    if (code == CLI_OK)
+        code = train(&j, &operands);
+    free(operands.items);
+    free(j.set.items);
+    free(j.validation.items);
+    return tsri_cli_close(&j.app, code);
+}

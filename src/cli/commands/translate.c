@@ -1,0 +1,197 @@
+/* cli/commands/translate.c - tessera translate: a line in, a line out. */
+#include "cli/base/progress.h"
+#include "cli/commands/commands.h"
+#include "cli/reading/input.h"
+#include "cli/reading/lines.h"
+#include "cli/shared/searching.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    tsri_cli_app app;
+    tsri_cli_searching searching;
+    tsri_cli_progress progress;
+    tsri_cli_list operands;
+    tsri_cli_source source;
+    tsri_cli_lines *lines;
+    const char *from, *to, *prefix;
+    int64_t batch, most;
+    float repeat_penalty;
+    bool no_split, has_most, has_repeat_penalty;
+    uint32_t n_best;
+    bool scores;
+    uint64_t given, cut; /* lines written; lines whose end was left out */
+    int code;            /* of reading */
+} job;
+
+static int next_line(void *data, int wait, const char **text, size_t *size) {
+    job *j = data;
+    tsri_cli_line line;
+    if (tsri_cli_signal() || j->code != CLI_OK)
+        return 0;
+    if (!wait && tsri_cli_lines_would_wait(j->lines))
+        return -1;
+    if (wait)
+        tsri_cli_flush(&j->app); /* whoever writes the lines may be waiting for what is done */
+    j->code = tsri_cli_lines_next(j->lines, &line);
+    if (j->code != CLI_OK || !line.text)
+        return 0;
+    j->cut += line.cut;
+    *text = line.text;
+    *size = line.size;
+    return 1;
+}
+
+/* A translation in one line: its own line ends become spaces. */
+static bool put_text(job *j, const char *text, size_t size) {
+    bool going = true;
+    while (going && size) {
+        const size_t n = strcspn(text, "\r\n");
+        const size_t plain = n < size ? n : size;
+        going = tsri_cli_write(&j->app, text, plain);
+        text += plain;
+        size -= plain;
+        if (going && size) {
+            const char blank = *text == '\r' || *text == '\n' ? ' ' : *text;
+            going = tsri_cli_write(&j->app, &blank, 1);
+            text++;
+            size--;
+        }
+    }
+    return going;
+}
+
+/* n_best lines for a line, blank where there are fewer. */
+static int take_line(void *data, const tsr_translated *line) {
+    job *j = data;
+    bool going = true;
+    if (line->status != TSR_OK)
+        tsri_cli_fail(CLI_MISS, "%s", line->error);
+    for (uint32_t i = 0; going && i < j->n_best; i++) {
+        if (i < line->n) {
+            going = put_text(j, line->best[i].text, line->best[i].size);
+            if (going && j->scores && line->parts)
+                going = tsri_cli_print(&j->app, "\t%.6f", (double)line->best[i].score);
+        }
+        going = going && tsri_cli_write(&j->app, "\n", 1);
+    }
+    j->given++;
+    return !going || tsri_cli_signal();
+}
+
+static int on_progress(void *data, uint64_t done, uint64_t read) {
+    job *j = data;
+    const uint64_t all = tsri_cli_lines_total(j->lines);
+    double share = -1;
+    if (all && read) /* the bytes of what was read, but for what is not done of it */
+        share = (double)tsri_cli_lines_taken(j->lines) / (double)all * (double)done / (double)read;
+    return tsri_cli_progress_show(&j->progress, done, share);
+}
+
+static void tell(job *j, const tsr_translate_stats *s) {
+    const double seconds = (double)s->nanoseconds * 1e-9;
+    tsri_cli_progress_end(&j->progress, false);
+    tsri_cli_note(&j->app,
+                  "%llu lines in %.2f s, %.1f a second; %llu tokens read, %llu written, %.1f a "
+                  "second",
+                  (unsigned long long)s->lines, seconds,
+                  seconds > 0 ? (double)s->lines / seconds : 0.0,
+                  (unsigned long long)s->source_tokens, (unsigned long long)s->target_tokens,
+                  seconds > 0 ? (double)s->target_tokens / seconds : 0.0);
+    if (s->cut)
+        tsri_cli_note(&j->app, "longer than the model reads, and so split: %llu lines",
+                      (unsigned long long)s->cut);
+    if (j->cut)
+        tsri_cli_note(&j->app, "past %d bytes, where a line is cut: %llu lines",
+                      (int)TSRI_CLI_MOST_LINE, (unsigned long long)j->cut);
+}
+
+static int run(job *j) {
+    tsr_generate_options search = {.struct_size = sizeof search};
+    tsr_translate_stats stats = {.struct_size = sizeof stats};
+    const tsr_translate_options options = {.struct_size = sizeof options,
+                                           .batch = (uint32_t)j->batch,
+                                           .source = j->from,
+                                           .target = j->to,
+                                           .target_prefix = j->prefix,
+                                           .no_split = j->no_split,
+                                           .search = &search,
+                                           .progress = on_progress,
+                                           .progress_data = j};
+    int code = tsri_cli_status(tsr_translate_defaults(j->app.model, &search));
+    if (code == CLI_OK)
+        code = tsri_cli_searching_apply(&j->searching, &search);
+    if (code != CLI_OK)
+        return code;
+    if (j->has_most)
+        search.max_new_tokens = j->most;
+    if (j->has_repeat_penalty)
+        search.repeat_penalty = j->repeat_penalty;
+    j->scores = j->searching.has_n_best;
+    j->n_best = search.n_best ? search.n_best : 1;
+    j->progress = (tsri_cli_progress){.app = &j->app, .doing = "translating", .unit = "tokens"};
+    const tsr_status status =
+        tsr_translate(j->app.model, &options, next_line, take_line, j, &stats);
+    tsri_cli_progress_end(&j->progress, false);
+    if (status != TSR_OK && (status != TSR_E_CANCELLED || !(j->app.stopped || tsri_cli_signal())))
+        return tsri_cli_status(status);
+    if (status == TSR_OK)
+        tell(j, &stats);
+    if (stats.failed)
+        return tsri_cli_fail(CLI_MISS, "%llu of %llu lines have no translation",
+                             (unsigned long long)stats.failed, (unsigned long long)stats.lines);
+    return j->code == CLI_OK ? tsri_cli_lines_end(j->lines) : j->code;
+}
+
+int tsri_cli_translate(int argc, char **argv) {
+    job j = {0};
+    const tsri_cli_option own[] = {
+        {"file", 'f', CLI_TEXT, &j.source.path, "FILE",
+         "the lines to translate; - is standard input", 0, 0, NULL},
+        {"from|source-lang", 0, CLI_TEXT, &j.from, "LANGUAGE",
+         "language of the lines, as the model or ISO 639 names it: de, deu_Latn", 0, 0, NULL},
+        {"to|target-lang", 0, CLI_TEXT, &j.to, "LANGUAGE", "language of the translations", 0, 0,
+         NULL},
+        {"target-prefix", 0, CLI_TEXT, &j.prefix, "TEXT", "what every translation begins with", 0,
+         0, NULL},
+        {"no-split", 0, CLI_FLAG, &j.no_split, NULL,
+         "a line longer than the model reads is an error, instead of being split at sentence ends",
+         0, 0, NULL},
+        {"batch-size", 0, CLI_INT, &j.batch, "N", "sentences at once; 32 without it", 1, 4096,
+         NULL},
+        {"max-new-tokens|max-length", 'n', CLI_INT, &j.most, "N",
+         "at most N tokens a translation; the model's number, or twice the source and 64", 1,
+         1 << 30, &j.has_most},
+        {"repeat-penalty|repetition-penalty", 0, CLI_REAL, &j.repeat_penalty, "R",
+         "above 1: avoid tokens of the translation so far", 1e-3, 1e3, &j.has_repeat_penalty},
+        {0}};
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_encoding_option(&j.source.encoding),
+                                       tsri_cli_searching_options(&j.searching),
+                                       tsri_cli_model_options(&j.app),
+                                       tsri_cli_device_options(&j.app),
+                                       tsri_cli_common_options(&j.app),
+                                       NULL};
+    int code = tsri_cli_parse(
+        argc, argv, "tessera translate [options] [TEXT... | -f FILE|-]",
+        "Translates: a line in, a line out, in order; empty lines stay. Without TEXT or -f, "
+        "standard\ninput is read; without -m, the bundled model translates German to English.",
+        tables, &j.operands);
+    if (code == CLI_OK && j.operands.n && j.source.path)
+        code =
+            tsri_cli_fail(CLI_USAGE, "%s: give the text or -f FILE, not both", j.operands.items[0]);
+    j.source.texts = &j.operands;
+    if (code == CLI_OK)
+        code = tsri_cli_lines_open(&j.app, &j.source, &j.lines);
+    if (code == CLI_OK && !j.app.model_name)
+        j.app.model_name = "translate-de-en";
+    if (code == CLI_OK)
+        code = tsri_cli_open_model(&j.app);
+    if (code == CLI_OK)
+        code = run(&j);
+    tsri_cli_lines_close(&j.lines);
+    tsri_cli_searching_clear(&j.searching);
+    free(j.operands.items);
+    return tsri_cli_close(&j.app, code);
+}

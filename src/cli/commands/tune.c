@@ -1,0 +1,112 @@
+/* cli/commands/tune.c - tessera tune: the best values of kernel rows' tunables on a device. */
+#include "cli/base/app.h"
+#include "cli/base/json.h"
+#include "cli/base/watch.h"
+#include "cli/commands/commands.h"
+
+#include <stdlib.h>
+
+typedef struct job {
+    tsri_cli_app app;
+    json_t *rows;
+    size_t kept, n;
+} job;
+
+static void show(void *data, const tsr_tune_result *r) {
+    job *j = data;
+    char name[192];
+    j->n++;
+    j->kept += r->kept;
+    if (j->app.json) {
+        tsri_cli_json_append(j->rows,
+                             json_pack("{s:s,s:s,s:s,s:s,s:s,s:f,s:f,s:i,s:i,s:b}", "op", r->op,
+                                       "row", r->row, "condition", r->condition, "before",
+                                       r->before, "after", r->after, "before_ns", r->before_ns,
+                                       "after_ns", r->after_ns, "tried", (int)r->tried, "wrong",
+                                       (int)r->wrong, "kept", (int)r->kept));
+        return;
+    }
+    if (j->n == 1)
+        tsri_cli_print(&j->app, "%-58s %-16s %-16s %9s %9s  %s\n", "row", "old", "new", "old ms",
+                       "new ms", "gain");
+    snprintf(name, sizeof name, "%s/%s %s", r->op, r->row, r->condition);
+    tsri_cli_print(&j->app, "%-58s %-16s %-16s %9.3f %9.3f  ", name, r->before,
+                   r->kept ? r->after : "-", r->before_ns / 1e6,
+                   (r->kept ? r->after_ns : r->before_ns) / 1e6);
+    if (r->kept)
+        tsri_cli_print(&j->app, "%.1f %%", 100 * (r->before_ns / r->after_ns - 1));
+    else
+        tsri_cli_print(&j->app, "none in %u", r->tried);
+    tsri_cli_print(&j->app, r->wrong ? ", %u gave other results\n" : "\n", r->wrong);
+    tsri_cli_flush(&j->app);
+}
+
+static uint32_t stop(void *data) {
+    const job *j = data;
+    return tsri_cli_signal() != 0 || j->app.stopped;
+}
+
+static int tune(job *j, const char *shapes, const char *write, int64_t budget) {
+    const tsr_tune_options options = {.struct_size = sizeof options,
+                                      .seconds = (double)budget,
+                                      .write = write,
+                                      .visit = show,
+                                      .stop = stop,
+                                      .data = j};
+    int code = shapes ? tsri_cli_open_device(&j->app) : tsri_cli_open_model(&j->app);
+    if (code != CLI_OK)
+        return code;
+    const tsr_status status = shapes ? tsr_tune_shapes(j->app.device, shapes, &options)
+                                     : tsr_tune_model(j->app.model, &options);
+    if (j->app.json && (status == TSR_OK || status == TSR_E_CANCELLED))
+        tsri_cli_json_print(&j->app, json_incref(j->rows), JSON_INDENT(1));
+    if (status == TSR_E_CANCELLED && tsri_cli_signal()) {
+        tsri_cli_note(&j->app, "stopped; %zu of %zu rows were kept", j->kept, j->n);
+        return 128 + tsri_cli_signal();
+    }
+    if (status == TSR_OK && !j->app.json)
+        tsri_cli_print(&j->app,
+                       "%zu of %zu rows have better values now; tessera explain shows "
+                       "them as \"tuned here\"\n",
+                       j->kept, j->n);
+    return tsri_cli_status(status);
+}
+
+int tsri_cli_tune(int argc, char **argv) {
+    job j = {.rows = json_array()};
+    tsri_cli_list operands = {0};
+    const char *shapes = NULL, *write = NULL;
+    int64_t budget = 60;
+    const tsri_cli_option own[] = {{"shapes", 0, CLI_TEXT, &shapes, "M,N,K[,DTYPE];..",
+                                    "linear ops of these shapes, without a model", 0, 0, NULL},
+                                   {"budget", 0, CLI_INT, &budget, "SECONDS",
+                                    "how long to search; 60 without it", 1, 86400, NULL},
+                                   {"write", 0, CLI_TEXT, &write, "FILE.tsv",
+                                    "also add what won to this table (cl/tuned/)", 0, 0, NULL},
+                                   {0}};
+    const tsri_cli_option *tables[] = {own,
+                                       tsri_cli_model_options(&j.app),
+                                       tsri_cli_device_options(&j.app),
+                                       tsri_cli_json_option(&j.app),
+                                       tsri_cli_common_options(&j.app),
+                                       NULL};
+    j.app.measure = j.app.no_self_test = true; /* every candidate is compared by the search */
+    tsri_cli_watch_patience(CLI_END_MS);
+    int code = tsri_cli_parse(
+        argc, argv, "tessera tune [MODEL | --shapes M,N,K[,DTYPE];..] [--budget SECONDS] [options]",
+        "Searches the tunables of the kernel rows that a model's ops can run, and keeps the best "
+        "for this device and driver.",
+        tables, &operands);
+    if (code == CLI_OK && operands.n > (j.app.model_name || shapes ? 0u : 1u))
+        code = tsri_cli_fail(CLI_USAGE, "%s: one model, or --shapes, is wanted",
+                             operands.items[operands.n - 1]);
+    if (code == CLI_OK && shapes && j.app.model_name)
+        code = tsri_cli_fail(CLI_USAGE, "one model, or --shapes, is wanted, not both");
+    if (code == CLI_OK && operands.n)
+        j.app.model_name = operands.items[0];
+    if (code == CLI_OK)
+        code = tune(&j, shapes, write, budget);
+    json_decref(j.rows);
+    free(operands.items);
+    return tsri_cli_close(&j.app, code);
+}

@@ -1,0 +1,209 @@
+/* cli/commands/verify.c - tessera verify: every kernel row that fits, against the reference. */
+#include "cli/base/app.h"
+#include "cli/base/json.h"
+#include "cli/base/watch.h"
+#include "cli/commands/commands.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct worst { /* of one op and row */
+    char op[64], row[96], name[128], reason[256];
+    double error, bound;
+    unsigned cases, misses;
+} worst;
+
+typedef struct skip { /* rows that ran nothing, by reason */
+    char why[256];
+    unsigned rows;
+} skip;
+
+typedef struct job {
+    tsri_cli_app app;
+    json_t *results;
+    worst *worst;
+    size_t n, room;
+    skip *skips;
+    size_t n_skips, skips_room;
+} job;
+
+static const char *status_name(uint32_t status) {
+    static const char *const names[] = {"ok", "miss", "not offered", "skipped", "error"};
+    return status < sizeof names / sizeof *names ? names[status] : "error";
+}
+
+static worst *find(job *j, const tsr_verify_result *r) {
+    for (size_t i = j->n; i-- > 0;)
+        if (!strcmp(j->worst[i].op, r->op) && !strcmp(j->worst[i].row, r->row))
+            return &j->worst[i];
+    if (j->n == j->room) {
+        const size_t room = j->room ? j->room * 2 : 64;
+        worst *grown = realloc(j->worst, room * sizeof *grown);
+        if (!grown)
+            return NULL;
+        j->worst = grown;
+        j->room = room;
+    }
+    worst *w = &j->worst[j->n++];
+    *w = (worst){.bound = 1};
+    snprintf(w->op, sizeof w->op, "%s", r->op);
+    snprintf(w->row, sizeof w->row, "%s", r->row);
+    return w;
+}
+
+static bool count_skip(job *j, const char *why) {
+    size_t i = 0;
+    while (i < j->n_skips && strcmp(j->skips[i].why, why) != 0)
+        i++;
+    if (i == j->skips_room) {
+        const size_t room = i ? i * 2 : 32;
+        skip *grown = realloc(j->skips, room * sizeof *grown);
+        if (!grown)
+            return false;
+        j->skips = grown;
+        j->skips_room = room;
+    }
+    if (i == j->n_skips) {
+        j->skips[j->n_skips] = (skip){.rows = 0};
+        snprintf(j->skips[j->n_skips++].why, sizeof j->skips->why, "%s", why);
+    }
+    j->skips[i].rows++;
+    return true;
+}
+
+/* JSON has no infinity, which the error of a NaN is: null. */
+static json_t *number(double value) {
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static int take(void *data, const tsr_verify_result *r) {
+    job *j = data;
+    if (j->app.json)
+        tsri_cli_json_append(j->results,
+                             json_pack("{s:s,s:s,s:s,s:o,s:o,s:s,s:s,s:s}", "op", r->op, "row",
+                                       r->row, "case", r->name, "error", number(r->error), "bound",
+                                       number(r->bound), "reason", r->reason, "status",
+                                       status_name(r->status), "message", r->message));
+    else if (r->status == TSR_VERIFY_NOT_OFFERED || r->status == TSR_VERIFY_SKIPPED) {
+        tsri_cli_print(&j->app, "%-14s %-40s %s: %s\n", r->op, r->row, status_name(r->status),
+                       r->message);
+        if (r->status == TSR_VERIFY_SKIPPED && !count_skip(j, r->message))
+            return 1;
+    } else {
+        worst *w = find(j, r);
+        if (!w)
+            return 1;
+        const bool bad = r->status == TSR_VERIFY_MISS || r->status == TSR_VERIFY_ERROR;
+        if (bad)
+            tsri_cli_print(&j->app, "%-14s %-40s %s in %s: error %.3g, bound %.3g: %s\n", r->op,
+                           r->row, status_name(r->status), r->name, r->error, r->bound, r->message);
+        if (w->cases == 0 || r->error * w->bound > w->error * r->bound) {
+            w->error = r->error;
+            w->bound = r->bound;
+            snprintf(w->name, sizeof w->name, "%s", r->name);
+            snprintf(w->reason, sizeof w->reason, "%s", r->reason);
+        }
+        w->cases++;
+        w->misses += bad;
+    }
+    return tsri_cli_signal() || j->app.stopped;
+}
+
+/* What ran, what did not, and why. */
+static void close_report(job *j, const tsr_verify_summary *summary) {
+    for (size_t i = 0; i < j->n_skips; i++)
+        tsri_cli_print(&j->app, "%s%u %s", i ? "; " : "skipped rows: ", j->skips[i].rows,
+                       j->skips[i].why);
+    tsri_cli_print(&j->app,
+                   "%s%u ok on %zu rows, %u missed, %u failed to run, %u rows skipped, %u ops not "
+                   "offered\n",
+                   j->n_skips ? "\n" : "", summary->ok, j->n, summary->misses, summary->errors,
+                   summary->skipped, summary->not_offered);
+}
+
+static int verify_device(job *j, const char *op, bool smoke) {
+    tsr_verify_summary summary = {.struct_size = sizeof summary};
+    const tsr_verify_options options = {.struct_size = sizeof options, .level = smoke, .op = op};
+    int code = tsri_cli_open_device(&j->app);
+    if (code != CLI_OK)
+        return code;
+    j->n = j->n_skips = 0;
+    const tsr_status status = tsr_verify(j->app.device, &options, take, j, &summary);
+    if (status != TSR_OK && status != TSR_E_CANCELLED)
+        code = tsri_cli_status(status);
+    for (size_t i = 0; i < j->n && !j->app.json; i++) {
+        const worst *w = &j->worst[i];
+        tsri_cli_print(&j->app,
+                       "%-14s %-40s %u cases, %u missed; worst error %.3g of %.3g in %s (%s)\n",
+                       w->op, w->row, w->cases, w->misses, w->error, w->bound, w->name, w->reason);
+    }
+    if (status == TSR_E_CANCELLED && tsri_cli_signal()) {
+        tsri_cli_flush(&j->app);
+        code = tsri_cli_fail(128 + tsri_cli_signal(),
+                             "interrupted after %u of %u ops: %u ok, %u missed, %u failed to run",
+                             summary.ops_done, summary.ops, summary.ok, summary.misses,
+                             summary.errors);
+    } else if (!j->app.json)
+        close_report(j, &summary);
+    tsri_cli_flush(&j->app);
+    tsr_device_close(&j->app.device);
+    return code != CLI_OK ? code : summary.misses + summary.errors ? CLI_MISS : CLI_OK;
+}
+
+/* Every usable device, one after the other. */
+static int verify_all(job *j, const char *op, bool smoke) {
+    int worst_code = tsri_cli_open_engine(&j->app);
+    for (size_t i = 0;
+         worst_code <= CLI_MISS && i < tsr_device_count(j->app.engine) && !tsri_cli_signal(); i++) {
+        tsr_device_info info = {.struct_size = sizeof info};
+        char number[24];
+        info.facts.struct_size = sizeof info.facts;
+        if (tsr_device_info_get(j->app.engine, i, &info) != TSR_OK || !info.facts.usable ||
+            (info.facts.needs_bundle && !j->app.bundle && !getenv("TESSERA_BUNDLE")))
+            continue;
+        snprintf(number, sizeof number, "%zu", i);
+        j->app.device_name = number;
+        if (!j->app.json)
+            tsri_cli_print(&j->app, "%s / %s\n", info.facts.platform, info.facts.name);
+        const int code = verify_device(j, op, smoke);
+        worst_code = code > worst_code ? code : worst_code;
+    }
+    return worst_code;
+}
+
+int tsri_cli_verify(int argc, char **argv) {
+    job j = {0};
+    tsri_cli_list operands = {0};
+    const char *op = NULL;
+    bool smoke = false;
+    j.app.no_self_test = true; /* a wrong row is to be a miss, not a refusal */
+    const tsri_cli_option own[] = {{"op", 0, CLI_TEXT, &op, "OP", "only this op", 0, 0, NULL},
+                                   {"smoke", 0, CLI_FLAG, &smoke, NULL,
+                                    "a case for each kernel row that the device would choose", 0, 0,
+                                    NULL},
+                                   {0}};
+    const tsri_cli_option *tables[] = {own, tsri_cli_device_options(&j.app),
+                                       tsri_cli_json_option(&j.app),
+                                       tsri_cli_common_options(&j.app), NULL};
+    tsri_cli_watch_patience(CLI_END_MS);
+    int code = tsri_cli_parse(argc, argv, "tessera verify [--device D|all] [--op OP]",
+                              "Runs the cases of every op on every kernel row that fits the "
+                              "device, against the reference.",
+                              tables, &operands);
+    if (code == CLI_OK && operands.n)
+        code = tsri_cli_fail(CLI_USAGE, "%s: verify takes no operands", operands.items[0]);
+    j.results = j.app.json ? json_array() : NULL;
+    if (code == CLI_OK)
+        code = j.app.device_name && !strcmp(j.app.device_name, "all")
+                   ? verify_all(&j, op, smoke)
+                   : verify_device(&j, op, smoke);
+    if (j.app.json && code <= CLI_MISS && code >= 0)
+        tsri_cli_json_print(&j.app, j.results, JSON_INDENT(1));
+    else
+        json_decref(j.results);
+    free(j.worst);
+    free(j.skips);
+    free(operands.items);
+    return tsri_cli_close(&j.app, code);
+}

@@ -1,0 +1,126 @@
+/* cli/reading/window.c - some thousand texts at once: enough to sort by length, few enough for
+ * memory. */
+#include "cli/reading/lines.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_BYTES = 16 << 20, TOLD = 10, FIRST = 32, FEWEST = 8 };
+#define LONG_NS UINT64_C(1000000000)
+
+static int make_room(tsri_cli_window *w) {
+    if (w->n < w->texts_room)
+        return CLI_OK;
+    const size_t room = w->texts_room ? 2 * w->texts_room : 256;
+    tsr_string *texts = realloc(w->texts, room * sizeof *texts);
+    w->texts = texts ? texts : w->texts;
+    bool *wrong = realloc(w->wrong, room * sizeof *wrong);
+    w->wrong = wrong ? wrong : w->wrong;
+    if (!texts || !wrong)
+        return tsri_cli_fail(CLI_OTHER, "out of memory");
+    w->texts_room = room;
+    return CLI_OK;
+}
+
+static int keep(tsri_cli_window *w, const tsri_cli_line *line) {
+    if (w->used + line->size > w->room) {
+        const size_t room = 2 * (w->used + line->size) + 4096;
+        char *grown = realloc(w->bytes, room);
+        if (!grown)
+            return tsri_cli_fail(CLI_OTHER, "out of memory");
+        w->bytes = grown;
+        w->room = room;
+    }
+    if (line->size)
+        memcpy(w->bytes + w->used, line->text, line->size);
+    w->wrong[w->n] = line->wrong != NULL;
+    w->texts[w->n++].size = line->size;
+    w->used += line->size;
+    return CLI_OK;
+}
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Answers come as they are made: a window grows while one takes less than a quarter of a second,
+ * and shrinks where one takes more than a whole. */
+static void set_most(tsri_cli_window *w) {
+    const uint64_t took = now_ns() - w->filled;
+    if (!w->most)
+        w->most = FIRST;
+    else if (took > LONG_NS && w->most > FEWEST)
+        w->most /= 2;
+    else if (took < LONG_NS / 4 && w->n == w->most && w->most < TSRI_CLI_WINDOW)
+        w->most *= 2;
+}
+
+int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, tsri_cli_window *w) {
+    tsri_cli_line line;
+    int code = CLI_OK;
+    tsri_cli_flush(app);
+    set_most(w);
+    w->n = w->used = 0;
+    if (w->room > 2 * (size_t)MOST_BYTES) { /* after a giant */
+        free(w->bytes);
+        w->bytes = NULL;
+        w->room = 0;
+    }
+    while (code == CLI_OK && w->n < w->most && w->used < MOST_BYTES &&
+           !(w->n && tsri_cli_lines_would_wait(lines))) {
+        if ((code = tsri_cli_lines_next(lines, &line)) != CLI_OK || !line.text)
+            break;
+        if (line.wrong && ++w->n_wrong <= TOLD) {
+            tsri_cli_clear_progress(app);
+            tsri_cli_note(app, "%s %" PRIu64 ": %s", tsri_cli_lines_unit(lines), line.number,
+                          line.wrong);
+        }
+        w->cut += line.cut;
+        if (w->n == 0)
+            w->first = line.number;
+        if ((code = make_room(w)) == CLI_OK)
+            code = keep(w, &line);
+    }
+    for (size_t i = 0, at = 0; i < w->n; at += w->texts[i++].size)
+        w->texts[i].data = w->bytes ? w->bytes + at : "";
+    w->filled = now_ns();
+    return code;
+}
+
+void tsri_cli_window_clear(tsri_cli_window *w) {
+    free(w->texts);
+    free(w->wrong);
+    free(w->bytes);
+    *w = (tsri_cli_window){0};
+}
+
+int tsri_cli_window_end(tsri_cli_app *app, const tsri_cli_lines *lines, const tsri_cli_window *w) {
+    if (w->cut)
+        tsri_cli_note(app, "%" PRIu64 " %s%s of more than %d MiB: only so much was read of each",
+                      w->cut, tsri_cli_lines_unit(lines), w->cut == 1 ? "" : "s",
+                      TSRI_CLI_MOST_LINE >> 20);
+    const int code = tsri_cli_lines_end(lines);
+    if (!w->n_wrong)
+        return code;
+    return tsri_cli_fail(CLI_MISS, "%" PRIu64 " %s%s failed, and counted as empty", w->n_wrong,
+                         tsri_cli_lines_unit(lines), w->n_wrong == 1 ? "" : "s");
+}
+
+bool tsri_cli_write_line(tsri_cli_app *app, const char *text, size_t n) {
+    for (size_t at = 0; at < n;) {
+        size_t part = 0;
+        while (at + part < n && text[at + part] != '\n' && text[at + part] != '\r')
+            part++;
+        if (!tsri_cli_write(app, text + at, part))
+            return false;
+        at += part;
+        if (at < n && !tsri_cli_write(app, " ", 1))
+            return false;
+        at += at < n;
+    }
+    return true;
+}

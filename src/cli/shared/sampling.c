@@ -1,0 +1,84 @@
+/* cli/shared/sampling.c - has the options of sampling, which generate and chat share. */
+#include "cli/shared/sampling.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *s) {
+    static tsri_cli_option rows[10];
+    const tsri_cli_option all[] = {
+        {"max-new-tokens|n-predict", 'n', CLI_INT, &s->n, "N",
+         "at most N new tokens; to the end of the context without it", 0, 1 << 30, &s->has_n},
+        {"temperature|temp", 0, CLI_REAL, &s->temperature, "T",
+         "0: always the likeliest token; higher: more varied", 0, 1e6, &s->has_temperature},
+        {"top-k", 0, CLI_INT, &s->top_k, "K", "choose among the K likeliest; 0: all", 0, 1 << 24,
+         &s->has_top_k},
+        {"top-p", 0, CLI_REAL, &s->top_p, "P", "choose among the likeliest that together reach P",
+         1e-9, 1, &s->has_top_p},
+        {"min-p", 0, CLI_REAL, &s->min_p, "P",
+         "drop what is less likely than P times the likeliest", 0, 1, &s->has_min_p},
+        {"repeat-penalty|repetition-penalty", 0, CLI_REAL, &s->repeat_penalty, "R",
+         "above 1: avoid tokens of the text so far", 1e-3, 1e3, &s->has_repeat_penalty},
+        {"seed", 's', CLI_SEED, &s->seed, "S",
+         "the same seed gives the same text; drawn and printed without it", 0, 0, &s->has_seed},
+        {"stop", 0, CLI_LIST, &s->stop, "TEXT", "end before this text; may be given again", 0, 0,
+         NULL},
+        {"ignore-eos", 0, CLI_FLAG, &s->ignore_eos, NULL, "go on past end tokens", 0, 0, NULL},
+        {0}};
+    memcpy(rows, all, sizeof all);
+    return rows;
+}
+
+int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *s,
+                            tsr_generate_options *o) {
+    const int code = tsri_cli_status(tsr_generate_defaults(app->model, o));
+    if (code != CLI_OK)
+        return code;
+    if (s->has_temperature) {
+        o->temperature = s->temperature;
+        o->num_beams = s->temperature > 0 ? 1 : o->num_beams; /* beams are not drawn from */
+    }
+    if (s->has_top_k)
+        o->top_k = (int32_t)s->top_k;
+    if (s->has_top_p)
+        o->top_p = s->top_p;
+    if (s->has_min_p)
+        o->min_p = s->min_p;
+    if (s->has_repeat_penalty)
+        o->repeat_penalty = s->repeat_penalty;
+    if (s->has_n)
+        o->max_new_tokens = s->n;
+    if (s->has_seed)
+        o->seed = s->seed;
+    else if (getrandom(&o->seed, sizeof o->seed, 0) != (ssize_t)sizeof o->seed)
+        return tsri_cli_fail(CLI_OTHER, "no seed could be drawn; give one with --seed");
+    if (!s->has_seed)
+        o->seed &= UINT32_MAX; /* short enough to type again */
+    o->ignore_eos = s->ignore_eos;
+    o->context = app->context;
+    o->stop = s->stop.items;
+    o->n_stop = (uint32_t)s->stop.n;
+    return CLI_OK;
+}
+
+void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsr_generate_options *o) {
+    if (o->temperature > 0 && o->num_beams <= 1)
+        tsri_cli_note(app, "seed: %llu", (unsigned long long)o->seed);
+}
+
+void tsri_cli_print_stats(const tsri_cli_app *app, const tsr_generate_stats *stats) {
+    const double prefill = (double)stats->prefill_ns * 1e-9,
+                 decode = (double)stats->decode_ns * 1e-9;
+    tsri_cli_note(app,
+                  "first token after %.3f s; prefill %llu tokens, %.1f tokens/s; decode %llu "
+                  "tokens, %.1f tokens/s",
+                  (double)stats->first_token_ns * 1e-9, (unsigned long long)stats->prompt_tokens,
+                  prefill > 0 ? (double)stats->prompt_tokens / prefill : 0.0,
+                  (unsigned long long)stats->decode_tokens,
+                  decode > 0 ? (double)stats->decode_tokens / decode : 0.0);
+}
+
+const char *tsri_cli_finish_name(uint32_t finish) {
+    static const char *const names[] = {"", "end", "stop", "length", "context"};
+    return finish < sizeof names / sizeof *names ? names[finish] : "";
+}

@@ -1,0 +1,78 @@
+/* cli/shared/searching.c - has the options of beam search, which generate, translate and
+ * evaluate share. */
+#include "cli/shared/searching.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const tsri_cli_option *tsri_cli_searching_options(tsri_cli_searching *s) {
+    static tsri_cli_option rows[9];
+    const tsri_cli_option all[] = {
+        {"num-beams|beam-size", 0, CLI_INT, &s->num_beams, "K",
+         "beam search with K beams; 1: a token at a time", 1, 1024, &s->has_num_beams},
+        {"n-best", 0, CLI_INT, &s->n_best, "N",
+         "the N best results of each search, with their scores; at most K", 1, 1024,
+         &s->has_n_best},
+        {"length-penalty", 0, CLI_REAL, &s->length_penalty, "A",
+         "score = sum of log-probabilities / length^A", -1e6, 1e6, &s->has_length_penalty},
+        {"early-stopping", 0, CLI_TEXT, &s->early_stopping, "WHEN",
+         "with K results: true, at once; false, when the best beam scores no better now; never, "
+         "when none can",
+         0, 0, NULL},
+        {"coverage-penalty", 0, CLI_REAL, &s->coverage_penalty, "B",
+         "lower the score of results that leave out parts of the source", 0, 1e6,
+         &s->has_coverage_penalty},
+        {"no-repeat-ngram-size", 0, CLI_INT, &s->no_repeat_ngram, "N",
+         "no run of N tokens comes twice; 0: any may", 0, 1 << 30, &s->has_no_repeat_ngram},
+        {"min-new-tokens|min-length", 0, CLI_INT, &s->min_new_tokens, "N", "no end before N tokens",
+         0, 1 << 30, &s->has_min_new_tokens},
+        {"suppress", 0, CLI_TEXT, &s->suppress, "1,2,3", "ids of tokens that never come", 0, 0,
+         NULL},
+        {0}};
+    memcpy(rows, all, sizeof all);
+    return rows;
+}
+
+static int early_stopping(const char *name, uint32_t *out) {
+    static const char *const names[] = {
+        [TSR_EARLY_HEURISTIC] = "false", [TSR_EARLY_FIRST] = "true", [TSR_EARLY_NEVER] = "never"};
+    for (uint32_t i = 0; name && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name)) {
+            *out = i;
+            return CLI_OK;
+        }
+    return name ? tsri_cli_fail(CLI_USAGE, "--early-stopping %s: true, false or never is wanted",
+                                name)
+                : CLI_OK;
+}
+
+int tsri_cli_searching_apply(tsri_cli_searching *s, tsr_generate_options *o) {
+    size_t n = 0;
+    if (s->has_num_beams)
+        o->num_beams = (uint32_t)s->num_beams;
+    if (s->has_n_best)
+        o->n_best = (uint32_t)s->n_best;
+    if (s->has_length_penalty)
+        o->length_penalty = s->length_penalty;
+    if (s->has_coverage_penalty)
+        o->coverage_penalty = s->coverage_penalty;
+    if (s->has_no_repeat_ngram)
+        o->no_repeat_ngram = (uint32_t)s->no_repeat_ngram;
+    if (s->has_min_new_tokens)
+        o->min_new_tokens = s->min_new_tokens;
+    if (o->n_best > (o->num_beams > 1 ? o->num_beams : 1))
+        return tsri_cli_fail(CLI_USAGE, "--n-best %u: there are %u beams; raise --num-beams",
+                             o->n_best, o->num_beams ? o->num_beams : 1);
+    int code = early_stopping(s->early_stopping, &o->early_stopping);
+    if (code == CLI_OK && s->suppress) {
+        code = tsri_cli_parse_ids("--suppress ", s->suppress, &s->suppressed, &n);
+        o->suppress = s->suppressed;
+        o->n_suppress = (uint32_t)n;
+    }
+    return code;
+}
+
+void tsri_cli_searching_clear(tsri_cli_searching *s) {
+    free(s->suppressed);
+    s->suppressed = NULL;
+}
