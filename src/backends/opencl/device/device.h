@@ -35,7 +35,7 @@ struct tsr_dev {
     cl_mem *kept;                      /* what Oclgrind may not release: see tsri_opencl_release */
     size_t n_kept, kept_capacity;
     struct tsri_opencl_marker *marker; /* a plan is built and not run yet; NULL: all ran */
-    tsri_opencl_pages *pages; /* mappings that buffers lie in */
+    tsri_opencl_pages *pages;          /* mappings that buffers lie in */
     tsr_plan *plans;
     tsri_opencl_programs *programs;
     tsri_opencl_tuning *tuning;

@@ -12,8 +12,8 @@ struct tsr_state {
     uint32_t threads; /* option "threads", of devices opened without a number; 0: all */
     uint64_t
         launch_limit; /* option "launch_limit": multiply-adds of one launch; 0: the row's own */
-    uint32_t chain; /* option "chain": ops of a plan from which on they are one launch
-                       (launch/chain.h); 0: never */
+    /* option "chain": ops of a plan from which on they are one launch (launch/chain.h); 0: never */
+    uint32_t chain;
     uint64_t rest_ns; /* option "rest_ms": how long a failed device's work is waited for */
     size_t n_found, found_capacity;
     tsri_opencl_found *found;

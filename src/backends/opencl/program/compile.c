@@ -30,12 +30,13 @@ static void add_cpu(tsri_hash *hash) {
 }
 
 const char *tsri_opencl_options_of(const tsri_opencl_programs *programs,
-                              const tsri_opencl_instance *instance) {
+                                   const tsri_opencl_instance *instance) {
     return programs->options[tsri_opencl_instance_newest_c(instance)];
 }
 
 tsr_status tsri_opencl_make_key(const tsri_opencl_programs *programs, const char *options,
-                           const char *kind, const char *text, size_t n, tsri_opencl_key *key) {
+                                const char *kind, const char *text, size_t n,
+                                tsri_opencl_key *key) {
     const tsri_opencl_found *found = programs->dev->found;
     const tsr_facts *facts = &found->facts.common;
     const char *const parts[] = {"tessera-opencl-1",
@@ -192,8 +193,7 @@ tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const cha
         return tsri_opencl_fail(dev, code, culprit);
     if (!*log || !**log) {
         char line[160];
-        snprintf(line, sizeof line, "%s: %s (%d)", culprit, tsri_opencl_code_name(code),
-                 code);
+        snprintf(line, sizeof line, "%s: %s (%d)", culprit, tsri_opencl_code_name(code), code);
         free(*log);
         *log = tsri_base_copy_text(line, strlen(line));
     }
@@ -212,8 +212,8 @@ static void announce(tsri_opencl_programs *programs, tsri_opencl_instance *const
 }
 
 tsr_status tsri_opencl_make_program(tsri_opencl_programs *programs, const tsri_bytes *source,
-                               tsri_opencl_instance *const *instances, size_t n, cl_program *out,
-                               char **log) {
+                                    tsri_opencl_instance *const *instances, size_t n,
+                                    cl_program *out, char **log) {
     tsri_bytes binary = {0};
     tsri_opencl_key key;
     bool found = false;

@@ -43,7 +43,6 @@ tsr_status tsri_opencl_key_of(const tsr_dev *dev, const char *kind, const char *
                               tsri_opencl_key *key);
 /* The same for a program built with these options. */
 tsr_status tsri_opencl_make_key(const tsri_opencl_programs *programs, const char *options,
-                                const char *kind, const char *text, size_t n,
-                                tsri_opencl_key *key);
+                                const char *kind, const char *text, size_t n, tsri_opencl_key *key);
 
 #endif

@@ -33,10 +33,10 @@ struct tsri_opencl_instance {
     char *signature; /* kinds of its arguments, once it was traced for a chain */
     uint32_t n_args; /* of the kernel; where it was recorded for a bundle */
     tsri_opencl_instance_state state;
-    bool bundled;       /* of a bundle: it has no self-test */
+    bool bundled;            /* of a bundle: it has no self-test */
     tsri_opencl_reach reach; /* of its self-test, launched by itself */
     char *why;               /* where refused */
-    cl_program program; /* where built; NULL for a provider without a file */
+    cl_program program;      /* where built; NULL for a provider without a file */
 };
 
 /* A new one, of a row or of its stage; of a bundle that has it, built already. */

@@ -69,8 +69,7 @@ static bool ask(const tsr_dev *dev, const tsri_bytes *source, char *line, size_t
         tsri_opencl_helper_finish(&helper, dev->state, SECONDS) == TSR_OK && !helper.late;
     const char *said = helper.said.data ? helper.said.data : "";
     if (!done)
-        snprintf(line, size, "its instructions were tried for %d s without an answer",
-                 SECONDS);
+        snprintf(line, size, "its instructions were tried for %d s without an answer", SECONDS);
     else if (*said)
         snprintf(line, size, "%.*s", (int)strcspn(said, "\n"), said);
     else
