@@ -32,6 +32,7 @@ TSR_API void tsr_plot_destroy(tsr_plot **plot); /**< takes NULL content */
  * before, by a run that went on from a checkpoint, takes the place of all from there on.
  *
  * name   what the page calls it
+ * log    may be NULL
  * alloc  16 bytes a number
  * error  TSR_E_IO      the file cannot be read
  *        TSR_E_FORMAT  no line of it is a step with a number that can be drawn

@@ -29,6 +29,7 @@ const char *tsr_engine_cache_folder(const tsr_engine *engine) {
 }
 
 tsr_status tsr_engine_create(const tsr_engine_options *options, tsr_engine **out) {
+    TRY(NEED(out));
     tsr_engine_options given;
     tsr_engine *engine = NULL;
     TRY(tsri_base_adopt("tsr_engine_options", options, &given, sizeof given));
@@ -76,16 +77,18 @@ size_t tsr_device_count(const tsr_engine *engine) {
 }
 
 tsr_status tsr_device_info_get(const tsr_engine *engine, size_t index, tsr_device_info *out) {
+    TRY(NEED(engine));
+    TRY(NEED(out));
+    TRY(tsri_base_check_out("tsr_device_info", out));
     if (index >= tsri_backend_count(engine->set))
         return tsri_base_fail(TSR_E_ARGUMENT, "device %zu: there are %zu", index,
                               tsri_backend_count(engine->set));
     const tsri_backend_entry *entry = tsri_backend_at(engine->set, index);
-    const uint32_t size = out->struct_size;
-    const tsr_device_info info = {.struct_size = size,
+    const tsr_device_info info = {.struct_size = sizeof info,
                                   .is_default = index == tsri_backend_default(engine->set),
                                   .backend = entry->backend->name,
                                   .facts = entry->facts};
-    memcpy(out, &info, size < sizeof info ? size : sizeof info);
+    tsri_base_give(&info, sizeof info, out);
     return TSR_OK;
 }
 
@@ -159,6 +162,8 @@ static tsr_status add_default(tsr_device *device) {
 
 tsr_status tsr_device_open(tsr_engine *engine, const char *selector,
                            const tsr_device_open_options *options, tsr_device **out) {
+    TRY(NEED(engine));
+    TRY(NEED(out));
     tsr_device_open_options given;
     tsr_device *device = NULL;
     TRY(tsri_base_adopt("tsr_device_open_options", options, &given, sizeof given));

@@ -5,6 +5,7 @@
 
 #include "tessera/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Copies what the caller gives, a struct that may be shorter or longer than the `known` bytes of
@@ -14,5 +15,20 @@
  *         TSR_E_UNSUPPORTED  a byte past those that we know is not zero: a newer field is set
  */
 tsr_status tsri_base_adopt(const char *name, const void *given, void *out, size_t known);
+
+/* Whether a result can be given in `out`: before the work is done for it. NULL is fine.
+ *
+ * error   TSR_E_ARGUMENT  struct_size is smaller than itself
+ */
+tsr_status tsri_base_check_out(const char *name, const void *out);
+
+/* Gives the first bytes of `ours`, of `known` bytes, as many as the caller's struct has, but for the
+ * size, which stays the caller's. What it has beyond `known` becomes zero. Nothing where out is
+ * NULL. */
+void tsri_base_give(const void *ours, size_t known, void *out);
+
+/* TSR_E_ARGUMENT where an argument of a public function is NULL and may not be: TRY(NEED(model)). */
+#define NEED(argument) tsri_base_need(__func__, #argument, (argument) != NULL)
+tsr_status tsri_base_need(const char *function, const char *name, bool given);
 
 #endif

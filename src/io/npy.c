@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/structs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -194,6 +195,8 @@ static tsr_status read_header(tsr_vectors *v, const char *path) {
 }
 
 tsr_status tsr_vectors_open(const char *path, tsr_vectors **out) {
+    TRY(NEED(path));
+    TRY(NEED(out));
     tsr_vectors *v = NULL;
     *out = NULL;
     TRY(tsri_base_new(1, sizeof *v, &v));
@@ -223,6 +226,8 @@ uint32_t tsr_vectors_width(const tsr_vectors *vectors) {
 }
 
 tsr_status tsr_vectors_read(const tsr_vectors *v, uint64_t first, size_t n, float *out) {
+    TRY(NEED(v));
+    TRY(NEED(out));
     if (first > v->rows || n > v->rows - first)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "%zu rows from %" PRIu64 " were asked for; %s has %" PRIu64, n, first,
@@ -257,6 +262,8 @@ static void format_header(const tsr_vectors_writer *w, unsigned char out[WRITTEN
 }
 
 tsr_status tsr_vectors_create(const char *path, uint32_t width, tsr_vectors_writer **out) {
+    TRY(NEED(path));
+    TRY(NEED(out));
     unsigned char head[WRITTEN_HEADER];
     tsr_vectors_writer *w = NULL;
     *out = NULL;
@@ -277,6 +284,8 @@ tsr_status tsr_vectors_create(const char *path, uint32_t width, tsr_vectors_writ
 }
 
 tsr_status tsr_vectors_append(tsr_vectors_writer *writer, const float *rows, size_t n) {
+    TRY(NEED(writer));
+    TRY(NEED(rows));
     size_t numbers, bytes;
     if (!tsri_base_mul(n, writer->width, &numbers) || !tsri_base_mul(numbers, sizeof *rows, &bytes))
         return tsri_base_fail(TSR_E_ARGUMENT, "%zu rows of %" PRIu32 " numbers are too many", n,
@@ -287,6 +296,7 @@ tsr_status tsr_vectors_append(tsr_vectors_writer *writer, const float *rows, siz
 }
 
 tsr_status tsr_vectors_commit(tsr_vectors_writer **writer) {
+    TRY(NEED(writer));
     unsigned char head[WRITTEN_HEADER];
     tsr_vectors_writer *w = *writer;
     format_header(w, head);

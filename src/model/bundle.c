@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "model/opened.h"
 
 #include <stdlib.h>
@@ -131,6 +132,7 @@ static tsr_status make_plans(tsri_model *model, int64_t many, int32_t k, const r
 }
 
 tsr_status tsr_bundle_export(tsr_model *model, const char *folder) {
+    TRY(NEED(model));
     enum { MANY = 64, TOP = 40 };
     tsri_model *inner = tsri_model_of(model);
     const tsri_backend_opened_device *opened = tsri_model_devices_of(model);
@@ -154,6 +156,7 @@ tsr_status tsr_bundle_export(tsr_model *model, const char *folder) {
 }
 
 tsr_status tsr_bundle_build(tsr_device *device, const char *folder, const char *binary) {
+    TRY(NEED(device));
     const tsri_backend_device *one = NULL;
     const tsr_backend_bundle *calls = NULL;
     TRY(bundles_of(tsri_backend_opened(device), &one, &calls));

@@ -2,6 +2,7 @@
 #include "model/opened.h"
 
 #include "base/error.h"
+#include "base/structs.h"
 #include "tensor/convert.h"
 #include "tensor/quantize.h"
 #include "tensor/shape.h"
@@ -246,6 +247,8 @@ static void describe_matrices(const describer *d, const tsri_model_weights *weig
 tsr_status tsr_model_describe(const tsr_model *model,
                               void (*line)(void *data, const char *name, const char *value),
                               void *data) {
+    TRY(NEED(model));
+    TRY(NEED(line));
     const tsri_model *inner = tsri_model_of(model);
     const describer d = {.line = line, .data = data};
     describe_parts(&d, inner);

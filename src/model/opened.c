@@ -122,17 +122,10 @@ void tsr_model_close(tsr_model **model) {
     *model = NULL;
 }
 
-/* As much of a struct as the caller's version of it holds. */
-static tsr_status give(void *out, uint32_t size, const void *all, size_t known) {
-    if (size < sizeof size)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "struct_size is %u: set it to the size of the struct before the call",
-                              size);
-    memcpy(out, all, size < known ? size : known);
-    return TSR_OK;
-}
-
 tsr_status tsr_model_info_get(const tsr_model *model, tsr_model_info *out) {
+    TRY(NEED(model));
+    TRY(NEED(out));
+    TRY(tsri_base_check_out("tsr_model_info", out));
     const tsri_model *inner = model->model;
     const tsri_model_stack *stack = tsri_model_main_stack(&inner->spec);
     const tsri_model_spec *spec = &inner->spec;
@@ -140,7 +133,7 @@ tsr_status tsr_model_info_get(const tsr_model *model, tsr_model_info *out) {
         inner->weights ? tsri_model_weight_at(inner->weights, TSRI_WEIGHT_LABEL) : NULL;
     tsri_model_figures figures;
     tsri_model_measure(inner, &figures);
-    const tsr_model_info info = {.struct_size = out->struct_size,
+    const tsr_model_info info = {.struct_size = sizeof info,
                                  .has_tokenizer = inner->tokenizer != NULL,
                                  .path = inner->path,
                                  .format = inner->format,
@@ -175,23 +168,29 @@ tsr_status tsr_model_info_get(const tsr_model *model, tsr_model_info *out) {
                                  .source_vocab = spec->source_vocab,
                                  .source_context = spec->source_context,
                                  .labels = label ? label->dims[0] : 0};
-    return give(out, out->struct_size, &info, sizeof info);
+    tsri_base_give(&info, sizeof info, out);
+    return TSR_OK;
 }
 
 tsr_status tsr_model_memory_get(const tsr_model *model, tsr_model_memory *out) {
+    TRY(NEED(model));
+    TRY(NEED(out));
+    TRY(tsri_base_check_out("tsr_model_memory", out));
     tsri_run_memory memory = {0};
     if (model->run)
         tsri_run_memory_of(model->run, &memory);
-    const tsr_model_memory all = {.struct_size = out->struct_size,
+    const tsr_model_memory all = {.struct_size = sizeof all,
                                   .weights = memory.weights,
                                   .states = memory.states,
                                   .activations = memory.arena,
                                   .inputs = memory.inputs};
-    return give(out, out->struct_size, &all, sizeof all);
+    tsri_base_give(&all, sizeof all, out);
+    return TSR_OK;
 }
 
 tsr_status tsr_model_bundled(void (*visit)(void *data, const char *name, const char *path),
                              void *data) {
+    TRY(NEED(visit));
     return tsri_model_bundled(visit, data);
 }
 
@@ -279,11 +278,15 @@ static tsr_status explain(tsr_model *model, int64_t tokens, plan_of make,
 
 tsr_status tsr_explain(tsr_model *model, int64_t tokens,
                        void (*visit)(void *data, const tsr_explained *op), void *data) {
+    TRY(NEED(model));
+    TRY(NEED(visit));
     return explain(model, tokens, tsri_session_plan, visit, data);
 }
 
 tsr_status tsr_explain_encoder(tsr_model *model, int64_t tokens,
                                void (*visit)(void *data, const tsr_explained *op), void *data) {
+    TRY(NEED(model));
+    TRY(NEED(visit));
     return explain(model, tokens, tsri_session_encode_plan, visit, data);
 }
 
@@ -313,6 +316,7 @@ tsr_status tsri_model_profile(tsri_run_context *run, const tsri_backend_opened_d
 
 tsr_status tsr_profile(tsr_model *model, void (*visit)(void *data, const tsr_profiled *entry),
                        void *data) {
+    TRY(NEED(model));
     if (!model->run)
         return tsri_base_fail(TSR_E_STATE, "%s was opened without a device; nothing ran",
                               model->model->path);

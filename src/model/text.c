@@ -3,6 +3,7 @@
 #include "tessera/tokenizer.h"
 
 #include "base/error.h"
+#include "base/structs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,6 +24,10 @@ static tsr_status tokenizer_of(const tsr_model *model, const tsri_text_tokenizer
 
 tsr_status tsr_encode(const tsr_model *model, const char *text, size_t size, uint32_t flags,
                       int32_t **ids, size_t *n) {
+    TRY(NEED(model));
+    TRY(NEED(text));
+    TRY(NEED(ids));
+    TRY(NEED(n));
     const tsri_text_tokenizer *tokenizer;
     tsri_text_ids list = {0};
     const unsigned inner = (flags & TSR_ENCODE_ADD_SPECIAL ? TSRI_TEXT_ADD_SPECIAL : 0u) |
@@ -46,6 +51,10 @@ void tsr_ids_free(int32_t *ids) {
 
 tsr_status tsr_decode(const tsr_model *model, const int32_t *ids, size_t n, uint32_t skip_special,
                       char **text, size_t *size) {
+    TRY(NEED(model));
+    TRY(NEED(ids));
+    TRY(NEED(text));
+    TRY(NEED(size));
     const tsri_text_tokenizer *tokenizer;
     const int32_t vocab = tsri_model_of(model)->spec.vocab;
     tsri_bytes bytes = {0};

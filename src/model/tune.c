@@ -71,6 +71,7 @@ static tsr_status finish(tsri_run_tune *tune, tsr_tune_options *options) {
 }
 
 tsr_status tsr_tune_model(tsr_model *model, const tsr_tune_options *options) {
+    TRY(NEED(model));
     static const int64_t lengths[] = {512, 1};
     tsri_model *inner = tsri_model_of(model);
     const tsri_backend_opened_device *opened = tsri_model_devices_of(model);

@@ -33,6 +33,7 @@ static const tsr_bounds only_ones = {
     .struct_size = sizeof only_ones, .lowest = {1, 1, 1, 1, 1}, .highest = {1, 1, 1, 1, 1}};
 
 tsr_status tsr_graph_create(tsr_device *device, tsr_graph **out) {
+    TRY(NEED(out));
     tsr_graph *graph;
     *out = NULL;
     if (!device)
@@ -60,6 +61,7 @@ void tsr_graph_destroy(tsr_graph **graph) {
 }
 
 tsr_status tsr_graph_status(const tsr_graph *graph) {
+    TRY(NEED(graph));
     return tsri_graph_status(graph->graph);
 }
 
@@ -250,6 +252,9 @@ tsr_value tsr_graph_slice(tsr_graph *graph, tsr_value x, uint32_t axis, int64_t 
 
 tsr_status tsr_graph_shape(const tsr_graph *graph, tsr_value value, uint32_t *rank,
                            int64_t dims[TSR_MAX_RANK]) {
+    TRY(NEED(graph));
+    TRY(NEED(rank));
+    TRY(NEED(dims));
     if (value < 0 || (size_t)value >= tsri_graph_value_count(graph->graph))
         return tsri_base_fail(TSR_E_ARGUMENT, "%d is no value of this graph", (int)value);
     const tsr_tensor *t = &tsri_graph_value_at(graph->graph, value)->tensor;
@@ -325,6 +330,7 @@ static tsr_status start(tsr_graph *graph) {
 }
 
 tsr_status tsr_graph_run(tsr_graph *graph) {
+    TRY(NEED(graph));
     TRY(tsri_graph_status(graph->graph));
     if (!graph->plan)
         TRY(start(graph));

@@ -223,8 +223,11 @@ static tsr_status look(looking *l, const char *text, size_t size) {
 
 tsr_status tsr_attention_create(tsr_model *model, const char *text, size_t size,
                                 const tsr_attention_options *options, tsr_attention **out) {
-    looking l = {.opened = model, .model = tsri_model_of(model)};
+    TRY(NEED(out));
     *out = NULL;
+    TRY(NEED(model));
+    TRY(NEED(text));
+    looking l = {.opened = model, .model = tsri_model_of(model)};
     TRY(tsri_base_adopt("tsr_attention_options", options, &l.options, sizeof l.options));
     if (!l.model->run)
         return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", l.model->path);
@@ -265,11 +268,11 @@ size_t tsr_attention_map_count(const tsr_attention *attention) {
 
 tsr_status tsr_attention_map_get(const tsr_attention *attention, size_t index,
                                  tsr_attention_map *out) {
+    TRY(NEED(attention));
+    TRY(NEED(out));
+    TRY(tsri_base_check_out("tsr_attention_map", out));
     if (index >= attention->n_maps)
         return tsri_base_fail(TSR_E_ARGUMENT, "map %zu: there are %zu", index, attention->n_maps);
-    const uint32_t size = out->struct_size;
-    tsr_attention_map map = attention->maps[index];
-    map.struct_size = size;
-    memcpy(out, &map, size < sizeof map ? size : sizeof map);
+    tsri_base_give(&attention->maps[index], sizeof *attention->maps, out);
     return TSR_OK;
 }

@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "task/attention.h"
 #include "task/page.h"
 #include "task/shares.h"
@@ -97,6 +98,8 @@ static tsr_status write_page(const tsr_attention *a, const char *json, const cha
 }
 
 tsr_status tsr_attention_write_page(const tsr_attention *attention, const char *path) {
+    TRY(NEED(attention));
+    TRY(NEED(path));
     char *json = NULL;
     json_t *maps = json_array();
     tsr_status status = TSR_OK;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/structs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -390,19 +391,26 @@ tsr_status tsr_bench(tsr_engine *engine, tsr_device *device, const char *model,
                      const tsr_model_options *model_options, const tsr_bench_options *options,
                      int (*row)(void *data, const tsr_bench_row *row), void *data,
                      tsr_bench_summary *summary) {
-    tsr_bench_options known = *options;
+    tsr_bench_options known;
+    tsr_model_options opened;
+    TRY(NEED(engine));
+    TRY(NEED(device));
+    TRY(NEED(row));
+    TRY(tsri_base_adopt("tsr_bench_options", options, &known, sizeof known));
+    TRY(tsri_base_check_out("tsr_bench_summary", summary));
+    TRY(tsri_base_adopt("tsr_model_options", model_options, &opened, sizeof opened));
+    opened.struct_size = sizeof opened;
     tsr_bench_summary counted = {.struct_size = sizeof counted};
     known.repeats = known.repeats ? known.repeats : 5;
     const tsri_task_sink sink = {.row = row, .data = data, .summary = &counted};
     bench b = {.options = &known, .sink = &sink};
-    const tsr_status status = run_all(&b, engine, device, model, model_options);
+    const tsr_status status = run_all(&b, engine, device, model, &opened);
     for (size_t i = 0; b.rows && i < b.n; i++) {
         free(b.rows[i].kernels);
         free(b.rows[i].reason);
     }
     free(b.rows);
     free(b.values);
-    if (summary)
-        *summary = counted;
+    tsri_base_give(&counted, sizeof counted, summary);
     return status;
 }

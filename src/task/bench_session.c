@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "model/opened.h"
 
 #include <stdlib.h>
@@ -17,6 +18,8 @@ struct tsr_bench_session {
 
 tsr_status tsr_bench_session_create(tsr_model *model, uint32_t batch, int64_t context,
                                     tsr_bench_session **out) {
+    TRY(NEED(model));
+    TRY(NEED(out));
     tsr_bench_session *s = NULL;
     *out = NULL;
     if (!batch || batch > INT32_MAX)
@@ -51,6 +54,8 @@ void tsr_bench_session_destroy(tsr_bench_session **session) {
 
 tsr_status tsr_bench_session_run(tsr_bench_session *s, const int32_t *ids, int64_t n, int64_t past,
                                  float *logits, int32_t *next, uint64_t *ns) {
+    TRY(NEED(s));
+    TRY(NEED(ids));
     const tsri_model_results results = {
         .rows = TSRI_ROWS_LAST, .argmax = next ? next : s->next, .logits = logits};
     for (uint32_t b = 0; b < s->batch; b++)

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/structs.h"
 #include "model/training.h"
 
 #include <math.h>
@@ -31,6 +32,8 @@ static tsr_status make_batch(tsr_bench_training *t) {
 
 tsr_status tsr_bench_training_create(const char *name, tsr_device *device, uint32_t batch,
                                      int64_t tokens, tsr_bench_training **out) {
+    TRY(NEED(device));
+    TRY(NEED(out));
     const tsr_model_options as_stored = {.struct_size = sizeof as_stored};
     const tsri_training_options options = {
         .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.01f};
@@ -102,6 +105,7 @@ static tsr_status run_step(tsr_bench_training *t, double *loss) {
 
 tsr_status tsr_bench_training_run(tsr_bench_training *t, uint32_t steps, double *loss,
                                   uint64_t *ns) {
+    TRY(NEED(t));
     const uint64_t begun = tsri_base_now_ns();
     double last = 0;
     for (uint32_t i = 0; i < steps; i++)

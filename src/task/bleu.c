@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "task/ngrams.h"
 #include "tessera/evaluate.h"
 #include "text/unicode.h"
@@ -228,6 +229,10 @@ tsr_status tsr_evaluate_bleu(const tsr_string *translations, const tsr_string *r
                              tsr_bleu *out) {
     counting c = {0};
     tsr_bleu b = {.struct_size = sizeof b};
+    TRY(NEED(translations));
+    TRY(NEED(references));
+    TRY(NEED(out));
+    TRY(tsri_base_check_out("tsr_bleu", out));
     tsr_status status = tsri_task_check_lines(translations, references, n);
     for (size_t i = 0; i < n && status == TSR_OK; i++)
         status = add_line(&c, &translations[i], &references[i], &b);
@@ -241,7 +246,7 @@ tsr_status tsr_evaluate_bleu(const tsr_string *translations, const tsr_string *r
     if (status != TSR_OK)
         return status;
     finish(&b);
-    *out = b;
+    tsri_base_give(&b, sizeof b, out);
     return TSR_OK;
 }
 

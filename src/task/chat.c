@@ -90,6 +90,8 @@ const char *tsr_chat_template_name(size_t i) {
 }
 
 tsr_status tsr_chat_template_of(const tsr_model *model, const char **name) {
+    TRY(NEED(model));
+    TRY(NEED(name));
     const tsri_task_template *row;
     *name = NULL;
     TRY(template_of(tsri_model_of(model), &row));
@@ -197,13 +199,15 @@ static int64_t room_of(const tsri_model *m, const tsr_generate_options *o) {
 
 tsr_status tsr_chat_create(tsr_model *model, const char *template_name, const char *system,
                            const tsr_generate_options *options, tsr_chat **out) {
+    TRY(NEED(model));
+    TRY(NEED(out));
     tsri_model *m = tsri_model_of(model);
     const tsri_task_template *row;
     tsr_generate_options known;
     tsr_chat *chat = NULL;
     *out = NULL;
     TRY(check_model(m));
-    TRY(tsri_base_adopt("tsr_generate_options", options, &known, sizeof known));
+    TRY(tsri_task_adopt_search(m, options, &known));
     TRY(tsri_task_options_check(&known, m));
     TRY(choose_template(m, template_name, &row));
     TRY(tsri_base_new(1, sizeof *chat, &chat));
@@ -341,8 +345,12 @@ static tsr_status too_long(const tsr_chat *chat, size_t tokens, int64_t context)
 
 tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size, tsr_generated_fn generated,
                         void *data, tsr_generate_stats *stats) {
+    TRY(NEED(chat));
+    TRY(NEED(text));
+    TRY(tsri_base_check_out("tsr_generate_stats", stats));
     tsri_task_sequence *s = &chat->sequence;
     tsri_text_ids turn = {0};
+    tsr_generate_stats counted = {0};
     const size_t before = s->ids.count;
     const int64_t context = tsri_session_context(chat->session);
     tsr_status status = encode_turn(chat, text, size, &turn);
@@ -359,7 +367,7 @@ tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size, tsr_gener
                                              .context = context,
                                              .generated = generated,
                                              .data = data,
-                                             .stats = stats,
+                                             .stats = &counted,
                                              .ends = &chat->end,
                                              .n_ends = chat->end >= 0};
         status = tsri_task_decode(&decoding, s, 1);
@@ -370,5 +378,6 @@ tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size, tsr_gener
     } else if (s->finish == TSR_FINISH_END && s->ids.count > before) {
         s->ids.count--; /* it was not fed: the template writes how an answer ends */
     }
+    tsri_base_give(&counted, sizeof counted, stats);
     return status;
 }

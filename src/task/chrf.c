@@ -1,6 +1,7 @@
 /* task/chrf.c - chrF2 as sacrebleu counts it: runs of one to six characters, without white space.
  */
 #include "base/error.h"
+#include "base/structs.h"
 #include "task/ngrams.h"
 #include "tessera/evaluate.h"
 #include "text/unicode.h"
@@ -52,6 +53,10 @@ tsr_status tsr_evaluate_chrf(const tsr_string *translations, const tsr_string *r
                              tsr_chrf *out) {
     tsri_task_ngrams a = {0}, b = {0};
     tsr_chrf c = {.struct_size = sizeof c};
+    TRY(NEED(translations));
+    TRY(NEED(references));
+    TRY(NEED(out));
+    TRY(tsri_base_check_out("tsr_chrf", out));
     tsr_status status = tsri_task_check_lines(translations, references, n);
     for (size_t i = 0; i < n && status == TSR_OK; i++) {
         status = take(&a, &translations[i]);
@@ -65,7 +70,7 @@ tsr_status tsr_evaluate_chrf(const tsr_string *translations, const tsr_string *r
     if (status != TSR_OK)
         return status;
     finish(&c);
-    *out = c;
+    tsri_base_give(&c, sizeof c, out);
     return TSR_OK;
 }
 

@@ -63,6 +63,8 @@ static tsr_status begin(tsr_classifier *c) {
 
 tsr_status tsr_classifier_create(tsr_model *model, const tsr_classify_options *options,
                                  tsr_classifier **out) {
+    TRY(NEED(model));
+    TRY(NEED(out));
     tsr_classifier *c = NULL;
     *out = NULL;
     TRY(tsri_base_new(1, sizeof *c, &c));
@@ -137,6 +139,10 @@ static tsr_status run(void *data, const tsri_model_sequence *sequences, const si
 
 tsr_status tsr_classify(tsr_classifier *c, const tsr_string *texts, const tsr_string *seconds,
                         size_t n, float *scores, tsr_classify_stats *stats) {
+    TRY(NEED(c));
+    TRY(NEED(texts));
+    TRY(NEED(scores));
+    TRY(tsri_base_check_out("tsr_classify_stats", stats));
     if (c->kind == TSR_CLASSIFIER_TOKENS)
         return tsri_base_fail(TSR_E_STATE, "%s labels tokens, not texts: tsr_classify_tokens",
                               c->model->path);
@@ -146,10 +152,8 @@ tsr_status tsr_classify(tsr_classifier *c, const tsr_string *texts, const tsr_st
     for (size_t i = 0; i < n; i++)
         TRY(tsri_task_passages_add(&c->reader, &c->passages, "", &texts[i],
                                    seconds ? &seconds[i] : NULL));
-    if (stats) {
-        stats->tokens = c->passages.ids.count;
-        stats->cut = c->passages.cut;
-    }
+    const tsr_classify_stats counted = {.tokens = c->passages.ids.count, .cut = c->passages.cut};
+    tsri_base_give(&counted, sizeof counted, stats);
     c->scores = scores;
     c->n = n;
     memset(scores, 0, n * (size_t)c->labels * sizeof *scores); /* texts without tokens */

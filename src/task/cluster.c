@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "task/similar.h"
 
 #include <inttypes.h>
@@ -190,7 +191,11 @@ tsr_status tsr_cluster(const float *vectors, uint64_t N, uint32_t C,
                        const tsr_cluster_options *options, tsr_clusters **out) {
     result *r = NULL;
     float *scale = NULL;
+    tsr_cluster_options known;
+    TRY(NEED(out));
     *out = NULL;
+    TRY(NEED(vectors));
+    TRY(tsri_base_adopt("tsr_cluster_options", options, &known, sizeof known));
     TRY(tsri_base_new(1, sizeof *r, &r));
     tsr_status status = tsri_base_new(N, sizeof *scale, &scale);
     if (status == TSR_OK)
@@ -198,7 +203,7 @@ tsr_status tsr_cluster(const float *vectors, uint64_t N, uint32_t C,
     if (status == TSR_OK)
         status = tsri_base_new(N, sizeof *r->cosine, &r->cosine);
     const tsri_task_rows rows = {
-        .data = vectors, .scale = scale, .N = N, .C = C, .options = options};
+        .data = vectors, .scale = scale, .N = N, .C = C, .options = &known};
     if (status == TSR_OK)
         status = group(&rows, scale, r);
     free(scale);

@@ -37,6 +37,11 @@ typedef struct tsri_task_decoding {
     uint32_t n_ends;
 } tsri_task_decoding;
 
+/* The defaults of tsr_generate_defaults; and these where a caller gives NULL. */
+tsr_status tsri_task_defaults(const tsri_model *model, tsr_generate_options *out);
+tsr_status tsri_task_adopt_search(const tsri_model *model, const tsr_generate_options *given,
+                                  tsr_generate_options *out);
+
 /* Every option within its range. */
 tsr_status tsri_task_options_check(const tsr_generate_options *options, const tsri_model *model);
 

@@ -226,6 +226,8 @@ static void clear(dump *d) {
 }
 
 tsr_status tsr_dump(tsr_model *model, const tsr_dump_inputs *inputs, const char *path) {
+    TRY(NEED(model));
+    TRY(NEED(path));
     tsri_model *m = tsri_model_of(model);
     dump d = {
         .model = m, .encodes = m->spec.encoder.layers > 0, .decodes = m->spec.decoder.layers > 0};

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/structs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -50,6 +51,9 @@ static tsr_status take_rows(const json_t *object, const char *path, const char *
 
 tsr_status tsr_dump_json(tsr_model *model, const char *json_path, uint32_t attention,
                          const char *path) {
+    TRY(NEED(model));
+    TRY(NEED(json_path));
+    TRY(NEED(path));
     tsr_dump_inputs in = {.struct_size = sizeof in, .attention = attention};
     int64_t decoder_B = 0;
     const struct {

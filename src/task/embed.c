@@ -78,6 +78,8 @@ static tsr_status begin(tsr_embedder *e) {
 
 tsr_status tsr_embedder_create(tsr_model *model, const tsr_embed_options *options,
                                tsr_embedder **out) {
+    TRY(NEED(model));
+    TRY(NEED(out));
     tsr_embedder *e = NULL;
     *out = NULL;
     TRY(tsri_base_new(1, sizeof *e, &e));
@@ -107,8 +109,11 @@ void tsr_embedder_destroy(tsr_embedder **embedder) {
 
 tsr_status tsr_embedder_info_get(const tsr_embedder *e, tsr_embedder_info *out) {
     static const char *const kinds[] = {"mean", "first", "max", "last"};
+    TRY(NEED(e));
+    TRY(NEED(out));
+    TRY(tsri_base_check_out("tsr_embedder_info", out));
     const tsri_model_sentence *s = &e->sentence;
-    const tsr_embedder_info info = {.struct_size = out->struct_size,
+    const tsr_embedder_info info = {.struct_size = sizeof info,
                                     .width = (uint32_t)s->width,
                                     .layers = (uint32_t)e->model->spec.encoder.layers,
                                     .normalized =
@@ -119,7 +124,7 @@ tsr_status tsr_embedder_info_get(const tsr_embedder *e, tsr_embedder_info *out) 
                                     .pooling = kinds[s->pooling],
                                     .prompt = e->prompt,
                                     .prompt_names = e->prompt_names.data};
-    memcpy(out, &info, out->struct_size < sizeof info ? out->struct_size : sizeof info);
+    tsri_base_give(&info, sizeof info, out);
     return TSR_OK;
 }
 
@@ -127,13 +132,13 @@ tsr_status tsr_embedder_info_get(const tsr_embedder *e, tsr_embedder_info *out) 
 
 static tsr_status read_texts(tsr_embedder *e, const tsr_string *texts, size_t n,
                              tsr_embed_stats *stats) {
+    TRY(NEED(texts));
+    TRY(tsri_base_check_out("tsr_embed_stats", stats));
     tsri_task_passages_reset(&e->passages);
     for (size_t i = 0; i < n; i++)
         TRY(tsri_task_passages_add(&e->reader, &e->passages, e->prompt, &texts[i], NULL));
-    if (stats) {
-        stats->tokens = e->passages.ids.count;
-        stats->cut = e->passages.cut;
-    }
+    const tsr_embed_stats counted = {.tokens = e->passages.ids.count, .cut = e->passages.cut};
+    tsri_base_give(&counted, sizeof counted, stats);
     return TSR_OK;
 }
 
@@ -175,6 +180,8 @@ static tsr_status tell(void *data, size_t done) {
 
 tsr_status tsr_embed(tsr_embedder *e, const tsr_string *texts, size_t n, float *vectors,
                      tsr_embed_stats *stats) {
+    TRY(NEED(e));
+    TRY(NEED(vectors));
     TRY(read_texts(e, texts, n, stats));
     e->vectors = vectors;
     e->n = n;
@@ -229,6 +236,8 @@ static tsr_status visit_texts(tsr_embedder *e, uint32_t layer, uint32_t width, f
 tsr_status tsr_embed_tokens(tsr_embedder *e, const tsr_string *texts, size_t n, uint32_t layer,
                             int (*visit)(void *data, const tsr_token_vectors *tokens), void *data,
                             tsr_embed_stats *stats) {
+    TRY(NEED(e));
+    TRY(NEED(visit));
     const tsri_model_spec *spec = &e->model->spec;
     const tsri_model_weight *table = tsri_model_weight_at(e->model->weights, TSRI_WEIGHT_EMBED);
     const uint32_t width = (uint32_t)(layer ? spec->width : table->dims[1]);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "model/opened.h"
 #include "task/windows.h"
 #include "tessera/tokenizer.h"
@@ -127,9 +128,14 @@ static tsr_status score(tsri_model *model, scoring *s, tsr_perplexity *out) {
 
 tsr_status tsr_evaluate_perplexity(tsr_model *model, const char *text, size_t size,
                                    const tsr_perplexity_options *options, tsr_perplexity *out) {
-    static const tsr_perplexity_options none = {.struct_size = sizeof none};
+    TRY(NEED(model));
+    TRY(NEED(text));
+    TRY(NEED(out));
+    tsr_perplexity_options known;
+    TRY(tsri_base_adopt("tsr_perplexity_options", options, &known, sizeof known));
+    TRY(tsri_base_check_out("tsr_perplexity", out));
     tsri_model *m = tsri_model_of(model);
-    scoring s = {.options = options ? options : &none};
+    scoring s = {.options = &known};
     tsr_perplexity p = {.struct_size = sizeof p, .bytes = size};
     int32_t *ids = NULL;
     size_t n = 0;
@@ -155,6 +161,6 @@ tsr_status tsr_evaluate_perplexity(tsr_model *model, const char *text, size_t si
     p.loss = s.nats / (double)s.scored;
     p.perplexity = exp(p.loss);
     p.bits_per_byte = s.nats / log(2) / (double)size;
-    *out = p;
+    tsri_base_give(&p, sizeof p, out);
     return TSR_OK;
 }

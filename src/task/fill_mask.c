@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "model/opened.h"
 #include "task/passages.h"
 
@@ -204,6 +205,7 @@ static tsr_status fill_all(filling *f, const tsr_string *texts, size_t n) {
 
 tsr_status tsr_fill_mask(tsr_model *model, const tsr_string *texts, size_t n, uint32_t top_k,
                          int (*visit)(void *data, const tsr_fill *fill), void *data) {
+    TRY(NEED(model));
     filling f = {.model = tsri_model_of(model), .visit = visit, .data = data};
     if (top_k < 1 || top_k > (uint32_t)f.model->spec.vocab)
         return tsri_base_fail(TSR_E_ARGUMENT,

@@ -74,8 +74,7 @@ static tsr_status apply_config(const json_t *config, const char *path, bool star
     return apply_beams(config, path, o);
 }
 
-tsr_status tsr_generate_defaults(const tsr_model *model, tsr_generate_options *options) {
-    const tsri_model *m = tsri_model_of(model);
+tsr_status tsri_task_defaults(const tsri_model *m, tsr_generate_options *options) {
     const bool start = m->spec.encoder.layers && m->spec.decoder.layers;
     const tsri_model_generation *g = &m->generation;
     *options = (tsr_generate_options){.struct_size = sizeof *options,
@@ -88,6 +87,22 @@ tsr_status tsr_generate_defaults(const tsr_model *model, tsr_generate_options *o
                                       .num_beams = 1,
                                       .length_penalty = 1};
     return g->settings ? apply_config(g->settings, g->path, start, options) : TSR_OK;
+}
+
+tsr_status tsri_task_adopt_search(const tsri_model *m, const tsr_generate_options *given,
+                                  tsr_generate_options *out) {
+    return given ? tsri_base_adopt("tsr_generate_options", given, out, sizeof *out)
+                 : tsri_task_defaults(m, out);
+}
+
+tsr_status tsr_generate_defaults(const tsr_model *model, tsr_generate_options *options) {
+    tsr_generate_options known;
+    TRY(NEED(model));
+    TRY(NEED(options));
+    TRY(tsri_base_check_out("tsr_generate_options", options));
+    TRY(tsri_task_defaults(tsri_model_of(model), &known));
+    tsri_base_give(&known, sizeof known, options);
+    return TSR_OK;
 }
 
 /* ---- prompts ---- */
@@ -106,10 +121,11 @@ static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt,
                               const tsri_text_direction *direction, int32_t vocab, int64_t context,
                               tsri_text_ids *ids) {
     const char *text = prompt->text ? prompt->text : "";
+    const size_t size = prompt->text_size ? prompt->text_size : strlen(text);
     if (prompt->ids)
         TRY(take_ids(prompt->ids, prompt->n_ids, vocab, ids));
     else if (model->tokenizer)
-        TRY(tsri_text_encode_source(model->tokenizer, text, prompt->text_size, direction,
+        TRY(tsri_text_encode_source(model->tokenizer, text, size, direction,
                                     TSRI_TEXT_PARSE_SPECIAL, ids));
     else
         return tsri_base_fail(TSR_E_STATE,
@@ -184,9 +200,25 @@ typedef struct generation {
     uint32_t n;
 } generation;
 
+/* What the model's stacks read of a prompt. */
+static tsr_status take(generation *g, const tsri_text_direction *direction, const tsr_prompt *given,
+                       uint32_t i) {
+    const tsri_model *m = g->decoding.model;
+    tsri_task_sequence *s = &g->sequences[i];
+    tsr_prompt prompt;
+    TRY(NEED(given));
+    TRY(tsri_base_adopt("tsr_prompt", given, &prompt, sizeof prompt));
+    if (m->spec.encoder.layers) {
+        TRY(take_prompt(m, &prompt, direction, m->spec.source_vocab, m->spec.source_context,
+                        &g->sources[i]));
+        return take_target(m, &prompt, direction, g->decoding.context, &s->ids);
+    }
+    TRY(take_prompt(m, &prompt, direction, m->spec.vocab, g->decoding.context, &s->ids));
+    return check_length(&g->decoding, &s->ids);
+}
+
 static tsr_status ready(generation *g, const tsr_prompt *const *prompts) {
     const tsri_model *m = g->decoding.model;
-    const bool encoder = m->spec.encoder.layers > 0;
     tsri_text_direction direction = {.from = -1, .to = -1, .start = -1, .forced = -1};
     if (m->tokenizer) /* as the model's files say */
         TRY(tsri_text_direction_of(m->tokenizer, NULL, NULL, &direction));
@@ -196,15 +228,7 @@ static tsr_status ready(generation *g, const tsr_prompt *const *prompts) {
         tsri_task_sequence *s = &g->sequences[i];
         s->prompt = i;
         s->slot = s->source = (int32_t)i;
-        if (encoder) {
-            TRY(take_prompt(m, prompts[i], &direction, m->spec.source_vocab, m->spec.source_context,
-                            &g->sources[i]));
-            TRY(take_target(m, prompts[i], &direction, g->decoding.context, &s->ids));
-        } else {
-            TRY(take_prompt(m, prompts[i], &direction, m->spec.vocab, g->decoding.context,
-                            &s->ids));
-            TRY(check_length(&g->decoding, &s->ids));
-        }
+        TRY(take(g, &direction, prompts[i], i));
         TRY(tsri_task_sequence_begin(s, m, g->decoding.options));
     }
     return TSR_OK;
@@ -259,19 +283,23 @@ static tsr_status check_model(const tsri_model *m) {
 tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint32_t n,
                         const tsr_generate_options *options, tsr_generated_fn generated, void *data,
                         tsr_generate_stats *stats) {
-    tsri_model *m = tsri_model_of(model);
     tsr_generate_options known;
+    tsr_generate_stats counted = {0};
+    TRY(NEED(model));
+    TRY(tsri_base_check_out("tsr_generate_stats", stats));
     if (!n)
         return TSR_OK;
+    TRY(NEED(prompts));
+    tsri_model *m = tsri_model_of(model);
     TRY(check_model(m));
-    TRY(tsri_base_adopt("tsr_generate_options", options, &known, sizeof known));
+    TRY(tsri_task_adopt_search(m, options, &known));
     TRY(tsri_task_options_check(&known, m));
     generation g = {.decoding = {.model = m,
                                  .options = &known,
                                  .context = known.context ? known.context : m->spec.context,
                                  .generated = generated,
                                  .data = data,
-                                 .stats = stats},
+                                 .stats = &counted},
                     .n = n};
     tsr_status status = ready(&g, prompts);
     if (status == TSR_OK)
@@ -286,5 +314,6 @@ tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint
     }
     free(g.sequences);
     free(g.sources);
+    tsri_base_give(&counted, sizeof counted, stats);
     return status;
 }

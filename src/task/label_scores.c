@@ -1,5 +1,6 @@
 /* task/label_scores.c - how often a classifier is right: in all, and label by label. */
 #include "base/error.h"
+#include "base/structs.h"
 #include "tessera/evaluate.h"
 
 #include <inttypes.h>
@@ -28,6 +29,11 @@ static tsr_status count(const uint32_t *given, const uint32_t *wanted, size_t n,
 tsr_status tsr_evaluate_labels(const uint32_t *given, const uint32_t *wanted, size_t n,
                                uint32_t labels, tsr_label_score *each, tsr_label_scores *out) {
     tsr_label_scores all = {.struct_size = sizeof all, .texts = n};
+    TRY(NEED(given));
+    TRY(NEED(wanted));
+    TRY(NEED(each));
+    TRY(NEED(out));
+    TRY(tsri_base_check_out("tsr_label_scores", out));
     if (!n)
         return tsri_base_fail(TSR_E_ARGUMENT, "no texts were given; one at least is wanted");
     TRY(count(given, wanted, n, labels, each));
@@ -47,6 +53,6 @@ tsr_status tsr_evaluate_labels(const uint32_t *given, const uint32_t *wanted, si
     all.macro_recall /= all.labels;
     all.macro_f1 /= all.labels;
     all.accuracy = all.micro_f1 = (double)all.right / (double)n;
-    *out = all;
+    tsri_base_give(&all, sizeof all, out);
     return TSR_OK;
 }

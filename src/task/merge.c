@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "io/save.h"
 #include "model/load.h"
 #include "task/folder.h"
@@ -171,10 +172,12 @@ static tsr_status open_source(job *j, const char *name) {
 }
 
 tsr_status tsr_merge(const char *name, const char *folder, const tsr_merge_options *options) {
-    if (!folder || !options || !options->n_lora || !options->lora)
+    tsr_merge_options known;
+    TRY(tsri_base_adopt("tsr_merge_options", options, &known, sizeof known));
+    if (!folder || !known.n_lora || !known.lora)
         return tsri_base_fail(TSR_E_ARGUMENT, "tsr_merge: a new folder and an adapter are wanted");
     TRY(tsri_task_folder_check_free(folder));
-    job j = {.options = options};
+    job j = {.options = &known};
     tsr_status status = open_source(&j, name);
     if (status == TSR_OK)
         status = tsri_task_folder_begin(folder, &j.temporary);

@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "task/page.h"
 
 #include <inttypes.h>
@@ -40,6 +41,7 @@ struct tsr_plot {
 };
 
 tsr_status tsr_plot_create(tsr_plot **out) {
+    TRY(NEED(out));
     return tsri_base_new(1, sizeof **out, out);
 }
 
@@ -129,9 +131,13 @@ static tsr_status add_lines(run *r, const tsri_bytes *text, tsr_plot_log *log) {
 }
 
 tsr_status tsr_plot_add(tsr_plot *plot, const char *path, const char *name, tsr_plot_log *out) {
+    TRY(NEED(plot));
+    TRY(NEED(path));
+    TRY(NEED(name));
     tsr_plot_log log = {.struct_size = sizeof log};
     tsri_bytes text = {0};
     run r = {0};
+    TRY(tsri_base_check_out("tsr_plot_log", out));
     TRY(tsri_base_read_whole(path, MOST_LOG, &text));
     r.name = tsri_base_copy_text(name, strlen(name));
     if (r.name) /* a file's name may be any bytes */
@@ -150,7 +156,7 @@ tsr_status tsr_plot_add(tsr_plot *plot, const char *path, const char *name, tsr_
         return status;
     }
     plot->runs[plot->n++] = r;
-    *out = log;
+    tsri_base_give(&log, sizeof log, out);
     return TSR_OK;
 }
 
@@ -180,6 +186,8 @@ static json_t *run_json(const run *r) {
 }
 
 tsr_status tsr_plot_write_page(const tsr_plot *plot, const char *path) {
+    TRY(NEED(plot));
+    TRY(NEED(path));
     if (!plot->n)
         return tsri_base_fail(TSR_E_STATE, "no run was added; a page of one at least is wanted");
     tsri_bytes page = {0};

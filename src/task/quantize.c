@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "io/save.h"
 #include "model/load.h"
 #include "model/quantized.h"
@@ -188,18 +189,18 @@ static tsr_status open_source(job *j, const char *name, tsr_dtype dtype) {
 }
 
 tsr_status tsr_quantize(const char *name, const char *folder, const tsr_quantize_options *options) {
-    static const tsr_quantize_options none = {.struct_size = sizeof none};
-    const tsr_quantize_options *known = options ? options : &none;
+    tsr_quantize_options known;
+    TRY(tsri_base_adopt("tsr_quantize_options", options, &known, sizeof known));
     if (!folder)
         return tsri_base_fail(TSR_E_ARGUMENT, "tsr_quantize: no folder was given");
-    const tsr_dtype dtype = known->dtype ? (tsr_dtype)known->dtype : TSR_GGML_Q8_0;
+    const tsr_dtype dtype = known.dtype ? (tsr_dtype)known.dtype : TSR_GGML_Q8_0;
     if (!tsri_tensor_is_kept_blocks(dtype))
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "matrices are quantised as q8 or q4; dtype %u is "
                               "neither",
-                              known->dtype);
+                              known.dtype);
     TRY(tsri_task_folder_check_free(folder));
-    job j = {.options = known};
+    job j = {.options = &known};
     tsr_status status = open_source(&j, name, dtype);
     if (status == TSR_OK)
         status = list_items(&j);

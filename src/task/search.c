@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "task/similar.h"
 
 #include <inttypes.h>
@@ -66,6 +67,10 @@ static tsr_status scan(const tsr_vectors *index, const float *query, float query
 
 tsr_status tsr_search(const tsr_vectors *index, const float *query, uint32_t width, uint32_t k,
                       tsr_hit *hits, uint32_t *n) {
+    TRY(NEED(index));
+    TRY(NEED(query));
+    TRY(NEED(hits));
+    TRY(NEED(n));
     const uint32_t C = tsr_vectors_width(index);
     const uint64_t block = C < BLOCK ? BLOCK / C : 1;
     float *rows = NULL, *scales = NULL, query_scale;

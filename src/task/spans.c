@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/structs.h"
 #include "task/offsets.h"
 
 #include <math.h>
@@ -143,6 +144,10 @@ tsr_status tsr_classify_tokens(tsr_classifier *c, const tsr_string *texts, size_
                                int (*visit)(void *data, size_t text, const tsr_span *spans,
                                             size_t n_spans),
                                void *data, tsr_classify_stats *stats) {
+    TRY(NEED(c));
+    TRY(NEED(texts));
+    TRY(NEED(visit));
+    TRY(tsri_base_check_out("tsr_classify_stats", stats));
     labelling l = {.c = c};
     if (c->kind != TSR_CLASSIFIER_TOKENS)
         return tsri_base_fail(TSR_E_STATE, "%s labels texts, not tokens: tsr_classify",
@@ -150,10 +155,8 @@ tsr_status tsr_classify_tokens(tsr_classifier *c, const tsr_string *texts, size_
     tsri_task_passages_reset(&c->passages);
     c->n = n;
     const tsr_status status = label_all(&l, texts, n, visit, data);
-    if (stats) {
-        stats->tokens = c->passages.ids.count;
-        stats->cut = c->passages.cut;
-    }
+    const tsr_classify_stats counted = {.tokens = c->passages.ids.count, .cut = c->passages.cut};
+    tsri_base_give(&counted, sizeof counted, stats);
     free(l.guesses);
     free(l.offsets);
     free(l.spans);

@@ -20,12 +20,21 @@ enum {
     CAPACITY = 64           /* sessions hold powers of two of tokens, from this on */
 };
 
-tsr_status tsr_translate_defaults(const tsr_model *model, tsr_generate_options *options) {
-    TRY(tsr_generate_defaults(model, options));
-    const json_t *beams =
-        json_object_get(tsri_model_of(model)->generation.settings, "num_beams");
+static tsr_status defaults(const tsri_model *model, tsr_generate_options *options) {
+    TRY(tsri_task_defaults(model, options));
+    const json_t *beams = json_object_get(model->generation.settings, "num_beams");
     if (!beams || json_is_null(beams))
         options->num_beams = BEAMS;
+    return TSR_OK;
+}
+
+tsr_status tsr_translate_defaults(const tsr_model *model, tsr_generate_options *options) {
+    tsr_generate_options known;
+    TRY(NEED(model));
+    TRY(NEED(options));
+    TRY(tsri_base_check_out("tsr_generate_options", options));
+    TRY(defaults(tsri_model_of(model), &known));
+    tsri_base_give(&known, sizeof known, options);
     return TSR_OK;
 }
 
@@ -187,10 +196,14 @@ tsr_status tsr_translate(tsr_model *model, const tsr_translate_options *options,
     const uint64_t start = tsri_base_now_ns();
     run r = {0};
     bool more = true;
+    TRY(NEED(model));
+    TRY(NEED(next));
+    TRY(NEED(translated));
+    TRY(tsri_base_check_out("tsr_translate_stats", stats));
     TRY(tsri_base_adopt("tsr_translate_options", options, &known, sizeof known));
     TRY(known.search
             ? tsri_base_adopt("tsr_generate_options", known.search, &search, sizeof search)
-            : tsr_translate_defaults(model, &search));
+            : defaults(tsri_model_of(model), &search));
     r.t.model = tsri_model_of(model);
     r.t.search = &search;
     r.t.options = &known;
@@ -202,12 +215,8 @@ tsr_status tsr_translate(tsr_model *model, const tsr_translate_options *options,
         if (status == TSR_OK)
             status = translate_lines(&r, translated, data);
     }
-    if (stats) {
-        const uint32_t size = stats->struct_size;
-        r.t.stats.nanoseconds = tsri_base_now_ns() - start;
-        r.t.stats.struct_size = size;
-        memcpy(stats, &r.t.stats, size < sizeof *stats ? size : sizeof *stats);
-    }
+    r.t.stats.nanoseconds = tsri_base_now_ns() - start;
+    tsri_base_give(&r.t.stats, sizeof r.t.stats, stats);
     end(&r);
     return status;
 }
@@ -248,6 +257,8 @@ static int take_line(void *data, const tsr_translated *line) {
 
 tsr_status tsr_translate_text(tsr_model *model, const tsr_translate_options *options,
                               const char *text, size_t size, char **out, size_t *n) {
+    TRY(NEED(text));
+    TRY(NEED(out));
     whole w = {.text = text, .size = size};
     *out = NULL;
     TRY(tsri_base_bytes_append(&w.out, "", 0));

@@ -1,6 +1,7 @@
 /* text/train_files.c - a tokenizer of text files. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/structs.h"
 #include "text/reader.h"
 #include "text/train.h"
 
@@ -50,13 +51,18 @@ static tsr_status measure(const char *const *paths, size_t n, uint64_t *total) {
 
 tsr_status tsr_tokenizer_train(const tsr_tokenizer_training *options, const char *const *paths,
                                size_t n_paths, const char *out, tsr_tokenizer_trained *trained) {
-    reading r = {.options = options};
+    tsr_tokenizer_training known;
+    TRY(tsri_base_adopt("tsr_tokenizer_training", options, &known, sizeof known));
+    TRY(NEED(paths));
+    TRY(NEED(out));
+    TRY(tsri_base_check_out("tsr_tokenizer_trained", trained));
+    reading r = {.options = &known};
     tsri_text_trainer *trainer = NULL;
     tsri_bytes json = {0};
     tsr_tokenizer_trained result;
     if (!n_paths)
         return tsri_base_fail(TSR_E_ARGUMENT, "no file of text was given");
-    tsr_status status = tsri_text_trainer_new(options, &trainer);
+    tsr_status status = tsri_text_trainer_new(&known, &trainer);
     if (status == TSR_OK)
         status = measure(paths, n_paths, &r.total);
     for (size_t i = 0; i < n_paths && status == TSR_OK; i++)
@@ -65,8 +71,8 @@ tsr_status tsr_tokenizer_train(const tsr_tokenizer_training *options, const char
         status = tsri_text_trainer_finish(trainer, &json, &result);
     if (status == TSR_OK)
         status = tsri_base_write_whole(out, json.data, json.size);
-    if (status == TSR_OK && trained)
-        *trained = result;
+    if (status == TSR_OK)
+        tsri_base_give(&result, sizeof result, trained);
     tsri_text_trainer_destroy(&trainer);
     tsri_base_bytes_clear(&json);
     return status;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/structs.h"
 #include "train/folder.h"
 #include "train/job.h"
 
@@ -74,11 +75,7 @@ static tsr_status finish(tsri_train_job *job) {
 }
 
 static tsr_status check_call(const tsr_device *device, const tsr_train_options *options) {
-    if (!options || options->struct_size != sizeof *options)
-        return tsri_base_fail(TSR_E_ARGUMENT, "tsr_train: options with their struct_size are "
-                                              "wanted");
-    if (!device)
-        return tsri_base_fail(TSR_E_ARGUMENT, "tsr_train: a device is wanted");
+    TRY(NEED(device));
     if (!options->output && !options->dry_run)
         return tsri_base_fail(TSR_E_ARGUMENT, "-o OUT: the folder of the new model is wanted");
     if (options->task > TSR_TRAIN_CLASSIFY)
@@ -86,8 +83,13 @@ static tsr_status check_call(const tsr_device *device, const tsr_train_options *
     return TSR_OK;
 }
 
-tsr_status tsr_train(tsr_device *device, const tsr_train_options *options, tsr_train_result *out) {
-    TRY(check_call(device, options));
+tsr_status tsr_train(tsr_device *device, const tsr_train_options *given, tsr_train_result *out) {
+    tsr_train_options known;
+    TRY(NEED(given));
+    TRY(tsri_base_adopt("tsr_train_options", given, &known, sizeof known));
+    TRY(tsri_base_check_out("tsr_train_result", out));
+    TRY(check_call(device, &known));
+    const tsr_train_options *options = &known;
     tsri_train_job job = {.options = options, .device = device, .lock = -1};
     tsr_status status = tsri_train_prepare(&job);
     const bool steps = status == TSR_OK && !options->dry_run;
@@ -95,16 +97,16 @@ tsr_status tsr_train(tsr_device *device, const tsr_train_options *options, tsr_t
         status = tsri_train_loop(&job);
     if (steps && status == TSR_OK)
         status = finish(&job);
-    if (out && out->struct_size == sizeof *out)
-        *out = (tsr_train_result){.struct_size = sizeof *out,
-                                  .finished = steps && status == TSR_OK,
-                                  .step = (uint64_t)job.at.step,
-                                  .steps = (uint64_t)job.steps,
-                                  .tokens = (uint64_t)job.at.tokens,
-                                  .loss = job.at.loss,
-                                  .eval_loss = job.at.eval_loss,
-                                  .best_step = (uint64_t)job.at.best_step,
-                                  .best = job.at.best};
+    const tsr_train_result result = {.struct_size = sizeof result,
+                                     .finished = steps && status == TSR_OK,
+                                     .step = (uint64_t)job.at.step,
+                                     .steps = (uint64_t)job.steps,
+                                     .tokens = (uint64_t)job.at.tokens,
+                                     .loss = job.at.loss,
+                                     .eval_loss = job.at.eval_loss,
+                                     .best_step = (uint64_t)job.at.best_step,
+                                     .best = job.at.best};
+    tsri_base_give(&result, sizeof result, out);
     if (steps && options->profile && job.training && status == TSR_OK)
         status = tsri_training_profile(job.training, options->profile, options->profile_data);
     job.made |= options->dry_run;

@@ -373,6 +373,9 @@ tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *options,
                       int (*result)(void *data, const tsr_verify_result *result), void *data,
                       tsr_verify_summary *summary) {
     tsr_verify_options given;
+    TRY(NEED(device));
+    TRY(NEED(result));
+    TRY(tsri_base_check_out("tsr_verify_summary", summary));
     const tsri_backend_opened_device *opened = tsri_backend_opened(device);
     tsr_verify_summary counts = {.struct_size = sizeof counts};
     tsri_backend_device *oracle = NULL;
@@ -404,11 +407,6 @@ tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *options,
         free(s);
     }
     tsri_backend_device_close(&oracle);
-    if (summary) { /* as much as the caller's has */
-        const uint32_t size =
-            summary->struct_size < sizeof counts ? summary->struct_size : sizeof counts;
-        memcpy(summary, &counts, size);
-        summary->struct_size = size;
-    }
+    tsri_base_give(&counts, sizeof counts, summary);
     return status;
 }

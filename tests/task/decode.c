@@ -4,7 +4,7 @@
 #include <string.h>
 
 static tsr_model *model;
-static tsr_generate_options options;
+static tsr_generate_options options = {.struct_size = sizeof options};
 
 static void set_up(void) {
     open_reference();

@@ -127,7 +127,7 @@ static void check_group(tsr_model *model, const json_t *const *cases, uint32_t n
 static void check_folder(const char *folder, const char *selector, tsr_early_stopping stopping) {
     const json_t *cases[PROMPTS];
     static const double penalties[] = {1, 0.6};
-    tsr_generate_options options;
+    tsr_generate_options options = {.struct_size = sizeof options};
     tsr_model *model;
     OK(tsr_engine_create(NULL, &engine));
     if (tsr_device_open(engine, selector, NULL, &device) != TSR_OK)
@@ -228,7 +228,7 @@ static void check_settings(const char *name) {
     open_reference();
     json_array_foreach(json_object_get(root, "cases"), i, one) {
         const json_t *wanted = json_object_get(one, "hypotheses");
-        tsr_generate_options options;
+        tsr_generate_options options = {.struct_size = sizeof options};
         const json_t *ids = json_object_get(json_array_get(wanted, 0), "ids");
         write_model(folder, to, json_object_get(one, "generation_config"),
                     json_integer_value(json_array_get(ids, 0)));

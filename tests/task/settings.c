@@ -91,7 +91,7 @@ static bool is_wanted(const result *got, const json_t *wanted) {
 static void run_case(json_t *one, result got[BEST]) {
     int32_t ids[64];
     const json_t *given = json_object_get(one, "input_ids");
-    tsr_generate_options options;
+    tsr_generate_options options = {.struct_size = sizeof options};
     tsr_model *model;
     write_folder(json_string_value(json_object_get(one, "model")), json_object_get(one, "config"),
                  json_object_get(one, "generation_config"));
@@ -173,7 +173,7 @@ static void generate_with(json_t *more, const json_t *generation, told *t) {
         .struct_size = sizeof options, .log = collect_warning, .log_data = t};
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = (int32_t[]){5, 6}, .n_ids = 2};
     const tsr_prompt *prompts[] = {&prompt};
-    tsr_generate_options search;
+    tsr_generate_options search = {.struct_size = sizeof search};
     tsr_model *model;
     t->n = 0;
     write_folder("llama-tiny", more, generation);
@@ -315,7 +315,7 @@ Test(settings_keys, forced_and_suppressed) {
     open_reference();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *generation = json_loads(cases[i].generation, 0, NULL);
-        tsr_generate_options options;
+        tsr_generate_options options = {.struct_size = sizeof options};
         tsr_model *model;
         write_folder("llama-tiny", NULL, generation);
         json_decref(generation);
@@ -339,7 +339,7 @@ static tsr_status lengths(json_t *generation, uint32_t n_prompt, int64_t most_ne
     static const int32_t ids[] = {9, 44, 21, 6, 8, 17, 30, 12, 50, 4};
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = n_prompt};
     const tsr_prompt *prompts[] = {&prompt};
-    tsr_generate_options options;
+    tsr_generate_options options = {.struct_size = sizeof options};
     tsr_model *model;
     write_folder("llama-tiny", NULL, generation);
     json_decref(generation);
@@ -416,7 +416,7 @@ Test(settings_found, empty_prompt) {
         const tsr_prompt prompt = {
             .struct_size = sizeof prompt, .ids = &bos[i], .n_ids = i > 0};
         const tsr_prompt *prompts[] = {&prompt};
-        tsr_generate_options options;
+        tsr_generate_options options = {.struct_size = sizeof options};
         tsr_model *model;
         write_folder("llama-tiny", NULL, both);
         open_reference();
