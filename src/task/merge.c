@@ -4,11 +4,11 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/memory.h"
 #include "base/structs.h"
 #include "io/save.h"
 #include "model/load.h"
-#include "task/folder.h"
 #include "tensor/convert.h"
 
 #include <dirent.h>
@@ -149,7 +149,7 @@ static tsr_status copy_others(const job *j) {
         return tsri_base_fail(TSR_E_IO, "%s: its files can't be listed", j->source);
     for (const struct dirent *entry; status == TSR_OK && (entry = readdir(list));)
         if (entry->d_name[0] != '.' && !is_weights(entry->d_name))
-            status = tsri_task_folder_copy(j->source, entry->d_name, j->temporary);
+            status = tsri_base_folder_copy(j->source, entry->d_name, j->temporary);
     closedir(list);
     return status;
 }
@@ -166,7 +166,7 @@ static tsr_status open_source(job *j, const char *name) {
                                 "what adapters are merged into; run it with --lora",
                                 path, j->model->format);
     if (status == TSR_OK)
-        status = tsri_task_folder_of(path, &j->source);
+        status = tsri_base_folder_of(path, &j->source);
     free(path);
     return status;
 }
@@ -176,16 +176,16 @@ tsr_status tsr_merge(const char *name, const char *folder, const tsr_merge_optio
     TRY(tsri_base_adopt("tsr_merge_options", options, &known, sizeof known));
     if (!folder || !known.n_lora || !known.lora)
         return tsri_base_fail(TSR_E_ARGUMENT, "tsr_merge: a new folder and an adapter are wanted");
-    TRY(tsri_task_folder_check_free(folder));
+    TRY(tsri_base_folder_check_free(folder));
     job j = {.options = &known};
     tsr_status status = open_source(&j, name);
     if (status == TSR_OK)
-        status = tsri_task_folder_begin(folder, &j.temporary);
+        status = tsri_base_folder_begin(folder, &j.temporary);
     if (status == TSR_OK) {
         status = write_weights(&j);
         if (status == TSR_OK)
             status = copy_others(&j);
-        status = tsri_task_folder_end(folder, &j.temporary, status);
+        status = tsri_base_folder_end(folder, &j.temporary, status);
     }
     tsri_model_close(&j.model);
     free(j.source);

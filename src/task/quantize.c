@@ -3,13 +3,13 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/structs.h"
 #include "io/save.h"
 #include "model/load.h"
 #include "model/quantized.h"
-#include "task/folder.h"
 #include "tensor/convert.h"
 #include "tensor/quantize.h"
 
@@ -158,13 +158,13 @@ static tsr_status write_config(const job *j, tsr_dtype dtype) {
 }
 
 static tsr_status write_folder(job *j, const char *folder, tsr_dtype dtype) {
-    TRY(tsri_task_folder_begin(folder, &j->temporary));
+    TRY(tsri_base_folder_begin(folder, &j->temporary));
     tsr_status status = write_weights(j);
     if (status == TSR_OK)
         status = write_config(j, dtype);
     for (size_t i = 0; i < COMPANIONS && status == TSR_OK; i++)
-        status = tsri_task_folder_copy(j->source, companions[i], j->temporary);
-    return tsri_task_folder_end(folder, &j->temporary, status);
+        status = tsri_base_folder_copy(j->source, companions[i], j->temporary);
+    return tsri_base_folder_end(folder, &j->temporary, status);
 }
 
 static tsr_status open_source(job *j, const char *name, tsr_dtype dtype) {
@@ -183,7 +183,7 @@ static tsr_status open_source(job *j, const char *name, tsr_dtype dtype) {
             tsri_base_fail(TSR_E_UNSUPPORTED,
                            "%s is quantised already; give the model that it was made from", path);
     if (status == TSR_OK)
-        status = tsri_task_folder_of(path, &j->source);
+        status = tsri_base_folder_of(path, &j->source);
     free(path);
     return status;
 }
@@ -199,7 +199,7 @@ tsr_status tsr_quantize(const char *name, const char *folder, const tsr_quantize
                               "matrices are quantised as q8 or q4; dtype %u is "
                               "neither",
                               known.dtype);
-    TRY(tsri_task_folder_check_free(folder));
+    TRY(tsri_base_folder_check_free(folder));
     job j = {.options = &known};
     tsr_status status = open_source(&j, name, dtype);
     if (status == TSR_OK)

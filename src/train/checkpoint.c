@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/memory.h"
-#include "train/folder.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -70,7 +70,7 @@ static tsr_status list_file(void *data, const char *name) {
     listing *l = data;
     uint64_t size;
     char hex[65], *path = tsri_base_join(l->folder, name);
-    tsr_status status = path ? tsri_train_file_digest(path, &size, hex) : TSR_E_HOST_MEMORY;
+    tsr_status status = path ? tsri_base_file_digest(path, &size, hex) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
         tsri_base_json_put(l->files, name,
                            json_pack("{s:I,s:s}", "size", (json_int_t)size, "sha256", hex));
@@ -87,7 +87,7 @@ static tsr_status write_manifest(const tsri_train_kept *kept, const tsri_train_p
                                  const char *folder) {
     listing l = {.folder = folder, .files = json_object()};
     char *path = tsri_base_join(folder, manifest_name);
-    tsr_status status = path ? tsri_train_folder_visit(folder, list_file, &l) : TSR_E_HOST_MEMORY;
+    tsr_status status = path ? tsri_base_folder_visit(folder, list_file, &l) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK) {
         json_t *all = json_pack(
             "{s:i,s:I,s:I,s:f,s:o,s:o,s:o,s:I,s:I,s:I,s:s,s:o,s:O}", "format", FORMAT, "step",
@@ -112,7 +112,7 @@ tsr_status tsri_train_checkpoint_write(const tsri_train_kept *kept,
     tsr_status status =
         folder ? tsri_base_bytes_printf(&temporary, "%s.tmp", folder) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
-        status = tsri_train_folder_anew(temporary.data);
+        status = tsri_base_folder_anew(temporary.data);
     if (status == TSR_OK && !(state = tsri_base_join(temporary.data, state_name)))
         status = TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
@@ -122,14 +122,14 @@ tsr_status tsri_train_checkpoint_write(const tsri_train_kept *kept,
     if (status == TSR_OK)
         status = write_manifest(kept, position, temporary.data);
     if (status == TSR_OK)
-        status = tsri_train_folder_sync(temporary.data);
+        status = tsri_base_folder_sync(temporary.data);
     if (status == TSR_OK)
-        status = tsri_train_folder_remove(folder, manifest_name);
+        status = tsri_base_folder_remove(folder, manifest_name);
     if (status == TSR_OK)
-        status = tsri_train_folder_rename(temporary.data, folder);
+        status = tsri_base_folder_rename(temporary.data, folder);
     if (status != TSR_OK && temporary.data) {
         char *sentence = tsri_base_copy_text(tsri_base_reported(), strlen(tsri_base_reported()));
-        (void)tsri_train_folder_remove(temporary.data, NULL);
+        (void)tsri_base_folder_remove(temporary.data, NULL);
         if (sentence)
             (void)tsri_base_fail(status, "%s", sentence);
         free(sentence);
@@ -175,7 +175,7 @@ static tsr_status check_file(const char *path, const json_t *wanted) {
     char hex[65];
     TRY(tsri_base_json_int(wanted, path, "size", 0, INT64_MAX, &want));
     TRY(tsri_base_json_text(wanted, path, "sha256", &sha256));
-    TRY(tsri_train_file_digest(path, &size, hex));
+    TRY(tsri_base_file_digest(path, &size, hex));
     if (size != (uint64_t)want)
         return tsri_base_fail(TSR_E_FORMAT, "%s has %" PRIu64 " bytes; its manifest says %" PRId64,
                               path, size, want);
@@ -266,7 +266,7 @@ static int newest_first(const void *a, const void *b) {
 }
 
 static tsr_status list_steps(const char *out, steps *found) {
-    const tsr_status status = tsri_train_folder_visit(out, add_step, found);
+    const tsr_status status = tsri_base_folder_visit(out, add_step, found);
     if (found->n > 1)
         qsort(found->items, found->n, sizeof *found->items, newest_first);
     return status;
@@ -275,9 +275,9 @@ static tsr_status list_steps(const char *out, steps *found) {
 static tsr_status set_aside(const char *folder) {
     tsri_bytes aside = {0};
     TRY(tsri_base_bytes_printf(&aside, "%s.damaged", folder));
-    tsr_status status = tsri_train_folder_remove(aside.data, NULL);
+    tsr_status status = tsri_base_folder_remove(aside.data, NULL);
     if (status == TSR_OK)
-        status = tsri_train_folder_rename(folder, aside.data);
+        status = tsri_base_folder_rename(folder, aside.data);
     tsri_base_bytes_clear(&aside);
     return status;
 }
@@ -314,7 +314,7 @@ tsr_status tsri_train_checkpoint_prune(const char *out, int64_t keep, int64_t be
     for (size_t i = (size_t)keep; keep > 0 && i < found.n && listed; i++) {
         char *path =
             found.items[i] == best_step ? NULL : tsri_train_checkpoint_path(out, found.items[i]);
-        const tsr_status removed = path ? tsri_train_folder_remove(path, manifest_name) : TSR_OK;
+        const tsr_status removed = path ? tsri_base_folder_remove(path, manifest_name) : TSR_OK;
         status = removed == TSR_OK ? status : removed;
         free(path);
     }
@@ -333,7 +333,7 @@ static tsr_status publish_file(void *data, const char *name) {
     if (!strcmp(name, state_name) || !strcmp(name, manifest_name) || weights != p->weights)
         return TSR_OK;
     char *from = tsri_base_join(p->from, name), *to = tsri_base_join(p->to, name);
-    const tsr_status status = from && to ? tsri_train_file_link(from, to) : TSR_E_HOST_MEMORY;
+    const tsr_status status = from && to ? tsri_base_file_link(from, to) : TSR_E_HOST_MEMORY;
     free(from);
     free(to);
     return status;
@@ -341,8 +341,8 @@ static tsr_status publish_file(void *data, const char *name) {
 
 tsr_status tsri_train_checkpoint_publish(const char *folder, const char *out) {
     publishing p = {.from = folder, .to = out};
-    TRY(tsri_train_folder_visit(folder, publish_file, &p));
+    TRY(tsri_base_folder_visit(folder, publish_file, &p));
     p.weights = true; /* the weights last: a folder with them is whole */
-    TRY(tsri_train_folder_visit(folder, publish_file, &p));
-    return tsri_train_folder_sync(out);
+    TRY(tsri_base_folder_visit(folder, publish_file, &p));
+    return tsri_base_folder_sync(out);
 }

@@ -2,9 +2,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "train/folder.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,6 +21,25 @@ typedef struct reading {
     void *warn_data;
     tsri_train_companions *out;
 } reading;
+
+static bool ends_with(const char *name, const char *end) {
+    const size_t n = strlen(name), m = strlen(end);
+    return n >= m && !strcmp(name + n - m, end);
+}
+
+bool tsri_train_accompanies(const char *name) {
+    static const char *const others[] = {".index.json",         "run.json",
+                                         "manifest.json",       "trainer_state.json",
+                                         "adapter_config.json", "README.txt"};
+    static const char *const ends[] = {".json", ".txt", ".model", ".spm", ".jinja", ".bpe"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (ends_with(name, others[i]))
+            return false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (ends_with(name, ends[i]))
+            return name[0] != '.';
+    return false;
+}
 
 /* config.json says the dtype that its weights have now. */
 static tsr_status set_dtype(const char *path, tsri_bytes *data) {
@@ -84,7 +103,7 @@ static tsr_status is_small(const reading *r, const char *path, bool *small) {
 static tsr_status read_one(void *data, const char *name) {
     const reading *r = data;
     bool small = false;
-    if (!tsri_train_file_accompanies(name) && !(r->card && !strcmp(name, "README.md")))
+    if (!tsri_train_accompanies(name) && !(r->card && !strcmp(name, "README.md")))
         return TSR_OK;
     char *path = tsri_base_join(r->folder, name);
     tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
@@ -100,7 +119,7 @@ tsr_status tsri_train_companions_read(const char *folder, bool card,
                                       void (*warn)(void *data, const char *sentence),
                                       void *warn_data, tsri_train_companions *out) {
     reading r = {.folder = folder, .card = card, .warn = warn, .warn_data = warn_data, .out = out};
-    return tsri_train_folder_visit(folder, read_one, &r);
+    return tsri_base_folder_visit(folder, read_one, &r);
 }
 
 tsr_status tsri_train_companions_write(const tsri_train_companions *companions,

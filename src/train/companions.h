@@ -28,4 +28,8 @@ tsr_status tsri_train_companions_read(const char *folder, bool card,
 tsr_status tsri_train_companions_write(const tsri_train_companions *companions, const char *folder);
 void tsri_train_companions_clear(tsri_train_companions *companions);
 
+/* Whether a file of a model's folder belongs to it beside its weights: config, tokenizer,
+ * generation settings. */
+bool tsri_train_accompanies(const char *name);
+
 #endif

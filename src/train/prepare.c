@@ -1,9 +1,9 @@
 /* train/job.h: all that is before the first step. */
 #include "base/error.h"
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/memory.h"
 #include "model/opened.h"
-#include "train/folder.h"
 #include "train/job.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static tsr_status check_out(const tsri_train_job *job) {
                    : tsri_base_fail(TSR_E_IO, "%s: cannot examine: %s", out, strerror(errno));
     if (!S_ISDIR(facts.st_mode))
         return tsri_base_fail(TSR_E_IO, "%s is no folder; the name of a new one is wanted", out);
-    TRY(tsri_train_folder_visit(out, notice, &holds));
+    TRY(tsri_base_folder_visit(out, notice, &holds));
     char *run = tsri_base_join(out, "run.json");
     const bool has_run = run && tsri_base_is_file(run);
     free(run);
@@ -60,7 +60,7 @@ static tsr_status remove_unfinished(void *data, const char *name) {
     char *path = tsri_base_join(data, name);
     tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
     if (status == TSR_OK && unlink(path) != 0)
-        status = tsri_train_folder_remove(path, NULL);
+        status = tsri_base_folder_remove(path, NULL);
     free(path);
     return status;
 }
@@ -88,7 +88,7 @@ static tsr_status take_out(tsri_train_job *job) {
     else if (flock(job->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         status = tsri_base_fail(TSR_E_IO, "%s: another process trains here", job->out);
     free(path);
-    return status == TSR_OK ? tsri_train_folder_visit(job->out, remove_unfinished, job->out)
+    return status == TSR_OK ? tsri_base_folder_visit(job->out, remove_unfinished, job->out)
                             : status;
 }
 
@@ -334,10 +334,10 @@ static void undo(const tsri_train_job *job) {
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char *path = tsri_base_join(job->out, folders[i]);
         if (path)
-            (void)tsri_train_folder_remove(path, NULL);
+            (void)tsri_base_folder_remove(path, NULL);
         free(path);
     }
-    (void)tsri_train_folder_remove(job->out, NULL);
+    (void)tsri_base_folder_remove(job->out, NULL);
     if (!job->made)
         (void)mkdir(job->out, 0777);
 }

@@ -1,10 +1,10 @@
 /* train/job.h: the folder that training begins with. */
 #include "base/error.h"
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/memory.h"
 #include "model/opened.h"
 #include "text/train.h"
-#include "train/folder.h"
 #include "train/init.h"
 #include "train/job.h"
 
@@ -198,12 +198,12 @@ static tsr_status make_folder(tsri_train_job *job, const char *model, const foun
                                        .n_labels = labels->n,
                                        .dropout = job->settings.dropout};
     tsri_train_made made;
-    tsr_status status = folder ? tsri_train_folder_anew(folder) : TSR_E_HOST_MEMORY;
+    tsr_status status = folder ? tsri_base_folder_anew(folder) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
         status = model ? tsri_train_init_from(model, &options, &made)
                        : make_from_recipe(job, folder, &options, &made);
     if (status == TSR_OK)
-        status = tsri_train_folder_rename(folder, job->start);
+        status = tsri_base_folder_rename(folder, job->start);
     free(folder);
     return status;
 }

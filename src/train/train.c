@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/folder.h"
 #include "base/structs.h"
-#include "train/folder.h"
 #include "train/job.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ static char *best_of(tsri_train_job *job) {
 static void remove_in_out(const tsri_train_job *job, const char *name) {
     char *path = tsri_base_join(job->out, name);
     if (path)
-        (void)tsri_train_folder_remove(path, NULL);
+        (void)tsri_base_folder_remove(path, NULL);
     free(path);
 }
 

@@ -3,11 +3,11 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/folder.h"
 #include "model/training.h"
 #include "tessera/plot.h"
 #include "train/checkpoint.h"
 #include "train/families.h"
-#include "train/folder.h"
 #include "train/recipe.h"
 #include "train/records.h"
 
@@ -76,7 +76,7 @@ static void write_manifest(const fuzz_part *part) {
     char hex[65], path[128];
     json_object_foreach(files, name, entry) {
         snprintf(path, sizeof path, "out/checkpoint-3/%.60s", name);
-        if (!strchr(name, '/') && tsri_train_file_digest(path, &size, hex) == TSR_OK &&
+        if (!strchr(name, '/') && tsri_base_file_digest(path, &size, hex) == TSR_OK &&
             json_object_get(entry, "sha256")) {
             json_object_set_new(entry, "size", json_integer((json_int_t)size));
             json_object_set_new(entry, "sha256", json_string(hex));
@@ -97,7 +97,7 @@ static void checkpoint(const fuzz_part *parts, size_t n) {
     tsri_train_position position;
     char *identity = NULL, *newest = NULL;
     for (int i = 0; i < 2; i++)
-        (void)tsri_train_folder_remove(i ? "out/checkpoint-3.damaged" : "out/checkpoint-3", NULL);
+        (void)tsri_base_folder_remove(i ? "out/checkpoint-3.damaged" : "out/checkpoint-3", NULL);
     fuzz_must(tsri_base_make_folders("out/checkpoint-3") == TSR_OK, "a folder");
     tsri_base_report(TSR_OK, "");
     fuzz_write_part("out/checkpoint-3/state.safetensors", parts, n, 1);

@@ -2,7 +2,8 @@
 
 #include "base/bytes.h"
 #include "base/files.h"
-#include "train/folder.h"
+#include "base/folder.h"
+#include "train/companions.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static void set_up(void) {
 }
 
 static void clean(void) {
-    cr_assert_eq(tsri_train_folder_remove(folder, NULL), TSR_OK);
+    cr_assert_eq(tsri_base_folder_remove(folder, NULL), TSR_OK);
 }
 
 static void expect(const char *wanted) {
@@ -62,13 +63,13 @@ Test(train, a_folder_is_removed_with_what_it_holds, .init = set_up, .fini = clea
     char inner[128], file[160];
     snprintf(inner, sizeof inner, "%s/checkpoint-1.tmp", folder);
     snprintf(file, sizeof file, "%s/x", inner);
-    cr_assert_eq(tsri_train_folder_anew(inner), TSR_OK);
+    cr_assert_eq(tsri_base_folder_anew(inner), TSR_OK);
     cr_assert_eq(tsri_base_write_whole(file, "1", 1), TSR_OK);
-    cr_assert_eq(tsri_train_folder_anew(inner), TSR_OK);
+    cr_assert_eq(tsri_base_folder_anew(inner), TSR_OK);
     cr_expect_not(tsri_base_is_file(file));
-    cr_expect_eq(tsri_train_folder_remove(inner, "manifest.json"), TSR_OK);
+    cr_expect_eq(tsri_base_folder_remove(inner, "manifest.json"), TSR_OK);
     cr_expect_not(tsri_base_is_folder(inner));
-    cr_expect_eq(tsri_train_folder_remove(inner, NULL), TSR_OK, "what is not there is removed");
+    cr_expect_eq(tsri_base_folder_remove(inner, NULL), TSR_OK, "what is not there is removed");
 }
 
 Test(train, a_linked_file_replaces_what_was_there, .init = set_up, .fini = clean) {
@@ -77,9 +78,9 @@ Test(train, a_linked_file_replaces_what_was_there, .init = set_up, .fini = clean
     snprintf(to, sizeof to, "%s/model.safetensors", folder);
     cr_assert_eq(tsri_base_write_whole(path, "new", 3), TSR_OK);
     cr_assert_eq(tsri_base_write_whole(to, "older", 5), TSR_OK);
-    cr_expect_eq(tsri_train_file_link(path, to), TSR_OK);
-    cr_expect_eq(tsri_train_file_link(path, to), TSR_OK, "again");
-    cr_expect_eq(tsri_train_file_digest(to, &size, hex), TSR_OK);
+    cr_expect_eq(tsri_base_file_link(path, to), TSR_OK);
+    cr_expect_eq(tsri_base_file_link(path, to), TSR_OK, "again");
+    cr_expect_eq(tsri_base_file_digest(to, &size, hex), TSR_OK);
     cr_expect_eq(size, 3);
     cr_expect_str_eq(hex, "11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437");
 }
@@ -103,5 +104,5 @@ Test(train, what_goes_along_with_weights) {
                 {"log.jsonl", false},
                 {"tokenizer.model", true}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        cr_expect_eq(tsri_train_file_accompanies(rows[i].name), rows[i].along, "%s", rows[i].name);
+        cr_expect_eq(tsri_train_accompanies(rows[i].name), rows[i].along, "%s", rows[i].name);
 }

@@ -1,4 +1,6 @@
-#include "train/folder.h"
+/* base/folder.c - folders that are read in order, removed, renamed so that a power cut keeps the
+ * rename, or written beside their place first; and copies of files, read in pieces. */
+#include "base/folder.h"
 
 #include "base/error.h"
 #include "base/files.h"
@@ -49,7 +51,7 @@ static tsr_status read_names(const char *folder, names *out) {
     return status;
 }
 
-tsr_status tsri_train_folder_visit(const char *folder,
+tsr_status tsri_base_folder_visit(const char *folder,
                                    tsr_status (*visit)(void *data, const char *name), void *data) {
     names found = {0};
     tsr_status status = read_names(folder, &found);
@@ -73,16 +75,16 @@ static tsr_status remove_file(void *data, const char *name) {
     return status;
 }
 
-tsr_status tsri_train_folder_remove(const char *folder, const char *first) {
+tsr_status tsri_base_folder_remove(const char *folder, const char *first) {
     if (access(folder, F_OK) != 0)
         return TSR_OK;
     if (first)
         TRY(remove_file((void *)folder, first));
-    TRY(tsri_train_folder_visit(folder, remove_file, (void *)folder));
+    TRY(tsri_base_folder_visit(folder, remove_file, (void *)folder));
     return rmdir(folder) == 0 || errno == ENOTEMPTY ? TSR_OK : cannot(folder, "remove the folder");
 }
 
-tsr_status tsri_train_folder_sync(const char *folder) {
+tsr_status tsri_base_folder_sync(const char *folder) {
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return cannot(folder, "open the folder");
@@ -100,19 +102,82 @@ static char *parent_of(const char *path) {
                  : tsri_base_copy_text(".", 1);
 }
 
-tsr_status tsri_train_folder_rename(const char *from, const char *to) {
+tsr_status tsri_base_folder_rename(const char *from, const char *to) {
     if (rename(from, to) != 0)
         return cannot(to, "rename the finished folder to it");
     char *parent = parent_of(to);
-    const tsr_status status = parent ? tsri_train_folder_sync(parent) : TSR_E_HOST_MEMORY;
+    const tsr_status status = parent ? tsri_base_folder_sync(parent) : TSR_E_HOST_MEMORY;
     free(parent);
     return status;
 }
 
-tsr_status tsri_train_folder_anew(const char *folder) {
-    TRY(tsri_train_folder_remove(folder, NULL));
+tsr_status tsri_base_folder_anew(const char *folder) {
+    TRY(tsri_base_folder_remove(folder, NULL));
     return mkdir(folder, 0777) == 0 ? TSR_OK : cannot(folder, "make the folder");
 }
+
+/* ---- a new folder ---- */
+
+tsr_status tsri_base_folder_of(const char *path, char **out) {
+    const char *slash = strrchr(path, '/');
+    const size_t n = tsri_base_is_folder(path) ? strlen(path) : slash ? (size_t)(slash - path) : 0;
+    *out = n || slash ? tsri_base_copy_text(path, n ? n : 1) : tsri_base_copy_text(".", 1);
+    return *out ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
+tsr_status tsri_base_folder_check_free(const char *folder) {
+    struct stat facts;
+    if (!*folder)
+        return tsri_base_fail(TSR_E_ARGUMENT, "the new folder's name is empty");
+    if (lstat(folder, &facts) == 0)
+        return tsri_base_fail(TSR_E_IO, "%s exists; give the name of a new folder", folder);
+    return TSR_OK;
+}
+
+tsr_status tsri_base_folder_begin(const char *folder, char **temporary) {
+    tsri_bytes name = {0};
+    *temporary = NULL;
+    for (int i = 0; i < 1000; i++) {
+        name.size = 0;
+        TRY(tsri_base_bytes_printf(&name, "%s.%ld-%d.tmp", folder, (long)getpid(), i));
+        if (mkdir(name.data, 0777) == 0) {
+            *temporary = name.data;
+            return TSR_OK;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    const tsr_status status = cannot(folder, "make a folder beside it");
+    tsri_base_bytes_clear(&name);
+    return status;
+}
+
+/* Says nothing: what made it necessary was said. */
+static tsr_status discard_file(void *folder, const char *name) {
+    char *path = tsri_base_join(folder, name);
+    if (path)
+        unlink(path);
+    free(path);
+    return TSR_OK;
+}
+
+tsr_status tsri_base_folder_end(const char *folder, char **temporary, tsr_status status) {
+    if (status == TSR_OK)
+        status = tsri_base_folder_check_free(folder);
+    if (status == TSR_OK)
+        status = tsri_base_folder_sync(*temporary);
+    if (status == TSR_OK)
+        status = tsri_base_folder_rename(*temporary, folder);
+    if (status != TSR_OK) {
+        (void)tsri_base_folder_visit(*temporary, discard_file, *temporary);
+        rmdir(*temporary);
+    }
+    free(*temporary);
+    *temporary = NULL;
+    return status;
+}
+
+/* ---- files ---- */
 
 /* Hands a file to `take` in pieces. */
 static tsr_status each_piece(const char *path, tsr_status (*take)(void *, const void *, size_t),
@@ -138,7 +203,7 @@ static tsr_status add_to_hash(void *hash, const void *data, size_t n) {
     return TSR_OK;
 }
 
-tsr_status tsri_train_file_digest(const char *path, uint64_t *size, char hex[65]) {
+tsr_status tsri_base_file_digest(const char *path, uint64_t *size, char hex[65]) {
     unsigned char digest[32];
     tsri_hash *hash = NULL;
     TRY(tsri_base_hash_begin(&hash));
@@ -152,7 +217,7 @@ static tsr_status add_to_file(void *writer, const void *data, size_t n) {
     return tsri_base_writer_write(writer, data, n);
 }
 
-tsr_status tsri_train_file_copy(const char *from, const char *to) {
+tsr_status tsri_base_file_copy(const char *from, const char *to) {
     tsri_file_writer *writer = NULL;
     uint64_t size;
     TRY(tsri_base_writer_begin(to, &writer));
@@ -163,13 +228,23 @@ tsr_status tsri_train_file_copy(const char *from, const char *to) {
     return status;
 }
 
-tsr_status tsri_train_file_link(const char *from, const char *to) {
+tsr_status tsri_base_folder_copy(const char *from, const char *name, const char *to) {
+    char *source = tsri_base_join(from, name), *target = tsri_base_join(to, name);
+    tsr_status status = source && target ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK && tsri_base_is_file(source))
+        status = tsri_base_file_copy(source, target);
+    free(source);
+    free(target);
+    return status;
+}
+
+tsr_status tsri_base_file_link(const char *from, const char *to) {
     char beside[4096];
     if (snprintf(beside, sizeof beside, "%s.%ld.tmp", to, (long)getpid()) >= (int)sizeof beside)
-        return tsri_train_file_copy(from, to);
+        return tsri_base_file_copy(from, to);
     unlink(beside);
     if (link(from, beside) != 0)
-        return tsri_train_file_copy(from, to);
+        return tsri_base_file_copy(from, to);
     if (rename(beside, to) != 0) {
         const tsr_status status = cannot(to, "rename the finished file to it");
         unlink(beside);
@@ -177,23 +252,4 @@ tsr_status tsri_train_file_link(const char *from, const char *to) {
     }
     unlink(beside); /* where both were one file already, rename leaves it */
     return TSR_OK;
-}
-
-static bool ends_with(const char *name, const char *end) {
-    const size_t n = strlen(name), m = strlen(end);
-    return n >= m && !strcmp(name + n - m, end);
-}
-
-bool tsri_train_file_accompanies(const char *name) {
-    static const char *const others[] = {".index.json",         "run.json",
-                                         "manifest.json",       "trainer_state.json",
-                                         "adapter_config.json", "README.txt"};
-    static const char *const ends[] = {".json", ".txt", ".model", ".spm", ".jinja", ".bpe"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (ends_with(name, others[i]))
-            return false;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (ends_with(name, ends[i]))
-            return name[0] != '.';
-    return false;
 }
