@@ -5,7 +5,8 @@
 
 #include "base/json.h"
 #include "io/archive.h"
-#include "text/tokenizer.h"
+#include "text/load/load.h"
+#include "text/tokenizer/tokenizer.h"
 
 /* config.json, or what files of binary versions before 6 have in its place. */
 typedef struct tsri_model_ctranslate2_settings {

@@ -12,7 +12,7 @@
 #include "model/variants.h"
 #include "run/context.h"
 #include "tensor/shape.h"
-#include "text/languages.h"
+#include "text/tokenizer/languages.h"
 
 #include <inttypes.h>
 #include <stdio.h>

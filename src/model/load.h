@@ -6,7 +6,7 @@
 #include "model/blocks.h"
 #include "model/generation.h"
 #include "tessera/model.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 typedef struct tsri_model_options {
     tsr_dtype dtype; /* of matrices as kept: f32, f16, bf16, q8_0, q4_0, or NONE: as stored */

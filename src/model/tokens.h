@@ -4,7 +4,7 @@
 
 #include "io/archive.h"
 #include "model/spec.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 /* Of a folder: tokenizer.json; else the files of before: tokenizer.model, source.spm and target.spm
  * with vocab.json, sentencepiece.bpe.model, spiece.model, vocab.json with merges.txt, vocab.txt.

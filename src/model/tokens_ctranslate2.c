@@ -8,7 +8,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "text/languages.h"
+#include "text/load/load.h"
+#include "text/tokenizer/languages.h"
 
 #include <stdlib.h>
 #include <string.h>

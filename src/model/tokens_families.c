@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "text/load/load.h"
 
 #include <stdio.h>
 #include <stdlib.h>

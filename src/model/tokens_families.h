@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "model/spec.h"
-#include "text/languages.h"
+#include "text/tokenizer/languages.h"
 
 typedef struct tsri_model_family tsri_model_family;
 

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/tokens.h"
+#include "text/load/load.h"
 
 #include <stdlib.h>
 

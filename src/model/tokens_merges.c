@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "text/load/load.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "text/load/load.h"
 
 #include <inttypes.h>
 #include <stdio.h>

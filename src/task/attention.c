@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "text/languages.h"
+#include "text/tokenizer/languages.h"
 
 #include <inttypes.h>
 #include <stdio.h>

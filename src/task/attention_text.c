@@ -4,7 +4,7 @@
 #include "task/beams.h"
 #include "task/settings.h"
 #include "tessera/translate.h"
-#include "text/languages.h"
+#include "text/tokenizer/languages.h"
 
 #include <inttypes.h>
 

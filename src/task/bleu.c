@@ -6,7 +6,7 @@
 #include "base/structs.h"
 #include "task/ngrams.h"
 #include "tessera/evaluate.h"
-#include "text/unicode.h"
+#include "text/base/unicode.h"
 
 #include <math.h>
 #include <stdlib.h>

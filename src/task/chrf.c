@@ -4,7 +4,7 @@
 #include "base/structs.h"
 #include "task/ngrams.h"
 #include "tessera/evaluate.h"
-#include "text/unicode.h"
+#include "text/base/unicode.h"
 
 enum { ORDERS = 6, BETA = 2 };
 

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "task/settings.h"
-#include "text/languages.h"
+#include "text/tokenizer/languages.h"
 
 #include <math.h>
 #include <stdlib.h>

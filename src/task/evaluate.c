@@ -8,7 +8,7 @@
 #include "model/opened.h"
 #include "task/windows.h"
 #include "tessera/tokenizer.h"
-#include "text/unicode.h"
+#include "text/base/unicode.h"
 
 #include <inttypes.h>
 #include <math.h>

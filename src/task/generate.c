@@ -6,7 +6,7 @@
 #include "model/opened.h"
 #include "task/decode.h"
 #include "task/settings.h"
-#include "text/languages.h"
+#include "text/tokenizer/languages.h"
 
 #include <stdlib.h>
 #include <string.h>

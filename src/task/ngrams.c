@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "text/unicode.h"
+#include "text/base/unicode.h"
 
 #include <stdlib.h>
 #include <string.h>

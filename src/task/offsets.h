@@ -2,7 +2,7 @@
 #ifndef TSRI_TASK_OFFSETS_H
 #define TSRI_TASK_OFFSETS_H
 
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 typedef struct tsri_task_offset {
     size_t begin, end; /* bytes of the text; equal where a token stands for none */

@@ -4,7 +4,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "text/unicode.h"
+#include "text/base/unicode.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "task/beams.h"
 #include "tessera/translate.h"
-#include "text/languages.h"
+#include "text/tokenizer/languages.h"
 
 /* What a run has for all its lines. */
 typedef struct tsri_task_translation {

@@ -27,7 +27,7 @@
 
 #include "model/training.h"
 #include "tessera/model.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 typedef struct tsri_train_data tsri_train_data;
 

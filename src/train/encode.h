@@ -3,7 +3,7 @@
 #define TSRI_TRAIN_ENCODE_H
 
 #include "model/load.h"
-#include "text/languages.h"
+#include "text/tokenizer/languages.h"
 #include "train/records.h"
 
 typedef struct tsri_train_encoder {

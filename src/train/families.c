@@ -1,7 +1,7 @@
 #include "train/families.h"
 
 #include "base/error.h"
-#include "text/unicode.h"
+#include "text/base/unicode.h"
 
 #include <stdio.h>
 #include <string.h>

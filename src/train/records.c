@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "text/reader.h"
+#include "text/base/reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

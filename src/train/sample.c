@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "model/opened.h"
-#include "text/languages.h"
+#include "text/tokenizer/languages.h"
 #include "train/job.h"
 
 #include <math.h>

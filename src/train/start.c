@@ -4,7 +4,7 @@
 #include "base/folder.h"
 #include "base/memory.h"
 #include "model/opened.h"
-#include "text/train.h"
+#include "text/train/train.h"
 #include "train/init.h"
 #include "train/job.h"
 

@@ -2,8 +2,9 @@
 #include "fuzz.h"
 
 #include "model/tokens.h"
-#include "text/reader.h"
-#include "text/unicode.h"
+#include "text/base/reader.h"
+#include "text/base/unicode.h"
+#include "text/load/load.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/files.h"
 #include "support/larger.h"
-#include "text/languages.h"
+#include "text/tokenizer/languages.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "task/fixture.h"
 
-#include "text/unicode.h"
+#include "text/base/unicode.h"
 
 #include <stdio.h>
 #include <stdlib.h>

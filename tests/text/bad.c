@@ -3,6 +3,7 @@
 #include "golden.h"
 
 #include "base/error.h"
+#include "text/load/load.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

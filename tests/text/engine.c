@@ -4,10 +4,11 @@
 
 #include "base/error.h"
 #include "support/limit.h"
-#include "text/byte_level.h"
-#include "text/matcher.h"
-#include "text/patterns.h"
-#include "text/unicode.h"
+#include "text/base/byte_level.h"
+#include "text/base/matcher.h"
+#include "text/base/patterns.h"
+#include "text/base/unicode.h"
+#include "text/load/load.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

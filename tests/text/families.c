@@ -5,7 +5,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "model/tokens.h"
-#include "text/languages.h"
+#include "text/load/load.h"
+#include "text/tokenizer/languages.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

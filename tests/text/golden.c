@@ -2,7 +2,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "text/unicode.h"
+#include "text/base/unicode.h"
+#include "text/load/load.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 #ifndef TESTS_TEXT_GOLDEN_H
 #define TESTS_TEXT_GOLDEN_H
 
-#include "text/tokenizer.h"
+#include "text/load/load.h"
+#include "text/tokenizer/tokenizer.h"
 
 /* tests/golden/tokenizers/NAME of the source tree; the text is the caller's to clear. */
 tsri_bytes golden_own(const char *name);

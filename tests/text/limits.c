@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "text/load/load.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "io/archive.h"
 #include "support/larger.h"
+#include "text/load/load.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

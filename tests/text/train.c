@@ -3,9 +3,9 @@
 #include "golden.h"
 
 #include "base/error.h"
-#include "text/reader.h"
-#include "text/train.h"
-#include "text/unicode.h"
+#include "text/base/reader.h"
+#include "text/base/unicode.h"
+#include "text/train/train.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -157,12 +157,12 @@ Test(text_train, refusals) {
 }
 
 Test(text_train, rare_words_are_forgotten_past_the_limit) {
-    tsri_text_words words = {.most = 100};
+    tsri_text_word_counts words = {.most = 100};
     char word[16];
     for (int i = 0; i < 10000; i++) {
         const int n = snprintf(word, sizeof word, "w%d", i);
-        cr_assert_eq(tsri_text_words_count(&words, word, (size_t)n), TSR_OK);
-        cr_assert_eq(tsri_text_words_count(&words, "often", 5), TSR_OK);
+        cr_assert_eq(tsri_text_word_counts_add(&words, word, (size_t)n), TSR_OK);
+        cr_assert_eq(tsri_text_word_counts_add(&words, "often", 5), TSR_OK);
         cr_assert_leq(words.count, 100);
     }
     cr_assert_eq(words.pruned + words.count, 10001);
@@ -174,7 +174,7 @@ Test(text_train, rare_words_are_forgotten_past_the_limit) {
             found++;
         }
     cr_assert_eq(found, 1);
-    tsri_text_words_clear(&words);
+    tsri_text_word_counts_clear(&words);
 }
 
 static void write_file(const char *path, const void *data, size_t n) {

@@ -3,7 +3,8 @@
 #include "golden.h"
 
 #include "base/error.h"
-#include "text/bert.h"
+#include "text/load/load.h"
+#include "text/stages/bert.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,0 +1,129 @@
+/* text/base/vocabulary.c - keeps pieces by id in one block of memory, and finds the id of a
+ * piece by a hash table. */
+#include "text/base/vocabulary.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "text/base/unicode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t hash_of(const char *text, size_t n) {
+    uint64_t h = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)text[i]) * 1099511628211u;
+    return h ^ h >> 29;
+}
+
+/* The slot that holds the piece, or the empty one where it would go. */
+static size_t slot_of(const tsri_text_vocabulary *v, const char *piece, size_t n) {
+    size_t slot = hash_of(piece, n) & (v->slot_count - 1);
+    for (;; slot = (slot + 1) & (v->slot_count - 1)) {
+        if (v->slots[slot] == 0)
+            return slot;
+        const tsri_text_entry *e = &v->entries[v->slots[slot] - 1];
+        if (e->size == n && memcmp(v->text.data + e->start, piece, n) == 0)
+            return slot;
+    }
+}
+
+static tsr_status more_slots(tsri_text_vocabulary *v) {
+    tsri_text_vocabulary next = *v;
+    next.slot_count = v->slot_count ? 2 * v->slot_count : 1024;
+    TRY(tsri_base_new(next.slot_count, sizeof *next.slots, &next.slots));
+    for (size_t i = 0; i < v->slot_count; i++) {
+        if (v->slots[i] == 0)
+            continue;
+        const tsri_text_entry *e = &v->entries[v->slots[i] - 1];
+        next.slots[slot_of(&next, v->text.data + e->start, e->size)] = v->slots[i];
+    }
+    free(v->slots);
+    *v = next;
+    return TSR_OK;
+}
+
+tsr_status tsri_text_vocabulary_put(tsri_text_vocabulary *v, int64_t id, const char *piece,
+                                    size_t n, bool again) {
+    if (id < 0 || id >= TSRI_TEXT_IDS_LIMIT)
+        return tsri_base_fail(TSR_E_FORMAT, "vocabulary: id %lld is not in 0..%d", (long long)id,
+                              TSRI_TEXT_IDS_LIMIT - 1);
+    if (n == 0 || n > TSRI_TEXT_PIECE_LIMIT)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "vocabulary: the piece of id %lld has %zu bytes; 1 to %d are allowed",
+                              (long long)id, n, TSRI_TEXT_PIECE_LIMIT);
+    if (!tsri_text_utf8_valid(piece, n))
+        return tsri_base_fail(TSR_E_FORMAT, "vocabulary: the piece of id %lld is not UTF-8",
+                              (long long)id);
+    if ((size_t)id < v->count && v->entries[id].present)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "vocabulary: id %lld is given twice, the second time to \"%.*s\"",
+                              (long long)id, (int)(n < 60 ? n : 60), piece);
+    if (v->text.size > UINT32_MAX - n)
+        return tsri_base_fail(TSR_E_FORMAT, "vocabulary: more than 4 GiB of pieces");
+    if (2 * (v->present + 1) > v->slot_count)
+        TRY(more_slots(v));
+    const size_t slot = slot_of(v, piece, n);
+    if (v->slots[slot] != 0 && !again)
+        return tsri_base_fail(TSR_E_FORMAT, "vocabulary: \"%.*s\" has two ids, %d and %lld",
+                              (int)(n < 60 ? n : 60), piece, (int)(v->slots[slot] - 1),
+                              (long long)id);
+    TRY(tsri_base_grow(&v->entries, &v->capacity, (size_t)id + 1, sizeof *v->entries));
+    const size_t start = v->text.size;
+    TRY(tsri_base_bytes_append(&v->text, piece, n));
+    v->entries[id] = (tsri_text_entry){(uint32_t)start, (uint32_t)n, true};
+    v->slots[slot] = (int32_t)id + 1;
+    v->present++;
+    if ((size_t)id >= v->count)
+        v->count = (size_t)id + 1;
+    if (n > v->longest)
+        v->longest = n;
+    return TSR_OK;
+}
+
+int32_t tsri_text_vocabulary_find(const tsri_text_vocabulary *v, const char *piece, size_t n) {
+    if (v->slot_count == 0 || n == 0 || n > v->longest)
+        return -1;
+    return v->slots[slot_of(v, piece, n)] - 1;
+}
+
+const char *tsri_text_vocabulary_piece(const tsri_text_vocabulary *v, int64_t id, size_t *n) {
+    *n = 0;
+    if (id < 0 || id >= (int64_t)v->count || !v->entries[id].present)
+        return NULL;
+    *n = v->entries[id].size;
+    return v->text.data + v->entries[id].start;
+}
+
+void tsri_text_vocabulary_byte_ids(const tsri_text_vocabulary *v, int32_t ids[256]) {
+    for (int b = 0; b < 256; b++) {
+        char piece[8];
+        const int n = snprintf(piece, sizeof piece, "<0x%02X>", (unsigned)b & 0xFF);
+        ids[b] = tsri_text_vocabulary_find(v, piece, (size_t)n);
+    }
+}
+
+int tsri_text_byte_of_piece(const char *piece, size_t n) {
+    if (n != 6 || memcmp(piece, "<0x", 3) != 0 || piece[5] != '>')
+        return -1;
+    int byte = 0;
+    for (int i = 3; i < 5; i++) {
+        const char c = piece[i];
+        const int digit = c >= '0' && c <= '9'   ? c - '0'
+                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                                 : -1;
+        if (digit < 0)
+            return -1;
+        byte = 16 * byte + digit;
+    }
+    return byte;
+}
+
+void tsri_text_vocabulary_clear(tsri_text_vocabulary *v) {
+    tsri_base_bytes_clear(&v->text);
+    free(v->entries);
+    free(v->slots);
+    *v = (tsri_text_vocabulary){0};
+}

@@ -1,0 +1,94 @@
+/* text/models/model.h - what turns one word into ids. A model is a row; another kind is a file
+ * and its row. */
+#ifndef TSRI_TEXT_MODELS_MODEL_H
+#define TSRI_TEXT_MODELS_MODEL_H
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "text/base/ids.h"
+#include "text/base/matcher.h"
+#include "text/base/merge.h"
+#include "text/base/vocabulary.h"
+
+typedef struct tsri_text_model_row {
+    const char *type; /* the "type" of a tokenizer.json's model */
+    /* Reads the model and fills the vocabulary; *unknown gets the unknown token's id, or stays.
+     * NULL: not from JSON. */
+    tsr_status (*load)(const json_t *json, tsri_text_vocabulary *vocabulary, int32_t *unknown,
+                       void **model);
+    /* Appends the word's ids. The word is valid UTF-8, n >= 1. */
+    tsr_status (*encode)(const void *model, const tsri_text_vocabulary *vocabulary,
+                         tsri_text_work *work, const char *word, size_t n, tsri_text_ids *ids);
+    tsr_status (*describe)(const void *model,
+                           tsri_bytes *out); /* appends "400 merges, byte fallback" */
+    void (*destroy)(void *model);
+    bool merges; /* its encode merges neighbours, so some can be left out */
+} tsri_text_model_row;
+
+extern const tsri_text_model_row tsri_text_bpe, tsri_text_word_level, tsri_text_word_piece,
+    tsri_text_unigram, tsri_text_sentencepiece_bpe, tsri_text_sentencepiece_unigram,
+    tsri_text_two_vocabularies;
+
+/* "vocab": {piece: id}. Ids may have gaps, but not wide ones. */
+tsr_status tsri_text_model_vocabulary(const json_t *json, const char *what,
+                                      tsri_text_vocabulary *vocabulary);
+
+/* Options of a byte-pair model that do not come from JSON. */
+typedef struct tsri_text_bpe_options {
+    int32_t unknown; /* -1: characters in no vocabulary are left out */
+    bool fuse_unknown, byte_fallback, ignore_merges;
+    const char *prefix,
+        *suffix; /* of pieces inside a word, of a word's last piece; borrowed, NULL for none */
+} tsri_text_bpe_options;
+
+tsr_status tsri_text_bpe_new(const tsri_text_bpe_options *options,
+                             const tsri_text_vocabulary *vocabulary, void **model);
+/* The next merge in rank: both pieces and their sum must be in the vocabulary. */
+tsr_status tsri_text_bpe_add(void *model, const tsri_text_vocabulary *vocabulary, const char *a,
+                             size_t na, const char *b, size_t nb);
+
+/* A word is one piece, or `unknown`; -1: an error. */
+tsr_status tsri_text_word_level_new(int32_t unknown, void **model);
+
+/* Options of a WordPiece model that do not come from JSON. */
+typedef struct tsri_text_word_piece_options {
+    int32_t unknown;                         /* -1: a word without pieces is an error */
+    int64_t longest_word;                    /* in characters; longer ones are unknown */
+    const char *first_prefix, *inner_prefix; /* of a word's first piece in the vocabulary, of its
+                                                others; borrowed, NULL for none */
+} tsri_text_word_piece_options;
+
+tsr_status tsri_text_word_piece_new(const tsri_text_word_piece_options *options,
+                                    const tsri_text_vocabulary *vocabulary, void **model);
+
+/* What cuts a text for a model whose pieces have other ids; borrowed, for as long as the model is
+ * used. */
+typedef struct tsri_text_segmenter {
+    const tsri_text_model_row *row;
+    const void *model;
+    const tsri_text_vocabulary *vocabulary;
+    int32_t unknown; /* -1: none */
+} tsri_text_segmenter;
+
+/* The ids are those of `vocabulary`, by the text of each piece. */
+tsr_status tsri_text_two_vocabularies_new(const tsri_text_segmenter *segmenter,
+                                          const tsri_text_vocabulary *vocabulary, int32_t unknown,
+                                          void **model);
+
+/* scores and types: by id, `count` of them, copied. whole: symbols that are one piece wherever they
+ * stand; borrowed, for as long as the model is used. */
+typedef struct tsri_text_sentencepiece {
+    const float *scores;
+    const uint8_t *types;
+    size_t count;
+    int32_t unknown;
+    const tsri_text_matcher *whole;
+} tsri_text_sentencepiece;
+
+tsr_status tsri_text_sentencepiece_new(const tsri_text_sentencepiece *options,
+                                       const tsri_text_vocabulary *vocabulary, void **model);
+/* The same pieces for the most probable cut. */
+tsr_status tsri_text_unigram_new(const tsri_text_sentencepiece *options,
+                                 const tsri_text_vocabulary *vocabulary, void **model);
+
+#endif

@@ -1,0 +1,301 @@
+/* text/tokenizer/tokenizer.c - encodes texts and decodes ids with the parts that a loader put
+ * together. */
+#include "text/tokenizer/parts.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "text/base/unicode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_LIMIT = 1 << 30 };
+
+tsr_status tsri_text_tokenizer_new(const char *source, tsri_text_tokenizer **out) {
+    *out = NULL;
+    TRY(tsri_base_new(1, sizeof **out, out));
+    (*out)->source = source;
+    for (size_t i = 0; i < TSRI_TEXT_ROLES; i++)
+        (*out)->roles[i] = -1;
+    return TSR_OK;
+}
+
+static void clear_languages(tsri_text_languages *l) {
+    for (size_t i = 0; i < l->count; i++)
+        free(l->items[i].code);
+    for (size_t i = 0; i < l->pair_count; i++) {
+        free(l->pairs[i].from);
+        free(l->pairs[i].to);
+        free(l->pairs[i].prefix);
+    }
+    free(l->items);
+    free(l->pairs);
+    free(l->from);
+    free(l->to);
+    *l = (tsri_text_languages){0};
+}
+
+void tsri_text_tokenizer_destroy(tsri_text_tokenizer **tokenizer) {
+    tsri_text_tokenizer *t = *tokenizer;
+    if (!t)
+        return;
+    if (t->model)
+        t->row->destroy(t->model);
+    tsri_text_vocabulary_clear(&t->vocabulary);
+    tsri_text_added_clear(&t->added);
+    tsri_text_matcher_clear(&t->whole);
+    tsri_text_normalizer_destroy(&t->normalizer);
+    tsri_text_pre_tokenizer_destroy(&t->pre_tokenizer);
+    tsri_text_post_clear(&t->post);
+    tsri_text_decoder_destroy(&t->decoder);
+    clear_languages(&t->languages);
+    tsri_text_tokenizer_destroy(&t->target);
+    tsri_text_tokenizer_destroy(&t->cutter);
+    free(t->types);
+    free(t->special);
+    free(t);
+    *tokenizer = NULL;
+}
+
+tsr_status tsri_text_mark_special(tsri_text_tokenizer *tokenizer, int32_t id) {
+    TRY(tsri_base_grow(&tokenizer->special, &tokenizer->special_count, (size_t)id + 1,
+                       sizeof *tokenizer->special));
+    tokenizer->special[id] = true;
+    return TSR_OK;
+}
+
+/* Finds added tokens as the text is written, normalizes what lies between, and finds the normalized
+ * ones there. */
+static tsr_status find_added(const tsri_text_tokenizer *t, bool special, const char *text, size_t n,
+                             tsri_text_allowance *allowance, tsri_text_splits *raw,
+                             tsri_text_splits *out) {
+    tsri_bytes normal = {0};
+    tsr_status status = tsri_text_added_split(&t->added, false, special, text, n, true, raw);
+    for (size_t i = 0; i < raw->count && status == TSR_OK; i++) {
+        const tsri_text_split piece = raw->items[i];
+        const char *at = raw->text.data + piece.start;
+        if (piece.id >= 0) {
+            status = tsri_text_splits_add(out, at, piece.size, piece.id, piece.first);
+            continue;
+        }
+        bool moved = false;
+        normal.size = 0;
+        status =
+            tsri_text_normalizer_apply(t->normalizer, at, piece.size, allowance, &normal, &moved);
+        if (status == TSR_OK && normal.size)
+            status = tsri_text_added_split(&t->added, true, special, normal.data, normal.size,
+                                           piece.first && !moved, out);
+    }
+    tsri_base_bytes_clear(&normal);
+    return status;
+}
+
+/* The ids of one text, nothing around them. */
+static tsr_status ids_of(const tsri_text_tokenizer *t, const char *text, size_t n, bool special,
+                         tsri_text_ids *ids) {
+    if (n == 0)
+        return TSR_OK;
+    tsri_bytes repaired = {0};
+    tsri_text_splits splits = {0}, spare = {0};
+    tsri_text_work work = {.dropout = t->dropout};
+    tsri_text_allowance allowance = tsri_text_allowance_of(n);
+    tsr_status status = TSR_OK;
+    if (n > TEXT_LIMIT)
+        return tsri_base_fail(TSR_E_ARGUMENT, "a text of %zu bytes; at most %d are encoded at once",
+                              n, TEXT_LIMIT);
+    if (!t->raw && !tsri_text_utf8_valid(text, n)) {
+        status = tsri_text_utf8_repair(text, n, &repaired);
+        text = repaired.data;
+        n = repaired.size;
+    }
+    if (status == TSR_OK)
+        status = find_added(t, special, text, n, &allowance, &spare, &splits);
+    if (status == TSR_OK)
+        status = tsri_text_pre_tokenizer_apply(t->pre_tokenizer, &allowance, &splits, &spare);
+    for (size_t i = 0; i < splits.count && status == TSR_OK; i++) {
+        const tsri_text_split piece = splits.items[i];
+        status = piece.id >= 0 ? tsri_text_ids_append(ids, &piece.id, 1)
+                               : t->row->encode(t->model, &t->vocabulary, &work,
+                                                splits.text.data + piece.start, piece.size, ids);
+    }
+    tsri_base_bytes_clear(&repaired);
+    tsri_text_splits_clear(&splits);
+    tsri_text_splits_clear(&spare);
+    tsri_text_work_clear(&work);
+    return status;
+}
+
+static tsr_status encode(const tsri_text_tokenizer *t, const char *a, size_t na, const char *b,
+                         size_t nb, unsigned flags, tsri_text_ids *ids, tsri_text_ids *types) {
+    const size_t before = ids->count, types_before = types ? types->count : 0;
+    const bool special = flags & TSRI_TEXT_PARSE_SPECIAL;
+    tsri_text_ids first = {0}, second = {0};
+    tsr_status status = ids_of(t, a, na, special, &first);
+    if (status == TSR_OK && b)
+        status = ids_of(t, b, nb, special, &second);
+    if (status == TSR_OK)
+        status = tsri_text_post_apply(&t->post, &first, b ? &second : NULL,
+                                      flags & TSRI_TEXT_ADD_SPECIAL, ids, types);
+    if (status != TSR_OK) {
+        ids->count = before;
+        if (types)
+            types->count = types_before;
+    }
+    tsri_text_ids_clear(&first);
+    tsri_text_ids_clear(&second);
+    return status;
+}
+
+tsr_status tsri_text_encode(const tsri_text_tokenizer *tokenizer, const char *text, size_t n,
+                            unsigned flags, tsri_text_ids *ids) {
+    return encode(tokenizer, text, n, NULL, 0, flags, ids, NULL);
+}
+
+tsr_status tsri_text_encode_pair(const tsri_text_tokenizer *tokenizer, const char *a, size_t na,
+                                 const char *b, size_t nb, unsigned flags, tsri_text_ids *ids,
+                                 tsri_text_ids *types) {
+    return encode(tokenizer, a, na, b, nb, flags, ids, types);
+}
+
+struct tsri_text_stream {
+    const tsri_text_tokenizer *tokenizer;
+    bool skip_special;
+    tsri_text_decoding *decoding;
+};
+
+tsr_status tsri_text_stream_new(const tsri_text_tokenizer *tokenizer, bool skip_special,
+                                tsri_text_stream **out) {
+    *out = NULL;
+    tsri_text_stream *stream = NULL;
+    TRY(tsri_base_new(1, sizeof *stream, &stream));
+    stream->tokenizer = tokenizer;
+    stream->skip_special = skip_special;
+    const tsr_status status = tsri_text_decoding_new(tokenizer->decoder, &stream->decoding);
+    if (status != TSR_OK)
+        tsri_text_stream_destroy(&stream);
+    *out = stream;
+    return status;
+}
+
+tsr_status tsri_text_stream_push(tsri_text_stream *stream, int32_t id, tsri_bytes *out) {
+    const tsri_text_tokenizer *t = stream->tokenizer;
+    size_t n;
+    const char *piece = tsri_text_vocabulary_piece(&t->vocabulary, id, &n);
+    if (!piece)
+        return TSR_OK;
+    const tsri_text_piece_type type = t->types && (size_t)id < t->type_count
+                                          ? (tsri_text_piece_type)t->types[id]
+                                          : TSRI_TEXT_NORMAL;
+    if (!stream->skip_special || !tsri_text_is_special(t, id))
+        return tsri_text_decoding_push(stream->decoding, piece, n, type, out);
+    return tsri_text_decoder_wants_all(t->decoder)
+               ? tsri_text_decoding_push(stream->decoding, "", 0, TSRI_TEXT_CONTROL, out)
+               : TSR_OK;
+}
+
+tsr_status tsri_text_stream_finish(tsri_text_stream *stream, tsri_bytes *out) {
+    return tsri_text_decoding_finish(stream->decoding, out);
+}
+
+void tsri_text_stream_destroy(tsri_text_stream **stream) {
+    if (!*stream)
+        return;
+    tsri_text_decoding_destroy(&(*stream)->decoding);
+    free(*stream);
+    *stream = NULL;
+}
+
+tsr_status tsri_text_decode(const tsri_text_tokenizer *tokenizer, const int32_t *ids, size_t n,
+                            bool skip_special, tsri_bytes *out) {
+    tsri_text_stream *stream = NULL;
+    TRY(tsri_text_stream_new(tokenizer, skip_special, &stream));
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < n && status == TSR_OK; i++)
+        status = tsri_text_stream_push(stream, ids[i], out);
+    if (status == TSR_OK)
+        status = tsri_text_stream_finish(stream, out);
+    tsri_text_stream_destroy(&stream);
+    return status;
+}
+
+int32_t tsri_text_vocabulary_size(const tsri_text_tokenizer *tokenizer) {
+    return (int32_t)tokenizer->vocabulary.count;
+}
+
+const char *tsri_text_piece_of(const tsri_text_tokenizer *tokenizer, int32_t id, size_t *n) {
+    return tsri_text_vocabulary_piece(&tokenizer->vocabulary, id, n);
+}
+
+int32_t tsri_text_id_of(const tsri_text_tokenizer *tokenizer, const char *piece, size_t n) {
+    return tsri_text_vocabulary_find(&tokenizer->vocabulary, piece, n);
+}
+
+bool tsri_text_is_special(const tsri_text_tokenizer *tokenizer, int32_t id) {
+    return id >= 0 && (size_t)id < tokenizer->special_count && tokenizer->special[id];
+}
+
+int32_t tsri_text_role_id(const tsri_text_tokenizer *tokenizer, tsri_text_role role) {
+    return tokenizer->roles[role];
+}
+
+tsr_status tsri_text_set_role(tsri_text_tokenizer *tokenizer, tsri_text_role role, int64_t id) {
+    static const char *const names[] = {"bos",  "eos", "unknown",  "padding",
+                                        "mask", "cls", "separator"};
+    size_t n;
+    if (id != -1 && !tsri_text_vocabulary_piece(&tokenizer->vocabulary, id, &n))
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "the %s token's id %lld is not in the vocabulary of %zu", names[role],
+                              (long long)id, tokenizer->vocabulary.count);
+    tokenizer->roles[role] = (int32_t)id;
+    return TSR_OK;
+}
+
+tsr_status tsri_text_set_affixes(tsri_text_tokenizer *tokenizer, bool add_bos, bool add_eos) {
+    const int32_t bos = tokenizer->roles[TSRI_TEXT_BOS], eos = tokenizer->roles[TSRI_TEXT_EOS];
+    if ((add_bos && bos < 0) || (add_eos && eos < 0))
+        return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but none is known",
+                              add_bos && bos < 0 ? "bos" : "eos");
+    return tsri_text_post_affixes(add_bos ? bos : -1, add_eos ? eos : -1, &tokenizer->post);
+}
+
+tsr_status tsri_text_set_roberta_affixes(tsri_text_tokenizer *tokenizer) {
+    const int32_t cls = tokenizer->roles[TSRI_TEXT_CLS], sep = tokenizer->roles[TSRI_TEXT_SEP];
+    if (cls < 0 || sep < 0)
+        return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but none is known",
+                              cls < 0 ? "cls" : "separator");
+    return tsri_text_post_roberta(cls, sep, &tokenizer->post);
+}
+
+bool tsri_text_adds_bos(const tsri_text_tokenizer *tokenizer) {
+    const tsri_text_post_list *single = &tokenizer->post.single;
+    return single->count && single->items[0].id >= 0 &&
+           single->items[0].id == tokenizer->roles[TSRI_TEXT_BOS];
+}
+
+int64_t tsri_text_max_length(const tsri_text_tokenizer *tokenizer) {
+    return tokenizer->max_length;
+}
+
+void tsri_text_set_max_length(tsri_text_tokenizer *tokenizer, int64_t length) {
+    tokenizer->max_length = length > 0 && length <= INT32_MAX ? length : 0;
+}
+
+static bool merges(const tsri_text_tokenizer *t) {
+    return (t->cutter ? t->cutter : t)->row->merges;
+}
+
+tsr_status tsri_text_set_dropout(tsri_text_tokenizer *t, tsri_text_dropout *dropout) {
+    if (dropout && (!merges(t) || (t->target && !merges(t->target))))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "this tokenizer (%s) merges no pairs that could be left out; it is "
+                              "for byte-pair encoding",
+                              (merges(t) ? t->target : t)->row->type);
+    t->dropout = dropout;
+    if (t->target)
+        t->target->dropout = dropout;
+    return TSR_OK;
+}
+
+void tsri_text_set_source(tsri_text_tokenizer *tokenizer, const char *source) {
+    tokenizer->source = source;
+}
