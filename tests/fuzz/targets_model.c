@@ -5,7 +5,7 @@
 #include "model/load.h"
 #include "model/opened.h"
 #include "model/sentence.h"
-#include "task/settings.h"
+#include "task/generate/settings.h"
 #include "tessera/generate.h"
 #include "tessera/model.h"
 
@@ -67,10 +67,10 @@ static void settings(const fuzz_part *parts, size_t n) {
         return;
     (void)fuzz_is_ok(tsr_chat_template_of(model, &name));
     if (fuzz_is_ok(tsr_generate_defaults(model, &options))) {
-        tsri_task_rules rules = {0};
+        tsri_task_token_rules rules = {0};
         options.num_beams = options.num_beams ? options.num_beams : 1;
-        (void)fuzz_is_ok(tsri_task_rules_create(tsri_model_of(model), &options, &rules));
-        tsri_task_rules_clear(&rules);
+        (void)fuzz_is_ok(tsri_task_token_rules_create(tsri_model_of(model), &options, &rules));
+        tsri_task_token_rules_clear(&rules);
     }
     tsr_model_close(&model);
 }

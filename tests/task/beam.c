@@ -1,5 +1,5 @@
 /* Beam search against a plain search over tables, and against all texts there are. */
-#include "task/beam.h"
+#include "task/generate/beam.h"
 
 #include "base/random.h"
 
@@ -38,14 +38,14 @@ static int draw(uint64_t n, int below) {
 
 /* ---- the plain search: whole tables, all beams always, dead ones with a sum out of reach ---- */
 
-static double penalty_of(const tsri_task_rules *r, const text *t, int32_t id, double logp) {
+static double penalty_of(const tsri_task_token_rules *r, const text *t, int32_t id, double logp) {
     for (int i = 0; i < t->n; i++)
         if (t->ids[i] == id)
             return logp * r->repetition_penalty;
     return logp;
 }
 
-static bool banned_by_repeat(const tsri_task_rules *r, const text *t, int32_t id) {
+static bool banned_by_repeat(const tsri_task_token_rules *r, const text *t, int32_t id) {
     const int g = (int)r->no_repeat_ngram;
     for (int i = 0; g && i + g <= t->n; i++) {
         int same = 0;
@@ -57,7 +57,7 @@ static bool banned_by_repeat(const tsri_task_rules *r, const text *t, int32_t id
     return false;
 }
 
-static bool banned_by_word(const tsri_task_rules *r, const text *t, int32_t id) {
+static bool banned_by_word(const tsri_task_token_rules *r, const text *t, int32_t id) {
     for (size_t w = 0, begin = 0; w < r->bad.n; begin = r->bad.ends[w++]) {
         const int n = (int)(r->bad.ends[w] - begin) - 1;
         if (r->bad.ids[begin + (size_t)n] == id && n <= t->n &&
@@ -67,7 +67,7 @@ static bool banned_by_word(const tsri_task_rules *r, const text *t, int32_t id) 
     return false;
 }
 
-static double logp_of(const tsri_task_rules *r, const text *t, int prompt, int most,
+static double logp_of(const tsri_task_token_rules *r, const text *t, int prompt, int most,
                       const float *row, double lse, int32_t id) {
     const int made = t->n - prompt;
     if (r->forced_last >= 0 && made == most - 1)
@@ -83,7 +83,7 @@ static double logp_of(const tsri_task_rules *r, const text *t, int prompt, int m
 }
 
 /* The logarithm of what is left of a row, where its values are to add up to 1 again. */
-static double rest_of(const tsri_task_rules *r, const text *t, int prompt, int most,
+static double rest_of(const tsri_task_token_rules *r, const text *t, int prompt, int most,
                       const float *row, double lse) {
     double sum = 0;
     for (int32_t v = 0; v < V; v++)
@@ -101,7 +101,8 @@ static int by_score(const void *a, const void *b) {
     return (x->score < y->score) - (x->score > y->score);
 }
 
-static int plain(const tsri_task_rules *r, const int32_t *start, int n, int most, text *best) {
+static int plain(const tsri_task_token_rules *r, const int32_t *start, int n, int most,
+                 text *best) {
     static text now[MOST_K], next[MOST_K * MOST_V];
     const int K = r->beams, keep = K * (r->ends > 1 ? 1 + r->ends : 2);
     int done = 0;
@@ -198,7 +199,7 @@ static void search(tsri_task_beam *beam, const int32_t *start, int n, int most, 
     }
 }
 
-static void set_flags(tsri_task_rules *r) {
+static void set_flags(tsri_task_token_rules *r) {
     memset(is, 0, sizeof is);
     for (int i = 0; i < r->ends; i++)
         is[i + 1] |= TSRI_TASK_END;
@@ -209,23 +210,23 @@ static void set_flags(tsri_task_rules *r) {
     r->is = is;
 }
 
-static tsri_task_rules random_rules(void) {
+static tsri_task_token_rules random_rules(void) {
     static const double lengths[] = {-1, 0, 0.6, 1, 2}, repetitions[] = {1, 1, 1.3};
     static int32_t words[] = {8, 6, 7, 8, 3}; /* 8 is how texts begin */
     static size_t ends[] = {3, 5};
-    tsri_task_rules r = {.beams = 2 + draw(0, MOST_K - 1),
-                         .stopping = (tsr_early_stopping)draw(1, 3),
-                         .length_penalty = lengths[draw(2, 5)],
-                         .repetition_penalty = repetitions[draw(3, 3)],
-                         .no_repeat_ngram = draw(4, 4),
-                         .least = draw(5, 3) ? 0 : draw(6, 5),
-                         .least_length = draw(16, 4) ? 0 : draw(17, 8),
-                         .renormalize = draw(18, 3) == 0,
-                         .ends = draw(7, 4),
-                         .never = draw(8, 3),
-                         .not_first = draw(9, 3),
-                         .forced_first = draw(10, 4) ? -1 : 4,
-                         .forced_last = draw(11, 4) ? -1 : 1};
+    tsri_task_token_rules r = {.beams = 2 + draw(0, MOST_K - 1),
+                               .stopping = (tsr_early_stopping)draw(1, 3),
+                               .length_penalty = lengths[draw(2, 5)],
+                               .repetition_penalty = repetitions[draw(3, 3)],
+                               .no_repeat_ngram = draw(4, 4),
+                               .least = draw(5, 3) ? 0 : draw(6, 5),
+                               .least_length = draw(16, 4) ? 0 : draw(17, 8),
+                               .renormalize = draw(18, 3) == 0,
+                               .ends = draw(7, 4),
+                               .never = draw(8, 3),
+                               .not_first = draw(9, 3),
+                               .forced_first = draw(10, 4) ? -1 : 4,
+                               .forced_last = draw(11, 4) ? -1 : 1};
     r.bad = (tsri_task_words){words, ends, (size_t)draw(12, 3)};
     r.V = V = 32 + draw(13, MOST_V - 32);
     set_flags(&r);
@@ -233,7 +234,7 @@ static tsri_task_rules random_rules(void) {
 }
 
 /* How many hypotheses both searches finish, which are the same. */
-static int as_plain(const tsri_task_rules *r, int most) {
+static int as_plain(const tsri_task_token_rules *r, int most) {
     const int32_t start[] = {8, 9, 10};
     const int n = 1 + draw(14, 3);
     text best[MOST_K + MOST_K];
@@ -259,7 +260,7 @@ static int as_plain(const tsri_task_rules *r, int most) {
 Test(beam, as_the_plain_search) {
     int finished = 0;
     for (seed = 1; seed <= 1500; seed++) {
-        const tsri_task_rules r = random_rules();
+        const tsri_task_token_rules r = random_rules();
         finished += as_plain(&r, 1 + draw(15, MOST_T - 1));
     }
     cr_assert(finished > 3000);
@@ -269,13 +270,13 @@ Test(beam, as_the_plain_search) {
 Test(beam, stops_when_the_plain_search_stops) {
     static const double lengths[] = {-1, -0.5, -0.1, 0.3, 1, 2};
     for (seed = 1; seed <= 1500; seed++) {
-        tsri_task_rules r = {.beams = 2 + draw(0, 3),
-                             .stopping = (tsr_early_stopping)draw(1, 3),
-                             .length_penalty = lengths[draw(2, 6)],
-                             .repetition_penalty = 1,
-                             .ends = 2 + draw(3, 2),
-                             .forced_first = -1,
-                             .forced_last = -1};
+        tsri_task_token_rules r = {.beams = 2 + draw(0, 3),
+                                   .stopping = (tsr_early_stopping)draw(1, 3),
+                                   .length_penalty = lengths[draw(2, 6)],
+                                   .repetition_penalty = 1,
+                                   .ends = 2 + draw(3, 2),
+                                   .forced_first = -1,
+                                   .forced_last = -1};
         r.V = V = 12;
         set_flags(&r);
         as_plain(&r, MOST_T);
@@ -302,14 +303,14 @@ static double best_of_all(int32_t *ids, int n, int most, int made, double sum, d
 Test(beam, wide_enough_finds_the_best_of_all) {
     V = 4;
     for (seed = 1; seed <= 40; seed++) {
-        tsri_task_rules r = {.V = V,
-                             .beams = 256,
-                             .stopping = TSR_EARLY_NEVER,
-                             .length_penalty = 0.25 * draw(1, 9),
-                             .repetition_penalty = 1,
-                             .ends = 1,
-                             .forced_first = -1,
-                             .forced_last = -1};
+        tsri_task_token_rules r = {.V = V,
+                                   .beams = 256,
+                                   .stopping = TSR_EARLY_NEVER,
+                                   .length_penalty = 0.25 * draw(1, 9),
+                                   .repetition_penalty = 1,
+                                   .ends = 1,
+                                   .forced_first = -1,
+                                   .forced_last = -1};
         int32_t ids[MOST_T] = {2};
         tsri_task_beam *beam;
         set_flags(&r);
@@ -330,17 +331,17 @@ Test(beam, wide_enough_finds_the_best_of_all) {
     }
 }
 
-static const tsri_task_rules plain_rules = {.V = 6,
-                                            .beams = 2,
-                                            .length_penalty = 1,
-                                            .repetition_penalty = 1,
-                                            .is = is,
-                                            .ends = 1,
-                                            .forced_first = -1,
-                                            .forced_last = -1};
+static const tsri_task_token_rules plain_rules = {.V = 6,
+                                                  .beams = 2,
+                                                  .length_penalty = 1,
+                                                  .repetition_penalty = 1,
+                                                  .is = is,
+                                                  .ends = 1,
+                                                  .forced_first = -1,
+                                                  .forced_last = -1};
 
 Test(beam, keys_follow_the_parents) {
-    tsri_task_rules r = plain_rules;
+    tsri_task_token_rules r = plain_rules;
     tsri_task_beam *beam;
     const int32_t prompt[] = {2, 3, 4};
     memset(is, 0, sizeof is);
@@ -365,7 +366,7 @@ Test(beam, keys_follow_the_parents) {
 
 /* Of equal scores the hypothesis that was found first goes first: that of the lower id. */
 Test(beam, equal_scores) {
-    tsri_task_rules r = plain_rules;
+    tsri_task_token_rules r = plain_rules;
     tsri_task_beam *beam;
     const int32_t prompt[] = {3};
     const float row[] = {0, 0, 2, 0, 2, 1};
@@ -381,7 +382,7 @@ Test(beam, equal_scores) {
 }
 
 Test(beam, coverage) {
-    tsri_task_rules r = plain_rules;
+    tsri_task_token_rules r = plain_rules;
     tsri_task_beam *beam;
     const int32_t prompt[] = {2};
     r.beams = 1;
@@ -401,7 +402,7 @@ Test(beam, coverage) {
 }
 
 Test(beam, what_is_no_number_is_an_error) {
-    tsri_task_rules r = plain_rules;
+    tsri_task_token_rules r = plain_rules;
     tsri_task_beam *beam;
     const int32_t prompt[] = {2}, ids[] = {0, 1, 2, 3};
     float row[6] = {0};
@@ -421,7 +422,7 @@ Test(beam, what_is_no_number_is_an_error) {
 }
 
 Test(beam, everything_is_banned) {
-    tsri_task_rules r = plain_rules;
+    tsri_task_token_rules r = plain_rules;
     tsri_task_beam *beam;
     const int32_t prompt[] = {2};
     const float row[6] = {0};

@@ -1,5 +1,5 @@
 /* What the benchmark says of shares that are doubtful. */
-#include "task/bench.h"
+#include "task/measure/bench.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Conversations on the reference backend: recognition in a model's folder, turns that give what one
  * prompt would, what can go wrong. */
 #include "task/fixture.h"
-#include "task/templates.h"
+#include "task/generate/templates.h"
 
 #include <stdio.h>
 #include <string.h>

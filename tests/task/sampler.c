@@ -1,5 +1,5 @@
 /* The sampler against probabilities worked out the long way. */
-#include "task/sampler.h"
+#include "task/generate/sampler.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

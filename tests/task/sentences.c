@@ -1,5 +1,5 @@
 /* Where long lines are cut. */
-#include "task/sentences.h"
+#include "task/translate/sentences.h"
 
 #include <criterion/criterion.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* What the settings of a model's folder do: what generate finds by them alone, against the official
  * implementation (tests/golden/settings). */
-#include "task/settings.h"
+#include "task/generate/settings.h"
 
 #include "task/fixture.h"
 

@@ -1,6 +1,6 @@
 /* What each template's row writes, against Jinja's rendering of the family's form
  * (tests/golden/chat); and how texts are recognised. */
-#include "task/templates.h"
+#include "task/generate/templates.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* Windows over a long text: each token but the first is scored once, after enough others. */
-#include "task/windows.h"
+#include "task/measure/windows.h"
 
 #include <criterion/criterion.h>
 

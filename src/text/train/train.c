@@ -20,7 +20,7 @@ struct tsri_text_trainer {
     const tsr_tokenizer_training *options;
     int64_t vocab_size;
     tsri_text_scanner scanner;   /* BPE */
-    tsri_text_word_counts words;       /* BPE */
+    tsri_text_word_counts words; /* BPE */
     bool *seen;                  /* [N_CHARACTERS] CHAR */
     tsri_text_vocabulary pieces; /* specials, then bytes and merges, or characters */
     int32_t byte_ids[256];

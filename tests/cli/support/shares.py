@@ -1,4 +1,4 @@
-"""Reads the shares of the page of tessera attention, as src/task/shares.h tells them."""
+"""Reads the shares of the page of tessera attention, as src/task/show/packed_attention.h tells them."""
 
 import base64
 

@@ -1,0 +1,193 @@
+/* task/convert/merge.c - writes a model folder with LoRA adapters added to its weights, array by
+ * array. */
+#include "tessera/merge.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/folder.h"
+#include "base/memory.h"
+#include "base/structs.h"
+#include "io/save.h"
+#include "model/load.h"
+#include "tensor/convert.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE_BYTES = 4 << 20 };
+
+typedef struct job {
+    const tsr_merge_options *options;
+    tsri_model *model;
+    uint64_t done, total;
+    char *source, *temporary; /* folders */
+} job;
+
+static tsr_status wrote(job *j, uint64_t bytes) {
+    j->done += bytes;
+    if (j->options->progress && j->options->progress(j->options->progress_data, j->done, j->total))
+        return tsri_base_fail(TSR_E_CANCELLED, "merging was cancelled");
+    return TSR_OK;
+}
+
+/* Whether the array's rows are inputs, as those of GPT-2's are. */
+static bool inputs_first(const tsri_model_weights *weights, const tsri_io_array *array) {
+    for (uint32_t id = 0; id < weights->count; id++) {
+        const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
+        for (int i = 0; weight && i < weight->n_parts; i++)
+            if (weight->parts[i].array == array)
+                return weight->parts[i].across > 0;
+    }
+    return false;
+}
+
+/* Rows first .. first + n - 1 of a matrix, with what is added to them, in the array's dtype. */
+static tsr_status read_added(const job *j, const tsri_io_array *array, int64_t first, int64_t n,
+                             float *values, void *out) {
+    const tsri_io_archive *archive = j->model->archive;
+    const tsri_model_weights *weights = j->model->weights;
+    const tsri_io_array *from = tsri_model_adapters_instead(weights->adapters, array, &archive);
+    const size_t count = (size_t)(n * array->dims[1]);
+    TRY(tsri_io_read_as(archive, from, TSR_F32, (uint64_t)(first * array->dims[1]), count, values));
+    tsri_model_adapters_add(weights->adapters, array, inputs_first(weights, array), first, n,
+                            values);
+    return tsri_tensor_convert(array->dtype, out, TSR_F32, values, count);
+}
+
+static tsr_status write_added(job *j, const tsri_io_array *array, tsri_io_saver *saver) {
+    const uint64_t row = array->bytes / (uint64_t)array->dims[0];
+    const int64_t piece = row < PIECE_BYTES ? (int64_t)(PIECE_BYTES / row) : 1;
+    float *values = NULL;
+    char *out = NULL;
+    tsr_status status = tsri_base_new((size_t)(piece * array->dims[1]), sizeof *values, &values);
+    if (status == TSR_OK)
+        status = tsri_base_new((size_t)piece, row, &out);
+    for (int64_t first = 0; first < array->dims[0] && status == TSR_OK; first += piece) {
+        const int64_t n = array->dims[0] - first < piece ? array->dims[0] - first : piece;
+        status = read_added(j, array, first, n, values, out);
+        if (status == TSR_OK)
+            status = tsri_io_save_write(saver, out, (size_t)n * row);
+        if (status == TSR_OK)
+            status = wrote(j, (uint64_t)n * row);
+    }
+    free(values);
+    free(out);
+    return status;
+}
+
+/* The array's bytes, or those of what stands in its place, in its dtype. */
+static tsr_status write_whole(job *j, const tsri_io_array *array, tsri_io_saver *saver) {
+    const tsri_io_archive *archive = j->model->archive;
+    const tsri_io_array *from =
+        tsri_model_adapters_instead(j->model->weights->adapters, array, &archive);
+    const bool other = from->dtype != array->dtype; /* of whole numbers of elements */
+    const uint64_t item = other ? array->bytes / (array->elements ? array->elements : 1) : 1,
+                   piece = PIECE_BYTES / item, units = array->bytes / item;
+    void *data = NULL;
+    tsr_status status = tsri_base_new_aligned(PIECE_BYTES, &data);
+    for (uint64_t first = 0; first < units && status == TSR_OK; first += piece) {
+        const uint64_t n = units - first < piece ? units - first : piece;
+        status = other ? tsri_io_read_as(archive, from, array->dtype, first, (size_t)n, data)
+                       : tsri_io_read(archive, from, first, (size_t)n, data);
+        if (status == TSR_OK)
+            status = tsri_io_save_write(saver, data, (size_t)(n * item));
+        if (status == TSR_OK)
+            status = wrote(j, n * item);
+    }
+    free(data);
+    return status;
+}
+
+static tsr_status write_entry(void *data, const tsri_io_entry *entry, tsri_io_saver *saver) {
+    job *j = data;
+    const bool added = tsri_model_adapters_add_to(j->model->weights->adapters, entry->data);
+    return (added ? write_added : write_whole)(j, entry->data, saver);
+}
+
+static tsr_status write_weights(job *j) {
+    static const char *const metadata[] = {"format", "pt"};
+    const tsri_io_archive *archive = j->model->archive;
+    tsri_io_entry *entries = NULL;
+    char *path = tsri_base_join(j->temporary, "model.safetensors");
+    tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK)
+        status = tsri_base_new(archive->n_arrays + 1, sizeof *entries, &entries);
+    for (size_t i = 0; status == TSR_OK && i < archive->n_arrays; i++) {
+        const tsri_io_array *array = &archive->arrays[i];
+        entries[i] = (tsri_io_entry){
+            .name = array->name, .dtype = array->dtype, .rank = array->rank, .data = array};
+        memcpy(entries[i].dims, array->dims, sizeof entries[i].dims);
+        j->total += array->bytes;
+    }
+    if (status == TSR_OK)
+        status = tsri_io_save_each(path, entries, archive->n_arrays, metadata, 1, write_entry, j);
+    free(entries);
+    free(path);
+    return status;
+}
+
+/* Weights of whatever format, which the new folder has of its own. */
+static bool is_weights(const char *name) {
+    static const char *const ends[] = {".safetensors", ".safetensors.index.json",
+                                       ".bin",         ".bin.index.json",
+                                       ".pt",          ".pth",
+                                       ".h5",          ".msgpack",
+                                       ".ot",          ".onnx",
+                                       ".gguf"};
+    const size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (n >= strlen(ends[i]) && !strcmp(name + n - strlen(ends[i]), ends[i]))
+            return true;
+    return false;
+}
+
+static tsr_status copy_others(const job *j) {
+    DIR *list = opendir(j->source);
+    tsr_status status = TSR_OK;
+    if (!list)
+        return tsri_base_fail(TSR_E_IO, "%s: its files can't be listed", j->source);
+    for (const struct dirent *entry; status == TSR_OK && (entry = readdir(list));)
+        if (entry->d_name[0] != '.' && !is_weights(entry->d_name))
+            status = tsri_base_folder_copy(j->source, entry->d_name, j->temporary);
+    closedir(list);
+    return status;
+}
+
+static tsr_status open_source(job *j, const char *name) {
+    const tsri_model_options options = {.lora = j->options->lora, .n_lora = j->options->n_lora};
+    char *path = NULL;
+    TRY(tsri_model_locate(name, &path));
+    tsr_status status = tsri_model_open(path, &options, &j->model);
+    if (status == TSR_OK && j->model->archive->format != TSRI_IO_SAFETENSORS &&
+        j->model->archive->format != TSRI_IO_INDEX)
+        status = tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "%s is %s, not a folder with config.json and safetensors, which is "
+                                "what adapters are merged into; run it with --lora",
+                                path, j->model->format);
+    if (status == TSR_OK)
+        status = tsri_base_folder_of(path, &j->source);
+    free(path);
+    return status;
+}
+
+tsr_status tsr_merge(const char *name, const char *folder, const tsr_merge_options *options) {
+    tsr_merge_options known;
+    TRY(tsri_base_adopt("tsr_merge_options", options, &known, sizeof known));
+    if (!folder || !known.n_lora || !known.lora)
+        return tsri_base_fail(TSR_E_ARGUMENT, "tsr_merge: a new folder and an adapter are wanted");
+    TRY(tsri_base_folder_check_free(folder));
+    job j = {.options = &known};
+    tsr_status status = open_source(&j, name);
+    if (status == TSR_OK)
+        status = tsri_base_folder_begin(folder, &j.temporary);
+    if (status == TSR_OK) {
+        status = write_weights(&j);
+        if (status == TSR_OK)
+            status = copy_others(&j);
+        status = tsri_base_folder_end(folder, &j.temporary, status);
+    }
+    tsri_model_close(&j.model);
+    free(j.source);
+    return status;
+}

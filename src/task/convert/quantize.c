@@ -1,0 +1,215 @@
+/* task/convert/quantize.c - writes a model folder with matrices as blocks of 8 or 4 bits, a few
+ * rows at a time. */
+#include "tessera/quantize.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/folder.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/structs.h"
+#include "io/save.h"
+#include "model/load.h"
+#include "model/quantized.h"
+#include "tensor/convert.h"
+#include "tensor/quantize.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE_BYTES = 4 << 20, CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64 };
+
+/* What a folder holds beside its weights and config.json. */
+static const char *const companions[] = {
+    "generation_config.json", "tokenizer.json",      "tokenizer_config.json",
+    "tokenizer.model",        "vocab.json",          "merges.txt",
+    "added_tokens.json",      "chat_template.jinja", "chat_template.json",
+    "special_tokens_map.json"};
+enum { COMPANIONS = sizeof companions / sizeof *companions };
+
+/* An array to be written: as blocks, or as it is stored. */
+typedef struct item {
+    const tsri_io_array *array;
+    tsr_dtype dtype; /* of blocks; NONE: as stored */
+    int64_t rows, columns, across;
+} item;
+
+typedef struct job {
+    const tsr_quantize_options *options;
+    tsri_model *model;
+    item *items;
+    tsri_io_entry *entries;
+    size_t n;
+    uint64_t done, total;
+    char *source, *temporary; /* folders */
+} job;
+
+static void add_item(job *j, const tsri_model_weight *weight, const tsri_model_part *part) {
+    const tsri_io_array *array = part->array;
+    const bool blocks = weight->rank == 2 && tsri_tensor_is_kept_blocks(weight->dtype);
+    for (size_t i = 0; i < j->n; i++)
+        if (j->items[i].array == array)
+            return; /* one array may be several parts */
+    item *it = &j->items[j->n];
+    tsri_io_entry *entry = &j->entries[j->n++];
+    *it = (item){.array = array,
+                 .dtype = blocks ? weight->dtype : TSR_DTYPE_NONE,
+                 .rows = array->dims[part->across ? 1 : 0],
+                 .columns = array->dims[part->across ? 0 : 1],
+                 .across = part->across};
+    *entry = (tsri_io_entry){
+        .name = array->name, .dtype = array->dtype, .rank = array->rank, .data = it};
+    memcpy(entry->dims, array->dims, sizeof entry->dims);
+    uint64_t bytes = array->bytes;
+    if (blocks) {
+        uint64_t row = 0;
+        tsri_tensor_bytes(it->dtype, (uint64_t)it->columns, &row);
+        entry->dtype = TSR_U8;
+        entry->dims[0] = it->rows;
+        entry->dims[1] = (int64_t)row;
+        bytes = (uint64_t)it->rows * row;
+    }
+    j->total += bytes;
+}
+
+static tsr_status list_items(job *j) {
+    const tsri_model_weights *weights = j->model->weights;
+    const size_t most = j->model->archive->n_arrays;
+    TRY(tsri_base_new(most, sizeof *j->items, &j->items));
+    TRY(tsri_base_new(most, sizeof *j->entries, &j->entries));
+    for (uint32_t id = 0; id < weights->count; id++) {
+        const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
+        for (int i = 0; weight && i < weight->n_parts; i++)
+            add_item(j, weight, &weight->parts[i]);
+    }
+    for (size_t i = 0; i < j->n; i++)
+        if (j->items[i].dtype != TSR_DTYPE_NONE)
+            return TSR_OK;
+    return tsri_base_fail(TSR_E_UNSUPPORTED,
+                          "%s: no matrix has rows of a multiple of 32, so none can be quantised",
+                          j->model->path);
+}
+
+static tsr_status wrote(job *j, uint64_t bytes) {
+    j->done += bytes;
+    if (j->options->progress && j->options->progress(j->options->progress_data, j->done, j->total))
+        return tsri_base_fail(TSR_E_CANCELLED, "quantising was cancelled");
+    return TSR_OK;
+}
+
+static tsr_status write_item(void *data_of, const tsri_io_entry *entry, tsri_io_saver *saver) {
+    job *j = data_of;
+    const item *it = entry->data;
+    const tsri_model_part part = {.array = it->array,
+                                  .rows = it->rows,
+                                  .group = it->rows,
+                                  .stride = it->rows,
+                                  .across = it->across};
+    uint64_t row = 1, rows = it->array->bytes;
+    void *data = NULL;
+    if (it->dtype != TSR_DTYPE_NONE) {
+        rows = (uint64_t)it->rows;
+        tsri_tensor_bytes(it->dtype, (uint64_t)it->columns, &row);
+    }
+    const uint64_t piece = row < PIECE_BYTES ? PIECE_BYTES / row : 1;
+    tsr_status status = tsri_base_new_aligned((size_t)(piece * row), &data);
+    for (uint64_t first = 0; first < rows && status == TSR_OK; first += piece) {
+        const uint64_t n = rows - first < piece ? rows - first : piece;
+        status = it->dtype != TSR_DTYPE_NONE
+                     ? tsri_model_part_rows(j->model->weights, &part, it->columns, (int64_t)first,
+                                            (int64_t)n, it->dtype, data)
+                     : tsri_io_read(j->model->archive, it->array, first, (size_t)n, data);
+        if (status == TSR_OK)
+            status = tsri_io_save_write(saver, data, (size_t)(n * row));
+        if (status == TSR_OK)
+            status = wrote(j, n * row);
+    }
+    free(data);
+    return status;
+}
+
+static tsr_status write_weights(job *j) {
+    static const char *const metadata[] = {"format", "pt"};
+    char *path = tsri_base_join(j->temporary, "model.safetensors");
+    if (!path)
+        return TSR_E_HOST_MEMORY;
+    const tsr_status status = tsri_io_save_each(path, j->entries, j->n, metadata, 1, write_item, j);
+    free(path);
+    return status;
+}
+
+static tsr_status write_config(const job *j, tsr_dtype dtype) {
+    json_t *config = NULL;
+    char *path = tsri_base_join(j->temporary, "config.json");
+    tsr_status status =
+        path ? tsri_base_json_load(j->model->config_name, CONFIG_BYTES, CONFIG_DEPTH, &config)
+             : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK) {
+        json_t *settings =
+            json_pack("{s:s, s:i, s:s}", "quant_method", TSRI_QUANTIZED_METHOD, "version",
+                      TSRI_QUANTIZED_VERSION, "dtype", tsri_model_quantized_name(dtype));
+        status = json_object_set_new(config, TSRI_QUANTIZED_KEY, settings) == 0
+                     ? tsri_base_json_save(path, config, JSON_INDENT(2))
+                     : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
+    }
+    json_decref(config);
+    free(path);
+    return status;
+}
+
+static tsr_status write_folder(job *j, const char *folder, tsr_dtype dtype) {
+    TRY(tsri_base_folder_begin(folder, &j->temporary));
+    tsr_status status = write_weights(j);
+    if (status == TSR_OK)
+        status = write_config(j, dtype);
+    for (size_t i = 0; i < COMPANIONS && status == TSR_OK; i++)
+        status = tsri_base_folder_copy(j->source, companions[i], j->temporary);
+    return tsri_base_folder_end(folder, &j->temporary, status);
+}
+
+static tsr_status open_source(job *j, const char *name, tsr_dtype dtype) {
+    const tsri_model_options options = {.dtype = dtype};
+    char *path = NULL;
+    TRY(tsri_model_locate(name, &path));
+    tsr_status status = tsri_model_open(path, &options, &j->model);
+    if (status == TSR_OK && j->model->archive->format != TSRI_IO_SAFETENSORS &&
+        j->model->archive->format != TSRI_IO_INDEX)
+        status = tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "%s is %s, not a folder with config.json and safetensors, which is "
+                                "what is quantised; run it as it is, with --dtype %s",
+                                path, j->model->format, tsri_model_quantized_name(dtype));
+    if (status == TSR_OK && j->model->quantized)
+        status =
+            tsri_base_fail(TSR_E_UNSUPPORTED,
+                           "%s is quantised already; give the model that it was made from", path);
+    if (status == TSR_OK)
+        status = tsri_base_folder_of(path, &j->source);
+    free(path);
+    return status;
+}
+
+tsr_status tsr_quantize(const char *name, const char *folder, const tsr_quantize_options *options) {
+    tsr_quantize_options known;
+    TRY(tsri_base_adopt("tsr_quantize_options", options, &known, sizeof known));
+    if (!folder)
+        return tsri_base_fail(TSR_E_ARGUMENT, "tsr_quantize: no folder was given");
+    const tsr_dtype dtype = known.dtype ? (tsr_dtype)known.dtype : TSR_GGML_Q8_0;
+    if (!tsri_tensor_is_kept_blocks(dtype))
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "matrices are quantised as q8 or q4; dtype %u is "
+                              "neither",
+                              known.dtype);
+    TRY(tsri_base_folder_check_free(folder));
+    job j = {.options = &known};
+    tsr_status status = open_source(&j, name, dtype);
+    if (status == TSR_OK)
+        status = list_items(&j);
+    if (status == TSR_OK)
+        status = write_folder(&j, folder, dtype);
+    tsri_model_close(&j.model);
+    free(j.items);
+    free(j.entries);
+    free(j.source);
+    return status;
+}

@@ -1,0 +1,319 @@
+/* task/generate/generate.c - prompts to sequences; the defaults of a model. */
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/structs.h"
+#include "model/opened.h"
+#include "task/generate/decode.h"
+#include "task/generate/settings.h"
+#include "text/tokenizer/languages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_NEW = 256 }; /* of an encoder-decoder, whose files name no length */
+
+/* Lengths of the settings count the prompt; an encoder-decoder's is its start token. What counts
+ * new tokens alone goes first, even where it is 0. */
+static tsr_status apply_lengths(const json_t *config, const char *path, bool start,
+                                tsr_generate_options *o) {
+    int64_t n = -1, most = 0, least = -1, length = 0;
+    TRY(tsri_base_json_int(config, path, "max_new_tokens", 0, INT32_MAX, &n));
+    TRY(tsri_base_json_int(config, path, "max_length", 1, INT32_MAX, &most));
+    TRY(tsri_base_json_int(config, path, "min_new_tokens", 0, INT32_MAX, &least));
+    TRY(tsri_base_json_int(config, path, "min_length", 0, INT32_MAX, &length));
+    if (start && n < 0)
+        n = most > 1 ? most - 1 : MOST_NEW;
+    if (start && least < 0 && length > 1)
+        least = length - 1;
+    o->max_new_tokens = n;
+    o->min_new_tokens = least > 0 ? least : 0;
+    o->max_length = start ? 0 : most;
+    o->min_length = start || least >= 0 ? 0 : length;
+    return TSR_OK;
+}
+
+static tsr_status apply_beams(const json_t *config, const char *path, tsr_generate_options *o) {
+    const json_t *stop = json_object_get(config, "early_stopping");
+    int64_t beams = 1, ngram = 0;
+    double length = 1;
+    TRY(tsri_base_json_int(config, path, "num_beams", 1, 1024, &beams));
+    TRY(tsri_base_json_int(config, path, "no_repeat_ngram_size", 0, INT32_MAX, &ngram));
+    TRY(tsri_base_json_real(config, path, "length_penalty", -1e6, 1e6, &length));
+    if (json_is_string(stop) && !strcmp(json_string_value(stop), "never"))
+        o->early_stopping = TSR_EARLY_NEVER;
+    else if (stop && !json_is_null(stop) && !json_is_boolean(stop))
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: \"early_stopping\" is neither true, false nor \"never\"", path);
+    else
+        o->early_stopping = json_is_true(stop) ? TSR_EARLY_FIRST : TSR_EARLY_HEURISTIC;
+    o->num_beams = (uint32_t)beams;
+    o->no_repeat_ngram = (uint32_t)ngram;
+    o->length_penalty = (float)length;
+    return TSR_OK;
+}
+
+static tsr_status apply_config(const json_t *config, const char *path, bool start,
+                               tsr_generate_options *o) {
+    double temperature = o->temperature, top_p = o->top_p, min_p = o->min_p,
+           penalty = o->repeat_penalty;
+    int64_t top_k = o->top_k;
+    bool sample = !start;
+    TRY(tsri_base_json_bool(config, path, "do_sample", &sample));
+    TRY(tsri_base_json_real(config, path, "temperature", 0, 1e6, &temperature));
+    TRY(tsri_base_json_real(config, path, "top_p", 1e-9, 1, &top_p));
+    TRY(tsri_base_json_real(config, path, "min_p", 0, 1, &min_p));
+    TRY(tsri_base_json_real(config, path, "repetition_penalty", 1e-3, 1e3, &penalty));
+    TRY(tsri_base_json_int(config, path, "top_k", 0, 1 << 24, &top_k));
+    o->temperature = sample ? (float)temperature : 0;
+    o->top_p = (float)top_p;
+    o->min_p = (float)min_p;
+    o->repeat_penalty = (float)penalty;
+    o->top_k = (int32_t)top_k;
+    TRY(apply_lengths(config, path, start, o));
+    return apply_beams(config, path, o);
+}
+
+tsr_status tsri_task_defaults(const tsri_model *m, tsr_generate_options *options) {
+    const bool start = m->spec.encoder.layers && m->spec.decoder.layers;
+    const tsri_model_generation *g = &m->generation;
+    *options = (tsr_generate_options){.struct_size = sizeof *options,
+                                      .max_new_tokens = start ? MOST_NEW : -1,
+                                      .temperature = start ? 0 : 0.8f,
+                                      .top_k = 40,
+                                      .top_p = 0.95f,
+                                      .min_p = 0.05f,
+                                      .repeat_penalty = 1,
+                                      .num_beams = 1,
+                                      .length_penalty = 1};
+    return g->settings ? apply_config(g->settings, g->path, start, options) : TSR_OK;
+}
+
+tsr_status tsri_task_adopt_search(const tsri_model *m, const tsr_generate_options *given,
+                                  tsr_generate_options *out) {
+    return given ? tsri_base_adopt("tsr_generate_options", given, out, sizeof *out)
+                 : tsri_task_defaults(m, out);
+}
+
+tsr_status tsr_generate_defaults(const tsr_model *model, tsr_generate_options *options) {
+    tsr_generate_options known;
+    TRY(NEED(model));
+    TRY(NEED(options));
+    TRY(tsri_base_check_out("tsr_generate_options", options));
+    TRY(tsri_task_defaults(tsri_model_of(model), &known));
+    tsri_base_give(&known, sizeof known, options);
+    return TSR_OK;
+}
+
+/* ---- prompts ---- */
+
+static tsr_status take_ids(const int32_t *given, uint32_t n, int32_t vocab, tsri_text_ids *ids) {
+    for (uint32_t i = 0; i < n; i++)
+        if (given[i] < 0 || given[i] >= vocab)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "token id %d: the model's vocabulary has the ids 0 to %d",
+                                  (int)given[i], (int)vocab - 1);
+    return tsri_text_ids_append(ids, given, n);
+}
+
+/* What the model's first stack reads of a prompt: `vocab` ids, at most `context` tokens. */
+static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt,
+                              const tsri_text_direction *direction, int32_t vocab, int64_t context,
+                              tsri_text_ids *ids) {
+    const char *text = prompt->text ? prompt->text : "";
+    const size_t size = prompt->text_size ? prompt->text_size : strlen(text);
+    if (prompt->ids)
+        TRY(take_ids(prompt->ids, prompt->n_ids, vocab, ids));
+    else if (model->tokenizer)
+        TRY(tsri_text_encode_source(model->tokenizer, text, size, direction,
+                                    TSRI_TEXT_PARSE_SPECIAL, ids));
+    else
+        return tsri_base_fail(TSR_E_STATE,
+                              "%s has no tokenizer that can be used%s%s: give the prompt as token "
+                              "ids (--ids 1,2,3 --print-ids)",
+                              model->path, model->tokenizer_why ? ": " : "",
+                              model->tokenizer_why ? model->tokenizer_why : "");
+    if (!ids->count) {
+        if (model->generation.bos < 0)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "the prompt is empty and %s names no beginning-of-sequence "
+                                  "token: give at least one token",
+                                  model->path);
+        TRY(tsri_text_ids_append(ids, &model->generation.bos, 1));
+    }
+    for (size_t i = 0; i < ids->count; i++)
+        if (ids->data[i] >= vocab)
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "the tokenizer gives token id %d, and the model's vocabulary "
+                                  "ends at %d: tokenizer and model don't belong together",
+                                  (int)ids->data[i], (int)vocab - 1);
+    if ((int64_t)ids->count <= context)
+        return TSR_OK;
+    const int64_t most =
+        model->spec.encoder.layers ? model->spec.source_context : model->spec.context;
+    if (context < most)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the prompt has %zu tokens, and the context holds %lld: shorten it, "
+                              "or raise -c up to what the model reads (%lld)",
+                              ids->count, (long long)context, (long long)most);
+    return tsri_base_fail(TSR_E_ARGUMENT,
+                          "the prompt has %zu tokens, and the model reads %lld: shorten it",
+                          ids->count, (long long)context);
+}
+
+static tsr_status take_target(const tsri_model *model, const tsr_prompt *prompt,
+                              const tsri_text_direction *direction, int64_t context,
+                              tsri_text_ids *ids) {
+    const int32_t start =
+        direction->start >= 0 ? direction->start : model->generation.decoder_start;
+    if (start < 0)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s names no token that its decoder starts with "
+                              "(decoder_start_token_id): the model can't write",
+                              model->path);
+    TRY(tsri_text_ids_append(ids, &start, 1));
+    TRY(take_ids(prompt->target_ids, prompt->n_target_ids, model->spec.vocab, ids));
+    if ((int64_t)ids->count > context)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the answer begins with %zu tokens, and the context holds %lld",
+                              ids->count, (long long)context);
+    return TSR_OK;
+}
+
+/* A prompt that leaves no token to write. */
+static tsr_status check_length(const tsri_task_decoding *d, const tsri_text_ids *ids) {
+    const tsr_generate_options *o = d->options;
+    if (o->max_new_tokens >= 0 || !o->max_length || (int64_t)ids->count < o->max_length)
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_ARGUMENT,
+                          "the prompt has %zu tokens, and max_length (%s) allows %lld with what is "
+                          "generated: give the number of new tokens (-n), or a shorter prompt",
+                          ids->count,
+                          d->model->generation.path ? d->model->generation.path : "an option",
+                          (long long)o->max_length);
+}
+
+typedef struct generation {
+    tsri_task_decoding decoding;
+    tsri_task_sequence *sequences;
+    tsri_text_ids *sources; /* [n] of an encoder-decoder: what its encoder reads */
+    uint32_t n;
+} generation;
+
+/* What the model's stacks read of a prompt. */
+static tsr_status take(generation *g, const tsri_text_direction *direction, const tsr_prompt *given,
+                       uint32_t i) {
+    const tsri_model *m = g->decoding.model;
+    tsri_task_sequence *s = &g->sequences[i];
+    tsr_prompt prompt;
+    TRY(NEED(given));
+    TRY(tsri_base_adopt("tsr_prompt", given, &prompt, sizeof prompt));
+    if (m->spec.encoder.layers) {
+        TRY(take_prompt(m, &prompt, direction, m->spec.source_vocab, m->spec.source_context,
+                        &g->sources[i]));
+        return take_target(m, &prompt, direction, g->decoding.context, &s->ids);
+    }
+    TRY(take_prompt(m, &prompt, direction, m->spec.vocab, g->decoding.context, &s->ids));
+    return check_length(&g->decoding, &s->ids);
+}
+
+static tsr_status ready(generation *g, const tsr_prompt *const *prompts) {
+    const tsri_model *m = g->decoding.model;
+    tsri_text_direction direction = {.from = -1, .to = -1, .start = -1, .forced = -1};
+    if (m->tokenizer) /* as the model's files say */
+        TRY(tsri_text_direction_of(m->tokenizer, NULL, NULL, &direction));
+    TRY(tsri_base_new(g->n, sizeof *g->sequences, &g->sequences));
+    TRY(tsri_base_new(g->n, sizeof *g->sources, &g->sources));
+    for (uint32_t i = 0; i < g->n; i++) {
+        tsri_task_sequence *s = &g->sequences[i];
+        s->prompt = i;
+        s->slot = s->source = (int32_t)i;
+        TRY(take(g, &direction, prompts[i], i));
+        TRY(tsri_task_sequence_begin(s, m, g->decoding.options));
+    }
+    return TSR_OK;
+}
+
+static int64_t longest_source(const generation *g) {
+    size_t most = 0;
+    for (uint32_t i = 0; i < g->n; i++)
+        most = g->sources[i].count > most ? g->sources[i].count : most;
+    return (int64_t)most;
+}
+
+static tsr_status encode(const generation *g, tsri_session *session) {
+    const tsri_model_results nothing = {0};
+    tsri_model_sequence *texts;
+    if (!g->decoding.model->spec.encoder.layers)
+        return TSR_OK;
+    TRY(tsri_base_new(g->n, sizeof *texts, &texts));
+    for (uint32_t i = 0; i < g->n; i++)
+        texts[i] = (tsri_model_sequence){
+            .ids = g->sources[i].data, .n = (int64_t)g->sources[i].count, .slot = (int32_t)i};
+    const tsr_status status = tsri_session_encode(session, texts, (int32_t)g->n, &nothing);
+    free(texts);
+    return status;
+}
+
+static tsr_status one_by_one(generation *g) {
+    tsri_session *session = NULL;
+    const tsri_session_sizes sizes = {.slots = (int32_t)g->n,
+                                      .context = g->decoding.context,
+                                      .sources = (int32_t)g->n,
+                                      .source_context = longest_source(g)};
+    tsr_status status = tsri_session_create_sized(g->decoding.model, &sizes, &session);
+    if (status == TSR_OK)
+        status = encode(g, session);
+    g->decoding.session = session;
+    if (status == TSR_OK)
+        status = tsri_task_decode(&g->decoding, g->sequences, g->n);
+    tsri_session_destroy(&session);
+    return status;
+}
+
+static tsr_status check_model(const tsri_model *m) {
+    if (!m->spec.decoder.layers)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s (%s) has no decoder, and only a decoder writes text; see "
+                              "tessera embed, classify and fill-mask",
+                              m->path, m->spec.family);
+    return m->run ? TSR_OK : tsri_base_fail(TSR_E_STATE, "%s was opened without a device", m->path);
+}
+
+tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint32_t n,
+                        const tsr_generate_options *options, tsr_generated_fn generated, void *data,
+                        tsr_generate_stats *stats) {
+    tsr_generate_options known;
+    tsr_generate_stats counted = {0};
+    TRY(NEED(model));
+    TRY(tsri_base_check_out("tsr_generate_stats", stats));
+    if (!n)
+        return TSR_OK;
+    TRY(NEED(prompts));
+    tsri_model *m = tsri_model_of(model);
+    TRY(check_model(m));
+    TRY(tsri_task_adopt_search(m, options, &known));
+    TRY(tsri_task_options_check(&known, m));
+    generation g = {.decoding = {.model = m,
+                                 .options = &known,
+                                 .context = known.context ? known.context : m->spec.context,
+                                 .generated = generated,
+                                 .data = data,
+                                 .stats = &counted},
+                    .n = n};
+    tsr_status status = ready(&g, prompts);
+    if (status == TSR_OK)
+        status = known.num_beams > 1
+                     ? tsri_task_decode_beams(&g.decoding, g.sequences, g.sources, n)
+                     : one_by_one(&g);
+    for (uint32_t i = 0; i < n; i++) {
+        if (g.sequences)
+            tsri_task_sequence_clear(&g.sequences[i]);
+        if (g.sources)
+            tsri_text_ids_clear(&g.sources[i]);
+    }
+    free(g.sequences);
+    free(g.sources);
+    tsri_base_give(&counted, sizeof counted, stats);
+    return status;
+}

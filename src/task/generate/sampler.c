@@ -1,0 +1,175 @@
+/* task/generate/sampler.c - draws a token from logits after penalty, temperature, top k, top p
+ * and min p. */
+#include "task/generate/sampler.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { DEVICE_TOP = 256 }; /* a longer list is found faster by sorting the row here */
+
+typedef struct entry {
+    float logit, raw; /* after and before the penalty */
+    int32_t id;
+} entry;
+
+struct tsri_task_sampler {
+    const tsr_generate_options *options;
+    int32_t V, n;
+    float lse;
+    entry *entries; /* [V]; the first n hold this position */
+    tsr_candidate *candidates;
+};
+
+tsr_status tsri_task_sampler_create(const tsr_generate_options *options, int32_t V,
+                                    tsri_task_sampler **out) {
+    tsri_task_sampler *s;
+    TRY(tsri_base_new(1, sizeof *s, &s));
+    s->options = options;
+    s->V = V;
+    tsr_status status = tsri_base_new((size_t)V, sizeof *s->entries, &s->entries);
+    if (status == TSR_OK)
+        status = tsri_base_new(options->logprobs, sizeof *s->candidates, &s->candidates);
+    if (status != TSR_OK)
+        tsri_task_sampler_destroy(&s);
+    *out = s;
+    return status;
+}
+
+void tsri_task_sampler_destroy(tsri_task_sampler **sampler) {
+    if (!*sampler)
+        return;
+    free((*sampler)->entries);
+    free((*sampler)->candidates);
+    free(*sampler);
+    *sampler = NULL;
+}
+
+int32_t tsri_task_sampler_top_k(const tsri_task_sampler *s, int64_t banned) {
+    const tsr_generate_options *o = s->options;
+    int64_t k = o->temperature == 0 ? 1 : o->top_k;
+    if (o->repeat_penalty != 1 || k == 0)
+        return 0;
+    if (k < (int32_t)o->logprobs)
+        k = (int32_t)o->logprobs;
+    k += banned;
+    if (k > s->V)
+        k = s->V;
+    return k <= DEVICE_TOP ? (int32_t)k : 0;
+}
+
+static int by_logit(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    return x->logit != y->logit ? (x->logit < y->logit) - (x->logit > y->logit)
+                                : (x->id > y->id) - (x->id < y->id);
+}
+
+static void report(tsri_task_sampler *s) {
+    for (uint32_t i = 0; i < s->options->logprobs; i++)
+        s->candidates[i] =
+            (tsr_candidate){.id = s->entries[i].id, .logprob = s->entries[i].raw - s->lse};
+}
+
+static void leave_out(tsri_task_sampler *s, const tsri_task_bans *bans) {
+    int32_t n = 0;
+    for (int32_t i = 0; bans && i < s->n; i++)
+        if (!tsri_task_bans_hit(bans, s->entries[i].id))
+            s->entries[n++] = s->entries[i];
+    s->n = bans ? n : s->n;
+}
+
+void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const unsigned char *seen,
+                           const tsri_task_bans *bans) {
+    const float penalty = s->options->repeat_penalty;
+    double top = -INFINITY, sum = 0;
+    for (int32_t i = 0; i < s->V; i++)
+        top = row[i] > top ? row[i] : top;
+    for (int32_t i = 0; i < s->V; i++) {
+        /* a NaN sorts last, so that the order stays total; a row of nothing else is refused by draw
+         */
+        const float logit = isnan(row[i]) ? -INFINITY : row[i];
+        sum += exp(logit - top);
+        s->entries[i] = (entry){.logit = logit, .raw = logit, .id = i};
+    }
+    s->lse = (float)(top + log(sum));
+    s->n = s->V;
+    const bool penalised = penalty != 1 && seen;
+    if (!penalised || s->options->logprobs)
+        qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_logit);
+    report(s);
+    leave_out(s, bans);
+    if (!penalised)
+        return;
+    for (int32_t i = 0; i < s->n; i++)
+        if (seen[s->entries[i].id])
+            s->entries[i].logit *= s->entries[i].logit > 0 ? 1 / penalty : penalty;
+    qsort(s->entries, (size_t)s->n, sizeof *s->entries, by_logit);
+}
+
+void tsri_task_sampler_largest(tsri_task_sampler *s, int32_t k, const int32_t *ids,
+                               const float *logits, float lse, const tsri_task_bans *bans) {
+    s->n = k;
+    s->lse = lse;
+    for (int32_t i = 0; i < s->n; i++)
+        s->entries[i] = (entry){.logit = logits[i], .raw = logits[i], .id = ids[i]};
+    report(s);
+    leave_out(s, bans);
+}
+
+/* How many of the entries stay, and the sum of their weights; weight i is exp((logit i - logit 0) /
+ * temperature). */
+static int32_t keep(const tsri_task_sampler *s, double *kept_sum) {
+    const tsr_generate_options *o = s->options;
+    const int32_t k = o->top_k > 0 && o->top_k < s->n ? o->top_k : s->n;
+    double all = 0, sum = 0;
+    for (int32_t i = 0; i < k; i++)
+        all += exp((double)(s->entries[i].logit - s->entries[0].logit) / o->temperature);
+    int32_t n = 0;
+    while (n < k) {
+        const double weight =
+            exp((double)(s->entries[n].logit - s->entries[0].logit) / o->temperature);
+        if (n > 0 && (weight < o->min_p || sum >= o->top_p * all))
+            break;
+        sum += weight;
+        n++;
+    }
+    *kept_sum = sum;
+    return n;
+}
+
+tsr_status tsri_task_sampler_draw(tsri_task_sampler *s, int64_t position, int32_t *id,
+                                  float *logprob) {
+    const entry *chosen = &s->entries[0];
+    if (!s->n)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "no token may come at position %lld: all are suppressed, by the "
+                              "model's settings or the options",
+                              (long long)position);
+    if (!isfinite(chosen->logit))
+        return tsri_base_fail(TSR_E_DEVICE,
+                              "the logits at position %lld are not numbers (the largest is %g): "
+                              "the weights hold NaN or infinity, or a kernel is "
+                              "wrong on this device; tessera verify tells which",
+                              (long long)position, (double)chosen->logit);
+    if (s->options->temperature > 0) {
+        double sum;
+        const int32_t n = keep(s, &sum);
+        double left = tsri_base_uniform(s->options->seed, 0, (uint64_t)position) * sum;
+        for (int32_t i = 0; i < n; i++) {
+            chosen = &s->entries[i];
+            left -= exp((double)(chosen->logit - s->entries[0].logit) / s->options->temperature);
+            if (left < 0)
+                break;
+        }
+    }
+    *id = chosen->id;
+    *logprob = chosen->raw - s->lse;
+    return TSR_OK;
+}
+
+const tsr_candidate *tsri_task_sampler_candidates(const tsri_task_sampler *s) {
+    return s->candidates;
+}

@@ -1,0 +1,97 @@
+/* task/measure/bench_gate.c - compares a model's logits with the reference's, because a fast
+ * kernel that is wrong gets no rate. */
+#include "task/measure/bench.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { T = TSRI_TASK_GATE_TOKENS };
+
+static tsr_status make_room(tsri_task_gate *gate, int32_t batch) {
+    TRY(tsri_base_new((size_t)batch * (size_t)gate->vocab, sizeof *gate->prompt, &gate->prompt));
+    return tsri_base_new((size_t)gate->vocab, sizeof *gate->next, &gate->next);
+}
+
+/* The prompt in every sequence of a batch, so that the rows for many tokens run: on the device;
+ * the reference runs it once. What differs most from the first is kept. */
+static tsr_status run_prompt(tsr_model *model, int32_t batch, int32_t *ids, tsri_task_gate *gate) {
+    tsr_bench_session *session = NULL;
+    TRY(tsr_bench_session_create(model, (uint32_t)batch, T + 1, &session));
+    for (int32_t b = 0; b < batch; b++)
+        tsri_task_bench_ids(ids + b * T, T, gate->vocab);
+    const tsr_status status = tsr_bench_session_run(session, ids, T, 0, gate->prompt, NULL, NULL);
+    tsr_bench_session_destroy(&session);
+    TRY(status);
+    int32_t worst = 0;
+    double most = 0;
+    for (int32_t b = 1; b < batch; b++) {
+        const double apart = tsri_task_gate_error(gate->prompt + (size_t)b * (size_t)gate->vocab,
+                                                  gate->prompt, gate->vocab);
+        worst = apart > most ? b : worst;
+        most = apart > most ? apart : most;
+    }
+    for (int32_t i = 0; worst && i < gate->vocab; i++)
+        gate->prompt[i] = gate->prompt[(size_t)worst * (size_t)gate->vocab + (size_t)i];
+    return TSR_OK;
+}
+
+/* The prompt's tokens one at a time. */
+static tsr_status run_next(tsr_model *model, const int32_t *ids, tsri_task_gate *gate) {
+    tsr_bench_session *session = NULL;
+    TRY(tsr_bench_session_create(model, 1, T + 1, &session));
+    tsr_status status = TSR_OK;
+    for (int64_t t = 0; t < T && status == TSR_OK; t++)
+        status = tsr_bench_session_run(session, ids + t, 1, t, gate->next, NULL, NULL);
+    tsr_bench_session_destroy(&session);
+    return status;
+}
+
+static bool computes_exactly(tsr_model *model) {
+    static const int64_t one[TSR_SYMBOLS] = {1, 1, 1, 1, 1};
+    tsri_session *session = NULL;
+    tsri_run_plan *plan = NULL;
+    tsri_run_work work = {0};
+    if (tsri_session_create(tsri_model_of(model), 1, T, &session) == TSR_OK &&
+        tsri_session_plan(session, 1, &plan) == TSR_OK)
+        tsri_run_work_of(plan, one, &work);
+    tsri_session_destroy(&session);
+    return work.flops[TSR_COMPUTE_F16] == 0 && work.flops[TSR_COMPUTE_INT8] == 0;
+}
+
+tsr_status tsri_task_gate_run(tsr_model *model, bool device, tsri_task_gate *out) {
+    const int32_t batch = device ? TSRI_TASK_GATE_BATCH : 1;
+    int32_t ids[TSRI_TASK_GATE_BATCH * T];
+    *out = (tsri_task_gate){.vocab = tsri_model_of(model)->spec.vocab,
+                            .exact = computes_exactly(model)};
+    TRY(make_room(out, batch));
+    TRY(run_prompt(model, batch, ids, out));
+    return device ? run_next(model, ids, out) : TSR_OK;
+}
+
+void tsri_task_gate_clear(tsri_task_gate *gate) {
+    free(gate->prompt);
+    free(gate->next);
+    *gate = (tsri_task_gate){0};
+}
+
+double tsri_task_gate_error(const float *got, const float *want, int32_t n) {
+    double worst = 0, largest = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const double apart = fabs((double)got[i] - (double)want[i]);
+        if (!isfinite(apart))
+            return INFINITY;
+        worst = apart > worst ? apart : worst;
+        largest = fabs((double)want[i]) > largest ? fabs((double)want[i]) : largest;
+    }
+    return largest > 0 ? worst / largest : worst;
+}
+
+/* f32 against the oracle's double: rounding of sums of some thousand terms through some dozen
+ * layers stays below 1e-4. Where activations are rounded to 8 bits or to half precision, a sum
+ * that differs in its last bit moves a value to its neighbour, 1/127 of a row's largest. */
+double tsri_task_gate_bound(const tsri_task_gate *gate) {
+    return gate->exact ? 1e-3 : 3e-2;
+}

@@ -1,0 +1,184 @@
+/* task/measure/bench_train.c - timed training steps: gradients, their norm, an update by AdamW. */
+#include "task/measure/bench.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/structs.h"
+#include "model/training.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct tsr_bench_training {
+    tsr_model *model;
+    tsri_training *training;
+    int32_t *ids, *targets, *len;
+    int32_t batch, tokens, vocab;
+    uint64_t steps;
+    tsri_training_memory memory;
+};
+
+static tsr_status make_batch(tsr_bench_training *t) {
+    const size_t n = (size_t)t->batch * (size_t)t->tokens;
+    TRY(tsri_base_new(n, sizeof *t->ids, &t->ids));
+    TRY(tsri_base_new(n, sizeof *t->targets, &t->targets));
+    TRY(tsri_base_new((size_t)t->batch, sizeof *t->len, &t->len));
+    for (int32_t b = 0; b < t->batch; b++)
+        t->len[b] = t->tokens;
+    return TSR_OK;
+}
+
+tsr_status tsr_bench_training_create(const char *name, tsr_device *device, uint32_t batch,
+                                     int64_t tokens, tsr_bench_training **out) {
+    TRY(NEED(device));
+    TRY(NEED(out));
+    const tsr_model_options as_stored = {.struct_size = sizeof as_stored};
+    const tsri_training_options options = {
+        .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .decay = 0.01f};
+    tsr_bench_training *t = NULL;
+    *out = NULL;
+    if (!batch || tokens < 1 || tokens > INT32_MAX / batch)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a batch of %u sequences of %lld tokens: at least one of each is "
+                              "wanted",
+                              batch, (long long)tokens);
+    TRY(tsri_base_new(1, sizeof *t, &t));
+    t->batch = (int32_t)batch;
+    t->tokens = (int32_t)tokens;
+    tsr_status status = tsr_model_open(name, NULL, &as_stored, &t->model);
+    if (status == TSR_OK && tokens > tsri_model_of(t->model)->spec.max_positions)
+        status = tsri_base_fail(TSR_E_UNSUPPORTED, "%lld tokens: the model reads %lld",
+                                (long long)tokens,
+                                (long long)tsri_model_of(t->model)->spec.max_positions);
+    if (status == TSR_OK) {
+        t->vocab = tsri_model_of(t->model)->spec.vocab;
+        status = make_batch(t);
+    }
+    if (status == TSR_OK)
+        status = tsri_training_create(t->model, device, &options, &t->training);
+    if (status == TSR_OK)
+        status = tsri_training_reserve(t->training, t->batch, t->tokens, 1);
+    if (status == TSR_OK)
+        tsri_training_memory_of(t->training, &t->memory);
+    else
+        tsr_bench_training_destroy(&t);
+    *out = t;
+    return status;
+}
+
+void tsr_bench_training_destroy(tsr_bench_training **training) {
+    tsr_bench_training *t = *training;
+    if (!t)
+        return;
+    tsri_training_destroy(&t->training);
+    tsr_model_close(&t->model);
+    free(t->ids);
+    free(t->targets);
+    free(t->len);
+    free(t);
+    *training = NULL;
+}
+
+/* Gradients and their norm for the next tokens. */
+static tsr_status learn(tsr_bench_training *t, double *loss, double *norm) {
+    const tsri_training_batch batch = {
+        .B = t->batch, .T = t->tokens, .S = 1, .ids = t->ids, .len = t->len, .targets = t->targets};
+    tsri_training_loss sum;
+    const char *culprit;
+    const int64_t n = (int64_t)t->batch * t->tokens;
+    for (int64_t i = 0; i < n; i++)
+        t->ids[i] = (int32_t)(tsri_base_uniform(1, t->steps, (uint64_t)i) * (double)t->vocab);
+    for (int64_t i = 0; i < n; i++) /* the next token; the first behind the last */
+        t->targets[i] = t->ids[(i + 1) % t->tokens ? i + 1 : i + 1 - t->tokens];
+    TRY(tsri_training_gradients(t->training, &batch, true, 1, t->steps, &sum));
+    *loss = sum.loss;
+    return tsri_training_norm(t->training, norm, &culprit);
+}
+
+static tsr_status run_step(tsr_bench_training *t, double *loss) {
+    double norm;
+    TRY(learn(t, loss, &norm));
+    return tsri_training_update(t->training, t->steps++, 3e-4, norm > 1 ? 1 / norm : 1);
+}
+
+tsr_status tsr_bench_training_run(tsr_bench_training *t, uint32_t steps, double *loss,
+                                  uint64_t *ns) {
+    TRY(NEED(t));
+    const uint64_t begun = tsri_base_now_ns();
+    double last = 0;
+    for (uint32_t i = 0; i < steps; i++)
+        TRY(run_step(t, &last));
+    if (ns)
+        *ns = tsri_base_now_ns() - begun;
+    if (loss)
+        *loss = last;
+    return TSR_OK;
+}
+
+int64_t tsr_bench_training_parameters(const tsr_bench_training *t) {
+    return tsri_training_parameter_count(t->training);
+}
+
+static uint64_t bytes_of(const tsri_training_memory *m) {
+    return m->weights + m->parameters + m->gradients + m->optimizer + m->activations + m->inputs;
+}
+
+/* ---- a row ---- */
+
+enum { GATE_TOKENS = 8, MOST_RUNS = 1000 };
+
+tsr_status tsri_task_bench_train(tsr_device *device, const char *model, uint32_t runs,
+                                 const tsri_task_peaks *peaks, tsr_bench_row *row) {
+    tsr_bench_training *t = NULL;
+    double rates[MOST_RUNS];
+    TRY(tsr_bench_training_create(model, device, (uint32_t)row->batch, row->tokens, &t));
+    tsr_status status = tsr_bench_training_run(t, 1, NULL, NULL); /* touches memory first */
+    runs = runs < MOST_RUNS ? runs : MOST_RUNS;
+    for (uint32_t i = 0; i < runs && status == TSR_OK; i++) {
+        uint64_t ns = 0;
+        status = tsr_bench_training_run(t, 1, NULL, &ns);
+        rates[i] = (double)(row->batch * row->tokens) / ((double)(ns ? ns : 1) * 1e-9);
+    }
+    if (status == TSR_OK) {
+        tsri_task_bench_spread(rates, runs, row);
+        row->runs = runs;
+        row->device_bytes = bytes_of(&t->memory);
+        row->flops =
+            6 * (double)tsr_bench_training_parameters(t) * (double)(row->batch * row->tokens);
+        if (peaks->fma_f32 > 0)
+            row->roofline =
+                row->flops / (double)(row->batch * row->tokens) * row->median / peaks->fma_f32;
+    }
+    tsr_bench_training_destroy(&t);
+    return status;
+}
+
+static tsr_status first_step(tsr_device *device, const char *model, double out[2]) {
+    tsr_bench_training *t = NULL;
+    tsr_status status = tsr_bench_training_create(model, device, 1, GATE_TOKENS, &t);
+    if (status == TSR_OK)
+        status = learn(t, &out[0], &out[1]);
+    tsr_bench_training_destroy(&t);
+    return status;
+}
+
+tsr_status tsri_task_bench_train_gate(tsr_engine *engine, tsr_device *device, const char *model,
+                                      double *error) {
+    const tsr_device_open_options plain = {.struct_size = sizeof plain};
+    tsr_device *reference = NULL;
+    double got[2] = {0}, want[2] = {0};
+    tsr_status status = first_step(device, model, got);
+    if (status == TSR_OK)
+        status = tsr_device_open(engine, "reference", &plain, &reference);
+    if (status == TSR_OK)
+        status = first_step(reference, model, want);
+    tsr_device_close(&reference);
+    *error = 0;
+    for (int i = 0; i < 2 && status == TSR_OK; i++) {
+        const double off = fabs(got[i] - want[i]) / fabs(want[i]);
+        *error = off > *error || isnan(off) ? off : *error;
+    }
+    return status;
+}

@@ -1,0 +1,100 @@
+/* task/measure/bench_work.c - the least that a measured run has to do, and with which kernels it
+ * did it. */
+#include "task/measure/bench.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "tessera/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Tokens that the tokens of one sequence see before them, summed. */
+static double pairs(double first, double n) {
+    return n * first + n * (n - 1) / 2;
+}
+
+/* Seconds that the multiply-adds take at the peak of their type. 0: a peak that was not measured.
+ */
+static double least_seconds(const double flops[3], const tsri_task_peaks *p) {
+    const double peak[3] = {p->fma_f32, p->fma_f16 > 0 ? p->fma_f16 : p->fma_f32,
+                            p->dot_int8 > p->fma_f32 ? p->dot_int8 : p->fma_f32};
+    double seconds = 0;
+    for (int i = 0; i < 3; i++)
+        seconds += flops[i] > 0 && peak[i] > 0 ? flops[i] / peak[i] : 0;
+    return p->fma_f32 > 0 ? seconds : 0;
+}
+
+tsr_status tsri_task_bench_work(tsr_model *model, const tsri_task_peaks *peaks,
+                                tsr_bench_row *row) {
+    tsri_model *m = tsri_model_of(model);
+    const bool prompt = row->kind == TSR_BENCH_PROMPT;
+    const int64_t T = prompt ? row->tokens : 1, steps = prompt ? 1 : row->tokens;
+    const int64_t sizes[TSR_SYMBOLS] = {row->batch, T, 1, 1, row->batch};
+    tsri_session *session = NULL;
+    tsri_run_plan *plan = NULL;
+    tsri_run_work work;
+    tsri_model_figures figures;
+    TRY(tsri_session_create(m, 1, 0, &session));
+    const tsr_status status = tsri_session_plan(session, T, &plan);
+    if (status == TSR_OK)
+        tsri_run_work_of(plan, sizes, &work);
+    tsri_session_destroy(&session);
+    TRY(status);
+    tsri_model_measure(m, &figures);
+    const double seen = (double)row->batch * pairs((double)row->depth, (double)row->tokens),
+                 keys = (double)row->batch * (prompt ? (double)(row->depth + row->tokens)
+                                                     : pairs((double)row->depth, (double)steps));
+    double flops[3];
+    for (int i = 0; i < 3; i++)
+        flops[i] = work.flops[i] * (double)steps;
+    flops[TSR_COMPUTE_F32] += figures.flops_per_past_token * seen;
+    row->flops = flops[0] + flops[1] + flops[2];
+    row->bytes =
+        (double)work.weight_bytes * (double)steps + (double)figures.kv_bytes_per_token * keys;
+    const double arithmetic = least_seconds(flops, peaks),
+                 memory = peaks->read > 0 ? row->bytes / peaks->read : 0,
+                 took = (double)(row->batch * row->tokens) / row->median;
+    if (arithmetic > 0 && memory > 0)
+        row->roofline = (arithmetic > memory ? arithmetic : memory) / took;
+    return TSR_OK;
+}
+
+/* ---- kernels ---- */
+
+typedef struct names {
+    tsri_bytes text;
+    tsr_status status;
+} names;
+
+/* "linear/packed" of "linear/packed:MR=6,W_DTYPE=F32". */
+static void add(void *data, const tsr_explained *op) {
+    names *all = data;
+    for (uint32_t i = 0; i < op->n_rows; i++) {
+        if (!op->rows[i].chosen)
+            continue;
+        char name[96];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(op->rows[i].name, ":"), op->rows[i].name);
+        const size_t n = strlen(name);
+        bool listed = false;
+        for (const char *at = all->text.data; at && !listed && (at = strstr(at, name)); at += n)
+            listed = (at == all->text.data || at[-1] == ' ') && (at[n] == ' ' || !at[n]);
+        if (!listed && all->status == TSR_OK)
+            all->status =
+                tsri_base_bytes_printf(&all->text, "%s%s", all->text.size ? " " : "", name);
+    }
+}
+
+tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, char **out) {
+    names all = {0};
+    tsr_status status = tsr_explain(model, tokens, add, &all);
+    if (status == TSR_OK)
+        status = all.status;
+    if (status == TSR_OK)
+        status = tsri_base_bytes_append(&all.text, "", 0);
+    if (status != TSR_OK)
+        tsri_base_bytes_clear(&all.text);
+    *out = all.text.data;
+    return status;
+}

@@ -1,0 +1,166 @@
+/* task/measure/evaluate.c - the likelihood that a model gives a text. */
+#include "tessera/evaluate.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/structs.h"
+#include "model/opened.h"
+#include "task/measure/windows.h"
+#include "tessera/tokenizer.h"
+#include "text/base/unicode.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_LOGITS = 16 << 20 }; /* floats held at once */
+
+typedef struct scoring {
+    const tsr_perplexity_options *options;
+    tsri_session *session;
+    const int32_t *ids;
+    int64_t n, vocab, piece; /* piece: rows of logits at once */
+    float *logits;
+    double nats;
+    uint64_t scored;
+} scoring;
+
+static tsr_status check_text(const char *text, size_t size) {
+    if (!size)
+        return tsri_base_fail(TSR_E_FORMAT, "the text is empty; text of at least two tokens is "
+                                            "wanted");
+    if (tsri_text_utf8_valid(text, size))
+        return TSR_OK;
+    size_t at = 0;
+    for (int32_t c = 0; at < size;) {
+        const size_t n = tsri_text_utf8_next(text + at, size - at, &c);
+        if (c < 0)
+            break;
+        at += n;
+    }
+    return tsri_base_fail(TSR_E_FORMAT,
+                          "byte %zu (0x%02x) begins no UTF-8 character; text in UTF-8 is wanted",
+                          at, (unsigned)(unsigned char)text[at]);
+}
+
+static tsr_status check_sizes(const tsri_model *model, const tsr_perplexity_options *o,
+                              tsr_perplexity *out) {
+    const int64_t most = model->spec.context;
+    out->window = o->window ? o->window : most;
+    out->stride = o->stride ? o->stride : out->window / 2;
+    if (out->window < 2 || out->window > most)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a window of %" PRId64 " tokens; %s reads windows of 2 to %" PRId64,
+                              out->window, model->path, most);
+    if (out->stride < 1 || out->stride >= out->window)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a stride of %" PRId64 " tokens; with a window of %" PRId64
+                              ", 1 to %" PRId64 " is wanted, so that each token has one before it",
+                              out->stride, out->window, out->window - 1);
+    return TSR_OK;
+}
+
+/* -ln p of `id`, from one row of logits. */
+static double nats_of(const float *logits, int64_t vocab, int32_t id) {
+    float largest = logits[0];
+    double sum = 0;
+    for (int64_t i = 1; i < vocab; i++)
+        largest = logits[i] > largest ? logits[i] : largest;
+    for (int64_t i = 0; i < vocab; i++)
+        sum += (double)expf(logits[i] - largest);
+    return log(sum) + (double)largest - (double)logits[id];
+}
+
+/* Tokens begin .. begin + n - 1 of the text after `past` others of the window; the logits of each
+ * say how likely the one behind it was. */
+static tsr_status score_piece(scoring *s, int64_t begin, int64_t past, int64_t n) {
+    const tsri_model_sequence sequence = {.ids = s->ids + begin, .n = n, .past = past};
+    const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = s->logits};
+    TRY(tsri_session_forward(s->session, &sequence, 1, &results));
+    for (int64_t i = 0; i < n; i++) {
+        const double nats = nats_of(s->logits + i * s->vocab, s->vocab, s->ids[begin + i + 1]);
+        if (!isfinite(nats))
+            return tsri_base_fail(TSR_E_DEVICE,
+                                  "the logits of token %" PRId64
+                                  " are not numbers: the weights are "
+                                  "damaged, or they overflow in this dtype",
+                                  begin + i);
+        s->nats += nats;
+    }
+    s->scored += (uint64_t)n;
+    if (s->options->progress &&
+        s->options->progress(s->options->progress_data, s->scored, (uint64_t)s->n - 1))
+        return tsri_base_fail(TSR_E_CANCELLED, "the evaluation was cancelled");
+    return TSR_OK;
+}
+
+static tsr_status score_window(scoring *s, const tsri_task_window *w) {
+    const int64_t context = w->from - 1 - w->begin; /* tokens that are only read */
+    if (context) {
+        int32_t argmax;
+        const tsri_model_sequence sequence = {.ids = s->ids + w->begin, .n = context};
+        const tsri_model_results results = {.rows = TSRI_ROWS_LAST, .argmax = &argmax};
+        TRY(tsri_session_forward(s->session, &sequence, 1, &results));
+    }
+    for (int64_t at = w->from - 1; at < w->end - 1; at += s->piece) {
+        const int64_t left = w->end - 1 - at;
+        TRY(score_piece(s, at, at - w->begin, left < s->piece ? left : s->piece));
+    }
+    return TSR_OK;
+}
+
+static tsr_status score(tsri_model *model, scoring *s, tsr_perplexity *out) {
+    tsri_task_window w = {0};
+    s->vocab = model->spec.vocab;
+    s->piece = MOST_LOGITS / s->vocab;
+    s->piece = s->piece < 1 ? 1 : s->piece > out->window ? out->window : s->piece;
+    TRY(tsri_base_new((size_t)(s->piece * s->vocab), sizeof *s->logits, &s->logits));
+    TRY(tsri_session_create(model, 1, out->window, &s->session));
+    const uint64_t begun = tsri_base_now_ns();
+    while (tsri_task_window_next(s->n, out->window, out->stride, &w)) {
+        TRY(score_window(s, &w));
+        out->windows++;
+    }
+    out->nanoseconds = tsri_base_now_ns() - begun;
+    return TSR_OK;
+}
+
+tsr_status tsr_evaluate_perplexity(tsr_model *model, const char *text, size_t size,
+                                   const tsr_perplexity_options *options, tsr_perplexity *out) {
+    TRY(NEED(model));
+    TRY(NEED(text));
+    TRY(NEED(out));
+    tsr_perplexity_options known;
+    TRY(tsri_base_adopt("tsr_perplexity_options", options, &known, sizeof known));
+    TRY(tsri_base_check_out("tsr_perplexity", out));
+    tsri_model *m = tsri_model_of(model);
+    scoring s = {.options = &known};
+    tsr_perplexity p = {.struct_size = sizeof p, .bytes = size};
+    int32_t *ids = NULL;
+    size_t n = 0;
+    if (!m->run)
+        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", m->path);
+    TRY(check_text(text, size));
+    TRY(check_sizes(m, s.options, &p));
+    TRY(tsr_encode(model, text, size, TSR_ENCODE_ADD_SPECIAL | TSR_ENCODE_PARSE_SPECIAL, &ids, &n));
+    s.ids = ids;
+    s.n = (int64_t)n;
+    tsr_status status =
+        n >= 2 ? score(m, &s, &p)
+               : tsri_base_fail(TSR_E_FORMAT,
+                                "the text has %zu token; at least two are wanted: the first has "
+                                "none before it, and so is not scored",
+                                n);
+    tsri_session_destroy(&s.session);
+    free(s.logits);
+    tsr_ids_free(ids);
+    if (status != TSR_OK)
+        return status;
+    p.tokens = s.scored;
+    p.loss = s.nats / (double)s.scored;
+    p.perplexity = exp(p.loss);
+    p.bits_per_byte = s.nats / log(2) / (double)size;
+    tsri_base_give(&p, sizeof p, out);
+    return TSR_OK;
+}

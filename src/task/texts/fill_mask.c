@@ -1,0 +1,225 @@
+/* task/texts/fill_mask.c - masks of texts, and the likeliest tokens for each. */
+#include "tessera/fill_mask.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/structs.h"
+#include "model/opened.h"
+#include "task/texts/passages.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_CONFIG = 1 << 24, DEPTH = 64 };
+static const char written[] = "[MASK]"; /* in texts, for every model */
+
+typedef struct filling {
+    tsri_model *model;
+    tsri_session *session;
+    tsri_task_reader reader;
+    tsri_task_passages passages;
+    int32_t mask;
+    const char *mask_text; /* borrowed from the tokenizer, not terminated */
+    size_t mask_size;
+    int32_t top_k;
+    int (*visit)(void *data, const tsr_fill *fill);
+    void *data;
+    int64_t *listed; /* masks of the batch */
+    size_t n_listed, listed_room;
+    float *logits, *lse; /* [masks, top_k], [masks] */
+    int32_t *ids;
+    tsr_filled *candidates; /* [top_k] */
+} filling;
+
+/* ---- the mask token ---- */
+
+/* "mask_token" of a JSON file: a text, or an object with "content"; -1 where it says none. */
+static tsr_status named_mask(const filling *f, const char *name, int32_t *id) {
+    json_t *json = NULL;
+    char *path = tsri_base_join(f->model->path, name);
+    tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK && tsri_base_is_file(path))
+        status = tsri_base_json_load(path, MOST_CONFIG, DEPTH, &json);
+    const json_t *value = json_object_get(json, "mask_token");
+    if (json_is_object(value))
+        value = json_object_get(value, "content");
+    if (json_is_string(value))
+        *id = tsri_text_id_of(f->reader.tokenizer, json_string_value(value),
+                              json_string_length(value));
+    json_decref(json);
+    free(path);
+    return status;
+}
+
+static tsr_status find_mask(filling *f) {
+    static const char *const files[] = {"tokenizer_config.json", "special_tokens_map.json"},
+                             *const names[] = {"[MASK]", "<mask>"};
+    f->mask = -1;
+    for (int i = 0; i < 2 && f->mask < 0; i++)
+        TRY(named_mask(f, files[i], &f->mask));
+    for (int i = 0; i < 2 && f->mask < 0; i++)
+        f->mask = tsri_text_id_of(f->reader.tokenizer, names[i], strlen(names[i]));
+    if (f->mask < 0)
+        return tsri_base_fail(TSR_E_STATE,
+                              "%s: its tokenizer has no mask token (tokenizer_config.json's "
+                              "mask_token, [MASK] or <mask>)",
+                              f->model->path);
+    f->mask_text = tsri_text_piece_of(f->reader.tokenizer, f->mask, &f->mask_size);
+    return TSR_OK;
+}
+
+/* ---- texts ---- */
+
+/* The text with "[MASK]" as the model writes it. */
+static tsr_status spell_masks(const filling *f, const tsr_string *text, tsri_bytes *out) {
+    const size_t n = sizeof written - 1;
+    const char *at = text->data, *end = text->data + text->size, *found;
+    out->size = 0;
+    TRY(tsri_base_bytes_append(out, "", 0));
+    while (at < end && (found = memmem(at, (size_t)(end - at), written, n))) {
+        TRY(tsri_base_bytes_append(out, at, (size_t)(found - at)));
+        TRY(tsri_base_bytes_append(out, f->mask_text, f->mask_size));
+        at = found + n;
+    }
+    return tsri_base_bytes_append(out, at, (size_t)(end - at));
+}
+
+static size_t masks_of(const filling *f, size_t text) {
+    size_t n = 0;
+    for (size_t i = f->passages.starts[text]; i < f->passages.starts[text + 1]; i++)
+        n += f->passages.ids.data[i] == f->mask;
+    return n;
+}
+
+/* A mask that is cut off would be answered in silence by none. */
+static tsr_status read_text(filling *f, const tsr_string *text, tsri_bytes *spelled) {
+    const uint64_t cut = f->passages.cut;
+    TRY(spell_masks(f, text, spelled));
+    const tsr_string own = {.data = spelled->data, .size = spelled->size};
+    TRY(tsri_task_passages_add(&f->reader, &f->passages, "", &own, NULL));
+    if (f->passages.cut == cut)
+        return TSR_OK;
+    size_t wanted = 0;
+    for (size_t i = 0; i < f->passages.part[0].count; i++)
+        wanted += f->passages.part[0].data[i] == f->mask;
+    if (masks_of(f, f->passages.n - 1) < wanted)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "text %zu has %zu tokens, and a mask past the %" PRId64
+                              " that the model reads; shorten it",
+                              f->passages.n, f->passages.part[0].count, f->reader.max_tokens);
+    return TSR_OK;
+}
+
+static tsr_status read_texts(filling *f, const tsr_string *texts, size_t n) {
+    tsri_bytes spelled = {0};
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; status == TSR_OK && i < n; i++)
+        status = read_text(f, &texts[i], &spelled);
+    tsri_base_bytes_clear(&spelled);
+    for (size_t i = 0; status == TSR_OK && i < f->passages.ids.count; i++)
+        if (f->passages.ids.data[i] == f->mask) {
+            status =
+                tsri_base_grow(&f->listed, &f->listed_room, f->n_listed + 1, sizeof *f->listed);
+            if (status == TSR_OK)
+                f->listed[f->n_listed++] = (int64_t)i;
+        }
+    return status;
+}
+
+/* ---- running ---- */
+
+static tsr_status run(filling *f) {
+    const tsri_task_passages *p = &f->passages;
+    tsri_model_sequence *sequences = NULL;
+    const size_t cells = f->n_listed * (size_t)f->top_k;
+    TRY(tsri_base_new(cells, sizeof *f->logits, &f->logits));
+    TRY(tsri_base_new(cells, sizeof *f->ids, &f->ids));
+    TRY(tsri_base_new(f->n_listed, sizeof *f->lse, &f->lse));
+    TRY(tsri_base_new((size_t)f->top_k, sizeof *f->candidates, &f->candidates));
+    TRY(tsri_base_new(p->n, sizeof *sequences, &sequences));
+    int32_t n = 0;
+    for (size_t i = 0; i < p->n; i++) /* the list counts tokens, and empty texts have none */
+        if (p->starts[i + 1] > p->starts[i])
+            sequences[n++] = (tsri_model_sequence){.ids = p->ids.data + p->starts[i],
+                                                   .types = p->types.data + p->starts[i],
+                                                   .n = (int64_t)(p->starts[i + 1] - p->starts[i])};
+    const tsri_model_results results = {.rows = TSRI_ROWS_LISTED,
+                                        .listed = f->listed,
+                                        .n_listed = (int64_t)f->n_listed,
+                                        .top_k = f->top_k,
+                                        .top_logits = f->logits,
+                                        .top_ids = f->ids,
+                                        .top_lse = f->lse};
+    const tsr_status status =
+        f->n_listed ? tsri_session_encode(f->session, sequences, n, &results) : TSR_OK;
+    free(sequences);
+    return status;
+}
+
+static tsr_status visit_mask(const filling *f, tsr_fill *fill, size_t row) {
+    for (int32_t k = 0; fill->masks && k < f->top_k; k++) {
+        const size_t cell = row * (size_t)f->top_k + (size_t)k;
+        const double p = exp((double)f->logits[cell] - (double)f->lse[row]);
+        if (!isfinite(p))
+            return tsri_base_fail(TSR_E_DEVICE,
+                                  "the logits of text %zu are not finite: the weights are damaged, "
+                                  "or they overflow in this dtype",
+                                  fill->text + 1);
+        f->candidates[k] = (tsr_filled){.id = f->ids[cell], .probability = (float)p};
+    }
+    fill->candidates = f->candidates;
+    if (f->visit(f->data, fill))
+        return tsri_base_fail(TSR_E_CANCELLED, "filling masks was cancelled");
+    return TSR_OK;
+}
+
+static tsr_status visit_all(const filling *f) {
+    size_t row = 0;
+    for (size_t text = 0; text < f->passages.n; text++) {
+        tsr_fill fill = {.struct_size = sizeof fill, .text = text, .masks = masks_of(f, text)};
+        fill.n = fill.masks ? (uint32_t)f->top_k : 0;
+        do
+            TRY(visit_mask(f, &fill, row));
+        while (++fill.mask < fill.masks && ++row);
+        row += fill.masks > 0;
+    }
+    return TSR_OK;
+}
+
+static tsr_status fill_all(filling *f, const tsr_string *texts, size_t n) {
+    TRY(tsri_task_reader_begin(f->model, "filling masks", 0, &f->reader));
+    if (!tsri_model_weight_at(f->model->weights, TSRI_WEIGHT_MASKED_DENSE))
+        return tsri_base_fail(TSR_E_STATE,
+                              "%s has no masked-LM head; a model of ...ForMaskedLM does",
+                              f->model->path);
+    TRY(find_mask(f));
+    TRY(read_texts(f, texts, n));
+    TRY(tsri_session_create(f->model, 1, 0, &f->session));
+    TRY(run(f));
+    return visit_all(f);
+}
+
+tsr_status tsr_fill_mask(tsr_model *model, const tsr_string *texts, size_t n, uint32_t top_k,
+                         int (*visit)(void *data, const tsr_fill *fill), void *data) {
+    TRY(NEED(model));
+    filling f = {.model = tsri_model_of(model), .visit = visit, .data = data};
+    if (top_k < 1 || top_k > (uint32_t)f.model->spec.vocab)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the %" PRIu32 " likeliest tokens were asked for; from 1 to %" PRId32
+                              " are there",
+                              top_k, f.model->spec.vocab);
+    f.top_k = (int32_t)top_k;
+    const tsr_status status = fill_all(&f, texts, n);
+    tsri_session_destroy(&f.session);
+    tsri_task_passages_clear(&f.passages);
+    free(f.listed);
+    free(f.logits);
+    free(f.lse);
+    free(f.ids);
+    free(f.candidates);
+    return status;
+}

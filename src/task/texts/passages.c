@@ -1,0 +1,300 @@
+/* task/texts/passages.c - makes ids of texts for an encoder, and runs many of them, those of
+ * about one length together. */
+#include "task/texts/passages.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "text/base/unicode.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_TOKENS = 8192, /* of a run: enough to fill a device, few enough to say how far it is */
+    MOST_CONFIG = 1 << 24,
+    DEPTH = 64
+};
+
+/* ---- how the tokenizer frames a text ---- */
+
+static tsr_status encode(const tsri_text_tokenizer *t, const char *text, size_t n, unsigned flags,
+                         tsri_text_ids *out) {
+    out->count = 0;
+    return tsri_text_encode(t, text, n, flags | TSRI_TEXT_PARSE_SPECIAL, out);
+}
+
+/* What it puts around a text is what an empty one becomes; what stands before is what a text that
+ * isn't empty has in common with that. */
+static tsr_status measure_frame(tsri_task_reader *r) {
+    tsri_text_ids none = {0}, some = {0};
+    tsr_status status = encode(r->tokenizer, "", 0, TSRI_TEXT_ADD_SPECIAL, &none);
+    if (status == TSR_OK)
+        status = encode(r->tokenizer, "a", 1, TSRI_TEXT_ADD_SPECIAL, &some);
+    if (status == TSR_OK) {
+        r->around = none.count;
+        while (r->before < none.count && r->before < some.count &&
+               none.data[r->before] == some.data[r->before])
+            r->before++;
+        none.count = 0;
+        status =
+            tsri_text_encode_pair(r->tokenizer, "", 0, "", 0, TSRI_TEXT_ADD_SPECIAL, &none, NULL);
+        r->around_pair = none.count;
+    }
+    tsri_text_ids_clear(&none);
+    tsri_text_ids_clear(&some);
+    return status;
+}
+
+/* tokenizer_config.json's model_max_length, where it is one: 1e30 stands for none. */
+static tsr_status config_length(const char *folder, int64_t *most) {
+    double length = 1e30;
+    json_t *json = NULL;
+    char *path = tsri_base_join(folder, "tokenizer_config.json");
+    tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK && tsri_base_is_file(path))
+        status = tsri_base_json_load(path, MOST_CONFIG, DEPTH, &json);
+    if (status == TSR_OK && json)
+        status = tsri_base_json_real(json, path, "model_max_length", 1, 1e300, &length);
+    if (status == TSR_OK && length < (double)*most)
+        *most = (int64_t)length;
+    json_decref(json);
+    free(path);
+    return status;
+}
+
+tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int64_t max_tokens,
+                                  tsri_task_reader *out) {
+    const tsri_model_spec *spec = &model->spec;
+    *out = (tsri_task_reader){.tokenizer = model->tokenizer,
+                              .max_tokens = spec->source_context,
+                              .segments = spec->token_types > 1};
+    if (!spec->encoder.layers || spec->decoder.layers)
+        return tsri_base_fail(
+            TSR_E_STATE,
+            "%s is of the family %s, a decoder or an encoder-decoder; %s wants an "
+            "encoder (BERT, RoBERTa, MPNet, ...)",
+            model->path, spec->family, job);
+    if (!model->run)
+        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", model->path);
+    if (!out->tokenizer)
+        return tsri_base_fail(TSR_E_STATE, "%s has no tokenizer that is served%s%s: %s wants texts",
+                              model->path, model->tokenizer_why ? ": " : "",
+                              model->tokenizer_why ? model->tokenizer_why : "", job);
+    if (max_tokens)
+        out->max_tokens = max_tokens;
+    else
+        TRY(config_length(model->path, &out->max_tokens));
+    TRY(measure_frame(out));
+    if ((int64_t)out->around_pair >= out->max_tokens)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "texts of %" PRId64 " tokens were asked for; the tokenizer puts %zu "
+                              "around a pair",
+                              out->max_tokens, out->around_pair);
+    return TSR_OK;
+}
+
+/* ---- texts ---- */
+
+static bool is_space(int32_t c) {
+    return tsri_text_is_space(c) || (c >= 0x1c && c <= 0x1f);
+}
+
+/* Without white space around it: Python's str.strip. */
+static tsr_string trimmed(tsr_string text) {
+    const char *at = text.data, *end = text.data + text.size;
+    int32_t c;
+    while (at < end) {
+        const size_t n = tsri_text_utf8_next(at, (size_t)(end - at), &c);
+        if (!is_space(c))
+            break;
+        at += n;
+    }
+    while (at < end) {
+        const char *last = end - 1;
+        while (last > at && ((unsigned char)*last & 0xc0) == 0x80)
+            last--;
+        if (last + tsri_text_utf8_next(last, (size_t)(end - last), &c) != end || !is_space(c))
+            break;
+        end = last;
+    }
+    return (tsr_string){.data = at, .size = (size_t)(end - at)};
+}
+
+/* prefix + text as the reader wants it; where that is not the text itself, it lies in `room`. */
+static tsr_status prepare(const tsri_task_reader *r, const char *prefix, const tsr_string *given,
+                          tsri_bytes *room, tsr_string *text) {
+    *text = *given;
+    if (*prefix) {
+        room->size = 0;
+        TRY(tsri_base_bytes_append(room, prefix, strlen(prefix)));
+        TRY(tsri_base_bytes_append(room, given->data, given->size));
+        *text = (tsr_string){.data = room->data, .size = room->size};
+    }
+    if (r->trim)
+        *text = trimmed(*text);
+    if (!r->lower_case)
+        return TSR_OK;
+    tsri_bytes valid = {0}, lower = {0};
+    tsr_status status = tsri_text_utf8_repair(text->data, text->size, &valid);
+    if (status == TSR_OK)
+        status = tsri_text_lowercase(valid.data ? valid.data : "", valid.size, &lower);
+    tsri_base_bytes_clear(&valid);
+    tsri_base_bytes_clear(room);
+    *room = lower;
+    *text = (tsr_string){.data = lower.data ? lower.data : "", .size = lower.size};
+    return status;
+}
+
+static tsr_status append(tsri_text_ids *to, const tsri_text_ids *from, size_t begin, size_t n) {
+    return tsri_text_ids_append(to, from->data + begin, n);
+}
+
+static tsr_status add_single(const tsri_task_reader *r, tsri_task_passages *p, const char *prefix,
+                             const tsr_string *a) {
+    tsri_text_ids *ids = &p->part[0];
+    const size_t most = (size_t)r->max_tokens, after = r->around - r->before;
+    tsr_string text;
+    TRY(prepare(r, prefix, a, &p->text, &text));
+    TRY(encode(r->tokenizer, text.data, text.size, TSRI_TEXT_ADD_SPECIAL, ids));
+    if (ids->count <= most)
+        return append(&p->ids, ids, 0, ids->count);
+    p->cut++;
+    TRY(append(&p->ids, ids, 0, most - after));
+    return append(&p->ids, ids, ids->count - after, after);
+}
+
+/* How many tokens stay of two texts that may have `most` together: the longer loses its end until
+ * they are equally long, then both do (the tokenizers library's longest_first). */
+static void share(size_t most, size_t *a, size_t *b) {
+    size_t *shorter = *a <= *b ? a : b, *longer = shorter == a ? b : a;
+    if (*a + *b <= most)
+        return;
+    *longer = *shorter > most ? *shorter : most - *shorter;
+    *longer = *longer < *shorter ? *shorter : *longer;
+    if (*shorter + *longer > most) {
+        *shorter = most / 2;
+        *longer = *shorter + most % 2;
+    }
+}
+
+static tsr_status add_pair(const tsri_task_reader *r, tsri_task_passages *p, const tsr_string *a,
+                           const tsr_string *b) {
+    tsri_text_ids *ids = &p->part[0], *types = &p->part[1];
+    TRY(encode(r->tokenizer, a->data, a->size, 0, ids));
+    const size_t na = ids->count;
+    TRY(encode(r->tokenizer, b->data, b->size, 0, ids));
+    const size_t nb = ids->count;
+    ids->count = types->count = 0;
+    TRY(tsri_text_encode_pair(r->tokenizer, a->data, a->size, b->data, b->size,
+                              TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL, ids, types));
+    size_t keep_a = na, keep_b = nb;
+    share((size_t)r->max_tokens - r->around_pair, &keep_a, &keep_b);
+    if (keep_a + keep_b < na + nb && ids->count != na + nb + r->around_pair)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "a pair of %zu and %zu tokens is longer than the %" PRId64
+                              " that the model reads, and its tokenizer's template is not one that "
+                              "can be cut",
+                              na, nb, r->max_tokens);
+    p->cut += keep_a + keep_b < na + nb;
+    const size_t begin_b = ids->count - (r->around - r->before) - nb, end_a = r->before + na;
+    for (int i = 0; i < 2; i++) {
+        const tsri_text_ids *from = &p->part[i];
+        tsri_text_ids *to = i ? &p->types : &p->ids;
+        TRY(append(to, from, 0, r->before + keep_a));
+        TRY(append(to, from, end_a, begin_b + keep_b - end_a));
+        TRY(append(to, from, begin_b + nb, from->count - begin_b - nb));
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_task_passages_add(const tsri_task_reader *r, tsri_task_passages *p,
+                                  const char *prefix, const tsr_string *a, const tsr_string *b) {
+    TRY(tsri_base_grow(&p->starts, &p->room, p->n + 2, sizeof *p->starts));
+    const tsr_status status = b ? add_pair(r, p, a, b) : add_single(r, p, prefix, a);
+    if (status != TSR_OK)
+        return tsri_base_fail_within(status, "text %zu", p->n + 1);
+    static const int32_t zeros[64] = {0};
+    while (p->types.count < p->ids.count) {
+        const size_t left = p->ids.count - p->types.count;
+        TRY(tsri_text_ids_append(&p->types, zeros, left < 64 ? left : 64));
+    }
+    for (size_t i = p->starts[p->n]; !r->segments && i < p->types.count; i++)
+        p->types.data[i] = 0;
+    p->starts[++p->n] = p->ids.count;
+    return TSR_OK;
+}
+
+void tsri_task_passages_reset(tsri_task_passages *p) {
+    p->ids.count = p->types.count = 0;
+    p->n = 0;
+    p->cut = 0;
+}
+
+void tsri_task_passages_clear(tsri_task_passages *p) {
+    tsri_text_ids_clear(&p->ids);
+    tsri_text_ids_clear(&p->types);
+    tsri_text_ids_clear(&p->part[0]);
+    tsri_text_ids_clear(&p->part[1]);
+    tsri_base_bytes_clear(&p->text);
+    free(p->starts);
+    *p = (tsri_task_passages){0};
+}
+
+/* ---- running ---- */
+
+typedef struct length {
+    size_t tokens, number;
+} length;
+
+static int longest_first(const void *a, const void *b) {
+    const length *x = a, *y = b;
+    return x->tokens != y->tokens ? (x->tokens > y->tokens ? -1 : 1)
+                                  : (x->number > y->number) - (x->number < y->number);
+}
+
+/* Texts order[first] and after it, up to MOST_TOKENS. */
+static int32_t gather(const tsri_task_passages *p, const length *order, size_t left,
+                      tsri_model_sequence *sequences, size_t *which) {
+    size_t tokens = 0;
+    int32_t n = 0;
+    for (; (size_t)n < left && (n == 0 || tokens + order[n].tokens <= MOST_TOKENS); n++) {
+        const size_t begin = p->starts[order[n].number];
+        tokens += order[n].tokens;
+        which[n] = order[n].number;
+        sequences[n] = (tsri_model_sequence){.ids = p->ids.data + begin,
+                                             .types = p->types.data + begin,
+                                             .n = (int64_t)order[n].tokens};
+    }
+    return n;
+}
+
+tsr_status tsri_task_passages_run(const tsri_task_passages *p, tsri_task_run_fn run,
+                                  tsr_status (*tell)(void *data, size_t done), void *data) {
+    length *order = NULL;
+    tsri_model_sequence *sequences = NULL;
+    size_t *which = NULL, n = 0;
+    tsr_status status = tsri_base_new(p->n, sizeof *order, &order);
+    if (status == TSR_OK)
+        status = tsri_base_new(p->n, sizeof *sequences, &sequences);
+    if (status == TSR_OK)
+        status = tsri_base_new(p->n, sizeof *which, &which);
+    for (size_t i = 0; status == TSR_OK && i < p->n; i++)
+        if (p->starts[i + 1] > p->starts[i])
+            order[n++] = (length){.tokens = p->starts[i + 1] - p->starts[i], .number = i};
+    if (status == TSR_OK)
+        qsort(order, n, sizeof *order, longest_first);
+    for (size_t done = 0; status == TSR_OK && done < n;) {
+        const int32_t count = gather(p, order + done, n - done, sequences, which);
+        status = run(data, sequences, which, count);
+        done += (size_t)count;
+        if (status == TSR_OK)
+            status = tell(data, p->n - n + done);
+    }
+    free(order);
+    free(sequences);
+    free(which);
+    return status;
+}

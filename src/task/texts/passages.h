@@ -1,0 +1,50 @@
+/* task/texts/passages.h - texts for an encoder: as ids with what the model's tokenizer puts
+ * around them, cut to what it reads; and running many of them, those of about one length
+ * together. */
+#ifndef TSRI_TASK_TEXTS_PASSAGES_H
+#define TSRI_TASK_TEXTS_PASSAGES_H
+
+#include "model/session.h"
+#include "tessera/tokenizer.h"
+
+/* How texts become ids. Set by tsri_task_reader_begin. */
+typedef struct tsri_task_reader {
+    const tsri_text_tokenizer *tokenizer;
+    int64_t max_tokens;    /* of a sequence, special tokens counted */
+    size_t before, around; /* special tokens before a text, and in all; of a pair: around_pair */
+    size_t around_pair;
+    bool segments;         /* the model tells the texts of a pair apart */
+    bool lower_case, trim; /* done to the text first */
+} tsri_task_reader;
+
+/* TSR_E_STATE: no tokenizer, no device, or no encoder without a decoder; `job` names what wants one
+ * in the sentence. max_tokens 0: what the model reads, and its tokenizer_config.json allows. */
+tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int64_t max_tokens,
+                                  tsri_task_reader *out);
+
+/* Texts as ids, one after the other. All zero is an empty one. */
+typedef struct tsri_task_passages {
+    tsri_text_ids ids, types;
+    size_t *starts; /* [n + 1] */
+    size_t n, room;
+    uint64_t cut;          /* texts that were longer than the model reads */
+    tsri_bytes text;       /* room for one */
+    tsri_text_ids part[2]; /* its ids and segments */
+} tsri_task_passages;
+
+/* Adds a text: `prefix` (may be "") and a; where b is not NULL, the pair of them. What is too long
+ * loses its end; of a pair, the longer one does. */
+tsr_status tsri_task_passages_add(const tsri_task_reader *reader, tsri_task_passages *passages,
+                                  const char *prefix, const tsr_string *a, const tsr_string *b);
+void tsri_task_passages_reset(tsri_task_passages *passages); /* keeps the memory */
+void tsri_task_passages_clear(tsri_task_passages *passages);
+
+/* A run of `n` of the texts: sequences[i] is text number which[i]. */
+typedef tsr_status (*tsri_task_run_fn)(void *data, const tsri_model_sequence *sequences,
+                                       const size_t *which, int32_t n);
+/* Calls `run` with all texts that have tokens, some thousand tokens at once, the longest first;
+ * then `tell` with the number of texts that are done, which may end it. */
+tsr_status tsri_task_passages_run(const tsri_task_passages *passages, tsri_task_run_fn run,
+                                  tsr_status (*tell)(void *data, size_t done), void *data);
+
+#endif

@@ -1,0 +1,164 @@
+/* task/texts/spans.c - labels of tokens, of the words that these make up, and of the words that
+ * belong together. */
+#include "task/texts/classify.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/structs.h"
+#include "task/texts/offsets.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct guess {
+    int32_t label;
+    float score;
+} guess;
+
+typedef struct labelling {
+    tsr_classifier *c;
+    guess *guesses; /* of all tokens of the call */
+    tsri_task_offset *offsets;
+    tsr_span *spans;
+    size_t offsets_room, spans_room;
+} labelling;
+
+/* ---- tokens ---- */
+
+static tsr_status guess_tokens(const labelling *l, float *numbers, size_t n, guess *out) {
+    const int32_t labels = l->c->labels;
+    for (size_t i = 0; i < n; i++, numbers += labels) {
+        tsri_task_scores(TSR_CLASSIFIER_SINGLE, numbers, labels);
+        out[i] = (guess){.score = numbers[0]};
+        for (int32_t k = 1; k < labels; k++)
+            if (numbers[k] > out[i].score)
+                out[i] = (guess){.label = k, .score = numbers[k]};
+        if (!isfinite(out[i].score))
+            return tsri_base_fail(TSR_E_DEVICE, "the scores of a token are not finite: the weights "
+                                                "are damaged, or they overflow in this dtype");
+    }
+    return TSR_OK;
+}
+
+static tsr_status run(void *data, const tsri_model_sequence *sequences, const size_t *which,
+                      int32_t n) {
+    labelling *l = data;
+    tsr_classifier *c = l->c;
+    size_t tokens = 0;
+    for (int32_t i = 0; i < n; i++)
+        tokens += (size_t)sequences[i].n;
+    TRY(tsri_base_grow(&c->raw, &c->raw_room, tokens * (size_t)c->labels, sizeof *c->raw));
+    const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .labels = c->raw};
+    TRY(tsri_session_encode(c->session, sequences, n, &results));
+    float *numbers = c->raw;
+    for (int32_t i = 0; i < n; i++) {
+        const size_t count = (size_t)sequences[i].n;
+        TRY(guess_tokens(l, numbers, count, l->guesses + c->passages.starts[which[i]]));
+        numbers += count * (size_t)c->labels;
+    }
+    return TSR_OK;
+}
+
+static tsr_status tell(void *data, size_t done) {
+    return tsri_task_classify_tell(((labelling *)data)->c, done);
+}
+
+/* ---- words and spans ---- */
+
+/* "B-PER": PER, and it begins a span. */
+static const char *tag_of(const char *label, bool *begins) {
+    const bool prefixed = (label[0] == 'B' || label[0] == 'I') && label[1] == '-';
+    *begins = prefixed && label[0] == 'B';
+    return prefixed ? label + 2 : label;
+}
+
+/* The word of tokens first .. last joins the span before it, or is one of its own. */
+static tsr_status add_word(labelling *l, const guess *g, size_t begin, size_t end, size_t *n,
+                           bool *open) {
+    bool begins;
+    const char *label = l->c->model->spec.label_of[g->label], *tag = tag_of(label, &begins);
+    if (!strcmp(label, "O")) {
+        *open = false;
+        return TSR_OK;
+    }
+    tsr_span *last = *open ? &l->spans[*n - 1] : NULL;
+    if (last && !begins && !strcmp(last->label, tag)) {
+        last->end = end;
+        last->score += g->score;
+        last->words++;
+        return TSR_OK;
+    }
+    TRY(tsri_base_grow(&l->spans, &l->spans_room, *n + 1, sizeof *l->spans));
+    l->spans[(*n)++] =
+        (tsr_span){.begin = begin, .end = end, .label = tag, .score = g->score, .words = 1};
+    *open = true;
+    return TSR_OK;
+}
+
+static tsr_status find_spans(labelling *l, size_t number, const tsr_string *text, size_t *n) {
+    const tsri_task_reader *r = &l->c->reader;
+    const tsri_task_passages *p = &l->c->passages;
+    const size_t from = p->starts[number] + r->before, all = p->starts[number + 1],
+                 to = all - (r->around - r->before);
+    bool open = false;
+    *n = 0;
+    if (to <= from || to > all)
+        return TSR_OK;
+    TRY(tsri_base_grow(&l->offsets, &l->offsets_room, to - from, sizeof *l->offsets));
+    TRY(tsri_task_offsets(r->tokenizer, text->data, text->size, p->ids.data + from, to - from,
+                          l->offsets));
+    for (size_t i = 0; i < to - from;) {
+        const size_t first = i;
+        size_t end = l->offsets[i++].end;
+        for (; i < to - from && l->offsets[i].continues; i++)
+            if (l->offsets[i].end > l->offsets[i].begin)
+                end = l->offsets[i].end;
+        if (end > l->offsets[first].begin)
+            TRY(add_word(l, &l->guesses[from + first], l->offsets[first].begin, end, n, &open));
+    }
+    for (size_t i = 0; i < *n; i++)
+        l->spans[i].score /= (float)l->spans[i].words;
+    return TSR_OK;
+}
+
+static tsr_status label_all(labelling *l, const tsr_string *texts, size_t n,
+                            int (*visit)(void *data, size_t text, const tsr_span *spans,
+                                         size_t n_spans),
+                            void *data) {
+    tsr_classifier *c = l->c;
+    size_t found;
+    for (size_t i = 0; i < n; i++)
+        TRY(tsri_task_passages_add(&c->reader, &c->passages, "", &texts[i], NULL));
+    TRY(tsri_base_new(c->passages.ids.count, sizeof *l->guesses, &l->guesses));
+    TRY(tsri_task_passages_run(&c->passages, run, tell, l));
+    for (size_t i = 0; i < n; i++) {
+        TRY(find_spans(l, i, &texts[i], &found));
+        if (visit(data, i, l->spans, found))
+            return tsri_base_fail(TSR_E_CANCELLED, "classifying was cancelled");
+    }
+    return TSR_OK;
+}
+
+tsr_status tsr_classify_tokens(tsr_classifier *c, const tsr_string *texts, size_t n,
+                               int (*visit)(void *data, size_t text, const tsr_span *spans,
+                                            size_t n_spans),
+                               void *data, tsr_classify_stats *stats) {
+    TRY(NEED(c));
+    TRY(NEED(texts));
+    TRY(NEED(visit));
+    TRY(tsri_base_check_out("tsr_classify_stats", stats));
+    labelling l = {.c = c};
+    if (c->kind != TSR_CLASSIFIER_TOKENS)
+        return tsri_base_fail(TSR_E_STATE, "%s labels texts, not tokens: tsr_classify",
+                              c->model->path);
+    tsri_task_passages_reset(&c->passages);
+    c->n = n;
+    const tsr_status status = label_all(&l, texts, n, visit, data);
+    const tsr_classify_stats counted = {.tokens = c->passages.ids.count, .cut = c->passages.cut};
+    tsri_base_give(&counted, sizeof counted, stats);
+    free(l.guesses);
+    free(l.offsets);
+    free(l.spans);
+    return status;
+}
