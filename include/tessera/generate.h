@@ -60,7 +60,10 @@ typedef struct tsr_generate_options {
 /** From the model's settings, which are generation_config.json, or where a folder has none the same
  * keys of config.json; else temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no penalty, to the end
  * of the context, seed 0. The log gets a warning of each setting that a search does not heed, once
- * for a model.  error  TSR_E_FORMAT  a setting is out of range */
+ * for a model.
+ * options  its struct_size is set before the call
+ * error    TSR_E_ARGUMENT  it is not
+ *          TSR_E_FORMAT    a setting is out of range */
 TSR_API tsr_status tsr_generate_defaults(const tsr_model *model, tsr_generate_options *options);
 
 /** One prompt: ids where `ids` is not NULL, else text (special tokens written in it count as such),
@@ -71,7 +74,7 @@ typedef struct tsr_prompt {
     uint32_t n_ids;
     const int32_t *ids;
     const char *text;
-    size_t text_size;
+    size_t text_size;          /**< bytes; 0: text ends with a 0 byte */
     const int32_t *target_ids; /**< of an encoder-decoder, which reads the prompt with its encoder:
                                   what the answer begins with, after the decoder's start token.
                                   They are no new tokens, and not given */
@@ -124,7 +127,9 @@ typedef struct tsr_generate_stats {
 /**
  * Continues one or more prompts, as one batch; each gives what it would give alone.
  *
- * owner   all arguments are borrowed for the call; stats may be NULL
+ * options  NULL: those of tsr_generate_defaults
+ * stats    of this call; may be NULL
+ * owner   all arguments are borrowed for the call
  * thread  one call at a time for a model
  * error   TSR_E_ARGUMENT   an option out of its range; an id past the vocabulary; a prompt longer
  * than the context (both numbers said) TSR_E_STATE      text is given, or stop texts, and the model
