@@ -170,7 +170,8 @@ tsr_status tsr_cluster(const float *vectors, uint64_t N, uint32_t C,
     tsr_cluster_options known;
     TRY(NEED(out));
     *out = NULL;
-    TRY(NEED(vectors));
+    if (N)
+        TRY(NEED(vectors));
     TRY(tsri_base_adopt("tsr_cluster_options", options, &known, sizeof known));
     TRY(tsri_base_new(1, sizeof *r, &r));
     tsr_status status = tsri_base_new(N, sizeof *scale, &scale);
