@@ -1,10 +1,11 @@
-/* Kernels of a model exported for devices that can't compile, and built. */
+/* model/bundle.c - exports a model's kernels for devices that can't compile
+ * (tessera/bundle.h), and builds such a folder's kernels. */
 #include "tessera/bundle.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "model/opened.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,11 @@
-/* Tuning for a model's plans, or for shapes. */
+/* model/tune.c - tessera/tune.h: tunes the kernels of a model's plans, or of given shapes, on
+ * a device. */
 #include "tessera/tune.h"
 #include "run/tune.h"
 
 #include "base/error.h"
 #include "base/structs.h"
-#include "model/opened.h"
+#include "model/model.h"
 #include "tensor/shape.h"
 
 #include <inttypes.h>

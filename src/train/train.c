@@ -1,34 +1,19 @@
-/* tessera/train.h: what is asked, what is before, the loop, the finished folder. */
+/* train/train.c - tessera/train.h: sets a run up, lets it learn, and makes OUT the finished model.
+ */
 #include "tessera/train.h"
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/folder.h"
 #include "base/structs.h"
-#include "train/job.h"
+#include "base/folder.h"
+#include "train/run/job.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-bool tsri_train_tell(tsri_train_job *job, tsr_train_event event) {
-    event.struct_size = sizeof event;
-    if (job->options->progress && job->options->progress(job->options->progress_data, &event))
-        job->stop = true;
-    return job->stop;
-}
-
-void tsri_train_say(tsri_train_job *job, tsr_train_event_kind kind, const char *format, ...) {
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    (void)tsri_train_tell(job, (tsr_train_event){.kind = kind, .text = text});
-}
 
 /* The folder of the checkpoint that becomes the model; NULL: the last one it is. */
 static char *best_of(tsri_train_job *job) {
@@ -91,7 +76,7 @@ tsr_status tsr_train(tsr_device *device, const tsr_train_options *given, tsr_tra
     TRY(check_call(device, &known));
     const tsr_train_options *options = &known;
     tsri_train_job job = {.options = options, .device = device, .lock = -1};
-    tsr_status status = tsri_train_prepare(&job);
+    tsr_status status = tsri_train_set_up(&job);
     const bool steps = status == TSR_OK && !options->dry_run;
     if (steps)
         status = tsri_train_loop(&job);

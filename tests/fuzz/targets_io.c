@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "io/format.h"
-#include "model/load.h"
+#include "model/load/load.h"
 #include "tessera/vectors.h"
 
 #include <stdlib.h>

@@ -2,9 +2,10 @@
 #include "fuzz.h"
 
 #include "base/files.h"
-#include "model/load.h"
-#include "model/opened.h"
-#include "model/sentence.h"
+#include "model/load/load.h"
+#include "model/load/measure.h"
+#include "model/load/sentence.h"
+#include "model/model.h"
 #include "task/generate/settings.h"
 #include "tessera/generate.h"
 #include "tessera/model.h"
@@ -19,7 +20,7 @@ static void open_model(const char *path, const char *const *lora) {
     const tsri_model_options options = {.lora = lora, .n_lora = lora != NULL};
     tsri_model *model = NULL;
     if (fuzz_is_ok(tsri_model_open(path, &options, &model))) {
-        tsri_model_figures figures;
+        tsri_model_measures figures;
         tsri_model_measure(model, &figures);
     }
     tsri_model_close(&model);

@@ -1,7 +1,7 @@
 /* Tokenizers: loaded, then a few texts are encoded, and ids decoded. */
 #include "fuzz.h"
 
-#include "model/tokens.h"
+#include "model/tokens/tokens.h"
 #include "text/base/reader.h"
 #include "text/base/unicode.h"
 #include "text/load/load.h"

@@ -4,12 +4,12 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/folder.h"
-#include "model/training.h"
 #include "tessera/plot.h"
-#include "train/checkpoint.h"
-#include "train/families.h"
-#include "train/recipe.h"
-#include "train/records.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/data/records.h"
+#include "train/recipe/families.h"
+#include "train/recipe/recipe.h"
+#include "train/step/training.h"
 
 #include <stdio.h>
 #include <stdlib.h>

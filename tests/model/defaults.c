@@ -1,7 +1,7 @@
 /* A key that a config lacks means what it means to transformers: the spec is that of the config with
  * transformers' default in its place (tests/golden/models/defaults.json). */
 #include "base/json.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

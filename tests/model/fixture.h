@@ -5,7 +5,7 @@
 #include "backend/host.h"
 #include "base/json.h"
 #include "io/archive.h"
-#include "model/session.h"
+#include "model/session/session.h"
 
 /* Folder `which` of a golden model: 0, the project's own (tests/golden/models); 1, the larger one of
  * that name (support/larger.h). New memory; NULL behind the last. */

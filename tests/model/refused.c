@@ -2,7 +2,8 @@
  * one thing of a good model. */
 #include "base/files.h"
 #include "base/json.h"
-#include "model/load.h"
+#include "model/load/load.h"
+#include "model/load/model_path.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

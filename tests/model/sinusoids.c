@@ -1,6 +1,6 @@
 /* The tables of sinusoidal positions: what makes them positions is that going k further turns each
  * pair by an angle that k alone decides, so PE[t+k] is a fixed rotation of PE[t], whatever t is. */
-#include "model/tables.h"
+#include "model/weights/tables.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

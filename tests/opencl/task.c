@@ -1,6 +1,6 @@
 /* A model on a device, with the counting layer below: programs built in a task, and what a step
  * allocates. */
-#include "model/opened.h"
+#include "model/model.h"
 #include "opencl/allocations.h"
 #include "tessera/device.h"
 #include "tessera/generate.h"

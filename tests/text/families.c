@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "model/tokens.h"
+#include "model/tokens/tokens.h"
 #include "text/load/load.h"
 #include "text/tokenizer/languages.h"
 

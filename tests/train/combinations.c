@@ -1,9 +1,9 @@
 /* Every kind of positions, norms before and after, causal and both ways, made by a recipe and
  * trained on the reference: the gradient is that of the loss, and the loss falls. */
-#include "model/opened.h"
-#include "model/training.h"
+#include "model/model.h"
 #include "tessera/model.h"
-#include "train/init.h"
+#include "train/start/init.h"
+#include "train/step/training.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

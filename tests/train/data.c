@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "tessera/tokenizer.h"
-#include "train/permute.h"
+#include "train/data/permute.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

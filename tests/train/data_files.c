@@ -3,7 +3,7 @@
 #include "data_fixture.h"
 
 #include "base/error.h"
-#include "model/opened.h"
+#include "model/model.h"
 #include "tessera/tokenizer.h"
 
 #include <criterion/criterion.h>

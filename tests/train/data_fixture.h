@@ -3,7 +3,7 @@
 #ifndef TESTS_TRAIN_DATA_FIXTURE_H
 #define TESTS_TRAIN_DATA_FIXTURE_H
 
-#include "train/data.h"
+#include "train/data/data.h"
 
 #define DECODER TESSERA_SOURCE_DIR "/models/shakespeare"
 #define TRANSLATOR TESSERA_SOURCE_DIR "/models/translate-de-en"

@@ -1,9 +1,10 @@
 /* Recipes, and the folders that they make: what is refused and how, the families chosen, and the
  * weights drawn. tests/cli/train_hf.py compares what such folders compute. */
-#include "train/init.h"
+#include "train/start/init.h"
 #include "base/files.h"
 #include "io/archive.h"
-#include "model/load.h"
+#include "model/load/load.h"
+#include "model/load/measure.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -188,7 +189,7 @@ Test(recipe, families) {
         const tsri_train_made made = make(rows[i].recipe, rows[i].sets, rows[i].objective, 1);
         const tsri_model_options options = {0};
         tsri_model *model = NULL;
-        tsri_model_figures figures;
+        tsri_model_measures figures;
         cr_expect(!strcmp(made.family, rows[i].family), "%s: %s", rows[i].sets, made.family);
         cr_expect(!strcmp(made.class, rows[i].class), "%s: %s", rows[i].sets, made.class);
         OK(tsri_model_open(folder, &options, &model));

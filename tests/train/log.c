@@ -1,9 +1,9 @@
-#include "train/log.h"
+#include "train/run/log.h"
 
 #include "base/bytes.h"
 #include "base/files.h"
 #include "base/folder.h"
-#include "train/companions.h"
+#include "train/checkpoint/companions.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "train/schedule.h"
+#include "train/recipe/schedule.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "train/settings.h"
+#include "train/recipe/settings.h"
 
 #include "base/error.h"
 

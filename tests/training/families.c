@@ -2,9 +2,9 @@
  * training leaves can be opened again. */
 #include "base/files.h"
 #include "base/random.h"
-#include "model/opened.h"
-#include "model/training.h"
+#include "model/model.h"
 #include "support/cases.h"
+#include "train/step/training.h"
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>

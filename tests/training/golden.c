@@ -3,9 +3,9 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "io/archive.h"
-#include "model/opened.h"
-#include "model/training.h"
+#include "model/model.h"
 #include "support/larger.h"
+#include "train/step/training.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* What a training asks of its graphs and of the machine, before a step. */
-#include "model/form.h"
-#include "model/opened.h"
-#include "model/training_state.h"
+#include "model/model.h"
+#include "train/step/forward.h"
+#include "train/step/training_state.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -48,7 +48,8 @@ Test(plans, too_large_a_batch_is_refused_with_what_helps_in_training) {
 enum { MOST_SITES = 256 };
 
 /* Dropouts of one pass; those of the backward pass repeat them. */
-static size_t sites_of(const tsri_training *t, tsri_model_pass pass, uint32_t sites[MOST_SITES]) {
+static size_t sites_of(const tsri_training *t, tsri_training_pass pass,
+                       uint32_t sites[MOST_SITES]) {
     tsri_graph *graph = NULL;
     size_t n = 0;
     OK(tsri_training_graph(t, pass, 0, &graph));

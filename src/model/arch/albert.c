@@ -1,7 +1,8 @@
-/* ALBERT: BERT whose layers share their weights and whose table is narrower than its layers.
+/* model/arch/albert.c - ALBERT: BERT whose layers share their weights and whose table is
+ * narrower than its layers.
  * https://huggingface.co/docs/transformers/model_doc/albert */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,8 @@
-/* The encoder-decoder of gated recurrent units with additive attention (Bahdanau, Cho, Bengio 2015,
- * arXiv:1409.0473): a bidirectional encoder, and a decoder whose step reads what it attends to. */
+/* model/arch/bahdanau.c - The encoder-decoder of gated recurrent units with additive attention
+ * (Bahdanau, Cho, Bengio 2015, arXiv:1409.0473): a bidirectional encoder, and a decoder whose
+ * step reads what it attends to. */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 enum { READS = 4096 }; /* tokens, where the config names no bound: the model itself has none */
 

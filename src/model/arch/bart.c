@@ -1,7 +1,7 @@
-/* BART: norms after the blocks, learned positions from row 2.
+/* model/arch/bart.c - BART: norms after the blocks, learned positions from row 2.
  * https://huggingface.co/docs/transformers/model_doc/bart */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 #include <math.h>
 
@@ -9,7 +9,7 @@ static tsr_status read_stack(const tsri_model_config *config, const char *const 
                              const tsri_model_spec *spec, tsri_model_stack *stack) {
     TRY(tsri_model_config_int(config, keys[0], true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
     TRY(tsri_model_config_int(config, keys[2], true, 1, TSRI_MODEL_MAX_WIDTH, &stack->ffn));
-    TRY(tsri_model_arch_even_heads(config, keys[1], "d_model", spec, stack));
+    TRY(tsri_model_config_even_heads(config, keys[1], "d_model", spec, stack));
     stack->positions = TSRI_POSITIONS_LEARNED;
     stack->position_offset = 2;
     stack->norm = TSR_NORM_LAYER;

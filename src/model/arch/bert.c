@@ -1,6 +1,7 @@
-/* BERT, and MiniLM, which is one: https://huggingface.co/docs/transformers/model_doc/bert */
+/* model/arch/bert.c - BERT, and MiniLM, which is one:
+ * https://huggingface.co/docs/transformers/model_doc/bert */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->encoder;
@@ -13,7 +14,7 @@ static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *s
                                &spec->max_positions));
     TRY(tsri_model_config_int(config, "type_vocab_size", false, 0, TSRI_MODEL_MAX_WIDTH,
                               &spec->token_types));
-    return tsri_model_arch_even_heads(config, "num_attention_heads", "hidden_size", spec, stack);
+    return tsri_model_config_even_heads(config, "num_attention_heads", "hidden_size", spec, stack);
 }
 
 tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model_spec *spec) {

@@ -1,7 +1,7 @@
-/* BLOOM: ALiBi in place of positions, a norm of the embedding, one matrix for q, k and v ordered by
- * head. https://huggingface.co/docs/transformers/model_doc/bloom */
+/* model/arch/bloom.c - BLOOM: ALiBi in place of positions, a norm of the embedding, one matrix
+ * for q, k and v ordered by head. https://huggingface.co/docs/transformers/model_doc/bloom */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 enum { READS = 2048 }; /* tokens, where the config names no bound: the model itself has none */
 
@@ -11,7 +11,7 @@ static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *s
     tsri_model_stack *stack = &spec->decoder;
     TRY(tsri_model_config_int(config, width, true, 1, TSRI_MODEL_MAX_WIDTH / 4, &spec->width));
     TRY(tsri_model_config_int(config, "n_layer", true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
-    TRY(tsri_model_arch_even_heads(config, "n_head", width, spec, stack));
+    TRY(tsri_model_config_even_heads(config, "n_head", width, spec, stack));
     stack->ffn = 4 * spec->width;
     spec->max_positions = READS;
     return tsri_model_config_long(config, "seq_length", false, 1, TSRI_MODEL_MAX_ALIBI,

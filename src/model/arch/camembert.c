@@ -1,6 +1,6 @@
-/* CamemBERT: RoBERTa with another vocabulary, under RoBERTa's names.
+/* model/arch/camembert.c - CamemBERT: RoBERTa with another vocabulary, under RoBERTa's names.
  * https://huggingface.co/docs/transformers/model_doc/camembert */
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     spec->token_types = 1;

@@ -1,7 +1,7 @@
-/* Transformers in CTranslate2's own layout, whatever they were before: model/ctranslate2.c says
- * their config. https://opennmt.net/CTranslate2 */
+/* model/arch/ctranslate2.c - Transformers in CTranslate2's own layout, whatever they were
+ * before: model/formats/ctranslate2_config.c says their config. https://opennmt.net/CTranslate2 */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 #include <inttypes.h>
 

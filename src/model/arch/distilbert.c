@@ -1,7 +1,7 @@
-/* DistilBERT: BERT without segments and pooler.
+/* model/arch/distilbert.c - DistilBERT: BERT without segments and pooler.
  * https://huggingface.co/docs/transformers/model_doc/distilbert */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {NULL};
@@ -13,7 +13,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_config_int(config, "hidden_dim", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->ffn));
     TRY(tsri_model_config_long(config, "max_position_embeddings", true, 1, TSRI_MODEL_MAX_POSITIONS,
                                &spec->max_positions));
-    TRY(tsri_model_arch_even_heads(config, "n_heads", "dim", spec, stack));
+    TRY(tsri_model_config_even_heads(config, "n_heads", "dim", spec, stack));
     /* sinusoidal_pos_embds says how the table began; it is in the file in any case */
     stack->positions = TSRI_POSITIONS_LEARNED;
     stack->norm = TSR_NORM_LAYER;

@@ -1,6 +1,6 @@
-/* GPT-2: https://huggingface.co/docs/transformers/model_doc/gpt2 */
+/* model/arch/gpt2.c - GPT-2: https://huggingface.co/docs/transformers/model_doc/gpt2 */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->decoder;
@@ -8,7 +8,7 @@ static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *s
     TRY(tsri_model_config_int(config, "n_layer", true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
     TRY(tsri_model_config_long(config, "n_positions", true, 1, TSRI_MODEL_MAX_POSITIONS,
                                &spec->max_positions));
-    TRY(tsri_model_arch_even_heads(config, "n_head", "n_embd", spec, stack));
+    TRY(tsri_model_config_even_heads(config, "n_head", "n_embd", spec, stack));
     stack->ffn = 4 * spec->width;
     return tsri_model_config_int(config, "n_inner", false, 1, TSRI_MODEL_MAX_WIDTH, &stack->ffn);
 }

@@ -1,7 +1,7 @@
-/* GPT-NeoX and Pythia: parallel residual, partial rotary positions, one matrix for q, k and v
- * ordered by head. */
+/* model/arch/gpt_neox.c - GPT-NeoX and Pythia: parallel residual, partial rotary positions, one
+ * matrix for q, k and v ordered by head. */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {

@@ -1,7 +1,8 @@
-/* M2M-100 and NLLB: norms before the blocks, sinusoids counted from behind the padding's id.
+/* model/arch/m2m_100.c - M2M-100 and NLLB: norms before the blocks, sinusoids counted from
+ * behind the padding's id.
  * https://huggingface.co/docs/transformers/model_doc/m2m_100 */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 #include <math.h>
 

@@ -1,7 +1,8 @@
-/* Marian: BART without the embedding's norm, sinusoids in halves; source and target may have tables
- * of their own. https://huggingface.co/docs/transformers/model_doc/marian */
+/* model/arch/marian.c - Marian: BART without the embedding's norm, sinusoids in halves; source
+ * and target may have tables of their own.
+ * https://huggingface.co/docs/transformers/model_doc/marian */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     bool shared = true;

@@ -1,7 +1,7 @@
-/* mBART: BART with the norms before the blocks, and one behind the last.
+/* model/arch/mbart.c - mBART: BART with the norms before the blocks, and one behind the last.
  * https://huggingface.co/docs/transformers/model_doc/mbart */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_arch_bart_like(config, spec));

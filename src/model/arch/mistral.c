@@ -1,6 +1,6 @@
-/* Mistral: Llama's layout with a sliding window over all layers. */
+/* model/arch/mistral.c - Mistral: Llama's layout with a sliding window over all layers. */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 enum { WINDOW = 4096 }; /* where the key is missing */
 

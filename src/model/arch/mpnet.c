@@ -1,7 +1,8 @@
-/* MPNet: RoBERTa with a bias by distance, the same in all layers, and without segments.
+/* model/arch/mpnet.c - MPNet: RoBERTa with a bias by distance, the same in all layers, and
+ * without segments.
  * https://huggingface.co/docs/transformers/model_doc/mpnet */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
-/* OPT: learned positions from row 2, ReLU, norm before or after.
+/* model/arch/opt.c - OPT: learned positions from row 2, ReLU, norm before or after.
  * https://huggingface.co/docs/transformers/model_doc/opt */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 #include <inttypes.h>
 
@@ -22,7 +22,7 @@ static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *s
                               " differs from hidden_size %" PRId32 "; projected embeddings are "
                               "not served",
                               config->what, embed, spec->width);
-    return tsri_model_arch_even_heads(config, "num_attention_heads", "hidden_size", spec, stack);
+    return tsri_model_config_even_heads(config, "num_attention_heads", "hidden_size", spec, stack);
 }
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {

@@ -1,7 +1,7 @@
-/* Phi-3: Llama's layout with one matrix for queries, keys and values, one for gate and up, and a
- * sliding window. */
+/* model/arch/phi3.c - Phi-3: Llama's layout with one matrix for queries, keys and values, one
+ * for gate and up, and a sliding window. */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {"sliding_window", "rope_scaling", "rope_parameters",

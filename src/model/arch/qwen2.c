@@ -1,7 +1,7 @@
-/* Qwen2 and 2.5: Llama's layout, biases on queries, keys and values, and a window in the upper
- * layers if any. */
+/* model/arch/qwen2.c - Qwen2 and 2.5: Llama's layout, biases on queries, keys and values, and a
+ * window in the upper layers if any. */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {"use_sliding_window", "sliding_window",  "layer_types",

@@ -1,7 +1,8 @@
-/* RoBERTa: BERT whose positions begin behind the padding's id, with a classifier of its own.
+/* model/arch/roberta.c - RoBERTa: BERT whose positions begin behind the padding's id, with a
+ * classifier of its own.
  * https://huggingface.co/docs/transformers/model_doc/roberta */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,8 @@
-/* StarCoder2: Llama's attention with biases, layer norms, and a plain feed-forward part.
+/* model/arch/starcoder2.c - StarCoder2: Llama's attention with biases, layer norms, and a plain
+ * feed-forward part.
  * source  Lozhkov et al. 2024, arXiv:2402.19173 */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {"use_bias",     "sliding_window",  "layer_types",

@@ -1,8 +1,8 @@
-/* T5: RMS norms before the blocks, a bias by distance instead of positions, no scale of scores; of
- * version 1.1 on gated, with an output matrix of its own.
+/* model/arch/t5.c - T5: RMS norms before the blocks, a bias by distance instead of positions, no
+ * scale of scores; of version 1.1 on gated, with an output matrix of its own.
  * https://huggingface.co/docs/transformers/model_doc/t5 */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Tessera's own: every feature is spelled out, for what no family of Hugging Face's computes. A
- * decoder, an encoder, or both, whose layers are of one kind.
+/* model/arch/tessera.c - Tessera's own: every feature is spelled out, for what no family of
+ * Hugging Face's computes. A decoder, an encoder, or both, whose layers are of one kind.
  *
  *     encoder_layers, decoder_layers   one of them may be 0
  *     positions  none | sinusoidal | learned | rotary | alibi
@@ -8,7 +8,7 @@
  *
  * Sinusoids come in turn. Of a post-norm stack there is no final norm. */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 #include <math.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static tsr_status read_stack(const tsri_model_config *config, const char *layers
     TRY(read_kinds(config, stack));
     TRY(tsri_model_config_int(config, "intermediate_size", true, 1, TSRI_MODEL_MAX_WIDTH,
                               &stack->ffn));
-    TRY(tsri_model_arch_even_heads(config, "num_attention_heads", "hidden_size", spec, stack));
+    TRY(tsri_model_config_even_heads(config, "num_attention_heads", "hidden_size", spec, stack));
     TRY(tsri_model_config_int(config, "num_key_value_heads", false, 1, TSRI_MODEL_MAX_WIDTH,
                               &stack->kv_heads));
     stack->norm_eps = 1e-5f;

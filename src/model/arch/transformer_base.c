@@ -1,6 +1,7 @@
-/* The Transformer of 2017: norms after the blocks, sinusoids in turn, ReLU. */
+/* model/arch/transformer_base.c - The Transformer of 2017: norms after the blocks, sinusoids in
+ * turn, ReLU. */
 #include "base/error.h"
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +13,7 @@ static tsr_status read_stack(const tsri_model_config *config, const char *layers
     bool biases = true;
     TRY(tsri_model_config_int(config, layers, true, 1, TSRI_MODEL_MAX_LAYERS, &stack->layers));
     TRY(tsri_model_config_int(config, "d_ff", true, 1, TSRI_MODEL_MAX_WIDTH, &stack->ffn));
-    TRY(tsri_model_arch_even_heads(config, "num_heads", "d_model", spec, stack));
+    TRY(tsri_model_config_even_heads(config, "num_heads", "d_model", spec, stack));
     stack->positions = TSRI_POSITIONS_SINUSOIDAL;
     stack->norm = TSR_NORM_LAYER;
     stack->norm_bias = true;

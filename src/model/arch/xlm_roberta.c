@@ -1,6 +1,6 @@
-/* XLM-RoBERTa: RoBERTa with another vocabulary.
+/* model/arch/xlm_roberta.c - XLM-RoBERTa: RoBERTa with another vocabulary.
  * https://huggingface.co/docs/transformers/model_doc/xlm-roberta */
-#include "model/arch.h"
+#include "model/arch/arch.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     spec->token_types = 1;

@@ -8,7 +8,8 @@
 #include "base/memory.h"
 #include "base/structs.h"
 #include "io/save.h"
-#include "model/load.h"
+#include "model/load/load.h"
+#include "model/load/model_path.h"
 #include "tensor/convert.h"
 
 #include <dirent.h>

@@ -9,8 +9,9 @@
 #include "base/memory.h"
 #include "base/structs.h"
 #include "io/save.h"
-#include "model/load.h"
-#include "model/quantized.h"
+#include "model/load/load.h"
+#include "model/load/model_path.h"
+#include "model/weights/quantized.h"
 #include "tensor/convert.h"
 #include "tensor/quantize.h"
 

@@ -3,7 +3,7 @@
 #ifndef TSRI_TASK_GENERATE_BEAMS_H
 #define TSRI_TASK_GENERATE_BEAMS_H
 
-#include "model/session.h"
+#include "model/session/session.h"
 #include "task/generate/beam.h"
 
 /* One text, the caller's until it was found. */

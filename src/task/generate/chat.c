@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "model/opened.h"
+#include "model/model.h"
 #include "task/generate/decode.h"
 #include "task/generate/templates.h"
 

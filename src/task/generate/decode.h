@@ -3,7 +3,7 @@
 #ifndef TSRI_TASK_GENERATE_DECODE_H
 #define TSRI_TASK_GENERATE_DECODE_H
 
-#include "model/session.h"
+#include "model/session/session.h"
 #include "task/generate/sampler.h"
 #include "task/generate/token_rules.h"
 

@@ -1,11 +1,11 @@
 /* task/generate/settings.h - what a model's generation_config.json (or config.json, where files
- * made before it keep the same keys: model/generation.h) says of searching, joined with the
+ * made before it keep the same keys: model/spec/generation.h) says of searching, joined with the
  * options of a run. */
 #ifndef TSRI_TASK_GENERATE_SETTINGS_H
 #define TSRI_TASK_GENERATE_SETTINGS_H
 
 #include "base/json.h"
-#include "model/load.h"
+#include "model/load/load.h"
 #include "task/generate/token_rules.h"
 
 /* What is made of a key of transformers' GenerationConfig. */

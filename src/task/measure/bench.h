@@ -2,7 +2,7 @@
 #ifndef TSRI_TASK_MEASURE_BENCH_H
 #define TSRI_TASK_MEASURE_BENCH_H
 
-#include "model/opened.h"
+#include "model/model.h"
 #include "tessera/bench.h"
 
 enum { TSRI_TASK_BENCH_PEAKS = 9 };

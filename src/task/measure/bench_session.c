@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "model/opened.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/structs.h"
-#include "model/training.h"
+#include "train/step/training.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/load/measure.h"
 #include "tessera/run.h"
 
 #include <stdlib.h>
@@ -35,7 +36,7 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_task_peaks *peaks,
     tsri_session *session = NULL;
     tsri_run_plan *plan = NULL;
     tsri_run_work work;
-    tsri_model_figures figures;
+    tsri_model_measures figures;
     TRY(tsri_session_create(m, 1, 0, &session));
     const tsr_status status = tsri_session_plan(session, T, &plan);
     if (status == TSR_OK)

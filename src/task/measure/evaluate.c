@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "model/opened.h"
+#include "model/model.h"
 #include "task/measure/windows.h"
 #include "tessera/tokenizer.h"
 #include "text/base/unicode.h"

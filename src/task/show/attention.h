@@ -3,7 +3,7 @@
 #ifndef TSRI_TASK_SHOW_ATTENTION_H
 #define TSRI_TASK_SHOW_ATTENTION_H
 
-#include "model/opened.h"
+#include "model/model.h"
 #include "tessera/attention.h"
 
 enum { TSRI_TASK_MAPS = 3 };

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "model/weights.h"
+#include "model/weights/weights.h"
 #include "task/show/dump.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define TSRI_TASK_SHOW_DUMP_H
 
 #include "io/save.h"
-#include "model/opened.h"
+#include "model/model.h"
 
 /* The rows of an encoder or a decoder, as given and without their padding. */
 typedef struct tsri_task_dump_side {

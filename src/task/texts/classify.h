@@ -2,7 +2,7 @@
 #ifndef TSRI_TASK_TEXTS_CLASSIFY_H
 #define TSRI_TASK_TEXTS_CLASSIFY_H
 
-#include "model/opened.h"
+#include "model/model.h"
 #include "task/texts/passages.h"
 #include "tessera/classify.h"
 

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "model/opened.h"
+#include "model/model.h"
 #include "task/texts/passages.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #ifndef TSRI_TASK_TEXTS_PASSAGES_H
 #define TSRI_TASK_TEXTS_PASSAGES_H
 
-#include "model/session.h"
+#include "model/session/session.h"
 #include "tessera/tokenizer.h"
 
 /* How texts become ids. Set by tsri_task_reader_begin. */

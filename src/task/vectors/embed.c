@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "model/opened.h"
-#include "model/sentence.h"
+#include "model/load/sentence.h"
+#include "model/model.h"
 #include "task/texts/passages.h"
 
 #include <inttypes.h>

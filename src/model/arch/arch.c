@@ -1,0 +1,55 @@
+/* model/arch/arch.c - the table of architectures, and how one is found by name. */
+#include "model/arch/arch.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const tsri_model_arch *const archs[] = {
+#define TSRI_MODEL_ARCH(name) &tsri_model_arch_##name,
+#include "model/arch/arch.def"
+#undef TSRI_MODEL_ARCH
+};
+enum { ARCHS = sizeof archs / sizeof *archs };
+
+const tsri_model_arch *tsri_model_arch_find(const char *model_type) {
+    for (size_t i = 0; i < ARCHS; i++)
+        if (strcmp(archs[i]->name, model_type) == 0)
+            return archs[i];
+    return NULL;
+}
+
+const tsri_model_arch *tsri_model_arch_find_gguf(const char *architecture) {
+    for (size_t i = 0; i < ARCHS; i++)
+        if (archs[i]->gguf && strcmp(archs[i]->gguf, architecture) == 0)
+            return archs[i];
+    return NULL;
+}
+
+void tsri_model_arch_list(bool gguf, char text[TSRI_MODEL_ARCH_LIST]) {
+    size_t n = 0;
+    text[0] = 0;
+    for (size_t i = 0; i < ARCHS && n < TSRI_MODEL_ARCH_LIST; i++) {
+        const char *name = gguf ? archs[i]->gguf : archs[i]->name;
+        if (name)
+            n += (size_t)snprintf(text + n, TSRI_MODEL_ARCH_LIST - n, "%s%s", n ? ", " : "", name);
+    }
+}
+
+tsr_status tsri_model_arch_read(json_t *config, const char *what, const tsri_model_arch **arch,
+                                tsri_model_spec *spec) {
+    static const tsri_io_archive nothing = {0};
+    const tsri_model_config read = {.root = config, .what = what, .archive = &nothing};
+    const char *type = json_string_value(json_object_get(config, "model_type"));
+    tsri_model_spec_defaults(spec);
+    *arch = tsri_model_arch_find(type ? type : "");
+    if (!*arch)
+        return tsri_base_fail(TSR_E_INTERNAL, "%s: no architecture is called so",
+                              type ? type : "nothing");
+    snprintf(spec->family, sizeof spec->family, "%s", type);
+    TRY((*arch)->read(&read, spec));
+    TRY(tsri_model_config_labels(&read, spec));
+    tsri_model_spec_finish(spec);
+    return tsri_model_spec_check(spec, what);
+}

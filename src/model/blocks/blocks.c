@@ -1,0 +1,439 @@
+/* model/blocks/blocks.c - builds the graph of a model from its spec: embedding, layers
+ * (attention, cross-attention, feed-forward), final norm. */
+#include "model/blocks/builder.h"
+
+#include "base/error.h"
+#include "tensor/shape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+typedef tsri_model_builder builder;
+
+uint32_t tsri_model_state_count(const tsri_model_spec *spec) {
+    return (uint32_t)spec->decoder.layers * (spec->decoder.cross ? 4 : 2);
+}
+
+static uint32_t layer_weight(const builder *b, int32_t layer, tsri_model_role role) {
+    return tsri_model_layer_weight(b->spec, b->stack, layer, role);
+}
+
+static uint32_t stack_weight(const builder *b, tsri_model_stack_role role) {
+    return tsri_model_stack_weight(b->stack, role);
+}
+
+/* What enters layer `layer` from the stream and the branch that came before: the norm of that
+ * layer, or the final one. */
+static void enter(builder *b, int32_t layer, tsri_value addend) {
+    const bool last = layer == b->stack->layers;
+    if (layer > 0)
+        addend = tsri_model_drop(b, addend);
+    const bool normed = last ? b->stack->final_norm : b->stack->place == TSRI_NORM_PRE;
+    const uint32_t id =
+        last ? stack_weight(b, TSRI_STACK_FINAL_NORM) : layer_weight(b, layer, TSRI_ROLE_NORM1);
+    if (last)
+        tsri_graph_scope(b->graph, layer - 1, "final_norm");
+    else
+        tsri_model_stage(b, layer, "norm1");
+    if (addend == TSRI_GRAPH_NONE) {
+        b->y = normed ? tsri_model_norm(b, b->x, id) : b->x;
+    } else if (normed) {
+        tsri_model_add_norm(b, addend, id);
+    } else {
+        const tsri_value in[] = {b->x, addend};
+        b->x = b->y = tsri_graph_op1(b->graph, TSR_OP_ADD, NULL, in, 2);
+    }
+}
+
+static tsri_value sum(builder *b, tsri_value a, tsri_value c) {
+    if (a == TSRI_GRAPH_NONE || c == TSRI_GRAPH_NONE)
+        return a == TSRI_GRAPH_NONE ? c : a;
+    const tsri_value in[] = {a, c};
+    return tsri_graph_op1(b->graph, TSR_OP_ADD, NULL, in, 2);
+}
+
+/* Words, positions and segments; the norm and the matrix that some families have behind them. */
+static void embed(builder *b) {
+    const tsri_model_stack *stack = b->stack;
+    const bool own = stack->side == TSRI_SIDE_ENCODER && b->spec->source_embed;
+    tsri_value addend = TSRI_GRAPH_NONE;
+    b->x = tsri_model_lookup(b, own ? stack_weight(b, TSRI_STACK_EMBED) : TSRI_WEIGHT_EMBED,
+                             TSRI_INPUT_IDS, b->spec->embed_scale);
+    if (stack->positions == TSRI_POSITIONS_LEARNED || stack->positions == TSRI_POSITIONS_SINUSOIDAL)
+        addend =
+            tsri_model_lookup(b, stack_weight(b, TSRI_STACK_POSITION), TSRI_INPUT_POSITIONS, 1);
+    if (b->spec->token_types)
+        addend = sum(b, addend, tsri_model_lookup(b, TSRI_WEIGHT_TYPES, TSRI_INPUT_TYPES, 1));
+    if (stack->embed_norm) {
+        const uint32_t id = stack_weight(b, TSRI_STACK_EMBED_NORM);
+        if (addend == TSRI_GRAPH_NONE)
+            b->y = tsri_model_norm(b, b->x, id);
+        else
+            tsri_model_add_norm(b, addend, id);
+        b->x = b->y;
+        addend = TSRI_GRAPH_NONE;
+    }
+    if (b->spec->embed_width) {
+        b->x = tsri_model_linear(b, sum(b, b->x, addend), TSRI_WEIGHT_PROJECT, TSR_ACT_NONE,
+                                 TSRI_GRAPH_NONE);
+        addend = TSRI_GRAPH_NONE;
+    }
+    const tsri_value whole = b->shape->learning ? sum(b, b->x, addend) : TSRI_GRAPH_NONE,
+                     dropped = tsri_model_drop(b, whole);
+    if (dropped != whole) {
+        b->x = dropped;
+        addend = TSRI_GRAPH_NONE;
+    }
+    enter(b, 0, addend);
+}
+
+/* Heads `first` .. of a matrix of heads of one size: columns `column` .. of qkv, as
+ * [B,T,heads,size]. */
+static tsri_value heads_of(builder *b, tsri_value qkv, int64_t column, int64_t heads,
+                           int64_t size) {
+    return tsri_graph_split(b->graph, tsri_graph_slice(b->graph, qkv, 2, column, heads * size), 2,
+                            heads, size);
+}
+
+static tsri_value head_norm(builder *b, tsri_value x, int32_t layer, tsri_model_role role) {
+    const tsr_norm_attrs attrs = {
+        .struct_size = sizeof attrs, .norm = TSR_NORM_RMS, .eps = b->stack->norm_eps};
+    const tsri_value in[] = {x, tsri_model_weight_leaf(b, layer_weight(b, layer, role))};
+    return tsri_graph_op1(b->graph, TSR_OP_RMS_NORM, &attrs, in, 2);
+}
+
+/* Queries and keys from the matrix product, normed where the model does so. */
+static void queries_and_keys(builder *b, int32_t layer, tsri_value qkv, tsri_value *q,
+                             tsri_value *k) {
+    const int64_t H = b->stack->heads, G = b->stack->kv_heads, D = b->stack->head_size;
+    *q = heads_of(b, qkv, 0, H, D);
+    *k = heads_of(b, qkv, H * D, G, D);
+    if (b->stack->qk_norm) {
+        tsri_model_stage(b, layer, "qk_norm");
+        *q = head_norm(b, *q, layer, TSRI_ROLE_Q_NORM);
+        *k = head_norm(b, *k, layer, TSRI_ROLE_K_NORM);
+    }
+}
+
+/* What a decoder layer keeps: keys (part 0) and values (1) of its own attention; of its
+ * cross-attention (2, 3). [slots, G, capacity, size]: the keys of one head lie one after the other.
+ */
+static tsri_value memory(builder *b, int32_t layer, int part) {
+    static const char *const names[] = {"keys", "values", "cross_keys", "cross_values"};
+    const tsri_model_stack *stack = &b->spec->decoder;
+    const bool cross = part >= 2;
+    const tsr_dim dims[] = {
+        tsri_tensor_const(cross ? b->shape->sources : b->shape->slots),
+        tsri_tensor_const(stack->kv_heads),
+        tsri_tensor_const(cross ? b->shape->source_capacity : b->shape->capacity),
+        tsri_tensor_const(part % 2 ? stack->value_size : stack->head_size)};
+    const uint32_t id = 2 * (uint32_t)(layer + (cross ? stack->layers : 0)) + (uint32_t)part % 2;
+    char name[64];
+    snprintf(name, sizeof name, "layers.%" PRId32 ".%s", layer, names[part]);
+    return tsri_graph_leaf(b->graph, TSR_KIND_STATE, b->shape->first_state + id, name,
+                           b->shape->kv_dtype, 4, dims);
+}
+
+/* Rotates queries and keys where the model does so, and appends keys and values behind what each
+ * slot has. */
+static tsri_value remember(builder *b, int32_t layer, tsri_value keys, tsri_value values,
+                           tsri_value q, tsri_value k, tsri_value v) {
+    const bool rotary = b->stack->positions == TSRI_POSITIONS_ROTARY;
+    const tsri_model_rope *rope = &b->stack->rope;
+    const tsr_rope_attrs attrs = {.struct_size = sizeof attrs,
+                                  .rotary = rotary ? (uint32_t)rope->rotary : 0,
+                                  .interleaved = rope->interleaved,
+                                  .magnitude = (float)rope->magnitude};
+    const tsri_value in[] = {keys,
+                             values,
+                             k,
+                             v,
+                             tsri_model_input_of(b, TSRI_INPUT_PAST),
+                             tsri_model_input_of(b, TSRI_INPUT_LEN),
+                             tsri_model_input_of(b, TSRI_INPUT_SLOT),
+                             q,
+                             rotary ? tsri_model_input_of(b, TSRI_INPUT_POSITIONS)
+                                    : TSRI_GRAPH_NONE,
+                             rotary ? tsri_model_frequencies(b) : TSRI_GRAPH_NONE};
+    tsri_value rotated = TSRI_GRAPH_NONE;
+    tsri_model_stage(b, layer, "append");
+    tsri_graph_op(b->graph, TSR_OP_QKV_APPEND, &attrs, in, rotary ? 10 : 7, rotary, &rotated);
+    return rotary ? rotated : q;
+}
+
+/* The op, or its three steps where the probabilities are wanted; [B,T,H*Dv]. */
+static tsri_value attend(builder *b, const tsr_attention_attrs *attrs, const tsri_value *in,
+                         uint32_t n_in, bool wanted, uint32_t output, const char *name) {
+    tsri_value y, probabilities;
+    if (wanted) {
+        tsri_graph_attention_steps(b->graph, attrs, in, n_in, &probabilities, &y);
+        tsri_graph_output(b->graph, output, name, probabilities);
+    } else {
+        y = tsri_graph_op1(b->graph, TSR_OP_ATTENTION, attrs, in, n_in);
+    }
+    const tsr_dim merged[] = {tsri_model_B(), b->T,
+                              tsri_tensor_const((int64_t)b->stack->heads * b->stack->value_size)};
+    return tsri_graph_reshape(b->graph, y, 3, merged);
+}
+
+/* Among its own tokens: a decoder's with those that its slots hold. */
+static tsri_value attention(builder *b, int32_t layer) {
+    static const uint32_t by_key[] = {0, 2, 1, 3};
+    const tsri_model_stack *stack = b->stack;
+    const int64_t H = stack->heads, G = stack->kv_heads, D = stack->head_size;
+    const bool keeps = stack->side == TSRI_SIDE_DECODER;
+    const tsr_attention_attrs attrs = {.struct_size = sizeof attrs,
+                                       .causal = stack->causal,
+                                       .window = (uint32_t)tsri_model_layer_window(stack, layer),
+                                       .scale = stack->attention_scale};
+    tsri_model_stage(b, layer, "qkv");
+    const tsri_value qkv = tsri_model_linear(b, b->y, layer_weight(b, layer, TSRI_ROLE_QKV),
+                                             TSR_ACT_NONE, TSRI_GRAPH_NONE);
+    tsri_value q, k, v = heads_of(b, qkv, (H + G) * D, G, stack->value_size);
+    queries_and_keys(b, layer, qkv, &q, &k);
+    if (b->shape->learning)
+        return tsri_model_own_attention(b, layer, q, k, v, b->relative);
+    if (keeps) {
+        const tsri_value keys = memory(b, layer, 0), values = memory(b, layer, 1);
+        q = remember(b, layer, keys, values, q, k, v);
+        k = tsri_graph_permute(b->graph, keys, by_key);
+        v = tsri_graph_permute(b->graph, values, by_key);
+    } else {
+        tsri_model_stage(b, layer, "rope");
+        q = tsri_model_rotated(b, q);
+        k = tsri_model_rotated(b, k);
+    }
+    const tsri_value in[] = {q,
+                             k,
+                             v,
+                             keeps ? tsri_model_input_of(b, TSRI_INPUT_PAST) : TSRI_GRAPH_NONE,
+                             tsri_model_input_of(b, TSRI_INPUT_LEN),
+                             keeps ? tsri_model_input_of(b, TSRI_INPUT_SLOT) : TSRI_GRAPH_NONE,
+                             keeps && b->shape->by_keys ? tsri_model_input_of(b, TSRI_INPUT_KEYS)
+                                                        : TSRI_GRAPH_NONE,
+                             TSRI_GRAPH_NONE,
+                             tsri_model_weight_leaf(b, stack_weight(b, TSRI_STACK_RELATIVE))};
+    tsri_model_stage(b, layer, "attention");
+    return attend(b, &attrs, in, 9, b->shape->attention, TSRI_OUTPUT_ATTENTION + (uint32_t)layer,
+                  "attn");
+}
+
+/* To the encoder's output, whose keys and values lie in the source slots. */
+static tsri_value cross_attention(builder *b, int32_t layer) {
+    static const uint32_t by_key[] = {0, 2, 1, 3};
+    const tsri_model_stack *stack = b->stack;
+    const tsr_attention_attrs attrs = {.struct_size = sizeof attrs,
+                                       .scale = stack->attention_scale};
+    tsri_model_stage(b, layer, "cross_q");
+    const tsri_value product = tsri_model_linear(b, b->y, layer_weight(b, layer, TSRI_ROLE_CROSS_Q),
+                                                 TSR_ACT_NONE, TSRI_GRAPH_NONE),
+                     q = heads_of(b, product, 0, stack->heads, stack->head_size);
+    if (b->shape->learning) {
+        const int64_t G = stack->kv_heads, D = stack->head_size;
+        tsri_model_stage(b, layer, "cross_kv");
+        const tsri_value kv =
+            tsri_model_linear(b, b->source, layer_weight(b, layer, TSRI_ROLE_CROSS_KV),
+                              TSR_ACT_NONE, TSRI_GRAPH_NONE);
+        return tsri_model_source_attention(b, layer, q, heads_of(b, kv, 0, G, D),
+                                           heads_of(b, kv, G * D, G, stack->value_size));
+    }
+    const tsri_value in[] = {q,
+                             tsri_graph_permute(b->graph, memory(b, layer, 2), by_key),
+                             tsri_graph_permute(b->graph, memory(b, layer, 3), by_key),
+                             TSRI_GRAPH_NONE,
+                             tsri_model_input_of(b, TSRI_INPUT_SOURCE_LEN),
+                             tsri_model_input_of(b, TSRI_INPUT_SOURCE)};
+    tsri_model_stage(b, layer, "cross_attention");
+    return attend(b, &attrs, in, 6, b->shape->cross, TSRI_OUTPUT_CROSS + (uint32_t)layer, "cross");
+}
+
+static tsri_value mlp(builder *b, int32_t layer, tsri_value x) {
+    const uint32_t up = layer_weight(b, layer, TSRI_ROLE_UP);
+    tsri_value inner;
+    tsri_model_stage(b, layer, "up");
+    if (b->shape->learning) {
+        inner = tsri_model_inner(b, x, up);
+    } else if (b->stack->gated) {
+        const tsr_glu_linear_attrs attrs = {.struct_size = sizeof attrs,
+                                            .trans_w = 1,
+                                            .activation = b->stack->activation,
+                                            .compute = tsri_model_products(b, up)};
+        const tsri_value in[] = {x, tsri_model_weight_leaf(b, up),
+                                 tsri_model_weight_leaf(b, up + 1)};
+        inner = tsri_graph_op1(b->graph, TSR_OP_GLU_LINEAR, &attrs, in, 3);
+    } else {
+        inner = tsri_model_linear(b, x, up, b->stack->activation, TSRI_GRAPH_NONE);
+    }
+    tsri_model_stage(b, layer, "down");
+    return tsri_model_linear(b, inner, layer_weight(b, layer, TSRI_ROLE_DOWN), TSR_ACT_NONE,
+                             TSRI_GRAPH_NONE);
+}
+
+/* From here on only the rows that someone reads; nobody but a decoder's head reads so few. */
+static tsri_value pick_rows(builder *b, int32_t layer, tsri_value a) {
+    if (layer != b->stack->layers - 1 || b->shape->hidden || b->shape->learning ||
+        b->stack->side == TSRI_SIDE_ENCODER)
+        return a;
+    tsri_model_stage(b, layer, "pick");
+    a = tsri_model_pick(b, a, (int64_t)b->stack->heads * b->stack->value_size);
+    b->x = tsri_model_pick(b, b->x, b->spec->width);
+    b->picked = true;
+    return a;
+}
+
+/* The stream and a branch added, and the norm: what the next part of the layer reads. Where norms
+ * come after the parts it is the stream as well. */
+static void join(builder *b, int32_t layer, tsri_value branch, tsri_model_role role,
+                 const char *name) {
+    tsri_model_stage(b, layer, name);
+    tsri_model_add_norm(b, tsri_model_drop(b, branch), layer_weight(b, layer, role));
+    if (b->stack->place == TSRI_NORM_POST)
+        b->x = b->y;
+}
+
+/* A branch's output matrix. */
+static tsri_value out_of(builder *b, int32_t layer, tsri_value a, tsri_model_role role,
+                         const char *name, tsri_value residual) {
+    tsri_model_stage(b, layer, name);
+    return tsri_model_linear(b, a, layer_weight(b, layer, role), TSR_ACT_NONE, residual);
+}
+
+/* One layer, up to and with the norm that the next begins with. */
+static void layer_of(builder *b, int32_t layer) {
+    const bool post = b->stack->place == TSRI_NORM_POST, cross = b->stack->cross;
+    tsri_value a = attention(b, layer);
+    if (!cross)
+        a = pick_rows(b, layer, a);
+    if (b->stack->parallel) {
+        tsri_model_stage(b, layer, "norm2");
+        const tsri_value y = tsri_model_norm(b, b->x, layer_weight(b, layer, TSRI_ROLE_NORM2));
+        if (b->shape->learning)
+            b->x =
+                sum(b, b->x,
+                    tsri_model_drop(b, out_of(b, layer, a, TSRI_ROLE_OUT, "out", TSRI_GRAPH_NONE)));
+        else
+            b->x = out_of(b, layer, a, TSRI_ROLE_OUT, "out", b->x);
+        enter(b, layer + 1, mlp(b, layer, y));
+        return;
+    }
+    a = out_of(b, layer, a, TSRI_ROLE_OUT, "out", TSRI_GRAPH_NONE);
+    if (post)
+        join(b, layer, a, TSRI_ROLE_NORM1, "norm1");
+    else if (cross)
+        join(b, layer, a, TSRI_ROLE_CROSS_NORM, "cross_norm");
+    else
+        join(b, layer, a, TSRI_ROLE_NORM2, "norm2");
+    if (cross) {
+        a = pick_rows(b, layer, cross_attention(b, layer));
+        a = out_of(b, layer, a, TSRI_ROLE_CROSS_OUT, "cross_out", TSRI_GRAPH_NONE);
+        if (post)
+            join(b, layer, a, TSRI_ROLE_CROSS_NORM, "cross_norm");
+        else
+            join(b, layer, a, TSRI_ROLE_NORM2, "norm2");
+    }
+    const tsri_value inner = mlp(b, layer, b->y);
+    if (post)
+        join(b, layer, inner, TSRI_ROLE_NORM2, "norm2");
+    enter(b, layer + 1, post ? TSRI_GRAPH_NONE : inner);
+}
+
+/* Keys and values of the encoder's output, for every layer of the decoder. */
+static void keep_source(builder *b) {
+    const tsri_model_stack *stack = &b->spec->decoder;
+    const int64_t G = stack->kv_heads, D = stack->head_size, Dv = stack->value_size;
+    const tsr_rope_attrs attrs = {.struct_size = sizeof attrs};
+    for (int32_t layer = 0; layer < stack->layers; layer++) {
+        const uint32_t id = tsri_model_layer_weight(b->spec, stack, layer, TSRI_ROLE_CROSS_KV);
+        char label[64];
+        snprintf(label, sizeof label, "layers.%" PRId32 ".cross_kv", layer);
+        tsri_graph_scope(b->graph, layer, label);
+        const tsri_value kv = tsri_model_linear(b, b->y, id, TSR_ACT_NONE, TSRI_GRAPH_NONE);
+        const tsri_value in[] = {memory(b, layer, 2),
+                                 memory(b, layer, 3),
+                                 heads_of(b, kv, 0, G, D),
+                                 heads_of(b, kv, G * D, G, Dv),
+                                 tsri_model_input_of(b, TSRI_INPUT_PAST),
+                                 tsri_model_input_of(b, TSRI_INPUT_LEN),
+                                 tsri_model_input_of(b, TSRI_INPUT_SLOT)};
+        tsri_value nothing = TSRI_GRAPH_NONE;
+        tsri_graph_op(b->graph, TSR_OP_QKV_APPEND, &attrs, in, 7, 0, &nothing);
+    }
+}
+
+static void stack_of(builder *b, const tsri_model_stack *stack) {
+    b->stack = stack;
+    b->picked = false;
+    b->T = b->shape->learning && stack->side == TSRI_SIDE_ENCODER && b->spec->decoder.layers
+               ? tsri_tensor_symbol(TSR_SYM_S)
+           : b->shape->learning && b->shape->learning->steps
+               ? tsri_tensor_const(b->shape->learning->steps)
+               : tsri_model_T();
+    if (stack->recurrent) {
+        tsri_model_recurrent_stack(b);
+        return;
+    }
+    b->relative = b->shape->learning ? tsri_model_learned_relative(b) : TSRI_GRAPH_NONE;
+    tsri_graph_scope(b->graph, -1, "embed");
+    embed(b);
+    for (int32_t layer = 0; layer < stack->layers; layer++) {
+        if (b->shape->hidden)
+            tsri_graph_output(b->graph, TSRI_OUTPUT_HIDDEN + (uint32_t)layer, "hidden", b->x);
+        layer_of(b, layer);
+    }
+    tsri_graph_scope(b->graph, stack->layers - 1, "head");
+    if (b->shape->hidden)
+        tsri_graph_output(b->graph, TSRI_OUTPUT_HIDDEN + (uint32_t)stack->layers, "hidden", b->y);
+}
+
+tsr_status tsri_model_build_stacks(const tsri_model_weights *weights, const tsri_model_shape *shape,
+                                   builder *out) {
+    *out = (builder){.weights = weights, .spec = weights->spec, .shape = shape};
+    TRY(tsri_graph_create(&out->graph));
+    if (weights->spec->encoder.layers) {
+        stack_of(out, &weights->spec->encoder);
+        out->source = out->y;
+    }
+    if (weights->spec->decoder.layers)
+        stack_of(out, &weights->spec->decoder);
+    return TSR_OK;
+}
+
+tsr_status tsri_model_build(const tsri_model_weights *weights, const tsri_model_shape *shape,
+                            tsri_graph **out) {
+    builder b = {.weights = weights, .spec = weights->spec, .shape = shape};
+    TRY(tsri_graph_create(&b.graph));
+    if (shape->sides & TSRI_SIDES_ENCODER) {
+        stack_of(&b, &weights->spec->encoder);
+        if (weights->spec->decoder.recurrent)
+            tsri_model_recurrent_source(&b);
+        else if (weights->spec->decoder.cross)
+            keep_source(&b);
+        else
+            tsri_model_encoder_heads(&b);
+    }
+    if (shape->sides & TSRI_SIDES_DECODER) {
+        stack_of(&b, &weights->spec->decoder);
+        tsri_model_output_heads(&b);
+    }
+    const tsr_status status = tsri_graph_status(b.graph);
+    if (status != TSR_OK)
+        tsri_graph_destroy(&b.graph);
+    *out = b.graph;
+    return status;
+}
+
+/* Ranges of T as design says of M: a plan for one token, few, some, many; and one or several
+ * sequences. */
+tsr_bounds tsri_model_bounds(int64_t slots, int64_t B, int64_t T, int64_t limit, bool all) {
+    static const int64_t most[] = {1, 8, 64, 512};
+    int range = 0;
+    while (range < 3 && T > most[range])
+        range++;
+    const int64_t lowest_T = range ? most[range - 1] + 1 : 1,
+                  highest_T = most[range] < limit ? most[range] : limit;
+    const int64_t lowest_B = B == 1 ? 1 : 2, highest_B = B == 1 ? 1 : slots;
+    return (tsr_bounds){
+        .struct_size = sizeof(tsr_bounds),
+        .lowest = {lowest_B, lowest_T, 1, 1, 1},
+        .highest = {highest_B, highest_T, 1, 1, all ? highest_B * highest_T : highest_B}};
+}

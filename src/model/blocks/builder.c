@@ -1,0 +1,194 @@
+/* model/blocks/builder.c - the pieces that all blocks are built of: inputs, weights, linear
+ * layers, norms, look-ups. */
+#include "model/blocks/builder.h"
+
+#include "tensor/shape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+tsr_dim tsri_model_B(void) {
+    return tsri_tensor_symbol(TSR_SYM_B);
+}
+
+tsr_dim tsri_model_T(void) {
+    return tsri_tensor_symbol(TSR_SYM_T);
+}
+
+void tsri_model_stage(tsri_model_builder *b, int32_t layer, const char *part) {
+    char label[64];
+    snprintf(label, sizeof label, "%slayers.%" PRId32 ".%s",
+             b->stack->side == TSRI_SIDE_ENCODER && b->spec->decoder.layers ? "encoder." : "",
+             layer, part);
+    tsri_graph_scope(b->graph, layer, label);
+}
+
+/* The encoder of a training graph that has a decoder, too, has inputs of its own. */
+static tsri_model_input side_input(const tsri_model_builder *b, tsri_model_input id) {
+    if (!b->shape->learning || b->stack->side != TSRI_SIDE_ENCODER || !b->spec->decoder.layers)
+        return id;
+    return id == TSRI_INPUT_IDS         ? TSRI_INPUT_SOURCE_IDS
+           : id == TSRI_INPUT_POSITIONS ? TSRI_INPUT_SOURCE_POSITIONS
+           : id == TSRI_INPUT_LEN       ? TSRI_INPUT_SOURCE_LEN
+                                        : id;
+}
+
+tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id) {
+    static const struct {
+        const char *name;
+        uint32_t rank;
+    } inputs[TSRI_INPUT_COUNT] = {[TSRI_INPUT_IDS] = {"ids", 2},
+                                  [TSRI_INPUT_POSITIONS] = {"positions", 2},
+                                  [TSRI_INPUT_PAST] = {"past", 1},
+                                  [TSRI_INPUT_LEN] = {"len", 1},
+                                  [TSRI_INPUT_SLOT] = {"slot", 1},
+                                  [TSRI_INPUT_ROWS] = {"rows", 1},
+                                  [TSRI_INPUT_TYPES] = {"types", 2},
+                                  [TSRI_INPUT_FREQUENCIES] = {"frequencies", 1},
+                                  [TSRI_INPUT_KEYS] = {"keys", 2},
+                                  [TSRI_INPUT_SOURCE] = {"source", 1},
+                                  [TSRI_INPUT_SOURCE_LEN] = {"source_len", 1},
+                                  [TSRI_INPUT_TOKEN] = {"token", 1},
+                                  [TSRI_INPUT_STATE] = {"state", 1},
+                                  [TSRI_INPUT_SOURCE_IDS] = {"source_ids", 2},
+                                  [TSRI_INPUT_SOURCE_POSITIONS] = {"source_positions", 2},
+                                  [TSRI_INPUT_SEED] = {"seed", 1},
+                                  [TSRI_INPUT_BUCKETS] = {"buckets", 1},
+                                  [TSRI_INPUT_OWN_BUCKETS] = {"own_buckets", 1}};
+    tsr_dim dims[2] = {tsri_model_B(), b->T};
+    id = side_input(b, id);
+    if (id == TSRI_INPUT_ROWS)
+        dims[0] = tsri_tensor_symbol(TSR_SYM_N);
+    else if (id == TSRI_INPUT_FREQUENCIES)
+        dims[0] = tsri_tensor_const(b->stack->rope.rotary / 2);
+    else if (id == TSRI_INPUT_KEYS)
+        dims[1] = tsri_tensor_const(b->shape->capacity);
+    else if (id == TSRI_INPUT_SEED)
+        dims[0] = tsri_tensor_const(4);
+    else if (id == TSRI_INPUT_BUCKETS || id == TSRI_INPUT_OWN_BUCKETS)
+        dims[0] = tsri_tensor_const(2 * (int64_t)b->stack->relative_distance + 1);
+    return tsri_graph_leaf(b->graph, TSR_KIND_INPUT, id, inputs[id].name,
+                           id == TSRI_INPUT_FREQUENCIES ? TSR_F32 : TSR_I32, inputs[id].rank, dims);
+}
+
+bool tsri_model_builder_has(const tsri_model_builder *b, uint32_t id) {
+    return tsri_model_weight_at(b->weights, id) != NULL;
+}
+
+tsri_value tsri_model_drop(tsri_model_builder *b, tsri_value x) {
+    const tsri_model_learning *learning = b->shape->learning;
+    return learning ? learning->drop(b, x, TSRI_DROPPED_BRANCH) : x;
+}
+
+tsri_value tsri_model_drop_inner(tsri_model_builder *b, tsri_value x) {
+    const tsri_model_learning *learning = b->shape->learning;
+    return learning ? learning->drop(b, x, TSRI_DROPPED_INNER) : x;
+}
+
+tsri_value tsri_model_parameter(tsri_model_builder *b, uint32_t id) {
+    const tsri_model_learning *learning = b->shape->learning;
+    return learning ? learning->parameter(b, id) : TSRI_GRAPH_NONE;
+}
+
+tsri_value tsri_model_weight_leaf(tsri_model_builder *b, uint32_t id) {
+    const tsri_model_weight *w = tsri_model_weight_at(b->weights, id);
+    const tsri_value parameter = tsri_model_parameter(b, id);
+    if (!w || parameter != TSRI_GRAPH_NONE)
+        return parameter;
+    const tsr_dim dims[] = {tsri_tensor_const(w->dims[0]), tsri_tensor_const(w->dims[1])};
+    return tsri_graph_leaf(b->graph, TSR_KIND_WEIGHT, id, w->name, w->dtype, w->rank, dims);
+}
+
+uint32_t tsri_model_products(const tsri_model_builder *b, uint32_t id) {
+    const tsri_model_weight *w = tsri_model_weight_at(b->weights, id);
+    return w ? tsri_model_weight_compute(b->weights, w) : TSR_COMPUTE_F32;
+}
+
+/* A training graph has activations as ops of their own, for the backward pass to read what they
+ * were applied to, and adapters beside products. */
+static tsri_value learned_linear(tsri_model_builder *b, tsri_value x, uint32_t id,
+                                 tsr_activation activation, tsri_value residual) {
+    const tsri_value addend = b->shape->learning->addend(b, x, id);
+    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs, .trans_w = 1};
+    const bool both = residual != TSRI_GRAPH_NONE && addend != TSRI_GRAPH_NONE;
+    const bool after = activation != TSR_ACT_NONE && residual != TSRI_GRAPH_NONE;
+    const tsri_value in[] = {x, tsri_model_weight_leaf(b, id), tsri_model_weight_leaf(b, id + 1),
+                             addend != TSRI_GRAPH_NONE || after ? addend : residual};
+    tsri_value y = tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, in, 4);
+    y = tsri_graph_activate(b->graph, activation, y);
+    return both || after
+               ? tsri_graph_op1(b->graph, TSR_OP_ADD, NULL, (tsri_value[]){y, residual}, 2)
+               : y;
+}
+
+tsri_value tsri_model_linear(tsri_model_builder *b, tsri_value x, uint32_t id,
+                             tsr_activation activation, tsri_value residual) {
+    if (b->shape->learning)
+        return learned_linear(b, x, id, activation, residual);
+    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs,
+                                    .trans_w = 1,
+                                    .activation = activation,
+                                    .compute = tsri_model_products(b, id)};
+    const tsri_value in[] = {x, tsri_model_weight_leaf(b, id), tsri_model_weight_leaf(b, id + 1),
+                             residual};
+    return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, in, 4);
+}
+
+tsri_value tsri_model_norm(tsri_model_builder *b, tsri_value x, uint32_t id) {
+    const tsr_norm_attrs attrs = {
+        .struct_size = sizeof attrs, .norm = b->stack->norm, .eps = b->stack->norm_eps};
+    const tsri_value in[] = {x, tsri_model_weight_leaf(b, id), tsri_model_weight_leaf(b, id + 1)};
+    const bool rms = b->stack->norm == TSR_NORM_RMS;
+    return tsri_graph_op1(b->graph, rms ? TSR_OP_RMS_NORM : TSR_OP_LAYER_NORM, &attrs, in,
+                          rms ? 2 : 3);
+}
+
+void tsri_model_add_norm(tsri_model_builder *b, tsri_value addend, uint32_t id) {
+    const tsr_norm_attrs attrs = {
+        .struct_size = sizeof attrs, .norm = b->stack->norm, .eps = b->stack->norm_eps};
+    const tsri_value in[] = {addend, b->x, tsri_model_weight_leaf(b, id),
+                             b->stack->norm == TSR_NORM_RMS ? TSRI_GRAPH_NONE
+                                                            : tsri_model_weight_leaf(b, id + 1)};
+    tsri_value out[2] = {TSRI_GRAPH_NONE, TSRI_GRAPH_NONE};
+    tsri_graph_op(b->graph, TSR_OP_ADD_NORM, &attrs, in, 4, 0, out);
+    b->x = out[0];
+    b->y = out[1];
+}
+
+tsri_value tsri_model_lookup(tsri_model_builder *b, uint32_t table, tsri_model_input ids,
+                             float scale) {
+    const bool words = ids == TSRI_INPUT_IDS || ids == TSRI_INPUT_TOKEN;
+    const tsr_embed_attrs attrs = {
+        .struct_size = sizeof attrs,
+        .scale = scale,
+        .padding = words && b->spec->pad_fixed ? (uint32_t)(b->spec->pad + 1) : 0};
+    const tsri_value in[] = {tsri_model_weight_leaf(b, table), tsri_model_input_of(b, ids)};
+    return tsri_graph_op1(b->graph, TSR_OP_EMBED, &attrs, in, 2);
+}
+
+tsri_value tsri_model_pick(tsri_model_builder *b, tsri_value x, int64_t columns) {
+    const tsr_dim dims[] = {tsri_tensor_times(tsri_model_B(), b->T), tsri_tensor_const(columns)};
+    const tsri_value in[] = {tsri_graph_reshape(b->graph, x, 2, dims),
+                             tsri_model_input_of(b, TSRI_INPUT_ROWS)};
+    return tsri_graph_op1(b->graph, TSR_OP_GATHER, NULL, in, 2);
+}
+
+tsri_value tsri_model_frequencies(tsri_model_builder *b) {
+    return b->stack->rope.scaling == TSRI_SCALING_DYNAMIC
+               ? tsri_model_input_of(b, TSRI_INPUT_FREQUENCIES)
+               : tsri_model_weight_leaf(b,
+                                        tsri_model_stack_weight(b->stack, TSRI_STACK_FREQUENCIES));
+}
+
+tsri_value tsri_model_rotated(tsri_model_builder *b, tsri_value x) {
+    const tsri_model_rope *rope = &b->stack->rope;
+    const tsr_rope_attrs attrs = {.struct_size = sizeof attrs,
+                                  .rotary = (uint32_t)rope->rotary,
+                                  .interleaved = rope->interleaved,
+                                  .magnitude = (float)rope->magnitude};
+    if (b->stack->positions != TSRI_POSITIONS_ROTARY)
+        return x;
+    const tsri_value in[] = {x, tsri_model_input_of(b, TSRI_INPUT_POSITIONS),
+                             tsri_model_frequencies(b)};
+    return tsri_graph_op1(b->graph, TSR_OP_ROPE, &attrs, in, 3);
+}

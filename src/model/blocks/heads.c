@@ -1,0 +1,109 @@
+/* model/blocks/heads.c - what is made of the last hidden states: logits and what is found in
+ * them, vectors, labels. */
+#include "model/blocks/builder.h"
+
+static tsri_value mark(tsri_model_builder *b, tsri_model_output id, const char *name,
+                       tsri_value value) {
+    tsri_graph_output(b->graph, id, name, value);
+    return value;
+}
+
+/* What the host asked for of logits [N, V]. */
+static void search(tsri_model_builder *b, tsri_value logits) {
+    const tsri_model_shape *shape = b->shape;
+    if (shape->logits)
+        mark(b, TSRI_OUTPUT_LOGITS, "logits", logits);
+    if (shape->argmax)
+        mark(b, TSRI_OUTPUT_ARGMAX, "argmax",
+             tsri_graph_op1(b->graph, TSR_OP_ARGMAX, NULL, &logits, 1));
+    if (!shape->top_k)
+        return;
+    const tsr_topk_attrs attrs = {.struct_size = sizeof attrs, .k = (uint32_t)shape->top_k};
+    tsri_value out[3] = {TSRI_GRAPH_NONE, TSRI_GRAPH_NONE, TSRI_GRAPH_NONE};
+    tsri_graph_op(b->graph, TSR_OP_TOPK, &attrs, &logits, 1, 4, out);
+    mark(b, TSRI_OUTPUT_TOP_LOGITS, "top.logits", out[0]);
+    mark(b, TSRI_OUTPUT_TOP_IDS, "top.ids", out[1]);
+    mark(b, TSRI_OUTPUT_TOP_LSE, "top.lse", out[2]);
+}
+
+/* The output matrix, with the bias that may lie beside a tied one. */
+tsri_value tsri_model_vocabulary(tsri_model_builder *b, tsri_value rows) {
+    const uint32_t id = b->spec->tied ? TSRI_WEIGHT_EMBED : TSRI_WEIGHT_HEAD;
+    const tsr_linear_attrs attrs = {
+        .struct_size = sizeof attrs, .trans_w = 1, .compute = tsri_model_products(b, id)};
+    const tsri_value in[] = {rows, tsri_model_weight_leaf(b, id),
+                             tsri_model_weight_leaf(b, TSRI_WEIGHT_HEAD_BIAS)};
+    return tsri_graph_op1(b->graph, TSR_OP_LINEAR, &attrs, in, 3);
+}
+
+void tsri_model_output_heads(tsri_model_builder *b) {
+    const tsri_model_shape *shape = b->shape;
+    tsri_value rows = b->picked ? b->y : tsri_model_pick(b, b->y, b->spec->width);
+    if (!shape->logits && !shape->argmax && !shape->top_k)
+        return;
+    if (b->spec->head_scale != 1) {
+        const tsr_scale_attrs attrs = {.struct_size = sizeof attrs, .alpha = b->spec->head_scale};
+        rows = tsri_graph_op1(b->graph, TSR_OP_SCALE, &attrs, &rows, 1);
+    }
+    search(b, tsri_model_vocabulary(b, rows));
+}
+
+tsri_value tsri_model_masked_rows(tsri_model_builder *b, tsri_value rows) {
+    const tsri_value dense = tsri_model_linear(b, rows, TSRI_WEIGHT_MASKED_DENSE,
+                                               b->spec->masked_activation, TSRI_GRAPH_NONE);
+    return tsri_model_norm(b, dense, TSRI_WEIGHT_MASKED_NORM);
+}
+
+static void masked(tsri_model_builder *b) {
+    const tsri_model_shape *shape = b->shape;
+    if (!shape->logits && !shape->argmax && !shape->top_k)
+        return;
+    const tsri_value rows = tsri_model_pick(b, b->y, b->spec->width);
+    search(b, tsri_model_vocabulary(b, tsri_model_masked_rows(b, rows)));
+}
+
+/* One row [C] of each sequence. */
+static tsri_value pool(tsri_model_builder *b, uint32_t kind) {
+    const tsr_pool_attrs attrs = {.struct_size = sizeof attrs, .kind = kind};
+    const tsri_value in[] = {b->y, tsri_model_input_of(b, TSRI_INPUT_LEN)};
+    return tsri_graph_op1(b->graph, TSR_OP_POOL, &attrs, in, 2);
+}
+
+static tsri_value pooled_rows(tsri_model_builder *b, tsri_value first) {
+    return tsri_model_builder_has(b, TSRI_WEIGHT_POOLER)
+               ? tsri_model_linear(b, first, TSRI_WEIGHT_POOLER, TSR_ACT_TANH, TSRI_GRAPH_NONE)
+               : first;
+}
+
+/* What the classifier reads: a dense layer of its own where it has one, else the pooler's. */
+tsri_value tsri_model_label_rows(tsri_model_builder *b, tsri_value first) {
+    const tsri_value rows = tsri_model_builder_has(b, TSRI_WEIGHT_LABEL_DENSE)
+                                ? tsri_model_linear(b, first, TSRI_WEIGHT_LABEL_DENSE,
+                                                    b->spec->label_activation, TSRI_GRAPH_NONE)
+                                : pooled_rows(b, first);
+    return tsri_model_linear(b, tsri_model_drop(b, rows), TSRI_WEIGHT_LABEL, TSR_ACT_NONE,
+                             TSRI_GRAPH_NONE);
+}
+
+void tsri_model_encoder_heads(tsri_model_builder *b) {
+    const tsri_model_shape *shape = b->shape;
+    masked(b);
+    if (shape->vectors)
+        mark(b, TSRI_OUTPUT_VECTORS, "vectors", pool(b, shape->pooling));
+    if (shape->labels && b->spec->label_tokens)
+        mark(b, TSRI_OUTPUT_LABELS, "labels",
+             tsri_model_linear(b, tsri_model_pick(b, b->y, b->spec->width), TSRI_WEIGHT_LABEL,
+                               TSR_ACT_NONE, TSRI_GRAPH_NONE));
+    if (!shape->pooled && !shape->next && !(shape->labels && !b->spec->label_tokens))
+        return;
+    const tsri_value first = pool(b, TSR_POOL_FIRST);
+    const tsri_value pooled =
+        shape->pooled || shape->next ? pooled_rows(b, first) : TSRI_GRAPH_NONE;
+    if (shape->pooled)
+        mark(b, TSRI_OUTPUT_POOLED, "pooled", pooled);
+    if (shape->next)
+        mark(b, TSRI_OUTPUT_NEXT, "next",
+             tsri_model_linear(b, pooled, TSRI_WEIGHT_NEXT, TSR_ACT_NONE, TSRI_GRAPH_NONE));
+    if (shape->labels && !b->spec->label_tokens)
+        mark(b, TSRI_OUTPUT_LABELS, "labels", tsri_model_label_rows(b, first));
+}

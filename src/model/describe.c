@@ -1,0 +1,186 @@
+/* model/describe.c - tsr_model_describe: what a model is made of, in lines for people. */
+#include "model/model.h"
+
+#include "base/error.h"
+#include "base/structs.h"
+#include "model/load/measure.h"
+#include "tensor/convert.h"
+#include "tensor/quantize.h"
+#include "tensor/shape.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct describer {
+    void (*line)(void *data, const char *name, const char *value);
+    void *data;
+} describer;
+
+__attribute__((format(printf, 3, 4))) static void say(const describer *d, const char *name,
+                                                      const char *format, ...) {
+    char value[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(value, sizeof value, format, args);
+    va_end(args);
+    d->line(d->data, name, value);
+}
+
+/* The stacks, and what is made of the last hidden states. */
+static void describe_parts(const describer *d, const tsri_model *model) {
+    static const struct {
+        uint32_t weight;
+        const char *name;
+    } heads[] = {{TSRI_WEIGHT_MASKED_DENSE, "masked LM"},
+                 {TSRI_WEIGHT_POOLER, "pooler"},
+                 {TSRI_WEIGHT_NEXT, "next sentence"},
+                 {TSRI_WEIGHT_LABEL, "classifier"}};
+    static const char *const problems[] = {"one of", "any of", "regression to"};
+    const tsri_model_spec *spec = &model->spec;
+    const tsri_model_stack *e = &spec->encoder;
+    char text[256] = "";
+    if (!e->layers)
+        return;
+    if (e->recurrent) {
+        say(d, "encoder", "gated recurrent units in both directions: states of %d each",
+            e->recurrent);
+        return;
+    }
+    if (spec->decoder.layers) {
+        say(d, "encoder",
+            "%d layers, %d heads of %d, feed-forward %d; reads %lld tokens of a vocabulary of %d",
+            e->layers, e->heads, e->head_size, e->ffn, (long long)spec->source_context,
+            spec->source_vocab);
+        return;
+    }
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (tsri_model_weight_at(model->weights, heads[i].weight))
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", *text ? ", " : "",
+                     heads[i].name);
+    const tsri_model_weight *label = tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL);
+    if (label)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " (%s %lld labels%s)",
+                 problems[spec->problem], (long long)label->dims[0],
+                 spec->label_tokens ? ", of each token" : "");
+    say(d, "heads", "%s", *text ? text : "none: hidden states alone");
+}
+
+static void describe_positions(const describer *d, const tsri_model_spec *spec) {
+    static const char *const scalings[] = {"", ", linear scaling", ", dynamic scaling",
+                                           ", llama3 scaling", ", yarn scaling"};
+    const tsri_model_stack *stack = tsri_model_main_stack(spec);
+    const tsri_model_rope *rope = &stack->rope;
+    if (stack->positions == TSRI_POSITIONS_ROTARY)
+        say(d, "positions", "rotary: %d of %d dimensions, theta %g%s%s", rope->rotary,
+            stack->head_size, rope->theta, scalings[rope->scaling],
+            rope->interleaved ? ", interleaved" : "");
+    else
+        say(d, "positions", "%s%s",
+            stack->positions == TSRI_POSITIONS_LEARNED      ? "learned"
+            : stack->positions == TSRI_POSITIONS_SINUSOIDAL ? "sinusoidal"
+            : stack->positions == TSRI_POSITIONS_ALIBI      ? "ALiBi"
+                                                            : "none",
+            stack->relative_buckets ? "; a bias by distance" : "");
+}
+
+/* The parts of a recurrent stack; false: it is none. */
+static bool describe_recurrent(const describer *d, const tsri_model_spec *spec) {
+    if (!spec->decoder.recurrent)
+        return false;
+    say(d, "decoder", "gated recurrent units: a state of %d; additive attention over %d dimensions",
+        spec->decoder.recurrent, spec->decoder.head_size);
+    return true;
+}
+
+static void describe_blocks(const describer *d, const tsri_model_spec *spec, bool output) {
+    static const char *const activations[] = {"none", "relu", "gelu",   "gelu (tanh)",
+                                              "silu", "tanh", "sigmoid"};
+    const tsri_model_stack *stack = tsri_model_main_stack(spec);
+    int32_t windowed = 0;
+    for (int32_t i = 0; i < stack->layers; i++)
+        windowed += tsri_model_layer_window(stack, i) != 0;
+    say(d, "norm", "%s, %s the blocks, eps %g%s", stack->norm == TSR_NORM_RMS ? "rms" : "layer",
+        stack->place == TSRI_NORM_PRE ? "before" : "after", (double)stack->norm_eps,
+        stack->qk_norm ? "; of queries and keys too" : "");
+    say(d, "feed-forward", "%s%s", stack->gated ? "gated " : "", activations[stack->activation]);
+    say(d, "residual",
+        stack->parallel ? "attention and feed-forward in parallel"
+                        : "attention, then feed-forward");
+    say(d, "biases", "%s%s%s", stack->qkv_bias ? "query/key/value " : "",
+        stack->out_bias ? "output " : "",
+        stack->mlp_bias                      ? "feed-forward"
+        : stack->qkv_bias || stack->out_bias ? ""
+                                             : "none");
+    if (windowed)
+        say(d, "sliding window", "%d keys in %d of %d layers", stack->window, windowed,
+            stack->layers);
+    if (stack->side == TSRI_SIDE_DECODER)
+        say(d, "output matrix",
+            spec->tied ? "the embedding" : output ? "its own" : "none: hidden states alone");
+}
+
+static const char *why_compute(tsr_model_compute compute) {
+    return compute == TSR_MODEL_COMPUTE_AUTO ? "auto: int8 of q8 and q4, where an output is off by "
+                                               "at most max|x| / 254 times its "
+                                               "weights' magnitudes; f32 of others"
+           : compute == TSR_MODEL_COMPUTE_INT8
+               ? "asked for; off by at most max|x| / 254 times the weights' magnitudes"
+           : compute == TSR_MODEL_COMPUTE_F16
+               ? "asked for; in f32 where the device has no half arithmetic"
+               : "asked for";
+}
+
+/* "q8_0 (10), f32 (2: ...)", and how products are formed of each. */
+static void describe_matrices(const describer *d, const tsri_model_weights *weights) {
+    tsri_model_tally kinds[TSRI_MODEL_MAX_TALLIES];
+    const size_t n = tsri_model_tally_matrices(weights, kinds);
+    char kept[400] = "", products[400] = "";
+    const tsr_dtype wanted = weights->keeping.dtype;
+    for (size_t i = 0; i < n; i++) {
+        const bool left = tsri_tensor_is_kept_blocks(wanted) && kinds[i].dtype != wanted;
+        const char *name = tsri_tensor_dtype_name(kinds[i].dtype);
+        const size_t at = strlen(kept), product = strlen(products);
+        snprintf(kept + at, sizeof kept - at, "%s%s (%d%s)", i ? ", " : "", name, kinds[i].matrices,
+                 left ? ": positions, and rows that are no multiple of 32" : "");
+        if (kinds[i].multiplied)
+            snprintf(products + product, sizeof products - product, "%s%s of %s",
+                     product ? ", " : "", tsri_model_compute_name(kinds[i].compute), name);
+    }
+    say(d, "matrices kept as", "%s", kept);
+    say(d, "products", "%s (%s)", products, why_compute(weights->keeping.compute));
+}
+
+tsr_status tsr_model_describe(const tsr_model *model,
+                              void (*line)(void *data, const char *name, const char *value),
+                              void *data) {
+    TRY(NEED(model));
+    TRY(NEED(line));
+    const tsri_model *inner = tsri_model_of(model);
+    const describer d = {.line = line, .data = data};
+    describe_parts(&d, inner);
+    if (!describe_recurrent(&d, &inner->spec)) {
+        describe_positions(&d, &inner->spec);
+        describe_blocks(&d, &inner->spec, tsri_model_has_output(inner->weights));
+    }
+    describe_matrices(&d, inner->weights);
+    if (inner->spec.decoder.layers)
+        say(&d, "keys and values kept as", "%s", tsri_tensor_dtype_name(inner->kv_dtype));
+    if (!inner->tokenizer)
+        return TSR_OK;
+    tsri_bytes text = {0};
+    TRY(tsri_text_describe(inner->tokenizer, &text));
+    for (char *at = text.data, *next; at && *at; at = next) {
+        char name[64];
+        next = at + strcspn(at, "\n");
+        if (*next)
+            *next++ = 0;
+        char *colon = strstr(at, ": ");
+        if (!colon)
+            continue;
+        snprintf(name, sizeof name, "tokenizer %.*s", (int)(colon - at), at);
+        line(data, name, colon + 2);
+    }
+    tsri_base_bytes_clear(&text);
+    return TSR_OK;
+}

@@ -1,0 +1,243 @@
+/* model/formats/metadata.c - says the metadata of a GGUF file or a llama2.c checkpoint as the
+ * config.json that Hugging Face would write. */
+#include "model/formats/metadata.h"
+
+#include "base/error.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef enum kind { INTEGER, REAL, FLAG } kind;
+
+/* Metadata keys below "<architecture>." and the config fields that they are; a second name where
+ * families differ. */
+static const struct {
+    const char *key;
+    kind kind;
+    const char *field, *also;
+} fields[] = {
+    {"embedding_length", INTEGER, "hidden_size", "n_embd"},
+    {"block_count", INTEGER, "num_hidden_layers", "n_layer"},
+    {"feed_forward_length", INTEGER, "intermediate_size", "n_inner"},
+    {"context_length", INTEGER, "max_position_embeddings", "n_positions"},
+    {"attention.head_count", INTEGER, "num_attention_heads", "n_head"},
+    {"attention.head_count_kv", INTEGER, "num_key_value_heads", NULL},
+    {"attention.key_length", INTEGER, "head_dim", NULL},
+    {"attention.layer_norm_rms_epsilon", REAL, "rms_norm_eps", NULL},
+    {"attention.layer_norm_epsilon", REAL, "layer_norm_epsilon", "layer_norm_eps"},
+    {"rope.freq_base", REAL, "rope_theta", NULL},
+    {"use_parallel_residual", FLAG, "use_parallel_residual", NULL},
+    {"logit_scale", REAL, "logit_scale", NULL},
+    {"residual_scale", REAL, "residual_multiplier", NULL},
+    {"embedding_scale", REAL, "embedding_multiplier", NULL},
+    {"attention.scale", REAL, "attention_multiplier", NULL},
+    {"attention.clamp_kqv", REAL, "clip_qkv", NULL},
+    {"attn_logit_softcapping", REAL, "attn_logit_softcapping", NULL},
+    {"final_logit_softcapping", REAL, "final_logit_softcapping", NULL},
+};
+
+static void set(json_t *config, const char *field, const char *also, json_t *value) {
+    if (also)
+        tsri_base_json_put(config, also, json_incref(value));
+    tsri_base_json_put(config, field, value);
+}
+
+static tsr_status copy_fields(const tsri_io_archive *archive, const char *name, json_t *config) {
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        char key[128];
+        int64_t integer = 0;
+        double real = 0;
+        bool flag = false;
+        snprintf(key, sizeof key, "%s.%s", name, fields[i].key);
+        if (!tsri_io_meta(archive, key))
+            continue;
+        if (fields[i].kind == INTEGER) {
+            TRY(tsri_io_meta_int(archive, key, 0, INT32_MAX, &integer));
+            set(config, fields[i].field, fields[i].also, json_integer(integer));
+        } else if (fields[i].kind == REAL) {
+            TRY(tsri_io_meta_real(archive, key, -1e12, 1e12, &real));
+            set(config, fields[i].field, fields[i].also, json_real((double)(float)real));
+        } else {
+            TRY(tsri_io_meta_bool(archive, key, &flag));
+            set(config, fields[i].field, fields[i].also, json_boolean(flag));
+        }
+    }
+    return TSR_OK;
+}
+
+static tsr_status meta_int(const tsri_io_archive *archive, const char *name, const char *suffix,
+                           int64_t *out) {
+    char key[128];
+    snprintf(key, sizeof key, "%s.%s", name, suffix);
+    return tsri_io_meta_int(archive, key, 0, INT32_MAX, out);
+}
+
+static tsr_status meta_real(const tsri_io_archive *archive, const char *name, const char *suffix,
+                            double *out) {
+    char key[128];
+    snprintf(key, sizeof key, "%s.%s", name, suffix);
+    return tsri_io_meta_real(archive, key, 0, 1e12, out);
+}
+
+/* GGUF's attention factor multiplies yarn's own magnitude; a config's replaces it. */
+static tsr_status copy_rope(const tsri_io_archive *archive, const char *name, json_t *config) {
+    char key[128];
+    const char *type = NULL;
+    double factor = 0, attention = 0, linear = 0;
+    int64_t original = 0;
+    snprintf(key, sizeof key, "%s.rope.scaling.type", name);
+    TRY(tsri_io_meta_text(archive, key, &type, NULL));
+    TRY(meta_real(archive, name, "rope.scaling.factor", &factor));
+    TRY(meta_real(archive, name, "rope.scaling.attn_factor", &attention));
+    TRY(meta_real(archive, name, "rope.scale_linear", &linear));
+    TRY(meta_int(archive, name, "rope.scaling.original_context_length", &original));
+    if (!type && linear > 0 && linear != 1) {
+        type = "linear";
+        factor = linear;
+    }
+    if (!type || strcmp(type, "none") == 0)
+        return TSR_OK;
+    json_t *scaling = json_object();
+    set(scaling, "type", NULL, json_string(type));
+    if (factor > 0)
+        set(scaling, "factor", NULL, json_real(factor));
+    if (original > 0)
+        set(scaling, "original_max_position_embeddings", NULL, json_integer(original));
+    if (attention > 0 && attention != 1)
+        set(scaling, "attention_factor", NULL,
+            json_real(attention * tsri_model_yarn_magnitude(factor, 1)));
+    tsri_base_json_put(config, "rope_scaling", scaling);
+    return TSR_OK;
+}
+
+/* Key and value width, rotary share, window, experts: numbers that a config says in another way, or
+ * not at all. */
+static tsr_status copy_heads(const tsri_io_archive *archive, const char *name, json_t *config) {
+    int64_t width = 0, heads = 0, key = 0, value = 0, rotary = 0, window = 0, experts = 0;
+    TRY(meta_int(archive, name, "embedding_length", &width));
+    TRY(meta_int(archive, name, "attention.head_count", &heads));
+    TRY(meta_int(archive, name, "attention.key_length", &key));
+    TRY(meta_int(archive, name, "attention.value_length", &value));
+    TRY(meta_int(archive, name, "rope.dimension_count", &rotary));
+    TRY(meta_int(archive, name, "attention.sliding_window", &window));
+    TRY(meta_int(archive, name, "expert_count", &experts));
+    const int64_t head = key ? key : heads ? width / heads : 0;
+    if (value && value != head)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: %s.attention.value_length %" PRId64
+                              " differs from the keys' %" PRId64 "; this is not served",
+                              archive->path, name, value, head);
+    if (head)
+        set(config, "partial_rotary_factor", NULL,
+            json_real((double)(rotary ? rotary : head) / (double)head));
+    if (window)
+        set(config, "sliding_window", NULL, json_integer(window));
+    if (experts)
+        set(config, "num_local_experts", NULL, json_integer(experts));
+    return TSR_OK;
+}
+
+static tsr_status copy_tokens(const tsri_io_archive *archive, json_t *config) {
+    static const char *const ends[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+                                       "tokenizer.ggml.eom_token_id"};
+    int64_t bos = -1, pad = -1;
+    json_t *eos = json_array();
+    tsri_base_json_put(config, "eos_token_id", eos);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        int64_t id = -1;
+        TRY(tsri_io_meta_int(archive, ends[i], 0, UINT32_MAX, &id));
+        if (id >= 0)
+            tsri_base_json_append(eos, json_integer(id));
+    }
+    TRY(tsri_io_meta_int(archive, "tokenizer.ggml.bos_token_id", 0, INT32_MAX, &bos));
+    TRY(tsri_io_meta_int(archive, "tokenizer.ggml.padding_token_id", 0, INT32_MAX, &pad));
+    set(config, "bos_token_id", NULL, json_integer(bos));
+    set(config, "pad_token_id", NULL, json_integer(pad));
+    return TSR_OK;
+}
+
+static tsr_status fill_gguf(const tsri_io_archive *archive, const char *name,
+                            const tsri_model_arch *arch, json_t *config) {
+    const tsri_io_array *embed = tsri_io_find(archive, "token_embd.weight");
+    if (!embed || embed->rank != 2)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: tensor \"token_embd.weight\" is missing or no matrix",
+                              archive->path);
+    set(config, "model_type", NULL, json_string(arch->name));
+    set(config, "vocab_size", NULL, json_integer(embed->dims[0]));
+    set(config, "tie_word_embeddings", NULL, json_boolean(!tsri_io_find(archive, "output.weight")));
+    if (tsri_io_find(archive, "blk.0.attn_q.bias"))
+        set(config, "attention_bias", NULL, json_true());
+    if (tsri_io_find(archive, "blk.0.ffn_gate.bias"))
+        set(config, "mlp_bias", NULL, json_true());
+    if (strcmp(arch->name, "qwen2") == 0) /* its biases are no option of the config */
+        json_object_del(config, "attention_bias");
+    TRY(copy_fields(archive, name, config));
+    TRY(copy_rope(archive, name, config));
+    TRY(copy_heads(archive, name, config));
+    return copy_tokens(archive, config);
+}
+
+tsr_status tsri_model_gguf_config(const tsri_io_archive *archive, const tsri_model_arch **arch,
+                                  json_t **out) {
+    const char *name = NULL;
+    TRY(tsri_io_meta_text(archive, "general.architecture", &name, NULL));
+    if (!name)
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s: \"general.architecture\" is missing; the file does not say which model it is",
+            archive->path);
+    *arch = tsri_model_arch_find_gguf(name);
+    if (!*arch) {
+        char list[TSRI_MODEL_ARCH_LIST];
+        tsri_model_arch_list(true, list);
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: architecture \"%s\" is not served from GGUF; served are %s",
+                              archive->path, name, list);
+    }
+    *out = json_object();
+    if (!*out)
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory while %s was read",
+                              archive->path);
+    tsr_status status = fill_gguf(archive, name, *arch, *out);
+    if (status == TSR_OK)
+        status = tsri_base_json_made(*out, archive->path);
+    if (status != TSR_OK) {
+        json_decref(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+tsr_status tsri_model_llama2c_config(const tsri_io_archive *archive, const tsri_model_arch **arch,
+                                     json_t **out) {
+    static const struct {
+        const char *key, *field;
+    } sizes[] = {{"dim", "hidden_size"},
+                 {"hidden_dim", "intermediate_size"},
+                 {"n_layers", "num_hidden_layers"},
+                 {"n_heads", "num_attention_heads"},
+                 {"vocab_size", "vocab_size"},
+                 {"n_kv_heads", "num_key_value_heads"},
+                 {"seq_len", "max_position_embeddings"}};
+    bool tied = true;
+    TRY(tsri_io_meta_bool(archive, "shared_classifier", &tied));
+    *arch = tsri_model_arch_find("llama");
+    *out = json_pack("{s:s, s:f, s:i, s:i, s:b}", "model_type", "llama", "rms_norm_eps", 1e-5,
+                     "bos_token_id", 1, "eos_token_id", 2, "tie_word_embeddings", (int)tied);
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && status == TSR_OK; i++) {
+        int64_t value = 0;
+        status = tsri_io_meta_int(archive, sizes[i].key, 0, INT32_MAX, &value);
+        if (status == TSR_OK)
+            set(*out, sizes[i].field, NULL, json_integer(value));
+    }
+    if (status == TSR_OK)
+        status = tsri_base_json_made(*out, archive->path);
+    if (status != TSR_OK) {
+        json_decref(*out);
+        *out = NULL;
+    }
+    return status;
+}

@@ -1,0 +1,351 @@
+/* model/load/load.c - opens a model (config, weights' places, tokenizer, generation settings)
+ * and stores its weights on devices. */
+#include "model/load/load.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory.h"
+#include "model/formats/ctranslate2.h"
+#include "model/formats/metadata.h"
+#include "model/load/shapes.h"
+#include "model/tokens/tokens.h"
+#include "model/weights/quantized.h"
+#include "run/context.h"
+#include "tensor/shape.h"
+#include "text/tokenizer/languages.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64 };
+
+/* The folder that a file lies in: "." for a bare name. New memory. */
+static char *folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? tsri_base_copy_text(path, slash == path ? 1 : (size_t)(slash - path))
+                 : tsri_base_copy_text(".", 1);
+}
+
+static tsr_status find_arch(const json_t *config, const char *what, const tsri_model_arch **out) {
+    const char *type = NULL;
+    TRY(tsri_base_json_text(config, what, "model_type", &type));
+    if (!type)
+        return tsri_base_fail(
+            TSR_E_FORMAT, "%s: \"model_type\" is missing; it says which architecture the model has",
+            what);
+    *out = tsri_model_arch_find(type);
+    if (*out)
+        return TSR_OK;
+    char list[TSRI_MODEL_ARCH_LIST];
+    tsri_model_arch_list(false, list);
+    return tsri_base_fail(TSR_E_UNSUPPORTED,
+                          "%s: \"model_type\" is \"%s\", which is not served; served are %s", what,
+                          type, list);
+}
+
+/* ---- the spec ---- */
+
+static tsr_status read_spec(tsri_model *model, json_t *json) {
+    const tsri_model_config config = {
+        .root = json, .what = model->config_name, .archive = model->archive};
+    const bool gguf = model->archive->format == TSRI_IO_GGUF;
+    tsri_model_spec *spec = &model->spec;
+    tsri_model_spec_defaults(spec);
+    snprintf(spec->family, sizeof spec->family, "%s", model->arch->name);
+    if (!json_is_object(json))
+        return tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", model->config_name);
+    TRY(model->arch->read(&config, spec));
+    TRY(tsri_model_config_labels(&config, spec));
+    tsri_model_spec_finish(spec);
+    if (spec->decoder.positions == TSRI_POSITIONS_ROTARY) {
+        spec->decoder.rope.interleaved =
+            model->archive->format == TSRI_IO_LLAMA2C || (gguf && model->arch->gguf_interleaved);
+        if (gguf && tsri_io_find(model->archive, "rope_freqs.weight"))
+            snprintf(spec->decoder.rope.factors, sizeof spec->decoder.rope.factors, "/rope_freqs");
+    }
+    return tsri_model_spec_check(spec, model->config_name);
+}
+
+static tsr_status read_config(tsri_model *model, const char *folder) {
+    const tsri_io_format format = model->archive->format;
+    json_t *json = NULL;
+    tsr_status status;
+    if (format == TSRI_IO_CTRANSLATE2) {
+        model->arch = tsri_model_arch_find("ctranslate2");
+        model->config_name = tsri_base_copy_text(model->path, strlen(model->path));
+        status = model->config_name ? tsri_model_ctranslate2_config(model->archive, folder, &json)
+                                    : TSR_E_HOST_MEMORY;
+    } else if (format == TSRI_IO_GGUF || format == TSRI_IO_LLAMA2C) {
+        model->config_name = tsri_base_copy_text(model->path, strlen(model->path));
+        status = !model->config_name ? TSR_E_HOST_MEMORY
+                 : format == TSRI_IO_GGUF
+                     ? tsri_model_gguf_config(model->archive, &model->arch, &json)
+                     : tsri_model_llama2c_config(model->archive, &model->arch, &json);
+    } else if (format == TSRI_IO_RANDOM) {
+        model->config_name = tsri_base_copy_text(model->path, strlen(model->path));
+        status =
+            model->config_name ? tsri_model_shape_config(model->path, &json) : TSR_E_HOST_MEMORY;
+        if (status == TSR_OK)
+            status = find_arch(json, model->config_name, &model->arch);
+    } else {
+        model->config_name = tsri_base_join(folder, "config.json");
+        status = model->config_name
+                     ? tsri_base_json_load(model->config_name, CONFIG_BYTES, CONFIG_DEPTH, &json)
+                     : TSR_E_HOST_MEMORY;
+        if (status == TSR_OK)
+            status = find_arch(json, model->config_name, &model->arch);
+        if (status == TSR_OK)
+            status = tsri_model_quantized_adopt(json, model->config_name, model->archive,
+                                                &model->quantized);
+    }
+    if (status == TSR_OK)
+        status = read_spec(model, json);
+    const bool ours = format == TSRI_IO_SAFETENSORS || format == TSRI_IO_INDEX;
+    if (status == TSR_OK && (ours || format == TSRI_IO_CTRANSLATE2))
+        status = tsri_model_generation_read(folder, ours ? json : NULL, model->config_name,
+                                            &model->spec, &model->generation);
+    else if (status == TSR_OK)
+        model->generation = (tsri_model_generation){
+            .bos = model->spec.bos, .decoder_start = model->spec.decoder_start};
+    json_decref(json);
+    return status;
+}
+
+static tsr_status check_ids(const tsri_model *model, const tsri_text_tokenizer *tokenizer,
+                            int32_t rows) {
+    if (tsri_text_vocabulary_size(tokenizer) <= rows)
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_FORMAT,
+                          "%s: its tokenizer has ids up to %" PRId32 "; vocab_size %" PRId32
+                          " of %s has rows for fewer",
+                          model->path, tsri_text_vocabulary_size(tokenizer) - 1, rows,
+                          model->config_name);
+}
+
+/* A tokenizer that can't be used leaves a model that works with ids; a damaged one is an error. */
+static tsr_status read_tokenizer(tsri_model *model, const char *folder) {
+    tsr_status status = TSR_OK;
+    if (model->archive->format == TSRI_IO_RANDOM)
+        return TSR_OK;
+    if (model->archive->format == TSRI_IO_GGUF)
+        status = tsri_model_gguf_tokenizer(model->archive, &model->tokenizer);
+    else if (model->archive->format == TSRI_IO_LLAMA2C)
+        status = tsri_model_llama2c_tokenizer(folder, &model->spec, &model->tokenizer);
+    else if (model->archive->format == TSRI_IO_CTRANSLATE2)
+        status = tsri_model_ctranslate2_tokenizer(model->archive, folder, &model->spec,
+                                                  &model->tokenizer);
+    else
+        status = tsri_model_folder_tokenizer(folder, &model->spec, &model->tokenizer);
+    if (status == TSR_E_UNSUPPORTED) {
+        model->tokenizer_why = tsri_base_copy_text(tsr_error_last(), strlen(tsr_error_last()));
+        return model->tokenizer_why ? TSR_OK : TSR_E_HOST_MEMORY;
+    }
+    TRY(status);
+    if (!model->tokenizer)
+        return TSR_OK;
+    const tsri_text_tokenizer *target = tsri_text_target(model->tokenizer);
+    const bool apart = model->spec.encoder.layers && target != model->tokenizer;
+    TRY(check_ids(model, model->tokenizer, apart ? model->spec.source_vocab : model->spec.vocab));
+    TRY(check_ids(model, target, model->spec.vocab));
+    tsri_model_add_eos(&model->spec, tsri_text_role_id(target, TSRI_TEXT_EOS));
+    return TSR_OK;
+}
+
+/* The dtype of most stored bytes, for people. */
+static void name_stored(tsri_model *model) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < model->archive->n_arrays; i++)
+        if (model->archive->arrays[i].bytes > most) {
+            most = model->archive->arrays[i].bytes;
+            snprintf(model->stored, sizeof model->stored, "%s",
+                     tsri_tensor_dtype_name(model->archive->arrays[i].dtype));
+        }
+    const tsri_io_format format = model->archive->format;
+    snprintf(model->format, sizeof model->format, "%s",
+             format == TSRI_IO_GGUF          ? "GGUF"
+             : format == TSRI_IO_LLAMA2C     ? "llama2.c"
+             : format == TSRI_IO_RANDOM      ? "random"
+             : format == TSRI_IO_CTRANSLATE2 ? "CTranslate2"
+                                             : "safetensors");
+}
+
+/* A place with weights is a model, and what is wrong with it is to be said. */
+static bool holds_weights(const char *path) {
+    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
+                                        "model.bin"};
+    tsri_io_format format = TSRI_IO_UNKNOWN;
+    tsri_io_archive *archive = NULL;
+    bool holds = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names && tsri_base_is_folder(path); i++) {
+        char *file = tsri_base_join(path, names[i]);
+        holds = holds || !file || tsri_base_is_file(file);
+        free(file);
+    }
+    if (tsri_base_is_folder(path) || tsri_io_detect(path, &format) != TSR_OK)
+        return holds;
+    if (format != TSRI_IO_GGUF)
+        return format == TSRI_IO_SAFETENSORS || format == TSRI_IO_LLAMA2C ||
+               format == TSRI_IO_CTRANSLATE2;
+    holds = tsri_io_open(path, &archive) != TSR_OK || archive->n_arrays > 0;
+    tsri_io_close(&archive);
+    return holds;
+}
+
+/* The tokenizer of a place that holds no weights; `status` is that failure, kept where
+ * there is no tokenizer either. */
+static tsr_status open_tokenizer(const char *path, tsr_status status, tsri_model **out) {
+    char sentence[1024];
+    tsri_model *model = NULL;
+    tsri_text_tokenizer *tokenizer = NULL;
+    snprintf(sentence, sizeof sentence, "%s", tsr_error_last());
+    if (!holds_weights(path))
+        TRY(tsri_model_tokenizer_at(path, &tokenizer));
+    if (!tokenizer)
+        return tsri_base_fail(status, "%s", sentence);
+    status = tsri_base_new(1, sizeof *model, &model);
+    if (status == TSR_OK && !(model->path = tsri_base_copy_text(path, strlen(path))))
+        status = TSR_E_HOST_MEMORY;
+    if (status != TSR_OK) {
+        tsri_text_tokenizer_destroy(&tokenizer);
+        tsri_model_close(&model);
+        return status;
+    }
+    tsri_model_spec_defaults(&model->spec);
+    model->tokenizer = tokenizer;
+    model->spec.vocab = tsri_text_vocabulary_size(tokenizer);
+    *out = model;
+    return TSR_OK;
+}
+
+static tsr_status open_model(const char *path, const tsri_model_options *options,
+                             tsri_model **out) {
+    tsri_model *model = NULL;
+    TRY(tsri_base_new(1, sizeof *model, &model));
+    model->kv_dtype = options->kv_dtype == TSR_DTYPE_NONE ? TSR_F32 : options->kv_dtype;
+    char *folder =
+        tsri_base_is_folder(path) ? tsri_base_copy_text(path, strlen(path)) : folder_of(path);
+    model->path = tsri_base_copy_text(path, strlen(path));
+    tsr_status status = !folder || !model->path     ? TSR_E_HOST_MEMORY
+                        : tsri_model_is_shape(path) ? tsri_model_shape_open(path, &model->archive)
+                                                    : tsri_io_open(path, &model->archive);
+    if (status == TSR_OK)
+        status = read_config(model, folder);
+    const tsri_model_keeping keeping = {
+        .dtype = options->dtype, .compute = options->compute, .stored_blocks = model->quantized};
+    if (status == TSR_OK)
+        status = tsri_model_weights_create(model->archive, model->arch, &model->spec,
+                                           model->config_name, &keeping, &model->weights);
+    if (status == TSR_OK && options->n_lora && model->quantized)
+        status = tsri_base_fail(TSR_E_UNSUPPORTED,
+                                "%s holds blocks already; add the adapter to the model that it was "
+                                "made from (tessera merge), or open that one with --dtype",
+                                path);
+    if (status == TSR_OK)
+        status = tsri_model_adapters_open(options->lora, options->n_lora, model->weights,
+                                          &model->weights->adapters);
+    if (status == TSR_OK)
+        status = read_tokenizer(model, folder);
+    if (status == TSR_OK)
+        name_stored(model);
+    else
+        tsri_model_close(&model);
+    free(folder);
+    *out = model;
+    return status;
+}
+
+tsr_status tsri_model_open(const char *path, const tsri_model_options *options, tsri_model **out) {
+    const tsr_status status = open_model(path, options, out);
+    return status != TSR_OK && options->tokenizer_only ? open_tokenizer(path, status, out) : status;
+}
+
+/* What the run's callbacks are given. */
+typedef struct source {
+    tsri_model_weights *weights;
+    const tsri_model_options *options;
+} source;
+
+static tsr_status give_rows(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype,
+                            void *out) {
+    return tsri_model_weights_rows(((source *)data)->weights, id, first, count, dtype, out);
+}
+
+static tsr_status tell_progress(void *data, uint64_t done, uint64_t total) {
+    const tsri_model_options *options = ((source *)data)->options;
+    return options->progress ? options->progress(options->progress_data, done, total) : TSR_OK;
+}
+
+/* A graph with every use of the weights. */
+static tsri_model_shape whole_shape(const tsri_model *model, int32_t slots, int64_t context) {
+    const tsri_model_spec *spec = &model->spec;
+    const tsri_model_weights *w = model->weights;
+    const bool decoder = spec->decoder.layers, encoder = spec->encoder.layers,
+               writes = decoder && tsri_model_has_output(w);
+    return (tsri_model_shape){
+        .sides = (decoder ? TSRI_SIDES_DECODER : 0) | (encoder ? TSRI_SIDES_ENCODER : 0),
+        .slots = slots,
+        .sources = slots,
+        .capacity = context,
+        .source_capacity = spec->source_context < 2048 ? spec->source_context : 2048,
+        .kv_dtype = model->kv_dtype,
+        .logits = writes || tsri_model_weight_at(w, TSRI_WEIGHT_MASKED_DENSE),
+        .argmax = writes,
+        .hidden = decoder && !writes,
+        .vectors = !decoder,
+        .labels = tsri_model_weight_at(w, TSRI_WEIGHT_LABEL),
+        .next = tsri_model_weight_at(w, TSRI_WEIGHT_NEXT),
+        .pooled = tsri_model_weight_at(w, TSRI_WEIGHT_POOLER)};
+}
+
+tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
+                            const tsri_model_options *options) {
+    const int32_t slots = options->slots ? options->slots : 1;
+    const int64_t reads = model->spec.context < 2048 ? model->spec.context : 2048;
+    const int64_t context =
+        options->context && options->context < model->spec.context ? options->context : reads;
+    const tsri_model_shape shape = whole_shape(model, slots, context);
+    const tsr_bounds bounds = tsri_model_bounds(slots, 1, context < 512 ? context : 512,
+                                                context < 512 ? context : 512, false);
+    source data = {.weights = model->weights, .options = options};
+    const tsri_run_source source = {.data = &data, .rows = give_rows, .progress = tell_progress};
+    if (model->spec.decoder.cross && tsri_run_device_count(run) > 1)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s is an encoder-decoder, whose two stacks share what lies on a "
+                              "device: it runs on one; name one",
+                              model->path);
+    TRY(tsri_model_build(model->weights, &shape, &model->graph));
+    const tsr_status status = tsri_run_load(run, model->graph, &bounds, &source);
+    if (status != TSR_OK)
+        return status;
+    model->run = run;
+    if (model->weights->unserved)
+        tsri_run_log(run, TSR_LOG_WARNING,
+                     "%s: tensor \"%s\" is of a head that is not served; hidden states and vectors "
+                     "are given without it",
+                     model->path, model->weights->unserved);
+    return TSR_OK;
+}
+
+void tsri_model_close(tsri_model **model) {
+    tsri_model *m = *model;
+    if (!m)
+        return;
+    if (m->parked)
+        m->drop_parked(m);
+    if (m->run && m->graph)
+        tsri_run_forget(m->run, m->graph);
+    tsri_graph_destroy(&m->graph);
+    tsri_model_weights_destroy(&m->weights);
+    tsri_io_close(&m->archive);
+    tsri_text_tokenizer_destroy(&m->tokenizer);
+    tsri_model_spec_clear(&m->spec);
+    tsri_model_generation_clear(&m->generation);
+    free(m->tokenizer_why);
+    free(m->config_name);
+    free(m->path);
+    free(m->states_used);
+    free(m);
+    *model = NULL;
+}

@@ -1,0 +1,96 @@
+/* model/load/measure.c - counts a model's parameters, bytes and multiply-adds, and its
+ * matrices by dtype. */
+#include "model/load/measure.h"
+
+#include "tensor/convert.h"
+#include "tensor/quantize.h"
+#include "tensor/shape.h"
+
+const char *tsri_model_compute_name(tsr_compute compute) {
+    static const char *const names[] = {"f32", "f16", "int8"};
+    return names[compute];
+}
+
+/* Whether linear ops read it: tables are looked up in. */
+static bool is_multiplied(const tsri_model_spec *spec, uint32_t id) {
+    const tsri_model_stack *const stacks[] = {&spec->decoder, &spec->encoder};
+    for (int i = 0; i < 2; i++)
+        if (id == tsri_model_stack_weight(stacks[i], TSRI_STACK_POSITION) ||
+            id == tsri_model_stack_weight(stacks[i], TSRI_STACK_EMBED) ||
+            id == tsri_model_stack_weight(stacks[i], TSRI_STACK_RELATIVE) ||
+            id == tsri_model_stack_weight(stacks[i], TSRI_STACK_RELATIVE_TABLE))
+            return false;
+    return id != TSRI_WEIGHT_TYPES && (id != TSRI_WEIGHT_EMBED || spec->tied);
+}
+
+size_t tsri_model_tally_matrices(const tsri_model_weights *weights,
+                                 tsri_model_tally kinds[TSRI_MODEL_MAX_TALLIES]) {
+    size_t n = 0;
+    for (uint32_t id = 0; id < weights->count; id++) {
+        const tsri_model_weight *w = tsri_model_weight_at(weights, id);
+        uint64_t bytes = 0;
+        size_t i = 0;
+        if (!w || w->rank != 2)
+            continue;
+        while (i < n && kinds[i].dtype != w->dtype)
+            i++;
+        if (i == TSRI_MODEL_MAX_TALLIES)
+            continue;
+        if (i == n)
+            kinds[n++] =
+                (tsri_model_tally){w->dtype, tsri_model_weight_compute(weights, w), 0, 0, 0};
+        tsri_tensor_bytes(w->dtype, (uint64_t)w->dims[0] * (uint64_t)w->dims[1], &bytes);
+        kinds[i].bytes += bytes;
+        kinds[i].matrices++;
+        kinds[i].multiplied += is_multiplied(weights->spec, id);
+    }
+    return n;
+}
+
+static void measure_keeping(const tsri_model *model, tsri_model_measures *out) {
+    tsri_model_tally kinds[TSRI_MODEL_MAX_TALLIES];
+    const size_t n = tsri_model_tally_matrices(model->weights, kinds);
+    size_t most = 0;
+    for (size_t i = 1; i < n; i++)
+        most = kinds[i].bytes > kinds[most].bytes ? i : most;
+    out->kept = tsri_tensor_dtype_name(kinds[most].dtype);
+    out->compute = tsri_model_compute_name(kinds[most].compute);
+    for (size_t i = 0; i < model->archive->n_arrays; i++)
+        out->stored_bytes += model->archive->arrays[i].bytes;
+}
+
+/* Whether each token that goes through the stack is multiplied with it: keys and values of the
+ * encoder's output are made once a text. */
+static bool is_read_by_token(const tsri_model_spec *spec, const tsri_model_stack *stack,
+                             uint32_t id) {
+    const uint32_t first = tsri_model_layer_weight(spec, stack, 0, 0),
+                   count = (uint32_t)tsri_model_stack_groups(stack) * TSRI_WEIGHT_PER_LAYER;
+    return id >= first && id < first + count &&
+           (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER != TSRI_ROLE_CROSS_KV;
+}
+
+void tsri_model_measure(const tsri_model *model, tsri_model_measures *out) {
+    const tsri_model_spec *spec = &model->spec;
+    const tsri_model_stack *stack = tsri_model_main_stack(spec);
+    *out = (tsri_model_measures){.weight_bytes = tsri_model_weights_bytes(model->weights)};
+    measure_keeping(model, out);
+    for (uint32_t id = 0; id < model->weights->count; id++) {
+        const tsri_model_weight *weight = tsri_model_weight_at(model->weights, id);
+        if (!weight || !weight->n_parts)
+            continue;
+        const uint64_t elements =
+            (uint64_t)weight->dims[0] * (weight->rank == 2 ? (uint64_t)weight->dims[1] : 1);
+        out->parameters += elements;
+        if (weight->rank == 2 && is_read_by_token(spec, stack, id))
+            out->flops_per_token += 2 * (double)elements;
+    }
+    const double per_key = (double)stack->head_size + stack->value_size;
+    out->flops_per_past_token = 2.0 * !stack->recurrent * stack->layers * stack->heads * per_key;
+    if (stack->side == TSRI_SIDE_ENCODER)
+        return;
+    out->flops_per_token += 2.0 * spec->vocab * tsri_model_head_width(spec);
+    out->kv_bytes_per_token =
+        stack->recurrent ? (uint64_t)stack->recurrent * sizeof(float)
+                         : (uint64_t)stack->layers * (uint64_t)stack->kv_heads * (uint64_t)per_key *
+                               (uint64_t)tsri_tensor_dtype_info(model->kv_dtype)->bytes;
+}

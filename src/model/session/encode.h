@@ -1,0 +1,51 @@
+/* model/session/encode.h - what the files of encoding share: one run of an encoder, and its
+ * results. */
+#ifndef TSRI_MODEL_SESSION_ENCODE_H
+#define TSRI_MODEL_SESSION_ENCODE_H
+
+#include "model/session/chunk.h"
+
+enum { TSRI_MODEL_ENCODED_KINDS = 9 }; /* results but hidden states and attention */
+
+/* A result of so many numbers a wanted row, or a sequence. */
+typedef struct tsri_model_encoded_kind {
+    tsri_model_output id;
+    void *to;
+    int64_t width;
+    bool by_row;
+    tsri_model_staging stage;
+} tsri_model_encoded_kind;
+
+typedef struct tsri_model_length { /* of a sequence of the batch */
+    int64_t n;
+    int32_t number;
+} tsri_model_length;
+
+struct tsri_model_encoder {
+    tsri_model_length *order; /* [n] shortest first */
+    int64_t *offset;          /* [n] first token of each in the batch */
+    int32_t *ids, *positions, *types, *past, *len, *slot, *rows, *state;
+    int64_t *destination; /* [N] result row of each row */
+    size_t order_room, offset_room, destination_room, tokens_room[4], sequences_room[4];
+    tsri_model_encoded_kind kinds[TSRI_MODEL_ENCODED_KINDS];
+    tsri_model_staging *per_token; /* hidden 0 .. L, attention 0 .. L-1 */
+    tsri_run_binding *outputs;
+};
+
+/* One run: sequences order[first .. first + B). */
+typedef struct tsri_model_encode_run {
+    const tsri_model_sequence *sequences;
+    const tsri_model_results *results;
+    int32_t first;
+    int64_t B, T, N, wanted;
+    size_t n_outputs;
+} tsri_model_encode_run;
+
+/* What a batch is to give, each with its width; `labels`: the classifier's. */
+void tsri_model_encode_kinds(tsri_model_encoder *encoder, const tsri_model_spec *spec,
+                             int64_t labels, const tsri_model_results *results);
+/* Where the outputs of a run go on their way, and from there to the caller. */
+tsr_status tsri_model_encode_bind(tsri_session *session, tsri_model_encode_run *run);
+void tsri_model_encode_scatter(const tsri_session *session, const tsri_model_encode_run *run);
+
+#endif

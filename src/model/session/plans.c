@@ -1,0 +1,74 @@
+/* model/session/plans.c - builds the graphs of a session by the results that are wanted, and
+ * their plans by ranges of sizes. */
+#include "model/session/plans.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+void tsri_model_plans_begin(tsri_model_plans *plans, const tsri_model *model, int32_t slots,
+                            int32_t sources, uint32_t session) {
+    *plans = (tsri_model_plans){.model = model,
+                                .slots = slots,
+                                .sources = sources,
+                                .first_state = session * tsri_model_state_count(&model->spec)};
+}
+
+static void drop(tsri_model_plans *plans) {
+    for (size_t i = 0; i < plans->count; i++) {
+        tsri_run_forget(plans->model->run, plans->items[i].graph);
+        tsri_graph_destroy(&plans->items[i].graph);
+    }
+    plans->count = 0;
+}
+
+void tsri_model_plans_end(tsri_model_plans *plans) {
+    drop(plans);
+    free(plans->items);
+    plans->items = NULL;
+}
+
+void tsri_model_plans_grow(tsri_model_plans *plans, int64_t capacity, int64_t source_capacity) {
+    drop(plans);
+    plans->capacity = capacity;
+    plans->source_capacity = source_capacity;
+}
+
+static bool same(const tsri_model_shape *a, const tsri_model_shape *b) {
+    return a->sides == b->sides && a->logits == b->logits && a->argmax == b->argmax &&
+           a->hidden == b->hidden && a->attention == b->attention && a->cross == b->cross &&
+           a->by_keys == b->by_keys && a->top_k == b->top_k && a->vectors == b->vectors &&
+           a->pooling == b->pooling && a->pooled == b->pooled && a->labels == b->labels &&
+           a->next == b->next;
+}
+
+tsr_status tsri_model_plans_graph(tsri_model_plans *plans, const tsri_model_shape *shape,
+                                  const tsri_graph **out) {
+    size_t i = 0;
+    while (i < plans->count && !same(&plans->items[i].shape, shape))
+        i++;
+    if (i == plans->count) {
+        TRY(tsri_base_grow(&plans->items, &plans->room, i + 1, sizeof *plans->items));
+        tsri_model_shaped_graph *item = &plans->items[i];
+        item->shape = *shape;
+        item->shape.slots = plans->slots;
+        item->shape.sources = plans->sources;
+        item->shape.capacity = plans->capacity;
+        item->shape.source_capacity = plans->source_capacity;
+        item->shape.first_state = plans->first_state;
+        item->shape.kv_dtype = plans->model->kv_dtype;
+        TRY(tsri_model_build(plans->model->weights, &item->shape, &item->graph));
+        plans->count++;
+    }
+    *out = plans->items[i].graph;
+    return TSR_OK;
+}
+
+tsr_status tsri_model_plans_plan(tsri_model_plans *plans, const tsri_model_shape *shape, int64_t B,
+                                 int64_t T, int64_t limit, bool all, tsri_run_plan **out) {
+    const tsr_bounds bounds = tsri_model_bounds(plans->slots, B, T, limit, all);
+    const tsri_graph *graph = NULL;
+    TRY(tsri_model_plans_graph(plans, shape, &graph));
+    return tsri_run_prepare(plans->model->run, graph, &bounds, out);
+}

@@ -1,0 +1,38 @@
+/* model/session/plans.h - the graphs and plans of a session: one graph for each set of results, one
+ * plan for each range of sizes. */
+#ifndef TSRI_MODEL_SESSION_PLANS_H
+#define TSRI_MODEL_SESSION_PLANS_H
+
+#include "model/load/load.h"
+
+typedef struct tsri_model_shaped_graph {
+    tsri_model_shape shape;
+    tsri_graph *graph;
+} tsri_model_shaped_graph;
+
+typedef struct tsri_model_plans {
+    const tsri_model *model;
+    int32_t slots, sources;
+    int64_t capacity, source_capacity; /* 0: no graph yet */
+    uint32_t first_state;
+    tsri_model_shaped_graph *items;
+    size_t count, room;
+} tsri_model_plans;
+
+void tsri_model_plans_begin(tsri_model_plans *plans, const tsri_model *model, int32_t slots,
+                            int32_t sources, uint32_t session);
+void tsri_model_plans_end(tsri_model_plans *plans);
+/* Graphs of the old capacity are dropped; the states are copied when the first plan of a new one is
+ * made. */
+void tsri_model_plans_grow(tsri_model_plans *plans, int64_t capacity, int64_t source_capacity);
+
+/* The graph for the results that `shape` marks; slots, capacities and states are set here. */
+tsr_status tsri_model_plans_graph(tsri_model_plans *plans, const tsri_model_shape *shape,
+                                  const tsri_graph **out);
+
+/* A decoder's plan for B sequences of T tokens (at most `limit`) and the results that `shape`
+ * marks. `all`: rows are up to B * T, else up to B. */
+tsr_status tsri_model_plans_plan(tsri_model_plans *plans, const tsri_model_shape *shape, int64_t B,
+                                 int64_t T, int64_t limit, bool all, tsri_run_plan **out);
+
+#endif

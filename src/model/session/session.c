@@ -1,0 +1,346 @@
+/* model/session/session.c - a session from its creation to its end, and forward runs of a
+ * decoder. */
+#include "model/session/session.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "model/session/chunk.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tsr_status check_sizes(const tsri_model *model, const tsri_session_sizes *sizes) {
+    const tsri_model_spec *spec = &model->spec;
+    if (sizes->slots < 1 || sizes->context < 0 || sizes->sources < 0 || sizes->source_context < 0)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a session of %" PRId32 " sequences of %" PRId64
+                              " tokens; at least one of each is needed",
+                              sizes->slots, sizes->context);
+    if (sizes->context > spec->context)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a context of %" PRId64
+                              " tokens was asked for; %s reads at most %" PRId64,
+                              sizes->context, model->path, spec->context);
+    if (sizes->source_context > spec->source_context)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "texts of %" PRId64
+                              " tokens were asked for; the encoder of %s reads at most %" PRId64,
+                              sizes->source_context, model->path, spec->source_context);
+    if (!model->run)
+        return tsri_base_fail(
+            TSR_E_STATE, "%s was opened without a device; its weights are not stored", model->path);
+    return TSR_OK;
+}
+
+/* What a session of so many sequences needs from its beginning. */
+static tsr_status make_arrays(tsri_session *session, const tsri_session_sizes *sizes) {
+    const tsri_model_spec *spec = &session->model->spec;
+    const size_t layers = (size_t)spec->decoder.layers, slots = (size_t)sizes->slots,
+                 sources = (size_t)session->plans.sources;
+    int32_t **const facts[] = {&session->past,   &session->len,    &session->slot,
+                               &session->member, &session->source, &session->source_len,
+                               &session->state};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        TRY(tsri_base_new(slots, sizeof(int32_t), facts[i]));
+    if (spec->decoder.cross)
+        TRY(tsri_base_new(sources, sizeof(int32_t), &session->encoded));
+    TRY(tsri_base_new(slots, sizeof(int64_t), &session->taken));
+    TRY(tsri_base_new(TSRI_MODEL_MAX_ROTARY / 2, sizeof(float), &session->frequencies));
+    TRY(tsri_base_new(3 * layers + 1, sizeof *session->per_token, &session->per_token));
+    return tsri_base_new(TSRI_MODEL_ROW_OUTPUTS + 3 * layers + 1, sizeof *session->outputs,
+                         &session->outputs);
+}
+
+static void set_contexts(tsri_session *session, const tsri_session_sizes *sizes) {
+    const tsri_model_spec *spec = &session->model->spec;
+    session->context = sizes->context ? sizes->context : spec->context;
+    session->source_context = sizes->source_context ? sizes->source_context : spec->source_context;
+}
+
+static void destroy(tsri_session *session);
+
+/* The parked session, as new, where it has as many slots. Another one goes: what it holds is for
+ * the new one to hold. */
+static tsri_session *take_parked(tsri_model *model, const tsri_session_sizes *sizes) {
+    tsri_session *session = model->parked;
+    const int32_t sources = sizes->sources ? sizes->sources : sizes->slots;
+    model->parked = NULL;
+    if (!session)
+        return NULL;
+    if (session->slots != sizes->slots || session->plans.sources != sources) {
+        destroy(session);
+        return NULL;
+    }
+    set_contexts(session, sizes);
+    if (session->encoded)
+        memset(session->encoded, 0, (size_t)sources * sizeof *session->encoded);
+    return session;
+}
+
+tsr_status tsri_session_create_sized(tsri_model *model, const tsri_session_sizes *sizes,
+                                     tsri_session **out) {
+    tsri_session *session = NULL;
+    TRY(check_sizes(model, sizes));
+    *out = take_parked(model, sizes);
+    if (*out)
+        return TSR_OK;
+    TRY(tsri_base_new(1, sizeof *session, &session));
+    session->model = model;
+    session->slots = sizes->slots;
+    set_contexts(session, sizes);
+    while (session->number < model->states_room && model->states_used[session->number])
+        session->number++;
+    tsr_status status = tsri_base_grow(&model->states_used, &model->states_room,
+                                       session->number + 1, sizeof *model->states_used);
+    if (status == TSR_OK) {
+        model->states_used[session->number] = true;
+        tsri_model_plans_begin(&session->plans, model, sizes->slots,
+                               sizes->sources ? sizes->sources : sizes->slots,
+                               (uint32_t)session->number);
+        status = make_arrays(session, sizes);
+    }
+    if (status != TSR_OK) {
+        destroy(session);
+        session = NULL;
+    }
+    *out = session;
+    return status;
+}
+
+tsr_status tsri_session_create(tsri_model *model, int32_t slots, int64_t context,
+                               tsri_session **out) {
+    const tsri_session_sizes sizes = {.slots = slots, .context = context};
+    return tsri_session_create_sized(model, &sizes, out);
+}
+
+static void drop_parked(tsri_model *model) {
+    if (model->parked)
+        destroy(model->parked);
+    model->parked = NULL;
+}
+
+void tsri_session_destroy(tsri_session **session) {
+    tsri_session *s = *session;
+    if (!s)
+        return;
+    drop_parked(s->model);
+    s->model->parked = s;
+    s->model->drop_parked = drop_parked;
+    *session = NULL;
+}
+
+static void destroy(tsri_session *s) {
+    tsri_model_plans_end(&s->plans);
+    if (s->number < s->model->states_room)
+        s->model->states_used[s->number] = false;
+    for (int i = 0; i < TSRI_MODEL_ROW_OUTPUTS; i++)
+        free(s->per_row[i].data);
+    for (int32_t i = 0; s->per_token && i < 3 * s->model->spec.decoder.layers + 1; i++)
+        free(s->per_token[i].data);
+    tsri_model_encoder_destroy(&s->encoder);
+    void *const arrays[] = {s->per_token,   s->outputs, s->ids,    s->positions, s->past,
+                            s->len,         s->slot,    s->rows,   s->keys,      s->source,
+                            s->source_len,  s->encoded, s->member, s->taken,     s->destination,
+                            s->frequencies, s->state,   s};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        free(arrays[i]);
+}
+
+int64_t tsri_session_context(const tsri_session *session) {
+    return session->context;
+}
+
+int64_t tsri_session_capacity(const tsri_session *session) {
+    return session->plans.capacity;
+}
+
+int64_t tsri_session_source_context(const tsri_session *session) {
+    return session->source_context;
+}
+
+int32_t tsri_session_slots(const tsri_session *session) {
+    return session->slots;
+}
+
+/* ---- checks ---- */
+
+/* What a decoder with cross-attention attends to has been encoded. */
+static tsr_status check_source(const tsri_session *session, const tsri_model_sequence *sequence,
+                               int32_t number) {
+    if (!session->encoded)
+        return TSR_OK;
+    if (sequence->source < 0 || sequence->source >= session->plans.sources)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "sequence %" PRId32 " attends to source slot %" PRId32
+                              "; the session has %" PRId32,
+                              number, sequence->source, session->plans.sources);
+    if (session->encoded[sequence->source] == 0)
+        return tsri_base_fail(TSR_E_STATE,
+                              "sequence %" PRId32 " attends to source slot %" PRId32
+                              ", which holds no encoded text yet",
+                              number, sequence->source);
+    return TSR_OK;
+}
+
+static tsr_status check_sequence(const tsri_session *session, const tsri_model_sequence *sequence,
+                                 int32_t number) {
+    const tsri_model_spec *spec = &session->model->spec;
+    if (sequence->n < 1 || sequence->past < 0 || sequence->slot < 0 ||
+        sequence->slot >= session->slots)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "sequence %" PRId32 ": %" PRId64 " tokens after %" PRId64
+                              " in slot %" PRId32 "; at least one token and a slot below %" PRId32
+                              " are needed",
+                              number, sequence->n, sequence->past, sequence->slot, session->slots);
+    if (sequence->n > session->context || sequence->past > session->context - sequence->n)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "sequence %" PRId32 " has %" PRId64
+                              " tokens; the context holds %" PRId64,
+                              number, sequence->past + sequence->n, session->context);
+    TRY(check_source(session, sequence, number));
+    for (int64_t i = 0; sequence->keys && i < sequence->past; i++)
+        if (sequence->keys[i] < 0 || sequence->keys[i] >= session->slots)
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "sequence %" PRId32 ": key %" PRId64 " is said to lie in slot "
+                                  "%" PRId32 "; the session has %" PRId32 " slots",
+                                  number, i, sequence->keys[i], session->slots);
+    for (int64_t i = 0; i < sequence->n; i++) {
+        const int64_t position = sequence->positions ? sequence->positions[i] : sequence->past + i;
+        TRY(tsri_model_check_token(number, i, sequence->ids[i], position, spec->vocab,
+                                   spec->context));
+    }
+    return TSR_OK;
+}
+
+static tsr_status check_batch(const tsri_session *session, const tsri_model_sequence *sequences,
+                              int32_t n, const tsri_model_results *results) {
+    if (!session->model->spec.decoder.layers)
+        return tsri_base_fail(TSR_E_STATE,
+                              "%s is an encoder: it reads texts whole and continues none",
+                              session->model->path);
+    if (n < 1 || n > session->slots)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a batch of %" PRId32 " sequences; the session has %" PRId32 " slots",
+                              n, session->slots);
+    TRY(tsri_model_check_top_k(session->model, results->top_k));
+    for (int32_t i = 0; i < n; i++) {
+        TRY(check_sequence(session, &sequences[i], i));
+        for (int32_t j = 0; j < i; j++)
+            if (sequences[i].slot == sequences[j].slot)
+                return tsri_base_fail(TSR_E_ARGUMENT,
+                                      "sequences %" PRId32 " and %" PRId32 " share slot %" PRId32,
+                                      j, i, sequences[i].slot);
+    }
+    return TSR_OK;
+}
+
+/* Under dynamic scaling the frequencies go by the highest position of a run. */
+static int64_t set_frequencies(tsri_session *session, const tsri_model_sequence *sequences,
+                               int32_t n) {
+    const tsri_model_rope *rope = &session->model->spec.decoder.rope;
+    int64_t length = 0;
+    if (rope->scaling != TSRI_SCALING_DYNAMIC)
+        return 0;
+    for (int32_t i = 0; i < n; i++)
+        for (int64_t t = 0; t < sequences[i].n; t++) {
+            const int64_t position =
+                sequences[i].positions ? sequences[i].positions[t] : sequences[i].past + t;
+            length = position + 1 > length ? position + 1 : length;
+        }
+    tsri_model_rope_frequencies(rope, session->model->spec.max_positions, length,
+                                session->frequencies);
+    return length;
+}
+
+static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequences, int32_t n,
+                          const tsri_model_results *results);
+
+/* One sequence, its results where those of the batch have it. */
+static tsr_status forward_one(tsri_session *session, const tsri_model_sequence *sequence,
+                              const tsri_model_results *all, int64_t row, int64_t token,
+                              int64_t probabilities) {
+    const tsri_model_spec *spec = &session->model->spec;
+    float *hidden[TSRI_MODEL_MAX_LAYERS + 1], *attention[TSRI_MODEL_MAX_LAYERS];
+    tsri_model_results one = *all;
+    one.logits = all->logits ? all->logits + row * spec->vocab : NULL;
+    one.argmax = all->argmax ? all->argmax + row : NULL;
+    one.top_logits = all->top_logits ? all->top_logits + row * all->top_k : NULL;
+    one.top_ids = all->top_ids ? all->top_ids + row * all->top_k : NULL;
+    one.top_lse = all->top_lse ? all->top_lse + row : NULL;
+    for (int32_t i = 0; all->hidden && i <= spec->decoder.layers; i++)
+        hidden[i] = all->hidden[i] + token * spec->width;
+    for (int32_t i = 0; all->attention && i < spec->decoder.layers; i++)
+        attention[i] = all->attention[i] + probabilities;
+    one.hidden = all->hidden ? hidden : NULL;
+    one.attention = all->attention ? attention : NULL;
+    return forward(session, sequence, 1, &one);
+}
+
+static tsr_status check_output(const tsri_model *model, const tsri_model_results *r) {
+    if ((!r->logits && !r->argmax && !r->top_k) || tsri_model_has_output(model->weights))
+        return TSR_OK;
+    const char *head = model->arch->names ? model->arch->names->head : NULL;
+    return tsri_base_fail(
+        TSR_E_STATE,
+        "%s (%s) is a bare model without an output matrix (%s.weight), so it can't "
+        "write: it gives hidden states (tessera dump)",
+        model->path, model->spec.family, head ? head + 1 : "lm_head");
+}
+
+tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence *sequences,
+                                int32_t n, const tsri_model_results *results) {
+    const tsri_model_spec *spec = &session->model->spec;
+    TRY(check_output(session->model, results));
+    TRY(check_batch(session, sequences, n, results));
+    if (n == 1 || set_frequencies(session, sequences, n) <= spec->max_positions)
+        return forward(session, sequences, n, results);
+    /* Lengths that change the frequencies: each sequence gets what it would get alone. */
+    int64_t tokens = 0, probabilities = 0;
+    for (int32_t i = 0; i < n; i++) {
+        TRY(forward_one(session, &sequences[i], results,
+                        results->rows == TSRI_ROWS_ALL ? tokens : i, tokens, probabilities));
+        tokens += sequences[i].n;
+        probabilities +=
+            spec->decoder.heads * sequences[i].n * (sequences[i].past + sequences[i].n);
+    }
+    return TSR_OK;
+}
+
+static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequences, int32_t n,
+                          const tsri_model_results *results) {
+    tsri_model_shape shape = {.sides = TSRI_SIDES_DECODER,
+                              .cross = results->cross,
+                              .logits = results->logits,
+                              .argmax = results->argmax,
+                              .top_k = results->top_k,
+                              .hidden = results->hidden,
+                              .attention = results->attention};
+    int64_t needed = 0, longest = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const int64_t after = sequences[i].past + sequences[i].n;
+        needed = after > needed ? after : needed;
+        longest = sequences[i].n > longest ? sequences[i].n : longest;
+        shape.by_keys |= sequences[i].keys && !session->model->spec.decoder.recurrent;
+    }
+    TRY(tsri_session_reserve(session, needed));
+    set_frequencies(session, sequences, n);
+    const int64_t limit = tsri_model_chunk_limit(session, results);
+    for (int64_t done = 0; done < longest; done += limit)
+        TRY(tsri_model_chunk_run(session, sequences, n, results, &shape, done, limit));
+    return TSR_OK;
+}
+
+tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out) {
+    const tsri_model_results results = {0};
+    const bool writes = tsri_model_has_output(session->model->weights);
+    const tsri_model_shape shape = {
+        .sides = TSRI_SIDES_DECODER, .logits = writes, .argmax = writes, .hidden = !writes};
+    if (!session->model->spec.decoder.layers)
+        return tsri_session_encode_plan(session, tokens, out);
+    tsri_model_reserve_sources(session, 1);
+    TRY(tsri_session_reserve(session, tokens));
+    const int64_t limit = tsri_model_chunk_limit(session, &results);
+    return tsri_model_plans_plan(&session->plans, &shape, 1, tokens < limit ? tokens : limit, limit,
+                                 false, out);
+}

@@ -1,0 +1,272 @@
+/* model/spec/config.c - reads the fields of a config.json, and refuses those that would change
+ * results unread. */
+#include "model/spec/config.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const json_t *field(const tsri_model_config *config, const char *key) {
+    const json_t *value = json_object_get(config->root, key);
+    return value && !json_is_null(value) ? value : NULL;
+}
+
+static tsr_status missing(const tsri_model_config *config, const char *key) {
+    return tsri_base_fail(TSR_E_FORMAT,
+                          "%s: \"%s\" is missing, and the model cannot be built without it",
+                          config->what, key);
+}
+
+tsr_status tsri_model_config_long(const tsri_model_config *config, const char *key, bool required,
+                                  int64_t lowest, int64_t highest, int64_t *out) {
+    if (required && !field(config, key))
+        return missing(config, key);
+    return tsri_base_json_int(config->root, config->what, key, lowest, highest, out);
+}
+
+tsr_status tsri_model_config_int(const tsri_model_config *config, const char *key, bool required,
+                                 int64_t lowest, int64_t highest, int32_t *out) {
+    int64_t value = *out;
+    TRY(tsri_model_config_long(config, key, required, lowest, highest, &value));
+    *out = (int32_t)value;
+    return TSR_OK;
+}
+
+tsr_status tsri_model_config_float(const tsri_model_config *config, const char *key, bool required,
+                                   double lowest, double highest, float *out) {
+    if (required && !field(config, key))
+        return missing(config, key);
+    double value = *out;
+    TRY(tsri_base_json_real(config->root, config->what, key, lowest, highest, &value));
+    if (field(config, key))
+        *out = (float)value;
+    return TSR_OK;
+}
+
+tsr_status tsri_model_config_bool(const tsri_model_config *config, const char *key, bool *out) {
+    return tsri_base_json_bool(config->root, config->what, key, out);
+}
+
+tsr_status tsri_model_config_activation(const tsri_model_config *config, const char *key,
+                                        const char *fallback, tsr_activation *out) {
+    static const struct {
+        const char *name;
+        tsr_activation activation;
+    } known[] = {
+        {"relu", TSR_ACT_RELU},          {"gelu", TSR_ACT_GELU},
+        {"gelu_new", TSR_ACT_GELU_TANH}, {"gelu_fast", TSR_ACT_GELU_TANH},
+        {"silu", TSR_ACT_SILU},          {"swish", TSR_ACT_SILU},
+        {"tanh", TSR_ACT_TANH},          {"gelu_pytorch_tanh", TSR_ACT_GELU_TANH},
+        {"sigmoid", TSR_ACT_SIGMOID},
+    };
+    const char *name = fallback;
+    TRY(tsri_base_json_text(config->root, config->what, key, &name));
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (name && strcmp(name, known[i].name) == 0) {
+            *out = known[i].activation;
+            return TSR_OK;
+        }
+    if (!name)
+        return missing(config, key);
+    return tsri_base_fail(TSR_E_UNSUPPORTED,
+                          "%s: \"%s\" is \"%s\", which is not served; served are relu, gelu, "
+                          "gelu_new, gelu_fast, gelu_pytorch_tanh, silu, swish, "
+                          "tanh and sigmoid",
+                          config->what, key, name);
+}
+
+static tsr_status read_eos(const tsri_model_config *config, tsri_model_spec *spec) {
+    const json_t *value = field(config, "eos_token_id");
+    if (!value)
+        return TSR_OK;
+    const size_t n = json_is_array(value) ? json_array_size(value) : 1;
+    if (n > TSRI_MODEL_MAX_EOS)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: \"eos_token_id\" lists %zu ids; at most %d are read",
+                              config->what, n, TSRI_MODEL_MAX_EOS);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *id = json_is_array(value) ? json_array_get(value, i) : value;
+        if (!json_is_integer(id) || json_integer_value(id) < -1 ||
+            json_integer_value(id) >= spec->vocab)
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: \"eos_token_id\" must be ids from 0 to vocab_size - 1 (%d)",
+                                  config->what, spec->vocab - 1);
+        if (json_integer_value(id) >= 0)
+            spec->eos[spec->n_eos++] = (int32_t)json_integer_value(id);
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_model_config_common(const tsri_model_config *config, bool tied,
+                                    tsri_model_spec *spec) {
+    spec->tied = tied;
+    TRY(tsri_model_config_int(config, "vocab_size", true, 1, TSRI_MODEL_MAX_VOCAB, &spec->vocab));
+    TRY(tsri_model_config_bool(config, "tie_word_embeddings", &spec->tied));
+    return tsri_model_config_ids(config, spec);
+}
+
+tsr_status tsri_model_config_ids(const tsri_model_config *config, tsri_model_spec *spec) {
+    TRY(tsri_model_config_int(config, "bos_token_id", false, -1, INT32_MAX, &spec->bos));
+    TRY(tsri_model_config_int(config, "pad_token_id", false, -1, INT32_MAX, &spec->pad));
+    return read_eos(config, spec);
+}
+
+/* ---- keys that change results ---- */
+
+/* The value that means "as every family does it". */
+typedef enum neutral {
+    NEUTRAL_FALSE,
+    NEUTRAL_TRUE,
+    NEUTRAL_NULL,
+    NEUTRAL_ONE,
+    NEUTRAL_ZERO
+} neutral;
+
+static const struct {
+    const char *key;
+    neutral neutral;
+} semantic[] = {
+    {"quantization_config", NEUTRAL_NULL},
+    {"attention_bias", NEUTRAL_FALSE},
+    {"mlp_bias", NEUTRAL_FALSE},
+    {"sliding_window", NEUTRAL_NULL},
+    {"use_sliding_window", NEUTRAL_FALSE},
+    {"layer_types", NEUTRAL_NULL},
+    {"rope_scaling", NEUTRAL_NULL},
+    {"rope_parameters", NEUTRAL_NULL},
+    {"rope_interleaved", NEUTRAL_FALSE},
+    {"partial_rotary_factor", NEUTRAL_ONE},
+    {"rotary_pct", NEUTRAL_ONE},
+    {"no_rope_layers", NEUTRAL_NULL},
+    {"no_rope_layer_interval", NEUTRAL_NULL},
+    {"scale_attn_weights", NEUTRAL_TRUE},
+    {"scale_attn_by_inverse_layer_idx", NEUTRAL_FALSE},
+    {"add_cross_attention", NEUTRAL_FALSE},
+    {"is_encoder_decoder", NEUTRAL_FALSE},
+    {"alibi", NEUTRAL_FALSE},
+    {"use_parallel_residual", NEUTRAL_FALSE},
+    {"parallel_attn", NEUTRAL_FALSE},
+    {"qk_layernorm", NEUTRAL_FALSE},
+    {"use_qk_norm", NEUTRAL_FALSE},
+    {"clip_qkv", NEUTRAL_NULL},
+    {"logit_scale", NEUTRAL_ONE},
+    {"logits_scaling", NEUTRAL_ONE},
+    {"residual_multiplier", NEUTRAL_ONE},
+    {"embedding_multiplier", NEUTRAL_ONE},
+    {"attention_multiplier", NEUTRAL_NULL},
+    {"attn_logit_softcapping", NEUTRAL_NULL},
+    {"final_logit_softcapping", NEUTRAL_NULL},
+    {"query_pre_attn_scalar", NEUTRAL_NULL},
+    {"use_bidirectional_attention", NEUTRAL_FALSE},
+    {"attention_chunk_size", NEUTRAL_NULL},
+    {"num_local_experts", NEUTRAL_NULL},
+    {"num_experts", NEUTRAL_NULL},
+    {"word_embed_proj_dim", NEUTRAL_NULL},
+    {"_remove_final_layer_norm", NEUTRAL_FALSE},
+    {"layer_norm_elementwise_affine", NEUTRAL_TRUE},
+    {"enable_bias", NEUTRAL_TRUE},
+    {"tie_encoder_decoder", NEUTRAL_FALSE},
+    {"num_nextn_predict_layers", NEUTRAL_ZERO},
+};
+
+static bool is_neutral(const json_t *value, neutral wanted) {
+    switch (wanted) {
+    case NEUTRAL_FALSE:
+        return json_is_false(value);
+    case NEUTRAL_TRUE:
+        return json_is_true(value);
+    case NEUTRAL_ONE:
+        return json_is_number(value) && json_number_value(value) == 1;
+    case NEUTRAL_ZERO:
+        return json_is_number(value) && json_number_value(value) == 0;
+    default:
+        return false;
+    }
+}
+
+/* transformers 5 keeps the rotary share among the rope parameters. */
+static const json_t *semantic_field(const tsri_model_config *config, const char *key) {
+    const json_t *value = field(config, key);
+    if (!value)
+        value = json_object_get(json_object_get(config->root, "rope_parameters"), key);
+    return json_is_null(value) ? NULL : value;
+}
+
+tsr_status tsri_model_config_refuse(const tsri_model_config *config, const char *const *handled) {
+    for (size_t i = 0; i < sizeof semantic / sizeof *semantic; i++) {
+        const json_t *value = semantic_field(config, semantic[i].key);
+        bool read = false;
+        for (const char *const *key = handled; *key && !read; key++)
+            read = strcmp(*key, semantic[i].key) == 0;
+        if (!value || read || is_neutral(value, semantic[i].neutral))
+            continue;
+        char *text = tsri_base_json_print(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        const tsr_status status = tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: \"%s\" is %.60s, which changes results and is not served for this kind of model",
+            config->what, semantic[i].key, text ? text : "set");
+        free(text);
+        return status;
+    }
+    return TSR_OK;
+}
+
+/* ---- sliding windows ---- */
+
+static tsr_status read_layer_types(const tsri_model_config *config, const json_t *types,
+                                   tsri_model_stack *stack, uint8_t *windowed) {
+    if (!json_is_array(types) || json_array_size(types) != (size_t)stack->layers)
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s: \"layer_types\" must be a list of one kind for each of the %d layers",
+            config->what, stack->layers);
+    for (int32_t i = 0; i < stack->layers; i++) {
+        const char *type = json_string_value(json_array_get(types, (size_t)i));
+        windowed[i] = type && strcmp(type, "sliding_attention") == 0;
+        if (!type || (!windowed[i] && strcmp(type, "full_attention") != 0))
+            return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                  "%s: \"layer_types\"[%d] is \"%s\"; full_attention and "
+                                  "sliding_attention are served",
+                                  config->what, i, type ? type : "no text");
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_default,
+                                    tsri_model_stack *stack) {
+    bool use = by_default;
+    int32_t window = stack->window, full = by_default ? 0 : stack->layers;
+    TRY(tsri_model_config_bool(config, "use_sliding_window", &use));
+    TRY(tsri_model_config_int(config, "sliding_window", false, 1, INT32_MAX, &window));
+    TRY(tsri_model_config_int(config, "max_window_layers", false, 0, INT32_MAX, &full));
+    const json_t *types = field(config, "layer_types");
+    uint8_t *windowed = NULL;
+    TRY(tsri_base_new((size_t)stack->layers, 1, &windowed));
+    stack->windowed = windowed;
+    for (int32_t i = 0; i < stack->layers; i++)
+        windowed[i] =
+            use && i >= full; /* the first layers see all, as Qwen's max_window_layers says */
+    if (types)
+        TRY(read_layer_types(config, types, stack, windowed));
+    bool any = false;
+    for (int32_t i = 0; i < stack->layers; i++)
+        any |= windowed[i];
+    if (types && any && window == 0)
+        return missing(config, "sliding_window");
+    stack->window = any ? window : 0;
+    return TSR_OK;
+}
+
+tsr_status tsri_model_config_even_heads(const tsri_model_config *config, const char *heads,
+                                        const char *width, const tsri_model_spec *spec,
+                                        tsri_model_stack *stack) {
+    TRY(tsri_model_config_int(config, heads, true, 1, TSRI_MODEL_MAX_WIDTH, &stack->heads));
+    if (spec->width % stack->heads != 0)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: %s %" PRId32 " does not divide %s %" PRId32,
+                              config->what, heads, stack->heads, width, spec->width);
+    stack->kv_heads = stack->heads;
+    stack->head_size = stack->value_size = spec->width / stack->heads;
+    return TSR_OK;
+}

@@ -1,0 +1,122 @@
+/* model/spec/config_rope.c - rotary positions in a config: rope_theta and rope_scaling, as
+ * transformers 4 wrote them, or rope_parameters. */
+#include "model/spec/config.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct scope {
+    const json_t *object; /* where the parameters lie; NULL: there are none */
+    char what[512];
+} scope;
+
+static tsr_status positive(const scope *scope, const char *key, bool required, double *out) {
+    const json_t *value = json_object_get(scope->object, key);
+    if (required && (!value || json_is_null(value)))
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is missing", scope->what, key);
+    return tsri_base_json_real(scope->object, scope->what, key, 1e-9, 1e12, out);
+}
+
+static tsr_status read_yarn(const scope *scope, const tsri_model_config *config,
+                            int64_t max_positions, tsri_model_rope *rope) {
+    const json_t *factor = json_object_get(scope->object, "factor");
+    if (!factor || json_is_null(factor))
+        rope->factor = (double)max_positions / (double)rope->original_positions;
+    rope->beta_fast = 32;
+    rope->beta_slow = 1;
+    TRY(positive(scope, "beta_fast", false, &rope->beta_fast));
+    TRY(positive(scope, "beta_slow", false, &rope->beta_slow));
+    bool truncate = true;
+    TRY(tsri_base_json_bool(scope->object, scope->what, "truncate", &truncate));
+    rope->untruncated = !truncate;
+    double mscale = 0, all = 0, magnitude = 0;
+    TRY(tsri_base_json_real(scope->object, scope->what, "mscale", 0, 1e6, &mscale));
+    TRY(tsri_base_json_real(scope->object, scope->what, "mscale_all_dim", 0, 1e6, &all));
+    TRY(positive(scope, "attention_factor", false, &magnitude));
+    if (magnitude == 0 && mscale != 0 && all != 0)
+        magnitude = tsri_model_yarn_magnitude(rope->factor, mscale) /
+                    tsri_model_yarn_magnitude(rope->factor, all);
+    rope->magnitude = magnitude != 0 ? magnitude : tsri_model_yarn_magnitude(rope->factor, 1);
+    if (rope->theta <= 1)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: rope_theta %g must be above 1 for yarn",
+                              config->what, rope->theta);
+    return TSR_OK;
+}
+
+static tsr_status read_scaling(const scope *scope, const tsri_model_config *config,
+                               int64_t max_positions, tsri_model_rope *rope) {
+    const char *type = NULL;
+    TRY(tsri_base_json_text(scope->object, scope->what, "type", &type));
+    TRY(tsri_base_json_text(scope->object, scope->what, "rope_type", &type));
+    if (!type || strcmp(type, "default") == 0)
+        return TSR_OK;
+    rope->original_positions = max_positions;
+    TRY(tsri_model_config_long(config, "original_max_position_embeddings", false, 1,
+                               TSRI_MODEL_MAX_POSITIONS, &rope->original_positions));
+    TRY(tsri_base_json_int(scope->object, scope->what, "original_max_position_embeddings", 1,
+                           TSRI_MODEL_MAX_POSITIONS, &rope->original_positions));
+    if (strcmp(type, "linear") == 0)
+        rope->scaling = TSRI_SCALING_LINEAR;
+    else if (strcmp(type, "dynamic") == 0)
+        rope->scaling = TSRI_SCALING_DYNAMIC;
+    else if (strcmp(type, "llama3") == 0)
+        rope->scaling = TSRI_SCALING_LLAMA3;
+    else if (strcmp(type, "yarn") == 0)
+        rope->scaling = TSRI_SCALING_YARN;
+    else
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: rope type \"%s\" is not served; served are default, linear, "
+                              "dynamic, llama3 and yarn",
+                              scope->what, type);
+    TRY(positive(scope, "factor", rope->scaling != TSRI_SCALING_YARN, &rope->factor));
+    if (rope->scaling == TSRI_SCALING_LLAMA3) {
+        TRY(positive(scope, "low_freq_factor", true, &rope->low_freq_factor));
+        TRY(positive(scope, "high_freq_factor", true, &rope->high_freq_factor));
+    }
+    return rope->scaling == TSRI_SCALING_YARN ? read_yarn(scope, config, max_positions, rope)
+                                              : TSR_OK;
+}
+
+/* Parameters of their own for each kind of layer, of families that are not served. */
+static tsr_status refuse_nested(const scope *scope) {
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)scope->object, key, value) if (json_is_object(value))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s has parameters for each kind of layer (%s); one set for all is "
+                              "served",
+                              scope->what, key);
+    return TSR_OK;
+}
+
+tsr_status tsri_model_config_rope(const tsri_model_config *config, double theta,
+                                  int64_t max_positions, tsri_model_rope *rope) {
+    static const char *const spellings[] = {"rope_scaling", "rope_parameters"};
+    double share = rope->share;
+    rope->theta = theta;
+    TRY(tsri_base_json_real(config->root, config->what, "rotary_emb_base", 1e-9, 1e12,
+                            &rope->theta));
+    TRY(tsri_base_json_real(config->root, config->what, "rope_theta", 1e-9, 1e12, &rope->theta));
+    TRY(tsri_base_json_real(config->root, config->what, "rotary_pct", 0, 1, &share));
+    TRY(tsri_base_json_real(config->root, config->what, "partial_rotary_factor", 0, 1, &share));
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *object = json_object_get(config->root, spellings[i]);
+        if (!object || json_is_null(object))
+            continue;
+        if (!json_is_object(object))
+            return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" must be an object", config->what,
+                                  spellings[i]);
+        scope scope = {.object = object};
+        snprintf(scope.what, sizeof scope.what, "%s: \"%s\"", config->what, spellings[i]);
+        TRY(refuse_nested(&scope));
+        TRY(tsri_base_json_real(object, scope.what, "rope_theta", 1e-9, 1e12, &rope->theta));
+        TRY(tsri_base_json_real(object, scope.what, "partial_rotary_factor", 0, 1, &share));
+        TRY(read_scaling(&scope, config, max_positions, rope));
+        if (json_object_size(object)) /* the older one goes first, as in transformers */
+            break;
+    }
+    rope->rotary = (int32_t)(rope->rotary * share);
+    return TSR_OK;
+}

@@ -1,0 +1,207 @@
+/* model/tokens/tokens.c - finds the tokenizer in a model's folder by the names of its files,
+ * and reads it. */
+#include "model/tokens/tokens.h"
+#include "model/tokens/families.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory.h"
+#include "text/load/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 1 << 30, DEPTH = 64 };
+
+static const char *const role_keys[TSRI_TEXT_ROLES] = {
+    [TSRI_TEXT_BOS] = "bos_token", [TSRI_TEXT_EOS] = "eos_token",   [TSRI_TEXT_UNK] = "unk_token",
+    [TSRI_TEXT_PAD] = "pad_token", [TSRI_TEXT_MASK] = "mask_token", [TSRI_TEXT_CLS] = "cls_token",
+    [TSRI_TEXT_SEP] = "sep_token"};
+
+/* A token in tokenizer_config.json: "bos_token": "<s>" or {"content": "<s>"}; NULL where it isn't.
+ */
+static const char *named(const json_t *config, const char *key) {
+    const json_t *value = json_object_get(config, key);
+    if (json_is_object(value))
+        value = json_object_get(value, "content");
+    return json_string_value(value);
+}
+
+/* What the tokenizer's own file doesn't say: first from tokenizer_config.json, else from the
+ * model's config. */
+static tsr_status set_roles(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {
+    const tsri_model_spec *spec = p->spec;
+    int32_t fallback[TSRI_TEXT_ROLES];
+    for (int role = 0; role < TSRI_TEXT_ROLES; role++)
+        fallback[role] = -1;
+    fallback[TSRI_TEXT_BOS] = spec->bos;
+    fallback[TSRI_TEXT_EOS] = spec->n_eos ? spec->eos[0] : -1;
+    fallback[TSRI_TEXT_PAD] = spec->pad;
+    for (int role = 0; role < TSRI_TEXT_ROLES; role++) {
+        const char *name = named(p->config, role_keys[role]);
+        int32_t id = name ? tsri_text_id_of(tokenizer, name, strlen(name)) : -1;
+        if (id < 0)
+            id = tsri_text_role_id(tokenizer, (tsri_text_role)role);
+        if (id < 0 && fallback[role] < tsri_text_vocabulary_size(tokenizer))
+            id = fallback[role];
+        size_t n;
+        if (id >= 0 && tsri_text_piece_of(tokenizer, id, &n))
+            TRY(tsri_text_set_role(tokenizer, (tsri_text_role)role, id));
+    }
+    return TSR_OK;
+}
+
+/* SentencePiece itself adds nothing: what goes around a text is in tokenizer_config.json. */
+static tsr_status set_affixes(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {
+    bool add_bos = true, add_eos = false;
+    if (!p->config && p->spec->bos < 0)
+        return TSR_OK;
+    TRY(tsri_base_json_bool(p->config, p->config_path, "add_bos_token", &add_bos));
+    TRY(tsri_base_json_bool(p->config, p->config_path, "add_eos_token", &add_eos));
+    if (tsri_text_role_id(tokenizer, TSRI_TEXT_BOS) < 0)
+        add_bos = false;
+    return tsri_text_set_affixes(tokenizer, add_bos, add_eos);
+}
+
+static tsr_status read_json(const char *path, tsri_text_tokenizer **out) {
+    json_t *json = NULL;
+    TRY(tsri_base_json_load(path, MOST, DEPTH, &json));
+    const tsr_status status = tsri_text_from_json(json, out);
+    json_decref(json);
+    return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "%s", path);
+}
+
+static tsr_status read_bert(const tsri_model_place *p, const char *path,
+                            tsri_text_tokenizer **out) {
+    tsri_text_bert options = {.lowercase = true, .chinese = true};
+    tsri_bytes bytes = {0};
+    TRY(tsri_base_json_bool(p->config, p->config_path, "do_lower_case", &options.lowercase));
+    TRY(tsri_base_json_bool(p->config, p->config_path, "tokenize_chinese_chars", &options.chinese));
+    options.strip_accents = options.lowercase;
+    TRY(tsri_base_json_bool(p->config, p->config_path, "strip_accents", &options.strip_accents));
+    for (int role = 0; role < TSRI_TEXT_ROLES; role++)
+        options.names[role] = named(p->config, role_keys[role]);
+    TRY(tsri_base_read_whole(path, MOST, &bytes));
+    const tsr_status status = tsri_text_from_bert_vocabulary(bytes.data, bytes.size, &options, out);
+    tsri_base_bytes_clear(&bytes);
+    return status == TSR_OK ? TSR_OK : tsri_base_fail_within(status, "%s", path);
+}
+
+static tsr_status place_json(const tsri_model_place *p, const char *path,
+                             tsri_text_tokenizer **out) {
+    (void)p;
+    return read_json(path, out);
+}
+
+static tsr_status place_sentencepiece(const tsri_model_place *p, const char *path,
+                                      tsri_text_tokenizer **out) {
+    TRY(tsri_model_read_sentencepiece(path, out));
+    TRY(set_roles(p, *out));
+    return set_affixes(p, *out);
+}
+
+/* The first that is there is the tokenizer. */
+static const struct {
+    const char *file;
+    tsr_status (*read)(const tsri_model_place *p, const char *path, tsri_text_tokenizer **out);
+} sources[] = {
+    {"tokenizer.json", place_json},
+    {"tokenizer.model", place_sentencepiece},
+    {"source.spm", tsri_model_read_marian},
+    {"sentencepiece.bpe.model", tsri_model_read_pieces},
+    {"spiece.model", tsri_model_read_pieces},
+    {"merges.txt", tsri_model_read_merges},
+    {"vocab.txt", read_bert},
+};
+
+/* "model_max_length" may be a whole number, or 1e30 for none. */
+static void set_max_length(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {
+    const json_t *length = json_object_get(p->config, "model_max_length");
+    if (json_is_integer(length))
+        tsri_text_set_max_length(tokenizer, json_integer_value(length));
+}
+
+static tsr_status read_source(const tsri_model_place *p, tsri_text_tokenizer **out) {
+    for (size_t i = 0; i < sizeof sources / sizeof *sources && !*out; i++) {
+        char *path = tsri_base_join(p->folder, sources[i].file);
+        tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
+        if (status == TSR_OK && tsri_base_is_file(path))
+            status = sources[i].read(p, path, out);
+        free(path);
+        TRY(status);
+    }
+    if (!*out)
+        return TSR_OK;
+    set_max_length(p, *out);
+    TRY(set_roles(p, *out));
+    return tsri_model_add_languages(p, *out);
+}
+
+tsr_status tsri_model_folder_tokenizer(const char *folder, const tsri_model_spec *spec,
+                                       tsri_text_tokenizer **out) {
+    tsri_model_place p = {.folder = folder, .spec = spec};
+    *out = NULL;
+    char *model = tsri_base_join(folder, "config.json");
+    p.config_path = tsri_base_join(folder, "tokenizer_config.json");
+    tsr_status status = p.config_path && model ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK && tsri_base_is_file(p.config_path))
+        status = tsri_base_json_load(p.config_path, MOST, DEPTH, &p.config);
+    if (status == TSR_OK && tsri_base_is_file(model))
+        status = tsri_base_json_load(model, MOST, DEPTH, &p.model_config);
+    p.family = tsri_model_family_of(&p);
+    if (status == TSR_OK)
+        status = read_source(&p, out);
+    if (status != TSR_OK)
+        tsri_text_tokenizer_destroy(out);
+    json_decref(p.config);
+    json_decref(p.model_config);
+    free(p.config_path);
+    free(model);
+    return status;
+}
+
+tsr_status tsri_model_llama2c_tokenizer(const char *folder, const tsri_model_spec *spec,
+                                        tsri_text_tokenizer **out) {
+    tsri_bytes bytes = {0};
+    char *path = tsri_base_join(folder, "tokenizer.bin");
+    tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
+    *out = NULL;
+    if (status == TSR_OK && tsri_base_is_file(path)) {
+        status = tsri_base_read_whole(path, MOST, &bytes);
+        if (status == TSR_OK &&
+            (status = tsri_text_from_llama2c(bytes.data, bytes.size, spec->vocab, out)) != TSR_OK)
+            tsri_base_fail_within(status, "%s", path);
+    }
+    tsri_base_bytes_clear(&bytes);
+    free(path);
+    return status;
+}
+
+/* ---- without a model ---- */
+
+static tsr_status tokenizer_in_file(const char *path, tsri_text_tokenizer **out) {
+    tsri_io_archive *archive = NULL;
+    tsri_io_format format = TSRI_IO_UNKNOWN;
+    TRY(tsri_io_detect(path, &format));
+    if (format == TSRI_IO_GGUF) {
+        TRY(tsri_io_open(path, &archive));
+        const tsr_status status = tsri_model_gguf_tokenizer(archive, out);
+        tsri_io_close(&archive);
+        return status;
+    }
+    const size_t n = strlen(path);
+    if (n > 5 && !strcmp(path + n - 5, ".json"))
+        return read_json(path, out);
+    if ((n > 6 && !strcmp(path + n - 6, ".model")) || (n > 4 && !strcmp(path + n - 4, ".spm")))
+        return tsri_model_read_sentencepiece(path, out);
+    return TSR_OK;
+}
+
+tsr_status tsri_model_tokenizer_at(const char *path, tsri_text_tokenizer **out) {
+    tsri_model_spec none;
+    *out = NULL;
+    if (!tsri_base_is_folder(path))
+        return tokenizer_in_file(path, out);
+    tsri_model_spec_defaults(&none);
+    return tsri_model_folder_tokenizer(path, &none, out);
+}

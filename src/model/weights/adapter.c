@@ -1,0 +1,333 @@
+/* model/weights/adapter.c - reads LoRA adapters, finds the matrices that they belong to, and
+ * adds them to rows. */
+#include "model/weights/adapter.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "model/weights/adapter_config.h"
+#include "model/weights/weights.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME = 512 };
+
+/* What one array of the model is given. */
+typedef struct adapter {
+    const tsri_io_array *array;
+    int64_t outputs, inputs, rank;
+    float scale;
+    float *a, *b;                     /* [rank, inputs], [outputs, rank]; NULL: */
+    const tsri_io_array *replacement; /* what stands in its place, */
+    const tsri_io_archive *archive;   /* and where */
+} adapter;
+
+struct tsri_model_adapters {
+    adapter *items;
+    size_t n, room;
+    tsri_io_archive **archives;
+    size_t n_archives;
+};
+
+/* ---- which array of the model ---- */
+
+/* "base_model.model.<module>.lora_A.weight" */
+static const char prefix[] = "base_model.model.", of_A[] = ".lora_A.weight",
+                  of_B[] = ".lora_B.weight";
+
+static bool ends_with(const char *name, const char *end) {
+    const size_t n = strlen(name), m = strlen(end);
+    return n >= m && !strcmp(name + n - m, end);
+}
+
+/* One is the other, or its last parts: files of a bare base model leave out the first ones. */
+static bool same_module(const char *a, const char *b) {
+    const size_t n = strlen(a), m = strlen(b);
+    const char *longer = n > m ? a : b, *shorter = n > m ? b : a;
+    const size_t more = n > m ? n - m : m - n;
+    return !strcmp(longer + more, shorter) && (!more || longer[more - 1] == '.');
+}
+
+/* The part of a weight that reads this array; NULL: none. *weight is that weight. */
+static const tsri_model_part *part_of(const tsri_model_weights *weights, const tsri_io_array *array,
+                                      const tsri_model_weight **weight) {
+    for (uint32_t id = 0; id < weights->count; id++) {
+        *weight = tsri_model_weight_at(weights, id);
+        for (int i = 0; *weight && i < (*weight)->n_parts; i++)
+            if ((*weight)->parts[i].array == array)
+                return &(*weight)->parts[i];
+    }
+    return NULL;
+}
+
+/* The model's array of this name, or of one of which either is the end; its part and weight. */
+static tsr_status find_array(const tsri_model_weights *weights, const char *path, const char *given,
+                             const char *name, const tsri_model_part **part,
+                             const tsri_model_weight **weight) {
+    const tsri_io_archive *archive = weights->archive;
+    const tsri_io_array *found = tsri_io_find(archive, name);
+    for (size_t i = 0; !found && i < archive->n_arrays; i++) {
+        if (!same_module(archive->arrays[i].name, name))
+            continue;
+        for (size_t k = i + 1; k < archive->n_arrays; k++)
+            if (same_module(archive->arrays[k].name, name))
+                return tsri_base_fail(
+                    TSR_E_FORMAT, "%s: tensor \"%s\" may belong to \"%s\" and to \"%s\" of %s",
+                    path, given, archive->arrays[i].name, archive->arrays[k].name, archive->path);
+        found = &archive->arrays[i];
+    }
+    *part = found ? part_of(weights, found, weight) : NULL;
+    if (*part)
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_FORMAT,
+                          "%s: tensor \"%s\" belongs to \"%s\", which %s %s; the adapter was made "
+                          "for another model",
+                          path, given, name, archive->path,
+                          found ? "has for something that is computed from it" : "does not have");
+}
+
+/* ---- one array of an adapter's file ---- */
+
+typedef struct reading {
+    tsri_model_adapters *all;
+    const tsri_model_weights *weights;
+    const tsri_io_archive *archive;
+    tsri_model_adapter_config config;
+} reading;
+
+static tsr_status add(tsri_model_adapters *all, const adapter *item) {
+    TRY(tsri_base_grow(&all->items, &all->room, all->n + 1, sizeof *all->items));
+    all->items[all->n++] = *item;
+    return TSR_OK;
+}
+
+static tsr_status refuse_shape(const reading *r, const tsri_io_array *array, const char *wanted) {
+    char has[96];
+    size_t n = 0;
+    has[0] = 0;
+    for (int i = 0; i < array->rank && n < 70; i++)
+        n += (size_t)snprintf(has + n, sizeof has - n, "%s%" PRId64, i ? ", " : "", array->dims[i]);
+    return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" has shape [%s]; %s", r->archive->path,
+                          array->name, has, wanted);
+}
+
+static tsr_status read_matrix(const reading *r, const tsri_io_array *array, float **out) {
+    TRY(tsri_base_new((size_t)array->elements + 1, sizeof **out, out));
+    TRY(tsri_io_read_as(r->archive, array, TSR_F32, 0, (size_t)array->elements, *out));
+    for (uint64_t i = 0; i < array->elements; i++)
+        if (!isfinite((*out)[i]))
+            return tsri_base_fail(
+                TSR_E_FORMAT, "%s: tensor \"%s\" holds a NaN or an infinity at element %" PRIu64,
+                r->archive->path, array->name, i);
+    return TSR_OK;
+}
+
+/* A and, beside it, B. */
+static tsr_status check_pair(const reading *r, const tsri_io_array *a, const tsri_io_array *b,
+                             const adapter *item) {
+    char wanted[256];
+    const bool fits_a = a->rank == 2 && a->dims[1] == item->inputs,
+               fits_b = b->rank == 2 && b->dims[0] == item->outputs && a->rank == 2 &&
+                        b->dims[1] == a->dims[0];
+    snprintf(wanted, sizeof wanted,
+             "\"%.80s\" of the model has %" PRId64 " outputs and %" PRId64
+             " inputs, so A is [r, %" PRId64 "] and B [%" PRId64 ", r]",
+             item->array->name, item->outputs, item->inputs, item->inputs, item->outputs);
+    if (!fits_a || !fits_b)
+        return refuse_shape(r, fits_a ? b : a, wanted);
+    if (a->dims[0] == r->config.rank || r->config.ranks_vary)
+        return TSR_OK;
+    snprintf(wanted, sizeof wanted, "r is %" PRId64 " in adapter_config.json", r->config.rank);
+    return refuse_shape(r, a, wanted);
+}
+
+static tsr_status read_pair(const reading *r, const tsri_io_array *a) {
+    const size_t n = strlen(a->name) - strlen(of_A) - strlen(prefix);
+    const char *module = a->name + strlen(prefix);
+    const tsri_model_part *part;
+    const tsri_model_weight *weight;
+    char name[NAME], other[NAME];
+    snprintf(name, sizeof name, "%.*s.weight", (int)n, module);
+    snprintf(other, sizeof other, "%s%.*s%s", prefix, (int)n, module, of_B);
+    const tsri_io_array *b = tsri_io_find(r->archive, other);
+    if (!b)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" is there without \"%s\"",
+                              r->archive->path, a->name, other);
+    TRY(find_array(r->weights, r->archive->path, a->name, name, &part, &weight));
+    const int64_t *dims = part->array->dims;
+    if (part->array->rank != 2 || weight->rank != 2)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: tensor \"%s\" belongs to \"%s\", which is no matrix",
+                              r->archive->path, a->name, part->array->name);
+    adapter item = {.array = part->array,
+                    .outputs = dims[part->across ? 1 : 0],
+                    .inputs = dims[part->across ? 0 : 1]};
+    TRY(check_pair(r, a, b, &item));
+    item.rank = a->dims[0];
+    const double root = r->config.by_root ? sqrt((double)item.rank) : (double)item.rank;
+    item.scale = (float)(r->config.alpha / root);
+    tsr_status status = read_matrix(r, a, &item.a);
+    if (status == TSR_OK)
+        status = read_matrix(r, b, &item.b);
+    if (status == TSR_OK)
+        status = add(r->all, &item);
+    if (status != TSR_OK)
+        free(item.a), free(item.b);
+    return status;
+}
+
+/* An array that is not LoRA's: what the model's of that name is replaced by. */
+static tsr_status read_whole(const reading *r, const tsri_io_array *array) {
+    const char *name = array->name + strlen(prefix);
+    const tsri_model_part *part;
+    const tsri_model_weight *weight;
+    if (strstr(name, ".lora_"))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: tensor \"%s\" is of a kind that is not served; LoRA's are "
+                              "lora_A.weight and lora_B.weight",
+                              r->archive->path, array->name);
+    TRY(find_array(r->weights, r->archive->path, array->name, name, &part, &weight));
+    bool same = array->rank == part->array->rank;
+    for (int i = 0; i < array->rank && same; i++)
+        same = array->dims[i] == part->array->dims[i];
+    if (!same)
+        return refuse_shape(r, array, "the model's has another");
+    if (array->dtype != TSR_F32 && array->dtype != TSR_F16 && array->dtype != TSR_BF16)
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: tensor \"%s\" is stored as %s",
+                              r->archive->path, array->name, array->type_name);
+    const adapter item = {.array = part->array, .replacement = array, .archive = r->archive};
+    return add(r->all, &item);
+}
+
+static tsr_status read_array(const reading *r, const tsri_io_array *array) {
+    if (strncmp(array->name, prefix, strlen(prefix)) != 0)
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: tensor \"%s\": names of PEFT's adapters begin with \"%s\"",
+                              r->archive->path, array->name, prefix);
+    if (ends_with(array->name, of_A))
+        return read_pair(r, array);
+    if (!ends_with(array->name, of_B))
+        return read_whole(r, array);
+    char other[NAME];
+    const size_t n = strlen(array->name) - strlen(of_B);
+    snprintf(other, sizeof other, "%.*s%s", (int)n, array->name, of_A);
+    if (!tsri_io_find(r->archive, other))
+        return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" is there without \"%s\"",
+                              r->archive->path, array->name, other);
+    return TSR_OK;
+}
+
+static tsr_status read_folder(reading *r, const char *folder) {
+    char *path = tsri_base_join(folder, "adapter_model.safetensors");
+    tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK)
+        status = tsri_model_adapter_config_read(folder, &r->config);
+    if (status == TSR_OK && !tsri_base_is_file(path))
+        status = tsri_base_fail(TSR_E_IO, "%s: no such file; a LoRA adapter has its matrices there",
+                                path);
+    if (status == TSR_OK)
+        status = tsri_io_open(path, &r->all->archives[r->all->n_archives]);
+    free(path);
+    TRY(status);
+    r->archive = r->all->archives[r->all->n_archives++];
+    if (!r->archive->n_arrays)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: it holds no tensor", r->archive->path);
+    for (size_t i = 0; i < r->archive->n_arrays; i++)
+        TRY(read_array(r, &r->archive->arrays[i]));
+    return TSR_OK;
+}
+
+tsr_status tsri_model_adapters_open(const char *const *folders, size_t n,
+                                    const tsri_model_weights *weights, tsri_model_adapters **out) {
+    tsri_model_adapters *all = NULL;
+    *out = NULL;
+    if (!n)
+        return TSR_OK;
+    TRY(tsri_base_new(1, sizeof *all, &all));
+    tsr_status status = tsri_base_new(n, sizeof(tsri_io_archive *), &all->archives);
+    for (size_t i = 0; i < n && status == TSR_OK; i++) {
+        reading r = {.all = all, .weights = weights};
+        status = read_folder(&r, folders[i]);
+    }
+    if (status != TSR_OK)
+        tsri_model_adapters_destroy(&all);
+    *out = all;
+    return status;
+}
+
+void tsri_model_adapters_destroy(tsri_model_adapters **adapters) {
+    tsri_model_adapters *all = *adapters;
+    if (!all)
+        return;
+    for (size_t i = 0; i < all->n; i++)
+        free(all->items[i].a), free(all->items[i].b);
+    for (size_t i = 0; i < all->n_archives; i++)
+        tsri_io_close(&all->archives[i]);
+    free(all->items);
+    free(all->archives);
+    free(all);
+    *adapters = NULL;
+}
+
+/* ---- rows ---- */
+
+bool tsri_model_adapters_add_to(const tsri_model_adapters *adapters, const tsri_io_array *array) {
+    for (size_t i = 0; adapters && i < adapters->n; i++)
+        if (adapters->items[i].array == array && adapters->items[i].a)
+            return true;
+    return false;
+}
+
+/* Row `output` of scale * B A, added to `row`. */
+static void add_output(const adapter *item, int64_t output, float *row) {
+    enum { RUN = 512 };
+    for (int64_t first = 0; first < item->inputs; first += RUN) {
+        const int64_t n = item->inputs - first < RUN ? item->inputs - first : RUN;
+        float sums[RUN] = {0};
+        for (int64_t j = 0; j < item->rank; j++)
+            for (int64_t k = 0; k < n; k++)
+                sums[k] += item->b[output * item->rank + j] * item->a[j * item->inputs + first + k];
+        for (int64_t k = 0; k < n; k++)
+            row[first + k] += item->scale * sums[k];
+    }
+}
+
+/* Column `input` of it. The same sums. */
+static void add_input(const adapter *item, int64_t input, float *row) {
+    for (int64_t n = 0; n < item->outputs; n++) {
+        float sum = 0;
+        for (int64_t j = 0; j < item->rank; j++)
+            sum += item->b[n * item->rank + j] * item->a[j * item->inputs + input];
+        row[n] += item->scale * sum;
+    }
+}
+
+void tsri_model_adapters_add(const tsri_model_adapters *adapters, const tsri_io_array *array,
+                             bool inputs_first, int64_t first, int64_t n, float *rows) {
+    for (size_t i = 0; adapters && i < adapters->n; i++) {
+        const adapter *item = &adapters->items[i];
+        if (item->array != array || !item->a)
+            continue;
+        for (int64_t r = 0; r < n; r++)
+            if (inputs_first)
+                add_input(item, first + r, rows + r * item->outputs);
+            else
+                add_output(item, first + r, rows + r * item->inputs);
+    }
+}
+
+const tsri_io_array *tsri_model_adapters_instead(const tsri_model_adapters *adapters,
+                                                 const tsri_io_array *array,
+                                                 const tsri_io_archive **archive) {
+    const tsri_io_array *found = array;
+    for (size_t i = 0; adapters && i < adapters->n; i++)
+        if (adapters->items[i].array == array && adapters->items[i].replacement) {
+            found = adapters->items[i].replacement; /* the last folder's */
+            *archive = adapters->items[i].archive;
+        }
+    return found;
+}

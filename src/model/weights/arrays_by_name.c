@@ -1,0 +1,331 @@
+/* model/weights/arrays_by_name.c - finds the arrays of a weight in a file by a family's names,
+ * and checks their shapes. */
+#include "model/weights/arrays_by_name.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "tensor/quantize.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME = 256 };
+
+static const char *file_of(const tsri_io_archive *archive, const tsri_io_array *array) {
+    return archive->files[array->file]->path;
+}
+
+/* One alternative of a pattern with its prefix, the layer's number and the suffix. */
+static void full_name(const tsri_model_finder *finder, const char *pattern, size_t size,
+                      int32_t layer, const char *suffix, char out[NAME]) {
+    const bool bare = *pattern == '/' || *pattern == '=';
+    const char *prefix = bare ? "" : finder->prefix, *tail = *pattern == '=' ? "" : suffix;
+    pattern += bare;
+    size -= bare;
+    const char *hole = memmem(pattern, size, "%d", 2);
+    if (hole)
+        snprintf(out, NAME, "%s%.*s%" PRId32 "%.*s%s", prefix, (int)(hole - pattern), pattern,
+                 layer, (int)(pattern + size - hole - 2), hole + 2, tail);
+    else
+        snprintf(out, NAME, "%s%.*s%s", prefix, (int)size, pattern, tail);
+}
+
+/* Norms of old checkpoints are called gamma and beta. */
+static const tsri_io_array *find_old(const tsri_io_archive *archive, const char *name) {
+    static const char *const old[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},
+                                         {"LayerNorm.bias", "LayerNorm.beta"}};
+    const size_t n = strlen(name);
+    char other[NAME];
+    for (size_t i = 0; i < 2; i++) {
+        const size_t end = strlen(old[i][0]);
+        if (n < end || strcmp(name + n - end, old[i][0]) != 0)
+            continue;
+        snprintf(other, sizeof other, "%.*s%s", (int)(n - end), name, old[i][1]);
+        return tsri_io_find(archive, other);
+    }
+    return NULL;
+}
+
+const tsri_io_array *tsri_model_find_stored(const tsri_io_archive *archive, const char *name) {
+    const tsri_io_array *array = tsri_io_find(archive, name);
+    return array ? array : find_old(archive, name);
+}
+
+/* The first alternative's array; all that are there are marked in `used` where it is given. `name`:
+ * that of the one found, else of the first. */
+static const tsri_io_array *find_first(const tsri_model_finder *finder, const char *pattern,
+                                       int32_t layer, const char *suffix, bool *used,
+                                       char name[NAME]) {
+    const tsri_io_archive *archive = finder->weights->archive;
+    const tsri_io_array *found = NULL;
+    char other[NAME];
+    for (const char *at = pattern; at;) {
+        const char *end = strchr(at, '|');
+        full_name(finder, at, end ? (size_t)(end - at) : strlen(at), layer, suffix, other);
+        const tsri_io_array *array = tsri_model_find_stored(archive, other);
+        if (array && used)
+            used[array - archive->arrays] = true;
+        if (at == pattern || (array && !found))
+            snprintf(name, NAME, "%s", other);
+        found = found ? found : array;
+        at = end ? end + 1 : NULL;
+    }
+    return found;
+}
+
+const tsri_io_array *tsri_model_find_array(const tsri_model_finder *finder, const char *pattern,
+                                           int32_t layer, const char *suffix) {
+    char name[NAME];
+    return pattern && !finder->wanted ? find_first(finder, pattern, layer, suffix, NULL, name)
+                                      : NULL;
+}
+
+/* What of the names' prefix the file has: files of a bare base model leave out its first parts. */
+void tsri_model_find_by(tsri_model_finder *finder, const tsri_model_names *names) {
+    finder->names = names;
+    finder->prefix = names->prefix;
+    if (finder->wanted)
+        return;
+    for (finder->prefix = names->prefix; *finder->prefix;
+         finder->prefix = strchr(finder->prefix, '.') + 1)
+        if (tsri_model_find_array(finder, names->embed, 0, ".weight"))
+            return;
+    if (!tsri_model_find_array(finder, names->embed, 0, ".weight"))
+        finder->prefix = names->prefix;
+}
+
+static void print_dims(const int64_t *dims, int rank, char out[96]) {
+    size_t n = (size_t)snprintf(out, 96, "[");
+    for (int i = 0; i < rank && n < 80; i++)
+        n += (size_t)snprintf(out + n, 96 - n, "%s%" PRId64, i ? ", " : "", dims[i]);
+    snprintf(out + n, 96 - n, "]");
+}
+
+static tsr_status check_shape(const tsri_model_finder *finder, const tsri_io_array *array, int rank,
+                              const int64_t *dims) {
+    const int more = rank == 1 && array->rank == 2 && array->dims[0] == 1; /* [1, V] is a vector */
+    bool same = array->rank == rank + more;
+    for (int i = 0; i < rank && same; i++)
+        same = array->dims[i + more] == dims[i];
+    if (same)
+        return TSR_OK;
+    char has[96], needs[96];
+    print_dims(array->dims, array->rank, has);
+    print_dims(dims, rank, needs);
+    const tsri_model_spec *spec = finder->weights->spec;
+    const tsri_model_stack *stack = tsri_model_main_stack(spec);
+    return tsri_base_fail(TSR_E_FORMAT,
+                          "%s: tensor \"%s\" has shape %s; %s (hidden size %" PRId32
+                          ", vocab_size %" PRId32 ", %" PRId32 " heads of %" PRId32 ") needs %s",
+                          file_of(finder->weights->archive, array), array->name, has,
+                          finder->config_name, spec->width, spec->vocab, stack->heads,
+                          stack->head_size, needs);
+}
+
+static bool is_number(const tsri_io_array *array) {
+    return (array->dtype >= TSR_F32 && array->dtype <= TSR_F64) || array->dtype >= TSR_GGML_Q4_0 ||
+           array->n_divisors;
+}
+
+static tsr_status check_array(const tsri_model_finder *finder, const tsri_io_array *array,
+                              const char *name, int rank, const int64_t *dims) {
+    const tsri_io_archive *archive = finder->weights->archive;
+    if (!array)
+        return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" is missing; %s needs it",
+                              archive->path, name, finder->config_name);
+    TRY(check_shape(finder, array, rank, dims));
+    if (!is_number(array))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: tensor \"%s\" is stored as %s; weights are read from "
+                              "floating-point and GGUF block types",
+                              file_of(archive, array), name, array->type_name);
+    return TSR_OK;
+}
+
+static bool is_position(const tsri_model_spec *spec, uint32_t id) {
+    return id == tsri_model_stack_weight(&spec->decoder, TSRI_STACK_POSITION) ||
+           id == tsri_model_stack_weight(&spec->encoder, TSRI_STACK_POSITION);
+}
+
+/* Tables of positions, and what multiplies the state of a recurrent unit: never in blocks. */
+static bool is_of_numbers(const tsri_model_spec *spec, uint32_t id) {
+    const uint32_t role =
+        id < TSRI_WEIGHT_LAYERS ? 0 : (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
+    return is_position(spec, id) || role == TSRI_ROLE_FORWARD_STATE ||
+           role == TSRI_ROLE_BACKWARD_STATE;
+}
+
+/* The dtype to keep a matrix in: what was asked for; else as stored. Blocks become f32: no half
+ * holds scale times integer exactly. */
+static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
+                      const tsri_model_weight *weight) {
+    const tsr_dtype wanted = finder->weights->keeping.dtype;
+    const bool blocks = tsri_tensor_is_kept_blocks(wanted), whole = weight->dims[1] % 32 == 0;
+    if (blocks && is_of_numbers(finder->weights->spec, id))
+        return TSR_F32;
+    if (wanted != TSR_DTYPE_NONE && (!blocks || whole))
+        return wanted;
+    tsr_dtype dtype = TSR_DTYPE_NONE;
+    for (int i = 0; i < weight->n_parts; i++) {
+        if (!weight->parts[i].array)
+            continue;
+        tsr_dtype stored = weight->parts[i].array->dtype;
+        if (stored != TSR_F16 && stored != TSR_BF16 &&
+            !(finder->weights->keeping.stored_blocks && tsri_tensor_is_kept_blocks(stored)))
+            stored = TSR_F32;
+        dtype = dtype == TSR_DTYPE_NONE || dtype == stored ? stored : TSR_F32;
+    }
+    return dtype;
+}
+
+/* Lists an array that a weight would be made of; once, where several weights, or parts of one, lie
+ * in it. */
+static tsr_status want(tsri_model_finder *finder, uint32_t id, const tsri_model_source *source,
+                       int32_t layer, const char *suffix, int64_t columns) {
+    tsri_model_wanted *wanted = finder->wanted;
+    const char *end = strchr(source->pattern, '|');
+    const int64_t rows = source->stored ? source->stored : source->rows;
+    const bool across = columns && finder->names->inputs_first && layer >= 0;
+    tsri_model_wanted_array array = {.id = id,
+                                     .rank = columns ? 2 : 1,
+                                     .dims = {across ? columns : rows, across ? rows : columns},
+                                     .across = across};
+    char name[NAME];
+    full_name(finder, source->pattern,
+              end ? (size_t)(end - source->pattern) : strlen(source->pattern), layer, suffix, name);
+    if (strlen(name) >= sizeof array.name)
+        return tsri_base_fail(TSR_E_INTERNAL, "tensor \"%s\" has a name that is too long", name);
+    memcpy(array.name, name, strlen(name) + 1);
+    for (size_t i = 0; i < wanted->count; i++)
+        if (!strcmp(wanted->items[i].name, array.name))
+            return TSR_OK;
+    TRY(tsri_base_grow(&wanted->items, &wanted->room, wanted->count + 1, sizeof *wanted->items));
+    wanted->items[wanted->count++] = array;
+    return TSR_OK;
+}
+
+static tsr_status add_part(tsri_model_finder *finder, tsri_model_weight *weight,
+                           const tsri_model_source *source, int32_t layer, const char *suffix,
+                           int64_t columns) {
+    char name[NAME];
+    if (!source->pattern) {
+        weight->parts[weight->n_parts++] = (tsri_model_part){.rows = source->rows,
+                                                             .blank = source->blank,
+                                                             .group = source->rows,
+                                                             .stride = source->rows};
+        return TSR_OK;
+    }
+    const tsri_io_array *array =
+        find_first(finder, source->pattern, layer, suffix, finder->used, name);
+    const int64_t rows = source->stored ? source->stored : source->rows;
+    const bool across = array && columns && finder->names->inputs_first && layer >= 0 &&
+                        !tsri_tensor_is_kept_blocks(array->dtype); /* these lie along inputs */
+    const int64_t dims[2] = {across ? columns : rows, across ? rows : columns};
+    TRY(check_array(finder, array, name, columns ? 2 : 1, dims));
+    weight->parts[weight->n_parts++] =
+        (tsri_model_part){.array = array,
+                          .rows = source->rows,
+                          .first = source->first,
+                          .group = source->group ? source->group : source->rows,
+                          .stride = source->stride ? source->stride : source->rows,
+                          .across = across ? rows : 0};
+    return TSR_OK;
+}
+
+tsr_status tsri_model_find(tsri_model_finder *finder, uint32_t id, int32_t layer, const char *title,
+                           const char *suffix, const tsri_model_source *sources, int n,
+                           int64_t columns) {
+    tsri_model_weight *weight = &finder->weights->items[id];
+    int64_t rows = 0;
+    for (int i = 0; i < n; i++)
+        rows += sources[i].rows;
+    weight->rank = columns ? 2 : 1;
+    weight->dims[0] = rows;
+    weight->dims[1] = columns;
+    for (int i = 0; i < n; i++)
+        if (!finder->wanted)
+            TRY(add_part(finder, weight, &sources[i], layer, suffix, columns));
+        else if (sources[i].pattern)
+            TRY(want(finder, id, &sources[i], layer, suffix, columns));
+    weight->dtype = columns ? kept(finder, id, weight) : TSR_F32;
+    const char *side = finder->side;
+    if (layer >= 0)
+        snprintf(weight->name, sizeof weight->name, "%slayers.%" PRId32 ".%s%s", side, layer, title,
+                 suffix);
+    else
+        snprintf(weight->name, sizeof weight->name, "%s%s%s", side, title, suffix);
+    return TSR_OK;
+}
+
+tsr_status tsri_model_find_computed(tsri_model_finder *finder, uint32_t id, const char *name,
+                                    int64_t rows, int64_t columns, float **values) {
+    tsri_model_weight *weight = &finder->weights->items[id];
+    *weight =
+        (tsri_model_weight){.rank = columns ? 2 : 1, .dims = {rows, columns}, .dtype = TSR_F32};
+    snprintf(weight->name, sizeof weight->name, "%s", name);
+    TRY(tsri_base_new((size_t)(rows * (columns ? columns : 1)), sizeof(float), &weight->values));
+    *values = weight->values;
+    return TSR_OK;
+}
+
+tsr_status tsri_model_find_values(tsri_model_finder *finder, const char *pattern, int64_t rows,
+                                  int64_t columns, float **out) {
+    char name[NAME];
+    const int64_t dims[2] = {rows, columns};
+    const tsri_model_source source = {.pattern = pattern, .rows = rows};
+    if (finder->wanted) {
+        TRY(want(finder, TSRI_WEIGHT_EMBED, &source, -1, ".weight", columns));
+        return tsri_base_new((size_t)(rows * (columns ? columns : 1)), sizeof(float), out);
+    }
+    const tsri_io_array *array = find_first(finder, pattern, 0, ".weight", finder->used, name);
+    TRY(check_array(finder, array, name, columns ? 2 : 1, dims));
+    TRY(tsri_base_new((size_t)array->elements, sizeof(float), out));
+    return tsri_io_read_as(finder->weights->archive, array, TSR_F32, 0, array->elements, *out);
+}
+
+static bool ends_with(const char *text, const char *end) {
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static bool is_ignored(const tsri_model_names *names, const char *name) {
+    for (const char *const *end = names ? names->ignored : NULL; end && *end; end++)
+        if (ends_with(name, *end))
+            return true;
+    return false;
+}
+
+/* Of a head that is not computed; the first is remembered. */
+static bool is_unserved(const tsri_model_finder *finder, const tsri_model_names *names,
+                        const char *name) {
+    for (const char *const *begin = names ? names->unserved : NULL; begin && *begin; begin++)
+        if (strncmp(name, *begin, strlen(*begin)) == 0) {
+            if (!finder->weights->unserved)
+                finder->weights->unserved = name;
+            return true;
+        }
+    return false;
+}
+
+tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_model_arch *arch,
+                                  bool gguf) {
+    const tsri_io_archive *archive = finder->weights->archive;
+    const tsri_model_names *names = gguf ? arch->gguf_names : arch->names;
+    const tsri_model_names *all = names ? names : arch->encoder_names;
+    char head[NAME] = "";
+    if (all->head && finder->weights->spec->tied)
+        full_name(finder, all->head, strlen(all->head), 0, ".weight", head);
+    for (size_t i = 0; i < archive->n_arrays; i++) {
+        const tsri_io_array *array = &archive->arrays[i];
+        if (!finder->used[i] && strcmp(array->name, head) != 0 && !is_ignored(names, array->name) &&
+            !is_ignored(arch->encoder_names, array->name) &&
+            !is_unserved(finder, arch->encoder_names, array->name))
+            return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                  "%s: tensor \"%s\" is not part of a %s model as %s describes it",
+                                  file_of(archive, array), array->name,
+                                  finder->weights->spec->family, finder->config_name);
+    }
+    return TSR_OK;
+}

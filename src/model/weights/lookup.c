@@ -1,0 +1,51 @@
+/* model/weights/lookup.c - the ids of weights, and what the table of weights says of one. */
+#include "model/weights/weights.h"
+
+#include "tensor/convert.h"
+#include "tensor/quantize.h"
+
+uint32_t tsri_model_stack_weight(const tsri_model_stack *stack, tsri_model_stack_role role) {
+    return TSRI_WEIGHT_STACKS + (uint32_t)stack->side * TSRI_WEIGHT_PER_STACK + role;
+}
+
+uint32_t tsri_model_layer_weight(const tsri_model_spec *spec, const tsri_model_stack *stack,
+                                 int32_t layer, tsri_model_role role) {
+    const int32_t before =
+        stack->side == TSRI_SIDE_ENCODER ? tsri_model_stack_groups(&spec->decoder) : 0;
+    if (stack->groups)
+        layer = layer / (stack->layers / stack->groups);
+    return TSRI_WEIGHT_LAYERS + (uint32_t)(before + layer) * TSRI_WEIGHT_PER_LAYER + role;
+}
+
+const tsri_model_weight *tsri_model_weight_at(const tsri_model_weights *weights, uint32_t id) {
+    return id < weights->count && weights->items[id].name[0] ? &weights->items[id] : NULL;
+}
+
+bool tsri_model_has_output(const tsri_model_weights *weights) {
+    return tsri_model_weight_at(weights, TSRI_WEIGHT_HEAD) ||
+           (weights->spec->tied && (weights->spec->decoder.layers ||
+                                    tsri_model_weight_at(weights, TSRI_WEIGHT_MASKED_DENSE)));
+}
+
+tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
+                                      const tsri_model_weight *weight) {
+    const tsr_model_compute wanted = weights->keeping.compute;
+    if (tsri_tensor_is_kept_blocks(weight->dtype) &&
+        (wanted == TSR_MODEL_COMPUTE_AUTO || wanted == TSR_MODEL_COMPUTE_INT8))
+        return TSR_COMPUTE_INT8;
+    return wanted == TSR_MODEL_COMPUTE_F16 ? TSR_COMPUTE_F16 : TSR_COMPUTE_F32;
+}
+
+uint64_t tsri_model_weights_bytes(const tsri_model_weights *weights) {
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < weights->count; i++) {
+        const tsri_model_weight *weight = tsri_model_weight_at(weights, i);
+        uint64_t bytes = 0;
+        if (weight && tsri_tensor_bytes(weight->dtype,
+                                        (uint64_t)weight->dims[0] *
+                                            (weight->rank == 2 ? (uint64_t)weight->dims[1] : 1),
+                                        &bytes))
+            total += bytes;
+    }
+    return total;
+}

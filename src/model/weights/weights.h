@@ -1,0 +1,181 @@
+/* model/weights/weights.h - the weights that a spec needs, where each lies in the files, and their
+ * rows as run/ asks for them. */
+#ifndef TSRI_MODEL_WEIGHTS_WEIGHTS_H
+#define TSRI_MODEL_WEIGHTS_WEIGHTS_H
+
+#include "io/archive.h"
+#include "model/arch/arch.h"
+#include "model/weights/adapter.h"
+#include "run/run.h"
+#include "tessera/model.h"
+
+/* Weights of the whole model, then those of each stack, then those of each of its layers (the
+ * decoder's first): tsri_model_stack_weight, tsri_model_layer_weight. A bias is one more than its
+ * weight. */
+typedef enum tsri_model_weight_id {
+    TSRI_WEIGHT_EMBED = 0,
+    TSRI_WEIGHT_TYPES,
+    TSRI_WEIGHT_PROJECT, /* from the embedding's width to the hidden size */
+    TSRI_WEIGHT_PROJECT_BIAS,
+    TSRI_WEIGHT_HEAD,
+    TSRI_WEIGHT_HEAD_BIAS,
+    TSRI_WEIGHT_MASKED_DENSE, /* the masked LM head's dense layer and its norm */
+    TSRI_WEIGHT_MASKED_DENSE_BIAS,
+    TSRI_WEIGHT_MASKED_NORM,
+    TSRI_WEIGHT_MASKED_NORM_BIAS,
+    TSRI_WEIGHT_POOLER,
+    TSRI_WEIGHT_POOLER_BIAS,
+    TSRI_WEIGHT_NEXT, /* next sentence or not */
+    TSRI_WEIGHT_NEXT_BIAS,
+    TSRI_WEIGHT_LABEL_DENSE,
+    TSRI_WEIGHT_LABEL_DENSE_BIAS,
+    TSRI_WEIGHT_LABEL,
+    TSRI_WEIGHT_LABEL_BIAS,
+    TSRI_WEIGHT_STACKS
+} tsri_model_weight_id;
+
+typedef enum tsri_model_stack_role {
+    TSRI_STACK_EMBED = 0, /* the encoder's own table */
+    TSRI_STACK_POSITION,  /* learned, or computed */
+    TSRI_STACK_EMBED_NORM,
+    TSRI_STACK_EMBED_NORM_BIAS,
+    TSRI_STACK_RELATIVE,       /* [H, 2R+1]: the bias of each head at distance -R .. R; computed */
+    TSRI_STACK_RELATIVE_TABLE, /* [buckets, H]: what it is computed from; for training */
+    TSRI_STACK_FINAL_NORM,
+    TSRI_STACK_FINAL_NORM_BIAS,
+    TSRI_STACK_FREQUENCIES, /* computed, not read */
+    TSRI_WEIGHT_PER_STACK
+} tsri_model_stack_role;
+enum { TSRI_WEIGHT_LAYERS = TSRI_WEIGHT_STACKS + 2 * TSRI_WEIGHT_PER_STACK };
+
+typedef enum tsri_model_role {
+    TSRI_ROLE_NORM1 = 0,
+    TSRI_ROLE_NORM1_BIAS,
+    TSRI_ROLE_QKV, /* queries, keys and values as one matrix */
+    TSRI_ROLE_QKV_BIAS,
+    TSRI_ROLE_Q_NORM,
+    TSRI_ROLE_K_NORM,
+    TSRI_ROLE_OUT,
+    TSRI_ROLE_OUT_BIAS,
+    TSRI_ROLE_CROSS_NORM,
+    TSRI_ROLE_CROSS_NORM_BIAS,
+    TSRI_ROLE_CROSS_Q,
+    TSRI_ROLE_CROSS_Q_BIAS,
+    TSRI_ROLE_CROSS_KV, /* keys and values of the encoder's output */
+    TSRI_ROLE_CROSS_KV_BIAS,
+    TSRI_ROLE_CROSS_OUT,
+    TSRI_ROLE_CROSS_OUT_BIAS,
+    TSRI_ROLE_NORM2,
+    TSRI_ROLE_NORM2_BIAS,
+    TSRI_ROLE_UP, /* gate and up as one matrix where the feed-forward part is gated */
+    TSRI_ROLE_UP_BIAS,
+    TSRI_ROLE_DOWN,
+    TSRI_ROLE_DOWN_BIAS,
+    TSRI_ROLE_FORWARD, /* of recurrent units: gates from the input; then, from the state */
+    TSRI_ROLE_FORWARD_BIAS,
+    TSRI_ROLE_FORWARD_STATE,
+    TSRI_ROLE_FORWARD_STATE_BIAS,
+    TSRI_ROLE_BACKWARD,
+    TSRI_ROLE_BACKWARD_BIAS,
+    TSRI_ROLE_BACKWARD_STATE,
+    TSRI_ROLE_BACKWARD_STATE_BIAS,
+    TSRI_ROLE_INIT, /* the first state of a decoder */
+    TSRI_ROLE_INIT_BIAS,
+    TSRI_ROLE_SCORE, /* additive attention's vector */
+    TSRI_WEIGHT_PER_LAYER
+} tsri_model_role;
+
+/* A run of rows (elements, for a vector) of one array: row i lies at first + (i / group) * stride +
+ * i % group. */
+typedef struct tsri_model_part {
+    const tsri_io_array *array; /* NULL: rows of `blank` alone */
+    float blank;
+    int64_t rows, first, group, stride;
+    int64_t across; /* > 0: the array is [inputs, across], and its columns are the rows */
+} tsri_model_part;
+
+enum { TSRI_MODEL_MAX_PARTS = 3 };
+
+typedef struct tsri_model_weight {
+    char name[64];   /* "layers.0.qkv.weight"; "" where the model has no such weight */
+    uint32_t rank;   /* 1 or 2 */
+    int64_t dims[2]; /* of a matrix [outputs, inputs] */
+    tsr_dtype dtype; /* as it is kept */
+    float add;       /* to each element */
+    tsri_model_part parts[TSRI_MODEL_MAX_PARTS];
+    int n_parts;   /* 0: computed */
+    float *values; /* of a computed one, [dims], owned by the table */
+} tsri_model_weight;
+
+/* How matrices are kept, and how products are formed from them. Vectors are always f32. */
+typedef struct tsri_model_keeping {
+    /* f32, f16, bf16; q8_0 or q4_0, which a matrix whose rows are no multiple of 32 and the table
+     * of positions don't follow (as stored, and f32); NONE: as stored, f32 where the parts of one
+     * differ, blocks as the f32 that they hold */
+    tsr_dtype dtype;
+    tsr_model_compute compute;
+    bool stored_blocks; /* with NONE, q8_0 and q4_0 stay what they are */
+} tsri_model_keeping;
+
+typedef struct tsri_model_weights {
+    const tsri_io_archive *archive; /* borrowed */
+    const tsri_model_spec *spec;    /* borrowed */
+    tsri_model_keeping keeping;
+    tsri_model_adapters *adapters; /* what is added as rows are read; NULL: nothing */
+    tsri_model_weight *items;      /* by id; those the model lacks have no name */
+    uint32_t count;
+    const char *unserved; /* an array of a head that is not computed, or NULL */
+} tsri_model_weights;
+
+/* Finds every array that the spec needs and checks its shape; arrays that no weight reads are
+ * refused. */
+tsr_status tsri_model_weights_create(const tsri_io_archive *archive, const tsri_model_arch *arch,
+                                     const tsri_model_spec *spec, const char *config_name,
+                                     const tsri_model_keeping *keeping, tsri_model_weights **out);
+void tsri_model_weights_destroy(tsri_model_weights **weights);
+
+/* An array that a family's files have for a spec. */
+typedef struct tsri_model_wanted_array {
+    char name[160];
+    uint32_t id; /* of the weight that reads it; of a bias by distance, EMBED's */
+    int rank;
+    int64_t dims[2]; /* as it is stored */
+    bool across;     /* [inputs, outputs] */
+} tsri_model_wanted_array;
+
+typedef struct tsri_model_wanted {
+    uint32_t heads; /* bit TSRI_WEIGHT_POOLER, _NEXT, _LABEL_DENSE, _LABEL, _MASKED_DENSE: those of
+                       an encoder that are wanted; the family may have none of that name */
+    tsri_model_wanted_array *items;
+    size_t count, room;
+} tsri_model_wanted;
+
+/* The arrays that a new model's file has, by the first of alternative names and with all of the
+ * prefix; wanted->heads is set. New memory: free(wanted->items). */
+tsr_status tsri_model_weights_wanted(const tsri_model_arch *arch, const tsri_model_spec *spec,
+                                     tsri_model_wanted *wanted);
+
+uint32_t tsri_model_stack_weight(const tsri_model_stack *stack, tsri_model_stack_role role);
+/* Layers that share their weights give the same. */
+uint32_t tsri_model_layer_weight(const tsri_model_spec *spec, const tsri_model_stack *stack,
+                                 int32_t layer, tsri_model_role role);
+/* NULL where the model has none. */
+const tsri_model_weight *tsri_model_weight_at(const tsri_model_weights *weights, uint32_t id);
+/* Whether there is an output matrix, which logits come from. */
+bool tsri_model_has_output(const tsri_model_weights *weights);
+/* How a linear op forms its products from this matrix. */
+tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
+                                      const tsri_model_weight *weight);
+/* Bytes of all weights as kept. */
+uint64_t tsri_model_weights_bytes(const tsri_model_weights *weights);
+
+/* What tsri_run_source.rows gives. NaN and infinities are refused, naming the array. */
+tsr_status tsri_model_weights_rows(const tsri_model_weights *weights, uint32_t id, int64_t first,
+                                   int64_t count, tsr_dtype dtype, void *out);
+
+/* The same of one part, whose rows have `columns` elements. */
+tsr_status tsri_model_part_rows(const tsri_model_weights *weights, const tsri_model_part *part,
+                                int64_t columns, int64_t first, int64_t count, tsr_dtype dtype,
+                                void *out);
+
+#endif

@@ -1,0 +1,108 @@
+/* train/recipe/settings.h - everything that a run is told by key: one table, which recipes, --set
+ * and the help are read from. */
+#ifndef TSRI_TRAIN_RECIPE_SETTINGS_H
+#define TSRI_TRAIN_RECIPE_SETTINGS_H
+
+#include "base/json.h"
+#include "train/step/training.h"
+
+enum { TSRI_TRAIN_TEXT = 1024 }; /* bytes of a text setting, its 0 counted */
+
+typedef enum tsri_train_value {
+    TSRI_TRAIN_VALUE_INT = 0, /* int64_t */
+    TSRI_TRAIN_VALUE_REAL,    /* double */
+    TSRI_TRAIN_VALUE_BOOL,    /* bool */
+    TSRI_TRAIN_VALUE_WORD,    /* int: the place in `words` */
+    TSRI_TRAIN_VALUE_STRING   /* char[TSRI_TRAIN_TEXT] */
+} tsri_train_value;
+
+enum {
+    TSRI_TRAIN_FREE = 1 /* another value on --resume changes no number that is computed */
+};
+
+/* A key of any table: of the settings, or of an architecture. */
+typedef struct tsri_train_key {
+    const char *name;
+    tsri_train_value kind;
+    size_t offset;          /* in the struct that the table is of */
+    double lowest, highest; /* of numbers */
+    const char *words;      /* "a|b|c" */
+    const char *initial;    /* as it would be typed */
+    unsigned flags;
+    const char *help;
+} tsri_train_key;
+
+typedef struct tsri_train_keys {
+    const tsri_train_key *keys;
+    size_t n;
+} tsri_train_keys;
+
+/* NULL: none of that name. */
+const tsri_train_key *tsri_train_key_find(const tsri_train_keys *table, const char *name);
+/* Sets every key to its `initial`. */
+void tsri_train_key_defaults(const tsri_train_keys *table, void *values);
+/* TSR_E_ARGUMENT: a sentence that begins with the key and says what is wanted. */
+tsr_status tsri_train_key_set(const tsri_train_key *key, void *values, const char *text);
+/* Each member of an object; TSR_E_FORMAT with `what` in front. An unknown key names the nearest. */
+tsr_status tsri_train_key_set_object(const tsri_train_keys *table, void *values,
+                                     const json_t *object, const char *what);
+/* The value as it would be typed, cut to `size`. */
+void tsri_train_key_text(const tsri_train_key *key, const void *values, char *text, size_t size);
+/* All of them as an object; NULL when memory is out. */
+json_t *tsri_train_key_object(const tsri_train_keys *table, const void *values);
+/* The failure of a name that is in none of these tables, with the nearest one that is. */
+tsr_status tsri_train_key_unknown(const tsri_train_keys *const *tables, size_t n_tables,
+                                  const char *name);
+
+typedef enum tsri_train_schedule {
+    TSRI_SCHEDULE_LINEAR = 0, /* to min_learning_rate at the last step */
+    TSRI_SCHEDULE_COSINE,
+    TSRI_SCHEDULE_CONSTANT,
+    TSRI_SCHEDULE_CONSTANT_WITH_WARMUP,
+    TSRI_SCHEDULE_INVERSE_SQRT
+} tsri_train_schedule;
+
+typedef enum tsri_train_metric { TSRI_METRIC_LOSS = 0, TSRI_METRIC_ACCURACY } tsri_train_metric;
+
+/* What each field means: the table in settings.c. */
+typedef struct tsri_train_settings {
+    double learning_rate, min_learning_rate;
+    int lr_scheduler_type; /* tsri_train_schedule */
+    int64_t warmup_steps;
+    double warmup_ratio;
+    int64_t max_steps;
+    double num_train_epochs;
+    int64_t per_device_train_batch_size, per_device_eval_batch_size, gradient_accumulation_steps;
+    int64_t block_size, target_block_size;
+    bool pack;
+    int optim; /* tsri_training_optimizer */
+    double weight_decay, adam_beta1, adam_beta2, adam_epsilon, momentum, max_grad_norm;
+    bool nesterov;
+    double dropout, activation_dropout, bpe_dropout, label_smoothing_factor, mlm_probability;
+    char kl_to[TSRI_TRAIN_TEXT], distill_from[TSRI_TRAIN_TEXT];
+    double kl_weight, temperature;
+    int64_t lora_rank;
+    double lora_alpha;
+    bool bf16, gradient_checkpointing;
+    int64_t seed;
+    double validation_split;
+    int64_t eval_steps, eval_batches, early_stopping_patience;
+    int metric_for_best_model; /* tsri_train_metric */
+    bool load_best_model_at_end;
+    char sample_prompt[TSRI_TRAIN_TEXT];
+    int64_t sample_tokens;
+    int64_t logging_steps, save_steps, save_total_limit;
+    char text_field[TSRI_TRAIN_TEXT], label_field[TSRI_TRAIN_TEXT], source_field[TSRI_TRAIN_TEXT],
+        target_field[TSRI_TRAIN_TEXT];
+} tsri_train_settings;
+
+const tsri_train_keys *tsri_train_settings_keys(void);
+/* What several keys say together. */
+tsr_status tsri_train_settings_check(const tsri_train_settings *settings,
+                                     tsri_training_objective objective);
+/* Whether --resume may go on with `now` where it began with `then`: TSR_E_ARGUMENT names the first
+ * key that may not differ; *harmless is a comma list of those that do, "" for none. */
+tsr_status tsri_train_settings_resume(const tsri_train_settings *then,
+                                      const tsri_train_settings *now, char *harmless, size_t size);
+
+#endif

@@ -1,0 +1,26 @@
+/* train/run/log.h - log.jsonl: a line for each logged step and each validation.
+ *
+ *     {"step": 10, "loss": 2.5, "kl": 0.1, "lr": 0.001, "grad_norm": 0.7, "tokens": 7680,
+ *      "tokens_per_second": 12345.6, "seconds": 0.62}
+ *     {"step": 500, "eval_loss": 1.9, "eval_accuracy": 0.8, "sample": "..."}
+ *
+ * The first line of a run is {"run": {...}}. A line is written at once and whole.
+ */
+#ifndef TSRI_TRAIN_RUN_LOG_H
+#define TSRI_TRAIN_RUN_LOG_H
+
+#include "base/json.h"
+
+typedef struct tsri_train_log tsri_train_log;
+
+/* Lines of steps after `step` are taken out of what is there (a run that goes on does them again),
+ * and so is a last line that is no JSON. */
+tsr_status tsri_train_log_open(const char *path, int64_t step, tsri_train_log **out);
+/* Whether there was a line already. */
+bool tsri_train_log_has_begun(const tsri_train_log *log);
+/* Takes the reference to `line`, whatever it answers. */
+tsr_status tsri_train_log_write(tsri_train_log *log, json_t *line);
+tsr_status tsri_train_log_sync(tsri_train_log *log);
+void tsri_train_log_close(tsri_train_log **log);
+
+#endif

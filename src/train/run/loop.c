@@ -1,0 +1,262 @@
+/* train/run/loop.c - steps, and between them validations and checkpoints. */
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "train/recipe/schedule.h"
+#include "train/run/job.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a step gave. */
+typedef struct outcome {
+    tsri_training_loss loss; /* means of its batches' */
+    double rate, norm;
+    int64_t tokens;
+} outcome;
+
+/* Time of this process: what is left, and how fast it is now. */
+typedef struct pace {
+    int64_t first;                 /* step that this process began with */
+    double seconds;                /* of its steps */
+    int64_t tokens_then;           /* at the last line of the log */
+    double seconds_then, a_second; /* then; tokens since */
+} pace;
+
+static int64_t tokens_of(const tsri_training_batch *batch) {
+    int64_t n = 0;
+    for (int32_t b = 0; b < batch->B; b++)
+        n += batch->len[b] + (batch->S ? batch->source_len[b] : 0);
+    return n;
+}
+
+/* Where the steps so far are kept, for sentences. */
+static void last_good(const tsri_train_job *job, char *text, size_t size) {
+    if (job->saved > 0)
+        snprintf(text, size, "the last good checkpoint is %.300s/checkpoint-%" PRId64, job->out,
+                 job->saved);
+    else
+        snprintf(text, size, "there is no checkpoint yet");
+}
+
+static tsr_status fail_number(const tsri_train_job *job, const outcome *o, const char *culprit) {
+    char kept[400], what[200];
+    last_good(job, kept, sizeof kept);
+    if (culprit)
+        snprintf(what, sizeof what, "the gradient of %.96s is no number", culprit);
+    else
+        snprintf(what, sizeof what, "the norm of the gradients is %g", o->norm);
+    return tsri_base_fail(TSR_E_STATE,
+                          "step %" PRId64 ": the loss is %g and %s; %s: go on from there with a "
+                          "lower learning_rate or max_grad_norm in a new folder",
+                          job->at.step + 1, o->loss.loss, what, kept);
+}
+
+/* The gradients of a step's batches. *done false: progress asked to stop within. */
+static tsr_status gradients(tsri_train_job *job, outcome *o, bool *done) {
+    const int64_t n = job->settings.gradient_accumulation_steps;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t index = (uint64_t)(job->at.step * n + i);
+        tsri_training_batch batch;
+        tsri_training_loss loss;
+        TRY(tsri_train_data_batch(job->data, index, &batch));
+        if (job->teacher)
+            TRY(tsri_train_teacher_run(job->teacher, &batch));
+        TRY(tsri_training_gradients(job->training, &batch, i == 0, 1 / (double)n, index, &loss));
+        o->loss.loss += loss.loss / (double)n;
+        o->loss.hard += loss.hard / (double)n;
+        o->loss.kl += loss.kl / (double)n;
+        o->tokens += tokens_of(&batch);
+        if (i + 1 < n && tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_BATCH}))
+            return TSR_OK;
+    }
+    *done = true;
+    return TSR_OK;
+}
+
+/* One update; *done false where it was given up before it. */
+static tsr_status step(tsri_train_job *job, outcome *o, bool *done) {
+    const char *culprit = NULL;
+    *o = (outcome){.rate = tsri_train_rate(&job->settings, job->at.step, job->steps)};
+    *done = false;
+    TRY(gradients(job, o, done));
+    if (!*done)
+        return TSR_OK;
+    TRY(tsri_training_norm(job->training, &o->norm, &culprit));
+    if (culprit || !isfinite(o->norm) || !isfinite(o->loss.loss))
+        return fail_number(job, o, culprit);
+    return tsri_training_update(job->training, (uint64_t)job->at.step, o->rate,
+                                tsri_train_clip(&job->settings, o->norm));
+}
+
+static bool learns_from_two(const tsri_train_job *job) {
+    return *job->settings.kl_to || *job->settings.distill_from;
+}
+
+static tsr_status report(tsri_train_job *job, const outcome *o, pace *p) {
+    const bool logged = job->at.step % job->settings.logging_steps == 0 ||
+                        job->at.step == job->steps || job->at.step == 1;
+    const double kl = learns_from_two(job) ? o->loss.kl : NAN, since = p->seconds - p->seconds_then;
+    const int64_t made = job->at.step - p->first;
+    if (since > 0)
+        p->a_second = (double)(job->at.tokens - p->tokens_then) / since;
+    (void)tsri_train_tell(job,
+                          (tsr_train_event){.kind = TSR_TRAIN_STEP,
+                                            .step = (uint64_t)job->at.step,
+                                            .steps = (uint64_t)job->steps,
+                                            .loss = o->loss.loss,
+                                            .kl = kl,
+                                            .learning_rate = o->rate,
+                                            .grad_norm = o->norm,
+                                            .tokens_per_second = p->a_second,
+                                            .seconds = job->at.seconds,
+                                            .seconds_left = p->seconds / (double)made *
+                                                            (double)(job->steps - job->at.step),
+                                            .tokens = (uint64_t)job->at.tokens,
+                                            .logged = logged});
+    if (!logged)
+        return TSR_OK;
+    p->tokens_then = job->at.tokens;
+    p->seconds_then = p->seconds;
+    json_t *line = json_pack("{s:I,s:f,s:f,s:f,s:I,s:f,s:f}", "step", (json_int_t)job->at.step,
+                             "loss", o->loss.loss, "lr", o->rate, "grad_norm", o->norm, "tokens",
+                             (json_int_t)job->at.tokens, "tokens_per_second", p->a_second,
+                             "seconds", job->at.seconds);
+    if (line && isfinite(kl))
+        tsri_base_json_put(line, "kl", json_real(kl));
+    return tsri_train_log_write(job->log, line);
+}
+
+/* ---- between steps ---- */
+
+static bool keeps_best(const tsri_train_job *job) {
+    return job->settings.load_best_model_at_end || job->settings.early_stopping_patience > 0;
+}
+
+/* Whether the work of every `period` steps is due: also at the end. */
+static bool due(const tsri_train_job *job, int64_t period) {
+    return job->at.step > 0 && (job->at.step == job->steps || job->stopped ||
+                                (period > 0 && job->at.step % period == 0));
+}
+
+static tsr_status validate(tsri_train_job *job) {
+    tsri_train_position *at = &job->at;
+    double loss, accuracy;
+    tsri_bytes sample = {0};
+    tsr_status status = tsri_train_validate(job, &loss, &accuracy);
+    if (status != TSR_OK || job->stop)
+        return status;
+    const bool of_accuracy = job->settings.metric_for_best_model == TSRI_METRIC_ACCURACY;
+    const double value = of_accuracy ? accuracy : loss;
+    const bool best = isnan(at->best) || (of_accuracy ? value > at->best : value < at->best);
+    at->eval_loss = loss;
+    at->eval_step = at->step;
+    at->without_better = best ? 0 : at->without_better + 1;
+    if (best) {
+        at->best = value;
+        at->best_step = at->step;
+    }
+    status = tsri_train_sample(job, &sample);
+    const char *text = sample.data ? sample.data : "";
+    if (status == TSR_OK && !isfinite(loss))
+        status = tsri_base_fail(TSR_E_STATE, "step %" PRId64 ": the loss of the validation is %g",
+                                at->step, loss);
+    if (status == TSR_OK) {
+        json_t *line = json_pack("{s:I,s:f,s:s}", "step", (json_int_t)at->step, "eval_loss", loss,
+                                 "sample", text);
+        if (line && isfinite(accuracy))
+            tsri_base_json_put(line, "eval_accuracy", json_real(accuracy));
+        status = tsri_train_log_write(job->log, line);
+    }
+    (void)tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_EVALUATED,
+                                                 .step = (uint64_t)at->step,
+                                                 .steps = (uint64_t)job->steps,
+                                                 .eval_loss = loss,
+                                                 .eval_accuracy = accuracy,
+                                                 .best = best,
+                                                 .text = text});
+    tsri_base_bytes_clear(&sample);
+    return status;
+}
+
+static tsr_status save_checkpoint(tsri_train_job *job) {
+    const tsri_train_kept kept = {.training = job->training,
+                                  .out = job->out,
+                                  .companions = &job->companions,
+                                  .base = tsri_train_run_json_text(job, "model"),
+                                  .settings = &job->settings,
+                                  .identity = tsri_train_data_identity(job->data)};
+    char last[400];
+    last_good(job, last, sizeof last);
+    tsr_status status = tsri_train_log_sync(job->log);
+    if (status == TSR_OK)
+        status = tsri_train_checkpoint_write(&kept, &job->at);
+    if (status != TSR_OK)
+        return tsri_base_fail_within(status, "step %" PRId64 " could not be saved (%s)",
+                                     job->at.step, last);
+    job->saved = job->at.step;
+    char *path = tsri_train_checkpoint_path(job->out, job->at.step);
+    (void)tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_SAVED,
+                                                 .step = (uint64_t)job->at.step,
+                                                 .steps = (uint64_t)job->steps,
+                                                 .text = path ? path : ""});
+    free(path);
+    status =
+        tsri_train_checkpoint_prune(job->out, job->settings.save_total_limit, job->at.best_step);
+    if (status != TSR_E_IO) /* what is kept too long costs no step */
+        return status;
+    if (!job->told_stays)
+        tsri_train_say(job, TSR_TRAIN_WARNING, "%s: an old checkpoint stays", tsri_base_reported());
+    job->told_stays = true;
+    return TSR_OK;
+}
+
+/* Validates and saves where it is time. */
+static tsr_status between(tsri_train_job *job) {
+    const tsri_train_settings *s = &job->settings;
+    const int64_t eval_steps = s->eval_steps ? s->eval_steps : s->save_steps;
+    if (job->validation && due(job, eval_steps) && job->at.eval_step != job->at.step)
+        TRY(validate(job));
+    job->stopped =
+        s->early_stopping_patience > 0 && job->at.without_better >= s->early_stopping_patience;
+    const bool best = keeps_best(job) && job->at.best_step == job->at.step;
+    const bool wanted =
+        due(job, s->save_steps) || (job->stop && job->at.step > 0) || (best && job->at.step > 0);
+    return wanted && job->saved != job->at.step ? save_checkpoint(job) : TSR_OK;
+}
+
+static tsr_status cancelled(const tsri_train_job *job) {
+    if (job->at.step == 0)
+        return tsri_base_fail(TSR_E_CANCELLED, "stopped before the first step");
+    return tsri_base_fail(TSR_E_CANCELLED,
+                          "stopped at step %" PRId64 " of %" PRId64 "; %s/checkpoint-%" PRId64
+                          " holds all of them, and --resume goes on",
+                          job->at.step, job->steps, job->out, job->saved);
+}
+
+tsr_status tsri_train_loop(tsri_train_job *job) {
+    pace p = {.first = job->at.step, .tokens_then = job->at.tokens};
+    for (;;) {
+        outcome o;
+        bool done;
+        TRY(between(job));
+        if (job->stop)
+            return cancelled(job);
+        if (job->at.step >= job->steps || job->stopped)
+            return TSR_OK;
+        const uint64_t begun = tsri_base_now_ns();
+        TRY(step(job, &o, &done));
+        if (!done)
+            continue;
+        const double seconds = (double)(tsri_base_now_ns() - begun) * 1e-9;
+        p.seconds += seconds;
+        job->at.seconds += seconds;
+        job->at.tokens += o.tokens;
+        job->at.loss = o.loss.loss;
+        job->at.step++;
+        TRY(report(job, &o, &p));
+    }
+}

@@ -1,0 +1,123 @@
+/* train/run/output.c - the folder OUT of a run: whether it may be written, its lock, and its
+ * removal where a run fails before its first step. */
+#include "base/error.h"
+#include "base/files.h"
+#include "base/folder.h"
+#include "base/memory.h"
+#include "train/run/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char lock_name[] = ".lock";
+
+static tsr_status notice(void *data, const char *name) {
+    *(bool *)data |= strcmp(name, lock_name) != 0;
+    return TSR_OK;
+}
+
+/* Whether OUT may be written: it is not there, is empty, or holds a run that is to go on. */
+tsr_status tsri_train_output_check(const tsri_train_job *job) {
+    const char *out = job->options->output;
+    struct stat facts;
+    bool holds = false;
+    if (!out || !*out)
+        return tsri_base_fail(TSR_E_ARGUMENT, "-o OUT: the folder of the new model is wanted");
+    if (stat(out, &facts) != 0)
+        return errno == ENOENT
+                   ? TSR_OK
+                   : tsri_base_fail(TSR_E_IO, "%s: cannot examine: %s", out, strerror(errno));
+    if (!S_ISDIR(facts.st_mode))
+        return tsri_base_fail(TSR_E_IO, "%s is no folder; the name of a new one is wanted", out);
+    TRY(tsri_base_folder_visit(out, notice, &holds));
+    char *run = tsri_base_join(out, "run.json");
+    const bool has_run = run && tsri_base_is_file(run);
+    free(run);
+    if (!holds || (has_run && job->options->resume))
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_IO,
+                          has_run ? "%s holds a run; --resume goes on with it, another name begins "
+                                    "a new one"
+                                  : "%s is not empty; the name of a new folder is wanted",
+                          out);
+}
+
+/* What a killed run was writing. */
+static tsr_status remove_unfinished(void *data, const char *name) {
+    const size_t n = strlen(name);
+    if (n < 4 || strcmp(name + n - 4, ".tmp") != 0)
+        return TSR_OK;
+    char *path = tsri_base_join(data, name);
+    tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK && unlink(path) != 0)
+        status = tsri_base_folder_remove(path, NULL);
+    free(path);
+    return status;
+}
+
+/* OUT and what leads to it; and the lock that keeps a second run away. */
+tsr_status tsri_train_output_take(tsri_train_job *job) {
+    char *slash = strrchr(job->out, '/');
+    if (slash && slash != job->out) {
+        *slash = 0;
+        const tsr_status made = tsri_base_make_folders(job->out);
+        *slash = '/';
+        TRY(made);
+    }
+    job->made = mkdir(job->out, 0777) == 0;
+    if (!job->made && errno != EEXIST)
+        return tsri_base_fail(TSR_E_IO, "%s: cannot make the folder: %s", job->out,
+                              strerror(errno));
+    char *path = tsri_base_join(job->out, lock_name);
+    if (!path)
+        return TSR_E_HOST_MEMORY;
+    job->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    tsr_status status = TSR_OK;
+    if (job->lock < 0)
+        status = tsri_base_fail(TSR_E_IO, "%s: cannot be written: %s", job->out, strerror(errno));
+    else if (flock(job->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        status = tsri_base_fail(TSR_E_IO, "%s: another process trains here", job->out);
+    free(path);
+    return status == TSR_OK ? tsri_base_folder_visit(job->out, remove_unfinished, job->out)
+                            : status;
+}
+
+tsr_status tsri_train_output_choose(tsri_train_job *job) {
+    const char *name = job->options->output;
+    if (job->options->dry_run) {
+        const char *where = getenv("TMPDIR");
+        char *path = tsri_base_join(where && *where ? where : "/tmp", "tessera-plan-XXXXXX");
+        job->out = path && mkdtemp(path) ? path : NULL;
+        if (job->out)
+            return TSR_OK;
+        const tsr_status status = tsri_base_fail(TSR_E_IO, "%s: cannot make a temporary folder: %s",
+                                                 where && *where ? where : "/tmp", strerror(errno));
+        free(path);
+        return status;
+    }
+    size_t n = strlen(name);
+    while (n > 1 && name[n - 1] == '/')
+        n--;
+    job->out = tsri_base_copy_text(name, n);
+    return job->out ? TSR_OK : TSR_E_HOST_MEMORY;
+}
+
+/* A dry run leaves nothing, nor does a new one that failed before its first step: its mended
+ * command finds the folder as it was. */
+void tsri_train_output_undo(const tsri_train_job *job) {
+    static const char *const folders[] = {"start", "start.tmp", "data"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char *path = tsri_base_join(job->out, folders[i]);
+        if (path)
+            (void)tsri_base_folder_remove(path, NULL);
+        free(path);
+    }
+    (void)tsri_base_folder_remove(job->out, NULL);
+    if (!job->made)
+        (void)mkdir(job->out, 0777);
+}

@@ -1,0 +1,221 @@
+/* train/run/run_json.c - what is asked of a run, from its options or from the run.json that OUT
+ * holds. */
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory.h"
+#include "train/run/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUN_BYTES = 16 << 20, DEPTH = 16, FORMAT = 1 };
+
+static const char *const tasks[] = {"", "generate", "fill-mask", "translate", "classify"};
+
+const char *tsri_train_task_name(tsri_training_objective objective) {
+    static const tsr_train_task of[] = {[TSRI_OBJECTIVE_NEXT] = TSR_TRAIN_GENERATE,
+                                        [TSRI_OBJECTIVE_MASKED] = TSR_TRAIN_FILL_MASK,
+                                        [TSRI_OBJECTIVE_TRANSLATE] = TSR_TRAIN_TRANSLATE,
+                                        [TSRI_OBJECTIVE_CLASSIFY] = TSR_TRAIN_CLASSIFY};
+    return tasks[of[objective]];
+}
+
+static json_t *list_of(const char *const *items, size_t n) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        tsri_base_json_append(list, json_string(items[i]));
+    return list;
+}
+
+const char *tsri_train_run_json_text(const tsri_train_job *job, const char *key) {
+    const char *text = json_string_value(json_object_get(job->run, key));
+    return text && *text ? text : NULL;
+}
+
+tsr_status tsri_train_run_json_list(const tsri_train_job *job, const char *key, const char ***list,
+                                    size_t *n) {
+    const json_t *held = json_object_get(job->run, key);
+    *n = json_array_size(held);
+    TRY(tsri_base_new(*n, sizeof **list, list));
+    for (size_t i = 0; i < *n; i++)
+        (*list)[i] = json_string_value(json_array_get(held, i));
+    return TSR_OK;
+}
+
+/* ---- settings ---- */
+
+/* Recipe's first, then each --set. What the recipe's own tables take is listed in `own`. */
+static tsr_status apply_sets(tsri_train_job *job, json_t *own) {
+    const tsri_train_keys *table = tsri_train_settings_keys();
+    for (size_t i = 0; i < job->options->n_set; i++) {
+        const char *set = job->options->set[i], *value = strchr(set, '=');
+        char name[64];
+        if (!value || value == set || (size_t)(value - set) >= sizeof name)
+            return tsri_base_fail(TSR_E_ARGUMENT, "--set %.80s: key=value is wanted", set);
+        memcpy(name, set, (size_t)(value - set));
+        name[value - set] = 0;
+        const tsri_train_key *key = tsri_train_key_find(table, name);
+        bool taken = false;
+        if (key)
+            TRY(tsri_train_key_set(key, &job->settings, value + 1));
+        else if (job->recipe)
+            TRY(tsri_train_recipe_set(job->recipe, name, value + 1, &taken));
+        if (taken)
+            tsri_base_json_append(own, json_string(set));
+        const tsri_train_keys *tables[] = {table, tsri_train_recipe_keys()};
+        if (!key && !taken)
+            return tsri_train_key_unknown(tables, job->recipe ? 2 : 1, name);
+    }
+    return TSR_OK;
+}
+
+static tsr_status apply_recipe(tsri_train_job *job) {
+    char what[256];
+    snprintf(what, sizeof what, "%.200s: \"training\"", job->recipe->path);
+    return tsri_train_key_set_object(tsri_train_settings_keys(), &job->settings,
+                                     tsri_train_recipe_settings(job->recipe), what);
+}
+
+/* ---- a new run ---- */
+
+static tsr_status check_options(const tsr_train_options *o) {
+    if (!o->recipe == !o->model)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              o->recipe ? "a recipe starts from scratch, a model goes on learning: "
+                                          "one of them is wanted, not both"
+                                        : "--recipe NAME (from scratch) or --model FOLDER (to go "
+                                          "on with) is wanted");
+    if (!o->n_data)
+        return tsri_base_fail(TSR_E_ARGUMENT, "no data: a file to learn from is wanted");
+    if (o->recipe && o->head_only)
+        return tsri_base_fail(TSR_E_ARGUMENT, "--head-only wants --model: of a recipe, all weights "
+                                              "are new");
+    return TSR_OK;
+}
+
+static tsr_status new_run(tsri_train_job *job) {
+    const tsr_train_options *o = job->options;
+    TRY(check_options(o));
+    tsri_train_key_defaults(tsri_train_settings_keys(), &job->settings);
+    if (o->recipe)
+        TRY(tsri_train_recipe_open(o->recipe, &job->recipe));
+    if (job->recipe)
+        TRY(apply_recipe(job));
+    json_t *own = json_array();
+    const tsr_status status = apply_sets(job, own);
+    job->run = json_pack("{s:i,s:s,s:s,s:s,s:b,s:o,s:o,s:o}", "format", FORMAT, "recipe",
+                         o->recipe ? o->recipe : "", "model", o->model ? o->model : "", "task",
+                         tasks[o->task <= TSR_TRAIN_CLASSIFY ? o->task : 0], "head_only",
+                         (int)o->head_only, "data", list_of(o->data, o->n_data), "validation",
+                         list_of(o->validation, o->n_validation), "architecture", own);
+    if (status == TSR_OK && !job->run)
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory, or a name is no UTF-8");
+    return status;
+}
+
+/* ---- a run that goes on ---- */
+
+static tsr_status must_be(const char *key, const char *given, const char *then) {
+    if (!given || !*given || !strcmp(given, then ? then : ""))
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_ARGUMENT,
+                          "%s %s: this run began with %s; --resume wants the same, or a new folder",
+                          key, given, then && *then ? then : "none");
+}
+
+/* The recipe as it was: its file, and what --set gave it. */
+static tsr_status reopen_recipe(tsri_train_job *job) {
+    const char *name = tsri_train_run_json_text(job, "recipe"), **sets;
+    size_t n;
+    bool taken;
+    if (!name)
+        return TSR_OK;
+    TRY(tsri_train_recipe_open(name, &job->recipe));
+    TRY(tsri_train_run_json_list(job, "architecture", &sets, &n));
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < n && status == TSR_OK; i++) {
+        char key[64] = "";
+        const size_t length = strcspn(sets[i], "=");
+        if (length < sizeof key && sets[i][length]) {
+            memcpy(key, sets[i], length);
+            status = tsri_train_recipe_set(job->recipe, key, sets[i] + length + 1, &taken);
+        }
+    }
+    free(sets);
+    return status;
+}
+
+/* What is given now over what was; only what is harmless may differ. */
+static tsr_status compare_settings(tsri_train_job *job) {
+    char harmless[512];
+    const tsri_train_settings then = job->settings;
+    json_t *own = json_array();
+    if (job->options->recipe) { /* all is said again */
+        tsri_train_key_defaults(tsri_train_settings_keys(), &job->settings);
+        TRY(apply_recipe(job));
+    }
+    tsr_status status = apply_sets(job, own);
+    if (status == TSR_OK)
+        status = tsri_train_settings_resume(&then, &job->settings, harmless, sizeof harmless);
+    const json_t *before = json_object_get(job->run, "architecture");
+    const bool again = job->options->recipe || json_array_size(own);
+    if (status == TSR_OK && again && !json_equal(own, before))
+        status = tsri_base_fail(TSR_E_ARGUMENT, "the keys of the model that --set gives are not "
+                                                "those that this run began with; --resume wants "
+                                                "the same, or a new folder");
+    json_decref(own);
+    if (status == TSR_OK && *harmless)
+        tsri_train_say(job, TSR_TRAIN_NOTE, "goes on with other values of: %s", harmless);
+    return status;
+}
+
+static tsr_status old_run(tsri_train_job *job, const char *path) {
+    const tsr_train_options *o = job->options;
+    int64_t format = 0;
+    bool head_only = false;
+    TRY(tsri_base_json_load(path, RUN_BYTES, DEPTH, &job->run));
+    TRY(tsri_base_json_int(job->run, path, "format", FORMAT, FORMAT, &format));
+    TRY(tsri_base_json_bool(job->run, path, "head_only", &head_only));
+    tsri_train_key_defaults(tsri_train_settings_keys(), &job->settings);
+    TRY(tsri_train_key_set_object(tsri_train_settings_keys(), &job->settings,
+                                  json_object_get(job->run, "settings"), path));
+    TRY(must_be("--recipe", o->recipe, tsri_train_run_json_text(job, "recipe")));
+    TRY(must_be("--model", o->model, tsri_train_run_json_text(job, "model")));
+    TRY(must_be("--task", tasks[o->task <= TSR_TRAIN_CLASSIFY ? o->task : 0],
+                tsri_train_run_json_text(job, "task")));
+    if (o->head_only && !head_only)
+        return must_be("--head-only", "given", "all weights");
+    if (o->n_data)
+        tsri_base_json_put(job->run, "data", list_of(o->data, o->n_data));
+    if (o->n_validation)
+        tsri_base_json_put(job->run, "validation", list_of(o->validation, o->n_validation));
+    TRY(reopen_recipe(job));
+    return compare_settings(job);
+}
+
+tsr_status tsri_train_run_json(tsri_train_job *job) {
+    char *path = tsri_base_join(job->out, "run.json");
+    if (!path)
+        return TSR_E_HOST_MEMORY;
+    job->goes_on = job->options->resume && tsri_base_is_file(path);
+    if (job->options->resume && !job->goes_on)
+        tsri_train_say(job, TSR_TRAIN_NOTE, "%s holds no run yet: one begins",
+                       job->options->output);
+    tsr_status status = job->goes_on ? old_run(job, path) : new_run(job);
+    free(path);
+    if (status == TSR_OK && job->recipe)
+        status = tsri_train_recipe_finish(job->recipe, (int32_t)job->settings.block_size);
+    return status;
+}
+
+tsr_status tsri_train_run_json_save(const tsri_train_job *job) {
+    tsri_base_json_put(job->run, "task", json_string(tsri_train_task_name(job->objective)));
+    tsri_base_json_put(job->run, "settings",
+                       tsri_train_key_object(tsri_train_settings_keys(), &job->settings));
+    char *path = tsri_base_join(job->out, "run.json");
+    const tsr_status status =
+        path ? tsri_base_json_save(path, job->run, JSON_INDENT(1) | JSON_REAL_PRECISION(17))
+             : TSR_E_HOST_MEMORY;
+    free(path);
+    return status;
+}

@@ -1,0 +1,249 @@
+/* train/run/setup.c - all that happens before the first step: model, data, teacher, memory plan,
+ * checkpoint. */
+#include "base/error.h"
+#include "base/files.h"
+#include "base/folder.h"
+#include "base/memory.h"
+#include "model/model.h"
+#include "train/run/job.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- model, training, data ---- */
+
+static void pass_over(void *data, const char *sentence) {
+    tsri_train_say(data, TSR_TRAIN_WARNING, "%s: this checkpoint is passed over", sentence);
+}
+
+static void warn(void *data, const char *sentence) {
+    tsri_train_say(data, TSR_TRAIN_WARNING, "%s", sentence);
+}
+
+static int told_load(void *data, uint64_t done, uint64_t total) {
+    (void)done, (void)total;
+    return ((tsri_train_job *)data)->stop;
+}
+
+static tsr_status open_model(tsri_train_job *job) {
+    const tsr_model_options options = {.struct_size = sizeof options,
+                                       .dtype = job->settings.lora_rank > 0 ? 0 : TSR_F32,
+                                       .progress = told_load,
+                                       .progress_data = job};
+    TRY(tsr_model_open(job->start, NULL, &options, &job->model));
+    if (job->settings.lora_rank > 0)
+        return TSR_OK;
+    return tsri_train_companions_read(job->start, job->started, warn, job, &job->companions);
+}
+
+static tsr_status make_training(tsri_train_job *job) {
+    const tsri_train_settings *s = &job->settings;
+    const bool distil = *s->distill_from, toward = *s->kl_to;
+    const tsri_training_options options = {
+        .objective = job->objective,
+        .learns = s->lora_rank > 0                                       ? TSRI_LEARNS_LORA
+                  : json_is_true(json_object_get(job->run, "head_only")) ? TSRI_LEARNS_HEAD
+                                                                         : TSRI_LEARNS_ALL,
+        .optimizer = (tsri_training_optimizer)s->optim,
+        .beta1 = (float)s->adam_beta1,
+        .beta2 = (float)s->adam_beta2,
+        .eps = (float)s->adam_epsilon,
+        .momentum = (float)s->momentum,
+        .nesterov = s->nesterov,
+        .decay = (float)s->weight_decay,
+        .dropout = (float)s->dropout,
+        .activation_dropout = (float)s->activation_dropout,
+        .seed = (uint64_t)s->seed,
+        .label_smoothing = (float)s->label_smoothing_factor,
+        .hard = distil ? (float)(1 - s->kl_weight) : 1,
+        .kl = distil || toward ? (float)s->kl_weight : 0,
+        .temperature = distil ? (float)s->temperature : 1,
+        .teacher = distil || (toward && strcmp(s->kl_to, "uniform") != 0),
+        .bf16 = s->bf16,
+        .checkpointing = s->gradient_checkpointing,
+        .lora_rank = (int32_t)s->lora_rank,
+        .lora_alpha = (float)s->lora_alpha};
+    return tsri_training_create(job->model, job->device, &options, &job->training);
+}
+
+/* The data, and what of them is validated on, whose batches may have another size. */
+static tsr_status open_data(tsri_train_job *job) {
+    const int64_t size = job->settings.per_device_eval_batch_size;
+    tsri_train_data_options asked;
+    tsr_status status = tsri_train_data_asked(job, &asked);
+    if (status == TSR_OK)
+        status = tsri_train_data_open(job->model, &asked, &job->data);
+    if (status == TSR_OK && size > 0 && size != asked.batch) {
+        asked.batch = (int32_t)size;
+        status = tsri_train_data_open(job->model, &asked, &job->evaluated);
+    }
+    if (status == TSR_OK)
+        status = tsri_train_data_validation(job->evaluated ? job->evaluated : job->data,
+                                            &job->validation);
+    tsri_train_data_asked_free(&asked);
+    return status;
+}
+
+/* ---- the plan ---- */
+
+static int64_t steps_of(const tsri_train_settings *s, uint64_t batches) {
+    const double epoch = (double)batches / (double)s->gradient_accumulation_steps;
+    return s->max_steps > 0 ? s->max_steps : (int64_t)ceil(s->num_train_epochs * epoch);
+}
+
+static void larger(int32_t *held, int32_t other) {
+    *held = other > *held ? other : *held;
+}
+
+static tsr_status make_plan(tsri_train_job *job) {
+    tsr_train_plan *p = &job->plan;
+    tsr_model_info info = {.struct_size = sizeof info};
+    tsri_train_data_summary summary;
+    tsri_training_memory memory;
+    int32_t B, T, S;
+    TRY(tsr_model_info_get(job->model, &info));
+    tsri_train_data_summarize(job->data, &summary);
+    *p = (tsr_train_plan){.struct_size = sizeof *p,
+                          .family = info.family,
+                          .task = tsri_train_task_name(job->objective),
+                          .learns = job->settings.lora_rank > 0 ? "LoRA"
+                                    : json_is_true(json_object_get(job->run, "head_only"))
+                                        ? "the head"
+                                        : "all weights",
+                          .parameters = info.parameters,
+                          .learning = (uint64_t)tsri_training_parameter_count(job->training),
+                          .batches = tsri_train_data_batches(job->data),
+                          .examples = summary.examples,
+                          .tokens = summary.tokens,
+                          .accumulation = (uint64_t)job->settings.gradient_accumulation_steps};
+    job->steps = steps_of(&job->settings, p->batches);
+    p->steps = (uint64_t)job->steps;
+    tsri_train_data_sizes(job->data, &p->B, &p->T, &p->S);
+    if (job->validation) {
+        tsri_train_data_sizes(job->validation, &B, &T, &S);
+        larger(&p->T, T);
+        larger(&p->S, S);
+    }
+    TRY(tsri_training_reserve(job->training, p->B, p->T, p->S));
+    if (job->validation)
+        TRY(tsri_training_reserve_validation(job->training, B, T, S));
+    tsri_training_memory_of(job->training, &memory);
+    p->weight_bytes = memory.weights;
+    p->parameter_bytes = memory.parameters;
+    p->gradient_bytes = memory.gradients;
+    p->optimizer_bytes = memory.optimizer;
+    p->activation_bytes = memory.activations;
+    p->input_bytes = memory.inputs;
+    p->total_bytes = memory.weights + memory.parameters + memory.gradients + memory.optimizer +
+                     memory.activations + memory.inputs;
+    /* All but the activations has been written by now. */
+    if (tsri_backend_opened(job->device)->devices[0]->facts.unified_memory)
+        p->process_bytes = tsri_base_resident() + memory.activations;
+    return TSR_OK;
+}
+
+static tsr_status open_teacher(tsri_train_job *job) {
+    const char *kl_to = job->settings.kl_to, *from = job->settings.distill_from;
+    const char *name = *from ? from : *kl_to && strcmp(kl_to, "uniform") != 0 ? kl_to : NULL;
+    const tsr_train_plan *p = &job->plan;
+    return name ? tsri_train_teacher_open(name, job->device, job->model, job->objective, p->B, p->T,
+                                          p->S, &job->teacher)
+                : TSR_OK;
+}
+
+/* ---- going on ---- */
+
+static tsr_status find_checkpoint(tsri_train_job *job) {
+    if (!job->goes_on)
+        return TSR_OK;
+    TRY(tsri_train_checkpoint_newest(job->out, pass_over, job, &job->checkpoint));
+    tsri_train_say(job, TSR_TRAIN_NOTE, "goes on from %s",
+                   job->checkpoint ? job->checkpoint : "the beginning: there is no checkpoint");
+    return TSR_OK;
+}
+
+static tsr_status restore(tsri_train_job *job) {
+    char *identity = NULL;
+    job->at = (tsri_train_position){.loss = NAN, .eval_loss = NAN, .best = NAN};
+    if (!job->checkpoint)
+        return TSR_OK;
+    tsr_status status = tsri_train_checkpoint_position(job->checkpoint, &job->at, &identity);
+    if (status == TSR_OK)
+        status = tsri_train_data_check(job->data, identity);
+    if (status == TSR_OK)
+        status = tsri_train_checkpoint_restore(job->checkpoint, job->training);
+    job->saved = job->at.step;
+    free(identity);
+    return status;
+}
+
+static tsr_status open_log(tsri_train_job *job) {
+    char *path = tsri_base_join(job->out, "log.jsonl");
+    tsr_status status =
+        path ? tsri_train_log_open(path, job->at.step, &job->log) : TSR_E_HOST_MEMORY;
+    free(path);
+    if (status != TSR_OK || tsri_train_log_has_begun(job->log))
+        return status;
+    const char *name = tsri_train_run_json_text(job, "recipe");
+    return tsri_train_log_write(
+        job->log,
+        json_pack("{s:{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:o}}", "run", "name",
+                  name ? name : tsri_train_run_json_text(job, "model"), "family", job->plan.family,
+                  "task", job->plan.task, "learns", job->plan.learns, "parameters",
+                  (json_int_t)job->plan.parameters, "learning", (json_int_t)job->plan.learning,
+                  "steps", (json_int_t)job->steps, "settings",
+                  tsri_train_key_object(tsri_train_settings_keys(), &job->settings)));
+}
+
+tsr_status tsri_train_set_up(tsri_train_job *job) {
+    const bool dry = job->options->dry_run;
+    if (dry && job->options->resume)
+        return tsri_base_fail(TSR_E_ARGUMENT, "--dry-run plans a new run; leave out --resume");
+    if (!dry || job->options->output)
+        TRY(tsri_train_output_check(job));
+    if (!dry)
+        TRY(tsri_train_output_choose(job));
+    TRY(tsri_train_run_json(job));
+    TRY(tsri_train_objective(job));
+    TRY(tsri_train_settings_check(&job->settings, job->objective));
+    if (dry)
+        TRY(tsri_train_output_choose(job));
+    TRY(tsri_train_output_take(job));
+    TRY(find_checkpoint(job));
+    TRY(tsri_train_run_json_save(job));
+    TRY(tsri_train_start_folder(job));
+    TRY(open_model(job));
+    TRY(make_training(job));
+    TRY(open_data(job));
+    TRY(make_plan(job));
+    TRY(open_teacher(job));
+    TRY(restore(job));
+    (void)tsri_train_tell(job, (tsr_train_event){.kind = TSR_TRAIN_PLANNED,
+                                                 .step = (uint64_t)job->at.step,
+                                                 .steps = (uint64_t)job->steps,
+                                                 .plan = &job->plan});
+    return dry ? TSR_OK : open_log(job);
+}
+
+void tsri_train_job_clear(tsri_train_job *job) {
+    tsri_train_log_close(&job->log);
+    tsri_train_teacher_close(&job->teacher);
+    tsri_train_data_close(&job->evaluated);
+    tsri_train_data_close(&job->data);
+    tsri_training_destroy(&job->training);
+    tsr_model_close(&job->model);
+    tsri_train_companions_clear(&job->companions);
+    tsri_train_recipe_close(&job->recipe);
+    json_decref(job->run);
+    if (job->out && (job->options->dry_run || (job->failed && job->lock >= 0)))
+        tsri_train_output_undo(job);
+    if (job->lock >= 0)
+        close(job->lock);
+    free(job->out);
+    free(job->start);
+    free(job->checkpoint);
+}

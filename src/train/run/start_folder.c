@@ -1,0 +1,274 @@
+/* train/run/start_folder.c - makes the folder that training begins with, and trains its
+ * tokenizer where that is asked for. */
+#include "base/error.h"
+#include "base/files.h"
+#include "base/folder.h"
+#include "base/memory.h"
+#include "base/folder.h"
+#include "model/load/model_path.h"
+#include "model/model.h"
+#include "text/train/train.h"
+#include "train/run/job.h"
+#include "train/start/init.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int told_progress(void *data, uint64_t done, uint64_t total, uint64_t tokens) {
+    tsri_train_job *job = data;
+    return tsri_train_tell(
+        job, (tsr_train_event){
+                 .kind = TSR_TRAIN_PREPARING, .done = done, .total = total, .tokens = tokens});
+}
+
+static const char *or_null(const char *text) {
+    return *text ? text : NULL;
+}
+
+tsr_status tsri_train_data_asked(tsri_train_job *job, tsri_train_data_options *o) {
+    const tsri_train_settings *s = &job->settings;
+    const char **data = NULL, **validation = NULL;
+    *o = (tsri_train_data_options){.validation = s->validation_split,
+                                   .objective = job->objective,
+                                   .batch = (int32_t)s->per_device_train_batch_size,
+                                   .block = (int32_t)s->block_size,
+                                   .target_block = (int32_t)s->target_block_size,
+                                   .pack = s->pack && (job->objective == TSRI_OBJECTIVE_NEXT ||
+                                                       job->objective == TSRI_OBJECTIVE_MASKED),
+                                   .seed = (uint64_t)s->seed,
+                                   .mask_probability = s->mlm_probability,
+                                   .bpe_dropout = s->bpe_dropout,
+                                   .text_field = or_null(s->text_field),
+                                   .label_field = or_null(s->label_field),
+                                   .source_field = or_null(s->source_field),
+                                   .target_field = or_null(s->target_field),
+                                   .progress = told_progress,
+                                   .progress_data = job};
+    tsr_status status = tsri_train_run_json_list(job, "data", &data, &o->n_paths);
+    if (status == TSR_OK)
+        status = tsri_train_run_json_list(job, "validation", &validation, &o->n_validation_paths);
+    o->paths = data;
+    o->validation_paths = validation;
+    if (status == TSR_OK && !(o->workspace = tsri_base_join(job->out, "data")))
+        status = TSR_E_HOST_MEMORY;
+    return status;
+}
+
+void tsri_train_data_asked_free(tsri_train_data_options *o) {
+    free((void *)o->paths);
+    free((void *)o->validation_paths);
+    free((void *)o->workspace);
+    *o = (tsri_train_data_options){0};
+}
+
+/* ---- what is learned ---- */
+
+static tsri_training_objective of_kind(int32_t kind) {
+    static const tsri_training_objective kinds[] = {
+        [TSRI_KIND_DECODER] = TSRI_OBJECTIVE_NEXT,
+        [TSRI_KIND_ENCODER] = TSRI_OBJECTIVE_MASKED,
+        [TSRI_KIND_ENCODER_DECODER] = TSRI_OBJECTIVE_TRANSLATE,
+        [TSRI_KIND_RECURRENT] = TSRI_OBJECTIVE_TRANSLATE};
+    return kinds[kind];
+}
+
+static tsr_status of_model(const char *name, tsri_training_objective *out) {
+    const tsr_model_options options = {.struct_size = sizeof options};
+    tsr_model *model = NULL;
+    tsr_model_info info = {.struct_size = sizeof info};
+    TRY(tsr_model_open(name, NULL, &options, &model));
+    const tsr_status status = tsr_model_info_get(model, &info);
+    if (status == TSR_OK)
+        *out = !strcmp(info.kind, "decoder") ? TSRI_OBJECTIVE_NEXT
+               : !strcmp(info.kind, "encoder")
+                   ? (info.labels ? TSRI_OBJECTIVE_CLASSIFY : TSRI_OBJECTIVE_MASKED)
+                   : TSRI_OBJECTIVE_TRANSLATE;
+    tsr_model_close(&model);
+    return status;
+}
+
+tsr_status tsri_train_objective(tsri_train_job *job) {
+    static const tsri_training_objective all[] = {TSRI_OBJECTIVE_NEXT, TSRI_OBJECTIVE_MASKED,
+                                                  TSRI_OBJECTIVE_TRANSLATE,
+                                                  TSRI_OBJECTIVE_CLASSIFY};
+    const char *task = tsri_train_run_json_text(job, "task");
+    for (int i = 0; task && i < 4; i++)
+        if (!strcmp(task, tsri_train_task_name(all[i]))) {
+            job->objective = all[i];
+            return TSR_OK;
+        }
+    if (job->recipe) {
+        job->objective = of_kind(job->recipe->model.kind);
+        return TSR_OK;
+    }
+    return of_model(tsri_train_run_json_text(job, "model"), &job->objective);
+}
+
+/* ---- a tokenizer of the data ---- */
+
+static tsr_status feed(void *data, const char *text, size_t n) {
+    return tsri_text_trainer_feed(data, text, n);
+}
+
+static tsr_status train_tokenizer(tsri_train_job *job, tsr_tokenizer_type type,
+                                  const char *folder) {
+    const tsri_train_specials *specials = tsri_train_recipe_specials(job->recipe);
+    tsr_tokenizer_training options = {
+        .struct_size = sizeof options,
+        .type = type,
+        .specials = specials->names,
+        .unknown = type == TSR_TOKENIZER_CHAR ? specials->unk : NULL,
+        .begin = specials->before,
+        .end = specials->behind,
+        .vocab_size = type == TSR_TOKENIZER_BPE ? job->recipe->model.vocab_size : 0};
+    tsr_tokenizer_trained made = {.struct_size = sizeof made};
+    tsri_train_data_options asked;
+    tsri_text_trainer *trainer = NULL;
+    tsri_bytes json = {0};
+    while (specials->names[options.n_specials])
+        options.n_specials++;
+    char *path = tsri_base_join(folder, "tokenizer.json");
+    tsr_status status = path ? tsri_train_data_asked(job, &asked) : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK)
+        status = tsri_text_trainer_new(&options, &trainer);
+    if (status == TSR_OK)
+        status = tsri_train_data_texts(&asked, feed, trainer);
+    if (status == TSR_OK)
+        status = tsri_text_trainer_finish(trainer, &json, &made);
+    if (status == TSR_OK)
+        status = tsri_base_write_whole(path, json.data, json.size);
+    if (status == TSR_OK)
+        tsri_train_say(job, TSR_TRAIN_NOTE, "the tokenizer has %lld tokens",
+                       (long long)made.vocab_size);
+    tsri_text_trainer_destroy(&trainer);
+    tsri_base_bytes_clear(&json);
+    if (path)
+        tsri_train_data_asked_free(&asked);
+    free(path);
+    return status;
+}
+
+/* ---- the folder ---- */
+
+typedef struct found_labels {
+    char **texts;
+    size_t n;
+} found_labels;
+
+static tsr_status scan_labels(tsri_train_job *job, found_labels *found) {
+    tsri_train_data_options asked;
+    tsr_status status = tsri_train_data_asked(job, &asked);
+    if (status == TSR_OK)
+        status = tsri_train_labels_scan(&asked, &found->texts, &found->n);
+    tsri_train_data_asked_free(&asked);
+    return status;
+}
+
+/* Whether the model's classifier is for these labels: it has one of them at least, and then another
+ * that it lacks is a mistake in the data. */
+static bool is_for(const tsri_model *model, const found_labels *found) {
+    for (size_t i = 0; i < found->n; i++)
+        for (int32_t k = 0; k < model->spec.labels && model->spec.label_of; k++)
+            if (!strcmp(model->spec.label_of[k], found->texts[i]))
+                return true;
+    return false;
+}
+
+static tsr_status make_from_recipe(tsri_train_job *job, const char *folder,
+                                   tsri_train_init_options *options, tsri_train_made *made) {
+    const char *tokenizer = job->recipe->tokenizer;
+    if (!strcmp(tokenizer, "char"))
+        TRY(train_tokenizer(job, TSR_TOKENIZER_CHAR, folder));
+    else if (!strcmp(tokenizer, "bpe"))
+        TRY(train_tokenizer(job, TSR_TOKENIZER_BPE, folder));
+    else
+        options->tokenizer = tokenizer;
+    TRY(tsri_train_init(job->recipe, options, made));
+    if (!made->class[0])
+        tsri_train_say(job, TSR_TRAIN_NOTE,
+                       "model_type is %s: transformers has no class that computes this, so only "
+                       "Tessera runs it",
+                       made->family);
+    return TSR_OK;
+}
+
+static tsr_status make_folder(tsri_train_job *job, const char *model, const found_labels *labels) {
+    char *folder = tsri_base_join(job->out, "start.tmp");
+    tsri_train_init_options options = {.folder = folder,
+                                       .seed = (uint64_t)job->settings.seed,
+                                       .objective = job->objective,
+                                       .labels = (const char *const *)labels->texts,
+                                       .n_labels = labels->n,
+                                       .dropout = job->settings.dropout};
+    tsri_train_made made;
+    tsr_status status = folder ? tsri_base_folder_anew(folder) : TSR_E_HOST_MEMORY;
+    if (status == TSR_OK)
+        status = model ? tsri_train_init_from(model, &options, &made)
+                       : make_from_recipe(job, folder, &options, &made);
+    if (status == TSR_OK)
+        status = tsri_base_folder_rename(folder, job->start);
+    free(folder);
+    return status;
+}
+
+/* What is trained keeps its folder's other files, so it must be one. */
+static tsr_status check_layout(const tsri_model *model) {
+    const bool arrays =
+        model->archive->format == TSRI_IO_SAFETENSORS || model->archive->format == TSRI_IO_INDEX;
+    if (!arrays || !tsri_base_is_folder(model->path))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s is %s; a folder with config.json and safetensors is wanted, "
+                              "because the result is one",
+                              model->path, model->format);
+    if (model->quantized)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s is quantised; the model that it was made from is wanted",
+                              model->path);
+    return TSR_OK;
+}
+
+/* Of a model: its own folder where it has the head that is wanted, else a copy with one. */
+static tsr_status start_of_model(tsri_train_job *job, const found_labels *labels) {
+    const tsri_model_options options = {0};
+    tsri_model *model = NULL;
+    char *path = NULL;
+    TRY(tsri_model_locate(tsri_train_run_json_text(job, "model"), &path));
+    tsr_status status = tsri_model_open(path, &options, &model);
+    if (status == TSR_OK)
+        status = check_layout(model);
+    const bool own =
+        job->objective == TSRI_OBJECTIVE_MASKED ||
+        (job->objective == TSRI_OBJECTIVE_CLASSIFY && status == TSR_OK && !is_for(model, labels));
+    if (status == TSR_OK && !own) {
+        free(job->start);
+        job->start = path;
+        job->started = false;
+        path = NULL;
+    } else if (status == TSR_OK) {
+        status = make_folder(job, path, labels);
+    }
+    tsri_model_close(&model);
+    free(path);
+    return status;
+}
+
+tsr_status tsri_train_start_folder(tsri_train_job *job) {
+    found_labels labels = {0};
+    if (job->checkpoint && job->settings.lora_rank == 0) {
+        job->start = tsri_base_copy_text(job->checkpoint, strlen(job->checkpoint));
+        job->started = true;
+        return job->start ? TSR_OK : TSR_E_HOST_MEMORY;
+    }
+    if (!(job->start = tsri_base_join(job->out, "start")))
+        return TSR_E_HOST_MEMORY;
+    job->started = true;
+    if (tsri_base_is_folder(job->start))
+        return TSR_OK;
+    tsr_status status = TSR_OK;
+    if (job->objective == TSRI_OBJECTIVE_CLASSIFY)
+        status = scan_labels(job, &labels);
+    if (status == TSR_OK)
+        status = job->recipe ? make_folder(job, NULL, &labels) : start_of_model(job, &labels);
+    tsri_train_labels_free(&labels.texts, labels.n);
+    return status;
+}

@@ -1,0 +1,20 @@
+/* train/run/teacher.h - a frozen model beside the one that learns, whose logits are computed for
+ * each batch. */
+#ifndef TSRI_TRAIN_RUN_TEACHER_H
+#define TSRI_TRAIN_RUN_TEACHER_H
+
+#include "tessera/model.h"
+#include "train/step/training.h"
+
+typedef struct tsri_train_teacher tsri_train_teacher;
+
+/* `name` as tsr_model_open takes it; `width` is the number of logits of a row of `student`.
+ * error  TSR_E_ARGUMENT  it gives other logits than the student: both numbers said */
+tsr_status tsri_train_teacher_open(const char *name, tsr_device *device, const tsr_model *student,
+                                   tsri_training_objective objective, int32_t B, int32_t T,
+                                   int32_t S, tsri_train_teacher **out);
+/* Sets batch->teacher, borrowed until the next call. */
+tsr_status tsri_train_teacher_run(tsri_train_teacher *teacher, tsri_training_batch *batch);
+void tsri_train_teacher_close(tsri_train_teacher **teacher);
+
+#endif

@@ -1,0 +1,189 @@
+/* train/step/graph.c - the graphs of a training: losses and gradients, the gradients' norm, the
+ * optimizer. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "graph/gradient.h"
+#include "tensor/shape.h"
+#include "train/step/training_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SUM_ELEMENTS = 1 << 15, MOST_SUMS = 64 }; /* a part of a sum of squares; parts of one */
+
+uint32_t tsri_training_moments(const tsri_training *training) {
+    const tsri_training_options *options = &training->options;
+    return options->optimizer == TSRI_OPTIMIZER_ADAMW ? 2 : options->momentum > 0 ? 1 : 0;
+}
+
+tsr_status tsri_training_graph(const tsri_training *training, tsri_training_pass pass,
+                               int32_t steps, tsri_graph **out) {
+    return tsri_training_forward(training->model->weights, &training->options, pass, steps, out);
+}
+
+static int by_number(const void *a, const void *b) {
+    const tsri_training_parameter *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* The states that the forward pass reads are what learns. */
+static tsr_status list_parameters(tsri_training *t, const tsri_graph *graph) {
+    for (size_t i = 0; i < tsri_graph_value_count(graph); i++) {
+        const tsri_graph_value *v = tsri_graph_value_at(graph, (tsri_value)i);
+        if (v->tensor.kind != TSR_KIND_STATE || v->storage != (tsri_value)i)
+            continue;
+        TRY(tsri_base_grow(&t->parameters, &t->parameters_room, t->n_parameters + 1,
+                           sizeof *t->parameters));
+        tsri_training_parameter *p = &t->parameters[t->n_parameters++];
+        *p = (tsri_training_parameter){.number = v->id / TSRI_PARTS,
+                                       .rank = v->tensor.rank,
+                                       .elements = 1,
+                                       .rounded = v->id % TSRI_PARTS == TSRI_PART_ROUNDED};
+        snprintf(p->name, sizeof p->name, "%s", v->name);
+        for (uint32_t d = 0; d < p->rank; d++) {
+            p->dims[d] = v->tensor.dim[d].factor;
+            p->elements *= p->dims[d];
+        }
+    }
+    qsort(t->parameters, t->n_parameters, sizeof *t->parameters, by_number);
+    for (size_t i = 0; i < t->n_parameters; i++) {
+        tsri_training_parameter *p = &t->parameters[i];
+        const int64_t parts = (p->elements + SUM_ELEMENTS - 1) / SUM_ELEMENTS;
+        p->parts = parts < 1 ? 1 : parts > MOST_SUMS ? MOST_SUMS : (uint32_t)parts;
+        p->first_sum = t->n_sums;
+        t->n_sums += p->parts;
+    }
+    if (!t->n_parameters)
+        return tsri_base_fail(TSR_E_STATE, "%s: nothing of it learns with this setting",
+                              t->model->path);
+    return tsri_base_new(t->n_sums, sizeof *t->sums, &t->sums);
+}
+
+/* A state of a parameter, named "layers.0.qkv.weight/m". */
+static tsri_value leaf(tsri_graph *graph, const tsri_training_parameter *p,
+                       tsri_training_part part) {
+    static const char *const ends[] = {[TSRI_PART_VALUE] = "",
+                                       [TSRI_PART_GRADIENT] = "/gradient",
+                                       [TSRI_PART_FIRST] = "/m",
+                                       [TSRI_PART_SECOND] = "/v",
+                                       [TSRI_PART_ROUNDED] = ""};
+    const tsr_dim dims[] = {tsri_tensor_const(p->dims[0]), tsri_tensor_const(p->dims[1])};
+    char name[128];
+    snprintf(name, sizeof name, "%s%s", p->name, ends[part]);
+    return tsri_graph_leaf(graph, TSR_KIND_STATE, tsri_training_parameter_state(p->number, part),
+                           name, part == TSRI_PART_ROUNDED ? TSR_BF16 : TSR_F32, p->rank, dims);
+}
+
+static tsri_value number_leaf(tsri_graph *graph, tsri_model_input id, const char *name, int64_t n) {
+    const tsr_dim dims[] = {tsri_tensor_const(n)};
+    return tsri_graph_leaf(graph, TSR_KIND_INPUT, id, name, TSR_F32, 1, dims);
+}
+
+static tsri_value output_of(const tsri_graph *graph, uint32_t id) {
+    for (size_t i = 0; i < tsri_graph_output_count(graph); i++)
+        if (tsri_graph_output_at(graph, i)->id == id)
+            return tsri_graph_output_at(graph, i)->value;
+    return TSRI_GRAPH_NONE;
+}
+
+static tsr_status add_gradients(tsri_training *t, tsri_graph *graph) {
+    tsri_graph_parameter *parameters = NULL;
+    tsri_graph_seed seeds[2];
+    tsri_graph_gradients wanted = {
+        .n_parameters = t->n_parameters, .seeds = seeds, .recompute = t->options.checkpointing};
+    TRY(tsri_base_new(t->n_parameters, sizeof *parameters, &parameters));
+    for (size_t i = 0; i < t->n_parameters; i++) {
+        const tsri_training_parameter *p = &t->parameters[i];
+        parameters[i] = (tsri_graph_parameter){
+            .leaf = leaf(graph, p, p->rounded ? TSRI_PART_ROUNDED : TSRI_PART_VALUE),
+            .gradient = leaf(graph, p, TSRI_PART_GRADIENT)};
+    }
+    if (t->options.hard > 0)
+        seeds[wanted.n_seeds++] = (tsri_graph_seed){output_of(graph, TSRI_OUTPUT_HARD),
+                                                    number_leaf(graph, TSRI_INPUT_HARD, "hard", 1)};
+    if (t->options.kl > 0)
+        seeds[wanted.n_seeds++] = (tsri_graph_seed){output_of(graph, TSRI_OUTPUT_SOFT),
+                                                    number_leaf(graph, TSRI_INPUT_SOFT, "soft", 1)};
+    wanted.parameters = parameters;
+    wanted.beta = number_leaf(graph, TSRI_INPUT_BETA, "beta", 1);
+    tsri_graph_add_gradients(graph, &wanted);
+    free(parameters);
+    return tsri_graph_status(graph);
+}
+
+static tsr_status build_norms(tsri_training *t) {
+    TRY(tsri_graph_create(&t->norms.graph));
+    tsri_graph *graph = t->norms.graph;
+    const tsr_dim dims[] = {tsri_tensor_const(t->n_sums)};
+    const tsri_value sums =
+        tsri_graph_leaf(graph, TSR_KIND_STATE, TSRI_TRAINING_SUMS, "sums", TSR_F32, 1, dims);
+    for (size_t i = 0; i < t->n_parameters; i++) {
+        const tsri_training_parameter *p = &t->parameters[i];
+        const tsr_sumsq_attrs attrs = {
+            .struct_size = sizeof attrs, .first = p->first_sum, .parts = p->parts};
+        tsri_value none = TSRI_GRAPH_NONE;
+        tsri_graph_scope(graph, 0, p->name);
+        tsri_graph_op(graph, TSR_OP_SUMSQ, &attrs,
+                      (tsri_value[]){sums, leaf(graph, p, TSRI_PART_GRADIENT)}, 2, 0, &none);
+    }
+    return tsri_graph_status(graph);
+}
+
+static void add_adamw(tsri_graph *graph, const tsri_training_options *options,
+                      const tsri_training_parameter *p, tsri_value rates) {
+    const tsr_adamw_attrs attrs = {.struct_size = sizeof attrs,
+                                   .beta1 = options->beta1,
+                                   .beta2 = options->beta2,
+                                   .eps = options->eps,
+                                   .decay = p->rank >= 2 ? options->decay : 0.0f};
+    const tsri_value in[] = {leaf(graph, p, TSRI_PART_VALUE),
+                             leaf(graph, p, TSRI_PART_FIRST),
+                             leaf(graph, p, TSRI_PART_SECOND),
+                             leaf(graph, p, TSRI_PART_GRADIENT),
+                             rates,
+                             p->rounded ? leaf(graph, p, TSRI_PART_ROUNDED) : TSRI_GRAPH_NONE};
+    tsri_value none = TSRI_GRAPH_NONE;
+    tsri_graph_op(graph, TSR_OP_ADAMW, &attrs, in, 6, 0, &none);
+}
+
+static void add_sgd(tsri_graph *graph, const tsri_training_options *options,
+                    const tsri_training_parameter *p, tsri_value rates) {
+    const tsr_sgd_attrs attrs = {.struct_size = sizeof attrs,
+                                 .nesterov = options->nesterov,
+                                 .momentum = options->momentum,
+                                 .decay = p->rank >= 2 ? options->decay : 0.0f};
+    const tsri_value in[] = {leaf(graph, p, TSRI_PART_VALUE),
+                             options->momentum > 0 ? leaf(graph, p, TSRI_PART_FIRST)
+                                                   : TSRI_GRAPH_NONE,
+                             leaf(graph, p, TSRI_PART_GRADIENT), rates,
+                             p->rounded ? leaf(graph, p, TSRI_PART_ROUNDED) : TSRI_GRAPH_NONE};
+    tsri_value none = TSRI_GRAPH_NONE;
+    tsri_graph_op(graph, TSR_OP_SGD, &attrs, in, 5, 0, &none);
+}
+
+static tsr_status build_update(tsri_training *t) {
+    TRY(tsri_graph_create(&t->update.graph));
+    tsri_graph *graph = t->update.graph;
+    const tsri_value rates = number_leaf(graph, TSRI_INPUT_RATES, "rates", 4);
+    for (size_t i = 0; i < t->n_parameters; i++) {
+        tsri_graph_scope(graph, 0, t->parameters[i].name);
+        if (t->options.optimizer == TSRI_OPTIMIZER_SGD)
+            add_sgd(graph, &t->options, &t->parameters[i], rates);
+        else
+            add_adamw(graph, &t->options, &t->parameters[i], rates);
+    }
+    return tsri_graph_status(graph);
+}
+
+tsr_status tsri_training_begin_set(tsri_training *t, tsri_training_set *set) {
+    const bool first = !t->n_parameters;
+    TRY(tsri_training_graph(t, TSRI_PASS_LEARN, set->steps, &set->learn.graph));
+    if (first)
+        TRY(list_parameters(t, set->learn.graph));
+    TRY(add_gradients(t, set->learn.graph));
+    if (!first)
+        return TSR_OK;
+    TRY(build_norms(t));
+    return build_update(t);
+}

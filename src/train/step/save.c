@@ -1,0 +1,310 @@
+/* train/step/save.c - the arrays of the model's files, with what was learned in their places. */
+#include "io/save.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "tensor/convert.h"
+#include "train/step/training_state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One array of the file to be written. */
+typedef struct item {
+    char name[256];
+    const tsri_io_array *array; /* NULL: an adapter's */
+    int64_t dims[2];
+    /* of an adapter: the parameter, and the part of it */
+    size_t parameter;
+    int64_t first_row, rows;
+    uint32_t weight;
+    bool is_B;
+} item;
+
+typedef struct saving {
+    tsri_training *training;
+    tsri_training_part part; /* values or gradients */
+    item *items;
+    size_t n, room;
+} saving;
+
+/* Rows `first` .. of a part, each of `columns`, into the array's values. */
+static void place_rows(const tsri_model_part *part, int64_t columns, const float *from, float add,
+                       float *array) {
+    for (int64_t i = 0; i < part->rows; i++) {
+        const int64_t row = part->first + i / part->group * part->stride + i % part->group;
+        for (int64_t k = 0; k < columns; k++)
+            array[part->across ? k * part->across + row : row * columns + k] =
+                from[i * columns + k] - add;
+    }
+}
+
+static bool reads(const tsri_model_weight *w, const tsri_io_array *array) {
+    for (int i = 0; i < w->n_parts; i++)
+        if (w->parts[i].array == array)
+            return true;
+    return false;
+}
+
+/* The weight that learns and is made of this array, and its parameter; NULL: none. */
+static const tsri_model_weight *learned_from(const tsri_training *t, const tsri_io_array *array,
+                                             size_t *from, const tsri_training_parameter **out) {
+    for (; *from < t->n_parameters; ++*from) {
+        const tsri_training_parameter *p = &t->parameters[*from];
+        const tsri_model_weight *w = tsri_model_weight_at(t->model->weights, p->number);
+        if (p->number >= t->model->weights->count || !reads(w, array))
+            continue;
+        *out = p;
+        ++*from;
+        return w;
+    }
+    return NULL;
+}
+
+static bool is_learned(const tsri_training *t, const tsri_io_array *array) {
+    const tsri_training_parameter *p;
+    size_t from = 0;
+    return learned_from(t, array, &from, &p) != NULL;
+}
+
+/* What learned of the array, over what the file has. */
+static tsr_status overlay(const saving *s, const tsri_io_array *array, float *values) {
+    const tsri_training_parameter *p;
+    const tsri_model_weight *w;
+    size_t from = 0;
+    while ((w = learned_from(s->training, array, &from, &p))) {
+        const int64_t columns = w->rank == 2 ? w->dims[1] : 1;
+        float *state = NULL;
+        TRY(tsri_base_new((size_t)p->elements, sizeof *state, &state));
+        const tsr_status status =
+            tsri_run_read_state(s->training->run, tsri_training_parameter_state(p->number, s->part),
+                                state, (uint64_t)p->elements * 4);
+        int64_t row = 0;
+        for (int i = 0; i < w->n_parts && status == TSR_OK; row += w->parts[i++].rows)
+            if (w->parts[i].array == array)
+                place_rows(&w->parts[i], columns, state + row * columns,
+                           s->part == TSRI_PART_VALUE ? w->add : 0.0f, values);
+        free(state);
+        TRY(status);
+    }
+    return TSR_OK;
+}
+
+static tsr_status write_array(const saving *s, const tsri_io_array *array, tsri_io_saver *saver) {
+    const bool learned = is_learned(s->training, array);
+    const tsr_dtype dtype = learned ? TSR_F32 : array->dtype;
+    uint64_t bytes = 0;
+    void *values = NULL;
+    tsri_tensor_bytes(dtype, array->elements, &bytes);
+    TRY(tsri_base_new_aligned((size_t)bytes, &values));
+    tsr_status status = TSR_OK;
+    if (learned && s->part == TSRI_PART_GRADIENT)
+        memset(values, 0, (size_t)bytes);
+    else
+        status =
+            tsri_io_read_as(s->training->model->archive, array, dtype, 0, array->elements, values);
+    if (status == TSR_OK && learned)
+        status = overlay(s, array, values);
+    if (status == TSR_OK)
+        status = tsri_io_save_write(saver, values, (size_t)bytes);
+    free(values);
+    return status;
+}
+
+/* A of one array: its rows of the stacked matrix. B: its rows in the array's order. */
+static tsr_status write_adapter(const saving *s, const item *it, tsri_io_saver *saver) {
+    const tsri_training *t = s->training;
+    const tsri_training_parameter *p = &t->parameters[it->parameter];
+    const tsri_model_weight *w = tsri_model_weight_at(t->model->weights, it->weight);
+    float *state = NULL, *out = NULL;
+    const size_t n = (size_t)(it->dims[0] * it->dims[1]);
+    TRY(tsri_base_new((size_t)p->elements, sizeof *state, &state));
+    tsr_status status = tsri_base_new(n, sizeof *out, &out);
+    if (status == TSR_OK)
+        status = tsri_run_read_state(t->run, tsri_training_parameter_state(p->number, s->part),
+                                     state, (uint64_t)p->elements * 4);
+    if (status == TSR_OK && !it->is_B)
+        memcpy(out, state + it->first_row * it->dims[1], n * sizeof *out);
+    int64_t row = 0;
+    for (int i = 0; i < w->n_parts && status == TSR_OK && it->is_B; i++) {
+        tsri_model_part part = w->parts[i];
+        if (part.array != it->array)
+            continue;
+        part.across = 0;
+        place_rows(&part, it->dims[1], state + row * it->dims[1], 0, out);
+        row += part.rows;
+    }
+    if (status == TSR_OK)
+        status = tsri_io_save_write(saver, out, n * sizeof *out);
+    free(state);
+    free(out);
+    return status;
+}
+
+/* ---- what the file has ---- */
+
+static tsr_status add_item(saving *s, const item *it) {
+    TRY(tsri_base_grow(&s->items, &s->room, s->n + 1, sizeof *s->items));
+    s->items[s->n++] = *it;
+    return TSR_OK;
+}
+
+/* A second copy of what is tied, which would no longer be the same. */
+static bool is_stale_copy(const tsri_training *t, const tsri_io_array *array) {
+    static const char *const ends[] = {"lm_head.weight", "embed_out.weight", "decoder.weight",
+                                       "decoder.bias", "embed_tokens.weight"};
+    bool read = false;
+    for (uint32_t id = 0; id < t->model->weights->count && !read; id++) {
+        const tsri_model_weight *w = tsri_model_weight_at(t->model->weights, id);
+        read = w && reads(w, array);
+    }
+    const size_t n = strlen(array->name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && !read && t->model->spec.tied; i++)
+        if (n >= strlen(ends[i]) && !strcmp(array->name + n - strlen(ends[i]), ends[i]))
+            return true;
+    return false;
+}
+
+/* What does not learn is copied from the model's files, which may be written meanwhile. */
+static tsr_status check_unchanged(const saving *s) {
+    const tsri_io_archive *archive = s->training->model->archive;
+    bool copies = false;
+    for (size_t i = 0; i < s->n; i++)
+        copies |= !is_learned(s->training, s->items[i].array);
+    for (size_t i = 0; i < archive->n_files && copies; i++)
+        if (tsri_base_file_changed(archive->files[i]))
+            return tsri_base_fail(TSR_E_IO,
+                                  "%s was changed since the training began with it: what does not "
+                                  "learn can't be copied from it; begin again from a copy that "
+                                  "stays",
+                                  archive->files[i]->path);
+    return TSR_OK;
+}
+
+static tsr_status list_arrays(saving *s) {
+    const tsri_io_archive *archive = s->training->model->archive;
+    for (size_t i = 0; i < archive->n_arrays; i++) {
+        const tsri_io_array *array = &archive->arrays[i];
+        item it = {.array = array};
+        if (is_stale_copy(s->training, array) ||
+            (s->part == TSRI_PART_GRADIENT && !is_learned(s->training, array)))
+            continue;
+        snprintf(it.name, sizeof it.name, "%s", array->name);
+        TRY(add_item(s, &it));
+    }
+    return check_unchanged(s);
+}
+
+/* "base_model.model.<module>.lora_A.weight" of the array "<module>.weight". */
+static void name_adapter(const tsri_io_array *array, bool is_B, char *out, size_t room) {
+    const char *end = strstr(array->name, ".weight");
+    const int n = end ? (int)(end - array->name) : (int)strlen(array->name);
+    snprintf(out, room, "base_model.model.%.*s.lora_%c.weight", n, array->name, is_B ? 'B' : 'A');
+}
+
+static tsr_status list_adapters(saving *s) {
+    const tsri_training *t = s->training;
+    const tsri_model_weights *weights = t->model->weights;
+    for (size_t i = 0; i < t->n_parameters; i++) {
+        const tsri_training_parameter *p = &t->parameters[i];
+        const uint32_t behind = p->number - weights->count, id = behind / TSRI_ADAPTER_PARTS,
+                       part = behind % TSRI_ADAPTER_PARTS;
+        tsri_training_adapted runs[TSRI_MODEL_MAX_PARTS] = {{0}};
+        const int n = tsri_training_adapted_runs(weights, id, runs);
+        const int64_t rank = t->options.lora_rank;
+        for (int r = 0; r < n; r++) {
+            item it = {.array = runs[r].array, .parameter = i, .weight = id, .is_B = part > 0};
+            if (it.is_B && r != (int)part - 1)
+                continue;
+            it.first_row = it.is_B ? 0 : r * rank;
+            it.dims[0] = it.is_B ? runs[r].rows : rank;
+            it.dims[1] = it.is_B ? rank : p->dims[1];
+            name_adapter(it.array, it.is_B, it.name, sizeof it.name);
+            TRY(add_item(s, &it));
+        }
+    }
+    return TSR_OK;
+}
+
+static tsr_status write_config(const saving *s, const char *path) {
+    const tsri_training *t = s->training;
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? tsri_base_copy_text(path, (size_t)(slash - path))
+                         : tsri_base_copy_text(".", 1),
+         *file = folder ? tsri_base_join(folder, "adapter_config.json") : NULL;
+    json_t *targets = json_array();
+    for (size_t i = 0; i < s->n; i++) {
+        char module[256];
+        const char *array = s->items[i].array->name, *end = strstr(array, ".weight");
+        snprintf(module, sizeof module, "%.*s", end ? (int)(end - array) : (int)strlen(array),
+                 array);
+        if (!s->items[i].is_B)
+            tsri_base_json_append(targets, json_string(module));
+    }
+    json_t *config = json_pack(
+        "{s:s,s:s,s:i,s:f,s:f,s:s,s:b,s:o}", "peft_type", "LORA", "task_type",
+        t->options.objective == TSRI_OBJECTIVE_CLASSIFY    ? "SEQ_CLS"
+        : t->options.objective == TSRI_OBJECTIVE_TRANSLATE ? "SEQ_2_SEQ_LM"
+                                                           : "CAUSAL_LM",
+        "r", (int)t->options.lora_rank, "lora_alpha", (double)t->options.lora_alpha, "lora_dropout",
+        0.0, "bias", "none", "fan_in_fan_out", 0, "target_modules", targets);
+    const tsr_status status =
+        file ? tsri_base_json_save(file, config, JSON_INDENT(2)) : TSR_E_HOST_MEMORY;
+    json_decref(config);
+    free(file);
+    free(folder);
+    return status;
+}
+
+static tsr_status write_item(void *data, const tsri_io_entry *entry, tsri_io_saver *saver) {
+    const saving *s = data;
+    const item *it = entry->data;
+    return it->dims[0] ? write_adapter(s, it, saver) : write_array(s, it->array, saver);
+}
+
+static tsr_status write_all(saving *s, const char *path) {
+    static const char *const metadata[] = {"format", "pt"};
+    tsri_io_entry *entries = NULL;
+    TRY(tsri_base_new(s->n + 1, sizeof *entries, &entries));
+    for (size_t i = 0; i < s->n; i++) {
+        const item *it = &s->items[i];
+        const bool whole = !it->dims[0];
+        entries[i] = (tsri_io_entry){.name = it->name,
+                                     .dtype = TSR_F32,
+                                     .rank = 2,
+                                     .dims = {it->dims[0], it->dims[1]},
+                                     .data = it};
+        if (whole) {
+            entries[i].dtype = is_learned(s->training, it->array) ? TSR_F32 : it->array->dtype;
+            entries[i].rank = it->array->rank;
+            for (int d = 0; d < it->array->rank; d++)
+                entries[i].dims[d] = it->array->dims[d];
+        }
+    }
+    const tsr_status status = tsri_io_save_each(path, entries, s->n, metadata, 1, write_item, s);
+    free(entries);
+    return status;
+}
+
+static tsr_status save(tsri_training *t, tsri_training_part part, const char *path) {
+    saving s = {.training = t, .part = part};
+    const bool lora = t->options.learns == TSRI_LEARNS_LORA;
+    tsr_status status = lora ? list_adapters(&s) : list_arrays(&s);
+    if (status == TSR_OK)
+        status = write_all(&s, path);
+    if (status == TSR_OK && lora && part == TSRI_PART_VALUE)
+        status = write_config(&s, path);
+    free(s.items);
+    return status;
+}
+
+tsr_status tsri_training_save(tsri_training *t, const char *path) {
+    return save(t, TSRI_PART_VALUE, path);
+}
+
+tsr_status tsri_training_save_gradients(tsri_training *t, const char *path) {
+    return save(t, TSRI_PART_GRADIENT, path);
+}

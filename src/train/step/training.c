@@ -1,0 +1,375 @@
+/* train/step/training.c - running a training: batches, norm, update. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "model/weights/tables.h"
+#include "tensor/convert.h"
+#include "train/step/training_state.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- making one ---- */
+
+static tsr_status check_objective(const tsri_model *model, const tsri_training_options *options) {
+    const tsri_model_spec *spec = &model->spec;
+    const tsri_model_weights *w = model->weights;
+    const bool decoder = spec->decoder.layers, encoder = spec->encoder.layers;
+    const char *lacks = NULL;
+    switch (options->objective) {
+    case TSRI_OBJECTIVE_NEXT:
+        lacks = decoder && !encoder ? NULL : "a decoder alone, which predicts the next token";
+        break;
+    case TSRI_OBJECTIVE_TRANSLATE:
+        lacks = decoder && encoder ? NULL : "an encoder and a decoder, which translate";
+        break;
+    case TSRI_OBJECTIVE_MASKED:
+        lacks = tsri_model_weight_at(w, TSRI_WEIGHT_MASKED_DENSE) && !decoder
+                    ? NULL
+                    : "an encoder with a masked LM head";
+        break;
+    case TSRI_OBJECTIVE_CLASSIFY:
+        lacks = tsri_model_weight_at(w, TSRI_WEIGHT_LABEL) && !decoder && !spec->label_tokens &&
+                        spec->problem == TSRI_PROBLEM_SINGLE
+                    ? NULL
+                    : "an encoder with a classifier that gives a text one label";
+        break;
+    }
+    if (!lacks && decoder && !tsri_model_has_output(w))
+        lacks = "a model with an output matrix, but a bare one";
+    if (lacks)
+        return tsri_base_fail(TSR_E_STATE, "%s (%s) can't learn this: it is not %s", model->path,
+                              spec->family, lacks);
+    return TSR_OK;
+}
+
+static tsr_status give_rows(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype,
+                            void *out) {
+    return tsri_model_weights_rows(data, id, first, count, dtype, out);
+}
+
+static tsr_status make_buckets(const tsri_model_stack *stack, int32_t **out) {
+    if (!stack->layers || !stack->relative_buckets)
+        return TSR_OK;
+    TRY(tsri_base_new(2 * (size_t)stack->relative_distance + 1, sizeof **out, out));
+    tsri_model_relative_buckets(stack->relative_buckets, stack->relative_distance, !stack->causal,
+                                *out);
+    return TSR_OK;
+}
+
+static tsr_status open_run(tsri_training *t, tsr_device *device) {
+    const tsri_backend_opened_device *opened = tsri_backend_opened(device);
+    const tsri_run_options run = {.devices = opened->devices,
+                                  .n_devices = opened->n_devices,
+                                  .set = opened->set,
+                                  .kernels = opened->kernels,
+                                  .log = opened->log,
+                                  .log_data = opened->log_data,
+                                  .trains = true};
+    if (opened->n_devices > 1)
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "a training runs on one device; name one");
+    t->opened = opened;
+    return tsri_run_create(&run, &t->run);
+}
+
+/* A recurrent decoder's steps are nodes of the graph: a graph serves batches of some lengths. */
+enum { STEPS = 8 };
+
+static int32_t steps_of(const tsri_training *t, int32_t T) {
+    return t->model->spec.decoder.recurrent ? (T + STEPS - 1) / STEPS * STEPS : 0;
+}
+
+tsr_status tsri_training_set_for(tsri_training *t, int32_t T, tsri_training_set **out) {
+    const int32_t steps = steps_of(t, T);
+    for (size_t i = 0; i < t->n_sets; i++)
+        if (t->sets[i]->steps == steps) {
+            *out = t->sets[i];
+            return TSR_OK;
+        }
+    TRY(tsri_base_grow(&t->sets, &t->sets_room, t->n_sets + 1, sizeof *t->sets));
+    TRY(tsri_base_new(1, sizeof **out, out));
+    (*out)->steps = steps;
+    t->sets[t->n_sets++] = *out;
+    return tsri_training_begin_set(t, *out);
+}
+
+tsr_status tsri_training_create(tsr_model *model, tsr_device *device,
+                                const tsri_training_options *options, tsri_training **out) {
+    tsri_training *t;
+    const tsri_model_spec *spec = &tsri_model_of(model)->spec;
+    *out = NULL;
+    TRY(check_objective(tsri_model_of(model), options));
+    TRY(tsri_base_new(1, sizeof *t, &t));
+    t->model = tsri_model_of(model);
+    t->options = *options;
+    if (t->options.hard <= 0 && t->options.kl <= 0)
+        t->options.hard = 1;
+    tsr_status status = open_run(t, device);
+    if (status == TSR_OK)
+        status =
+            make_buckets(spec->encoder.layers ? &spec->encoder : &spec->decoder, &t->in.buckets);
+    if (status == TSR_OK)
+        status = make_buckets(&spec->decoder, &t->in.own_buckets);
+    tsri_training_set *set = NULL;
+    if (status == TSR_OK) /* what can't learn is told of here */
+        status = tsri_training_set_for(t, 1, &set);
+    if (status != TSR_OK)
+        tsri_training_destroy(&t);
+    *out = t;
+    return status;
+}
+
+static void drop_plan(tsri_training *t, tsri_training_plan *plan) {
+    if (t->run && plan->graph)
+        tsri_run_forget(t->run, plan->graph);
+    tsri_graph_destroy(&plan->graph);
+    plan->plan = NULL;
+}
+
+void tsri_training_destroy(tsri_training **training) {
+    tsri_training *t = *training;
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n_sets; i++) {
+        drop_plan(t, &t->sets[i]->learn);
+        drop_plan(t, &t->sets[i]->evaluate);
+        drop_plan(t, &t->sets[i]->logits);
+        free(t->sets[i]);
+    }
+    drop_plan(t, &t->norms);
+    drop_plan(t, &t->update);
+    tsri_run_destroy(&t->run);
+    free(t->sets);
+    free(t->in.padded[0]);
+    free(t->in.padded[1]);
+    void *const owned[] = {
+        t->parameters,   t->sums,           t->in.positions,       t->in.rows,
+        t->in.targets,   t->in.types,       t->in.buckets,         t->in.losses[0],
+        t->in.losses[1], t->in.own_buckets, t->in.source_positions};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        free(owned[i]);
+    free(t);
+    *training = NULL;
+}
+
+/* ---- plans ---- */
+
+int64_t tsri_training_most_rows(int64_t B, int64_t T, int64_t S) {
+    const int64_t tokens = B * T, limit = INT32_MAX / (tokens * S);
+    return tokens < limit ? tokens : limit;
+}
+
+/* For batches of at most B, T, S, and N rows. */
+static tsr_status prepare(tsri_training *t, tsri_training_plan *plan, int64_t B, int64_t T,
+                          int64_t S, int64_t N) {
+    const tsr_bounds bounds = {
+        .struct_size = sizeof bounds, .lowest = {1, 1, 1, 1, 1}, .highest = {B, T, S, 1, N}};
+    const tsri_run_source source = {.data = t->model->weights, .rows = give_rows};
+    TRY(tsri_run_load(t->run, plan->graph, &bounds, &source));
+    return tsri_run_prepare(t->run, plan->graph, &bounds, &plan->plan);
+}
+
+tsr_status tsri_training_plan_of(tsri_training *t, tsri_training_set *set, tsri_training_pass pass,
+                                 const int32_t most[3], tsri_run_plan **out) {
+    tsri_training_plan *const plans[] = {[TSRI_PASS_LEARN] = &set->learn,
+                                         [TSRI_PASS_EVALUATE] = &set->evaluate,
+                                         [TSRI_PASS_LOGITS] = &set->logits};
+    tsri_training_plan *plan = plans[pass];
+    const bool listed = pass == TSRI_PASS_LOGITS || t->options.objective == TSRI_OBJECTIVE_MASKED;
+    bool fits = plan->plan;
+    for (int i = 0; i < 3;
+         i++) { /* texts grow token by token: room for as long ones as are learned */
+        const int32_t wanted = i && most[i] < t->most[i] ? t->most[i] : most[i];
+        fits &= wanted <= plan->most[i];
+        plan->most[i] = wanted > plan->most[i] ? wanted : plan->most[i];
+    }
+    const int64_t B = plan->most[0], T = plan->most[1], S = plan->most[2];
+    if (!plan->graph)
+        TRY(tsri_training_graph(t, pass, set->steps, &plan->graph));
+    if (!fits) {
+        plan->plan = NULL;
+        TRY(prepare(t, plan, B, T, S,
+                    !listed                    ? 1
+                    : pass == TSRI_PASS_LOGITS ? B
+                                               : tsri_training_most_rows(B, T, S)));
+    }
+    *out = plan->plan;
+    return TSR_OK;
+}
+
+/* The first value of a LoRA parameter: A small and random, B zero, so that the start is the model.
+ */
+static void begin_adapter(const tsri_training *t, const tsri_training_parameter *p, float *out) {
+    const uint32_t behind = p->number - t->model->weights->count;
+    const float deviation = 1.0f / sqrtf((float)p->dims[1]);
+    for (int64_t i = 0; i < p->elements; i++)
+        out[i] = behind % TSRI_ADAPTER_PARTS
+                     ? 0
+                     : deviation * tsri_base_normal(t->options.seed, behind, (uint64_t)i);
+}
+
+static tsr_status write_value(tsri_training *t, const tsri_training_parameter *p,
+                              const float *value) {
+    const uint64_t n = (uint64_t)p->elements;
+    uint16_t *rounded = NULL;
+    if (!p->rounded)
+        return tsri_run_write_state(
+            t->run, tsri_training_parameter_state(p->number, TSRI_PART_VALUE), value, n * 4);
+    TRY(tsri_run_write_state(t->run, tsri_training_parameter_state(p->number, TSRI_PART_VALUE),
+                             value, n * 4));
+    TRY(tsri_base_new(n, sizeof *rounded, &rounded));
+    tsr_status status = tsri_tensor_convert(TSR_BF16, rounded, TSR_F32, value, n);
+    if (status == TSR_OK)
+        status = tsri_run_write_state(
+            t->run, tsri_training_parameter_state(p->number, TSRI_PART_ROUNDED), rounded, n * 2);
+    free(rounded);
+    return status;
+}
+
+/* The weights as the files have them. */
+static tsr_status begin_parameters(tsri_training *t) {
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < t->n_parameters && status == TSR_OK; i++) {
+        const tsri_training_parameter *p = &t->parameters[i];
+        float *value = NULL;
+        status = tsri_base_new((size_t)p->elements, sizeof *value, &value);
+        if (status == TSR_OK && p->number >= t->model->weights->count)
+            begin_adapter(t, p, value);
+        else if (status == TSR_OK)
+            status = tsri_model_weights_rows(t->model->weights, p->number, 0, p->dims[0], TSR_F32,
+                                             value);
+        if (status == TSR_OK)
+            status = write_value(t, p, value);
+        free(value);
+    }
+    return status;
+}
+
+void tsri_training_memory_of(const tsri_training *t, tsri_training_memory *out) {
+    tsri_run_memory memory;
+    tsri_run_memory_of(t->run, &memory);
+    *out = (tsri_training_memory){
+        .weights = memory.weights, .activations = memory.arena, .inputs = memory.inputs};
+    for (size_t i = 0; i < t->n_parameters; i++) {
+        const tsri_training_parameter *p = &t->parameters[i];
+        const uint64_t n = (uint64_t)p->elements;
+        out->parameters += n * (p->rounded ? 6 : 4);
+        out->gradients += n * 4;
+        out->optimizer += n * 4 * tsri_training_moments(t);
+    }
+}
+
+tsr_status tsri_training_reserve(tsri_training *t, int32_t B, int32_t T, int32_t S) {
+    const bool begins = !t->update.plan;
+    const int32_t wanted[] = {B, T, S};
+    tsri_training_set *set = NULL;
+    tsri_run_plan *plan = NULL;
+    for (int i = 0; i < 3; i++) {
+        const int32_t n = wanted[i] > 1 ? wanted[i] : 1;
+        t->most[i] = n > t->most[i] ? n : t->most[i];
+    }
+    TRY(tsri_training_set_for(t, t->most[1], &set));
+    TRY(tsri_training_plan_of(t, set, TSRI_PASS_LEARN, t->most, &plan));
+    if (begins) {
+        TRY(prepare(t, &t->norms, 1, 1, 1, 1));
+        TRY(prepare(t, &t->update, 1, 1, 1, 1));
+        TRY(begin_parameters(t));
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_training_reserve_validation(tsri_training *t, int32_t B, int32_t T, int32_t S) {
+    const int32_t most[] = {B, T, S > 1 ? S : 1}, one[] = {1, T, S > 1 ? S : 1};
+    tsri_training_set *set = NULL;
+    tsri_run_plan *plan = NULL;
+    TRY(tsri_training_set_for(t, T, &set));
+    TRY(tsri_training_plan_of(t, set, TSRI_PASS_EVALUATE, most, &plan));
+    return tsri_training_plan_of(t, set, TSRI_PASS_LOGITS, one, &plan);
+}
+
+/* ---- norm and update ---- */
+
+static const int64_t ones[TSR_SYMBOLS] = {1, 1, 1, 1, 1};
+
+tsr_status tsri_training_norm(tsri_training *t, double *norm, const char **culprit) {
+    double all = 0;
+    *culprit = NULL;
+    TRY(tsri_run_execute(t->norms.plan, ones, NULL, 0, NULL, 0));
+    TRY(tsri_run_read_state(t->run, TSRI_TRAINING_SUMS, t->sums, t->n_sums * sizeof *t->sums));
+    for (size_t i = 0; i < t->n_parameters; i++) {
+        const tsri_training_parameter *p = &t->parameters[i];
+        double sum = 0;
+        for (uint32_t j = 0; j < p->parts; j++)
+            sum += t->sums[p->first_sum + j];
+        if (!isfinite(sum) && !*culprit)
+            *culprit = p->name;
+        all += sum;
+    }
+    *norm = sqrt(all);
+    return TSR_OK;
+}
+
+tsr_status tsri_training_update(tsri_training *t, uint64_t step, double rate, double factor) {
+    const double n = (double)step + 1;
+    const tsri_run_binding input = {
+        .id = TSRI_INPUT_RATES, .data = t->in.rates, .bytes = sizeof t->in.rates};
+    t->in.rates[0] = (float)rate;
+    t->in.rates[1] = (float)(1 - pow((double)t->options.beta1, n));
+    t->in.rates[2] = (float)(1 - pow((double)t->options.beta2, n));
+    t->in.rates[3] = (float)factor;
+    return tsri_run_execute(t->update.plan, ones, &input, 1, NULL, 0);
+}
+
+tsr_status tsri_training_profile(tsri_training *t,
+                                 void (*visit)(void *data, const tsr_profiled *entry), void *data) {
+    return tsri_model_profile(t->run, t->opened, visit, data);
+}
+
+/* ---- what a checkpoint keeps ---- */
+
+size_t tsri_training_array_count(const tsri_training *t) {
+    return t->n_parameters * (1 + tsri_training_moments(t));
+}
+
+static tsri_training_part part_of(const tsri_training *t, size_t i) {
+    static const tsri_training_part parts[] = {TSRI_PART_VALUE, TSRI_PART_FIRST, TSRI_PART_SECOND};
+    return parts[i % (1 + tsri_training_moments(t))];
+}
+
+static const tsri_training_parameter *parameter_at(const tsri_training *t, size_t i) {
+    return &t->parameters[i / (1 + tsri_training_moments(t))];
+}
+
+void tsri_training_array_at(const tsri_training *t, size_t i, tsri_training_array *out) {
+    const tsri_training_parameter *p = parameter_at(t, i);
+    const tsri_training_part part = part_of(t, i);
+    *out = (tsri_training_array){.rank = (int)p->rank, .dims = {p->dims[0], p->dims[1]}};
+    snprintf(out->name, sizeof out->name, "%.90s%s", p->name,
+             part == TSRI_PART_FIRST    ? "/m"
+             : part == TSRI_PART_SECOND ? "/v"
+                                        : "");
+}
+
+tsr_status tsri_training_array_read(tsri_training *t, size_t i, float *out) {
+    const tsri_training_parameter *p = parameter_at(t, i);
+    return tsri_run_read_state(t->run, tsri_training_parameter_state(p->number, part_of(t, i)), out,
+                               (uint64_t)p->elements * 4);
+}
+
+tsr_status tsri_training_array_write(tsri_training *t, size_t i, const float *data) {
+    const tsri_training_parameter *p = parameter_at(t, i);
+    const tsri_training_part part = part_of(t, i);
+    if (part == TSRI_PART_VALUE)
+        return write_value(t, p, data);
+    return tsri_run_write_state(t->run, tsri_training_parameter_state(p->number, part), data,
+                                (uint64_t)p->elements * 4);
+}
+
+int64_t tsri_training_parameter_count(const tsri_training *t) {
+    int64_t n = 0;
+    for (size_t i = 0; i < t->n_parameters; i++)
+        n += t->parameters[i].elements;
+    return n;
+}
