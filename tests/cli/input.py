@@ -218,6 +218,13 @@ def test_the_last_line_end(folder):
     assert run(*generate, "-f", folder / "prompt", "--print-ids").out != run(*generate, "-p", "KING", "--print-ids").out
 
 
+def test_a_column_that_is_not_utf8(folder):
+    (folder / "table.csv").write_bytes(b"n,text\n1,KING\n2,Gr\xf6\xdfe\n3,anna\n")
+    told = run("embed", "-m", GOLDEN.parent / "encoders" / "sentence", *REFERENCE, "--column", "text", folder / "table.csv", "-o", folder / "out.npy", code=1)
+    assert "row 2 is not UTF-8 (byte 0xf6)" in told.err and "1 of 3 rows" in told.err, told.err
+    run("embed", "-m", GOLDEN.parent / "encoders" / "sentence", *REFERENCE, "--column", "text", "--encoding", "latin-1", folder / "table.csv", "-o", folder / "out2.npy")
+
+
 def test_one_text_that_is_not_utf8_is_refused(folder):
     bad = folder / "bad"
     bad.write_bytes(b"KING\nGr\xf6\xdfe\n")

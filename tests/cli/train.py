@@ -3,6 +3,7 @@
 setting is one sentence. The models are so small that a step takes milliseconds; what they learn is another script's business."""
 
 import json
+import math
 import os
 import random
 import resource
@@ -61,6 +62,25 @@ def test_adapters_are_apart(folder):
     whole(folder / "one" / "checkpoint-4")
     learned = read_safetensors(folder / "one" / name)
     assert all(name.endswith((".lora_A.weight", ".lora_B.weight")) for name in learned), list(learned)
+
+
+def test_how_adapters_begin(folder):
+    """A is drawn, each number of its own, with deviation 1 / sqrt(inputs); B is zero. The seed decides."""
+    model, text = make(folder)
+    more = (*every(0), "--set", "lora_rank=8", "--set", "learning_rate=0", "--set", "weight_decay=0")
+    for seed in (1, 2):
+        run(*command(model, text, folder / str(seed), 1, *more, "--set", f"seed={seed}"))
+    one, two = (read_safetensors(folder / str(seed) / "adapter_model.safetensors") for seed in (1, 2))
+    drawn = []
+    for name, ((_, inputs), values) in one.items():
+        if ".lora_B." in name:
+            equal(set(values), {0.0}, name)
+            continue
+        assert len(set(values)) == len(values) and values != two[name][1], name
+        drawn += [value * math.sqrt(inputs) for value in values]
+    mean = sum(drawn) / len(drawn)
+    deviation = math.sqrt(sum((value - mean) ** 2 for value in drawn) / len(drawn))
+    assert len(drawn) > 500 and abs(mean) < 5 / math.sqrt(len(drawn)) and abs(deviation - 1) < 5 / math.sqrt(2 * len(drawn)), (len(drawn), mean, deviation)
 
 
 def test_the_head_alone(folder):
