@@ -3,7 +3,7 @@
 import ctypes as c
 
 from protocol import serve
-from tessera_library import Library
+from tessera_library import Library, SessionOptions
 
 
 class Tessera(Library):
@@ -11,12 +11,14 @@ class Tessera(Library):
         super().__init__(library, device)
         self.open(model, dtype, kv, int(context))
         self.session = c.c_void_p()
-        self.ok(self.lib.tsr_bench_session_create(self.model, 1, c.c_int64(int(context)), c.byref(self.session)))
+        options = SessionOptions(c.sizeof(SessionOptions), 1, int(context), int(context))
+        self.ok(self.lib.tsr_session_create(self.model, c.byref(options), c.byref(self.session)))
         self.vocabulary = self.info().vocab
 
     def run(self, ids, past, logits=None):
         given, following = (c.c_int32 * len(ids))(*ids), c.c_int32()
-        self.ok(self.lib.tsr_bench_session_run(self.session, given, c.c_int64(len(ids)), c.c_int64(past), logits, c.byref(following), None))
+        self.ok(self.lib.tsr_session_rewind(self.session, 0, c.c_int64(past)))
+        self.ok(self.lib.tsr_session_prefill(self.session, 0, given, c.c_size_t(len(ids)), logits, c.byref(following)))
         return following.value
 
     def prefill(self, ids):

@@ -11,6 +11,10 @@ class ModelOptions(c.Structure):
                 ("tokenizer_only", c.c_uint32), ("kv_dtype", c.c_uint32)]
 
 
+class SessionOptions(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("sequences", c.c_uint32), ("context", c.c_int64), ("reserve", c.c_int64)]
+
+
 class ModelInfo(c.Structure):
     """Its beginning, as far as it is needed."""
     _fields_ = [("struct_size", c.c_uint32), ("has_tokenizer", c.c_uint32), ("texts", c.c_char_p * 5), ("layers", c.c_int64), ("width", c.c_int64),

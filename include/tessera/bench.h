@@ -90,26 +90,7 @@ TSR_API tsr_status tsr_bench(tsr_engine *engine, tsr_device *device, const char 
                              int (*row)(void *data, const tsr_bench_row *row), void *data,
                              tsr_bench_summary *summary);
 
-/* ---- one run at a time, for programs that run peers in turn ---- */
-
-typedef struct tsr_bench_session tsr_bench_session; /**< keys and values of `batch` sequences */
-
-/** owner  the caller destroys *out before the model is closed
- *  error  TSR_E_ARGUMENT  context above what the model reads (both numbers said) */
-TSR_API tsr_status tsr_bench_session_create(tsr_model *model, uint32_t batch, int64_t context,
-                                            tsr_bench_session **out);
-/** Takes NULL content; leaves NULL. */
-TSR_API void tsr_bench_session_destroy(tsr_bench_session **session);
-
-/** Runs n tokens of every sequence behind `past` others that were run before, and waits for the
- * likeliest next token of each, as greedy generation does.
- *
- * ids     [batch, n]
- * logits  [batch, V] of the last tokens, or NULL
- * next    [batch] likeliest next ids, or NULL
- * ns      wall time, may be NULL */
-TSR_API tsr_status tsr_bench_session_run(tsr_bench_session *session, const int32_t *ids, int64_t n,
-                                         int64_t past, float *logits, int32_t *next, uint64_t *ns);
+/* ---- training, a step at a time, for programs that run peers in turn ---- */
 
 /** A model that learns from tokens drawn at random: gradients, their norm, an update by AdamW a
  * step, in f32. */

@@ -139,6 +139,20 @@ TSR_API tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *promp
                                 const tsr_generate_options *options, tsr_generated_fn generated,
                                 void *data, tsr_generate_stats *stats);
 
+/**
+ * The continuation of one text, in new memory: prompt in, string out.
+ *
+ * text     valid UTF-8, `size` bytes; special tokens that are written in it count as such
+ * options  NULL: those of tsr_generate_defaults
+ * out      valid UTF-8 with a 0 byte behind it; of a beam search the best hypothesis
+ * n        its bytes; may be NULL
+ * owner    the caller: tsr_text_free(*out)
+ * thread   one call at a time for a model
+ * error    as tsr_generate
+ */
+TSR_API tsr_status tsr_generate_text(tsr_model *model, const char *text, size_t size,
+                                     const tsr_generate_options *options, char **out, size_t *n);
+
 /* ---- conversations ---- */
 
 typedef struct tsr_chat

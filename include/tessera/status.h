@@ -48,6 +48,9 @@ TSR_API const char *tsr_error_last(void);
  */
 TSR_API size_t tsr_plain_text(char *text, size_t n);
 
+/** The library's version, "0.1.0": it may be another than the one that a program was built with. */
+TSR_API const char *tsr_version(void);
+
 /** "ok", "argument", "unsupported", ...; "unknown" for a number that is none. */
 TSR_API const char *tsr_status_name(tsr_status status);
 

@@ -22,6 +22,7 @@
 #include "tessera/quantize.h"
 #include "tessera/run.h"
 #include "tessera/search.h"
+#include "tessera/session.h"
 #include "tessera/status.h"
 #include "tessera/tensor.h"
 #include "tessera/tokenizer.h"

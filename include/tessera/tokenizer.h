@@ -29,8 +29,13 @@ TSR_API tsr_status tsr_encode(const tsr_model *model, const char *text, size_t s
                               int32_t **ids, size_t *n);
 TSR_API void tsr_ids_free(int32_t *ids);
 
-/** Text of ids, valid UTF-8 with a 0 byte behind it, in new memory.  owner  the caller:
- * tsr_text_free error  TSR_E_ARGUMENT  an id outside the vocabulary */
+/**
+ * Text of n ids, valid UTF-8 with a 0 byte behind it, in new memory.
+ *
+ * size   its bytes; may be NULL
+ * owner  the caller: tsr_text_free
+ * error  TSR_E_ARGUMENT  an id outside the vocabulary
+ */
 TSR_API tsr_status tsr_decode(const tsr_model *model, const int32_t *ids, size_t n,
                               uint32_t skip_special, char **text, size_t *size);
 TSR_API void tsr_text_free(char *text);

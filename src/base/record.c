@@ -23,6 +23,10 @@ size_t tsr_plain_text(char *text, size_t n) {
     return tsri_base_plain(text, n);
 }
 
+const char *tsr_version(void) {
+    return TESSERA_VERSION;
+}
+
 const char *tsr_status_name(tsr_status status) {
     static const char *const names[] = {
         "ok",    "argument", "unsupported", "host memory", "device memory", "device",

@@ -29,6 +29,9 @@ void tsri_base_give(const void *ours, size_t known, void *out);
 
 /* TSR_E_ARGUMENT where an argument of a public function is NULL and may not be: TRY(NEED(model)). */
 #define NEED(argument) tsri_base_need(__func__, #argument, (argument) != NULL)
+/* The same of an array of n elements, which may be NULL where n is 0. */
+#define NEED_ARRAY(argument, n)                                                                  \
+    tsri_base_need(__func__, #argument, (argument) != NULL || (n) == 0)
 tsr_status tsri_base_need(const char *function, const char *name, bool given);
 
 #endif

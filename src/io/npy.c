@@ -227,7 +227,7 @@ uint32_t tsr_vectors_width(const tsr_vectors *vectors) {
 
 tsr_status tsr_vectors_read(const tsr_vectors *v, uint64_t first, size_t n, float *out) {
     TRY(NEED(v));
-    TRY(NEED(out));
+    TRY(NEED_ARRAY(out, n));
     if (first > v->rows || n > v->rows - first)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "%zu rows from %" PRIu64 " were asked for; %s has %" PRIu64, n, first,
@@ -285,7 +285,7 @@ tsr_status tsr_vectors_create(const char *path, uint32_t width, tsr_vectors_writ
 
 tsr_status tsr_vectors_append(tsr_vectors_writer *writer, const float *rows, size_t n) {
     TRY(NEED(writer));
-    TRY(NEED(rows));
+    TRY(NEED_ARRAY(rows, n));
     size_t numbers, bytes;
     if (!tsri_base_mul(n, writer->width, &numbers) || !tsri_base_mul(numbers, sizeof *rows, &bytes))
         return tsri_base_fail(TSR_E_ARGUMENT, "%zu rows of %" PRIu32 " numbers are too many", n,

@@ -26,7 +26,7 @@ static tsr_status tokenizer_of(const tsr_model *model, const tsri_text_tokenizer
 tsr_status tsr_encode(const tsr_model *model, const char *text, size_t size, uint32_t flags,
                       int32_t **ids, size_t *n) {
     TRY(NEED(model));
-    TRY(NEED(text));
+    TRY(NEED_ARRAY(text, size));
     TRY(NEED(ids));
     TRY(NEED(n));
     const tsri_text_tokenizer *tokenizer;
@@ -36,7 +36,7 @@ tsr_status tsr_encode(const tsr_model *model, const char *text, size_t size, uin
     if (flags & ~(uint32_t)(TSR_ENCODE_ADD_SPECIAL | TSR_ENCODE_PARSE_SPECIAL))
         return tsri_base_fail(TSR_E_ARGUMENT, "tsr_encode: unknown flags 0x%" PRIx32, flags);
     TRY(tokenizer_of(model, &tokenizer));
-    const tsr_status status = tsri_text_encode(tokenizer, text, size, inner, &list);
+    const tsr_status status = tsri_text_encode(tokenizer, size ? text : "", size, inner, &list);
     if (status != TSR_OK) {
         tsri_text_ids_clear(&list);
         return status;
@@ -53,9 +53,8 @@ void tsr_ids_free(int32_t *ids) {
 tsr_status tsr_decode(const tsr_model *model, const int32_t *ids, size_t n, uint32_t skip_special,
                       char **text, size_t *size) {
     TRY(NEED(model));
-    TRY(NEED(ids));
+    TRY(NEED_ARRAY(ids, n));
     TRY(NEED(text));
-    TRY(NEED(size));
     const tsri_text_tokenizer *tokenizer;
     const int32_t vocab = tsri_model_of(model)->spec.vocab;
     tsri_bytes bytes = {0};
@@ -73,7 +72,8 @@ tsr_status tsr_decode(const tsr_model *model, const int32_t *ids, size_t n, uint
         return status;
     }
     *text = bytes.data;
-    *size = bytes.size;
+    if (size)
+        *size = bytes.size;
     return TSR_OK;
 }
 

@@ -28,7 +28,7 @@ HEADERS = [path for path in sorted(INCLUDE.glob("*.h")) if path.name not in ("op
 VALUES = {
     "tsr_engine *": "engine", "tsr_device *": "device", "tsr_model *": "decoder", "tsr_graph *": "graph", "tsr_plot *": "plot",
     "tsr_attention *": "attention", "tsr_chat *": "chat", "tsr_classifier *": "classifier", "tsr_embedder *": "embedder",
-    "tsr_vectors *": "vectors", "tsr_vectors_writer *": "writer", "tsr_vectors_writer **writer": "&writer", "tsr_bench_session *": "session",
+    "tsr_vectors *": "vectors", "tsr_vectors_writer *": "writer", "tsr_vectors_writer **writer": "&writer", "tsr_session *": "session", "uint32_t sequence": "0", "uint32_t from": "0", "uint32_t to": "1", "int64_t length": "0",
     "tsr_bench_training *": "training", "void *": "NULL", "uint32_t": "1", "int64_t": "1", "uint64_t": "1", "size_t": "1",
     "char *text": '"To be"', "size_t size": "5", "tsr_string *": "strings", "size_t n": "2", "float *": "numbers", "uint32_t *": "labels",
     "int32_t *": "ids", "char **": "&(char *){0}", "char **name": "&(const char *){0}", "int32_t **": "&(int32_t *){0}", "size_t *": "&(size_t){0}", "double *": "&(double){0}",
@@ -39,11 +39,12 @@ VALUES = {
     "tsr_generated_fn": "take_generated", "tsr_translated_fn": "take_translated", "tsr_line_fn": "next_line", "int64_t *": "dims",
     "char *const *": "paths", "size_t n_paths": "1", "char *selector": '"reference"', "char *shapes": '"8,8,f32"', "char *system": '"Be."',
     "char *template_name": '"llama2"', "char *binary": "NULL", "int64_t context": "64", "int64_t tokens": "4",
-    "tsr_generate:model": "translator", "tsr_translate:model": "translator", "tsr_translate_text:model": "translator", "tsr_translate_defaults:model": "translator",
+    "tsr_generate:model": "translator", "tsr_generate_text:model": "translator", "tsr_translate:model": "translator", "tsr_translate_text:model": "translator", "tsr_translate_defaults:model": "translator",
     "tsr_classifier_create:model": "encoder", "tsr_embedder_create:model": "encoder", "tsr_fill_mask:model": "encoder",
     "tsr_explain_encoder:model": "encoder", "tsr_vectors_open:path": 'FOLDER "/vectors.npy"', "tsr_plot_add:path": 'FOLDER "/log.jsonl"',
     "tsr_classify:seconds": "NULL", "tsr_bench:model": "NULL", "tsr_merge:name": "NULL", "tsr_embed:vectors": "many",
-    "tsr_classify:scores": "many", "tsr_bench_session_run:logits": "many", "tsr_bench_session_run:n": "1",
+    "tsr_classify:scores": "many", "tsr_session_prefill:logits": "many", "tsr_session_step:logits": "many", "tsr_session_prefill:n": "1", "tsr_session_step:n": "1",
+    "tsr_session_create:model": "translator", "tsr_session_encode:session": "writing",
     "tsr_evaluate_perplexity:size": "5",
 }
 # What the structs that are read hold beside their size, so that the call does its work.
@@ -191,7 +192,7 @@ WORLD = r"""
 enum { SILENT = 98, TOUCHED = 99 };
 static tsr_engine *engine; static tsr_device *device; static tsr_model *decoder, *encoder, *translator; static tsr_graph *graph;
 static tsr_plot *plot; static tsr_attention *attention; static tsr_chat *chat; static tsr_classifier *classifier; static tsr_embedder *embedder;
-static tsr_vectors *vectors; static tsr_vectors_writer *writer; static tsr_bench_session *session; static tsr_bench_training *training;
+static tsr_vectors *vectors; static tsr_vectors_writer *writer; static tsr_session *session, *writing; static tsr_bench_training *training;
 static tsr_value value;
 static const tsr_string strings[2] = {{"To be", 5}, {"or not", 6}};
 static float numbers[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, many[1 << 20];
@@ -225,7 +226,9 @@ int main(void) {
     MUST(tsr_chat_create(decoder, "llama2", NULL, &one, &chat)); MUST(tsr_classifier_create(encoder, NULL, &classifier));
     MUST(tsr_embedder_create(encoder, NULL, &embedder)); MUST(tsr_vectors_create(FOLDER "/vectors.npy", 4, &writer));
     MUST(tsr_vectors_append(writer, numbers, 4)); MUST(tsr_vectors_commit(&writer)); MUST(tsr_vectors_open(FOLDER "/vectors.npy", &vectors));
-    MUST(tsr_vectors_create(FOLDER "/more.npy", 4, &writer)); MUST(tsr_bench_session_create(decoder, 1, 16, &session));
+    MUST(tsr_vectors_create(FOLDER "/more.npy", 4, &writer)); 
+    const tsr_session_options pair = {.struct_size = sizeof pair, .sequences = 2, .context = 16};
+    MUST(tsr_session_create(decoder, &pair, &session)); MUST(tsr_session_create(translator, &pair, &writing));
     MUST(tsr_bench_training_create("shakespeare", device, 1, 4, &training));
     value = tsr_graph_input(graph, "x", TSR_F32, 2, dims, numbers);
     tsr_graph_output(graph, "y", value, many, 4 * sizeof *many);

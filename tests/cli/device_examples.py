@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 
-from support.command import BUILD, DEVICE, SHARED, SOURCE, Result, environment, equal, larger, main
+from support.command import BUILD, DEVICE, SHARED, SOURCE, Result, environment, equal, larger, main, run
 from support.words import model
 
 WORDS = ["write", "a", "poem"]
@@ -133,8 +133,17 @@ def test_translate_as_it_was_published(_):
     equal([line.split("\t")[1] for line in told[:-1]], [target for _, target, *_ in pairs])
 
 
+def test_branches(_):
+    told = example("branches", "ROMEO:\nI").text
+    shares = [float(share) for share in re.findall(r"^ *([0-9.]+) %  ROMEO:\nI", told, re.M)]
+    assert len(shares) == 4 and shares == sorted(shares, reverse=True) and 0 < shares[-1] and sum(shares) <= 100, told
+    ways = re.split(r"^ *[0-9.]+ %  ", told, flags=re.M)[1:]
+    greedy = run("generate", "-d", MODELS_ON, "-m", SOURCE / "models" / "shakespeare", "--temp", "0", "-n", "24", "--echo", "-q", "ROMEO:\nI").text
+    assert ways[0].startswith(greedy.rstrip("\n")), (ways[0], greedy)
+
+
 def test_examples_are_short(_):
-    for name in ("embed_search", "translate"):
+    for name in ("branches", "embed_search", "translate"):
         lines = (SOURCE / "examples" / f"{name}.c").read_text().split("\n")
         assert len(lines) <= 100, f"{name}.c has {len(lines)} lines"
 

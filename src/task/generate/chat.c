@@ -346,14 +346,14 @@ static tsr_status too_long(const tsr_chat *chat, size_t tokens, int64_t context)
 tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size, tsr_generated_fn generated,
                         void *data, tsr_generate_stats *stats) {
     TRY(NEED(chat));
-    TRY(NEED(text));
+    TRY(NEED_ARRAY(text, size));
     TRY(tsri_base_check_out("tsr_generate_stats", stats));
     tsri_task_sequence *s = &chat->sequence;
     tsri_text_ids turn = {0};
     tsr_generate_stats counted = {0};
     const size_t before = s->ids.count;
     const int64_t context = tsri_session_context(chat->session);
-    tsr_status status = encode_turn(chat, text, size, &turn);
+    tsr_status status = encode_turn(chat, size ? text : "", size, &turn);
     if (status == TSR_OK && (int64_t)(before + turn.count) >= context)
         status = too_long(chat, before + turn.count, context);
     const bool begun = status == TSR_OK;

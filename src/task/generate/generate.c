@@ -1,4 +1,5 @@
 /* task/generate/generate.c - prompts to sequences; the defaults of a model. */
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -316,4 +317,41 @@ tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint
     free(g.sources);
     tsri_base_give(&counted, sizeof counted, stats);
     return status;
+}
+
+/* ---- one text ---- */
+
+typedef struct whole {
+    tsri_bytes text;
+    tsr_status status;
+} whole;
+
+static int keep(void *data, const tsr_generated *generated) {
+    whole *w = data;
+    if (generated->hypothesis == 0)
+        w->status = tsri_base_bytes_append(&w->text, generated->text, generated->text_size);
+    return w->status != TSR_OK;
+}
+
+tsr_status tsr_generate_text(tsr_model *model, const char *text, size_t size,
+                             const tsr_generate_options *options, char **out, size_t *n) {
+    TRY(NEED(out));
+    *out = NULL;
+    TRY(NEED_ARRAY(text, size));
+    whole w = {0};
+    const tsr_prompt prompt = {
+        .struct_size = sizeof prompt, .text = size ? text : "", .text_size = size};
+    const tsr_prompt *const prompts[] = {&prompt};
+    TRY(tsri_base_bytes_append(&w.text, "", 0));
+    tsr_status status = tsr_generate(model, prompts, 1, options, keep, &w, NULL);
+    if (w.status != TSR_OK)
+        status = w.status;
+    if (status != TSR_OK) {
+        tsri_base_bytes_clear(&w.text);
+        return status;
+    }
+    *out = w.text.data;
+    if (n)
+        *n = w.text.size;
+    return TSR_OK;
 }

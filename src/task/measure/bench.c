@@ -2,9 +2,11 @@
  * the gates that let their rows pass. */
 #include "task/measure/bench.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "tessera/session.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -134,26 +136,28 @@ static tsr_status doubt(bench *b, const tsri_task_peaks *before, kept *k) {
 }
 
 /* Tokens a second of one run. */
-static tsr_status time_once(tsr_bench_session *session, const kept *k, const int32_t *ids,
+static tsr_status time_once(tsr_session *session, const kept *k, const int32_t *ids,
                             double *rate) {
     const tsr_bench_row *row = &k->row;
     const bool prompt = row->kind == TSR_BENCH_PROMPT;
-    uint64_t all = 0, ns = 0;
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < row->batch; i++)
+        TRY(tsr_session_rewind(session, i, row->depth));
     for (int64_t t = 0; t < (prompt ? 1 : row->tokens); t++) {
-        TRY(tsr_bench_session_run(session, ids, prompt ? row->tokens : 1, row->depth + t, NULL,
-                                  NULL, &ns));
-        all += ns;
+        const uint64_t begun = tsri_base_now_ns();
+        TRY(tsr_session_step(session, ids, prompt ? (size_t)row->tokens : 1, NULL, NULL));
+        all += tsri_base_now_ns() - begun;
     }
     *rate = (double)(row->tokens * row->batch) / ((double)(all ? all : 1) * 1e-9);
     return TSR_OK;
 }
 
-static tsr_status time_runs(bench *b, tsr_bench_session *session, kept *k, int32_t *ids) {
+static tsr_status time_runs(bench *b, tsr_session *session, kept *k, int32_t *ids) {
     tsr_bench_row *row = &k->row;
     /* The tokens before, in pieces of what is to be run: nothing else need be built. */
     for (int64_t past = 0; past < row->depth; past += row->tokens) {
         const int64_t left = row->depth - past, n = left < row->tokens ? left : row->tokens;
-        TRY(tsr_bench_session_run(session, ids, n, past, NULL, NULL, NULL));
+        TRY(tsr_session_step(session, ids, (size_t)n, NULL, NULL));
     }
     double unused;
     TRY(time_once(session, k, ids, &unused)); /* builds, and touches memory first */
@@ -173,7 +177,7 @@ static uint64_t device_bytes(const tsr_model *model) {
 
 static tsr_status measure(bench *b, tsr_model *model, kept *k) {
     tsr_bench_row *row = &k->row;
-    tsr_bench_session *session = NULL;
+    tsr_session *session = NULL;
     int32_t *ids = NULL;
     size_t n = 0;
     const int64_t reads = tsri_model_of(model)->spec.max_positions;
@@ -184,14 +188,17 @@ static tsr_status measure(bench *b, tsr_model *model, kept *k) {
     if (!__builtin_mul_overflow((size_t)row->batch, (size_t)row->tokens, &n))
         TRY(tsri_base_new(n, sizeof *ids, &ids));
     tsri_task_bench_ids(ids, (int64_t)n, tsri_model_of(model)->spec.vocab);
-    tsr_status status =
-        tsr_bench_session_create(model, (uint32_t)row->batch, row->depth + row->tokens, &session);
+    const tsr_session_options options = {.struct_size = sizeof options,
+                                         .sequences = (uint32_t)row->batch,
+                                         .context = row->depth + row->tokens,
+                                         .reserve = row->depth + row->tokens};
+    tsr_status status = tsr_session_create(model, &options, &session);
     if (status == TSR_OK)
         status = time_runs(b, session, k, ids);
     if (status == TSR_OK)
         row->device_bytes = device_bytes(model);
     row->host_bytes = host_peak(b);
-    tsr_bench_session_destroy(&session);
+    tsr_session_destroy(&session);
     free(ids);
     const tsri_task_peaks before = b->now;
     if (status == TSR_OK) {

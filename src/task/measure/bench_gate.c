@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "tessera/session.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,15 +16,21 @@ static tsr_status make_room(tsri_task_gate *gate, int32_t batch) {
     return tsri_base_new((size_t)gate->vocab, sizeof *gate->next, &gate->next);
 }
 
+static tsr_status create(tsr_model *model, uint32_t batch, tsr_session **out) {
+    const tsr_session_options options = {
+        .struct_size = sizeof options, .sequences = batch, .context = T + 1, .reserve = T + 1};
+    return tsr_session_create(model, &options, out);
+}
+
 /* The prompt in every sequence of a batch, so that the rows for many tokens run: on the device;
  * the reference runs it once. What differs most from the first is kept. */
 static tsr_status run_prompt(tsr_model *model, int32_t batch, int32_t *ids, tsri_task_gate *gate) {
-    tsr_bench_session *session = NULL;
-    TRY(tsr_bench_session_create(model, (uint32_t)batch, T + 1, &session));
+    tsr_session *session = NULL;
+    TRY(create(model, (uint32_t)batch, &session));
     for (int32_t b = 0; b < batch; b++)
         tsri_task_bench_ids(ids + b * T, T, gate->vocab);
-    const tsr_status status = tsr_bench_session_run(session, ids, T, 0, gate->prompt, NULL, NULL);
-    tsr_bench_session_destroy(&session);
+    const tsr_status status = tsr_session_step(session, ids, T, gate->prompt, NULL);
+    tsr_session_destroy(&session);
     TRY(status);
     int32_t worst = 0;
     double most = 0;
@@ -40,12 +47,12 @@ static tsr_status run_prompt(tsr_model *model, int32_t batch, int32_t *ids, tsri
 
 /* The prompt's tokens one at a time. */
 static tsr_status run_next(tsr_model *model, const int32_t *ids, tsri_task_gate *gate) {
-    tsr_bench_session *session = NULL;
-    TRY(tsr_bench_session_create(model, 1, T + 1, &session));
+    tsr_session *session = NULL;
+    TRY(create(model, 1, &session));
     tsr_status status = TSR_OK;
     for (int64_t t = 0; t < T && status == TSR_OK; t++)
-        status = tsr_bench_session_run(session, ids + t, 1, t, gate->next, NULL, NULL);
-    tsr_bench_session_destroy(&session);
+        status = tsr_session_step(session, ids + t, 1, gate->next, NULL);
+    tsr_session_destroy(&session);
     return status;
 }
 

@@ -229,8 +229,8 @@ tsr_status tsr_evaluate_bleu(const tsr_string *translations, const tsr_string *r
                              tsr_bleu *out) {
     counting c = {0};
     tsr_bleu b = {.struct_size = sizeof b};
-    TRY(NEED(translations));
-    TRY(NEED(references));
+    TRY(NEED_ARRAY(translations, n));
+    TRY(NEED_ARRAY(references, n));
     TRY(NEED(out));
     TRY(tsri_base_check_out("tsr_bleu", out));
     tsr_status status = tsri_task_check_lines(translations, references, n);

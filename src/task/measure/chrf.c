@@ -54,8 +54,8 @@ tsr_status tsr_evaluate_chrf(const tsr_string *translations, const tsr_string *r
                              tsr_chrf *out) {
     tsri_task_ngrams a = {0}, b = {0};
     tsr_chrf c = {.struct_size = sizeof c};
-    TRY(NEED(translations));
-    TRY(NEED(references));
+    TRY(NEED_ARRAY(translations, n));
+    TRY(NEED_ARRAY(references, n));
     TRY(NEED(out));
     TRY(tsri_base_check_out("tsr_chrf", out));
     tsr_status status = tsri_task_check_lines(translations, references, n);

@@ -140,8 +140,8 @@ static tsr_status run(void *data, const tsri_model_sequence *sequences, const si
 tsr_status tsr_classify(tsr_classifier *c, const tsr_string *texts, const tsr_string *seconds,
                         size_t n, float *scores, tsr_classify_stats *stats) {
     TRY(NEED(c));
-    TRY(NEED(texts));
-    TRY(NEED(scores));
+    TRY(NEED_ARRAY(texts, n));
+    TRY(NEED_ARRAY(scores, n));
     TRY(tsri_base_check_out("tsr_classify_stats", stats));
     if (c->kind == TSR_CLASSIFIER_TOKENS)
         return tsri_base_fail(TSR_E_STATE, "%s labels tokens, not texts: tsr_classify_tokens",
@@ -156,6 +156,7 @@ tsr_status tsr_classify(tsr_classifier *c, const tsr_string *texts, const tsr_st
     tsri_base_give(&counted, sizeof counted, stats);
     c->scores = scores;
     c->n = n;
-    memset(scores, 0, n * (size_t)c->labels * sizeof *scores); /* texts without tokens */
+    if (n)
+        memset(scores, 0, n * (size_t)c->labels * sizeof *scores); /* texts without tokens */
     return tsri_task_passages_run(&c->passages, run, tsri_task_classify_tell, c);
 }

@@ -145,7 +145,7 @@ tsr_status tsr_classify_tokens(tsr_classifier *c, const tsr_string *texts, size_
                                             size_t n_spans),
                                void *data, tsr_classify_stats *stats) {
     TRY(NEED(c));
-    TRY(NEED(texts));
+    TRY(NEED_ARRAY(texts, n));
     TRY(NEED(visit));
     TRY(tsri_base_check_out("tsr_classify_stats", stats));
     labelling l = {.c = c};

@@ -259,9 +259,9 @@ static int take_line(void *data, const tsr_translated *line) {
 
 tsr_status tsr_translate_text(tsr_model *model, const tsr_translate_options *options,
                               const char *text, size_t size, char **out, size_t *n) {
-    TRY(NEED(text));
+    TRY(NEED_ARRAY(text, size));
     TRY(NEED(out));
-    whole w = {.text = text, .size = size};
+    whole w = {.text = size ? text : "", .size = size};
     *out = NULL;
     TRY(tsri_base_bytes_append(&w.out, "", 0));
     tsr_status status = tsr_translate(model, options, give_line, take_line, &w, NULL);

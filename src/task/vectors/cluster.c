@@ -170,8 +170,7 @@ tsr_status tsr_cluster(const float *vectors, uint64_t N, uint32_t C,
     tsr_cluster_options known;
     TRY(NEED(out));
     *out = NULL;
-    if (N)
-        TRY(NEED(vectors));
+    TRY(NEED_ARRAY(vectors, N));
     TRY(tsri_base_adopt("tsr_cluster_options", options, &known, sizeof known));
     TRY(tsri_base_new(1, sizeof *r, &r));
     tsr_status status = tsri_base_new(N, sizeof *scale, &scale);

@@ -132,7 +132,7 @@ tsr_status tsr_embedder_info_get(const tsr_embedder *e, tsr_embedder_info *out) 
 
 static tsr_status read_texts(tsr_embedder *e, const tsr_string *texts, size_t n,
                              tsr_embed_stats *stats) {
-    TRY(NEED(texts));
+    TRY(NEED_ARRAY(texts, n));
     TRY(tsri_base_check_out("tsr_embed_stats", stats));
     tsri_task_passages_reset(&e->passages);
     for (size_t i = 0; i < n; i++)
@@ -181,7 +181,7 @@ static tsr_status tell(void *data, size_t done) {
 tsr_status tsr_embed(tsr_embedder *e, const tsr_string *texts, size_t n, float *vectors,
                      tsr_embed_stats *stats) {
     TRY(NEED(e));
-    TRY(NEED(vectors));
+    TRY(NEED_ARRAY(vectors, n));
     TRY(read_texts(e, texts, n, stats));
     e->vectors = vectors;
     e->n = n;

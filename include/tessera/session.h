@@ -1,0 +1,96 @@
+/* tessera/session.h - a model run token by token: the caller chooses what follows. */
+#ifndef TESSERA_SESSION_H
+#define TESSERA_SESSION_H
+
+#include "tessera/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Sequences of tokens in a model's key/value memory, each of a length of its own. */
+typedef struct tsr_session tsr_session;
+
+typedef struct tsr_session_options {
+    uint32_t struct_size;
+    uint32_t sequences; /**< 0: 1 */
+    int64_t context;    /**< tokens of a sequence at most; 0: what the model reads */
+    int64_t reserve; /**< memory for so many tokens a sequence is made at once; beyond, it grows */
+} tsr_session_options;
+
+/**
+ * Makes a session whose sequences are empty.
+ *
+ * options  NULL: one sequence, of what the model reads
+ * owner    the caller destroys *out before the model is closed
+ * thread   one call at a time for a model and its sessions
+ * error    TSR_E_ARGUMENT     a context above what the model reads (both numbers are said)
+ *          TSR_E_UNSUPPORTED  the model has no decoder
+ *          TSR_E_STATE        the model was opened without a device
+ */
+TSR_API tsr_status tsr_session_create(tsr_model *model, const tsr_session_options *options,
+                                      tsr_session **out);
+/** Takes NULL content; leaves NULL. */
+TSR_API void tsr_session_destroy(tsr_session **session);
+
+/** Tokens of a sequence so far; 0 where there is no such sequence. */
+TSR_API int64_t tsr_session_length(const tsr_session *session, uint32_t sequence);
+
+/**
+ * Encodes what an encoder-decoder reads, for a sequence, which becomes empty. Its first token is
+ * then the decoder's start token.
+ *
+ * shape   ids: [n], n >= 1
+ * error   TSR_E_ARGUMENT  an id past the vocabulary; more tokens than the encoder reads
+ *         TSR_E_STATE     the model has no encoder; another sequence, forked from this one, still
+ *                         reads its text
+ */
+TSR_API tsr_status tsr_session_encode(tsr_session *session, uint32_t sequence, const int32_t *ids,
+                                      size_t n);
+
+/**
+ * Appends n tokens to one sequence.
+ *
+ * shape   ids: [n], n >= 1; logits: [V], of the last token, or NULL; next: one id, the likeliest
+ *         after it (of equal ones the first), or NULL
+ * units   logits are natural logarithms, not normalized
+ * exact   the bytes are those that the sequence would get alone, however its tokens are divided
+ *         over calls of the same sizes
+ * error   TSR_E_ARGUMENT  an id past the vocabulary; more tokens than the context holds (both
+ *                         numbers are said)
+ *         TSR_E_STATE     another sequence reads tokens that would be overwritten: see
+ *                         tsr_session_rewind
+ */
+TSR_API tsr_status tsr_session_prefill(tsr_session *session, uint32_t sequence, const int32_t *ids,
+                                       size_t n, float *logits, int32_t *next);
+
+/**
+ * Appends n tokens to every sequence, in one batch.
+ *
+ * shape   ids: [sequences, n], n >= 1; logits: [sequences, V] of the last tokens, or NULL; next:
+ *         [sequences], or NULL
+ * error   as tsr_session_prefill
+ */
+TSR_API tsr_status tsr_session_step(tsr_session *session, const int32_t *ids, size_t n,
+                                    float *logits, int32_t *next);
+
+/**
+ * Makes sequence `to` a copy of sequence `from`. No key or value is copied: `to` reads those of
+ * `from`, and each appends to its own memory.
+ *
+ * error   TSR_E_ARGUMENT  there is no such sequence, or the two are the same
+ */
+TSR_API tsr_status tsr_session_fork(tsr_session *session, uint32_t from, uint32_t to);
+
+/**
+ * Cuts a sequence to its first `length` tokens. What a forked sequence still reads of it stays: to
+ * append there is refused (TSR_E_STATE) until that one is rewound to before it.
+ *
+ * error   TSR_E_ARGUMENT  there is no such sequence; length is negative or above that of the sequence
+ */
+TSR_API tsr_status tsr_session_rewind(tsr_session *session, uint32_t sequence, int64_t length);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
