@@ -27,6 +27,7 @@
 #include "tessera/tensor.h"
 #include "tessera/tokenizer.h"
 #include "tessera/train.h"
+#include "tessera/training.h"
 #include "tessera/translate.h"
 #include "tessera/tune.h"
 #include "tessera/vectors.h"

@@ -103,10 +103,12 @@ static char *parent_of(const char *path) {
 }
 
 tsr_status tsri_base_folder_rename(const char *from, const char *to) {
-    if (rename(from, to) != 0)
-        return cannot(to, "rename the finished folder to it");
     char *parent = parent_of(to);
-    const tsr_status status = parent ? tsri_base_folder_sync(parent) : TSR_E_HOST_MEMORY;
+    if (!parent)
+        return TSR_E_HOST_MEMORY;
+    const tsr_status status = rename(from, to) == 0
+                                  ? tsri_base_folder_sync(parent)
+                                  : cannot(to, "rename the finished folder to it");
     free(parent);
     return status;
 }
@@ -161,6 +163,15 @@ static tsr_status discard_file(void *folder, const char *name) {
     return TSR_OK;
 }
 
+/* Removes an unfinished folder. What is told is why it was not finished, also where this fails. */
+static void discard(char *folder, tsr_status status) {
+    char sentence[2048];
+    snprintf(sentence, sizeof sentence, "%s", tsri_base_reported());
+    (void)tsri_base_folder_visit(folder, discard_file, folder);
+    rmdir(folder);
+    tsri_base_report(status, sentence);
+}
+
 tsr_status tsri_base_folder_end(const char *folder, char **temporary, tsr_status status) {
     if (status == TSR_OK)
         status = tsri_base_folder_check_free(folder);
@@ -168,10 +179,8 @@ tsr_status tsri_base_folder_end(const char *folder, char **temporary, tsr_status
         status = tsri_base_folder_sync(*temporary);
     if (status == TSR_OK)
         status = tsri_base_folder_rename(*temporary, folder);
-    if (status != TSR_OK) {
-        (void)tsri_base_folder_visit(*temporary, discard_file, *temporary);
-        rmdir(*temporary);
-    }
+    if (status != TSR_OK && access(*temporary, F_OK) == 0)
+        discard(*temporary, status);
     free(*temporary);
     *temporary = NULL;
     return status;

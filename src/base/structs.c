@@ -58,7 +58,5 @@ void tsri_base_give(const void *ours, size_t known, void *out) {
         return;
     const uint32_t size = size_of(out);
     memcpy(out, ours, size < known ? size : known);
-    if (size > known)
-        memset((char *)out + known, 0, size - known);
     memcpy(out, &size, sizeof size);
 }

@@ -23,7 +23,7 @@ tsr_status tsri_base_adopt(const char *name, const void *given, void *out, size_
 tsr_status tsri_base_check_out(const char *name, const void *out);
 
 /* Gives the first bytes of `ours`, of `known` bytes, as many as the caller's struct has, but for the
- * size, which stays the caller's. What it has beyond `known` becomes zero. Nothing where out is
+ * size, which stays the caller's; what it has beyond `known` stays as it is. Nothing where out is
  * NULL. */
 void tsri_base_give(const void *ours, size_t known, void *out);
 

@@ -147,7 +147,7 @@ static void state(const fuzz_part *parts, size_t n) {
 /* A run's log, and the page that is made of it: its script element ends where the page ends it. */
 static void page(const fuzz_part *parts, size_t n) {
     tsr_plot *plot = NULL;
-    tsr_plot_log log;
+    tsr_plot_log log = {.struct_size = sizeof log};
     tsri_bytes made = {0};
     char name[64] = "run";
     (void)n;

@@ -158,7 +158,7 @@ Test(conformance, a_callback_can_stop_it_and_an_unknown_op_is_refused) {
     cr_expect_eq(tsr_verify(device, NULL, stop, &results, NULL), TSR_E_CANCELLED);
     cr_expect_eq(results, 3);
     const tsr_verify_options options = {.struct_size = sizeof options, .op = "toast"};
-    cr_expect_eq(tsr_verify(device, &options, NULL, NULL, NULL), TSR_E_ARGUMENT);
+    cr_expect_eq(tsr_verify(device, &options, stop, &results, NULL), TSR_E_ARGUMENT);
     cr_expect_str_eq(tsr_error_last(), "no op is called \"toast\"");
     close_plugin();
 }

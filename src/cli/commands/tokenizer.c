@@ -34,7 +34,7 @@ static int check(training *t) {
 }
 
 static int train(training *t) {
-    tsr_tokenizer_trained done;
+    tsr_tokenizer_trained done = {.struct_size = sizeof done};
     t->progress = (tsri_cli_progress){.app = &t->app, .doing = "reading", .unit = "bytes"};
     const tsr_status status =
         tsr_tokenizer_train(&t->options, t->files.items, t->files.n, t->out, &done);

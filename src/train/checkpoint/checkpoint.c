@@ -52,7 +52,7 @@ static tsr_status name_base(const char *folder, const char *base) {
     return status;
 }
 
-static tsr_status write_model(const tsri_train_kept *kept, const char *folder) {
+tsr_status tsri_train_checkpoint_write_model(const tsri_train_kept *kept, const char *folder) {
     const bool adapter = kept->settings->lora_rank > 0;
     char *path = tsri_base_join(folder, adapter ? adapter_name : model_name);
     tsr_status status = path ? tsri_training_save(kept->training, path) : TSR_E_HOST_MEMORY;
@@ -118,7 +118,7 @@ tsr_status tsri_train_checkpoint_write(const tsri_train_kept *kept,
     if (status == TSR_OK && !(state = tsri_base_join(temporary.data, state_name)))
         status = TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
-        status = write_model(kept, temporary.data);
+        status = tsri_train_checkpoint_write_model(kept, temporary.data);
     if (status == TSR_OK)
         status = tsri_train_state_write(kept->training, state);
     if (status == TSR_OK)

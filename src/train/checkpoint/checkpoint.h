@@ -37,6 +37,10 @@ typedef struct tsri_train_kept {
     const char *identity; /* of the data */
 } tsri_train_kept;
 
+/* The model's own files, into a folder that is there: of `kept`, training, companions, base and
+ * settings. */
+tsr_status tsri_train_checkpoint_write_model(const tsri_train_kept *kept, const char *folder);
+
 /* Nothing is left of one that fails. */
 tsr_status tsri_train_checkpoint_write(const tsri_train_kept *kept,
                                        const tsri_train_position *position);

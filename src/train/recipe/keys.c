@@ -12,6 +12,17 @@
 
 enum { MOST_KEYS = 128 };
 
+tsr_status tsri_train_key_split(const char *set, char name[TSRI_TRAIN_KEY_NAME],
+                                const char **value) {
+    const char *sign = set ? strchr(set, '=') : NULL;
+    if (!sign || sign == set || (size_t)(sign - set) >= TSRI_TRAIN_KEY_NAME)
+        return tsri_base_fail(TSR_E_ARGUMENT, "--set %.80s: key=value is wanted", set ? set : "");
+    memcpy(name, set, (size_t)(sign - set));
+    name[sign - set] = 0;
+    *value = sign + 1;
+    return TSR_OK;
+}
+
 const tsri_train_key *tsri_train_key_find(const tsri_train_keys *table, const char *name) {
     for (size_t i = 0; i < table->n; i++)
         if (!tsri_base_name_distance(table->keys[i].name, name))

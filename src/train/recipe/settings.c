@@ -99,6 +99,35 @@ static tsr_status refuse(const char *sentence) {
     return tsri_base_fail(TSR_E_ARGUMENT, "%s", sentence);
 }
 
+void tsri_train_settings_training(const tsri_train_settings *s, tsri_training_objective objective,
+                                  bool head_only, tsri_training_options *out) {
+    const bool distil = *s->distill_from, toward = *s->kl_to;
+    *out =
+        (tsri_training_options){.objective = objective,
+                                .learns = s->lora_rank > 0 ? TSRI_LEARNS_LORA
+                                          : head_only      ? TSRI_LEARNS_HEAD
+                                                           : TSRI_LEARNS_ALL,
+                                .optimizer = (tsri_training_optimizer)s->optim,
+                                .beta1 = (float)s->adam_beta1,
+                                .beta2 = (float)s->adam_beta2,
+                                .eps = (float)s->adam_epsilon,
+                                .momentum = (float)s->momentum,
+                                .nesterov = s->nesterov,
+                                .decay = (float)s->weight_decay,
+                                .dropout = (float)s->dropout,
+                                .activation_dropout = (float)s->activation_dropout,
+                                .seed = (uint64_t)s->seed,
+                                .label_smoothing = (float)s->label_smoothing_factor,
+                                .hard = distil ? (float)(1 - s->kl_weight) : 1,
+                                .kl = distil || toward ? (float)s->kl_weight : 0,
+                                .temperature = distil ? (float)s->temperature : 1,
+                                .teacher = distil || (toward && strcmp(s->kl_to, "uniform") != 0),
+                                .bf16 = s->bf16,
+                                .checkpointing = s->gradient_checkpointing,
+                                .lora_rank = (int32_t)s->lora_rank,
+                                .lora_alpha = (float)s->lora_alpha};
+}
+
 tsr_status tsri_train_settings_check(const tsri_train_settings *s,
                                      tsri_training_objective objective) {
     if (*s->kl_to && *s->distill_from)

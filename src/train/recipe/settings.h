@@ -37,6 +37,10 @@ typedef struct tsri_train_keys {
     size_t n;
 } tsri_train_keys;
 
+/* "key=value": the key, and where its value begins. */
+enum { TSRI_TRAIN_KEY_NAME = 64 };
+tsr_status tsri_train_key_split(const char *set, char name[TSRI_TRAIN_KEY_NAME],
+                                const char **value);
 /* NULL: none of that name. */
 const tsri_train_key *tsri_train_key_find(const tsri_train_keys *table, const char *name);
 /* Sets every key to its `initial`. */
@@ -97,6 +101,10 @@ typedef struct tsri_train_settings {
 } tsri_train_settings;
 
 const tsri_train_keys *tsri_train_settings_keys(void);
+/* What of them a step heeds. */
+void tsri_train_settings_training(const tsri_train_settings *settings,
+                                  tsri_training_objective objective, bool head_only,
+                                  tsri_training_options *out);
 /* What several keys say together. */
 tsr_status tsri_train_settings_check(const tsri_train_settings *settings,
                                      tsri_training_objective objective);

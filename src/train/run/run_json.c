@@ -48,18 +48,15 @@ tsr_status tsri_train_run_json_list(const tsri_train_job *job, const char *key, 
 static tsr_status apply_sets(tsri_train_job *job, json_t *own) {
     const tsri_train_keys *table = tsri_train_settings_keys();
     for (size_t i = 0; i < job->options->n_set; i++) {
-        const char *set = job->options->set[i], *value = strchr(set, '=');
-        char name[64];
-        if (!value || value == set || (size_t)(value - set) >= sizeof name)
-            return tsri_base_fail(TSR_E_ARGUMENT, "--set %.80s: key=value is wanted", set);
-        memcpy(name, set, (size_t)(value - set));
-        name[value - set] = 0;
+        const char *set = job->options->set[i], *value;
+        char name[TSRI_TRAIN_KEY_NAME];
+        TRY(tsri_train_key_split(set, name, &value));
         const tsri_train_key *key = tsri_train_key_find(table, name);
         bool taken = false;
         if (key)
-            TRY(tsri_train_key_set(key, &job->settings, value + 1));
+            TRY(tsri_train_key_set(key, &job->settings, value));
         else if (job->recipe)
-            TRY(tsri_train_recipe_set(job->recipe, name, value + 1, &taken));
+            TRY(tsri_train_recipe_set(job->recipe, name, value, &taken));
         if (taken)
             tsri_base_json_append(own, json_string(set));
         const tsri_train_keys *tables[] = {table, tsri_train_recipe_keys()};

@@ -41,32 +41,9 @@ static tsr_status open_model(tsri_train_job *job) {
 }
 
 static tsr_status make_training(tsri_train_job *job) {
-    const tsri_train_settings *s = &job->settings;
-    const bool distil = *s->distill_from, toward = *s->kl_to;
-    const tsri_training_options options = {
-        .objective = job->objective,
-        .learns = s->lora_rank > 0                                       ? TSRI_LEARNS_LORA
-                  : json_is_true(json_object_get(job->run, "head_only")) ? TSRI_LEARNS_HEAD
-                                                                         : TSRI_LEARNS_ALL,
-        .optimizer = (tsri_training_optimizer)s->optim,
-        .beta1 = (float)s->adam_beta1,
-        .beta2 = (float)s->adam_beta2,
-        .eps = (float)s->adam_epsilon,
-        .momentum = (float)s->momentum,
-        .nesterov = s->nesterov,
-        .decay = (float)s->weight_decay,
-        .dropout = (float)s->dropout,
-        .activation_dropout = (float)s->activation_dropout,
-        .seed = (uint64_t)s->seed,
-        .label_smoothing = (float)s->label_smoothing_factor,
-        .hard = distil ? (float)(1 - s->kl_weight) : 1,
-        .kl = distil || toward ? (float)s->kl_weight : 0,
-        .temperature = distil ? (float)s->temperature : 1,
-        .teacher = distil || (toward && strcmp(s->kl_to, "uniform") != 0),
-        .bf16 = s->bf16,
-        .checkpointing = s->gradient_checkpointing,
-        .lora_rank = (int32_t)s->lora_rank,
-        .lora_alpha = (float)s->lora_alpha};
+    const bool head = json_is_true(json_object_get(job->run, "head_only"));
+    tsri_training_options options;
+    tsri_train_settings_training(&job->settings, job->objective, head, &options);
     return tsri_training_create(job->model, job->device, &options, &job->training);
 }
 

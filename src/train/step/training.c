@@ -358,6 +358,18 @@ tsr_status tsri_training_array_read(tsri_training *t, size_t i, float *out) {
                                (uint64_t)p->elements * 4);
 }
 
+int tsri_training_array_moment(const tsri_training *t, size_t i) {
+    const tsri_training_part part = part_of(t, i);
+    return part == TSRI_PART_VALUE ? 0 : part == TSRI_PART_FIRST ? 1 : 2;
+}
+
+tsr_status tsri_training_gradient_read(tsri_training *t, size_t i, float *out) {
+    const tsri_training_parameter *p = parameter_at(t, i);
+    return tsri_run_read_state(t->run,
+                               tsri_training_parameter_state(p->number, TSRI_PART_GRADIENT), out,
+                               (uint64_t)p->elements * 4);
+}
+
 tsr_status tsri_training_array_write(tsri_training *t, size_t i, const float *data) {
     const tsri_training_parameter *p = parameter_at(t, i);
     const tsri_training_part part = part_of(t, i);

@@ -132,6 +132,10 @@ typedef struct tsri_training_array {
 size_t tsri_training_array_count(const tsri_training *training);
 void tsri_training_array_at(const tsri_training *training, size_t i, tsri_training_array *out);
 tsr_status tsri_training_array_read(tsri_training *training, size_t i, float *out);
+/* 0: a parameter; 1, 2: a moment of one. */
+int tsri_training_array_moment(const tsri_training *training, size_t i);
+/* The gradient of the parameter that array i belongs to. */
+tsr_status tsri_training_gradient_read(tsri_training *training, size_t i, float *out);
 tsr_status tsri_training_array_write(tsri_training *training, size_t i, const float *data);
 int64_t tsri_training_parameter_count(const tsri_training *training); /* numbers that learn */
 
