@@ -25,8 +25,7 @@ typedef struct tsr_session_options {
  * owner    the caller destroys *out before the model is closed
  * thread   one call at a time for a model and its sessions
  * error    TSR_E_ARGUMENT     a context above what the model reads (both numbers are said)
- *          TSR_E_UNSUPPORTED  the model has no decoder
- *          TSR_E_STATE        the model was opened without a device
+ *          TSR_E_STATE        the model has no decoder, or was opened without a device
  */
 TSR_API tsr_status tsr_session_create(tsr_model *model, const tsr_session_options *options,
                                       tsr_session **out);

@@ -22,7 +22,7 @@ struct tsr_training {
     size_t lengths_room[2];
     tsri_training_array array; /* given last */
     uint64_t steps, batches;
-    bool has_gradients;
+    bool has_gradients, has_arrays;
 };
 
 static tsri_training_objective objective_of(const tsri_model *model, uint32_t task) {
@@ -169,7 +169,7 @@ tsr_status tsr_training_gradients(tsr_training *t, const tsr_training_batch *bat
     TRY(tsri_base_check_out("tsr_training_loss", out));
     TRY(take_batch(t, batch, &taken));
     TRY(tsri_training_gradients(t->training, &taken, !t->has_gradients, share, t->batches, &loss));
-    t->has_gradients = true;
+    t->has_gradients = t->has_arrays = true;
     t->batches++;
     give_loss(&loss, out);
     return TSR_OK;
@@ -230,6 +230,14 @@ static tsr_status check_array(const tsr_training *t, size_t i) {
     return i < n ? TSR_OK : tsri_base_fail(TSR_E_ARGUMENT, "array %zu: there are %zu", i, n);
 }
 
+/* Arrays lie on the device from the first batch on: before it, the smallest makes them. */
+static tsr_status make_arrays(tsr_training *t) {
+    if (!t->has_arrays)
+        TRY(tsri_training_reserve(t->training, 1, 1, 1));
+    t->has_arrays = true;
+    return TSR_OK;
+}
+
 tsr_status tsr_training_array_get(tsr_training *t, size_t i, tsr_training_array *out) {
     TRY(NEED(t));
     TRY(NEED(out));
@@ -251,6 +259,7 @@ tsr_status tsr_training_array_read(tsr_training *t, size_t i, float *data) {
     TRY(NEED(t));
     TRY(NEED(data));
     TRY(check_array(t, i));
+    TRY(make_arrays(t));
     return tsri_training_array_read(t->training, i, data);
 }
 
@@ -258,6 +267,7 @@ tsr_status tsr_training_array_write(tsr_training *t, size_t i, const float *data
     TRY(NEED(t));
     TRY(NEED(data));
     TRY(check_array(t, i));
+    TRY(make_arrays(t));
     return tsri_training_array_write(t->training, i, data);
 }
 
@@ -275,6 +285,7 @@ tsr_status tsr_training_gradient_read(tsr_training *t, size_t i, float *data) {
 tsr_status tsr_training_save(tsr_training *t, const char *folder) {
     TRY(NEED(t));
     TRY(NEED(folder));
+    TRY(make_arrays(t));
     const tsri_train_kept kept = {.training = t->training,
                                   .companions = &t->companions,
                                   .base = t->name,

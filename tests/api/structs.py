@@ -29,7 +29,7 @@ VALUES = {
     "tsr_engine *": "engine", "tsr_device *": "device", "tsr_model *": "decoder", "tsr_graph *": "graph", "tsr_plot *": "plot",
     "tsr_attention *": "attention", "tsr_chat *": "chat", "tsr_classifier *": "classifier", "tsr_embedder *": "embedder",
     "tsr_vectors *": "vectors", "tsr_vectors_writer *": "writer", "tsr_vectors_writer **writer": "&writer", "tsr_session *": "session", "uint32_t sequence": "0", "uint32_t from": "0", "uint32_t to": "1", "int64_t length": "0",
-    "tsr_bench_training *": "training", "void *": "NULL", "uint32_t": "1", "int64_t": "1", "uint64_t": "1", "size_t": "1",
+    "tsr_bench_training *": "training", "tsr_training *": "learner", "double": "0.5", "size_t i": "0", "void *": "NULL", "uint32_t": "1", "int64_t": "1", "uint64_t": "1", "size_t": "1",
     "char *text": '"To be"', "size_t size": "5", "tsr_string *": "strings", "size_t n": "2", "float *": "numbers", "uint32_t *": "labels",
     "int32_t *": "ids", "char **": "&(char *){0}", "char **name": "&(const char *){0}", "int32_t **": "&(int32_t *){0}", "size_t *": "&(size_t){0}", "double *": "&(double){0}",
     "uint64_t *": "&(uint64_t){0}", "char *folder": "fresh()", "char *path": "fresh()", "char *out": "fresh()", "char *name": '"shakespeare"',
@@ -42,7 +42,7 @@ VALUES = {
     "tsr_generate:model": "translator", "tsr_generate_text:model": "translator", "tsr_translate:model": "translator", "tsr_translate_text:model": "translator", "tsr_translate_defaults:model": "translator",
     "tsr_classifier_create:model": "encoder", "tsr_embedder_create:model": "encoder", "tsr_fill_mask:model": "encoder",
     "tsr_explain_encoder:model": "encoder", "tsr_vectors_open:path": 'FOLDER "/vectors.npy"', "tsr_plot_add:path": 'FOLDER "/log.jsonl"',
-    "tsr_classify:seconds": "NULL", "tsr_bench:model": "NULL", "tsr_merge:name": "NULL", "tsr_embed:vectors": "many",
+    "tsr_classify:seconds": "NULL", "tsr_bench:model": "NULL", "tsr_merge:name": "NULL", "tsr_embed:vectors": "many", "tsr_training_array_read:data": "many", "tsr_training_array_write:data": "many", "tsr_training_gradient_read:data": "many",
     "tsr_classify:scores": "many", "tsr_session_prefill:logits": "many", "tsr_session_step:logits": "many", "tsr_session_prefill:n": "1", "tsr_session_step:n": "1",
     "tsr_session_create:model": "translator", "tsr_session_encode:session": "writing",
     "tsr_evaluate_perplexity:size": "5",
@@ -52,7 +52,7 @@ FIELDS = {
     "tsr_generate_options": ".max_new_tokens = 1, .top_p = 1, .repeat_penalty = 1", "tsr_prompt": ".n_ids = 1, .ids = ids",
     "tsr_dump_inputs": ".B = 1, .T = 2, .input_ids = long_ids", "tsr_verify_options": '.level = 1, .op = "add"',
     "tsr_train_options": '.data = paths, .n_data = 1, .output = fresh(), .recipe = "char-gpt", .dry_run = 1', "tsr_cluster_options": ".k = 2",
-    "tsr_merge_options": ".n_lora = 1, .lora = paths", "tsr_bench_options": ".repeats = 1", "tsr_quantize_options": None,
+    "tsr_training_batch": ".B = 1, .T = 3, .ids = ids, .targets = ids", "tsr_merge_options": ".n_lora = 1, .lora = paths", "tsr_bench_options": ".repeats = 1", "tsr_quantize_options": None,
 }
 # Calls that can't succeed on the reference device, or with these models; everything else is asked of them as well.
 UNABLE = {"tsr_tune_model", "tsr_tune_shapes", "tsr_merge", "tsr_fill_mask", "tsr_classify_tokens", "tsr_bundle_export", "tsr_bundle_build", "tsr_profile"}
@@ -192,7 +192,7 @@ WORLD = r"""
 enum { SILENT = 98, TOUCHED = 99 };
 static tsr_engine *engine; static tsr_device *device; static tsr_model *decoder, *encoder, *translator; static tsr_graph *graph;
 static tsr_plot *plot; static tsr_attention *attention; static tsr_chat *chat; static tsr_classifier *classifier; static tsr_embedder *embedder;
-static tsr_vectors *vectors; static tsr_vectors_writer *writer; static tsr_session *session, *writing; static tsr_bench_training *training;
+static tsr_vectors *vectors; static tsr_vectors_writer *writer; static tsr_session *session, *writing; static tsr_bench_training *training; static tsr_training *learner;
 static tsr_value value;
 static const tsr_string strings[2] = {{"To be", 5}, {"or not", 6}};
 static float numbers[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, many[1 << 20];
@@ -230,6 +230,9 @@ int main(void) {
     const tsr_session_options pair = {.struct_size = sizeof pair, .sequences = 2, .context = 16};
     MUST(tsr_session_create(decoder, &pair, &session)); MUST(tsr_session_create(translator, &pair, &writing));
     MUST(tsr_bench_training_create("shakespeare", device, 1, 4, &training));
+    MUST(tsr_training_create("shakespeare", device, NULL, &learner));
+    const tsr_training_batch seen = {.struct_size = sizeof seen, .B = 1, .T = 3, .ids = ids, .targets = ids};
+    MUST(tsr_training_gradients(learner, &seen, 1, NULL));
     value = tsr_graph_input(graph, "x", TSR_F32, 2, dims, numbers);
     tsr_graph_output(graph, "y", value, many, 4 * sizeof *many);
     fflush(stdout);

@@ -142,8 +142,18 @@ def test_branches(_):
     assert ways[0].startswith(greedy.rstrip("\n")), (ways[0], greedy)
 
 
+def test_learn(folder):
+    small, _ = model(folder, "gpt2-tiny")
+    told = example("learn", folder / "new", "write a poem write a poem write a", 40, small).text
+    losses = [float(x) for x in re.findall(r"^ *\d+  loss ([0-9.]+)", told, re.M)]
+    assert len(losses) == 40 and losses[-1] < 0.8 * losses[0], losses
+    assert (folder / "new" / "config.json").is_file() and (folder / "new" / "tokenizer.json").is_file()
+    again = example("learn", folder / "new", "write a poem", 1, small, code=1).err
+    assert "new" in again and "exist" in again, again
+
+
 def test_examples_are_short(_):
-    for name in ("branches", "embed_search", "translate"):
+    for name in ("branches", "learn", "embed_search", "translate"):
         lines = (SOURCE / "examples" / f"{name}.c").read_text().split("\n")
         assert len(lines) <= 100, f"{name}.c has {len(lines)} lines"
 

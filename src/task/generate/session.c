@@ -30,8 +30,10 @@ struct tsr_session {
 
 static tsr_status check_model(const tsri_model *m) {
     if (!m->spec.decoder.layers)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s (%s) has no decoder; a session runs a decoder",
-                              m->path, m->spec.family);
+        return tsri_base_fail(TSR_E_STATE,
+                              "%s is an encoder: it reads texts whole and continues "
+                              "none",
+                              m->path);
     return m->run ? TSR_OK : tsri_base_fail(TSR_E_STATE, "%s was opened without a device", m->path);
 }
 

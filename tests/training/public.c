@@ -1,0 +1,241 @@
+/* tessera/training.h: a caller's own loop of batches, gradients and steps. */
+#include "tessera/session.h"
+#include "tessera/training.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
+#define MODEL TESSERA_SOURCE_DIR "/tests/golden/models/gpt2-tiny"
+
+enum { B = 2, T = 6 };
+
+static tsr_engine *engine;
+static tsr_device *device;
+static const int32_t ids[B * T] = {5, 9, 3, 7, 1, 2, 8, 4, 6, 5, 0, 0};
+static const int32_t targets[B * T] = {9, 3, 7, 1, 2, 8, 4, 6, 5, 9, -100, -100};
+static const int32_t len[B] = {6, 4};
+static const tsr_training_batch batch = {
+    .struct_size = sizeof batch, .B = B, .T = T, .ids = ids, .len = len, .targets = targets};
+
+static void begin(void) {
+    const tsr_engine_options alone = {.struct_size = sizeof alone, .device = "reference"};
+    OK(tsr_engine_create(&alone, &engine));
+    OK(tsr_device_open(engine, "reference", NULL, &device));
+}
+
+static void end(void) {
+    tsr_device_close(&device);
+    tsr_engine_destroy(&engine);
+}
+
+TestSuite(public_training, .init = begin, .fini = end);
+
+static tsr_training *make(const char *model, const char *const *set, size_t n, uint64_t steps) {
+    const tsr_training_options options = {
+        .struct_size = sizeof options, .set = set, .n_set = n, .steps = steps};
+    tsr_training *t = NULL;
+    OK(tsr_training_create(model, device, &options, &t));
+    return t;
+}
+
+static double loss_of(tsr_training *t) {
+    tsr_training_loss loss = {.struct_size = sizeof loss};
+    OK(tsr_training_evaluate(t, &batch, &loss));
+    cr_assert_eq(loss.counted, 10);
+    return loss.loss;
+}
+
+static void step(tsr_training *t, double rate) {
+    tsr_training_loss loss = {.struct_size = sizeof loss};
+    double norm = 0;
+    OK(tsr_training_gradients(t, &batch, 1, &loss));
+    OK(tsr_training_norm(t, &norm));
+    cr_assert(norm > 0 && isfinite(norm) && loss.counted == 10);
+    OK(tsr_training_step(t, rate, norm > 1 ? 1 / norm : 1));
+}
+
+static float *read_array(tsr_training *t, size_t i, int64_t *n) {
+    tsr_training_array array = {.struct_size = sizeof array};
+    OK(tsr_training_array_get(t, i, &array));
+    float *data = malloc((size_t)array.elements * sizeof *data);
+    cr_assert_not_null(data);
+    OK(tsr_training_array_read(t, i, data));
+    *n = array.elements;
+    return data;
+}
+
+Test(public_training, learns_and_is_saved) {
+    char folder[] = "/tmp/tessera-public-XXXXXX", out[64], command[128];
+    static const char *const set[] = {"weight_decay=0", "dropout=0"};
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(out, sizeof out, "%s/model", folder);
+    tsr_training *t = make(MODEL, set, 2, 0);
+    const double before = loss_of(t);
+    for (int i = 0; i < 20; i++)
+        step(t, 0.01);
+    const double after = loss_of(t);
+    cr_assert(after < 0.7 * before, "%g to %g", before, after);
+    OK(tsr_training_save(t, out));
+    cr_assert_eq(tsr_training_save(t, out), TSR_E_IO);
+    tsr_training_destroy(&t);
+    cr_assert_null(t);
+
+    t = make(out, NULL, 0, 0);
+    const double again = loss_of(t);
+    cr_assert(fabs(again - after) < 1e-6 * after, "%.9g, wanted %.9g", again, after);
+    tsr_training_destroy(&t);
+    tsr_model *model = NULL; /* as any other model */
+    tsr_session *session = NULL;
+    OK(tsr_model_open(out, device, NULL, &model));
+    OK(tsr_session_create(model, NULL, &session));
+    OK(tsr_session_prefill(session, 0, ids, 3, NULL, NULL));
+    tsr_session_destroy(&session);
+    tsr_model_close(&model);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    cr_assert_eq(system(command), 0);
+}
+
+/* The largest few elements of each parameter's gradient, by central differences. */
+Test(public_training, gradients_are_those_of_the_loss) {
+    static const char *const set[] = {"dropout=0"};
+    tsr_training *t = make(MODEL, set, 1, 0);
+    int checked = 0;
+    OK(tsr_training_gradients(t, &batch, 1, NULL));
+    for (size_t i = 0; i < tsr_training_array_count(t); i++) {
+        tsr_training_array array = {.struct_size = sizeof array};
+        int64_t n = 0, largest = 0;
+        OK(tsr_training_array_get(t, i, &array));
+        if (array.moment)
+            continue;
+        float *values = read_array(t, i, &n), *gradient = malloc((size_t)n * sizeof *gradient);
+        OK(tsr_training_gradient_read(t, i, gradient));
+        for (int64_t k = 1; k < n; k++)
+            largest = fabsf(gradient[k]) > fabsf(gradient[largest]) ? k : largest;
+        const float kept = values[largest], h = 1e-2f;
+        double losses[2];
+        for (int side = 0; side < 2; side++) {
+            values[largest] = kept + (side ? h : -h);
+            OK(tsr_training_array_write(t, i, values));
+            losses[side] = loss_of(t);
+        }
+        values[largest] = kept;
+        OK(tsr_training_array_write(t, i, values));
+        const double slope = (losses[1] - losses[0]) / (2 * (double)h),
+                     got = (double)gradient[largest];
+        cr_expect(fabs(got - slope) < 0.02 * fabs(slope) + 2e-4, "%s[%lld]: %g, wanted %g",
+                  array.name, (long long)largest, got, slope);
+        checked++;
+        free(values);
+        free(gradient);
+    }
+    cr_assert(checked > 10, "%d", checked);
+    tsr_training_destroy(&t);
+}
+
+Test(public_training, batches_add_up_by_their_shares) {
+    static const char *const set[] = {"dropout=0"};
+    tsr_training *t = make(MODEL, set, 1, 0);
+    double whole = 0, parts = 0, twice = 0;
+    OK(tsr_training_gradients(t, &batch, 1, NULL));
+    OK(tsr_training_norm(t, &whole));
+    OK(tsr_training_step(t, 0, 1)); /* changes nothing, and begins anew */
+    OK(tsr_training_gradients(t, &batch, 0.25, NULL));
+    OK(tsr_training_gradients(t, &batch, 0.75, NULL));
+    OK(tsr_training_norm(t, &parts));
+    OK(tsr_training_gradients(t, &batch, 1, NULL));
+    OK(tsr_training_norm(t, &twice));
+    cr_assert(fabs(parts - whole) < 1e-5 * whole && fabs(twice - 2 * whole) < 1e-5 * whole,
+              "%g %g %g", whole, parts, twice);
+    tsr_training_destroy(&t);
+}
+
+/* Three steps, or two, all arrays carried over, and one: the same bytes. */
+Test(public_training, arrays_carry_a_training_on) {
+    tsr_training *whole = make(MODEL, NULL, 0, 0), *first = make(MODEL, NULL, 0, 0);
+    for (int i = 0; i < 3; i++)
+        step(whole, 0.01);
+    for (int i = 0; i < 2; i++)
+        step(first, 0.01);
+    tsr_training *second = make(MODEL, NULL, 0, 2);
+    const size_t n = tsr_training_array_count(first);
+    cr_assert_eq(tsr_training_array_count(second), n);
+    for (size_t i = 0; i < n; i++) {
+        int64_t elements;
+        float *data = read_array(first, i, &elements);
+        OK(tsr_training_array_write(second, i, data));
+        free(data);
+    }
+    step(second, 0.01);
+    for (size_t i = 0; i < n; i++) {
+        int64_t a_n, b_n;
+        float *a = read_array(whole, i, &a_n), *b = read_array(second, i, &b_n);
+        cr_expect(a_n == b_n && memcmp(a, b, (size_t)a_n * sizeof *a) == 0, "array %zu", i);
+        free(a);
+        free(b);
+    }
+    tsr_training_destroy(&whole);
+    tsr_training_destroy(&first);
+    tsr_training_destroy(&second);
+}
+
+Test(public_training, adapters_are_saved_alone) {
+    char folder[] = "/tmp/tessera-public-XXXXXX", out[64], command[128];
+    static const char *const set[] = {"lora_rank=2", "lora_alpha=4"};
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(out, sizeof out, "%s/adapter", folder);
+    tsr_training *t = make(MODEL, set, 2, 0);
+    const double before = loss_of(t);
+    for (int i = 0; i < 10; i++)
+        step(t, 0.05);
+    cr_assert(loss_of(t) < before);
+    OK(tsr_training_save(t, out));
+    tsr_training_destroy(&t);
+    const char *const lora[] = {out};
+    const tsr_model_options options = {.struct_size = sizeof options, .n_lora = 1, .lora = lora};
+    tsr_model *model = NULL;
+    OK(tsr_model_open(MODEL, NULL, &options, &model));
+    tsr_model_close(&model);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    cr_assert_eq(system(command), 0);
+}
+
+Test(public_training, wrong_calls_are_refused) {
+    static const char *const unknown[] = {"learning_speed=1"}, *const wild[] = {"dropout=2"};
+    static const int32_t past[B * T] = {1 << 28};
+    tsr_training *t = NULL;
+    tsr_training_batch wrong = batch;
+    tsr_training_options options = {.struct_size = sizeof options, .set = unknown, .n_set = 1};
+    float data[1];
+    double norm;
+    cr_expect_eq(tsr_training_create(MODEL, device, &options, &t), TSR_E_ARGUMENT);
+    cr_expect(strstr(tsr_error_last(), "learning_speed"), "%s", tsr_error_last());
+    options.set = wild;
+    cr_expect_eq(tsr_training_create(MODEL, device, &options, &t), TSR_E_ARGUMENT);
+    options = (tsr_training_options){.struct_size = sizeof options, .task = TSR_TRAIN_CLASSIFY};
+    cr_expect_eq(tsr_training_create(MODEL, device, &options, &t), TSR_E_STATE);
+    cr_assert_null(t);
+    t = make(MODEL, NULL, 0, 0);
+    cr_expect_eq(tsr_training_step(t, 0.1, 1), TSR_E_STATE);
+    cr_expect_eq(tsr_training_norm(t, &norm), TSR_E_STATE);
+    cr_expect_eq(tsr_training_gradient_read(t, 0, data), TSR_E_STATE);
+    wrong.ids = past;
+    cr_expect_eq(tsr_training_gradients(t, &wrong, 1, NULL), TSR_E_ARGUMENT);
+    wrong.ids = ids;
+    wrong.targets = past;
+    cr_expect_eq(tsr_training_gradients(t, &wrong, 1, NULL), TSR_E_ARGUMENT);
+    wrong = batch;
+    wrong.B = 0;
+    cr_expect_eq(tsr_training_gradients(t, &wrong, 1, NULL), TSR_E_ARGUMENT);
+    OK(tsr_training_gradients(t, &batch, 1, NULL));
+    cr_expect_eq(tsr_training_gradient_read(t, 1, data), TSR_E_ARGUMENT);
+    cr_expect_eq(tsr_training_array_read(t, tsr_training_array_count(t), data), TSR_E_ARGUMENT);
+    cr_expect_eq(tsr_training_step(t, -1, 1), TSR_E_ARGUMENT);
+    cr_expect_eq(tsr_training_step(t, NAN, 1), TSR_E_ARGUMENT);
+    tsr_training_destroy(&t);
+    tsr_training_destroy(&t);
+}
