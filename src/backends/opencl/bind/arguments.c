@@ -83,7 +83,7 @@ void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor
     push(launch, 'p', sizeof tensor->buf->mem, &tensor->buf->mem);
     push_int(launch,
              (int64_t)(tensor->origin / (uint64_t)dtype->bytes) * dtype->block + tensor->offset,
-             "the first element of an operand, at");
+             "the first element's index");
 }
 
 void tsri_opencl_arg_dims(tsri_opencl_launch *launch) {
