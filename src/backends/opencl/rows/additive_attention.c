@@ -1,9 +1,9 @@
-/* backends/opencl/rows/additive_attention.c - additive_attention, Bahdanau's: the row that
- * serves every device. */
+/* backends/opencl/rows/additive_attention.c - additive_attention (Bahdanau's): plain for every
+ * device, lanes for CPUs. */
 #include "backends/opencl/rows/shared/common.h"
 
 enum { Q, K, V, VALUES, LEN, SLOT }; /* operands; outputs are y, probabilities */
-enum { WIDE = 64 };                  /* elements of a sum that a work-item of lanes.cl has */
+enum { WIDE = 64 };                  /* elements of the context that a work-item of lanes.cl sums */
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
@@ -42,7 +42,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "HAS_PROBABILITIES", tsri_opencl_out(op, 1) != NULL);
 }
 
-/* The arguments of operands.clh. */
+/* Binds the arguments of operands.clh. */
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *values = op->in[VALUES], *y = op->out[0],
                      *probabilities = tsri_opencl_out(op, 1);

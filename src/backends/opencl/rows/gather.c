@@ -1,4 +1,4 @@
-/* backends/opencl/rows/gather.c - gather: rows by an index. */
+/* backends/opencl/rows/gather.c - gather: the rows that an index names. */
 #include "backends/opencl/rows/shared/common.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,

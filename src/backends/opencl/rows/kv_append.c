@@ -1,4 +1,4 @@
-/* backends/opencl/rows/kv_append.c - kv_append: keys or values written at their positions of a
+/* backends/opencl/rows/kv_append.c - kv_append: writes keys or values to their positions in a
  * state. */
 #include "backends/opencl/rows/shared/common.h"
 

@@ -1,9 +1,9 @@
-/* backends/opencl/rows/norm.c - layer_norm, rms_norm and add_norm: one kernel. */
+/* backends/opencl/rows/norm.c - layer_norm, rms_norm and add_norm, with one kernel. */
 #include "backends/opencl/rows/shared/group.h"
 
-enum { LANES_ROWS = 4 }; /* of a work-item of norm/lanes.cl */
+enum { LANES_ROWS = 4 }; /* for each work-item of norm/lanes.cl */
 
-/* The operands by what they are for. */
+/* The operands, by their roles. */
 typedef struct operands {
     const tsr_tensor *x, *residual, *weight, *bias, *sum, *y;
     bool rms;

@@ -1,4 +1,4 @@
-/* backends/opencl/rows/optimizers.c - sumsq, adamw and sgd: over states, which are packed. */
+/* backends/opencl/rows/optimizers.c - sumsq, adamw and sgd, over packed states. */
 #include "backends/opencl/rows/shared/common.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
@@ -15,7 +15,7 @@ static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return tsri_opencl_fits_vectors(facts, why) && fits_plain(row, facts, op, why);
 }
 
-/* All operands, then how many elements `like` has. */
+/* Binds all operands, then the number of elements of `like`. */
 static void bind_operands(const tsr_op *op, uint32_t n_in, const tsr_tensor *like,
                           tsri_opencl_launch *launch) {
     for (uint32_t i = 0; i < n_in; i++)

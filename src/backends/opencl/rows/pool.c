@@ -20,7 +20,7 @@ static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     if (!facts->vector16)
         return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
     if (op->in[X]->dim[2].factor % 16)
-        return tsri_opencl_refuse(why, "the number of elements is no multiple of 16");
+        return tsri_opencl_refuse(why, "the number of elements is not a multiple of 16");
     return fits_plain(row, facts, op, why);
 }
 

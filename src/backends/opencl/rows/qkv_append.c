@@ -3,7 +3,7 @@
 #include "backends/opencl/rows/shared/common.h"
 
 enum { KEYS, VALUES, K, V, PAST, LEN, SLOT, Q, POSITIONS, INV_FREQ }; /* out: y */
-enum { LARGEST_HEAD = 512 }; /* cosines and sines are private to a work-item */
+enum { LARGEST_HEAD = 512 }; /* a work-item keeps cosines and sines in private memory */
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
@@ -54,7 +54,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "VALUE", (int)op->in[V]->dim[3].factor);
 }
 
-/* The arguments of body.clh. */
+/* Binds the arguments of body.clh. */
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_rope_attrs *attrs = op->attrs;
     const tsr_tensor *keys = op->in[KEYS], *values = op->in[VALUES], *k = op->in[K], *v = op->in[V];

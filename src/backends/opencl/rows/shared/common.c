@@ -1,5 +1,5 @@
-/* backends/opencl/rows/shared/common.c - what the row files share: questions that several
- * fits() ask, operands, common arguments. */
+/* backends/opencl/rows/shared/common.c - what the files of variants share: questions that several
+ * `fits` ask, operands, common arguments. */
 #include "backends/opencl/rows/shared/common.h"
 #include "tensor/quantize.h"
 
@@ -40,7 +40,7 @@ bool tsri_opencl_refuse(const char **why, const char *sentence) {
     return false;
 }
 
-/* The largest index fits int. Panels round a weight up to whole blocks of 64 x 64. */
+/* Whether the largest index fits into int. Panels round a weight up to whole tiles of 64 x 64. */
 static bool indexable(const tsr_op *op, const tsr_tensor *tensor) {
     const int64_t padding = tensor->kind == TSR_KIND_WEIGHT && tensor->rank == 2 ? 63 : 0;
     int64_t last = tensor->offset;
@@ -52,7 +52,7 @@ static bool indexable(const tsr_op *op, const tsr_tensor *tensor) {
         if (size > 0 && __builtin_add_overflow(last, (size - 1 + padding) * stride, &last))
             return false;
     }
-    /* blocks are found by their bytes, of which there are at most 17/16 an element */
+    /* blocks are indexed by bytes: at most 17/16 for each element */
     return last <
            (tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype) ? INT32_MAX / 17 * 16 : INT32_MAX);
 }
@@ -94,7 +94,8 @@ bool tsri_opencl_fits_weight(const tsr_tensor *tensor, const char **why) {
     if (!tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype))
         return tsri_opencl_fits_vector(tensor, why);
     if (!tsri_tensor_is_packed(tensor))
-        return tsri_opencl_refuse(why, "a weight of blocks has gaps; it can't be copied first");
+        return tsri_opencl_refuse(
+            why, "a weight of blocks has gaps between its elements, and can't be copied first");
     return true;
 }
 
