@@ -27,9 +27,9 @@ tsr_status tsri_opencl_take(const void *given, size_t known, void *copy, const c
                               size);
     for (size_t i = known; i < size; i++)
         if (((const unsigned char *)given)[i])
-            return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                  "%s: the field at byte %zu is set; it is newer than this backend",
-                                  what, i);
+            return tsri_base_fail(
+                TSR_E_UNSUPPORTED,
+                "%s: a newer field, at byte %zu, is set; this backend does not know it", what, i);
     memcpy(copy, given, size < known ? size : known);
     return TSR_OK;
 }
