@@ -1,4 +1,4 @@
-/* Plans through the table: forced rows, two devices, splitting, bad arguments. */
+/* Plans through the backend's table: forced variants, two devices, splitting, bad arguments. */
 #include "opencl/rig.h"
 
 #include <criterion/criterion.h>
@@ -60,7 +60,7 @@ Test(opencl_plans, forced_rows_run_and_agree) {
         seen s = {0};
         const tsr_status status = rig_linear_make(&r, r.dev, kernels[i], &linear);
         if (status == TSR_E_ARGUMENT && kernels[i] && strstr(kernels[i], "packed")) {
-            rig_linear_free(&r, &linear); /* made for CPUs */
+            rig_linear_free(&r, &linear); /* the variant is made for CPUs */
             continue;
         }
         cr_assert_eq(status, TSR_OK, "%s", r.sentence);
@@ -108,7 +108,7 @@ Test(opencl_plans, long_launches_are_split) {
     rig_end(&whole);
 }
 
-/* A chain of one op, too: the same bytes as a launch, run after run. */
+/* A chain of one op gives the same bytes as a launch, too, run after run. */
 Test(opencl_plans, a_chain_gives_what_launches_give) {
     static const char *const kernels[] = {NULL, "linear=plain", "linear=packed"};
     rig apart, chained;
@@ -119,7 +119,7 @@ Test(opencl_plans, a_chain_gives_what_launches_give) {
     rig_open(&chained, pocl, false);
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         if (rig_linear_make(&apart, apart.dev, kernels[i], &a) != TSR_OK) {
-            rig_linear_free(&apart, &a); /* made for CPUs */
+            rig_linear_free(&apart, &a); /* the variant is made for CPUs */
             continue;
         }
         cr_assert_eq(rig_linear_make(&chained, chained.dev, kernels[i], &b), TSR_OK, "%s",

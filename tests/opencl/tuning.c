@@ -1,5 +1,5 @@
-/* Values of tunables: forced, from tables, from what was tuned on this machine; and what is wrong
- * with each. */
+/* Values of tunables: forced, from tables, and tuned on this machine; and what can be wrong with
+ * each. */
 #include "opencl/rig.h"
 
 #include <criterion/criterion.h>
@@ -26,7 +26,7 @@ static void see_packed(void *data, const tsr_row *row) {
     s->found++;
 }
 
-/* What explain says of linear/packed in a plan of RIG_T rows, which must be right. */
+/* What explain says about linear/packed in a plan of RIG_T rows, whose result must be right. */
 static seen packed_of(rig *r, const char *kernels) {
     rig_linear linear;
     seen s = {0};
@@ -116,7 +116,7 @@ Test(opencl_tuning, forced) {
     rig_end(&r);
 }
 
-/* A folder of kernels whose tables are `text` alone; the rig's cache folder holds it. */
+/* Uses a folder of kernels whose only table is `text`; it is inside the rig's cache folder. */
 static void begin_with(rig *r, const char *text) {
     char command[1024], path[300];
     const char *source = getenv("TESSERA_SOURCE");
@@ -214,7 +214,7 @@ Test(opencl_tuning, wrong_tables) {
     }
 }
 
-/* --- what was tuned here --- */
+/* --- tuned on this machine --- */
 
 static void keep_value(rig *r, const char *path, const char *condition, const char *values) {
     const tsr_backend_tune *tune = r->backend->extension(r->state, "tsr.tune/1");
@@ -236,7 +236,7 @@ static void open_again(rig *r) {
     rig_open(r, pocl, false);
 }
 
-/* The one file of <cache>/tuned. */
+/* The only file of <cache>/tuned. */
 static void tuned_file(const rig *r, char path[512]) {
     char folder[300];
     snprintf(folder, sizeof folder, "%s/tuned", r->cache);
