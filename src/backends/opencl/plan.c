@@ -36,7 +36,7 @@ static tsr_status place_dims(tsr_dev *dev, const tsr_plan_spec *spec, cl_mem *ou
     }
     if (spec->dims_offset % dev->facts.common.base_alignment)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a plan's table of sizes lies at %" PRIu64
+                              "a plan's table of sizes is at byte %" PRIu64
                               ", which is not a multiple of the device's alignment %u",
                               spec->dims_offset, dev->facts.common.base_alignment);
     cl_int code = CL_SUCCESS;

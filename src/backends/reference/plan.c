@@ -82,8 +82,8 @@ tsr_status tsri_reference_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visito
     return TSR_OK;
 }
 
-/* "op=row,op=row": an entry for this op must name this variant ("reference", "reference/linear" or
- * "linear/reference"). */
+/* "op=variant,op=variant": an entry for this op must name this variant ("reference",
+ * "reference/linear" or "linear/reference"). */
 static tsr_status check_forced(const char *kernels, const tsri_reference_row *row) {
     const size_t n = strlen(row->name);
     for (const char *at = kernels; at && *at;) {

@@ -64,7 +64,7 @@ static tsr_status add_forced(tsri_opencl_forced *forced, const tsri_opencl_row *
     return TSR_OK;
 }
 
-/* An entry "matmul=row:values" also applies to the ops that have a variant of that name. */
+/* An entry "matmul=variant:values" also applies to the ops that have a variant of that name. */
 typedef struct family {
     const char *row, *values; /* row NULL: there is no such entry */
     size_t row_n, values_n;

@@ -13,7 +13,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
                                 op->in[VALUES], op->out[0], probabilities};
     for (int i = 0; i < 6; i++)
         if (rows[i] && !tsri_opencl_last_contiguous(rows[i]))
-            return tsri_opencl_refuse(why, "the elements of a vector do not lie side by side");
+            return tsri_opencl_refuse(why, "the elements of a vector are not contiguous");
     if (!tsri_opencl_is_f32(op->in[Q]) || !tsri_opencl_is_f32(op->in[V]) ||
         !tsri_opencl_is_f32(op->out[0]))
         return tsri_opencl_refuse(why, "activations are taken as f32 only");
@@ -28,7 +28,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     if (!facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
     return fits_plain(row, facts, op, why);
 }
 

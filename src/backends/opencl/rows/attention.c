@@ -19,7 +19,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     const tsr_tensor *heads[] = {q, k, v, y};
     for (int i = 0; i < 4; i++) {
         if (heads[i]->rank != 4 || !tsri_opencl_last_contiguous(heads[i]))
-            return tsri_opencl_refuse(why, "the elements of a head do not lie side by side");
+            return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
         if (!tsri_opencl_is_constant(heads[i]->dim[2]) ||
             !tsri_opencl_is_constant(heads[i]->dim[3]))
             return tsri_opencl_refuse(why, "the number or size of heads is not constant");
@@ -41,7 +41,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_flash(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     if (!facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 queries or keys lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 queries or keys");
     if (op->in[Q]->rank == 4 && op->in[V]->rank == 4 &&
         (op->in[Q]->dim[3].factor > LARGEST_FLASH || op->in[V]->dim[3].factor > LARGEST_FLASH))
         return tsri_opencl_refuse(why, "a head is larger than 256");

@@ -23,7 +23,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
                                   op->out[DV], distances(op), relative};
     for (int i = 0; i < 5; i++) {
         if (heads[i]->rank != 4 || !tsri_opencl_last_contiguous(heads[i]))
-            return tsri_opencl_refuse(why, "the elements of a head do not lie side by side");
+            return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
         if (!tsri_opencl_is_constant(heads[i]->dim[2]) ||
             !tsri_opencl_is_constant(heads[i]->dim[3]))
             return tsri_opencl_refuse(why, "the number or size of heads is not constant");
@@ -44,7 +44,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_flash(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     if (!facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 queries or elements lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 queries or elements");
     if (distances(op))
         return tsri_opencl_refuse(why, "the table of distances needs a gradient");
     if (op->in[Q]->rank == 4 && op->in[V]->rank == 4 &&

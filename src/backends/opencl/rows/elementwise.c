@@ -211,7 +211,7 @@ static bool fits_dropout_lanes(const tsri_opencl_row *row, const tsri_opencl_fac
     if (!tsri_opencl_fits_vectors(facts, why) || !fits_f32(row, facts, op, why))
         return false;
     return tsri_opencl_is_flat(op->in[0], op->out[0]) ||
-           tsri_opencl_refuse(why, "x has gaps between its elements");
+           tsri_opencl_refuse(why, "x is not contiguous");
 }
 
 static void bind_dropout_lanes(const tsri_opencl_row *row, const tsr_op *op,

@@ -10,7 +10,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         !tsri_opencl_is_constant(table->dim[1]))
         return tsri_opencl_refuse(why, "the table is not a matrix of constant size");
     if (!tsri_tensor_is_packed(op->in[1]))
-        return tsri_opencl_refuse(why, "the ids have gaps between them; they need a copy first");
+        return tsri_opencl_refuse(why, "the ids are not contiguous; copy them first");
     return tsri_opencl_fits_weight(table, why) && tsri_opencl_fits_rows(op->out[0], why) &&
            tsri_opencl_fits_index(op, why);
 }

@@ -13,7 +13,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         !tsri_opencl_is_constant(state->dim[0]) || !tsri_opencl_is_constant(state->dim[1]))
         return tsri_opencl_refuse(why, "the state is not a packed f32 matrix of constant size");
     if (!tsri_tensor_is_packed(op->in[IDS]))
-        return tsri_opencl_refuse(why, "the ids have gaps between them; they need a copy first");
+        return tsri_opencl_refuse(why, "the ids are not contiguous; copy them first");
     return tsri_opencl_fits_rows(op->in[DY], why) && tsri_opencl_fits_index(op, why);
 }
 

@@ -13,7 +13,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         if (!tsri_opencl_is_f32(rows[i]))
             return tsri_opencl_refuse(why, "activations are taken as f32 only");
         if (!tsri_opencl_last_contiguous(rows[i]))
-            return tsri_opencl_refuse(why, "the elements of a state do not lie side by side");
+            return tsri_opencl_refuse(why, "the elements of a state are not contiguous");
     }
     return tsri_opencl_fits_vector(op->in[W], why) && tsri_opencl_fits_vector(op->in[BIAS], why) &&
            tsri_opencl_fits_index(op, why);
@@ -22,7 +22,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                         const tsr_op *op, const char **why) {
     if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
     if (op->in[W]->dim[1].factor % 16)
         return tsri_opencl_refuse(why, "the size of the state is not a multiple of 16");
     if (op->in[W]->offset != 0)
@@ -33,7 +33,7 @@ static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *fac
 static bool fits_rows(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                       const char **why) {
     if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 sequences lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 sequences");
     if (op->in[W]->dim[1].factor > LARGEST_STATE)
         return tsri_opencl_refuse(why, "the state is larger than 2048");
     if (tsri_opencl_highest(op, op->in[GATES]->dim[0]) <= FEW)

@@ -14,7 +14,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         if (rows[i] && !tsri_opencl_is_f32(rows[i]))
             return tsri_opencl_refuse(why, "activations are taken as f32 only");
         if (rows[i] && !tsri_opencl_last_contiguous(rows[i]))
-            return tsri_opencl_refuse(why, "the elements of a state do not lie side by side");
+            return tsri_opencl_refuse(why, "the elements of a state are not contiguous");
     }
     for (uint32_t i = DGATES_X; i <= DSTATE; i++)
         if (tsri_opencl_out(op, i) && !tsri_tensor_is_packed(op->out[i]))
@@ -26,7 +26,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_rows(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                       const char **why) {
     if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
     if (op->in[W]->dim[1].factor % 16 || op->in[W]->dim[1].factor > LARGEST_STATE)
         return tsri_opencl_refuse(why, "the size of the state is not a multiple of 16 up to 2048");
     return fits_plain(row, facts, op, why);

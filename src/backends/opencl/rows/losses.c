@@ -16,8 +16,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         if (tensor->rank == op->in[LOGITS]->rank && !tsri_opencl_fits_rows(tensor, why))
             return false;
         if (tensor->rank != op->in[LOGITS]->rank && !tsri_tensor_is_packed(tensor))
-            return tsri_opencl_refuse(
-                why, "an operand with one element for each row has gaps between them");
+            return tsri_opencl_refuse(why,
+                                      "an operand with one element for each row is not contiguous");
     }
     return tsri_opencl_fits_index(op, why);
 }

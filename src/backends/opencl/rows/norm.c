@@ -46,7 +46,7 @@ static bool fits_group(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: sums lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its sums are vectors");
     return fits_plain(row, facts, op, why);
 }
 

@@ -6,7 +6,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     (void)row, (void)facts;
     for (uint32_t i = 0; i < op->n_in; i++)
         if (op->in[i] && !tsri_tensor_is_packed(op->in[i]))
-            return tsri_opencl_refuse(why, "an operand has gaps between its elements");
+            return tsri_opencl_refuse(why, "an operand is not contiguous");
     return tsri_opencl_fits_index(op, why);
 }
 

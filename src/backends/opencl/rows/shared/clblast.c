@@ -49,7 +49,7 @@ static bool fits_linear(const tsr_op *op, const char **why) {
     if (w->dtype != TSR_F32 || w->rank != 2 || (bias && bias->dtype != TSR_F32))
         return refuse(why, "takes weights kept as f32 only (--dtype f32)");
     if (!tsri_tensor_is_packed(w) || (bias && !tsri_tensor_is_packed(bias)))
-        return refuse(why, "takes weights without gaps only");
+        return refuse(why, "takes contiguous weights only");
     const tsr_tensor *rows[] = {x, y, residual};
     for (int i = 0; i < 3; i++)
         if (rows[i] && (rows[i]->dtype != TSR_F32 || !tsri_tensor_collapses(rows[i], &step)))

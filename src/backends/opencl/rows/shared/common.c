@@ -74,8 +74,8 @@ bool tsri_opencl_fits_rows(const tsr_tensor *tensor, const char **why) {
     if (!tsri_opencl_is_f32(tensor))
         return tsri_opencl_refuse(why, "activations are taken as f32 only");
     if (!tsri_tensor_collapses(tensor, &stride))
-        return tsri_opencl_refuse(
-            why, "the rows of an operand are not evenly spaced; it needs a copy first");
+        return tsri_opencl_refuse(why,
+                                  "the rows of an operand are not evenly spaced; copy it first");
     return true;
 }
 
@@ -85,8 +85,7 @@ bool tsri_opencl_fits_vector(const tsr_tensor *tensor, const char **why) {
     if (!tsri_opencl_is_float(tensor))
         return tsri_opencl_refuse(why, "a weight or bias is taken as f32, f16 or bf16 only");
     if (!tsri_tensor_is_packed(tensor))
-        return tsri_opencl_refuse(
-            why, "a weight or bias has gaps between its elements; it needs a copy first");
+        return tsri_opencl_refuse(why, "a weight or bias is not contiguous; copy it first");
     return true;
 }
 
@@ -95,7 +94,7 @@ bool tsri_opencl_fits_weight(const tsr_tensor *tensor, const char **why) {
         return tsri_opencl_fits_vector(tensor, why);
     if (!tsri_tensor_is_packed(tensor))
         return tsri_opencl_refuse(
-            why, "a weight of blocks has gaps between its elements, and can't be copied first");
+            why, "a weight of blocks is not contiguous, and blocks can't be copied first");
     return true;
 }
 
@@ -133,7 +132,7 @@ void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const tsr_tenso
 
 bool tsri_opencl_fits_vectors(const tsri_opencl_facts *facts, const char **why) {
     return (facts->cpu && facts->vector16) ||
-           tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+           tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
 }
 
 void tsri_opencl_arg_score_addends(tsri_opencl_launch *launch, const tsr_tensor *q,

@@ -36,9 +36,9 @@ int64_t tsri_opencl_highest(const tsr_op *op, tsr_dim dim); /* at the plan's lar
 bool tsri_opencl_fits_index(const tsr_op *op,
                             const char **why); /* the index of every element fits int */
 bool tsri_opencl_fits_rows(const tsr_tensor *tensor,
-                           const char **why); /* f32 rows of one stride, for missing ones too */
+                           const char **why); /* f32 rows of one stride; true if missing */
 bool tsri_opencl_fits_vector(const tsr_tensor *tensor,
-                             const char **why); /* packed float array, for missing ones too */
+                             const char **why); /* a packed float array; true if missing */
 bool tsri_opencl_fits_vectors(const tsri_opencl_facts *facts,
                               const char **why); /* vectors of 16 floats */
 /* A weight: as fits_vector, or a matrix of q8_0 or q4_0 blocks, for variants that read both. */

@@ -44,7 +44,7 @@ bool tsri_opencl_fits_elementwise_lanes(const tsri_opencl_row *row, const tsri_o
         (all.b && !tsri_opencl_is_f32(all.b)))
         return tsri_opencl_refuse(why, "operands are taken as f32 only");
     if (!tsri_opencl_is_flat(all.a, all.y) || (all.b && !tsri_opencl_is_flat(all.b, all.y)))
-        return tsri_opencl_refuse(why, "an operand has gaps or is repeated");
+        return tsri_opencl_refuse(why, "an operand is not contiguous, or is broadcast");
     return tsri_opencl_fits_index(op, why);
 }
 
