@@ -75,8 +75,8 @@ static tsr_status check_uses(const tsr_weight_use *const *uses, size_t n) {
         const tsr_op *op = uses[i]->op;
         if (uses[i]->operand >= op->n_in || !op->in[uses[i]->operand])
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "use %zu of a weight names operand %u; the op has %u operands, "
-                                  "or this one is missing",
+                                  "use %zu of a weight names operand %u: the op has %u operands, "
+                                  "and this one must be given",
                                   i, uses[i]->operand, op->n_in);
     }
     return TSR_OK;

@@ -1,4 +1,4 @@
-/* backends/opencl/rows/glu_linear.c - glu_linear: two products of one input, of which one passes
+/* backends/opencl/rows/glu_linear.c - glu_linear: two products of one input, the second passed
  * through an activation. */
 #include "backends/opencl/rows/shared/blocks.h"
 #include "backends/opencl/rows/shared/clblast.h"
