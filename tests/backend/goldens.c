@@ -1,5 +1,5 @@
-/* The oracle against float64 results that it shares no code with: those of tests/golden/ops, and
- * where $TESSERA_SHARED/golden/ops is at hand, those of the official implementations. */
+/* The oracle against float64 results with which it shares no code: those of tests/golden/ops and,
+ * where $TESSERA_SHARED/golden/ops is present, those of the official implementations. */
 #include "base/files.h"
 #include "base/json.h"
 #include "io/archive.h"
@@ -19,7 +19,7 @@ typedef struct golden {
     const tsri_io_archive *archive;
     const json_t *settings;
     const char *op, *name;
-    /* what is run */
+    /* the operands of the run */
     tsr_tensor tensor[MAX];
     void *data[MAX];
     size_t bytes[MAX];
@@ -40,7 +40,7 @@ static const tsri_io_array *find(const golden *g, const char *tensor) {
     return tsri_io_find(g->archive, name);
 }
 
-/* Operand i is the golden's tensor, as f32 or i32. False: there is none. */
+/* Makes operand i of the golden's tensor, as f32 or i32. False where there is no such tensor. */
 static bool take(golden *g, int i, const char *tensor) {
     const tsri_io_array *array = find(g, tensor);
     if (!array)
@@ -54,7 +54,7 @@ static bool take(golden *g, int i, const char *tensor) {
     return true;
 }
 
-/* Operand i is a list of integers among the settings ("past", "len"), where there. */
+/* Makes operand i of a list of integers among the settings ("past", "len"), where there is one. */
 static void take_list(golden *g, int i, const char *key) {
     const json_t *list = json_object_get(g->settings, key);
     if (!list)
@@ -86,9 +86,9 @@ static void take_keep(golden *g, int i, const tsr_tensor *like) {
         }
 }
 
-/* Runs what was taken and compares its output with the golden's tensor `result`. The oracle sums in
- * double, so each side rounds once: 2^-23 |want|; `slack` is for attributes that are floats
- * (relative to the largest). */
+/* Runs the op and compares its output with the golden's tensor `result`. The oracle sums in double,
+ * so each side rounds once: 2^-23 |want|. `slack` allows for attributes that are floats (relative
+ * to the largest value). */
 static void compare(golden *g, tsr_op_id id, const void *attrs, uint32_t n_in, const char *result,
                     double slack) {
     const tsri_io_array *array = find(g, result);
@@ -110,7 +110,7 @@ static void compare(golden *g, tsr_op_id id, const void *attrs, uint32_t n_in, c
     free(want);
 }
 
-/* The tensors of a gradient op: its results are compared one by one. */
+/* Compares one result of a gradient op, which has several. */
 static void compare_result(golden *g, const char *op, int i, const char *result, double slack) {
     const tsri_io_array *array = find(g, result);
     cr_assert(array, "%s %s has no %s", g->op, g->name, result);
@@ -134,7 +134,7 @@ static void run_gradient(golden *g, tsr_op_id id, const void *attrs, uint32_t n_
                  "%s %s: %s", g->op, g->name, tsr_error_last());
 }
 
-/* Operand i is f64 of this shape, and holds nothing. */
+/* Makes operand i of f64 with this shape, uninitialised. */
 static void make_f64(golden *g, int i, uint32_t rank, const int64_t *dims) {
     size_t n = 1;
     for (uint32_t d = 0; d < rank; d++)
@@ -168,7 +168,7 @@ static void check_softmax(golden *g) {
     compare(g, TSR_OP_SOFTMAX, &attrs, 4, "y", 1e-12);
     if (!find(g, "g_x"))
         return;
-    int64_t dims[TSR_MAX_RANK]; /* the gradient reads y as the op leaves it, in double */
+    int64_t dims[TSR_MAX_RANK]; /* the gradient reads y as the op wrote it, in double */
     const uint32_t rank = g->tensor[4].rank;
     for (uint32_t d = 0; d < rank; d++)
         dims[d] = g->tensor[4].dim[d].factor;
@@ -237,9 +237,9 @@ static void check_rope(golden *g) {
     const int64_t T = g->tensor[1].dim[0].factor, both[] = {g->tensor[0].dim[0].factor, T},
                   half = rotary / 2;
     g->tensor[1] = direct_tensor(TSR_I32, 2, both);
-    g->tensor[1].stride[0] = tsri_tensor_const(0); /* one row of positions for every sequence */
-    double *inv_freq =
-        malloc((size_t)half * sizeof *inv_freq); /* as double: the goldens don't round them */
+    g->tensor[1].stride[0] = tsri_tensor_const(0); /* all sequences have the same positions */
+    double *inv_freq = malloc(
+        (size_t)half * sizeof *inv_freq); /* in double, because the goldens don't round them */
     for (int64_t p = 0; p < half; p++)
         inv_freq[p] = pow(real(g, "theta"), -2.0 * (double)p / rotary);
     g->tensor[2] = direct_tensor(TSR_F64, 1, &half);
@@ -248,7 +248,7 @@ static void check_rope(golden *g) {
     compare(g, TSR_OP_ROPE, &attrs, 3, "y", 1e-11);
     if (!find(g, "g_x"))
         return;
-    tsr_rope_attrs back = attrs; /* the gradient turns what comes in round */
+    tsr_rope_attrs back = attrs; /* the gradient rotates the incoming one back */
     back.inverse = 1;
     free(g->data[0]), free(g->data[3]);
     take(g, 0, "d_y"), take(g, 3, "g_x");
@@ -269,7 +269,8 @@ static void check_embedding(golden *g) {
     compare_result(g, "embed_add", 0, "g_table", 1e-12);
 }
 
-/* Of a golden whose attention was run: y and lse once more, in double, and what they give back. */
+/* For a golden whose attention was run: forms y and lse again, in double, and compares the
+ * gradients. */
 static void check_attention_grad(golden *g, const tsr_attention_attrs *attrs) {
     enum { Y = 3, LSE, DY, PAST, LEN, BIAS, DQ = 10 };
     static const uint32_t heads_last[] = {0, 2, 1, 3};
@@ -338,7 +339,7 @@ static void check_activation(golden *g, tsr_op_id id, tsr_activation activation)
     compare_result(g, "activation_grad", 2, "g_x", 1e-15);
 }
 
-/* ---- losses: the goldens' are means over the rows that count ---- */
+/* ---- losses: the goldens' losses are means over the rows that count ---- */
 
 static double number_of(const golden *g, const char *tensor) {
     const tsri_io_array *array = find(g, tensor);
@@ -348,7 +349,7 @@ static double number_of(const golden *g, const char *tensor) {
     return (double)value;
 }
 
-/* Its rows' mean is the golden's loss; how many rows count. */
+/* Checks that the mean over the rows is the golden's loss; gives the number of rows that count. */
 static double compare_loss(const golden *g, int i) {
     const int32_t *targets = g->data[1];
     const double *rows = g->data[i], want = number_of(g, "loss");
@@ -402,7 +403,7 @@ static void check_kl_divergence(golden *g) {
     compare_result(g, "kl_divergence_grad", 5, "g_student", 1e-7);
 }
 
-/* The betas are floats, and so are 1 - beta2 = 0.001 and what comes of it within 1.3e-5. */
+/* The betas are floats; with them 1 - beta2 = 0.001 and its results are exact within 1.3e-5. */
 static void check_adamw(golden *g) {
     const tsr_adamw_attrs attrs = {.struct_size = sizeof attrs,
                                    .beta1 = (float)real(g, "beta1"),
@@ -422,8 +423,8 @@ static void check_adamw(golden *g) {
     compare_result(g, "adamw", 2, "new_v", 2e-5);
 }
 
-/* w_a s and u_a h are formed here, in double: q, k and their weights are f32, the op's operands
- * here f64, as the oracle reads them. */
+/* Forms w_a s and u_a h here, in double: q, k and their weights are f32, and the op's operands are
+ * f64 here, which the oracle reads as they are. */
 static void take_product(golden *g, int i, const char *x, const char *w) {
     enum { X = 6, W = 7 };
     cr_assert(take(g, X, x) && take(g, W, w));
@@ -442,7 +443,7 @@ static void take_product(golden *g, int i, const char *x, const char *w) {
     g->data[X] = g->data[W] = NULL;
 }
 
-/* keep, where there is one, hides places at the end of each sequence. */
+/* keep, where it is given, masks the end of each sequence. */
 static void take_length(golden *g, int i) {
     const tsri_io_array *array = find(g, "keep");
     if (!array)
@@ -453,7 +454,8 @@ static void take_length(golden *g, int i) {
     for (int64_t b = 0; b < B; b++)
         for (int64_t s = 0; s < S; s++) {
             len[b] += keep[b * S + s] != 0;
-            cr_assert_eq(keep[b * S + s] != 0, s < len[b], "%s hides a place in between", g->name);
+            cr_assert_eq(keep[b * S + s] != 0, s < len[b], "%s masks a position before the end",
+                         g->name);
         }
     free(keep);
     g->tensor[i] = direct_tensor(TSR_I32, 1, &B);
@@ -519,7 +521,7 @@ static bool check(golden *g) {
     return false; /* an op that Tessera does not have yet */
 }
 
-/* Every case of every op of a folder that Tessera has; returns how many. */
+/* Checks every case of a folder whose op Tessera has; gives their number. */
 static size_t check_folder(const char *folder) {
     char path[4096];
     json_t *index = NULL;

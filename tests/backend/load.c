@@ -1,4 +1,4 @@
-/* Plugins that can't be used, and the sentence that each is refused with. */
+/* Plugins that can't be used, and the message that refuses each. */
 #include "backend/host.h"
 #include "backend/plugins.h"
 #include "tessera/device.h"
@@ -51,7 +51,7 @@ Test(load, a_wrong_plugin_is_refused_with_a_sentence) {
         cr_expect(strstr(tsr_error_last(), "wrong.so"), "the path is named: \"%s\"",
                   tsr_error_last());
 
-        /* found by search, the same is a note, and the host starts */
+        /* when it is found by search, the same is a note, and the host starts */
         setenv("TESSERA_BACKEND_PATH", plugins_folder(), 1);
         cr_assert_eq(open_with(NULL, &set), TSR_OK);
         cr_expect(noted(set, table[i].fragment), "%s", table[i].macros);
@@ -89,7 +89,7 @@ Test(load, a_missing_libOpenCL_is_named_with_its_package) {
     cr_expect_eq(open_with(path, &set), TSR_E_UNSUPPORTED);
     cr_expect(strstr(tsr_error_last(), "ocl-icd-libopencl1"), "%s", tsr_error_last());
     setenv("TESSERA_BACKEND_PATH", plugins_folder(), 1);
-    cr_assert_eq(open_with(NULL, &set), TSR_OK, "the host starts without it");
+    cr_assert_eq(open_with(NULL, &set), TSR_OK, "the host starts without the plugin");
     cr_expect(noted(set, "ocl-icd-libopencl1"));
     tsri_backend_set_close(&set);
 }
@@ -101,7 +101,8 @@ Test(load, of_two_with_one_name_the_first_wins) {
     setenv("TESSERA_BACKEND_PATH", plugins_folder(), 1);
     cr_assert_eq(open_with(first, &set), TSR_OK);
     cr_expect(noted(set, "b.so: skipped: a backend named \"fake\" came first"));
-    cr_expect(!noted(set, "a.so: skipped"), "the same file found twice is no clash");
+    cr_expect(!noted(set, "a.so: skipped"),
+              "a file that is found twice does not clash with itself");
     tsri_backend_set_close(&set);
 }
 
@@ -125,14 +126,14 @@ Test(load, backends_get_a_cache_folder_that_exists) {
     setenv("TESSERA_CACHE", cache, 1);
     cr_assert_eq(open_with(path, &set), TSR_OK);
     snprintf(fragment, sizeof fragment, "cache: %s", cache);
-    cr_expect(noted(set, fragment), "the host hands it over");
+    cr_expect(noted(set, fragment), "the host passes the cache folder on");
     struct stat facts;
     cr_expect(stat(cache, &facts) == 0 && S_ISDIR(facts.st_mode));
     tsri_backend_set_close(&set);
 
     snprintf(blocked, sizeof blocked, "%s/a.so/cache", plugins_folder());
     setenv("TESSERA_CACHE", blocked, 1);
-    cr_assert_eq(open_with(path, &set), TSR_OK, "no cache is no failure");
+    cr_assert_eq(open_with(path, &set), TSR_OK, "a host without a cache folder starts");
     cr_expect(noted(set, "no cache folder: "));
     cr_expect(noted(set, "cache: none"));
     tsri_backend_set_close(&set);

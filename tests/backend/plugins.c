@@ -12,7 +12,7 @@ void plugins_begin(void) {
              getenv("TMPDIR") ? getenv("TMPDIR") : P_tmpdir);
     cr_assert_not_null(mkdtemp(folder));
     setenv("OCL_ICD_VENDORS", folder,
-           1); /* an OpenCL backend that is installed finds no platform */
+           1); /* so that an installed OpenCL backend finds no platform */
     unsetenv("TESSERA_BACKEND_PATH");
     unsetenv("TESSERA_DEVICE");
 }

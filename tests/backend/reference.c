@@ -1,4 +1,4 @@
-/* The reference backend by itself: answers that need no golden, and the calls that it refuses. */
+/* The reference backend by itself: results that need no golden, and calls that it refuses. */
 #include "support/direct.h"
 #include "backend/host.h"
 #include "tensor/shape.h"

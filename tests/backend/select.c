@@ -1,5 +1,4 @@
-/* What users write after --device, on nine devices that do nothing (plugins/fake.c) and the
- * reference. */
+/* Values of --device, on nine devices that do nothing (plugins/fake.c) and the reference. */
 #include "backend/opened.h"
 #include "backend/plugins.h"
 
@@ -74,7 +73,7 @@ Test(select, a_selector_names_one_device) {
         {"fake", "Small GPU Ti"},
         {"reference", "reference"},
         {"2", "Plain CPU"},
-        {"Small GPU", "Small GPU"}, /* a whole name beats a part of another */
+        {"Small GPU", "Small GPU"}, /* a whole name is preferred to part of another */
         {"small gpu ti", "Small GPU Ti"},
         {"plain", "Plain CPU"},
         {"fakeland/plain cpu", "Plain CPU"},
@@ -152,7 +151,7 @@ Test(select, TESSERA_DEVICE_is_the_default_and_an_error_names_it) {
     tsr_device_close(&device);
     cr_assert_eq(tsr_device_open(engine, "gpu", NULL, &device), TSR_OK);
     cr_expect_str_eq(tsri_backend_opened(device)->devices[0]->facts.name, "Small GPU Ti",
-                     "a selector beats it");
+                     "a selector is preferred to TESSERA_DEVICE");
     tsr_device_close(&device);
     setenv("TESSERA_DEVICE", "toaster", 1);
     cr_expect_eq(tsr_device_open(engine, NULL, NULL, &device), TSR_E_ARGUMENT);

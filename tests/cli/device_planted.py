@@ -36,7 +36,7 @@ def check(folder, edits, row, prompt=LONG):
     wanted = run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", "-q", prompt).out
     got = generate(folder, plant(folder, edits), prompt)
     equal(got.out, wanted, "the text changed in silence" if "self-test" not in got.err else "the text")
-    assert re.search(rf"{row}\S* on .*: self-test: .*another row is used", got.err), got
+    assert re.search(rf"{row}\S* on .*: self-test: .*another variant is used", got.err), got
 
 
 LAST_K = [(r"k < K;", "k < K - (K > 512);")]
@@ -62,7 +62,7 @@ def test_plain_rows_that_are_wrong_leave_the_device_without_one(folder):
     env = environment(TESSERA_KERNEL_PATH=plant(folder, edits), TESSERA_CACHE=folder / "cache")
     got = run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", LONG, env=env, code=4)
     equal(got.out, b"")
-    assert re.search(r"no kernel row serves it.*plain: self-test", got.err), got
+    assert re.search(r"no kernel variant serves it.*plain: self-test", got.err), got
 
 
 def test_a_chain_that_loses_its_last_items_gives_way_to_single_launches(folder):
@@ -71,7 +71,7 @@ def test_a_chain_that_loses_its_last_items_gives_way_to_single_launches(folder):
     got = generate(folder, plant(folder, edits), LONG)
     equal(got.out, wanted, "the text changed in silence" if "self-test" not in got.err else "the text")
     if DEVICE == "pocl":
-        assert re.search(r"as one of many kernels in a launch, on .*: self-test: .*; each is launched", got.err), got
+        assert re.search(r"as one of many kernels in a launch, on .*: self-test: .*; each kernel is launched by itself", got.err), got
 
 
 def test_a_verdict_holds_as_far_as_it_was_tested(folder):

@@ -128,7 +128,7 @@ def test_explain(_):
 
 def test_forced_rows_that_are_not_there(_):
     told = run("explain", *REFERENCE, "--kernels", "linear=no_such_row", TINY, code=2)
-    assert "on the reference device linear has one row, reference" in told.err
+    assert "on the reference device linear has one kernel variant, reference" in told.err
 
 
 def test_profile(folder):

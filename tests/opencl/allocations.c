@@ -1,3 +1,4 @@
+/* opencl/allocations.c - replaces malloc and the like, and counts calls by the caller's code. */
 #include "opencl/allocations.h"
 
 #include <link.h>
@@ -14,10 +15,10 @@ static int n_ranges;
 static bool counting;
 static long counted;
 
-/* The plugin must find them too. */
+/* The plugin must be able to find these, too. */
 #pragma GCC visibility push(default)
 
-/* glibc's own, under the names that stay when a program brings a malloc. */
+/* glibc's functions, under the names that remain when a program defines malloc. */
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
@@ -59,7 +60,7 @@ int posix_memalign(void **out, size_t alignment, size_t n) {
 
 #pragma GCC visibility pop
 
-/* The program has no name there. */
+/* The program itself has an empty name in this list. */
 static int take(struct dl_phdr_info *info, size_t size, void *data) {
     (void)size, (void)data;
     if (*info->dlpi_name && !strstr(info->dlpi_name, "/opencl.so"))

@@ -1,13 +1,13 @@
-/* Counts what the test program itself and the OpenCL plugin allocate: calls of malloc and its kin
- * by their code, not those of drivers and the C library. */
+/* Counts the allocations of the test program itself and of the OpenCL plugin: calls of malloc and
+ * the like from their code, not from drivers or the C library. */
 #ifndef TEST_OPENCL_ALLOCATIONS_H
 #define TEST_OPENCL_ALLOCATIONS_H
 
 #include <stdbool.h>
 
-/* From now on; the plugin must be loaded. false: this build counts none (a sanitizer has malloc).
- */
+/* Counts from now on; the plugin must be loaded. False where this build can't count (a sanitizer
+ * defines malloc). */
 bool allocations_begin(void);
-long allocations_end(void); /* since begin */
+long allocations_end(void); /* the number since allocations_begin */
 
 #endif

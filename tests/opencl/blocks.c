@@ -1,5 +1,5 @@
-/* Rows of weights in blocks: the same bytes from each, and what a probe's answer does to those that
- * need one. */
+/* Kernel variants for weights in blocks: all give the same bytes, and a probe's answer decides
+ * which of them can be used. */
 #include "opencl/rig.h"
 #include "tensor/convert.h"
 #include "tensor/quantize.h"
@@ -36,7 +36,7 @@ static tsr_tensor matrix(int64_t rows, int64_t columns, tsr_dtype dtype, tsr_kin
     return t;
 }
 
-/* In [-1, 1), from a number and a seed. */
+/* A number in [-1, 1) that depends on i and a seed. */
 static float value_at(int64_t i, uint32_t seed) {
     const uint32_t bits = ((uint32_t)i + seed * 7919u) * 2654435761u;
     return (float)(int32_t)(bits ^ bits >> 15) * 0x1p-31f;
@@ -66,7 +66,7 @@ static tsr_buf *floats(rig *r, int64_t n, uint32_t seed) {
     return buf;
 }
 
-/* The weight's rows into its layout, and back: exactly. */
+/* Stores the weight's rows in its layout and loads them: they are the same bytes. */
 static void store(rig *r, product *p, const tsr_layout *layout) {
     const size_t n = (size_t)(p->N * p->K);
     uint64_t bytes = 0;
@@ -97,7 +97,7 @@ static void see(void *data, const tsr_row *row) {
         snprintf(data, 160, "%s", row->name);
 }
 
-/* A plan of the product with this row; TSR_E_ARGUMENT where it can't be forced. */
+/* Makes a plan of the product with this variant; TSR_E_ARGUMENT where it can't be forced. */
 static tsr_status make(rig *r, product *p, const char *kernels) {
     const tsr_backend *b = r->backend;
     const tsr_bounds bounds = {
@@ -180,7 +180,8 @@ static void release(rig *r, product *p) {
     p->y = NULL;
 }
 
-/* Every row that can be forced gives the plain row's bytes; how many could. */
+/* Checks that every variant that can be forced gives the plain variant's bytes; gives the number of
+ * them. */
 static int compare(rig *r, const product *shape) {
     static const char *const rows[] = {"blocks", "blocks_one", "vnni", "vnni_few", "vnni_one"};
     product plain = *shape;
@@ -226,7 +227,7 @@ static void compare_all(int threads) {
                                            .N = shapes[i][2],
                                            .dtype = eight ? TSR_GGML_Q8_0 : TSR_GGML_Q4_0,
                                            .compute = whole ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32});
-    cr_expect(!compared || compared >= 68, "%d rows of CPUs", compared);
+    cr_expect(!compared || compared >= 68, "only %d comparisons on a CPU", compared);
     rig_end(&r);
 }
 
@@ -238,7 +239,7 @@ Test(opencl_blocks, same_bytes_from_one_thread) {
     compare_all(1);
 }
 
-/* A helper that says or does something else. */
+/* Replaces the helper by one that says or does something else. */
 static void plant(const char *script) {
     static char path[64];
     snprintf(path, sizeof path, "/tmp/tessera-probe-%d", (int)getpid());

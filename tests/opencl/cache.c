@@ -1,4 +1,4 @@
-/* A damaged cache file is a miss with a warning, whichever byte it is. */
+/* A damaged cache file is a miss with a warning, whichever byte is damaged. */
 #include "backends/opencl/driver/cache.h"
 #include "opencl/rig.h"
 
@@ -12,7 +12,7 @@
 
 static int warnings;
 
-/* The plugin's own, which cache.c calls. */
+/* In place of the plugin's own function, which cache.c calls. */
 void tsri_opencl_log(const tsr_state *state, tsr_log_level level, const char *format, ...) {
     (void)state, (void)format;
     warnings += level == TSR_LOG_WARNING;
@@ -78,7 +78,7 @@ Test(opencl_cache, what_was_saved_is_found) {
     cr_expect_eq(warnings, 0);
     key.digest[5] ^= 1;
     cr_expect_not(found());
-    cr_expect_eq(warnings, 0, "a miss is no damage");
+    cr_expect_eq(warnings, 0, "a miss gives no warning");
 }
 
 Test(opencl_cache, every_flipped_byte_is_seen) {
@@ -93,7 +93,7 @@ Test(opencl_cache, every_flipped_byte_is_seen) {
         data[i] ^= 0x20;
     }
     tsri_opencl_cache_save(&state, &key, "bin", payload, sizeof payload);
-    cr_expect(found(), "written again");
+    cr_expect(found(), "it can be written again");
 }
 
 Test(opencl_cache, every_cut_is_seen) {
@@ -104,7 +104,7 @@ Test(opencl_cache, every_cut_is_seen) {
         cr_expect_not(found(), "%zu bytes", n);
     }
     write_file(data, SIZE + 1);
-    cr_expect_not(found(), "a byte too many");
+    cr_expect_not(found(), "a file with one byte too many");
 }
 
 Test(opencl_cache, a_cache_that_cannot_be_written_is_a_warning) {
@@ -118,7 +118,7 @@ Test(opencl_cache, a_cache_that_cannot_be_written_is_a_warning) {
     cr_expect_not(found());
 }
 
-/* Every file of a rig's cache is cut in half. */
+/* Cuts every file of a rig's cache in half. */
 static int halve_all(const rig *r) {
     char name[160], file[600];
     int n = 0;

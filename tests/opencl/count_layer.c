@@ -1,14 +1,15 @@
-/* An OpenCL layer that counts calls and makes one of them fail; loaded by the ICD loader through
- * OPENCL_LAYERS. A test finds its functions in the loaded library, so a loader that ignored it
- * can't pass; a command is told by the environment:
+/* An OpenCL layer that counts calls and makes one of them fail; the ICD loader loads it through
+ * OPENCL_LAYERS. A test finds its functions in the loaded library, so it can't pass with a loader
+ * that ignores the layer. A command is controlled by the environment:
  *
- * - COUNT_LAYER_FAULT="CALL N CODE before|after": the Nth CALL fails with CODE, and isn't made; or it
- *   is made, and then said to have failed
- * - COUNT_LAYER_IN=NAME: all this in a process of this name only (tessera)
- * - COUNT_LAYER_LOG=FILE: a line "CALL N" where it failed; at exit "calls CALL COUNT" for each
- * - COUNT_LAYER_REPORT: a line on stderr tells at exit what was built
- * - COUNT_LAYER_BINARY_ONLY: the same, and devices can't compile, as FPGAs can't: sources are refused
- *   with -3 */
+ * - COUNT_LAYER_FAULT="CALL N CODE before|after": the Nth CALL fails with CODE, either instead of
+ *   being made (before) or after it was made
+ * - COUNT_LAYER_IN=NAME: all this only in a process of this name (tessera)
+ * - COUNT_LAYER_LOG=FILE: gets a line "CALL N" where it failed, and at exit "calls CALL COUNT" for
+ *   each call
+ * - COUNT_LAYER_REPORT: a line on stderr says at exit what was built
+ * - COUNT_LAYER_BINARY_ONLY: the same; and devices can't compile, as FPGAs can't: sources are
+ *   refused with -3 */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl_layer.h>
@@ -33,7 +34,8 @@ long count_early(void);
 static const struct _cl_icd_dispatch *next;
 static struct _cl_icd_dispatch mine;
 
-/* Each with its parameters and what is passed on. A failure of a creator is NULL and the code. */
+/* Each call with its parameters and the arguments to pass on. A creator that fails gives NULL and
+ * the code. */
 #define CALLS(X)                                                                                \
     X(clGetPlatformIDs, (cl_uint n, cl_platform_id * p, cl_uint * out), (n, p, out))            \
     X(clGetPlatformInfo, (cl_platform_id p, cl_platform_info w, size_t n, void *v, size_t *s),  \
@@ -112,7 +114,7 @@ static struct _cl_icd_dispatch mine;
       (c, n, d, z, b, s, e))                                                                     \
     X(cl_kernel, clCreateKernel, clReleaseKernel, (cl_program p, const char *name, cl_int *e),   \
       (p, name, e))
-/* Those with a body of their own. */
+/* Calls that have a body of their own here. */
 #define OTHERS(X)        \
     X(clGetDeviceInfo, ) \
     X(clGetEventInfo, )  \
@@ -125,7 +127,7 @@ static struct _cl_icd_dispatch mine;
 enum { CALLS(ENUM) ENQUEUES(ENUM) CREATORS(ENUM_CREATOR) OTHERS(ENUM) N_CALLS };
 static const char *const names[] = {CALLS(NAME) ENQUEUES(NAME) CREATORS(NAME_CREATOR) OTHERS(NAME)};
 static atomic_long counts[N_CALLS], alive, early;
-static atomic_long fail_at; /* of failing; 0: none fails */
+static atomic_long fail_at; /* the number of the call `failing` that fails; 0: none */
 static atomic_int failing, fail_code, status_code;
 static atomic_bool fail_after, unfinished, hanging;
 
@@ -141,7 +143,7 @@ long count_calls(const char *name) {
     return call < 0 ? -1 : atomic_load(&counts[call]);
 }
 
-/* The nth call from now fails, instead of being made or after it was; 0: none. */
+/* The nth call from now fails, instead of being made or after it was made; n = 0: none fails. */
 void count_fail(const char *name, long nth, int code, bool after) {
     const int call = find(name);
     if (call < 0)
@@ -153,22 +155,22 @@ void count_fail(const char *name, long nth, int code, bool after) {
     atomic_store(&fail_at, nth ? counts[call] + nth : 0);
 }
 
-/* From now on no wait ends, until it is called with false. */
+/* From now on no wait ends, until this is called with false. */
 void count_hang(bool on) {
     atomic_store(&hanging, on);
 }
 
-/* Contexts, queues, buffers, programs and kernels made and not released. */
+/* The number of contexts, queues, buffers, programs and kernels that were made and not released. */
 long count_alive(void) {
     return atomic_load(&alive);
 }
 
-/* Something was enqueued that no wait has come after. */
+/* Whether something was enqueued and not waited for. */
 bool count_unfinished(void) {
     return atomic_load(&unfinished);
 }
 
-/* Buffers that were released in that time. */
+/* The number of buffers that were released while work was unfinished. */
 long count_early(void) {
     return atomic_load(&early);
 }
@@ -186,7 +188,7 @@ static void tell(const char *line) {
     close(fd);
 }
 
-/* Whether this call fails; *before: without being made. */
+/* Whether this call fails; *before where it fails without being made. */
 static int fault(int call, bool *before) {
     const long n = atomic_fetch_add(&counts[call], 1) + 1;
     const bool fails = n == atomic_load(&fail_at) && call == atomic_load(&failing);
@@ -239,7 +241,7 @@ static void hang(void) {
         return code ? NULL : object;                   \
     }
 
-/* What a call adds to the objects that are alive. */
+/* By how much a call changes the number of objects that are alive. */
 static int change_of(const char *name) {
     return !strncmp(name, "clRelease", 9) && strcmp(name, "clReleaseEvent") != 0 &&
                    strcmp(name, "clReleaseDevice") != 0
@@ -247,7 +249,7 @@ static int change_of(const char *name) {
                : 0;
 }
 
-/* A creator as the driver has it; sources are refused where devices can't compile. */
+/* Calls the driver's creator; sources are refused where devices can't compile. */
 #define OWN(type, f, release, args, pass)                            \
     static type create_##f args {                                    \
         if (N_##f == N_clCreateProgramWithSource && binary_only()) { \
@@ -273,7 +275,7 @@ static cl_int CL_API_CALL my_clFinish(cl_command_queue q) {
     return code ? code : own;
 }
 
-/* After a wait that fails, the event says that its command did. */
+/* After a wait that fails, the event reports that its command failed. */
 static cl_int CL_API_CALL my_clWaitForEvents(cl_uint n, const cl_event *events) {
     bool before;
     const cl_int code = fault(N_clWaitForEvents, &before);
@@ -337,7 +339,7 @@ static void report(void) {
     }
 }
 
-/* What the environment asks for, where it asks this process. */
+/* Applies the environment's settings, if they are for this process. */
 static void begin(void) {
     const char *wanted = getenv("COUNT_LAYER_FAULT"), *in = getenv("COUNT_LAYER_IN");
     char name[64], when[16];
@@ -365,7 +367,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t n, voi
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_icd_dispatch *target,
                                             cl_uint *out_entries,
                                             const struct _cl_icd_dispatch **out) {
-    const size_t known = entries * sizeof(void *); /* a loader may be older than this header */
+    const size_t known = entries * sizeof(void *); /* the loader may be older than this header */
     if (!target || !out || !out_entries)
         return CL_INVALID_VALUE;
     memcpy(&mine, target, known < sizeof mine ? known : sizeof mine);

@@ -1,4 +1,4 @@
-/* What is found and gives no device is named, with what to do. */
+/* A platform or driver that is found and gives no device is named in a note, with what to do. */
 #include "opencl/rig.h"
 
 #include <criterion/criterion.h>
@@ -68,7 +68,8 @@ Test(opencl_discover, broken_vendor_files) {
     remove_folder();
 }
 
-/* below: the folder can't even be made; itself: pocl then lists its device, and couldn't build. */
+/* below: in a folder that can't even be made; otherwise pocl lists its device, but could not
+ * build. */
 static void expect_unwritable(const char *below) {
     rig r;
     char path[200];

@@ -1,5 +1,5 @@
-/* Rows for a layout that was already chosen are refused: the weight is kept a second time, plain.
- */
+/* Where all variants for a layout that was already chosen are refused, the weight is kept a second
+ * time as plain rows. */
 #include "opencl/rig.h"
 
 #include <criterion/criterion.h>
@@ -10,8 +10,8 @@
 static const char pocl[] = "Portable Computing Language";
 static char folder[128];
 
-/* A copy of cl/ whose linear/`file` has `from` replaced by `to`, as the place kernels are read
- * from. */
+/* Makes a copy of cl/ in whose linear/`file` `from` is replaced by `to`; kernels are then read from
+ * this copy. */
 static void break_kernels(const char *file, const char *from, const char *to) {
     char command[1024];
     const char *source = getenv("TESSERA_SOURCE");
@@ -57,8 +57,8 @@ static void see(void *data, const tsr_row *row) {
         t->packed_says = !row->fits && strstr(row->why, t->why);
 }
 
-/* The rig's linear layer, by the best row that reads plain rows, gives plain's bytes through the
- * fallback, twice on one device; a forced row fails. */
+/* The rig's linear layer, with the best variant that reads plain rows, gives plain's bytes through
+ * the fallback, twice on one device; a forced variant fails. */
 static void expect_fallback(const char *why) {
     rig r;
     rig_linear plain, free_choice[2], forced;
@@ -69,7 +69,7 @@ static void expect_fallback(const char *why) {
     rig_linear_free(&r, &forced);
     if (!strstr(r.sentence, why)) {
         rig_end(&r);
-        cr_skip_test("this device has no packed row: %s", r.sentence);
+        cr_skip_test("this device has no packed variant: %s", r.sentence);
     }
     cr_expect_eq(status, TSR_E_ARGUMENT, "%s", r.sentence);
     cr_assert_eq(rig_linear_make(&r, r.dev, "linear=plain", &plain), TSR_OK, "%s", r.sentence);
@@ -131,11 +131,12 @@ Test(opencl_fallback, a_reference_that_refuses_is_told_with_its_reason) {
 
 static tsr_status lie(void *data, const tsr_op *op, const int64_t sizes[TSR_SYMBOLS],
                       void *const *operands) {
-    (void)data, (void)op, (void)sizes, (void)operands; /* what is there already: zeros */
+    (void)data, (void)op, (void)sizes, (void)operands; /* leaves the zeros that are there */
     return TSR_OK;
 }
 
-/* The kernel's fault is the reference's here, so that the second start would find none. */
+/* The wrong result is the reference's here, so the kernel would pass in a second start that tested
+ * it again. */
 Test(opencl_fallback, a_refused_kernel_stays_refused_in_later_starts) {
     rig r;
     rig_linear plain;

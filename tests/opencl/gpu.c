@@ -1,5 +1,5 @@
-/* What a GPU gets, on a device that a layer makes a small one: 32 KiB of local memory, work-groups
- * of 64, no extensions; and what happens when it has less than that. */
+/* What a GPU gets, on a device that a layer makes look like a small GPU (32 KiB of local memory,
+ * work-groups of 64, no extensions), and what happens when it has even less. */
 #include "opencl/rig.h"
 
 #include <criterion/criterion.h>
@@ -21,7 +21,7 @@ static void begin(const char *name, const char *value) {
 }
 
 typedef struct seen {
-    char chosen[128], tiled[512]; /* why the tiled row isn't */
+    char chosen[128], tiled[512]; /* why the tiled variant is not chosen */
 } seen;
 
 static void see(void *data, const tsr_row *row) {
@@ -32,7 +32,7 @@ static void see(void *data, const tsr_row *row) {
         strncpy(s->tiled, row->why, sizeof s->tiled - 1);
 }
 
-/* The row that the device gets, its result kept. */
+/* The variant that the device gets, and its result. */
 static void make(const char *kernels, seen *s, float result[RIG_T * RIG_N]) {
     rig_linear linear;
     *s = (seen){0};
@@ -56,7 +56,7 @@ Test(opencl_gpu, gets_a_work_group_row_with_the_plain_rows_bytes) {
     rig_end(&r);
 }
 
-/* Each is refused with a sentence, and the plain row serves. */
+/* Each limit refuses the tiled variant with a message, and the plain variant serves. */
 static void refused(const char *name, const char *value, const char *fragment) {
     float result[RIG_T * RIG_N];
     seen s;

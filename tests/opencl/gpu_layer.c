@@ -1,9 +1,10 @@
 /* An OpenCL layer that makes every device a small GPU: the least local memory and work-group that
- * GPUs report, and no extensions. What a GPU would get can then be built and run where none is.
+ * GPUs report, and no extensions. So a GPU's kernels can be built and run where there is no GPU.
  *
- * TSR_GPU_LOCAL bytes of local memory (32768), TSR_GPU_GROUP largest work-group (64),
- * TSR_GPU_KERNEL_GROUP largest work-group of a kernel once it is compiled (0: as the driver says),
- * TSR_GPU_EXTENSIONS 1: the driver's own extensions */
+ * TSR_GPU_LOCAL         bytes of local memory (32768)
+ * TSR_GPU_GROUP         largest work-group (64)
+ * TSR_GPU_KERNEL_GROUP  largest work-group of a compiled kernel (0: what the driver says)
+ * TSR_GPU_EXTENSIONS    1: the driver's own extensions */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
 
@@ -70,7 +71,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t n, voi
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_icd_dispatch *target,
                                             cl_uint *out_entries,
                                             const struct _cl_icd_dispatch **out) {
-    const size_t known = entries * sizeof(void *); /* a loader may be older than this header */
+    const size_t known = entries * sizeof(void *); /* the loader may be older than this header */
     if (!target || !out || !out_entries)
         return CL_INVALID_VALUE;
     memcpy(&mine, target, known < sizeof mine ? known : sizeof mine);

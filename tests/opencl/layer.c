@@ -1,5 +1,5 @@
-/* With the counting layer below the plugin: what a run calls, and what happens when a call fails.
- */
+/* With the counting layer below the plugin: which calls a run makes, and what happens when a call
+ * fails. */
 #include "opencl/rig.h"
 #include "support/cases.h"
 
@@ -40,7 +40,7 @@ TestSuite(opencl_layer, .init = begin);
 
 Test(opencl_limited, the_option_threads_takes_a_part_of_the_device) {
     rig_linear linear;
-    setenv("POCL_MAX_PTHREAD_COUNT", "2", 1); /* a machine may have one core */
+    setenv("POCL_MAX_PTHREAD_COUNT", "2", 1); /* the machine may have one core */
     begin_with("threads", "1");
     cr_expect_eq(calls("clCreateSubDevices"), 1);
     cr_assert_eq(rig_linear_make(&r, r.dev, NULL, &linear), TSR_OK, "%s", r.sentence);
@@ -68,14 +68,14 @@ Test(opencl_layer, a_run_makes_and_sets_nothing) {
     for (int i = 0; i < 6; i++)
         cr_expect_eq(calls(forbidden[i]), before[i], "%s", forbidden[i]);
     cr_expect_eq(calls("clEnqueueNDRangeKernel"), launches + 10);
-    cr_expect_eq(calls("clFlush"), flushes + 10, "one flush a run");
+    cr_expect_eq(calls("clFlush"), flushes + 10, "one flush for each run");
     rig_linear_free(&r, &linear);
     rig_end(&r);
     cr_expect_eq(alive(), 0);
 }
 
-/* The device is opened, used and closed with the nth call failing, until no nth call is made. What
- * failed has come to rest: the caller frees what it gave. */
+/* Opens, uses and closes the device with the nth call failing, for rising n, until no nth call is
+ * made. After a failure no work may be in flight: the caller frees what it gave. */
 static void fail_each(const char *name, int code, bool after) {
     const char *when = after ? "after it is made" : "before it is made";
     const long step = cases_wanted() == TEST_ALL ? 1 : 4;
@@ -94,19 +94,20 @@ static void fail_each(const char *name, int code, bool after) {
         reached = calls(name) - before >= n;
         fail(name, 0, 0, false);
         if (status != TSR_OK) {
-            cr_expect_neq(r.sentence[0], 0, "%s %ld %s: status %d with no sentence", name, n, when,
+            cr_expect_neq(r.sentence[0], 0, "%s %ld %s: status %d without a message", name, n, when,
                           status);
-            cr_expect_neq(status, TSR_E_INTERNAL, "%s %ld %s is told as our defect: \"%s\"", name, n,
-                          when, r.sentence);
+            cr_expect_neq(status, TSR_E_INTERNAL,
+                          "%s %ld %s is reported as an internal error: \"%s\"", name, n, when,
+                          r.sentence);
             cr_expect_not(unfinished(), "%s %ld %s: \"%s\", and work is still in flight", name, n,
                           when, r.sentence);
         } else
-            cr_expect_eq(rig_linear_error(&linear), 0.0, "%s %ld %s: a wrong result, no failure",
-                         name, n, when);
+            cr_expect_eq(rig_linear_error(&linear), 0.0,
+                         "%s %ld %s: a wrong result without a failure", name, n, when);
         rig_linear_free(&r, &linear);
         r.backend->device_close(dev);
     }
-    cr_expect_not(reached, "%s is called without end", name);
+    cr_expect_not(reached, "%s is called more often than any run should", name);
     cr_expect_eq(early(), 0, "%s: %ld buffers were released with work in flight", name, early());
 }
 
@@ -127,7 +128,8 @@ static const char *const fallible[] = {"clCreateContext",
                                        "clFinish",
                                        "clWaitForEvents"};
 
-/* Codes that lose the device (-5, -14), that are an answer of a creator (-4, -6), and others. */
+/* Tries codes that lose the device (-5, -14), codes that a creator may answer (-4, -6), and
+ * others. */
 static void fail_all(void) {
     static const int codes[] = {-4, -5, -6, -14, -59};
     for (size_t i = 0; i < sizeof fallible / sizeof *fallible; i++)
@@ -141,7 +143,7 @@ Test(opencl_layer, every_failing_call_is_a_sentence_and_no_leak) {
     fail_all();
 }
 
-/* A chain's kernel is given no buffers, so no driver keeps them for it. */
+/* A chain's kernel gets no buffers as arguments, so no driver keeps them alive for it. */
 Test(opencl_chained, every_failing_call_is_a_sentence_and_no_leak) {
     begin_with("chain", "1");
     fail_all();
@@ -180,7 +182,7 @@ Test(opencl_layer, a_buffer_is_released_when_its_writes_have_ended) {
     rig_end(&r);
 }
 
-/* A server goes on with another device, or the same one opened anew. */
+/* A server continues with another device, or with the same one opened anew. */
 Test(opencl_layer, another_device_works_after_a_loss) {
     rig_linear linear, other;
     tsr_dev *dev = NULL;
@@ -204,7 +206,7 @@ Test(opencl_layer, another_device_works_after_a_loss) {
     cr_expect_eq(early(), 0);
 }
 
-/* What its driver may still write to is left to it; the caller isn't held. */
+/* Memory that a driver may still write to is not released; the caller does not wait any longer. */
 Test(opencl_stuck, a_device_that_never_rests_is_left_alone) {
     rig_linear linear, other;
     tsr_dev *dev = NULL;

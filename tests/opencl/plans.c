@@ -1,4 +1,4 @@
-/* Plans through the table: forced rows, two devices, splitting, bad arguments. */
+/* Plans through the backend's table: forced variants, two devices, splitting, bad arguments. */
 #include "opencl/rig.h"
 
 #include <criterion/criterion.h>
@@ -12,14 +12,15 @@ Test(opencl_plans, forced_rows_that_cannot_be) {
         const char *kernels, *fragment;
         tsr_status status;
     } table[] = {
-        {"linear", "\"linear\" is no op=row", TSR_E_ARGUMENT},
-        {"linear=", "is no op=row", TSR_E_ARGUMENT},
-        {"=plain", "is no op=row", TSR_E_ARGUMENT},
-        {"lineal=plain", "lineal is no op; kernel rows can be forced for matmul, linear",
+        {"linear", "\"linear\" is not of the form op=variant", TSR_E_ARGUMENT},
+        {"linear=", "is not of the form op=variant", TSR_E_ARGUMENT},
+        {"=plain", "is not of the form op=variant", TSR_E_ARGUMENT},
+        {"lineal=plain", "lineal is not an op; kernel variants can be forced for matmul, linear",
          TSR_E_ARGUMENT},
-        {"linear=fastest", "linear has no kernel row fastest; it has", TSR_E_ARGUMENT},
+        {"linear=fastest", "linear has no kernel variant fastest; it has", TSR_E_ARGUMENT},
         {"linear=plain,linear=packed", "linear is forced twice", TSR_E_ARGUMENT},
-        {"linear=packed_one", "the forced kernel row can't be used (packed_one: ", TSR_E_ARGUMENT},
+        {"linear=packed_one",
+         "the forced kernel variant can't be used (packed_one: ", TSR_E_ARGUMENT},
     };
     rig r;
     rig_begin(&r, NULL, NULL);
@@ -59,7 +60,7 @@ Test(opencl_plans, forced_rows_run_and_agree) {
         seen s = {0};
         const tsr_status status = rig_linear_make(&r, r.dev, kernels[i], &linear);
         if (status == TSR_E_ARGUMENT && kernels[i] && strstr(kernels[i], "packed")) {
-            rig_linear_free(&r, &linear); /* made for CPUs */
+            rig_linear_free(&r, &linear); /* the variant is made for CPUs */
             continue;
         }
         cr_assert_eq(status, TSR_OK, "%s", r.sentence);
@@ -107,7 +108,7 @@ Test(opencl_plans, long_launches_are_split) {
     rig_end(&whole);
 }
 
-/* A chain of one op, too: the same bytes as a launch, run after run. */
+/* A chain of one op gives the same bytes as a launch, too, run after run. */
 Test(opencl_plans, a_chain_gives_what_launches_give) {
     static const char *const kernels[] = {NULL, "linear=plain", "linear=packed"};
     rig apart, chained;
@@ -118,7 +119,7 @@ Test(opencl_plans, a_chain_gives_what_launches_give) {
     rig_open(&chained, pocl, false);
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         if (rig_linear_make(&apart, apart.dev, kernels[i], &a) != TSR_OK) {
-            rig_linear_free(&apart, &a); /* made for CPUs */
+            rig_linear_free(&apart, &a); /* the variant is made for CPUs */
             continue;
         }
         cr_assert_eq(rig_linear_make(&chained, chained.dev, kernels[i], &b), TSR_OK, "%s",
@@ -181,11 +182,11 @@ Test(opencl_plans, bad_ranges_and_sizes_are_refused) {
     cr_expect_eq(r.backend->buffer_create(r.dev, &spec, &buf), TSR_E_ARGUMENT);
     spec.bytes = UINT64_MAX / 2;
     cr_expect_eq(r.backend->buffer_create(r.dev, &spec, &buf), TSR_E_DEVICE_MEMORY);
-    cr_expect(strstr(r.sentence, "in one piece"), "%s", r.sentence);
+    cr_expect(strstr(r.sentence, "in one buffer"), "%s", r.sentence);
 
     const tsr_run run = {.struct_size = sizeof run, .sizes = {1, RIG_T + 1, 1, 1, 1}};
     cr_expect_eq(r.backend->plan_run(linear.plan, &run, NULL, NULL), TSR_E_ARGUMENT);
-    cr_expect(strstr(r.sentence, "T = 10; the plan serves up to 9"), "%s", r.sentence);
+    cr_expect(strstr(r.sentence, "T = 10; the plan serves 0 to 9"), "%s", r.sentence);
 
     struct {
         tsr_buffer_spec spec;

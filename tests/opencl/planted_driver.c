@@ -1,12 +1,13 @@
-/* A driver that is pocl until it dies: an ICD that loads the real one and ends the process, or
- * never comes back, where it is told to.
+/* A driver that is pocl until it dies: an ICD that loads the real driver and ends the process, or
+ * never returns, where it is told to.
  *
  * PLANTED_PATH   the real driver's library
- * PLANTED        WHERE:HOW, several with ','. WHERE: load, platforms, devices, context, build,
- *                launch. HOW: abort, segv, exit, hang, slow (it takes 5 s more), starved (the same,
- *                with a tenth of a core), spin (it computes without end), or interrupt (this
- *                process gets SIGINT, and a build fails, as LLVM's do then: its own handler
- *                removes its files); after "once-" the first time alone: PLANTED_LOG remembers
+ * PLANTED        WHERE:HOW, several with ',' between
+ *                WHERE: load, platforms, devices, context, build, launch
+ *                HOW: abort, segv, exit, hang, slow (it takes 5 s more), starved (the same, with a
+ *                tenth of a core), spin (it computes without end), or interrupt (this process gets
+ *                SIGINT and a build fails, as LLVM's do then: its own handler removes its files);
+ *                after "once-" only the first time, which PLANTED_LOG remembers
  * PLANTED_LOG    a file that gets a line for each place that is reached */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_icd.h>
@@ -76,7 +77,7 @@ static void starve(void) {
     }
 }
 
-/* Does what PLANTED says of this place; whether what is called there fails. */
+/* Does what PLANTED says for this place; gives whether the call there fails. */
 static int reach(const char *where) {
     const size_t n = strlen(where);
     int fails = 0;
@@ -89,7 +90,7 @@ static int reach(const char *where) {
         if (once && noted(where) != 1)
             continue;
         how += once ? 5 : 0;
-        if (!strncmp(how, "slow", 4)) /* a signal doesn't wake a compiler */
+        if (!strncmp(how, "slow", 4)) /* a signal does not interrupt a compiler */
             for (unsigned left = 5; left;)
                 left = sleep(left);
         else if (!strncmp(how, "starved", 7))
@@ -134,7 +135,7 @@ static cl_int CL_API_CALL my_clEnqueueNDRangeKernel(cl_command_queue queue, cl_k
     return real.clEnqueueNDRangeKernel(queue, kernel, axes, offset, global, local, n, waits, event);
 }
 
-/* The real driver's table, which all its objects point to. */
+/* Changes the real driver's table, to which all its objects point. */
 static void plant(cl_platform_id platform) {
     struct _cl_icd_dispatch *table = *(struct _cl_icd_dispatch **)platform;
     const unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE),

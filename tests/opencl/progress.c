@@ -1,12 +1,12 @@
-/* What a host is told while kernels are built, and one that asks to stop. */
+/* What a host hears while kernels are built, and a host that asks to stop. */
 #include "opencl/rig.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 typedef struct heard {
-    uint64_t most; /* kernels that were to be built */
-    int open;      /* jobs that began and have not ended */
+    uint64_t most; /* most kernels that were announced */
+    int open;      /* number of jobs that began and have not ended */
     bool backwards, stop;
 } heard;
 

@@ -1,3 +1,4 @@
+/* opencl/rig.c - opens the plugin as a host does, with one linear op. */
 #include "opencl/rig.h"
 
 #include "backend/host.h"
@@ -35,7 +36,7 @@ void rig_begin(rig *r, const char *name, const char *value) {
     r->backend = get(TSR_BACKEND_ABI);
     cr_assert(r->backend != NULL);
     const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-    setenv("TESSERA_TRUST_DRIVERS", "1", 0); /* tests/cli/crashing.py is about that */
+    setenv("TESSERA_TRUST_DRIVERS", "1", 0); /* tests/cli/crashing.py tests trying them */
     snprintf(r->cache, sizeof r->cache, "%s/tessera-opencl-XXXXXX", folder);
     cr_assert_not_null(mkdtemp(r->cache));
     r->host = (tsr_host){.struct_size = sizeof r->host,
@@ -97,7 +98,7 @@ static tsr_tensor tensor(uint32_t rank, tsr_dim a, tsr_dim b, tsr_dim c) {
     return t;
 }
 
-/* The write's memory is the caller's until it is complete, so it is waited for. */
+/* The source must stay valid until the write is complete, so this waits for it. */
 static tsr_status write_floats(rig *r, tsr_dev *dev, tsr_buf *buf, float (*at)(int), int n) {
     float *values = malloc((size_t)n * sizeof *values);
     tsr_event *done = NULL;

@@ -1,4 +1,4 @@
-/* The plugin opened as a host does, and one linear op on a device of it. */
+/* The plugin, opened as a host opens it, and one linear op on one of its devices. */
 #ifndef TEST_OPENCL_RIG_H
 #define TEST_OPENCL_RIG_H
 
@@ -11,14 +11,14 @@ typedef struct rig {
     tsr_host host;
     tsr_state *state;
     tsr_dev *dev;
-    char sentence[2048]; /* the last failure's */
+    char sentence[2048]; /* the message of the last failure */
     char log[16384];
-    char cache[128]; /* folder of this rig, made by rig_begin */
+    char cache[128]; /* this rig's folder, made by rig_begin */
 } rig;
 
-enum { RIG_T = 9, RIG_K = 75, RIG_N = 70 }; /* no multiple of any tile */
+enum { RIG_T = 9, RIG_K = 75, RIG_N = 70 }; /* not multiples of any tile */
 
-/* y = relu(x w' + b), [1,T,K] by [N,K]; the buffers and plan of it. */
+/* y = relu(x w' + b), [1,T,K] by [N,K], with its buffers and plan. */
 typedef struct rig_linear {
     tsr_buf *x, *w, *bias, *y, *dims;
     tsr_plan *plan;
@@ -27,11 +27,11 @@ typedef struct rig_linear {
     float result[RIG_T * RIG_N];
 } rig_linear;
 
-/* Loads the plugin and opens its backend with an empty cache folder; option NAME=VALUE where name
- * isn't NULL. */
+/* Loads the plugin and opens its backend with an empty cache folder, and with option NAME=VALUE
+ * where name is not NULL. */
 void rig_begin(rig *r, const char *name, const char *value);
-/* Opens the first usable device whose platform has `platform` (or, where set,
- * TESSERA_TEST_PLATFORM) in its name. Skips the test where there is none. */
+/* Opens the first usable device whose platform has `platform` (or TESSERA_TEST_PLATFORM, where it
+ * is set) in its name. Skips the test where there is none. */
 void rig_open(rig *r, const char *platform, bool profile);
 tsr_status rig_open_index(rig *r, uint32_t index, bool profile, tsr_dev **dev);
 void rig_end(rig *r);
@@ -39,7 +39,7 @@ void rig_end(rig *r);
 tsr_status rig_linear_make(rig *r, tsr_dev *dev, const char *kernels, rig_linear *linear);
 tsr_status rig_linear_run(rig *r, tsr_dev *dev, rig_linear *linear);
 void rig_linear_free(rig *r, rig_linear *linear);
-/* Largest error of the result against sums in double. */
+/* The largest error of the result, compared with sums in double. */
 double rig_linear_error(const rig_linear *linear);
 
 #endif

@@ -1,5 +1,5 @@
-/* A model on a device, with the counting layer below: programs built in a task, and what a step
- * allocates. */
+/* A model on a device, with the counting layer below the plugin: the programs that a task builds,
+ * and what a step allocates. */
 #include "model/model.h"
 #include "opencl/allocations.h"
 #include "tessera/device.h"
@@ -70,8 +70,8 @@ static void generate(const uint32_t *lengths, uint32_t n) {
     OK(tsr_generate(model, list, n, &options, NULL, NULL, NULL));
 }
 
-/* One program of the rows, and one of the rows as a chain, which their self-tests run; the same ones
- * for all sizes. */
+/* Two programs: one of the kernels, and one of the kernels as a chain, which their self-tests run.
+ * The same two serve all sizes. */
 Test(opencl_task, one_program_serves_all_prompts) {
     static const uint32_t lengths[] = {1, 5, 40, 100};
     for (int i = 0; i < 4; i++) {
@@ -109,7 +109,7 @@ Test(opencl_task, a_decode_step_allocates_nothing) {
         cr_expect_eq(calls(forbidden[i]), before[i], "%s", forbidden[i]);
     cr_expect_eq(made, 0, "%ld allocations in %d steps", made, STEPS);
     tsri_session_destroy(&session);
-    if (can) { /* what is counted: making a session is, where the last one doesn't serve */
+    if (can) { /* creating a larger session allocates, so the counter works */
         cr_expect(allocations_begin());
         OK(tsri_session_create(tsri_model_of(model), 2, 0, &session));
         cr_expect_gt(allocations_end(), 0);
@@ -117,7 +117,7 @@ Test(opencl_task, a_decode_step_allocates_nothing) {
     }
 }
 
-/* Kernels that one token takes, of a layer and of what is around the layers. */
+/* Counts the kernel launches for one token: those of each layer, and those around the layers. */
 static void count_launches(tsr_model *of, int64_t around) {
     tsri_session *session = NULL;
     tsr_model_info info = {.struct_size = sizeof info};

@@ -1,5 +1,5 @@
-/* Values of tunables: forced, from tables, from what was tuned on this machine; and what is wrong
- * with each. */
+/* Values of tunables: forced, from tables, and tuned on this machine; and what can be wrong with
+ * each. */
 #include "opencl/rig.h"
 
 #include <criterion/criterion.h>
@@ -26,7 +26,7 @@ static void see_packed(void *data, const tsr_row *row) {
     s->found++;
 }
 
-/* What explain says of linear/packed in a plan of RIG_T rows, which must be right. */
+/* What explain says about linear/packed in a plan of RIG_T rows, whose result must be right. */
 static seen packed_of(rig *r, const char *kernels) {
     rig_linear linear;
     seen s = {0};
@@ -93,9 +93,9 @@ Test(opencl_tuning, forced) {
         {"linear=packed:MR=99", "linear=packed:MR=99: linear/packed takes MR from 1 to"},
         {"linear=packed:MR=0", "takes MR from 1 to"},
         {"linear=packed:RM=4", "linear/packed has no tunable RM; it has MR"},
-        {"linear=packed:MR", "\"MR\" is no tunable=number"},
-        {"linear=packed:MR=x", "\"MR=x\" is no tunable=number"},
-        {"linear=packed:MR=", "is no tunable=number"},
+        {"linear=packed:MR", "\"MR\" is not of the form tunable=number"},
+        {"linear=packed:MR=x", "\"MR=x\" is not of the form tunable=number"},
+        {"linear=packed:MR=", "is not of the form tunable=number"},
         {"linear=packed,linear=packed:MR=3", "linear is forced twice"},
     };
     rig r;
@@ -116,7 +116,7 @@ Test(opencl_tuning, forced) {
     rig_end(&r);
 }
 
-/* A folder of kernels whose tables are `text` alone; the rig's cache folder holds it. */
+/* Uses a folder of kernels whose only table is `text`; it is inside the rig's cache folder. */
 static void begin_with(rig *r, const char *text) {
     char command[1024], path[300];
     const char *source = getenv("TESSERA_SOURCE");
@@ -184,15 +184,16 @@ Test(opencl_tuning, wrong_tables) {
         {"*\t*\t*\tlinear/packed\t-\n", "cl/tuned/t.tsv:1: a line has 6 fields"},
         {"#\n*\t*\t*\tlinear/packed\t-\tMR=1\t\n", "t.tsv:2: a line has 6 fields"},
         {"*\t*\t*\tlinear/packed\t\tMR=1\n", "t.tsv:1: a line has 6 fields"},
-        {"*\t*\t*\tlinear/fastest\t-\tMR=1\n", "t.tsv:1: there is no kernel row linear/fastest"},
-        {"*\t*\t*\tlinear\t-\tMR=1\n", "there is no kernel row linear"},
-        {"*\t*\tnpu\tlinear/packed\t-\tMR=1\n", "type \"npu\" is none of cpu, gpu"},
+        {"*\t*\t*\tlinear/fastest\t-\tMR=1\n",
+         "t.tsv:1: there is no kernel variant linear/fastest"},
+        {"*\t*\t*\tlinear\t-\tMR=1\n", "there is no kernel variant linear"},
+        {"*\t*\tnpu\tlinear/packed\t-\tMR=1\n", "type \"npu\" is not one of cpu, gpu"},
         {"#\n\n*\t*\tgpu\tlinear/packed\t-\tMR=99\n", "t.tsv:3: linear/packed takes MR from 1 to"},
         {"*\t*\t*\tlinear/packed\t-\tXY=1\n", "linear/packed has no tunable XY; it has MR"},
-        {"*\t*\t*\tlinear/packed\trows=x\tMR=1\n", "\"rows=x\" is no condition"},
-        {"*\t*\t*\tlinear/packed\trows=9-2\tMR=1\n", "is no condition"},
-        {"*\t*\t*\tlinear/packed\tF32\tMR=1\n", "\"F32\" is no condition"},
-        {"*\t*\t*\tlinear/packed\t-\tscore=high\n", "is no score"},
+        {"*\t*\t*\tlinear/packed\trows=x\tMR=1\n", "\"rows=x\" is not a condition"},
+        {"*\t*\t*\tlinear/packed\trows=9-2\tMR=1\n", "is not a condition"},
+        {"*\t*\t*\tlinear/packed\tF32\tMR=1\n", "\"F32\" is not a condition"},
+        {"*\t*\t*\tlinear/packed\t-\tscore=high\n", "is not a score"},
         {"*\t*\t*\tlinear/packed\tW_DTYPE=F32\tscore=5\n", "a score can depend on rows="},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -213,7 +214,7 @@ Test(opencl_tuning, wrong_tables) {
     }
 }
 
-/* --- what was tuned here --- */
+/* --- tuned on this machine --- */
 
 static void keep_value(rig *r, const char *path, const char *condition, const char *values) {
     const tsr_backend_tune *tune = r->backend->extension(r->state, "tsr.tune/1");
@@ -235,7 +236,7 @@ static void open_again(rig *r) {
     rig_open(r, pocl, false);
 }
 
-/* The one file of <cache>/tuned. */
+/* The only file of <cache>/tuned. */
 static void tuned_file(const rig *r, char path[512]) {
     char folder[300];
     snprintf(folder, sizeof folder, "%s/tuned", r->cache);

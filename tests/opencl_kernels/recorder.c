@@ -1,3 +1,4 @@
+/* opencl_kernels/recorder.c - the calls of row.h, recorded in place of a driver. */
 #include "recorder.h"
 
 #include <stdio.h>
@@ -106,5 +107,5 @@ int tsri_opencl_tuned(const tsri_opencl_launch *launch, const char *name) {
     for (int i = 0; i < TSRI_OPENCL_TUNABLES && launch->row->tunables[i].name; i++)
         if (!strcmp(launch->row->tunables[i].name, name))
             return launch->row->tunables[i].value;
-    abort(); /* a row that asks for what it doesn't declare */
+    abort(); /* the variant asks for a tunable that it does not declare */
 }

@@ -1,4 +1,5 @@
-/* opencl_kernels/recorder.h - what a row defines and binds, kept instead of given to a driver. */
+/* opencl_kernels/recorder.h - records what a kernel variant defines and binds, in place of a
+ * driver. */
 #ifndef RECORDER_H
 #define RECORDER_H
 
@@ -12,17 +13,17 @@ struct tsri_opencl_defines {
 struct tsri_opencl_launch {
     const tsri_opencl_row *row;
     unsigned arguments;
-    bool grid; /* at least one axis was stated */
+    bool grid; /* whether an axis was stated */
 };
 
-/* An op made up for a row. */
+/* An op made up for a variant. */
 typedef struct sample {
     tsr_op op;
     tsr_tensor tensors[14];
     const tsr_tensor *in[10], *out[4];
     union {
         tsr_matmul_attrs matmul;
-        tsr_linear_attrs linear; /* glu_linear's begins alike */
+        tsr_linear_attrs linear; /* glu_linear's begins with the same fields */
         tsr_attention_attrs attention;
         tsr_norm_attrs norm;
         tsr_softmax_attrs softmax;
@@ -32,7 +33,7 @@ typedef struct sample {
         tsr_topk_attrs topk;
         tsr_gru_cell_attrs gru_cell;
         tsr_pool_attrs pool;
-        tsr_activation_attrs activation; /* of activation_grad, glu and glu_grad */
+        tsr_activation_attrs activation; /* for activation_grad, glu and glu_grad */
         tsr_cross_entropy_attrs cross_entropy;
         tsr_kl_divergence_attrs kl_divergence;
         tsr_dropout_attrs dropout;
@@ -44,8 +45,8 @@ typedef struct sample {
     uint32_t used;
 } sample;
 
-/* One of two ops that give a row's kernel different build constants: 0 the full form in f32, 1 the
- * bare one in f16. */
+/* One of two ops that give a variant's kernel different build constants: 0 the full form in f32, 1
+ * the bare form in f16. */
 void make_sample(const tsri_opencl_row *row, int variant, sample *out);
 
 #endif

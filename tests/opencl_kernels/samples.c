@@ -1,3 +1,4 @@
+/* opencl_kernels/samples.c - an op for each kernel variant, made up for its build. */
 #include "samples.h"
 #include "backends/opencl/rows/shared/common.h"
 #include "tensor/shape.h"
@@ -23,7 +24,7 @@ static void make_linear(sample *s, const tsri_opencl_row *row, bool full, tsr_dt
     if (!row->layout && !row->plain)
         small = TSR_F32;
     const tsr_dtype others = small;
-    const bool int8 = strstr(row->name, "int8") && !row->layout; /* of blocks as they are stored */
+    const bool int8 = strstr(row->name, "int8") && !row->layout; /* reads blocks as plain rows */
     if (row->layout == &tsri_opencl_layout_panels64_blocks || int8) {
         small = full ? TSR_GGML_Q8_0 : TSR_GGML_Q4_0;
         s->attrs.linear.compute = row->probe || full || int8 ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32;
@@ -76,7 +77,7 @@ static void make_elementwise(sample *s, tsr_op_id id, bool full, tsr_dtype small
     if (id == TSR_OP_ADD || id == TSR_OP_MUL)
         s->in[1] = full ? F32(B, T, C) : WEIGHT(C);
     s->out[0] = id == TSR_OP_CAST ? WEIGHT(B, T, C) : F32(B, T, C);
-    if (!full) { /* a view with its axes swapped */
+    if (!full) { /* a transposed view */
         s->tensors[0].stride[0] = tsri_tensor_const(C);
         s->tensors[0].stride[1] = tsri_tensor_const((int64_t)B * C);
     }

@@ -1,4 +1,5 @@
-/* opencl_kernels/samples.h - what the files of samples share: sizes, and operands in brief. */
+/* opencl_kernels/samples.h - what the files of samples share: sizes, and short forms for
+ * operands. */
 #ifndef SAMPLES_H
 #define SAMPLES_H
 
@@ -9,7 +10,7 @@ enum { B = 2, T = 3, H = 4, G = 2, D = 16, S = 24, C = 64, N = 128, F = 64, MANY
 /* The sample's next operand, packed. */
 const tsr_tensor *sample_tensor(sample *s, tsr_kind kind, tsr_dtype dtype, uint32_t rank,
                                 const int *sizes);
-/* Of the ops that training needs. */
+/* For the ops that training needs. */
 void make_training_sample(sample *s, const tsri_opencl_row *row, bool full);
 
 #define F32(...)                                                                               \

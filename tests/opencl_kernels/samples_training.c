@@ -1,6 +1,7 @@
+/* opencl_kernels/samples_training.c - the same for the ops that training needs. */
 #include "samples.h"
 
-/* The table of distances learns in the plain row alone. */
+/* Only the plain variant has the gradient of the table of distances. */
 static void make_attention_grad(sample *s, const tsri_opencl_row *row, bool full) {
     s->attrs.attention =
         (tsr_attention_attrs){.causal = full, .window = full ? 5 : 0, .scale = 0.25f};

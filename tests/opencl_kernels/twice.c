@@ -1,5 +1,5 @@
 /* Every kernel file builds twice in one program, with different constants, as OpenCL C 1.1 and 1.2;
- * and a row pushes as many arguments as its kernel has. */
+ * and a variant binds as many arguments as its kernel has. */
 #include "backends/opencl/rows/shared/group.h"
 #include "backends/opencl/rows/rows.h"
 #include "recorder.h"
@@ -16,7 +16,7 @@ static struct {
     cl_context context;
 } driver;
 
-/* The first CPU device of pocl; false where there is none. */
+/* Opens the first CPU device of pocl; false where there is none. */
 static bool open_driver(void) {
     cl_platform_id platforms[16];
     cl_uint n = 0;
@@ -46,13 +46,13 @@ static void append_file(char *source, const char *path) {
     fclose(file);
 }
 
-/* A kernel of a row: its own, or its stage's. */
+/* A kernel of a variant: its own, or its stage's. */
 typedef struct kernel_of {
     const tsri_opencl_row *row;
     const char *file;
     void (*define)(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_defines *defines);
     void (*bind)(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch);
-    bool tunables; /* all of the row's are defined */
+    bool tunables; /* whether all tunables of the variant are defined */
 } kernel_of;
 
 static void append_instance(char *source, const kernel_of *kernel, const sample *s, int number) {
@@ -69,7 +69,7 @@ static void append_instance(char *source, const kernel_of *kernel, const sample 
     strcat(source, "\n#undef INSTANCE\n#undef KERNEL\n");
 }
 
-/* The defaults of a row for GPUs are legal on all of them, with room for a second work-group. */
+/* The defaults of a variant for GPUs are legal on all GPUs, with room for a second work-group. */
 static void check_safe(cl_kernel kernel, const tsri_opencl_row *row) {
     size_t group[3] = {0};
     cl_ulong local = 0;
@@ -78,9 +78,9 @@ static void check_safe(cl_kernel kernel, const tsri_opencl_row *row) {
     clGetKernelWorkGroupInfo(kernel, driver.device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local,
                              NULL);
     cr_expect(group[0] && group[0] * group[1] * group[2] <= 64,
-              "op %d, row %s: a work-group of %zux%zux%zu", row->op, row->name, group[0], group[1],
-              group[2]);
-    cr_expect(local <= 16384, "op %d, row %s: %llu bytes of local memory", row->op, row->name,
+              "op %d, variant %s: a work-group of %zux%zux%zu", row->op, row->name, group[0],
+              group[1], group[2]);
+    cr_expect(local <= 16384, "op %d, variant %s: %llu bytes of local memory", row->op, row->name,
               (unsigned long long)local);
 }
 
@@ -94,9 +94,9 @@ static void check_arguments(cl_program program, const kernel_of *of, const sampl
     cr_assert_not_null(kernel, "%s has no kernel %s", of->file, name);
     clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL);
     of->bind(row, &s->op, &launch);
-    cr_expect_eq(launch.arguments, wanted, "op %d, row %s: binds %u arguments, %s takes %u",
+    cr_expect_eq(launch.arguments, wanted, "op %d, variant %s: binds %u arguments, %s takes %u",
                  row->op, row->name, launch.arguments, of->file, wanted);
-    cr_expect(launch.grid, "op %d, row %s states no grid for %s", row->op, row->name, of->file);
+    cr_expect(launch.grid, "op %d, variant %s states no grid for %s", row->op, row->name, of->file);
     if (row->gpu && of->tunables)
         check_safe(kernel, row);
     clReleaseKernel(kernel);
@@ -128,7 +128,7 @@ static void build_twice(const kernel_of *kernel, const char *options) {
     free(source);
 }
 
-/* Ids of ops: some numbers may be of ops to come. */
+/* Ids of ops; some numbers may be kept for ops to come. */
 static const tsr_op_id listed[] = {
 #define ID(id, name, attributes) TSR_OP_##id,
     TSR_OP_LIST(ID)
@@ -141,7 +141,7 @@ Test(opencl_kernels, twice) {
         cr_skip_test("no pocl CPU device");
     for (size_t i = 0; i < N_LISTED; i++) {
         const tsri_opencl_row *row = tsri_opencl_rows_of(listed[i]);
-        cr_expect_not_null(row, "op %d has no row", listed[i]);
+        cr_expect_not_null(row, "op %d has no variant", listed[i]);
         for (; row && row->name; row++) {
             if (!row->file || row->newest_c) /* pocl has no sub-groups, dot products, halves */
                 continue;
@@ -158,7 +158,8 @@ Test(opencl_kernels, twice) {
     clReleaseContext(driver.context);
 }
 
-/* A task's rows share one program: no file leaves a macro or a name behind, and none warns. */
+/* A task's kernels share one program: no file leaves a macro or a name defined, and none gives a
+ * warning. */
 Test(opencl_kernels, together) {
     if (!open_driver())
         cr_skip_test("no pocl CPU device");
@@ -221,12 +222,12 @@ Test(opencl_kernels, samples_fit) {
                     row->gpu || row->define == tsri_opencl_define_tiled_half ? small_gpu : cpu;
                 facts.extension_fp16 = true;
                 cr_expect(!row->fits || row->fits(row, &facts, &s.op, &why),
-                          "op %d, row %s, sample %d: %s", row->op, row->name, i, why);
+                          "op %d, variant %s, sample %d: %s", row->op, row->name, i, why);
             }
 }
 
-/* Products in half precision: refused, with a sentence, where the device lacks them or f32 is asked
- * for. */
+/* Products in half precision are refused, with a message, where the device does not have them or
+ * the op asks for f32. */
 Test(opencl_kernels, halves_are_for_those_who_ask_and_have_them) {
     static const tsr_op_id ops[] = {TSR_OP_LINEAR, TSR_OP_GLU_LINEAR};
     int refused = 0;
@@ -246,7 +247,7 @@ Test(opencl_kernels, halves_are_for_those_who_ask_and_have_them) {
     cr_expect_eq(refused, 8);
 }
 
-/* The row that a device gets for the sample of an op. */
+/* The variant that a device gets for the sample of an op. */
 static const tsri_opencl_row *best(const tsri_opencl_facts *facts, tsr_op_id op, int variant) {
     const tsri_opencl_row *found = NULL;
     for (const tsri_opencl_row *row = tsri_opencl_rows_of(op); row && row->name; row++) {
@@ -262,7 +263,7 @@ static const tsri_opencl_row *best(const tsri_opencl_facts *facts, tsr_op_id op,
 
 Test(opencl_kernels, rows_for_gpus_are_chosen_on_gpus_alone) {
     tsri_opencl_facts facts[] = {small_gpu, small_gpu, cpu, cpu, cpu};
-    facts[1].common.local_memory = 0; /* less than any work-group row needs */
+    facts[1].common.local_memory = 0; /* less than any variant with work-groups needs */
     facts[3].common.type = TSR_DEVICE_ACCELERATOR;
     facts[3].cpu = facts[3].vector16 = false;
     facts[4].common.type = TSR_DEVICE_OTHER;
@@ -281,7 +282,7 @@ Test(opencl_kernels, rows_for_gpus_are_chosen_on_gpus_alone) {
                 cr_expect(f > 1 || row->gpu || row->plain, "op %d, a GPU: %s", op, row->name);
                 chosen += f == 0 && row->gpu;
             }
-    cr_expect(chosen >= 6, "a small GPU gets %d work-group rows", chosen);
+    cr_expect(chosen >= 6, "a small GPU gets %d variants with work-groups", chosen);
 }
 
 Test(opencl_kernels, plain_row_is_last) {
@@ -290,7 +291,7 @@ Test(opencl_kernels, plain_row_is_last) {
         const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op), *last = NULL;
         for (; row && row->name; row++)
             last = row;
-        cr_assert_not_null(last, "op %d has no row", op);
+        cr_assert_not_null(last, "op %d has no variant", op);
         cr_expect(last->plain && !last->layout && !last->variant, "op %d ends with %s", op,
                   last->name);
     }

@@ -13,6 +13,6 @@ test_cases cases_wanted(void) {
     for (int i = 0; i < 3; i++)
         if (!strcmp(wanted, names[i]))
             return (test_cases)i;
-    cr_assert_fail("TESSERA_TEST_CASES is %s; smoke, some or all was expected", wanted);
+    cr_assert_fail("TESSERA_TEST_CASES is %s; it must be smoke, some or all", wanted);
     return TEST_SOME;
 }

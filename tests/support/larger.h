@@ -1,5 +1,6 @@
-/* Larger data from outside: the folder that TESSERA_SHARED names (docs/building.md). What needs it is no test of this
- * run where it isn't there: nothing is skipped, for nobody can get it by installing anything. */
+/* Larger data from outside: the folder that TESSERA_SHARED names (docs/building.md). A test that
+ * needs it does not exist in a run without the folder: it is not counted as skipped, because nobody
+ * can get the data by installing something. */
 #ifndef TEST_SUPPORT_LARGER_H
 #define TEST_SUPPORT_LARGER_H
 
@@ -7,10 +8,10 @@
 #include <criterion/parameterized.h>
 #include <stdlib.h>
 
-/* The path of a file or folder of it, new memory; NULL where it isn't there. */
+/* The path of a file or folder in it, in new memory; NULL where it is not there. */
 char *larger_path(const char *name);
 
-/* Test(suite, title) that exists where `needs` is there. */
+/* A Test(suite, title) that exists only where `needs` is there. */
 #define LARGER_TEST(suite, title, needs)                         \
     ParameterizedTestParameters(suite, title) {                  \
         static char once;                                        \

@@ -1,8 +1,10 @@
-/* A bound on what a test computes. Criterion's own time-outs count wall time, which a busy machine stretches. */
+/* A limit on what a test computes. Criterion's own time-outs count wall time, which a busy machine
+ * stretches. */
 #ifndef TEST_SUPPORT_LIMIT_H
 #define TEST_SUPPORT_LIMIT_H
 
-/* The test crashes (SIGXCPU) when this process has used `seconds` of processor time from here. */
+/* From here on the test crashes (SIGXCPU) once this process has used `seconds` more of processor
+ * time. */
 void limit_processor(unsigned seconds);
 
 #endif

@@ -1,4 +1,4 @@
-/* backends/opencl/open_device.c - opens a device, with all that the rooms below keep for it, and
+/* backends/opencl/open_device.c - opens a device with everything that this folder keeps for it, and
  * closes it. */
 #include "backends/opencl/open_device.h"
 #include "backends/opencl/device/buffer.h"
@@ -18,8 +18,8 @@
 
 enum { SPARE_EVENTS = 32 };
 
-/* A part of a CPU device with fewer compute units. Where the driver can't, the whole device, with a
- * line that says so. */
+/* Replaces a CPU device by a sub-device with fewer compute units. Where the driver can't make one,
+ * the whole device is used, and a line of the log says so. */
 static void limit_threads(tsr_dev *dev, uint32_t threads) {
     const tsri_opencl_found *found = dev->found;
     const cl_device_partition_property counts[] = {CL_DEVICE_PARTITION_BY_COUNTS,
@@ -39,7 +39,7 @@ static void limit_threads(tsr_dev *dev, uint32_t threads) {
         dev->facts.common.compute_units = threads;
     } else
         tsri_opencl_log(dev->state, TSR_LOG_WARNING,
-                        "%s/%s uses %u threads: it can't be limited to %u",
+                        "%s/%s uses %u threads: its driver can't be limited to %u",
                         dev->facts.common.platform, dev->facts.common.name,
                         dev->facts.common.compute_units, threads);
 }
@@ -55,7 +55,7 @@ static tsr_status start(tsr_dev *dev, const tsr_device_options *options) {
     dev->context = clCreateContext(properties, 1, &dev->id, NULL, NULL, &code);
     if (!dev->context)
         return tsri_opencl_fail_create(dev, code, "clCreateContext");
-    /* The 1.2 call: every driver has it, and old ones have no other. */
+    /* The call of OpenCL 1.2: every driver has it, and old drivers have no other. */
     dev->queue = clCreateCommandQueue(dev->context, dev->id,
                                       dev->profile ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
     if (!dev->queue)
@@ -72,7 +72,8 @@ tsr_status tsri_opencl_device_open(tsr_state *state, uint32_t index,
                                    const tsr_device_options *options, tsr_dev **out) {
     tsr_dev *dev = NULL;
     if (index >= state->n_found)
-        return tsri_base_fail(TSR_E_ARGUMENT, "device %u of %zu", index, state->n_found);
+        return tsri_base_fail(TSR_E_ARGUMENT, "device index %u; there are %zu devices", index,
+                              state->n_found);
     const tsri_opencl_found *found = &state->found[index];
     if (!found->facts.common.usable)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "%s/%s is %s", found->facts.common.platform,

@@ -1,4 +1,4 @@
-/* backends/opencl/open_device.h - a device opened and closed. */
+/* backends/opencl/open_device.h - opens and closes a device. */
 #ifndef TSRI_OPENCL_OPEN_DEVICE_H
 #define TSRI_OPENCL_OPEN_DEVICE_H
 

@@ -1,4 +1,4 @@
-/* backends/opencl/peaks.c - what a device can do at most, by the kernels of cl/peak. */
+/* backends/opencl/peaks.c - measures the limits of a device, with the kernels of cl/peak. */
 #include "backends/opencl/peaks.h"
 #include "backends/opencl/device/buffer.h"
 #include "backends/opencl/device/failure.h"
@@ -15,9 +15,9 @@
 
 enum {
     MAX_WIDTHS = 2,
-    LAUNCHES = 500,             /* in one batch */
-    READ_BYTES = 256 << 20,     /* more than caches hold */
-    LEAST_NS = 20 * 1000 * 1000 /* of one measurement of arithmetic */
+    LAUNCHES = 500,             /* launches in one batch */
+    READ_BYTES = 256 << 20,     /* more than the caches hold */
+    LEAST_NS = 20 * 1000 * 1000 /* the least time of one measurement of arithmetic */
 };
 
 /* A kernel of cl/peak with its arguments, ready to be enqueued. */
@@ -26,7 +26,7 @@ typedef struct probe {
     cl_program program;
     cl_kernel kernel;
     tsr_buf *out, *data;
-    size_t items, group; /* group 0: the driver's choice */
+    size_t items, group; /* group 0: the driver chooses */
     int rounds;
 } probe;
 
@@ -63,8 +63,8 @@ static tsr_status build(probe *p, const char *file, const char *name, const char
         p->kernel = clCreateKernel(p->program, name, &code);
     tsri_base_bytes_clear(&source);
     if (code == CL_BUILD_PROGRAM_FAILURE || code == CL_INVALID_BUILD_OPTIONS)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "cl/%s does not build for %s with %s (%s)", file,
-                              dev->facts.common.name, options, tsri_opencl_code_name(code));
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "cl/%s does not build for %s with options %s (%s)",
+                              file, dev->facts.common.name, options, tsri_opencl_code_name(code));
     return code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail(dev, code, file);
 }
 
@@ -91,7 +91,7 @@ static tsr_status enqueue(probe *p) {
     return code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail(p->dev, code, "clEnqueueNDRangeKernel");
 }
 
-/* `launches` of them, to the end of the last. */
+/* Enqueues it `launches` times and waits for the last. */
 static tsr_status run(probe *p, int launches, uint64_t *enqueue_ns, uint64_t *ns) {
     const uint64_t begun = tsri_base_now_ns();
     for (int i = 0; i < launches; i++)
@@ -109,8 +109,8 @@ static tsr_status set_rounds(probe *p, cl_uint index, int rounds) {
     return set(p, index, sizeof(cl_int), &(cl_int){rounds});
 }
 
-/* Rounds until a run takes long enough for the clock. A slow one is run again: it may have waited
- * for a compiler. */
+/* Doubles the rounds until a run takes long enough for the clock. A run that took long enough is
+ * repeated: it may have waited for a compiler. */
 static tsr_status calibrate(probe *p, cl_uint index) {
     uint64_t ns = 0, again, unused;
     for (int rounds = 64; rounds <= 1 << 24 && ns < LEAST_NS; rounds *= 2) {
@@ -158,7 +158,8 @@ static tsr_status multiply_add_of(probe *p, bool half, int lanes, uint32_t repea
     return rates(p, 20.0 * lanes, repeats, values);
 }
 
-/* The width that a register of the device has is not told: each is tried, the faster counts. */
+/* A device does not tell the width of its registers, so each width is tried and the fastest
+ * counts. */
 static tsr_status multiply_add(tsr_dev *dev, bool half, uint32_t repeats, double *values) {
     static const int cpu[MAX_WIDTHS] = {16, 8}, other[MAX_WIDTHS] = {1, 4};
     const int *widths = dev->facts.cpu ? cpu : other;
@@ -199,8 +200,8 @@ static tsr_status vnni_dot(probe *p, uint32_t repeats, double *values) {
     return rates(p, 24 * 64 * 2, repeats, values);
 }
 
-/* By the way that the rows of int8 products take: CPUs by vpdpbusd where the probe has shown it
- * right, others by the extension. */
+/* Measures int8 products as the kernel variants form them: on CPUs with vpdpbusd where the probe
+ * has shown that it works, elsewhere with the extension. */
 static tsr_status dot(tsr_dev *dev, uint32_t repeats, double *values) {
     probe p = {.dev = dev};
     const char *why = "";
@@ -226,8 +227,9 @@ static tsr_status reading(probe *p, uint32_t repeats, double *values) {
     p->items = many_items(p->dev) * (p->dev->facts.cpu ? 8 : 1);
     const cl_int count = (cl_int)(bytes / vector / p->items);
     if (!count)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s has too little memory for this", facts->name);
-    TRY(buffer(p, bytes, TSR_KIND_WEIGHT, &p->data)); /* as weights lie */
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s has too little memory to measure this peak",
+                              facts->name);
+    TRY(buffer(p, bytes, TSR_KIND_WEIGHT, &p->data)); /* the memory that weights are in */
     TRY(buffer(p, p->items * sizeof(cl_uint), TSR_KIND_ACTIVATION, &p->out));
     TRY(set(p, 0, sizeof(cl_mem), &p->data->mem));
     TRY(set(p, 1, sizeof(cl_mem), &p->out->mem));
@@ -261,7 +263,8 @@ tsr_status tsri_opencl_peak(tsr_dev *dev, uint32_t peak, uint32_t repeats, doubl
     tsri_opencl_enter(dev->state);
     TRY(tsri_opencl_check(dev));
     if (!repeats)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a peak measured 0 times; at least 1 is wanted");
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a peak can't be measured 0 times; ask for at least 1");
     switch (peak) {
     case TSR_PEAK_FMA_F32:
         return multiply_add(dev, false, repeats, values);
@@ -281,7 +284,7 @@ tsr_status tsri_opencl_peak(tsr_dev *dev, uint32_t peak, uint32_t repeats, doubl
         status = launching(&p, peak, repeats, values);
         break;
     default:
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "there is no peak %u", peak);
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "peak %u is not known to this backend", peak);
     }
     clear(&p);
     return status;

@@ -1,4 +1,4 @@
-/* backends/opencl/peaks.h - the extension "tsr.peaks/1". */
+/* backends/opencl/peaks.h - extension "tsr.peaks/1". */
 #ifndef TSRI_OPENCL_PEAKS_H
 #define TSRI_OPENCL_PEAKS_H
 

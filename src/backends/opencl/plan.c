@@ -1,4 +1,4 @@
-/* backends/opencl/plan.c - a plan made, run and explained. */
+/* backends/opencl/plan.c - creates, runs and explains a plan. */
 #include "backends/opencl/plan.h"
 #include "backends/opencl/choose/choose.h"
 #include "backends/opencl/choose/select.h"
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Kernels take whole buffers, so a table inside one becomes a sub-buffer. */
+/* Kernel arguments are whole buffers, so a table in the middle of one becomes a sub-buffer. */
 static tsr_status place_dims(tsr_dev *dev, const tsr_plan_spec *spec, cl_mem *out) {
     const size_t bytes = TSR_SYMBOL_SETS * sizeof(int32_t);
     const tsr_buf *buf = spec->dims;
@@ -25,7 +25,7 @@ static tsr_status place_dims(tsr_dev *dev, const tsr_plan_spec *spec, cl_mem *ou
         buf->bytes - spec->dims_offset < bytes)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a plan's table of sizes, %zu bytes at %" PRIu64
-                              ", isn't inside a buffer of this device",
+                              ", is not inside a buffer of this device",
                               bytes, spec->dims_offset);
     if (!spec->dims_offset) {
         const cl_int code = clRetainMemObject(buf->mem);
@@ -36,8 +36,8 @@ static tsr_status place_dims(tsr_dev *dev, const tsr_plan_spec *spec, cl_mem *ou
     }
     if (spec->dims_offset % dev->facts.common.base_alignment)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a plan's table of sizes lies at %" PRIu64
-                              ", no multiple of the device's alignment %u",
+                              "a plan's table of sizes is at byte %" PRIu64
+                              ", which is not a multiple of the device's alignment %u",
                               spec->dims_offset, dev->facts.common.base_alignment);
     cl_int code = CL_SUCCESS;
     const cl_buffer_region region = {(size_t)spec->dims_offset, bytes};
@@ -54,28 +54,31 @@ static tsr_status copy_ops(tsr_plan *plan, const tsr_plan_spec *spec) {
         const tsr_op *op = spec->ops[i];
         if (!op || !tsri_opencl_op_name((tsr_op_id)op->id))
             return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                  "op %u of the plan, id %u, isn't known to this backend", i,
-                                  op ? op->id : 0);
+                                  "op %u of the plan has id %u, which this backend does not know",
+                                  i, op ? op->id : 0);
         TRY(tsri_opencl_operation_copy(op, &step->operation));
-        /* One plan, one set of bounds. */
+        /* All ops of a plan have the plan's bounds. */
         step->operation.bounds = plan->bounds;
         step->forced = tsri_opencl_forced_row(&forced, (tsr_op_id)op->id);
     }
     return TSR_OK;
 }
 
-/* Sizes reach the kernels as 32-bit numbers. */
+/* Sizes reach the kernels as 32-bit integers. */
 static tsr_status check_bounds(const tsr_bounds *bounds) {
     for (uint32_t set = 0; set < TSR_SYMBOL_SETS; set++) {
         int64_t product = 1;
         for (int i = 0; i < TSR_SYMBOLS; i++) {
             if (bounds->lowest[i] < 0 || bounds->highest[i] < bounds->lowest[i])
                 return tsri_base_fail(TSR_E_ARGUMENT,
-                                      "bounds %" PRId64 " to %" PRId64 " of a size are none",
+                                      "bounds %" PRId64 " to %" PRId64
+                                      " of a size: they must rise, from 0 or more",
                                       bounds->lowest[i], bounds->highest[i]);
             if ((set >> i & 1) && (bounds->highest[i] > INT32_MAX ||
                                    !tsri_base_mul_i64(product, bounds->highest[i], &product)))
-                return tsri_base_fail(TSR_E_UNSUPPORTED, "a size of %" PRId64 " is too large",
+                return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                      "a size of %" PRId64
+                                      " is too large: sizes must fit 31 bits, their products 63",
                                       bounds->highest[i]);
         }
     }
@@ -100,8 +103,8 @@ static tsr_status bind(tsr_plan *plan) {
     return tsri_opencl_chain_bind(plan);
 }
 
-/* From now until a plan has run once, the driver may die of what it builds or finds in its cache.
- */
+/* From here until a plan has run once, the driver may crash on what it builds or finds in its
+ * cache. */
 static void mark(tsr_dev *dev) {
     char what[256];
     if (dev->marker || dev->record)
@@ -176,12 +179,12 @@ static tsr_status check_sizes(const tsr_plan *plan, const int64_t sizes[TSR_SYMB
     for (int i = 0; i < TSR_SYMBOLS; i++)
         if (sizes[i] < 0 || sizes[i] > plan->bounds.highest[i])
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "a run with %c = %" PRId64 "; the plan serves up to %" PRId64,
+                                  "a run has %c = %" PRId64 "; the plan serves 0 to %" PRId64,
                                   letters[i], sizes[i], plan->bounds.highest[i]);
     return TSR_OK;
 }
 
-/* An event after everything that was enqueued: for a plan whose last op had nothing to do. */
+/* An event behind everything that was enqueued, for a plan whose last op had nothing to do. */
 static cl_int enqueue_marker(const tsr_dev *dev, cl_event *event) {
     if (dev->found->version >= 102)
         return clEnqueueMarkerWithWaitList(dev->queue, 0, NULL, event);
@@ -216,13 +219,13 @@ tsr_status tsri_opencl_plan_run(tsr_plan *plan, const tsr_run *run, const tsr_wa
     TRY(tsri_opencl_check_waits(dev, waits));
     dev->first_run |= !plan->ran;
     plan->ran = true;
-    /* Recorded kernels give nothing; whoever records looks at no result. */
+    /* Kernels that are recorded give no results; a caller that records looks at none. */
     tsr_status status = dev->record ? TSR_OK : enqueue_all(plan, run->sizes, done ? &last : NULL);
     if (status == TSR_OK && done && !last) {
         const cl_int code = enqueue_marker(dev, &last);
         dev->busy = true;
         if (code != CL_SUCCESS)
-            status = tsri_opencl_fail(dev, code, "a marker");
+            status = tsri_opencl_fail(dev, code, "enqueueing a marker");
     }
     if (status == TSR_OK) {
         const cl_int code = clFlush(dev->queue);
@@ -237,7 +240,7 @@ tsr_status tsri_opencl_plan_run(tsr_plan *plan, const tsr_run *run, const tsr_wa
     return done ? tsri_opencl_event_new(dev, last, done) : TSR_OK;
 }
 
-/* What explain says of a row that isn't the chosen one. */
+/* What explain says of a variant. */
 static const char *reason(const tsri_opencl_step *step, const tsri_opencl_row *row,
                           const tsri_opencl_instance *instance, const char *why) {
     if (*why)
@@ -249,12 +252,12 @@ static const char *reason(const tsri_opencl_step *step, const tsri_opencl_row *r
     if (step->forced.row == row)
         return "forced";
     if (step->forced.row)
-        return "another row is forced";
+        return "another variant is forced";
     return row == step->instance->row ? "the best score of those that fit"
                                       : "fits; a better one is chosen";
 }
 
-/* A row for the layout that the step fell back from is shown as it was refused. */
+/* A variant for the layout that the step fell back from is shown as it was when it was refused. */
 static bool fits_as_stored(const tsr_dev *dev, tsri_opencl_step *step, const tsri_opencl_row *row,
                            const char **why) {
     const bool stored = step->fallback && row->layout && row->layout->id == step->stored_layout;
@@ -270,7 +273,8 @@ static bool fits_as_stored(const tsr_dev *dev, tsri_opencl_step *step, const tsr
 tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor visit, void *data) {
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
     if (op >= plan->n_ops)
-        return tsri_base_fail(TSR_E_ARGUMENT, "op %zu of a plan of %u", op, plan->n_ops);
+        return tsri_base_fail(TSR_E_ARGUMENT, "op %zu was asked for; the plan has %u ops", op,
+                              plan->n_ops);
     tsri_opencl_step *step = &plan->steps[op];
     const tsr_op *own = &step->operation.op;
     const size_t n = tsri_opencl_candidates(plan->dev, own, rows);

@@ -1,4 +1,4 @@
-/* backends/opencl/plan.h - ops bound to kernels, ready to be enqueued. */
+/* backends/opencl/plan.h - ops bound to kernels and buffers, ready to be enqueued. */
 #ifndef TSRI_OPENCL_PLAN_H
 #define TSRI_OPENCL_PLAN_H
 

@@ -1,4 +1,4 @@
-/* backends/opencl/plugin.c - the table, and the one symbol that the host sees. */
+/* backends/opencl/plugin.c - the backend's table, and the one symbol that the host sees. */
 #include "backends/opencl/choose/layout.h"
 #include "backends/opencl/choose/select.h"
 #include "backends/opencl/choose/tune.h"
@@ -22,8 +22,8 @@
 #define TESSERA_VERSION "0"
 #endif
 
-/* Drivers are loaded and asked for their devices by one thread at a time: pocl 3.1 crashes where
- * two begin. */
+/* One thread at a time loads drivers and asks them for their devices: pocl 3.1 crashes where two
+ * start doing so. */
 static pthread_mutex_t discovering = PTHREAD_MUTEX_INITIALIZER;
 
 enum { LEAST_CHAIN = 2, REST_MS = 10000 };
@@ -32,13 +32,14 @@ static tsr_status read_number(const char *name, const char *text, uint64_t highe
     char *end = NULL;
     const unsigned long long value = strtoull(text, &end, 10);
     if (!*text || *end || *text == '-' || value > highest)
-        return tsri_base_fail(TSR_E_ARGUMENT, "option %s is \"%s\"; it is a number up to %llu",
-                              name, text, (unsigned long long)highest);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "option %s is \"%s\"; it must be a number from 0 to %llu", name, text,
+                              (unsigned long long)highest);
     *out = value;
     return TSR_OK;
 }
 
-/* Option "chain", or TESSERA_CHAIN where there is none. */
+/* Option "chain", or TESSERA_CHAIN where the option is not given. */
 static tsr_status read_chain(tsr_state *state, const char *text) {
     uint64_t value = LEAST_CHAIN;
     if (text && *text)
@@ -72,7 +73,7 @@ static tsr_status discover(tsr_state *state) {
     tsri_opencl_loads_drivers();
     pthread_mutex_lock(&discovering);
     const tsr_status status = tsri_opencl_discover(state);
-    /* After the drivers registered theirs, so that it runs before them. */
+    /* Registered after the drivers' own exit handlers, so that it runs before them. */
     if (status == TSR_OK && !draining && atexit(tsri_opencl_drain_all) == 0)
         draining = true;
     pthread_mutex_unlock(&discovering);
@@ -103,7 +104,8 @@ static tsr_status device_count(tsr_state *state, uint32_t *count) {
 static tsr_status device_facts(tsr_state *state, uint32_t index, tsr_facts *facts) {
     tsri_opencl_enter(state);
     if (index >= state->n_found)
-        return tsri_base_fail(TSR_E_ARGUMENT, "device %u of %zu", index, state->n_found);
+        return tsri_base_fail(TSR_E_ARGUMENT, "device index %u; there are %zu devices", index,
+                              state->n_found);
     const uint32_t size = facts->struct_size < sizeof *facts ? facts->struct_size : sizeof *facts;
     memcpy(facts, &state->found[index].facts.common, size);
     facts->struct_size = size;
@@ -235,7 +237,7 @@ const tsr_backend *tsr_backend_get(uint32_t abi) {
         .abi = TSR_BACKEND_ABI,
         .name = "opencl",
         .version = TESSERA_VERSION,
-        .description = "every OpenCL 1.1 or newer device, by kernels built for it",
+        .description = "every device of OpenCL 1.1 or newer, with kernels built for it",
         .open = open_backend,
         .close = tsri_opencl_state_free,
         .device_count = device_count,

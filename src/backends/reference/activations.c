@@ -1,8 +1,8 @@
-/* relu, gelu, gelu_tanh, silu, tanh, sigmoid, and the activation of linear and glu_linear; glu; and
- * their gradients.
+/* backends/reference/activations.c - relu, gelu, gelu_tanh, silu, tanh, sigmoid, and the activation
+ * of linear and glu_linear; glu; and their gradients.
  *
- * source  Hendrycks, Gimpel 2016, arXiv:1606.08415 (gelu); Elfwing et al. 2018, arXiv:1702.03118
- * (silu) */
+ * source  Hendrycks, Gimpel 2016, arXiv:1606.08415 (gelu); Elfwing et al. 2018,
+ *         arXiv:1702.03118 (silu) */
 #include "backends/reference/reference.h"
 
 #include <math.h>
@@ -75,7 +75,7 @@ double tsri_reference_slope(uint32_t activation, double x) {
         return x > 0;
     case TSR_ACT_GELU:
         return 0.5 * erfc(-x * M_SQRT1_2) + x * exp(-0.5 * x * x) / sqrt(2 * M_PI);
-    case TSR_ACT_GELU_TANH: /* of x sigmoid(u) */
+    case TSR_ACT_GELU_TANH: /* the derivative of x sigmoid(u) */
         return 1 / (1 + exp(-u)) + x * bell(u) * c * (1 + 3 * 0.044715 * x * x);
     case TSR_ACT_SILU:
         return 1 / (1 + exp(-x)) + x * bell(x);
@@ -127,7 +127,7 @@ tsr_status tsri_reference_glu_grad(const tsri_reference_call *call) {
                               dx = tsri_reference_out(call, 0);
     const int64_t F = tsri_reference_columns(&dy), step = tsri_reference_step(&x);
     for (int64_t r = 0, R = tsri_reference_rows(&dy); r < R; r++)
-        for (int64_t f = 0; f < F; f++) { /* dx may lie where x does */
+        for (int64_t f = 0; f < F; f++) { /* dx may be the same memory as x */
             const int64_t at = tsri_reference_row_at(&x, r) + f * step;
             const double gate = tsri_reference_load(&x, at),
                          up = tsri_reference_load(&x, at + F * step),

@@ -1,4 +1,7 @@
-/* source  Bahdanau, Cho, Bengio 2015, arXiv:1409.0473 */
+/* backends/reference/additive_attention.c - additive_attention: scores of a tanh, softmax and the
+ * sum of values.
+ *
+ * source  Bahdanau, Cho, Bengio 2015, arXiv:1409.0473 */
 #include "backends/reference/reference.h"
 
 #include "base/error.h"
@@ -15,7 +18,7 @@ int64_t tsri_reference_additive_attention_scratch(const tsr_op *op, const int64_
     return tsri_tensor_value(op->in[1]->dim[1], sizes);
 }
 
-/* Query t of sequence b, over the first n places of slot j. */
+/* Query t of sequence b, over the first n keys of slot j. */
 static void one_query(const additive *a, int64_t b, int64_t t, int64_t j, int64_t n) {
     double top = -INFINITY, sum = 0;
     for (int64_t s = 0; s < n; s++) {

@@ -1,4 +1,6 @@
-/* source  Bahdanau, Cho, Bengio 2015, arXiv:1409.0473, differentiated */
+/* backends/reference/additive_attention_grad.c - the gradients of additive_attention.
+ *
+ * source  Bahdanau, Cho, Bengio 2015, arXiv:1409.0473, differentiated */
 #include "backends/reference/reference.h"
 
 #include "tensor/shape.h"
@@ -21,7 +23,7 @@ static int64_t at(const tsri_reference_view *x, int64_t b, int64_t row, int64_t 
     return b * x->stride[0] + row * x->stride[1] + i * x->stride[2];
 }
 
-/* The gradients of the scores of query t, of the n keys that it sees. */
+/* The gradients of the scores of query t, for the n keys that it sees. */
 static void one_query(const additive *a, int64_t b, int64_t t, int64_t n, double *ds) {
     double mean = 0;
     for (int64_t s = 0; s < n; s++) {

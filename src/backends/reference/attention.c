@@ -1,8 +1,8 @@
-/* softmax(q kᵀ * scale + bias + relative) v over the visible keys of each query; two passes,
- * probabilities of one query in scratch.
+/* backends/reference/attention.c - softmax(q kᵀ * scale + bias + relative) v over the visible keys
+ * of each query, in two passes; scratch has the probabilities of one query.
  *
- * source  Vaswani et al. 2017, arXiv:1706.03762; Ainslie et al. 2023, arXiv:2305.13245 (grouped
- * queries) */
+ * source  Vaswani et al. 2017, arXiv:1706.03762; Ainslie et al. 2023, arXiv:2305.13245
+ *         (grouped queries) */
 #include "backends/reference/reference.h"
 
 #include "tensor/shape.h"
@@ -20,7 +20,7 @@ int64_t tsri_reference_attention_scratch(const tsr_op *op, const int64_t *sizes)
     return tsri_tensor_value(op->in[1]->dim[1], sizes);
 }
 
-/* Which sequence of k and v holds key s of sequence b. */
+/* The sequence of k and v that has key s of sequence b. */
 static int64_t home(const attention *a, int64_t b, int64_t s) {
     if (a->source.data)
         return tsri_reference_load_int(&a->source,
@@ -59,7 +59,7 @@ static tsr_status one_query(const attention *a, int64_t b, int64_t t, int64_t h)
     for (int64_t d = 0; d < Dv; d++) {
         double value = 0;
         for (int64_t s = first; s < end && sum > 0; s++)
-            if (a->p[s] > 0) /* what is never seen may hold anything */
+            if (a->p[s] > 0) /* values of masked keys may be anything, even NaN */
                 value +=
                     a->p[s] / sum *
                     tsri_reference_load(&a->v, home(a, b, s) * a->v.stride[0] + s * a->v.stride[1] +

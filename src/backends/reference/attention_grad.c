@@ -1,5 +1,6 @@
-/* For each query of a head, its probabilities from the scores and the lse, then what it gives to
- * dq, dk, dv and drelative; sums in double.
+/* backends/reference/attention_grad.c - the gradients of attention. For each query of a head it
+ * forms the probabilities from the scores and the lse, then adds its share to dq, dk, dv and
+ * drelative; sums are in double.
  *
  * source  Dao et al. 2022, arXiv:2205.14135, appendix B */
 #include "backends/reference/reference.h"
@@ -13,7 +14,7 @@
 typedef struct gradient {
     tsri_reference_view q, k, v, y, lse, dy, past, len, bias, relative, dq, dk, dv, drelative;
     tsr_attention_attrs attrs;
-    /* [S,D], [S,Dv] of a key head, [D] of a query, [H,2R+1] */
+    /* [S,D] and [S,Dv] of a key head, [D] of a query, [H,2R+1] */
     double *dk_sum, *dv_sum, *dq_sum, *relative_sum;
 } gradient;
 
@@ -29,8 +30,8 @@ static int64_t at(const tsri_reference_view *x, int64_t b, int64_t t, int64_t h)
     return b * x->stride[0] + t * x->stride[1] + h * x->stride[2];
 }
 
-/* The keys that query t of sequence b learns from: none where it lies past the end of a causal
- * sequence, because attention may leave anything there. */
+/* The keys that query t of sequence b gives gradients to. None where t is past the end of a causal
+ * sequence, because attention may write anything there. */
 static void visible(const gradient *a, int64_t b, int64_t t, int64_t *first, int64_t *end) {
     tsri_reference_visible(&a->past, &a->len, a->attrs.causal, a->attrs.window, b, t, a->k.dim[1],
                            first, end);
@@ -74,7 +75,7 @@ static void one_query(const gradient *a, int64_t b, int64_t t, int64_t h, int64_
     for (int64_t s = first; s < end && lse > -INFINITY; s++) {
         const int64_t v_at = at(&a->v, b, s, g), k_at = at(&a->k, b, s, g);
         const double p = exp(score(a, b, t, h, s, g) - lse);
-        if (p == 0) /* what is never seen may hold anything */
+        if (p == 0) /* masked keys may be anything, even NaN */
             continue;
         const double ds = p * (tsri_reference_dot(&a->dy, dy_at, a->dy.stride[3], &a->v, v_at,
                                                   a->v.stride[3], Dv) -
@@ -95,7 +96,7 @@ static void one_query(const gradient *a, int64_t b, int64_t t, int64_t h, int64_
         tsri_reference_store(&a->dq, at(&a->dq, b, t, h) + d * a->dq.stride[3], a->dq_sum[d]);
 }
 
-/* All queries of a key head, and what they give to its keys. */
+/* All queries of a key head, and their shares of its keys' gradients. */
 static void one_head(const gradient *a, int64_t b, int64_t g) {
     const int64_t S = a->k.dim[1], D = a->k.dim[3], Dv = a->v.dim[3],
                   group = a->q.dim[2] / a->k.dim[2];

@@ -1,6 +1,7 @@
-/* backends/reference/backend.c - the reference backend's table: host memory, every call done when it
- * returns. The oracle, and what runs the ops that a device lacks. It is linked into the library, so
- * a sentence goes straight to the error record. */
+/* backends/reference/backend.c - the reference backend's table: host memory, and every call is done
+ * when it returns. It is the oracle that other backends are compared with, and runs the ops that a
+ * device does not have. It is linked into the library, so its messages go straight to the error
+ * record. */
 #include "backends/reference/plan.h"
 
 #include "base/error.h"
@@ -52,8 +53,8 @@ static tsr_status device_facts(tsr_state *state, uint32_t index, tsr_facts *fact
         .driver = state->host->version,
         .version = "C11",
         .c_version = "",
-        .reason = "plain C on one thread, the oracle of all others: slow, and only by name or "
-                  "where nothing else is",
+        .reason = "plain C on one thread, which all others are compared with: slow, used only by "
+                  "name or where there is no other device",
         .compute_units = 1,
         .memory = memory,
         .max_allocation = memory,
@@ -72,7 +73,8 @@ static tsr_status device_open(tsr_state *state, uint32_t index, const tsr_device
     TRY(index == 0
             ? TSR_OK
             : tsri_base_fail(TSR_E_ARGUMENT,
-                             "the reference backend has one device, not a number %u", index));
+                             "the reference backend has one device, number 0; %u was asked for",
+                             index));
     tsr_dev *dev = NULL;
     TRY(tsri_base_new(1, sizeof *dev, &dev));
     dev->profile = options && options->profile;
@@ -135,9 +137,9 @@ static tsr_status transfer(tsr_dev *dev, const tsr_transfer *t, const tsr_waits 
         break;
     case TSR_TRANSFER_FILL:
         if (t->dst_offset % 4 || t->bytes % 4)
-            return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "a fill of %llu bytes at %llu: both must be multiples of 4",
-                                  (unsigned long long)t->bytes, (unsigned long long)t->dst_offset);
+            return tsri_base_fail(
+                TSR_E_ARGUMENT, "a fill of %llu bytes at offset %llu: both must be multiples of 4",
+                (unsigned long long)t->bytes, (unsigned long long)t->dst_offset);
         for (uint64_t i = 0; i < t->bytes; i += 4)
             memcpy(t->dst->data + t->dst_offset + i, &t->pattern, 4);
         break;
@@ -159,14 +161,13 @@ static void event_destroy(tsr_event *event) {
     (void)event;
 }
 
-/* ---- weights: always plain ---- */
+/* ---- weights: always plain rows ---- */
 
 static tsr_status weight_layout(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n,
                                 const char *kernels, tsr_layout *layout) {
     (void)dev, (void)kernels;
     if (n == 0)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a weight layout was asked for without a use of the weight");
+        return tsri_base_fail(TSR_E_ARGUMENT, "a layout was asked for a weight that no op uses");
     const tsr_tensor *weight = uses[0]->op->in[uses[0]->operand];
     const int64_t none[TSR_SYMBOLS] = {0};
     tsr_layout plain = {.struct_size = layout->struct_size,
@@ -177,20 +178,21 @@ static tsr_status weight_layout(tsr_dev *dev, const tsr_weight_use *const *uses,
     plain.columns = tsri_tensor_value(tsri_tensor_columns(weight), none);
     if (!tsri_tensor_bytes((tsr_dtype)plain.dtype, (uint64_t)plain.rows * (uint64_t)plain.columns,
                            &plain.bytes))
-        return tsri_base_fail(TSR_E_ARGUMENT, "a weight of %lld x %lld %s has no size",
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "the bytes of a weight of %lld x %lld %s can't be counted",
                               (long long)plain.rows, (long long)plain.columns,
                               tsri_tensor_dtype_name((tsr_dtype)plain.dtype));
     memcpy(layout, &plain, layout->struct_size < sizeof plain ? layout->struct_size : sizeof plain);
     return TSR_OK;
 }
 
-/* Where `rows` begins in a plain buffer, after checking that it lies inside. */
+/* The address of `rows` in a plain buffer, after checking that they are inside it. */
 static tsr_status plain_place(const tsr_layout *layout, const tsr_buf *buf, const tsr_rows *rows,
                               char **place, size_t *count) {
     if (rows->first < 0 || rows->count < 0 || rows->columns != layout->columns ||
         rows->count > layout->rows - rows->first)
         return tsri_base_fail(
-            TSR_E_ARGUMENT, "rows %lld + %lld of %lld columns are not in a weight of %lld x %lld",
+            TSR_E_ARGUMENT, "rows %lld + %lld of %lld columns are outside a weight of %lld x %lld",
             (long long)rows->first, (long long)rows->count, (long long)rows->columns,
             (long long)layout->rows, (long long)layout->columns);
     uint64_t offset = 0, bytes = 0;
@@ -199,7 +201,7 @@ static tsr_status plain_place(const tsr_layout *layout, const tsr_buf *buf, cons
                            (uint64_t)rows->first * (uint64_t)rows->columns, &offset) ||
         !tsri_tensor_bytes((tsr_dtype)layout->dtype, *count, &bytes))
         return tsri_base_fail(
-            TSR_E_ARGUMENT, "rows of %lld columns are no whole number of %s blocks",
+            TSR_E_ARGUMENT, "rows of %lld columns are not a whole number of %s blocks",
             (long long)rows->columns, tsri_tensor_dtype_name((tsr_dtype)layout->dtype));
     TRY(check_range(buf, offset, bytes));
     *place = buf->data + offset;

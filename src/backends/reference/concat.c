@@ -1,3 +1,4 @@
+/* backends/reference/concat.c - concat: inputs side by side along the last dimension. */
 #include "backends/reference/reference.h"
 
 tsr_status tsri_reference_concat(const tsri_reference_call *call) {

@@ -1,5 +1,7 @@
-/* source  Srivastava et al. 2014, "Dropout: a simple way to prevent neural networks from
- * overfitting", JMLR 15 */
+/* backends/reference/dropout.c - dropout, from a counter-based generator.
+ *
+ * source  Srivastava et al. 2014, "Dropout: a simple way to prevent neural networks from
+ *         overfitting", JMLR 15 */
 #include "backends/reference/reference.h"
 
 #include "base/random.h"

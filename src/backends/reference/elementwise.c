@@ -1,7 +1,7 @@
-/* add, mul (b broadcasts to a), scale, cast, copy. */
+/* backends/reference/elementwise.c - add and mul (b is broadcast to a), scale, cast, copy. */
 #include "backends/reference/reference.h"
 
-/* Where the element of b that goes with element i of a lies: sizes are aligned at the last
+/* The place of the element of b that belongs to element i of a: sizes are aligned at the last
  * dimension. */
 static int64_t broadcast_at(const tsri_reference_view *b, const tsri_reference_view *a, int64_t i) {
     int64_t at = 0;
@@ -47,7 +47,7 @@ static bool is_integer(uint32_t dtype) {
     return dtype >= TSR_I32 && dtype <= TSR_BOOL;
 }
 
-/* cast and copy: whole numbers go through no float where both sides are whole. */
+/* cast and copy: where both sides are integers, no float is involved. */
 static tsr_status move(const tsri_reference_call *call) {
     const tsri_reference_view x = tsri_reference_in(call, 0), y = tsri_reference_out(call, 0);
     const bool whole = is_integer(x.dtype) && is_integer(y.dtype);

@@ -1,11 +1,12 @@
-/* The gradients of embed and gather: rows that share an id add up. */
+/* backends/reference/embed_add.c - the gradients of embed and gather: rows that share an id are
+ * added. */
 #include "backends/reference/reference.h"
 
 static double beta_of(const tsri_reference_view *beta) {
     return beta->data ? tsri_reference_load(beta, 0) : 1;
 }
 
-/* A row is summed whole in double before it is stored. */
+/* The sum of a whole row is formed in double before it is stored. */
 static void add_row(const tsri_reference_view *state, int64_t v, const tsri_reference_view *ids,
                     const tsri_reference_view *dy, double beta, double scale, bool learns) {
     const int64_t n = tsri_reference_count(ids);

@@ -1,4 +1,4 @@
-/* embed, gather and kv_append: rows that an index picks. */
+/* backends/reference/gather.c - embed, gather and kv_append: copies rows that an index names. */
 #include "backends/reference/reference.h"
 
 static void copy_row(const tsri_reference_view *from, int64_t from_at,

@@ -1,7 +1,8 @@
-/* The state is kept in double from step to step, and rounded where it is given.
+/* backends/reference/gru_cell.c - gru_cell. The state is kept in double from step to step, and
+ * rounded where it is written out.
  *
- * source  Cho et al. 2014, arXiv:1406.1078, with the bias of n inside r's product, as PyTorch's
- * GRUCell has it */
+ * source  Cho et al. 2014, arXiv:1406.1078, with the bias of n inside r's product, as in PyTorch's
+ *         GRUCell */
 #include "backends/reference/reference.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* The gates are formed anew from each step's state before; what a step gives to the one before it
- * is carried in double.
+/* backends/reference/gru_cell_grad.c - the gradients of gru_cell. Each step's gates are formed anew
+ * from the state before it; the gradient that a step passes to the one before is kept in double.
  *
  * source  Cho et al. 2014, arXiv:1406.1078, differentiated */
 #include "backends/reference/reference.h"
@@ -28,7 +28,7 @@ static double from_state(const cell *c, int64_t gate) {
     return sum;
 }
 
-/* Element e of step t; the gradient of its state is what is carried and dy. */
+/* Element e of step t; the gradient of its state is the carried gradient plus dy. */
 static void one_element(const cell *c, int64_t b, int64_t t, int64_t e) {
     const int64_t E = c->E;
     const double x_r = tsri_reference_load(&c->gates, at(&c->gates, b, t, e)),
@@ -48,7 +48,7 @@ static void one_element(const cell *c, int64_t b, int64_t t, int64_t e) {
     c->next[e] = dh * z;
 }
 
-/* Step t, whose state before is step `from`'s, or the first state where from < 0. */
+/* Step t. The state before it is that of step `from`, or the first state where from < 0. */
 static void step(cell *c, int64_t b, int64_t t, int64_t from) {
     for (int64_t e = 0; e < c->E; e++) {
         c->h[e] =

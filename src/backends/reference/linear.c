@@ -1,4 +1,6 @@
-/* linear and glu_linear.   source  Shazeer 2020, arXiv:2002.05202 (gated units) */
+/* backends/reference/linear.c - linear and glu_linear.
+ *
+ * source  Shazeer 2020, arXiv:2002.05202 (gated units) */
 #include "backends/reference/reference.h"
 
 #include "tensor/blocks.h"
@@ -14,7 +16,7 @@ static double bias_of(const tsri_reference_view *bias, int64_t n) {
 typedef struct product {
     tsri_reference_view x, w, bias;
     bool transposed, int8; /* transposed: output n is row n of w, else column n of it */
-    int64_t x_at;          /* row of x at hand */
+    int64_t x_at;          /* place of the current row of x */
     float up, down;        /* int8: 127 / a and a / 127, or 0 and 0 */
 } product;
 
@@ -38,7 +40,8 @@ static void take_row(product *p, int64_t r) {
     p->down = largest >= 0x1p-120f ? largest / 127.0f : 0;
 }
 
-/* The sum of whole numbers of x times blocks of w: scale by scale in double, each block exact. */
+/* The products of the quantised row of x with the blocks of output n. The integers of each block
+ * are exact; scales are applied in double. */
 static double int8_sum(const product *p, int64_t n) {
     enum { BLOCK = 32 };
     const int bytes = tsri_tensor_dtype_info((tsr_dtype)p->w.dtype)->bytes;
@@ -50,7 +53,7 @@ static double int8_sum(const product *p, int64_t n) {
         for (int i = 0; i < BLOCK; i++) {
             const float x =
                 (float)tsri_reference_load(&p->x, p->x_at + (k + i) * tsri_reference_step(&p->x));
-            const float scaled = x * p->up; /* rounded to f32, as every row has it */
+            const float scaled = x * p->up; /* rounded to f32, as in every kernel variant */
             sum += (double)rintf(scaled) * w[i];
         }
     }

@@ -1,15 +1,15 @@
-/* cross_entropy and kl_divergence, with their gradients.
+/* backends/reference/losses.c - cross_entropy and kl_divergence, with their gradients.
  *
  * source  Szegedy et al. 2015, arXiv:1512.00567 (label smoothing); Hinton et al. 2015,
- * arXiv:1503.02531 (distillation) */
+ *         arXiv:1503.02531 (distillation) */
 #include "backends/reference/reference.h"
 
 #include "base/error.h"
 
 #include <math.h>
 
-/* A row of scores divided by the temperature: its largest, and the log of the sum of exponentials
- * of what is left when that is taken away. */
+/* A row of scores divided by the temperature, with its largest score and the log of the sum of
+ * exp(score - largest). */
 typedef struct scores {
     const tsri_reference_view *view;
     int64_t at, step, n;
@@ -153,7 +153,7 @@ tsr_status tsri_reference_kl_divergence_grad(const tsri_reference_call *call) {
         const scores student = read_row(&d.logits, r, d.temperature),
                      teacher =
                          d.teacher.data ? read_row(&d.teacher, r, d.temperature) : (scores){0};
-        for (int64_t v = 0; v < V; v++) { /* T^2, and 1 / T of the scores' slope */
+        for (int64_t v = 0; v < V; v++) { /* T^2, times 1 / T from the scores' derivative */
             const int64_t i = r * V + v;
             const double p = d.teacher.data ? exp(log_p(&teacher, v)) : 1 / (double)V,
                          more = addend.data ? tsri_reference_load(

@@ -1,6 +1,7 @@
+/* backends/reference/matmul.c - matmul and matmul_add. */
 #include "backends/reference/reference.h"
 
-/* Where matrix number i of y's leading dimensions lies in an operand whose own leading dimensions
+/* The place of matrix number i of y's leading dimensions in an operand whose own leading dimensions
  * may be 1 or missing. */
 static int64_t matrix_at(const tsri_reference_view *x, const tsri_reference_view *y, int64_t i) {
     int64_t at = 0;

@@ -1,5 +1,6 @@
-/* layer_norm, rms_norm, add_norm.   source  Ba et al. 2016, arXiv:1607.06450; Zhang, Sennrich 2019,
- * arXiv:1910.07467 */
+/* backends/reference/norm.c - layer_norm, rms_norm, add_norm.
+ *
+ * source  Ba et al. 2016, arXiv:1607.06450; Zhang, Sennrich 2019, arXiv:1910.07467 */
 #include "backends/reference/reference.h"
 
 #include <math.h>
@@ -50,7 +51,7 @@ tsr_status tsri_reference_rms_norm(const tsri_reference_call *call) {
     return norm_rows(call, TSR_NORM_RMS);
 }
 
-/* The norm is of the sum as it is stored: later ops read that one. */
+/* The sum is normed as it was stored, because later ops read the stored one. */
 tsr_status tsri_reference_add_norm(const tsri_reference_call *call) {
     tsr_norm_attrs attrs;
     tsri_reference_attrs(call->op, &attrs, sizeof attrs);

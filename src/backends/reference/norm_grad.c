@@ -1,3 +1,4 @@
+/* backends/reference/norm_grad.c - the gradients of layer_norm, rms_norm and add_norm. */
 #include "backends/reference/reference.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ static double centred(const row *r, int64_t c) {
     return tsri_reference_load(r->x, r->x_at + c * tsri_reference_step(r->x)) - r->mean;
 }
 
-/* What comes in, times the weight. */
+/* The incoming gradient times the weight. */
 static double incoming(const row *r, int64_t c) {
     return tsri_reference_load(r->dy, r->dy_at + c * tsri_reference_step(r->dy)) *
            tsri_reference_load(r->weight, c * r->weight->stride[0]);
@@ -30,7 +31,7 @@ static void measure(row *r, const tsr_norm_attrs *attrs) {
     r->scale = 1 / sqrt(squares / (double)r->C + attrs->eps);
 }
 
-/* dx may lie where an operand does: each element of it is written after the last that is read. */
+/* dx may be the same memory as an operand: each element is written after all reads of it. */
 static void write_row(const row *r, bool layer, const tsri_reference_view *dx, int64_t at) {
     double mean = 0, along = 0; /* means of g and of g times the normed x */
     for (int64_t c = 0; c < r->C; c++) {

@@ -1,3 +1,4 @@
+/* backends/reference/ops.c - the table of the ops that the reference backend has. */
 #include "backends/reference/reference.h"
 
 #include <stddef.h>
@@ -8,7 +9,7 @@ static const tsri_reference_row rows[] = {
 #undef X
 };
 
-/* Those that need scratch. */
+/* The ops that need scratch. */
 static const struct {
     uint32_t id;
     int64_t (*doubles)(const tsr_op *op, const int64_t *sizes);

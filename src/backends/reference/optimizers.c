@@ -1,7 +1,8 @@
-/* What a training step does to its states: accumulate, sumsq, adamw, sgd.
+/* backends/reference/optimizers.c - the ops of a training step over its states: accumulate, sumsq,
+ * adamw, sgd.
  *
- * source  Loshchilov, Hutter 2019, arXiv:1711.05101 (adamw); Nesterov's momentum as in Sutskever et
- * al. 2013 */
+ * source  Loshchilov, Hutter 2019, arXiv:1711.05101 (adamw); Nesterov's momentum as in Sutskever
+ *         et al. 2013 */
 #include "backends/reference/reference.h"
 
 #include <math.h>
@@ -34,7 +35,7 @@ tsr_status tsri_reference_sumsq(const tsri_reference_call *call) {
     return TSR_OK;
 }
 
-/* Element i of p becomes value; and so does its rounded copy, where there is one. */
+/* Stores `value` into element i of p and into its rounded copy, where there is one. */
 static void store_parameter(const tsri_reference_view *p, const tsri_reference_view *rounded,
                             int64_t i, double value) {
     tsri_reference_store(p, i, value);
@@ -52,7 +53,7 @@ tsr_status tsri_reference_adamw(const tsri_reference_call *call) {
     const double rate = tsri_reference_load(&rates, 0), of_m = tsri_reference_load(&rates, 1),
                  of_v = tsri_reference_load(&rates, 2), factor = tsri_reference_load(&rates, 3);
     const double beta1 = attrs.beta1, beta2 = attrs.beta2;
-    for (int64_t i = 0, n = tsri_reference_count(&p); i < n; i++) { /* all are packed */
+    for (int64_t i = 0, n = tsri_reference_count(&p); i < n; i++) { /* all operands are packed */
         const double g = factor * tsri_reference_load(&gradient, i),
                      decayed = tsri_reference_load(&p, i) * (1 - rate * (double)attrs.decay),
                      first = beta1 * tsri_reference_load(&m, i) + (1 - beta1) * g,
@@ -75,7 +76,7 @@ tsr_status tsri_reference_sgd(const tsri_reference_call *call) {
                               rounded = tsri_reference_in(call, 4);
     const double rate = tsri_reference_load(&rates, 0), factor = tsri_reference_load(&rates, 3),
                  momentum = attrs.momentum;
-    for (int64_t i = 0, n = tsri_reference_count(&p); i < n; i++) { /* all are packed */
+    for (int64_t i = 0, n = tsri_reference_count(&p); i < n; i++) { /* all operands are packed */
         const double old = tsri_reference_load(&p, i),
                      g = factor * tsri_reference_load(&gradient, i) + (double)attrs.decay * old;
         double step = g;

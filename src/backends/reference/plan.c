@@ -1,5 +1,5 @@
-/* backends/reference/plan.c - plans of the reference backend: copies of the ops, run one
- * after the other. */
+/* backends/reference/plan.c - plans of the reference backend: copies of the ops, run one after
+ * another. */
 #include "backends/reference/plan.h"
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ enum { MAX_OPERANDS = 16 };
 
 typedef struct step {
     const tsri_reference_row *row;
-    tsr_op op; /* points into what follows */
+    tsr_op op; /* points into the members below */
     tsr_tensor operands[MAX_OPERANDS];
     const tsr_tensor *in[MAX_OPERANDS], *out[MAX_OPERANDS];
     void *attrs;
@@ -43,7 +43,7 @@ tsr_event *tsri_reference_done(void) {
     return &done;
 }
 
-/* Why these operands can't be read, or NULL. */
+/* Why these operands can't be read; NULL where they can. */
 static const char *refusal(const tsr_op *op) {
     for (uint32_t i = 0; i < op->n_in + op->n_out; i++) {
         const tsr_tensor *tensor = i < op->n_in ? op->in[i] : op->out[i - op->n_in];
@@ -51,9 +51,9 @@ static const char *refusal(const tsr_op *op) {
             continue;
         const tsri_tensor_dtype *dtype = tsri_tensor_dtype_info((tsr_dtype)tensor->dtype);
         if (!dtype || (dtype->block != 1 && !tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype)))
-            return "an operand has a block type that weights aren't kept in";
+            return "an operand has a block type that no weight is kept in";
         if (tensor->layout != 0)
-            return "a weight is not plain";
+            return "a weight is not stored as plain rows";
     }
     return NULL;
 }
@@ -82,8 +82,8 @@ tsr_status tsri_reference_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visito
     return TSR_OK;
 }
 
-/* "op=row,op=row": an entry for this op must name this row ("reference", "reference/linear",
- * "linear/reference"). */
+/* "op=variant,op=variant": an entry for this op must name this variant ("reference",
+ * "reference/linear" or "linear/reference"). */
 static tsr_status check_forced(const char *kernels, const tsri_reference_row *row) {
     const size_t n = strlen(row->name);
     for (const char *at = kernels; at && *at;) {
@@ -94,9 +94,10 @@ static tsr_status check_forced(const char *kernels, const tsri_reference_row *ro
             snprintf(full, sizeof full, "reference/%s", row->name);
             snprintf(turned, sizeof turned, "%s/reference", row->name);
             if (strcmp(want, "reference") && strcmp(want, full) && strcmp(want, turned))
-                return tsri_base_fail(TSR_E_ARGUMENT,
-                                      "%s=%s: on the reference device %s has one row, reference",
-                                      row->name, want, row->name);
+                return tsri_base_fail(
+                    TSR_E_ARGUMENT,
+                    "%s=%s: on the reference device %s has one kernel variant, reference",
+                    row->name, want, row->name);
         }
         at += entry + (at[entry] == ',');
     }
@@ -122,7 +123,8 @@ static tsr_status copy_step(const tsr_op *op, const tsr_plan_spec *spec, step *s
     snprintf(s->name, sizeof s->name, "reference/%s", s->row->name);
     TRY(check_forced(spec->kernels, s->row));
     if (op->n_in + op->n_out > MAX_OPERANDS)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s has %u operands; at most %d are known",
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s has %u operands; the reference backend takes at most %d",
                               s->row->name, op->n_in + op->n_out, MAX_OPERANDS);
     if (refusal(op))
         return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: %s", s->name, refusal(op));
@@ -188,12 +190,12 @@ void tsri_reference_plan_destroy(tsr_plan *plan) {
 
 tsr_status tsri_reference_plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *waits,
                                    tsr_event **done) {
-    (void)waits; /* all that was enqueued is done */
+    (void)waits; /* everything that was enqueued is done */
     for (int i = 0; i < TSR_SYMBOLS; i++)
         if (run->sizes[i] < 0 || run->sizes[i] > plan->bounds.highest[i])
-            return tsri_base_fail(
-                TSR_E_ARGUMENT, "a run with %c = %lld; the plan was made for at most %lld",
-                "BTSUN"[i], (long long)run -> sizes[i], (long long)plan -> bounds.highest[i]);
+            return tsri_base_fail(TSR_E_ARGUMENT, "a run has %c = %lld; the plan serves 0 to %lld",
+                                  "BTSUN"[i], (long long)run -> sizes[i],
+                                  (long long)plan -> bounds.highest[i]);
     for (size_t i = 0; i < plan->n; i++) {
         step *s = &plan->steps[i];
         const tsri_reference_call call = {
@@ -213,7 +215,8 @@ tsr_status tsri_reference_plan_run(tsr_plan *plan, const tsr_run *run, const tsr
 tsr_status tsri_reference_plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor visit,
                                        void *data) {
     if (op >= plan->n)
-        return tsri_base_fail(TSR_E_ARGUMENT, "op %zu of a plan of %zu", op, plan->n);
+        return tsri_base_fail(TSR_E_ARGUMENT, "op %zu was asked for; the plan has %zu ops", op,
+                              plan->n);
     visit_row(plan->steps[op].name, NULL, true, visit, data);
     return TSR_OK;
 }

@@ -1,12 +1,12 @@
-/* backends/reference/plan.h - the part of the reference backend's table that is about ops:
- * contracts in tessera/backend.h. */
+/* backends/reference/plan.h - the part of the reference backend's table that is about ops;
+ * tessera/backend.h has the contracts. */
 #ifndef TSRI_REFERENCE_PLAN_H
 #define TSRI_REFERENCE_PLAN_H
 
 #include "backends/reference/reference.h"
 
 struct tsr_dev {
-    bool profile; /* launches are counted and timed */
+    bool profile; /* runs of ops are counted and timed */
 };
 
 tsr_status tsri_reference_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor visit,
@@ -19,7 +19,8 @@ tsr_status tsri_reference_plan_explain(tsr_plan *plan, size_t op, tsr_row_visito
                                        void *data);
 tsr_status tsri_reference_plan_profile(tsr_plan *plan, tsr_profile_visitor visit, void *data);
 
-/* The event of everything that was enqueued: each call is done when it returns. */
+/* The event of everything that was enqueued: it is complete, since each call is done when it
+ * returns. */
 tsr_event *tsri_reference_done(void);
 
 #endif

@@ -1,4 +1,6 @@
-/* source  Reimers, Gurevych 2019, arXiv:1908.10084 */
+/* backends/reference/pool.c - pool: one vector for each sequence, and its gradient.
+ *
+ * source  Reimers, Gurevych 2019, arXiv:1908.10084 */
 #include "backends/reference/reference.h"
 
 #include <math.h>
@@ -32,7 +34,8 @@ tsr_status tsri_reference_pool(const tsri_reference_call *call) {
     return TSR_OK;
 }
 
-/* The step that takes what element c gives: of max the first largest, NaN counting as smallest. */
+/* The step whose element c is taken; for max it is the first of the largest, and NaN counts as
+ * smallest. */
 static int64_t chosen(const tsri_reference_view *x, int64_t at, uint32_t kind, int64_t n) {
     int64_t best = 0;
     if (kind == TSR_POOL_LAST)

@@ -1,4 +1,5 @@
-/* rope of queries and keys, and both kv_append, for one token after the other.
+/* backends/reference/qkv_append.c - qkv_append: rope of queries and keys and both kv_append, one
+ * token after another.
  *
  * source  Su et al. 2021, arXiv:2104.09864 */
 #include "backends/reference/reference.h"
@@ -9,7 +10,7 @@ typedef struct append {
     tsr_rope_attrs attrs;
 } append;
 
-/* Head h of x at a token, turned where the op rotates, to `to` at to_at. */
+/* Writes head h of x at a token, rotated where the op rotates, into `to` at to_at. */
 static void place(const append *a, const tsri_reference_view *x, int64_t b, int64_t t, int64_t h,
                   const tsri_reference_view *to, int64_t to_at, bool rotates) {
     const int64_t x_at = b * x->stride[0] + t * x->stride[1] + h * x->stride[2];

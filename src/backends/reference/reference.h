@@ -1,8 +1,8 @@
-/* backends/reference/reference.h - what the ops of the oracle share: operands with their sizes
- * filled in, and elements read as doubles whatever their dtype.
+/* backends/reference/reference.h - what the ops of the reference backend share: operands with their
+ * sizes filled in, and elements read as doubles whatever their dtype.
  *
- * exact   Every sum is kept in double and rounded once, when it is stored: this is what all other
- * rows are measured against. */
+ * exact   Every sum is kept in double and rounded once, when it is stored. All kernel variants
+ *         are compared with this. */
 #ifndef TSRI_REFERENCE_REFERENCE_H
 #define TSRI_REFERENCE_REFERENCE_H
 
@@ -15,7 +15,7 @@ struct tsr_buf {
     uint64_t bytes;
 };
 
-/* An operand of a run. Strides count elements; data is the first one. */
+/* An operand of a run. Strides count elements; data points to the first element. */
 typedef struct tsri_reference_view {
     char *data; /* NULL: a missing operand */
     uint32_t dtype, rank;
@@ -26,22 +26,21 @@ typedef struct tsri_reference_view {
 typedef struct tsri_reference_call {
     const tsr_op *op;
     const int64_t *sizes; /* B T S U N */
-    double
-        *scratch; /* as many doubles as tsri_reference_scratch says at the plan's largest sizes */
+    double *scratch;      /* tsri_reference_scratch doubles, at the plan's largest sizes */
 } tsri_reference_call;
 
 typedef struct tsri_reference_row {
     tsr_op_id id;
-    const char *name; /* "linear": the row is reference/linear */
+    const char *name; /* "linear": the variant is reference/linear */
     tsr_status (*run)(const tsri_reference_call *call);
 } tsri_reference_row;
 
-/* ops.c: the table. NULL for an op that is not here. */
+/* ops.c: the table's entry; NULL for an op that the backend does not have. */
 const tsri_reference_row *tsri_reference_find(uint32_t id);
-/* Doubles that an op needs beside its operands. */
+/* The doubles that an op needs in scratch. */
 int64_t tsri_reference_scratch(const tsr_op *op, const int64_t *sizes);
 
-/* Missing operands give a view with data NULL. */
+/* Missing operands give a view whose data is NULL. */
 tsri_reference_view tsri_reference_in(const tsri_reference_call *call, uint32_t i);
 tsri_reference_view tsri_reference_out(const tsri_reference_call *call, uint32_t i);
 
@@ -51,13 +50,13 @@ tsri_reference_rows(const tsri_reference_view *view); /* product of all but the 
 int64_t
 tsri_reference_columns(const tsri_reference_view *view);      /* the last dimension; 1 for rank 0 */
 int64_t tsri_reference_step(const tsri_reference_view *view); /* stride of the last dimension */
-/* Where row r, or element i in row-major order, lies: in elements from data. */
+/* The place of row r, or of element i in row-major order, in elements from data. */
 int64_t tsri_reference_row_at(const tsri_reference_view *view, int64_t r);
 int64_t tsri_reference_element_at(const tsri_reference_view *view, int64_t i);
 
 double tsri_reference_load(const tsri_reference_view *view, int64_t at);
 int64_t tsri_reference_load_int(const tsri_reference_view *view, int64_t at);
-/* Rounds to f32 first, then to the dtype of the view. */
+/* Rounds to f32 first, then to the view's dtype. */
 void tsri_reference_store(const tsri_reference_view *view, int64_t at, double value);
 void tsri_reference_store_int(const tsri_reference_view *view, int64_t at, int64_t value);
 
@@ -73,20 +72,20 @@ void tsri_reference_visible(const tsri_reference_view *past, const tsri_referenc
                             bool causal, int64_t window, int64_t b, int64_t t, int64_t keys,
                             int64_t *first, int64_t *end);
 
-/* What the distance from query t of sequence b to key s adds to a score of head h:
+/* The term that the distance from query t of sequence b to key s adds to a score of head h:
  * relative[h, clamp(s - (past[b] + t), -R, R) + R]; 0 where `relative` is missing. */
 double tsri_reference_relative(const tsri_reference_view *relative, const tsri_reference_view *past,
                                int64_t b, int64_t t, int64_t h, int64_t s);
 
-/* rope.c: one head, from x at x_at to y at y_at, which may be the same. */
+/* rope.c: rotates one head, from x at x_at to y at y_at, which may be the same memory. */
 void tsri_reference_rotate(const tsr_rope_attrs *attrs, const tsri_reference_view *inv_freq,
                            int64_t position, const tsri_reference_view *x, int64_t x_at,
                            const tsri_reference_view *y, int64_t y_at);
 
-/* The op's attributes into *out (zero where the op gives none), which is `size` bytes. */
+/* Copies the op's attributes into *out, which is `size` bytes (zeros where the op gives none). */
 void tsri_reference_attrs(const tsr_op *op, void *out, size_t size);
 
-/* Refuses an index outside 0 .. n-1 with a sentence. */
+/* Refuses an index outside 0 .. n-1, with a message. */
 tsr_status tsri_reference_check_index(const tsr_op *op, const char *what, int64_t index, int64_t n);
 
 #define X(id, name, attributes) tsr_status tsri_reference_##name(const tsri_reference_call *call);

@@ -1,4 +1,6 @@
-/* source  Su et al. 2021, arXiv:2104.09864 */
+/* backends/reference/rope.c - rope: rotary positions.
+ *
+ * source  Su et al. 2021, arXiv:2104.09864 */
 #include "backends/reference/reference.h"
 
 #include <math.h>

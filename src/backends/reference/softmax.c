@@ -1,9 +1,10 @@
+/* backends/reference/softmax.c - softmax and its gradient. */
 #include "backends/reference/reference.h"
 
 #include <math.h>
 
-/* The element of bias that goes with element (row r, column 0) of x; its step along the row is
- * returned too. */
+/* The place of the element of bias that belongs to element (row r, column 0) of x; *step is its
+ * step along the row. */
 static int64_t bias_row_at(const tsri_reference_view *bias, const tsri_reference_view *x, int64_t r,
                            int64_t *step) {
     int64_t at = 0;
@@ -43,7 +44,7 @@ tsr_status tsri_reference_softmax(const tsri_reference_call *call) {
         for (int64_t s = first; s < end && top > -INFINITY; s++)
             sum += exp(SCORE(s) - top);
         for (int64_t s = 0; s < S;
-             s++) { /* y may lie where x does: each score is read before it is written */
+             s++) { /* y may be the same memory as x: each score is read before it is written */
             const bool visible = s >= first && s < end && sum > 0;
             tsri_reference_store(&y, y_at + s * y_step, visible ? exp(SCORE(s) - top) / sum : 0);
         }

@@ -1,4 +1,4 @@
-/* sum_rows and norm_weight_grad: sums over rows. */
+/* backends/reference/sum_rows.c - sum_rows and norm_weight_grad: sums over rows. */
 #include "backends/reference/reference.h"
 
 tsr_status tsri_reference_sum_rows(const tsri_reference_call *call) {

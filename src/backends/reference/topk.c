@@ -1,16 +1,16 @@
-/* argmax and topk over the last dimension. */
+/* backends/reference/topk.c - argmax and topk over the last dimension. */
 #include "backends/reference/reference.h"
 
 #include <math.h>
 
-/* A total order: larger first, equal ones by index; NaN counts as smallest. */
+/* A total order: larger values first, equal ones by index; NaN counts as smallest. */
 static bool before(double a, int64_t i, double b, int64_t j) {
     if (isnan(a) || isnan(b))
         return isnan(a) == isnan(b) ? i < j : isnan(b);
     return a != b ? a > b : i < j;
 }
 
-/* The first in that order among those that come after (value, index); index -1: among all. */
+/* The first element in that order among those behind (value, index); for index -1, among all. */
 static int64_t next(const tsri_reference_view *x, int64_t at, double value, int64_t index) {
     const int64_t V = tsri_reference_columns(x), step = tsri_reference_step(x);
     int64_t best = -1;

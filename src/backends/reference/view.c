@@ -1,4 +1,4 @@
-/* Operands: sizes filled in, elements read and written. */
+/* backends/reference/view.c - operands: sizes filled in, elements read and written. */
 #include "backends/reference/reference.h"
 
 #include "base/error.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 32 }; /* elements of the block types that weights are kept in */
+enum { BLOCK = 32 }; /* elements in a block of the types that weights are kept in */
 
 static tsri_reference_view view_of(const tsr_tensor *tensor, const int64_t *sizes) {
     tsri_reference_view view = {0};
@@ -65,7 +65,7 @@ int64_t tsri_reference_element_at(const tsri_reference_view *view, int64_t i) {
     return tsri_reference_row_at(view, i / columns) + i % columns * tsri_reference_step(view);
 }
 
-/* The block that element `at` lies in, as numbers. */
+/* Unpacks the block that has element `at`. */
 static void unpack_at(const tsri_reference_view *view, int64_t at, float block[BLOCK]) {
     const int bytes = tsri_tensor_dtype_info((tsr_dtype)view->dtype)->bytes;
     tsri_tensor_unpack((tsr_dtype)view->dtype, view->data + at / BLOCK * bytes, block, BLOCK);
@@ -128,7 +128,7 @@ double tsri_reference_dot(const tsri_reference_view *a, int64_t a_at, int64_t a_
                           const tsri_reference_view *b, int64_t b_at, int64_t b_step, int64_t n) {
     double sum = 0;
     if (a->dtype == TSR_F32 &&
-        b->dtype == TSR_F32) { /* the usual case, without a switch an element */
+        b->dtype == TSR_F32) { /* the usual case, without a switch for each element */
         const float *x = (const float *)a->data + a_at, *y = (const float *)b->data + b_at;
         for (int64_t i = 0; i < n; i++)
             sum += (double)x[i * a_step] * y[i * b_step];

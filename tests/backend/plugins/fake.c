@@ -1,6 +1,6 @@
-/* A backend of devices that do nothing, and the ways in which a plugin can be wrong, chosen by
- * macros: NAME, ABI, SIZE, DROP (an entry left NULL), NO_TABLE, NO_SYMBOL, OPEN_FAILS, CACHE
- * (reports the cache folder as a note). */
+/* A backend of devices that do nothing. Macros choose how the plugin is wrong: NAME, ABI, SIZE,
+ * DROP (an entry is NULL), NO_TABLE, NO_SYMBOL, OPEN_FAILS, CACHE (it reports the cache folder as a
+ * note). */
 #include "tessera/backend.h"
 
 #include <stdio.h>
@@ -119,7 +119,7 @@ static void device_close(tsr_dev *dev) {
     (void)dev;
 }
 
-/* Never called by these tests; they have to be there. */
+/* The table needs these entries; the tests never call them. */
 static tsr_status unused(void) {
     return TSR_E_UNSUPPORTED;
 }

@@ -1,5 +1,5 @@
-/* backends/opencl/bind/arguments.c - the calls by which a row binds its operands, sizes and
- * grid. */
+/* backends/opencl/bind/arguments.c - the calls by which a kernel variant binds its operands, its
+ * sizes and its grid. */
 #include "backends/opencl/bind/arguments.h"
 #include "backends/opencl/device/failure.h"
 #include "base/error.h"
@@ -21,8 +21,10 @@ static void push_traced(tsri_opencl_launch *launch, char kind, size_t size, cons
         if (value)
             memcpy(&trace->values[launch->n_args], value, size);
     } else
-        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: more than %d arguments", launch->file,
-                                    TSRI_OPENCL_TRACED));
+        keep(launch,
+             tsri_base_fail(TSR_E_INTERNAL,
+                            "%s: a kernel takes at most %d arguments; its variant binds more",
+                            launch->file, TSRI_OPENCL_TRACED));
     launch->n_args++;
 }
 
@@ -36,9 +38,9 @@ static void push(tsri_opencl_launch *launch, char kind, size_t size, const void 
                             : clSetKernelArg(launch->kernel, launch->n_args, size, value);
     if (code == CL_INVALID_ARG_INDEX || code == CL_INVALID_ARG_VALUE ||
         code == CL_INVALID_ARG_SIZE || code == CL_INVALID_MEM_OBJECT)
-        keep(launch,
-             tsri_base_fail(TSR_E_INTERNAL, "%s: argument %u of %zu bytes is refused: %s (%d)",
-                            launch->file, launch->n_args, size, tsri_opencl_code_name(code), code));
+        keep(launch, tsri_base_fail(
+                         TSR_E_INTERNAL, "%s: the driver refuses argument %u of %zu bytes: %s (%d)",
+                         launch->file, launch->n_args, size, tsri_opencl_code_name(code), code));
     else if (code != CL_SUCCESS)
         keep(launch, tsri_opencl_fail(launch->dev, code, launch->file));
     launch->n_args++;
@@ -51,9 +53,10 @@ static bool fits_int(int64_t value) {
 static void push_int(tsri_opencl_launch *launch, int64_t value, const char *what) {
     const cl_int narrow = (cl_int)value;
     if (!fits_int(value))
-        keep(launch, tsri_base_fail(TSR_E_UNSUPPORTED,
-                                    "%s: %s %" PRId64 " does not fit the kernels' 32-bit indices",
-                                    launch->file, what, value));
+        keep(launch,
+             tsri_base_fail(TSR_E_UNSUPPORTED,
+                            "%s: %s %" PRId64 " does not fit into the kernels' 32-bit indices",
+                            launch->file, what, value));
     push(launch, 'i', sizeof narrow, &narrow);
 }
 
@@ -65,22 +68,22 @@ void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor
     }
     const tsri_tensor_dtype *dtype = tsri_tensor_dtype_info((tsr_dtype)tensor->dtype);
     if (!tensor->buf || tensor->buf->dev != launch->dev) {
-        keep(launch, tsri_base_fail(TSR_E_ARGUMENT, "an operand of %s has no buffer of this device",
+        keep(launch, tsri_base_fail(TSR_E_ARGUMENT, "an operand of %s has no buffer on this device",
                                     launch->file));
         return;
     }
     if (!dtype || tensor->origin % (uint64_t)dtype->bytes || tensor->offset % dtype->block) {
-        keep(launch,
-             tsri_base_fail(TSR_E_ARGUMENT,
-                            "an operand of %s (%s) begins at byte %" PRIu64 ", inside an element",
-                            launch->file, tsri_tensor_dtype_name((tsr_dtype)tensor->dtype),
-                            tensor->origin));
+        keep(launch, tsri_base_fail(TSR_E_ARGUMENT,
+                                    "an operand of %s (%s) begins at byte %" PRIu64
+                                    ", in the middle of an element",
+                                    launch->file, tsri_tensor_dtype_name((tsr_dtype)tensor->dtype),
+                                    tensor->origin));
         return;
     }
     push(launch, 'p', sizeof tensor->buf->mem, &tensor->buf->mem);
     push_int(launch,
              (int64_t)(tensor->origin / (uint64_t)dtype->bytes) * dtype->block + tensor->offset,
-             "an operand's first element");
+             "the first element's index");
 }
 
 void tsri_opencl_arg_dims(tsri_opencl_launch *launch) {
@@ -88,7 +91,7 @@ void tsri_opencl_arg_dims(tsri_opencl_launch *launch) {
 }
 
 void tsri_opencl_arg_int(tsri_opencl_launch *launch, int64_t value) {
-    push_int(launch, value, "the number");
+    push_int(launch, value, "the argument");
 }
 
 void tsri_opencl_arg_float(tsri_opencl_launch *launch, float value) {
@@ -96,11 +99,11 @@ void tsri_opencl_arg_float(tsri_opencl_launch *launch, float value) {
 }
 
 void tsri_opencl_arg_dim(tsri_opencl_launch *launch, tsr_dim dim) {
-    push_int(launch, dim.factor, "a size of");
-    push_int(launch, dim.symbols, "a set of sizes");
+    push_int(launch, dim.factor, "the size");
+    push_int(launch, dim.symbols, "the set of sizes");
 }
 
-/* The last 8 of `dims` as two vectors; missing leading ones are `missing`. */
+/* Pushes the last 8 of `dims` as two vectors, right-aligned; missing leading ones get `missing`. */
 static void push_dims(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t rank,
                       int64_t missing, const char *what) {
     cl_int8 factors, symbols;
@@ -110,7 +113,7 @@ static void push_dims(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t 
         if (!fits_int(dim.factor))
             keep(launch,
                  tsri_base_fail(TSR_E_UNSUPPORTED,
-                                "%s: %s %" PRId64 " does not fit the kernels' 32-bit indices",
+                                "%s: %s %" PRId64 " does not fit into the kernels' 32-bit indices",
                                 launch->file, what, dim.factor));
         factors.s[i] = (cl_int)dim.factor;
         symbols.s[i] = (cl_int)dim.symbols;
@@ -120,11 +123,11 @@ static void push_dims(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t 
 }
 
 void tsri_opencl_arg_strides(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
-    push_dims(launch, tensor ? tensor->stride : NULL, tensor ? tensor->rank : 0, 0, "a stride of");
+    push_dims(launch, tensor ? tensor->stride : NULL, tensor ? tensor->rank : 0, 0, "the stride");
 }
 
 void tsri_opencl_arg_sizes(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
-    push_dims(launch, tensor ? tensor->dim : NULL, tensor ? tensor->rank : 0, 1, "a size of");
+    push_dims(launch, tensor ? tensor->dim : NULL, tensor ? tensor->rank : 0, 1, "the size");
 }
 
 void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t n) {
@@ -132,8 +135,8 @@ void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const tsr_dim *dims, u
     for (uint32_t i = 0; i < n; i++) {
         if (!fits_int(dims[i].factor))
             keep(launch, tsri_base_fail(TSR_E_UNSUPPORTED,
-                                        "%s: a size or stride of %" PRId64
-                                        " does not fit the kernels' 32-bit indices",
+                                        "%s: the size or stride %" PRId64
+                                        " does not fit into the kernels' 32-bit indices",
                                         launch->row->file, dims[i].factor));
         factors.s[i] = (cl_int)dims[i].factor;
         symbols.s[i] = (cl_int)dims[i].symbols;
@@ -145,8 +148,9 @@ void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const tsr_dim *dims, u
 void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
     const int64_t wanted = tsri_tensor_value(bytes, launch->bounds->highest);
     if (launch->n_scratch == TSRI_OPENCL_SCRATCH_ARGS || wanted < 0) {
-        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: scratch of %" PRId64 " bytes",
-                                    launch->file, wanted));
+        keep(launch,
+             tsri_base_fail(TSR_E_INTERNAL, "%s: scratch of %" PRId64 " bytes can't be bound",
+                            launch->file, wanted));
         return;
     }
     if ((uint64_t)wanted > launch->scratch_bytes)
@@ -160,8 +164,9 @@ void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
 
 void tsri_opencl_grid(tsri_opencl_launch *launch, int axis, tsr_dim n, int per_item) {
     if (axis < 0 || axis > 2 || per_item <= 0) {
-        keep(launch, tsri_base_fail(TSR_E_INTERNAL, "%s: grid axis %d by %d", launch->file, axis,
-                                    per_item));
+        keep(launch,
+             tsri_base_fail(TSR_E_INTERNAL, "%s: grid axis %d with %d elements for each work-item",
+                            launch->file, axis, per_item));
         return;
     }
     launch->grid[axis] = n;

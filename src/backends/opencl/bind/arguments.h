@@ -1,5 +1,5 @@
-/* backends/opencl/bind/arguments.h - a launch while a row binds it: the struct that the calls of
- * row.h fill. */
+/* backends/opencl/bind/arguments.h - a launch while a kernel variant binds it: the struct that the
+ * calls of row.h fill. */
 #ifndef TSRI_OPENCL_BIND_ARGUMENTS_H
 #define TSRI_OPENCL_BIND_ARGUMENTS_H
 
@@ -8,8 +8,8 @@
 
 enum { TSRI_OPENCL_SCRATCH_ARGS = 4 };
 
-/* Arguments as a row binds them, for a chain: kind 'p' a buffer (NULL: the device's scratch), 'i'
- * an int, 'f' a float, '8' an int8, 'g' an int16. */
+/* Arguments recorded for a chain, as a variant binds them. Kinds: 'p' is a buffer (NULL: the
+ * device's scratch), 'i' an int, 'f' a float, '8' an int8, 'g' an int16. */
 enum { TSRI_OPENCL_TRACED = 48 };
 typedef struct tsri_opencl_trace {
     char kinds[TSRI_OPENCL_TRACED + 1];
@@ -22,19 +22,19 @@ typedef struct tsri_opencl_trace {
 struct tsri_opencl_launch {
     tsr_dev *dev;
     const tsri_opencl_row *row;
-    const tsri_opencl_values *values; /* of the row's tunables; the instance's */
+    const tsri_opencl_values *values; /* of the variant's tunables; owned by the instance */
     const char *file;                 /* of the kernel; NULL for a provider without one */
-    tsri_opencl_launch *before;       /* the row's stage that runs first; owned; NULL: none */
+    tsri_opencl_launch *before;       /* the stage that runs first; owned; NULL: there is none */
     const tsr_op *op;                 /* borrowed: outlives the launch */
     const tsr_bounds *bounds;
     cl_mem dims;
     cl_kernel kernel; /* owned; NULL for a provider without a file, and for a step of a chain */
-    tsri_opencl_trace *trace; /* owned; NULL: arguments are set in the kernel */
+    tsri_opencl_trace *trace; /* owned; NULL: the arguments are set in the kernel */
     cl_uint n_args;
     tsr_status status; /* the first failure while binding */
     cl_uint scratch_args[TSRI_OPENCL_SCRATCH_ARGS];
     int n_scratch;
-    uint64_t scratch_bytes; /* the stage before included */
+    uint64_t scratch_bytes; /* including those of the stage before */
     tsr_dim grid[3], work;
     int per_item[3];
     size_t group[3];

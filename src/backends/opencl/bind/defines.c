@@ -1,4 +1,5 @@
-/* backends/opencl/bind/defines.c - the calls by which a row states its build constants. */
+/* backends/opencl/bind/defines.c - the calls by which a kernel variant states its build
+ * constants. */
 #include "backends/opencl/bind/defines.h"
 #include "base/error.h"
 
@@ -62,6 +63,6 @@ void tsri_opencl_define_tunable(tsri_opencl_defines *defines, const char *name) 
     if (t >= 0)
         tsri_opencl_define_int(defines, name, defines->values.value[t]);
     else if (defines->status == TSR_OK)
-        defines->status =
-            tsri_base_fail(TSR_E_INTERNAL, "row %s has no tunable %s", defines->row->name, name);
+        defines->status = tsri_base_fail(TSR_E_INTERNAL, "kernel variant %s has no tunable %s",
+                                         defines->row->name, name);
 }

@@ -1,4 +1,5 @@
-/* backends/opencl/bind/defines.h - build constants being collected for a row or its stage. */
+/* backends/opencl/bind/defines.h - the build constants of a kernel variant, or of its stage, while
+ * they are collected. */
 #ifndef TSRI_OPENCL_BIND_DEFINES_H
 #define TSRI_OPENCL_BIND_DEFINES_H
 
@@ -13,13 +14,13 @@ typedef struct tsri_opencl_values {
 struct tsri_opencl_defines {
     tsri_bytes define, undefine; /* "#define M 6\n", "#undef M\n" */
     tsri_bytes name;             /* "M=6," */
-    tsri_opencl_values values;   /* of the row's tunables */
+    tsri_opencl_values values;   /* of the variant's tunables */
     const tsri_opencl_row *row;
     tsr_status status;
 };
 
 void tsri_opencl_defines_clear(tsri_opencl_defines *defines);
-/* Index of a tunable of the row; -1: it has none of that name. */
+/* The index of a tunable of the variant; -1 where it has none of that name. */
 int tsri_opencl_find_tunable(const tsri_opencl_row *row, const char *name);
 
 #endif

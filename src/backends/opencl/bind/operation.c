@@ -1,4 +1,5 @@
-/* backends/opencl/bind/operation.c - structs of the seam copied by the rule of struct_size. */
+/* backends/opencl/bind/operation.c - copies of the seam's structs, made by the rule of
+ * struct_size. */
 #include "backends/opencl/bind/operation.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -8,7 +9,7 @@
 
 enum { ATTRS_ROOM = 64 };
 
-/* Sizes of the attribute structs that this backend knows. */
+/* The sizes of the attribute structs that this backend knows. */
 static const size_t attrs_sizes[TSR_OP_COUNT] = {
 #define SIZE(id, name, attributes) [TSR_OP_##id] = sizeof(attributes),
     TSR_OP_LIST(SIZE)
@@ -22,11 +23,13 @@ tsr_status tsri_opencl_take(const void *given, size_t known, void *copy, const c
         return TSR_OK;
     memcpy(&size, given, sizeof size);
     if (size < sizeof size)
-        return tsri_base_fail(TSR_E_ARGUMENT, "%s: struct_size is %u", what, size);
+        return tsri_base_fail(TSR_E_ARGUMENT, "%s: struct_size is %u, less than its own size", what,
+                              size);
     for (size_t i = known; i < size; i++)
         if (((const unsigned char *)given)[i])
-            return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: a newer field, at byte %zu, is set", what,
-                                  i);
+            return tsri_base_fail(
+                TSR_E_UNSUPPORTED,
+                "%s: a newer field, at byte %zu, is set; this backend does not know it", what, i);
     memcpy(copy, given, size < known ? size : known);
     return TSR_OK;
 }
@@ -38,7 +41,7 @@ static tsr_status copy_tensors(const tsr_tensor *const *from, uint32_t n, tsr_te
             continue;
         TRY(tsri_opencl_take(from[i], sizeof **to, *next, "an operand"));
         if ((*next)->rank > TSR_MAX_RANK)
-            return tsri_base_fail(TSR_E_ARGUMENT, "an operand has rank %u of at most %d",
+            return tsri_base_fail(TSR_E_ARGUMENT, "an operand has rank %u; the highest rank is %d",
                                   (*next)->rank, TSR_MAX_RANK);
         to[i] = (*next)++;
     }
@@ -52,8 +55,8 @@ tsr_status tsri_opencl_operation_copy(const tsr_op *op, tsri_opencl_operation *o
     TRY(tsri_opencl_take(op, sizeof given, &given, "an op"));
     const uint32_t n = given.n_in + given.n_out;
     if (n > 64 || given.n_in > 64)
-        return tsri_base_fail(TSR_E_ARGUMENT, "an op has %u inputs and %u outputs", given.n_in,
-                              given.n_out);
+        return tsri_base_fail(TSR_E_ARGUMENT, "an op has %u inputs and %u outputs, more than 64",
+                              given.n_in, given.n_out);
     tsr_status status = tsri_base_new(n + 1, sizeof *out->tensors, &out->tensors);
     if (status == TSR_OK)
         status = tsri_base_new(n + 1, sizeof *out->in, &out->in);
@@ -63,7 +66,7 @@ tsr_status tsri_opencl_operation_copy(const tsr_op *op, tsri_opencl_operation *o
         status = tsri_opencl_take(given.bounds, sizeof out->bounds, &out->bounds, "bounds");
     if (status == TSR_OK && known)
         status = tsri_opencl_take(given.attrs, known, out->attrs, "an op's attributes");
-    if (status == TSR_OK && !given.attrs) /* zeros, as a copy of this copy is to find them */
+    if (status == TSR_OK && !given.attrs) /* so that a copy of this copy finds zeros */
         memcpy(out->attrs, &(uint32_t){(uint32_t)known}, sizeof(uint32_t));
     tsr_tensor *next = out->tensors;
     if (status == TSR_OK) {

@@ -1,5 +1,5 @@
-/* backends/opencl/choose/choose.c - the first row of each op that fits, builds and passes its
- * self-test. */
+/* backends/opencl/choose/choose.c - the first kernel variant of each op that fits, builds and
+ * passes its self-test. */
 #include "backends/opencl/choose/choose.h"
 #include "backends/opencl/choose/fallback.h"
 #include "backends/opencl/choose/select.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An instance that may be needed, and where: for its self-test. */
+/* An instance that may be needed, and the step that its self-test is for. */
 typedef struct need {
     tsri_opencl_instance *instance;
     tsri_opencl_step *step;
@@ -57,8 +57,8 @@ static bool passes_over(const tsri_opencl_instance *instance) {
     return instance->state == TSRI_OPENCL_REFUSED;
 }
 
-/* Why each row of an op can't be used: what was forced is an argument, else none fits
- * (TSR_E_UNSUPPORTED) or none builds (TSR_E_BUILD). */
+/* Says why each variant of an op can't be used: TSR_E_ARGUMENT where one was forced,
+ * TSR_E_UNSUPPORTED where none fits, TSR_E_BUILD where none builds. */
 static tsr_status fail_no_row(tsr_dev *dev, const tsri_opencl_step *step, uint32_t index) {
     const tsr_op *op = &step->operation.op;
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
@@ -81,15 +81,16 @@ static tsr_status fail_no_row(tsr_dev *dev, const tsri_opencl_step *step, uint32
     const tsr_status code = step->forced.row ? TSR_E_ARGUMENT
                             : refused        ? TSR_E_BUILD
                                              : TSR_E_UNSUPPORTED;
-    const tsr_status status = tsri_base_fail(
-        code, "op %u, %s: %s (%s)", index, tsri_opencl_op_name((tsr_op_id)op->id),
-        step->forced.row ? "the forced kernel row can't be used" : "no kernel row serves it",
-        list.size ? list.data : "it has none");
+    const tsr_status status =
+        tsri_base_fail(code, "op %u, %s: %s (%s)", index, tsri_opencl_op_name((tsr_op_id)op->id),
+                       step->forced.row ? "the forced kernel variant can't be used"
+                                        : "no kernel variant serves it",
+                       list.size ? list.data : "it has no variants");
     tsri_base_bytes_clear(&list);
     return status;
 }
 
-/* The best row of a step that isn't refused yet; none: the instance is NULL. */
+/* The best variant of a step that is not refused yet; the instance is NULL where there is none. */
 static tsr_status pick_placed(tsr_dev *dev, tsri_opencl_step *step) {
     const tsr_op *op = &step->operation.op;
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
@@ -107,7 +108,8 @@ static tsr_status pick_placed(tsr_dev *dev, tsri_opencl_step *step) {
     return TSR_OK;
 }
 
-/* The same, with the weight as plain rows where nothing reads it as it is stored. */
+/* The same; where no variant reads the weight in its layout, the weight is unpacked to plain
+ * rows. */
 static tsr_status pick(tsr_dev *dev, tsri_opencl_step *step, uint32_t index) {
     bool moved = false;
     TRY(pick_placed(dev, step));
@@ -118,9 +120,9 @@ static tsr_status pick(tsr_dev *dev, tsri_opencl_step *step, uint32_t index) {
     return step->instance ? TSR_OK : fail_no_row(dev, step, index);
 }
 
-/* What the same op would run in the other buckets of M, built in the same program: prefill and
- * decode share one build. (Not for `tessera verify`, which opens devices without self-test: nothing
- * follows a plan there.) */
+/* Adds what the same op would run in the other buckets of M, so that prefill and decode share one
+ * build. (Not for `tessera verify`, which opens devices without self-test: it makes no further
+ * plans.) */
 static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list *list) {
     tsri_opencl_operation *operation = &step->operation;
     const tsr_bounds own = operation->bounds;
@@ -148,7 +150,7 @@ static bool has_new(const need_list *list) {
     return false;
 }
 
-/* How many arguments each kernel has, from binding it to nothing. */
+/* Records how many arguments each kernel has, by binding it without a kernel object. */
 static tsr_status record(tsr_dev *dev, const tsr_plan *plan, const need_list *list) {
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < list->n && status == TSR_OK; i++) {
@@ -168,7 +170,7 @@ static tsr_status record(tsr_dev *dev, const tsr_plan *plan, const need_list *li
     return status;
 }
 
-/* The chain program that serves the plan, with what its relatives need. */
+/* Chooses the chain program that serves the plan, including what its relatives need. */
 static tsr_status choose_chain(tsr_plan *plan, const need_list *list) {
     tsri_opencl_chained *others = NULL;
     TRY(tsri_base_new(list->n ? list->n : 1, sizeof *others, &others));
@@ -194,7 +196,8 @@ tsr_status tsri_opencl_choose(tsr_dev *dev, tsr_plan *plan) {
             if (status == TSR_OK)
                 status = add(&list, plan->steps[i].instance, &plan->steps[i]);
         }
-        /* Naming them takes longer than all else, so only where something is to be built. */
+        /* Naming the relatives takes longer than everything else, so it is done only where
+         * something is to be built. */
         const bool more =
             status == TSR_OK && first && !dev->no_self_test &&
             (has_new(&list) || (tsri_opencl_chains(dev) && !tsri_opencl_chain_for(plan)));

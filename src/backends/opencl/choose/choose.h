@@ -1,4 +1,4 @@
-/* backends/opencl/choose/choose.h - the kernels of a plan. */
+/* backends/opencl/choose/choose.h - chooses the kernels of a plan. */
 #ifndef TSRI_OPENCL_CHOOSE_CHOOSE_H
 #define TSRI_OPENCL_CHOOSE_CHOOSE_H
 

@@ -1,4 +1,4 @@
-/* backends/opencl/choose/fallback.c - rows of a weight unpacked on the device's behalf, once a
+/* backends/opencl/choose/fallback.c - a packed weight unpacked to plain rows, once for each
  * buffer. */
 #include "backends/opencl/choose/fallback.h"
 #include "backends/opencl/choose/layout.h"
@@ -18,7 +18,7 @@
 
 enum { BLOCK_BYTES = 4 << 20, WHY_LENGTH = 200 };
 
-/* A weight's rows, block by block through the host. */
+/* Copies a weight's rows through the host, one block after another. */
 static tsr_status copy_rows(tsr_dev *dev, const tsr_layout *from, tsr_buf *stored, tsr_buf *plain) {
     const tsr_layout to = tsri_opencl_plain_layout(from);
     const int64_t row_bytes = from->rows ? (int64_t)(to.bytes / (uint64_t)from->rows) : 0;
@@ -61,7 +61,8 @@ static tsr_status make_plain(tsr_dev *dev, const tsr_layout *layout, tsr_buf *st
     return TSR_OK;
 }
 
-/* The operand that lies in a layout of its own, whole in its buffer; -1: none. */
+/* The operand that is packed in a layout of its own and fills its buffer; -1 where there is
+ * none. */
 static int packed_operand(const tsr_op *op, const tsri_opencl_layout **own, tsr_layout *layout) {
     const int64_t none[TSR_SYMBOLS] = {0};
     for (uint32_t i = 0; i < op->n_in; i++) {
@@ -83,13 +84,13 @@ static int packed_operand(const tsr_op *op, const tsri_opencl_layout **own, tsr_
     return -1;
 }
 
-/* "linear/packed is refused on pocl/cpu: does not build: ...", of the best row that reads the
+/* "linear/packed is refused on pocl/cpu: does not build: ...", for the best variant that reads the
  * layout. */
 static tsr_status explain_refusal(tsr_dev *dev, const tsr_op *op, const tsri_opencl_layout *own,
                                   tsri_bytes *out) {
     const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
     const size_t n = tsri_opencl_candidates(dev, op, rows);
-    const char *name = "", *reason = "no row reads it";
+    const char *name = "", *reason = "no variant reads it";
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
         tsri_opencl_instance *instance = NULL;

@@ -1,4 +1,4 @@
-/* backends/opencl/choose/layout.c - one layout for all uses of a weight. */
+/* backends/opencl/choose/layout.c - chooses one layout for all uses of a weight. */
 #include "backends/opencl/choose/layout.h"
 #include "backends/opencl/bind/operation.h"
 #include "backends/opencl/choose/select.h"
@@ -16,7 +16,7 @@
 
 enum { MAX_LAYOUTS = 16 };
 
-/* Every layout that a row reads; the first is NULL, plain. */
+/* Lists every layout that some variant reads; the first is NULL, plain rows. */
 static size_t list_layouts(const tsri_opencl_layout *list[MAX_LAYOUTS]) {
     size_t n = 1;
     list[0] = NULL;
@@ -32,9 +32,9 @@ static size_t list_layouts(const tsri_opencl_layout *list[MAX_LAYOUTS]) {
     return n;
 }
 
-/* The op as it would be with its weight in `layout`; scores its best rows over the buckets, -1
- * where one has none. A forced row needs to fit somewhere only: where it doesn't, its plan says so.
- */
+/* The sum of the best variants' scores over the buckets, for the op with its weight in `layout`; -1
+ * where a bucket has no variant. A forced variant has to fit in some bucket only: a plan whose
+ * bucket it does not fit says so itself. */
 static int64_t score_use(tsr_dev *dev, const tsr_weight_use *use, const tsri_opencl_layout *layout,
                          const tsri_opencl_forced *forced) {
     tsri_opencl_operation operation;
@@ -70,12 +70,14 @@ static int64_t score_layout(tsr_dev *dev, const tsr_weight_use *const *uses, siz
 
 static tsr_status check_uses(const tsr_weight_use *const *uses, size_t n) {
     if (!n)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a weight without a use has no layout");
+        return tsri_base_fail(TSR_E_ARGUMENT, "a layout was asked for a weight that no op uses");
     for (size_t i = 0; i < n; i++) {
         const tsr_op *op = uses[i]->op;
         if (uses[i]->operand >= op->n_in || !op->in[uses[i]->operand])
-            return tsri_base_fail(TSR_E_ARGUMENT, "use %zu of a weight is operand %u of %u", i,
-                                  uses[i]->operand, op->n_in);
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "use %zu of a weight names operand %u: the op has %u operands, "
+                                  "and this one must be given",
+                                  i, uses[i]->operand, op->n_in);
     }
     return TSR_OK;
 }
@@ -96,8 +98,9 @@ tsr_status tsri_opencl_weight_layout(tsr_dev *dev, const tsr_weight_use *const *
         __builtin_mul_overflow((uint64_t)rows, (uint64_t)columns, &elements) ||
         !tsri_tensor_bytes((tsr_dtype)weight->dtype, elements, &bytes))
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a weight of %" PRId64 " x %" PRId64 " %s has no size", rows, columns,
-                              tsri_tensor_dtype_name((tsr_dtype)weight->dtype));
+                              "the bytes of a weight of %" PRId64 " x %" PRId64
+                              " %s can't be counted",
+                              rows, columns, tsri_tensor_dtype_name((tsr_dtype)weight->dtype));
     for (size_t i = 0; i < n; i++)
         updated |= uses[i]->updated != 0;
     int64_t best_score = score_layout(dev, uses, n, NULL, &forced);
@@ -136,16 +139,16 @@ tsr_layout tsri_opencl_plain_layout(const tsr_layout *layout) {
     return plain;
 }
 
-/* The block's place in the buffer, and that everything about it fits. */
+/* Finds the place of the rows in the buffer, and checks that they fit the layout and the buffer. */
 static tsr_status place(const tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows,
                         const tsr_buf *buf, const tsri_opencl_layout **found, uint64_t *offset,
                         uint64_t *bytes) {
     const tsri_opencl_layout *own = *found = tsri_opencl_layout_by_id(layout->id);
     if (layout->id && !own)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "weight layout %u isn't this backend's",
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "this backend does not know weight layout %u",
                               layout->id);
     if (!buf || buf->dev != dev)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a weight's buffer is of another device");
+        return tsri_base_fail(TSR_E_ARGUMENT, "a weight's buffer belongs to another device");
     if (rows->columns != layout->columns || rows->first < 0 || rows->count < 0 ||
         rows->first > layout->rows - rows->count)
         return tsri_base_fail(TSR_E_ARGUMENT,
@@ -156,9 +159,11 @@ static tsr_status place(const tsr_dev *dev, const tsr_layout *layout, const tsr_
     if (layout->row_block > 1 &&
         (rows->first % layout->row_block ||
          (rows->count % layout->row_block && rows->first + rows->count != layout->rows)))
-        return tsri_base_fail(
-            TSR_E_ARGUMENT, "rows %" PRId64 " to %" PRId64 ": layout %s takes multiples of %u",
-            rows->first, rows->first + rows->count, layout->name, layout->row_block);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "rows %" PRId64 " to %" PRId64
+                              " can't be stored alone: layout %s takes multiples of %u rows",
+                              rows->first, rows->first + rows->count, layout->name,
+                              layout->row_block);
     if (own)
         own->span(layout->rows, layout->columns, layout->dtype, rows->first, rows->count, offset,
                   bytes);
@@ -166,12 +171,13 @@ static tsr_status place(const tsr_dev *dev, const tsr_layout *layout, const tsr_
                                 offset) ||
              !tsri_tensor_bytes((tsr_dtype)layout->dtype, (uint64_t)(rows->count * layout->columns),
                                 bytes))
-        return tsri_base_fail(TSR_E_ARGUMENT, "a weight's rows of %s have no size",
+        return tsri_base_fail(TSR_E_ARGUMENT, "the bytes of a weight's rows of %s can't be counted",
                               tsri_tensor_dtype_name((tsr_dtype)layout->dtype));
     if (*offset > buf->bytes || *bytes > buf->bytes - *offset)
-        return tsri_base_fail(
-            TSR_E_ARGUMENT, "%" PRIu64 " bytes at %" PRIu64 " leave a weight's buffer of %" PRIu64,
-            *bytes, *offset, buf->bytes);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%" PRIu64 " bytes at %" PRIu64
+                              " reach beyond a weight's buffer of %" PRIu64 " bytes",
+                              *bytes, *offset, buf->bytes);
     return TSR_OK;
 }
 
@@ -189,7 +195,7 @@ tsr_status tsri_opencl_weight_store(tsr_dev *dev, const tsr_layout *layout, cons
         return TSR_OK;
     if (rows->dtype != layout->dtype) {
         if (!tsri_tensor_bytes((tsr_dtype)layout->dtype, n, &plain))
-            return tsri_base_fail(TSR_E_ARGUMENT, "%zu elements have no size", n);
+            return tsri_base_fail(TSR_E_ARGUMENT, "the bytes of %zu elements can't be counted", n);
         TRY(tsri_base_new_aligned((size_t)plain, &converted));
         status = tsri_tensor_convert((tsr_dtype)layout->dtype, converted, (tsr_dtype)rows->dtype,
                                      rows->data, n);
@@ -207,7 +213,7 @@ tsr_status tsri_opencl_weight_store(tsr_dev *dev, const tsr_layout *layout, cons
         const cl_int code = clEnqueueWriteBuffer(dev->queue, buf->mem, CL_TRUE, (size_t)offset,
                                                  (size_t)bytes, data, 0, NULL, NULL);
         if (code != CL_SUCCESS)
-            status = tsri_opencl_fail(dev, code, "a write of weights");
+            status = tsri_opencl_fail(dev, code, "writing a weight");
     }
     if (status == TSR_OK && own && buf->plain) {
         const tsr_layout second = tsri_opencl_plain_layout(layout);
@@ -229,7 +235,7 @@ tsr_status tsri_opencl_weight_load(tsr_dev *dev, const tsr_layout *layout, tsr_b
     if (!n)
         return TSR_OK;
     if (!tsri_tensor_bytes((tsr_dtype)layout->dtype, n, &plain))
-        return tsri_base_fail(TSR_E_ARGUMENT, "%zu elements have no size", n);
+        return tsri_base_fail(TSR_E_ARGUMENT, "the bytes of %zu elements can't be counted", n);
     TRY(tsri_base_new_aligned((size_t)bytes, &stored));
     tsr_status status = own ? tsri_base_new_aligned((size_t)plain, &unpacked) : TSR_OK;
     if (status == TSR_OK) {
@@ -237,7 +243,7 @@ tsr_status tsri_opencl_weight_load(tsr_dev *dev, const tsr_layout *layout, tsr_b
         const cl_int code = clEnqueueReadBuffer(dev->queue, buf->mem, CL_TRUE, (size_t)offset,
                                                 (size_t)bytes, stored, 0, NULL, NULL);
         if (code != CL_SUCCESS)
-            status = tsri_opencl_fail(dev, code, "a read of weights");
+            status = tsri_opencl_fail(dev, code, "reading a weight");
     }
     if (status == TSR_OK && own)
         own->load(layout->columns, layout->dtype, rows->count, stored, unpacked);

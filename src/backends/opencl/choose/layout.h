@@ -1,5 +1,5 @@
-/* backends/opencl/choose/layout.h - how weights lie, chosen for all their uses; rows stored and
- * loaded. */
+/* backends/opencl/choose/layout.h - the layout of a weight, chosen for all its uses; its rows
+ * stored and loaded. */
 #ifndef TSRI_OPENCL_CHOOSE_LAYOUT_H
 #define TSRI_OPENCL_CHOOSE_LAYOUT_H
 

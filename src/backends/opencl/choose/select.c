@@ -1,4 +1,4 @@
-/* backends/opencl/choose/select.c - rows filtered and ranked. */
+/* backends/opencl/choose/select.c - filters and ranks kernel variants. */
 #include "backends/opencl/choose/select.h"
 #include "backends/opencl/program/bundle.h"
 #include "backends/opencl/program/probe.h"
@@ -14,7 +14,7 @@ static tsr_status fail_unknown_row(tsr_op_id op, const char *name, size_t n) {
     for (const tsri_opencl_row *row = tsri_opencl_rows_of(op); row && row->name; row++)
         (void)!tsri_base_bytes_printf(&list, "%s%s", list.size ? ", " : "", row->name);
     const tsr_status status =
-        tsri_base_fail(TSR_E_ARGUMENT, "%s has no kernel row %.*s; it has %s",
+        tsri_base_fail(TSR_E_ARGUMENT, "%s has no kernel variant %.*s; it has %s",
                        tsri_opencl_op_name(op), (int)n, name, list.size ? list.data : "none");
     tsri_base_bytes_clear(&list);
     return status;
@@ -28,8 +28,8 @@ static tsr_status fail_unknown_op(const char *name, size_t n) {
             (void)!tsri_base_bytes_printf(&list, "%s%s", list.size ? ", " : "", known);
     }
     const tsr_status status =
-        tsri_base_fail(TSR_E_ARGUMENT, "%.*s is no op; kernel rows can be forced for %s", (int)n,
-                       name, list.size ? list.data : "none");
+        tsri_base_fail(TSR_E_ARGUMENT, "%.*s is not an op; kernel variants can be forced for %s",
+                       (int)n, name, list.size ? list.data : "none");
     tsri_base_bytes_clear(&list);
     return status;
 }
@@ -41,7 +41,7 @@ tsri_opencl_wish tsri_opencl_forced_row(const tsri_opencl_forced *forced, tsr_op
     return (tsri_opencl_wish){0};
 }
 
-/* values: "MR=4:NV=2", n bytes. */
+/* `values` is "MR=4:NV=2", n bytes. */
 static tsr_status add_forced(tsri_opencl_forced *forced, const tsri_opencl_row *row,
                              const char *values, size_t n) {
     const tsri_opencl_row *before = tsri_opencl_forced_row(forced, row->op).row;
@@ -52,7 +52,8 @@ static tsr_status add_forced(tsri_opencl_forced *forced, const tsri_opencl_row *
                    : tsri_base_fail(TSR_E_ARGUMENT, "%s is forced twice: %s and %s",
                                     tsri_opencl_op_name(row->op), before->name, row->name);
     if (forced->n == TSRI_OPENCL_MAX_FORCED)
-        return tsri_base_fail(TSR_E_ARGUMENT, "more than %d forced rows", TSRI_OPENCL_MAX_FORCED);
+        return tsri_base_fail(TSR_E_ARGUMENT, "more than %d kernel variants are forced",
+                              TSRI_OPENCL_MAX_FORCED);
     tsri_opencl_wish *wish = &forced->rows[forced->n];
     *wish = (tsri_opencl_wish){.row = row};
     snprintf(place, sizeof place, "%s=%s:%.*s", tsri_opencl_op_name(row->op), row->name, (int)n,
@@ -63,16 +64,17 @@ static tsr_status add_forced(tsri_opencl_forced *forced, const tsri_opencl_row *
     return TSR_OK;
 }
 
-/* An entry "matmul=row:values", for the ops that share the row's name. */
+/* An entry "matmul=variant:values" also applies to the ops that have a variant of that name. */
 typedef struct family {
-    const char *row, *values; /* row NULL: none */
+    const char *row, *values; /* row NULL: there is no such entry */
     size_t row_n, values_n;
 } family;
 
 static tsr_status force_one(const char *entry, size_t n, tsri_opencl_forced *out, family *shared) {
     const char *equals = memchr(entry, '=', n);
     if (!equals || equals == entry || equals + 1 == entry + n)
-        return tsri_base_fail(TSR_E_ARGUMENT, "\"%.*s\" is no op=row", (int)n, entry);
+        return tsri_base_fail(TSR_E_ARGUMENT, "\"%.*s\" is not of the form op=variant", (int)n,
+                              entry);
     const size_t name_n = (size_t)(equals - entry);
     const char *name = equals + 1, *colon = memchr(name, ':', n - name_n - 1);
     const size_t row_n = colon ? (size_t)(colon - name) : n - name_n - 1;
@@ -126,7 +128,7 @@ size_t tsri_opencl_candidates(const tsr_dev *dev, const tsr_op *op,
     return n;
 }
 
-/* The weight lies as this row reads it. */
+/* Whether every operand is stored in the layout that this variant reads. */
 static bool reads_layouts(const tsri_opencl_row *row, const tsr_op *op, const char **why) {
     static _Thread_local char text[192];
     for (uint32_t i = 0; i < op->n_in; i++) {
@@ -149,16 +151,17 @@ static bool reads_layouts(const tsri_opencl_row *row, const tsr_op *op, const ch
     return true;
 }
 
-/* A device that doesn't compile has the kernels of its bundle alone, and no provider's. */
+/* A device that does not compile has the kernels of its bundle only, and no provider's. */
 static bool in_bundle(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
                       const char **why) {
-    /* A bundle is one program: what is built as a newer OpenCL C would be a second one. */
+    /* A bundle is one program; a variant that is built as a newer OpenCL C would need a second
+     * one. */
     bool has =
         dev->record && row->file && !row->enqueue && !(row->newest_c && dev->found->version >= 200);
     if (!dev->record && tsri_opencl_bundle_has(dev, row, op, &has) != TSR_OK)
         has = false;
     if (!has)
-        *why = dev->record ? "can't be in the one program of a bundle" : "not in the bundle";
+        *why = dev->record ? "can't be part of the one program of a bundle" : "not in the bundle";
     return has;
 }
 
@@ -167,17 +170,20 @@ bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_
     const int weight = row->layout ? row->weight_operand : -1;
     *why = "";
     if (weight >= 0 && op->in[weight]->kind != TSR_KIND_WEIGHT) {
-        *why = "reads weights in a layout of its own; this one is written as plain rows";
+        *why = "reads weights in a layout of its own; this one is written, so it is kept as plain "
+               "rows";
         return false;
     }
-    /* First, because what a row lacks is why a weight lies as another one reads it. */
+    /* Asked first: what a variant needs and does not find is the reason why a weight is stored in
+     * another variant's layout. */
     if (row->fits && !row->fits(row, &dev->facts, op, why)) {
         if (!*why || !**why)
             *why = "does not fit";
         return false;
     }
     if (placed && !reads_layouts(row, op, why)) {
-        tsri_opencl_probe_refused(dev, row->probe, why); /* then that is why it lies otherwise */
+        /* Where its probe was refused, that is the reason for the other layout. */
+        tsri_opencl_probe_refused(dev, row->probe, why);
         return false;
     }
     if (row->probe && !tsri_opencl_probe_passed(dev, row->probe, why))
@@ -217,7 +223,7 @@ void tsri_opencl_buckets(const tsr_bounds *bounds, tsr_bounds out[TSRI_OPENCL_BU
     }
 }
 
-/* While rows are only asked for, weights lie nowhere: any layout may come. */
+/* While variants are only asked for, weights are not stored yet: any layout may come. */
 static bool placed(const tsr_op *op) {
     for (uint32_t i = 0; i < op->n_in; i++)
         if (op->in[i] && (op->in[i]->buf || op->in[i]->layout))

@@ -1,5 +1,5 @@
-/* backends/opencl/choose/selftest.c - kernels tried out before a plan uses them, and what is kept
- * of it. */
+/* backends/opencl/choose/selftest.c - tries kernels before a plan uses them, and keeps the
+ * verdicts. */
 #include "backends/opencl/choose/selftest.h"
 #include "backends/opencl/choose/select.h"
 #include "backends/opencl/device/buffer.h"
@@ -22,8 +22,8 @@
 
 /* A kernel and one trial of it. */
 typedef struct test {
-    tsr_plan *plan;       /* that is about to use it */
-    tsri_opencl_step own; /* the trial's step: its operation is the trial's */
+    tsr_plan *plan;       /* the plan that is about to use the kernel */
+    tsri_opencl_step own; /* the trial's step, with the trial's operation */
     tsri_opencl_trial trial;
     tsr_buf buffers[TSRI_OPENCL_OPERANDS];
     void *host[TSRI_OPENCL_OPERANDS]; /* operands as the reference has them */
@@ -49,7 +49,7 @@ static tsr_status new_buffer(test *t, uint32_t place, uint64_t bytes, const void
     return code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail(dev, code, "a self-test");
 }
 
-/* A weight as the row's layout stores it. */
+/* A weight, stored in the variant's layout. */
 static tsr_status place_weight(test *t, uint32_t place, const tsri_opencl_layout *layout) {
     const tsr_tensor *tensor = tsri_opencl_trial_tensor(&t->trial, place);
     const int64_t columns = tsri_tensor_value(tsri_tensor_columns(tensor), t->trial.sizes);
@@ -63,7 +63,7 @@ static tsr_status place_weight(test *t, uint32_t place, const tsri_opencl_layout
     return status;
 }
 
-/* Outputs begin as NaN, so that what is not written differs. */
+/* Outputs begin as NaN, so that an element that is not written differs. */
 static tsr_status place_operand(test *t, uint32_t place, const tsri_opencl_row *row) {
     tsr_tensor *tensor = tsri_opencl_trial_tensor(&t->trial, place);
     const bool input = place < t->trial.operation.op.n_in;
@@ -93,7 +93,7 @@ static tsr_status place_operands(test *t) {
     return t->dims ? TSR_OK : tsri_opencl_fail_create(t->plan->dev, code, "clCreateBuffer");
 }
 
-/* What a device that never rests may still use is left alone. */
+/* Memory that a device which never comes to rest may still use is not released. */
 static void release(test *t) {
     (void)!tsri_opencl_drain(t->plan->dev);
     tsri_opencl_operation_clear(&t->trial.operation);
@@ -111,7 +111,7 @@ static void release(test *t) {
 
 /* --- the run --- */
 
-/* By itself, or as the plan has it: a function of its chain. */
+/* Launches the kernel by itself, or as the plan does: as a function of its chain. */
 static tsr_status launch(test *t) {
     tsr_dev *dev = t->plan->dev;
     tsri_opencl_step *step = &t->own;
@@ -170,8 +170,9 @@ static double value_at(const tsr_tensor *tensor, const void *data, size_t i) {
     }
 }
 
-/* Largest difference that a right kernel may show: exact integers, rounding of the type and of sums
- * in f32. Attention gives means of values up to 1, which the number of keys makes small. */
+/* The largest difference that a correct kernel may show: none for integers; else the rounding of
+ * the dtype and of sums in f32. Attention gives means of values up to 1, which the number of keys
+ * makes small. */
 static double allowed(uint32_t op, uint32_t dtype, double largest) {
     const double unit = dtype == TSR_I32    ? 0
                         : dtype == TSR_BF16 ? 8e-3
@@ -181,7 +182,7 @@ static double allowed(uint32_t op, uint32_t dtype, double largest) {
     return unit * (largest > least ? largest : least);
 }
 
-/* The first element of an operand that differs, in words; "" where they agree. */
+/* Describes the first element of an operand that differs; "" where all agree. */
 static void compare(const test *t, uint32_t place, char *verdict, size_t size) {
     const tsr_tensor *tensor = tsri_opencl_trial_tensor(&t->trial, place);
     const size_t n = tsri_opencl_trial_count(&t->trial, place);
@@ -203,7 +204,7 @@ static void compare(const test *t, uint32_t place, char *verdict, size_t size) {
     }
 }
 
-/* The reason is in the host's record. */
+/* The reason is in the host's error record. */
 static tsr_status fail_reference(const tsr_host *host, tsr_status status) {
     const bool tells = host->struct_size >= offsetof(tsr_host, reported) + sizeof host->reported;
     const char *why = tells && host->reported ? host->reported(host->data) : "";
@@ -228,7 +229,8 @@ static tsr_status run_and_compare(test *t, char *verdict, size_t size) {
 
 /* --- which trials --- */
 
-/* At these sizes the row still fits and has the same constants: the trial is of this kernel. */
+/* Whether the variant still fits at these sizes and has the same constants, so that the trial is of
+ * this kernel. */
 static tsr_status is_same(test *t, bool *same) {
     tsr_dev *dev = t->plan->dev;
     tsri_opencl_instance *instance = t->own.instance, *found = NULL;
@@ -236,7 +238,7 @@ static tsr_status is_same(test *t, bool *same) {
     const char *why;
     *same = tsri_opencl_fits(dev, instance->row, &t->trial.operation.op, false, &why);
     for (int i = 0; i < TSRI_OPENCL_TUNABLES; i++) {
-        values.set[i] = true; /* at other sizes other values may be in force */
+        values.set[i] = true; /* other values may be in force at other sizes */
         values.value[i] = instance->values.value[i];
     }
     if (*same)
@@ -245,7 +247,7 @@ static tsr_status is_same(test *t, bool *same) {
     return TSR_OK;
 }
 
-/* *once: the verdict is of a failure that may not come again. */
+/* *once: the failure behind the verdict may not come again, so it is not kept. */
 static tsr_status try_axis(tsr_plan *plan, const tsri_opencl_step *step, bool chained, int axis,
                            char *verdict, size_t size, bool *once) {
     test t = {.plan = plan, .chained = chained, .own.instance = step->instance};
@@ -261,7 +263,8 @@ static tsr_status try_axis(tsr_plan *plan, const tsri_opencl_step *step, bool ch
         status = run_and_compare(&t, verdict, size);
     else if (status == TSR_OK)
         tsri_opencl_log(plan->dev->state, TSR_LOG_DEBUG,
-                        "%s: no self-test of axis %d is small enough", step->instance->name, axis);
+                        "%s: no self-test along axis %d is small enough to run",
+                        step->instance->name, axis);
     release(&t);
     if (status != TSR_OK && !plan->dev->poisoned) {
         snprintf(verdict, size, "self-test: %.200s", tsri_base_reported());
@@ -271,7 +274,7 @@ static tsr_status try_axis(tsr_plan *plan, const tsri_opencl_step *step, bool ch
     return status;
 }
 
-/* The step of the plan that takes the instance farthest along each axis. */
+/* Finds, for each axis, the step of the plan that takes the instance farthest along it. */
 static void find_farthest(const tsr_plan *plan, const tsri_opencl_instance *instance,
                           const tsri_opencl_step *steps[TSRI_OPENCL_AXES],
                           int64_t most[TSRI_OPENCL_AXES]) {
@@ -288,18 +291,19 @@ static void find_farthest(const tsr_plan *plan, const tsri_opencl_instance *inst
     }
 }
 
-/* --- verdicts --- as "1 64 768 4096\n" and why the kernel is refused, or nothing --- */
+/* --- verdicts: kept as "1 64 768 4096\n", then why the kernel is refused, or nothing --- */
 
 static tsr_status refuse(const tsr_plan *plan, tsri_opencl_instance *instance,
                          const char *verdict) {
     const tsr_facts *facts = &plan->dev->facts.common;
     tsri_opencl_log(plan->dev->state, TSR_LOG_WARNING, "%s on %s/%s: %s; %s", instance->name,
                     facts->platform, facts->name, verdict,
-                    instance->row->plain ? "no other row takes its place" : "another row is used");
+                    instance->row->plain ? "no other variant takes its place"
+                                         : "another variant is used");
     return tsri_opencl_instance_refuse(instance, verdict);
 }
 
-/* What is known from earlier runs. */
+/* Looks up what earlier runs have found. */
 static tsr_status recall(const tsr_plan *plan, const tsri_opencl_instance *instance,
                          const tsri_opencl_key *within, tsri_opencl_reach *reach, char *verdict,
                          size_t size) {
@@ -308,7 +312,7 @@ static tsr_status recall(const tsr_plan *plan, const tsri_opencl_instance *insta
     int64_t *most = reach->most;
     int end = 0;
     reach->asked = true;
-    if (instance->row->enqueue) /* compiles at its first use: in a test, so that no run waits */
+    if (instance->row->enqueue) /* compiles at its first use: here, so that no run waits for it */
         return TSR_OK;
     tsr_status status = tsri_opencl_verdict_load(plan->dev, instance, within, &text, &found);
     if (status == TSR_OK && found && text.data &&
@@ -331,7 +335,7 @@ static void keep(const tsr_plan *plan, const tsri_opencl_instance *instance,
     tsri_opencl_verdict_save(plan->dev, instance, within, text);
 }
 
-/* "" where the kernel may be used, else why not. */
+/* Tests the kernel; the verdict is "" where it may be used, else why not. */
 static tsr_status test_kernel(tsr_plan *plan, const tsri_opencl_step *step, bool chained,
                               char *verdict, size_t size) {
     const tsri_opencl_instance *instance = step->instance;
@@ -359,7 +363,7 @@ static tsr_status test_kernel(tsr_plan *plan, const tsri_opencl_step *step, bool
     return TSR_OK;
 }
 
-/* A kernel that errs in a chain alone is the chain's fault. */
+/* A kernel that gives wrong results only in a chain is correct by itself: the chain is given up. */
 static tsr_status test_step(tsr_plan *plan, const tsri_opencl_step *step, bool *refused) {
     const bool chained = tsri_opencl_chain_has(plan, step);
     char verdict[256], alone[256] = "";
@@ -371,10 +375,11 @@ static tsr_status test_step(tsr_plan *plan, const tsri_opencl_step *step, bool *
         TRY(test_kernel(plan, step, false, alone, sizeof alone));
     if (!chained || *alone)
         return refuse(plan, step->instance, chained ? alone : verdict);
-    tsri_opencl_log(plan->dev->state, TSR_LOG_WARNING,
-                    "%s as one of many kernels in a launch, on %s/%s: %s; each is launched",
-                    step->instance->name, plan->dev->facts.common.platform,
-                    plan->dev->facts.common.name, verdict);
+    tsri_opencl_log(
+        plan->dev->state, TSR_LOG_WARNING,
+        "%s as one of many kernels in a launch, on %s/%s: %s; each kernel is launched by itself",
+        step->instance->name, plan->dev->facts.common.platform, plan->dev->facts.common.name,
+        verdict);
     tsri_opencl_chain_refuse(plan);
     return TSR_OK;
 }

@@ -1,4 +1,4 @@
-/* backends/opencl/choose/selftest_data.c - what the operands of a kernel's trial hold. */
+/* backends/opencl/choose/selftest_data.c - the contents of the operands of a kernel's trial. */
 #include "backends/opencl/choose/selftest.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -13,7 +13,7 @@ static uint32_t scramble(uint32_t n, uint32_t stream) {
     return n ^ n >> 12;
 }
 
-/* One of 0 .. n - 1: the last, the first, then any. */
+/* One of 0 .. n - 1: first the last, then the first, then any. */
 static int32_t place_of(int64_t i, int64_t n) {
     if (n < 1)
         return 0;
@@ -29,13 +29,14 @@ static int64_t width_of(const tsri_opencl_trial *t) {
     return size_of(t, 0, t->operation.in[0]->rank - 1);
 }
 
-/* Where sequence i begins among `keys` of a sequence: the first one fills them to the end. */
+/* The position where sequence i begins among `keys` key positions: the first sequence fills them to
+ * the end. */
 static int64_t past_of(const tsri_opencl_trial *t, int64_t i, int64_t keys) {
     const int64_t T = t->sizes[1];
     return keys > T ? place_of(i, keys - T + 1) : 0;
 }
 
-/* Facts of a sequence that attends: past, len, then slot or source. */
+/* A fact of a sequence that attends: past (0), len (1), slot or source (2). */
 static int32_t fact_of(const tsri_opencl_trial *t, uint32_t fact, int64_t i, int64_t keys,
                        int64_t slots) {
     const int64_t past = past_of(t, i, keys), end = past + t->sizes[1];
@@ -44,7 +45,7 @@ static int32_t fact_of(const tsri_opencl_trial *t, uint32_t fact, int64_t i, int
                                  : i % (slots > 0 ? slots : 1));
 }
 
-/* Positions, lengths, slots and ids that the op may be given. */
+/* Positions, lengths, slots and ids that are valid for the op. */
 static int32_t index_of(const tsri_opencl_trial *t, uint32_t operand, int64_t i) {
     const int64_t T = t->sizes[1];
     switch (t->operation.op.id) {
@@ -52,7 +53,7 @@ static int32_t index_of(const tsri_opencl_trial *t, uint32_t operand, int64_t i)
     case TSR_OP_GATHER:
         return place_of(i, size_of(t, 0, 0));
     case TSR_OP_EMBED_ADD:
-    case TSR_OP_SCATTER: /* some more than once */
+    case TSR_OP_SCATTER: /* some occur more than once */
         return i % 3 == 2 ? (int32_t)(i * i % 11 % size_of(t, 0, 0))
                           : place_of(i, size_of(t, 0, 0));
     case TSR_OP_ATTENTION:
@@ -97,14 +98,14 @@ static int32_t index_of(const tsri_opencl_trial *t, uint32_t operand, int64_t i)
     }
 }
 
-/* Multiples of 1/8 in [-1, 1]: exact in every float type, so that sums of products are exact in
- * f32. */
+/* Multiples of 1/8 in [-1, 1]: they are exact in every float dtype, so that sums of products are
+ * exact in f32. */
 static float number_of(const tsri_opencl_trial *t, uint32_t operand, size_t i) {
     const int eighths = (int)(scramble((uint32_t)i, operand) % 17) - 8;
     const float value = (float)eighths / 8.0f;
     if (t->operation.op.id != TSR_OP_ADAMW || (operand != 2 && operand != 4))
         return value;
-    return 0.125f + (value < 0 ? -value : value); /* roots are taken of them, and one divides */
+    return 0.125f + (value < 0 ? -value : value); /* the op takes their roots and divides by them */
 }
 
 tsr_status tsri_opencl_trial_fill(const tsri_opencl_trial *t, uint32_t operand, void **out) {
@@ -113,7 +114,8 @@ tsr_status tsri_opencl_trial_fill(const tsri_opencl_trial *t, uint32_t operand, 
     uint64_t bytes = 0;
     float *values = NULL;
     if (!tsri_tensor_bytes((tsr_dtype)tensor->dtype, n, &bytes))
-        return tsri_base_fail(TSR_E_INTERNAL, "a self-test of %zu elements has no size", n);
+        return tsri_base_fail(TSR_E_INTERNAL,
+                              "the bytes of a self-test's %zu elements can't be counted", n);
     TRY(tsri_base_new_aligned(bytes ? (size_t)bytes : 1, out));
     if (tensor->dtype == TSR_I32) {
         for (size_t i = 0; i < n; i++)

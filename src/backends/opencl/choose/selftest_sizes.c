@@ -1,14 +1,14 @@
-/* backends/opencl/choose/selftest_sizes.c - the sizes of a kernel's trials. */
+/* backends/opencl/choose/selftest_sizes.c - chooses the sizes of a kernel's trials. */
 #include "backends/opencl/choose/selftest.h"
 #include "base/error.h"
 #include "tensor/quantize.h"
 #include "tensor/shape.h"
 
-/* Multiply-adds that a trial grows to, and more than which none has; elements of an operand,
- * likewise. The reference takes about a nanosecond for a multiply-add. */
+/* The multiply-adds that a trial grows to, and the most that one may have; the most elements of an
+ * operand. The reference takes about a nanosecond for a multiply-add. */
 static const int64_t fair_work = INT64_C(1) << 21, most_work = INT64_C(1) << 27,
                      fair_elements = INT64_C(1) << 20, most_elements = INT64_C(1) << 24;
-/* How far the axes of constants go. */
+/* The largest sizes along axes that are constant. */
 static const int64_t most_rows = 1 << 10, most_width = 1 << 19;
 
 enum { SMALL_AXIS, FIRST_AXIS, SECOND_AXIS, THIRD_AXIS };
@@ -58,7 +58,7 @@ static int64_t size_at(const tsr_tensor *tensor, uint32_t from_last, const int64
     return tsri_tensor_value(tensor->dim[tensor->rank - from_last], sizes);
 }
 
-/* The matrix of matmul or matmul_add that has M rows and N columns, and the one with K. */
+/* Of matmul or matmul_add: the operand that is [M, N]; below, the one that is [M, K]. */
 static const tsr_tensor *product_of(const tsr_op *op) {
     return op->id == TSR_OP_MATMUL ? op->out[0] : op->in[0];
 }
@@ -72,7 +72,7 @@ static int64_t depth_of(const tsr_op *op, const int64_t *sizes) {
     return size_at(left_of(op), attrs->trans_a ? 2 : 1, sizes);
 }
 
-/* Multiply-adds of an op, or what takes the reference as long. */
+/* The multiply-adds of an op, or the number of them that takes the reference as long. */
 static int64_t work_of(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     switch (op->id) {
     case TSR_OP_LINEAR:
@@ -105,7 +105,7 @@ static int64_t work_of(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
 
 void tsri_opencl_trial_reach(const tsr_op *op, int64_t most[TSRI_OPENCL_AXES]) {
     const int64_t *sizes = op->bounds->highest;
-    const tsr_linear_attrs *linear = op->attrs; /* glu_linear's begin alike */
+    const tsr_linear_attrs *linear = op->attrs; /* glu_linear's begin with the same fields */
     most[SMALL_AXIS] = 1;
     most[SECOND_AXIS] = most[THIRD_AXIS] = 0;
     switch (op->id) {
@@ -139,8 +139,7 @@ void tsri_opencl_trial_reach(const tsr_op *op, int64_t most[TSRI_OPENCL_AXES]) {
     }
 }
 
-/* A constant size becomes `small` in every operand that has it at one of the places where the op
- * does. */
+/* Replaces a constant size that is larger by `small`. */
 static void shrink(tsr_tensor *tensor, uint32_t from_last, int64_t small) {
     if (!tensor || tensor->rank < from_last)
         return;
@@ -157,7 +156,7 @@ static tsr_tensor *out(const tsri_opencl_trial *t, uint32_t i) {
     return i < t->operation.op.n_out ? t->operation.out[i] : NULL;
 }
 
-/* Blocks are whole along the last dimension. */
+/* Rounds a small size down to whole blocks, for dtypes that are stored in blocks. */
 static int64_t whole(const tsr_tensor *tensor, int64_t n) {
     return n != own && tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype) ? n / 32 * 32 : n;
 }
@@ -196,7 +195,7 @@ static void shrink_table(tsri_opencl_trial *t, int64_t rows, int64_t width) {
     shrink(id == TSR_OP_EMBED_ADD ? in(t, 2) : out(t, 0), 1, width);
 }
 
-/* Heads come as one key head and those that share it. */
+/* Keeps one key head, with the query heads that share it. */
 static void shrink_attention(tsri_opencl_trial *t, int64_t keys, int64_t heads) {
     const tsr_tensor *q = in(t, 0), *k = in(t, 1);
     const tsr_dim H = q->dim[q->rank - 2], G = k->dim[k->rank - 2];
@@ -217,7 +216,8 @@ static void shrink_attention(tsri_opencl_trial *t, int64_t keys, int64_t heads) 
     shrink(out(t, 1), 2, all);
 }
 
-/* A weight's updates and the like go over its elements in order: some of its rows will do. */
+/* Ops over the elements of an array in order, as a weight's update, are tested with some of the
+ * array's rows. */
 static void shrink_elements(tsri_opencl_trial *t) {
     const tsr_tensor *first = in(t, 0);
     const tsr_dim rows = first->rank > 1 ? first->dim[0] : tsri_tensor_const(1);
@@ -233,7 +233,7 @@ static void shrink_elements(tsri_opencl_trial *t) {
     }
 }
 
-/* A state holds sequences; three of them do, and 2048 positions. */
+/* A state holds many sequences; the trial keeps three of them and 2048 positions. */
 static void shrink_states(tsri_opencl_trial *t, uint32_t states) {
     for (uint32_t i = 0; i < states; i++) {
         shrink(in(t, i), 4, 3);
@@ -292,7 +292,7 @@ static bool too_much(const tsri_opencl_trial *t, int64_t work, int64_t elements)
            work_of(&t->operation.op, t->sizes) > work;
 }
 
-/* Every size as far as it is wanted and the work stays fair. */
+/* Grows every size as far as it is wanted and the work stays within the limit. */
 static void choose_sizes(tsri_opencl_trial *t, int axis) {
     static const int64_t tails[TSR_SYMBOLS] = {2, 7, 70, 7, 7}, few[TSR_SYMBOLS] = {2, 3, 70, 3, 3};
     static const int order[TSR_SYMBOLS] = {S, T, N, U, B};
@@ -307,7 +307,7 @@ static void choose_sizes(tsri_opencl_trial *t, int axis) {
             wanted[i] = axis == SMALL_AXIS ? tails[i] : bounds->highest[i];
     }
     if (id == TSR_OP_KV_APPEND || id == TSR_OP_QKV_APPEND)
-        wanted[B] = 2; /* no two sequences in one slot */
+        wanted[B] = 2; /* two sequences must not share a slot */
     if (id == TSR_OP_ATTENTION && axis == FIRST_AXIS)
         wanted[S] = wanted[T] > 70 ? wanted[T] : 70;
     for (int i = 0; i < TSR_SYMBOLS; i++) {

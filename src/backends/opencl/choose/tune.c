@@ -1,4 +1,5 @@
-/* backends/opencl/choose/tune.c - extension "tsr.tune/1". */
+/* backends/opencl/choose/tune.c - extension "tsr.tune/1": searches and stores the values of
+ * tunables. */
 #include "backends/opencl/choose/tune.h"
 #include "backends/opencl/choose/select.h"
 #include "backends/opencl/driver/host.h"
@@ -16,7 +17,8 @@ static bool ends_with(const char *text, size_t n, const char *ending) {
     return n >= m && !memcmp(text + n - m, ending, m);
 }
 
-/* Types of operands and the head size decide what is fast; activations and flags don't. */
+/* Whether a constant decides what is fast: the operands' dtypes and the head size do; activations
+ * and flags don't. */
 static bool matters(const char *constant, size_t n) {
     const char *equals = memchr(constant, '=', n);
     const size_t name_n = equals ? (size_t)(equals - constant) : 0;
@@ -89,7 +91,7 @@ static tsr_status visit_rows(tsr_dev *dev, const tsr_op *op, tsr_tunable_visitor
     return TSR_OK;
 }
 
-/* A name as a pattern of itself. */
+/* A name as a pattern that matches only itself. */
 static char *pattern_of(const char *name) {
     char *pattern = tsri_base_copy_text(*name ? name : "*", strlen(*name ? name : "*"));
     for (char *at = pattern; *name && at && *at; at++)

@@ -1,5 +1,5 @@
 /* backends/opencl/choose/tune.h - the extension by which a host searches tunables and keeps the
- * best. */
+ * best values. */
 #ifndef TSRI_OPENCL_CHOOSE_TUNE_H
 #define TSRI_OPENCL_CHOOSE_TUNE_H
 

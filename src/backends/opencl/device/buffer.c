@@ -1,4 +1,4 @@
-/* backends/opencl/device/buffer.c - device memory, transfers, events. */
+/* backends/opencl/device/buffer.c - device memory, transfers and events. */
 #include "backends/opencl/device/buffer.h"
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/device/pages.h"
@@ -20,11 +20,12 @@ tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, 
     cl_int code = CL_SUCCESS;
     TRY(tsri_opencl_check(dev));
     if (!spec->bytes)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a buffer of 0 bytes was asked for");
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a buffer of 0 bytes was asked for; it needs at least 1");
     if (spec->bytes > facts->max_allocation)
         return tsri_base_fail(
             TSR_E_DEVICE_MEMORY,
-            "a buffer of %llu bytes was asked for; %s/%s allows %llu in one piece",
+            "a buffer of %llu bytes was asked for; %s/%s allows %llu bytes in one buffer",
             (unsigned long long)spec->bytes, facts->platform, facts->name,
             (unsigned long long)facts->max_allocation);
     TRY(tsri_base_new(1, sizeof *buf, &buf));
@@ -39,8 +40,8 @@ tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, 
         return tsri_opencl_fail_create(dev, code, "clCreateBuffer");
     }
     /* Drivers that allocate at first use would otherwise fail in the middle of a run. (After a
-     * write from the host, Oclgrind 21.10 takes what kernels store beside it for uninitialised: see
-     * fill_by_writes.) */
+     * write from the host, Oclgrind 21.10 treats what kernels store next to it as uninitialised:
+     * see fill_by_writes.) */
     const cl_uint zero = 0;
     const size_t touched = spec->bytes < sizeof zero ? (size_t)spec->bytes : sizeof zero;
     dev->busy = true;
@@ -119,7 +120,7 @@ void tsri_opencl_event_destroy(tsr_event *event) {
     event->dev->spare_events = event;
 }
 
-/* Naps that grow: a driver's own wait has no limit. */
+/* Polls with naps that grow, because a driver's own wait has no time limit. */
 static tsr_status poll(tsr_event *event, uint64_t timeout_ns, cl_int *state) {
     const uint64_t begin = tsri_base_now_ns();
     cl_int code = clFlush(event->dev->queue);
@@ -132,7 +133,7 @@ static tsr_status poll(tsr_event *event, uint64_t timeout_ns, cl_int *state) {
         if (*state <= CL_COMPLETE)
             return TSR_OK;
         if (tsri_base_now_ns() - begin >= timeout_ns)
-            return tsri_base_fail(TSR_E_STATE, "not complete after %.3f s",
+            return tsri_base_fail(TSR_E_STATE, "the work is not complete after %.3f s",
                                   (double)timeout_ns * 1e-9);
         nanosleep(&(struct timespec){.tv_nsec = nap}, NULL);
     }
@@ -146,7 +147,7 @@ static tsr_status wait_for(tsr_event *event, uint64_t timeout_ns) {
         const cl_int code = clWaitForEvents(1, &event->event);
         if (code == CL_SUCCESS)
             return TSR_OK;
-        /* The event knows the reason better. */
+        /* The event's own status is more precise. */
         if (clGetEventInfo(event->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
                            NULL) != CL_SUCCESS ||
             state >= 0)
@@ -163,7 +164,7 @@ tsr_status tsri_opencl_event_wait(tsr_event *event, uint64_t timeout_ns) {
     TRY(tsri_opencl_check(dev));
     if (!dev->first_run)
         return wait_for(event, timeout_ns);
-    /* What is in flight is not taken back: who wants to stop is heeded by the next call. */
+    /* Work in flight can't be taken back; a request to stop takes effect at the next call. */
     (void)tsri_opencl_tell(dev->state, "starting kernels", 0, 1);
     const tsr_status status = wait_for(event, timeout_ns);
     dev->first_run = status != TSR_OK;
@@ -176,7 +177,7 @@ tsr_status tsri_opencl_event_wait(tsr_event *event, uint64_t timeout_ns) {
 static tsr_status check_range(const tsr_dev *dev, const char *what, const tsr_buf *buf,
                               uint64_t offset, uint64_t bytes) {
     if (!buf || buf->dev != dev)
-        return tsri_base_fail(TSR_E_ARGUMENT, "the %s of a transfer is no buffer of this device",
+        return tsri_base_fail(TSR_E_ARGUMENT, "the %s of a transfer is not a buffer of this device",
                               what);
     if (offset > buf->bytes || bytes > buf->bytes - offset)
         return tsri_base_fail(
@@ -190,28 +191,32 @@ static tsr_status check_transfer(const tsr_dev *dev, const tsr_transfer *t) {
     const bool dst = t->kind != TSR_TRANSFER_READ,
                src = t->kind == TSR_TRANSFER_READ || t->kind == TSR_TRANSFER_COPY;
     if (t->kind < TSR_TRANSFER_WRITE || t->kind > TSR_TRANSFER_FILL)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "transfer kind %u isn't known", t->kind);
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "transfer kind %u is not known to this backend",
+                              t->kind);
     if (dst)
         TRY(check_range(dev, "destination", t->dst, t->dst_offset, t->bytes));
     if (src)
         TRY(check_range(dev, "source", t->src, t->src_offset, t->bytes));
     if (!t->host && t->bytes && (t->kind == TSR_TRANSFER_WRITE || t->kind == TSR_TRANSFER_READ))
-        return tsri_base_fail(TSR_E_ARGUMENT, "a transfer of %llu bytes has no host memory",
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a transfer of %llu bytes needs host memory; its pointer is NULL",
                               (unsigned long long)t->bytes);
     if (t->kind == TSR_TRANSFER_FILL && (t->bytes % 4 || t->dst_offset % 4))
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a fill of %llu bytes at %llu: both must be multiples of 4",
+                              "a fill of %llu bytes at offset %llu: both must be multiples of 4",
                               (unsigned long long)t->bytes, (unsigned long long)t->dst_offset);
     if (t->kind == TSR_TRANSFER_COPY && t->src == t->dst &&
         t->src_offset < t->dst_offset + t->bytes && t->dst_offset < t->src_offset + t->bytes)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a copy of %llu bytes overlaps itself",
-                              (unsigned long long)t->bytes);
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "a copy of %llu bytes within one buffer: its source and destination overlap",
+            (unsigned long long)t->bytes);
     return TSR_OK;
 }
 
-/* OpenCL 1.1 has no fill: blocks are written from the host. Oclgrind 21.10 has one that marks only
- * the first element as initialised; and it forgets what kernels store behind the bytes of the last
- * write to a buffer, so there all is one write. */
+/* OpenCL 1.1 has no fill, so blocks are written from the host. Oclgrind 21.10 has a fill that marks
+ * only the first element as initialised. It also forgets what kernels store behind the bytes of the
+ * last write to a buffer, so there the whole fill is one write. */
 static cl_int fill_by_writes(tsr_dev *dev, const tsr_transfer *t, cl_event *event) {
     const uint64_t most = t->bytes < FILL_BLOCK || dev->found->oclgrind ? t->bytes : FILL_BLOCK;
     uint32_t *block = NULL;
@@ -223,9 +228,9 @@ static cl_int fill_by_writes(tsr_dev *dev, const tsr_transfer *t, cl_event *even
     for (uint64_t at = 0; at < t->bytes && code == CL_SUCCESS; at += most) {
         const uint64_t left = t->bytes - at;
         const bool last = left <= most;
-        code = clEnqueueWriteBuffer(dev->queue, t->dst->mem, CL_TRUE, (size_t)(t->dst_offset + at),
-                                    (size_t)(last ? left : most), block, 0, NULL,
-                                    last ? event : NULL);
+        code =
+            clEnqueueWriteBuffer(dev->queue, t->dst->mem, CL_TRUE, (size_t)(t->dst_offset + at),
+                                 (size_t)(last ? left : most), block, 0, NULL, last ? event : NULL);
     }
     free(block);
     return code;

@@ -12,15 +12,15 @@ tsr_status tsri_opencl_transfer(tsr_dev *dev, const tsr_transfer *transfer, cons
 tsr_status tsri_opencl_event_wait(tsr_event *event, uint64_t timeout_ns);
 void tsri_opencl_event_destroy(tsr_event *event);
 
-/* Releases a buffer, under Oclgrind when the device closes: its check for uninitialised memory
- * takes the next buffer of the same number to be as long as this one, and loses what is stored
- * beyond. */
+/* Releases a buffer. Under Oclgrind it is released only when the device closes: its check for
+ * uninitialised memory assumes that the next buffer of the same number is as long as this one, and
+ * loses what is stored beyond that. */
 void tsri_opencl_release(tsr_dev *dev, cl_mem mem);
 
-/* An event record around `event` (which it then owns; NULL: complete). From the pool: no allocation
- * where one is spare. */
+/* Makes an event record for `event`, which it then owns (NULL: complete). It takes the record from
+ * the pool: nothing is allocated while one is spare. */
 tsr_status tsri_opencl_event_new(tsr_dev *dev, cl_event event, tsr_event **out);
-/* At least n spare records. */
+/* Makes sure that the pool has at least n spare records. */
 tsr_status tsri_opencl_events_reserve(tsr_dev *dev, size_t n);
 
 #endif

@@ -15,46 +15,46 @@ struct tsr_dev {
     tsr_state *state;
     const tsri_opencl_found *found;
     tsri_opencl_facts facts;
-    cl_device_id id;  /* the whole device, or a part of it with fewer threads */
-    bool partitioned; /* id is ours to release */
+    cl_device_id id;  /* the whole device, or a sub-device with fewer threads */
+    bool partitioned; /* id is a sub-device, which we must release */
     cl_context context;
     cl_command_queue queue; /* in order */
     bool profile, no_self_test;
-    bool record;        /* kernels are recorded for a bundle: nothing is built or runs */
-    bool first_run;     /* of a plan is in flight: some drivers compile then */
+    bool record;        /* kernels are recorded for a bundle; nothing is built or run */
+    bool first_run;     /* a plan's first run is in flight; some drivers compile then */
     bool busy;          /* something was enqueued since the last clFinish */
     bool provider_used; /* CLBlast keeps programs for this context */
-    bool poisoned;      /* the driver failed: it is only asked to release */
-    bool uncertain;     /* and may still write to memory that it was given */
-    bool stuck;         /* what it was doing does not end: nothing of it is released */
+    bool poisoned;      /* the driver failed: it may only release objects */
+    bool uncertain;     /* as above, and it may still write to memory it was given */
+    bool stuck;         /* its work does not end: none of its objects is released */
     char lost[256];
     tsr_event *spare_events;
-    cl_mem scratch; /* shared by the launches of all plans; contents live within a launch */
+    cl_mem scratch; /* shared by the launches of all plans; its contents last for one launch */
     uint64_t scratch_bytes;
-    uint32_t kept_twice[TSR_OP_COUNT]; /* bit i: the user was told of its weights of layout i */
-    cl_mem *kept;                      /* what Oclgrind may not release: see tsri_opencl_release */
+    /* Bit i: the user was told that the op's weights of layout i are kept a second time. */
+    uint32_t kept_twice[TSR_OP_COUNT];
+    cl_mem *kept; /* buffers not released under Oclgrind: see tsri_opencl_release */
     size_t n_kept, kept_capacity;
-    struct tsri_opencl_marker *marker; /* a plan is built and not run yet; NULL: all ran */
-    tsri_opencl_pages *pages;          /* mappings that buffers lie in */
+    struct tsri_opencl_marker *marker; /* set while a built plan has not run yet */
+    tsri_opencl_pages *pages;          /* memory mappings that hold buffers */
     tsr_plan *plans;
     tsri_opencl_programs *programs;
     tsri_opencl_tuning *tuning;
     tsri_opencl_probes *probes;
-    tsri_opencl_chain *chain;   /* programs of many kernels in one, the newest first */
-    cl_mem chain_state;         /* what their work-items share; NULL: none was run */
-    tsri_opencl_bundle *bundle; /* the only kernels there are; NULL: they are built */
-    tsr_buf *left;              /* buffers that were destroyed and may not be released */
-    tsr_dev *next;              /* open devices of the process, for draining at exit */
+    tsri_opencl_chain *chain;   /* chain programs, the newest first */
+    cl_mem chain_state;         /* what their work-items share; NULL: no chain was run */
+    tsri_opencl_bundle *bundle; /* the only kernels of the device; NULL: kernels are built */
+    tsr_buf *left;              /* destroyed buffers that must not be released */
+    tsr_dev *next;              /* in the list of the process's open devices */
 };
 
 struct tsr_buf {
     tsr_dev *dev;
     cl_mem mem;
     uint64_t bytes;
-    tsri_opencl_pages *pages; /* where its memory is from; NULL: the driver's own */
-    tsr_buf *
-        plain; /* of a weight: its rows once more, where no row for its layout can be used; owned */
-    tsr_buf *next; /* of dev->left */
+    tsri_opencl_pages *pages; /* the mapping with its memory; NULL: the driver's memory */
+    tsr_buf *plain;           /* a weight's plain rows, where no variant reads its layout; owned */
+    tsr_buf *next;            /* in the list dev->left */
 };
 
 struct tsr_event {

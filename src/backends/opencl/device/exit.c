@@ -1,5 +1,5 @@
-/* backends/opencl/device/exit.c - the open devices of the process, whose work ends before it
- * exits. */
+/* backends/opencl/device/exit.c - the process's open devices, whose work is finished before the
+ * process exits. */
 #include "backends/opencl/device/exit.h"
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/driver/host.h"
@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
-/* Drivers crash when a process exits with work in flight, so the exit handler must find every open
- * device. */
+/* Drivers crash when a process exits while work is in flight, so the exit handler must find every
+ * open device. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static tsr_dev *open_devices;
 

@@ -1,16 +1,17 @@
-/* backends/opencl/device/exit.h - the open devices of the process. */
+/* backends/opencl/device/exit.h - the process's open devices. */
 #ifndef TSRI_OPENCL_DEVICE_EXIT_H
 #define TSRI_OPENCL_DEVICE_EXIT_H
 
 #include "backends/opencl/device/device.h"
 
-/* The device is open: the exit handler finds it from now on. */
+/* Adds an open device to the list that the exit handler goes through. */
 void tsri_opencl_list(tsr_dev *dev);
-/* It is not any more. */
+/* Removes it. */
 void tsri_opencl_unlist(tsr_dev *dev);
-/* Keeps a lost device where it can be found, with all that was left to its driver. */
+/* Keeps a lost device, with everything that was left to its driver, reachable until the process
+ * ends. */
 void tsri_opencl_leave(tsr_dev *dev);
-/* Finishes what is in flight on every open device; the exit handler. */
+/* The exit handler: waits for what is in flight on every open device. */
 void tsri_opencl_drain_all(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* backends/opencl/device/failure.c - what a driver's error code means to the caller, and what
- * becomes of the device: waited for, and poisoned where it can't be trusted after that. */
+ * happens to the device: its work is waited for, and it is poisoned where it can't be trusted
+ * afterwards. */
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/device/rest.h"
 #include "backends/opencl/driver/host.h"
@@ -39,7 +40,7 @@ const char *tsri_opencl_code_name(cl_int code) {
         {-55, "CL_INVALID_WORK_ITEM_SIZE"},
         {-59, "CL_INVALID_OPERATION"},
         {-61, "CL_INVALID_BUFFER_SIZE"},
-        {-9999, "the driver's illegal access"},
+        {-9999, "an illegal memory access, as the driver reports it"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].code == code)
@@ -85,7 +86,7 @@ tsr_status tsri_opencl_fail_create(tsr_dev *dev, cl_int code, const char *call) 
     tsri_opencl_come_to_rest(dev);
     if (dev->stuck)
         snprintf(stuck, sizeof stuck,
-                 "; its work did not end within %.1f s, and its memory is left to it",
+                 "; its work did not end within %.1f s, so its memory is not released",
                  (double)dev->state->rest_ns * 1e-9);
     snprintf(dev->lost, sizeof dev->lost, "%s: %s (%d)%s", call, tsri_opencl_code_name(code), code,
              stuck);
@@ -108,15 +109,16 @@ tsr_status tsri_opencl_check(const tsr_dev *dev) {
     TRY(tsri_opencl_check_process());
     if (!dev->poisoned)
         return TSR_OK;
-    return tsri_base_fail(TSR_E_DEVICE, "%s/%s was lost (%s): close it and start again",
+    return tsri_base_fail(TSR_E_DEVICE, "%s/%s was lost (%s): close the device and open it again",
                           dev->facts.common.platform, dev->facts.common.name, dev->lost);
 }
 
 tsr_status tsri_opencl_check_waits(const tsr_dev *dev, const tsr_waits *waits) {
     for (uint32_t i = 0; waits && i < waits->count; i++)
         if (!waits->events || !waits->events[i] || waits->events[i]->dev != dev)
-            return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "event %u to wait for is of another device: wait on the host", i);
+            return tsri_base_fail(
+                TSR_E_ARGUMENT,
+                "event %u to wait for belongs to another device: wait for it on the host", i);
     return TSR_OK;
 }
 

@@ -1,10 +1,10 @@
 /* backends/opencl/device/pages.c - memory of a CPU device in huge pages.
  *
- * Drivers of CPUs take the memory of buffers from malloc, in pages of 4 KiB where the system's
- * setting is madvise. A weight that streams from such pages reaches the cores at 41 GB/s, from huge
- * ones at 58 (2 Zen 4 cores, pocl 3.1): the processor's prefetcher stops at the end of each page.
- * Small weights share a mapping, so that they have huge pages too; what is never touched costs
- * nothing. */
+ * CPU drivers take the memory of buffers from malloc, which has pages of 4 KiB where the system's
+ * setting is madvise. Weights stream from such pages into the cores at 41 GB/s, from huge pages at
+ * 58 GB/s (2 Zen 4 cores, pocl 3.1): the processor's prefetcher stops at the end of each page.
+ * Small weights share a mapping, so that they have huge pages too. Memory that is never touched
+ * costs nothing. */
 #include "backends/opencl/device/pages.h"
 #include "base/memory.h"
 
@@ -17,7 +17,7 @@ struct tsri_opencl_pages {
     tsri_opencl_pages *next;
     char *memory;
     size_t bytes, used;
-    size_t live; /* buffers in it */
+    size_t live; /* number of buffers in it */
 };
 
 static size_t round_up(size_t bytes, size_t unit) {
@@ -39,7 +39,7 @@ static char *map(size_t bytes) {
         munmap(memory + bytes, (size_t)(all + room - memory) - bytes);
     if (madvise(memory, bytes, MADV_HUGEPAGE) == 0)
         return memory;
-    munmap(memory, bytes); /* a kernel without them */
+    munmap(memory, bytes); /* this system's kernel has no huge pages */
 #endif
     (void)bytes;
     return NULL;

@@ -1,4 +1,4 @@
-/* backends/opencl/device/rest.c - clFinish in a thread of its own, because it has no limit. */
+/* backends/opencl/device/rest.c - clFinish in a thread of its own, because it has no time limit. */
 #include "backends/opencl/device/rest.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -14,7 +14,7 @@ typedef struct waiting {
     pthread_cond_t ended;
     cl_command_queue queue;
     cl_int code;
-    bool over, left; /* clFinish returned; nobody waits for it any more */
+    bool over, left; /* clFinish has returned; nobody waits for it any more */
 } waiting;
 
 static void forget(waiting *w) {
@@ -37,7 +37,7 @@ static void *finish(void *given) {
     return NULL;
 }
 
-/* The program's signals are not for it. */
+/* The thread blocks the program's signals. */
 static bool start(waiting *w, pthread_t *thread) {
     sigset_t all, before;
     sigfillset(&all);
@@ -75,7 +75,7 @@ tsri_opencl_rest tsri_opencl_finish_within(cl_command_queue queue, uint64_t limi
     waiting *w = prepare(queue);
     pthread_t thread;
     bool over;
-    if (!w || !start(w, &thread)) { /* without a thread it is waited for here */
+    if (!w || !start(w, &thread)) { /* no thread could be started: wait here, without a limit */
         if (w)
             forget(w);
         return clFinish(queue) == CL_SUCCESS ? TSRI_OPENCL_RESTS : TSRI_OPENCL_UNKNOWN;

@@ -1,4 +1,4 @@
-/* backends/opencl/device/rest.h - waiting for a queue that may never come to rest. */
+/* backends/opencl/device/rest.h - waits for a queue whose work may never end. */
 #ifndef TSRI_OPENCL_DEVICE_REST_H
 #define TSRI_OPENCL_DEVICE_REST_H
 
@@ -8,8 +8,8 @@
 
 typedef enum tsri_opencl_rest {
     TSRI_OPENCL_RESTS,   /* all that was enqueued has ended */
-    TSRI_OPENCL_UNKNOWN, /* the driver failed to say */
-    TSRI_OPENCL_STUCK    /* not within the time: a thread of its own still waits in the driver */
+    TSRI_OPENCL_UNKNOWN, /* clFinish failed, so it is not known */
+    TSRI_OPENCL_STUCK    /* not within the time; a thread still waits in the driver */
 } tsri_opencl_rest;
 
 /* clFinish with a time limit. */

@@ -1,4 +1,4 @@
-/* backends/opencl/driver/cache.c - checked files of the cache folder. */
+/* backends/opencl/driver/cache.c - files of the cache folder, checked before use. */
 #include "backends/opencl/driver/cache.h"
 #include "backends/opencl/driver/host.h"
 #include "base/error.h"
@@ -18,7 +18,7 @@
 enum { MAGIC = 8, DIGEST = 32, LENGTH = 8, HEADER = MAGIC + DIGEST + LENGTH + DIGEST };
 
 static const char magic[MAGIC + 1] = "TSROCL1\n";
-static const uint64_t cap = UINT64_C(256) << 20; /* of all files together */
+static const uint64_t cap = UINT64_C(256) << 20; /* the limit of all files together */
 
 static char *folder_of(const tsr_state *state) {
     return state->host->cache_folder ? tsri_base_join(state->host->cache_folder, "opencl") : NULL;
@@ -51,18 +51,18 @@ static uint64_t get_length(const unsigned char *in) {
     return n;
 }
 
-/* NULL: sound; else what is wrong. */
+/* NULL for a sound file, else what is wrong with it. */
 static const char *damage(const tsri_bytes *file, const tsri_opencl_key *key) {
     const unsigned char *data = (const unsigned char *)file->data;
     unsigned char digest[DIGEST];
     if (file->size < HEADER)
         return "it is too short";
     if (memcmp(data, magic, MAGIC) != 0)
-        return "it does not begin as such a file";
+        return "it does not begin as a cache file does";
     if (memcmp(data + MAGIC, key->digest, DIGEST) != 0)
-        return "it is of another key";
+        return "it belongs to another key";
     if (get_length(data + MAGIC + DIGEST) != file->size - HEADER)
-        return "its length is not what it says";
+        return "its length is not the one that it states";
     if (digest_of(data + HEADER, file->size - HEADER, digest) != TSR_OK ||
         memcmp(data + MAGIC + DIGEST + LENGTH, digest, DIGEST) != 0)
         return "its contents have changed";
@@ -91,7 +91,8 @@ tsr_status tsri_opencl_cache_load(const tsr_state *state, const tsri_opencl_key 
     status = tsri_base_bytes_append(payload, file.data + HEADER, file.size - HEADER);
     if (status == TSR_OK) {
         *found = true;
-        /* The time of last use, for the cap. A cache that can't be touched still serves. */
+        /* Sets the time of last use, by which the oldest files are removed. A cache whose files
+         * can't be touched still serves. */
         (void)!utimensat(AT_FDCWD, path, NULL, 0);
     }
 out:
@@ -114,7 +115,7 @@ static int by_age(const void *a, const void *b) {
     return (x->time.tv_nsec > y->time.tv_nsec) - (x->time.tv_nsec < y->time.tv_nsec);
 }
 
-/* Removes the oldest files until the rest is within the cap. */
+/* Removes the oldest files until the rest is within the limit. */
 static void trim(const char *folder) {
     aged *files = NULL;
     size_t n = 0, capacity = 0;

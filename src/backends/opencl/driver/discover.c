@@ -1,5 +1,5 @@
-/* backends/opencl/driver/discover.c - every device of every platform; and a sentence for each
- * driver that gives none. */
+/* backends/opencl/driver/discover.c - finds every device of every platform, and notes a sentence
+ * for each driver that gives none. */
 #include "backends/opencl/driver/discover.h"
 #include "backends/opencl/driver/drivers.h"
 #include "backends/opencl/driver/marker.h"
@@ -18,8 +18,8 @@ enum { NO_PLATFORM = -1001, ICD_LIMIT = 4096 };
 
 static const char default_vendors[] = "/etc/OpenCL/vendors";
 
-/* pocl hides its devices where it can't write its cache: tried here as pocl does. NULL: it can;
- * else the folder, new memory. */
+/* pocl hides its devices where it can't write its cache; this tries writing as pocl does. NULL
+ * where it can; else the folder, in new memory. */
 static char *unwritable_pocl_cache(void) {
     char *folder = tsri_opencl_pocl_cache();
     if (!folder)
@@ -46,18 +46,18 @@ static bool is_pocl(const char *platform) {
     return strstr(platform, "Portable Computing Language") != NULL;
 }
 
-/* Where that folder can be made but not written, pocl lists its devices and every build fails:
- * *skip. */
+/* Where that folder can be made but not written, pocl lists its devices and every build fails;
+ * *skip tells the caller to skip its devices. */
 static tsr_status check_pocl_cache(tsr_state *state, const char *name, bool *skip) {
     char *folder = unwritable_pocl_cache();
     *skip = folder != NULL;
-    const tsr_status status = folder
-                                  ? tsri_opencl_note(state,
-                                                     "%s: no device, because its cache folder %s "
-                                                     "can't be written; set POCL_CACHE_DIR to a "
-                                                     "folder that can",
-                                                     name, folder)
-                                  : TSR_OK;
+    const tsr_status status =
+        folder ? tsri_opencl_note(state,
+                                  "%s: it gives no device, because its cache folder %s "
+                                  "can't be written; set POCL_CACHE_DIR to a "
+                                  "folder that can",
+                                  name, folder)
+               : TSR_OK;
     free(folder);
     return status;
 }
@@ -75,7 +75,7 @@ static tsr_status note_empty_platform(tsr_state *state, const char *name) {
     return tsri_opencl_note(state, "%s: a platform without devices", name);
 }
 
-/* One .icd file: its first line is a library. Noted where that can't be loaded. */
+/* Reads one .icd file, whose first line names a library, and notes where that can't be loaded. */
 static tsr_status check_icd(tsr_state *state, const char *path) {
     tsri_bytes text = {0};
     tsr_status status;
@@ -151,9 +151,9 @@ static tsr_status add_platform(tsr_state *state, cl_platform_id platform, const 
     tsr_status status = TSR_OK;
     const cl_int given = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, n, ids, NULL);
     if (given != CL_SUCCESS)
-        status = tsri_opencl_note(
-            state, "%s: its driver counts %u devices and doesn't give them (error %d)", name, n,
-            given);
+        status = tsri_opencl_note(state,
+                                  "%s: its driver counts %u devices and can't list them (error %d)",
+                                  name, n, given);
     else
         for (cl_uint i = 0; i < n && status == TSR_OK; i++)
             status = add_device(state, platform, ids[i]);
@@ -168,8 +168,7 @@ static tsr_status add_platforms(tsr_state *state, cl_uint n, bool *simulated) {
     const cl_int code = clGetPlatformIDs(n, ids, NULL);
     if (code != CL_SUCCESS)
         status = tsri_opencl_note(
-            state, "the OpenCL loader counts %u platforms and doesn't give them (error %d)", n,
-            code);
+            state, "the OpenCL loader counts %u platforms and can't list them (error %d)", n, code);
     else
         for (cl_uint i = 0; i < n && status == TSR_OK; i++) {
             char *name = tsri_opencl_platform_text(ids[i], CL_PLATFORM_NAME);
@@ -185,7 +184,7 @@ static tsr_status add_platforms(tsr_state *state, cl_uint n, bool *simulated) {
     return status;
 }
 
-/* Every device of every driver that is not hidden. */
+/* Lists every device of every driver that is not hidden. */
 static tsr_status ask_loader(tsr_state *state, const char *vendors, bool chosen, bool *simulated) {
     cl_uint n = 0;
     const cl_int code = clGetPlatformIDs(0, NULL, &n);
@@ -202,7 +201,7 @@ static tsr_status ask_loader(tsr_state *state, const char *vendors, bool chosen,
     return add_platforms(state, n, simulated);
 }
 
-/* Whether the loader is the simulator, which asks no driver. */
+/* Whether the loader is the simulator Oclgrind, which asks no driver. */
 static bool simulates(void) {
     Dl_info info;
     return dladdr((void *)(uintptr_t)clGetPlatformIDs, &info) && info.dli_fname &&
@@ -212,7 +211,8 @@ static bool simulates(void) {
 tsr_status tsri_opencl_discover(tsr_state *state) {
     const char *chosen = getenv("OCL_ICD_VENDORS");
     const char *vendors = chosen && *chosen ? chosen : default_vendors;
-    char *place = tsri_base_copy_text(vendors, strlen(vendors)); /* the variable may change */
+    char *place =
+        tsri_base_copy_text(vendors, strlen(vendors)); /* a copy: the variable may change */
     bool simulated = simulates();
     tsri_opencl_drivers drivers = {0};
     tsr_status status = place ? TSR_OK : TSR_E_HOST_MEMORY;
@@ -229,7 +229,7 @@ tsr_status tsri_opencl_discover(tsr_state *state) {
     tsri_opencl_drivers_show(&drivers);
     for (size_t i = 0; i < state->n_found && status == TSR_OK; i++)
         status = tsri_opencl_drivers_judge(&drivers, &state->found[i]);
-    /* A simulator replaces the loader: vendor files play no part. */
+    /* A simulator replaces the loader, so vendor files play no part. */
     if (status == TSR_OK && !simulated && tsri_base_is_folder(place))
         status = check_icds(state, place, &drivers);
     else if (status == TSR_OK && !simulated) {

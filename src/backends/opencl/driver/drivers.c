@@ -1,5 +1,5 @@
-/* backends/opencl/driver/drivers.c - what is known of the installed drivers, from the cache or by
- * trying them in the helper. */
+/* backends/opencl/driver/drivers.c - finds out how the installed drivers behave, from the cache or
+ * by trying them in the helper. */
 #include "backends/opencl/driver/drivers.h"
 #include "backends/opencl/driver/cache.h"
 #include "backends/opencl/driver/helper.h"
@@ -28,7 +28,7 @@ extern char **environ;
 static tsr_status add(tsri_opencl_drivers *drivers, const char *path) {
     tsri_bytes text = {0};
     if (tsri_base_read_whole(path, ICD_LIMIT, &text) != TSR_OK)
-        return TSR_OK; /* discover.c tells of it */
+        return TSR_OK; /* discover.c reports it */
     tsr_status status =
         tsri_base_grow(&drivers->items, &drivers->capacity, drivers->n + 1, sizeof *drivers->items);
     if (status == TSR_OK) {
@@ -70,11 +70,12 @@ static tsr_status read_vendors(const char *vendors, tsri_opencl_drivers *drivers
     return status;
 }
 
-/* --- what is kept of them ---
- * Lines of words with tabs between: "until SECONDS", "library PATH SIZE MTIME", "dead WHY",
+/* --- what is cached of them ---
+ * Lines of words separated by tabs: "until SECONDS", "library PATH SIZE MTIME", "dead WHY",
  * "device PLATFORM VERSION NAME WHY". */
 
-/* Variables that change what a driver does. Its kernel cache does not, nor does who was found. */
+/* Whether a variable of the environment changes what a driver does. POCL_CACHE_DIR does not,
+ * nor do variables that only choose drivers. */
 static bool steers(const char *variable) {
     static const char *const prefixes[] = {"POCL_", "RUSTICL_", "CL_",   "LD_",      "LP_",
                                            "CUDA_", "ZE_",      "MESA_", "GALLIUM_", "NEO"};
@@ -123,7 +124,7 @@ static bool stamp(const char *path, char *text, size_t size) {
     return true;
 }
 
-/* Whether a line of what is kept still holds. */
+/* Whether a cached line is still true. */
 static bool holds(char *line) {
     char now[96];
     if (!strncmp(line, "until\t", 6))
@@ -139,7 +140,7 @@ static bool holds(char *line) {
     return same;
 }
 
-/* Takes what `text` says into the driver. False: it does not hold any more. */
+/* Takes what the cached `text` says into the driver. False where it is not true any more. */
 static bool believe(tsri_opencl_driver *driver, const char *text, tsr_status *status) {
     tsri_bytes devices = {0};
     char *copy = tsri_base_copy_text(text, strlen(text)), *rest = copy, *line;
@@ -179,15 +180,15 @@ static tsr_status recall(const tsr_state *state, tsri_opencl_driver *driver, boo
 /* --- trying --- */
 
 typedef struct attempt {
-    tsri_opencl_driver *driver; /* NULL: known */
+    tsri_opencl_driver *driver; /* NULL: it need not be tried */
     tsri_opencl_helper helper;
-    char *folder;    /* its vendor file and kernel cache */
-    unsigned listed; /* devices that are settled */
+    char *folder;    /* holds its vendor file and its kernel cache */
+    unsigned listed; /* number of devices that were tried */
     tsri_bytes kept;
     bool over;
 } attempt;
 
-/* A new folder in that for temporary files; NULL: there is none. */
+/* Makes a new folder for temporary files; NULL where none can be made. */
 static char *make_folder(void) {
     const char *given = getenv("TMPDIR");
     char *folder = tsri_base_join(given && *given ? given : "/tmp", "tessera-drivers-XXXXXX");
@@ -212,7 +213,7 @@ static void remove_all(char **folder) {
     *folder = NULL;
 }
 
-/* This process's variables, with a loader that sees one driver, and a kernel cache that goes. */
+/* This process's environment, but the loader sees one driver, whose kernel cache is temporary. */
 static tsr_status make_environment(const char *folder, tsri_bytes *text, char ***out) {
     static const char *const replaced[] = {
         "OCL_ICD_VENDORS=", "OPENCL_VENDOR_PATH=", "OPENCL_LAYERS=", "POCL_CACHE_DIR="};
@@ -251,7 +252,7 @@ static tsr_status begin(attempt *a, const char *path) {
     return status;
 }
 
-/* "it crashed (SIGSEGV) while it built a first kernel". */
+/* "it crashed (SIGSEGV) when it built a first kernel, tried in a process of its own". */
 static void tell(const tsri_opencl_helper *helper, const char *stage, unsigned seconds, char *text,
                  size_t size) {
     char how[64], words[256];
@@ -264,7 +265,7 @@ static void tell(const tsri_opencl_helper *helper, const char *stage, unsigned s
              *words ? "; its last words: \"" : "", words, *words ? "\"" : "");
 }
 
-/* What the helper said, as lines to keep; *died where it did not reach its end. */
+/* Turns what the helper said into lines to cache; *died where the helper did not reach its end. */
 static tsr_status read_answer(attempt *a, unsigned seconds, bool *died) {
     char *rest = a->helper.said.data, *line, *stage = "before it was loaded", *device = NULL;
     char why[SENTENCE], when[96];
@@ -294,7 +295,8 @@ static tsr_status read_answer(attempt *a, unsigned seconds, bool *died) {
     return tsri_base_bytes_printf(&a->kept, "until\t%lld\ndead\t%s\n", until, why);
 }
 
-/* Until all devices of the driver are settled: one that dies takes those after it along. */
+/* Tries until all devices of the driver are settled: a device that dies ends the helper before the
+ * devices behind it are tried. */
 static tsr_status settle(const tsr_state *state, attempt *a, const char *path, unsigned seconds) {
     bool died = true;
     while (died && !a->over) {
@@ -323,12 +325,13 @@ static unsigned deadline(void) {
     return seconds && seconds < 86400 ? (unsigned)seconds : SECONDS;
 }
 
-/* All of them at once, since each takes a while. */
+/* Tries all unknown drivers at the same time, since each takes a while. */
 static tsr_status try_unknown(tsr_state *state, attempt *all, size_t n, const char *path) {
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < n; i++)
         if (all[i].driver && begin(&all[i], path) != TSR_OK) {
-            tsri_opencl_log(state, TSR_LOG_DEBUG, "%s: its driver can't be tried first",
+            tsri_opencl_log(state, TSR_LOG_DEBUG,
+                            "%s: its driver can't be tried before it is loaded",
                             all[i].driver->icd);
             all[i].driver = NULL;
         }
@@ -383,14 +386,15 @@ tsr_status tsri_opencl_drivers_try(tsr_state *state, const char *vendors,
         if (found)
             status = try_unknown(state, all, out->n, found);
         else
-            tsri_opencl_log(state, TSR_LOG_DEBUG,
-                            "libexec/tessera/probe is missing: drivers are not tried first");
+            tsri_opencl_log(
+                state, TSR_LOG_DEBUG,
+                "libexec/tessera/probe is missing: drivers are loaded without being tried first");
     }
     free(all);
     return status == TSR_OK ? note_dead(state, out) : status;
 }
 
-/* --- what follows --- */
+/* --- what follows from it --- */
 
 bool tsri_opencl_driver_is_dead(const tsri_opencl_drivers *drivers, const char *icd) {
     for (size_t i = 0; i < drivers->n; i++)
@@ -427,7 +431,7 @@ void tsri_opencl_drivers_show(tsri_opencl_drivers *drivers) {
     remove_all(&drivers->hidden);
 }
 
-/* Splits the next word off a line of words with tabs between. */
+/* Whether a line of words separated by tabs begins with `word`; if so, *line moves past it. */
 static bool begins_with(const char **line, const char *word) {
     const size_t n = strlen(word);
     if (strncmp(*line, word, n) != 0 || (*line)[n] != '\t')

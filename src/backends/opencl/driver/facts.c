@@ -1,4 +1,4 @@
-/* backends/opencl/driver/facts.c - what a device says of itself, and what follows from it. */
+/* backends/opencl/driver/facts.c - what a device reports about itself, and what follows from it. */
 #include "backends/opencl/driver/facts.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Queries of newer versions and of extensions that older headers lack. */
+/* Queries of newer versions and of extensions, which older headers do not define. */
 enum {
     QUERY_SUB_GROUP_SIZES_INTEL = 0x4108,
     QUERY_UNIFIED_MEMORY = 0x1035,
@@ -66,7 +66,7 @@ static uint64_t ask_size(cl_device_id id, cl_device_info what) {
     return clGetDeviceInfo(id, what, sizeof value, &value, NULL) == CL_SUCCESS ? value : 0;
 }
 
-/* "OpenCL 3.0 PoCL HSTR: ..." becomes "OpenCL 3.0"; words counts those kept. */
+/* "OpenCL 3.0 PoCL HSTR: ..." becomes "OpenCL 3.0": keeps the first `words` words. */
 static void keep_words(char *text, int words) {
     for (char *c = text; *c; c++)
         if (*c == ' ' && --words == 0)
@@ -93,7 +93,7 @@ static void read_sub_groups(const tsri_opencl_found *found, tsr_facts *facts) {
             facts->subgroup_sizes[i] = (uint32_t)sizes[i];
     } else if (tsri_opencl_listed(found->extensions, "cl_khr_subgroups") ||
                (found->version >= 201 && ask_uint(found->id, CL_DEVICE_MAX_NUM_SUB_GROUPS) > 0)) {
-        /* There is no core query of the size without a kernel; NVIDIA's own tells it. */
+        /* Without a kernel there is no core query of the sub-group size; NVIDIA has its own. */
         const uint64_t warp = found->nvidia ? ask_uint(found->id, QUERY_WARP_SIZE_NV) : 0;
         if (warp)
             facts->subgroup_sizes[0] = (uint32_t)warp;
@@ -111,7 +111,8 @@ static bool emulated(const tsr_facts *facts) {
            holds(facts->platform, "oclgrind") || holds(facts->name, "simulator");
 }
 
-/* Usable or not, how good a default, and the sentence. */
+/* Decides whether the device is usable and how good a default it is, and writes the sentence about
+ * it. */
 static void judge(tsri_opencl_found *found) {
     tsri_opencl_facts *own = &found->facts;
     tsr_facts *facts = &own->common;
@@ -123,9 +124,9 @@ static void judge(tsri_opencl_found *found) {
     if (!available)
         facts->reason = "not usable: the driver says that the device isn't available";
     else if (found->version < 101)
-        facts->reason = "not usable: OpenCL 1.1 is the least that the kernels need";
+        facts->reason = "not usable: the kernels need OpenCL 1.1 or newer";
     else if (!facts->memory || !facts->max_allocation || !facts->max_work_group)
-        facts->reason = "not usable: the driver tells no memory or work-group size";
+        facts->reason = "not usable: the driver reports no memory size or no work-group size";
     else
         facts->usable = 1;
     if (!facts->usable)
@@ -139,7 +140,8 @@ static void judge(tsri_opencl_found *found) {
         facts->reason = "an emulator: usable by name, never the default";
     } else if (facts->type == TSR_DEVICE_CPU && holds(facts->name, "llvmpipe")) {
         facts->score = 50;
-        facts->reason = "a CPU behind a graphics driver: slow, its compiler takes seconds a kernel";
+        facts->reason =
+            "a CPU behind a graphics driver: slow, and its compiler takes seconds for a kernel";
     } else if (facts->type == TSR_DEVICE_GPU) {
         facts->score = 300;
         facts->reason = "a GPU";
@@ -181,7 +183,7 @@ static void read_sizes(tsri_opencl_found *found, tsr_facts *facts) {
         clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof items, items, NULL) == CL_SUCCESS;
     for (int i = 0; i < 3; i++)
         found->max_items[i] = known && items[i] ? items[i] : 1;
-    /* 64 bytes at least: kernels read wide vectors at a tensor's first element. */
+    /* At least 64 bytes, because kernels read wide vectors at a tensor's first element. */
     facts->base_alignment = 64;
     const uint64_t bits = ask_uint(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN);
     while ((uint64_t)facts->base_alignment * 8 < bits && facts->base_alignment < 65536)
@@ -247,7 +249,8 @@ tsr_status tsri_opencl_read_facts(cl_platform_id platform, cl_device_id id,
     read_features(found, facts);
     own->cpu = facts->type == TSR_DEVICE_CPU && !facts->emulator;
     own->vector16 = own->cpu && !holds(facts->name, "llvmpipe");
-    own->most_rounds = holds(facts->name, "llvmpipe") ? UINT16_MAX : 0; /* of Mesa's gallivm */
+    own->most_rounds =
+        holds(facts->name, "llvmpipe") ? UINT16_MAX : 0; /* the limit of Mesa's gallivm */
     own->extension_fp16 = facts->fp16;
     own->sub_groups = has_sub_groups(found);
     own->native_float_width = (uint32_t)ask_uint(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);

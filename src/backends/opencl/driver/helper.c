@@ -1,4 +1,4 @@
-/* backends/opencl/driver/helper.c - the helper found, started, heard and ended. */
+/* backends/opencl/driver/helper.c - finds, starts, hears and ends the helper process. */
 #include "backends/opencl/driver/helper.h"
 #include "backends/opencl/driver/host.h"
 #include "base/clock.h"
@@ -23,7 +23,8 @@ enum { SLICE_MS = 100, MOST_SAID = 1 << 18 };
 extern char **environ;
 
 const char *tsri_opencl_helper_find(char *path) {
-    /* In an installed tree and in a build folder; beside a program that it was linked into. */
+    /* Where it is in an installed tree, in a build folder, and beside a program that this was
+     * linked into. */
     static const char *const below[] = {"../../../libexec/tessera/probe",
                                         "../libexec/tessera/probe"};
     static const char here;
@@ -43,7 +44,8 @@ const char *tsri_opencl_helper_find(char *path) {
     return NULL;
 }
 
-/* One socket is its input and output, so that writing to one that ended raises no signal. */
+/* One socket is both its input and its output, so that writing to a helper that has ended raises no
+ * signal. */
 bool tsri_opencl_helper_start(tsri_opencl_helper *helper, const char *path, char *const argv[],
                               char *const env[], const char *input, size_t input_size) {
     posix_spawn_file_actions_t actions;
@@ -63,7 +65,7 @@ bool tsri_opencl_helper_start(tsri_opencl_helper *helper, const char *path, char
     posix_spawn_file_actions_adddup2(&actions, talk[1], 1);
     posix_spawn_file_actions_adddup2(&actions, words[1], 2);
     posix_spawnattr_init(&attributes);
-    /* In a group of its own: a Ctrl-C is for the command, which ends it. */
+    /* In a process group of its own: a Ctrl-C goes to the command, which then ends the helper. */
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setsigmask(&attributes, &none);
     const bool started =
@@ -105,7 +107,7 @@ static bool hear(tsri_opencl_helper *h) {
     return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Keeps the end of what it says. */
+/* Keeps the end of what the helper writes to stderr. */
 static bool hear_words(tsri_opencl_helper *h) {
     char piece[1024];
     const size_t room = sizeof h->last;
@@ -128,7 +130,7 @@ static bool hear_words(tsri_opencl_helper *h) {
     return true;
 }
 
-/* What its process has used, in nanoseconds; 0 where the system doesn't tell. */
+/* The processor time that the helper has used, in nanoseconds; 0 where the system does not tell. */
 static uint64_t used(const tsri_opencl_helper *h) {
     clockid_t clock;
     struct timespec time;
@@ -139,7 +141,7 @@ static uint64_t used(const tsri_opencl_helper *h) {
 
 typedef struct patience {
     uint64_t allowed;     /* nanoseconds */
-    uint64_t begun, used; /* of the time it is watched in: when it began, what was used by then */
+    uint64_t begun, used; /* when the current period began, and the time used before it */
 } patience;
 
 static bool is_late(patience *p, const tsri_opencl_helper *h) {

@@ -1,6 +1,6 @@
-/* backends/opencl/driver/helper.h - libexec/tessera/probe: a process of its own, with a deadline,
- * for what may crash a driver or never come back from it. Spawned, never forked: drivers hang in a
- * child. */
+/* backends/opencl/driver/helper.h - libexec/tessera/probe: a process of its own, with a time limit,
+ * for calls that may crash a driver or never return. It is spawned, never forked: drivers hang in a
+ * forked child. */
 #ifndef TSRI_OPENCL_DRIVER_HELPER_H
 #define TSRI_OPENCL_DRIVER_HELPER_H
 
@@ -12,32 +12,33 @@
 enum { TSRI_OPENCL_LAST_WORDS = 400 };
 
 typedef struct tsri_opencl_helper {
-    pid_t child; /* 0: none was started */
+    pid_t child; /* 0: no process was started */
     int talk, words;
-    const char *input; /* borrowed until the end */
+    const char *input; /* borrowed until the helper ends */
     size_t input_size, sent;
     tsri_bytes said;                   /* its stdout */
     char last[TSRI_OPENCL_LAST_WORDS]; /* the end of its stderr */
     size_t n_last;
-    bool late;  /* it was ended because it hung, or computed without end */
+    bool late;  /* it was killed because it hung or computed without end */
     int status; /* as waitpid gives it */
 } tsri_opencl_helper;
 
-/* Where it is: TESSERA_PROBE, or beside the plugin or the program that this was linked into. NULL:
- * nowhere. path: PATH_MAX bytes. */
+/* Where the helper is: TESSERA_PROBE, or beside the plugin or the program that this was linked
+ * into. NULL where it is not found. path: PATH_MAX bytes. */
 const char *tsri_opencl_helper_find(char *path);
-/* argv and env end with NULL; env NULL: this process's. False: it can't be started. */
+/* argv and env end with NULL; env NULL: this process's environment. False where it can't be
+ * started. */
 bool tsri_opencl_helper_start(tsri_opencl_helper *helper, const char *path, char *const argv[],
                               char *const env[], const char *input, size_t input_size);
-/* Until it ends. It is killed, and `late`, once it has used `seconds` of processor time, or less
- * than 1 % of them in so long: a busy machine makes it slow, and that is not a fault.
- * TSR_E_CANCELLED, with the helper killed, where the host asks to stop. */
+/* Waits until the helper ends. It is killed, and `late` is set, once it has used `seconds` of
+ * processor time, or less than 1 % of one processor over as long: a busy machine makes it slow, and
+ * that is not a fault. TSR_E_CANCELLED, with the helper killed, where the host asks to stop. */
 tsr_status tsri_opencl_helper_finish(tsri_opencl_helper *helper, const tsr_state *state,
                                      unsigned seconds);
 void tsri_opencl_helper_clear(tsri_opencl_helper *helper);
-/* How it ended badly: "crashed (SIGSEGV)", "ended with exit code 1". */
+/* How the helper ended badly: "crashed (SIGSEGV)", "ended with exit code 1". */
 void tsri_opencl_helper_end(const tsri_opencl_helper *helper, char *text, size_t size);
-/* The last line of its stderr, without control characters; "" where it said nothing. */
+/* The last line of its stderr, without control characters; "" where it wrote nothing. */
 void tsri_opencl_helper_last_words(const tsri_opencl_helper *helper, char *text, size_t size);
 
 #endif

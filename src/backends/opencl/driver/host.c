@@ -1,5 +1,5 @@
-/* backends/opencl/driver/host.c - what the backend tells its host and asks of it: failures, lines
- * of the log, progress, a wish to stop; and whether this process may use the drivers. */
+/* backends/opencl/driver/host.c - what the backend tells its host and asks it for: failures, lines
+ * of the log, progress, a request to stop; and whether this process may use the drivers. */
 #include "backends/opencl/driver/host.h"
 #include "base/error.h"
 
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Failures deep inside know no state: each entry of the table says whose call this thread makes. A
- * host lives until its close returns, and is not named again after that. */
+/* Code that fails deep inside has no state at hand, so each entry of the backend's table sets the
+ * host of this thread's call. A host lives until its close returns, and is not used after that. */
 static _Thread_local const tsr_host *current_host;
 static _Thread_local char record[2048];
 
@@ -63,7 +63,7 @@ bool tsri_opencl_stops(const tsr_state *state) {
     return progress(state, NULL) != 0;
 }
 
-static atomic_long loaded_by; /* the process that loaded the drivers; 0: none did */
+static atomic_long loaded_by; /* the process that loaded the drivers; 0: none yet */
 
 bool tsri_opencl_forked(void) {
     const long process = atomic_load(&loaded_by);

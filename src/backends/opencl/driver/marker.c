@@ -1,4 +1,4 @@
-/* backends/opencl/driver/marker.c - markers written, and found. */
+/* backends/opencl/driver/marker.c - writes markers, and finds those of processes that are gone. */
 #include "backends/opencl/driver/marker.h"
 #include "backends/opencl/driver/cache.h"
 #include "backends/opencl/driver/host.h"
@@ -37,8 +37,8 @@ char *tsri_opencl_pocl_cache(void) {
                            : NULL;
 }
 
-/* Made under another name, so that nobody finds it before it is locked. False with errno EEXIST:
- * the next number may do. */
+/* Makes the marker under another name, so that no other process finds it before it is locked. False
+ * with errno EEXIST: the caller tries the next number. */
 static bool make(const char *folder, int n, const char *what, tsri_opencl_marker *marker) {
     char fresh[64], name[64];
     snprintf(fresh, sizeof fresh, "driver.%ld-%d.new", (long)getpid(), n);
@@ -50,7 +50,7 @@ static bool make(const char *folder, int n, const char *what, tsri_opencl_marker
         from && marker->path ? open(from, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
     bool made = marker->fd >= 0 && flock(marker->fd, LOCK_EX | LOCK_NB) == 0 &&
                 write(marker->fd, what, length) == (ssize_t)length &&
-                link(from, marker->path) == 0; /* not over one of a process that is gone */
+                link(from, marker->path) == 0; /* fails where a process that is gone left one */
     const int why = errno;
     if (marker->fd >= 0)
         unlink(from);
@@ -80,7 +80,7 @@ tsri_opencl_marker *tsri_opencl_mark(const tsr_state *state, const char *what) {
     return NULL;
 }
 
-/* What the last run ended in the middle of; "" where it ended well. */
+/* What the last run was doing when it ended; "" where it ended well. */
 static void read_unfinished(int folder, char what[WHAT]) {
     const int fd = openat(folder, unfinished, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     const ssize_t n = fd >= 0 ? read(fd, what, WHAT - 1) : -1;
@@ -99,7 +99,7 @@ static void write_unfinished(int folder, const char *what) {
     close(fd);
 }
 
-/* What has ended well now is not what the next run ends in for the second time. */
+/* What has ended well now is forgotten, so that the next run that ends in it is the first again. */
 static void forget_unfinished(const tsri_opencl_marker *marker) {
     char what[WHAT], *slash = strrchr(marker->path, '/');
     *slash = 0;
@@ -127,11 +127,11 @@ void tsri_opencl_unmark(tsri_opencl_marker **marker) {
 /* --- those of processes that are gone --- */
 
 typedef struct remains {
-    bool others;     /* another process is at it just now */
+    bool others;     /* another process has a marker and is alive */
     int marked;      /* processes that ended under a marker */
-    int signal;      /* that one of them died of; 0: none said so */
-    bool again;      /* the run before ended in the same */
-    char what[WHAT]; /* its driver or device */
+    int signal;      /* the signal that one of them died of; 0: none recorded any */
+    bool again;      /* the run before ended while doing the same */
+    char what[WHAT]; /* the driver or device */
 } remains;
 
 /* Takes the contents of a marker whose process is gone. */
@@ -204,7 +204,7 @@ static void tell(const tsr_state *state, const remains *found) {
     free(cache);
 }
 
-/* Whether the run before ended in the same; this one is kept for the next. */
+/* Whether the run before ended while doing the same; records this one for the next run. */
 static bool ended_again(int folder, const remains *found) {
     char before[WHAT];
     read_unfinished(folder, before);

@@ -1,4 +1,4 @@
-/* backends/opencl/driver/state.c - the notes that an open backend has gathered, and its end. */
+/* backends/opencl/driver/state.c - collects the notes of an open backend, and closes it. */
 #include "backends/opencl/driver/state.h"
 #include "base/error.h"
 #include "base/memory.h"

@@ -1,5 +1,5 @@
-/* backends/opencl/driver/state.h - the open backend: the devices that were found, and what was
- * found but gives none. */
+/* backends/opencl/driver/state.h - the open backend: the devices that were found, and notes about
+ * what gives none. */
 #ifndef TSRI_OPENCL_DRIVER_STATE_H
 #define TSRI_OPENCL_DRIVER_STATE_H
 
@@ -9,20 +9,20 @@
 
 struct tsr_state {
     const tsr_host *host;
-    uint32_t threads; /* option "threads", of devices opened without a number; 0: all */
-    uint64_t
-        launch_limit; /* option "launch_limit": multiply-adds of one launch; 0: the row's own */
-    /* option "chain": ops of a plan from which on they are one launch (launch/chain.h); 0: never */
+    uint32_t threads; /* option "threads", for devices opened without a number of threads; 0: all */
+    uint64_t launch_limit; /* option "launch_limit": multiply-adds of a launch; 0: the variant's */
+    /* Option "chain": the number of ops of a plan from which on they are one launch
+     * (launch/chain.h); 0: never. */
     uint32_t chain;
-    uint64_t rest_ns; /* option "rest_ms": how long a failed device's work is waited for */
+    uint64_t rest_ns; /* option "rest_ms": how long to wait for a failed device's work */
     size_t n_found, found_capacity;
     tsri_opencl_found *found;
     size_t n_notes, notes_capacity;
     char **notes;
-    atomic_bool tuning_warned; /* the user was told of a file of tuned values that is not used */
+    atomic_bool tuning_warned; /* the user was told that a file of tuned values is not used */
 };
 
-/* A sentence about what gives no device. */
+/* Notes a sentence about a driver or platform that gives no device. */
 __attribute__((format(printf, 2, 3))) tsr_status tsri_opencl_note(tsr_state *state,
                                                                   const char *format, ...);
 

@@ -1,4 +1,4 @@
-/* backends/opencl/launch/chain.c - the program of a chain, and what is written in its records. */
+/* backends/opencl/launch/chain.c - builds the program of a chain, and writes its records. */
 #include "backends/opencl/launch/chain.h"
 #include "backends/opencl/device/buffer.h"
 #include "backends/opencl/device/failure.h"
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A record of cl/chain/workers.cl, in ints; arguments lie where an int16 may. */
+/* The size of a record of cl/chain/workers.cl, in ints; its arguments begin at an offset that is
+ * aligned for an int16. */
 enum { RECORD = 192, ARGUMENTS = 16, STATE_BYTES = 192 };
 
 struct tsri_opencl_chain {
@@ -21,7 +22,7 @@ struct tsri_opencl_chain {
     tsri_opencl_key key; /* of the program */
     size_t n, capacity;
     tsri_opencl_instance **cases;
-    tsri_opencl_reach *reached; /* of each case's self-test */
+    tsri_opencl_reach *reached; /* how far each case was self-tested */
 };
 
 /* --- which kernels, which devices --- */
@@ -38,7 +39,7 @@ static bool takes_part(const tsri_opencl_instance *instance) {
            instance->state == TSRI_OPENCL_BUILT;
 }
 
-/* Index of an instance among the cases; -1: it is none. */
+/* The index of an instance among the program's cases; -1 where it is not one of them. */
 static int case_of(const tsri_opencl_chain *chain, const tsri_opencl_instance *instance) {
     for (size_t i = 0; i < chain->n; i++)
         if (chain->cases[i] == instance)
@@ -80,7 +81,7 @@ static tsr_status keep_signature(tsri_opencl_instance *instance, const tsri_open
     return instance->signature ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 
-/* What kinds of arguments its kernel has, and its stage's. */
+/* Records the kinds of the arguments of the instance's kernel, and of its stage's. */
 static tsr_status sign(tsr_plan *plan, const tsri_opencl_chained *chained) {
     tsri_opencl_operation *operation = &chained->step->operation;
     tsri_opencl_launch launch = {0};
@@ -99,7 +100,7 @@ static tsr_status sign(tsr_plan *plan, const tsri_opencl_chained *chained) {
     return status;
 }
 
-/* The kernel's text with the item's place as its first parameters. */
+/* The kernel's text as a function whose first parameters are the work-item's place. */
 static tsr_status add_function(const tsr_dev *dev, const tsri_opencl_instance *instance,
                                tsri_bytes *source) {
     static const char name[] = " KERNEL(", line_name[] = "\nKERNEL(";
@@ -109,7 +110,7 @@ static tsr_status add_function(const tsr_dev *dev, const tsri_opencl_instance *i
     if (status == TSR_OK && !at)
         at = strstr(text.data, name);
     if (status == TSR_OK && !at)
-        status = tsri_base_fail(TSR_E_INTERNAL, "%s has no kernel of the usual form",
+        status = tsri_base_fail(TSR_E_INTERNAL, "%s has no kernel of the form KERNEL(arguments)",
                                 tsri_opencl_instance_file(instance));
     if (status == TSR_OK) {
         const size_t head = (size_t)(at - text.data) + strlen(name);
@@ -123,7 +124,7 @@ static tsr_status add_function(const tsr_dev *dev, const tsri_opencl_instance *i
     return status;
 }
 
-/* Its items first .. end - 1, with the arguments of record r. */
+/* A function that runs work-items first .. end - 1 with the arguments of record r. */
 static tsr_status add_loop(const tsri_opencl_instance *instance, size_t number,
                            tsri_bytes *source) {
     int at = ARGUMENTS;
@@ -144,7 +145,8 @@ static tsr_status add_loop(const tsri_opencl_instance *instance, size_t number,
         at += *kind == '8' ? 8 : *kind == 'g' ? 16 : 2;
     }
     if (at > RECORD)
-        return tsri_base_fail(TSR_E_INTERNAL, "%s: its arguments take %d words of %d",
+        return tsri_base_fail(TSR_E_INTERNAL,
+                              "%s: its arguments take %d words; a record of a chain has %d",
                               instance->name, at, RECORD);
     return tsri_base_bytes_printf(source, ");\n}\n");
 }
@@ -240,7 +242,7 @@ tsr_status tsri_opencl_chain_choose(tsr_plan *plan, const tsri_opencl_chained *o
             free_chain(made);
             return status;
         }
-        made->next = dev->chain; /* also one that did not build: it is not tried again */
+        made->next = dev->chain; /* a program that did not build is kept too, and not tried again */
         dev->chain = made;
         found = made;
     }
@@ -270,7 +272,7 @@ void tsri_opencl_chains_destroy(tsr_dev *dev) {
 
 /* --- records --- */
 
-/* Buffers of a link and where they lie. */
+/* The buffers of a link, and their device addresses. */
 typedef struct places {
     size_t n, capacity;
     cl_mem *buffers;
@@ -301,7 +303,7 @@ static tsr_status collect(const tsri_opencl_launch *launch, places *all) {
     return TSR_OK;
 }
 
-/* Asks the device where they lie. */
+/* Asks the device for the buffers' addresses. */
 static tsr_status locate(tsr_dev *dev, const tsri_opencl_chain *chain, places *all) {
     static const size_t one[3] = {1, 1, 1};
     const size_t bytes = all->n * sizeof *all->addresses;
@@ -327,7 +329,8 @@ static tsr_status locate(tsr_dev *dev, const tsri_opencl_chain *chain, places *a
         code =
             clEnqueueReadBuffer(dev->queue, out, CL_TRUE, 0, bytes, all->addresses, 0, NULL, NULL);
     const tsr_status status =
-        code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail_create(dev, code, "a chain's addresses");
+        code == CL_SUCCESS ? TSR_OK
+                           : tsri_opencl_fail_create(dev, code, "reading a chain's addresses");
     if (kernel)
         clReleaseKernel(kernel);
     if (out && tsri_opencl_releasable(dev))
@@ -347,7 +350,7 @@ static void write_arguments(const tsri_opencl_launch *launch, const places *all,
     }
 }
 
-/* The records of a launch and its stage, from `to` on; how many there are. */
+/* Writes the records of a launch and its stage, from `to` on, and gives their number. */
 static size_t write_records(const tsri_opencl_chain *chain, const tsri_opencl_launch *launch,
                             const tsri_opencl_instance *instance, const places *all, cl_int *to) {
     const size_t before =
@@ -373,7 +376,8 @@ static tsr_status make_state(tsr_dev *dev) {
         return TSR_OK;
     dev->chain_state = clCreateBuffer(dev->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                                       sizeof zeros, zeros, &code);
-    return dev->chain_state ? TSR_OK : tsri_opencl_fail_create(dev, code, "a chain's state");
+    return dev->chain_state ? TSR_OK
+                            : tsri_opencl_fail_create(dev, code, "creating a chain's state");
 }
 
 static tsr_status create_kernel(tsr_plan *plan, tsri_opencl_link *link) {
@@ -391,7 +395,8 @@ static tsr_status create_kernel(tsr_plan *plan, tsri_opencl_link *link) {
         code = clSetKernelArg(link->kernel, 3, sizeof workers, &workers);
     if (code == CL_SUCCESS)
         code = clSetKernelArg(link->kernel, 4, sizeof plan->dims, &plan->dims);
-    return code == CL_SUCCESS ? TSR_OK : tsri_opencl_fail_create(dev, code, "a chain's kernel");
+    return code == CL_SUCCESS ? TSR_OK
+                              : tsri_opencl_fail_create(dev, code, "creating a chain's kernel");
 }
 
 static tsr_status bind_link(tsr_plan *plan, tsri_opencl_link *link) {
@@ -416,7 +421,7 @@ static tsr_status bind_link(tsr_plan *plan, tsri_opencl_link *link) {
         link->records = clCreateBuffer(dev->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
                                        n * RECORD * sizeof *records, records, &code);
         status = link->records ? create_kernel(plan, link)
-                               : tsri_opencl_fail_create(dev, code, "a chain's records");
+                               : tsri_opencl_fail_create(dev, code, "creating a chain's records");
     }
     free(records);
     free(all.buffers);

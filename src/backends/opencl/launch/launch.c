@@ -1,5 +1,5 @@
-/* backends/opencl/launch/launch.c - binding a kernel once, and enqueueing it at the sizes of the
- * moment. */
+/* backends/opencl/launch/launch.c - binds a kernel once, and enqueues it at the sizes of each
+ * run. */
 #include "backends/opencl/launch/launch.h"
 #include "backends/opencl/device/failure.h"
 #include "base/clock.h"
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A launch much longer than a display's watchdog allows would reset the device: the plain rows are
- * slow, the others fast. */
+/* A launch that takes much longer than a display's watchdog allows would reset the device. Limits
+ * in multiply-adds: the plain variants are slow, the others fast. */
 static const uint64_t plain_limit = UINT64_C(1) << 26, fast_limit = UINT64_C(1) << 33;
 
 enum { GROUP_CPU = 16, GROUP_OTHER = 64 };
 
-/* A work-group that the kernel and the device take; drivers abort at a local size or local memory
- * that they can't serve. */
+/* Chooses a work-group that the kernel and the device take; drivers abort at a local size or local
+ * memory that they can't serve. */
 static tsr_status settle_group(tsri_opencl_launch *launch) {
     const tsr_facts *facts = &launch->dev->facts.common;
     const cl_device_id id = launch->dev->id;
@@ -64,19 +64,21 @@ static tsr_status settle_group(tsri_opencl_launch *launch) {
     return TSR_OK;
 }
 
-/* A multiply-add is taken for a round: the loops that go round least are unrolled. */
+/* Counts one round for each multiply-add of a work-item: loops that take fewer rounds are
+ * unrolled. */
 static tsr_status check_rounds(const tsri_opencl_launch *launch) {
     const int64_t most = launch->dev->facts.most_rounds,
                   rounds = tsri_tensor_value(launch->work, launch->bounds->highest);
     return !most || rounds <= most
                ? TSR_OK
-               : tsri_base_fail(TSR_E_UNSUPPORTED,
-                                "needs some %lld rounds of its loops; this driver ends them after "
-                                "%lld",
-                                (long long)rounds, (long long)most);
+               : tsri_base_fail(
+                     TSR_E_UNSUPPORTED,
+                     "needs about %lld rounds of its loops; this driver ends loops after "
+                     "%lld",
+                     (long long)rounds, (long long)most);
 }
 
-/* One kernel: the row's own, or its stage's. */
+/* Creates one kernel: the variant's own, or its stage's. */
 static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
                              const tsri_opencl_values *values, const tsri_opencl_instance *instance,
                              const tsr_op *op, cl_mem dims, bool traced,
@@ -115,13 +117,13 @@ static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
             CL_SUCCESS &&
         wanted != launch->n_args)
         return tsri_base_fail(TSR_E_INTERNAL,
-                              "%s: the kernel has %u arguments and its row binds %u", launch->file,
-                              wanted, launch->n_args);
+                              "%s: the kernel has %u arguments and its variant binds %u",
+                              launch->file, wanted, launch->n_args);
     TRY(check_rounds(launch));
     return settle_group(launch);
 }
 
-/* The row's kernel and its stage's. */
+/* Creates the variant's kernel and its stage's. */
 static tsr_status create(tsr_dev *dev, const tsri_opencl_instance *instance, const tsr_op *op,
                          cl_mem dims, bool traced, tsri_opencl_launch *launch) {
     const tsri_opencl_row *row = instance->row;
@@ -170,8 +172,8 @@ void tsri_opencl_launch_release(tsri_opencl_launch *launch) {
     launch->kernel = NULL;
 }
 
-/* Work-groups of a piece along each axis: outer axes are halved first, so that pieces stay runs of
- * the grid's order. */
+/* The work-groups of a piece along each axis. The outer axes are halved first, so that a piece
+ * stays consecutive in the grid's order. */
 static void choose_piece(const tsri_opencl_launch *launch, const size_t groups[3],
                          uint64_t per_item, size_t piece[3]) {
     const uint64_t group_work = per_item * launch->group[0] * launch->group[1] * launch->group[2];
@@ -188,7 +190,7 @@ typedef struct run {
     cl_event *last;
 } run;
 
-/* What a piece's event is for: the caller's list, or the last one kept. */
+/* Hands a piece's event to the caller's function, or keeps it in place of the one before. */
 static void hand_over(const run *r, cl_event event, uint64_t enqueue_ns) {
     if (r->each)
         r->each(r->data, event, enqueue_ns);

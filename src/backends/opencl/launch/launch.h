@@ -1,25 +1,25 @@
 /* backends/opencl/launch/launch.h - a kernel with its arguments set and its grid stated, run at the
- * sizes of the moment. */
+ * sizes of each run. */
 #ifndef TSRI_OPENCL_LAUNCH_LAUNCH_H
 #define TSRI_OPENCL_LAUNCH_LAUNCH_H
 
 #include "backends/opencl/bind/arguments.h"
 #include "backends/opencl/program/instance.h"
 
-/* Makes the kernels and lets the row bind them; scratch arguments are left for bind_scratch.
- * Release it also after a failure. */
+/* Creates the kernels and lets the variant bind them; scratch arguments are bound later, by
+ * bind_scratch. Release the launch also after a failure. */
 tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance,
                                      const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch);
-/* The same without a kernel: the arguments are kept in launch->trace, those of its stage in
+/* The same without a kernel object: the arguments are kept in launch->trace, those of its stage in
  * launch->before->trace. */
 tsr_status tsri_opencl_launch_trace(tsr_dev *dev, const tsri_opencl_instance *instance,
                                     const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch);
 tsr_status tsri_opencl_launch_bind_scratch(tsri_opencl_launch *launch);
 void tsri_opencl_launch_release(tsri_opencl_launch *launch);
 
-/* Enqueues it, in pieces where it is long. each (where not NULL) is called with the event of every
- * piece, which it then owns; else *last (where not NULL) gets the event of the last piece and stays
- * NULL where nothing was enqueued. */
+/* Enqueues the launch, in pieces where it is long. `each` (where not NULL) is called with the event
+ * of every piece, which it then owns; otherwise *last (where not NULL) gets the event of the last
+ * piece, and stays NULL where nothing was enqueued. */
 typedef void tsri_opencl_piece(void *data, cl_event event, uint64_t enqueue_ns);
 tsr_status tsri_opencl_launch_run(tsri_opencl_launch *launch, const int64_t sizes[TSR_SYMBOLS],
                                   tsri_opencl_piece *each, void *data, cl_event *last);

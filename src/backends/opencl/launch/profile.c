@@ -1,4 +1,4 @@
-/* backends/opencl/launch/profile.c - device times of launches, gathered from their events. */
+/* backends/opencl/launch/profile.c - collects the device times of launches from their events. */
 #include "backends/opencl/launch/profile.h"
 #include "backends/opencl/device/failure.h"
 #include "base/error.h"
@@ -12,7 +12,7 @@ tsr_status tsri_opencl_profile_begin(tsr_plan *plan) {
     return tsri_base_new(RING, sizeof *plan->pending, &plan->pending);
 }
 
-/* An event's time into its step. */
+/* Adds an event's time to its step. */
 static void harvest(tsr_plan *plan, const tsri_opencl_pending *pending) {
     cl_ulong begin = 0, end = 0;
     if (clGetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_START, sizeof begin, &begin,
@@ -44,8 +44,8 @@ void tsri_opencl_profile_piece(void *data, cl_event event, uint64_t enqueue_ns) 
     step->enqueue_nanoseconds += enqueue_ns;
     if (!event)
         return;
-    /* Full: what is in flight is waited for. A failure shows at the next call; this event's time is
-     * lost with it. */
+    /* The ring is full, so wait for what is in flight. A failure shows at the next call; this
+     * event's time is lost with it. */
     if (plan->n_pending == RING && tsri_opencl_profile_gather(plan) != TSR_OK) {
         clReleaseEvent(event);
         return;

@@ -4,8 +4,8 @@
 
 #include "backends/opencl/launch/steps.h"
 
-/* The piece callback of a measured plan (data: the plan); and the measured events
- * gathered into the steps. */
+/* The function for the pieces of a measured plan (its data is the plan); and the measured events,
+ * collected into the steps. */
 tsr_status tsri_opencl_profile_begin(tsr_plan *plan);
 void tsri_opencl_profile_piece(void *plan, cl_event event, uint64_t enqueue_ns);
 tsr_status tsri_opencl_profile_gather(tsr_plan *plan);

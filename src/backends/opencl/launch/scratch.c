@@ -1,4 +1,4 @@
-/* backends/opencl/launch/scratch.c - the scratch that the launches of all plans share. */
+/* backends/opencl/launch/scratch.c - the scratch memory that the launches of all plans share. */
 #include "backends/opencl/launch/scratch.h"
 #include "backends/opencl/device/buffer.h"
 #include "backends/opencl/device/failure.h"
@@ -14,8 +14,8 @@ tsr_status tsri_opencl_scratch_grow(tsr_dev *dev, uint64_t bytes) {
         return TSR_OK;
     if (bytes > facts->max_allocation)
         return tsri_base_fail(TSR_E_DEVICE_MEMORY,
-                              "kernels need %" PRIu64 " bytes of scratch; %s/%s allows %" PRIu64
-                              " in one piece",
+                              "the kernels need %" PRIu64 " bytes of scratch; %s/%s allows %" PRIu64
+                              " bytes in one buffer",
                               bytes, facts->platform, facts->name, facts->max_allocation);
     TRY(tsri_opencl_drain(dev));
     cl_mem scratch = clCreateBuffer(dev->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);

@@ -7,7 +7,7 @@
 #include "backends/opencl/launch/launch.h"
 #include "backends/opencl/tuning/tuning.h"
 
-/* A launch in flight that is measured. */
+/* A launch in flight whose time is measured. */
 typedef struct tsri_opencl_pending {
     cl_event event;
     uint32_t op;
@@ -16,9 +16,9 @@ typedef struct tsri_opencl_pending {
 typedef struct tsri_opencl_step {
     tsri_opencl_operation operation;
     tsri_opencl_instance *instance;
-    tsri_opencl_wish forced; /* its row is NULL: free choice */
-    char *fallback; /* why the weight is read as plain rows that were made of it; NULL: it isn't */
-    uint32_t stored_operand, stored_layout; /* then: which, and what it was stored as */
+    tsri_opencl_wish forced; /* its row is NULL where the choice is free */
+    char *fallback;          /* why the weight was unpacked to plain rows; NULL: it was not */
+    uint32_t stored_operand, stored_layout; /* of that weight: its operand, its layout before */
     tsri_opencl_launch launch;
     uint64_t launches, nanoseconds, enqueue_nanoseconds;
 } tsri_opencl_step;
@@ -27,18 +27,18 @@ typedef struct tsri_opencl_link tsri_opencl_link; /* chain.h */
 
 struct tsr_plan {
     tsr_dev *dev;
-    tsr_plan *next; /* of the device */
+    tsr_plan *next; /* in the device's list */
     uint32_t n_ops;
     tsri_opencl_step *steps;
     tsr_bounds bounds;
     const tsri_opencl_chain *chain; /* the program of its links; NULL: each kernel is launched */
     tsri_opencl_link *links;        /* in order */
     uint32_t n_links;
-    cl_mem dims;                  /* the table at its place in the caller's buffer */
-    tsri_opencl_pending *pending; /* ring of the device's profile; NULL where it doesn't measure */
+    cl_mem dims;                  /* the table of sizes, inside the caller's buffer */
+    tsri_opencl_pending *pending; /* ring of launches to measure; NULL: nothing is measured */
     size_t n_pending;
-    uint32_t current; /* op being enqueued */
-    bool ran;         /* at least once */
+    uint32_t current; /* the op being enqueued */
+    bool ran;         /* it has run at least once */
 };
 
 #endif

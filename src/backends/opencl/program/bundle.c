@@ -1,4 +1,4 @@
-/* backends/opencl/program/bundle.c - a bundle read, checked and used. */
+/* backends/opencl/program/bundle.c - reads, checks and uses a bundle. */
 #include "backends/opencl/program/bundle.h"
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/program/bundle_files.h"
@@ -33,12 +33,12 @@ void tsri_opencl_bundle_free(tsri_opencl_bundle *bundle) {
 
 /* --- the manifest --- */
 
-/* A text that must be there. */
+/* A text that the manifest must have. */
 static tsr_status text_at(const json_t *object, const char *what, const char *key,
                           const char **out) {
     *out = NULL;
     TRY(tsri_base_json_text(object, what, key, out));
-    return *out && **out ? TSR_OK : tsri_base_fail(TSR_E_FORMAT, "%s lacks \"%s\"", what, key);
+    return *out && **out ? TSR_OK : tsri_base_fail(TSR_E_FORMAT, "%s has no \"%s\"", what, key);
 }
 
 static tsr_status check_manifest(const tsr_dev *dev, const json_t *manifest, const char *path) {
@@ -46,7 +46,7 @@ static tsr_status check_manifest(const tsr_dev *dev, const json_t *manifest, con
     int64_t version = 0, abi = 0;
     char own[65];
     if (!json_is_object(manifest))
-        return tsri_base_fail(TSR_E_FORMAT, "%s is no JSON object", path);
+        return tsri_base_fail(TSR_E_FORMAT, "%s is not a JSON object", path);
     TRY(text_at(manifest, path, "format", &format));
     TRY(tsri_base_json_int(manifest, path, "version", 0, INT32_MAX, &version));
     if (strcmp(format, TSRI_OPENCL_BUNDLE_FORMAT) != 0 || version != TSRI_OPENCL_BUNDLE_VERSION)
@@ -83,7 +83,7 @@ static tsr_status read_tunables(const json_t *entry, const char *what,
     const char *name;
     json_t *value;
     if (!json_is_object(tunables))
-        return tsri_base_fail(TSR_E_FORMAT, "%s lacks \"tunables\"", what);
+        return tsri_base_fail(TSR_E_FORMAT, "%s has no \"tunables\"", what);
     json_object_foreach((json_t *)tunables, name, value) {
         int t = 0;
         while (t < TSRI_OPENCL_TUNABLES && kernel->row && kernel->row->tunables[t].name &&
@@ -91,18 +91,22 @@ static tsr_status read_tunables(const json_t *entry, const char *what,
             t++;
         if (!kernel->row || t == TSRI_OPENCL_TUNABLES || !kernel->row->tunables[t].name ||
             !json_is_integer(value))
-            return tsri_base_fail(TSR_E_FORMAT, "%s: its row has no tunable %s", what, name);
+            return tsri_base_fail(
+                TSR_E_FORMAT,
+                "%s: %s is not a tunable of its kernel variant, or is not a whole number", what,
+                name);
         const json_int_t number = json_integer_value(value);
         if (number < kernel->row->tunables[t].lowest || number > kernel->row->tunables[t].highest)
-            return tsri_base_fail(TSR_E_FORMAT, "%s: %s = %" JSON_INTEGER_FORMAT " is out of range",
-                                  what, name, number);
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: %s = %" JSON_INTEGER_FORMAT " is out of its range", what,
+                                  name, number);
         kernel->values.set[t] = true;
         kernel->values.value[t] = (int)number;
     }
     return TSR_OK;
 }
 
-/* "linear/plain:TN=4" is the row linear/plain; a stage has no op before a slash. */
+/* "linear/plain:TN=4" names the variant linear/plain; a stage has no op before a slash. */
 static tsr_status read_row(const char *what, tsri_opencl_bundled *kernel) {
     const size_t n = strcspn(kernel->instance, ":");
     char *row = tsri_base_copy_text(kernel->instance, n);
@@ -112,8 +116,9 @@ static tsr_status read_row(const char *what, tsri_opencl_bundled *kernel) {
     const bool known = kernel->row || !strchr(row, '/');
     free(row);
     return known ? TSR_OK
-                 : tsri_base_fail(TSR_E_FORMAT, "%s is of row %.*s, which this Tessera lacks", what,
-                                  (int)n, kernel->instance);
+                 : tsri_base_fail(TSR_E_FORMAT,
+                                  "%s is of kernel variant %.*s, which this Tessera does not have",
+                                  what, (int)n, kernel->instance);
 }
 
 static tsr_status read_kernel(const json_t *entry, const char *path, size_t index,
@@ -123,12 +128,12 @@ static tsr_status read_kernel(const json_t *entry, const char *path, size_t inde
     char what[512];
     snprintf(what, sizeof what, "%.400s: kernels[%zu]", path, index);
     if (!json_is_object(entry))
-        return tsri_base_fail(TSR_E_FORMAT, "%s is no object", what);
+        return tsri_base_fail(TSR_E_FORMAT, "%s is not an object", what);
     TRY(text_at(entry, what, "name", &name));
     TRY(text_at(entry, what, "row", &instance));
     TRY(tsri_base_json_int(entry, what, "arguments", 1, 1024, &n_args));
     if (n_args < 0)
-        return tsri_base_fail(TSR_E_FORMAT, "%s lacks \"arguments\"", what);
+        return tsri_base_fail(TSR_E_FORMAT, "%s has no \"arguments\"", what);
     kernel->n_args = (uint32_t)n_args;
     kernel->name = tsri_base_copy_text(name, strlen(name));
     kernel->instance = tsri_base_copy_text(instance, strlen(instance));
@@ -143,7 +148,7 @@ static tsr_status read_kernels(const json_t *manifest, const char *path,
     const json_t *list = json_object_get(manifest, "kernels");
     const size_t n = json_array_size(list);
     if (!n || n > MOST_KERNELS)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: \"kernels\" is no list of 1 to %d", path,
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"kernels\" is not a list of 1 to %d", path,
                               MOST_KERNELS);
     TRY(tsri_base_new(n, sizeof *bundle->kernels, &bundle->kernels));
     for (; bundle->n < n; bundle->n++) {
@@ -175,7 +180,7 @@ static tsr_status check_device(const tsr_dev *dev, const json_t *binary, const c
         path, platform, device, driver, facts->platform, facts->name, facts->driver);
 }
 
-/* Not a byte goes to a driver before the length and the hash are right: drivers crash on damaged
+/* No byte goes to a driver before the length and the hash are right: drivers crash on damaged
  * binaries. */
 static tsr_status read_binary(const tsr_dev *dev, const json_t *manifest,
                               const tsri_opencl_bundle *bundle, tsri_bytes *out) {
@@ -193,26 +198,28 @@ static tsr_status read_binary(const tsr_dev *dev, const json_t *manifest,
     TRY(tsri_base_json_int(binary, path, "bytes", 0, (int64_t)TSRI_OPENCL_BUNDLE_LIMIT, &bytes));
     TRY(tsri_base_read_whole(bundle->binary, TSRI_OPENCL_BUNDLE_LIMIT, out));
     if ((int64_t)out->size != bytes)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s has %zu bytes and the manifest says %" PRId64
-                              ": it was cut off or is another's; build it again",
-                              bundle->binary, out->size, bytes);
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s has %zu bytes and the manifest says %" PRId64
+            ": it is cut off, or belongs to another manifest; build the bundle again",
+            bundle->binary, out->size, bytes);
     TRY(tsri_opencl_bundle_hash(out->data, out->size, hex));
     return strcmp(hex, wanted) == 0
                ? TSR_OK
-               : tsri_base_fail(TSR_E_FORMAT,
-                                "%s is damaged: its SHA-256 isn't the manifest's; build it again",
-                                bundle->binary);
+               : tsri_base_fail(
+                     TSR_E_FORMAT,
+                     "%s is damaged: its SHA-256 is not the manifest's; build the bundle again",
+                     bundle->binary);
 }
 
-/* The program has the kernel, with as many arguments. */
+/* Checks that the program has the kernel, with as many arguments as the manifest says. */
 static tsr_status check_kernel(const tsr_dev *dev, cl_program program, const char *file,
                                const tsri_opencl_bundled *wanted) {
     cl_int code = CL_SUCCESS;
     cl_uint n_args = 0;
     cl_kernel kernel = clCreateKernel(program, wanted->name, &code);
     if (!kernel)
-        return tsri_base_fail(TSR_E_BUILD, "%s lacks the kernel %s (%s): %s (%d) on %s/%s", file,
+        return tsri_base_fail(TSR_E_BUILD, "%s has no kernel %s (%s): %s (%d) on %s/%s", file,
                               wanted->name, wanted->instance, tsri_opencl_code_name(code), code,
                               dev->facts.common.platform, dev->facts.common.name);
     code = clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof n_args, &n_args, NULL);
@@ -237,7 +244,7 @@ tsr_status tsri_opencl_bundle_program(tsr_dev *dev, tsri_opencl_bundle *bundle, 
     else if (code == CL_SUCCESS)
         code = status != CL_SUCCESS ? status : CL_INVALID_BINARY;
     if (code != CL_SUCCESS)
-        return tsri_base_fail(TSR_E_BUILD, "%s: %s/%s refuses it as a program: %s (%d)", file,
+        return tsri_base_fail(TSR_E_BUILD, "%s: %s/%s does not take it as a program: %s (%d)", file,
                               dev->facts.common.platform, dev->facts.common.name,
                               tsri_opencl_code_name(code), code);
     for (size_t i = 0; i < bundle->n; i++)
@@ -273,7 +280,7 @@ tsr_status tsri_opencl_bundle_load(tsr_dev *dev, const char *folder, tsri_opencl
         status = tsri_opencl_bundle_program(dev, bundle, bundle->binary, &binary);
     tsri_base_bytes_clear(&binary);
     if (bundle)
-        bundle->options = NULL; /* the manifest's */
+        bundle->options = NULL; /* it belongs to the manifest, which is freed */
     json_decref(manifest);
     if (status != TSR_OK)
         tsri_opencl_bundle_free(bundle);

@@ -16,8 +16,8 @@ tsr_status tsri_opencl_bundle_hash(const void *data, size_t n, char hex[65]) {
     return TSR_OK;
 }
 
-/* Of the embedded files; those of TESSERA_KERNEL_PATH are a developer's, and known by their folder.
- */
+/* The hash of the embedded kernel files. Files of TESSERA_KERNEL_PATH are a developer's; their
+ * folder's name stands for them. */
 tsr_status tsri_opencl_bundle_sources(char hex[65]) {
     const char *folder = getenv("TESSERA_KERNEL_PATH");
     unsigned char digest[32];

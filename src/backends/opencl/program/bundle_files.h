@@ -12,17 +12,18 @@
 #define TSRI_OPENCL_BUNDLE_SOURCE "program.cl"
 #define TSRI_OPENCL_BUNDLE_BINARY "program.bin"
 
-enum { TSRI_OPENCL_BUNDLE_LIMIT = 1 << 30 }; /* bytes of a binary */
+enum { TSRI_OPENCL_BUNDLE_LIMIT = 1 << 30 }; /* the most bytes of a binary */
 
-/* The manifest, checked but for its binary. Free *out and release *manifest also after a failure.
- */
+/* Reads the manifest and checks all but its binary. Free *out and release *manifest also after a
+ * failure. */
 tsr_status tsri_opencl_bundle_read(const tsr_dev *dev, const char *folder, json_t **manifest,
                                    tsri_opencl_bundle **out);
-/* Makes the driver's program of a binary, which has each kernel; `file` names it in a sentence. */
+/* Creates the driver's program from a binary and checks that it has each kernel; `file` names the
+ * binary in messages. */
 tsr_status tsri_opencl_bundle_program(tsr_dev *dev, tsri_opencl_bundle *bundle, const char *file,
                                       const tsri_bytes *binary);
 
-/* SHA-256 in hexadecimal: of bytes; of all kernel files. */
+/* SHA-256 in hexadecimal: of some bytes; below, of all kernel files. */
 tsr_status tsri_opencl_bundle_hash(const void *data, size_t n, char hex[65]);
 tsr_status tsri_opencl_bundle_sources(char hex[65]);
 

@@ -1,5 +1,5 @@
-/* backends/opencl/program/bundle_write.c - a bundle exported from what plans recorded, and
- * built. */
+/* backends/opencl/program/bundle_write.c - exports a bundle from what plans recorded, and builds
+ * it. */
 #include "backends/opencl/program/bundle_write.h"
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/driver/host.h"
@@ -135,7 +135,7 @@ static tsr_status compile(tsr_dev *dev, const char *folder, const json_t *manife
     if (!facts->compiler)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s/%s has no compiler: build %s/%s with its vendor's (options: %s) "
-                              "and give what comes out: --binary FILE",
+                              "and pass the result with --binary FILE",
                               facts->platform, facts->name, folder, TSRI_OPENCL_BUNDLE_SOURCE,
                               bundle->options);
     tsr_status status = read_source(folder, manifest, &source);
@@ -176,7 +176,7 @@ static tsr_status build_bundle(tsr_dev *dev, const char *folder, const char *fil
     if (status == TSR_OK)
         status = file ? tsri_base_read_whole(file, TSRI_OPENCL_BUNDLE_LIMIT, &binary)
                       : compile(dev, folder, manifest, bundle, &binary);
-    /* What runs will do, before it is said to be done. */
+    /* Loads the result as a run will, before success is reported. */
     if (status == TSR_OK)
         status = tsri_opencl_bundle_program(dev, bundle, file ? file : folder, &binary);
     if (status == TSR_OK)

@@ -1,4 +1,4 @@
-/* backends/opencl/program/bundle_write.h - a bundle exported and built. */
+/* backends/opencl/program/bundle_write.h - exports and builds a bundle. */
 #ifndef TSRI_OPENCL_PROGRAM_BUNDLE_WRITE_H
 #define TSRI_OPENCL_PROGRAM_BUNDLE_WRITE_H
 

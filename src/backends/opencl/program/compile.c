@@ -1,5 +1,5 @@
-/* backends/opencl/program/compile.c - a source becomes a program of the driver: compiled, or from
- * the cache of binaries. */
+/* backends/opencl/program/compile.c - makes a program of the driver from a source: compiled, or
+ * from the cache of binaries. */
 #include "backends/opencl/program/compile.h"
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/driver/host.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a CPU device's code depends on beyond what the driver says. */
+/* Adds what a CPU device's code depends on and the driver does not report. */
 static void add_cpu(tsri_hash *hash) {
     char line[4096];
     FILE *file = fopen("/proc/cpuinfo", "re");
@@ -76,7 +76,7 @@ const char *tsri_opencl_program_options(const tsr_dev *dev) {
     return dev->programs->options[0];
 }
 
-/* The build log's beginning, for the sentence that refuses a row. New memory. */
+/* The beginning of the build log, for the message that refuses a variant; new memory. */
 static char *build_log(cl_program program, cl_device_id id) {
     size_t size = 0;
     char *log = NULL;
@@ -94,7 +94,7 @@ static char *build_log(cl_program program, cl_device_id id) {
     return log;
 }
 
-/* Every instance's kernel can be made; some drivers find a kernel's faults only then. */
+/* Creates the kernel of every instance; some drivers find a kernel's faults only then. */
 static cl_int try_kernels(cl_program program, tsri_opencl_instance *const *instances, size_t n,
                           const char **culprit) {
     cl_int code = CL_SUCCESS;
@@ -108,9 +108,9 @@ static cl_int try_kernels(cl_program program, tsri_opencl_instance *const *insta
     return code;
 }
 
-/* pocl and NVIDIA keep caches of their own. Measured on pocl 3.1, a decoder's 15 kernels: asking
- * for its binary compiles every kernel once more for any work-group (3.8 against 2.0 s of CPU at
- * the first run), and a later start takes 31 instead of 65 ms. */
+/* pocl and NVIDIA have caches of their own. Measured on pocl 3.1 with a decoder's 15 kernels:
+ * asking for its binary compiles every kernel once more for any work-group (3.8 against 2.0 s of
+ * CPU at the first run), and a later start takes 31 instead of 65 ms. */
 static bool keeps_binaries(const tsri_opencl_programs *programs) {
     const tsri_opencl_found *found = programs->dev->found;
     return !programs->folder && !found->nvidia && !found->oclgrind && !found->pocl;
@@ -136,7 +136,7 @@ static void save_binary(const tsri_opencl_programs *programs, const tsri_opencl_
     size_t size = 0;
     unsigned char *binary = NULL;
     if (!keeps_binaries(programs)) {
-        /* The key alone: a first run is told from a later one. */
+        /* Stores the key only, by which a later run is told from a first one. */
         if (!programs->folder)
             tsri_opencl_cache_save(programs->dev->state, key, "bin", "", 0);
         return;
@@ -150,7 +150,8 @@ static void save_binary(const tsri_opencl_programs *programs, const tsri_opencl_
     free(binary);
 }
 
-/* The program of a cached binary, or NULL: none, or its driver doesn't take it any more. */
+/* The program of a cached binary; NULL where there is none or its driver does not take it any
+ * more. */
 static cl_program reuse(const tsri_opencl_programs *programs, const tsri_bytes *binary,
                         tsri_opencl_instance *const *instances, size_t n) {
     cl_program program =
@@ -163,7 +164,7 @@ static cl_program reuse(const tsri_opencl_programs *programs, const tsri_bytes *
         clReleaseProgram(program);
     if (binary->size)
         tsri_opencl_log(programs->dev->state, TSR_LOG_WARNING,
-                        "%s/%s refuses its own cached program; it is built again",
+                        "%s/%s refuses the cached program that it gave; it is built again",
                         programs->dev->facts.common.platform, programs->dev->facts.common.name);
     return NULL;
 }
@@ -186,7 +187,8 @@ tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const cha
         return TSR_OK;
     }
     clReleaseProgram(program);
-    /* LLVM catches a signal before us, and removes what it was writing: no kernel is to blame. */
+    /* LLVM catches a signal before we do and removes what it was writing: this is no kernel's
+     * fault. */
     if (tsri_opencl_stops(dev->state))
         return tsri_base_fail(TSR_E_CANCELLED, "stopped while building kernels");
     if (code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES)
@@ -243,9 +245,10 @@ tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source, const 
     *out = NULL;
     const tsr_status status = tsri_opencl_make_program(dev->programs, source, &only, 1, out, &log);
     if (status == TSR_OK && !*out)
-        tsri_opencl_log(dev->state, TSR_LOG_WARNING,
-                        "%s/%s does not build many kernels as one; each is launched: %s",
-                        dev->facts.common.platform, dev->facts.common.name, log ? log : "");
+        tsri_opencl_log(
+            dev->state, TSR_LOG_WARNING,
+            "%s/%s does not build many kernels as one; each kernel is launched by itself: %s",
+            dev->facts.common.platform, dev->facts.common.name, log ? log : "");
     free(log);
     return status;
 }

@@ -1,5 +1,5 @@
-/* backends/opencl/program/constants.c - the build constants of a row for an op, and the name they
- * make. */
+/* backends/opencl/program/constants.c - the build constants of a variant for an op, and the name
+ * that they make. */
 #include "backends/opencl/program/constants.h"
 #include "backends/opencl/program/bundle.h"
 #include "backends/opencl/rows/rows.h"
@@ -20,7 +20,8 @@ static const char *text_of(const tsri_bytes *bytes) {
     return bytes->data ? bytes->data : "";
 }
 
-/* The values of a kernel of the bundle that is this row's and is right for this op. */
+/* The tunables' values of a kernel of the bundle, if it is this variant's and has the constants
+ * that this op needs. */
 static tsr_status bundled_values(const tsri_opencl_bundled *kernel, const tsri_opencl_row *row,
                                  const tsr_op *op, tsri_opencl_values *values, bool *found) {
     tsri_opencl_values own = *values;
@@ -45,7 +46,8 @@ static tsr_status bundled_values(const tsri_opencl_bundled *kernel, const tsri_o
     return status;
 }
 
-/* The values in force; what the op decides is only asked where a line may depend on it. */
+/* Finds the values in force. What the op decides is asked only where a line of tuning may depend on
+ * it. */
 static tsr_status settle_values(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
                                 const tsri_opencl_wish *wish, tsri_opencl_values *values) {
     tsri_opencl_defines decided = {.row = row};

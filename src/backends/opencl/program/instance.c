@@ -1,4 +1,4 @@
-/* backends/opencl/program/instance.c - a row with all its build constants, and its name. */
+/* backends/opencl/program/instance.c - a variant with all its build constants, and its name. */
 #include "backends/opencl/program/instance.h"
 #include "backends/opencl/program/bundle.h"
 #include "backends/opencl/rows/rows.h"
@@ -24,7 +24,7 @@ static const char *text_of(const tsri_bytes *bytes) {
     return bytes->data ? bytes->data : "";
 }
 
-/* A C identifier, short, the same from run to run: "linear_packed_5f3a09c1". */
+/* Makes a C identifier that is short and the same from run to run: "linear_packed_5f3a09c1". */
 static tsr_status name_kernel(tsri_opencl_instance *instance) {
     unsigned char digest[32];
     tsri_hash *hash = NULL;
@@ -60,7 +60,7 @@ tsr_status tsri_opencl_instance_new(const tsri_opencl_bundle *bundle, const tsri
     instance->state = tsri_opencl_instance_file(instance) ? TSRI_OPENCL_NEW : TSRI_OPENCL_BUILT;
     const tsri_opencl_bundled *bundled =
         bundle ? tsri_opencl_bundle_find(bundle, instance->name) : NULL;
-    if (bundled) { /* `tessera verify` proves it: no other row may be there to take its place */
+    if (bundled) { /* `tessera verify` checks it: the bundle may have no other variant */
         instance->program = bundle->program;
         instance->state = TSRI_OPENCL_BUILT;
         instance->bundled = true;

@@ -1,4 +1,4 @@
-/* backends/opencl/program/probe.c - the helper given a program, and believed. */
+/* backends/opencl/program/probe.c - gives the helper a risky program and keeps its answer. */
 #include "backends/opencl/program/probe.h"
 #include "backends/opencl/driver/helper.h"
 #include "backends/opencl/driver/host.h"
@@ -27,7 +27,8 @@
 
 enum { SECONDS = 20, SENTENCE = 160 };
 
-/* NULL where the CPU and the system have AVX512F, BW and VNNI. */
+/* Why this machine can't run AVX512-VNNI code; NULL where the CPU and the system have AVX512F, BW
+ * and VNNI. */
 static const char *vnni_missing(void) {
 #if defined(__x86_64__)
     unsigned a, b, c, d, features, low = 0, high = 0;
@@ -49,7 +50,7 @@ static const struct {
     [TSRI_OPENCL_PROBE_VNNI] = {"probe/vnni.cl", vnni_missing},
 };
 
-/* The helper's answer in `line`; false where it gave none, and `line` says why. */
+/* Puts the helper's answer into `line`; false where it gave none, and `line` says why. */
 static bool ask(const tsr_dev *dev, const tsri_bytes *source, char *line, size_t size) {
     const tsr_facts *facts = &dev->facts.common;
     char *const argv[] = {"probe", (char *)facts->platform, (char *)facts->name,
@@ -86,7 +87,7 @@ static tsr_status assemble(const tsr_dev *dev, const char *file, tsri_bytes *sou
     return tsri_opencl_source_file(folder, file, source);
 }
 
-/* From the cache, or from the helper. "pass", or a sentence. */
+/* Gets the answer, from the cache or from the helper: "pass", or a sentence. */
 static tsr_status settle(const tsr_dev *dev, const char *file, char *line, size_t size) {
     const char *given = getenv("TESSERA_PROBE");
     const bool cached = !(given && *given) && !tsri_opencl_kernel_folder(dev);
@@ -114,7 +115,7 @@ bool tsri_opencl_probe_passed(const tsr_dev *dev, tsri_opencl_probe probe, const
         const char *missing = table[probe].missing();
         probes->asked[probe] = true;
         if (!dev->facts.cpu)
-            snprintf(line, SENTENCE, "its instructions are a CPU's");
+            snprintf(line, SENTENCE, "its instructions are for CPUs");
         else if (missing)
             snprintf(line, SENTENCE, "%s", missing);
         else if (settle(dev, table[probe].file, line, SENTENCE) != TSR_OK)

@@ -1,5 +1,5 @@
-/* backends/opencl/program/program.c - the instances that a device has so far, assembled into one
- * source and built as one program. */
+/* backends/opencl/program/program.c - the instances that a device has so far; it assembles new ones
+ * into one source and builds it as one program. */
 #include "backends/opencl/program/program.h"
 #include "backends/opencl/driver/host.h"
 #include "backends/opencl/program/compile.h"
@@ -16,7 +16,8 @@ tsr_status tsri_opencl_programs_create(tsr_dev *dev, tsri_opencl_programs **out)
     const char *folder = getenv("TESSERA_KERNEL_PATH");
     TRY(tsri_base_new(1, sizeof **out, out));
     (*out)->dev = dev;
-    /* Correctly rounded, a quotient is the same in a lane of a vector and in what is left over. */
+    /* With correct rounding, a quotient is the same in a lane of a vector and in the scalar
+     * tail. */
     static const char *const options[][2] = {
         {"-cl-std=CL1.2", "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"},
         {"-cl-std=CL2.0", "-cl-std=CL2.0 -cl-fp32-correctly-rounded-divide-sqrt"},
@@ -40,7 +41,8 @@ void tsri_opencl_programs_destroy(tsri_opencl_programs *programs) {
     free(programs);
 }
 
-/* The listed instance of that name, of the row or, where not NULL, of the stage; NULL: none yet. */
+/* The listed instance of that name, of the variant or, where not NULL, of the stage; NULL where
+ * there is none yet. */
 static tsri_opencl_instance *find_instance(const tsri_opencl_programs *programs,
                                            const tsri_opencl_row *row,
                                            const tsri_opencl_stage *stage, const char *name) {
@@ -53,7 +55,7 @@ static tsri_opencl_instance *find_instance(const tsri_opencl_programs *programs,
     return NULL;
 }
 
-/* The listed instance with these constants, or a new one. Clears them. */
+/* The listed instance with these constants, or a new one. Clears the constants. */
 static tsr_status instance_with(tsri_opencl_programs *programs, const tsri_opencl_row *row,
                                 const tsri_opencl_stage *stage, tsr_status status,
                                 tsri_opencl_defines *defines, const tsri_bytes *tunables,
@@ -110,7 +112,7 @@ static tsr_status assemble(const tsri_opencl_programs *programs,
     return TSR_OK;
 }
 
-/* One program of the instances. */
+/* Builds one program of the instances. */
 static tsr_status assemble_program(tsri_opencl_programs *programs,
                                    tsri_opencl_instance *const *instances, size_t n,
                                    cl_program *out, char **log) {
@@ -148,7 +150,7 @@ static tsr_status build_alone(tsri_opencl_programs *programs, tsri_opencl_instan
         snprintf(why, sizeof why, "does not build: %s", log ? log : "");
         status = tsri_opencl_instance_refuse(instance, why);
         tsri_opencl_log(programs->dev->state, TSR_LOG_WARNING,
-                        "%s does not build on %s/%s; another row is used", instance->name,
+                        "%s does not build on %s/%s; another variant is used", instance->name,
                         programs->dev->facts.common.platform, programs->dev->facts.common.name);
         tsri_opencl_log(programs->dev->state, TSR_LOG_DEBUG, "%s: %s", instance->name, why);
     }
@@ -163,7 +165,8 @@ static int by_name(const void *a, const void *b) {
     return newer ? newer : strcmp(x->name, y->name);
 }
 
-/* On a device that doesn't compile: recorded for later, or refused for not being in the bundle. */
+/* On a device that does not compile, an instance is recorded for later, or refused because it is
+ * not in the bundle. */
 static tsr_status do_without(const tsr_dev *dev, tsri_opencl_instance *instance) {
     if (!dev->record)
         return tsri_opencl_instance_refuse(instance, "not in the bundle");
@@ -171,7 +174,7 @@ static tsr_status do_without(const tsr_dev *dev, tsri_opencl_instance *instance)
     return TSR_OK;
 }
 
-/* One program; where that fails, each alone. */
+/* Builds all as one program; where that fails, each by itself. */
 static tsr_status build_together(tsri_opencl_programs *programs, tsri_opencl_instance **fresh,
                                  size_t count) {
     cl_program program = NULL;
@@ -195,7 +198,7 @@ static tsr_status build_together(tsri_opencl_programs *programs, tsri_opencl_ins
     return status;
 }
 
-/* Appends an instance that is not built yet, once. */
+/* Appends an instance that is not built yet and not listed here. */
 static void add_fresh(tsri_opencl_instance *instance, tsri_opencl_instance **fresh, size_t *n) {
     bool listed = !instance || instance->state != TSRI_OPENCL_NEW;
     for (size_t i = 0; i < *n && !listed; i++)
@@ -204,7 +207,7 @@ static void add_fresh(tsri_opencl_instance *instance, tsri_opencl_instance **fre
         fresh[(*n)++] = instance;
 }
 
-/* A row is of no use without its stage. */
+/* A variant can't be used without its stage. */
 static tsr_status refuse_without_stage(tsri_opencl_instance *instance) {
     const tsri_opencl_instance *before = instance->before;
     if (!before || before->state != TSRI_OPENCL_REFUSED || instance->state == TSRI_OPENCL_REFUSED)
@@ -223,7 +226,7 @@ tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instance
         add_fresh(instances[i], fresh, &count);
         add_fresh(instances[i]->before, fresh, &count);
     }
-    /* Whichever plan asks first, the same instances are the same program. */
+    /* Sorted, so that the same instances make the same program, whichever plan asks first. */
     qsort(fresh, count, sizeof *fresh, by_name);
     while (older < count && !tsri_opencl_instance_newest_c(fresh[older]))
         older++;

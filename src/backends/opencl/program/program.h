@@ -1,4 +1,4 @@
-/* backends/opencl/program/program.h - instances of rows, built together as programs. */
+/* backends/opencl/program/program.h - instances of variants, built together as programs. */
 #ifndef TSRI_OPENCL_PROGRAM_PROGRAM_H
 #define TSRI_OPENCL_PROGRAM_PROGRAM_H
 
@@ -9,23 +9,24 @@
 tsr_status tsri_opencl_programs_create(tsr_dev *dev, tsri_opencl_programs **out);
 void tsri_opencl_programs_destroy(tsri_opencl_programs *programs);
 
-/* The device's instance of a row for an op; the same constants give the same one. wish: NULL, or
- * what is forced (of any row). */
+/* The device's instance of a variant for an op; the same constants give the same instance. wish:
+ * NULL, or what is forced (of any variant). */
 tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
                                    const tsri_opencl_wish *wish, tsri_opencl_instance **out);
-/* Builds those of the n instances that are new as one program (and one more of those in the newest
- * OpenCL C); where that fails, each alone, and refuses the culprits. An error is something
- * else than a kernel that doesn't build. */
+/* Builds the new ones of the n instances as one program (and those in the newest OpenCL C as a
+ * second one). Where that fails, it builds each by itself and refuses the culprits. It fails only
+ * for other reasons than a kernel that does not build. */
 tsr_status tsri_opencl_build(tsr_dev *dev, tsri_opencl_instance *const *instances, size_t n);
-/* The text of the instance's kernel as program.c pastes it, between its constants. */
+/* The text of the instance's kernel as program.c pastes it between its constants. */
 tsr_status tsri_opencl_instance_source(const tsr_dev *dev, const tsri_opencl_instance *instance,
                                        tsri_bytes *source);
 /* The instances that were recorded, by name, and their source. */
 tsr_status tsri_opencl_recorded(tsr_dev *dev, tsri_opencl_instance ***out, size_t *n,
                                 tsri_bytes *source);
 
-/* What was found about an instance kept from run to run: within a program of many, whose key that
- * is, or (NULL) in one of its own. Nothing is kept of kernels from TESSERA_KERNEL_PATH. */
+/* Keeps what was found about an instance from run to run: for a kernel within a program of many,
+ * whose key is `within`, or (NULL) in one of its own. Nothing is kept for kernels of
+ * TESSERA_KERNEL_PATH. */
 tsr_status tsri_opencl_verdict_load(tsr_dev *dev, const tsri_opencl_instance *instance,
                                     const tsri_opencl_key *within, tsri_bytes *text, bool *found);
 void tsri_opencl_verdict_save(tsr_dev *dev, const tsri_opencl_instance *instance,

@@ -1,9 +1,9 @@
-/* backends/opencl/rows/additive_attention.c - additive_attention, Bahdanau's: the row that
- * serves every device. */
+/* backends/opencl/rows/additive_attention.c - additive_attention (Bahdanau's): plain for every
+ * device, lanes for CPUs. */
 #include "backends/opencl/rows/shared/common.h"
 
 enum { Q, K, V, VALUES, LEN, SLOT }; /* operands; outputs are y, probabilities */
-enum { WIDE = 64 };                  /* elements of a sum that a work-item of lanes.cl has */
+enum { WIDE = 64 };                  /* elements of the context that a work-item of lanes.cl sums */
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
@@ -13,7 +13,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
                                 op->in[VALUES], op->out[0], probabilities};
     for (int i = 0; i < 6; i++)
         if (rows[i] && !tsri_opencl_last_contiguous(rows[i]))
-            return tsri_opencl_refuse(why, "the elements of a vector do not lie side by side");
+            return tsri_opencl_refuse(why, "the elements of a vector are not contiguous");
     if (!tsri_opencl_is_f32(op->in[Q]) || !tsri_opencl_is_f32(op->in[V]) ||
         !tsri_opencl_is_f32(op->out[0]))
         return tsri_opencl_refuse(why, "activations are taken as f32 only");
@@ -28,7 +28,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     if (!facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
     return fits_plain(row, facts, op, why);
 }
 
@@ -42,7 +42,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "HAS_PROBABILITIES", tsri_opencl_out(op, 1) != NULL);
 }
 
-/* The arguments of operands.clh. */
+/* Binds the arguments of operands.clh. */
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *values = op->in[VALUES], *y = op->out[0],
                      *probabilities = tsri_opencl_out(op, 1);

@@ -11,7 +11,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         if (!tsri_opencl_is_f32(op->in[i]))
             return tsri_opencl_refuse(why, "activations are taken as f32 only");
         if (!tsri_opencl_last_contiguous(op->in[i]))
-            return tsri_opencl_refuse(why, "the elements of a vector do not lie side by side");
+            return tsri_opencl_refuse(why, "the elements of a vector are not contiguous");
     }
     for (uint32_t i = DQ; i <= DVALUES; i++)
         if (!tsri_tensor_is_packed(op->out[i]))
@@ -25,9 +25,9 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     if (!facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
     if (op->in[Q]->dim[2].factor % 16 || op->in[VALUES]->dim[2].factor % 16)
-        return tsri_opencl_refuse(why, "the size of a key or a value is no multiple of 16");
+        return tsri_opencl_refuse(why, "the size of a key or a value is not a multiple of 16");
     return fits_plain(row, facts, op, why);
 }
 
@@ -37,7 +37,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "HAS_LEN", tsri_opencl_in(op, LEN) != NULL);
 }
 
-/* The arguments of operands.clh, and the gradients of the scores: f32 [B,T,S]. */
+/* Binds the arguments of operands.clh, then the gradients of the scores: f32 [B,T,S]. */
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *values = op->in[VALUES], *dy = op->in[DY],
                      *probabilities = op->in[PROBABILITIES];

@@ -1,13 +1,13 @@
-/* backends/opencl/rows/attention.c - attention: scores, softmax and the sum of values, by
- * queries, by key heads, or in tiles. */
+/* backends/opencl/rows/attention.c - attention: scores, softmax and the sum of values; variants by
+ * queries, by key heads, and in tiles. */
 #include "backends/opencl/rows/shared/group.h"
 
 enum { Q, K, V, PAST, LEN, SLOT, SOURCE, BIAS, RELATIVE }; /* operands; outputs are y, lse */
 enum {
-    LARGEST_HEAD = 512,  /* a query and a sum of values are private to a work-item */
-    LARGEST_FLASH = 256, /* 32 of each, and a block of keys */
+    LARGEST_HEAD = 512,  /* a work-item keeps a query and a sum of values in private memory */
+    LARGEST_FLASH = 256, /* it keeps 32 of each, and a tile of keys */
     MOST_DECODED = 8,    /* from 9 queries on, a tile of 32 is faster */
-    QUERIES = 32         /* of flash.cl */
+    QUERIES = 32         /* of a tile of flash.cl */
 };
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
@@ -19,7 +19,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     const tsr_tensor *heads[] = {q, k, v, y};
     for (int i = 0; i < 4; i++) {
         if (heads[i]->rank != 4 || !tsri_opencl_last_contiguous(heads[i]))
-            return tsri_opencl_refuse(why, "the elements of a head do not lie side by side");
+            return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
         if (!tsri_opencl_is_constant(heads[i]->dim[2]) ||
             !tsri_opencl_is_constant(heads[i]->dim[3]))
             return tsri_opencl_refuse(why, "the number or size of heads is not constant");
@@ -41,7 +41,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_flash(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     if (!facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 queries or keys lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 queries or keys");
     if (op->in[Q]->rank == 4 && op->in[V]->rank == 4 &&
         (op->in[Q]->dim[3].factor > LARGEST_FLASH || op->in[V]->dim[3].factor > LARGEST_FLASH))
         return tsri_opencl_refuse(why, "a head is larger than 256");
@@ -55,8 +55,9 @@ static bool fits_decode(const tsri_opencl_row *row, const tsri_opencl_facts *fac
     return fits_flash(row, facts, op, why);
 }
 
-/* Rows (queries of heads of one key head) that a work-group of tiled.cl takes: few for decoding,
- * and fewer where they would not fit 8 KiB of local memory and the registers of 64 work-items. */
+/* The rows (queries of the query heads of one key head) that a work-group of tiled.cl takes: few
+ * for decoding, and fewer where they would not fit into 8 KiB of local memory and the registers of
+ * 64 work-items. */
 static int tile_rows(const tsr_op *op) {
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
     const int64_t group = q->dim[2].factor / k->dim[2].factor;
@@ -76,7 +77,8 @@ static bool fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *fact
                                   4 * (rows * (op->in[Q]->dim[3].factor + 36) + step * 33), why);
 }
 
-/* Query heads that a work-item of decode.cl takes: of one key head, as many as registers hold. */
+/* The query heads that a work-item of decode.cl takes: as many of one key head as its registers
+ * hold. */
 static int heads_together(const tsr_op *op) {
     const int64_t group = op->in[Q]->dim[2].factor / op->in[K]->dim[2].factor;
     for (int heads = 4; heads > 1; heads--)
@@ -117,7 +119,7 @@ static void define_tiled(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "QUERIES", tile_rows(op));
 }
 
-/* The arguments of operands.clh. */
+/* Binds the arguments of operands.clh. */
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_attention_attrs *attrs = op->attrs;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[0];
@@ -136,7 +138,7 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_float(launch, attrs->scale);
 }
 
-/* `queries` of `heads` query heads a work-item. */
+/* The grid where each work-item takes `queries` queries of `heads` query heads. */
 static void bind_grid(const tsr_op *op, tsri_opencl_launch *launch, int queries, int heads) {
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
     const int64_t a_key = (q->dim[3].factor + v->dim[3].factor) * queries * heads;

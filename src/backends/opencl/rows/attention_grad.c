@@ -1,13 +1,13 @@
-/* backends/opencl/rows/attention_grad.c - the gradients of attention, from its lse, in tiles. */
+/* backends/opencl/rows/attention_grad.c - the gradients of attention from its lse, in tiles. */
 #include "backends/opencl/rows/shared/group.h"
 
 enum { Q, K, V, Y, LSE, DY, PAST, LEN, BIAS, RELATIVE };
 enum { DQ, DK, DV, DRELATIVE };
 enum {
-    LARGEST_HEAD = 512,  /* sums of a head are private to a work-item */
-    LARGEST_FLASH = 256, /* 32 queries and 32 keys of it */
+    LARGEST_HEAD = 512,  /* a work-item keeps the sums of a head in private memory */
+    LARGEST_FLASH = 256, /* it keeps 32 queries and 32 keys of a head */
     TILE_GROUP = 64,
-    TILE_QUERIES = 16 /* of tile.clh */
+    TILE_QUERIES = 16 /* of a tile of tile.clh */
 };
 
 static const tsr_tensor *distances(const tsr_op *op) {
@@ -23,7 +23,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
                                   op->out[DV], distances(op), relative};
     for (int i = 0; i < 5; i++) {
         if (heads[i]->rank != 4 || !tsri_opencl_last_contiguous(heads[i]))
-            return tsri_opencl_refuse(why, "the elements of a head do not lie side by side");
+            return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
         if (!tsri_opencl_is_constant(heads[i]->dim[2]) ||
             !tsri_opencl_is_constant(heads[i]->dim[3]))
             return tsri_opencl_refuse(why, "the number or size of heads is not constant");
@@ -44,16 +44,16 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_flash(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     if (!facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 queries or elements lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 queries or elements");
     if (distances(op))
-        return tsri_opencl_refuse(why, "the table of distances learns");
+        return tsri_opencl_refuse(why, "the table of distances needs a gradient");
     if (op->in[Q]->rank == 4 && op->in[V]->rank == 4 &&
         (op->in[Q]->dim[3].factor > LARGEST_FLASH || op->in[V]->dim[3].factor > LARGEST_FLASH))
         return tsri_opencl_refuse(why, "a head is larger than 256");
     return fits_plain(row, facts, op, why);
 }
 
-/* Keys of a work-group of tiled.cl: their sums are private to its items. */
+/* The keys of a work-group of tiled.cl, whose sums are private to its work-items. */
 static int tile_keys(const tsr_op *op) {
     const int64_t D = op->in[Q]->dim[3].factor, Dv = op->in[V]->dim[3].factor,
                   size = D > Dv ? D : Dv;
@@ -63,7 +63,7 @@ static int tile_keys(const tsr_op *op) {
 static bool fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     if (distances(op))
-        return tsri_opencl_refuse(why, "the table of distances learns");
+        return tsri_opencl_refuse(why, "the table of distances needs a gradient");
     return fits_plain(row, facts, op, why) && tsri_opencl_fits_group(facts, TILE_GROUP, 5120, why);
 }
 
@@ -89,7 +89,7 @@ static void define_tiled(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "KEYS", tile_keys(op));
 }
 
-/* The arguments of operands.clh. */
+/* Binds the arguments of operands.clh. */
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_attention_attrs *attrs = op->attrs;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->in[Y];
@@ -110,7 +110,7 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_float(launch, attrs->scale);
 }
 
-/* <dy, y> of each query: f32 [B,H,T]. */
+/* Binds scratch for <dy, y> of each query: f32 [B,H,T]. */
 static void arg_own(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_scratch(
         launch, tsri_tensor_times(tsri_tensor_count(op->in[LSE]), tsri_tensor_const(4)));
@@ -128,7 +128,8 @@ static void bind_queries(const tsri_opencl_row *row, const tsr_op *op, tsri_open
     tsri_opencl_work(launch, tsri_tensor_times(op->in[K]->dim[1], tsri_tensor_const(a_key)));
 }
 
-/* Keys, and distances where they are wanted: an axis that is as long as the longer of both. */
+/* The grid has an axis for keys and, where their gradients are needed, for distances: it is as long
+ * as the longer of both. */
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *relative = distances(op);
@@ -162,8 +163,8 @@ static void bind_flash(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_times(pairs, tsri_tensor_const(a_pair)));
 }
 
-/* Work-groups of 64 for `tile` of n queries or keys, each with `heads` heads; the work of an item
- * is that of `others` pairs. */
+/* The grid of work-groups of 64 work-items that each take `tile` of n queries or keys, of `heads`
+ * heads. A work-item's work is that of `others` pairs. */
 static void bind_tiles(const tsr_op *op, tsri_opencl_launch *launch, tsr_dim n, int tile,
                        tsr_dim heads, tsr_dim others) {
     const int64_t a_pair = 2 * (op->in[Q]->dim[3].factor + op->in[V]->dim[3].factor);

@@ -1,4 +1,4 @@
-/* backends/opencl/rows/concat.c - concat: up to four inputs beside each other. */
+/* backends/opencl/rows/concat.c - concat: up to four inputs side by side. */
 #include "backends/opencl/rows/shared/common.h"
 
 enum { MOST = 4 /* inputs */ };

@@ -1,5 +1,5 @@
-/* backends/opencl/rows/elementwise.c - add, mul; scale, cast, copy and the activations: one
- * kernel for two operands, one for one. Activations backwards; accumulate; dropout. */
+/* backends/opencl/rows/elementwise.c - add and mul; scale, cast, copy and the activations, with one
+ * kernel for two operands and one for one; the activations' gradients; accumulate; dropout. */
 #include "backends/opencl/rows/shared/elementwise.h"
 
 #include <math.h>
@@ -106,7 +106,7 @@ static void bind_unary(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     grid(launch, y);
 }
 
-/* ---- activations backwards ---- */
+/* ---- gradients of activations ---- */
 
 static bool fits_f32(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                      const char **why) {
@@ -211,7 +211,7 @@ static bool fits_dropout_lanes(const tsri_opencl_row *row, const tsri_opencl_fac
     if (!tsri_opencl_fits_vectors(facts, why) || !fits_f32(row, facts, op, why))
         return false;
     return tsri_opencl_is_flat(op->in[0], op->out[0]) ||
-           tsri_opencl_refuse(why, "x has gaps between its elements");
+           tsri_opencl_refuse(why, "x is not contiguous");
 }
 
 static void bind_dropout_lanes(const tsri_opencl_row *row, const tsr_op *op,

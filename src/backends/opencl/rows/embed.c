@@ -1,4 +1,4 @@
-/* backends/opencl/rows/embed.c - embed: rows of a table by their ids. */
+/* backends/opencl/rows/embed.c - embed: the rows of a table that the ids name. */
 #include "backends/opencl/rows/shared/common.h"
 #include "tensor/quantize.h"
 
@@ -10,7 +10,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         !tsri_opencl_is_constant(table->dim[1]))
         return tsri_opencl_refuse(why, "the table is not a matrix of constant size");
     if (!tsri_tensor_is_packed(op->in[1]))
-        return tsri_opencl_refuse(why, "the ids have gaps between them; they need a copy first");
+        return tsri_opencl_refuse(why, "the ids are not contiguous; copy them first");
     return tsri_opencl_fits_weight(table, why) && tsri_opencl_fits_rows(op->out[0], why) &&
            tsri_opencl_fits_index(op, why);
 }
@@ -21,7 +21,7 @@ static bool fits_panels(const tsri_opencl_row *row, const tsri_opencl_facts *fac
     if (!facts->cpu)
         return tsri_opencl_refuse(why, "reads weights laid out for CPUs");
     if (op->in[0]->offset != 0)
-        return tsri_opencl_refuse(why, "the table is a part of another weight");
+        return tsri_opencl_refuse(why, "the table is part of another weight");
     if (blocks != (row->layout == &tsri_opencl_layout_panels64_blocks))
         return tsri_opencl_refuse(why, blocks ? "reads panels of numbers; these are of blocks"
                                               : "reads panels of blocks; these are of numbers");
@@ -83,7 +83,7 @@ static void bind_blocks(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
     bind_table(op, launch, 32);
 }
 
-/* The plain layout first: panels serve where another use of the table, a linear op, is better off
+/* The plain layout comes first. Panels serve where another use of the table, a linear op, is faster
  * with them. */
 const tsri_opencl_row tsri_opencl_rows_embed[] = {
     {.name = "panels",

@@ -1,9 +1,9 @@
-/* backends/opencl/rows/embed_add.c - embed_add: gradients of rows added to those of their ids,
- * in order. */
+/* backends/opencl/rows/embed_add.c - embed_add: adds the gradients of looked-up rows to the rows of
+ * their ids, in order. */
 #include "backends/opencl/rows/shared/group.h"
 
 enum { STATE, IDS, DY, BETA };
-enum { EACH = 1024 }; /* elements of a work-item of embed_add/beta.cl */
+enum { EACH = 1024 }; /* elements for each work-item of embed_add/beta.cl */
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
@@ -13,7 +13,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         !tsri_opencl_is_constant(state->dim[0]) || !tsri_opencl_is_constant(state->dim[1]))
         return tsri_opencl_refuse(why, "the state is not a packed f32 matrix of constant size");
     if (!tsri_tensor_is_packed(op->in[IDS]))
-        return tsri_opencl_refuse(why, "the ids have gaps between them; they need a copy first");
+        return tsri_opencl_refuse(why, "the ids are not contiguous; copy them first");
     return tsri_opencl_fits_rows(op->in[DY], why) && tsri_opencl_fits_index(op, why);
 }
 
@@ -71,8 +71,8 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
         launch, tsri_tensor_const(tsri_opencl_highest(op, N) + 2 * op->in[STATE]->dim[1].factor));
 }
 
-/* The few first tokens of their ids have all the work, and tasks of a chain are runs of tokens:
- * they are kept short. */
+/* The first token of each id does all of its id's work, and a chain's tasks are runs of tokens: a
+ * large work estimate keeps these tasks short. */
 static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     bind_operands(op, launch);

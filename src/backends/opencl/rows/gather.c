@@ -1,4 +1,4 @@
-/* backends/opencl/rows/gather.c - gather: rows by an index. */
+/* backends/opencl/rows/gather.c - gather: the rows that an index names. */
 #include "backends/opencl/rows/shared/common.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
@@ -9,11 +9,10 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     if (!tsri_opencl_is_float(x) && x->dtype != TSR_I32)
         return tsri_opencl_refuse(why, "rows are taken as f32, f16, bf16 or i32 only");
     if (!tsri_tensor_collapses(x, &stride) || !tsri_tensor_collapses(y, &stride))
-        return tsri_opencl_refuse(
-            why, "the rows of an operand are not evenly spaced; it needs a copy first");
-    if (!tsri_tensor_is_packed(index))
         return tsri_opencl_refuse(why,
-                                  "the index has gaps between its elements; it needs a copy first");
+                                  "the rows of an operand are not evenly spaced; copy it first");
+    if (!tsri_tensor_is_packed(index))
+        return tsri_opencl_refuse(why, "the index is not contiguous; copy it first");
     if (x->layout)
         return tsri_opencl_refuse(why, "x is a weight in a layout of its own");
     return tsri_opencl_fits_index(op, why);

@@ -1,5 +1,5 @@
-/* backends/opencl/rows/glu_linear.c - glu_linear: two products of one input, the second through
- * an activation. */
+/* backends/opencl/rows/glu_linear.c - glu_linear: two products of one input, the second passed
+ * through an activation. */
 #include "backends/opencl/rows/shared/blocks.h"
 #include "backends/opencl/rows/shared/clblast.h"
 #include "backends/opencl/rows/shared/group.h"
@@ -103,7 +103,7 @@ const tsri_opencl_row tsri_opencl_rows_glu_linear[] = {
     PACKED("packed", "packed.cl", 80, fits_packed, bind_packed, {"MR", 6, 1, 7}, {"NV", 2, 2, 2}),
     TSRI_OPENCL_BLOCKS_ROWS(TSR_OP_GLU_LINEAR, "glu_linear"),
     TSRI_OPENCL_TILED_GLU_LINEAR,
-    TSRI_OPENCL_CLBLAST_GLU_LINEAR, /* only where it is forced: its score is the lowest */
+    TSRI_OPENCL_CLBLAST_GLU_LINEAR, /* used only where it is forced: its score is the lowest */
     {.name = "plain",
      .op = TSR_OP_GLU_LINEAR,
      .file = "glu_linear/plain.cl",

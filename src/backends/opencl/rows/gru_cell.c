@@ -2,8 +2,8 @@
 #include "backends/opencl/rows/shared/common.h"
 
 enum { GATES, STATE, W, BIAS, LEN };
-enum { ROWS = 4 /* sequences that a work-item of packed.cl takes */ };
-enum { LARGEST_STATE = 2048, FEW = 4 /* sequences, where most lanes of rows.cl are idle */ };
+enum { ROWS = 4 /* sequences for each work-item of packed.cl */ };
+enum { LARGEST_STATE = 2048, FEW = 4 /* with so few sequences most lanes of rows.cl are idle */ };
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
@@ -13,7 +13,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         if (!tsri_opencl_is_f32(rows[i]))
             return tsri_opencl_refuse(why, "activations are taken as f32 only");
         if (!tsri_opencl_last_contiguous(rows[i]))
-            return tsri_opencl_refuse(why, "the elements of a state do not lie side by side");
+            return tsri_opencl_refuse(why, "the elements of a state are not contiguous");
     }
     return tsri_opencl_fits_vector(op->in[W], why) && tsri_opencl_fits_vector(op->in[BIAS], why) &&
            tsri_opencl_fits_index(op, why);
@@ -22,18 +22,18 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                         const tsr_op *op, const char **why) {
     if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
     if (op->in[W]->dim[1].factor % 16)
-        return tsri_opencl_refuse(why, "the size of the state is no multiple of 16");
+        return tsri_opencl_refuse(why, "the size of the state is not a multiple of 16");
     if (op->in[W]->offset != 0)
-        return tsri_opencl_refuse(why, "the weight is a part of another one");
+        return tsri_opencl_refuse(why, "the weight is part of another one");
     return fits_plain(row, facts, op, why);
 }
 
 static bool fits_rows(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                       const char **why) {
     if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 sequences lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 sequences");
     if (op->in[W]->dim[1].factor > LARGEST_STATE)
         return tsri_opencl_refuse(why, "the state is larger than 2048");
     if (tsri_opencl_highest(op, op->in[GATES]->dim[0]) <= FEW)
@@ -41,7 +41,7 @@ static bool fits_rows(const tsri_opencl_row *row, const tsri_opencl_facts *facts
     return fits_plain(row, facts, op, why);
 }
 
-/* A plan whose runs have one step has a work-item for every element, not one a sequence. */
+/* A plan whose runs have one step uses a work-item for each element, not one for each sequence. */
 static bool one_step(const tsr_op *op) {
     return tsri_opencl_highest(op, op->in[GATES]->dim[1]) <= 1;
 }
@@ -79,8 +79,8 @@ static void define_rows(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "STATE_SIZE", (int)op->in[W]->dim[1].factor);
 }
 
-/* The arguments of names.clh; `width` elements of `rows` sequences a work-item where it is one
- * step. */
+/* Binds the arguments of names.clh. Where a run has one step, a work-item takes `width` elements of
+ * `rows` sequences. */
 static void bind(const tsr_op *op, tsri_opencl_launch *launch, int width, int rows) {
     const tsr_tensor *gates = op->in[GATES], *state = tsri_opencl_in(op, STATE), *y = op->out[0];
     const int64_t E = op->in[W]->dim[1].factor;

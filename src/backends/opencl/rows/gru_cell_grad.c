@@ -1,10 +1,10 @@
-/* backends/opencl/rows/gru_cell_grad.c - the gradients of gru_cell: all gates at once in a
- * stage, then step by step. */
+/* backends/opencl/rows/gru_cell_grad.c - the gradients of gru_cell: the gates of all steps at once
+ * in a stage, then step by step. */
 #include "backends/opencl/rows/shared/common.h"
 
 enum { GATES, STATE, W, BIAS, Y, DY, LEN };
 enum { DGATES_X, DGATES_H, BEFORE, DSTATE };
-enum { LARGEST_STATE = 2048, SEQUENCES = 8 /* of a work-item of rows.cl */ };
+enum { LARGEST_STATE = 2048, SEQUENCES = 8 /* for each work-item of rows.cl */ };
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
@@ -14,7 +14,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         if (rows[i] && !tsri_opencl_is_f32(rows[i]))
             return tsri_opencl_refuse(why, "activations are taken as f32 only");
         if (rows[i] && !tsri_opencl_last_contiguous(rows[i]))
-            return tsri_opencl_refuse(why, "the elements of a state do not lie side by side");
+            return tsri_opencl_refuse(why, "the elements of a state are not contiguous");
     }
     for (uint32_t i = DGATES_X; i <= DSTATE; i++)
         if (tsri_opencl_out(op, i) && !tsri_tensor_is_packed(op->out[i]))
@@ -26,9 +26,9 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_rows(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                       const char **why) {
     if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
     if (op->in[W]->dim[1].factor % 16 || op->in[W]->dim[1].factor > LARGEST_STATE)
-        return tsri_opencl_refuse(why, "the size of the state is no multiple of 16 up to 2048");
+        return tsri_opencl_refuse(why, "the size of the state is not a multiple of 16 up to 2048");
     return fits_plain(row, facts, op, why);
 }
 
@@ -50,7 +50,7 @@ static void define_rows(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "STATE_SIZE", (int)op->in[W]->dim[1].factor);
 }
 
-/* The arguments of names.clh. */
+/* Binds the arguments of names.clh. */
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_tensor *gates = op->in[GATES];
     for (uint32_t i = GATES; i <= LEN; i++)
@@ -77,7 +77,7 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_times(gates->dim[1], tsri_tensor_const(6 * E * E)));
 }
 
-/* Five numbers an element of y: see gates.cl. */
+/* Binds scratch for five numbers of each element of y: see gates.cl. */
 static void arg_gates(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_scratch(
         launch, tsri_tensor_times(tsri_tensor_count(op->in[Y]), tsri_tensor_const(5 * 4)));

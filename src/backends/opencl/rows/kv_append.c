@@ -1,4 +1,4 @@
-/* backends/opencl/rows/kv_append.c - kv_append: keys or values written at their positions of a
+/* backends/opencl/rows/kv_append.c - kv_append: writes keys or values to their positions in a
  * state. */
 #include "backends/opencl/rows/shared/common.h"
 
@@ -13,7 +13,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     if (!tsri_opencl_is_float(state))
         return tsri_opencl_refuse(why, "the state is kept as f32, f16 or bf16 only");
     if (!tsri_opencl_last_contiguous(state) || !tsri_opencl_last_contiguous(x))
-        return tsri_opencl_refuse(why, "the elements of a head do not lie side by side");
+        return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
     if (!tsri_opencl_is_constant(x->dim[2]) || !tsri_opencl_is_constant(x->dim[3]))
         return tsri_opencl_refuse(why, "the number or size of heads is not constant");
     return tsri_opencl_fits_index(op, why);

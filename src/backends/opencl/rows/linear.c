@@ -1,5 +1,5 @@
-/* backends/opencl/rows/linear.c - linear: the product with a weight, for plain rows, panels,
- * blocks, halves and int8. */
+/* backends/opencl/rows/linear.c - linear: the product with a weight, stored as plain rows or
+ * panels, as numbers or blocks; with half and int8 products. */
 #include "backends/opencl/rows/shared/blocks.h"
 #include "backends/opencl/rows/shared/cached.h"
 #include "backends/opencl/rows/shared/clblast.h"
@@ -135,7 +135,7 @@ const tsri_opencl_row tsri_opencl_rows_linear[] = {
      .bind = bind_cached},
     TSRI_OPENCL_BLOCKS_ROWS(TSR_OP_LINEAR, "linear"),
     TSRI_OPENCL_TILED_LINEAR,
-    TSRI_OPENCL_CLBLAST_LINEAR, /* only where it is forced: its score is the lowest */
+    TSRI_OPENCL_CLBLAST_LINEAR, /* used only where it is forced: its score is the lowest */
     {.name = "plain",
      .op = TSR_OP_LINEAR,
      .file = "linear/plain.cl",

@@ -16,7 +16,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         if (tensor->rank == op->in[LOGITS]->rank && !tsri_opencl_fits_rows(tensor, why))
             return false;
         if (tensor->rank != op->in[LOGITS]->rank && !tsri_tensor_is_packed(tensor))
-            return tsri_opencl_refuse(why, "what there is one of a row has gaps between");
+            return tsri_opencl_refuse(why,
+                                      "an operand with one element for each row is not contiguous");
     }
     return tsri_opencl_fits_index(op, why);
 }
@@ -56,8 +57,8 @@ static void define_entropy_group(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_group_row(row, defines);
 }
 
-/* n_in operands and the results; R, V; the row strides of those operands that `rows` has a bit for,
- * and of dlogits. */
+/* Binds n_in operands and the results, then R and V, then the row strides of the operands that
+ * `rows` has a bit for, and of dlogits. */
 static void bind_operands(const tsr_op *op, uint32_t n_in, uint32_t rows,
                           tsri_opencl_launch *launch) {
     const tsr_tensor *logits = op->in[LOGITS];

@@ -1,4 +1,4 @@
-/* backends/opencl/rows/matmul.c - matmul and matmul_add, which writes a state. */
+/* backends/opencl/rows/matmul.c - matmul, and matmul_add, which writes a state. */
 #include "backends/opencl/rows/shared/cached.h"
 #include "backends/opencl/rows/shared/clblast.h"
 #include "backends/opencl/rows/shared/group.h"
@@ -34,7 +34,7 @@ static bool fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return fits_plain(row, facts, op, why) && tsri_opencl_fits_tile(row, facts, why);
 }
 
-/* One row alone needs no tile of rows. */
+/* A single row of the result needs no tile of rows. */
 static int tile_rows(const tsr_op *op) {
     const tsr_tensor *y = sides_of(op).y;
     return tsri_opencl_highest(op, y->dim[y->rank - 2]) <= 1 ? 1 : 4;
@@ -59,7 +59,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "TM", tile_rows(op));
 }
 
-/* Lanes read along k where neighbours in k lie side by side, or nothing does. */
+/* Lanes read along k where neighbours in k are adjacent in memory, or where no neighbours are. */
 static bool along_k(const tsr_tensor *tensor, bool k_last) {
     const tsr_dim k = tensor->stride[tensor->rank - (k_last ? 1 : 2)];
     const tsr_dim other = tensor->stride[tensor->rank - (k_last ? 2 : 1)];
@@ -75,7 +75,8 @@ static void define_tiled(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "B_ALONG_K", along_k(sides_of(op).b, attrs->trans_b != 0));
 }
 
-/* `tensor` with its leading dimensions repeated to those of y; the last two stay as they are. */
+/* `tensor` with its leading dimensions repeated to those of y; its last two dimensions stay as they
+ * are. */
 static tsr_tensor spread(const tsr_tensor *tensor, const tsr_tensor *y) {
     tsr_tensor shape = *y;
     for (uint32_t i = 1; i <= 2; i++)
@@ -90,7 +91,7 @@ static tsr_dim matrices_of(const tsr_tensor *y) {
     return matrices;
 }
 
-/* All arguments, and the grid of matrices; gives the depth. */
+/* Binds all arguments and the grid of matrices; gives the depth K. */
 static tsr_dim bind_matrices(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_matmul_attrs *attrs = op->attrs;
     const sides of = sides_of(op);
@@ -130,7 +131,7 @@ static void bind_tiled(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
                            bind_matrices(op, launch));
 }
 
-/* --- cached: b packed a block at a time, where it is used --- */
+/* --- cached: b is packed where it is used, one tile at a time --- */
 
 static bool fits_cached(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                         const tsr_op *op, const char **why) {
@@ -182,7 +183,7 @@ const tsri_opencl_row tsri_opencl_rows_matmul[] = {
      .fits = fits_tiled,
      .define = define_tiled,
      .bind = bind_tiled},
-    TSRI_OPENCL_CLBLAST_MATMUL, /* only where it is forced: its score is the lowest */
+    TSRI_OPENCL_CLBLAST_MATMUL, /* used only where it is forced: its score is the lowest */
     {.name = "plain",
      .op = TSR_OP_MATMUL,
      .file = "matmul/plain.cl",

@@ -1,9 +1,9 @@
-/* backends/opencl/rows/norm.c - layer_norm, rms_norm and add_norm: one kernel. */
+/* backends/opencl/rows/norm.c - layer_norm, rms_norm and add_norm, with one kernel. */
 #include "backends/opencl/rows/shared/group.h"
 
-enum { LANES_ROWS = 4 }; /* of a work-item of norm/lanes.cl */
+enum { LANES_ROWS = 4 }; /* for each work-item of norm/lanes.cl */
 
-/* The operands by what they are for. */
+/* The operands, by their roles. */
 typedef struct operands {
     const tsr_tensor *x, *residual, *weight, *bias, *sum, *y;
     bool rms;
@@ -46,7 +46,7 @@ static bool fits_group(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: sums lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its sums are vectors");
     return fits_plain(row, facts, op, why);
 }
 

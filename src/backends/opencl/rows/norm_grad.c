@@ -1,9 +1,9 @@
-/* backends/opencl/rows/norm_grad.c - the gradients of layer_norm, rms_norm and add_norm by their
- * input. */
+/* backends/opencl/rows/norm_grad.c - the gradients of layer_norm, rms_norm and add_norm with
+ * respect to their input. */
 #include "backends/opencl/rows/shared/group.h"
 
 enum { X, WEIGHT, DY, ADDEND };
-enum { LANES_ROWS = 4 }; /* of a work-item of norm_grad/lanes.cl */
+enum { LANES_ROWS = 4 }; /* for each work-item of norm_grad/lanes.cl */
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

@@ -1,4 +1,4 @@
-/* backends/opencl/rows/optimizers.c - sumsq, adamw and sgd: over states, which are packed. */
+/* backends/opencl/rows/optimizers.c - sumsq, adamw and sgd, over packed states. */
 #include "backends/opencl/rows/shared/common.h"
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
@@ -6,7 +6,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     (void)row, (void)facts;
     for (uint32_t i = 0; i < op->n_in; i++)
         if (op->in[i] && !tsri_tensor_is_packed(op->in[i]))
-            return tsri_opencl_refuse(why, "an operand has gaps between its elements");
+            return tsri_opencl_refuse(why, "an operand is not contiguous");
     return tsri_opencl_fits_index(op, why);
 }
 
@@ -15,7 +15,7 @@ static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return tsri_opencl_fits_vectors(facts, why) && fits_plain(row, facts, op, why);
 }
 
-/* All operands, then how many elements `like` has. */
+/* Binds all operands, then the number of elements of `like`. */
 static void bind_operands(const tsr_op *op, uint32_t n_in, const tsr_tensor *like,
                           tsri_opencl_launch *launch) {
     for (uint32_t i = 0; i < n_in; i++)

@@ -11,16 +11,16 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         return tsri_opencl_refuse(why, "activations are taken as f32 only");
     if (!tsri_opencl_last_contiguous(x) || !tsri_opencl_last_contiguous(y) ||
         !tsri_opencl_is_constant(x->dim[2]))
-        return tsri_opencl_refuse(why, "the elements of a vector do not lie side by side");
+        return tsri_opencl_refuse(why, "the elements of a vector are not contiguous");
     return tsri_opencl_fits_index(op, why);
 }
 
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     if (!facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
     if (op->in[X]->dim[2].factor % 16)
-        return tsri_opencl_refuse(why, "the number of elements is no multiple of 16");
+        return tsri_opencl_refuse(why, "the number of elements is not a multiple of 16");
     return fits_plain(row, facts, op, why);
 }
 

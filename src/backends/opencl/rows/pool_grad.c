@@ -11,7 +11,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         if (!tsri_opencl_is_f32(all[i]))
             return tsri_opencl_refuse(why, "activations are taken as f32 only");
         if (!tsri_opencl_last_contiguous(all[i]))
-            return tsri_opencl_refuse(why, "the elements of a vector do not lie side by side");
+            return tsri_opencl_refuse(why, "the elements of a vector are not contiguous");
     }
     if (!tsri_opencl_is_constant(op->in[X]->dim[2]))
         return tsri_opencl_refuse(why, "the number of elements is not constant");

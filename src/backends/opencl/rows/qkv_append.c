@@ -3,7 +3,7 @@
 #include "backends/opencl/rows/shared/common.h"
 
 enum { KEYS, VALUES, K, V, PAST, LEN, SLOT, Q, POSITIONS, INV_FREQ }; /* out: y */
-enum { LARGEST_HEAD = 512 }; /* cosines and sines are private to a work-item */
+enum { LARGEST_HEAD = 512 }; /* a work-item keeps cosines and sines in private memory */
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
@@ -17,7 +17,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
             return tsri_opencl_refuse(
                 why, "activations are taken as f32 only, states as f32, f16 or bf16");
         if (!tsri_opencl_last_contiguous(heads[i]))
-            return tsri_opencl_refuse(why, "the elements of a head do not lie side by side");
+            return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
         if (!tsri_opencl_is_constant(heads[i]->dim[3]) ||
             !tsri_opencl_is_constant(heads[i]->dim[i < 2 ? 1 : 2]))
             return tsri_opencl_refuse(why, "the number or size of heads is not constant");
@@ -31,7 +31,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     if (!facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
     if (op->in[K]->rank == 4 && op->in[K]->dim[3].factor > LARGEST_HEAD)
         return tsri_opencl_refuse(why, "a head is larger than 512");
     return fits_plain(row, facts, op, why);
@@ -54,7 +54,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "VALUE", (int)op->in[V]->dim[3].factor);
 }
 
-/* The arguments of body.clh. */
+/* Binds the arguments of body.clh. */
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_rope_attrs *attrs = op->attrs;
     const tsr_tensor *keys = op->in[KEYS], *values = op->in[VALUES], *k = op->in[K], *v = op->in[V];

@@ -11,7 +11,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         return tsri_opencl_refuse(why, "activations and inverse frequencies are taken as f32 only");
     if (!tsri_opencl_last_contiguous(x) || !tsri_opencl_last_contiguous(y) ||
         !tsri_tensor_is_packed(op->in[INV_FREQ]))
-        return tsri_opencl_refuse(why, "the elements of a head do not lie side by side");
+        return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
     if (!tsri_opencl_is_constant(x->dim[2]) || !tsri_opencl_is_constant(x->dim[3]))
         return tsri_opencl_refuse(why, "the number or size of heads is not constant");
     return tsri_opencl_fits_index(op, why);

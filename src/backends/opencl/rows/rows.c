@@ -1,5 +1,5 @@
-/* backends/opencl/rows/rows.c - the table of all kernel rows: which ops the backend offers, and the
- * rows and layouts by their names. */
+/* backends/opencl/rows/rows.c - the table of all kernel variants: which ops the backend offers, and
+ * the variants and layouts by their names. */
 #include "backends/opencl/rows/rows.h"
 #include "backends/opencl/rows/shared/common.h"
 

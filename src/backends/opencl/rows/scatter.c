@@ -7,8 +7,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
                        const char **why) {
     (void)row, (void)facts;
     if (!tsri_tensor_is_packed(op->in[INDEX]))
-        return tsri_opencl_refuse(why,
-                                  "the index has gaps between its elements; it needs a copy first");
+        return tsri_opencl_refuse(why, "the index is not contiguous; copy it first");
     return tsri_opencl_fits_rows(op->in[DY], why) && tsri_opencl_fits_rows(op->out[0], why) &&
            tsri_opencl_fits_index(op, why);
 }

@@ -8,18 +8,17 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     if (!tsri_opencl_is_float(op->in[0]))
         return tsri_opencl_refuse(why, "x is taken as f32, f16 or bf16 only");
     if (!tsri_tensor_collapses(op->in[0], &stride))
-        return tsri_opencl_refuse(why,
-                                  "the rows of x are not evenly spaced; it needs a copy first");
+        return tsri_opencl_refuse(why, "the rows of x are not evenly spaced; copy it first");
     for (uint32_t i = 0; i < op->n_out; i++)
         if (op->out[i] && !tsri_tensor_is_packed(op->out[i]))
-            return tsri_opencl_refuse(why, "an output has gaps between its elements");
+            return tsri_opencl_refuse(why, "an output is not contiguous");
     return tsri_opencl_fits_index(op, why);
 }
 
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
     if (!tsri_opencl_is_f32(op->in[0]))
         return tsri_opencl_refuse(why, "x is taken as f32 only");
     return fits_plain(row, facts, op, why);

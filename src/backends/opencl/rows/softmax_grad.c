@@ -18,7 +18,7 @@ static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         return false;
     if (!tsri_opencl_last_contiguous(op->in[Y]) || !tsri_opencl_last_contiguous(op->in[DY]) ||
         !tsri_opencl_last_contiguous(op->out[0]))
-        return tsri_opencl_refuse(why, "the elements of a row do not lie side by side");
+        return tsri_opencl_refuse(why, "the elements of a row are not contiguous");
     return fits_plain(row, facts, op, why);
 }
 

@@ -1,20 +1,20 @@
-/* backends/opencl/rows/sum_rows.c - sum_rows and norm_weight_grad: a stage sums blocks of rows,
- * the kernel adds these sums. */
+/* backends/opencl/rows/sum_rows.c - sum_rows and norm_weight_grad: a stage sums tiles of rows, the
+ * kernel adds these partial sums. */
 #include "backends/opencl/rows/shared/common.h"
 
-enum { BLOCK = 64 };                   /* rows that are added before their sum joins the others */
-enum { STAGE_LANES = 64, LANES = 16 }; /* columns of a work-item of the CPU's kernels */
+enum { BLOCK = 64 };                   /* rows that are added into one partial sum */
+enum { STAGE_LANES = 64, LANES = 16 }; /* columns for each work-item of the CPU kernels */
 
 static bool norm(const tsr_op *op) {
     return op->id == TSR_OP_NORM_WEIGHT_GRAD;
 }
 
-/* Operands of the op: x, or x, dy and stats. */
+/* The op's operands: x, or x, dy and stats. */
 static uint32_t operands_of(const tsr_op *op) {
     return norm(op) ? 3 : 1;
 }
 
-/* Sums of each column. */
+/* The number of sums for each column. */
 static int parts_of(const tsr_op *op) {
     return norm(op) && tsri_opencl_out(op, 1) ? 2 : 1;
 }
@@ -49,7 +49,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "PARTS", parts_of(op));
 }
 
-/* The number of blocks at the plan's largest sizes. */
+/* The number of partial sums at the plan's largest sizes. */
 static int64_t blocks_of(const tsr_op *op) {
     return (tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) + BLOCK - 1) / BLOCK;
 }

@@ -1,4 +1,4 @@
-/* backends/opencl/source/source.c - kernel files and their includes. */
+/* backends/opencl/source/source.c - reads kernel files and resolves their includes. */
 #include "backends/opencl/source/source.h"
 #include "backends/opencl/source/sources.h"
 #include "base/error.h"
@@ -18,7 +18,7 @@ static bool begins(const char *text, const char *with) {
     return !strncmp(text, with, strlen(with));
 }
 
-/* The text of a file, appended with a line end behind it. */
+/* Appends the text of a file, with a line end behind it. */
 static tsr_status append_text(const char *folder, const char *path, tsri_bytes *out) {
     if (folder) {
         tsri_bytes text = {0};
@@ -44,7 +44,8 @@ static tsr_status append_text(const char *folder, const char *path, tsri_bytes *
 static tsr_status paste(const char *folder, const char *path, int depth, tsri_bytes *out) {
     tsri_bytes text = {0};
     if (depth > DEPTH_LIMIT)
-        return tsri_base_fail(TSR_E_FORMAT, "cl/%s: includes more than %d deep", path, DEPTH_LIMIT);
+        return tsri_base_fail(TSR_E_FORMAT, "cl/%s: its includes are nested more than %d deep",
+                              path, DEPTH_LIMIT);
     tsr_status status = append_text(folder, path, &text);
     if (status == TSR_OK)
         status = tsri_base_bytes_printf(out, "#line 1 \"%s\"\n", path);
@@ -57,8 +58,8 @@ static tsr_status paste(const char *folder, const char *path, int depth, tsri_by
         if (!begins(line, include))
             status = tsri_base_bytes_append(out, line, (size_t)(end - line));
         else if (sscanf(line, "#include \"%255[^\"]\"", name) != 1)
-            status =
-                tsri_base_fail(TSR_E_FORMAT, "cl/%s:%d: an include without a name", path, number);
+            status = tsri_base_fail(
+                TSR_E_FORMAT, "cl/%s:%d: an #include needs a file name in quotes", path, number);
         else if (begins(name, common))
             status = tsri_base_bytes_append(out, "\n", 1);
         else {
@@ -90,8 +91,8 @@ tsr_status tsri_opencl_source_common(const char *folder, tsri_bytes *out) {
         return TSR_E_HOST_MEMORY;
     const int n = scandir(inside, &entries, visible, alphasort);
     if (n < 0)
-        status = tsri_base_fail(TSR_E_IO, "TESSERA_KERNEL_PATH: %s is no folder that can be read",
-                                inside);
+        status = tsri_base_fail(TSR_E_IO,
+                                "TESSERA_KERNEL_PATH: %s is not a folder that can be read", inside);
     for (int i = 0; i < n; i++) {
         char path[300];
         snprintf(path, sizeof path, "%s%s", common, entries[i]->d_name);

@@ -11,7 +11,8 @@ typedef struct tsri_opencl_source {
     size_t size;      /* without the 0 */
 } tsri_opencl_source;
 
-extern const tsri_opencl_source tsri_opencl_sources[]; /* by path; after the last, one of NULL */
+extern const tsri_opencl_source
+    tsri_opencl_sources[]; /* sorted by path; the last one has a NULL path */
 extern const size_t tsri_opencl_source_count;
 
 #endif

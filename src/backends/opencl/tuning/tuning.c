@@ -1,4 +1,5 @@
-/* backends/opencl/tuning/tuning.c - lines of tuning, found for a row and an op. */
+/* backends/opencl/tuning/tuning.c - reads the lines of tuning, and finds those that apply to a
+ * variant and an op. */
 #include "backends/opencl/tuning/tuning.h"
 #include "backends/opencl/driver/host.h"
 #include "backends/opencl/rows/rows.h"
@@ -18,7 +19,7 @@ enum { FIELDS = 6, MAX_FIELD = 512 };
 
 typedef struct line {
     const tsri_opencl_row *row;
-    char *condition, *from; /* NULL: none; "table cl/tuned/x.tsv:7" */
+    char *condition, *from; /* NULL: it has none; "table cl/tuned/x.tsv:7" */
     int rank;               /* higher wins */
     bool scored;
     int score;
@@ -50,8 +51,8 @@ static tsr_status set_value(const tsri_opencl_row *row, const char *place, const
     char *end = NULL;
     const long value = equals ? strtol(equals + 1, &end, 10) : 0;
     if (!equals || end == equals + 1 || end != text + n || value < INT_MIN || value > INT_MAX)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%.*s\" is no tunable=number", place, (int)n,
-                              text);
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"%.*s\" is not of the form tunable=number", place,
+                              (int)n, text);
     const size_t name_n = (size_t)(equals - text);
     tsri_bytes list = {0};
     for (int i = 0; i < TSRI_OPENCL_TUNABLES && row->tunables[i].name; i++) {
@@ -87,7 +88,7 @@ tsr_status tsri_opencl_read_values(const tsri_opencl_row *row, const char *place
     return TSR_OK;
 }
 
-/* "64-", "2-8" or "1" and what it spans; false: it is none of these. */
+/* Reads "64-", "2-8" or "1" as the range that it spans; false where the text is none of these. */
 static bool read_span(const char *text, size_t n, long *lowest, long *highest) {
     char copy[48], *end = NULL;
     if (!n || n >= sizeof copy)
@@ -109,8 +110,8 @@ static bool names_rows(const char *condition) {
     return !strncmp(condition, "rows=", 5);
 }
 
-/* Counts the conditions; refuses one that isn't NAME=VALUE, and others than rows where only that is
- * known. */
+/* Counts the conditions. Refuses one that is not NAME=VALUE and, where only the rows are known, one
+ * that is not about rows. */
 static tsr_status check_conditions(const char *place, const char *text, bool only_rows, int *n) {
     long lowest, highest;
     *n = 0;
@@ -119,10 +120,11 @@ static tsr_status check_conditions(const char *place, const char *text, bool onl
         const char *equals = memchr(at, '=', length);
         if (!equals || equals == at || equals + 1 == at + length ||
             (names_rows(at) && !read_span(at + 5, length - 5, &lowest, &highest)))
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: \"%.*s\" is no condition: NAME=VALUE, rows=N, rows=N-M or "
-                                  "rows=N-",
-                                  place, (int)length, at);
+            return tsri_base_fail(
+                TSR_E_FORMAT,
+                "%s: \"%.*s\" is not a condition: NAME=VALUE, rows=N, rows=N-M or "
+                "rows=N-",
+                place, (int)length, at);
         if (only_rows && !names_rows(at))
             return tsri_base_fail(TSR_E_FORMAT, "%s: a score can depend on rows=..., not on %.*s",
                                   place, (int)length, at);
@@ -141,14 +143,15 @@ static tsr_status check_type(const char *place, const char *type) {
     for (int i = 0; i < 4; i++)
         if (!strcmp(type, types[i]))
             return TSR_OK;
-    return strcmp(type, "*") ? tsri_base_fail(TSR_E_FORMAT,
-                                              "%s: type \"%s\" is none of cpu, gpu, accelerator, "
-                                              "other, *",
-                                              place, type)
-                             : TSR_OK;
+    return strcmp(type, "*")
+               ? tsri_base_fail(TSR_E_FORMAT,
+                                "%s: type \"%s\" is not one of cpu, gpu, accelerator, "
+                                "other, *",
+                                place, type)
+               : TSR_OK;
 }
 
-/* How much a line says about this device: 0: it is about others. */
+/* How specific a line is to this device; 0 where it is about others. */
 static int match(const tsr_dev *dev, char *const field[FIELDS]) {
     const tsr_facts *facts = &dev->facts.common;
     const bool any[] = {!strcmp(field[0], "*"), !strcmp(field[1], "*"), !strcmp(field[2], "*")};
@@ -161,7 +164,7 @@ static int match(const tsr_dev *dev, char *const field[FIELDS]) {
     return 1 + (!any[1]) * 4 + (!any[0]) * 2 + !any[2];
 }
 
-/* One line of a table, its fields cut apart in place. */
+/* Reads one line of a table, cutting its fields apart in place. */
 static tsr_status read_fields(tsr_dev *dev, tsri_opencl_tuning *tuning, const char *place,
                               const char *from, int rank, char *const field[FIELDS]) {
     line read = {0};
@@ -169,7 +172,7 @@ static tsr_status read_fields(tsr_dev *dev, tsri_opencl_tuning *tuning, const ch
     const bool scored = !strncmp(field[5], "score=", 6), always = !strcmp(field[4], "-");
     read.row = tsri_opencl_find_row(field[3]);
     if (!read.row)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: there is no kernel row %s", place, field[3]);
+        return tsri_base_fail(TSR_E_FORMAT, "%s: there is no kernel variant %s", place, field[3]);
     read.values.row = read.row;
     TRY(check_type(place, field[2]));
     if (!always)
@@ -179,7 +182,8 @@ static tsr_status read_fields(tsr_dev *dev, tsri_opencl_tuning *tuning, const ch
         read.scored = true;
         read.score = (int)strtol(field[5] + 6, &end, 10);
         if (*end || end == field[5] + 6)
-            return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is no score", place, field[5]);
+            return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is not a score, score=N", place,
+                                  field[5]);
     } else
         TRY(tsri_opencl_read_values(read.row, place, field[5], strlen(field[5]), ',',
                                     &read.values));
@@ -262,7 +266,7 @@ tsr_status tsri_opencl_tuning_load(tsr_dev *dev, tsri_opencl_tuning **out) {
     const size_t before = (*out)->n;
     if (status == TSR_OK && text.size && read_text(dev, *out, path, true, text.data) != TSR_OK) {
         tsri_opencl_log(dev->state, TSR_LOG_WARNING,
-                        "%s; what was tuned here is not used: run "
+                        "%s; what was tuned on this machine is not used: run "
                         "tessera tune again",
                         tsri_base_reported());
         while ((*out)->n > before) {
@@ -292,7 +296,7 @@ const char *tsri_opencl_rows_condition(const tsr_op *op) {
     return rows <= 1 ? "rows=1" : rows <= 8 ? "rows=2-8" : rows <= 63 ? "rows=9-63" : "rows=64-";
 }
 
-/* NAME=VALUE is one of the constants. */
+/* Whether NAME=VALUE is one of the constants. */
 static bool among(const char *constants, const char *wanted, size_t n) {
     for (const char *at = constants; *at;) {
         const size_t length = strcspn(at, ",");

@@ -1,5 +1,5 @@
-/* backends/opencl/tuning/tuning_file.c - the user's file of tuned values, and tables that are
- * written. */
+/* backends/opencl/tuning/tuning_file.c - reads and writes the user's file of tuned values, and
+ * writes tables. */
 #include "backends/opencl/tuning/tuning_file.h"
 #include "backends/opencl/driver/host.h"
 #include "base/error.h"
@@ -35,7 +35,7 @@ static tsr_status hash_hex(const void *data, size_t n, char hex[HEX + 1]) {
     return TSR_OK;
 }
 
-/* New memory; NULL: no cache folder, or no memory. */
+/* New memory; NULL where there is no cache folder, or no memory. */
 static char *path_of(const tsr_dev *dev, const tsri_bytes *head) {
     char hex[HEX + 1], name[64];
     const char *cache = dev->state->host->cache_folder;
@@ -45,7 +45,7 @@ static char *path_of(const tsr_dev *dev, const tsri_bytes *head) {
     return tsri_base_join(cache, name);
 }
 
-/* NULL: believed; else what is wrong. */
+/* NULL where the file is sound, else what is wrong with it. */
 static const char *damage(const tsri_bytes *file, const tsri_bytes *head) {
     const size_t end = strlen(seal) + HEX + 1;
     char hex[HEX + 1];
@@ -53,12 +53,12 @@ static const char *damage(const tsri_bytes *file, const tsri_bytes *head) {
         return "it is cut off";
     const char *last = file->data + file->size - end;
     if (strncmp(last, seal, strlen(seal)) != 0)
-        return "its last line is no checksum";
+        return "its last line is not a checksum";
     if (hash_hex(file->data, file->size - end, hex) != TSR_OK ||
         strncmp(last + strlen(seal), hex, HEX) != 0)
         return "it was changed or damaged";
     if (file->size < head->size || memcmp(file->data, head->data, head->size) != 0)
-        return "it is of another device, driver or engine";
+        return "it belongs to another device, driver or engine";
     return NULL;
 }
 
@@ -84,7 +84,7 @@ tsr_status tsri_opencl_tuning_read_here(tsr_dev *dev, char **path, tsri_bytes *t
     return TSR_OK;
 }
 
-/* The first five fields, which say what a line is about, are the same. */
+/* Whether the first five fields, which say what a line is about, are the same. */
 static bool same_subject(const char *text, size_t n, const tsri_opencl_tuned_line *line) {
     const char *const fields[] = {line->platform, line->device, line->type, line->row,
                                   line->condition};
@@ -107,7 +107,7 @@ static bool replaced(const char *text, size_t n, const tsri_opencl_tuned_line *l
     return false;
 }
 
-/* What stays of the old text: a note goes with the line below it. */
+/* Keeps the lines of the old text that are not replaced; a note goes with the line below it. */
 static tsr_status keep_old(const char *old, const tsri_opencl_tuned_line *lines, size_t n_lines,
                            bool comments, tsri_bytes *out) {
     for (const char *at = old; at && *at;) {
@@ -134,7 +134,7 @@ static tsr_status add_new(const tsri_opencl_tuned_line *lines, size_t n, tsri_by
     return TSR_OK;
 }
 
-/* A table that ships: comments stay, there is no seal. */
+/* Writes a table that ships: its comments stay, and it has no seal. */
 static tsr_status store_table(const char *path, const tsri_opencl_tuned_line *lines, size_t n) {
     tsri_bytes old = {0}, out = {0};
     tsr_status status = TSR_OK;

@@ -1,14 +1,15 @@
-/* backends/opencl/driver/helper/probe.c - libexec/tessera/probe: a process of its own for what may
- * crash. It is started anew and not forked: drivers hang in a forked child.
+/* backends/opencl/driver/helper/probe.c - libexec/tessera/probe: a process of its own for calls
+ * that may crash. It is spawned, not forked: drivers hang in a forked child.
  *
  * probe PLATFORM DEVICE OPTIONS < SOURCE builds a program that may crash the compiler or the
- * process, and runs its kernel `probe` once. It prints "pass" where out[0] becomes 0x600d, else one
- * sentence; a crash says as much.
+ * process, and runs its kernel `probe` once. It prints "pass" where out[0] becomes 0x600d, else a
+ * sentence; a crash is an answer, too.
  *
  * probe --driver N loads the drivers that the OpenCL loader sees, and builds and runs a first
- * kernel on each device but the first N. It prints, with tabs between words, "stage WHAT" before
- * each step that may crash, "device PLATFORM VERSION NAME", "fine" when that one is done, "library
- * PATH" for all that it loads, and "end". A call that fails is not its business: only a crash is.
+ * kernel on each device except the first N. It prints lines of words separated by tabs: "stage
+ * WHAT" before each step that may crash, "device PLATFORM VERSION NAME", "fine" when that device is
+ * done, "library PATH" for each library that was loaded, and "end". Calls that merely fail are
+ * ignored: only crashes count.
  */
 #include <CL/cl.h>
 
@@ -135,7 +136,7 @@ static void try_platform(cl_platform_id platform, unsigned skip, unsigned *seen)
     }
 }
 
-/* Ends without the drivers' own farewell, which is not what is tried. */
+/* Ends without the drivers' exit handlers, which are not what is tried here. */
 static void try_drivers(unsigned skip) {
     cl_platform_id platforms[PLATFORMS];
     cl_uint n = 0;
@@ -152,7 +153,7 @@ static void try_drivers(unsigned skip) {
     _exit(0);
 }
 
-/* Nobody wants its core file, and it does not outlive who asked. */
+/* The helper leaves no core file, and ends when its parent does. */
 static void keep_small(void) {
     const struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
@@ -165,14 +166,14 @@ int main(int argc, char **argv) {
     if (argc == 3 && !strcmp(argv[1], "--driver"))
         try_drivers((unsigned)strtoul(argv[2], NULL, 10));
     if (argc != 4)
-        return answer("the probe takes a platform, a device and build options");
+        return answer("the probe needs a platform, a device and build options");
     source[fread(source, 1, sizeof source - 1, stdin)] = 0;
     cl_device_id id = find(argv[1], argv[2]);
     if (!id)
         return answer("the probe does not find the device");
     cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, NULL);
     if (!context)
-        return answer("the probe gets no context");
+        return answer("the probe can't create a context");
     cl_kernel kernel = build(context, id, source, argv[3]);
     if (!kernel)
         return answer("the compiler refuses the instructions");

@@ -1,4 +1,4 @@
-/* backends/opencl/rows/shared/blocks.c - linear and glu_linear on CPUs whose weights are panels
+/* backends/opencl/rows/shared/blocks.c - linear and glu_linear on CPUs, for weights that are panels
  * of q8_0 or q4_0 blocks. */
 #include "backends/opencl/rows/shared/blocks.h"
 #include "backends/opencl/rows/shared/weighted.h"
@@ -12,7 +12,7 @@ static bool is_glu(const tsr_op *op) {
     return op->id == TSR_OP_GLU_LINEAR;
 }
 
-/* The attributes of the two ops begin alike. */
+/* The attributes of the two ops begin with the same fields. */
 static const tsr_linear_attrs *attrs_of(const tsr_op *op) {
     return op->attrs;
 }
@@ -25,7 +25,7 @@ static int64_t depth_of(const tsr_op *op) {
     return op->in[1]->dim[1].factor;
 }
 
-/* Bytes of a row of x as linear/vnni.clh has it. */
+/* The bytes of a row of x in the form of linear/vnni.clh. */
 static int64_t row_bytes(const tsr_op *op) {
     return depth_of(op) / 32 * 36 + 4;
 }
@@ -117,7 +117,7 @@ void tsri_opencl_bind_vnni(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_arg_scratch(launch, bytes);
 }
 
-/* Few panels: each its own work-item, for both cores to have some. */
+/* With few panels, each is a work-item of its own, so that every core has some. */
 void tsri_opencl_bind_vnni_one(const tsri_opencl_row *row, const tsr_op *op,
                                tsri_opencl_launch *launch) {
     (void)row;

@@ -1,5 +1,5 @@
-/* backends/opencl/rows/shared/blocks.h - rows of linear and glu_linear for CPUs whose weight is
- * q8_0 or q4_0 blocks in panels: portable ones (blocks), and those of AVX512-VNNI for int8
+/* backends/opencl/rows/shared/blocks.h - variants of linear and glu_linear for CPUs whose weights
+ * are q8_0 or q4_0 blocks in panels: portable ones (blocks), and those with AVX512-VNNI for int8
  * products (vnni). Best first, for rows/<op>.c. */
 #ifndef TSRI_OPENCL_ROWS_SHARED_BLOCKS_H
 #define TSRI_OPENCL_ROWS_SHARED_BLOCKS_H
@@ -30,7 +30,7 @@ void tsri_opencl_bind_vnni(const tsri_opencl_row *row, const tsr_op *op,
                            tsri_opencl_launch *launch);
 void tsri_opencl_bind_vnni_one(const tsri_opencl_row *row, const tsr_op *op,
                                tsri_opencl_launch *launch);
-/* The rows of x as whole numbers, in scratch. */
+/* Quantises the rows of x into scratch. */
 extern const tsri_opencl_stage tsri_opencl_stage_vnni_rows;
 
 #define TSRI_OPENCL_BLOCKS_ROW(name_, op_, file_, score_, kind)                    \

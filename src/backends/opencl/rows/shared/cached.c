@@ -1,5 +1,5 @@
-/* backends/opencl/rows/shared/cached.c - when the rows that pack a plain weight into private memory
- * fit, and how many rows an item takes. */
+/* backends/opencl/rows/shared/cached.c - where the variants that pack a plain weight into private
+ * memory fit, and how many rows a work-item takes. */
 #include "backends/opencl/rows/shared/cached.h"
 #include "backends/opencl/bind/arguments.h"
 
@@ -11,7 +11,7 @@ bool tsri_opencl_fits_cached(const tsri_opencl_facts *facts, const tsr_op *op, t
         return tsri_opencl_refuse(
             why, "made for CPUs: a work-item holds a whole tile in vector registers");
     if (tsri_opencl_highest(op, columns) < LEAST_COLUMNS)
-        return tsri_opencl_refuse(why, "computes 64 columns at once, which pays from 8 on");
+        return tsri_opencl_refuse(why, "computes 64 columns at once, which pays from 8 columns on");
     return true;
 }
 

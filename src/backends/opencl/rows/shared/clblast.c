@@ -25,7 +25,7 @@ static bool is_one(tsr_dim dim) {
     return tsri_tensor_is_one(dim);
 }
 
-/* Rows of contiguous elements, a constant step apart. */
+/* A matrix whose rows are contiguous and a constant step apart. */
 static bool is_matrix(const tsr_tensor *tensor) {
     return tensor->rank >= 2 && is_one(tensor->stride[tensor->rank - 1]) &&
            !tensor->stride[tensor->rank - 2].symbols && tensor->stride[tensor->rank - 2].factor > 0;
@@ -49,7 +49,7 @@ static bool fits_linear(const tsr_op *op, const char **why) {
     if (w->dtype != TSR_F32 || w->rank != 2 || (bias && bias->dtype != TSR_F32))
         return refuse(why, "takes weights kept as f32 only (--dtype f32)");
     if (!tsri_tensor_is_packed(w) || (bias && !tsri_tensor_is_packed(bias)))
-        return refuse(why, "takes weights without gaps only");
+        return refuse(why, "takes contiguous weights only");
     const tsr_tensor *rows[] = {x, y, residual};
     for (int i = 0; i < 3; i++)
         if (rows[i] && (rows[i]->dtype != TSR_F32 || !tsri_tensor_collapses(rows[i], &step)))
@@ -60,13 +60,13 @@ static bool fits_linear(const tsr_op *op, const char **why) {
 bool tsri_opencl_clblast_fits(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                               const tsr_op *op, const char **why) {
     if (!facts->clblast)
-        return refuse(why, "this build or device is without CLBlast");
+        return refuse(why, "this build has no CLBlast, or the device has no compiler");
     return row->op == TSR_OP_MATMUL ? fits_matmul(op, why) : fits_linear(op, why);
 }
 
 void tsri_opencl_clblast_define(const tsri_opencl_row *row, const tsr_op *op,
                                 tsri_opencl_defines *defines) {
-    const tsr_linear_attrs *attrs = op->attrs; /* glu_linear's begins alike */
+    const tsr_linear_attrs *attrs = op->attrs; /* glu_linear's begins with the same fields */
     if (row->op == TSR_OP_MATMUL)
         return;
     tsri_opencl_define_int(defines, "ACT", (int)attrs->activation);
@@ -125,7 +125,7 @@ static tsr_status multiply(tsr_dev *dev, const product *p, cl_command_queue queu
         p->a0, p->a_row, p->b, p->b0, p->b_row, 0.0f, p->c, p->c0, p->c_row, &queue, event);
     if (code == CLBlastSuccess)
         return TSR_OK;
-    /* Codes of the driver come as they are; CLBlast's own are its business. */
+    /* The driver's codes are passed on; CLBlast's own are only named in the message. */
     if (code > -64 && code < 0)
         return tsri_opencl_fail(dev, (cl_int)code, "CLBlastSgemm");
     return tsri_base_fail(TSR_E_DEVICE, "CLBlastSgemm of %zu x %zu x %zu: status %d", p->m, p->n,
@@ -139,7 +139,7 @@ static size_t first_of(const tsr_tensor *tensor) {
                : 0;
 }
 
-/* Elements from the first matrix of `tensor` to the one that belongs to matrix `index` of y. */
+/* The elements from the first matrix of `tensor` to the one that belongs to matrix `index` of y. */
 static size_t step_to(const tsr_tensor *tensor, const tsr_tensor *y, const int64_t index[LEADING],
                       const int64_t sizes[TSR_SYMBOLS]) {
     int64_t at = 0;
@@ -186,7 +186,7 @@ static tsr_status enqueue_matmul(const tsr_op *op, cl_command_queue queue,
     return TSR_OK;
 }
 
-/* The product into scratch; its kernel then adds the bias and the rest. */
+/* Computes the product into scratch; the op's kernel then adds the bias and the rest. */
 static tsr_status enqueue_linear(const tsr_op *op, cl_command_queue queue,
                                  const int64_t sizes[TSR_SYMBOLS], cl_event *event) {
     const tsr_linear_attrs *attrs = op->attrs;
@@ -204,7 +204,7 @@ static tsr_status enqueue_linear(const tsr_op *op, cl_command_queue queue,
     p.a_row = (size_t)row_step(x);
     p.b_row = p.trans_b ? p.k : p.n;
     p.c_row = p.n;
-    /* One row has no step of its own to speak of. */
+    /* The step of a single row may be less than its length; CLBlast needs at least the length. */
     if (p.a_row < p.k)
         p.a_row = p.k;
     return p.m ? multiply(dev, &p, queue, event) : TSR_OK;
@@ -218,7 +218,8 @@ tsr_status tsri_opencl_clblast_enqueue(const tsri_opencl_row *row, const tsr_op 
 }
 
 void tsri_opencl_clblast_forget(tsr_dev *dev) {
-    /* Kept by the context's address: another context may get the same one. */
+    /* CLBlast keeps programs by the context's address, and a later context may get the same
+     * address. */
     if (dev->provider_used)
         CLBlastClearCache();
     dev->provider_used = false;
@@ -230,7 +231,7 @@ tsr_status tsri_opencl_clblast_enqueue(const tsri_opencl_row *row, const tsr_op 
                                        cl_command_queue queue, const int64_t sizes[TSR_SYMBOLS],
                                        cl_event *event) {
     (void)row, (void)op, (void)queue, (void)sizes, (void)event;
-    return tsri_base_fail(TSR_E_UNSUPPORTED, "this build is without CLBlast");
+    return tsri_base_fail(TSR_E_UNSUPPORTED, "this build has no CLBlast");
 }
 
 void tsri_opencl_clblast_forget(tsr_dev *dev) {

@@ -1,5 +1,5 @@
-/* backends/opencl/rows/shared/clblast.h - CLBlast as a provider of matrix products: rows that
- * are only picked when forced. */
+/* backends/opencl/rows/shared/clblast.h - CLBlast as a provider of matrix products: variants that
+ * run only when forced. */
 #ifndef TSRI_OPENCL_ROWS_SHARED_CLBLAST_H
 #define TSRI_OPENCL_ROWS_SHARED_CLBLAST_H
 
@@ -15,8 +15,8 @@ tsr_status tsri_opencl_clblast_enqueue(const tsri_opencl_row *row, const tsr_op 
                                        cl_command_queue queue, const int64_t sizes[TSR_SYMBOLS],
                                        cl_event *event);
 
-/* Its rows, for rows/<op>.c: the product goes to scratch (linear, glu_linear), and a small kernel
- * finishes it; matmul needs none. */
+/* CLBlast's variants, for rows/<op>.c: for linear and glu_linear the product goes to scratch and a
+ * small kernel completes it; matmul needs none. */
 #define TSRI_OPENCL_CLBLAST_ROW(op_, file_)                                                \
     {                                                                                      \
         .name = "clblast", .op = op_, .file = file_, .variant = true, .score = 1,          \
@@ -29,7 +29,7 @@ tsr_status tsri_opencl_clblast_enqueue(const tsri_opencl_row *row, const tsr_op 
 #define TSRI_OPENCL_CLBLAST_GLU_LINEAR \
     TSRI_OPENCL_CLBLAST_ROW(TSR_OP_GLU_LINEAR, "glu_linear/finish.cl")
 
-/* Frees what CLBlast keeps for all devices, once the device it was last used on closes. */
+/* Frees what CLBlast keeps for all devices, when the device on which it was last used closes. */
 void tsri_opencl_clblast_forget(tsr_dev *dev);
 
 #endif

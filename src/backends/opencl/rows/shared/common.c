@@ -1,5 +1,5 @@
-/* backends/opencl/rows/shared/common.c - what the row files share: questions that several
- * fits() ask, operands, common arguments. */
+/* backends/opencl/rows/shared/common.c - what the files of variants share: questions that several
+ * `fits` ask, operands, common arguments. */
 #include "backends/opencl/rows/shared/common.h"
 #include "tensor/quantize.h"
 
@@ -40,7 +40,7 @@ bool tsri_opencl_refuse(const char **why, const char *sentence) {
     return false;
 }
 
-/* The largest index fits int. Panels round a weight up to whole blocks of 64 x 64. */
+/* Whether the largest index fits into int. Panels round a weight up to whole tiles of 64 x 64. */
 static bool indexable(const tsr_op *op, const tsr_tensor *tensor) {
     const int64_t padding = tensor->kind == TSR_KIND_WEIGHT && tensor->rank == 2 ? 63 : 0;
     int64_t last = tensor->offset;
@@ -52,7 +52,7 @@ static bool indexable(const tsr_op *op, const tsr_tensor *tensor) {
         if (size > 0 && __builtin_add_overflow(last, (size - 1 + padding) * stride, &last))
             return false;
     }
-    /* blocks are found by their bytes, of which there are at most 17/16 an element */
+    /* blocks are indexed by bytes: at most 17/16 for each element */
     return last <
            (tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype) ? INT32_MAX / 17 * 16 : INT32_MAX);
 }
@@ -74,8 +74,8 @@ bool tsri_opencl_fits_rows(const tsr_tensor *tensor, const char **why) {
     if (!tsri_opencl_is_f32(tensor))
         return tsri_opencl_refuse(why, "activations are taken as f32 only");
     if (!tsri_tensor_collapses(tensor, &stride))
-        return tsri_opencl_refuse(
-            why, "the rows of an operand are not evenly spaced; it needs a copy first");
+        return tsri_opencl_refuse(why,
+                                  "the rows of an operand are not evenly spaced; copy it first");
     return true;
 }
 
@@ -85,8 +85,7 @@ bool tsri_opencl_fits_vector(const tsr_tensor *tensor, const char **why) {
     if (!tsri_opencl_is_float(tensor))
         return tsri_opencl_refuse(why, "a weight or bias is taken as f32, f16 or bf16 only");
     if (!tsri_tensor_is_packed(tensor))
-        return tsri_opencl_refuse(
-            why, "a weight or bias has gaps between its elements; it needs a copy first");
+        return tsri_opencl_refuse(why, "a weight or bias is not contiguous; copy it first");
     return true;
 }
 
@@ -94,7 +93,8 @@ bool tsri_opencl_fits_weight(const tsr_tensor *tensor, const char **why) {
     if (!tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype))
         return tsri_opencl_fits_vector(tensor, why);
     if (!tsri_tensor_is_packed(tensor))
-        return tsri_opencl_refuse(why, "a weight of blocks has gaps; it can't be copied first");
+        return tsri_opencl_refuse(
+            why, "a weight of blocks is not contiguous, and blocks can't be copied first");
     return true;
 }
 
@@ -132,7 +132,7 @@ void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const tsr_tenso
 
 bool tsri_opencl_fits_vectors(const tsri_opencl_facts *facts, const char **why) {
     return (facts->cpu && facts->vector16) ||
-           tsri_opencl_refuse(why, "made for CPUs: 16 elements lie in a vector");
+           tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
 }
 
 void tsri_opencl_arg_score_addends(tsri_opencl_launch *launch, const tsr_tensor *q,

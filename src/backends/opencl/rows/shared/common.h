@@ -1,70 +1,72 @@
-/* backends/opencl/rows/shared/common.h - what the row files share: the tables by op, and
- * questions that several fits() ask. */
+/* backends/opencl/rows/shared/common.h - what the files of variants share: the tables by op, and
+ * questions that several `fits` ask. */
 #ifndef TSRI_OPENCL_ROWS_SHARED_COMMON_H
 #define TSRI_OPENCL_ROWS_SHARED_COMMON_H
 
 #include "backends/opencl/bind/row.h"
 #include "tensor/shape.h"
 
-/* The tables, rows_<op>[], each ended by a row without a name; that of an op which isn't offered is
- * empty. */
+/* The tables, rows_<op>[], each ended by an entry without a name. The table of an op that is not
+ * offered is empty. */
 #define TSRI_OPENCL_TABLE(id, name, attributes) \
     extern const tsri_opencl_row tsri_opencl_rows_##name[];
 TSR_OP_LIST(TSRI_OPENCL_TABLE)
 #undef TSRI_OPENCL_TABLE
 
-/* Weights of CPUs (panels.c), f32, f16 or bf16: panels of 64 outputs, zero beyond the last one.
- * Element (n,k) of [N,K] lies at (n/64 * K + k) * 64 + n%64. */
+/* Weights for CPUs (panels.c), f32, f16 or bf16: panels of 64 outputs, zero beyond the last one.
+ * Element (n,k) of [N,K] is at (n/64 * K + k) * 64 + n%64. */
 extern const tsri_opencl_layout tsri_opencl_layout_panels64;
-/* The same for q8_0 and q4_0 (panels_blocks.c): for each panel and block of 32 inputs, first the
- * whole numbers of 64 outputs, four inputs of an output side by side, then their 64 scales of f16.
- * q8_0: [8][64][4] bytes, q + 128. q4_0: [4][64][4] bytes, inputs 0 to 15 in the low nibbles, 16 to
- * 31 in the high ones, q + 8. */
+/* The same for q8_0 and q4_0 (panels_blocks.c). For each panel and each block of 32 inputs: first
+ * the whole numbers of 64 outputs, four inputs of an output side by side; then their 64 scales,
+ * f16. q8_0: [8][64][4] bytes, q + 128. q4_0: [4][64][4] bytes, inputs 0 to 15 in the low nibbles,
+ * 16 to 31 in the high ones, q + 8. */
 extern const tsri_opencl_layout tsri_opencl_layout_panels64_blocks;
 
-/* Operand i, NULL where it is missing. */
+/* Operand i; NULL where it is missing. */
 const tsr_tensor *tsri_opencl_in(const tsr_op *op, uint32_t i);
 const tsr_tensor *tsri_opencl_out(const tsr_op *op, uint32_t i);
 
 bool tsri_opencl_is_float(const tsr_tensor *tensor); /* f32, f16 or bf16 */
 bool tsri_opencl_is_f32(const tsr_tensor *tensor);
-bool tsri_opencl_is_constant(tsr_dim dim); /* chosen by no run */
+bool tsri_opencl_is_constant(tsr_dim dim); /* the same in every run */
 bool tsri_opencl_last_contiguous(const tsr_tensor *tensor);
 int64_t tsri_opencl_highest(const tsr_op *op, tsr_dim dim); /* at the plan's largest sizes */
 
-/* Each sets *why to a sentence where it answers no. */
+/* Each of these sets *why to a sentence where the answer is no. */
 bool tsri_opencl_fits_index(const tsr_op *op,
-                            const char **why); /* every element of every operand has an int index */
+                            const char **why); /* the index of every element fits int */
 bool tsri_opencl_fits_rows(const tsr_tensor *tensor,
-                           const char **why); /* f32 rows of one stride, for missing ones too */
+                           const char **why); /* f32 rows of one stride; true if missing */
 bool tsri_opencl_fits_vector(const tsr_tensor *tensor,
-                             const char **why); /* packed float array, for missing ones too */
-bool tsri_opencl_fits_vectors(const tsri_opencl_facts *facts, const char **why); /* of 16 floats */
-/* A weight: as fits_vector, or a matrix of q8_0 or q4_0 blocks, for rows that read both. */
+                             const char **why); /* a packed float array; true if missing */
+bool tsri_opencl_fits_vectors(const tsri_opencl_facts *facts,
+                              const char **why); /* vectors of 16 floats */
+/* A weight: as fits_vector, or a matrix of q8_0 or q4_0 blocks, for variants that read both. */
 bool tsri_opencl_fits_weight(const tsr_tensor *tensor, const char **why);
 bool tsri_opencl_refuse(const char **why, const char *sentence); /* sets *why; false */
 
-/* Elements between rows of a tensor that tsri_opencl_fits_rows takes; 0 where it is missing. */
+/* The elements from one row to the next of a tensor that tsri_opencl_fits_rows takes; 0 where it is
+ * missing. */
 int64_t tsri_opencl_row_stride(const tsr_tensor *tensor);
-/* `tensor` seen in the shape of `to`: stride 0 along dimensions that it repeats. Its dimensions are
+/* `tensor` in the shape of `to`, with stride 0 along dimensions that it repeats. Its dimensions are
  * right-aligned. */
 tsr_tensor tsri_opencl_broadcast(const tsr_tensor *tensor, const tsr_tensor *to);
-/* <name>_DTYPE, f32 for a missing operand. */
+/* Defines <name>_DTYPE, f32 for a missing operand. */
 void tsri_opencl_define_operand(tsri_opencl_defines *defines, const char *name,
                                 const tsr_tensor *tensor);
-/* The strides of the first `count` dimensions, as arg_dim; zeros for a missing operand. */
+/* Binds the strides of the first `count` dimensions, as arg_dim; zeros for a missing operand. */
 void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const tsr_tensor *tensor,
                                      uint32_t count);
 
-/* Of attention and its gradient: what is added to the scores, where it is given; B, T, S and the
- * strides of q, k, v, y. */
+/* For attention and its gradient: binds what is added to the scores, where it is given; then B, T,
+ * S and the strides of q, k, v, y. */
 void tsri_opencl_arg_score_addends(tsri_opencl_launch *launch, const tsr_tensor *q,
                                    const tsr_tensor *k, const tsr_tensor *bias,
                                    const tsr_tensor *relative);
 void tsri_opencl_arg_head_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
                                 const tsr_tensor *k, const tsr_tensor *v, const tsr_tensor *y);
 
-/* Rows of a file of ops that are alike: <name>/lanes.cl and <name>/plain.cl, by the file's
+/* The variants of a file whose ops are alike: <name>/lanes.cl and <name>/plain.cl, by the file's
  * fits_lanes and fits_plain, bind_<name>_lanes and bind_<name>. The plain one ends a table. */
 #define TSRI_OPENCL_LANES_ROW(id, name_, define_)                                                 \
     {                                                                                             \

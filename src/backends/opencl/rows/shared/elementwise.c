@@ -1,5 +1,4 @@
-/* backends/opencl/rows/shared/elementwise.c - what the rows of ops that work element by element
- * share. */
+/* backends/opencl/rows/shared/elementwise.c - what the variants of elementwise ops share. */
 #include "backends/opencl/rows/shared/elementwise.h"
 
 static bool same_shape(const tsr_tensor *a, const tsr_tensor *b) {

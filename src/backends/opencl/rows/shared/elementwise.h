@@ -1,16 +1,15 @@
-/* backends/opencl/rows/shared/elementwise.h - what the rows of ops that work element by element
- * share. */
+/* backends/opencl/rows/shared/elementwise.h - what the variants of elementwise ops share. */
 #ifndef TSRI_OPENCL_ROWS_SHARED_ELEMENTWISE_H
 #define TSRI_OPENCL_ROWS_SHARED_ELEMENTWISE_H
 
 #include "backends/opencl/rows/shared/common.h"
 
-/* Element i of the one is element i of the other. */
+/* Whether element i of `a` belongs to element i of `b`, in memory order. */
 bool tsri_opencl_is_flat(const tsr_tensor *a, const tsr_tensor *b);
-/* Number of the activation that an op is; NONE for another op. */
+/* The number of the activation that an op applies; NONE for another op. */
 uint32_t tsri_opencl_activation_of(tsr_op_id id);
 
-/* elementwise_lanes.c: the row of CPUs, for packed f32 operands. */
+/* elementwise_lanes.c: the variant for CPUs, for packed f32 operands. */
 bool tsri_opencl_fits_elementwise_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                                         const tsr_op *op, const char **why);
 void tsri_opencl_define_elementwise_lanes(const tsri_opencl_row *row, const tsr_op *op,

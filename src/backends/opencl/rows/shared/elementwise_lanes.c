@@ -1,10 +1,10 @@
 /* backends/opencl/rows/shared/elementwise_lanes.c - ops of one and two packed operands, sixteen
- * elements a vector: elementwise/lanes.cl. */
+ * elements to a vector: elementwise/lanes.cl. */
 #include "backends/opencl/rows/shared/elementwise.h"
 
-enum { SPAN = 2048 /* of a work-item */ };
+enum { SPAN = 2048 /* elements for each work-item */ };
 
-/* FORM of the kernel. */
+/* The constant FORM of the kernel. */
 typedef enum form { ONE = 1, SUM, PRODUCT, SLOPE, ACCUMULATE } form;
 
 static form form_of(const tsr_op *op) {
@@ -22,7 +22,7 @@ static form form_of(const tsr_op *op) {
     }
 }
 
-/* The operands by what they are in the kernel. */
+/* The operands, by their roles in the kernel. */
 typedef struct operands {
     const tsr_tensor *a, *b, *number, *y;
 } operands;
@@ -44,7 +44,7 @@ bool tsri_opencl_fits_elementwise_lanes(const tsri_opencl_row *row, const tsri_o
         (all.b && !tsri_opencl_is_f32(all.b)))
         return tsri_opencl_refuse(why, "operands are taken as f32 only");
     if (!tsri_opencl_is_flat(all.a, all.y) || (all.b && !tsri_opencl_is_flat(all.b, all.y)))
-        return tsri_opencl_refuse(why, "an operand has gaps or is repeated");
+        return tsri_opencl_refuse(why, "an operand is not contiguous, or is broadcast");
     return tsri_opencl_fits_index(op, why);
 }
 

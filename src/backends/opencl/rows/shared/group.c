@@ -1,5 +1,5 @@
-/* backends/opencl/rows/shared/group.c - what rows made for GPUs share: their work-groups, tiles and
- * grids. */
+/* backends/opencl/rows/shared/group.c - what the variants made for GPUs share: their work-groups,
+ * tiles and grids. */
 #include "backends/opencl/rows/shared/group.h"
 
 #include <inttypes.h>
@@ -30,7 +30,8 @@ bool tsri_opencl_fits_tile(const tsri_opencl_row *row, const tsri_opencl_facts *
                            const char **why) {
     const int64_t gn = tsri_opencl_row_tunable(row, "GN"), gm = tsri_opencl_row_tunable(row, "GM");
     const int64_t tile = gm * tsri_opencl_row_tunable(row, "TM") +
-                         gn * tsri_opencl_row_tunable(row, "TN") + 8; /* 8: what pitches add */
+                         gn * tsri_opencl_row_tunable(row, "TN") +
+                         8; /* 8: the padding of pitches */
     return tsri_opencl_fits_group(facts, gn * gm, 4 * tsri_opencl_row_tunable(row, "BK") * tile,
                                   why);
 }
@@ -61,5 +62,6 @@ void tsri_opencl_group_row(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim col
     tsri_opencl_grid(launch, 0, tsri_tensor_const(group), 1);
     tsri_opencl_grid(launch, 1, rows, 1);
     tsri_opencl_group(launch, group, 1, 1);
-    tsri_opencl_work(launch, columns); /* more than an item has: a fold, exponentials */
+    tsri_opencl_work(launch,
+                     columns); /* more than its elements: the work-group's sum, and exponentials */
 }

@@ -1,28 +1,29 @@
-/* backends/opencl/rows/shared/group.h - rows made for GPUs: work-groups that share local memory.
+/* backends/opencl/rows/shared/group.h - variants made for GPUs: work-groups that share local
+ * memory.
  *
  * Their defaults are legal on every GPU: at most 64 work-items and 16 KiB of local memory, no
- * sub-groups. They fit any device that has as much, and are chosen on GPUs alone
+ * sub-groups. They fit any device that has as much, and are chosen on GPUs only
  * (tsri_opencl_row_score). */
 #ifndef TSRI_OPENCL_ROWS_SHARED_GROUP_H
 #define TSRI_OPENCL_ROWS_SHARED_GROUP_H
 
 #include "backends/opencl/rows/shared/common.h"
 
-/* The device takes work-groups of so many items that share so many bytes. */
+/* Whether the device takes work-groups of so many work-items that share so many bytes. */
 bool tsri_opencl_fits_group(const tsri_opencl_facts *facts, int64_t items, int64_t bytes,
                             const char **why);
-/* The value in force of a tunable of a row, for its fits. */
+/* The value in force of a tunable of a variant, for its `fits`. */
 int tsri_opencl_row_tunable(const tsri_opencl_row *row, const char *name);
 
-/* Rows of matmul/tile.clh: the group and the local memory that their tunables ask for; the
- * work-group of a launch. */
+/* For variants of matmul/tile.clh: whether the device has the work-group and the local memory that
+ * their tunables ask for; below, the work-group of a launch. */
 bool tsri_opencl_fits_tile(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                            const char **why);
 void tsri_opencl_group_tile(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim columns,
                             tsr_dim depth);
 
-/* Rows of a work-group a row (common/group.clh): GROUP items share a float each; SUB_GROUPS for
- * those that let the driver's sub-groups add. */
+/* For variants with a work-group for each row (common/group.clh): its GROUP work-items share one
+ * float each. SUB_GROUPS is for those that let the driver's sub-groups add. */
 bool tsri_opencl_fits_group_row(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                                 const char **why);
 void tsri_opencl_define_group_row(const tsri_opencl_row *row, tsri_opencl_defines *defines);
@@ -45,14 +46,14 @@ void tsri_opencl_group_row(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim col
         .define = define_, .bind = bind_                                           \
     }
 
-/* A tile of GM*TM by GN*TN. */
+/* The tunables of a tile of GM*TM by GN*TN. */
 #define TSRI_OPENCL_TILE(gn, gm, tm, tn, bk)                    \
     .tunables = {                                               \
         {"GN", gn, 4, 32}, {"GM", gm, 1, 16}, {"TM", tm, 1, 8}, \
         {"TN", tn, 1, 8},  {"BK", bk, 4, 64}, {"VW", 1, 1, 4},  \
     }
 
-/* Their rows of linear and glu_linear, for rows/<op>.c (tiled.c): best first. */
+/* Their variants of linear and glu_linear, for rows/<op>.c (tiled.c): best first. */
 bool tsri_opencl_fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                             const tsr_op *op, const char **why);
 bool tsri_opencl_fits_skinny(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
@@ -64,7 +65,8 @@ void tsri_opencl_bind_tiled(const tsri_opencl_row *row, const tsr_op *op,
 #define TSRI_OPENCL_TILED_ROW(name_, op_, file_, score_, fits_)                                 \
     .name = name_, .op = op_, .file = file_, .gpu = true, .score = score_, .weight_operand = 1, \
     .fits = fits_, .define = tsri_opencl_define_tiled, .bind = tsri_opencl_bind_tiled
-/* The same with products in half precision, where they are asked for; of any device that has it. */
+/* The same with products in half precision, where the op asks for them; for any device that has
+ * it. */
 bool tsri_opencl_fits_tiled_half(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                                  const tsr_op *op, const char **why);
 bool tsri_opencl_fits_skinny_half(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
@@ -75,7 +77,7 @@ void tsri_opencl_define_tiled_half(const tsri_opencl_row *row, const tsr_op *op,
     .name = name_, .op = op_, .file = file_, .newest_c = true, .score = score_,  \
     .weight_operand = 1, .fits = fits_, .define = tsri_opencl_define_tiled_half, \
     .bind = tsri_opencl_bind_tiled
-/* skinny: TN and BK of the row for up to 8 rows of x. */
+/* skinny: TN and BK of the variant for up to 8 rows of x. */
 #define TSRI_OPENCL_HALF_ROWS(op_, file_, tn, bk)                                        \
     {TSRI_OPENCL_HALF_ROW("skinny_half", op_, file_, 96, tsri_opencl_fits_skinny_half),  \
      TSRI_OPENCL_TILE(16, 4, 2, tn, bk)},                                                \
@@ -83,7 +85,7 @@ void tsri_opencl_define_tiled_half(const tsri_opencl_row *row, const tsr_op *op,
         TSRI_OPENCL_HALF_ROW("tiled_half", op_, file_, 95, tsri_opencl_fits_tiled_half), \
             TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                            \
     }
-/* And with int8 products: a stage quantises the rows of x. */
+/* The same with int8 products: a stage quantises the rows of x. */
 extern const tsri_opencl_stage tsri_opencl_stage_quantise_rows;
 bool tsri_opencl_fits_int8(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                            const tsr_op *op, const char **why);

@@ -1,5 +1,5 @@
-/* backends/opencl/rows/shared/panels.c - the layout of weights of CPUs: panels of 64 outputs,
- * as rows store and load them. */
+/* backends/opencl/rows/shared/panels.c - the layout of weights for CPUs, panels of 64 outputs: rows
+ * packed into it, and read back. */
 #include "backends/opencl/rows/shared/common.h"
 
 #include <string.h>
@@ -14,13 +14,13 @@ static size_t element_size(uint32_t dtype) {
     return dtype == TSR_F32 ? 4 : 2;
 }
 
-/* [count, columns] at `from` becomes [columns, 64] at `to`, whose columns past count are zero;
- * `size` bytes an element. */
+/* [count, columns] at `from` becomes [columns, 64] at `to`, whose columns from count on are zero;
+ * `size` bytes for each element. */
 static void transpose(int64_t count, int64_t columns, size_t size, const char *from, char *to) {
     if (count < LANES)
         memset(to, 0, (size_t)columns * LANES * size);
     for (int64_t first = 0; first < columns;
-         first += 16) { /* a few columns of all rows stay in the cache */
+         first += 16) { /* a few columns of all rows at a time stay in the cache */
         const int64_t end = first + 16 < columns ? first + 16 : columns;
         for (int64_t row = 0; row < count; row++)
             for (int64_t column = first; column < end; column++)

@@ -1,11 +1,11 @@
-/* backends/opencl/rows/shared/panels_blocks.c - the layout of q8_0 and q4_0 weights of CPUs:
+/* backends/opencl/rows/shared/panels_blocks.c - the layout of q8_0 and q4_0 weights for CPUs:
  * panels of 64 outputs by blocks of 32 inputs. */
 #include "backends/opencl/rows/shared/common.h"
 
 #include <string.h>
 
-/* A plain block is an f16 scale and its whole numbers: 32 bytes (q8_0), or 16 whose low nibbles are
- * the first 16 inputs (q4_0). */
+/* A plain block is an f16 scale and its whole numbers: 32 bytes (q8_0), or 16 bytes whose low
+ * nibbles are the first 16 inputs (q4_0). */
 enum { LANES = 64, SCALE = 2, NIBBLES = 16 };
 
 static bool is_eight(uint32_t dtype) {
@@ -16,7 +16,7 @@ static size_t plain_block(uint32_t dtype) {
     return (size_t)SCALE + (is_eight(dtype) ? 32 : NIBBLES);
 }
 
-/* Of 64 outputs. */
+/* The bytes of one block of 64 outputs. */
 static size_t panel_block(uint32_t dtype) {
     return LANES * plain_block(dtype);
 }
@@ -32,9 +32,9 @@ static void span(int64_t rows, int64_t columns, uint32_t dtype, int64_t first, i
     *bytes = bytes_of(count, columns, dtype);
 }
 
-/* Four bytes of a plain block are four inputs of an output, side by side in the panel too: word i
- * of output `lane`. `flip` makes q + 128 of q8_0's signed bytes, and back; q4_0's nibbles are q + 8
- * already. */
+/* Moves the words of one block of output `lane`: four bytes of a plain block are four inputs, which
+ * are side by side in the panel too. `flip` turns q8_0's signed bytes into q + 128 and back; q4_0's
+ * nibbles are q + 8 already. */
 static void move_words(uint32_t dtype, int64_t lane, bool back, unsigned char *plain,
                        unsigned char *panel) {
     const uint32_t flip = is_eight(dtype) ? 0x80808080u : 0;
@@ -50,7 +50,7 @@ static void move_words(uint32_t dtype, int64_t lane, bool back, unsigned char *p
     memcpy(back ? plain : scale, back ? scale : plain, SCALE);
 }
 
-/* Of `count` rows, all blocks. */
+/* Moves all blocks of `count` rows. */
 static void move_rows(int64_t columns, uint32_t dtype, int64_t count, bool back,
                       unsigned char *plain, unsigned char *panels) {
     const int64_t blocks = columns / 32;
@@ -62,7 +62,7 @@ static void move_rows(int64_t columns, uint32_t dtype, int64_t count, bool back,
 }
 
 static void store(int64_t columns, uint32_t dtype, int64_t count, const void *plain, void *out) {
-    if (count % LANES) /* scales of 0 beyond the last output */
+    if (count % LANES) /* the scales beyond the last output are 0 */
         memset(out, 0, bytes_of(count, columns, dtype));
     move_rows(columns, dtype, count, false, (unsigned char *)plain, out);
 }

@@ -1,13 +1,13 @@
-/* backends/opencl/rows/shared/tiled.c - linear and glu_linear by work-groups that share local
- * memory: rows made for GPUs. */
+/* backends/opencl/rows/shared/tiled.c - linear and glu_linear with work-groups that share local
+ * memory: variants made for GPUs. */
 #include "backends/opencl/rows/shared/group.h"
 #include "backends/opencl/rows/shared/weighted.h"
 #include "tensor/quantize.h"
 
-enum { SKINNY = 8 }; /* rows of x that one group of a skinny row takes: decode, and small batches */
+enum { SKINNY = 8 }; /* rows of x for each work-group of a skinny variant: decode, small batches */
 
 static bool trans_w(const tsr_op *op) {
-    const tsr_linear_attrs *attrs = op->attrs; /* glu_linear's begins alike */
+    const tsr_linear_attrs *attrs = op->attrs; /* glu_linear's begins with the same fields */
     return attrs->trans_w != 0;
 }
 
@@ -23,7 +23,7 @@ bool tsri_opencl_fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts 
                             const tsr_op *op, const char **why) {
     const tsr_linear_attrs *attrs = op->attrs;
     if (attrs->compute == TSR_COMPUTE_INT8)
-        return tsri_opencl_refuse(why, "its products are of floats; int8 ones are asked for");
+        return tsri_opencl_refuse(why, "its products are of floats; this op asks for int8");
     return tsri_opencl_fits_weighted(op, why) &&
            tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why) &&
            tsri_opencl_fits_tile(row, facts, why);
@@ -36,7 +36,8 @@ bool tsri_opencl_fits_skinny(const tsri_opencl_row *row, const tsri_opencl_facts
     return tsri_opencl_fits_tiled(row, facts, op, why);
 }
 
-/* Every row of `columns` elements begins at a multiple of four: read four at a time. */
+/* Whether every row of `columns` elements begins at a multiple of four, so that four are read at a
+ * time. */
 static bool by_fours(const tsr_tensor *tensor, int64_t columns, int64_t pitch) {
     return columns % 4 == 0 && pitch % 4 == 0 && tensor->offset % 4 == 0;
 }
@@ -46,7 +47,7 @@ void tsri_opencl_define_tiled(const tsri_opencl_row *row, const tsr_op *op,
     (void)row;
     const tsr_linear_attrs *attrs = op->attrs;
     const tsr_tensor *x = op->in[0], *w = op->in[1];
-    /* Outputs of glu_linear are read in two halves. */
+    /* The outputs of glu_linear are read in two halves. */
     const int64_t outputs = op->id == TSR_OP_LINEAR ? outputs_of(op) : outputs_of(op) / 2;
     const int64_t along = trans_w(op) ? depth_of(op) : outputs;
     tsri_opencl_define_weighted(op, attrs->activation, defines);
@@ -88,8 +89,8 @@ bool tsri_opencl_fits_tiled_half(const tsri_opencl_row *row, const tsri_opencl_f
     if (attrs->compute != TSR_COMPUTE_F16)
         return tsri_opencl_refuse(why, "its products are of halves; this op asks for others");
     if (!facts->extension_fp16)
-        return tsri_opencl_refuse(why,
-                                  "needs cl_khr_fp16; the device has it not, and computes in f32");
+        return tsri_opencl_refuse(
+            why, "needs cl_khr_fp16, which the device does not have; it computes in f32");
     return tsri_opencl_fits_tiled(row, facts, op, why);
 }
 
@@ -107,7 +108,7 @@ void tsri_opencl_define_tiled_half(const tsri_opencl_row *row, const tsr_op *op,
 
 /* --- int8 products --- */
 
-/* The tile of a work-item. */
+/* The rows of a work-group's tile. */
 static int int8_rows(const tsr_op *op) {
     return tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) <= SKINNY ? 2 : 8;
 }
@@ -126,7 +127,8 @@ bool tsri_opencl_fits_int8(const tsri_opencl_row *row, const tsri_opencl_facts *
     if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[1]->dtype))
         return tsri_opencl_refuse(why, "reads weights of q8_0 or q4_0 blocks");
     if (row->newest_c && !facts->common.int_dot)
-        return tsri_opencl_refuse(why, "needs cl_khr_integer_dot_product; the device has it not");
+        return tsri_opencl_refuse(
+            why, "needs cl_khr_integer_dot_product, which the device does not have");
     return tsri_opencl_fits_weighted(op, why) &&
            tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why) &&
            tsri_opencl_fits_group(facts, gn * gm < 64 ? 64 : gn * gm, 4 * (8 * (m + n + 2) + n),
@@ -144,7 +146,8 @@ void tsri_opencl_define_int8(const tsri_opencl_row *row, const tsr_op *op,
         tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, 3) != NULL);
 }
 
-/* What quantise_rows.cl leaves: a row's numbers, four a word, and a word for the way back. */
+/* The bytes that quantise_rows.cl writes: a row's numbers, four to a word, and a word with the
+ * row's scale. */
 static tsr_dim packed_bytes(const tsr_op *op) {
     return tsri_tensor_times(tsri_tensor_rows(op->in[0]), tsri_tensor_const(depth_of(op) + 4));
 }

@@ -1,4 +1,4 @@
-/* backends/opencl/rows/shared/weighted.c - what the rows of linear and glu_linear share: which
+/* backends/opencl/rows/shared/weighted.c - what the variants of linear and glu_linear share: which
  * weights, shapes and numbers of rows fit, and the arguments of all their kernels. */
 #include "backends/opencl/rows/shared/weighted.h"
 
@@ -22,7 +22,7 @@ bool tsri_opencl_fits_tiles(const tsri_opencl_facts *facts, const tsr_op *op, bo
         return tsri_opencl_refuse(
             why, "reads weights of [outputs, inputs]; this one is [inputs, outputs]");
     if (op->in[1]->offset != 0)
-        return tsri_opencl_refuse(why, "the weight is a part of another one");
+        return tsri_opencl_refuse(why, "the weight is part of another one");
     return true;
 }
 
@@ -42,7 +42,8 @@ bool tsri_opencl_fits_few_rows(const tsr_op *op, int most, const char **why) {
 bool tsri_opencl_fits_few_panels(const tsri_opencl_facts *facts, const tsr_op *op,
                                  const char **why) {
     if (tsri_tensor_columns(op->out[0]).factor >= 64 * 4 * (int64_t)facts->common.compute_units)
-        return tsri_opencl_refuse(why, "made for weights of fewer panels than 4 a compute unit");
+        return tsri_opencl_refuse(
+            why, "made for weights with fewer than 4 panels for each compute unit");
     return true;
 }
 
