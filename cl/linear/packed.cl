@@ -19,14 +19,14 @@
  *
  *           Tiles of a packed GEMM, GFLOP/s on 2 cores of Sapphire Rapids class, 430 in registers,
  *           pocl 3.1:
- *                                               1024^3  2048^3  512x3072x768  512x768x3072
- *                                               128x4096x4096
- *           6x64                                329     328     323           328           252
- *           8x48                                308     321     311           310           244
- *           12x32                               306     316     303           308           237
- *           14x32, prefetched 512 bytes ahead   318     322     300           316           264
- *           7x64, stored by vstore16            279     273     261           249           213
- *           12x32, the axes of the grid swapped 236     224     207           222           147
+ *                                            1024^3  2048^3  512x3072  512x768  128x4096
+ *           tile                                             x768      x3072    x4096
+ *           6x64                             329     328     323       328      252
+ *           8x48                             308     321     311       310      244
+ *           12x32                            306     316     303       308      237
+ *           14x32, prefetching 512 bytes     318     322     300       316      264
+ *           7x64, stores by vstore16         279     273     261       249      213
+ *           12x32, axes of the grid swapped  236     224     207       222      147
  *
  *           As a GEMV over the same panels 33 GB/s, where reading alone has 30 to 33. Storing full
  *           tiles by the function for partial ones cost 213 to 209 GFLOP/s
