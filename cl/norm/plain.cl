@@ -6,7 +6,7 @@
  *
  * Who owns what, in the norms, softmax, the losses and select, which all reduce along rows:
  *
- *           C columns            a digit is the partial sum that takes the element; rows are owned by
+ *           C columns            a digit is the partial sum of an element; rows are owned by
  *      +-----------------+
  *      | 0 1 .. 7 0 1 .. |       plain   a work-item: 1 row; 8 (or 16) partial sums in an array
  *      | 0 1 .. 7 0 1 .. |       lanes   a work-item (CPUs): 1 row, in norms several; the partial
