@@ -2,8 +2,8 @@
  * tanh(q[a] + k[s,a]).
  *
  *   grid    (T, B), one work-item each: a query; y holds its sum
- *   q[b,t,a] at q0 + b*qb + t*qt + a; y and probabilities likewise
- *   k[j,s,a] at k0 + j*kj + s*ks + a; values likewise
+ *   q       q[b,t,a] at q0 + b*qb + t*qt + a; y and probabilities likewise
+ *   k       k[j,s,a] at k0 + j*kj + s*ks + a; values likewise
  *   order   a score: 16 partial sums (an array: see SUM8), then a tree of halves; the sums of
  *           probabilities and values over ascending s. Scores are formed twice, so that none need
  *           be kept

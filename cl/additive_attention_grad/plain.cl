@@ -6,8 +6,8 @@
  *
  *   grid    (max(A, E), B), one work-item each: element a of q, k and v and element e of values, of
  *           one sequence
- *   q[b,t,a] at q0 + b*qb + t*qt + a; dy, k, values and probabilities likewise; the results are
- *           contiguous, and dq holds its own sums
+ *   q       q[b,t,a] at q0 + b*qb + t*qt + a; dy, k, values and probabilities likewise; the results
+ *           are contiguous, and dq holds its own sums
  *   reads   scratch[(b*T + t)*S + s] = ds, from additive_attention_grad/scores
  *   order   dq and dk over ascending s and t; dv by key, within one by query; dvalues by fma over
  *           ascending t

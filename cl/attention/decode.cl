@@ -20,7 +20,7 @@
  *           not prefetched, or into the first cache         0.19
  *           with a hint one level weaker                    0.13-0.14
  *           with the hint for data used once                0.17
- *           the heads of a key side by side in memory       0.20             0.145
+ *           the key heads of a token adjacent in memory     0.20             0.145
  *
  *           Transposing 16 x 16 through a pointer, which the compiler splits into halves and
  *           spills, took 0.079 in place of 0.056 from the cache. A q4 step, 64 to 164 keys: 0.046,
@@ -148,7 +148,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 #pragma unroll
                 for (int j = 0; j < ROWS_A_STEP; j++) {
                     const int s = block + part + AHEAD + d / 16 * ROWS_A_STEP + j;
-                    if (s < end) /* keys past the end are not read, and bandwidth is scarce */
+                    if (s < end) /* keys past the end are never read: bandwidth is scarce */
                         FETCH(K_DTYPE, HEAD, k + HOME(s) * k_slot + s * k_step)
                 }
 #endif

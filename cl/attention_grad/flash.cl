@@ -120,7 +120,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
             }
             for (int i = 0; i < 2; i++) {
                 tsr_turn_rows(q_turned, i, q_rows, HEAD_ROW);
-                tsr_turn_rows(dy_turned, i, dy_rows, VALUE_ROW); /* y first */
+                tsr_turn_rows(dy_turned, i, dy_rows, VALUE_ROW); /* y here, dy below */
             }
             for (int i = 0; i < QUERIES; i++) {
                 const bool sees = i < many && ((int *)last)[i] >= ((int *)from)[i];

@@ -4,6 +4,7 @@
  *   grid    (64 * T/16, H, B) in work-groups of 64 x 1 x 1: 16 queries of a head; a work-item has
  *           every 64th element of their dq
  *   operands, gives, order as attention_grad/plain_queries: the same bytes
+ *   adds    over plain_queries: pairs of a tile are formed once, in local memory
  *   needs   a work-group of 64; at most 5 KiB of local memory
  *   build   as attention_grad/plain; KEYS 4|8|16 keys at a time */
 #include "attention/order.clh"

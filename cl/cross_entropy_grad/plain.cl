@@ -2,8 +2,9 @@
  * / V) for each element x of a row of logits.
  *
  *   grid    (V, R), one work-item each: an element
- *   logits[r,v] at logits0 + r*row + v, addend and dlogits likewise; targets, lse contiguous; scale
- *   is one number
+ *   x       logits[r,v] at logits0 + r*row + v, addend and dlogits likewise; targets, lse
+ *           contiguous
+ *   scale   one number
  *   ignored a row whose target is not in 0 .. V-1: dlogits is the addend, or 0
  *   alias   dlogits may be logits or addend
  *   needs   nothing beyond OpenCL C 1.1

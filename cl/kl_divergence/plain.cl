@@ -3,7 +3,7 @@
  * ladder: cross_entropy/plain.cl.
  *
  *   grid    (R), one work-item each: a row
- *   logits[r,v] at logits0 + r*row + v, teacher likewise; targets, loss contiguous
+ *   x       logits[r,v] at logits0 + r*row + v, teacher likewise; targets, loss contiguous
  *   ignored where there are targets, a row whose target is not in 0 .. V-1: loss is 0
  *   order   as row.clh
  *   needs   nothing beyond OpenCL C 1.1

@@ -2,8 +2,9 @@
  * kl_divergence.
  *
  *   grid    (R), one work-item each: a row
- *   logits[r,v] at logits0 + r*row + v, teacher, addend and dlogits likewise; targets contiguous;
- *   scale is one number
+ *   x       logits[r,v] at logits0 + r*row + v, teacher, addend and dlogits likewise; targets
+ *           contiguous
+ *   scale   one number
  *   ignored where there are targets, a row whose target is not in 0 .. V-1: dlogits is the addend,
  *           or 0
  *   alias   dlogits may be logits or addend

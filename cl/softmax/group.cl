@@ -2,7 +2,7 @@
  *
  *   grid    (GROUP, rows) in work-groups of GROUP x 1; work-item i has elements i, i + GROUP, ..
  *   x, y, bias at any strides, given in elements for the last eight dimensions; 0 repeats
- *   (broadcast)
+ *           (broadcast)
  *   visible as softmax/plain
  *   alias   y may be x: each element belongs to one work-item
  *   adds    over softmax/plain: GROUP work-items share a row
