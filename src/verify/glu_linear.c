@@ -84,7 +84,7 @@ static void add_halves(tsri_verify_list *list) {
                          " f16 lattice"),
                      64);
         tsri_verify_case *c = add(list, m ? 37 : 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false,
-                                  " f16, whole numbers");
+                                  " f16, integers");
         half(c, 24);
         for (int i = 0; i < 2; i++) {
             c->in[i].fill = TSRI_VERIFY_INTEGER;
@@ -114,14 +114,14 @@ void tsri_verify_glu_linear_cases(tsri_verify_list *list) {
     for (uint32_t a = TSR_ACT_RELU; a <= TSR_ACT_GELU_TANH; a++)
         add(list, 4, 24, 20, TSR_F32, true, a, false, "");
     tsri_verify_case *c =
-        add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false, " whole numbers");
+        add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false, " integers");
     for (int i = 0; i < 2; i++) {
         c->in[i].fill = TSRI_VERIFY_INTEGER;
         c->in[i].low = -4, c->in[i].high = 4;
     }
     c->bound[0] = (tsri_verify_bound){0};
-    tsri_verify_reason(c, "exact: sums and products of whole numbers below 2^24 are");
-    c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_SILU, false, " x out of wider rows");
+    tsri_verify_reason(c, "exact: sums and products of integers below 2^24 are");
+    c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_SILU, false, " x from wider rows");
     c->in[0].view = TSRI_VERIFY_SLICED;
     add_halves(list);
     add_blocks(list, TSR_GGML_Q8_0);
