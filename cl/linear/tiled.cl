@@ -41,6 +41,8 @@
  *                                      gfx906  gfx942  gfx1030  gfx1100  sm_80  sm_90  Intel DG2
  *           4, 16, 8, 4, 16, 1         82      54      83       62       89     57     47
  *           16, 16, 8, 8, 8, 4         91      81      91       85       94     84     84
+ *
+ *           skinny with one row of x has 14 to 29 there, as 7 of its 8 products are not used
  *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 (register tiles over blocks in local
  *           memory) */
 

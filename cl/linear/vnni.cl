@@ -12,7 +12,7 @@
  *           FEW (vnni_few): all rows are in one work-item. A few blocks of the weights are used by
  *           all of them while the next are prefetched
  *   tune    MR rows; FEW up to 9
- *   paid    Gop/s on 2 Zen 4 cores, quantising x included, of 836 that the tile has in registers:
+ *   paid    Gop/s on 2 cores (940 in registers), quantising x included; the tile alone has 836:
  *
  *           512x768x768   512x3072x768   512x768x3072   128x4096x4096   1024^3
  *           711           738            734            762             720

@@ -7,7 +7,7 @@
  *   order   as linear/plain: the same bytes
  *   needs   as linear/vnni.clh
  *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT
- *   paid    1 x 4096 x 65536 on 2 Zen 4 cores: 42 to 44 GB/s of q8 and q4, where a plain read had
+ *   paid    1 x 4096 x 65536 on 2 cores: 42 to 44 GB/s of q8 and q4, where a plain read had
  *           36 to 40. Failed: a stage that quantises x, 3 us a launch; quantising x for each panel,
  *           2 % */
 #include "linear/vnni.clh"

@@ -83,8 +83,8 @@ static void add_halves(tsri_verify_list *list) {
                 half(add(list, m ? 40 : 5, 64, 48, dtypes[d], trans, TSR_ACT_SILU, d % 2,
                          " f16 lattice"),
                      64);
-        tsri_verify_case *c = add(list, m ? 37 : 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false,
-                                  " f16, integers");
+        tsri_verify_case *c =
+            add(list, m ? 37 : 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false, " f16, integers");
         half(c, 24);
         for (int i = 0; i < 2; i++) {
             c->in[i].fill = TSRI_VERIFY_INTEGER;
@@ -113,8 +113,7 @@ void tsri_verify_glu_linear_cases(tsri_verify_list *list) {
                     47, m == 1 ? 64 : 128, dtypes[d], trans, TSR_ACT_SILU, d % 2, " lattice");
     for (uint32_t a = TSR_ACT_RELU; a <= TSR_ACT_GELU_TANH; a++)
         add(list, 4, 24, 20, TSR_F32, true, a, false, "");
-    tsri_verify_case *c =
-        add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false, " integers");
+    tsri_verify_case *c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false, " integers");
     for (int i = 0; i < 2; i++) {
         c->in[i].fill = TSRI_VERIFY_INTEGER;
         c->in[i].low = -4, c->in[i].high = 4;
