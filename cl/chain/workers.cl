@@ -5,9 +5,9 @@
  *           tasks, in order, until all are taken
  *   task    some work-items of one record: a kernel of the program (TSR_CHAIN_CASES), its grid and
  *           its arguments. The tasks of a record begin when all tasks before them are finished
- *   record  RECORD ints: the case; three axes of the grid, each as factor, set of sizes and
- *           work-items of a task; the multiply-adds of a work-item as factor and set; from
- *           ARGUMENTS on what tsr_chain_<case> reads
+ *   record  RECORD ints: the case; three axes of the grid, each as a factor, a set of sizes and how
+ *           much of the axis a work-item takes; the multiply-adds of a work-item as factor and set;
+ *           from ARGUMENTS on what tsr_chain_<case> reads
  *   state   tasks taken, tasks finished, workers gone; 64 bytes apart, zeros before and after each
  *           launch
  *   waits   a worker that waits holds no task, so any number of workers can finish the chain, even
