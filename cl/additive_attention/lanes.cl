@@ -1,8 +1,10 @@
-/* additive_attention/lanes.cl - additive_attention/plain for CPUs: scores by a stage of its own, then values 16 side by side.
+/* additive_attention/lanes.cl - additive_attention/plain for CPUs, 16 elements of a value in lanes.
  *
- *   grid    (E/64, T, B), work-groups of one: 64 elements of a query's sum
+ *   grid    (E/64, T, B), work-groups of one work-item: 64 elements of the result of a query
  *   reads   scratch[(b*T + t)*S + s], from additive_attention/scores
- *   operands, adds, build as additive_attention/plain: the same bytes
+ *   adds    over additive_attention/plain: a stage forms each score once, where plain forms it
+ *           twice
+ *   operands, order, build as additive_attention/plain: the same bytes
  *   needs   float16 in registers (a CPU) */
 #define WIDE 64
 #include "elementwise/sixteen.clh"

@@ -1,10 +1,13 @@
-/* additive_attention/plain.cl - y = sum_s p[s] values[s], p = softmax over s < len of sum_a v[a] tanh(q[a] + k[s,a]).
+/* additive_attention/plain.cl - y = sum_s p[s] values[s], p = softmax over s < len of sum_a v[a]
+ * tanh(q[a] + k[s,a]).
  *
- *   grid    (T, B), one work-item a query; y holds its sum
- *   q[b,t,a] at q0 + b*qb + t*qt + a; y and probabilities likewise    k[j,s,a] at k0 + j*kj + s*ks + a; values likewise
- *   adds    a score: 16 sums side by side (an array: see SUM8), then their halves; the sums of probabilities and values in the
- *           order of s. Scores are formed twice, so that nothing is kept
- *   hidden  a query that sees nothing gives 0
+ *   grid    (T, B), one work-item each: a query; y holds its sum
+ *   q       q[b,t,a] at q0 + b*qb + t*qt + a; y and probabilities likewise
+ *   k       k[j,s,a] at k0 + j*kj + s*ks + a; values likewise
+ *   order   a score: 16 partial sums (an array: see SUM8), then a tree of halves; the sums of
+ *           probabilities and values over ascending s. Scores are formed twice, so that none need
+ *           be kept
+ *   masked  a query that sees no key gives 0
  *   needs   nothing beyond OpenCL C 1.1
  *   build   K_DTYPE, VALUES_DTYPE; HAS_LEN, HAS_SLOT, HAS_PROBABILITIES
  *   source  Bahdanau, Cho, Bengio 2015, arXiv:1409.0473 */

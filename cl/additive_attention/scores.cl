@@ -1,8 +1,9 @@
-/* additive_attention/scores.cl - the stage before additive_attention/lanes: the score of each key for each query.
+/* additive_attention/scores.cl - the stage before additive_attention/lanes: the score of each key
+ * for each query.
  *
- *   grid    (S, T, B), work-groups of one: a key and a query, 16 elements side by side
+ *   grid    (S, T, B), work-groups of one work-item: a key and a query, 16 elements in lanes
  *   gives   scratch[(b*T + t)*S + s], for s < len[b]
- *   operands, adds, build as additive_attention/plain: the same bytes
+ *   operands, order, build as additive_attention/plain: the same bytes
  *   needs   float16 in registers (a CPU) */
 #include "elementwise/math16.clh"
 

@@ -1,7 +1,7 @@
-/* additive_attention_grad/lanes.cl - additive_attention_grad/plain for CPUs: 16 elements side by side.
+/* additive_attention_grad/lanes.cl - additive_attention_grad/plain for CPUs, 16 elements in lanes.
  *
- *   grid    (max(A, E)/16, B), work-groups of one
- *   operands, reads, adds as additive_attention_grad/plain: the same bytes
+ *   grid    (max(A, E)/16, B), work-groups of one work-item
+ *   operands, reads, order as additive_attention_grad/plain: the same bytes
  *   needs   float16 in registers (a CPU); A and E multiples of 16
  *   build   HAS_LEN */
 #include "elementwise/math16.clh"

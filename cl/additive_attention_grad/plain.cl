@@ -1,11 +1,16 @@
-/* additive_attention_grad/plain.cl - dq, dk, dv and dvalues of additive_attention, from its probabilities.
+/* additive_attention_grad/plain.cl - dq, dk, dv and dvalues of additive_attention, from its
+ * probabilities.
  *
- *     dx = ds v (1 - tanh^2(q + k))    dq = sum_s dx    dk = sum_t dx    dv = sum_t sum_s ds tanh(q + k)    dvalues = sum_t p dy
+ *     dx = ds v (1 - tanh^2(q + k))    dq = sum_s dx    dk = sum_t dx
+ *     dv = sum_t sum_s ds tanh(q + k)  dvalues = sum_t p dy
  *
- *   grid    (max(A, E), B), one work-item an element a of q, k and v and an element e of values, of one sequence
- *   q[b,t,a] at q0 + b*qb + t*qt + a; dy, k, values and probabilities likewise; the results are packed, and dq holds its sums
+ *   grid    (max(A, E), B), one work-item each: element a of q, k and v and element e of values, of
+ *           one sequence
+ *   q       q[b,t,a] at q0 + b*qb + t*qt + a; dy, k, values and probabilities likewise; the results
+ *           are contiguous, and dq holds its own sums
  *   reads   scratch[(b*T + t)*S + s] = ds, from additive_attention_grad/scores
- *   adds    dq and dk in the order of s and t; dv by key, within one by query; dvalues one chain of fma over t
+ *   order   dq and dk over ascending s and t; dv by key, within one by query; dvalues by fma over
+ *           ascending t
  *   needs   nothing beyond OpenCL C 1.1
  *   build   HAS_LEN
  *   source  Bahdanau, Cho, Bengio 2015, arXiv:1409.0473 */

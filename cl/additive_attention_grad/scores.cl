@@ -1,10 +1,12 @@
-/* additive_attention_grad/scores.cl - the stage before the rows of additive_attention_grad: the gradients of the scores.
+/* additive_attention_grad/scores.cl - the stage before the variants of additive_attention_grad: the
+ * gradients of the scores.
  *
  *     ds[s] = p[s] (<dy, values[s]> - sum over j of p[j] <dy, values[j]>)
  *
- *   grid    (T, B), one work-item a query
+ *   grid    (T, B), one work-item each: a query
  *   gives   scratch[(b*T + t)*S + s], for s < len[b]
- *   adds    each sum is one chain of fma, upwards; those of 8 keys side by side, because a chain alone waits for itself
+ *   order   each sum by fma, ascending; those of 8 keys are formed together, because a single sum
+ *           waits for the latency of fma
  *   needs   nothing beyond OpenCL C 1.1
  *   build   HAS_LEN */
 

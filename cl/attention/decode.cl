@@ -1,19 +1,33 @@
-/* attention/decode.cl - attention/plain for CPUs and few queries: keys side by side, then values side by side.
+/* attention/decode.cl - attention/plain for CPUs and few queries: 16 keys in lanes for the scores,
+ * then 16 elements of a value in lanes for the sums.
  *
- *   grid    (T, H/HEADS, B), work-groups of one: a query of HEADS heads that share a key head, so that each key and value is
- *           read once for all of them
- *   shape   16 keys by 16 elements are turned in registers; scores lie in the lanes, each a chain over d. A block's values
- *           are then read row by row, sums in lanes over d
- *   hidden  keys are not read, but for the last visible one, which stands in for those behind it and is masked
- *   adds    as order.clh says: the bytes of attention/plain
+ *   grid    (T, H/HEADS, B), work-groups of one work-item: a query of HEADS heads that share a key
+ *           head
+ *   operands, build as attention/plain; HEADS
+ *   adds    over attention/plain: each key and value is read once for HEADS heads. 16 keys by 16
+ *           elements are transposed in registers, so that scores lie in lanes, each a sum over
+ *           ascending d. The values of a tile are then read row by row, with the sums in lanes over
+ *           d
+ *   masked  masked keys are not read, except that the last visible one stands in for those past it
+ *           in a group of 16, whose scores are masked
+ *   order   as order.clh says: the bytes of attention/plain
  *   needs   float16 in registers (a CPU)
- *   build   as attention/plain; HEADS
- *   tune    AHEAD 0..64 keys ahead that memory is asked for
- *   paid    12 heads of 64, 512 keys from memory, pocl on 2 cores: 0.12 ms (26 GB/s), 0.19 without AHEAD or into the nearest
- *           cache; f16 0.07; with the heads of a key side by side 0.20 and 0.145. 16 x 16 turned through a pointer, which the
- *           compiler splits into halves and spills: 0.079 instead of 0.056 ms from the cache. Between the products of a q4
- *           step, 64 to 164 keys: 0.046 ms, 0.038 since the first keys are asked for too; the next head's as well: the same. Asking for nothing
- *           behind the last key, and by source too: 256 sequences of 25 keys, 8 heads 1.69 to 1.37 ms, by source 1.91 to 1.32 */
+ *   tune    AHEAD 0..64 keys that are prefetched
+ *   paid    12 heads of 64, 512 keys from memory, pocl on 2 cores, ms:
+ *
+ *                                                           f32              f16
+ *           prefetched into the second cache                0.12 (26 GB/s)   0.07
+ *           not prefetched, or into the first cache         0.19
+ *           with a hint one level weaker                    0.13-0.14
+ *           with the hint for data used once                0.17
+ *           the key heads of a token adjacent in memory     0.20             0.145
+ *
+ *           Transposing 16 x 16 through a pointer, which the compiler splits into halves and
+ *           spills, took 0.079 in place of 0.056 from the cache. A q4 step, 64 to 164 keys: 0.046,
+ *           0.038 since the first keys are prefetched too; prefetching the next head's as well
+ *           gained nothing. Prefetching nothing past the last key, and by source too: 256 sequences
+ *           of 25 keys, 8 heads 1.69 to 1.37, by source 1.91 to 1.32; AHEAD 8 without that 1.45,
+ *           AHEAD 0 1.88 */
 #ifndef AHEAD
 #define AHEAD 32
 #endif
@@ -32,14 +46,15 @@
 #else
 #define WIDE 1
 #endif
-/* Keys come 16 elements of 16 rows at a time: with each step, this many whole rows are asked for in the order of memory. */
+/* A step reads 16 elements of 16 keys. With each step, this many whole keys are prefetched, in the
+ * order of memory. */
 #define ROWS_A_STEP (HEAD < 16 ? 0 : (15 + HEAD / 16) / (HEAD / 16 + (HEAD < 16)))
 #define FETCH(dtype, size, from)                                      \
     _Pragma("unroll") for (int line = 0; line < (size); line += 64 / (int)sizeof(ELEMENT(dtype))) \
         TSR_PREFETCH_L2((from) + line);
 
 #if HAS_RELATIVE
-/* Of 16 keys side by side, the first at this distance from the query. */
+/* What is added to the scores of 16 adjacent keys, the first at this distance from the query. */
 static inline float16 LOCAL_NAME(relative16)(__global const float *relative, int reach, int distance)
 {
     float one[16] __attribute__((aligned(64)));
@@ -101,7 +116,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
     }
 
 #if AHEAD > 0
-    /* What the loops ask for lies AHEAD of them; the first keys and values are asked for here. */
+    /* The loops prefetch keys that lie AHEAD of them; the first keys and values are prefetched
+     * here. */
     const int asked = min(first + AHEAD, end);
     for (int s = first; s < asked; s++)
         FETCH(K_DTYPE, HEAD, k + HOME(s) * k_slot + s * k_step)
@@ -132,7 +148,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 #pragma unroll
                 for (int j = 0; j < ROWS_A_STEP; j++) {
                     const int s = block + part + AHEAD + d / 16 * ROWS_A_STEP + j;
-                    if (s < end) /* what lies behind is read by nobody, and memory is what is short */
+                    if (s < end) /* keys past the end are never read: bandwidth is scarce */
                         FETCH(K_DTYPE, HEAD, k + HOME(s) * k_slot + s * k_step)
                 }
 #endif

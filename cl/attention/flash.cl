@@ -1,23 +1,37 @@
-/* attention/flash.cl - attention/plain for CPUs and many queries: 32 of them side by side, keys and values broadcast.
+/* attention/flash.cl - attention/plain for CPUs and many queries: 32 of them in lanes, keys and
+ * values broadcast.
  *
- *   grid    (T/32, H, B), work-groups of one: 32 queries of one head, the last tile (which sees most) first
- *   shape   scores and sums lie in the lanes of two float16, so nothing is added across lanes. A block of keys is copied to
- *           private memory as f32, once for all 32: any dtype, stride and source reads alike then. A step takes STEP keys
- *           (or elements of a value) by 32 queries: 2 STEP accumulators
- *   hidden  keys of a block that some query of the tile does not see are masked in a second copy of the steps; in one copy
- *           with a test the accumulators leave the registers. Keys that no query sees are not read; an infinite value that
- *           some query sees makes NaN of the queries of its tile that do not
- *   adds    as order.clh says: the bytes of attention/plain
+ *   grid    (T/32, H, B), work-groups of one work-item: 32 queries of one head. The last tile of
+ *           queries, which sees the most keys, comes first
+ *   operands, build as attention/plain
+ *   adds    over attention/plain: scores and sums lie in the lanes of two float16, so nothing is
+ *           added across lanes. A tile of keys is copied to private memory as f32, once for all 32
+ *           queries: after that any dtype, stride and source reads alike. A step takes STEP keys
+ *           (or elements of a value) by 32 queries: 2 * STEP sums
+ *   masked  keys that no query sees are not read. A tile with keys that some of the 32 queries
+ *           don't see takes a second copy of the steps, which masks; a test in a single copy would
+ *           move the sums out of the registers. An infinite value that some query sees makes NaN of
+ *           the queries of its tile that don't see it
+ *   order   as order.clh says: the bytes of attention/plain
  *   needs   float16 in registers (a CPU)
- *   build   as attention/plain
- *   paid    STEP 4 gave other bytes on one driver, so it is no tunable */
+ *   paid    GFLOP/s of visible pairs, 12 heads, f32:
+ *
+ *           2 AVX-512 cores, pocl     D 64   causal   D 128   causal    (a packed GEMM: 214-224)
+ *           T 512                     168    149      161     159
+ *           T 2048                    157    155      162     158
+ *
+ *           Intel's runtime, in the same runs: 184 at T 512, D 64; 170 causal at T 2048, D 64; 158
+ *           at T 2048, D 128. docs/performance.md has it beside PyTorch. Failed: one loop with a
+ *           mask tested at run time, 106 in place of 200 in a prototype on 2 AVX-512 cores; STEP 4,
+ *           which gave other bytes on one driver, so STEP is not a tunable
+ *   source  Dao et al. 2022, arXiv:2205.14135 */
 #define STEP 8
 #include "attention/order.clh"
 #include "attention/vectors.clh"
 #define QUERIES 32
 #define LONGEST (HEAD > VALUE ? HEAD : VALUE)
 
-/* Keys or values first .. first + n - 1 as rows of `size` floats. */
+/* Copies n keys or values, from number `block` on, to `rows` as rows of `size` floats. */
 #define COPY_ROWS(dtype, size, from, slot_stride, step)                                     \
     for (int i = 0; i < n; i++) {                                                           \
         const int place = HOME(block + i) * (slot_stride) + (block + i) * (step);           \
@@ -32,7 +46,7 @@
 #else
 #define HOME(s) home
 #endif
-#ifndef LOOSE_PRIVATE16 /* a program may hold this file several times */
+#ifndef LOOSE_PRIVATE16 /* a program may include this file several times */
 #define LOOSE_PRIVATE16
 typedef float16 __attribute__((aligned(4))) tsr_loose_private16;
 #endif
@@ -51,7 +65,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
         return;
     const int g = h / group, keys = AT(S), t0 = tile * QUERIES, here_many = min(QUERIES, queries - t0);
 
-    int before = 0, stop = keys; /* keys before, and keys of the sequence */
+    int before = 0, stop = keys; /* keys before the first query, and keys of the sequence */
 #if HAS_PAST
     before = past[past0 + b];
 #endif
@@ -60,8 +74,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 #endif
     const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     int16 from[2], last[2];             /* the keys that each query sees */
-    int first = 0, end = stop;          /* that some see */
-    int all_first = 0, all_end = stop;  /* that all see */
+    int first = 0, end = stop;          /* keys that some query sees */
+    int all_first = 0, all_end = stop;  /* keys that all queries see */
     for (int i = 0; i < 2; i++) {
         const int16 here = min(lane + (t0 + i * 16), queries - 1) + before;
         from[i] = 0;

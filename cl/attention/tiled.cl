@@ -1,16 +1,28 @@
-/* attention/tiled.cl - attention/plain by work-groups: a tile of queries of one key head, keys and scores in local memory.
+/* attention/tiled.cl - attention/plain by work-groups: a tile of queries of one key head, keys and
+ * scores in local memory.
  *
- *   grid    (64 * rows/QUERIES, G, B) in work-groups of 64 x 1 x 1. The rows of a key head are its H/G query heads at each
- *           query: row i is query i / group, head g*group + i % group; so a key is read once for all that share it, and one
- *           kernel serves prefill and decode
- *   scores  of a block of 32 keys: a work-item has one key and QUERIES/2 rows; keys go through local memory STEP elements at a
- *           time, because neighbours must read neighbours, and the sums go along a key
- *   values  a work-item has every 64th element for all rows, straight from memory: each is read once
- *   hidden  keys that no row of the tile sees are not read; an infinite value that some row sees makes NaN of the others
- *   adds    as order.clh says, each sum in one work-item: the bytes of attention/plain
- *   needs   a work-group of 64; 4 * (QUERIES * (HEAD + 36) + STEP * 33) bytes of local memory, at most 15 KiB by default
- *   build   as attention/plain; QUERIES 2|4|8|16 rows a tile: 16 for prefill, 4 for decode, fewer for large heads
- *   tune    STEP 8..32 elements of a key on their way at once
+ *   grid    (64 * rows/QUERIES, G, B) in work-groups of 64 x 1 x 1. The rows of a key head are its
+ *           H/G query heads at each query: row i is query i / group, head g*group + i % group. So a
+ *           key is read once for all heads that share it, and one kernel serves prefill and decode
+ *   operands as attention/plain
+ *   adds    over attention/plain: a work-group shares keys and scores.
+ *           Scores of a tile of 32 keys: a work-item has one key and QUERIES/2 rows. Keys pass
+ *           through local memory STEP elements at a time, because neighbours must read neighbouring
+ *           words while each sum goes along a key.
+ *           Values: a work-item has every 64th element for all rows, read once, straight from
+ *           global memory
+ *   masked  keys that no row of the tile sees are not read; an infinite value that some row sees
+ *           makes NaN of the others
+ *   order   as order.clh says, each sum in one work-item: the bytes of attention/plain
+ *   needs   a work-group of 64; 4 * (QUERIES * (HEAD + 36) + STEP * 33) bytes of local memory, at
+ *           most 15 KiB by default
+ *   build   as attention/plain; QUERIES 2|4|8|16 rows of a tile: 16 for prefill, 4 for decode,
+ *           fewer for large heads
+ *   tune    STEP 8..32 elements of a key that are loaded at once
+ *   paid    GPUs: compiled, never run. 16 rows: NVIDIA 126-186 registers, none spilled; AMD 256
+ *           registers and 1.7 KB of scratch an item (gfx906, 1030, 1100), 664 bytes on gfx90a and
+ *           942. `#pragma unroll 4` on the loops over d, keys and the maximum would bring gfx1030
+ *           to 147 registers and no scratch
  *   source  Dao et al. 2022, arXiv:2205.14135 */
 #include "attention/order.clh"
 #define GROUP 64
@@ -39,7 +51,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
     const int lane = (int)get_local_id(0), tile = (int)get_global_id(0) / GROUP * QUERIES;
     const int g = (int)get_global_id(1), b = (int)get_global_id(2), rows = AT(T) * group, keys = AT(S);
 
-    if (lane < QUERIES) { /* what each row sees */
+    if (lane < QUERIES) { /* the keys that each row sees */
         int first = 0, end = tile + lane < rows ? keys : 0;
 #if CAUSAL || WINDOW > 0
         int here = (tile + lane) / group;
@@ -59,12 +71,12 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
         firsts[lane] = first;
         ends[lane] = end;
     }
-    for (int i = lane; i < HEAD * QUERIES; i += GROUP) { /* queries, elements outermost */
+    for (int i = lane; i < HEAD * QUERIES; i += GROUP) { /* the queries, elements outermost */
         const int r = i / HEAD, d = i - r * HEAD, t = (tile + r) / group, h = g * group + (tile + r) - t * group;
         query[d * QUERIES + r] = tile + r < rows ? q[q0 + b * AT(qb) + t * AT(qt) + h * AT(qh) + d] : 0.0f;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    int first = keys, end = 0; /* what some row sees */
+    int first = keys, end = 0; /* the keys that some row sees */
     for (int r = 0; r < QUERIES; r++)
         if (firsts[r] < ends[r]) {
             first = min(first, firsts[r]);
@@ -79,7 +91,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
     k += k0 + g * AT(kg);
     v += v0 + g * AT(vg);
     const int own_key = REST(lane, BLOCK), own_row = lane / BLOCK * OWN;
-    float largest = -INFINITY, total = 0.0f; /* of row `lane`, where there is one */
+    float largest = -INFINITY, total = 0.0f; /* of row number `lane`, if there is one */
     float sum[QUERIES][COLUMNS];
 #pragma unroll
     for (int r = 0; r < QUERIES; r++)
@@ -152,7 +164,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-        for (int r = 0; r < OWN; r++) /* a bias of -inf hides a key too */
+        for (int r = 0; r < OWN; r++) /* a bias of -inf masks a key too */
             score[own_key * QUERIES + own_row + r] =
                 dot[r] == -INFINITY ? 0.0f : LOCAL_NAME(exp2)(dot[r] - tops[own_row + r]);
         barrier(CLK_LOCAL_MEM_FENCE);

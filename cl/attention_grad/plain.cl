@@ -1,15 +1,36 @@
-/* attention_grad/plain.cl - dq, dk and dv of attention/plain, without a T x S buffer: probabilities are formed anew from lse.
+/* attention_grad/plain.cl - dq, dk and dv of attention/plain, without a T x S buffer: probabilities
+ * are formed anew from lse.
  *
- *     p = exp(scale <q, k> + bias + relative - lse)    dv = sum_t p dy    ds = p (<dy, v> - <dy, y>)
- *     dq = scale sum_s ds k    dk = scale sum_t ds q    drelative[h, distance] = sum of its ds
+ *     p = exp(scale <q, k> + bias + relative - lse)    dv = sum_t p dy
+ *     ds = p (<dy, v> - <dy, y>)    dq = scale sum_s ds k    dk = scale sum_t ds q
+ *     drelative[h, distance] = sum of its ds
  *
- *   grid    (max(S, 2R+1), max(G, H), B), one work-item each: one key of one key head; with HAS_DRELATIVE also one distance of
- *           one query head, for all sequences (b = 0)
- *   q[b,t,h,d] at q0 + b*qb + t*qt + h*qh + d; y and dy likewise    k[b,s,g,d] at k0 + b*kj + s*ks + g*kg + d; v likewise
+ *              S keys              a pair (query, key) adds to dq of its row, and to dk and dv of
+ *            +---+---+---+---+     its column. The sums are owned by
+ *            |   | k |   |   |
+ *   T        | q | x | q | q |     plain   a work-item: a row of a head (plain_queries), then
+ *   queries  |   | k |   |   |             a column of a key head
+ *            |   | k |   |   |     tiled   a work-group of 64: 16 rows of a head
+ *            +---+---+---+---+             (tiled_queries), then KEYS columns of a key head
+ *                                  flash   a work-item: all rows and columns of a key head
+ *
+ * The ladder, with GFLOP/s of visible pairs at 7 products a pair, causal, f32, B x T x H x D of 16
+ * x 256 x 6 x 64; pocl, 2 Zen 4 cores, 236 in registers.
+ *
+ *   variant  adds over the one before it                                     GFLOP/s
+ *   plain    pairs are formed twice, without a buffer: seven products        -
+ *   tiled    GPUs: the pairs of a tile in local memory; not measured         -
+ *   flash    CPUs: pairs are formed once: five products; lanes               145.5
+ *
+ *   grid    (max(S, 2R+1), max(G, H), B), one work-item each: one key of one key head; with
+ *           HAS_DRELATIVE also one distance of one query head, for all sequences (b = 0)
+ *   q       q[b,t,h,d] at q0 + b*qb + t*qt + h*qh + d; y and dy likewise
+ *   k       k[b,s,g,d] at k0 + b*kj + s*ks + g*kg + d; v likewise
  *   reads   scratch, from attention_grad/plain_queries, which gives dq
- *   order, sees: pair.clh; drelative by sequence, query and key upwards
+ *   order, visible: pair.clh; drelative by ascending sequence, query and key
  *   needs   nothing beyond OpenCL C 1.1
- *   build   HEAD, VALUE sizes of a key and a value; CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE, HAS_DRELATIVE
+ *   build   HEAD, VALUE sizes of a key and a value; CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS,
+ *           HAS_RELATIVE, HAS_DRELATIVE
  *   source  Dao et al. 2022, arXiv:2205.14135, appendix B */
 #include "attention/order.clh"
 #include "attention_grad/pair.clh"
@@ -68,7 +89,7 @@ __kernel void KERNEL(
             for (int t = 0; t < queries; t++) {
                 const int row = (j * H + h) * queries + t, here = BEFORE(j) + t;
                 LOCAL_NAME(visible)(t, keys, BEFORE(j), LENGTH(j), &first, &end);
-                /* Beyond the reach on either side, all keys have one distance. */
+                /* Beyond the reach, all keys of a side count as one distance. */
                 first = max(first, distance == -reach ? 0 : here + distance);
                 end = min(end, distance == reach ? keys : here + distance + 1);
                 __global const float *query = q + q0 + j * AT(qb) + t * q_step + h * AT(qh);

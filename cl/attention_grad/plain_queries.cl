@@ -1,8 +1,10 @@
-/* attention_grad/plain_queries.cl - the stage before attention_grad/plain: dq, and <dy, y> of each query.
+/* attention_grad/plain_queries.cl - the stage before attention_grad/plain: dq, and <dy, y> of each
+ * query.
  *
  *   grid    (T, H, B), one work-item each: one query of one head
- *   gives   scratch[(b*H + h)*T + t] = <dy, y>; dq in its place
- *   operands, build as attention_grad/plain; order, sees: pair.clh */
+ *   gives   scratch[(b*H + h)*T + t] = <dy, y>; and dq
+ *   operands, build as attention_grad/plain; order, visible: pair.clh
+ *   needs   nothing beyond OpenCL C 1.1 */
 #include "attention/order.clh"
 #include "attention_grad/pair.clh"
 

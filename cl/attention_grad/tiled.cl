@@ -1,11 +1,17 @@
-/* attention_grad/tiled.cl - attention_grad/plain by work-groups: a tile of keys, pairs in local memory.
+/* attention_grad/tiled.cl - attention_grad/plain by work-groups: a tile of keys, pairs in local
+ * memory.
  *
- *   grid    (64 * S/KEYS, G, B) in work-groups of 64 x 1 x 1: KEYS keys of a key head; an item has every 64th element of their dk
- *           and dv, which reads each element of q and dy once for all of them
- *   hidden  tiles of 16 queries that see none of the keys are passed over, and queries that see nothing at all
+ *   grid    (64 * S/KEYS, G, B) in work-groups of 64 x 1 x 1: KEYS keys of a key head; a work-item
+ *           has every 64th element of their dk and dv, so that each element of q and dy is read
+ *           once for all of them
+ *   adds    over attention_grad/plain: the pairs of a tile are formed once for all elements of dk
+ *           and dv
+ *   masked  tiles of 16 queries that see none of the keys are skipped, and queries that see no key
+ *           at all
  *   operands, reads, order as attention_grad/plain: the same bytes
  *   needs   a work-group of 64; at most 5 KiB of local memory
- *   build   as attention_grad/plain; KEYS 4|8|16: fewer for large heads, whose sums are private; no HAS_DRELATIVE
+ *   build   as attention_grad/plain; KEYS 4|8|16: fewer for large heads, whose sums are private; no
+ *           HAS_DRELATIVE
  *   source  Dao et al. 2022, arXiv:2205.14135 */
 #include "attention/order.clh"
 #include "attention_grad/pair.clh"

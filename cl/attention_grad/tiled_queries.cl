@@ -1,7 +1,10 @@
-/* attention_grad/tiled_queries.cl - the stage before attention_grad/tiled: dq, and <dy, y> of each query.
+/* attention_grad/tiled_queries.cl - the stage before attention_grad/tiled: dq, and <dy, y> of each
+ * query.
  *
- *   grid    (64 * T/16, H, B) in work-groups of 64 x 1 x 1: 16 queries of a head; an item has every 64th element of their dq
+ *   grid    (64 * T/16, H, B) in work-groups of 64 x 1 x 1: 16 queries of a head; a work-item has
+ *           every 64th element of their dq
  *   operands, gives, order as attention_grad/plain_queries: the same bytes
+ *   adds    over plain_queries: pairs of a tile are formed once, in local memory
  *   needs   a work-group of 64; at most 5 KiB of local memory
  *   build   as attention_grad/plain; KEYS 4|8|16 keys at a time */
 #include "attention/order.clh"
@@ -24,7 +27,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
     TILE_QUERIES(h, t0)
     if (lane < QUERIES && t0 + lane < queries)
         scratch[(b * H + h) * queries + t0 + lane] = owns[lane];
-    int first = keys, end = 0; /* what some query sees */
+    int first = keys, end = 0; /* the keys that some query sees */
     for (int r = 0; r < QUERIES; r++)
         if (firsts[r] < ends[r]) {
             first = min(first, firsts[r]);

@@ -1,9 +1,10 @@
 /* concat/plain.cl - y = 2 to 4 inputs side by side along the last dimension.
  *
- *   grid    (C, R), one work-item an element of y: C columns in all
- *   a[r,i]  at a0 + r*a_row + i; b, c, d and y likewise; what there are no INPUTS of is missing
+ *   grid    (C, R), one work-item per element of y, which has C columns
+ *   a[r,i]  at a0 + r*a_row + i; b, c, d and y likewise; inputs past INPUTS are missing
  *   needs   nothing beyond OpenCL C 1.1
- *   build   INPUTS 2..4 */
+ *   build   INPUTS 2..4
+ *   paid    see concat/lanes */
 
 __kernel void KERNEL(__global const float *a, int a0, __global const float *b, int b0, __global const float *c, int c0,
                      __global const float *d, int d0, __global float *y, int y0, __global const int *dims, int R, int R_set,

@@ -1,10 +1,13 @@
-/* cross_entropy/group.cl - cross_entropy/plain by a work-group a row.
+/* cross_entropy/group.cl - cross_entropy/plain by a work-group for each row.
  *
  *   grid    (GROUP, R) in work-groups of GROUP x 1; work-item i has elements i, i + GROUP, ..
  *   operands, ignored, build as cross_entropy/plain; and SUB_GROUPS 0|1
- *   adds    64 elements of a work-item one after the other, then these sums, then those of the group (common/group.clh)
- *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory; SUB_GROUPS: sub-groups, of any size
- *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group, 0: the driver's */
+ *   adds    over cross_entropy/plain: GROUP work-items share a row
+ *   order   64 elements of a work-item one after the other, then these sums, then those of the
+ *           work-group (common/group.clh)
+ *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory; SUB_GROUPS: sub-groups, of any
+ *           size
+ *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group, 0: the driver's choice */
 #include "norm/sub_size.clh"
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void
@@ -15,7 +18,7 @@ KERNEL(__global const float *logits, int logits0, __global const int *targets, i
     __local float share[GROUP];
     const int lane = (int)get_local_id(0), r = (int)get_global_id(1), target = targets[targets0 + r];
     const bool counts = target >= 0 && target < V;
-    const int n = counts ? V : 0; /* an ignored row is not read, and all of its group go on together */
+    const int n = counts ? V : 0; /* an ignored row is not read, but all of its work-group reach the barriers */
     logits += logits0 + r * row;
     float top = -INFINITY, total = 0.0f, all = 0.0f;
     for (int v = lane; v < n; v += GROUP)

@@ -1,7 +1,8 @@
-/* cross_entropy/lanes.cl - cross_entropy/plain for CPUs: its sixteen sums side by side are a vector.
+/* cross_entropy/lanes.cl - cross_entropy/plain for CPUs: its sixteen partial sums are the lanes of
+ * a vector.
  *
- *   grid    (R), work-groups of one: a row each, which the second pass finds in cache
- *   operands, ignored, adds, build as cross_entropy/plain
+ *   grid    (R), work-groups of one work-item: a row each, which the second pass finds in the cache
+ *   operands, ignored, order, build as cross_entropy/plain
  *   needs   float16 in registers (a CPU) */
 #include "elementwise/math16.clh"
 #include "elementwise/sixteen.clh"

@@ -1,6 +1,6 @@
-/* cross_entropy_grad/lanes.cl - cross_entropy_grad/plain for CPUs: sixteen elements are a vector.
+/* cross_entropy_grad/lanes.cl - cross_entropy_grad/plain for CPUs, sixteen elements to a vector.
  *
- *   grid    (V/SPAN, R), work-groups of one
+ *   grid    (V/SPAN, R), work-groups of one work-item
  *   operands, ignored, alias, build as cross_entropy_grad/plain
  *   needs   float16 in registers (a CPU) */
 #include "elementwise/math16.clh"
@@ -32,7 +32,7 @@ KERNEL(__global const float *logits, int logits0, __global const int *targets, i
 #endif
         return;
     }
-    /* The target's element, before it may be written over. */
+    /* The target's element, read before dlogits may overwrite it. */
     const bool here = target >= first && target < end;
     const float picked = here ? logits[target] : 0.0f;
 #if HAS_ADDEND

@@ -1,9 +1,11 @@
-/* cross_entropy_grad/plain.cl - dlogits = addend + scale * (exp(x - lse) - (1 - e) [v = target] - e / V) for each element x of a
- * row of logits.
+/* cross_entropy_grad/plain.cl - dlogits = addend + scale * (exp(x - lse) - (1 - e) [v = target] - e
+ * / V) for each element x of a row of logits.
  *
- *   grid    (V, R), one work-item an element
- *   logits[r,v] at logits0 + r*row + v, addend and dlogits likewise; targets, lse packed; scale one number
- *   ignored a row whose target is not 0 .. V-1: dlogits is the addend, or 0
+ *   grid    (V, R), one work-item each: an element
+ *   x       logits[r,v] at logits0 + r*row + v, addend and dlogits likewise; targets, lse
+ *           contiguous
+ *   scale   one number
+ *   ignored a row whose target is not in 0 .. V-1: dlogits is the addend, or 0
  *   alias   dlogits may be logits or addend
  *   needs   nothing beyond OpenCL C 1.1
  *   build   HAS_ADDEND */

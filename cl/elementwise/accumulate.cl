@@ -1,10 +1,12 @@
 /* elementwise/accumulate.cl - state = beta * state + x, element by element.
  *
  *   grid    (elements), one work-item each
- *   state   packed; x at any strides, given in elements for the last eight dimensions; packed where FLAT
+ *   state   contiguous; x at any strides, given in elements for the last eight dimensions;
+ *           contiguous where FLAT
  *   beta    one number; where it is 0 the state is not read; HAS_BETA 0: it is 1
  *   needs   nothing beyond OpenCL C 1.1
- *   build   HAS_BETA; FLAT */
+ *   build   HAS_BETA; FLAT
+ *   paid    see elementwise/unary.cl */
 
 __kernel void KERNEL(__global float *state, int state0, __global const float *x, int x0, __global const float *beta,
                      int beta0, __global const int *dims, int N, int N_set

@@ -1,10 +1,12 @@
 /* elementwise/activation_grad.cl - dx = dy * act'(x), element by element.
  *
  *   grid    (elements), one work-item each
- *   x, dy, dx at any strides, given in elements for the last eight dimensions; all packed where FLAT
+ *   x, dy, dx at any strides, given in elements for the last eight dimensions; all contiguous where
+ *           FLAT
  *   alias   dx may be x or dy
  *   needs   nothing beyond OpenCL C 1.1
- *   build   ACT; FLAT */
+ *   build   ACT; FLAT
+ *   paid    see elementwise/unary.cl */
 #define VECTOR float
 #include "elementwise/slope.clh"
 

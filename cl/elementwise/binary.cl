@@ -1,10 +1,13 @@
-/* elementwise/binary.cl - y = a + b or a * b, element by element; b is repeated where its stride is 0.
+/* elementwise/binary.cl - y = a + b or a * b, element by element; b is repeated where its stride is
+ * 0.
  *
  *   grid    (elements), one work-item each
- *   a, b, y at any strides, given in elements for the last eight dimensions; all packed and of one shape where FLAT
- *   alias   y may be a, and b where b repeats nothing
+ *   a, b, y at any strides, given in elements for the last eight dimensions; all contiguous and of
+ *           one shape where FLAT
+ *   alias   y may be a, and b unless b is repeated
  *   needs   nothing beyond OpenCL C 1.1
- *   build   A_DTYPE, B_DTYPE, Y_DTYPE; MULTIPLY 0: a + b, 1: a * b; FLAT */
+ *   build   A_DTYPE, B_DTYPE, Y_DTYPE; MULTIPLY 0: a + b, 1: a * b; FLAT
+ *   paid    see elementwise/unary.cl */
 
 __kernel void KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
                      __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int N, int N_set

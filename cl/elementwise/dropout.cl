@@ -1,12 +1,16 @@
-/* elementwise/dropout.cl - y = x / (1 - rate) where an element's number is not below the rate, else 0.
+/* elementwise/dropout.cl - y = x / (1 - rate) where the random number of an element is not below
+ * the rate, else 0.
  *
  *   grid    (elements / 4), one work-item for the four elements of a counter
- *   x, y    at any strides, given in elements for the last eight dimensions; both packed where FLAT
- *   number  of element i: word i % 4 of Philox 4x32-10 by the key (seed[0], seed[1]) and the counter (i / 4, site, seed[2],
- *           seed[3]); below the rate where it is less than `threshold`, the rate times 2^32 rounded up
+ *   x, y    at any strides, given in elements for the last eight dimensions; both contiguous where
+ *           FLAT
+ *   number  of element i: word i % 4 of Philox 4x32-10 with the key (seed[0], seed[1]) and the
+ *           counter (i / 4, site, seed[2], seed[3]); it is below the rate where it is less than
+ *           `threshold`, the rate times 2^32 rounded up
  *   alias   y may be x
  *   needs   nothing beyond OpenCL C 1.1
  *   build   FLAT
+ *   paid    see elementwise/unary.cl
  *   source  Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", SC11 */
 
 __kernel void KERNEL(__global const float *x, int x0, __global const int *seed, int seed0, __global float *y, int y0,

@@ -1,11 +1,13 @@
-/* elementwise/dropout_lanes.cl - elementwise/dropout for CPUs: sixteen counters are a vector.
+/* elementwise/dropout_lanes.cl - elementwise/dropout for CPUs: sixteen counters to a vector.
  *
- *   grid    (N/SPAN), work-groups of one
- *   x, y    packed; numbers and alias as elementwise/dropout
- *   needs   float16 in registers (a CPU) */
+ *   grid    (N/SPAN), work-groups of one work-item
+ *   x, y    contiguous; numbers and alias as elementwise/dropout
+ *   needs   float16 in registers (a CPU)
+ *   paid    4 million elements, pocl 3.1, 2 Zen 4 cores: 3.24 ms (10 GB/s), plain 29.20. Ten rounds
+ *           of Philox, not memory, take the time */
 #include "elementwise/sixteen.clh"
 #define SPAN 2048
-/* Elements 4 c .. of four counters from c on, a word each. */
+/* The elements of four counters from c on, a word each. */
 #define FOUR(a, b, c, d)                                                                                    \
     (uint16)(word0.a, word1.a, word2.a, word3.a, word0.b, word1.b, word2.b, word3.b, word0.c, word1.c, word2.c, word3.c, \
              word0.d, word1.d, word2.d, word3.d)

@@ -1,11 +1,13 @@
-/* elementwise/lanes.cl - ops of one and two packed operands for CPUs: sixteen elements are a vector.
+/* elementwise/lanes.cl - ops of one and two contiguous operands for CPUs: sixteen elements to a
+ * vector.
  *
- *   grid    (N/SPAN), work-groups of one
- *   FORM    1: y = alpha * act(a). 2: y = a + b. 3: y = a * b. 4: y = b * act'(a). 5: y = number * y + a, y being a state that is
- *           not read where the number is 0; HAS_NUMBER 0: it is 1
+ *   grid    (N/SPAN), work-groups of one work-item
+ *   FORM    1: y = alpha * act(a). 2: y = a + b. 3: y = a * b. 4: y = b * act'(a). 5: y = number *
+ *           y + a, where y is a state that is not read where the number is 0; HAS_NUMBER 0: it is 1
  *   alias   y may be a or b
  *   needs   float16 in registers (a CPU)
- *   build   FORM; ACT (FORM 1 and 4); SCALED 1: by alpha (FORM 1); HAS_NUMBER (FORM 5) */
+ *   build   FORM; ACT (FORM 1 and 4); SCALED 1: by alpha (FORM 1); HAS_NUMBER (FORM 5)
+ *   paid    see elementwise/unary.cl */
 #include "elementwise/math16.clh"
 #include "elementwise/sixteen.clh"
 #define SPAN 2048

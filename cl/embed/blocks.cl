@@ -1,8 +1,10 @@
-/* embed/blocks.cl - y[n,:] = scale * table[ids[n],:], of a table of q8_0 or q4_0 blocks in panels of 64 rows.
+/* embed/blocks.cl - y[n,:] = scale * table[ids[n],:], from a table of q8_0 or q4_0 blocks in panels
+ * of 64 rows.
  *
- *   grid    (C/32, N), one work-item a block
- *   table   as linear/vnni.clh says a panel is     y[n,c] at y0 + n*y_row + c
- *   ids     packed; one outside the table reads its first or last row
+ *   grid    (C/32, N), one work-item per block
+ *   table   in panels, as linear/vnni.clh says
+ *   y[n,c]  at y0 + n*y_row + c
+ *   ids     contiguous; an id below the table reads its first row, one past it the last
  *   needs   nothing beyond OpenCL C 1.1
  *   build   TABLE_DTYPE */
 #if TABLE_DTYPE == TSR_DTYPE_Q8_0

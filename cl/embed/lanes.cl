@@ -1,10 +1,11 @@
 /* embed/lanes.cl - embed/plain for CPUs: a row of the table at a time.
  *
- *   grid    (N), work-groups of one
+ *   grid    (N), work-groups of one work-item
  *   operands as embed/plain, the table in plain rows
- *   needs   a CPU, whose compiler makes vectors of the loop
+ *   needs   a CPU whose compiler vectorises the loop
  *   build   TABLE_DTYPE
- *   paid    1700 rows of 384, pocl 3.1, 2 Zen 4 cores, us: f32 1067 plain, 496 this; q8_0 1940 and 737 */
+ *   paid    1700 rows of 384, pocl 3.1, 2 Zen 4 cores, us: f32 496, plain 1067; q8_0 737, plain
+ *           1940 */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 KERNEL(__global const ELEMENT(TABLE_DTYPE) *table, int table0, __global const int *ids, int ids0, __global float *y, int y0,
        __global const int *dims, int N, int N_set, int V, int C, int y_row, float scale)

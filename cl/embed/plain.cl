@@ -1,10 +1,13 @@
 /* embed/plain.cl - y[n,:] = scale * table[ids[n],:].
  *
- *   grid    (C, N), one work-item an element
- *   table[v,c] at table0 + v*C + c (q8_0, q4_0: that element of its blocks), or in panels of 64 rows: (v/64 * C + c) * 64 + v%64     y[n,c] at y0 + n*y_row + c
- *   ids     packed; one outside the table reads its first or last row
+ *   grid    (C, N), one work-item per element
+ *   table   element (v,c) at table0 + v*C + c (q8_0, q4_0: that element of its blocks); or in
+ *           panels of 64 rows, at (v/64 * C + c) * 64 + v%64
+ *   y[n,c]  at y0 + n*y_row + c
+ *   ids     contiguous; an id below the table reads its first row, one past it the last
  *   needs   nothing beyond OpenCL C 1.1
- *   build   TABLE_DTYPE; PANELS 0|1 */
+ *   build   TABLE_DTYPE; PANELS 0|1
+ *   paid    see embed/lanes */
 
 __kernel void KERNEL(__global const ELEMENT(TABLE_DTYPE) *table, int table0, __global const int *ids, int ids0,
                      __global float *y, int y0, __global const int *dims, int N, int N_set, int V, int C, int y_row,

@@ -1,7 +1,8 @@
-/* embed_add/beta.cl - state = beta * state, before rows are added to it; the contents are not read where beta is 0, nor touched where it is 1.
+/* embed_add/beta.cl - the stage before embed_add: state = beta * state. The state is not read where
+ * beta is 0, nor touched where it is 1.
  *
- *   grid    (n / EACH), EACH elements a work-item, which lie side by side
- *   state   packed, n elements from state0 on
+ *   grid    (n / EACH), EACH contiguous elements for a work-item
+ *   state   contiguous, n elements from state0 on
  *   needs   nothing beyond OpenCL C 1.1
  *   build   EACH */
 

@@ -1,7 +1,8 @@
-/* embed_add/group.cl - embed_add/plain by a work-group a token, whose work-items share its columns.
+/* embed_add/group.cl - embed_add/plain by a work-group for each token, whose work-items share its
+ * columns.
  *
  *   grid    (GROUP, N) in work-groups of GROUP x 1; work-item i has columns i, i + GROUP, ..
- *   operands, adds as embed_add/plain
+ *   operands, order as embed_add/plain
  *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory
  *   tune    GROUP 16..256 */
 

@@ -1,11 +1,15 @@
 /* embed_add/lanes.cl - embed_add/plain for CPUs: sixteen ids are compared at once.
  *
- *   grid    (N), work-groups of one
- *   operands, adds as embed_add/plain
+ *   grid    (N), work-groups of one work-item
+ *   operands, order as embed_add/plain
  *   needs   float16 in registers (a CPU)
- *   paid    pocl 3.1, 2 Zen 4 cores, us, plain and this: 4096 tokens of 65 ids, C 384, 197 153; 2048 of 8000, C 512, 824 409; 16384 of
- *           8000 28400 13600, which is the search: N^2/2 comparisons. Columns in registers, 64 at a time, searched anew for each: 315,
- *           736 and 34400 */
+ *   paid    pocl 3.1, 2 Zen 4 cores, us; the last line is the search, N^2/2 comparisons. Failed: 64
+ *           columns in registers, the ids searched anew for each 64
+ *
+ *           tokens of ids, C         plain    lanes    64 columns in registers
+ *           4096 of 65, 384          197      153      315
+ *           2048 of 8000, 512        824      409      736
+ *           16384 of 8000            28400    13600    34400 */
 #include "embed_add/find.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void

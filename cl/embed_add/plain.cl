@@ -1,9 +1,13 @@
-/* embed_add/plain.cl - state[v,:] += scale * sum over n with ids[n] = v of dy[n,:], after embed_add/beta.
+/* embed_add/plain.cl - state[v,:] += scale * sum over n with ids[n] = v of dy[n,:], after
+ * embed_add/beta.
  *
- *   grid    (N), one work-item a token: the first one of an id adds all rows of that id, the others nothing
- *   state[v,c] at state0 + v*C + c     dy[n,c] at dy0 + n*dy_row + c     ids packed; one outside the table, or `skip`, adds nothing
- *   adds    a row after the other, n upwards, to what the state holds
- *   needs   nothing beyond OpenCL C 1.1 */
+ *   grid    (N), one work-item per token: the first token of an id adds all rows of that id, the
+ *           others add nothing, so no atomics are needed
+ *   state   element (v,c) at state0 + v*C + c; dy[n,c] at dy0 + n*dy_row + c
+ *   ids     contiguous; an id outside the table, or `skip`, adds nothing
+ *   order   one row after the other, ascending n, onto what the state holds
+ *   needs   nothing beyond OpenCL C 1.1
+ *   paid    see embed_add/lanes */
 
 __kernel void KERNEL(__global float *state, int state0, __global const int *ids, int ids0, __global const float *dy, int dy0,
                      __global const int *dims, int N, int N_set, int V, int C, int dy_row, float scale, int skip)

@@ -1,7 +1,8 @@
 /* gather/plain.cl - y[i,:] = x[index[i],:], bits unchanged.
  *
- *   grid    (C, N), one work-item an element
- *   x[r,c]  at x0 + r*x_row + c; y likewise; index packed: one outside x reads its first or last row
+ *   grid    (C, N), one work-item per element
+ *   x[r,c]  at x0 + r*x_row + c; y likewise
+ *   index   contiguous; a number below 0 reads the first row of x, one past the end the last
  *   needs   nothing beyond OpenCL C 1.1
  *   build   X_DTYPE, which is y's too */
 

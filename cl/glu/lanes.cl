@@ -1,6 +1,6 @@
-/* glu/lanes.cl - glu/plain for CPUs: sixteen elements are a vector.
+/* glu/lanes.cl - glu/plain for CPUs: sixteen elements to a vector.
  *
- *   grid    (F/SPAN, R), work-groups of one
+ *   grid    (F/SPAN, R), work-groups of one work-item
  *   operands, build as glu/plain
  *   needs   float16 in registers (a CPU) */
 #include "elementwise/math16.clh"

@@ -1,7 +1,7 @@
 /* glu/plain.cl - y[r,f] = act(x[r,f]) * x[r,F+f].
  *
- *   grid    (F, R), one work-item an element
- *   x[r,:] at x0 + r*x_row, y likewise
+ *   grid    (F, R), one work-item per element
+ *   x[r,:]  at x0 + r*x_row; y likewise
  *   needs   nothing beyond OpenCL C 1.1
  *   build   ACT */
 

@@ -1,6 +1,6 @@
-/* glu_grad/lanes.cl - glu_grad/plain for CPUs: sixteen elements are a vector.
+/* glu_grad/lanes.cl - glu_grad/plain for CPUs: sixteen elements to a vector.
  *
- *   grid    (F/SPAN, R), work-groups of one
+ *   grid    (F/SPAN, R), work-groups of one work-item
  *   operands, alias, build as glu_grad/plain
  *   needs   float16 in registers (a CPU) */
 #include "elementwise/math16.clh"

@@ -1,7 +1,8 @@
-/* glu_grad/plain.cl - dx[r,f] = dy[r,f] * x[r,F+f] * act'(x[r,f]), dx[r,F+f] = dy[r,f] * act(x[r,f]).
+/* glu_grad/plain.cl - dx[r,f] = dy[r,f] * x[r,F+f] * act'(x[r,f]), dx[r,F+f] = dy[r,f] *
+ * act(x[r,f]).
  *
  *   grid    (F, R), one work-item for both halves of an element
- *   x[r,:] at x0 + r*x_row, dy and dx likewise
+ *   x[r,:]  at x0 + r*x_row; dy and dx likewise
  *   alias   dx may be x
  *   needs   nothing beyond OpenCL C 1.1
  *   build   ACT */

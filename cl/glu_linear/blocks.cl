@@ -1,11 +1,15 @@
-/* glu_linear/blocks.cl - y[r,f] = act(x w_gate + bias_gate) * (x w_up + bias_up) on CPUs, from a weight of blocks in panels.
+/* glu_linear/blocks.cl - y[r,f] = act(x w_gate + bias_gate) * (x w_up + bias_up) on CPUs, from a
+ * weight of blocks in panels.
  *
- *   grid    (R/MR, F/64), work-groups of one: MR rows by 64 outputs: a panel of gates, then its panel of ups
- *   x[r,k]  at x0 + r*x_row + k; y likewise      w has 2F outputs, gate first; F is a multiple of 64
- *   adds    the chains of glu_linear/plain
+ *   grid    (R/MR, F/64), work-groups of one work-item: MR rows by 64 outputs: a panel of gates,
+ *           then its panel of ups
+ *   x[r,k]  at x0 + r*x_row + k; y likewise
+ *   w       has 2F outputs, gates first, in panels as linear/vnni.clh says; F is a multiple of 64
+ *   adds    over glu_linear/plain: panels and float16 lanes, as linear/blocks
+ *   order   as glu_linear/plain: the same bytes
  *   needs   float16 in registers (a CPU)
  *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS; ACT; INT8
- *   tune    MR 1..6 rows a work-item */
+ *   tune    MR 1..6 rows of a work-item */
 #include "linear/blocks.clh"
 #include "glu_linear/finish64.clh"
 

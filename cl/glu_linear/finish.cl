@@ -1,8 +1,9 @@
-/* glu_linear/finish.cl - y[r,f] = act(p[r,f] + bias[f]) * (p[r,F+f] + bias[F+f]), p a product that a provider left in scratch.
+/* glu_linear/finish.cl - y[r,f] = act(p[r,f] + bias[f]) * (p[r,F+f] + bias[F+f]), where p is a
+ * product that a provider (CLBlast) left in scratch.
  *
- *   grid    (F, R), one work-item an element
- *   build   HAS_BIAS; ACT
- *   needs   nothing beyond OpenCL C 1.1 */
+ *   grid    (F, R), one work-item per element
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   HAS_BIAS; ACT */
 __kernel void KERNEL(__global const float *p, __global const float *bias, int bias0, __global float *y, int y0,
                      __global const int *dims, int R, int R_set, int F, int y_row)
 {

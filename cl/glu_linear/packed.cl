@@ -1,14 +1,20 @@
-/* glu_linear/packed.cl - y[r,f] = act(x w_gate + bias_gate) * (x w_up + bias_up) on CPUs, from a weight in panels.
+/* glu_linear/packed.cl - y[r,f] = act(x w_gate + bias_gate) * (x w_up + bias_up) on CPUs, from a
+ * weight in panels.
  *
- *   grid    (R/MR, F/LANES), work-groups of one: MR rows by LANES = 16 * NV outputs, each with its gate and its up sum.
- *           Dimension 0 walks the rows, so that consecutive work-groups share their part of a panel in the cache
+ *   grid    (R/MR, F/LANES), work-groups of one work-item: MR rows by LANES = 16 * NV outputs, each
+ *           with the sum of its gate and that of its up. Dimension 0 walks the rows, so that
+ *           consecutive work-groups share their part of a panel in the cache
  *   x[r,k]  at x0 + r*x_row + k, read as broadcast scalars; y likewise
- *   w[k,n]  as in linear/packed, 2F outputs, gate first; F is a multiple of 64, so gate and up lie in the same lanes
- *   adds    the chains of glu_linear/plain, k upwards: the same sums
+ *   w[k,n]  as in linear/packed, 2F outputs, gates first; F is a multiple of 64, so gate and up lie
+ *           in the same lanes
+ *   adds    over glu_linear/plain: panels and float16 lanes, as linear/packed
+ *   order   as glu_linear/plain, ascending k: the same bytes
  *   needs   float16 in registers (a CPU)
  *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS; ACT
- *   tune    MR 1..7 rows, NV 1|2|4 vectors of outputs: 2 * MR * NV accumulators, 2 * NV weights and a scalar in 32
- *           registers. One row takes the whole panel (NV 4), which streams; six rows half of it */
+ *   tune    MR 1..7 rows, NV 1|2|4 vectors of outputs: 2 * MR * NV sums, 2 * NV vectors of weights
+ *           and a scalar in 32 registers. One row takes the whole panel (NV 4), which is read as
+ *           one stream; six rows half of it
+ *   paid    MR 5 in place of 6 gained 2.3 % once (cl/tuned); see also packed_few */
 #ifndef MR
 #define MR 6
 #endif
@@ -27,7 +33,7 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
     const int m = (int)get_global_id(0) * MR, n = (int)get_global_id(1) * NV * 16;
     if (m >= rows || n >= F)
         return;
-    const int panel = n / 64, apart = F / 64; /* panels from a gate to its up */
+    const int panel = n / 64, apart = F / 64; /* panels between a gate and its up */
 
     __global const float *left[MR];
     float16 gate[MR][NV], up[MR][NV];

@@ -1,15 +1,19 @@
-/* glu_linear/packed_one.cl - glu_linear/packed for one row, which is bound by how fast the weight streams from memory.
+/* glu_linear/packed_one.cl - glu_linear/packed for one row, whose speed is the rate at which the
+ * weight is read from memory.
  *
- *   grid    (F / (16*NV)), work-groups of one: NV vectors of a gate's panel and the same of its up's
- *   operands, adds, needs, build as glu_linear/packed
- *   tune    NV 1|2|4 vectors of a panel: fewer where a weight has too few panels for the cores; AHEAD k that are fetched
- *           ahead (0: none) */
+ *   grid    (F / (16*NV)), work-groups of one work-item: NV vectors of a panel of gates and the
+ *           same of their ups
+ *   operands, order, needs, build as glu_linear/packed
+ *   adds    over glu_linear/packed: no tile of rows; a weight with few panels is dealt out in parts
+ *           (packed_split)
+ *   tune    NV 1|2|4 vectors of a panel: fewer where a weight has too few panels for the cores;
+ *           AHEAD how many k are prefetched (0: none) */
 #ifndef NV
 #define NV 4
 #endif
 
 #include "elementwise/math16.clh"
-#define STREAMS 2 /* gate and up */
+#define STREAMS 2 /* gates and ups */
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,

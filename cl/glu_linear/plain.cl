@@ -1,15 +1,16 @@
-/* glu_linear/plain.cl - y[r,f] = act(x w_gate + bias_gate) * (x w_up + bias_up).
+/* glu_linear/plain.cl - y[r,f] = act(x w_gate + bias_gate) * (x w_up + bias_up). Picture and
+ * ladder: linear/plain.cl.
  *
- *   grid    (F/TN, R/TM), one work-item each: a TM x TN tile of y, two sums an element
+ *   grid    (F/TN, R/TM), one work-item each: a TM x TN tile of y, two sums for each element
  *   x[r,k]  at x0 + r*x_row + k; y likewise
- *   w       has 2F outputs, gate first: w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*2F + n
- *           blocks of q8_0 or q4_0: element n*K + k of them
- *   adds    each sum is one chain of fma, k upwards, whatever the tile
- *   int8    x becomes whole numbers by its row's largest, as in linear/plain
+ *   w       has 2F outputs, gates first: w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 +
+ *           k*2F + n; element n*K + k of blocks of q8_0 or q4_0
+ *   order   each sum is formed by fma with ascending k, whatever the tile
+ *   int8    each row of x is quantised by its largest magnitude, as in linear/plain
  *   needs   nothing beyond OpenCL C 1.1
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS; ACT; INT8
  *           TM rows of a tile: 1 where there is one row, else 4
- *   tune    TN 1..8 outputs of a tile: 2 * TM * TN chains hide the latency of fma */
+ *   tune    TN 1..8 outputs of a tile: 2 * TM * TN independent sums hide the latency of fma */
 #ifndef TM
 #define TM 4
 #endif

@@ -1,11 +1,16 @@
-/* glu_linear/tiled.cl - y[r,f] = act(x w_gate + bias_gate) * (x w_up + bias_up) by work-groups that share local memory.
+/* glu_linear/tiled.cl - y[r,f] = act(x w_gate + bias_gate) * (x w_up + bias_up) by work-groups that
+ * share local memory.
  *
- *   grid    (2F/TN, R/TM) in work-groups of GN x GM: a group has GM*TM rows by GN*TN/2 outputs (matmul/tile.clh). The first
- *           half of a tile's columns are gates, the second the same outputs' ups, so that a work-item has both of an output
+ *   grid    (2F/TN, R/TM) in work-groups of GN x GM: GM*TM rows by GN*TN/2 outputs
+ *           (matmul/tile.clh). The first half of the columns of a tile are gates, the second the
+ *           ups of the same outputs, so that a work-item has both sums of an output
  *   x[r,k]  at x0 + r*x_row + k; y likewise
- *   w       has 2F outputs, gate first: w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*2F + n
- *   adds    the chains of glu_linear/plain, k upwards: the same bytes, in any batch
- *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64 and 7 KiB by default
+ *   w       has 2F outputs, gates first: w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 +
+ *           k*2F + n
+ *   adds    over glu_linear/plain: each element is read from global memory once for a whole tile
+ *   order   as glu_linear/plain, ascending k: the same bytes, in any batch
+ *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64
+ *           work-items and 7 KiB by default
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS; ACT; FOUR_X, FOUR_W, HALF as linear/tiled
  *   tune    as linear/tiled, TN a multiple of 2*VW
  *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 */

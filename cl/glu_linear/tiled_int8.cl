@@ -1,8 +1,12 @@
-/* glu_linear/tiled_int8.cl - glu_linear/tiled with int8 products: rows of x as whole numbers by quantise_rows, blocks of weights.
+/* glu_linear/tiled_int8.cl - glu_linear/tiled with int8 products: rows of x quantised by
+ * quantise_rows, weights in blocks.
  *
- *   grid    (2F/TN, R/TM) in work-groups of GN x GM (matmul/tile_int8.clh); the first half of a tile's columns are gates
- *   x       in scratch, as quantise_rows.cl left it      w: element n*K + k of its blocks, gates first      y as glu_linear/tiled
- *   adds    as glu_linear/plain: the same bytes, in any batch
+ *   grid    (2F/TN, R/TM) in work-groups of GN x GM (matmul/tile_int8.clh); the first half of the
+ *           columns of a tile are gates
+ *   x       in scratch, as quantise_rows.cl left it
+ *   w       element n*K + k of its blocks, gates first; y as glu_linear/tiled
+ *   adds    over glu_linear/tiled: products of integers, four to a word
+ *   order   as glu_linear/plain: the same bytes, in any batch
  *   needs   as linear/tiled_int8
  *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS; ACT; DOT 0|1
  *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows (TN even)

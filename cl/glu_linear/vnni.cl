@@ -1,9 +1,13 @@
-/* glu_linear/vnni.cl - glu_linear with int8 products for several rows of x, on CPUs with AVX512-VNNI.
+/* glu_linear/vnni.cl - glu_linear with int8 products for several rows of x, on CPUs with
+ * AVX512-VNNI.
  *
- *   grid    (R/MR, F/64), work-groups of one: MR rows by 64 outputs: a panel of gates, then its panel of ups
+ *   grid    (R/MR, F/64), work-groups of one work-item: MR rows by 64 outputs: a panel of gates,
+ *           then its panel of ups
  *   scratch the rows of x as linear/vnni_rows leaves them
+ *   adds    over glu_linear/blocks: what linear/vnni adds over linear/blocks
+ *   order   as glu_linear/plain: the same bytes
  *   needs   as linear/vnni.clh; F a multiple of 64
- *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS; ACT; FEW: all rows are in one work-item
+ *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS; ACT; FEW (vnni_few): all rows are in one work-item
  *   tune    MR rows; FEW up to 9 */
 #ifndef MR
 #define MR 24

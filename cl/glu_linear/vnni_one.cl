@@ -1,12 +1,17 @@
-/* glu_linear/vnni_one.cl - glu_linear with int8 products for one row of x, on CPUs with AVX512-VNNI.
+/* glu_linear/vnni_one.cl - glu_linear with int8 products for one row of x, on CPUs with
+ * AVX512-VNNI.
  *
- *   grid    (F/64/P), work-groups of one: P times 64 outputs each, which share the work of making x whole
+ *   grid    (F/64/P), work-groups of one work-item: P times 64 outputs each, for which x is
+ *           quantised once
+ *   operands as glu_linear/blocks
+ *   adds    over glu_linear/vnni: no stage before it, because the work-item quantises x
+ *   order   as glu_linear/plain: the same bytes
  *   needs   as linear/vnni.clh; F a multiple of 64
  *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS; ACT */
 #include "linear/vnni.clh"
 #include "glu_linear/finish64.clh"
 
-#define DEPTH 4096 /* inputs made whole at a time */
+#define DEPTH 4096 /* inputs quantised at a time */
 #define MOST 4     /* panels of gates, and as many of ups */
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void

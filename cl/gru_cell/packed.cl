@@ -1,9 +1,10 @@
-/* gru_cell/packed.cl - gru_cell/plain for CPUs: 16 * NV elements of the state side by side, ROWS sequences at once, so that
- * each weight is read once for all of them.
+/* gru_cell/packed.cl - gru_cell/plain for CPUs and weights in panels: 16 * NV elements of the state
+ * in lanes, ROWS sequences at once.
  *
- *   grid    (E/(16*NV), B/ROWS) where ONE, else (1, B/ROWS); work-groups of one
+ *   grid    (E/(16*NV), B/ROWS) where ONE, else (1, B/ROWS); work-groups of one work-item
  *   w[g,k]  in panels of 64 rows: at w0 + (g/64*E + k)*64 + g%64
- *   operands, order, adds as gru_cell/plain: the same bytes
+ *   operands, steps, order as gru_cell/plain: the same bytes
+ *   adds    over gru_cell/rows: panels; each weight is read once for ROWS sequences
  *   needs   float16 in registers (a CPU); E a multiple of 16 * NV
  *   build   as gru_cell/plain; NV 1|2; ROWS 1|4 */
 #include "elementwise/math16.clh"
@@ -26,7 +27,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
     __global const float *h[ROWS], *x[ROWS];
     int n[ROWS], longest = 0;
 #pragma unroll
-    for (int i = 0; i < ROWS; i++) { /* past the last sequence: the last one again, for nobody */
+    for (int i = 0; i < ROWS; i++) { /* past the last sequence: the last one, unused */
         const int b = min(b0 + i, sequences - 1);
         n[i] = steps;
 #if HAS_LEN
@@ -38,7 +39,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
     }
 
     for (int step = 0; step < longest; step++) {
-        const int known = HAS_STATE || step > 0 ? E : 0; /* elements of h that are not 0 */
+        const int known = HAS_STATE || step > 0 ? E : 0; /* a first state of zeros adds nothing */
         for (int e = first; e < end; e += WIDTH) {
             float16 sum[3][NV][ROWS];
             __global const ELEMENT(W_DTYPE) *right[3];

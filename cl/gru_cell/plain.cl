@@ -1,12 +1,26 @@
-/* gru_cell/plain.cl - T steps of a gated recurrent unit: r, z = sigmoid(x + w h + b), n = tanh(x + r (w h + b)), h' = (1-z) n + z h.
+/* gru_cell/plain.cl - T steps of a gated recurrent unit: r, z = sigmoid(x + w h + b), n = tanh(x +
+ * r (w h + b)), h' = (1-z) n + z h.
  *
- *   grid    ONE: (E, B), one element of the new state each; else (1, B): all steps of a sequence, one after the other
- *   gates   x_r, x_z, x_n of step t at gates0 + b*xb + t*xt, +E, +2E      w[g,k] at w0 + g*E + k, rows r, z, n
- *   state   h before the first step at state0 + b*hb; after step t at y0 + b*yb + t*yt, from where the next step reads it
- *   order   REVERSE: from step len[b] - 1 to 0; steps from len[b] on give 0
- *   adds    each product with h is one chain of fma, k upwards, then the bias; h' as z (h - n) + n
+ *            E elements             states are owned, for all T steps, by
+ *          +----+----+----+
+ *          |    |    |    |         plain    a work-item: 1 sequence
+ *    B     |    | h' |    |         rows     a work-item (CPUs): 16 sequences in lanes
+ *          |    |    |    |         packed   a work-item (CPUs): ROWS sequences, with 16 * NV
+ *          +----+----+----+                  elements in lanes
+ *                                   ONE, a plan of one step, deals out the elements, too
+ *
+ *   grid    ONE: (E, B), one element of the new state each; else (1, B): all steps of a sequence,
+ *           one after the other
+ *   gates   x_r, x_z, x_n of step t at gates0 + b*xb + t*xt, +E, +2E
+ *   w[g,k]  at w0 + g*E + k, rows r, z, n
+ *   state   h before the first step at state0 + b*hb; after step t at y0 + b*yb + t*yt, from where
+ *           the next step reads it
+ *   steps   REVERSE: from step len[b] - 1 to 0; steps from len[b] on give 0
+ *   order   each product with h is one sum by fma, ascending k, then the bias; h' is formed as z (h
+ *           - n) + n
  *   needs   nothing beyond OpenCL C 1.1
- *   build   W_DTYPE, BIAS_DTYPE; ONE: plans of a single step; REVERSE; HAS_LEN; HAS_STATE: else zeros
+ *   build   W_DTYPE, BIAS_DTYPE; ONE: plans of a single step; REVERSE; HAS_LEN; HAS_STATE: else
+ *           zeros
  *   source  Cho et al. 2014, arXiv:1406.1078 */
 
 __kernel void KERNEL(
@@ -31,7 +45,7 @@ __kernel void KERNEL(
         const int t = REVERSE ? n - 1 - i : i;
         __global const float *x = gates + gates0 + b * SIZE(xb) + t * SIZE(xt);
         __global float *next = y + y0 + b * SIZE(yb) + t * SIZE(yt);
-        const int known = HAS_STATE || i > 0 ? E : 0; /* elements of h that are not 0 */
+        const int known = HAS_STATE || i > 0 ? E : 0; /* a first state of zeros adds nothing */
         for (int e = first; e < end; e++) {
             float sum[3];
             for (int g = 0; g < 3; g++) {

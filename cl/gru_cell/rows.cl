@@ -1,9 +1,11 @@
-/* gru_cell/rows.cl - gru_cell/plain for CPUs and weights as they are: 16 sequences side by side, weights broadcast.
+/* gru_cell/rows.cl - gru_cell/plain for CPUs and weights in plain rows: 16 sequences in lanes,
+ * weights broadcast.
  *
- *   grid    (E/32, B/16) where ONE, else (1, B/16); work-groups of one
- *   shape   the state of 16 sequences lies in private memory, elements outermost (POSSIBLE elements); a step forms 4 elements
- *           of all three gates at once, so that a row of w is read along k, once for 16 sequences
- *   operands, order, adds as gru_cell/plain: the same bytes
+ *   grid    (E/32, B/16) where ONE, else (1, B/16); work-groups of one work-item
+ *   operands, steps, order as gru_cell/plain: the same bytes
+ *   adds    over gru_cell/plain: the state of 16 sequences lies in private memory, elements
+ *           outermost (POSSIBLE elements). A work-item forms 4 elements of all three gates at once,
+ *           so that a row of w is read along k, once for 16 sequences
  *   needs   float16 in registers (a CPU)
  *   build   as gru_cell/plain; STATE_SIZE: E */
 #include "elementwise/math16.clh"
@@ -40,7 +42,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
             ((float *)h)[e * 16 + i] = state[state0 + (b0 + i) * SIZE(hb) + e];
 #endif
     for (int step = 0; step < longest; step++) {
-        const int known = HAS_STATE || step > 0 ? E : 0; /* elements of h that are not 0 */
+        const int known = HAS_STATE || step > 0 ? E : 0; /* a first state of zeros adds nothing */
         for (int e0 = first; e0 < end; e0 += 4) {
             float16 sum[3][4];
             const int width = min(4, end - e0);

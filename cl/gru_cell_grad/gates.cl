@@ -1,10 +1,12 @@
-/* gru_cell_grad/gates.cl - the stage before gru_cell_grad/rows: what each step's gradients are multiplied by, for all steps at once.
+/* gru_cell_grad/gates.cl - the stage before gru_cell_grad/rows: the factors of the gradients of
+ * each step, for all steps at once.
  *
  *     n' = (1 - z) (1 - n^2)    z' = (h - n) z (1 - z)    r' = (w_n h + b_n) r (1 - r)
  *
- *   grid    (E/32, B*T/16), work-groups of one: 16 steps side by side, of whichever sequences
- *   gives   scratch[((b*T + t)*5 + c)*E + e]: n', z', r', r, z; `before` in its place; zeros for steps that are not
- *   operands, order as gru_cell_grad/plain; adds as gru_cell/rows
+ *   grid    (E/32, B*T/16), work-groups of one work-item: 16 steps in lanes, of any sequences
+ *   gives   scratch[((b*T + t)*5 + c)*E + e]: n', z', r', r, z; and `before`; zeros for steps from
+ *           len[b] on
+ *   operands, steps as gru_cell_grad/plain; order as gru_cell/rows
  *   needs   float16 in registers (a CPU)
  *   build   as gru_cell_grad/plain; STATE_SIZE: E */
 #include "elementwise/math16.clh"

@@ -1,12 +1,16 @@
 /* gru_cell_grad/plain.cl - the gradient of gru_cell/plain, step by step backwards.
  *
- *     dh = dy_t + what the step after it gives    dn = dh (1 - z) (1 - n^2)    dz = dh (h - n) z (1 - z)    dr = dn (w_n h + b_n) r (1 - r)
- *     dgates_x = dr, dz, dn    dgates_h = dr, dz, dn r    the step before gets dh z + w^T dgates_h
+ *     dh = dy_t + what the step after it gives      the step before gets dh z + w^T dgates_h
+ *     dn = dh (1 - z) (1 - n^2)                     dgates_x = dr, dz, dn
+ *     dz = dh (h - n) z (1 - z)                     dgates_h = dr, dz, dn r
+ *     dr = dn (w_n h + b_n) r (1 - r)
  *
- *   grid    (1, B), one work-item a sequence
- *   gates   as gru_cell/plain; y[b,t,e] at y0 + b*yb + t*yt + e, dy likewise; dgates_x, dgates_h, before and dstate are packed
+ *   grid    (1, B), one work-item per sequence
+ *   gates   as gru_cell/plain
+ *   y       y[b,t,e] at y0 + b*yb + t*yt + e, dy likewise; dgates_x, dgates_h, before and dstate
+ *           are contiguous
  *   reads   scratch[b*E + e]: what is carried from step to step
- *   adds    gates as gru_cell/plain; w^T dgates_h is one chain of fma, gates upwards, from dh z
+ *   order   gates as gru_cell/plain; w^T dgates_h is added to dh z by fma, ascending gates
  *   needs   nothing beyond OpenCL C 1.1
  *   build   W_DTYPE, BIAS_DTYPE; REVERSE; HAS_LEN; HAS_STATE: else zeros; HAS_DSTATE */
 
@@ -37,7 +41,7 @@ __kernel void KERNEL(
         __global const float *gradient = dy + dy0 + b * SIZE(db) + t * SIZE(dt);
         __global float *dx = dgates_x + dgates_x0 + (b * steps + t) * 3 * E;
         __global float *dg = dgates_h + dgates_h0 + (b * steps + t) * 3 * E;
-        const int known = HAS_STATE || i > 0 ? E : 0; /* elements of h that are not 0 */
+        const int known = HAS_STATE || i > 0 ? E : 0; /* a first state of zeros adds nothing */
         for (int e = 0; e < E; e++) {
             float sum[3];
             for (int g = 0; g < 3; g++) {

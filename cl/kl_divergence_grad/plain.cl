@@ -1,10 +1,14 @@
-/* kl_divergence_grad/plain.cl - dlogits = addend + scale * T * (ps - pt), as kl_divergence has them.
+/* kl_divergence_grad/plain.cl - dlogits = addend + scale * T * (ps - pt), with ps and pt as in
+ * kl_divergence.
  *
- *   grid    (R), one work-item a row
- *   logits[r,v] at logits0 + r*row + v, teacher, addend and dlogits likewise; targets packed; scale one number
- *   ignored a row whose target is not 0 .. V-1, where there are targets: dlogits is the addend, or 0
+ *   grid    (R), one work-item each: a row
+ *   x       logits[r,v] at logits0 + r*row + v, teacher, addend and dlogits likewise; targets
+ *           contiguous
+ *   scale   one number
+ *   ignored where there are targets, a row whose target is not in 0 .. V-1: dlogits is the addend,
+ *           or 0
  *   alias   dlogits may be logits or addend
- *   adds    as kl_divergence/row.clh
+ *   order   as kl_divergence/row.clh
  *   needs   nothing beyond OpenCL C 1.1
  *   build   HAS_TARGETS, HAS_TEACHER, HAS_ADDEND */
 #include "kl_divergence/row.clh"

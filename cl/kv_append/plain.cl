@@ -1,7 +1,9 @@
-/* kv_append/plain.cl - state[slot[b], g, past[b]+t, d] = x[b,t,g,d] where past[b]+t < min(len[b], capacity).
+/* kv_append/plain.cl - state[slot[b], g, past[b]+t, d] = x[b,t,g,d] where past[b]+t < min(len[b],
+ * capacity).
  *
- *   grid    (G*D, T, B), one work-item an element
- *   x[b,t,g,d] at x0 + b*xb + t*xt + g*xg + d; state[j,g,s,d] at state0 + j*sj + g*sg + s*ss + d
+ *   grid    (G*D, T, B), one work-item per element
+ *   x       x[b,t,g,d] at x0 + b*xb + t*xt + g*xg + d; state[j,g,s,d] at state0 + j*sj + g*sg +
+ *           s*ss + d
  *   needs   nothing beyond OpenCL C 1.1
  *   build   STATE_DTYPE (rounds to nearest even); HAS_SLOT (else slot[b] is b) */
 

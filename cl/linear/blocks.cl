@@ -1,11 +1,17 @@
-/* linear/blocks.cl - y[r,n] = act(sum_k x[r,k] w[n,k] + bias[n]) + residual[r,n] on CPUs, from a weight of blocks in panels.
+/* linear/blocks.cl - y[r,n] = act(sum_k x[r,k] w[k,n] + bias[n]) + residual[r,n] on CPUs, from a
+ * weight of blocks in panels.
  *
- *   grid    (R/MR, N/64), work-groups of one: MR rows by one panel of 64 outputs, over all of K
+ *   grid    (R/MR, N/64), work-groups of one work-item: MR rows by one panel of 64 outputs, over
+ *           all of K
  *   x[r,k]  at x0 + r*x_row + k; y and residual likewise
- *   adds    the chains of linear/plain
- *   needs   float16 in registers (a CPU), no instruction of its own: linear/vnni is what a probe may allow instead
+ *   w       in panels, as linear/vnni.clh says
+ *   adds    over linear/plain: panels and float16 lanes
+ *   order   as linear/plain: the same bytes
+ *   needs   float16 in registers (a CPU), no special instruction: linear/vnni is used where a probe
+ *           allows it
  *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; INT8
- *   tune    MR 1..6 rows a work-item */
+ *   tune    MR 1..6 rows of a work-item
+ *   paid    see linear/blocks.clh */
 #include "linear/blocks.clh"
 #include "linear/finish64.clh"
 

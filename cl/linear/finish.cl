@@ -1,8 +1,10 @@
-/* linear/finish.cl - y[r,n] = act(p[r,n] + bias[n]) + residual[r,n], p a product that a provider left in scratch.
+/* linear/finish.cl - y[r,n] = act(p[r,n] + bias[n]) + residual[r,n], where p is a product that a
+ * provider (CLBlast) left in scratch.
  *
- *   grid    (N, R), one work-item an element
- *   build   HAS_BIAS, HAS_RESIDUAL; ACT
- *   needs   nothing beyond OpenCL C 1.1 */
+ *   grid    (N, R), one work-item per element
+ *   p[r,n]  at r*N + n; y and residual as in linear/plain
+ *   needs   nothing beyond OpenCL C 1.1
+ *   build   HAS_BIAS, HAS_RESIDUAL; ACT */
 __kernel void KERNEL(__global const float *p, __global const float *bias, int bias0, __global const float *residual,
                      int residual0, __global float *y, int y0, __global const int *dims, int R, int R_set, int N,
                      int residual_row, int y_row)

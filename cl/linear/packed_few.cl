@@ -1,10 +1,18 @@
-/* linear/packed_few.cl - linear/packed for a few rows: the weight streams from memory once for eight of them.
+/* linear/packed_few.cl - linear/packed for a few rows of x.
  *
- *   grid    (R/8, N/64), work-groups of one: up to 8 rows by one panel. Dimension 0 walks the rows, as in linear/packed
- *   operands, adds, needs, build as linear/packed
- *   paid    16384x4096 on 2 Zen 4 cores, pocl, in one run at 55-60 GB/s, medians in ms, beside linear/packed: f32 4 rows 4.6 (5.0),
- *           8 rows 8.4 (8.6), one row 4.7; f16 3.1 (3.9) and 5.8 (7.8), one row 2.5. 8 rows need 4.5 of arithmetic alone;
- *           at 35 GB/s they take 1.3 times one row's. */
+ *   grid    (R/8, N/64), work-groups of one work-item: up to 8 rows by one panel. Dimension 0 walks
+ *           the rows, as in linear/packed
+ *   operands, order, needs, build as linear/packed
+ *   adds    over linear/packed: the weight is read from memory once for eight rows (linear/few.clh)
+ *   paid    16384x4096 on 2 Zen 4 cores, pocl, medians in ms of one run at 55-60 GB/s:
+ *
+ *                           f32: 1 row  4 rows  8 rows     f16: 1 row  4 rows  8 rows
+ *           packed               4.7    5.0     8.6             2.5    3.9     7.8
+ *           packed_few           -      4.6     8.4             -      3.1     5.8
+ *
+ *           The arithmetic of 8 rows alone takes 4.5. At 35 GB/s 8 rows take 1.3 times the time of
+ *           one. Failed, in ms of an earlier run with 7.0 to 8.2 for 8 rows of f32: no prefetch of
+ *           the next step 12 to 14, steps of 32 in place of 64 8.4 */
 #include "elementwise/math16.clh"
 #define PANELS 1
 

@@ -1,12 +1,16 @@
-/* linear/packed_one.cl - y[n] = act(sum_k x[k] w[k,n] + bias[n]) + residual[n]: linear/packed for one row, which is bound by
- * how fast the weight streams from memory.
+/* linear/packed_one.cl - y[n] = act(sum_k x[k] w[k,n] + bias[n]) + residual[n]: linear/packed for
+ * one row, whose speed is the rate at which the weight is read from memory.
  *
- *   grid    (N / (STREAMS*16*NV)), work-groups of one: STREAMS whole panels (NV 4), or NV vectors of one panel (STREAMS 1), where
- *           a weight has too few panels for the cores
- *   operands, adds, needs, build as linear/packed
- *   tune    STREAMS 1..4 panels a work-item, NV 1|2|4 vectors of a panel, AHEAD k that are fetched ahead (0: none)
- *   paid    92-97 % of the read bandwidth measured beside it, from huge pages, for f32, f16 and bf16 alike (2 Zen 4 cores, pocl,
- *           16384x4096); STREAMS 2 and 4 the same, AHEAD of 1 and 4 KiB 78-95 %: it takes a core without a good prefetcher */
+ *   grid    (N / (STREAMS*16*NV)), work-groups of one work-item: STREAMS whole panels (NV 4), or NV
+ *           vectors of one panel (STREAMS 1) where a weight has too few panels for the cores
+ *   operands, order, needs, build as linear/packed
+ *   adds    over linear/packed: no tile of rows; a weight with few panels is dealt out in parts
+ *           (packed_split)
+ *   tune    STREAMS 1..4 panels of a work-item, NV 1|2|4 vectors of a panel, AHEAD how many k are
+ *           prefetched (0: none)
+ *   paid    92-97 % of the read bandwidth measured beside it, from huge pages, for f32, f16 and
+ *           bf16 alike (2 Zen 4 cores, pocl, 16384x4096). Failed: STREAMS 2 and 4, the same rate;
+ *           AHEAD of 1 and 4 KiB, 78 to 95 %: it pays on a core with a poor prefetcher only */
 #ifndef STREAMS
 #define STREAMS 1
 #endif
@@ -30,7 +34,7 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
     __global const ELEMENT(W_DTYPE) *right[STREAMS];
     float16 sum[STREAMS][NV];
 #pragma unroll
-    for (int s = 0; s < STREAMS; s++) /* past the last panel: the last one again, for nobody */
+    for (int s = 0; s < STREAMS; s++) /* past the last panel: the last one, unused */
         right[s] = w + w0 + min(first / 64 + s, (N - 1) / 64) * K * 64 + first % 64;
 #include "linear/streams.clh"
 

@@ -1,14 +1,54 @@
 /* linear/plain.cl - y[r,n] = act(sum_k x[r,k] w[k,n] + bias[n]) + residual[r,n].
  *
- *   grid    (N/TN, R/TM), one work-item each: a TM x TN tile, whose tails repeat the last row and column
- *   x[r,k]  at x0 + r*x_row + k; y and residual likewise      w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*N + n
- *           blocks of q8_0 or q4_0: element n*K + k of them
- *   adds    each output is one chain of fma, k upwards, whatever the tile: a row of x gives the same bytes in any batch
- *   int8    x becomes whole numbers by its row's largest, q = rint(x * 127/a); sums of a block are exact, and make the chain
+ * Who owns what, in linear, glu_linear and matmul (x is a, w is b, R is M there):
+ *
+ *                    N outputs               the tile of R x N that is owned by
+ *                +----+----+----+----+
+ *                |    | w  |    |    |       plain    a work-item: TM x TN
+ *              K |    | w  |    |    |       cached   a work-item: up to 264 x 64
+ *                |    | w  |    |    |       packed   a work-item: MR x 64, a panel of w
+ *         K      +----+----+----+----+       tiled    a work-group of GN x GM work-items:
+ *      +-----+   +----+----+----+----+                GM*TM x GN*TN; each of them TM x TN
+ *      |     |   |    |    |    |    |
+ *    R | xxx |   |    | y  |    |    |       The owner of an output forms its whole sum over K,
+ *      |     |   |    |    |    |    |       so nothing is added across work-items, and all
+ *      +-----+   +----+----+----+----+       variants give the same bytes
+ *
+ * The ladder for f32 (integer products have theirs in linear/vnni.clh), GFLOP/s of 512x768x768. The
+ * figures of Intel's CPU runtime are from one run on a processor without half arithmetic. Those of
+ * pocl 3.1 are from three: plain and tiled on 2 AVX-512 cores, packed (docs/performance.md) and
+ * cached (GPT-2, 256 tokens) on 2 Zen 4 cores, which reach 236 in registers.
+ *
+ *   variant      adds over the one before it                              Intel   pocl
+ *   plain        a register tile in each work-item                        15      17
+ *   tiled        GPUs: operands in local memory, read once a work-group   53      35
+ *   tiled_half   GPUs: products of halves, for those who ask for f16      22      -
+ *   cached       CPUs: float16 lanes; packs w where it multiplies         -       203-215
+ *   packed       CPUs: the weight is stored in panels                     227     214.9
+ *
+ * One row of x, 2048x2048, Intel's runtime, ms: tiled_half 12.4, skinny_half 7.0, skinny 4.1,
+ * packed_one 0.10. packed_split is packed_one with a panel dealt to several work-items. 2 to 8 rows
+ * of x take packed_few.
+ *
+ * Failed: matmul/packed, which packed all of b into scratch before it multiplied (figures in
+ * matmul/cached.cl); packed tiles of 8x48, 12x32 and 7x64 (linear/packed.cl); k in steps of 256 by
+ * separate launches, 10 to 20 % slower because y is read again.
+ *
+ *   grid    (N/TN, R/TM), one work-item each: a TM x TN tile; tiles at the edge repeat the last row
+ *           and column
+ *   x[r,k]  at x0 + r*x_row + k; y and residual likewise
+ *   w       w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*N + n; element n*K + k of
+ *           blocks of q8_0 or q4_0
+ *   order   each output is one sum, formed by fma with ascending k, whatever the tile: a row of x
+ *           gives the same bytes in any batch
+ *   int8    each row of x is quantised by its largest magnitude a, q = rint(x * 127/a). The integer
+ *           sum of a block is exact; the scaled sums of blocks are added as above
  *   needs   nothing beyond OpenCL C 1.1
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, HAS_RESIDUAL; ACT; INT8
  *           TM rows of a tile: 1 where there is one row, else 4
- *   tune    TN 1..8 outputs of a tile: TM * TN chains hide the latency of fma */
+ *   tune    TN 1..8 outputs of a tile: TM * TN independent sums hide the latency of fma
+ *   paid    the first line of the ladder; on Intel's runtime TN=1 takes 0.37 of TN=4's time
+ *           (cl/tuned) */
 #ifndef TM
 #define TM 4
 #endif

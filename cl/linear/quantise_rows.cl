@@ -1,10 +1,13 @@
-/* linear/quantise_rows.cl - rows of x as 8-bit whole numbers, for the int8 rows of linear and glu_linear on GPUs.
+/* linear/quantise_rows.cl - quantises rows of x to 8-bit integers, for the int8 variants of linear
+ * and glu_linear on GPUs.
  *
- *     q[r,k] = rint(x[r,k] * (127 / a)), a = max_k |x[r,k]|        down[r] = a / 127; both 0 where a < 2^-120
+ *     q[r,k] = rint(x[r,k] * (127 / a)), a = max_k |x[r,k]|
+ *     down[r] = a / 127; q and down are 0 where a < 2^-120
  *
- *   grid    (64, R) in work-groups of 64 x 1, one a row
+ *   grid    (64, R) in work-groups of 64 x 1: a row each
  *   x[r,k]  at x0 + r*x_row + k; K a multiple of 4
- *   packed  q[r, 4w .. 4w + 3] in the bytes of word r*(K/4 + 1) + w, the first lowest; down[r] the word after them
+ *   packed  q[r, 4w .. 4w + 3] in the bytes of word r*(K/4 + 1) + w, the first in the lowest byte;
+ *           down[r] in the word after them
  *   needs   a work-group of 64, 256 bytes of local memory; nothing beyond OpenCL C 1.1 */
 #define GROUP 64
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void

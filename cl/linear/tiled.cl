@@ -1,25 +1,50 @@
-/* linear/tiled.cl - y[r,n] = act(sum_k x[r,k] w[k,n] + bias[n]) + residual[r,n] by work-groups that share local memory.
+/* linear/tiled.cl - y[r,n] = act(sum_k x[r,k] w[k,n] + bias[n]) + residual[r,n] by work-groups that
+ * share local memory.
  *
- *   grid    (N/TN, R/TM) in work-groups of GN x GM: a group has a tile of GM*TM rows by GN*TN outputs (matmul/tile.clh)
- *   x[r,k]  at x0 + r*x_row + k; y and residual likewise      w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*N + n;
- *           blocks of q8_0 or q4_0: element n*K + k of them
- *           both read along what lies side by side, whatever the tile: a GPU's lanes read neighbours
- *   adds    the chains of linear/plain, k upwards: the same bytes, in any batch
- *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64 and 7 KiB by default, which every
- *           GPU has; no sub-groups, nothing beyond OpenCL C 1.1
- *           HALF: cl_khr_fp16, OpenCL C 3.0, and half that local memory
+ *   grid    (N/TN, R/TM) in work-groups of GN x GM: a tile of GM*TM rows by GN*TN outputs
+ *           (matmul/tile.clh)
+ *   x[r,k]  at x0 + r*x_row + k; y and residual likewise
+ *   w       w[n,k] at w0 + n*K + k where TRANS_W, else w[k,n] at w0 + k*N + n; element n*K + k of
+ *           blocks of q8_0 or q4_0. Both operands are read along the axis that is contiguous,
+ *           whatever the tile, so that neighbouring work-items of a GPU read neighbouring words
+ *   adds    over linear/plain: each element is read from global memory once for a whole tile
+ *   order   as linear/plain, ascending k: the same bytes, in any batch
+ *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64
+ *           work-items and 7 KiB by default, which every GPU has; no sub-groups, nothing beyond
+ *           OpenCL C 1.1. HALF: cl_khr_fp16, OpenCL C 3.0, and half that local memory
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, HAS_RESIDUAL; ACT
  *           HALF 0 f32; 8 the products of TSR_COMPUTE_F16 (tile.clh): tiled_half, skinny_half
- *           FOUR_X, FOUR_W 1 where rows of x (w) are multiples of four elements: read four at a time
- *   tune    GM, GN the work-group; TM, TN the tile of a work-item; BK the step; VW 1|4 words of local memory read at once
- *           tiled 4, 16, 8, 4, 16, 1; skinny, for up to 8 rows, 4, 16, 2, 1, 64, 1: 64 work-items keep 16 outputs' weights
- *           on their way, 16 words each, and the sums are still one chain
- *   paid    Intel CPU runtime, 2 AVX-512 cores, 512x768x768: 52 GFLOP/s, 3.6 times plain; GM 8 69; VW 4, for lanes of 16 bytes,
- *           28; 8, 8, 4, 8, 16, 1 17. pocl, which runs barriers as loops: 35 against 17. skinny, 2048x2048: 8 rows in the time of 1
- *           tiled_half, Intel CPU runtime where the processor has no half arithmetic and the compiler converts at every step:
- *           22 GFLOP/s in the run where tiled has 53, plain 15, packed 227; one row of 2048x2048 7.0 ms, skinny 4.1, packed_one
- *           0.1. It is chosen only for those who ask for f16
- *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 (register tiles over blocks in local memory) */
+ *           FOUR_X, FOUR_W 1 where rows of x (w) are multiples of four elements: read four at a
+ *           time
+ *   tune    GM, GN the work-group; TM, TN the tile of a work-item; BK the step; VW 1|4 words of
+ *           local memory read at once. tiled: 4, 16, 8, 4, 16, 1. skinny, for up to 8 rows: 4, 16,
+ *           2, 1, 64, 1: each of 64 work-items loads 16 words of weights at once, and each sum is
+ *           still formed by one of them
+ *   paid    GFLOP/s of 512x768x768 on 2 AVX-512 cores, f32:
+ *
+ *           GM, GN, TM, TN, BK, VW     Intel's runtime   pocl 3.1 (runs barriers as loops)
+ *           plain                      14.6              17
+ *           4, 16, 8, 4, 16, 1         52.6              35
+ *           8, 16, 8, 4, 16, 1         68.9
+ *           4, 16, 8, 4, 32, 1         51
+ *           4, 16, 4, 4, 16, 1         40
+ *           4, 16, 8, 4, 16, 4         28.5
+ *           8, 8, 4, 8, 16, 1          16.9
+ *
+ *           skinny, 2048x2048: 8 rows take the time of 1. tiled_half on Intel's runtime, where the
+ *           processor has no half arithmetic and each step converts: 22 beside tiled 53, plain 15,
+ *           packed 227; one row of 2048x2048 skinny_half 7.0 ms, skinny 4.1, packed_one 0.1. It is
+ *           chosen only for those who ask for f16
+ *
+ *           GPUs: compiled, never run. The percentage of the f32 peak that issue slots and local
+ *           memory allow in a step, f16 weights; an upper bound:
+ *                                      gfx906  gfx942  gfx1030  gfx1100  sm_80  sm_90  Intel DG2
+ *           4, 16, 8, 4, 16, 1         82      54      83       62       89     57     47
+ *           16, 16, 8, 8, 8, 4         91      81      91       85       94     84     84
+ *
+ *           skinny with one row of x has 14 to 29 there, as 7 of its 8 products are not used
+ *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 (register tiles over blocks in local
+ *           memory) */
 
 #define A_ALONG_K 1
 #define B_ALONG_K TRANS_W

@@ -1,13 +1,21 @@
-/* linear/tiled_int8.cl - linear/tiled with int8 products: rows of x as whole numbers by quantise_rows, weights of blocks.
+/* linear/tiled_int8.cl - linear/tiled with int8 products: rows of x quantised by quantise_rows,
+ * weights in blocks.
  *
  *   grid    (N/TN, R/TM) in work-groups of GN x GM (matmul/tile_int8.clh)
- *   x       in scratch, as quantise_rows.cl left it      w: element n*K + k of its blocks      y, residual as linear/tiled
- *   adds    as linear/plain: the same bytes, in any batch
- *   needs   a work-group of GN*GM and 4 * (8 * (GM*TM + GN*TN + 2) + GN*TN) bytes of local memory: 64 and 4 KiB by default;
- *           DOT: OpenCL C 3.0 or 2.0 with cl_khr_integer_dot_product; else shifts and products of OpenCL C 1.1
+ *   x       in scratch, as quantise_rows.cl left it
+ *   w       element n*K + k of its blocks; y, residual as linear/tiled
+ *   adds    over linear/tiled: products of integers, four to a word
+ *   order   as linear/plain: the same bytes, in any batch
+ *   needs   a work-group of GN*GM and 4 * (8 * (GM*TM + GN*TN + 2) + GN*TN) bytes of local memory:
+ *           64 work-items and 4 KiB by default; DOT: OpenCL C 3.0 or 2.0 with
+ *           cl_khr_integer_dot_product; else shifts and products of OpenCL C 1.1
  *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1
  *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows
- *   tune    GM, GN the work-group */
+ *   tune    GM, GN the work-group
+ *   paid    GPUs: compiled, never run. Without the dot product sm_90 has about 2,000 instructions
+ *           for 1,024 multiply-adds, with the vendor's own instruction about 830; gfx1030 finds
+ *           dot4 by itself but spends about 1,300 instructions on repacking, 75 % of the f32
+ *           rate */
 #define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 1))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_n + (n) < N)

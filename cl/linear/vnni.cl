@@ -1,15 +1,25 @@
 /* linear/vnni.cl - linear with int8 products for several rows of x, on CPUs with AVX512-VNNI.
  *
- *   grid    (R/MR, N/64), work-groups of one: MR rows, three at a time, by one panel of 64 outputs. Dimension 0 walks the
- *           rows, so that consecutive work-groups share a panel in the cache
+ *   grid    (R/MR, N/64), work-groups of one work-item: MR rows, three at a time, by one panel of
+ *           64 outputs. Dimension 0 walks the rows, so that consecutive work-groups share a panel
+ *           in the cache
  *   scratch the rows of x as linear/vnni_rows leaves them
+ *   adds    over linear/blocks: products by vpdpbusd; x is quantised once, by a stage, not for each
+ *           panel
+ *   order   as linear/plain: the same bytes
  *   needs   as linear/vnni.clh
  *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT
- *           FEW: all rows are in one work-item. A few blocks of the weights are used by all of them while the next are on their way
+ *           FEW (vnni_few): all rows are in one work-item. A few blocks of the weights are used by
+ *           all of them while the next are prefetched
  *   tune    MR rows; FEW up to 9
- *   paid    512x768x768 with making x whole 711, 512x3072x768 738, 512x768x3072 734, 128x4096x4096 762, 1024^3 720 Gop/s, of 836
- *           that the tile has; without fetching y ahead 2 % less; weights fetched 4 KiB ahead there, too, 1 to 5 % less.
- *           FEW, 8 rows by 4096 by 65536: 1.3 times one row's time with q8, 1.9 with q4, where the tile is the limit */
+ *   paid    Gop/s on 2 cores (940 in registers), quantising x included; the tile alone has 836:
+ *
+ *           512x768x768   512x3072x768   512x768x3072   128x4096x4096   1024^3
+ *           711           738            734            762             720
+ *
+ *           Without prefetching y 2 % less; with weights prefetched 4 KiB ahead here too, 1 to 5 %
+ *           less. FEW, 8 rows by 4096 by 65536: 1.3 times the time of one row with q8; 1.9 with q4,
+ *           where the tile is the limit */
 #ifndef MR
 #define MR 24
 #endif

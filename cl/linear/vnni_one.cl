@@ -1,14 +1,19 @@
 /* linear/vnni_one.cl - linear with int8 products for one row of x, on CPUs with AVX512-VNNI.
  *
- *   grid    (N/64/P), work-groups of one: P panels of 64 outputs each, which share the work of making x whole
+ *   grid    (N/64/P), work-groups of one work-item: P panels of 64 outputs each, for which x is
+ *           quantised once
+ *   operands as linear/blocks
+ *   adds    over linear/vnni: no stage before it, because the work-item quantises x
+ *   order   as linear/plain: the same bytes
  *   needs   as linear/vnni.clh
  *   build   W_DTYPE, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT
- *   paid    1 x 4096 x 65536: 42 to 44 GB/s of q8 and q4 where a plain read had 36 to 40; a kernel before it, which made x
- *           whole, cost 3 us a launch, and making it whole for each panel 2 % */
+ *   paid    1 x 4096 x 65536 on 2 cores: 42 to 44 GB/s of q8 and q4, where a plain read had
+ *           36 to 40. Failed: a stage that quantises x, 3 us a launch; quantising x for each panel,
+ *           2 % */
 #include "linear/vnni.clh"
 #include "linear/finish64.clh"
 
-#define DEPTH 4096 /* inputs made whole at a time */
+#define DEPTH 4096 /* inputs quantised at a time */
 #define MOST 4     /* panels */
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void

@@ -1,12 +1,14 @@
-/* linear/vnni_rows.cl - the rows of x as whole numbers, in scratch, for linear/vnni and glu_linear/vnni.
+/* linear/vnni_rows.cl - the stage before linear/vnni and glu_linear/vnni: quantises the rows of x
+ * into scratch.
  *
- *   grid    (R/4), work-groups of one: four rows each, for a work-group costs as much as a short row
+ *   grid    (R/4), work-groups of one work-item: four rows each, because a work-group costs as much
+ *           as a short row
  *   x[r,k]  at x0 + r*x_row + k; row r of scratch at r * VNNI_ROW_BYTES(K), as linear/vnni.clh says
  *   needs   as linear/vnni.clh
  *   build   W_DTYPE */
 #include "linear/vnni.clh"
 
-#define VNNI_ROWS 4 /* a work-item */
+#define VNNI_ROWS 4 /* of a work-item */
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 KERNEL(__global const float *x, int x0, __global uchar *scratch, __global const int *dims, int R, int R_set, int K, int x_row)

@@ -1,13 +1,17 @@
-/* matmul/tiled.cl - y[m,n] = alpha * sum_k a[m,k] b[k,n] (+ beta * y[m,n]), for every matrix of up to three leading dimensions,
- * by work-groups that share local memory.
+/* matmul/tiled.cl - y[m,n] = alpha * sum_k a[m,k] b[k,n] (+ beta * y[m,n]), for every matrix of up
+ * to three leading dimensions, by work-groups that share local memory.
  *
- *   grid    (N/TN, M/TM, matrices) in work-groups of GN x GM x 1: a group has a tile of GM*TM by GN*TN (matmul/tile.clh)
+ *   grid    (N/TN, M/TM, matrices) in work-groups of GN x GM x 1: a tile of GM*TM by GN*TN
+ *           (matmul/tile.clh)
  *   a, b, y at any strides, given in elements for the last five dimensions; 0 repeats (broadcast)
- *   adds    the chains of matmul/plain, k upwards: the same bytes
- *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64 and 7 KiB by default
+ *   adds    over matmul/plain: each element is read from global memory once for a whole tile
+ *   order   as matmul/plain, ascending k: the same bytes
+ *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64
+ *           work-items and 7 KiB by default
  *   build   A_DTYPE, B_DTYPE, Y_DTYPE; TRANS_A: a is [..,K,M]; TRANS_B: b is [..,N,K]
- *           ADD: y is a state, which is kept beta times; HAS_BETA: beta[0] is read, else it is 1
- *           A_ALONG_K, B_ALONG_K 1 where neighbours in k lie side by side, or nothing does
+ *           ADD: y is a state, which is multiplied by beta first; HAS_BETA: beta[0] is read, else 1
+ *           A_ALONG_K, B_ALONG_K 1 where neighbours in k lie side by side, or where no axis has
+ *           stride 1
  *   tune    GM, GN, TM, TN, BK, VW as linear/tiled
  *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 */
 

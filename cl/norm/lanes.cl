@@ -1,9 +1,12 @@
-/* norm/lanes.cl - norm/plain for CPUs: its eight sums side by side are a vector.
+/* norm/lanes.cl - norm/plain for CPUs: its eight partial sums are the lanes of a vector.
  *
- *   grid    (R/4), work-groups of one: four rows, whose chains of additions run beside each other
- *   operands, alias, adds, build as norm/plain; C any
+ *   grid    (R/4), work-groups of one work-item: four rows
+ *   operands, alias, order, build as norm/plain; C may be any size
+ *   adds    over norm/plain: vectors, and the sums of four rows in turn, which hide the latency of
+ *           an addition
  *   needs   float16 in registers (a CPU)
- *   paid    1700 rows of 384, pocl 3.1, 2 Zen 4 cores, add_norm in us beside int8 products: plain 608, this 500 (the rest is memory) */
+ *   paid    1700 rows of 384, pocl 3.1, 2 Zen 4 cores, add_norm in us beside int8 products: plain
+ *           608, lanes 500 (the rest is memory) */
 typedef float8 __attribute__((aligned(4))) LOCAL_NAME(eight);
 #include "elementwise/sixteen.clh"
 #define EIGHT(p) (*(__global LOCAL_NAME(eight) *)(p))

@@ -1,12 +1,17 @@
-/* norm_grad/group.cl - norm_grad/plain by a work-group a row.
+/* norm_grad/group.cl - norm_grad/plain by a work-group for each row.
  *
- *   grid    (GROUP, R) in work-groups of GROUP x 1; work-item i has columns i, i + GROUP, ..: neighbours read neighbours
- *   operands, alias as norm_grad/plain: each element is one work-item's
- *   adds    GROUP sums side by side, then those in halves (SUB_GROUPS: by the driver's functions): a fixed order
- *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory; SUB_GROUPS: sub-groups, of any size
+ *   grid    (GROUP, R) in work-groups of GROUP x 1; work-item i has columns i, i + GROUP, ..:
+ *           neighbours read neighbouring words
+ *   operands, alias as norm_grad/plain: each element belongs to one work-item
+ *   adds    over norm_grad/plain: GROUP work-items share a row
+ *   order   GROUP partial sums, added by a tree of halves (SUB_GROUPS: by the driver's functions):
+ *           a fixed order
+ *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory; SUB_GROUPS: sub-groups, of any
+ *           size
  *   build   RMS 0|1; HAS_ADDEND; HAS_STATS; W_DTYPE; SUB_GROUPS 0|1
- *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group, 0: the driver's, else one of those it has, where one
- *           can ask for it (cl_intel_required_subgroup_size) */
+ *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group: 0 for the driver's choice,
+ *           else one that the driver offers and lets a kernel ask for
+ *           (cl_intel_required_subgroup_size) */
 #include "norm/sub_size.clh"
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void

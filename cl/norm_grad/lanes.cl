@@ -1,10 +1,17 @@
-/* norm_grad/lanes.cl - norm_grad/plain for CPUs: its sixteen sums side by side are a vector.
+/* norm_grad/lanes.cl - norm_grad/plain for CPUs: its sixteen partial sums are the lanes of a
+ * vector.
  *
- *   grid    (R/ROWS), work-groups of one: ROWS rows, whose chains of additions run beside each other
- *   operands, alias, adds, build as norm_grad/plain; C any
+ *   grid    (R/ROWS), work-groups of one work-item: ROWS rows
+ *   operands, alias, order, build as norm_grad/plain; C may be any size
+ *   adds    over norm_grad/plain: vectors, and the sums of ROWS rows in turn, which hide the
+ *           latency of an addition
  *   needs   float16 in registers (a CPU); weights of f32
- *   paid    pocl 3.1, 2 Zen 4 cores, with an addend and stats, us, plain and this: 4096 rows of 384 596 381 (66 GB/s); 768 of 128 39 30;
- *           256 of 768 65 39 */
+ *   paid    pocl 3.1, 2 Zen 4 cores, with an addend and stats, us:
+ *
+ *           rows x columns    plain   lanes
+ *           4096 x 384        596     381 (66 GB/s)
+ *           768 x 128         39      30
+ *           256 x 768         65      39 (81 GB/s) */
 #define ROWS 4
 #include "elementwise/sixteen.clh"
 

@@ -1,14 +1,18 @@
-/* norm_grad/plain.cl - dx = addend + the gradient of a layer norm or RMS norm of each row.
+/* norm_grad/plain.cl - dx = addend + the gradient of a layer norm or RMS norm of each row. Picture:
+ * norm/plain.cl.
  *
  *     g = dy * weight,  n = (x - mean) * scale,  scale = 1 / sqrt(variance + eps)
- *     dx = addend + scale * (g - mean(g) - n * mean(g * n))       rms: the means of x and g count as 0
+ *     dx = addend + scale * (g - mean(g) - n * mean(g * n))     rms: mean(x) and mean(g) are 0
  *
- *   grid    (R), one work-item a row
- *   x[r,c]  at x0 + r*x_row + c; dy, addend and dx likewise; mean and scale go to stats0 + r*stats_row, + 1
+ *   grid    (R), one work-item each: a row
+ *   x[r,c]  at x0 + r*x_row + c; dy, addend and dx likewise; mean and scale go to stats0 +
+ *           r*stats_row, + 1
  *   alias   dx may be x, dy or addend
- *   adds    sixteen sums side by side, then the tail; the variance from differences to the mean, in a second pass
+ *   order   sixteen partial sums, then the tail; the variance from differences to the mean, in a
+ *           second pass
  *   needs   nothing beyond OpenCL C 1.1
- *   build   RMS 0|1; HAS_ADDEND; HAS_STATS; W_DTYPE */
+ *   build   RMS 0|1; HAS_ADDEND; HAS_STATS; W_DTYPE
+ *   paid    see norm_grad/lanes */
 
 __kernel void KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *weight, int weight0,
                      __global const float *dy, int dy0, __global const float *addend, int addend0, __global float *dx, int dx0,

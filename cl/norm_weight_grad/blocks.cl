@@ -1,12 +1,15 @@
-/* norm_weight_grad/blocks.cl - over the rows of block b: sums[b,c] = sum of dy * (x - mean) * scale, sums[b,C+c] = sum of dy, which
- * sum_rows/plain adds up.
+/* norm_weight_grad/blocks.cl - the gradients of a norm's weight and bias, over rows b*BLOCK ..
+ * b*BLOCK + BLOCK - 1: sums[b,c] = sum of dy * (x - mean) * scale, sums[b,C+c] = sum of dy.
+ * sum_rows/plain adds these sums.
  *
- *   grid    (C, blocks), one work-item each
- *   x[r,c]  at x0 + r*x_row + c, dy likewise; row r's mean and scale (1 / deviation) at stats0 + r*stats_row, + 1
- *   sums    [blocks, PARTS * C], scratch
- *   adds    BLOCK rows upwards
+ *   grid    (C, number of b), one work-item each
+ *   x[r,c]  at x0 + r*x_row + c, dy likewise; mean and scale (1 / deviation) of row r at stats0 +
+ *           r*stats_row, + 1
+ *   sums    [number of b, PARTS * C], scratch
+ *   order   BLOCK ascending rows
  *   needs   nothing beyond OpenCL C 1.1
- *   build   BLOCK; PARTS 1|2: without | with the sum of dy */
+ *   build   BLOCK; PARTS 1|2: without | with the sum of dy
+ *   paid    see norm_weight_grad/blocks_lanes */
 
 __kernel void KERNEL(__global const float *x, int x0, __global const float *dy, int dy0, __global const float *stats, int stats0,
                      __global float *sums, __global const int *dims, int R, int R_set, int C, int C_set, int x_row, int dy_row,

@@ -1,9 +1,14 @@
-/* norm_weight_grad/blocks_lanes.cl - norm_weight_grad/blocks for CPUs, 64 columns side by side.
+/* norm_weight_grad/blocks_lanes.cl - norm_weight_grad/blocks for CPUs, 64 columns in lanes.
  *
- *   grid    (C/64, blocks), work-groups of one
- *   operands, adds, build as norm_weight_grad/blocks
+ *   grid    (C/64, number of b), work-groups of one work-item
+ *   operands, order, build as norm_weight_grad/blocks
  *   needs   float16 in registers (a CPU)
- *   paid    pocl 3.1, 2 Zen 4 cores, us, plain and this: 4096 rows of 384 942 103 (123 GB/s); 768 of 128 60 9; 256 of 768 163 19 */
+ *   paid    pocl 3.1, 2 Zen 4 cores, us:
+ *
+ *           rows x columns    plain   lanes
+ *           4096 x 384        942     103 (123 GB/s)
+ *           768 x 128         60      9
+ *           256 x 768         163     19 (84 GB/s) */
 #include "elementwise/sixteen.clh"
 #define MEAN stats[r * stats_row]
 #define SCALE stats[r * stats_row + 1]

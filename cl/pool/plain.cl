@@ -1,8 +1,9 @@
-/* pool/plain.cl - one vector of those of each sequence: mean, first, largest of each element, or last, over t < len[b].
+/* pool/plain.cl - one vector for each sequence: the mean, the first, the largest of each element,
+ * or the last, over t < len[b].
  *
- *   grid    (C, B), one work-item each: element c of sequence b; 0 where a sequence has none
- *   x[b,t,c] at x0 + b*xb + t*xt + c      y[b,c] at y0 + b*yb + c
- *   adds    a mean is a sum in the order of t, divided once
+ *   grid    (C, B), one work-item each: element c of sequence b; 0 where a sequence is empty
+ *   x       x[b,t,c] at x0 + b*xb + t*xt + c; y[b,c] at y0 + b*yb + c
+ *   order   a mean is a sum over ascending t, divided once
  *   needs   nothing beyond OpenCL C 1.1
  *   build   KIND 0 mean, 1 first, 2 max, 3 last; HAS_LEN */
 

@@ -1,8 +1,9 @@
-/* pool_grad/plain.cl - the gradient of pool: each step takes dy / n of a mean; one step takes dy of first, last and max; the others 0.
+/* pool_grad/plain.cl - the gradient of pool: of a mean each step gets dy / n; of first, last and
+ * max one step gets dy, the others 0.
  *
  *   grid    (C, B), one work-item each: element c of sequence b
- *   x[b,t,c] at x0 + b*xb + t*xt + c, dx likewise      dy[b,c] at dy0 + b*db + c
- *   max     the first largest takes dy; NaN counts as smallest
+ *   x       x[b,t,c] at x0 + b*xb + t*xt + c, dx likewise; dy[b,c] at dy0 + b*db + c
+ *   max     the first largest gets dy; NaN counts as smallest
  *   alias   dx may be x: an element is read before any of its column is written
  *   needs   nothing beyond OpenCL C 1.1
  *   build   KIND 0 mean, 1 first, 2 max, 3 last; HAS_LEN */

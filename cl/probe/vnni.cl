@@ -1,12 +1,12 @@
-/* probe/vnni.cl - every function of linear/vnni.clh on two blocks and three rows, against plain loops. Run in a process of its own
- * (helper/probe.c): out[0] becomes 0x600d where all agree.
+/* probe/vnni.cl - every function of linear/vnni.clh on two blocks and three rows, compared with
+ * plain loops. Run in a process of its own (helper/probe.c): out[0] becomes 0x600d if all agree.
  *
  *   grid    (1) */
 #include "linear/vnni.clh"
 
 #define PROBE_K 64
 
-/* sum[lane] of row x by the definition. */
+/* sum[lane] of a row, by the definition. */
 static void probe_expect(const uchar *panel, const uchar *row, int bits, float *sum)
 {
     const int groups = bits, bytes = groups * 256;
@@ -61,7 +61,7 @@ static void probe_reset(float *sum)
         wrong += probe_differs(got, want, 192);                                                                    \
     }
 
-/* A row made whole, against plain loops. */
+/* Compares the quantising of a row with plain loops. */
 static int probe_row(__global const float *x, int offset, uchar *row)
 {
     float down, up = tsr_vnni_scale(x, PROBE_K, &down), largest = 0.0f;

@@ -1,13 +1,16 @@
 /* qkv_append/lanes.cl - qkv_append/plain for CPUs: all heads of a token, 16 elements at a time.
  *
- *   grid    (T, B), work-groups of one: a token. Its cosines and sines are made once, for all heads
+ *   grid    (T, B), work-groups of one work-item: a token
+ *   adds    over qkv_append/plain: cosines and sines are made once for all heads of a token
  *   needs   float16 in registers (a CPU)
  *   build   as qkv_append/plain
+ *   paid    Llama of 110 M parameters, pocl on 2 cores, a layer: 512 tokens 0.79 ms, one token 6.8
+ *           us
  *   source  Su et al. 2021, arXiv:2104.09864 */
 #include "qkv_append/names.clh"
 #ifndef QKV_APPEND_LANES
-#define QKV_APPEND_LANES /* once a program */
-typedef float16 __attribute__((aligned(4))) tsr_free_float16; /* vload16 is four moves and extracts on pocl 3.1 */
+#define QKV_APPEND_LANES /* once in a program */
+typedef float16 __attribute__((aligned(4))) tsr_free_float16; /* pocl 3.1 compiles vload16 to four moves and extracts */
 #define TSR_PUT16_1(p, i, x) (*(__global tsr_free_float16 *)((p) + (i)) = (x))
 #define TSR_PUT16_2(p, i, x) vstore_half16_rte(x, 0, (p) + (i))
 #define TSR_PUT16_3(p, i, x)                                  \
@@ -20,7 +23,7 @@ typedef float16 __attribute__((aligned(4))) tsr_free_float16; /* vload16 is four
 #define PUT16(dtype, p, i, x) TSR_PASTE(TSR_PUT16_, dtype)(p, i, x)
 #define GET16(p, i) (*(__global const tsr_free_float16 *)((p) + (i)))
 
-/* Elements first .. end - 1 of a head, as they are. */
+/* Copies elements first .. end - 1 of a head. */
 #define COPY(dtype, to, from, first, end)                 \
     {                                                     \
         int d = first;                                    \

@@ -1,11 +1,13 @@
-/* qkv_append/plain.cl - y = rope(q); keys[slot[b], g, past[b]+t, :] = rope(k), values[slot[b], g, past[b]+t, :] = v where
- * past[b]+t < min(len[b], capacity).
+/* qkv_append/plain.cl - y = rope(q); keys[slot[b], g, past[b]+t, :] = rope(k), values[slot[b], g,
+ * past[b]+t, :] = v where past[b]+t < min(len[b], capacity).
  *
- *   grid    (max(HEAD, VALUE), H + 2 G (2 G without ROPE), B*T), one work-item each: a pair or an element of a head of q, k or v
- *   pairs   (p, p + ROTARY/2), or (2p, 2p+1) where INTERLEAVED, turned by positions[b,t] * inv_freq[p], times `magnitude`
+ *   grid    (max(HEAD, VALUE), H + 2 G (2 G without ROPE), B*T), one work-item each: a pair or an
+ *           element of a head of q, k or v
+ *   pairs   (p, p + ROTARY/2), or (2p, 2p+1) where INTERLEAVED, rotated by positions[b,t] *
+ *           inv_freq[p], times `magnitude`
  *   needs   nothing beyond OpenCL C 1.1; sin and cos of large angles
- *   build   KEYS_DTYPE, VALUES_DTYPE (round to nearest even); HAS_SLOT; ROPE (else q, y and what rotates are missing),
- *           INTERLEAVED, ROTARY; H, G, HEAD, VALUE
+ *   build   KEYS_DTYPE, VALUES_DTYPE (round to nearest even); HAS_SLOT; ROPE (else q, y and the
+ *           operands of the rotation are missing), INTERLEAVED, ROTARY; H, G, HEAD, VALUE
  *   source  Su et al. 2021, arXiv:2104.09864 */
 #include "qkv_append/names.clh"
 #if !ROPE

@@ -1,7 +1,10 @@
-/* rope/plain.cl - rotates pairs of the first `rotary` elements of each head by positions[b,t] * inv_freq[p].
+/* rope/plain.cl - rotates pairs of the first `rotary` elements of each head by positions[b,t] *
+ * inv_freq[p].
  *
- *   grid    (rotary/2 + D - rotary, H, B*T), one work-item each: a pair, or an element beyond `rotary`, which is copied
- *   x[b,t,h,d] at x0 + b*xb + t*xt + h*xh + d; y likewise      positions[b,t] at positions0 + b*pb + t*pt
+ *   grid    (rotary/2 + D - rotary, H, B*T), one work-item each: a pair, or an element from
+ *           `rotary` on, which is copied
+ *   x       x[b,t,h,d] at x0 + b*xb + t*xt + h*xh + d; y likewise; positions[b,t] at positions0 +
+ *           b*pb + t*pt
  *   pairs   (p, p + rotary/2), or (2p, 2p+1) where INTERLEAVED; both are scaled by `magnitude`
  *   alias   y may be x
  *   needs   nothing beyond OpenCL C 1.1; sin and cos of large angles

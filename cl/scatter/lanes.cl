@@ -1,6 +1,6 @@
 /* scatter/lanes.cl - scatter/plain for CPUs: sixteen numbers are compared at once.
  *
- *   grid    (R), work-groups of one
+ *   grid    (R), work-groups of one work-item
  *   operands as scatter/plain
  *   needs   float16 in registers (a CPU) */
 #include "embed_add/find.clh"

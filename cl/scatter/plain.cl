@@ -1,7 +1,8 @@
-/* scatter/plain.cl - dx[r,:] = sum over i with index[i] = r of dy[i,:], i upwards.
+/* scatter/plain.cl - dx[r,:] = sum over i with index[i] = r of dy[i,:], ascending i.
  *
- *   grid    (R), one work-item a row, which looks for itself in the index
- *   dx[r,c] at dx0 + r*dx_row + c; dy likewise; index packed: a number outside dx adds nothing
+ *   grid    (R), one work-item per row, which searches the index for its own number
+ *   dx      dx[r,c] at dx0 + r*dx_row + c; dy likewise; index contiguous: a number outside dx adds
+ *           nothing
  *   needs   nothing beyond OpenCL C 1.1 */
 
 __kernel void KERNEL(__global const int *index, int index0, __global const float *dy, int dy0, __global float *dx, int dx0,

@@ -1,7 +1,7 @@
 /* select/argmax.cl - y[r] = the index of the first largest of x[r,:]; NaN counts as smallest.
  *
- *   grid    (R), one work-item a row
- *   x[r,v]  at x0 + r*x_row + v; y packed
+ *   grid    (R), one work-item per row
+ *   x[r,v]  at x0 + r*x_row + v; y contiguous
  *   needs   nothing beyond OpenCL C 1.1
  *   build   X_DTYPE */
 

@@ -1,6 +1,7 @@
-/* select/argmax_lanes.cl - select/argmax for CPUs: sixteen at a time are passed over where none beats the largest so far.
+/* select/argmax_lanes.cl - select/argmax for CPUs: sixteen elements are skipped at once if none
+ * beats the largest so far.
  *
- *   grid    (R), work-groups of one
+ *   grid    (R), work-groups of one work-item
  *   operands as select/argmax, x of f32
  *   needs   float16 in registers (a CPU)
  *   build   X_DTYPE */
@@ -17,7 +18,8 @@ KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global int *y, int y0, __gl
     int best = 0;
     float largest = x[0];
     for (int v = 0; v < n; v += 16) {
-        /* All at most the largest: a NaN on either side is looked at. */
+        /* All are at most the largest: false if there is a NaN on either side, which is then
+         * examined. */
         if (v + 16 <= n && all(SIXTEEN_OF(x + v) <= (float16)(largest)))
             continue;
         for (int i = v; i < min(v + 16, n); i++)

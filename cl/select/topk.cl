@@ -1,10 +1,12 @@
-/* select/topk.cl - the k largest of each row, largest first, equal ones by index; and log sum exp of the whole row.
+/* select/topk.cl - the k largest of each row, largest first, equal ones by index; and log sum exp
+ * of the whole row.
  *
- *   grid    (R), one work-item a row
- *   x[r,v]  at x0 + r*x_row + v; values and indices [R,k] and lse [R] packed
- *   keeps   the best so far sorted in the outputs; a candidate that beats the last is moved up to its place, which
- *           happens about k * ln(V/k) times for values in no order. NaN counts as smallest
- *   adds    the exponentials in eight sums side by side, then the tail
+ *   grid    (R), one work-item per row
+ *   x[r,v]  at x0 + r*x_row + v; values and indices [R,k] and lse [R] contiguous
+ *   keeps   the best so far, sorted, in the outputs; a candidate that beats the last of them is
+ *           moved up to its place, which happens about k * ln(V/k) times for values in random
+ *           order. NaN counts as smallest
+ *   order   the exponentials in eight partial sums, then the tail
  *   needs   nothing beyond OpenCL C 1.1
  *   build   X_DTYPE; HAS_LSE */
 
@@ -21,7 +23,7 @@ __kernel void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global float 
     values += values0 + r * k;
     indices += indices0 + r * k;
 
-    float last = 0.0f; /* the smallest kept */
+    float last = 0.0f; /* the smallest of those kept */
     for (int v = 0; v < n; v++) {
         const float candidate = LOAD(X_DTYPE, x, v);
         if (v >= k && !BEATS(candidate, last))

@@ -1,11 +1,12 @@
-/* select/topk_lanes.cl - select/topk for CPUs: sixteen at a time are passed over where none beats the smallest kept, and their
- * exponentials are vectors.
+/* select/topk_lanes.cl - select/topk for CPUs: sixteen elements are skipped at once if none beats
+ * the smallest of those kept, and their exponentials are vectors.
  *
- *   grid    (R), work-groups of one
- *   operands, keeps, adds as select/topk, x of f32
+ *   grid    (R), work-groups of one work-item
+ *   operands, keeps, order as select/topk, x of f32
  *   needs   float16 in registers (a CPU)
  *   build   X_DTYPE; HAS_LSE
- *   paid    with argmax by lanes, a Transformer-base search of 4 beams, 64 sentences: see docs/performance.md */
+ *   paid    part of docs/performance.md: a search of 4 beams by a Transformer-base, 64 sentences,
+ *           with argmax_lanes */
 #include "elementwise/math16.clh"
 #include "elementwise/sixteen.clh"
 #define BEATS(u, v) ((u) > (v) || (isnan(v) && !isnan(u)))
@@ -21,9 +22,10 @@ KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global float *values, int v
     values += values0 + r * k;
     indices += indices0 + r * k;
 
-    float last = 0.0f; /* the smallest kept */
+    float last = 0.0f; /* the smallest of those kept */
     for (int v = 0; v < n; v += 16) {
-        /* All at most the last: a NaN on either side is looked at. */
+        /* All are at most the last: false if there is a NaN on either side, which is then
+         * examined. */
         if (v >= k && v + 16 <= n && all(SIXTEEN_OF(x + v) <= (float16)(last)))
             continue;
         for (int i = v; i < min(v + 16, n); i++) {

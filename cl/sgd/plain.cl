@@ -1,8 +1,8 @@
-/* sgd/plain.cl - g = rates[3] gradient + decay p; velocity = momentum velocity + g; p -= lr velocity, or where NESTEROV lr (g +
- * momentum velocity), lr = rates[0].
+/* sgd/plain.cl - g = rates[3] gradient + decay p; velocity = momentum velocity + g; p -= lr
+ * velocity, or where NESTEROV lr (g + momentum velocity), lr = rates[0]. Picture: adamw/plain.cl.
  *
- *   grid    (N), one work-item an element
- *   p, velocity, gradient, rounded packed
+ *   grid    (N), one work-item per element
+ *   p, velocity, gradient, rounded: contiguous
  *   needs   nothing beyond OpenCL C 1.1
  *   build   HAS_VELOCITY; NESTEROV; HAS_ROUNDED: rounded, bf16, receives p */
 

@@ -1,16 +1,20 @@
-/* softmax/group.cl - softmax/plain by a work-group a row: softmax of scale * x + bias + relative over the visible part; 0 elsewhere.
+/* softmax/group.cl - softmax/plain by a work-group for each row.
  *
  *   grid    (GROUP, rows) in work-groups of GROUP x 1; work-item i has elements i, i + GROUP, ..
- *   x, y, bias at any strides, given in elements for the last eight dimensions; 0 repeats (broadcast)
- *   sees    s < len[b], causal: s <= past[b] + t, WINDOW > 0: past[b] + t - s < WINDOW; a row that sees nothing is 0
- *   alias   y may be x: each element is one work-item's
- *   adds    GROUP sums side by side, counted from element 0, then those in halves (SUB_GROUPS: by the driver's functions): a
- *           fixed order, the same in any batch
- *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory; SUB_GROUPS: sub-groups, of any size
- *   build   X_DTYPE, Y_DTYPE, BIAS_DTYPE; BATCH_AXIS 0..6 the position of B among the eight dimensions;
- *           CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE; SUB_GROUPS 0|1
- *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group, 0: the driver's, else one of those it has, where one
- *           can ask for it (cl_intel_required_subgroup_size) */
+ *   x, y, bias at any strides, given in elements for the last eight dimensions; 0 repeats
+ *           (broadcast)
+ *   visible as softmax/plain
+ *   alias   y may be x: each element belongs to one work-item
+ *   adds    over softmax/plain: GROUP work-items share a row
+ *   order   GROUP partial sums, counted from element 0, added by a tree of halves (SUB_GROUPS: by
+ *           the driver's functions): a fixed order, the same in any batch
+ *   needs   a work-group of GROUP, 4 * GROUP bytes of local memory; SUB_GROUPS: sub-groups, of any
+ *           size
+ *   build   X_DTYPE, Y_DTYPE, BIAS_DTYPE; BATCH_AXIS 0..6 the position of B among the eight
+ *           dimensions; CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE; SUB_GROUPS 0|1
+ *   tune    GROUP 16..256, a power of two; SUB the size of a sub-group: 0 for the driver's choice,
+ *           else one that the driver offers and lets a kernel ask for
+ *           (cl_intel_required_subgroup_size) */
 #include "norm/sub_size.clh"
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const int *past, int past0,
@@ -29,7 +33,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL
         top = s >= first ? fmax(top, SCORE(s)) : top;
     GROUP_MAX(SUB_GROUPS, top, share);
     if (top == -INFINITY)
-        end = first; /* nothing to see, or a bias of -inf everywhere */
+        end = first; /* no visible element, or a bias of -inf everywhere */
     for (int s = lane; s < end; s += GROUP)
         total = s >= first ? ORDERED_ADD(tsr_exp_float(SCORE(s) - top), total) : total;
     GROUP_SUM(SUB_GROUPS, total, share);

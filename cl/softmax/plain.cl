@@ -1,12 +1,15 @@
-/* softmax/plain.cl - y = softmax of scale * x + bias + relative over the visible part of the last dimension; 0 elsewhere.
+/* softmax/plain.cl - y = softmax of scale * x + bias + relative over the visible part of the last
+ * dimension; 0 elsewhere. Picture: norm/plain.cl.
  *
  *   grid    (rows), one work-item each: x is [B,..,T,S], so a row is a query of a sequence
- *   x, y, bias at any strides, given in elements for the last eight dimensions; 0 repeats (broadcast)
- *   sees    s < len[b], causal: s <= past[b] + t, WINDOW > 0: past[b] + t - s < WINDOW; a row that sees nothing is 0
+ *   x, y, bias at any strides, given in elements for the last eight dimensions; 0 repeats
+ *           (broadcast)
+ *   visible s < len[b]; causal: s <= past[b] + t; WINDOW > 0: past[b] + t - s < WINDOW. A row that
+ *           sees nothing is 0
  *   alias   y may be x
  *   needs   nothing beyond OpenCL C 1.1
- *   build   X_DTYPE, Y_DTYPE, BIAS_DTYPE; BATCH_AXIS 0..6 the position of B among the eight dimensions;
- *           CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE */
+ *   build   X_DTYPE, Y_DTYPE, BIAS_DTYPE; BATCH_AXIS 0..6 the position of B among the eight
+ *           dimensions; CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE */
 
 __kernel void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const int *past, int past0,
                      __global const int *len, int len0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,
@@ -24,7 +27,7 @@ __kernel void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const 
     for (int s = first; s < end; s++)
         top = fmax(top, SCORE(s));
     if (top == -INFINITY)
-        end = first; /* nothing to see, or a bias of -inf everywhere */
+        end = first; /* no visible element, or a bias of -inf everywhere */
     for (int s = 0; s < min(first, S); s++)
         STORE(Y_DTYPE, y, yi + s * y7, 0.0f);
     for (int s = max(first, end); s < S; s++)

@@ -1,7 +1,8 @@
-/* softmax_grad/lanes.cl - softmax_grad/plain for CPUs: its sixteen sums side by side are a vector.
+/* softmax_grad/lanes.cl - softmax_grad/plain for CPUs: its sixteen partial sums are the lanes of a
+ * vector.
  *
- *   grid    (rows), work-groups of one
- *   operands, alias, adds as softmax_grad/plain; the elements of a row side by side
+ *   grid    (rows), work-groups of one work-item
+ *   operands, alias, order as softmax_grad/plain; the elements of a row are contiguous
  *   needs   float16 in registers (a CPU) */
 #include "elementwise/sixteen.clh"
 

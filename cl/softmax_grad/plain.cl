@@ -1,9 +1,9 @@
-/* softmax_grad/plain.cl - dx = scale * y * (dy - sum of y dy) of each row.
+/* softmax_grad/plain.cl - dx = scale * y * (dy - sum of y dy) of each row. Picture: norm/plain.cl.
  *
  *   grid    (rows), one work-item each
  *   y, dy, dx at any strides, given in elements for the last eight dimensions
  *   alias   dx may be y or dy
- *   adds    sixteen sums of products side by side, then the tail
+ *   order   sixteen partial sums of products, then the tail
  *   needs   nothing beyond OpenCL C 1.1 */
 
 __kernel void KERNEL(__global const float *y, int y0, __global const float *dy, int dy0, __global float *dx, int dx0,

@@ -1,10 +1,12 @@
-/* sum_rows/blocks.cl - sums[b,c] = sum over the rows of block b of x[r,c].
+/* sum_rows/blocks.cl - sums[b,c] = sum of x[r,c] over rows b*BLOCK .. b*BLOCK + BLOCK - 1;
+ * sum_rows/plain adds these sums.
  *
- *   grid    (C, blocks), one work-item each
- *   x[r,c]  at x0 + r*x_row + c; sums [blocks, C], scratch
- *   adds    BLOCK rows upwards
+ *   grid    (C, number of b), one work-item each
+ *   x[r,c]  at x0 + r*x_row + c; sums [number of b, C], scratch
+ *   order   BLOCK ascending rows
  *   needs   nothing beyond OpenCL C 1.1
- *   build   BLOCK */
+ *   build   BLOCK
+ *   paid    see sum_rows/blocks_lanes */
 
 __kernel void KERNEL(__global const float *x, int x0, __global float *sums, __global const int *dims, int R, int R_set, int C,
                      int C_set, int x_row)

@@ -1,10 +1,15 @@
-/* sum_rows/blocks_lanes.cl - sum_rows/blocks for CPUs, 64 columns side by side.
+/* sum_rows/blocks_lanes.cl - sum_rows/blocks for CPUs, 64 columns in lanes.
  *
- *   grid    (C/64, blocks), work-groups of one
- *   operands, adds, build as sum_rows/blocks
+ *   grid    (C/64, number of b), work-groups of one work-item
+ *   operands, order, build as sum_rows/blocks
  *   needs   float16 in registers (a CPU)
- *   paid    pocl 3.1, 2 Zen 4 cores, us, plain and this: 4096 rows of 384 454 53 (120 GB/s); 4096 of 1536 6250 433 (58); 256 of 3072
- *           1080 35; 256 of 50257 4780 1550 (33) */
+ *   paid    pocl 3.1, 2 Zen 4 cores, us (GB/s):
+ *
+ *           rows x columns    plain   lanes
+ *           4096 x 384        454     53 (120)
+ *           4096 x 1536       6250    433 (58)
+ *           256 x 3072        1080    35 (91)
+ *           256 x 50257       4780    1550 (33) */
 #include "elementwise/sixteen.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void

@@ -1,7 +1,7 @@
-/* sum_rows/lanes.cl - sum_rows/plain for CPUs, 16 columns side by side.
+/* sum_rows/lanes.cl - sum_rows/plain for CPUs, 16 columns in lanes.
  *
- *   grid    (C/16), work-groups of one
- *   operands, adds, build as sum_rows/plain
+ *   grid    (C/16), work-groups of one work-item
+ *   operands, order, build as sum_rows/plain
  *   needs   float16 in registers (a CPU) */
 typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
 

@@ -1,10 +1,11 @@
-/* sum_rows/plain.cl - adds the sums of blocks: y[c] = sum over b of sums[b,c]; z likewise of what lies behind y's columns.
+/* sum_rows/plain.cl - adds the sums that sum_rows/blocks or norm_weight_grad/blocks left: y[c] =
+ * sum over b of sums[b,c]; z likewise from the columns past y's.
  *
- *   grid    (C), one work-item a column
- *   sums    [blocks, PARTS * C], scratch; as many blocks as BLOCK goes into R rows; y and z packed
- *   adds    blocks upwards: the number of rows alone decides
+ *   grid    (C), one work-item per column
+ *   sums    [ceil(R / BLOCK), PARTS * C], scratch; y and z contiguous
+ *   order   ascending b, so that the number of rows alone decides
  *   needs   nothing beyond OpenCL C 1.1
- *   build   BLOCK; PARTS 1|2: no z | z */
+ *   build   BLOCK; PARTS 1|2: without | with z */
 
 __kernel void KERNEL(__global const float *sums, __global float *y, int y0, __global float *z, int z0, __global const int *dims,
                      int R, int R_set, int C, int C_set)

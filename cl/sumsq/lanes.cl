@@ -1,8 +1,9 @@
-/* sumsq/lanes.cl - sumsq/plain for CPUs: its sixteen chains side by side are a vector.
+/* sumsq/lanes.cl - sumsq/plain for CPUs: its sixteen partial sums are the lanes of a vector.
  *
- *   grid    (parts), work-groups of one
- *   operands, adds as sumsq/plain
- *   needs   float16 in registers (a CPU) */
+ *   grid    (parts), work-groups of one work-item
+ *   operands, order as sumsq/plain
+ *   needs   float16 in registers (a CPU)
+ *   paid    4 million elements, pocl 3.1, 2 Zen 4 cores: 0.30 ms (54 GB/s), plain 0.87 */
 #include "elementwise/sixteen.clh"
 #define BLOCK 1024
 
@@ -13,7 +14,7 @@ KERNEL(__global float *sums, int sums0, __global const float *x, int x0, __globa
     const int j = (int)get_global_id(0), n = SIZE(N), run = n / parts + (n % parts > 0);
     if (j >= parts)
         return;
-    /* j * run may be past what an int holds where runs are of few elements */
+    /* j * run may exceed an int where runs are short */
     const int begin = run && j > n / run ? n : min(j * run, n), end = n - begin < run ? n : begin + run;
     float total = 0.0f;
     x += x0;

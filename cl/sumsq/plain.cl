@@ -1,9 +1,12 @@
-/* sumsq/plain.cl - sums[first + j] = sum of x^2 over the j-th of `parts` runs of ceil(N / parts) elements.
+/* sumsq/plain.cl - sums[first + j] = sum of x^2 over the j-th of `parts` runs of ceil(N / parts)
+ * elements.
  *
  *   grid    (parts), one work-item each
- *   x       packed
- *   adds    16 chains of fma side by side over blocks of 1024 elements, then these in pairs, then the blocks
- *   needs   nothing beyond OpenCL C 1.1 */
+ *   x       contiguous
+ *   order   16 partial sums by fma over segments of 1024 elements (BLOCK), then these in pairs,
+ *           then the segments
+ *   needs   nothing beyond OpenCL C 1.1
+ *   paid    see sumsq/lanes */
 #define BLOCK 1024
 
 __kernel void KERNEL(__global float *sums, int sums0, __global const float *x, int x0, __global const int *dims, int N,
@@ -12,7 +15,7 @@ __kernel void KERNEL(__global float *sums, int sums0, __global const float *x, i
     const int j = (int)get_global_id(0), n = SIZE(N), run = n / parts + (REST(n, parts) > 0);
     if (j >= parts)
         return;
-    /* j * run may be past what an int holds where runs are of few elements */
+    /* j * run may exceed an int where runs are short */
     const int begin = run && j > n / run ? n : min(j * run, n), end = n - begin < run ? n : begin + run;
     float total = 0.0f;
     x += x0;

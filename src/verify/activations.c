@@ -1,9 +1,9 @@
-/* relu, gelu, gelu_tanh, silu, tanh, sigmoid: over small, large, saturating and special arguments.
- */
+/* verify/activations.c - the cases of relu, gelu, gelu_tanh, silu, tanh and sigmoid: small, large,
+ * saturating and special arguments. */
 #include "verify/verify.h"
 
-/* relative: of the answer. terms of |x|: gelu's 1 + erf and gelu_tanh's 1 + tanh lose digits for x
- * << 0, to 16 ulp of 1 (erf, OpenCL C 7.4), so their error is 16 u of x. */
+/* `relative` is of the answer, `of_x` of |x|: gelu's 1 + erf and gelu_tanh's 1 + tanh lose digits
+ * for x << 0, to 16 ulp of 1 (erf, OpenCL C 7.4), so their error is 16 u of x. */
 static void add_all(tsri_verify_list *list, tsr_op_id op, double relative, double of_x,
                     const char *reason) {
     static const struct {

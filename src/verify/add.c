@@ -1,3 +1,4 @@
+/* verify/add.c - the cases of add. */
 #include "verify/binary.h"
 
 void tsri_verify_add_cases(tsri_verify_list *list) {

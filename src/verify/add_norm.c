@@ -1,7 +1,8 @@
+/* verify/add_norm.c - the cases of add_norm. */
 #include "verify/norm.h"
 
-/* The sum is one rounding on both sides; its norm is as that of layer_norm or rms_norm. The
- * residual is small, so the form's kappa holds. */
+/* The sum is rounded once on both sides; its norm has the bound of layer_norm or rms_norm. The
+ * residual is so small that the form's kappa holds. */
 void tsri_verify_add_norm_cases(tsri_verify_list *list) {
     for (size_t i = 0; i < 2 * tsri_verify_norm_form_count; i++) {
         const tsri_verify_norm_form *f = &tsri_verify_norm_forms[i / 2];

@@ -1,13 +1,14 @@
-/* Queries, keys and widths by every tail; padding, slots, types of kept keys, probabilities. */
+/* verify/additive_attention.c - the cases of additive_attention: queries, keys and widths around
+ * all tails of vectors; padding, slots, dtypes of the kept keys, probabilities. */
 #include "verify/additive_attention.h"
 
 #include <math.h>
 
 typedef tsri_verify_additive_form form;
 
-/* A score is a sum of A terms of M = A max|v| in all: q + k is rounded once, tanh within 4 ulp: off
- * by (A + 8) u M. A probability is off by twice that, relative, by 4 ulp of exp and by the sum over
- * S; the output is a mean of values with these. */
+/* A score is a sum of A terms, M = A max|v| in all; q + k is rounded once and tanh is within 4 ulp,
+ * so it is off by (A + 8) u M. A probability is off by twice that, relative, by 4 ulp of exp and by
+ * the sum over S. The output is a mean of values with these weights. */
 static void bound(tsri_verify_case *c, const form *f, double M) {
     const double relative = (2 * (double)(f->A + 8) * M + (double)(2 * f->S) + 32) * TSRI_VERIFY_U;
     c->in[3].absolute = true;
@@ -59,9 +60,9 @@ void tsri_verify_additive_attention_cases(tsri_verify_list *list) {
         {3, 1, 64, 33, 65, 3, {64, 1, 17}, " padded"},
         {1, 2, 13, 22, 48, 0, {0}, ""},
         {2, 1, 9, 32, 130, 0, {0}, ""},
-        {3, 2, 9, 8, 8, 3, {0, 9, 100}, " one sequence sees nothing"},
-        {1, 0, 5, 8, 8, 0, {0}, " no query"},
-        {0, 1, 5, 8, 8, 0, {0}, " no sequence"},
+        {3, 2, 9, 8, 8, 3, {0, 9, 100}, " one sequence sees no key"},
+        {1, 0, 5, 8, 8, 0, {0}, " no queries"},
+        {0, 1, 5, 8, 8, 0, {0}, " no sequences"},
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         for (uint32_t probabilities = 0; probabilities < 2; probabilities++) {
@@ -70,7 +71,7 @@ void tsri_verify_additive_attention_cases(tsri_verify_list *list) {
             c->sparse = forms[i].n_len > 0;
         }
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
-    for (size_t i = 0; i < 3; i++) { /* hypotheses that share sentences */
+    for (size_t i = 0; i < 3; i++) { /* hypotheses that share the keys of sentences */
         const form f = {4, 1, 20, 24, 40, 4, {20, 3, 20, 9}, " slots"};
         tsri_verify_case *c = add(list, &f);
         c->in[1].dim[0] = c->in[3].dim[0] = TSRI_VERIFY_K(3);
@@ -82,7 +83,7 @@ void tsri_verify_additive_attention_cases(tsri_verify_list *list) {
     const form f = {2, 3, 9, 16, 32, 0, {0}, " strided"};
     tsri_verify_case *c = add(list, &f);
     c->in[0].view = c->in[1].view = c->in[3].view = TSRI_VERIFY_SLICED;
-    const form turned = {2, 3, 9, 16, 32, 2, {9, 5}, " turned round"};
+    const form turned = {2, 3, 9, 16, 32, 2, {9, 5}, " axes swapped"};
     c = add(list, &turned);
     c->in[0].view = c->in[1].view = c->in[3].view = TSRI_VERIFY_SWAPPED;
 }

@@ -11,7 +11,7 @@ typedef struct tsri_verify_additive_form {
     const char *what;
 } tsri_verify_additive_form;
 
-/* A case of `op` with operands 0 to 3, lengths as operand `len`, and sizes. */
+/* Adds a case of `op` with its sizes, with operands 0 to 3, and with lengths as operand `len`. */
 tsri_verify_case *tsri_verify_additive_case(tsri_verify_list *list, uint32_t op, int len,
                                             const tsri_verify_additive_form *form);
 

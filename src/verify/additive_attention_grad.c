@@ -1,11 +1,12 @@
-/* Queries, keys and elements by every tail; padding; views. Probabilities are what they are: a
- * gradient takes them as given. */
+/* verify/additive_attention_grad.c - the cases of additive_attention_grad: queries, keys and
+ * elements around all tails of vectors; padding; views. Probabilities may be any numbers, because
+ * the gradient takes them as given. */
 #include "verify/additive_attention.h"
 
 typedef tsri_verify_additive_form form;
 
-/* Probabilities lie within 1/S, so ds is at most 2 E / S, and off by (E + S + 6) u of that; v lies
- * within 1; tanh is off by 4 ulp, 1 - tanh^2 by 12 u; the sums are of S, T and S T terms. */
+/* Probabilities are at most 1/S, so ds is at most 2 E / S, off by (E + S + 6) u of that. |v| <= 1;
+ * tanh is off by 4 ulp, 1 - tanh^2 by 12 u; the sums have S, T and S T terms. */
 static void bound(tsri_verify_case *c, const form *f) {
     const double S = (double)f->S, T = (double)f->T, E = (double)f->E, ds = 2 * E / (S > 0 ? S : 1),
                  pair = E + S + 24;
@@ -39,10 +40,10 @@ void tsri_verify_additive_attention_grad_cases(tsri_verify_list *list) {
         {3, 4, 20, 33, 65, 3, {20, 1, 17}, " padded"},
         {1, 2, 13, 22, 48, 0, {0}, ""},
         {2, 7, 9, 32, 130, 0, {0}, ""},
-        {3, 2, 9, 8, 8, 3, {0, 9, 100}, " one sequence sees nothing"},
+        {3, 2, 9, 8, 8, 3, {0, 9, 100}, " one sequence sees no key"},
         {2, 1, 17, 64, 32, 2, {17, 3}, " one query"},
-        {1, 0, 5, 8, 8, 0, {0}, " no query"},
-        {0, 1, 5, 8, 8, 0, {0}, " no sequence"},
+        {1, 0, 5, 8, 8, 0, {0}, " no queries"},
+        {0, 1, 5, 8, 8, 0, {0}, " no sequences"},
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         add(list, &forms[i]);
@@ -50,7 +51,7 @@ void tsri_verify_additive_attention_grad_cases(tsri_verify_list *list) {
     tsri_verify_case *c = add(list, &f);
     for (int i = 0; i < 6; i++)
         c->in[i].view = i == 2 || i == 4 ? TSRI_VERIFY_PACKED : TSRI_VERIFY_SLICED;
-    f.what = " turned round";
+    f.what = " axes swapped";
     c = add(list, &f);
     c->in[0].view = c->in[1].view = c->in[3].view = c->in[5].view = TSRI_VERIFY_SWAPPED;
 }

@@ -1,4 +1,5 @@
-/* What the cases of a row need, built at once: a program a row instead of one a case. */
+/* verify/ahead.c - builds what all cases of a kernel variant need at once: one program instead of
+ * one for each case. */
 #include "base/error.h"
 #include "tensor/convert.h"
 #include "verify/verify.h"
@@ -19,14 +20,14 @@ tsr_status tsri_verify_decompose(tsr_op_id op, tsri_graph **graph) {
     tsri_graph_destroy(graph);
     for (size_t i = 0; status == TSR_OK && i < tsri_graph_node_count(lowered); i++)
         if (tsri_graph_node_at(lowered, i)->id == op)
-            status = tsri_base_fail(TSR_E_UNSUPPORTED, "this form has no decomposition");
+            status = tsri_base_fail(TSR_E_UNSUPPORTED, "this form of the op has no decomposition");
     if (status != TSR_OK)
         tsri_graph_destroy(&lowered);
     *graph = lowered;
     return status;
 }
 
-/* The case with its sizes as constants, so that cases of different sizes fit one graph. */
+/* The case with its sizes as constants, so that cases of different sizes fit into one graph. */
 static tsri_verify_case fixed(const tsri_verify_case *c) {
     tsri_verify_case copy = *c;
     for (uint32_t i = 0; i < copy.n_in; i++)
@@ -46,7 +47,7 @@ static bool decomposes(const tsri_verify_case *c) {
     return status == TSR_OK;
 }
 
-/* Weights of zeros: nothing runs. */
+/* Weights are zeros, because nothing runs. */
 static tsr_status give_zeros(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype,
                              void *out) {
     const tsri_verify_case *const *cases = data;

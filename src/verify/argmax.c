@@ -1,3 +1,4 @@
+/* verify/argmax.c - the cases of argmax. */
 #include "verify/verify.h"
 
 void tsri_verify_argmax_cases(tsri_verify_list *list) {

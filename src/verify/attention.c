@@ -1,5 +1,5 @@
-/* Prefill and decode; causal, padded, windowed, fully masked; grouped queries; Dv != D; slots,
- * sources and a bias. */
+/* verify/attention.c - the cases of attention: prefill and decode; causal, padded, windowed, fully
+ * masked; grouped queries; Dv != D; slots, sources and a bias. */
 #include "verify/attention.h"
 
 #include <math.h>
@@ -7,9 +7,9 @@
 
 typedef tsri_verify_attention_form form;
 
-/* A score is a sum of D terms: off by (D + 3) u |scale| sum|q||k|, at most D |scale| for operands
- * within 1, so a probability is off by twice that, relative, and by what exp (4 ulp), the sum over
- * S and the division add: S + 16 u. The output is a mean of v with these. */
+/* A score is a sum of D terms: off by (D + 3) u |scale| sum|q||k|, where the sum is at most D for
+ * operands within 1. So a probability is off by twice that, relative, and by what exp (4 ulp), the
+ * sum over S and the division add: S + 16 u. The output is a mean of v with these weights. */
 static void bound(tsri_verify_case *c, int64_t S, int64_t D, double score) {
     const double relative = (2 * (double)(D + 4) * score + (double)(2 * S) + 32) * TSRI_VERIFY_U;
     c->in[2].absolute = true;
@@ -56,9 +56,8 @@ static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
     return c;
 }
 
-/* Distances within reach and beyond it on either side, by every length of a tile of queries or
- * keys.
- */
+/* Distances within the reach and beyond it on either side, for all lengths around a tile of queries
+ * or keys. */
 static void add_relative(tsri_verify_list *list) {
     static const struct {
         form form;
@@ -83,7 +82,7 @@ static void add_relative(tsri_verify_list *list) {
          5,
          TSR_KIND_INPUT},
         {{1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, {0}, {0}, ""}, 2, TSR_KIND_INPUT},
-        {{1, 0, 8, 2, 2, 8, 8, 1, 0, 1, 1, {0}, {8}, " no query"}, 2, TSR_KIND_INPUT},
+        {{1, 0, 8, 2, 2, 8, 8, 1, 0, 1, 1, {0}, {8}, " no queries"}, 2, TSR_KIND_INPUT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         form f = rows[i].form;
@@ -100,9 +99,9 @@ static void add_relative(tsri_verify_list *list) {
     }
 }
 
-/* As the models have them: an encoder's queries, keys and values are parts of one product, and its
- * keys are counted as its queries are. A decoder reads the source, which several sequences share,
- * and the keys of its own hypotheses, from slots of [G, capacity, D]. */
+/* Operands as in models: an encoder's queries, keys and values are parts of one product, and it has
+ * as many keys as queries. A decoder reads keys from slots of [G, capacity, D]: those of the source
+ * text, which several sequences share, and those of its own hypotheses. */
 static void add_models(tsri_verify_list *list) {
     static const form encoder[] = {
         {3, 33, 33, 4, 4, 16, 16, 0, 0, 0, 3, {0}, {33, 4, 17}, " one product, padded"},
@@ -112,9 +111,9 @@ static void add_models(tsri_verify_list *list) {
     static const form decoder[] = {
         {4, 1, 40, 4, 4, 32, 32, 0, 0, 0, 4, {0}, {40, 7, 33, 40}, " source slots"},
         {4, 33, 40, 4, 2, 32, 32, 0, 0, 0, 4, {0}, {40, 7, 33, 1}, " source slots"},
-        {4, 1, 70, 4, 4, 32, 32, 1, 0, 4, 4, {69, 0, 31, 32}, {70, 1, 32, 33}, " kept by others"},
-        {2, 9, 70, 4, 2, 16, 16, 1, 0, 2, 2, {61, 0}, {70, 9}, " kept by others"},
-        {2, 3, 70, 4, 1, 24, 24, 1, 20, 2, 2, {60, 4}, {63, 7}, " kept by others, window"},
+        {4, 1, 70, 4, 4, 32, 32, 1, 0, 4, 4, {69, 0, 31, 32}, {70, 1, 32, 33}, " keys by source"},
+        {2, 9, 70, 4, 2, 16, 16, 1, 0, 2, 2, {61, 0}, {70, 9}, " keys by source"},
+        {2, 3, 70, 4, 1, 24, 24, 1, 20, 2, 2, {60, 4}, {63, 7}, " keys by source, window"},
     };
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16};
     for (size_t i = 0; i < sizeof encoder / sizeof *encoder; i++) {
@@ -148,7 +147,7 @@ static void add_variants(tsri_verify_list *list) {
     static const form plain = {2, 5, 9, 4, 2, 8, 8, 0, 0, 0, 0, {0}, {0}, ""};
     form f = cached;
     f.what = " slots";
-    tsri_verify_case *c = add(list, &f); /* the keys of 3 sequences among 5 slots */
+    tsri_verify_case *c = add(list, &f); /* the keys of 3 sequences lie in 5 slots */
     c->in[1].dim[0] = c->in[2].dim[0] = TSRI_VERIFY_K(5);
     tsri_verify_ints(c, 5, TSRI_VERIFY_B, 3, (const int32_t[]){4, 0, 2});
     f.what = " sources";
@@ -190,7 +189,7 @@ static void add_variants(tsri_verify_list *list) {
     c->want = 2;
     f = cached;
     for (int i = 0; i < 4;
-         i++) { /* keys and values as a session may keep them, of 1 and of 40 queries */
+         i++) { /* the dtypes in which a session may keep keys and values; 2 and 40 queries */
         const form prefill = {2, 40, 67, 6, 2, 36, 20, 1, 0, 2, 2, {27, 3}, {67, 43}, ""};
         f = i % 2 ? prefill : cached;
         f.what = i < 2 ? " f16" : " bf16";
@@ -198,29 +197,29 @@ static void add_variants(tsri_verify_list *list) {
         c->in[1].dtype = c->in[2].dtype = i < 2 ? TSR_F16 : TSR_BF16;
     }
     f = cached;
-    f.what = " all scores negative"; /* where a mask of 0 instead of -inf would win */
+    f.what = " all scores negative"; /* a mask of 0 instead of -inf would win */
     c = add(list, &f);
     c->in[0].low = 0.5, c->in[1].low = -1, c->in[1].high = -0.5;
     f.what = " scores beyond exp's range";
     c = add(list, &f);
     c->in[0].low = -60, c->in[0].high = 60;
     bound(c, f.S, f.D, 60 * sqrt((double)f.D));
-    f.what = " equal scores, whole values";
+    f.what = " equal scores, integer values";
     c = add(list, &f);
     c->attrs.attention.scale = 0x1p-1f;
     c->in[0].fill = TSRI_VERIFY_EQUAL, c->in[1].fill = TSRI_VERIFY_EQUAL;
     c->in[2].fill = TSRI_VERIFY_INTEGER;
     c->in[2].low = 1, c->in[2].high = 64;
-    bound(c, f.S, 0, 0); /* every score is exact, every exponential 1: only the mean is left */
+    bound(c, f.S, 0, 0); /* every score is exact and every exponential 1: the mean remains */
     tsri_verify_reason(c, "(2 S + 32) u sum p|v|: all scores are exact and equal, so this is the "
-                          "mean of the keys that are seen");
+                          "mean of the visible values");
 }
 
 void tsri_verify_attention_cases(tsri_verify_list *list) {
     static const form forms[] = {
         {2, 5, 7, 4, 2, 8, 8, 1, 0, 2, 2, {0, 2}, {5, 7}, " causal"},
         {1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, {0}, {0}, ""},
-        {2, 7, 7, 3, 3, 16, 16, 0, 0, 0, 0, {0}, {0}, " all seen"},
+        {2, 7, 7, 3, 3, 16, 16, 0, 0, 0, 0, {0}, {0}, " all visible"},
         {1, 15, 17, 2, 2, 7, 5, 0, 0, 0, 0, {0}, {0}, " odd"},
         {2, 3, 310, 4, 2, 8, 8, 1, 0, 2, 2, {214, 307}, {217, 310}, " causal, many keys"},
         {2, 5, 310, 4, 2, 24, 19, 1, 150, 2, 2, {212, 305}, {217, 310}, " window 150, odd"},
@@ -238,8 +237,8 @@ void tsri_verify_attention_cases(tsri_verify_list *list) {
         {2, 70, 130, 4, 2, 48, 32, 1, 40, 2, 2, {60, 11}, {130, 81}, " window 40, cached"},
         {2, 9, 30, 2, 2, 128, 128, 1, 4, 2, 2, {21, 6}, {30, 15}, " window 4, cached"},
         {3, 6, 13, 2, 2, 8, 8, 0, 0, 0, 3, {0}, {13, 4, 1}, " padded"},
-        {2, 3, 9, 2, 1, 8, 8, 0, 0, 0, 2, {0}, {0, 9}, " one sequence sees nothing"},
-        {1, 0, 8, 2, 2, 8, 8, 1, 0, 1, 1, {0}, {8}, " no query"},
+        {2, 3, 9, 2, 1, 8, 8, 0, 0, 0, 2, {0}, {0, 9}, " one sequence sees no key"},
+        {1, 0, 8, 2, 2, 8, 8, 1, 0, 1, 1, {0}, {8}, " no queries"},
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         add(list, &forms[i]);

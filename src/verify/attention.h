@@ -12,8 +12,8 @@ typedef struct tsri_verify_attention_form {
     const char *what;
 } tsri_verify_attention_form;
 
-/* A case of `op` with queries, keys and values (operands 0 to 2), past and lengths as operands
- * `past` and the next, and sizes. */
+/* Adds a case of `op` with its sizes, with queries, keys and values as operands 0 to 2, and with
+ * past and lengths as operands `past` and `past` + 1. */
 tsri_verify_case *tsri_verify_attention_case(tsri_verify_list *list, uint32_t op, int past,
                                              const tsri_verify_attention_form *form);
 

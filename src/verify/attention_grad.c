@@ -1,5 +1,6 @@
-/* Self-attention and cross-attention; causal, padded, windowed, with keys before; fully masked
- * queries; grouped queries; Dv != D; parts of one product; biases and distances. */
+/* verify/attention_grad.c - the cases of attention_grad: self-attention and cross-attention;
+ * causal, padded, windowed, with keys before the first query; fully masked queries; grouped
+ * queries; Dv != D; parts of one product; biases and distances. */
 #include "verify/attention.h"
 
 #include <math.h>
@@ -7,11 +8,11 @@
 
 typedef tsri_verify_attention_form form;
 
-/* Scores stay within 1 (scale 1/D) and what is added to them within `added`, and lse between
- * log n + 1 + added and one more, n = max(S, T): so p <= 1/n, off by ((D + 4) + 4 |lse| + 16) u,
- * relative. A pair's ds is at most 2 Dv / n, and off by that share of it and by (Dv + 3) u of its
- * terms. dq adds S of them times scale, dk H/G T; dv adds H/G T times p; drelative all of a head.
- * Each sum of m terms adds m u. */
+/* With n = max(S, T), scores stay within 1 (scale 1/D), what is added to them within `added`, and
+ * lse between log n + 1 + added and one more. So p <= 1/n, off by ((D + 4) + 4 |lse| + 16) u,
+ * relative. The ds of a pair is at most 2 Dv / n, off by that relative error and by (Dv + 3) u of
+ * its terms. dq sums S of them times scale, dk H/G T of them; dv sums H/G T products with p;
+ * drelative sums all pairs of a head. Each sum of m terms adds m u. */
 static void bound(tsri_verify_case *c, const form *f, double added) {
     const double n = (double)(f->S > f->T ? f->S : f->T), lse = log(n) + 2 + added;
     const double D = (double)f->D, Dv = (double)f->Dv, S = (double)f->S,
@@ -43,7 +44,7 @@ static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
     return c;
 }
 
-/* The table of distances, which learns or not. */
+/* The table of distances, which is trained or not. */
 static void add_relative(tsri_verify_list *list) {
     static const struct {
         form form;
@@ -55,7 +56,7 @@ static void add_relative(tsri_verify_list *list) {
         {{1, 33, 31, 2, 1, 8, 12, 1, 0, 0, 1, {0}, {31}, " causal"}, 4, 1},
         {{2, 35, 70, 2, 2, 16, 16, 1, 20, 2, 2, {30, 0}, {65, 30}, " window"}, 0, 1},
         {{2, 6, 9, 2, 2, 4, 4, 0, 0, 0, 0, {0}, {0}, " bias"}, 2, 1},
-        {{1, 40, 40, 4, 4, 32, 32, 1, 0, 0, 0, {0}, {0}, " of weights"}, 39, 0},
+        {{1, 40, 40, 4, 4, 32, 32, 1, 0, 0, 0, {0}, {0}, " not trained"}, 39, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         form f = rows[i].form;
@@ -70,7 +71,7 @@ static void add_relative(tsri_verify_list *list) {
                            TSRI_VERIFY_T, TSRI_VERIFY_S);
         bound(c, &f, 1 + (i == 4));
         c->want = rows[i].learns * 8;
-        c->sparse = true; /* distances that never occur */
+        c->sparse = true; /* some distances never occur */
     }
 }
 
@@ -89,7 +90,7 @@ static void add_variants(tsri_verify_list *list) {
     c = add(list, &f);
     for (int i = 0; i < 6; i++)
         c->in[i].view = i == 4 ? TSRI_VERIFY_PACKED : TSRI_VERIFY_SLICED;
-    f.what = " turned round";
+    f.what = " axes swapped";
     c = add(list, &f);
     for (int i = 0; i < 6; i++)
         c->in[i].view = i == 4 ? TSRI_VERIFY_PACKED : TSRI_VERIFY_SWAPPED;
@@ -106,7 +107,7 @@ static void add_variants(tsri_verify_list *list) {
     tsri_verify_operand *mask = tsri_verify_in(c, 8, TSR_KIND_INPUT, TSR_F32, 4, TSRI_VERIFY_K(1),
                                                TSRI_VERIFY_K(f.H), TSRI_VERIFY_T, TSRI_VERIFY_S);
     mask->fill = TSRI_VERIFY_MASK, mask->low = 0.4;
-    f.what = " queries that see nothing";
+    f.what = " queries that see no key";
     c = add(list, &f);
     c->in[4].fill = TSRI_VERIFY_MASK;
     c->in[4].low = 0.5;
@@ -132,11 +133,11 @@ void tsri_verify_attention_grad_cases(tsri_verify_list *list) {
         {2, 70, 130, 4, 2, 48, 32, 1, 40, 2, 2, {60, 11}, {130, 81}, " window 40, cached"},
         {1, 24, 24, 2, 1, 8, 8, 1, 5, 0, 0, {0}, {0}, " window 5"},
         {1, 50, 50, 2, 2, 16, 16, 0, 7, 0, 0, {0}, {0}, " window 7, not causal"},
-        {2, 3, 9, 2, 1, 8, 8, 0, 0, 0, 2, {0}, {0, 9}, " one sequence sees nothing"},
+        {2, 3, 9, 2, 1, 8, 8, 0, 0, 0, 2, {0}, {0, 9}, " one sequence sees no key"},
         {3, 5, 20, 2, 2, 128, 128, 1, 0, 3, 3, {7, 0, 15}, {12, 2, 19}, " cached, padded"},
         {1, 6, 6, 1, 1, 160, 16, 0, 0, 0, 0, {0}, {0}, " large heads"},
-        {1, 0, 8, 2, 2, 8, 8, 1, 0, 1, 1, {0}, {8}, " no query"},
-        {0, 3, 8, 2, 2, 8, 8, 1, 0, 0, 0, {0}, {0}, " no sequence"},
+        {1, 0, 8, 2, 2, 8, 8, 1, 0, 1, 1, {0}, {8}, " no queries"},
+        {0, 3, 8, 2, 2, 8, 8, 1, 0, 0, 0, {0}, {0}, " no sequences"},
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         add(list, &forms[i])->sparse = forms[i].n_len > 0 || forms[i].T == 0;

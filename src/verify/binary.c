@@ -1,3 +1,5 @@
+/* verify/binary.c - the cases that add and mul share: broadcasts, views, extremes and signed
+ * zeros. */
 #include "verify/binary.h"
 
 static tsri_verify_case *add(tsri_verify_list *list, tsr_op_id op, int64_t T, int64_t C,
@@ -26,7 +28,7 @@ void tsri_verify_binary_cases(tsri_verify_list *list, tsr_op_id op) {
                    TSRI_VERIFY_K(1));
     tsri_verify_in(add(list, op, 3, 20, ", b [B,1,C]"), 1, TSR_KIND_INPUT, TSR_F32, 3,
                    TSRI_VERIFY_B, TSRI_VERIFY_K(1), TSRI_VERIFY_K(20));
-    tsri_verify_case *c = add(list, op, 3, 20, ", a out of wider rows, b swapped");
+    tsri_verify_case *c = add(list, op, 3, 20, ", a from wider rows, b swapped");
     c->in[0].view = TSRI_VERIFY_SLICED;
     c->in[1].view = TSRI_VERIFY_SWAPPED;
     c = add(list, op, 3, 24, ", extremes");

@@ -1,4 +1,4 @@
-/* How a list of cases is built. */
+/* verify/cases.c - how a list of cases is built. */
 #include "verify/verify.h"
 
 #include "base/error.h"

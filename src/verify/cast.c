@@ -1,3 +1,4 @@
+/* verify/cast.c - the cases of cast. */
 #include "verify/verify.h"
 
 void tsri_verify_cast_cases(tsri_verify_list *list) {
@@ -12,6 +13,6 @@ void tsri_verify_cast_cases(tsri_verify_list *list) {
         x->low = -1000, x->high = 1000;
         c->sizes[1] = 5;
         c->attrs.cast = (tsr_cast_attrs){.struct_size = sizeof c->attrs.cast, .dtype = to};
-        tsri_verify_reason(c, "exact: rounding to nearest, ties to even, is one answer");
+        tsri_verify_reason(c, "exact: rounding to nearest, ties to even, has one answer");
     }
 }

@@ -1,3 +1,4 @@
+/* verify/concat.c - the cases of concat. */
 #include "verify/verify.h"
 
 static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int n,

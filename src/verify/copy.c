@@ -1,3 +1,4 @@
+/* verify/copy.c - the cases of copy. */
 #include "verify/verify.h"
 
 void tsri_verify_copy_cases(tsri_verify_list *list) {
@@ -7,7 +8,7 @@ void tsri_verify_copy_cases(tsri_verify_list *list) {
         const char *what;
     } forms[] = {{3, 4, 5, TSRI_VERIFY_SWAPPED, " swapped"},
                  {1, 1, 1, TSRI_VERIFY_PACKED, ""},
-                 {7, 3, 64, TSRI_VERIFY_SLICED, " out of wider rows"},
+                 {7, 3, 64, TSRI_VERIFY_SLICED, " from wider rows"},
                  {0, 2, 4, TSRI_VERIFY_PACKED, ""},
                  {17, 5, 33, TSRI_VERIFY_SWAPPED, " swapped"}};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {

@@ -1,4 +1,4 @@
-/* What the operands of a case hold. */
+/* verify/data.c - the contents of a case's operands. */
 #include "verify/verify.h"
 
 #include "base/error.h"
@@ -26,8 +26,8 @@ void tsri_verify_leaf_dims(const tsri_verify_operand *operand, tsr_dim dims[TSR_
     }
 }
 
-/* The largest of a row of x is its last element, in every second row its first; a view's rows lie
- * between the margins of its leaf's. */
+/* The largest element of a row of x is its last, in every second row its first. The rows of a view
+ * lie between the margins of the leaf's rows. */
 static double step_at(const tsri_verify_operand *operand, size_t i, size_t columns, double u,
                       double v) {
     const size_t margin = operand->view == TSRI_VERIFY_SLICED ? TSRI_VERIFY_MARGIN : 0;
@@ -66,8 +66,8 @@ static double element(const tsri_verify_operand *operand, int number, size_t i, 
     }
 }
 
-/* The magnitudes of what blocks hold, as blocks: a scale below 0 takes all of -8 .. 0, and of
- * -127 .. 0. */
+/* Replaces the numbers in blocks by their magnitudes: the scale becomes negative, and the integers
+ * lie in -8 .. 0 or in -127 .. 0, where all magnitudes have a place. */
 static void make_absolute(tsr_dtype dtype, unsigned char *blocks, size_t count) {
     const tsri_tensor_dtype *type = tsri_tensor_dtype_info(dtype);
     for (unsigned char *p = blocks; p < blocks + count / 32 * (size_t)type->bytes;

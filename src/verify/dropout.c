@@ -1,4 +1,5 @@
-/* What is kept is known by number alone, so that every row keeps the same. */
+/* verify/dropout.c - the cases of dropout. Which elements are kept depends on their numbers alone,
+ * so every kernel variant keeps the same ones. */
 #include "verify/verify.h"
 
 void tsri_verify_dropout_cases(tsri_verify_list *list) {
@@ -30,6 +31,6 @@ void tsri_verify_dropout_cases(tsri_verify_list *list) {
             .struct_size = sizeof c->attrs.dropout, .site = forms[i].site, .rate = forms[i].rate};
         c->sparse = true;
         c->bound[0].relative = 3 * TSRI_VERIFY_U;
-        tsri_verify_reason(c, "3 u |y|: a factor and a product; the same are kept");
+        tsri_verify_reason(c, "3 u |y|: a factor and a product; the same elements are kept");
     }
 }

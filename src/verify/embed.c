@@ -1,3 +1,4 @@
+/* verify/embed.c - the cases of embed. */
 #include "verify/verify.h"
 
 static tsri_verify_case *add(tsri_verify_list *list, int64_t T, int64_t V, int64_t C,
@@ -15,7 +16,7 @@ static tsri_verify_case *add(tsri_verify_list *list, int64_t T, int64_t V, int64
     c->attrs.embed = (tsr_embed_attrs){.struct_size = sizeof c->attrs.embed, .scale = scale};
     c->bound[0].relative = scale == 0 ? 0 : 2 * TSRI_VERIFY_U;
     tsri_verify_reason(c, scale == 0
-                              ? "exact: rows are copied, and a scale times a whole number is a f32"
+                              ? "exact: rows are copied, and a scale times an integer is an f32"
                               : "2 u: one product");
     return c;
 }

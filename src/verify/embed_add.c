@@ -1,3 +1,4 @@
+/* verify/embed_add.c - the cases of embed_add. */
 #include "verify/verify.h"
 
 #include <math.h>
@@ -10,8 +11,8 @@ typedef struct form {
     const char *what;
 } form;
 
-/* Each row that an id names is a sum of up to N = 2 T terms upon what stood there; of the others
- * beta times that is one rounding. */
+/* A row that an id names is a sum of up to N = 2 T terms and the row's old contents times beta. In
+ * the other rows, the product with beta is rounded once. */
 static tsri_verify_case *add(tsri_verify_list *list, const form *f) {
     char beta[32] = "";
     if (f->beta >= 0)
@@ -64,10 +65,10 @@ void tsri_verify_embed_add_cases(tsri_verify_list *list) {
     c->in[0].low = NAN;
     c->in[0].absolute = false;
     c->sparse = true;
-    add(list, &(form){0, 16, 16, 0, -1, ", no token"});
-    add(list, &(form){0, 16, 16, 0, 0.5, ", no token"});
+    add(list, &(form){0, 16, 16, 0, -1, ", no tokens"});
+    add(list, &(form){0, 16, 16, 0, 0.5, ", no tokens"});
     c = add(list, &(form){9, 30, 17, 0, 1, ", ids outside the table"});
     c->in[1].low = -3, c->in[1].high = 33;
-    c = add(list, &(form){6, 11, 40, 0, 1, ", dy out of wider rows"});
+    c = add(list, &(form){6, 11, 40, 0, 1, ", dy from wider rows"});
     c->in[2].view = TSRI_VERIFY_SLICED;
 }

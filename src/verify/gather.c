@@ -1,3 +1,4 @@
+/* verify/gather.c - the cases of gather. */
 #include "verify/verify.h"
 
 void tsri_verify_gather_cases(tsri_verify_list *list) {

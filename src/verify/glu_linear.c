@@ -1,9 +1,10 @@
+/* verify/glu_linear.c - the cases of glu_linear. */
 #include "tensor/quantize.h"
 #include "verify/verify.h"
 
-/* The gate and the other half each are as linear: errors e of sums g and u. act(g) u moves by
- * |u| 1.13 e_g + |act(g)| e_u, and |act(g)| <= |g| (1 for sigmoid and tanh): twice the error of one
- * relative to the product of the sums of terms; the activation and the product 24 u more. */
+/* Gate and up are sums g and u as in linear, with errors e_g and e_u. act(g) u is off by
+ * |u| 1.13 e_g + |act(g)| e_u, and |act(g)| <= |g| (1 for sigmoid and tanh): relative to the
+ * product of the sums of terms, twice the error of one. The activation and the product add 24 u. */
 static tsri_verify_case *add(tsri_verify_list *list, int64_t T, int64_t K, int64_t F,
                              tsr_dtype dtype, bool trans, uint32_t activation, bool bias,
                              const char *what) {
@@ -33,7 +34,7 @@ static tsri_verify_case *add(tsri_verify_list *list, int64_t T, int64_t K, int64
     return c;
 }
 
-/* As linear has them. */
+/* As in linear.c. */
 static void add_blocks(tsri_verify_list *list, tsr_dtype dtype) {
     static const int64_t shapes[][3] = {
         {3, 32, 40},  {1, 32, 1},    {1, 64, 64},  {8, 96, 33}, {9, 64, 65},    {64, 96, 128},
@@ -55,9 +56,9 @@ static void add_blocks(tsri_verify_list *list, tsr_dtype dtype) {
         }
 }
 
-/* As linear's: a sum g moves by e_g = 10.03 h G + 4 K 2^-14, G the sum of its terms' magnitudes, at
- * most K here; so g u by 2.3 * 10.03 h G U and, with 4 K 2^-14 on either side of at most K, and of
- * 10 h K at that, 2.3 * 4 * 2^-14 K^2. */
+/* As in linear.c, a sum g is off by e_g = 10.03 h G + 4 K 2^-14, where G, the sum of its terms'
+ * magnitudes, is at most K here. So g u is off by 2.3 * 10.03 h G U and, with 4 K 2^-14 in either
+ * factor times at most K of the other, by 2.3 * 4 * 2^-14 K^2. */
 static void half(tsri_verify_case *c, int64_t K) {
     c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = TSR_COMPUTE_F16;
     c->bound[0].terms += 2.3 * 10.03 * 0x1p-11 * 1.01;
@@ -82,8 +83,8 @@ static void add_halves(tsri_verify_list *list) {
                 half(add(list, m ? 40 : 5, 64, 48, dtypes[d], trans, TSR_ACT_SILU, d % 2,
                          " f16 lattice"),
                      64);
-        tsri_verify_case *c = add(list, m ? 37 : 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false,
-                                  " f16, whole numbers");
+        tsri_verify_case *c =
+            add(list, m ? 37 : 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false, " f16, integers");
         half(c, 24);
         for (int i = 0; i < 2; i++) {
             c->in[i].fill = TSRI_VERIFY_INTEGER;
@@ -112,15 +113,14 @@ void tsri_verify_glu_linear_cases(tsri_verify_list *list) {
                     47, m == 1 ? 64 : 128, dtypes[d], trans, TSR_ACT_SILU, d % 2, " lattice");
     for (uint32_t a = TSR_ACT_RELU; a <= TSR_ACT_GELU_TANH; a++)
         add(list, 4, 24, 20, TSR_F32, true, a, false, "");
-    tsri_verify_case *c =
-        add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false, " whole numbers");
+    tsri_verify_case *c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false, " integers");
     for (int i = 0; i < 2; i++) {
         c->in[i].fill = TSRI_VERIFY_INTEGER;
         c->in[i].low = -4, c->in[i].high = 4;
     }
     c->bound[0] = (tsri_verify_bound){0};
-    tsri_verify_reason(c, "exact: sums and products of whole numbers below 2^24 are");
-    c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_SILU, false, " x out of wider rows");
+    tsri_verify_reason(c, "exact: sums and products of integers below 2^24 are");
+    c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_SILU, false, " x from wider rows");
     c->in[0].view = TSRI_VERIFY_SLICED;
     add_halves(list);
     add_blocks(list, TSR_GGML_Q8_0);

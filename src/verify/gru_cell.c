@@ -1,12 +1,12 @@
-/* One step and many, forwards and in reverse; sequences of unequal lengths; elements by every tail
- * of 16 and 32; the three types of weights. */
+/* verify/gru_cell.c - the cases of gru_cell: one step and many, forwards and in reverse; sequences
+ * of unequal lengths; elements around all tails of 16 and 32; the three dtypes of weights. */
 #include "verify/gru_cell.h"
 
 #include <math.h>
 
-/* A gate is a sum of E terms, whose magnitudes add up to L = E max|w| at most (states are within
- * 1), and five more: off by (E + 3) L u + 8 u; sigmoid and tanh by 4 ulp each, the rest by 16 u.
- * An error of the state grows by 1 + L at most, for L <= 1/4 by 9/8, from step to step. */
+/* A gate is a sum of E terms, whose magnitudes add up to at most L = E max|w| (states are within
+ * 1), and five more terms: off by (E + 3) L u + 8 u; sigmoid and tanh add 4 ulp each, the rest
+ * 16 u. From step to step, an error of the state grows by 1 + L at most; for L <= 1/4, by 9/8. */
 static void bound(tsri_verify_case *c, int64_t T, int64_t E, double L) {
     const double growth = T > 1 ? (double)T * pow(1.125, (double)T) : 1;
     c->bound[0].absolute = growth * ((double)(E + 3) * L + 32) * TSRI_VERIFY_U;
@@ -63,7 +63,7 @@ void tsri_verify_gru_cell_cases(tsri_verify_list *list) {
         add(list, 4, 4, 32, TSR_F16, reverse, 0, NULL);
         add(list, 4, 1, 40, TSR_BF16, reverse, 0, NULL);
         add(list, 7, 1, 64, TSR_BF16, reverse, 0, NULL);
-        add(list, 35, 1, 96, TSR_F32, reverse, 0, NULL); /* more than any row takes at once */
+        add(list, 35, 1, 96, TSR_F32, reverse, 0, NULL); /* more than one work-item takes */
         add(list, 35, 3, 64, TSR_F32, reverse, 3, (const int32_t[]){3, 1, 2});
         add(list, 1, 0, 16, TSR_F32, reverse, 0, NULL);
         add(list, 0, 2, 16, TSR_F32, reverse, 0, NULL);

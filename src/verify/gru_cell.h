@@ -4,7 +4,7 @@
 
 #include "verify/verify.h"
 
-/* A case of `op` with operands 0 to 3 and sizes; weights of L / E at most. */
+/* Adds a case of `op` with its sizes and operands 0 to 3; weights are at most L / E. */
 tsri_verify_case *tsri_verify_gru_case(tsri_verify_list *list, uint32_t op, int64_t B, int64_t T,
                                        int64_t E, tsr_dtype dtype, bool reverse, bool unequal,
                                        double L);

@@ -1,13 +1,14 @@
-/* One step and many, forwards and in reverse; sequences of unequal lengths; a first state or none,
- * learning or not; elements by every tail of 16 and 32; the three types of weights. */
+/* verify/gru_cell_grad.c - the cases of gru_cell_grad: one step and many, forwards and in reverse;
+ * sequences of unequal lengths; with a first state, trained or not, and without; elements around
+ * all tails of 16 and 32; the three dtypes of weights. */
 #include "verify/gru_cell.h"
 
 #include <math.h>
 
-/* Gates are off by (E + 3) L u + 32 u, as gru_cell's are, L = E max|w| <= 1/4: states and dy lie
- * within 1. What a step carries grows by 1 + L <= 5/4 and by dy, so it stays below T (5/4)^T; each
- * gradient of a gate is a product of it with factors within 1 (1 + L for the inner sum), of which
- * each is off by that much, and w^T dgates adds 3 E terms of 3 L in all. Of one step, L = sqrt(E).
+/* As in gru_cell, gates are off by (E + 3) L u + 32 u with L = E max|w| <= 1/4; states and dy are
+ * within 1. What a step carries grows by 1 + L <= 5/4 and by dy, so it stays below T (5/4)^T. The
+ * gradient of a gate is its product with factors within 1 (1 + L for the inner sum), each of which
+ * is off by as much as a gate; w^T dgates adds 3 E terms of 3 L in all. For one step L = sqrt(E).
  */
 static void bound(tsri_verify_case *c, int64_t T, int64_t E, double L) {
     const double growth = T > 1 ? (double)T * pow(1.25, (double)T) : 1,

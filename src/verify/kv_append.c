@@ -1,5 +1,5 @@
-/* What is compared is the whole state: rows that were not to be written must still hold what they
- * did. */
+/* verify/kv_append.c - the cases of kv_append. The whole state is compared: rows that must not be
+ * written still hold what they held. */
 #include "verify/verify.h"
 
 static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t slots,
@@ -18,7 +18,7 @@ static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64
     c->sizes[1] = T;
     c->reads_state = true;
     c->sparse = true;
-    tsri_verify_reason(c, "exact: rows are copied, the others stay as they were");
+    tsri_verify_reason(c, "exact: rows are copied, the others stay unchanged");
     return c;
 }
 
@@ -39,6 +39,6 @@ void tsri_verify_kv_append_cases(tsri_verify_list *list) {
         c->in[0].dtype = i ? TSR_BF16 : TSR_F16;
     }
     c = add(list, 2, 3, 2, 8, 2, 12, (const int32_t[]){0, 4}, (const int32_t[]){3, 7},
-            " x out of wider rows");
+            " x from wider rows");
     c->in[1].view = TSRI_VERIFY_SLICED;
 }

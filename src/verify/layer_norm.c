@@ -1,3 +1,4 @@
+/* verify/layer_norm.c - the cases of layer_norm. */
 #include "verify/norm.h"
 
 void tsri_verify_layer_norm_cases(tsri_verify_list *list) {

@@ -1,5 +1,5 @@
-/* M in every range of rows that backends tell apart (1, 2-8, 9-63, from 64), K and N around their
- * panels, dtypes, activations, fused tails. */
+/* verify/linear.c - the cases of linear: M in every range of rows that backends distinguish (1,
+ * 2-8, 9-63, from 64), K and N around their panels, dtypes, activations, fused epilogues. */
 #include "tensor/quantize.h"
 #include "verify/verify.h"
 
@@ -12,8 +12,8 @@ typedef struct shape {
     int64_t B, T, K, N;
 } shape;
 
-/* As matmul; then the activation, whose slope is at most 1.13 (gelu, silu) and whose own error is
- * 16 u of its argument (exp, erf and tanh within 16 ulp), then bias and residual, which are terms
+/* As matmul; then the activation, with a slope of at most 1.13 (gelu, silu) and an error of its own
+ * of 16 u of its argument (exp, erf and tanh are within 16 ulp); bias and residual are terms
  * too. */
 static void bound(tsri_verify_case *c, int64_t K, bool activated) {
     c->bound[0].terms = ((double)(K + 4) * 1.13 + (activated ? 20 : 0)) * TSRI_VERIFY_U;
@@ -24,7 +24,7 @@ static void bound(tsri_verify_case *c, int64_t K, bool activated) {
     c->term_attrs = c->attrs;
     c->term_attrs.linear.activation = TSR_ACT_NONE;
     tsri_verify_reason(c,
-                       "1.13 (K + 4) u sum|terms|, K = %lld: one rounding a product and sum, slope "
+                       "1.13 (K + 4) u sum|terms|, K = %lld: a rounding per product and sum, slope "
                        "of the activation 1.13%s",
                        (long long)K, activated ? "; 20 u for the activation itself" : "");
 }
@@ -52,8 +52,8 @@ static tsri_verify_case *add(tsri_verify_list *list, shape s, tsr_dtype dtype, b
     return c;
 }
 
-/* The integers of x are the same everywhere (their fill), and so are the sums of blocks; what is
- * left are K / 32 sums, two scales (a division to within 5 u), bias, activation and residual. */
+/* By their fill, x has the same integers on all devices, and so the same sums of blocks. What can
+ * differ are K / 32 sums, two scales (a division to within 5 u), bias, activation and residual. */
 static void int8(tsri_verify_case *c, int64_t K, bool activated) {
     c->attrs.linear.compute = TSR_COMPUTE_INT8;
     c->in[0].fill = TSRI_VERIFY_STEPS;
@@ -66,8 +66,8 @@ static void int8(tsri_verify_case *c, int64_t K, bool activated) {
         (long long)K, activated ? "; 20 u for the activation itself" : "");
 }
 
-/* Products of halves, 10 roundings of 2^-11 (op.h); and what lies below 2^-14, of which half may
- * keep nothing: x, w, their product, a sum. */
+/* Products of halves have 10 roundings of 2^-11 (op.h). Numbers below 2^-14 may be flushed to 0 in
+ * half: x, w, their product, a sum. */
 static void half(tsri_verify_case *c, int64_t K, bool activated) {
     c->attrs.linear.compute = c->term_attrs.linear.compute = TSR_COMPUTE_F16;
     c->bound[0].terms += 1.13 * 10.03 * 0x1p-11;
@@ -79,8 +79,8 @@ static void half(tsri_verify_case *c, int64_t K, bool activated) {
         (long long)K, activated ? "; 20 u for the activation" : "");
 }
 
-/* M, N and K around tiles and chunks of 8; each dtype and orientation; whole numbers, which halves
- * hold exactly. */
+/* M, N and K around tiles and groups of 8; each dtype and orientation; integers, which halves hold
+ * exactly. */
 static void add_halves(tsri_verify_list *list) {
     static const shape shapes[] = {{1, 3, 32, 48},  {1, 1, 1, 1},    {1, 8, 65, 63},
                                    {3, 3, 17, 130}, {2, 31, 7, 129}, {1, 64, 48, 96},
@@ -100,18 +100,18 @@ static void add_halves(tsri_verify_list *list) {
                      96, false);
     for (int m = 0; m < 2; m++) {
         tsri_verify_case *c = add(list, (shape){2, m ? 35 : 3, 43, 67}, TSR_F16, true, TSR_ACT_NONE,
-                                  true, true, " f16, whole numbers");
+                                  true, true, " f16, integers");
         half(c, 43, false);
         for (int i = 0; i < 4; i++) {
             c->in[i].fill = TSRI_VERIFY_INTEGER;
             c->in[i].low = -8, c->in[i].high = 8;
         }
         c->bound[0] = (tsri_verify_bound){0};
-        tsri_verify_reason(c, "exact: sums of 8 products below 2^11 are, in half");
+        tsri_verify_reason(c, "exact: in half, sums of 8 products below 2^11 are");
     }
 }
 
-/* Whole numbers that a scale of 1 holds, in w and, for int8, in x. */
+/* Fills w and x with integers that blocks (and int8 x) hold exactly with a scale of 1. */
 static void whole(tsri_verify_case *c, tsr_dtype dtype) {
     static const int32_t q8[] = {127, -3, 0, 64, -127, 5, 99, -1, 17},
                          q4[] = {-8, 7, 3, -1, 0, 5, -6};
@@ -123,10 +123,11 @@ static void whole(tsri_verify_case *c, tsr_dtype dtype) {
     c->in[1].n_list = wide ? sizeof q8 / sizeof *q8 : sizeof q4 / sizeof *q4;
     memcpy(c->in[1].list, wide ? q8 : q4, wide ? sizeof q8 : sizeof q4);
     c->bound[0] = (tsri_verify_bound){0};
-    tsri_verify_reason(c, "exact: sums of whole numbers below 2^24 are");
+    tsri_verify_reason(c, "exact: sums of integers below 2^24 are");
 }
 
-/* Weights of blocks: K of 1, 2, 3 and many of them, M and N as elsewhere; both ways of products. */
+/* Weights in blocks: K of 1, 2, 3 and many blocks, M and N as elsewhere; float and int8
+ * products. */
 static void add_blocks(tsri_verify_list *list, tsr_dtype dtype) {
     static const shape shapes[] = {
         {1, 3, 32, 48},  {1, 1, 32, 1},    {1, 1, 64, 64},   {2, 1, 96, 65},    {1, 8, 32, 63},
@@ -147,15 +148,15 @@ static void add_blocks(tsri_verify_list *list, tsr_dtype dtype) {
             int8(c, 64, false);
         c->in[0].view = TSRI_VERIFY_SLICED;
         c = add(list, (shape){1, 7, 96, 70}, dtype, true, TSR_ACT_NONE, false, false,
-                eight ? " int8, whole numbers" : " whole numbers");
+                eight ? " int8, integers" : " integers");
         if (eight)
             int8(c, 96, false);
         whole(c, dtype);
     }
 }
 
-/* Weights that are trained, as plain rows of a state: more rows of x than a work-item takes (264),
- * more inputs than it packs at once (256), a last panel of one output, of 17 and of all. */
+/* Weights that are trained are plain rows of a state: more rows of x than a work-item takes (264),
+ * more inputs than it packs at once (256), a last panel of 1 output, of 17 and of all 64. */
 static void add_states(tsri_verify_list *list) {
     static const shape shapes[] = {{2, 140, 40, 65}, {1, 7, 300, 81}, {3, 90, 259, 128}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -189,15 +190,15 @@ void tsri_verify_linear_cases(tsri_verify_list *list) {
     for (uint32_t a = TSR_ACT_RELU; a <= TSR_ACT_SIGMOID; a++)
         add(list, (shape){2, a % 2 ? 1 : 5, 24, 66}, TSR_F32, true, a, true, a % 2, "");
     tsri_verify_case *c = add(list, (shape){2, 5, 40, 33}, TSR_F32, true, TSR_ACT_NONE, true, false,
-                              " x out of wider rows");
+                              " x from wider rows");
     c->in[0].view = TSRI_VERIFY_SLICED;
-    c = add(list, (shape){2, 5, 40, 33}, TSR_F16, true, TSR_ACT_NONE, true, true, " whole numbers");
+    c = add(list, (shape){2, 5, 40, 33}, TSR_F16, true, TSR_ACT_NONE, true, true, " integers");
     for (int i = 0; i < 4; i++) {
         c->in[i].fill = TSRI_VERIFY_INTEGER;
         c->in[i].low = -8, c->in[i].high = 8;
     }
     c->bound[0] = (tsri_verify_bound){0};
-    tsri_verify_reason(c, "exact: sums of whole numbers below 2^24 are");
+    tsri_verify_reason(c, "exact: sums of integers below 2^24 are");
     c = add(list, (shape){1, 2, 9, 70}, TSR_F32, true, TSR_ACT_GELU_TANH, true, false, " large");
     c->in[0].low = -1e6, c->in[0].high = 1e6;
     c->sparse = true;

@@ -1,6 +1,6 @@
-/* cross_entropy, kl_divergence and their gradients. Sums over the classes have 16 parts side by
- * side in blocks of 1024, so that K = 80 + V/1024 roundings reach a sum of exponentials, theirs
- * counted. */
+/* verify/losses.c - the cases of cross_entropy, kl_divergence and their gradients. Sums over the
+ * classes have 16 partial sums over segments of 1024, so that K = 80 + V/1024 roundings reach a sum
+ * of exponentials, those of the exponentials included. */
 #include "verify/verify.h"
 
 #include <math.h>

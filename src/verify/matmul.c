@@ -1,5 +1,5 @@
-/* Sizes around the tiles that kernels use (16, 64), both transposes, batches that broadcast,
- * strided operands, stored dtypes. */
+/* verify/matmul.c - the cases of matmul: sizes around the tiles that kernels use (16, 64), both
+ * transposes, batches that broadcast, strided operands, stored dtypes. */
 #include "verify/verify.h"
 
 static const int64_t sizes[][3] = {/* M K N */ {15, 16, 17},
@@ -15,8 +15,8 @@ static const int64_t sizes[][3] = {/* M K N */ {15, 16, 17},
                                    {16, 65, 64},
                                    {0, 5, 7}};
 
-/* K products and sums, each rounded once, in any order: K u of the sum of the terms, and a few u
- * for alpha and the store. */
+/* K products and sums, each rounded once, in any order: K u of the sum of the terms; and a few u
+ * for alpha and the stored dtype. */
 static void bound(tsri_verify_case *c, int64_t K) {
     c->bound[0].terms = (double)(K + 3) * TSRI_VERIFY_U;
     c->bound[0].absolute = TSRI_VERIFY_TINY;
@@ -73,15 +73,15 @@ void tsri_verify_matmul_cases(tsri_verify_list *list) {
         c->in[1].kind = TSR_KIND_WEIGHT;
         c->in[1].dtype = stored[i];
     }
-    tsri_verify_case *c = add(list, 9, 20, 21, false, false, " a out of wider rows");
+    tsri_verify_case *c = add(list, 9, 20, 21, false, false, " a from wider rows");
     c->in[0].view = TSRI_VERIFY_SLICED;
-    c = add(list, 9, 20, 21, false, false, " whole numbers");
+    c = add(list, 9, 20, 21, false, false, " integers");
     for (int i = 0; i < 2; i++) {
         c->in[i].fill = TSRI_VERIFY_INTEGER;
         c->in[i].low = -8, c->in[i].high = 8;
     }
     c->bound[0] = (tsri_verify_bound){0};
-    tsri_verify_reason(c, "exact: sums of whole numbers below 2^24 are");
+    tsri_verify_reason(c, "exact: sums of integers below 2^24 are");
     c = add(list, 9, 32, 7, false, false, " large and tiny");
     c->in[0].fill = TSRI_VERIFY_EXTREME;
     c->in[0].low = -1e15, c->in[0].high = 1e15;

@@ -1,5 +1,6 @@
-/* What is compared is the state, which begins with numbers. Shapes as matmul's; beta missing, 0, 1
- * and another number; a and b of any strides, as the activations of a batch are. */
+/* verify/matmul_add.c - the cases of matmul_add: shapes as in matmul.c; beta missing, 0, 1 and
+ * another number; a and b of any strides, as the activations of a batch are. The state is compared,
+ * which is filled before. */
 #include "verify/verify.h"
 
 static const int64_t sizes[][3] = {/* M K N */ {15, 16, 17},
@@ -66,19 +67,19 @@ void tsri_verify_matmul_add_cases(tsri_verify_list *list) {
     tsri_verify_case *c = add(list, 5, 0, 7, true, false, " no rows");
     c->bound[0] = (tsri_verify_bound){0};
     tsri_verify_reason(c, "exact: the state is kept");
-    c = add(list, 9, 20, 21, true, false, " a and b out of wider rows");
+    c = add(list, 9, 20, 21, true, false, " a and b from wider rows");
     c->in[1].view = c->in[2].view = TSRI_VERIFY_SLICED;
-    c = add(list, 9, 20, 21, false, true, " a and b turned");
+    c = add(list, 9, 20, 21, false, true, " a and b swapped");
     c->in[1].view = c->in[2].view = TSRI_VERIFY_SWAPPED;
     c = add(list, 19, 20, 65, true, false, " alpha");
     c->attrs.matmul_add.alpha = c->term_attrs.matmul_add.alpha = 0.25f;
     c = add(list, 19, 20, 65, true, false, " b bf16");
     c->in[2].dtype = TSR_BF16;
-    c = add(list, 9, 20, 21, true, false, " whole numbers");
+    c = add(list, 9, 20, 21, true, false, " integers");
     for (int i = 0; i < 3; i++) {
         c->in[i].fill = TSRI_VERIFY_INTEGER;
         c->in[i].low = -8, c->in[i].high = 8;
     }
     c->bound[0] = (tsri_verify_bound){0};
-    tsri_verify_reason(c, "exact: sums of whole numbers below 2^24 are");
+    tsri_verify_reason(c, "exact: sums of integers below 2^24 are");
 }

@@ -1,3 +1,4 @@
+/* verify/mul.c - the cases of mul. */
 #include "verify/binary.h"
 
 void tsri_verify_mul_cases(tsri_verify_list *list) {

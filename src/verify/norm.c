@@ -1,3 +1,4 @@
+/* verify/norm.c - the forms that the norms share, and their bound. */
 #include "verify/norm.h"
 
 #include <math.h>
@@ -13,11 +14,11 @@ const tsri_verify_norm_form tsri_verify_norm_forms[] = {
     {2, 1030, 0, 1, 1e-5f, true, TSRI_VERIFY_PACKED, ""},
     {70, 16, 0, 1, 1e-5f, true, TSRI_VERIFY_PACKED, " many rows"},
     {67, 130, 0, 1, 1e-5f, true, TSRI_VERIFY_PACKED, " many wider rows"},
-    {0, 16, 0, 1, 1e-5f, true, TSRI_VERIFY_PACKED, " no row"},
+    {0, 16, 0, 1, 1e-5f, true, TSRI_VERIFY_PACKED, " no rows"},
     {3, 40, 100, 1, 1e-5f, true, TSRI_VERIFY_PACKED, " far from 0"},
     {3, 40, 0, 1e-3, 1e-6f, true, TSRI_VERIFY_PACKED, " small: eps counts"},
     {3, 40, 0, 1e8, 1e-5f, true, TSRI_VERIFY_PACKED, " large"},
-    {4, 40, 0, 1, 1e-5f, true, TSRI_VERIFY_SLICED, " out of wider rows"},
+    {4, 40, 0, 1, 1e-5f, true, TSRI_VERIFY_SLICED, " from wider rows"},
 };
 const size_t tsri_verify_norm_form_count =
     sizeof tsri_verify_norm_forms / sizeof *tsri_verify_norm_forms;

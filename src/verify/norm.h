@@ -16,7 +16,7 @@ typedef struct tsri_verify_norm_form {
 extern const tsri_verify_norm_form tsri_verify_norm_forms[];
 extern const size_t tsri_verify_norm_form_count;
 
-/* The bound of the normed value, output `output`, of rows whose elements lie as the form says. */
+/* Sets the bound of output `output`, the normed value, for rows with elements as the form says. */
 void tsri_verify_norm_bound(tsri_verify_case *c, int output, const tsri_verify_norm_form *form,
                             bool layer);
 void tsri_verify_norm_fill(tsri_verify_operand *x, const tsri_verify_norm_form *form);

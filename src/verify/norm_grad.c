@@ -1,11 +1,12 @@
+/* verify/norm_grad.c - the cases of norm_grad. */
 #include "verify/norm.h"
 
 #include <math.h>
 
-/* |g| <= 1, as weights and dy are; a normed value is at most sqrt C, in a uniform fill about
- * sqrt 3. The scale is off by (C + 8) u, a normed value by (C + 10) u kappa of its size, a mean of
- * C products by (C + 2) u more; all is times the scale, which is at most twice that of the fill's
- * deviation, and 1 / sqrt(eps) of one column. */
+/* |g| <= 1, because weights and dy are; a normed value is at most sqrt C, and about sqrt 3 in a
+ * uniform fill. The scale is off by (C + 8) u, a normed value by (C + 10) u kappa, relative, a mean
+ * of C products by (C + 2) u more. All is multiplied by the scale, which is at most twice the
+ * inverse of the fill's deviation, and 1 / sqrt(eps) for a single column. */
 static tsri_verify_case *add(tsri_verify_list *list, const tsri_verify_norm_form *f, bool rms,
                              bool addend) {
     const tsr_dim C = TSRI_VERIFY_K(f->C);

@@ -1,7 +1,8 @@
+/* verify/norm_weight_grad.c - the cases of norm_weight_grad. */
 #include "verify/verify.h"
 
-/* Terms of dweight: x is above 0 and the means below, so that x - mean is |x| + |mean|, and scales
- * are above 0; the signs are dy's. */
+/* For the terms of dweight, x is positive, means are negative and scales are positive, so that
+ * x - mean is |x| + |mean|, and only dy has both signs. */
 static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t C, bool bias,
                              const char *what) {
     static const int32_t stats[] = {-1, 2, -3, 1, 0, 3, -2, 5, -1, 1, 0, 4, -5, 2};
@@ -37,7 +38,7 @@ void tsri_verify_norm_weight_grad_cases(tsri_verify_list *list) {
                                         {1, 192, 16}, {1, 193, 257}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         add(list, shapes[i][0], shapes[i][1], shapes[i][2], i % 2 == 0, "");
-    add(list, 2, 0, 33, true, " no row")->sparse = true;
-    tsri_verify_case *c = add(list, 3, 70, 80, true, " out of wider rows");
+    add(list, 2, 0, 33, true, " no rows")->sparse = true;
+    tsri_verify_case *c = add(list, 3, 70, 80, true, " from wider rows");
     c->in[0].view = c->in[1].view = TSRI_VERIFY_SLICED;
 }

@@ -1,4 +1,5 @@
-/* accumulate, sumsq, adamw, sgd: what is compared are the states after them. */
+/* verify/optimizers.c - the cases of accumulate, sumsq, adamw and sgd. The states that they write
+ * are compared. */
 #include "verify/verify.h"
 
 #include <math.h>
@@ -29,14 +30,14 @@ void tsri_verify_accumulate_cases(tsri_verify_list *list) {
         tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 1, TSRI_VERIFY_K(lengths[i]));
         if (i % 3)
             number(c, 2, i % 3 == 1 ? 0 : 0.75);
-        if (i % 3 == 1) { /* what is not read may be anything */
+        if (i % 3 == 1) { /* a state that is not read may hold anything */
             old->fill = TSRI_VERIFY_SOME_NAN;
             old->low = 0.5;
         }
         c->bound[0].relative = 2 * TSRI_VERIFY_U;
         tsri_verify_reason(c, "2 u |state|: one rounding on either side");
     }
-    tsri_verify_case *c = tsri_verify_add(list, TSR_OP_ACCUMULATE, "[5,48] x out of wider rows");
+    tsri_verify_case *c = tsri_verify_add(list, TSR_OP_ACCUMULATE, "[5,48] x from wider rows");
     tsri_verify_in(c, 0, TSR_KIND_STATE, TSR_F32, 2, TSRI_VERIFY_K(5), TSRI_VERIFY_K(48));
     tsri_verify_in(c, 1, TSR_KIND_INPUT, TSR_F32, 2, TSRI_VERIFY_K(5), TSRI_VERIFY_K(48));
     c->in[1].view = TSRI_VERIFY_SLICED;
@@ -58,8 +59,8 @@ void tsri_verify_sumsq_cases(tsri_verify_list *list) {
                 .struct_size = sizeof c->attrs.sumsq, .first = 5, .parts = parts[p]};
             c->bound[0].relative = (70 + run / 1024) * TSRI_VERIFY_U;
             c->sparse = true;
-            tsri_verify_reason(c, "(70 + n/1024) u of each sum: 16 chains side by side in blocks "
-                                  "of 1024; other places stay as they were");
+            tsri_verify_reason(c, "(70 + n/1024) u of each sum: 16 partial sums over segments of "
+                                  "1024; the other elements stay unchanged");
         }
 }
 
@@ -84,7 +85,7 @@ static void rates_of(tsri_verify_case *c, int i, const rates *r) {
 
 static void rounded(tsri_verify_case *c, int i, int64_t n, int output) {
     tsri_verify_in(c, i, TSR_KIND_STATE, TSR_BF16, 1, TSRI_VERIFY_K(n));
-    c->bound[output].relative = 0x1p-7; /* may round to the other neighbour */
+    c->bound[output].relative = 0x1p-7; /* it may round to the other neighbour */
     c->bound[output].absolute = c->bound[0].absolute;
 }
 
@@ -113,7 +114,7 @@ void tsri_verify_adamw_cases(tsri_verify_list *list) {
             if (i % 3 == 0)
                 rounded(c, 5, n, 3);
             tsri_verify_reason(c, "p (4 + 24 d) u, d = lr (1 / rates[1]) / sqrt(0.23 / rates[2]), "
-                                  "the longest step; m and v 6 u; bf16 a step of its own more");
+                                  "the longest step; m and v 6 u; bf16 one rounding step more");
         }
     tsri_verify_case *c = tsri_verify_add(list, TSR_OP_ADAMW, "N=40 of zeros");
     for (int k = 0; k < 4; k++)
@@ -122,7 +123,7 @@ void tsri_verify_adamw_cases(tsri_verify_list *list) {
     c->attrs.adamw = (tsr_adamw_attrs){
         .struct_size = sizeof c->attrs.adamw, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f};
     c->sparse = true;
-    tsri_verify_reason(c, "exact: nothing moves");
+    tsri_verify_reason(c, "exact: no parameter changes");
 }
 
 void tsri_verify_sgd_cases(tsri_verify_list *list) {
@@ -149,7 +150,7 @@ void tsri_verify_sgd_cases(tsri_verify_list *list) {
             c->bound[0].absolute = c->bound[1].absolute = 8 * TSRI_VERIFY_U;
             if (i % 3 == 0)
                 rounded(c, 4, n, last);
-            tsri_verify_reason(c, "8 u: sums of four numbers of at most 2, lr at most 0.01; bf16 a "
-                                  "step of its own more");
+            tsri_verify_reason(c, "8 u: sums of four numbers of at most 2, lr at most 0.01; bf16 "
+                                  "one rounding step more");
         }
 }

@@ -1,3 +1,4 @@
+/* verify/pool.c - the cases of pool. */
 #include "verify/verify.h"
 
 static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t C, uint32_t kind,
@@ -36,7 +37,7 @@ void tsri_verify_pool_cases(tsri_verify_list *list) {
         for (int64_t C = 31; C <= 33; C++)
             add(list, 4, 9, C, kind, 4, (const int32_t[]){9, 1, 0, 5});
         tsri_verify_case *c = add(list, 3, 6, 32, kind, 3, (const int32_t[]){2, 6, 100});
-        c->in[0].low = -3, c->in[0].high = -1; /* where 0 instead of -inf would win */
+        c->in[0].low = -3, c->in[0].high = -1; /* a maximum that starts at 0 would win */
         c = add(list, 3, 6, 32, kind, 3, (const int32_t[]){1, 2, 6});
         c->in[0].view = TSRI_VERIFY_SLICED;
         c = add(list, 3, 6, 32, kind, 3, (const int32_t[]){3, 4, 5});

@@ -1,3 +1,4 @@
+/* verify/pool_grad.c - the cases of pool_grad. */
 #include "verify/verify.h"
 
 static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t C, uint32_t kind,
@@ -35,7 +36,7 @@ void tsri_verify_pool_grad_cases(tsri_verify_list *list) {
         tsri_verify_case *c = add(list, 3, 6, 32, kind, 3, (const int32_t[]){2, 6, 100});
         c->in[0].view = c->in[2].view = TSRI_VERIFY_SLICED;
     }
-    tsri_verify_case *c = add(list, 2, 12, 33, TSR_POOL_MAX, 0, NULL); /* ties: the first */
+    tsri_verify_case *c = add(list, 2, 12, 33, TSR_POOL_MAX, 0, NULL); /* ties: dy to the first */
     c->in[0].fill = TSRI_VERIFY_INTEGER;
     c->in[0].low = 0, c->in[0].high = 2;
     c = add(list, 2, 6, 48, TSR_POOL_MAX, 0, NULL);

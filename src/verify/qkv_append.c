@@ -1,4 +1,5 @@
-/* What is compared are both states as a whole, and the queries. */
+/* verify/qkv_append.c - the cases of qkv_append. Both whole states are compared, and the
+ * queries. */
 #include "verify/verify.h"
 
 typedef struct form {
@@ -8,7 +9,7 @@ typedef struct form {
     const char *what;
 } form;
 
-/* Values are copied. Of queries and keys an angle position * inv_freq is one rounding, off by u A
+/* Values are copied. For queries and keys, an angle position * inv_freq is rounded once, off by u A
  * for angles up to A = 40; cos and sin are within 4 ulp; then two products and a sum, of |x| <= 1.
  */
 static tsri_verify_case *add(tsri_verify_list *list, const form *f) {

@@ -1,3 +1,4 @@
+/* verify/rms_norm.c - the cases of rms_norm. */
 #include "verify/norm.h"
 
 void tsri_verify_rms_norm_cases(tsri_verify_list *list) {

@@ -1,8 +1,9 @@
+/* verify/rope.c - the cases of rope. */
 #include "verify/verify.h"
 
 #include <math.h>
 
-/* An angle position * inv_freq is one rounding: off by u A for angles up to A; cos and sin by 4
+/* An angle position * inv_freq is rounded once: off by u A for angles up to A; cos and sin by 4
  * ulp; then two products and a sum, of |x| <= 1. */
 static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t H, int64_t D,
                              uint32_t rotary, bool interleaved, int32_t last, const char *what) {
@@ -39,7 +40,7 @@ void tsri_verify_rope_cases(tsri_verify_list *list) {
         add(list, 2, 3, 2, 80, 40, interleaved, 60, " part of a large head");
         add(list, 3, 2, 5, 128, 128, interleaved, 4000, "");
         add(list, 1, 0, 2, 8, 8, interleaved, 10, " no position");
-        add(list, 2, 4, 3, 20, 20, interleaved, 50, " out of wider rows")->in[0].view =
+        add(list, 2, 4, 3, 20, 20, interleaved, 50, " from wider rows")->in[0].view =
             TSRI_VERIFY_SLICED;
     }
     tsri_verify_case *c = add(list, 2, 3, 2, 8, 8, false, 20, " magnitude 1.25");

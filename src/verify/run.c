@@ -1,4 +1,4 @@
-/* A case on a device: its graph, its run, and the comparison with the oracle. */
+/* verify/run.c - a case on a device: its graph, its run, and the comparison with the oracle. */
 #include "verify/verify.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operand i as the op is to see it: a leaf, or a view of one. */
+/* Operand i as the op reads it: a leaf, or a view of one. */
 static tsri_value operand_value(tsri_graph *graph, const tsri_verify_case *c, uint32_t i,
                                 uint32_t id) {
     static const char *const names[TSRI_VERIFY_MAX_IN] = {"in0", "in1", "in2", "in3", "in4",
@@ -46,7 +46,7 @@ void tsri_verify_append(tsri_graph *graph, const tsri_verify_case *c,
         results[i] = TSRI_GRAPH_NONE;
     for (uint32_t i = 0; i < c->n_in; i++)
         in[i] = operand_value(graph, c, i, first_id + i);
-    if (c->reads_state) { /* states first, then what the op gives */
+    if (c->reads_state) { /* the states first, then the result of the op */
         const uint8_t writes = tsri_graph_op_find(c->op)->writes;
         tsri_value made = TSRI_GRAPH_NONE;
         int n = 0;
@@ -81,7 +81,7 @@ void tsri_verify_bounds(const tsri_verify_case *c, tsr_bounds *bounds) {
     for (int i = 0; i < TSR_SYMBOLS; i++) {
         bounds->lowest[i] = c->sizes[i];
         bounds->highest[i] =
-            c->sizes[i] > 1 ? c->sizes[i] : 1; /* a plan for 0 rows is a plan for 1 */
+            c->sizes[i] > 1 ? c->sizes[i] : 1; /* a plan for sizes of 0 is made for 1 */
     }
 }
 
@@ -135,7 +135,7 @@ static tsr_status execute(tsri_run_plan *plan, const tsri_verify_case *c, const 
     return tsri_run_execute(plan, c->sizes, in, n_in, out, n_out);
 }
 
-/* States begin with what the case says. */
+/* Fills the states as the case says. */
 static tsr_status write_states(tsri_run_context *context, const tsri_verify_case *c,
                                const tsri_verify_values *values) {
     for (uint32_t i = 0; i < c->n_in; i++)
@@ -221,7 +221,7 @@ tsr_status tsri_verify_compare(const tsri_verify_case *c, const tsri_verify_valu
         }
         if (!c->sparse && want->out_count[o] > 2 && 2 * zeros > want->out_count[o])
             return tsri_base_fail(TSR_E_INTERNAL,
-                                  "case %s: %zu of %zu right answers are 0, so it shows little",
+                                  "case %s: %zu of %zu expected values are 0, so it shows little",
                                   c->name, zeros, want->out_count[o]);
         for (size_t i = 0; i < want->out_count[o]; i++) {
             const double w = value_at(want, o, i), g = value_at(got, o, i);

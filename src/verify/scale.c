@@ -1,3 +1,4 @@
+/* verify/scale.c - the cases of scale. */
 #include "verify/verify.h"
 
 void tsri_verify_scale_cases(tsri_verify_list *list) {

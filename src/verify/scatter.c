@@ -1,3 +1,4 @@
+/* verify/scatter.c - the cases of scatter. */
 #include "verify/verify.h"
 
 static tsri_verify_case *add(tsri_verify_list *list, int64_t R, int64_t N, int64_t C,
@@ -25,9 +26,9 @@ void tsri_verify_scatter_cases(tsri_verify_list *list) {
                                         {1, 31, 16},  {33, 15, 130}, {100, 17, 257}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         add(list, shapes[i][0], shapes[i][1], shapes[i][2], "");
-    add(list, 5, 0, 16, " no row")->sparse = true;
-    tsri_verify_case *c = add(list, 12, 30, 19, ", some outside");
+    add(list, 5, 0, 16, " no rows")->sparse = true;
+    tsri_verify_case *c = add(list, 12, 30, 19, ", some numbers outside");
     c->in[1].low = -4, c->in[1].high = 15;
-    c = add(list, 12, 30, 19, ", dy out of wider rows");
+    c = add(list, 12, 30, 19, ", dy from wider rows");
     c->in[2].view = TSRI_VERIFY_SLICED;
 }

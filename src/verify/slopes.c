@@ -1,9 +1,10 @@
-/* activation_grad; glu, which has it within its own gradient; glu_grad. */
+/* verify/slopes.c - the cases of activation_grad, glu and glu_grad, whose bounds depend on the
+ * activation and its derivative. */
 #include "verify/verify.h"
 
-/* What an activation (value) and its derivative (slope) are within, for arguments up to x: relative
- * to them, and absolute. exp is within 4 ulp of an argument with up to 3 roundings (gelu_tanh's;
- * exp(-|u|) |u|^2 is at most 0.6), erf within 16; what follows are sums of two parts below 1.2. */
+/* The errors of an activation (value) and of its derivative (slope), relative, of x, and absolute,
+ * in units of u. exp is within 4 ulp of an argument with up to 3 roundings (gelu_tanh's;
+ * exp(-|u|) |u|^2 is at most 0.6), erf within 16; after them come sums of two parts below 1.2. */
 typedef struct within {
     const char *name;
     double value, value_of_x, slope, slope_absolute;

@@ -1,9 +1,11 @@
+/* verify/softmax.c - the cases of softmax. */
 #include "verify/verify.h"
 
 #include <math.h>
 
 /* An exponent scale x + bias - max is off by 3 u of its terms, up to R each; exp by 4 ulp; the sum
- * of S exponentials by S u; twice, as the sum divides. Nothing is left below the normal range. */
+ * of S exponentials by S u. All count twice, because the sum divides. Results below the normal
+ * range may be flushed to 0. */
 static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t S, double range,
                              const char *what) {
     tsri_verify_case *c = tsri_verify_add(list, TSR_OP_SOFTMAX, "B=%lld T=%lld S=%lld%s",
@@ -36,7 +38,7 @@ static void add_masked(tsri_verify_list *list) {
     c->attrs.softmax.causal = 1;
     c->attrs.softmax.window = 3;
     c->sparse = true;
-    c = add(list, 3, 4, 9, 2, " padded, one sequence sees nothing");
+    c = add(list, 3, 4, 9, 2, " padded, one sequence sees no key");
     tsri_verify_ints(c, 2, TSRI_VERIFY_B, 3, (const int32_t[]){9, 0, 5});
     c->sparse = true;
     c = add(list, 2, 5, 9, 2, " bias, scale");
@@ -56,7 +58,7 @@ static void add_masked(tsri_verify_list *list) {
             tsri_verify_in(c, 3, TSR_KIND_INPUT, TSR_F32, 2, TSRI_VERIFY_T, TSRI_VERIFY_S);
         tsri_verify_in(c, 4, TSR_KIND_INPUT, TSR_F32, 2, TSRI_VERIFY_K(3),
                        TSRI_VERIFY_K(2 * reach + 1));
-        c->bound[0].relative += 24 * TSRI_VERIFY_U; /* R is 2 more */
+        c->bound[0].relative += 24 * TSRI_VERIFY_U; /* R is larger by 2 */
     }
     c = add(list, 1, 6, 6, 2, " causal, all negative");
     c->attrs.softmax.causal = 1;

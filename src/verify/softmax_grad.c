@@ -1,7 +1,9 @@
+/* verify/softmax_grad.c - the cases of softmax_grad. */
 #include "verify/verify.h"
 
-/* Probabilities y, of which a row's sum weighs dy: |sum| <= sum of y |dy|, off by (S + 2) u of
- * that; y (dy - sum) is one rounding each more, of numbers up to y (|dy| + sum y |dy|). */
+/* y are probabilities, and a row's sum weighs dy by them: |sum| <= sum of y |dy|, off by (S + 2) u
+ * of that. The difference and the product of y (dy - sum) are rounded once each, of numbers up to
+ * y (|dy| + sum y |dy|). */
 static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t S, float scale,
                              const char *what) {
     tsri_verify_case *c =

@@ -1,3 +1,4 @@
+/* verify/sum_rows.c - the cases of sum_rows. */
 #include "verify/verify.h"
 
 static tsri_verify_case *add(tsri_verify_list *list, int64_t B, int64_t T, int64_t C,
@@ -20,11 +21,11 @@ void tsri_verify_sum_rows_cases(tsri_verify_list *list) {
                                         {1, 192, 16}, {1, 193, 257}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         add(list, shapes[i][0], shapes[i][1], shapes[i][2], "");
-    add(list, 2, 0, 33, " no row")->sparse = true;
-    add(list, 3, 70, 80, " out of wider rows")->in[0].view = TSRI_VERIFY_SLICED;
-    tsri_verify_case *c = add(list, 2, 100, 66, " whole numbers");
+    add(list, 2, 0, 33, " no rows")->sparse = true;
+    add(list, 3, 70, 80, " from wider rows")->in[0].view = TSRI_VERIFY_SLICED;
+    tsri_verify_case *c = add(list, 2, 100, 66, " integers");
     c->in[0].fill = TSRI_VERIFY_INTEGER;
     c->in[0].low = -9, c->in[0].high = 9;
     c->bound[0] = (tsri_verify_bound){0};
-    tsri_verify_reason(c, "exact: sums of whole numbers");
+    tsri_verify_reason(c, "exact: sums of integers");
 }

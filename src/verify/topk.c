@@ -1,9 +1,10 @@
+/* verify/topk.c - the cases of topk. */
 #include "verify/verify.h"
 
 #include <math.h>
 
-/* Values are copied, indices whole; log-sum-exp: exponents within the range of x, exp 4 ulp, a sum
- * of V, log 4 ulp of a number up to log V. */
+/* Values are copied and indices are integers, so both are exact. log-sum-exp: exponents within the
+ * range of x, exp 4 ulp, a sum of V terms, log 4 ulp of a number up to log V. */
 void tsri_verify_topk_cases(tsri_verify_list *list) {
     static const struct {
         int64_t R, V;

@@ -1,4 +1,4 @@
-/* tessera/verify.h: cases times rows. */
+/* verify/verify.c - tessera/verify.h: every case with every kernel variant. */
 #include "verify/verify.h"
 
 #include "backend/opened.h"
@@ -14,7 +14,7 @@
 
 enum { MAX_ROWS = 32, ALL = 0, SMOKE = 1, SOME = 2, MAX_KINDS = 128 };
 
-/* What a case is run on: rows, bit i for s->rows[i], and the decomposition. */
+/* What a case is run on: kernel variants, bit i for s->rows[i], and the decomposition. */
 typedef struct wanted {
     uint32_t rows;
     bool decomposed;
@@ -22,9 +22,9 @@ typedef struct wanted {
 
 typedef struct seen_row {
     char name[96], why[256];
-    bool fits; /* this case */
-    bool here; /* visited for this case */
-    bool ran;  /* some case so far */
+    bool fits; /* it fits this case */
+    bool here; /* the device has it for this case */
+    bool ran;  /* it has run a case */
 } seen_row;
 
 typedef struct session {
@@ -38,7 +38,7 @@ typedef struct session {
     tsri_graph_cost cost;
     seen_row rows[MAX_ROWS];
     size_t n_rows;
-    int best; /* the row that the device would choose for the case; -1: none fits */
+    int best; /* the kernel variant that the device would choose for the case; -1: none fits */
 } session;
 
 static tsr_status give(session *s, tsr_verify_status status, const char *row,
@@ -62,9 +62,10 @@ static tsr_status give(session *s, tsr_verify_status status, const char *row,
     return TSR_OK;
 }
 
-/* ---- rows ---- */
+/* ---- kernel variants ---- */
 
-/* A row is known by its name up to the constants, which may differ from case to case. */
+/* A kernel variant is identified by its name up to the constants, which may differ between
+ * cases. */
 static void see(void *data, const tsr_row *row) {
     session *s = data;
     const size_t n = strcspn(row->name, ":");
@@ -86,7 +87,7 @@ static void see(void *data, const tsr_row *row) {
         snprintf(s->rows[i].why, sizeof s->rows[i].why, "%s", row->why);
 }
 
-/* Asks the device for its rows of the case's op; *any is false where it offers none. */
+/* Asks the device for its kernel variants of the case's op; *any is false if it has none. */
 static tsr_status ask_rows(session *s, const tsri_graph *graph, bool *any) {
     tsri_graph_op_store store;
     tsr_bounds bounds;
@@ -104,7 +105,7 @@ static tsr_status ask_rows(session *s, const tsri_graph *graph, bool *any) {
     return TSR_OK;
 }
 
-/* "linear=packed" for "linear/packed"; the whole name where it does not begin with the op's. */
+/* Writes "linear=packed" for "linear/packed"; the whole name if it does not begin with the op's. */
 static void force(const session *s, const char *row, char text[160]) {
     const size_t n = strlen(s->op->name);
     const bool own = strncmp(row, s->op->name, n) == 0 && row[n] == '/';
@@ -130,8 +131,8 @@ static tsr_status ask_oracle(const session *s, answers *out) {
     return tsri_verify_run(s->c, &s->c->term_attrs, &oracle, &out->terms);
 }
 
-/* `seen` is NULL for the decomposition. A row that the device turns out to lack something for, and
- * a form without a decomposition, are not checked. */
+/* `seen` is NULL for the decomposition. A kernel variant for which the device turns out to lack
+ * something is not checked, nor is a form of the op without a decomposition. */
 static tsr_status check_row(session *s, const answers *known, const tsri_verify_place *place,
                             seen_row *seen) {
     const char *row = seen ? seen->name : "decomposed";
@@ -160,7 +161,8 @@ static tsr_status check_row(session *s, const answers *known, const tsri_verify_
     if (worst.misses == 0)
         return give(s, TSR_VERIFY_OK, row, &worst, "");
     snprintf(message, sizeof message,
-             "%zu elements miss; the worst, number %zu of output %d, is %.9g and should be %.9g",
+             "%zu elements miss the bound; the worst, number %zu of output %d, is %.9g and should "
+             "be %.9g",
              worst.misses, worst.element, worst.output, worst.got, worst.want);
     return give(s, TSR_VERIFY_MISS, row, &worst, message);
 }
@@ -180,7 +182,7 @@ static tsr_status check_rows(session *s, const answers *known, wanted want) {
     return check_row(s, known, &parts, NULL);
 }
 
-/* *offered is false where the device has no row for the op. */
+/* *offered is false if the device has no kernel variant for the op. */
 static tsr_status check_case(session *s, wanted want, bool *offered) {
     tsri_graph *graph = NULL;
     answers known = {0};
@@ -199,16 +201,16 @@ static tsr_status check_case(session *s, wanted want, bool *offered) {
                : tsri_base_fail_within(status, "%s, case %s", s->op->name, s->c->name);
 }
 
-/* ---- which cases on which rows ---- */
+/* ---- which cases on which kernel variants ---- */
 
-/* What smoke has one case of: a row, and where the device would choose it, each type of the weights
- * and states that it reads. */
+/* Level smoke runs one case of each kind: a kernel variant and, if the device would choose it, the
+ * dtypes of the weights and states that it reads. */
 typedef struct kind {
     char name[192];
-    size_t row, at; /* the case */
+    size_t row, at; /* the numbers of the variant and of the case */
     bool chosen;
     double
-        flops; /* of the case: the largest that is fair shows most of errors that begin at a size */
+        flops; /* of the case: the largest up to fair_flops shows most errors that begin at a size */
 } kind;
 
 typedef struct kinds {
@@ -225,7 +227,7 @@ static void name_kind(const session *s, size_t row, bool chosen, char name[192])
             n += (size_t)snprintf(name + n, 192 - n, ",%d", (int)s->c->in[i].dtype);
 }
 
-/* The case at hand, number `at`, on a row that fits it. */
+/* Offers the current case, number `at`, as the one of its kind on a variant that fits it. */
 static void offer(const session *s, kinds *all, size_t row, size_t at) {
     kind here = {.row = row, .at = at, .chosen = s->best == (int)row, .flops = s->cost.flops};
     size_t i = 0;
@@ -240,7 +242,7 @@ static void offer(const session *s, kinds *all, size_t row, size_t at) {
         all->items[i] = here;
 }
 
-/* A row that is chosen for a case as large runs there alone. */
+/* A kind is spare if the device chooses its variant for a case at least as large. */
 static bool is_spare(const kinds *all, const kind *one) {
     bool elsewhere = false;
     for (size_t i = 0; i < all->n; i++)
@@ -249,7 +251,7 @@ static bool is_spare(const kinds *all, const kind *one) {
     return elsewhere && !one->chosen;
 }
 
-/* Rows that fit the case at hand. */
+/* The kernel variants that fit the current case, as a mask. */
 static uint32_t fitting(const session *s) {
     uint32_t rows = 0;
     for (size_t i = 0; i < s->n_rows; i++)
@@ -266,14 +268,14 @@ static tsr_status look(session *s, bool *any) {
     return status;
 }
 
-/* The cases of smoke, as masks of all cases. */
+/* Chooses the cases of smoke, as masks for all cases. */
 static void choose_kinds(const kinds *all, wanted *want) {
     for (size_t i = 0; i < all->n; i++)
         if (!is_spare(all, &all->items[i]))
             want[all->items[i].at].rows |= (uint32_t)1 << all->items[i].row;
 }
 
-/* Those of a level, at the list's start, each with what it is run on. */
+/* Moves the cases of a level to the start of the list, and says what each is run on. */
 static tsr_status choose_cases(session *s, tsri_verify_list *list, uint32_t level, wanted *want,
                                size_t *n) {
     enum { SHARE = 40 };
@@ -304,7 +306,7 @@ static tsr_status choose_cases(session *s, tsri_verify_list *list, uint32_t leve
     return status;
 }
 
-/* Each row's cases are built as one program, and those of the decomposition. */
+/* Builds the cases of each kernel variant as one program, and those of the decomposition. */
 static tsr_status build_ahead(session *s, const tsri_verify_case *cases, const wanted *want,
                               size_t n) {
     const tsri_verify_case **list = NULL;
@@ -381,7 +383,7 @@ tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *options,
     tsri_backend_device *oracle = NULL;
     TRY(tsri_base_adopt("tsr_verify_options", options, &given, sizeof given));
     if (given.level > 2)
-        return tsri_base_fail(TSR_E_ARGUMENT, "level %u of verify; 0 to 2 are wanted", given.level);
+        return tsri_base_fail(TSR_E_ARGUMENT, "verify: level %u is not 0, 1 or 2", given.level);
     const tsri_graph_op_row *only = given.op ? tsri_graph_op_named(given.op) : NULL;
     if (given.op && !only)
         return tsri_base_fail(TSR_E_ARGUMENT, "no op is called \"%s\"", given.op);

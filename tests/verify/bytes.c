@@ -1,5 +1,6 @@
-/* Rows that promise the bytes of the plain one, beyond its bounds: whichever row a plan chooses, a
- * sequence gives the same. On the device of the tests, skipped without one. */
+/* tests/verify/bytes.c - kernel variants that promise the bytes of the plain one, not only its
+ * bounds: whichever variant a plan chooses, a sequence gives the same. Runs on the device of the
+ * tests, and is skipped if there is none. */
 #include "verify/verify.h"
 
 #include "base/error.h"
@@ -14,9 +15,9 @@
 
 typedef struct subject {
     tsr_op_id op;
-    const char *name, *rows[4]; /* the op's; those that promise */
-    const char *part;           /* of the names of the cases that are run */
-    int most;                   /* cases at most: where all are wanted */
+    const char *name, *rows[4]; /* of the op; the variants that promise */
+    const char *part;           /* the cases with this in their names are run */
+    int most;                   /* so many cases at most, at level all */
 } subject;
 
 static tsr_status run_row(const tsri_verify_case *c, tsri_verify_place place, const char *op,
@@ -60,7 +61,7 @@ static void check(const subject *s) {
     cr_assert_eq(tsri_backend_select(place.set, NULL, &number), TSR_OK, "%s", tsr_error_last());
     if (strcmp(tsri_backend_at(place.set, number)->backend->name, "opencl") != 0) {
         tsri_backend_set_close(&place.set);
-        cr_skip_test("no OpenCL device has the rows");
+        cr_skip_test("no OpenCL device is selected");
     }
     cr_assert_eq(tsri_backend_device_open(place.set, number, &device_options, &place.device),
                  TSR_OK, "%s", tsr_error_last());
@@ -89,7 +90,7 @@ static void check(const subject *s) {
     tsri_backend_device_close(&place.device);
     tsri_backend_set_close(&place.set);
     if (ran == 0)
-        cr_skip_test("of %s, no row but plain fits this device", s->name);
+        cr_skip_test("%s: no kernel variant but plain fits this device", s->name);
     cr_expect_gt(ran, cases / 2, "%d runs of %d cases", ran, cases);
 }
 
@@ -103,7 +104,7 @@ Test(bytes, attention_relative) {
 }
 
 Test(bytes, attention_by_source) {
-    check(&(subject){ATTENTION, " kept by others", 4});
+    check(&(subject){ATTENTION, " keys by source", 4});
 }
 
 Test(bytes, attention_grad) {
@@ -200,8 +201,8 @@ static const tsr_op_id learning[] = {TSR_OP_ACCUMULATE,
                                      TSR_OP_SGD};
 enum { N_LEARNING = sizeof learning / sizeof *learning };
 
-/* A number of all bytes (FNV-1a) that the rows which a plan chooses give, for the first and the
- * last case of each op. */
+/* Hashes (FNV-1a) all result bytes of the first and the last case of each op, by the kernel
+ * variants that a plan chooses. */
 static void run_all(uint32_t threads, uint64_t sums[N_LEARNING]) {
     tsri_verify_place place = {0};
     open_device(&place, threads);
@@ -226,7 +227,7 @@ static void run_all(uint32_t threads, uint64_t sums[N_LEARNING]) {
     tsri_backend_set_close(&place.set);
 }
 
-/* A driver starts its threads once a process. */
+/* A driver starts its threads once in a process, so another number needs another process. */
 Test(bytes, training_does_not_depend_on_the_number_of_threads) {
     uint64_t one[N_LEARNING] = {0}, all[N_LEARNING];
     int ends[2];
@@ -238,7 +239,7 @@ Test(bytes, training_does_not_depend_on_the_number_of_threads) {
         _exit(write(ends[1], one, sizeof one) != (ssize_t)sizeof one);
     }
     close(ends[1]);
-    cr_assert_eq(read(ends[0], one, sizeof one), (ssize_t)sizeof one, "no answer by one thread");
+    cr_assert_eq(read(ends[0], one, sizeof one), (ssize_t)sizeof one, "one thread gave no answer");
     cr_assert_eq(waitpid(child, NULL, 0), child);
     close(ends[0]);
     run_all(0, all);

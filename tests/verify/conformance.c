@@ -1,5 +1,5 @@
-/* The suite itself: a backend that is right passes, one with a small defect is caught, what it
- * lacks is listed and never passes. */
+/* tests/verify/conformance.c - the suite itself: a backend that is right passes, one with a small
+ * defect is caught, and what a backend lacks is listed and never passes. */
 #include "backend/opened.h"
 #include "run/run.h"
 #include "support/plugin.h"
@@ -33,7 +33,7 @@ TestSuite(conformance, .init = begin, .fini = end);
 typedef struct seen {
     char missed[64]; /* the op of the last miss */
     char missed_case[128];
-    size_t rows_of_missing; /* results other than NOT_OFFERED for an op that is not offered */
+    size_t rows_of_missing; /* results of ops that are not offered, other than NOT_OFFERED */
     tsr_verify_summary summary;
 } seen;
 
@@ -83,7 +83,7 @@ static void keep_line(void *data, tsr_log_level level, const char *line) {
         snprintf(data, 512, "%s", line);
 }
 
-/* tanh(x + x): the backend adds, and has no tanh. */
+/* tanh(x + x): the backend has add and lacks tanh. */
 Test(conformance, an_op_that_the_backend_lacks_runs_on_the_reference_and_the_run_says_so) {
     char said[512] = "";
     tsri_graph *graph = NULL;

@@ -1,5 +1,6 @@
-/* The oracle's gradients against central differences of its own forward ops, both in f64: for each
- * operand that learns, d loss / d element with loss = sum of dy * y. */
+/* tests/verify/gradients.c - the oracle's gradients against central differences of its own forward
+ * ops, both in f64: for each operand that is trained, d loss / d element, with loss = sum of
+ * dy * y. */
 #include "support/direct.h"
 
 #include "base/random.h"
@@ -11,31 +12,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 10, ELEMENTS = 150 /* of an operand that are moved */ };
+enum { MOST = 10, ELEMENTS = 150 /* of an operand that are varied */ };
 
 typedef struct operand {
     uint32_t rank;
     int64_t dim[4];
-    const int32_t *ints; /* as many as it has elements; NULL: numbers in [-1, 1) */
-    double size;         /* of the numbers, where it is not 1 */
+    const int32_t *ints; /* one for each element; NULL: numbers in [-1, 1) */
+    double size;         /* the numbers are in [-size, size); 0: 1 */
 } operand;
 
 struct state;
 
-/* Which op, and how the gradient's operands and results belong to it. */
+/* An op, and how the operands and results of its gradient relate to it. */
 typedef struct subject {
     const char *name;
     tsr_op_id forward, gradient;
     const void *attrs, *gradient_attrs;
     operand in[MOST], out[2]; /* rank 0: missing */
-    /* The gradient's operands: a digit is operand number .. of the forward op, A and B its results,
-     * d what comes in for result A, s the same as one number for all of it, - a missing one. */
+    /* The operands of the gradient: a digit is that operand of the forward op, A and B are its
+     * results, d is the gradient of result A, s the same as one number for all of it, - a missing
+     * operand. */
     const char *operands;
-    /* Its results: a digit is the operand whose gradient it is (the sum of its parts, where the
-     * result has several), - another thing. */
+    /* Its results: a digit is the operand whose gradient it is (the sum of its parts, if the result
+     * has several), - is a result that is not compared. */
     const char *results;
     operand gives[4];
-    /* Gradients that are made of several results; NULL: none. */
+    /* Makes gradients out of several results; NULL if there are none. */
     void (*make)(struct state *t, double *const *results);
 } subject;
 
@@ -58,7 +60,7 @@ static double *numbers(uint64_t stream, int64_t n, double size) {
     return x;
 }
 
-/* One operand of a direct run. */
+/* Sets up one operand of a direct run. */
 static void place(const operand *o, double *values, int k, tsr_tensor *tensors, void **data,
                   size_t *bytes) {
     const size_t n = (size_t)count(o);
@@ -160,7 +162,7 @@ static void check_operand(state *t, int which) {
     }
 }
 
-/* The operands' numbers and the forward results. */
+/* Fills the operands and runs the forward op. */
 static void begin(state *t, const subject *s) {
     *t = (state){.s = s};
     for (int i = 0; i < MOST; i++)
@@ -174,7 +176,7 @@ static void begin(state *t, const subject *s) {
     run_forward(t);
 }
 
-/* Checks the gradients that there are. */
+/* Checks all gradients that were made, and frees everything. */
 static void end(state *t) {
     for (int i = 0; i < MOST; i++)
         if (t->gradients[i])
@@ -232,7 +234,7 @@ Test(gradients, attention) {
         check(&rows[i]);
 }
 
-/* Attention leaves anything finite there, and a graph may leave anything in what comes back. */
+/* Attention may leave any finite numbers there, and so may a graph in the incoming gradient. */
 Test(gradients, queries_past_the_end_of_a_causal_sequence_add_nothing) {
     const int64_t dims[] = {1, 4, 1, 2}, rows[] = {1, 1, 4};
     const int32_t len = 2;
@@ -354,7 +356,7 @@ Test(gradients, additive_attention) {
 
 /* ---- norms ---- */
 
-/* Those of weight and bias, from the statistics of norm_grad. */
+/* The gradients of weight and bias, from the statistics of norm_grad. */
 static void make_norm(state *t, double *const *results) {
     const operand *x = &t->s->in[0];
     const int64_t C = x->dim[x->rank - 1], stats[] = {count(x) / C, 2}, rows[] = {count(x) / C, C};
@@ -396,7 +398,7 @@ Test(gradients, norms) {
     }
 }
 
-/* Bias, broadcast over rows. */
+/* sum_rows is the gradient of a bias that is broadcast over rows. */
 Test(gradients, sum_rows) {
     const subject bias = {.name = "add of a vector",
                           .forward = TSR_OP_ADD,
@@ -443,7 +445,7 @@ Test(gradients, gather) {
     check(&gather);
 }
 
-/* embed_add writes its gradient into a state, which holds something else where beta is 0. */
+/* embed_add writes its gradient into a state, which holds other numbers before, where beta is 0. */
 Test(gradients, embed) {
     static const tsr_embed_attrs attrs = {.struct_size = sizeof attrs, .scale = 2.5f};
     const subject embed = {.name = "embed",
@@ -577,7 +579,7 @@ Test(gradients, label_smoothing_is_the_divergence_towards_the_uniform) {
     int32_t ids[R];
     memcpy(ids, targets, sizeof ids);
     const double e = (double)0.1f;
-    for (int k = 0; k < 3; k++) { /* hard, smoothed, divergence */
+    for (int k = 0; k < 3; k++) { /* hard targets, smoothed ones, divergence */
         const tsr_cross_entropy_attrs ce = {
             .struct_size = sizeof ce, .ignore = -100, .label_smoothing = k == 1 ? 0.1f : 0};
         const operand logits = {.rank = 2, .dim = {R, V}}, rows = {.rank = 1, .dim = {R}},

@@ -1,6 +1,6 @@
-/* Every kernel row of every op on the devices of TESSERA_TEST_DEVICES (selectors with ',' between;
- * "pocl" where unset) and on the reference, whose decompositions are what that shows. One test an
- * op and device. */
+/* tests/verify/rows.c - every kernel variant of every op, on the devices of TESSERA_TEST_DEVICES
+ * (selectors separated by commas; "pocl" if unset) and on the reference, which shows the
+ * decompositions. One test for each op and device. */
 #include "support/cases.h"
 #include "tessera/verify.h"
 
@@ -61,7 +61,7 @@ ParameterizedTest(subject *s, verify, rows) {
     if (summary.not_offered)
         cr_log_info("%s: not offered by %s", s->op, s->device);
     else
-        cr_expect_gt(summary.ok, 0, "%s: nothing was checked", s->op);
+        cr_expect_gt(summary.ok, 0, "%s: no case was checked", s->op);
     tsr_device_close(&device);
     tsr_engine_destroy(&engine);
 }
