@@ -292,8 +292,8 @@ def test_data_that_are_refused(folder):
         equal((folder / "o").exists(), False, f"{name}: a run that never began left a folder")
     refused(3, "nothing.txt", *command(model, folder / "nothing.txt", folder / "o", 1))
     judge = GOLDEN.parent / "encoders" / "classify"
-    for data, said in (("the cat,good\na dog,great\n", 'a.csv: line 3: the label "great" is none of the model\'s 3'),
-                       ('the cat,good\n"a dog,bad\n', "a.csv: line 3: a quote is opened and not closed")):
+    for data, said in (("the cat,good\na dog,great\n", 'a.csv: line 3: the label "great" is not one of the model\'s 3'),
+                       ('the cat,good\n"a dog,bad\n', "a.csv: line 3: a quote is opened, but not closed")):
         (folder / "a.csv").write_text("text,label\n" + data)
         refused(3, said, *command(judge, folder / "a.csv", folder / "o", 1))
     (folder / "pairs.tsv").write_text("das\tthe\nHaus house\n")

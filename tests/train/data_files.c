@@ -159,7 +159,7 @@ Test(data_files, a_changed_file_is_named) {
     o.n_paths = 1;
     data = data_open(model, o);
     cr_assert_eq(tsri_train_data_check(data, identity), TSR_E_FORMAT);
-    cr_expect(strstr(tsr_error_last(), "read 2 files, and 1 are given"), "%s", tsr_error_last());
+    cr_expect(strstr(tsr_error_last(), "read 2 files, but 1 are given"), "%s", tsr_error_last());
     tsri_train_data_close(&data);
     tsr_model_close(&model);
 }
@@ -246,7 +246,7 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
         {DECODER,
          "a.csv",
          "x,y\n1,2\n",
-         "line 1 names no column \"text\"; its columns are \"x\", \"y\"",
+         "line 1 has no column \"text\"; its columns are \"x\", \"y\"",
          {PACKED},
          TSR_E_FORMAT},
         {DECODER,
@@ -279,13 +279,13 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
         {CLASSIFIER,
          "a.csv",
          "text,label\na,good\nb,great\n",
-         "a.csv: line 3: the label \"great\" is none of the model's 3",
+         "a.csv: line 3: the label \"great\" is not one of the model's 3",
          {LABELS},
          TSR_E_FORMAT},
         {CLASSIFIER,
          "a.csv",
          "text,label\na,good\n\"b,bad\n\nc",
-         "a.csv: line 3: a quote is opened and not closed",
+         "a.csv: line 3: a quote is opened, but not closed",
          {LABELS},
          TSR_E_FORMAT},
         {CLASSIFIER,
@@ -297,7 +297,7 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
         {CLASSIFIER,
          "a.csv",
          "text,label\nb\n",
-         "a.csv: line 2: it has 1 fields",
+         "a.csv: line 2: the row has 1 fields",
          {LABELS},
          TSR_E_FORMAT},
         {CLASSIFIER,
@@ -322,7 +322,7 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
         {CLASSIFIER,
          "a.jsonl",
          "{\"text\": \"a\", \"label\": 1.5}",
-         "\"label\" is not a text and not a whole number",
+         "\"label\" is not a text or a whole number",
          {LABELS},
          TSR_E_FORMAT},
         {DECODER,
@@ -332,11 +332,11 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
          {PACKED, .block = 999},
          TSR_E_ARGUMENT},
         {DECODER, "a.txt", "abc", "0.6 held back", {PACKED, .validation = 0.6}, TSR_E_ARGUMENT},
-        {DECODER, "a.txt", "abc", "names no mask token", {MASK}, TSR_E_STATE},
+        {DECODER, "a.txt", "abc", "has no mask token", {MASK}, TSR_E_STATE},
         {DECODER,
          "a.txt",
          "abc",
-         "would cut what is held back",
+         "would also apply to the text that is held back",
          {PACKED, .bpe_dropout = 0.1, .validation = 0.1},
          TSR_E_ARGUMENT},
         {MASKED,
