@@ -60,16 +60,16 @@ Test(recipe, wrong_files) {
     static const struct {
         const char *text, *says;
     } wrong[] = {
-        {"[]", "an object was expected"},
+        {"[]", "a recipe must be a JSON object"},
         {"{\"modle\": {}}", "a recipe has no key \"modle\""},
         {"{\"model\": 3}", "\"model\" must be an object"},
         {"{\"model\": {\"layer\": 3}}", "layer: no such key; the nearest is layers"},
-        {"{\"model\": {\"layers\": 1.5}}", "layers=1.5: a whole number from"},
-        {"{\"model\": {\"layers\": -1}}", "layers=-1: a whole number from"},
-        {"{\"model\": {\"layers\": []}}", "layers: a number, a text"},
+        {"{\"model\": {\"layers\": 1.5}}", "layers=1.5: it must be a whole number from"},
+        {"{\"model\": {\"layers\": -1}}", "layers=-1: it must be a whole number from"},
+        {"{\"model\": {\"layers\": []}}", "layers: it must be a number, a text"},
         {"{\"model\": {\"positions\": \"somewhere\"}}",
-         "positions=somewhere: none, learned, rotary, sinusoidal or alibi is wanted"},
-        {"{\"model\": {\"gated\": 1}}", "gated=1: true or false is wanted"},
+         "positions=somewhere: it must be none, learned, rotary, sinusoidal or alibi"},
+        {"{\"model\": {\"gated\": 1}}", "gated=1: it must be true or false"},
         {"{\"tokenizer\": {\"size\": 1}}", "\"tokenizer\" has no key \"size\""},
         {"{\"tokenizer\": {\"vocab_size\": \"many\"}}", "\"vocab_size\""},
         {"{\"name\": 3}", "\"name\""},

@@ -51,7 +51,7 @@ Test(train, settings_refuse_each_bad_value_with_a_reason) {
     static const struct {
         const char *name, *text, *fragment;
     } rows[] = {
-        {"learning_rate", "", "learning_rate=: a number from 0 to 1000 is wanted"},
+        {"learning_rate", "", "learning_rate=: it must be a number from 0 to 1000"},
         {"learning_rate", "1e-3x", "a number"},
         {"learning_rate", "-1", "from 0"},
         {"learning_rate", "nan", "a number"},
@@ -62,10 +62,10 @@ Test(train, settings_refuse_each_bad_value_with_a_reason) {
         {"per_device_train_batch_size", "0", "from 1"},
         {"adam_beta1", "1", "a number from 0 to 0.9999999"},
         {"dropout", "1", "to 0.99"},
-        {"bf16", "yes", "bf16=yes: true or false is wanted"},
+        {"bf16", "yes", "bf16=yes: it must be true or false"},
         {"lr_scheduler_type", "polynomial",
-         "linear, cosine, constant, constant_with_warmup or inverse_sqrt is wanted"},
-        {"lr_scheduler_type", "", "is wanted"},
+         "linear, cosine, constant, constant_with_warmup or inverse_sqrt"},
+        {"lr_scheduler_type", "", "it must be linear"},
         {"optim", "ada", "adamw or sgd"},
         {"optim", "adamw|sgd", "adamw or sgd"},
     };
