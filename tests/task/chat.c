@@ -66,7 +66,7 @@ Test(chat, not_recognised) {
     } cases[] = {{"{\"chat_template\": \"{{ messages }}\"}",
                   "chatml, llama2, llama3, mistral, gemma, phi3", TSR_E_UNSUPPORTED},
                  {"{\"chat_template\": [{\"name\": \"tools\", \"template\": \"x\"}]}",
-                  "none of the name \"default\"", TSR_E_UNSUPPORTED},
+                  "none is named \"default\"", TSR_E_UNSUPPORTED},
                  {"{\"chat_template\": 7}", "neither a text nor a list", TSR_E_FORMAT},
                  {"{\"chat_template\": ", "tokenizer_config.json", TSR_E_FORMAT}};
     const char *name;

@@ -258,16 +258,16 @@ Test(settings_keys, in_words) {
         size_t n;
         const char *fragment;
     } cases[] = {
-        {"{\"temprature\": 0.5}", 1, "\"temprature\" is 0.5, a key that is not known"},
+        {"{\"temprature\": 0.5}", 1, "\"temprature\" is 0.5, an unknown key, which is ignored"},
         {"{\"sequence_bias\": [[[5], -10.0]]}", 1, "\"sequence_bias\" is [[[5],-10.0]], which is"},
-        {"{\"exponential_decay_length_penalty\": [5, 1.5]}", 1, "is [5,1.5], which is not served"},
+        {"{\"exponential_decay_length_penalty\": [5, 1.5]}", 1, "[5,1.5], which is not supported"},
         {"{\"guidance_scale\": 1}", 0, ""},
         {"{\"guidance_scale\": 1.5, \"typical_p\": 0.2}", 2, "\"guidance_scale\" is 1.5"},
         {"{\"cache_implementation\": \"static\"}", 0, ""},
         {"{\"cache_implementation\": \"quantized\"}", 1, "is \"quantized\""},
         {"{\"do_sample\": true, \"num_beams\": 2}", 1, "a beam search draws nothing"},
         {"{\"do_sample\": true, \"num_beams\": 1}", 0, ""},
-        {"{\"forced_eos_token_id\": [2, 3]}", 1, "the first alone is forced"},
+        {"{\"forced_eos_token_id\": [2, 3]}", 1, "only the first is forced"},
         {"{\"constraints\": null, \"bad_words_ids\": [], \"sequence_bias\": []}", 0, ""},
         {"{\"stop_strings\": [\"0123456789012345678901234567890123456789012345678901234567890\"]}",
          1, "0123456789012345678901234567890123456789012345678901234567..., which"}};
@@ -305,9 +305,9 @@ Test(settings_keys, forced_and_suppressed) {
         const char *generation, *fragment;
     } cases[] = {
         {"{\"forced_bos_token_id\": 4, \"suppress_tokens\": [9, 4]}",
-         "\"forced_bos_token_id\" forces token 4, which is suppressed too"},
+         "\"forced_bos_token_id\" forces token 4, which is also suppressed"},
         {"{\"forced_eos_token_id\": 9, \"suppress_tokens\": [9, 4]}",
-         "\"forced_eos_token_id\" forces token 9, which is suppressed too"},
+         "\"forced_eos_token_id\" forces token 9, which is also suppressed"},
         {"{\"forced_bos_token_id\": 4, \"bad_words_ids\": [[4]], \"max_new_tokens\": 2}", NULL}};
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = (int32_t[]){5}, .n_ids = 1};
     const tsr_prompt *prompts[] = {&prompt};
@@ -368,7 +368,7 @@ Test(settings_lengths, prompt_counts) {
         OK(lengths(LENGTH, 9, 3, got)); /* an option goes first */
         cr_assert(got[0].n == 3, "%zu", got[0].n);
         cr_assert(lengths(LENGTH, 9, -1, got) == TSR_E_ARGUMENT);
-        cr_assert(strstr(tsr_error_last(), "the prompt has 9 tokens, and max_length (") &&
+        cr_assert(strstr(tsr_error_last(), "the prompt has 9 tokens, but max_length (") &&
                       strstr(tsr_error_last(), "generation_config.json) allows 9"),
                   "%s", tsr_error_last());
         close_folder();

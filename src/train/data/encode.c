@@ -146,7 +146,7 @@ tsr_status tsri_train_encoder_make(const tsri_model *model, const tsri_train_dat
     *out = (tsri_train_encoder){
         .model = model, .objective = options->objective, .wants = tsri_train_wants_of(options)};
     if (!model->tokenizer)
-        return tsri_base_fail(TSR_E_STATE, "%s has no usable tokenizer%s%s", model->path,
+        return tsri_base_fail(TSR_E_STATE, "%s has no tokenizer that can be used%s%s", model->path,
                               model->tokenizer_why ? ": " : "",
                               model->tokenizer_why ? model->tokenizer_why : "");
     TRY(find_tokens(options, out));
