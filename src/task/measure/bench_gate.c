@@ -1,5 +1,5 @@
-/* task/measure/bench_gate.c - compares a model's logits with the reference's, because a fast
- * kernel that is wrong gets no rate. */
+/* task/measure/bench_gate.c - compares a model's logits with the reference's, because a wrong
+ * kernel gets no rate, however fast it is. */
 #include "task/measure/bench.h"
 
 #include "base/error.h"
@@ -15,8 +15,9 @@ static tsr_status make_room(tsri_task_gate *gate, int32_t batch) {
     return tsri_base_new((size_t)gate->vocab, sizeof *gate->next, &gate->next);
 }
 
-/* The prompt in every sequence of a batch, so that the rows for many tokens run: on the device;
- * the reference runs it once. What differs most from the first is kept. */
+/* On the device, runs the prompt in every sequence of a batch, so that the kernel variants for many
+ * tokens run; the reference runs it once. Keeps the logits that differ most from the first
+ * sequence's. */
 static tsr_status run_prompt(tsr_model *model, int32_t batch, int32_t *ids, tsri_task_gate *gate) {
     tsr_bench_session *session = NULL;
     TRY(tsr_bench_session_create(model, (uint32_t)batch, T + 1, &session));
@@ -38,7 +39,7 @@ static tsr_status run_prompt(tsr_model *model, int32_t batch, int32_t *ids, tsri
     return TSR_OK;
 }
 
-/* The prompt's tokens one at a time. */
+/* Runs the prompt's tokens one at a time. */
 static tsr_status run_next(tsr_model *model, const int32_t *ids, tsri_task_gate *gate) {
     tsr_bench_session *session = NULL;
     TRY(tsr_bench_session_create(model, 1, T + 1, &session));
@@ -89,9 +90,10 @@ double tsri_task_gate_error(const float *got, const float *want, int32_t n) {
     return largest > 0 ? worst / largest : worst;
 }
 
-/* f32 against the oracle's double: rounding of sums of some thousand terms through some dozen
- * layers stays below 1e-4. Where activations are rounded to 8 bits or to half precision, a sum
- * that differs in its last bit moves a value to its neighbour, 1/127 of a row's largest. */
+/* f32 against the reference's double: the rounding of sums of some thousand terms through some
+ * dozen layers stays below 1e-4. Where activations are rounded to 8 bits or to half precision, a
+ * sum that differs in its last bit may round to the neighbouring value, 1/127 of a row's largest
+ * away. */
 double tsri_task_gate_bound(const tsri_task_gate *gate) {
     return gate->exact ? 1e-3 : 3e-2;
 }

@@ -1,4 +1,4 @@
-/* task/measure/bench_session.c - timed runs of a batch of sequences of equal length. */
+/* task/measure/bench_session.c - times runs of a batch of sequences of equal length. */
 #include "tessera/bench.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* task/measure/bench_train.c - timed training steps: gradients, their norm, an update by AdamW. */
+/* task/measure/bench_train.c - times training steps: gradients, their norm, an update by AdamW. */
 #include "task/measure/bench.h"
 
 #include "base/clock.h"
@@ -81,7 +81,7 @@ void tsr_bench_training_destroy(tsr_bench_training **training) {
     *training = NULL;
 }
 
-/* Gradients and their norm for the next tokens. */
+/* Computes the gradients, and their norm, of predicting the next tokens. */
 static tsr_status learn(tsr_bench_training *t, double *loss, double *norm) {
     const tsri_training_batch batch = {
         .B = t->batch, .T = t->tokens, .S = 1, .ids = t->ids, .len = t->len, .targets = t->targets};
@@ -90,7 +90,7 @@ static tsr_status learn(tsr_bench_training *t, double *loss, double *norm) {
     const int64_t n = (int64_t)t->batch * t->tokens;
     for (int64_t i = 0; i < n; i++)
         t->ids[i] = (int32_t)(tsri_base_uniform(1, t->steps, (uint64_t)i) * (double)t->vocab);
-    for (int64_t i = 0; i < n; i++) /* the next token; the first behind the last */
+    for (int64_t i = 0; i < n; i++) /* the next token; the first follows the last */
         t->targets[i] = t->ids[(i + 1) % t->tokens ? i + 1 : i + 1 - t->tokens];
     TRY(tsri_training_gradients(t->training, &batch, true, 1, t->steps, &sum));
     *loss = sum.loss;
@@ -134,7 +134,8 @@ tsr_status tsri_task_bench_train(tsr_device *device, const char *model, uint32_t
     tsr_bench_training *t = NULL;
     double rates[MOST_RUNS];
     TRY(tsr_bench_training_create(model, device, (uint32_t)row->batch, row->tokens, &t));
-    tsr_status status = tsr_bench_training_run(t, 1, NULL, NULL); /* touches memory first */
+    tsr_status status =
+        tsr_bench_training_run(t, 1, NULL, NULL); /* touches memory for the first time */
     runs = runs < MOST_RUNS ? runs : MOST_RUNS;
     for (uint32_t i = 0; i < runs && status == TSR_OK; i++) {
         uint64_t ns = 0;
