@@ -127,7 +127,7 @@ def test_rows_that_are_no_multiple_of_32_stay(folder):
 def test_gguf_blocks(folder):
     told = json.loads(run("info", GOLDEN / "gpt_neox" / "model.gguf", "--dtype", "q4", "--json").text)
     equal(told["kept"] in ("q4_0", "f32"), True)
-    refused(3, "run it as it is, with --dtype q8", "quantize", WIDE / "model.gguf", "-o", folder / "out")
+    refused(3, "run the model as it is, with --dtype q8", "quantize", WIDE / "model.gguf", "-o", folder / "out")
     equal(list(folder.iterdir()), [])
 
 

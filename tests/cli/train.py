@@ -333,7 +333,7 @@ def test_what_may_differ_on_resume(folder):
     other = words.model(folder / "other", "gpt2-tiny")[0] if (folder / "other").mkdir() is None else None
     refused(2, "this run began with", *command(other, text, out, 2, "--resume"))
     told = run(*(c for c in command(model, text, out, 3, "--set", "logging_steps=7", "--resume") if c != "-q"))
-    assert "goes on with other values of: max_steps=3, logging_steps=7" in told.err, told
+    assert "goes on with changed settings: max_steps=3, logging_steps=7" in told.err, told
     (folder / "text.txt").write_text("a poem about the sea " * 400)
     refused(3, "text.txt", *command(model, text, out, 4, "--resume"))
     equal([p.name for p in checkpoints(out)], ["checkpoint-2", "checkpoint-3"])

@@ -109,10 +109,11 @@ Test(train, settings_of_a_recipe_are_named_with_their_file) {
     tsri_train_settings s = fresh();
     static const char *const rows[][2] = {
         {"{\"learning_rates\": 1}", "r.json: training: learning_rates: no such key"},
-        {"{\"learning_rate\": \"fast\"}", "r.json: training: learning_rate=fast: a number"},
-        {"{\"learning_rate\": null}", "r.json: training: learning_rate: a number"},
-        {"{\"bf16\": 1}", "r.json: training: bf16=1: true or false"},
-        {"{\"max_steps\": 2.5}", "r.json: training: max_steps=2.5: a whole number"},
+        {"{\"learning_rate\": \"fast\"}",
+         "r.json: training: learning_rate=fast: it must be a number"},
+        {"{\"learning_rate\": null}", "r.json: training: learning_rate: it must be a number"},
+        {"{\"bf16\": 1}", "r.json: training: bf16=1: it must be true or false"},
+        {"{\"max_steps\": 2.5}", "r.json: training: max_steps=2.5: it must be a whole number"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         json_t *object = NULL;

@@ -151,7 +151,7 @@ tsr_status tsr_evaluate_perplexity(tsr_model *model, const char *text, size_t si
     tsr_status status =
         n >= 2 ? score(m, &s, &p)
                : tsri_base_fail(TSR_E_FORMAT,
-                                "the text has %zu token; at least two are wanted: the first has "
+                                "the text has %zu token; at least two are needed: the first has "
                                 "none before it, and so is not scored",
                                 n);
     tsri_session_destroy(&s.session);
