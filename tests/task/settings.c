@@ -1,5 +1,5 @@
-/* What the settings of a model's folder do: what generate finds by them alone, against the official
- * implementation (tests/golden/settings). */
+/* The generation settings of a model's folder: texts that are generated with these alone, compared
+ * with the official implementation (tests/golden/settings). */
 #include "task/generate/settings.h"
 
 #include "task/fixture.h"
@@ -15,7 +15,7 @@ enum { BEST = 8, STEPS = 64 };
 
 static char folder[64];
 
-/* Writes a file of the folder; NULL removes it. */
+/* Writes a file into the folder; NULL removes it. */
 static void put(const char *name, const json_t *json) {
     char path[128];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -25,8 +25,8 @@ static void put(const char *name, const json_t *json) {
         unlink(path);
 }
 
-/* The model `name` with these keys more in config.json, and this generation_config.json (null or
- * NULL: none). */
+/* Makes the folder: the model `name`, with the keys of `more` added to config.json, and with this
+ * generation_config.json (null or NULL: none). */
 static void write_folder(const char *name, json_t *more, const json_t *generation) {
     char from[1024], weights[1100], to[128];
     snprintf(from, sizeof from, GOLDEN "/%s", name);
@@ -57,7 +57,7 @@ static void close_folder(void) {
     rmdir(folder);
 }
 
-/* ---- what is found ---- */
+/* ---- generated texts ---- */
 
 typedef struct result {
     int32_t ids[STEPS];
@@ -78,7 +78,7 @@ static int take(void *data, const tsr_generated *g) {
     return 0;
 }
 
-/* Ids exact; |score - wanted| <= 1e-4 + 5e-5 |wanted|, as of the golden searches. */
+/* Ids must be equal, and |score - wanted| <= 1e-4 + 5e-5 |wanted|, as for the golden searches. */
 static bool is_wanted(const result *got, const json_t *wanted) {
     const json_t *ids = json_object_get(wanted, "ids"), *score = json_object_get(wanted, "score");
     bool same = got->finished && got->n == json_array_size(ids);
@@ -150,7 +150,7 @@ Test(settings_found, llama) {
     check_model("llama-tiny");
 }
 
-/* ---- every key is served, harmless, or told ---- */
+/* ---- every key is served, harmless, or warned of ---- */
 
 typedef struct told {
     char lines[16][1024];
@@ -165,8 +165,8 @@ static void collect_warning(void *data, tsr_log_level level, const char *line) {
     snprintf(t->lines[t->n++], sizeof t->lines[0], "%s", line);
 }
 
-/* What is warned of while a llama generates three times by these settings; wrong values of served
- * ones may be refused. */
+/* Collects the warnings while a llama generates three times with these settings; wrong values of
+ * served keys may be refused. */
 static void generate_with(json_t *more, const json_t *generation, told *t) {
     static result got[BEST];
     const tsr_engine_options options = {
@@ -219,7 +219,7 @@ static bool in_cases(const json_t *cases, const char *key) {
     return false;
 }
 
-/* A key that is told gives one warning, with its value and file; defaults give none. */
+/* A key that is ignored gives one warning, with its value and file; a default value gives none. */
 Test(settings_keys, all) {
     static told t;
     json_t *root = read_json(GOLDEN, "keys.json"), *cases = read_json(GOLDEN, "cases.json"), *value;
@@ -282,8 +282,8 @@ Test(settings_keys, in_words) {
     close_folder();
 }
 
-/* A model's config.json has keys of its own, and a generation_config.json beside it is all that
- * counts. */
+/* A model's config.json may have keys of its own; where there is a generation_config.json, only
+ * that counts. */
 Test(settings_keys, of_the_model) {
     static told t;
     json_t *more = json_pack("{s:f,s:s}", "typical_p", 0.2, "my_own_key", "x"),
@@ -298,7 +298,8 @@ Test(settings_keys, of_the_model) {
     json_decref(more);
 }
 
-/* A token that is forced and suppressed: transformers refuses it, too. A bad word may be forced. */
+/* A token that is both forced and suppressed is refused, as in transformers. A bad word may be
+ * forced. */
 Test(settings_keys, forced_and_suppressed) {
     static result got[BEST];
     static const struct {
@@ -365,7 +366,7 @@ Test(settings_lengths, prompt_counts) {
         cr_assert(got[0].n == 5, "%zu", got[0].n);
         OK(lengths(LENGTH, 8, -1, got));
         cr_assert(got[0].n == 1, "%zu", got[0].n);
-        OK(lengths(LENGTH, 9, 3, got)); /* an option goes first */
+        OK(lengths(LENGTH, 9, 3, got)); /* an option takes precedence */
         cr_assert(got[0].n == 3, "%zu", got[0].n);
         cr_assert(lengths(LENGTH, 9, -1, got) == TSR_E_ARGUMENT);
         cr_assert(strstr(tsr_error_last(), "the prompt has 9 tokens, but max_length (") &&
@@ -375,7 +376,7 @@ Test(settings_lengths, prompt_counts) {
     }
 }
 
-/* ---- what breaks the form ---- */
+/* ---- settings of a wrong form ---- */
 
 Test(settings_keys, refused) {
     static const struct {
@@ -405,14 +406,14 @@ Test(settings_keys, refused) {
 
 /* ---- an empty prompt ---- */
 
-/* It begins with the settings' own token, where they name another than config.json does. */
+/* An empty prompt begins with the settings' token, where config.json has another one. */
 Test(settings_found, empty_prompt) {
     static result got[3][BEST];
     static const int32_t bos[] = {9, 9, 1};
     json_t *both = json_pack("{s:i,s:b,s:i,s:i}", "bos_token_id", 9, "do_sample", 0,
                              "max_new_tokens", 8, "eos_token_id", 2);
     open_folder();
-    for (int i = 0; i < 3; i++) { /* none; the same in words; config.json's */
+    for (int i = 0; i < 3; i++) { /* no prompt; the settings' token as an id; config.json's token */
         const tsr_prompt prompt = {
             .struct_size = sizeof prompt, .ids = &bos[i], .n_ids = i > 0};
         const tsr_prompt *prompts[] = {&prompt};

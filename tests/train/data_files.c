@@ -1,5 +1,5 @@
-/* Files of text and of tokens: forms, labels, what is damaged or has changed, and one sentence for
- * each kind of bad file. */
+/* Text files and token files: forms, labels, files that are damaged or have changed, and the
+ * message for each kind of bad file. */
 #include "data_fixture.h"
 
 #include "base/error.h"
@@ -122,7 +122,7 @@ Test(data_files, token_files_are_made_again_where_they_are_damaged) {
         cr_assert_eq(data_sum(&b), wanted);
         tsri_train_data_close(&data);
     }
-    /* An id that can't be is found when it is read. */
+    /* An id outside the vocabulary is found when it is read. */
     each_token_file(".tokens", wreck);
     data = data_open(model, o);
     tsr_status status = TSR_OK;
@@ -185,7 +185,7 @@ Test(data_files, preparing_can_be_stopped) {
                                        .progress_data = &calls};
     cr_assert_eq(tsri_train_data_open(model, &o, &data), TSR_E_CANCELLED);
     cr_assert_null(data);
-    each_token_file(".tokens", shorten); /* nothing else lies there, and none of these */
+    each_token_file(".tokens", shorten); /* no token files are left, nor any other file */
     tsr_model_close(&model);
     free(text);
 }
@@ -371,13 +371,14 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
         cr_expect_null(data);
         tsr_model_close(&model);
     }
-    each_token_file(".none", shorten); /* no temporary file stays */
+    each_token_file(".none", shorten); /* no temporary file is left */
 }
 
 Test(data_files, an_id_past_the_vocabulary) {
     tsr_model *model = data_model(DECODER);
     tsri_model *inner = tsri_model_of(model);
-    inner->spec.vocab = 300; /* as a config.json that says less than its tokenizer */
+    inner->spec.vocab =
+        300; /* like a config.json whose vocabulary is smaller than the tokenizer's */
     const char *path = data_file("a.txt", "!\n\"#\nthe thee there\n", 20);
     const tsri_train_data_options o = {
         .paths = &path, .n_paths = 1, .pack = true, .workspace = data_work()};

@@ -1,3 +1,4 @@
+/* The table of settings: defaults, refused values, nearest names, and what --resume allows. */
 #include "train/recipe/settings.h"
 
 #include "base/error.h"
@@ -91,7 +92,8 @@ Test(train, settings_name_the_nearest_key) {
         {"learnig_rate", "learning_rate"},
         {"lr", "the nearest is learning_rate"},
         {"batch-size", "the nearest is per_device_train_batch_size"},
-        {"n_layer", "no such key; tessera help train lists all"}, /* of a recipe, not of these */
+        {"n_layer",
+         "no such key; tessera help train lists all"}, /* a key of recipes, not of this table */
         {"quite another thing", "no such key; tessera help train lists all"},
         {"gradient_accumulation_step", "gradient_accumulation_steps"},
         {"warmup", "warmup_steps"},
@@ -159,7 +161,7 @@ Test(train, settings_that_may_differ_on_resume) {
     cr_expect_eq(tsri_train_settings_resume(&then, &now, harmless, sizeof harmless),
                  TSR_E_ARGUMENT);
     cr_expect_not_null(strstr(tsri_base_reported(), "seed=3: this run began with 42"));
-    /* A run is made longer where its rates don't hang on its end. */
+    /* A run can be made longer where its learning rates don't depend on its end. */
     now = then;
     cr_assert_eq(set(&now, "max_steps", "9"), TSR_OK);
     cr_expect_eq(tsri_train_settings_resume(&then, &now, harmless, sizeof harmless),

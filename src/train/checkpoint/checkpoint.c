@@ -159,10 +159,9 @@ static tsr_status load_manifest(const char *folder, json_t **out) {
                                 "%s: its format is %" PRId64 "; this version reads format %d only",
                                 path, format, FORMAT);
     if (status == TSR_OK && step != step_of(slash ? slash + 1 : folder))
-        status =
-            tsri_base_fail(TSR_E_FORMAT,
-                           "%s: it says step %" PRId64 ", but its folder's name does not", path,
-                           step);
+        status = tsri_base_fail(TSR_E_FORMAT,
+                                "%s: it says step %" PRId64 ", but its folder's name does not",
+                                path, step);
     if (status != TSR_OK) {
         json_decref(*out);
         *out = NULL;
@@ -195,8 +194,8 @@ tsr_status tsri_train_checkpoint_check(const char *folder) {
     json_t *files = json_object_get(manifest, "files");
     tsr_status status = TSR_OK;
     if (!json_object_get(files, state_name))
-        status = tsri_base_fail(TSR_E_FORMAT, "%s: its manifest does not list %s", folder,
-                                state_name);
+        status =
+            tsri_base_fail(TSR_E_FORMAT, "%s: its manifest does not list %s", folder, state_name);
     if (status == TSR_OK) {
         json_object_foreach(files, name, wanted) {
             char *path = tsri_base_join(folder, name);
