@@ -1,4 +1,4 @@
-/* The log of a run is cut back to its checkpoint; folders and files are removed, replaced and kept. */
+/* The log of a run is cut back to its checkpoint; folders and files are removed and replaced. */
 #include "train/run/log.h"
 
 #include "base/bytes.h"

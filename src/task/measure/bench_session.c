@@ -23,7 +23,7 @@ tsr_status tsr_bench_session_create(tsr_model *model, uint32_t batch, int64_t co
     tsr_bench_session *s = NULL;
     *out = NULL;
     if (!batch || batch > INT32_MAX)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a batch of %u sequences; at least one is wanted",
+        return tsri_base_fail(TSR_E_ARGUMENT, "a batch of %u sequences; it must have at least one",
                               batch);
     TRY(tsri_base_new(1, sizeof *s, &s));
     s->batch = batch;

@@ -40,18 +40,19 @@ tsr_status tsr_bench_training_create(const char *name, tsr_device *device, uint3
     tsr_bench_training *t = NULL;
     *out = NULL;
     if (!batch || tokens < 1 || tokens > INT32_MAX / batch)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a batch of %u sequences of %lld tokens: at least one of each is "
-                              "wanted",
-                              batch, (long long)tokens);
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "a batch of %u sequences of %lld tokens: it must have at least one of "
+            "each, and at most 2147483647 tokens",
+            batch, (long long)tokens);
     TRY(tsri_base_new(1, sizeof *t, &t));
     t->batch = (int32_t)batch;
     t->tokens = (int32_t)tokens;
     tsr_status status = tsr_model_open(name, NULL, &as_stored, &t->model);
     if (status == TSR_OK && tokens > tsri_model_of(t->model)->spec.max_positions)
-        status = tsri_base_fail(TSR_E_UNSUPPORTED, "%lld tokens: the model reads %lld",
-                                (long long)tokens,
-                                (long long)tsri_model_of(t->model)->spec.max_positions);
+        status = tsri_base_fail(
+            TSR_E_UNSUPPORTED, "sequences of %lld tokens are too long: the model reads %lld",
+            (long long)tokens, (long long)tsri_model_of(t->model)->spec.max_positions);
     if (status == TSR_OK) {
         t->vocab = tsri_model_of(t->model)->spec.vocab;
         status = make_batch(t);

@@ -28,8 +28,7 @@ typedef struct scoring {
 
 static tsr_status check_text(const char *text, size_t size) {
     if (!size)
-        return tsri_base_fail(TSR_E_FORMAT, "the text is empty; text of at least two tokens is "
-                                            "wanted");
+        return tsri_base_fail(TSR_E_FORMAT, "the text is empty; it must have at least two tokens");
     if (tsri_text_utf8_valid(text, size))
         return TSR_OK;
     size_t at = 0;

@@ -77,7 +77,7 @@ static tsr_status add_number(series *s, double step, double value) {
     return TSR_OK;
 }
 
-/* Drops what was logged from this step on, when a run was resumed from an earlier step. */
+/* Drops what was logged after this step: a resumed run does these steps again. */
 static void forget_from(run *r, double step) {
     for (int f = 0; f < FIELDS; f++)
         while (r->drawn[f].n && r->drawn[f].steps[r->drawn[f].n - 1] > step)

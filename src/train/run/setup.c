@@ -161,7 +161,7 @@ static tsr_status find_checkpoint(tsri_train_job *job) {
     if (!job->goes_on)
         return TSR_OK;
     TRY(tsri_train_checkpoint_newest(job->out, pass_over, job, &job->checkpoint));
-    tsri_train_say(job, TSR_TRAIN_NOTE, "goes on from %s",
+    tsri_train_say(job, TSR_TRAIN_NOTE, "continues from %s",
                    job->checkpoint ? job->checkpoint : "the beginning: there is no checkpoint");
     return TSR_OK;
 }

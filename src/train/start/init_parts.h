@@ -23,7 +23,8 @@ typedef struct tsri_train_special_ids {
     int32_t vocab, bos, eos, pad;
 } tsri_train_special_ids;
 
-/* Copies a tokenizer.json, or all files of a tokenizer that a folder has, into `folder`. */
+/* Copies a tokenizer.json, or all files of a tokenizer that a folder has, into `folder`, whose
+ * other files stay. */
 tsr_status tsri_train_copy_tokenizer(const char *from, const char *folder);
 /* Writes tokenizer_config.json beside the tokenizer.json of `folder`, unless there is one; finds
  * its special tokens by the names in use. */

@@ -2,7 +2,7 @@
  * optimizer, and the state that a checkpoint keeps.
  *
  * Parameters are states of the run: plain f32 that the optimizer's ops write. The graph is built
- * from the same blocks as a session's. A step is: gradients of one or more batches, which add up;
+ * from the same layers as a session's. A step is: gradients of one or more batches, which add up;
  * their norm; an update.
  */
 #ifndef TSRI_TRAIN_STEP_TRAINING_H
