@@ -22,7 +22,7 @@ tsri_train_data *data_open(tsr_model *model, tsri_train_data_options options);
 tsri_training_batch data_batch(tsri_train_data *data, uint64_t index);
 /* A checksum of all that a batch has. */
 uint64_t data_sum(const tsri_training_batch *batch);
-/* A text of n words in lines, no two lines alike; the caller's to free. */
+/* A text of n words in lines, no two of which are equal; the caller frees it. */
 char *data_words(int n, size_t *size);
 
 #endif

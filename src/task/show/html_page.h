@@ -1,5 +1,5 @@
-/* task/show/html_page.h - pages for a browser that are one file: a page of this folder with data
- * in it. */
+/* task/show/html_page.h - puts data into the pages of this folder, each of which is a single file
+ * for a browser. */
 #ifndef TSRI_TASK_SHOW_HTML_PAGE_H
 #define TSRI_TASK_SHOW_HTML_PAGE_H
 

@@ -13,8 +13,8 @@ typedef struct tsri_task_reader {
     int64_t max_tokens;    /* of a sequence, including special tokens */
     size_t before, around; /* special tokens before a text, and in all; for a pair: around_pair */
     size_t around_pair;
-    bool segments;         /* the model tells the texts of a pair apart */
-    bool lower_case, trim; /* done to the text first */
+    bool segments;         /* the model distinguishes the two texts of a pair */
+    bool lower_case, trim; /* what is done to a text first */
 } tsri_task_reader;
 
 /* TSR_E_STATE: the model has no tokenizer or no device, or is not an encoder alone; `job` names the

@@ -48,7 +48,7 @@ static tsr_status too_long(const tsri_task_translation *t, size_t tokens, const 
 static tsr_status add_sentence(tsri_task_lines *l, tsri_task_translation *t, const char *text,
                                size_t n) {
     const size_t at = l->ids.count, gap = tsri_task_blank_end(text, n), size = n - gap;
-    if (!size) /* white space before the first word */
+    if (!size) /* only white space, before the first word */
         return TSR_OK;
     TRY(tsri_task_encode_source(t, text, size, &l->ids));
     const size_t tokens = l->ids.count - at;

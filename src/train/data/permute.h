@@ -1,5 +1,5 @@
-/* train/data/permute.h - a shuffled order of any length, without memory: place i is a function of
- * the key alone. */
+/* train/data/permute.h - a shuffled order of any length that needs no memory: each place is a
+ * function of the seed alone. */
 #ifndef TSRI_TRAIN_DATA_PERMUTE_H
 #define TSRI_TRAIN_DATA_PERMUTE_H
 

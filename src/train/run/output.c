@@ -1,5 +1,5 @@
-/* train/run/output.c - the folder OUT of a run: whether it may be written, its lock, and its
- * removal where a run fails before its first step. */
+/* train/run/output.c - the folder OUT of a run: checks whether it may be written, locks it, and
+ * removes it where a run fails before its first step. */
 #include "base/error.h"
 #include "base/files.h"
 #include "base/folder.h"

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 1 << 16 }; /* numbers drawn, or bytes copied, at once */
+enum { PIECE = 1 << 16 }; /* numbers that are drawn, or bytes that are copied, at once */
 
 /* ---- how an array begins ---- */
 

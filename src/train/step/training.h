@@ -13,7 +13,7 @@
 
 typedef struct tsri_training tsri_training;
 
-enum { TSRI_TRAINING_IGNORE = -100 }; /* a target that counts nothing */
+enum { TSRI_TRAINING_IGNORE = -100 }; /* a target that does not count in the loss */
 
 typedef enum tsri_training_objective {
     TSRI_OBJECTIVE_NEXT = 0,  /* a decoder: the next token */
