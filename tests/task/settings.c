@@ -336,7 +336,8 @@ Test(settings_keys, forced_and_suppressed) {
 
 /* ---- bounds of a text with its prompt ---- */
 
-static tsr_status lengths(json_t *generation, uint32_t n_prompt, int64_t most_new, result got[BEST]) {
+static tsr_status lengths(json_t *generation, uint32_t n_prompt, int64_t most_new,
+                          result got[BEST]) {
     static const int32_t ids[] = {9, 44, 21, 6, 8, 17, 30, 12, 50, 4};
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = n_prompt};
     const tsr_prompt *prompts[] = {&prompt};
