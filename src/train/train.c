@@ -1,5 +1,5 @@
-/* train/train.c - tessera/train.h: sets a run up, lets it learn, and makes OUT the finished model.
- */
+/* train/train.c - implements tessera/train.h: sets a run up, runs it, and makes OUT the finished
+ * model. */
 #include "tessera/train.h"
 
 #include "base/error.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder of the checkpoint that becomes the model; NULL: the last one it is. */
+/* The folder of the best checkpoint, where it is to become the model; NULL: the last one is. */
 static char *best_of(tsri_train_job *job) {
     const tsri_train_settings *s = &job->settings;
     if ((!s->load_best_model_at_end && s->early_stopping_patience == 0) || job->at.best_step == 0)
@@ -23,7 +23,7 @@ static char *best_of(tsri_train_job *job) {
     char *path = tsri_train_checkpoint_path(job->out, job->at.best_step);
     if (path && tsri_train_checkpoint_check(path) == TSR_OK)
         return path;
-    tsri_train_say(job, TSR_TRAIN_WARNING, "%s: the last checkpoint is taken for the best",
+    tsri_train_say(job, TSR_TRAIN_WARNING, "%s: the last checkpoint is used in place of the best",
                    tsri_base_reported());
     free(path);
     return NULL;
@@ -36,7 +36,7 @@ static void remove_in_out(const tsri_train_job *job, const char *name) {
     free(path);
 }
 
-/* OUT becomes the model; what was needed on the way leaves. */
+/* Makes OUT the model, and removes what only the training needed. */
 static tsr_status finish(tsri_train_job *job) {
     char *folder = best_of(job);
     if (!folder)
@@ -62,9 +62,10 @@ static tsr_status finish(tsri_train_job *job) {
 static tsr_status check_call(const tsr_device *device, const tsr_train_options *options) {
     TRY(NEED(device));
     if (!options->output && !options->dry_run)
-        return tsri_base_fail(TSR_E_ARGUMENT, "-o OUT: the folder of the new model is wanted");
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "-o OUT is missing: give the folder for the new model");
     if (options->task > TSR_TRAIN_CLASSIFY)
-        return tsri_base_fail(TSR_E_ARGUMENT, "tsr_train: %u is no task", options->task);
+        return tsri_base_fail(TSR_E_ARGUMENT, "tsr_train: task %u is unknown", options->task);
     return TSR_OK;
 }
 

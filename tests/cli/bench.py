@@ -130,7 +130,7 @@ def test_a_prompt_that_is_too_long(_):
     rows = told["rows"][len(PEAKS):]
     equal([(r["test"], r["status"]) for r in rows], [("pp513", "unsupported"), ("pp513@509", "unsupported"), ("pp8", "ok"),
                                                      ("pp8@509", "unsupported"), ("tg1", "ok"), ("tg1@509", "ok")])
-    assert "8 tokens behind 509: the model reads 512" in rows[3]["reason"], rows[3]
+    assert "8 tokens behind 509 are too many: the model reads 512" in rows[3]["reason"], rows[3]
 
 
 def test_only_what_is_asked_for(_):

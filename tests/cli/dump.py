@@ -107,14 +107,14 @@ def test_dump_refused(folder):
     for model, code, fragment, given in (
             (bert, 2, "inputs of a decoder", {"input_ids": [[5]], "decoder_input_ids": [[5]]}),
             (bert, 2, "segment", {"input_ids": [[5]], "token_type_ids": [[2]]}),
-            (bert, 2, "small number", {"input_ids": [[5]], "token_type_ids": [[-1]]}),
+            (bert, 2, "it must be from 0 to 2147483647", {"input_ids": [[5]], "token_type_ids": [[-1]]}),
             (bert, 3, "token_type_ids", {"input_ids": [[5]], "token_type_ids": [[0, 0]]}),
             (mpnet, 2, "has no token types", {"input_ids": [[5]], "token_type_ids": [[0]]}),
             (mpnet, 3, "counts distances", {"input_ids": [[5, 6, 7]], "attention_mask": [[1, 0, 1]]}),
             (t5, 3, "counts distances", {"input_ids": [[5]], "decoder_input_ids": [[5, 6, 7]], "decoder_attention_mask": [[1, 0, 1]]}),
             (t5, 3, "2 rows", {"input_ids": [[5]], "decoder_input_ids": [[5], [6]]}),
             (t5, 3, "decoder_attention_mask", {"input_ids": [[5]], "decoder_input_ids": [[5]], "decoder_attention_mask": [[1, 1]]}),
-            (t5, 2, "decoder_input_ids has no token", {"input_ids": [[5]], "decoder_input_ids": [[5]], "decoder_attention_mask": [[0]]}),
+            (t5, 2, "decoder_input_ids masks all tokens", {"input_ids": [[5]], "decoder_input_ids": [[5]], "decoder_attention_mask": [[0]]}),
             (t5, 2, "decoder_input_ids[0][0] is 61", {"input_ids": [[5]], "decoder_input_ids": [[61]]})):
         inputs.write_text(json.dumps(given))
         refused(code, fragment, "dump", "-q", "-d", "reference", "-m", model, "--inputs", inputs, "-o", folder / "o.safetensors")

@@ -343,7 +343,7 @@ def test_damaged_folders(folder):
     model = copy_model_deep(SENTENCE, folder / "v")
     change_json_list(model / "tokenizer.json", lambda t: t["model"]["vocab"].update(zebra=300))
     refused(3, "has rows for fewer", "embed", "-m", model, *REFERENCE, given="a\na zebra\n")
-    refused(5, "wants an encoder", "embed", "-m", "shakespeare", *REFERENCE, given="a")
+    refused(5, "needs an encoder", "embed", "-m", "shakespeare", *REFERENCE, given="a")
 
 
 def test_without_a_model(folder):
@@ -396,7 +396,7 @@ def test_search(folder):
     refused(3, "has 2 texts", "search", *WITH, "x", "-i", index, "--lines", written(folder, "a\nb\n", "two"))
     refused(3, "is no .npy file", "search", *WITH, "x", "-i", path)
     run("embed", "-m", CLASSIFY, *REFERENCE, "-o", folder / "wide.npy", given="a")
-    refused(2, "must come from one model", "search", *WITH, "x", "-i", folder / "wide.npy")
+    refused(2, "must come from the same model", "search", *WITH, "x", "-i", folder / "wide.npy")
     refused(2, "one question", "search", *WITH, "-i", index)
     run("embed", *WITH, "-o", folder / "none.npy", given="")
     equal(run("search", *WITH, "x", "-i", folder / "none.npy").out, b"")
@@ -419,7 +419,7 @@ def test_cluster(folder):
     equal(sum(int(c[1]) for c in centres), len(lines))
     together = run("cluster", *WITH, "--threshold", "0.95", path).text.splitlines()
     equal(len(together), len(lines))
-    refused(2, "fewer clusters are wanted", "cluster", *WITH, "-k", 19, path)
+    refused(2, "ask for fewer clusters", "cluster", *WITH, "-k", 19, path)
     refused(2, "either -k K or --threshold C", "cluster", *WITH, path)
     refused(2, "either -k K or --threshold C", "cluster", *WITH, "-k", 2, "--threshold", 0.5, path)
     refused(2, "--lines is for vectors", "cluster", *WITH, "-k", 2, "--lines", path, path)
@@ -506,9 +506,9 @@ def test_fill_mask(_):
     equal([len(block.splitlines()) for block in told.split("\n\n")], [2] * 4)
     odd = run("fill-mask", "-m", MASKED, *REFERENCE, "-k", 1, "no mask", "a [MASK]", code=1)
     assert "line 1: it has no [MASK]" not in odd.out.decode() and len(odd.text.splitlines()) == 1, odd
-    refused(2, "a mask past the 32 that the model reads", "fill-mask", "-m", MASKED, *REFERENCE, "a " * 40 + "[MASK]")
-    refused(5, "has no masked-LM head", "fill-mask", "-m", SENTENCE, *REFERENCE, "a [MASK]")
-    refused(2, "are there", "fill-mask", "-m", MASKED, *REFERENCE, "-k", 1000, "a [MASK]")
+    refused(2, "one of its masks lies past the 32 that the model reads", "fill-mask", "-m", MASKED, *REFERENCE, "a " * 40 + "[MASK]")
+    refused(5, "has no masked LM head", "fill-mask", "-m", SENTENCE, *REFERENCE, "a [MASK]")
+    refused(2, "the number must be", "fill-mask", "-m", MASKED, *REFERENCE, "-k", 1000, "a [MASK]")
     refused(2, "wants -m MODEL", "fill-mask", *REFERENCE, "a [MASK]")
 
 

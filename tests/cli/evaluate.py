@@ -129,7 +129,7 @@ def test_refused(folder):
     good = written(folder)
     for code, fragment, *arguments in (
             (3, "bad: line 2 is not UTF-8 (byte 0xff): say what it is by --encoding", "--perplexity", bad),
-            (3, "bad: byte 3 (0xff) begins no UTF-8 character", "--encoding", "utf-8", "--perplexity", bad),
+            (3, "bad: byte 3 (0xff) does not begin a UTF-8 character", "--encoding", "utf-8", "--perplexity", bad),
             (3, "empty: the text is empty", "--perplexity", empty),
             (3, "the text has 1 token; at least two", "--perplexity", written(folder, "a", "a")),
             (3, "nothing", "--perplexity", folder / "nothing"),
@@ -138,7 +138,7 @@ def test_refused(folder):
             (2, "evaluate takes no operands", "--perplexity", good, "x"),
             (2, "a whole number is wanted", "--perplexity", good, "--window", "1"),
             (2, "a window of 9999 tokens", "--perplexity", good, "--window", "9999"),
-            (2, "a stride of 12 tokens; with a window of 12, 1 to 11", "--perplexity", good, "--window", "12", "--stride", "12")):
+            (2, "a stride of 12 tokens was asked for; with a window of 12 it must be 1 to 11", "--perplexity", good, "--window", "12", "--stride", "12")):
         refused(code, fragment, "evaluate", *REFERENCE, "-m", PLAY, *arguments)
 
 

@@ -121,13 +121,13 @@ def test_rows_that_are_no_multiple_of_32_stay(folder):
     told = json.loads(run("info", WIDE, "--dtype", "q8", "--json").text)
     assert "no multiple of 32" in told["matrices kept as"], told
     equal(dump(folder, stored, ids=("--ids", "1,2,3")) == dump(folder, WIDE, "--dtype", "q8", ids=("--ids", "1,2,3")), True)
-    refused(3, "so none can be quantised", "quantize", GOLDEN / "llama-tiny", "-o", folder / "tiny")
+    refused(3, "no matrix can be quantised", "quantize", GOLDEN / "llama-tiny", "-o", folder / "tiny")
 
 
 def test_gguf_blocks(folder):
     told = json.loads(run("info", GOLDEN / "gpt_neox" / "model.gguf", "--dtype", "q4", "--json").text)
     equal(told["kept"] in ("q4_0", "f32"), True)
-    refused(3, "run it as it is, with --dtype q8", "quantize", WIDE / "model.gguf", "-o", folder / "out")
+    refused(3, "run the model as it is, with --dtype q8", "quantize", WIDE / "model.gguf", "-o", folder / "out")
     equal(list(folder.iterdir()), [])
 
 

@@ -205,7 +205,7 @@ def test_two_at_once(folder):
     process = start(*command(model, text, out, 100000, *every(50000)))
     while process.poll() is None and not (out / "log.jsonl").is_file():
         time.sleep(0.01)
-    refused(3, "another process trains here", "train", "-o", out, "--resume", *REFERENCE)
+    refused(3, "another process trains in this folder", "train", "-o", out, "--resume", *REFERENCE)
     process.kill()
     process.communicate()
 
@@ -264,15 +264,15 @@ def test_folders_that_are_refused(folder):
     (folder / "full").mkdir()
     (folder / "full" / "mine").write_text("x")
     (folder / "empty").mkdir()
-    refused(3, "is no folder", *command(model, text, folder / "file", 1))
+    refused(3, "is not a folder", *command(model, text, folder / "file", 1))
     for more in ((), ("--resume",)):
-        refused(3, "is not empty; the name of a new folder is wanted", *command(model, text, folder / "full", 1, *more))
+        refused(3, "is not empty; give the name of a new folder", *command(model, text, folder / "full", 1, *more))
     refused(3, "Not a directory", *command(model, text, folder / "file" / "o", 1))
     equal([p.name for p in (folder / "full").iterdir()], ["mine"])
     run(*command(model, text, folder / "empty", 1))
-    refused(3, "holds a run; --resume goes on with it", *command(model, text, folder / "empty", 1))
+    refused(3, "holds a run; continue it by --resume", *command(model, text, folder / "empty", 1))
     told = run(*(c for c in command(model, text, folder / "deep" / "new", 1, "--resume") if c != "-q"))
-    assert "holds no run yet: one begins" in told.err, told
+    assert "holds no run yet: a new one begins" in told.err, told
     if os.geteuid() != 0:
         (folder / "locked").mkdir(mode=0o500)
         refused(3, "Permission denied", *command(model, text, folder / "locked" / "o", 1))
@@ -280,11 +280,11 @@ def test_folders_that_are_refused(folder):
 
 def test_settings_that_are_refused(folder):
     model, text = make(folder)
-    rows = [("learnig_rate=1", "learnig_rate: no such key; the nearest is learning_rate"), ("learning_rate", "--set learning_rate: key=value is wanted"),
-            ("=1", "key=value is wanted"), ("learning_rate=fast", "learning_rate=fast: a number from 0"), ("learning_rate=-1", "a number from 0"),
+    rows = [("learnig_rate=1", "learnig_rate: no such key; the nearest is learning_rate"), ("learning_rate", "--set learning_rate: it must be key=value"),
+            ("=1", "it must be key=value"), ("learning_rate=fast", "learning_rate=fast: it must be a number from 0"), ("learning_rate=-1", "a number from 0"),
             ("learning_rate=nan", "a number from 0"), ("lr_scheduler_type=polynomial", "linear, cosine, constant, constant_with_warmup or inverse_sqrt"),
-            ("max_steps=1.5", "a whole number"), ("max_steps=0", None), ("per_device_train_batch_size=0", "from 1"), ("bf16=maybe", "true or false is wanted"),
-            ("optim=lion", "adamw or sgd is wanted"), ("min_learning_rate=1", "is above learning_rate"), ("seed=x", "a whole number"),
+            ("max_steps=1.5", "a whole number"), ("max_steps=0", None), ("per_device_train_batch_size=0", "from 1"), ("bf16=maybe", "it must be true or false"),
+            ("optim=lion", "it must be adamw or sgd"), ("min_learning_rate=1", "is above learning_rate"), ("seed=x", "a whole number"),
             ("metric_for_best_model=accuracy", "only classifiers"), ("block_size=100000", ""), ("nesterov=true", "momentum above 0"),
             ("kl_to=/nowhere", "/nowhere"), ("distill_from=/nowhere", "/nowhere"), ("label_smoothing_factor=1", "to 0.99")]
     for setting, said in rows:
@@ -312,8 +312,8 @@ def test_data_that_are_refused(folder):
         equal((folder / "o").exists(), False, f"{name}: a run that never began left a folder")
     refused(3, "nothing.txt", *command(model, folder / "nothing.txt", folder / "o", 1))
     judge = GOLDEN.parent / "encoders" / "classify"
-    for data, said in (("the cat,good\na dog,great\n", 'a.csv: line 3: the label "great" is none of the model\'s 3'),
-                       ('the cat,good\n"a dog,bad\n', "a.csv: line 3: a quote is opened and not closed")):
+    for data, said in (("the cat,good\na dog,great\n", 'a.csv: line 3: the label "great" is not one of the model\'s 3'),
+                       ('the cat,good\n"a dog,bad\n', "a.csv: line 3: a quote is opened, but not closed")):
         (folder / "a.csv").write_text("text,label\n" + data)
         refused(3, said, *command(judge, folder / "a.csv", folder / "o", 1))
     (folder / "pairs.tsv").write_text("das\tthe\nHaus house\n")
@@ -339,7 +339,7 @@ def test_from_scratch_goes_on_too(folder):
     run(*made(folder / "two", 2, *every(2)))
     run(*made(folder / "two", 4, *every(2), "--resume"))
     assert result(folder / "one", 4) == result(folder / "two", 4)
-    refused(2, "the keys of the model", *made(folder / "two", 4, *every(2), "--resume", "--set", "layers=2"))
+    refused(2, "--set changes the model's keys", *made(folder / "two", 4, *every(2), "--resume", "--set", "layers=2"))
     said = run("generate", "-m", folder / "one", *REFERENCE, "-p", "a", "-n", "3", "--temp", "0")
     assert said.text, said
 
@@ -353,7 +353,7 @@ def test_what_may_differ_on_resume(folder):
     other = words.model(folder / "other", "gpt2-tiny")[0] if (folder / "other").mkdir() is None else None
     refused(2, "this run began with", *command(other, text, out, 2, "--resume"))
     told = run(*(c for c in command(model, text, out, 3, "--set", "logging_steps=7", "--resume") if c != "-q"))
-    assert "goes on with other values of: max_steps=3, logging_steps=7" in told.err, told
+    assert "goes on with changed settings: max_steps=3, logging_steps=7" in told.err, told
     (folder / "text.txt").write_text("a poem about the sea " * 400)
     refused(3, "text.txt", *command(model, text, out, 4, "--resume"))
     equal([p.name for p in checkpoints(out)], ["checkpoint-2", "checkpoint-3"])

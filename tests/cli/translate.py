@@ -124,7 +124,7 @@ def test_refused(folder):
     refused(2, "--early-stopping soon", "translate", *REFERENCE, "-m", TINY, "--early-stopping", "soon", "one")
     refused(2, "not both", "translate", *REFERENCE, "-m", TINY, "-f", folder / "x", "one")
     refused(3, "No such file", "translate", *REFERENCE, "-m", TINY, "-f", folder / "nothing.txt")
-    refused(3, "is no encoder-decoder", "translate", *REFERENCE, "-m", SOURCE / "models" / "shakespeare", "one")
+    refused(3, "is not an encoder-decoder", "translate", *REFERENCE, "-m", SOURCE / "models" / "shakespeare", "one")
     refused(2, "token id 900", "translate", *REFERENCE, "-m", TINY, "--suppress", "900", "one")
     refused(2, "the target prefix has", "translate", *REFERENCE, "-m", TINY, "--target-prefix", "a" * 60, "one")
 

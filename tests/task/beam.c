@@ -1,4 +1,4 @@
-/* Beam search against a plain search over tables, and against all texts there are. */
+/* Beam search, compared with a plain search over tables and with a search of all texts. */
 #include "task/generate/beam.h"
 
 #include "base/random.h"
@@ -23,7 +23,7 @@ static uint64_t seed;
 static int32_t V;
 static unsigned char is[MOST_V];
 
-/* The table: logits after a text, by its tokens alone. */
+/* The table: logits after a text, as a function of its tokens. */
 static void table(const int32_t *ids, int64_t n, float *out) {
     uint64_t state = seed * 0x9e3779b97f4a7c15u + 77;
     for (int64_t i = 0; i < n; i++)
@@ -36,7 +36,7 @@ static int draw(uint64_t n, int below) {
     return (int)(tsri_base_uniform(seed, 9, n) * below);
 }
 
-/* ---- the plain search: whole tables, all beams always, dead ones with a sum out of reach ---- */
+/* ---- the plain search: it always keeps all beams; dead ones have a sum that can't win ---- */
 
 static double penalty_of(const tsri_task_token_rules *r, const text *t, int32_t id, double logp) {
     for (int i = 0; i < t->n; i++)
@@ -74,7 +74,8 @@ static double logp_of(const tsri_task_token_rules *r, const text *t, int prompt,
         return id == r->forced_last ? 0 : -INFINITY;
     if (r->forced_first >= 0 && t->n == 1)
         return id == r->forced_first ? 0 : -INFINITY;
-    const int first = r->forced_first >= 0 && prompt == 1 ? 1 : 0; /* that is not forced */
+    const int first =
+        r->forced_first >= 0 && prompt == 1 ? 1 : 0; /* the first one that is not forced */
     if ((is[id] & TSRI_TASK_NEVER) || (made == first && (is[id] & TSRI_TASK_NOT_FIRST)) ||
         ((made < r->least || t->n < r->least_length) && (is[id] & TSRI_TASK_END)) ||
         banned_by_repeat(r, t, id) || banned_by_word(r, t, id))
@@ -82,7 +83,8 @@ static double logp_of(const tsri_task_token_rules *r, const text *t, int prompt,
     return penalty_of(r, t, id, row[id] - lse);
 }
 
-/* The logarithm of what is left of a row, where its values are to add up to 1 again. */
+/* The logarithm of the sum over the allowed tokens, where probabilities are renormalised; else 0.
+ */
 static double rest_of(const tsri_task_token_rules *r, const text *t, int prompt, int most,
                       const float *row, double lse) {
     double sum = 0;
@@ -150,7 +152,7 @@ static int plain(const tsri_task_token_rules *r, const int32_t *start, int n, in
     return done;
 }
 
-/* ---- the search that is tested ---- */
+/* ---- the tested search ---- */
 
 static int by_logit(const void *a, const void *b) {
     const float *x = a, *y = b;
@@ -212,7 +214,7 @@ static void set_flags(tsri_task_token_rules *r) {
 
 static tsri_task_token_rules random_rules(void) {
     static const double lengths[] = {-1, 0, 0.6, 1, 2}, repetitions[] = {1, 1, 1.3};
-    static int32_t words[] = {8, 6, 7, 8, 3}; /* 8 is how texts begin */
+    static int32_t words[] = {8, 6, 7, 8, 3}; /* texts begin with 8 */
     static size_t ends[] = {3, 5};
     tsri_task_token_rules r = {.beams = 2 + draw(0, MOST_K - 1),
                                .stopping = (tsr_early_stopping)draw(1, 3),
@@ -233,7 +235,7 @@ static tsri_task_token_rules random_rules(void) {
     return r;
 }
 
-/* How many hypotheses both searches finish, which are the same. */
+/* Compares both searches; returns how many hypotheses they finish. */
 static int as_plain(const tsri_task_token_rules *r, int most) {
     const int32_t start[] = {8, 9, 10};
     const int n = 1 + draw(14, 3);
@@ -241,7 +243,8 @@ static int as_plain(const tsri_task_token_rules *r, int most) {
     const int done = plain(r, start, n, most, best);
     tsri_task_beam *beam;
     OK(tsri_task_beam_create(r, 10, &beam));
-    for (int again = 0; again < 2; again++) { /* from lists and rows; a search begins anew */
+    for (int again = 0; again < 2;
+         again++) { /* with lists, then with whole rows; the search begins anew */
         search(beam, start, n, most, again == 1);
         cr_assert(tsri_task_beam_finished(beam) == done, "seed %d: %d, wanted %d", (int)seed,
                   tsri_task_beam_finished(beam), done);
@@ -266,7 +269,7 @@ Test(beam, as_the_plain_search) {
     cr_assert(finished > 3000);
 }
 
-/* Few tokens, of which many end a text: all beams finish early, and the rule of when to stop decides. */
+/* Few tokens, of which many end a text: all beams finish early, so the stopping rule decides. */
 Test(beam, stops_when_the_plain_search_stops) {
     static const double lengths[] = {-1, -0.5, -0.1, 0.3, 1, 2};
     for (seed = 1; seed <= 1500; seed++) {
@@ -353,7 +356,7 @@ Test(beam, keys_follow_the_parents) {
     OK(tsri_task_beam_step(beam, (tsri_task_row[]){{.logits = first}}));
     cr_assert(tsri_task_beam_live(beam) == 2);
     cr_assert(tsri_task_beam_at(beam, 0)->ids[3] == 2 && tsri_task_beam_at(beam, 1)->ids[3] == 3);
-    /* both next beams come from the second, whose rows lie in slot 8 */
+    /* Both next beams continue the second one, whose keys are in slot 8. */
     OK(tsri_task_beam_step(beam, (tsri_task_row[]){{.logits = low}, {.logits = high}}));
     for (int i = 0; i < 2; i++) {
         const tsri_task_hypothesis *h = tsri_task_beam_at(beam, i);
@@ -364,7 +367,7 @@ Test(beam, keys_follow_the_parents) {
     tsri_task_beam_destroy(&beam);
 }
 
-/* Of equal scores the hypothesis that was found first goes first: that of the lower id. */
+/* Of hypotheses with equal scores, the one found first comes first: the one with the lower id. */
 Test(beam, equal_scores) {
     tsri_task_token_rules r = plain_rules;
     tsri_task_beam *beam;

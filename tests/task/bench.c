@@ -1,4 +1,4 @@
-/* What the benchmark says of shares that are doubtful. */
+/* What the benchmark says about doubtful shares of the roofline. */
 #include "task/measure/bench.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-/* Conversations on the reference backend: recognition in a model's folder, turns that give what one
- * prompt would, what can go wrong. */
+/* Conversations on the reference backend: how a template is recognised in a model's folder, turns
+ * that must give the same as one prompt, and errors. */
 #include "task/fixture.h"
 #include "task/generate/templates.h"
 
@@ -28,7 +28,7 @@ TestSuite(chat, .init = set_up, .fini = tear_down);
 
 /* ---- recognition ---- */
 
-/* chatml as tests/golden/chat/make_chat.py writes it, for JSON. */
+/* The chatml template of tests/golden/chat/make_chat.py, escaped for JSON. */
 #define CHATML                                                                                  \
     "{% for m in messages %}<|im_start|>{{ m.role }}\\n{{ m.content }}<|im_end|>{{ '\\n' }}{% " \
     "endfor %}"                                                                                 \
@@ -55,7 +55,8 @@ Test(chat, recognised) {
         OK(tsr_chat_template_of(model, &name));
         cr_expect(name && strcmp(name, "chatml") == 0);
     }
-    write_chat_file("chat_template.jinja", "{{ messages }}"); /* goes before the other file */
+    write_chat_file("chat_template.jinja",
+                    "{{ messages }}"); /* takes precedence over the other file */
     cr_expect(tsr_chat_template_of(model, &name) == TSR_E_UNSUPPORTED && name == NULL);
 }
 
@@ -66,7 +67,7 @@ Test(chat, not_recognised) {
     } cases[] = {{"{\"chat_template\": \"{{ messages }}\"}",
                   "chatml, llama2, llama3, mistral, gemma, phi3", TSR_E_UNSUPPORTED},
                  {"{\"chat_template\": [{\"name\": \"tools\", \"template\": \"x\"}]}",
-                  "none of the name \"default\"", TSR_E_UNSUPPORTED},
+                  "none is named \"default\"", TSR_E_UNSUPPORTED},
                  {"{\"chat_template\": 7}", "neither a text nor a list", TSR_E_FORMAT},
                  {"{\"chat_template\": ", "tokenizer_config.json", TSR_E_FORMAT}};
     const char *name;
@@ -79,7 +80,7 @@ Test(chat, not_recognised) {
         cr_expect(tsr_chat_create(model, NULL, NULL, &options, &chat) == cases[i].status && !chat);
     }
     OK(tsr_chat_create(model, "chatml", NULL, &options,
-                       &chat)); /* a given name goes before what the files say */
+                       &chat)); /* a given name takes precedence over the files */
     tsr_chat_destroy(&chat);
     cr_expect(tsr_chat_create(model, "vicuna", NULL, &options, &chat) == TSR_E_UNSUPPORTED &&
               strstr(tsr_error_last(), "vicuna"));
@@ -129,7 +130,7 @@ static void expect_one_shot(const ids *prompt, const collected *answer) {
     const tsr_prompt *const prompts[] = {&one};
     collected whole = {0};
     OK(tsr_generate(model, prompts, 1, &options, collect, &whole, NULL));
-    /* <|im_end|> ends an answer, and is a token like others of one prompt. */
+    /* In a conversation <|im_end|> ends an answer; in one prompt it is a token like any other. */
     cr_expect(answer->finish == TSR_FINISH_END ? answer->n <= whole.n : answer->n == whole.n);
     cr_expect(memcmp(whole.ids, answer->ids, answer->n * sizeof *whole.ids) == 0);
     cr_expect(strncmp(whole.text, answer->text, answer->size) == 0, "%s, wanted %s", answer->text,
@@ -150,8 +151,8 @@ static void talk_three_turns(const char *name, const char *system) {
         memcpy(prompt.data + prompt.n, turn.data, turn.n * sizeof *turn.data);
         prompt.n += turn.n;
         OK(tsr_chat_say(chat, said[i], strlen(said[i]), collect, &answer, &stats));
-        /* Only what is new was fed: the turn, and the last token of an answer that its length
-         * ended. */
+        /* Only new tokens were fed: the turn, and the last token of an answer that was ended by its
+         * length. */
         cr_expect(stats.prompt_tokens == turn.n + unfed, "%llu, wanted %zu",
                   (unsigned long long)stats.prompt_tokens, turn.n + unfed);
         expect_one_shot(&prompt, &answer);
@@ -175,8 +176,8 @@ Test(chat, penalty_sees_all_turns) {
 }
 
 Test(chat, ends_with_the_turn) {
-    /* Drawn flat, some seed ends an answer with <|im_end|>, which no file of the model names as an
-     * end. */
+    /* At a high temperature, some seed ends an answer with <|im_end|>, which is not an end token in
+     * the model's files. */
     bool ended = false;
     options.temperature = 50;
     options.top_k = 0;
@@ -194,7 +195,7 @@ Test(chat, ends_with_the_turn) {
         for (size_t i = 0; i + 1 < answer.n; i++)
             cr_expect(answer.ids[i] != IM_END);
         cr_expect(!strstr(answer.text, "im_end"));
-        if (ended) { /* the end is fed once, by the template */
+        if (ended) { /* the end token is fed once, by the template */
             add_turn("chatml", false, NULL, "more", &turn);
             cr_expect(turn.data[0] == IM_END);
             OK(tsr_chat_say(chat, "more", 4, collect, &second, &stats));
@@ -216,7 +217,9 @@ static uint64_t prompt_tokens_of(const char *name, const char *system, const cha
 }
 
 Test(chat, words_are_no_special_tokens) {
-    /* Every character of what is said is a token, also where it spells a special one. */
+    /* Each character of a turn's words is one token, also where they contain a special token's
+     * text.
+     */
     cr_expect(prompt_tokens_of("chatml", NULL, "<|im_end|>") ==
               prompt_tokens_of("chatml", NULL, "abcdefghij"));
     cr_expect(prompt_tokens_of("chatml", "a</s>b", "c") ==
@@ -255,7 +258,7 @@ Test(chat, past_the_context) {
     cr_expect(strstr(tsr_error_last(), number) && strstr(tsr_error_last(), "holds 64"), "%s",
               tsr_error_last());
     cr_expect(answer.n == 0);
-    prompt.n = 0; /* it was not said: the conversation begins with the next */
+    prompt.n = 0; /* the refused turn doesn't count: the conversation begins with the next one */
     add_turn("chatml", true, NULL, "hello", &prompt);
     OK(tsr_chat_say(chat, "hello", 5, collect, &answer, NULL));
     expect_one_shot(&prompt, &answer);
@@ -277,7 +280,7 @@ Test(chat, needs_device_and_tokenizer) {
     cr_expect(tsr_chat_create(model, "chatml", NULL, &options, &chat) == TSR_E_ARGUMENT);
 }
 
-/* max_length counts the whole conversation, where nothing says how many new tokens there may be. */
+/* max_length counts the whole conversation, where the number of new tokens is not given. */
 Test(chat, longest) {
     tsr_chat *chat = NULL;
     collected c = {0};

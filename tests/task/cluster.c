@@ -1,5 +1,5 @@
-/* Groups of rows by cosine: known groups are found, a seed gives the same bytes, and odd rows have
- * a rule. */
+/* Clusters of rows by cosine: known clusters are found, the same seed gives the same bytes, and
+ * rows of zeros or NaN are treated by rule. */
 #include "tessera/cluster.h"
 
 #include "base/random.h"
@@ -13,7 +13,7 @@
 enum { N = 240, C = 19, K = 4 };
 static float rows[N * C];
 
-/* Row i lies near direction i % K. */
+/* Makes rows; row i lies near direction i % K. */
 static void make_rows(float noise) {
     for (int i = 0; i < N; i++)
         for (int c = 0; c < C; c++)
@@ -99,8 +99,8 @@ Test(cluster, zeros_are_in_none) {
     tsr_clusters_free(&found);
 }
 
-/* Angles in degrees; those within 20 of each other are neighbours. 30 sees most, 10 to 50; then 100
- * and 80 see three each, and 100 comes first: 75 is left alone. */
+/* Angles in degrees; those within 20 of each other are neighbours. 30 has most neighbours, 10 to
+ * 50. Then 100 and 80 have three each, and 100 comes first, so that 75 stays alone. */
 Test(cluster, communities) {
     static const float degrees[] = {10, 20, 30, 40, 50, 100, 110, 200, 75, 80};
     static const int32_t wanted[] = {0, 0, 0, 0, 0, 1, 1, -1, -1, 1};

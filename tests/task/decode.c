@@ -1,4 +1,4 @@
-/* The text of a continuation: stop texts, whole characters, end tokens and limits. */
+/* The text of a continuation: stop texts, complete characters, end tokens and limits. */
 #include "task/fixture.h"
 
 #include <string.h>
@@ -32,8 +32,8 @@ static collected go_on(void) {
 Test(decode, stop_texts) {
     const collected whole = go_on();
     cr_assert(whole.n == 24 && whole.size > 30 && whole.finish == TSR_FINISH_LENGTH);
-    /* Every piece of three bytes of the text, as a stop text: what came before its first place is
-     * given, and no more. */
+    /* Uses pieces of three bytes of the text as stop texts: exactly the text before the piece's
+     * first occurrence is given. */
     for (size_t i = 1; i + 3 < whole.size; i += 4) {
         char stop[4] = {whole.text[i], whole.text[i + 1], whole.text[i + 2], 0};
         const char *const stops[] = {"never said", stop};
@@ -51,8 +51,8 @@ Test(decode, undecided_text_is_given_at_the_end) {
     const collected whole = go_on();
     char stop[40];
     const size_t n = 12;
-    memcpy(stop, whole.text + whole.size - n,
-           n); /* the end of the text begins a stop text that never comes */
+    /* The text ends with the beginning of a stop text, which is never completed. */
+    memcpy(stop, whole.text + whole.size - n, n);
     strcpy(stop + n, "~~~");
     const char *const stops[] = {stop};
     options.stop = stops;
@@ -62,7 +62,7 @@ Test(decode, undecided_text_is_given_at_the_end) {
 }
 
 Test(decode, whole_characters) {
-    /* Drawn flat, byte tokens make all kinds of broken and whole sequences. */
+    /* At a high temperature, byte tokens form all kinds of broken and complete sequences. */
     int32_t all[MOST_IDS];
     int32_t *prompt = NULL;
     size_t n = 0, size = 0;

@@ -1,5 +1,5 @@
-/* Texts as vectors: the same bytes one by one and in a batch, refusals, and all-MiniLM-L6-v2
- * against what the official implementation gives. */
+/* Vectors of texts: the same bytes one by one and in a batch, refusals, and all-MiniLM-L6-v2
+ * compared with the official implementation. */
 #include "task/fixture.h"
 
 #include "base/files.h"

@@ -1,3 +1,4 @@
+/* tests/task/fixture.c - makes the tiny instruction model, and collects what callbacks get. */
 #include "task/fixture.h"
 
 #include "text/base/unicode.h"
@@ -39,7 +40,7 @@ static void dump(const char *name, json_t *json) {
     json_decref(json);
 }
 
-/* 61 ids: five special tokens, then a character each. */
+/* 61 ids: five special tokens, then single characters. */
 static json_t *tokenizer(void) {
     static const char *const special[] = {"<unk>", "<s>", "</s>", "<|im_start|>", "<|im_end|>"};
     static const char characters[] =
@@ -79,7 +80,7 @@ void make_chat_folder(void) {
     snprintf(from, sizeof from, "%s/config.json", golden);
     json_t *config = json_load_file(from, 0, NULL);
     json_object_set_new(config, "max_position_embeddings",
-                        json_integer(1024)); /* rotary: any length can be read */
+                        json_integer(1024)); /* positions are rotary, so any length can be read */
     dump("config.json", config);
     dump("tokenizer.json", tokenizer());
     write_chat_file("tokenizer_config.json", "{\"bos_token\": \"<s>\", \"eos_token\": \"</s>\"}");

@@ -19,7 +19,7 @@ void make_chat_folder(void);
 void remove_chat_folder(void);
 void write_chat_file(const char *name, const char *text);
 
-/* A file of a folder, which must be there and be JSON. */
+/* Reads a JSON file of a folder; fails the test where it can't. */
 json_t *read_json(const char *folder, const char *name);
 
 extern tsr_engine *engine;
@@ -27,7 +27,7 @@ extern tsr_device *device;
 void open_reference(void);
 void close_reference(void);
 
-/* What a callback collects. cancel_after > 0 cancels with so many tokens. */
+/* What a callback collects. cancel_after > 0: it cancels after so many tokens. */
 typedef struct collected {
     int32_t ids[MOST_IDS];
     size_t n, size;

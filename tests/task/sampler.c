@@ -1,4 +1,4 @@
-/* The sampler against probabilities worked out the long way. */
+/* The sampler, compared with probabilities that are computed step by step. */
 #include "task/generate/sampler.h"
 
 #include <criterion/criterion.h>
@@ -23,7 +23,7 @@ static bool before(const double *x, int a, int b) {
     return x[a] > x[b] || (x[a] == x[b] && a < b);
 }
 
-/* Probabilities by the documented order: penalty, temperature, the k largest, top_p, min_p. */
+/* Probabilities in the documented order: penalty, temperature, the k largest, top_p, min_p. */
 static void expected(const tsr_generate_options *o, const unsigned char *seen, double p[V]) {
     double x[V], sum = 0, above[V] = {0}, largest = 0;
     for (int i = 0; i < V; i++) {
@@ -91,7 +91,7 @@ Test(sampler, probabilities) {
     o = plain();
     o.top_k = 3;
     compare("top_k 3", &o, NULL);
-    o.top_k = 2; /* two of equal logits: the lower id stays */
+    o.top_k = 2; /* of two equal logits, the lower id is kept */
     compare("top_k 2", &o, NULL);
     o.top_k = 100;
     compare("top_k 100", &o, NULL);
@@ -115,15 +115,15 @@ Test(sampler, probabilities) {
     compare("penalty", &o, seen);
     o.repeat_penalty = 0.8f;
     compare("penalty below 1", &o, seen);
-    o.repeat_penalty = 3; /* of negative logits too, and warm enough that these count */
+    o.repeat_penalty = 3; /* negative logits get it, too, and the temperature makes them matter */
     o.temperature = 3;
     compare("penalty of negative logits", &o, (const unsigned char[V]){[1] = 1, [8] = 1, [10] = 1});
     o = plain();
-    o.top_k = 3; /* the share is that of the three: .51 and .76 lie above the second and the third */
+    o.top_k = 3; /* shares are those among the three: .51 for the first, .76 for two */
     o.top_p = 0.7f;
     compare("top_p after top_k", &o, NULL);
     o = plain();
-    o.temperature = 4; /* as likely as the likeliest: .83, .73, .61 and .54 where .47 would be the first */
+    o.temperature = 4; /* relative to the likeliest: .83, .73, .61, .54; the next has .47 */
     o.min_p = 0.5f;
     compare("min_p after temperature", &o, NULL);
     o = (tsr_generate_options){.temperature = 0.7f,
@@ -182,7 +182,7 @@ Test(sampler, greedy_and_logprobs) {
     tsri_task_sampler_destroy(&sampler);
 }
 
-/* What is reported is the probability before the penalty. */
+/* The reported probability is the one before the penalty. */
 Test(sampler, logprob_of_the_row) {
     tsr_generate_options o = plain();
     tsri_task_sampler *sampler;
@@ -198,13 +198,13 @@ Test(sampler, logprob_of_the_row) {
         OK(tsri_task_sampler_create(&o, V, &sampler));
         tsri_task_sampler_row(sampler, logits,
                               (const unsigned char[V]){[7] = 1, [2] = 1, [3] = 1, [5] = 1}, NULL);
-        OK(tsri_task_sampler_draw(sampler, 0, &id, &logprob)); /* 1.5 is left of 3 */
+        OK(tsri_task_sampler_draw(sampler, 0, &id, &logprob)); /* the penalty makes 1.5 of 3 */
         cr_expect(id == 7 && fabs(logprob - (3 - log(sum))) < 1e-5, "%d: %g", id, (double)logprob);
         tsri_task_sampler_destroy(&sampler);
     }
 }
 
-/* The largest from the device give what the whole row gives. */
+/* The largest logits, as a device gives them, have the same result as the whole row. */
 Test(sampler, largest_only) {
     static const int32_t ids[] = {7, 2, 3, 5};
     tsr_generate_options o = plain();
@@ -235,7 +235,7 @@ Test(sampler, largest_only) {
 Test(sampler, no_numbers) {
     static const struct {
         float value;
-        int n; /* so many of the row */
+        int n; /* how many of the row */
         tsr_status status;
     } cases[] = {{NAN, V, TSR_E_DEVICE},
                  {INFINITY, 1, TSR_E_DEVICE},

@@ -1,4 +1,4 @@
-/* The nearest rows of a file, against a sort of all of them. */
+/* The nearest rows of a file, compared with a sort of all rows. */
 #include "tessera/search.h"
 
 #include "base/random.h"

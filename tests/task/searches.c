@@ -1,4 +1,4 @@
-/* What generate finds, against the official implementation: the golden models' greedy and beam
+/* Generated texts, compared with the official implementation: the golden models' greedy and beam
  * results, alone and as one batch, and every setting of a search (tests/golden/search). */
 #include "support/cases.h"
 #include "support/larger.h"
@@ -43,7 +43,8 @@ static size_t read_ids(const json_t *list, int32_t *out, size_t most) {
     return n;
 }
 
-/* ids exact; |score - wanted| <= 1e-4 + 5e-5 |wanted|, the golden set's bound for beam scores. */
+/* Ids must be equal, and |score - wanted| <= 1e-4 + 5e-5 |wanted|, the golden set's bound for beam
+ * scores. */
 static void compare(const char *name, const result *got, const json_t *wanted) {
     int32_t ids[STEPS];
     const size_t n = read_ids(json_object_get(wanted, "ids"), ids, STEPS);
@@ -171,7 +172,7 @@ static void check_golden(const char *name, const char *selector, tsr_early_stopp
     Test(searches_device, title) {          \
         check_golden(name, NULL, stopping); \
     }
-/* On the device with ci/test --all. */
+/* On the device, only with ci/test --all. */
 #define GOLDEN_OF_ALL(title, name, stopping)                                                     \
     REFERENCE(title, name, stopping)                                                             \
     Test(searches_device, title) {                                                               \
@@ -194,8 +195,8 @@ GOLDEN_OF_ALL(bahdanau, "bahdanau", TSR_EARLY_NEVER)
 
 /* ---- settings ---- */
 
-/* A folder with the model's weights, and the settings as its generation_config.json. Where these
- * name an end, config.json names another one, which must not count. */
+/* Makes a folder with the model's weights, and the settings as its generation_config.json. Where
+ * these have an end token, config.json gets another one, which must be ignored. */
 static void write_model(const char *from, const char *to, json_t *settings, int64_t other_end) {
     char path[1100], target[1100];
     snprintf(path, sizeof path, "%s/model.safetensors", from);

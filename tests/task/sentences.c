@@ -1,4 +1,4 @@
-/* Where long lines are cut. */
+/* The places where long lines are cut. */
 #include "task/translate/sentences.h"
 
 #include <criterion/criterion.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sentences with '|' after each. */
+/* The text with '|' after each sentence. */
 static char *cut(const char *text) {
     static char out[512];
     const size_t n = strlen(text);
@@ -59,7 +59,7 @@ Test(sentences, any_bytes) {
         const size_t n = 1 + seed % 39;
         for (size_t i = 0; i < n; i++, state = state * 1664525u + 1013904223u)
             text[i] = alphabet[(state >> 16) % (sizeof alphabet - 1)];
-        char *exact = malloc(n); /* so that a sanitizer sees a byte too far */
+        char *exact = malloc(n); /* so that a sanitizer sees a read past the end */
         memcpy(exact, text, n);
         size_t at = 0;
         while (at < n) {

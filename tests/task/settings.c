@@ -1,5 +1,5 @@
-/* What the settings of a model's folder do: what generate finds by them alone, against the official
- * implementation (tests/golden/settings). */
+/* The generation settings of a model's folder: texts that are generated with these alone, compared
+ * with the official implementation (tests/golden/settings). */
 #include "task/generate/settings.h"
 
 #include "task/fixture.h"
@@ -15,7 +15,7 @@ enum { BEST = 8, STEPS = 64 };
 
 static char folder[64];
 
-/* Writes a file of the folder; NULL removes it. */
+/* Writes a file into the folder; NULL removes it. */
 static void put(const char *name, const json_t *json) {
     char path[128];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -25,8 +25,8 @@ static void put(const char *name, const json_t *json) {
         unlink(path);
 }
 
-/* The model `name` with these keys more in config.json, and this generation_config.json (null or
- * NULL: none). */
+/* Makes the folder: the model `name`, with the keys of `more` added to config.json, and with this
+ * generation_config.json (null or NULL: none). */
 static void write_folder(const char *name, json_t *more, const json_t *generation) {
     char from[1024], weights[1100], to[128];
     snprintf(from, sizeof from, GOLDEN "/%s", name);
@@ -57,7 +57,7 @@ static void close_folder(void) {
     rmdir(folder);
 }
 
-/* ---- what is found ---- */
+/* ---- generated texts ---- */
 
 typedef struct result {
     int32_t ids[STEPS];
@@ -78,7 +78,7 @@ static int take(void *data, const tsr_generated *g) {
     return 0;
 }
 
-/* Ids exact; |score - wanted| <= 1e-4 + 5e-5 |wanted|, as of the golden searches. */
+/* Ids must be equal, and |score - wanted| <= 1e-4 + 5e-5 |wanted|, as for the golden searches. */
 static bool is_wanted(const result *got, const json_t *wanted) {
     const json_t *ids = json_object_get(wanted, "ids"), *score = json_object_get(wanted, "score");
     bool same = got->finished && got->n == json_array_size(ids);
@@ -150,7 +150,7 @@ Test(settings_found, llama) {
     check_model("llama-tiny");
 }
 
-/* ---- every key is served, harmless, or told ---- */
+/* ---- every key is served, harmless, or warned of ---- */
 
 typedef struct told {
     char lines[16][1024];
@@ -165,8 +165,8 @@ static void collect_warning(void *data, tsr_log_level level, const char *line) {
     snprintf(t->lines[t->n++], sizeof t->lines[0], "%s", line);
 }
 
-/* What is warned of while a llama generates three times by these settings; wrong values of served
- * ones may be refused. */
+/* Collects the warnings while a llama generates three times with these settings; wrong values of
+ * served keys may be refused. */
 static void generate_with(json_t *more, const json_t *generation, told *t) {
     static result got[BEST];
     const tsr_engine_options options = {
@@ -219,7 +219,7 @@ static bool in_cases(const json_t *cases, const char *key) {
     return false;
 }
 
-/* A key that is told gives one warning, with its value and file; defaults give none. */
+/* A key that is ignored gives one warning, with its value and file; a default value gives none. */
 Test(settings_keys, all) {
     static told t;
     json_t *root = read_json(GOLDEN, "keys.json"), *cases = read_json(GOLDEN, "cases.json"), *value;
@@ -258,16 +258,16 @@ Test(settings_keys, in_words) {
         size_t n;
         const char *fragment;
     } cases[] = {
-        {"{\"temprature\": 0.5}", 1, "\"temprature\" is 0.5, a key that is not known"},
+        {"{\"temprature\": 0.5}", 1, "\"temprature\" is 0.5, an unknown key, which is ignored"},
         {"{\"sequence_bias\": [[[5], -10.0]]}", 1, "\"sequence_bias\" is [[[5],-10.0]], which is"},
-        {"{\"exponential_decay_length_penalty\": [5, 1.5]}", 1, "is [5,1.5], which is not served"},
+        {"{\"exponential_decay_length_penalty\": [5, 1.5]}", 1, "[5,1.5], which is not supported"},
         {"{\"guidance_scale\": 1}", 0, ""},
         {"{\"guidance_scale\": 1.5, \"typical_p\": 0.2}", 2, "\"guidance_scale\" is 1.5"},
         {"{\"cache_implementation\": \"static\"}", 0, ""},
         {"{\"cache_implementation\": \"quantized\"}", 1, "is \"quantized\""},
         {"{\"do_sample\": true, \"num_beams\": 2}", 1, "a beam search draws nothing"},
         {"{\"do_sample\": true, \"num_beams\": 1}", 0, ""},
-        {"{\"forced_eos_token_id\": [2, 3]}", 1, "the first alone is forced"},
+        {"{\"forced_eos_token_id\": [2, 3]}", 1, "only the first is forced"},
         {"{\"constraints\": null, \"bad_words_ids\": [], \"sequence_bias\": []}", 0, ""},
         {"{\"stop_strings\": [\"0123456789012345678901234567890123456789012345678901234567890\"]}",
          1, "0123456789012345678901234567890123456789012345678901234567..., which"}};
@@ -282,8 +282,8 @@ Test(settings_keys, in_words) {
     close_folder();
 }
 
-/* A model's config.json has keys of its own, and a generation_config.json beside it is all that
- * counts. */
+/* A model's config.json may have keys of its own; where there is a generation_config.json, only
+ * that counts. */
 Test(settings_keys, of_the_model) {
     static told t;
     json_t *more = json_pack("{s:f,s:s}", "typical_p", 0.2, "my_own_key", "x"),
@@ -298,16 +298,17 @@ Test(settings_keys, of_the_model) {
     json_decref(more);
 }
 
-/* A token that is forced and suppressed: transformers refuses it, too. A bad word may be forced. */
+/* A token that is both forced and suppressed is refused, as in transformers. A bad word may be
+ * forced. */
 Test(settings_keys, forced_and_suppressed) {
     static result got[BEST];
     static const struct {
         const char *generation, *fragment;
     } cases[] = {
         {"{\"forced_bos_token_id\": 4, \"suppress_tokens\": [9, 4]}",
-         "\"forced_bos_token_id\" forces token 4, which is suppressed too"},
+         "\"forced_bos_token_id\" forces token 4, which is also suppressed"},
         {"{\"forced_eos_token_id\": 9, \"suppress_tokens\": [9, 4]}",
-         "\"forced_eos_token_id\" forces token 9, which is suppressed too"},
+         "\"forced_eos_token_id\" forces token 9, which is also suppressed"},
         {"{\"forced_bos_token_id\": 4, \"bad_words_ids\": [[4]], \"max_new_tokens\": 2}", NULL}};
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = (int32_t[]){5}, .n_ids = 1};
     const tsr_prompt *prompts[] = {&prompt};
@@ -335,7 +336,8 @@ Test(settings_keys, forced_and_suppressed) {
 
 /* ---- bounds of a text with its prompt ---- */
 
-static tsr_status lengths(json_t *generation, uint32_t n_prompt, int64_t most_new, result got[BEST]) {
+static tsr_status lengths(json_t *generation, uint32_t n_prompt, int64_t most_new,
+                          result got[BEST]) {
     static const int32_t ids[] = {9, 44, 21, 6, 8, 17, 30, 12, 50, 4};
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = n_prompt};
     const tsr_prompt *prompts[] = {&prompt};
@@ -365,17 +367,17 @@ Test(settings_lengths, prompt_counts) {
         cr_assert(got[0].n == 5, "%zu", got[0].n);
         OK(lengths(LENGTH, 8, -1, got));
         cr_assert(got[0].n == 1, "%zu", got[0].n);
-        OK(lengths(LENGTH, 9, 3, got)); /* an option goes first */
+        OK(lengths(LENGTH, 9, 3, got)); /* an option takes precedence */
         cr_assert(got[0].n == 3, "%zu", got[0].n);
         cr_assert(lengths(LENGTH, 9, -1, got) == TSR_E_ARGUMENT);
-        cr_assert(strstr(tsr_error_last(), "the prompt has 9 tokens, and max_length (") &&
+        cr_assert(strstr(tsr_error_last(), "the prompt has 9 tokens, but max_length (") &&
                       strstr(tsr_error_last(), "generation_config.json) allows 9"),
                   "%s", tsr_error_last());
         close_folder();
     }
 }
 
-/* ---- what breaks the form ---- */
+/* ---- settings of a wrong form ---- */
 
 Test(settings_keys, refused) {
     static const struct {
@@ -405,14 +407,14 @@ Test(settings_keys, refused) {
 
 /* ---- an empty prompt ---- */
 
-/* It begins with the settings' own token, where they name another than config.json does. */
+/* An empty prompt begins with the settings' token, where config.json has another one. */
 Test(settings_found, empty_prompt) {
     static result got[3][BEST];
     static const int32_t bos[] = {9, 9, 1};
     json_t *both = json_pack("{s:i,s:b,s:i,s:i}", "bos_token_id", 9, "do_sample", 0,
                              "max_new_tokens", 8, "eos_token_id", 2);
     open_folder();
-    for (int i = 0; i < 3; i++) { /* none; the same in words; config.json's */
+    for (int i = 0; i < 3; i++) { /* no prompt; the settings' token as an id; config.json's token */
         const tsr_prompt prompt = {
             .struct_size = sizeof prompt, .ids = &bos[i], .n_ids = i > 0};
         const tsr_prompt *prompts[] = {&prompt};

@@ -1,5 +1,5 @@
-/* What each template's row writes, against Jinja's rendering of the family's form
- * (tests/golden/chat); and how texts are recognised. */
+/* What each template's row writes, compared with Jinja's rendering of the family's form
+ * (tests/golden/chat); and how template texts are recognised. */
 #include "task/generate/templates.h"
 
 #include <criterion/criterion.h>
@@ -64,8 +64,8 @@ Test(templates, names) {
 }
 
 Test(templates, by_text) {
-    /* That of tests/golden/chat/make_chat.py: line ends are Jinja's, and one at the end does not
-     * count. */
+    /* The text of tests/golden/chat/make_chat.py: line ends are read as Jinja reads them, and one
+     * at the end is ignored. */
     static const char unix_ends[] =
         "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{{ '\n' }}{% "
         "endfor %}"

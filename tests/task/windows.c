@@ -1,4 +1,5 @@
-/* Windows over a long text: each token but the first is scored once, after enough others. */
+/* Windows over a long text: each token but the first is scored once, with enough tokens before it.
+ */
 #include "task/measure/windows.h"
 
 #include <criterion/criterion.h>
@@ -27,7 +28,7 @@ Test(windows, nothing_to_score) {
 }
 
 Test(windows, as_hugging_face) {
-    /* n 10, window 4, stride 2: [0,4) scores 1..3, [2,6) 4 5, [4,8) 6 7, [6,10) 8 9 */
+    /* n 10, window 4, stride 2: [0,4) scores tokens 1..3, [2,6) 4 5, [4,8) 6 7, [6,10) 8 9 */
     static const tsri_task_window wanted[] = {{0, 1, 4}, {2, 4, 6}, {4, 6, 8}, {6, 8, 10}};
     tsri_task_window w = {0};
     for (int i = 0; i < 4; i++) {

@@ -1,5 +1,6 @@
-/* Every kind of positions, norms before and after, causal and both ways, made by a recipe and
- * trained on the reference: the gradient is that of the loss, and the loss falls. */
+/* Models of every kind of positions, with norms before and after, causal and bidirectional, made by
+ * a recipe and trained on the reference: the gradient must be that of the loss, and the loss must
+ * fall. */
 #include "model/model.h"
 #include "tessera/model.h"
 #include "train/start/init.h"
@@ -21,7 +22,7 @@ typedef struct combination {
     tsri_training_objective objective;
 } combination;
 
-/* One batch of random tokens; the lengths differ. */
+/* One batch of random tokens, in sequences of different lengths. */
 typedef struct example {
     int32_t ids[B * T], source[B * S], targets[B * T], len[B], source_len[B];
     tsri_training_batch batch;
@@ -88,7 +89,8 @@ static double loss_of(tsri_training *training, const example *e, const char *tit
     return loss.loss;
 }
 
-/* Along its own direction a gradient g changes the loss by |g|^2 a step: central differences. */
+/* Along its own direction, a gradient g changes the loss by |g|^2 per step; this is checked by
+ * central differences. */
 static void check_gradient(tsr_model *model, tsr_device *device, const example *e,
                            const combination *c) {
     const char *title = c->sets, *culprit = NULL;

@@ -1,5 +1,5 @@
-/* Windows of a stream of tokens: each once an epoch, batches that depend on their number alone,
- * what is held back, the masking's shares. */
+/* Windows of a stream of tokens: each comes once in an epoch, batches depend on their number alone,
+ * validation data is held back, and masking has the right shares. */
 #include "data_fixture.h"
 
 #include "base/error.h"
@@ -63,13 +63,13 @@ Test(data, every_window_once_an_epoch) {
                          i + 1 < batches || windows % BATCH == 0 ? BATCH : windows % BATCH);
             for (int32_t r = 0; r < b.B; r++) {
                 const int32_t *row = b.ids + r * b.T;
-                size_t at = 0; /* where this row stands: texts have few such places */
+                size_t at = 0; /* where this row is in the text; few places match */
                 while (at + BLOCK <= count && (memcmp(ids + at, row, BLOCK * sizeof *row) ||
                                                (phase >= 0 && (int64_t)(at % BLOCK) != phase)))
                     at++;
                 cr_assert_eq(b.len[r], BLOCK);
                 if (at + BLOCK > count)
-                    continue; /* around the end of the text */
+                    continue; /* the row wraps around the end of the text */
                 if (phase < 0)
                     phase = (int64_t)(at % BLOCK);
                 cr_assert(!seen[at / BLOCK], "window %zu comes twice", at / BLOCK);
@@ -170,7 +170,8 @@ Test(data, the_end_of_a_stream_is_held_back) {
             last = b.targets[r * b.T + b.len[r] - 1];
         }
     }
-    /* The last token is the end of the second file, and all but the first are targets. */
+    /* The last token is the end token of the second file, and all tokens but the first are targets.
+     */
     cr_assert_eq(last, 0);
     cr_assert_eq(second, ids[count - 1]);
     cr_assert_eq(targets, (uint64_t)(0.1 * (double)(count + 2)) - 1);
@@ -181,7 +182,7 @@ Test(data, the_end_of_a_stream_is_held_back) {
     free(text);
 }
 
-/* All tokens of an epoch in the order of the text: a window as long as it. */
+/* All tokens of an epoch in the order of the text, as one window. */
 static tsri_training_batch dropped(tsr_model *model, const char *const *paths, size_t n,
                                    double rate, tsri_train_data **data) {
     *data = data_open(model, (tsri_train_data_options){.paths = paths,
@@ -208,7 +209,7 @@ Test(data, bpe_dropout_cuts_each_mention_anew) {
         const tsri_training_batch b = dropped(model, &path, 1, rates[i], &data);
         char *back = NULL;
         size_t size;
-        /* The end token is the last target: the text is there whole, in more and more tokens. */
+        /* The end token is the last target; the text is complete, in more and more tokens. */
         cr_assert_eq(b.targets[b.len[0] - 1], 0);
         cr_assert_eq(tsr_decode(model, b.ids, (size_t)b.len[0], true, &back, &size), TSR_OK);
         cr_assert(size == n && !memcmp(back, text, n), "%s", back);
@@ -216,7 +217,7 @@ Test(data, bpe_dropout_cuts_each_mention_anew) {
         tokens = b.len[0];
         const tsri_training_batch same = dropped(model, &path, 1, rates[i], &again);
         cr_assert_eq(data_sum(&same), data_sum(&b));
-        /* What validates is cut whole. */
+        /* Validation data is tokenized without dropout. */
         tsri_train_data *held;
         cr_assert_eq(tsri_train_data_validation(data, &held), TSR_OK);
         const tsri_training_batch h = data_batch(held, 0);
@@ -282,7 +283,7 @@ Test(data, masking_chooses_15_in_100_and_replaces_80_10_10) {
             }
         }
     }
-    /* Within 5 deviations of what is drawn. */
+    /* Within 5 standard deviations. */
     cr_expect_float_eq(chosen / places, 0.15, 5 * 0.357 / 200, "%g", chosen / places);
     cr_expect_float_eq(masked / chosen, 0.8, 0.03, "%g", masked / chosen);
     cr_expect_float_eq(kept / chosen, 0.1, 0.02, "%g", kept / chosen);

@@ -1,4 +1,5 @@
-/* Sequences: each once an epoch, with little padding; labels, translations, sources. */
+/* Examples as sequences: each comes once in an epoch, with little padding; labels, translations,
+ * sources. */
 #include "data_fixture.h"
 
 #include "base/error.h"
@@ -12,8 +13,8 @@
 
 TestSuite(data_examples, .init = data_begin, .fini = data_end);
 
-/* Lines {"text": "a...a", "label": "..."} of 1 to 20 letters, told apart by their lengths and
- * labels. */
+/* Writes lines {"text": "a...a", "label": "..."} of 1 to 20 letters, which are identified by their
+ * lengths and labels. */
 static size_t labelled(char *text, int n) {
     size_t size = 0;
     for (int i = 0; i < n; i++) {
@@ -145,7 +146,7 @@ Test(data_examples, translations_are_teacher_forced) {
         found = found || !strcmp(back, "Yes, I do.");
         tsr_text_free(back);
     }
-    cr_assert(found, "the third column is no part of the target");
+    cr_assert(found, "the third column is not part of the target");
     tsri_train_data_close(&data);
     tsri_train_data_options cut = o;
     cut.block = 2;

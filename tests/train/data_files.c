@@ -1,5 +1,5 @@
-/* Files of text and of tokens: forms, labels, what is damaged or has changed, and one sentence for
- * each kind of bad file. */
+/* Text files and token files: forms, labels, files that are damaged or have changed, and the
+ * message for each kind of bad file. */
 #include "data_fixture.h"
 
 #include "base/error.h"
@@ -122,7 +122,7 @@ Test(data_files, token_files_are_made_again_where_they_are_damaged) {
         cr_assert_eq(data_sum(&b), wanted);
         tsri_train_data_close(&data);
     }
-    /* An id that can't be is found when it is read. */
+    /* An id outside the vocabulary is found when it is read. */
     each_token_file(".tokens", wreck);
     data = data_open(model, o);
     tsr_status status = TSR_OK;
@@ -159,7 +159,7 @@ Test(data_files, a_changed_file_is_named) {
     o.n_paths = 1;
     data = data_open(model, o);
     cr_assert_eq(tsri_train_data_check(data, identity), TSR_E_FORMAT);
-    cr_expect(strstr(tsr_error_last(), "read 2 files, and 1 are given"), "%s", tsr_error_last());
+    cr_expect(strstr(tsr_error_last(), "read 2 files, but 1 are given"), "%s", tsr_error_last());
     tsri_train_data_close(&data);
     tsr_model_close(&model);
 }
@@ -185,7 +185,7 @@ Test(data_files, preparing_can_be_stopped) {
                                        .progress_data = &calls};
     cr_assert_eq(tsri_train_data_open(model, &o, &data), TSR_E_CANCELLED);
     cr_assert_null(data);
-    each_token_file(".tokens", shorten); /* nothing else lies there, and none of these */
+    each_token_file(".tokens", shorten); /* no token files are left, nor any other file */
     tsr_model_close(&model);
     free(text);
 }
@@ -239,14 +239,14 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
         {DECODER,
          "a.jsonl",
          "[1]",
-         "a.jsonl: line 1: is not a JSON object",
+         "a.jsonl: line 1: it is not a JSON object",
          {PACKED},
          TSR_E_FORMAT},
         {DECODER, "a.jsonl", "{\"text\": \"a\"", "a.jsonl: line 1", {PACKED}, TSR_E_FORMAT},
         {DECODER,
          "a.csv",
          "x,y\n1,2\n",
-         "line 1 names no column \"text\"; its columns are \"x\", \"y\"",
+         "line 1 has no column \"text\"; its columns are \"x\", \"y\"",
          {PACKED},
          TSR_E_FORMAT},
         {DECODER,
@@ -255,8 +255,13 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
          "line 1: the target has no tokens",
          {NEXT},
          TSR_E_FORMAT},
-        {TRANSLATOR, "a.tsv", "a\tb\nc d\n", "a.tsv: line 2: has no tab", {PAIRS}, TSR_E_FORMAT},
-        {TRANSLATOR, "a.txt", "c d\n", "a.txt: line 1: has no tab; source", {PAIRS}, TSR_E_FORMAT},
+        {TRANSLATOR, "a.tsv", "a\tb\nc d\n", "a.tsv: line 2: it has no tab", {PAIRS}, TSR_E_FORMAT},
+        {TRANSLATOR,
+         "a.txt",
+         "c d\n",
+         "a.txt: line 1: it has no tab; source",
+         {PAIRS},
+         TSR_E_FORMAT},
         {TRANSLATOR,
          "a.tsv",
          "a\tb\n\tc\n",
@@ -279,13 +284,13 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
         {CLASSIFIER,
          "a.csv",
          "text,label\na,good\nb,great\n",
-         "a.csv: line 3: the label \"great\" is none of the model's 3",
+         "a.csv: line 3: the label \"great\" is not one of the model's 3",
          {LABELS},
          TSR_E_FORMAT},
         {CLASSIFIER,
          "a.csv",
          "text,label\na,good\n\"b,bad\n\nc",
-         "a.csv: line 3: a quote is opened and not closed",
+         "a.csv: line 3: a quote is opened, but not closed",
          {LABELS},
          TSR_E_FORMAT},
         {CLASSIFIER,
@@ -297,7 +302,7 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
         {CLASSIFIER,
          "a.csv",
          "text,label\nb\n",
-         "a.csv: line 2: it has 1 fields",
+         "a.csv: line 2: the row has 1 fields",
          {LABELS},
          TSR_E_FORMAT},
         {CLASSIFIER,
@@ -316,13 +321,13 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
         {CLASSIFIER,
          "a.tsv",
          "b good\n",
-         "a.tsv: line 1: has no tab; text, a tab and a label",
+         "a.tsv: line 1: it has no tab; text, a tab and a label",
          {LABELS},
          TSR_E_FORMAT},
         {CLASSIFIER,
          "a.jsonl",
          "{\"text\": \"a\", \"label\": 1.5}",
-         "\"label\" is not a text and not a whole number",
+         "\"label\" is not a text or a whole number",
          {LABELS},
          TSR_E_FORMAT},
         {DECODER,
@@ -332,11 +337,11 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
          {PACKED, .block = 999},
          TSR_E_ARGUMENT},
         {DECODER, "a.txt", "abc", "0.6 held back", {PACKED, .validation = 0.6}, TSR_E_ARGUMENT},
-        {DECODER, "a.txt", "abc", "names no mask token", {MASK}, TSR_E_STATE},
+        {DECODER, "a.txt", "abc", "has no mask token", {MASK}, TSR_E_STATE},
         {DECODER,
          "a.txt",
          "abc",
-         "would cut what is held back",
+         "would also apply to the text that is held back",
          {PACKED, .bpe_dropout = 0.1, .validation = 0.1},
          TSR_E_ARGUMENT},
         {MASKED,
@@ -348,7 +353,7 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
         {MASKED,
          "a.txt",
          "abc",
-         "a block of 2 tokens; 2 stand around",
+         "2 special tokens stand around",
          {MASK, .pack = true, .block = 2},
          TSR_E_ARGUMENT},
     };
@@ -366,13 +371,14 @@ Test(data_files, bad_data_is_told_in_one_sentence) {
         cr_expect_null(data);
         tsr_model_close(&model);
     }
-    each_token_file(".none", shorten); /* no temporary file stays */
+    each_token_file(".none", shorten); /* no temporary file is left */
 }
 
 Test(data_files, an_id_past_the_vocabulary) {
     tsr_model *model = data_model(DECODER);
     tsri_model *inner = tsri_model_of(model);
-    inner->spec.vocab = 300; /* as a config.json that says less than its tokenizer */
+    inner->spec.vocab =
+        300; /* like a config.json whose vocabulary is smaller than the tokenizer's */
     const char *path = data_file("a.txt", "!\n\"#\nthe thee there\n", 20);
     const tsri_train_data_options o = {
         .paths = &path, .n_paths = 1, .pack = true, .workspace = data_work()};

@@ -1,3 +1,4 @@
+/* tests/train/data_fixture.c - makes a folder of data, and opens models and data from it. */
 #include "data_fixture.h"
 
 #include "tessera/model.h"

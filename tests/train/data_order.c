@@ -1,4 +1,4 @@
-/* What the seed and the epoch decide: the order of windows, and the places that are masked. */
+/* Seed and epoch decide the order of windows, and the places that are masked. */
 #include "data_fixture.h"
 
 #include "tessera/tokenizer.h"
@@ -12,7 +12,7 @@ TestSuite(data_order, .init = data_begin, .fini = data_end);
 enum { BLOCK = 16, BATCH = 5, MOST = 4096 };
 
 typedef struct order {
-    int64_t n, windows[MOST]; /* by place in an epoch; -1: around the end of the text */
+    int64_t n, windows[MOST]; /* by place in an epoch; -1: it wraps around the end of the text */
 } order;
 
 static order order_of(tsr_model *model, const char *path, const int32_t *ids, size_t count,
@@ -40,7 +40,7 @@ static order order_of(tsr_model *model, const char *path, const int32_t *ids, si
     return out;
 }
 
-/* The share of places that have the same window. */
+/* The share of places that have the same window in both orders. */
 static double alike(const order *a, const order *b) {
     int64_t same = 0;
     cr_assert(a->n == b->n && a->n > 100);
@@ -70,7 +70,7 @@ Test(data_order, windows_come_in_another_order_by_seed_and_epoch) {
 
 enum { LINES = 32, WORDS = 12 };
 
-/* Where tokens of batch 0 of an epoch are guessed, all lines being the same. */
+/* The masked places of batch 0 of an epoch; all lines of the text are the same. */
 static void masked_places(tsr_model *model, const char *path, uint64_t seed, uint64_t epoch,
                           bool places[MOST]) {
     tsri_train_data *data =
@@ -113,7 +113,7 @@ Test(data_order, other_tokens_are_masked_by_seed_and_epoch) {
     free(line);
 }
 
-/* A pool is sorted by length, and its batches are drawn from it: else a model would see short texts
+/* A pool is sorted by length, and its batches are shuffled: else a model would see short texts
  * first, and long ones last. */
 Test(data_order, batches_of_examples_are_not_in_the_order_of_their_lengths) {
     enum { N = 240, SIZE = 6 };

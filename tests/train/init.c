@@ -1,5 +1,5 @@
-/* Recipes, and the folders that they make: what is refused and how, the families chosen, and the
- * weights drawn. tests/cli/train_hf.py compares what such folders compute. */
+/* Recipes, and the folders made from them: refusals and their messages, the families chosen, and
+ * the weights drawn. tests/cli/train_hf.py compares what such folders compute. */
 #include "train/start/init.h"
 #include "base/files.h"
 #include "io/archive.h"
@@ -60,16 +60,16 @@ Test(recipe, wrong_files) {
     static const struct {
         const char *text, *says;
     } wrong[] = {
-        {"[]", "an object was expected"},
+        {"[]", "a recipe must be a JSON object"},
         {"{\"modle\": {}}", "a recipe has no key \"modle\""},
         {"{\"model\": 3}", "\"model\" must be an object"},
         {"{\"model\": {\"layer\": 3}}", "layer: no such key; the nearest is layers"},
-        {"{\"model\": {\"layers\": 1.5}}", "layers=1.5: a whole number from"},
-        {"{\"model\": {\"layers\": -1}}", "layers=-1: a whole number from"},
-        {"{\"model\": {\"layers\": []}}", "layers: a number, a text"},
+        {"{\"model\": {\"layers\": 1.5}}", "layers=1.5: it must be a whole number from"},
+        {"{\"model\": {\"layers\": -1}}", "layers=-1: it must be a whole number from"},
+        {"{\"model\": {\"layers\": []}}", "layers: it must be a number, a text"},
         {"{\"model\": {\"positions\": \"somewhere\"}}",
-         "positions=somewhere: none, learned, rotary, sinusoidal or alibi is wanted"},
-        {"{\"model\": {\"gated\": 1}}", "gated=1: true or false is wanted"},
+         "positions=somewhere: it must be none, learned, rotary, sinusoidal or alibi"},
+        {"{\"model\": {\"gated\": 1}}", "gated=1: it must be true or false"},
         {"{\"tokenizer\": {\"size\": 1}}", "\"tokenizer\" has no key \"size\""},
         {"{\"tokenizer\": {\"vocab_size\": \"many\"}}", "\"vocab_size\""},
         {"{\"name\": 3}", "\"name\""},
@@ -87,7 +87,7 @@ Test(recipe, wrong_files) {
     cr_expect(strstr(tsr_error_last(), "gpt-small"), "%s", tsr_error_last());
 }
 
-/* "key=value key=value" over a recipe. */
+/* Sets "key=value key=value" in a recipe. */
 static void set_all(tsri_train_recipe *recipe, const char *sets) {
     char copy[256], *rest = NULL;
     snprintf(copy, sizeof copy, "%s", sets);
@@ -194,7 +194,7 @@ Test(recipe, families) {
         cr_expect(!strcmp(made.class, rows[i].class), "%s: %s", rows[i].sets, made.class);
         OK(tsri_model_open(folder, &options, &model));
         tsri_model_measure(model, &figures);
-        /* the first two rows of BART's and OPT's positions are nobody's */
+        /* The first two rows of BART's and OPT's tables of positions are never used. */
         cr_expect((uint64_t)made.parameters == figures.parameters || !strcmp(made.family, "opt") ||
                       strstr(made.family, "bart"),
                   "%s: %lld parameters, counted %llu", rows[i].sets, (long long)made.parameters,
@@ -206,7 +206,7 @@ Test(recipe, families) {
     }
 }
 
-/* Mean and deviation of an array, and its first number that is not 0. */
+/* Mean and standard deviation of an array, and how many of its numbers are 0. */
 static void moments(const char *name, double *mean, double *deviation, uint64_t *zeros) {
     char path[96];
     tsri_io_archive *archive = NULL;
@@ -237,7 +237,7 @@ Test(recipe, weights_are_drawn_as_the_family_draws_them) {
         {"transformer.wte.weight", 0, 0.02},
         {"transformer.wpe.weight", 0, 0.02},
         {"transformer.h.0.attn.c_attn.weight", 0, 0.02},
-        {"transformer.h.1.attn.c_proj.weight", 0, 0.01}, /* over the root of twice 2 layers */
+        {"transformer.h.1.attn.c_proj.weight", 0, 0.01}, /* 0.02 / sqrt(2 * 2 layers) */
         {"transformer.h.0.mlp.c_fc.weight", 0, 0.02},
         {"transformer.h.1.mlp.c_proj.weight", 0, 0.01},
         {"transformer.h.1.ln_2.weight", 1, 0},

@@ -1,3 +1,4 @@
+/* The log of a run is cut back to its checkpoint; folders and files are removed and replaced. */
 #include "train/run/log.h"
 
 #include "base/bytes.h"
@@ -30,8 +31,8 @@ static void expect(const char *wanted) {
     tsri_base_bytes_clear(&held);
 }
 
-/* Opens what `text` says at this step, adds a line of `step` + 1, and says whether there was one.
- */
+/* Opens a log with this text at this step, adds a line of `step` + 1, and returns whether the log
+ * had a line already. */
 static bool opened(const char *text, int64_t step) {
     tsri_train_log *log = NULL;
     if (text)
@@ -51,7 +52,7 @@ Test(train, a_log_is_cut_back_to_its_checkpoint, .init = set_up, .fini = clean) 
     cr_expect(opened(
         "{\"run\": {}}\n{\"step\": 1}\n{\"step\": 2, \"eval_loss\": 1}\n{\"step\": 3}\n", 2));
     expect("{\"run\": {}}\n{\"step\": 1}\n{\"step\": 2, \"eval_loss\": 1}\n{\"step\": 3}\n");
-    /* half a line, what is no object, bytes that are no text */
+    /* half a line, JSON that is not an object, bytes that are not UTF-8 */
     cr_expect(opened("{\"step\": 1}\n[1]\n\xff\xfe\n{\"step\": 2", 2));
     expect("{\"step\": 1}\n{\"step\": 3}\n");
     cr_expect_not(opened("{\"step\": 5}\n{\"step\": 6}\n", 0));
@@ -69,7 +70,8 @@ Test(train, a_folder_is_removed_with_what_it_holds, .init = set_up, .fini = clea
     cr_expect_not(tsri_base_is_file(file));
     cr_expect_eq(tsri_base_folder_remove(inner, "manifest.json"), TSR_OK);
     cr_expect_not(tsri_base_is_folder(inner));
-    cr_expect_eq(tsri_base_folder_remove(inner, NULL), TSR_OK, "what is not there is removed");
+    cr_expect_eq(tsri_base_folder_remove(inner, NULL), TSR_OK,
+                 "removing what does not exist succeeds");
 }
 
 Test(train, a_linked_file_replaces_what_was_there, .init = set_up, .fini = clean) {

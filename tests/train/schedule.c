@@ -1,3 +1,4 @@
+/* Learning rates of each schedule, and the clipping of gradients. */
 #include "train/recipe/schedule.h"
 
 #include <criterion/criterion.h>
@@ -41,7 +42,7 @@ Test(train, linear_constant_and_inverse_square_root) {
     near(tsri_train_rate(&s, 0, 6), 0.5, "linear", 0);
     near(tsri_train_rate(&s, 2, 6), 1, "linear", 2);
     near(tsri_train_rate(&s, 4, 6), 0.75, "linear", 4);
-    s = with(TSRI_SCHEDULE_CONSTANT, 3, 0, 7); /* warmup is not its business */
+    s = with(TSRI_SCHEDULE_CONSTANT, 3, 0, 7); /* it ignores the warmup */
     near(tsri_train_rate(&s, 0, 9), 3, "constant", 0);
     s = with(TSRI_SCHEDULE_CONSTANT_WITH_WARMUP, 3, 0, 3);
     near(tsri_train_rate(&s, 0, 9), 1, "constant_with_warmup", 0);
@@ -59,7 +60,7 @@ Test(train, a_share_of_steps_as_warmup_is_rounded_up) {
     s.warmup_ratio = 0.1;
     cr_expect_eq(tsri_train_warmup(&s, 101), 11);
     cr_expect_eq(tsri_train_warmup(&s, 100), 10);
-    s.warmup_ratio = 1; /* all of it: no division by zero at the end */
+    s.warmup_ratio = 1; /* all steps are warmup: no division by zero at the end */
     near(tsri_train_rate(&s, 9, 10), 1, "all warmup", 9);
     near(tsri_train_rate(&s, 10, 10), 0, "behind it", 10);
 }

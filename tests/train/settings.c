@@ -1,3 +1,4 @@
+/* The table of settings: defaults, refused values, nearest names, and what --resume allows. */
 #include "train/recipe/settings.h"
 
 #include "base/error.h"
@@ -51,7 +52,7 @@ Test(train, settings_refuse_each_bad_value_with_a_reason) {
     static const struct {
         const char *name, *text, *fragment;
     } rows[] = {
-        {"learning_rate", "", "learning_rate=: a number from 0 to 1000 is wanted"},
+        {"learning_rate", "", "learning_rate=: it must be a number from 0 to 1000"},
         {"learning_rate", "1e-3x", "a number"},
         {"learning_rate", "-1", "from 0"},
         {"learning_rate", "nan", "a number"},
@@ -62,10 +63,10 @@ Test(train, settings_refuse_each_bad_value_with_a_reason) {
         {"per_device_train_batch_size", "0", "from 1"},
         {"adam_beta1", "1", "a number from 0 to 0.9999999"},
         {"dropout", "1", "to 0.99"},
-        {"bf16", "yes", "bf16=yes: true or false is wanted"},
+        {"bf16", "yes", "bf16=yes: it must be true or false"},
         {"lr_scheduler_type", "polynomial",
-         "linear, cosine, constant, constant_with_warmup or inverse_sqrt is wanted"},
-        {"lr_scheduler_type", "", "is wanted"},
+         "linear, cosine, constant, constant_with_warmup or inverse_sqrt"},
+        {"lr_scheduler_type", "", "it must be linear"},
         {"optim", "ada", "adamw or sgd"},
         {"optim", "adamw|sgd", "adamw or sgd"},
     };
@@ -91,7 +92,8 @@ Test(train, settings_name_the_nearest_key) {
         {"learnig_rate", "learning_rate"},
         {"lr", "the nearest is learning_rate"},
         {"batch-size", "the nearest is per_device_train_batch_size"},
-        {"n_layer", "no such key; tessera help train lists all"}, /* of a recipe, not of these */
+        {"n_layer",
+         "no such key; tessera help train lists all"}, /* a key of recipes, not of this table */
         {"quite another thing", "no such key; tessera help train lists all"},
         {"gradient_accumulation_step", "gradient_accumulation_steps"},
         {"warmup", "warmup_steps"},
@@ -109,10 +111,11 @@ Test(train, settings_of_a_recipe_are_named_with_their_file) {
     tsri_train_settings s = fresh();
     static const char *const rows[][2] = {
         {"{\"learning_rates\": 1}", "r.json: training: learning_rates: no such key"},
-        {"{\"learning_rate\": \"fast\"}", "r.json: training: learning_rate=fast: a number"},
-        {"{\"learning_rate\": null}", "r.json: training: learning_rate: a number"},
-        {"{\"bf16\": 1}", "r.json: training: bf16=1: true or false"},
-        {"{\"max_steps\": 2.5}", "r.json: training: max_steps=2.5: a whole number"},
+        {"{\"learning_rate\": \"fast\"}",
+         "r.json: training: learning_rate=fast: it must be a number"},
+        {"{\"learning_rate\": null}", "r.json: training: learning_rate: it must be a number"},
+        {"{\"bf16\": 1}", "r.json: training: bf16=1: it must be true or false"},
+        {"{\"max_steps\": 2.5}", "r.json: training: max_steps=2.5: it must be a whole number"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         json_t *object = NULL;
@@ -158,7 +161,7 @@ Test(train, settings_that_may_differ_on_resume) {
     cr_expect_eq(tsri_train_settings_resume(&then, &now, harmless, sizeof harmless),
                  TSR_E_ARGUMENT);
     cr_expect_not_null(strstr(tsri_base_reported(), "seed=3: this run began with 42"));
-    /* A run is made longer where its rates don't hang on its end. */
+    /* A run can be made longer where its learning rates don't depend on its end. */
     now = then;
     cr_assert_eq(set(&now, "max_steps", "9"), TSR_OK);
     cr_expect_eq(tsri_train_settings_resume(&then, &now, harmless, sizeof harmless),

@@ -1,5 +1,5 @@
-/* Every family learns: the gradient of a whole model against the change of its loss, and what a
- * training leaves can be opened again. */
+/* Every family learns: the gradient of a whole model is compared with the change of its loss, and
+ * the saved model can be opened again. */
 #include "base/files.h"
 #include "base/random.h"
 #include "model/model.h"
@@ -16,7 +16,7 @@
 
 #define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
 
-static int checked; /* models */
+static int checked; /* number of models */
 
 enum { B = 3, T = 7, S = 9, TARGETS = B * T };
 
@@ -27,7 +27,7 @@ typedef struct subject {
     tsri_training *training;
     int32_t ids[B * T], len[B], targets[TARGETS], source[B * S], source_len[B];
     tsri_training_batch batch;
-    uint64_t drawn; /* which batch: there are many */
+    uint64_t drawn; /* number of the batch */
 } subject;
 
 static int32_t draw(const subject *s, uint64_t stream, uint64_t at, int32_t n) {
@@ -67,7 +67,7 @@ static tsri_training_objective objective_of(const tsri_model *model) {
                                                                      : TSRI_OBJECTIVE_MASKED;
 }
 
-/* False where there is no head that learns from whole texts. */
+/* Opens a model; false: it has no head that learns from whole texts. */
 static bool open_subject(subject *s, const char *folder, const char *device,
                          tsri_training_options *options) {
     OK(tsr_engine_create(NULL, &s->engine));
@@ -90,7 +90,7 @@ static void close_subject(subject *s) {
     tsr_engine_destroy(&s->engine);
 }
 
-/* Every parameter moved by h times its gradient over the norm. */
+/* Moves every parameter by h times its gradient divided by the norm. */
 static void move(subject *s, float *const *values, float *const *gradients, double h) {
     for (size_t i = 0; i < tsri_training_array_count(s->training); i++) {
         tsri_training_array array;
@@ -104,7 +104,7 @@ static void move(subject *s, float *const *values, float *const *gradients, doub
     }
 }
 
-/* What a batch loses now; with the dropout of its number where there is any. */
+/* The loss of a batch now; with the dropout of its number, where there is dropout. */
 static void loss_of(subject *s, const tsri_training_options *how, tsri_training_loss *out) {
     if (how->dropout > 0)
         OK(tsri_training_gradients(s->training, &s->batch, true, 1, 0, out));
@@ -113,8 +113,8 @@ static void loss_of(subject *s, const tsri_training_options *how, tsri_training_
 }
 
 /* The norm of the gradient, and how the loss of a batch changes along it. Plain gradient descent
- * without momentum at a rate of 1 leaves w - g: so g is read by the public door. False where there
- * is no head. */
+ * without momentum at a rate of 1 makes w - g of w, which gives g through the public functions.
+ * False: the model has no head. */
 static bool measure(const char *folder, const char *device, const tsri_training_options *how,
                     uint64_t batch, double *slope, double *of_gradient) {
     subject s = {.drawn = batch};
@@ -152,7 +152,7 @@ static bool measure(const char *folder, const char *device, const tsri_training_
     }
     cr_expect(fabs(sqrt(squares) - norm) <= 1e-3 * norm, "%s: the norm is %g; %g by the update",
               folder, norm, sqrt(squares));
-    const double h = 1e-3 / norm; /* along the gradient, as a vector of length 1 */
+    const double h = 1e-3 / norm; /* a step of length 1e-3 along the gradient */
     move(&s, values, gradients, h / norm);
     loss_of(&s, how, &up);
     move(&s, values, gradients, -h / norm);
@@ -171,9 +171,9 @@ static bool measure(const char *folder, const char *device, const tsri_training_
     return true;
 }
 
-/* Rounding of the losses in f32 stays below 3e-4 of the slope. Where a ReLU turns within h, the two
- * differ by what that one unit adds; of other batches other units turn, while a wrong gradient is
- * wrong for each. */
+/* Rounding of the losses in f32 stays below 3e-4 of the slope. Where a ReLU switches within h,
+ * slope and gradient differ by that unit's contribution. With other batches other units switch,
+ * while a wrong gradient is wrong for every batch. */
 static void check_slope(const char *folder, const char *device, const tsri_training_options *how) {
     enum { BATCHES = 3 };
     double slope = 0, norm = 0;
@@ -219,7 +219,7 @@ Test(families, slopes_on_the_reference) {
     visit_all("reference", &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD}, 30);
 }
 
-/* Its matrices are so large that their squares are added in parts. */
+/* Its matrices are so large that their squares are added as several partial sums. */
 Test(families, slope_of_a_larger_model_on_the_reference) {
     check_slope(TESSERA_SOURCE_DIR "/models/shakespeare", "reference",
                 &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD});
@@ -230,7 +230,7 @@ Test(families, slopes_recomputed_on_the_reference) {
               &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD, .checkpointing = true}, 30);
 }
 
-/* B is zero at first: all of the gradient is B's. */
+/* B is zero at first, so that only B has a gradient. */
 Test(families, slopes_of_adapters_on_the_reference) {
     visit_all("reference",
               &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD,
@@ -241,7 +241,7 @@ Test(families, slopes_of_adapters_on_the_reference) {
               25);
 }
 
-/* The gradient is that of what the mask keeps. */
+/* The gradient is that of the values that dropout keeps. */
 Test(families, slopes_of_dropout_on_the_reference) {
     visit_all("reference",
               &(tsri_training_options){.optimizer = TSRI_OPTIMIZER_SGD,
@@ -257,9 +257,9 @@ Test(families, slopes_of_divergence_and_smoothing_on_the_reference) {
               30);
 }
 
-/* ---- what a training leaves ---- */
+/* ---- saved models ---- */
 
-/* The saved model, opened again, loses what the one that learned loses. */
+/* The saved model, opened again, has the same loss as the one that learned. */
 static void check_saved(const char *folder, const char *device, const tsri_training_options *how) {
     tsri_training_options options = *how;
     subject s = {0}, again = {0};
@@ -312,8 +312,8 @@ static void open_decoder(subject *s, const char *name, const char *device,
     cr_assert(open_subject(s, path, device, &options));
 }
 
-/* One pass over T tokens loses the mean of what its T prefixes lose at their ends: nothing sees
- * what comes behind it. */
+/* The loss of one pass over T tokens is the mean of the losses at the ends of its T prefixes: no
+ * token sees those behind it. */
 static void check_prefixes(const char *name, const char *device) {
     subject s = {0};
     tsri_training_loss whole, part;
@@ -362,8 +362,8 @@ static double learn(const char *device, const tsri_training_options *how, int st
     return loss.loss;
 }
 
-/* Each way to learn brings the loss of one batch down; where the least is wanted, AdamW
- * with dropout does. */
+/* Each way to learn lowers the loss of one batch. Where only the fewest cases run, it is AdamW with
+ * dropout. */
 Test(families, ways_to_learn) {
     static const tsri_training_options ways[] = {
         {.beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .decay = 0.1f},
@@ -390,8 +390,8 @@ Test(families, ways_to_learn) {
     }
 }
 
-/* One update by SGD at a rate of 1: what decays has lost its share of itself, whatever the
- * gradient. */
+/* Values after one update by SGD at a rate of 1. Compared without decay, parameters that decay have
+ * lost that share of themselves, whatever the gradient is. */
 static float *updated(float decay, float *before, bool *matrix, size_t *n) {
     const tsri_training_options how = {.optimizer = TSRI_OPTIMIZER_SGD, .decay = decay};
     subject s = {0};
@@ -434,16 +434,16 @@ Test(families, sgd_decays_matrices_alone) {
                      wanted = matrix[k] ? 0.5 * (double)before[k] : 0;
         vectors += !matrix[k];
         cr_assert(fabs(lost - wanted) <= 1e-5 * (1 + fabs((double)without[k])),
-                  "number %zu of a %s lost %g; %g is wanted", k, matrix[k] ? "matrix" : "vector",
-                  lost, wanted);
+                  "number %zu of a %s lost %g; it should lose %g", k,
+                  matrix[k] ? "matrix" : "vector", lost, wanted);
     }
     cr_expect(vectors > 0 && vectors < n);
     free(without);
     free(with);
 }
 
-/* The matrices that products read are the learned ones, rounded: writing these anew changes
- * nothing. */
+/* The matrices that products read are the learned ones, rounded: writing the learned ones again
+ * changes nothing. */
 Test(families, bf16_reads_what_was_learned) {
     const tsri_training_options how = {.beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .bf16 = true};
     const tsri_training_options ways[] = {how, {.optimizer = TSRI_OPTIMIZER_SGD, .bf16 = true}};
@@ -471,7 +471,7 @@ Test(families, bf16_reads_what_was_learned) {
     }
 }
 
-/* Dropout is a function of seed, batch and place. */
+/* Dropout is a function of seed, batch and position. */
 Test(families, dropout_repeats) {
     const tsri_training_options how = {
         .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .dropout = 0.3f, .seed = 11};

@@ -1,5 +1,5 @@
-/* The official implementation's gradients, losses and weights: tests/golden/training, and the larger
- * train-* where they are there. */
+/* Compares gradients, losses and weights with the official implementation's: tests/golden/training,
+ * and the larger train-* where these are present. */
 #include "base/files.h"
 #include "base/json.h"
 #include "io/archive.h"
@@ -84,7 +84,7 @@ static tsri_training_batch batch_at(learning *l, size_t i) {
     return batch;
 }
 
-/* A name that begins with "train-" is of the larger set (support/larger.h). */
+/* A name that begins with "train-" belongs to the larger set (support/larger.h). */
 static void open_learning(learning *l, const char *name, const char *device,
                           tsri_training_objective objective, bool distill, bool recompute) {
     const bool larger = strncmp(name, "train-", 6) == 0;
@@ -124,7 +124,7 @@ static void close_learning(learning *l) {
     json_decref(l->json);
 }
 
-/* Rows of `name` whose gradient is 0 in exact arithmetic. */
+/* Whether this row of `name` has a gradient of 0 in exact arithmetic. */
 static bool is_zero(const json_t *json, const char *name, size_t row, size_t rows) {
     const json_t *list = json_object_get(json, "zero_gradient");
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -144,7 +144,8 @@ static float *read_all(const tsri_io_archive *archive, const tsri_io_array *arra
     return out;
 }
 
-/* Every array of the golden file against ours. `steps`: weights after some; else gradients. */
+/* Compares every array of the golden file with ours. `weights`: weights after some steps; else
+ * gradients. */
 static void compare(const learning *l, const char *file, const char *ours, bool weights) {
     const double atol = weights ? 1e-5 : 1e-6, rtol = weights ? 5e-5 : 2e-5;
     tsri_io_archive *want, *got;
@@ -174,7 +175,7 @@ static void compare(const learning *l, const char *file, const char *ours, bool 
                 at = k;
             }
         }
-        cr_expect(worst <= 1, "%s: %s[%zu] is %g; %g is wanted (%.3g of the tolerance)", file,
+        cr_expect(worst <= 1, "%s: %s[%zu] is %g; it should be %g (%.3g of the tolerance)", file,
                   a->name, at, (double)y[at], (double)x[at], worst);
         free(x);
         free(y);
@@ -186,7 +187,7 @@ static void compare(const learning *l, const char *file, const char *ours, bool 
 
 static void near(const char *what, size_t step, double got, double want) {
     cr_expect(fabs(got - want) <= 1e-6 + 1e-5 * fabs(want),
-              "%s of step %zu is %.9g; %.9g is wanted", what, step, got, want);
+              "%s of step %zu is %.9g; it should be %.9g", what, step, got, want);
 }
 
 static char *scratch(void) {
@@ -219,7 +220,7 @@ static void check_gradients(const char *name, const char *device, tsri_training_
     near("norm", 0, norm, number(one, "grad_norm"));
     OK(tsri_training_save_gradients(l.training, file));
     compare(&l, "grads.safetensors", file, false);
-    /* Halves of a batch's share add up to the whole. */
+    /* Gradients with shares of a batch's loss add up to those of the whole. */
     OK(tsri_training_gradients(l.training, &batch, true, 0.25, 0, &loss));
     OK(tsri_training_gradients(l.training, &batch, false, 0.75, 0, &loss));
     OK(tsri_training_save_gradients(l.training, file));

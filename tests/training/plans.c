@@ -1,4 +1,4 @@
-/* What a training asks of its graphs and of the machine, before a step. */
+/* What a training needs from its graphs and from the machine, before the first step. */
 #include "model/model.h"
 #include "train/step/forward.h"
 #include "train/step/training_state.h"
@@ -47,7 +47,7 @@ Test(plans, too_large_a_batch_is_refused_with_what_helps_in_training) {
 
 enum { MOST_SITES = 256 };
 
-/* Dropouts of one pass; those of the backward pass repeat them. */
+/* Lists the dropouts of a pass; those of the backward pass repeat the forward ones. */
 static size_t sites_of(const tsri_training *t, tsri_training_pass pass,
                        uint32_t sites[MOST_SITES]) {
     tsri_graph *graph = NULL;
@@ -68,7 +68,7 @@ Test(plans, each_place_of_dropout_draws_its_own_mask) {
     static const struct {
         const char *folder;
         tsri_training_objective objective;
-        size_t least; /* embeddings, and two parts a layer, each with an inner one */
+        size_t least; /* the embeddings', and in each layer two parts', each with an inner one */
     } rows[] = {{"gpt2", TSRI_OBJECTIVE_NEXT, 4},
                 {"bert", TSRI_OBJECTIVE_MASKED, 4},
                 {"marian", TSRI_OBJECTIVE_TRANSLATE, 9}};

@@ -32,7 +32,7 @@ static tsr_status wrote(job *j, uint64_t bytes) {
     return TSR_OK;
 }
 
-/* Whether the array's rows are inputs, as those of GPT-2's are. */
+/* Whether the array's rows belong to inputs, as in GPT-2's matrices. */
 static bool inputs_first(const tsri_model_weights *weights, const tsri_io_array *array) {
     for (uint32_t id = 0; id < weights->count; id++) {
         const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
@@ -43,7 +43,8 @@ static bool inputs_first(const tsri_model_weights *weights, const tsri_io_array 
     return false;
 }
 
-/* Rows first .. first + n - 1 of a matrix, with what is added to them, in the array's dtype. */
+/* Reads rows first .. first + n - 1 of a matrix, adds what the adapters add to them, and rounds the
+ * sums to the array's dtype. */
 static tsr_status read_added(const job *j, const tsri_io_array *array, int64_t first, int64_t n,
                              float *values, void *out) {
     const tsri_io_archive *archive = j->model->archive;
@@ -77,12 +78,12 @@ static tsr_status write_added(job *j, const tsri_io_array *array, tsri_io_saver 
     return status;
 }
 
-/* The array's bytes, or those of what stands in its place, in its dtype. */
+/* Writes the array as it is stored, or what an adapter has in its place, in the array's dtype. */
 static tsr_status write_whole(job *j, const tsri_io_array *array, tsri_io_saver *saver) {
     const tsri_io_archive *archive = j->model->archive;
     const tsri_io_array *from =
         tsri_model_adapters_instead(j->model->weights->adapters, array, &archive);
-    const bool other = from->dtype != array->dtype; /* of whole numbers of elements */
+    const bool other = from->dtype != array->dtype; /* then bytes at once must be whole elements */
     const uint64_t item = other ? array->bytes / (array->elements ? array->elements : 1) : 1,
                    piece = PIECE_BYTES / item, units = array->bytes / item;
     void *data = NULL;
@@ -128,7 +129,7 @@ static tsr_status write_weights(job *j) {
     return status;
 }
 
-/* Weights of whatever format, which the new folder has of its own. */
+/* Whether it is a file of weights, of any format: the new folder has its own weights. */
 static bool is_weights(const char *name) {
     static const char *const ends[] = {".safetensors", ".safetensors.index.json",
                                        ".bin",         ".bin.index.json",
@@ -163,8 +164,8 @@ static tsr_status open_source(job *j, const char *name) {
     if (status == TSR_OK && j->model->archive->format != TSRI_IO_SAFETENSORS &&
         j->model->archive->format != TSRI_IO_INDEX)
         status = tsri_base_fail(TSR_E_UNSUPPORTED,
-                                "%s is %s, not a folder with config.json and safetensors, which is "
-                                "what adapters are merged into; run it with --lora",
+                                "%s is %s; adapters can only be merged into a folder with "
+                                "config.json and safetensors: run the model with --lora",
                                 path, j->model->format);
     if (status == TSR_OK)
         status = tsri_base_folder_of(path, &j->source);
@@ -176,7 +177,8 @@ tsr_status tsr_merge(const char *name, const char *folder, const tsr_merge_optio
     tsr_merge_options known;
     TRY(tsri_base_adopt("tsr_merge_options", options, &known, sizeof known));
     if (!folder || !known.n_lora || !known.lora)
-        return tsri_base_fail(TSR_E_ARGUMENT, "tsr_merge: a new folder and an adapter are wanted");
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "tsr_merge: give a new folder and at least one adapter");
     TRY(tsri_base_folder_check_free(folder));
     job j = {.options = &known};
     tsr_status status = open_source(&j, name);

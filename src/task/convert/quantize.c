@@ -21,7 +21,7 @@
 
 enum { PIECE_BYTES = 4 << 20, CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64 };
 
-/* What a folder holds beside its weights and config.json. */
+/* The other files of a model's folder, beside weights and config.json. */
 static const char *const companions[] = {
     "generation_config.json", "tokenizer.json",      "tokenizer_config.json",
     "tokenizer.model",        "vocab.json",          "merges.txt",
@@ -29,7 +29,7 @@ static const char *const companions[] = {
     "special_tokens_map.json"};
 enum { COMPANIONS = sizeof companions / sizeof *companions };
 
-/* An array to be written: as blocks, or as it is stored. */
+/* An array to write: as blocks, or as it is stored. */
 typedef struct item {
     const tsri_io_array *array;
     tsr_dtype dtype; /* of blocks; NONE: as stored */
@@ -51,7 +51,7 @@ static void add_item(job *j, const tsri_model_weight *weight, const tsri_model_p
     const bool blocks = weight->rank == 2 && tsri_tensor_is_kept_blocks(weight->dtype);
     for (size_t i = 0; i < j->n; i++)
         if (j->items[i].array == array)
-            return; /* one array may be several parts */
+            return; /* a weight may have several parts of one array */
     item *it = &j->items[j->n];
     tsri_io_entry *entry = &j->entries[j->n++];
     *it = (item){.array = array,
@@ -87,9 +87,10 @@ static tsr_status list_items(job *j) {
     for (size_t i = 0; i < j->n; i++)
         if (j->items[i].dtype != TSR_DTYPE_NONE)
             return TSR_OK;
-    return tsri_base_fail(TSR_E_UNSUPPORTED,
-                          "%s: no matrix has rows of a multiple of 32, so none can be quantised",
-                          j->model->path);
+    return tsri_base_fail(
+        TSR_E_UNSUPPORTED,
+        "%s: no matrix can be quantised, because none has rows whose length is a multiple of 32",
+        j->model->path);
 }
 
 static tsr_status wrote(job *j, uint64_t bytes) {
@@ -177,8 +178,8 @@ static tsr_status open_source(job *j, const char *name, tsr_dtype dtype) {
     if (status == TSR_OK && j->model->archive->format != TSRI_IO_SAFETENSORS &&
         j->model->archive->format != TSRI_IO_INDEX)
         status = tsri_base_fail(TSR_E_UNSUPPORTED,
-                                "%s is %s, not a folder with config.json and safetensors, which is "
-                                "what is quantised; run it as it is, with --dtype %s",
+                                "%s is %s; only a folder with config.json and safetensors can be "
+                                "quantised: run the model as it is, with --dtype %s",
                                 path, j->model->format, tsri_model_quantized_name(dtype));
     if (status == TSR_OK && j->model->quantized)
         status =

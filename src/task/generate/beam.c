@@ -1,5 +1,5 @@
-/* task/generate/beam.c - beam search over one text: from the likeliest tokens of each beam to
- * the hypotheses that are kept. */
+/* task/generate/beam.c - beam search over one text: chooses the best continuations of all beams,
+ * and keeps the best finished hypotheses. */
 #include "task/generate/beam.h"
 
 #include "base/error.h"
@@ -9,23 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 64 };                        /* tokens that a hypothesis has room for at first */
-enum { SEEN = 1, BANNED = 2 };             /* a token of the text; one that may not follow it */
-static const double LEAST_COVERAGE = 1e-9; /* its log stays a number */
+enum { ROOM = 64 };                        /* tokens that a new hypothesis has room for */
+enum { SEEN = 1, BANNED = 2 };             /* it occurs in the text; it may not follow the text */
+static const double LEAST_COVERAGE = 1e-9; /* keeps its logarithm finite */
 
 typedef struct candidate {
-    double order; /* by which candidates are compared: sum, or a penalised logit in greedy search */
+    double order; /* what candidates are compared by: sum; in greedy search, the penalised logit */
     double sum;
     int32_t id, beam;
 } candidate;
 
 struct tsri_task_beam {
     const tsri_task_token_rules *rules;
-    tsri_task_hypothesis *now, *next; /* [K] the live beams; where the next ones are made */
+    tsri_task_hypothesis *now, *next; /* [K] the live beams; room for the next ones */
     tsri_task_hypothesis *best;       /* [K + 1] finished, best first; the last is spare */
-    tsri_task_bans *bans;             /* [K] of the live beams */
+    tsri_task_bans *bans;             /* [K] for each live beam */
     candidate *list;                  /* [keep] best first */
-    const float **attention;          /* [K] of the step that is taken */
+    const float **attention;          /* [K] of the current step */
     unsigned char *seen;              /* [V] scratch: SEEN and BANNED of one beam */
     int32_t keep, listed, live, finished, slot;
     int64_t prompt, generated, most, sources;
@@ -70,7 +70,7 @@ tsr_status tsri_task_beam_create(const tsri_task_token_rules *rules, int32_t slo
     TRY(tsri_base_new(1, sizeof *b, &b));
     b->rules = rules;
     b->slot = slot;
-    /* Enough that K of them are no ends, whatever ends are among them. */
+    /* Enough that K of them are not end tokens, however many end tokens are listed. */
     b->keep = K == 1 ? 1 : rules->beams * (rules->ends > 1 ? 1 + rules->ends : 2);
     tsr_status status = tsri_base_new(K, sizeof *b->now, &b->now);
     if (status == TSR_OK)
@@ -134,7 +134,7 @@ static tsr_status reserve_sources(tsri_task_beam *b, int64_t S) {
 
 /* ---- candidates ---- */
 
-/* False where it is no better than what is listed, and the list is full. */
+/* Adds a candidate to the list. False: the list is full of candidates that are at least as good. */
 static bool offer(tsri_task_beam *b, candidate c) {
     int32_t at = b->listed;
     if (at == b->keep) {
@@ -153,8 +153,8 @@ static bool offer(tsri_task_beam *b, candidate c) {
 static tsr_status not_numbers(const tsri_task_hypothesis *h, double logit) {
     return tsri_base_fail(TSR_E_DEVICE,
                           "the logits at position %lld are not numbers (the largest is %g): the "
-                          "weights hold NaN or infinity, or a kernel is wrong on this device; "
-                          "tessera verify tells which",
+                          "weights contain NaN or infinity, or a kernel is wrong on this device, "
+                          "which tessera verify would find",
                           (long long)h->n, logit);
 }
 
@@ -186,7 +186,7 @@ static double penalised(double value, double penalty) {
     return value < 0 ? value * penalty : value / penalty;
 }
 
-/* Marks what a row's values depend on: tokens of the text, and what may not follow it. */
+/* Marks the tokens that occur in the text, and those that may not follow it. */
 static void mark(tsri_task_beam *b, int32_t beam) {
     const tsri_task_hypothesis *h = &b->now[beam];
     const tsri_task_bans *bans = &b->bans[beam];
@@ -205,7 +205,7 @@ static void unmark(tsri_task_beam *b, int32_t beam) {
         b->seen[bans->ids[i]] = 0;
 }
 
-/* A value of a row after the penalty. */
+/* A value of a row after the repetition penalty. */
 static double value_of(const tsri_task_beam *b, int32_t id, double value) {
     return b->seen && b->seen[id] & SEEN ? penalised(value, b->rules->repetition_penalty) : value;
 }
@@ -214,8 +214,8 @@ static bool may_come(const tsri_task_beam *b, int32_t beam, int32_t id) {
     return !(b->seen[id] & BANNED) && !(b->rules->is[id] & b->bans[beam].flags);
 }
 
-/* The logarithm of what the row's probabilities add up to after the penalty, over what may come; 0
- * where they are not to be made to add up to 1 again. */
+/* The logarithm of the sum of the row's probabilities, after the penalty, over the tokens that are
+ * allowed; 0 where probabilities are not renormalised. */
 static double log_of_rest(const tsri_task_beam *b, int32_t beam, const float *row, double lse) {
     const tsri_task_token_rules *rules = b->rules;
     double banned = 0, sum = 0;
@@ -223,7 +223,8 @@ static double log_of_rest(const tsri_task_beam *b, int32_t beam, const float *ro
         return 0;
     for (int32_t id = 0; id < rules->V; id++)
         banned += may_come(b, beam, id) ? 0 : exp(row[id] - lse);
-    if (rules->repetition_penalty == 1 && banned < 0.5) /* far fewer than all of them */
+    if (rules->repetition_penalty == 1 &&
+        banned < 0.5) /* banned tokens are far fewer than the others */
         return log1p(-banned);
     for (int32_t id = 0; id < rules->V; id++)
         if (may_come(b, beam, id))
@@ -280,7 +281,7 @@ static double score(const tsri_task_beam *b, const tsri_task_hypothesis *h) {
     return normalised(b, h->sum, h->n - b->prompt) + b->rules->coverage_penalty * covered;
 }
 
-/* Among the best K, after those that score the same. */
+/* Inserts a finished hypothesis among the best K, after those with the same score. */
 static void finish(tsri_task_beam *b, const candidate *c) {
     const int32_t K = b->rules->beams;
     tsri_task_hypothesis made = b->best[K];
@@ -307,7 +308,7 @@ static bool ended(const tsri_task_beam *b) {
     return !(reach > b->best[b->finished - 1].score);
 }
 
-/* From the listed candidates to the next beams. */
+/* Makes the next beams from the listed candidates. */
 static void advance(tsri_task_beam *b) {
     const int32_t K = b->rules->beams;
     const bool last = b->generated + 1 >= b->most;
@@ -330,7 +331,7 @@ static void advance(tsri_task_beam *b) {
     b->done = ended(b);
 }
 
-/* Every live beam goes on with this token, which costs nothing. */
+/* Continues every live beam with this token, without changing its sum. */
 static void force(tsri_task_beam *b, int32_t id) {
     for (int32_t i = 0; i < b->live; i++) {
         b->attention[i] = NULL;
@@ -356,7 +357,7 @@ tsr_status tsri_task_beam_begin(tsri_task_beam *b, const int32_t *prompt, int64_
     TRY(reserve_sources(b, S));
     memcpy(b->now[0].ids, prompt, (size_t)n * sizeof *prompt);
     for (int64_t i = 0; i + 1 < n; i++)
-        b->now[0].keys[i] = b->slot; /* the first beam's slot takes the prompt */
+        b->now[0].keys[i] = b->slot; /* the prompt lies in the first beam's slot */
     for (int64_t s = 0; b->rules->coverage_penalty != 0 && s < S; s++)
         b->now[0].coverage[s] = 0;
     b->now[0].n = b->prompt = n;

@@ -1,5 +1,5 @@
-/* task/generate/beams.c - searches many texts in the slots of one session; a text whose search
- * ends gives its slots to the next. */
+/* task/generate/beams.c - searches many texts in the slots of one session; when the search of a
+ * text ends, the next text takes its slots. */
 #include "task/generate/beams.h"
 
 #include "base/error.h"
@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICE_TOP = 256 }; /* a longer list is found faster by looking at the whole row here */
+enum { DEVICE_TOP = 256 }; /* the host finds a longer list faster, from the whole row */
 
-typedef struct lane { /* the slots of one text */
+typedef struct lane { /* the slots for one text */
     tsri_task_beam *beam;
     const tsri_task_text *text; /* NULL: free */
-    int64_t fed;                /* tokens of its hypotheses that are in the slots */
+    int64_t fed;                /* how many tokens of its hypotheses are in the slots */
 } lane;
 
 struct tsri_task_beams {
@@ -21,14 +21,14 @@ struct tsri_task_beams {
     tsri_session *session;
     tsri_task_beams_options options;
     lane *lanes;                 /* [texts] */
-    tsri_model_sequence *inputs; /* [texts * K] of one batch; what is encoded */
+    tsri_model_sequence *inputs; /* [texts * K] sequences of a batch, or sources to encode */
     tsri_task_row *rows;         /* [texts * K] */
     float *top_logits, *top_lse, *logits;
     int32_t *top_ids, *argmax;
     float **cross; /* [layers] for the coverage penalty, or NULL */
     float *attention;
     size_t logits_room, cross_room, attention_room;
-    int32_t top_room; /* candidates a row that there is room for */
+    int32_t top_room; /* candidates that each row has room for */
     bool encoder;
 };
 
@@ -153,7 +153,8 @@ static bool is_fresh(const lane *l) {
     return l->fed == 0 && tsri_task_beam_at(l->beam, 0)->n > 1;
 }
 
-/* The beams of lanes that read a prompt, or of those that read a token; how many. */
+/* Collects the beams of the lanes that read a prompt, or of those that read a token; returns how
+ * many there are. */
 static int32_t gather(tsri_task_beams *s, bool fresh) {
     const int32_t K = s->options.rules->beams;
     int32_t n = 0;
@@ -175,8 +176,8 @@ static int32_t gather(tsri_task_beams *s, bool fresh) {
     return n;
 }
 
-/* Candidates a row for this batch: what its texts want, or the next power of two, so that few
- * different plans are made; 0: whole rows. */
+/* The number of candidates for each row of this batch: what its texts need, rounded up to a power
+ * of two so that few different plans are made; 0: whole rows. */
 static int32_t candidates(const tsri_task_beams *s, bool fresh) {
     int32_t most = 0, size = 1;
     for (int32_t i = 0; i < s->options.texts; i++) {
@@ -211,7 +212,7 @@ static tsr_status want_attention(tsri_task_beams *s, int32_t n, tsri_model_resul
     return tsri_base_grow(&s->attention, &s->attention_room, means, sizeof *s->attention);
 }
 
-/* The mean over the heads of the last layer, of each sequence's last token. */
+/* The attention of each sequence's last token, as the mean over the heads of the last layer. */
 static void take_attention(tsri_task_beams *s, int32_t n) {
     const tsri_model_stack *decoder = &s->model->spec.decoder;
     const float *from = s->cross[decoder->layers - 1];
@@ -287,7 +288,7 @@ static tsr_status step(tsri_task_beams *s, bool fresh) {
 
 tsr_status tsri_task_beams_run(tsri_task_beams *s, const tsri_task_beams_ends *ends) {
     for (int32_t i = 0; i < s->options.texts; i++)
-        s->lanes[i].text = NULL; /* a run that failed may have left some */
+        s->lanes[i].text = NULL; /* a run that failed may have left texts */
     TRY(fill(s, ends));
     while (is_busy(s)) {
         TRY(step(s, true));

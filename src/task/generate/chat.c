@@ -1,5 +1,5 @@
-/* task/generate/chat.c - conversations: which template a model has, and turns that stay in one
- * slot of key/value memory. */
+/* task/generate/chat.c - conversations: finds a model's template, and keeps the turns in one slot
+ * of key/value memory. */
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -16,8 +16,8 @@ enum { CONFIG_LIMIT = 1 << 28, CONFIG_DEPTH = 64, TEMPLATE_LIMIT = 1 << 22 };
 
 /* ---- the template of a model ---- */
 
-/* tokenizer_config.json's chat_template: a text, or a list of {"name", "template"} with one named
- * "default". */
+/* Reads chat_template of tokenizer_config.json: a text, or a list of {"name", "template"} of which
+ * one is named "default". */
 static tsr_status from_config(const char *path, tsri_bytes *text) {
     json_t *config = NULL;
     TRY(tsri_base_json_load(path, CONFIG_LIMIT, CONFIG_DEPTH, &config));
@@ -36,8 +36,9 @@ static tsr_status from_config(const char *path, tsri_bytes *text) {
     else if (json_is_array(value))
         status = tsri_base_fail(
             TSR_E_UNSUPPORTED,
-            "%s: chat_template has %zu templates and none of the name \"default\"; known: %s", path,
-            json_array_size(value), tsri_task_template_list());
+            "%s: chat_template has %zu templates, but none is named \"default\": choose one of %s "
+            "with --chat-template",
+            path, json_array_size(value), tsri_task_template_list());
     else if (value && !json_is_null(value))
         status = tsri_base_fail(TSR_E_FORMAT,
                                 "%s: chat_template is neither a text nor a list of texts", path);
@@ -45,7 +46,7 @@ static tsr_status from_config(const char *path, tsri_bytes *text) {
     return status;
 }
 
-/* The text that the model's files name; *text stays empty where they name none. */
+/* The template's text in the model's files; *text stays empty where they have none. */
 static tsr_status template_text(const tsri_model *model, tsri_bytes *text) {
     if (model->archive && model->archive->format == TSRI_IO_GGUF) {
         const char *found = NULL;
@@ -67,7 +68,7 @@ static tsr_status template_text(const tsri_model *model, tsri_bytes *text) {
     return status;
 }
 
-/* *row is NULL where the files name no template. */
+/* The template that the model's files have; *row is NULL where they have none. */
 static tsr_status template_of(const tsri_model *model, const tsri_task_template **row) {
     tsri_bytes text = {0};
     *row = NULL;
@@ -77,8 +78,8 @@ static tsr_status template_of(const tsri_model *model, const tsri_task_template 
         if (status == TSR_OK && !*row)
             status =
                 tsri_base_fail(TSR_E_UNSUPPORTED,
-                               "%s: its chat template (%zu bytes) is none of the published ones "
-                               "that Tessera knows: choose one of %s with --chat-template",
+                               "%s: Tessera does not know its chat template (%zu bytes): choose "
+                               "one of %s with --chat-template",
                                model->path, text.size, tsri_task_template_list());
     }
     tsri_base_bytes_clear(&text);
@@ -108,7 +109,7 @@ struct tsr_chat {
     tsr_generate_options options;
     char **stop; /* copies of the options' */
     char *system, *bos, *eos;
-    int32_t end; /* the token that ends an answer; -1: only those that the model names */
+    int32_t end; /* the token that ends an answer; -1: only the model's own end tokens do */
     tsri_task_sequence sequence;
 };
 
@@ -122,7 +123,7 @@ static void write_date(char out[32]) {
     snprintf(out, 32, "%02d %s %d", day.tm_mday, months[day.tm_mon], day.tm_year + 1900);
 }
 
-/* The text of a role's token; "" where there is none. */
+/* The text of the token with this role; "" where there is none. */
 static char *role_text(const tsri_text_tokenizer *tokenizer, tsri_text_role role) {
     const int32_t id = tsri_text_role_id(tokenizer, role);
     size_t n = 0;
@@ -151,11 +152,12 @@ static tsr_status find_end(tsr_chat *chat) {
         chat->end = -1;
     if (chat->end >= 0 || (end == chat->eos && chat->model->spec.n_eos))
         return TSR_OK;
-    return tsri_base_fail(TSR_E_UNSUPPORTED,
-                          "%s: the chat template %s ends an answer with %s, which is no token of "
-                          "this model: choose another of %s",
-                          chat->model->path, chat->row->name,
-                          *end ? end : "the end-of-sequence token", tsri_task_template_list());
+    return tsri_base_fail(
+        TSR_E_UNSUPPORTED,
+        "%s: the chat template %s ends an answer with %s, which is not a token of "
+        "this model: choose another one of %s",
+        chat->model->path, chat->row->name, *end ? end : "the end-of-sequence token",
+        tsri_task_template_list());
 }
 
 static tsr_status choose_template(const tsri_model *model, const char *name,
@@ -164,15 +166,16 @@ static tsr_status choose_template(const tsri_model *model, const char *name,
         TRY(template_of(model, row));
         return *row ? TSR_OK
                     : tsri_base_fail(TSR_E_UNSUPPORTED,
-                                     "%s names no chat template, so it may be no instruction "
+                                     "%s has no chat template, so it may not be an instruction "
                                      "model: choose one of %s with --chat-template",
                                      model->path, tsri_task_template_list());
     }
     *row = tsri_task_template_named(name);
     if (!*row)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s is no chat template; known: %s", name,
-                              tsri_task_template_list());
-    /* The model's own row, where it is of that name, knows its spaces and defaults. */
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s is not a chat template; known ones are %s",
+                              name, tsri_task_template_list());
+    /* Where the model's own template has this name, use it: it knows the model's spaces and
+     * defaults. */
     const tsri_task_template *own;
     if (template_of(model, &own) == TSR_OK && own && !strcmp(own->name, name))
         *row = own;
@@ -190,7 +193,7 @@ static tsr_status check_model(const tsri_model *model) {
     return TSR_OK;
 }
 
-/* Tokens of the whole conversation. */
+/* The most tokens of the whole conversation. */
 static int64_t room_of(const tsri_model *m, const tsr_generate_options *o) {
     const int64_t context = o->context ? o->context : m->spec.context;
     return o->max_new_tokens < 0 && o->max_length && o->max_length < context ? o->max_length
@@ -246,7 +249,7 @@ void tsr_chat_destroy(tsr_chat **chat) {
 
 /* ---- a turn ---- */
 
-/* Whether special tokens would be found in words that were said. */
+/* Whether the tokenizer would find special tokens in the words of a turn. */
 static tsr_status holds_special(const tsri_text_tokenizer *tokenizer, const char *text, size_t n,
                                 bool *out) {
     tsri_text_ids parsed = {0}, plain = {0};
@@ -260,9 +263,9 @@ static tsr_status holds_special(const tsri_text_tokenizer *tokenizer, const char
     return status;
 }
 
-/* Special tokens come of the template only. Words are encoded together with the text around them,
- * as the model learned it, unless they spell a special token: then each part is encoded alone, the
- * words without special tokens. */
+/* Only the template may give special tokens. Words are encoded together with the text around them,
+ * as the model learned it, unless they contain the text of a special token: then each part is
+ * encoded alone, and the words without special tokens. */
 static tsr_status encode_written(const tsri_text_tokenizer *tokenizer,
                                  const tsri_task_written *written, tsri_text_ids *ids) {
     const char *text = written->text.data;
@@ -284,8 +287,8 @@ static tsr_status encode_written(const tsri_text_tokenizer *tokenizer,
                             TSRI_TEXT_PARSE_SPECIAL, ids);
 }
 
-/* The ids of a turn. The beginning-of-sequence token is there once where the template or the
- * tokenizer puts it. */
+/* The ids of a turn. They have one beginning-of-sequence token, also where both the template and
+ * the tokenizer put one. */
 static tsr_status encode_turn(const tsr_chat *chat, const char *text, size_t size,
                               tsri_text_ids *ids) {
     const tsri_text_tokenizer *tokenizer = chat->model->tokenizer;
@@ -312,7 +315,7 @@ static tsr_status encode_turn(const tsr_chat *chat, const char *text, size_t siz
     for (size_t i = 0; i < ids->count && status == TSR_OK; i++)
         if (ids->data[i] >= chat->model->spec.vocab)
             status = tsri_base_fail(TSR_E_FORMAT,
-                                    "the tokenizer gives token id %d, and the model's vocabulary "
+                                    "the tokenizer gives token id %d, but the model's vocabulary "
                                     "ends at %d: tokenizer and model don't belong together",
                                     (int)ids->data[i], (int)chat->model->spec.vocab - 1);
     tsri_base_bytes_clear(&written.text);
@@ -320,8 +323,7 @@ static tsr_status encode_turn(const tsr_chat *chat, const char *text, size_t siz
     return status;
 }
 
-/* Text and marks of the sequence are made anew for each answer; ids and what lies in the slot stay.
- */
+/* Makes the sequence's text and marks anew for an answer; its ids and its slot stay. */
 static tsr_status begin_answer(tsr_chat *chat, const tsri_text_ids *turn) {
     tsri_task_sequence kept = {.ids = chat->sequence.ids, .past = chat->sequence.past};
     chat->sequence.ids = (tsri_text_ids){0};
@@ -339,7 +341,7 @@ static tsr_status too_long(const tsr_chat *chat, size_t tokens, int64_t context)
                  (long long)most);
     return tsri_base_fail(TSR_E_ARGUMENT,
                           "with this turn the conversation has %zu tokens, and the context holds "
-                          "%lld with the answer: say less, begin anew%s",
+                          "%lld, including the answer: say less, or begin anew%s",
                           tokens, (long long)context, raise);
 }
 
@@ -372,11 +374,12 @@ tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size, tsr_gener
                                              .n_ends = chat->end >= 0};
         status = tsri_task_decode(&decoding, s, 1);
     }
-    if (begun && status != TSR_OK && status != TSR_E_CANCELLED) { /* as if it had not been said */
+    if (begun && status != TSR_OK && status != TSR_E_CANCELLED) { /* forget the turn */
         s->ids.count = before;
         s->past = s->past < (int64_t)before ? s->past : (int64_t)before;
     } else if (s->finish == TSR_FINISH_END && s->ids.count > before) {
-        s->ids.count--; /* it was not fed: the template writes how an answer ends */
+        /* Drop the end token, which was not fed: the template writes how an answer ends. */
+        s->ids.count--;
     }
     tsri_base_give(&counted, sizeof counted, stats);
     return status;

@@ -1,5 +1,5 @@
-/* task/generate/decode.c - runs the steps of autoregressive decoding: the next tokens of all
- * sequences are computed, chosen, and told. */
+/* task/generate/decode.c - runs the steps of autoregressive decoding: computes the next tokens of
+ * all sequences, chooses them, and tells the callback. */
 #include "task/generate/decode.h"
 
 #include "base/clock.h"
@@ -23,13 +23,13 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
         {o->temperature >= 0 && o->temperature <= 1e30f, "temperature", "0 or more",
          o->temperature},
         {o->top_k >= 0, "top_k", "0 (all) or more", o->top_k},
-        {o->top_p > 0 && o->top_p <= 1, "top_p", "more than 0, at most 1", o->top_p},
-        {o->min_p >= 0 && o->min_p <= 1, "min_p", "0 to 1", o->min_p},
-        {o->repeat_penalty > 0 && o->repeat_penalty <= 1e30f, "repeat_penalty", "more than 0",
+        {o->top_p > 0 && o->top_p <= 1, "top_p", "above 0 and at most 1", o->top_p},
+        {o->min_p >= 0 && o->min_p <= 1, "min_p", "from 0 to 1", o->min_p},
+        {o->repeat_penalty > 0 && o->repeat_penalty <= 1e30f, "repeat_penalty", "above 0",
          o->repeat_penalty},
         {o->max_new_tokens >= -1, "max_new_tokens", "0 or more, or -1 for the whole context",
          (double)o->max_new_tokens},
-        {o->context >= 0, "context", "0 (what the model reads) or more", (double)o->context},
+        {o->context >= 0, "context", "0 (the model's context) or more", (double)o->context},
         {o->logprobs <= (uint32_t)model->spec.vocab, "logprobs",
          "at most the size of the vocabulary", o->logprobs},
         {o->num_beams <= MOST_BEAMS, "num_beams", "at most 1024", o->num_beams},
@@ -37,7 +37,7 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
          o->n_best},
         {o->early_stopping <= TSR_EARLY_NEVER, "early_stopping", "a tsr_early_stopping",
          o->early_stopping},
-        {isfinite(o->length_penalty), "length_penalty", "a number", o->length_penalty},
+        {isfinite(o->length_penalty), "length_penalty", "a finite number", o->length_penalty},
         {o->coverage_penalty >= 0 && o->coverage_penalty <= 1e30f, "coverage_penalty", "0 or more",
          o->coverage_penalty},
         {o->min_new_tokens >= 0, "min_new_tokens", "0 or more", (double)o->min_new_tokens},
@@ -45,21 +45,21 @@ tsr_status tsri_task_options_check(const tsr_generate_options *o, const tsri_mod
         {o->min_length >= 0, "min_length", "0 or more", (double)o->min_length}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (!rules[i].ok)
-            return tsri_base_fail(TSR_E_ARGUMENT, "%s is %g; wanted %s", rules[i].name,
+            return tsri_base_fail(TSR_E_ARGUMENT, "%s is %g; it must be %s", rules[i].name,
                                   rules[i].value, rules[i].wanted);
     for (uint32_t i = 0; i < o->n_suppress; i++)
         if (o->suppress[i] < 0 || o->suppress[i] >= model->spec.vocab)
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "token id %d to be suppressed: the model's vocabulary has the "
-                                  "ids 0 to %d",
+                                  "token id %d is to be suppressed, but the model's vocabulary has "
+                                  "the ids 0 to %d",
                                   (int)o->suppress[i], (int)model->spec.vocab - 1);
     for (uint32_t i = 0; i < o->n_stop; i++)
         if (!o->stop[i] || !*o->stop[i])
-            return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "stop text number %u is empty; wanted at least one character",
-                                  i + 1);
+            return tsri_base_fail(
+                TSR_E_ARGUMENT, "stop text number %u is empty; it must have at least one character",
+                i + 1);
     if (o->n_stop && !model->tokenizer)
-        return tsri_base_fail(TSR_E_STATE, "stop texts need a tokenizer, and %s has none",
+        return tsri_base_fail(TSR_E_STATE, "stop texts need a tokenizer, but %s has none",
                               model->path);
     return TSR_OK;
 }
@@ -68,8 +68,8 @@ tsr_status tsri_task_sequence_begin(tsri_task_sequence *s, const tsri_model *mod
                                     const tsr_generate_options *options) {
     if (model->tokenizer) {
         TRY(tsri_text_stream_new(tsri_text_target(model->tokenizer), true, &s->stream));
-        for (size_t i = 0; i < s->ids.count;
-             i++) /* the continuation's text begins as this context makes it */
+        /* The text of a token may depend on those before it. */
+        for (size_t i = 0; i < s->ids.count; i++)
             TRY(tsri_text_stream_push(s->stream, s->ids.data[i], &s->held));
         tsri_base_bytes_clear(&s->held);
     }
@@ -92,7 +92,7 @@ void tsri_task_sequence_clear(tsri_task_sequence *s) {
 
 /* ---- text ---- */
 
-/* Where the first stop text begins in what is held, or the end of it. */
+/* Where the first stop text begins in the held text; where there is none, the end of the text. */
 static size_t find_stop(const tsr_generate_options *o, const tsri_bytes *held, bool *found) {
     size_t at = held->size;
     *found = false;
@@ -107,7 +107,7 @@ static size_t find_stop(const tsr_generate_options *o, const tsri_bytes *held, b
     return at;
 }
 
-/* How many bytes at the end of what is held could be the beginning of a stop text. */
+/* How many bytes at the end of the held text could be the beginning of a stop text. */
 static size_t undecided(const tsr_generate_options *o, const tsri_bytes *held) {
     size_t most = 0;
     for (uint32_t i = 0; i < o->n_stop; i++) {
@@ -120,7 +120,7 @@ static size_t undecided(const tsr_generate_options *o, const tsri_bytes *held) {
     return most;
 }
 
-/* Moves new text through the stop texts; *text is what may be given now. */
+/* Compares new text with the stop texts; *text is the part that may be given now. */
 static tsr_status take_text(const tsri_task_decoding *d, tsri_task_sequence *s, int32_t id,
                             const char **text, size_t *size) {
     bool found;
@@ -179,7 +179,7 @@ int64_t tsri_task_most_new(const tsr_generate_options *o, int64_t prompt) {
     return o->max_length > prompt ? o->max_length - prompt : 0;
 }
 
-/* How many tokens a sequence may still get by the options; -1: any number. */
+/* How many more tokens the options allow a sequence; -1: any number. */
 static int64_t left(const tsri_task_decoding *d, const tsri_task_sequence *s) {
     const int64_t most = tsri_task_most_new(d->options, (int64_t)s->ids.count - s->generated);
     return most < 0 ? -1 : most > s->generated ? most - s->generated : 0;
@@ -207,14 +207,14 @@ tsr_status tsri_task_end(const tsri_task_decoding *d, tsri_task_sequence *s, tsr
 
 /* ---- steps ---- */
 
-typedef struct step { /* what a batch needs, made once */
+typedef struct step { /* what every batch needs; made once */
     tsri_model_sequence *inputs;
     uint32_t *active;
     tsri_model_results results;
     tsri_task_sampler *sampler;
     tsri_task_token_rules rules;
     tsri_task_bans bans;
-    bool banning; /* something may be banned */
+    bool banning; /* tokens may be banned */
     uint32_t n;
 } step;
 
@@ -310,8 +310,8 @@ static tsr_status run_step(const tsri_task_decoding *d, step *st, tsri_task_sequ
     return TSR_OK;
 }
 
-/* What is decided before the first step: sequences that have no room, and a first token that the
- * model's files force. */
+/* Does what comes before the first step: ends sequences that have no room, and adds a first token
+ * that the model's files force. */
 static tsr_status start(const tsri_task_decoding *d, const step *st, tsri_task_sequence *sequences,
                         uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {

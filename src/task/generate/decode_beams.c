@@ -1,4 +1,4 @@
-/* task/generate/decode_beams.c - searches the continuations of prompts with beams, and gives the
+/* task/generate/decode_beams.c - finds continuations of prompts by beam search, and gives the
  * hypotheses to the callback. */
 #include "base/clock.h"
 #include "base/error.h"
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { TEXTS = 32 }; /* at once */
+enum { TEXTS = 32 }; /* searched at once */
 
 typedef struct run {
     const tsri_task_decoding *decoding;
@@ -19,7 +19,7 @@ typedef struct run {
     uint64_t tokens;
 } run;
 
-/* 0: its finish is decided already. */
+/* The most tokens to generate; 0: the sequence has ended already. */
 static int64_t most_of(const tsri_task_decoding *d, const tsri_task_sequence *s) {
     const int64_t room = d->context - (int64_t)s->ids.count,
                   wanted = tsri_task_most_new(d->options, (int64_t)s->ids.count);

@@ -1,4 +1,4 @@
-/* task/generate/generate.c - prompts to sequences; the defaults of a model. */
+/* task/generate/generate.c - makes sequences from prompts, and finds the defaults of a model. */
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NEW = 256 }; /* of an encoder-decoder, whose files name no length */
+enum { MOST_NEW = 256 }; /* for an encoder-decoder whose files state no length */
 
-/* Lengths of the settings count the prompt; an encoder-decoder's is its start token. What counts
- * new tokens alone goes first, even where it is 0. */
+/* max_length and min_length count the prompt, which in an encoder-decoder is its start token. Where
+ * max_new_tokens or min_new_tokens is given, even as 0, it takes precedence. */
 static tsr_status apply_lengths(const json_t *config, const char *path, bool start,
                                 tsr_generate_options *o) {
     int64_t n = -1, most = 0, least = -1, length = 0;
@@ -111,13 +111,15 @@ tsr_status tsr_generate_defaults(const tsr_model *model, tsr_generate_options *o
 static tsr_status take_ids(const int32_t *given, uint32_t n, int32_t vocab, tsri_text_ids *ids) {
     for (uint32_t i = 0; i < n; i++)
         if (given[i] < 0 || given[i] >= vocab)
-            return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "token id %d: the model's vocabulary has the ids 0 to %d",
-                                  (int)given[i], (int)vocab - 1);
+            return tsri_base_fail(
+                TSR_E_ARGUMENT,
+                "token id %d is not in the model's vocabulary, which has the ids 0 to %d",
+                (int)given[i], (int)vocab - 1);
     return tsri_text_ids_append(ids, given, n);
 }
 
-/* What the model's first stack reads of a prompt: `vocab` ids, at most `context` tokens. */
+/* The ids of a prompt that the model's first stack reads: below `vocab`, at most `context` of them.
+ */
 static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt,
                               const tsri_text_direction *direction, int32_t vocab, int64_t context,
                               tsri_text_ids *ids) {
@@ -137,7 +139,7 @@ static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt,
     if (!ids->count) {
         if (model->generation.bos < 0)
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "the prompt is empty and %s names no beginning-of-sequence "
+                                  "the prompt is empty, and %s has no beginning-of-sequence "
                                   "token: give at least one token",
                                   model->path);
         TRY(tsri_text_ids_append(ids, &model->generation.bos, 1));
@@ -145,7 +147,7 @@ static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt,
     for (size_t i = 0; i < ids->count; i++)
         if (ids->data[i] >= vocab)
             return tsri_base_fail(TSR_E_FORMAT,
-                                  "the tokenizer gives token id %d, and the model's vocabulary "
+                                  "the tokenizer gives token id %d, but the model's vocabulary "
                                   "ends at %d: tokenizer and model don't belong together",
                                   (int)ids->data[i], (int)vocab - 1);
     if ((int64_t)ids->count <= context)
@@ -154,11 +156,11 @@ static tsr_status take_prompt(const tsri_model *model, const tsr_prompt *prompt,
         model->spec.encoder.layers ? model->spec.source_context : model->spec.context;
     if (context < most)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "the prompt has %zu tokens, and the context holds %lld: shorten it, "
+                              "the prompt has %zu tokens, but the context holds %lld: shorten it, "
                               "or raise -c up to what the model reads (%lld)",
                               ids->count, (long long)context, (long long)most);
     return tsri_base_fail(TSR_E_ARGUMENT,
-                          "the prompt has %zu tokens, and the model reads %lld: shorten it",
+                          "the prompt has %zu tokens, but the model reads %lld: shorten it",
                           ids->count, (long long)context);
 }
 
@@ -169,26 +171,26 @@ static tsr_status take_target(const tsri_model *model, const tsr_prompt *prompt,
         direction->start >= 0 ? direction->start : model->generation.decoder_start;
     if (start < 0)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s names no token that its decoder starts with "
-                              "(decoder_start_token_id): the model can't write",
+                              "%s has no token for its decoder to start with "
+                              "(decoder_start_token_id), so it can't generate text",
                               model->path);
     TRY(tsri_text_ids_append(ids, &start, 1));
     TRY(take_ids(prompt->target_ids, prompt->n_target_ids, model->spec.vocab, ids));
     if ((int64_t)ids->count > context)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "the answer begins with %zu tokens, and the context holds %lld",
+                              "the target begins with %zu tokens, but the context holds %lld",
                               ids->count, (long long)context);
     return TSR_OK;
 }
 
-/* A prompt that leaves no token to write. */
+/* Fails where the prompt leaves no token to generate. */
 static tsr_status check_length(const tsri_task_decoding *d, const tsri_text_ids *ids) {
     const tsr_generate_options *o = d->options;
     if (o->max_new_tokens >= 0 || !o->max_length || (int64_t)ids->count < o->max_length)
         return TSR_OK;
     return tsri_base_fail(TSR_E_ARGUMENT,
-                          "the prompt has %zu tokens, and max_length (%s) allows %lld with what is "
-                          "generated: give the number of new tokens (-n), or a shorter prompt",
+                          "the prompt has %zu tokens, but max_length (%s) allows %lld, including "
+                          "generated ones: give the number of new tokens (-n), or a shorter prompt",
                           ids->count,
                           d->model->generation.path ? d->model->generation.path : "an option",
                           (long long)o->max_length);
@@ -197,11 +199,11 @@ static tsr_status check_length(const tsri_task_decoding *d, const tsri_text_ids 
 typedef struct generation {
     tsri_task_decoding decoding;
     tsri_task_sequence *sequences;
-    tsri_text_ids *sources; /* [n] of an encoder-decoder: what its encoder reads */
+    tsri_text_ids *sources; /* [n] of an encoder-decoder: the input of its encoder */
     uint32_t n;
 } generation;
 
-/* What the model's stacks read of a prompt. */
+/* Makes the ids of a prompt that the model's stacks read. */
 static tsr_status take(generation *g, const tsri_text_direction *direction, const tsr_prompt *given,
                        uint32_t i) {
     const tsri_model *m = g->decoding.model;
@@ -221,7 +223,7 @@ static tsr_status take(generation *g, const tsri_text_direction *direction, cons
 static tsr_status ready(generation *g, const tsr_prompt *const *prompts) {
     const tsri_model *m = g->decoding.model;
     tsri_text_direction direction = {.from = -1, .to = -1, .start = -1, .forced = -1};
-    if (m->tokenizer) /* as the model's files say */
+    if (m->tokenizer) /* the languages that the model's files state */
         TRY(tsri_text_direction_of(m->tokenizer, NULL, NULL, &direction));
     TRY(tsri_base_new(g->n, sizeof *g->sequences, &g->sequences));
     TRY(tsri_base_new(g->n, sizeof *g->sources, &g->sources));
@@ -275,7 +277,7 @@ static tsr_status one_by_one(generation *g) {
 static tsr_status check_model(const tsri_model *m) {
     if (!m->spec.decoder.layers)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s (%s) has no decoder, and only a decoder writes text; see "
+                              "%s (%s) has no decoder, and only a decoder generates text; see "
                               "tessera embed, classify and fill-mask",
                               m->path, m->spec.family);
     return m->run ? TSR_OK : tsri_base_fail(TSR_E_STATE, "%s was opened without a device", m->path);

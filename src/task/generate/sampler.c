@@ -1,5 +1,5 @@
-/* task/generate/sampler.c - draws a token from logits after penalty, temperature, top k, top p
- * and min p. */
+/* task/generate/sampler.c - draws a token from logits, after repetition penalty, temperature,
+ * top k, top p and min p. */
 #include "task/generate/sampler.h"
 
 #include "base/error.h"
@@ -9,10 +9,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { DEVICE_TOP = 256 }; /* a longer list is found faster by sorting the row here */
+enum { DEVICE_TOP = 256 }; /* the host finds a longer list faster, by sorting the row */
 
 typedef struct entry {
-    float logit, raw; /* after and before the penalty */
+    float logit, raw; /* after and before the repetition penalty */
     int32_t id;
 } entry;
 
@@ -20,7 +20,7 @@ struct tsri_task_sampler {
     const tsr_generate_options *options;
     int32_t V, n;
     float lse;
-    entry *entries; /* [V]; the first n hold this position */
+    entry *entries; /* [V]; the first n belong to the current position */
     tsr_candidate *candidates;
 };
 
@@ -88,8 +88,7 @@ void tsri_task_sampler_row(tsri_task_sampler *s, const float *row, const unsigne
     for (int32_t i = 0; i < s->V; i++)
         top = row[i] > top ? row[i] : top;
     for (int32_t i = 0; i < s->V; i++) {
-        /* a NaN sorts last, so that the order stays total; a row of nothing else is refused by draw
-         */
+        /* A NaN sorts last, so that the order stays total; draw refuses a row of NaN alone. */
         const float logit = isnan(row[i]) ? -INFINITY : row[i];
         sum += exp(logit - top);
         s->entries[i] = (entry){.logit = logit, .raw = logit, .id = i};
@@ -119,7 +118,7 @@ void tsri_task_sampler_largest(tsri_task_sampler *s, int32_t k, const int32_t *i
     leave_out(s, bans);
 }
 
-/* How many of the entries stay, and the sum of their weights; weight i is exp((logit i - logit 0) /
+/* How many entries are kept, and the sum of their weights; weight i is exp((logit i - logit 0) /
  * temperature). */
 static int32_t keep(const tsri_task_sampler *s, double *kept_sum) {
     const tsr_generate_options *o = s->options;
@@ -145,14 +144,14 @@ tsr_status tsri_task_sampler_draw(tsri_task_sampler *s, int64_t position, int32_
     const entry *chosen = &s->entries[0];
     if (!s->n)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "no token may come at position %lld: all are suppressed, by the "
-                              "model's settings or the options",
+                              "no token is allowed at position %lld: the model's settings or the "
+                              "options suppress all of them",
                               (long long)position);
     if (!isfinite(chosen->logit))
         return tsri_base_fail(TSR_E_DEVICE,
                               "the logits at position %lld are not numbers (the largest is %g): "
-                              "the weights hold NaN or infinity, or a kernel is "
-                              "wrong on this device; tessera verify tells which",
+                              "the weights contain NaN or infinity, or a kernel is "
+                              "wrong on this device, which tessera verify would find",
                               (long long)position, (double)chosen->logit);
     if (s->options->temperature > 0) {
         double sum;

@@ -1,5 +1,5 @@
-/* task/generate/sampler.h - from logits to a token: penalty, temperature, top k, top p, min p,
- * draw. */
+/* task/generate/sampler.h - draws a token from logits: repetition penalty, temperature, top k, top
+ * p, min p, draw. */
 #ifndef TSRI_TASK_GENERATE_SAMPLER_H
 #define TSRI_TASK_GENERATE_SAMPLER_H
 
@@ -7,30 +7,30 @@
 
 typedef struct tsri_task_sampler tsri_task_sampler;
 
-/* Options are checked by tsri_task_options_check before; they must outlive the sampler. V: size of
- * the vocabulary. */
+/* tsri_task_options_check has checked the options, which must outlive the sampler. V: size of the
+ * vocabulary. */
 tsr_status tsri_task_sampler_create(const tsr_generate_options *options, int32_t V,
                                     tsri_task_sampler **out);
 void tsri_task_sampler_destroy(tsri_task_sampler **sampler);
 
-/* How many of the largest logits it needs from the device, where so many of them may be banned; 0:
- * whole rows, for tsri_task_sampler_row. */
+/* How many of the largest logits it needs from the device, where up to `banned` of them may be
+ * banned; 0: whole rows, for tsri_task_sampler_row. */
 int32_t tsri_task_sampler_top_k(const tsri_task_sampler *sampler, int64_t banned);
 
-/* Takes one position: a row of V logits (`seen[id]` not 0: a token of the text so far, for the
- * penalty; NULL: none is), or the k largest, best first, with the log of the sum of exponentials
- * over the whole row. What is banned is reported like any other, and not drawn; NULL: nothing is.
- */
+/* Takes one position: a row of V logits, or the k largest, best first, with the log of the sum of
+ * exponentials over the whole row. `seen[id]` is not 0 for tokens of the text so far, which the
+ * penalty applies to; NULL: there are none. Banned tokens are reported like any other, but never
+ * drawn; NULL: none is banned. */
 void tsri_task_sampler_row(tsri_task_sampler *sampler, const float *row, const unsigned char *seen,
                            const tsri_task_bans *bans);
 void tsri_task_sampler_largest(tsri_task_sampler *sampler, int32_t k, const int32_t *ids,
                                const float *logits, float lse, const tsri_task_bans *bans);
 
-/* The token for `position` (counted from the first token of the prompt), and its log-probability
- * before any of the options. TSR_E_DEVICE where the largest logit is no number. */
+/* Draws the token for `position` (counted from the first token of the prompt), and gives its
+ * log-probability before any option applied. TSR_E_DEVICE: the largest logit is not finite. */
 tsr_status tsri_task_sampler_draw(tsri_task_sampler *sampler, int64_t position, int32_t *id,
                                   float *logprob);
-/* The likeliest, best first; options->logprobs of them. */
+/* The options->logprobs likeliest tokens, best first. */
 const tsr_candidate *tsri_task_sampler_candidates(const tsri_task_sampler *sampler);
 
 #endif

@@ -1,5 +1,5 @@
-/* task/generate/settings.c - reads a model's generation settings and makes the rules of a run of
- * them and of the options. */
+/* task/generate/settings.c - reads a model's generation settings, and makes the rules of a run from
+ * them and from the options. */
 #include "task/generate/settings.h"
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-typedef struct source { /* where lists of ids come from, for sentences */
+typedef struct source { /* where lists of ids come from, for messages */
     const json_t *config;
     const char *path;
     int32_t V;
@@ -17,14 +17,14 @@ static tsr_status take_id(const source *s, const char *key, const json_t *value,
     if (!json_is_integer(value) || json_integer_value(value) < 0 ||
         json_integer_value(value) >= s->V)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: \"%s\" holds something else than token ids, which "
-                              "are whole numbers from 0 to %d",
+                              "%s: \"%s\" must have token ids only, which are whole numbers from "
+                              "0 to %d",
                               s->path, key, (int)s->V - 1);
     *out = (int32_t)json_integer_value(value);
     return TSR_OK;
 }
 
-/* One id, or a list's first. */
+/* Reads one id, or the first of a list. */
 static tsr_status read_id(const source *s, const char *key, int32_t *out) {
     const json_t *value = json_object_get(s->config, key);
     if (json_is_array(value))
@@ -66,7 +66,7 @@ static tsr_status read_word(const source *s, const json_t *word, tsri_task_token
     }
     const int32_t id = rules->bad.ids[begin];
     *used = begin;
-    if (!(is[id] & TSRI_TASK_END)) /* an end may always come */
+    if (!(is[id] & TSRI_TASK_END)) /* an end token is always allowed */
         mark(is, id, TSRI_TASK_NEVER, &rules->never);
     return TSR_OK;
 }
@@ -83,8 +83,8 @@ static tsr_status read_words(const source *s, tsri_task_token_rules *rules, unsi
     return TSR_OK;
 }
 
-/* The first token that is forced: named, or by a flag of the oldest files the beginning of the
- * sequence. */
+/* The forced first token: the one that is named, or, by a flag in the oldest files, the
+ * beginning-of-sequence token. */
 static tsr_status read_forced_first(const source *s, const tsri_model_generation *g, int32_t *out) {
     bool flag = false;
     TRY(read_id(s, "forced_bos_token_id", out));
@@ -95,14 +95,14 @@ static tsr_status read_forced_first(const source *s, const tsri_model_generation
     return TSR_OK;
 }
 
-/* transformers refuses it too: no token could come. */
+/* transformers refuses this, too: no token would be allowed. */
 static tsr_status check_forced(const source *s, const unsigned char *is, const char *key,
                                int32_t forced) {
     if (forced < 0 || !(is[forced] & TSRI_TASK_NEVER))
         return TSR_OK;
     return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: \"%s\" forces token %d, which is suppressed too "
-                          "(\"suppress_tokens\", or an option); take it out of one",
+                          "%s: \"%s\" forces token %d, which is also suppressed (by "
+                          "\"suppress_tokens\" or an option); remove one of them",
                           s->path, key, (int)forced);
 }
 
@@ -115,7 +115,8 @@ static tsr_status read_settings(const source *s, const tsri_model_generation *g,
     TRY(check_forced(s, is, "forced_bos_token_id", rules->forced_first));
     TRY(check_forced(s, is, "forced_eos_token_id", rules->forced_last));
     TRY(tsri_base_json_bool(s->config, s->path, "renormalize_logits", &rules->renormalize));
-    return read_words(s, rules, is); /* what is forced comes though it be one of these */
+    /* Forced tokens are not checked against these: they come even where they are bad words. */
+    return read_words(s, rules, is);
 }
 
 static tsr_status fill(const tsri_model *model, const tsr_generate_options *o,

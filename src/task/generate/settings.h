@@ -1,5 +1,5 @@
-/* task/generate/settings.h - what a model's generation_config.json (or config.json, where files
- * made before it keep the same keys: model/spec/generation.h) says of searching, joined with the
+/* task/generate/settings.h - the settings of a search: those of the model's generation_config.json
+ * (or config.json, where older files have the same keys: model/spec/generation.h), joined with the
  * options of a run. */
 #ifndef TSRI_TASK_GENERATE_SETTINGS_H
 #define TSRI_TASK_GENERATE_SETTINGS_H
@@ -8,29 +8,31 @@
 #include "model/load/load.h"
 #include "task/generate/token_rules.h"
 
-/* What is made of a key of transformers' GenerationConfig. */
+/* How a key of transformers' GenerationConfig is treated. */
 typedef enum tsri_task_treatment {
     TSRI_TASK_SERVED = 0,
-    TSRI_TASK_HARMLESS, /* it doesn't change which tokens come */
-    TSRI_TASK_TOLD      /* it is not heeded, and a warning says so */
+    TSRI_TASK_HARMLESS, /* it doesn't change which tokens are generated */
+    TSRI_TASK_TOLD      /* it is ignored, and a warning says so */
 } tsri_task_treatment;
 
 typedef struct tsri_task_setting {
     const char *key;
     tsri_task_treatment treatment;
-    const char *neutral; /* of a key that is told: values, as JSON with '|' between, that change
-                            nothing; null, [] and {} never do. NULL: no other does */
+    const char *neutral; /* of a TSRI_TASK_TOLD key: values that change nothing and need no warning,
+                            as JSON with '|' between. null, [] and {} are always such values; NULL:
+                            only these are */
 } tsri_task_setting;
 
-/* The table of all keys that are known. */
+/* The table of all known keys. */
 const tsri_task_setting *tsri_task_settings(size_t *n);
 
-/* Warns once for a model of each setting that is not heeded: key, value and file. */
+/* Warns, once for a model, of each setting that is ignored, with key, value and file. */
 void tsri_task_settings_tell(tsri_model *model);
 
-/* Fills rules that stand on their own until tsri_task_token_rules_clear; `options` is checked
- * before.
- * error  TSR_E_FORMAT  a list of ids in the settings breaks its form or the vocabulary */
+/* Makes the rules, which borrow nothing and are freed by tsri_task_token_rules_clear. `options` has
+ * been checked.
+ * error  TSR_E_FORMAT  a list of ids in the settings has a wrong form, or an id outside the
+ *                      vocabulary */
 tsr_status tsri_task_token_rules_create(tsri_model *model, const tsr_generate_options *options,
                                         tsri_task_token_rules *out);
 

@@ -1,5 +1,5 @@
-/* task/generate/settings_keys.c - lists every key of transformers' GenerationConfig, and what is
- * made of it. */
+/* task/generate/settings_keys.c - lists every key of transformers' GenerationConfig, and how it is
+ * treated. */
 #include "base/json.h"
 #include "run/context.h"
 #include "task/generate/settings.h"
@@ -26,7 +26,7 @@ static const tsri_task_setting table[] = {
     {"dola_layers", TSRI_TASK_TOLD, NULL},
     {"constraints", TSRI_TASK_TOLD, NULL},
     {"force_words_ids", TSRI_TASK_TOLD, NULL},
-    /* what a token is drawn from */
+    /* the distribution that a token is drawn from */
     {"temperature", TSRI_TASK_SERVED, NULL},
     {"top_k", TSRI_TASK_SERVED, NULL},
     {"top_p", TSRI_TASK_SERVED, NULL},
@@ -35,7 +35,7 @@ static const tsri_task_setting table[] = {
     {"typical_p", TSRI_TASK_TOLD, "1"},
     {"epsilon_cutoff", TSRI_TASK_TOLD, "0"},
     {"eta_cutoff", TSRI_TASK_TOLD, "0"},
-    /* what is made of the logits */
+    /* changes to the logits */
     {"repetition_penalty", TSRI_TASK_SERVED, NULL},
     {"length_penalty", TSRI_TASK_SERVED, NULL},
     {"no_repeat_ngram_size", TSRI_TASK_SERVED, NULL},
@@ -59,7 +59,7 @@ static const tsri_task_setting table[] = {
     {"bos_token_id", TSRI_TASK_SERVED, NULL},
     {"eos_token_id", TSRI_TASK_SERVED, NULL},
     {"decoder_start_token_id", TSRI_TASK_SERVED, NULL},
-    /* how it is computed: a quantized cache alone gives other logits */
+    /* how it is computed: only a quantized cache changes the logits */
     {"cache_implementation", TSRI_TASK_TOLD,
      "\"dynamic\"|\"static\"|\"offloaded\"|\"offloaded_static\"|\"sliding_window\"|\"hybrid\"|"
      "\"hybrid_chunked\"|\"dynamic_full\"|\"paged\""},
@@ -72,7 +72,7 @@ static const tsri_task_setting table[] = {
     {"disable_compile", TSRI_TASK_HARMLESS, NULL},
     {"continuous_batching_config", TSRI_TASK_HARMLESS, NULL},
     {"return_legacy_cache", TSRI_TASK_HARMLESS, NULL},
-    /* a second model, or guesses, that give the same tokens sooner */
+    /* a second model, or guesses, which give the same tokens sooner */
     {"use_mtp", TSRI_TASK_HARMLESS, NULL},
     {"is_assistant", TSRI_TASK_HARMLESS, NULL},
     {"num_assistant_tokens", TSRI_TASK_HARMLESS, NULL},
@@ -85,7 +85,7 @@ static const tsri_task_setting table[] = {
     {"target_lookbehind", TSRI_TASK_HARMLESS, NULL},
     {"assistant_ensemble_weight", TSRI_TASK_HARMLESS, NULL},
     {"speculation_type", TSRI_TASK_HARMLESS, NULL},
-    /* what a program gets besides the tokens, and notes */
+    /* what a program gets besides the tokens; notes */
     {"output_attentions", TSRI_TASK_HARMLESS, NULL},
     {"output_hidden_states", TSRI_TASK_HARMLESS, NULL},
     {"output_scores", TSRI_TASK_HARMLESS, NULL},
@@ -115,7 +115,7 @@ static bool same(const json_t *a, const json_t *b) {
     return json_equal(a, b);
 }
 
-/* One of the values, separated by '|', that change nothing. */
+/* Whether the value is one of those, separated by '|', that change nothing. */
 static bool is_neutral(const json_t *value, const char *neutral) {
     if (json_is_null(value) || (json_is_array(value) && !json_array_size(value)) ||
         (json_is_object(value) && !json_object_size(value)))
@@ -137,17 +137,17 @@ static void tell(const tsri_model *model, const char *key, const json_t *value, 
     free(text);
 }
 
-/* What is served, but not in every value or together with every other key. */
+/* Warns of keys that are served, but not with this value, or not together with another key. */
 static void tell_parts(const tsri_model *model, const json_t *settings) {
     const json_t *beams = json_object_get(settings, "num_beams"),
                  *sample = json_object_get(settings, "do_sample"), *forced;
     static const char *const forcing[] = {"forced_bos_token_id", "forced_eos_token_id"};
     if (json_is_true(sample) && json_is_number(beams) && json_number_value(beams) > 1)
         tell(model, "do_sample", sample,
-             "which is not heeded where \"num_beams\" is above 1: a beam search draws nothing");
+             "which is ignored where \"num_beams\" is above 1: a beam search draws nothing");
     for (size_t i = 0; i < 2; i++)
         if (json_array_size(forced = json_object_get(settings, forcing[i])) > 1)
-            tell(model, forcing[i], forced, "of which the first alone is forced");
+            tell(model, forcing[i], forced, "of which only the first is forced");
 }
 
 void tsri_task_settings_tell(tsri_model *model) {
@@ -160,9 +160,9 @@ void tsri_task_settings_tell(tsri_model *model) {
     json_object_foreach(g->settings, key, value) {
         const tsri_task_setting *known = find(key);
         if (!known && !g->old && !is_neutral(value, NULL))
-            tell(model, key, value, "a key that is not known: it is not heeded");
+            tell(model, key, value, "an unknown key, which is ignored");
         else if (known && known->treatment == TSRI_TASK_TOLD && !is_neutral(value, known->neutral))
-            tell(model, key, value, "which is not served: it is not heeded");
+            tell(model, key, value, "which is not supported and is ignored");
     }
     tell_parts(model, g->settings);
 }

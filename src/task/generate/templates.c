@@ -1,5 +1,5 @@
 /* task/generate/templates.c - writes the turns of a conversation in a model's format, and
- * recognises the format by its published text. */
+ * recognises the format from its published template text. */
 #include "task/generate/templates.h"
 
 #include "base/error.h"
@@ -37,7 +37,7 @@ enum {
     ROWS
 };
 
-/* What the rows of a family have in common. */
+/* What the rows of a family share. */
 #define CHATML_TURNS                                                                           \
     .name = "chatml", .before_system = "<|im_start|>system\n", .after_system = "<|im_end|>\n", \
     .before_user = "<|im_start|>user\n", .after_user = "<|im_end|>\n",                         \
@@ -149,7 +149,7 @@ const tsri_task_template *tsri_task_template_named(const char *name) {
     return NULL;
 }
 
-/* Jinja reads every line end as \n and leaves out one at the very end. */
+/* Jinja reads every line end as \n, and drops one at the very end. */
 static void hash_text(tsri_hash *hash, const char *text, size_t n) {
     size_t done = 0;
     if (n && text[n - 1] == '\n')

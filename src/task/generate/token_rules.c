@@ -1,5 +1,5 @@
-/* task/generate/token_rules.c - finds which tokens may not follow a text: n-grams that would
- * come again, bad words, ends that come too early. */
+/* task/generate/token_rules.c - finds the tokens that may not follow a text: those that would
+ * repeat an n-gram, those that would complete a bad word, and end tokens that come too early. */
 #include "task/generate/token_rules.h"
 
 #include "base/memory.h"

@@ -1,5 +1,5 @@
-/* task/measure/bench.c - tsr_bench: peaks, then every prompt, generation and training step, then
- * the gates that let their rows pass. */
+/* task/measure/bench.c - tsr_bench: measures the peaks, then every prompt, generation and training
+ * step, then compares results with the reference's: the gate that rows must pass. */
 #include "task/measure/bench.h"
 
 #include "base/clock.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row and the texts that it owns. */
+/* A row of results and the texts that it owns. */
 typedef struct kept {
     tsr_bench_row row;
     char test[48];
@@ -24,8 +24,8 @@ typedef struct bench {
     const tsr_bench_options *options;
     const tsri_task_sink *sink;
     const tsr_device *device;
-    tsri_task_peaks best, now; /* of the device's peaks: the best so far, and those measured last */
-    uint64_t host_bytes;       /* the largest resident set so far, without that of the peaks */
+    tsri_task_peaks best, now; /* the device's peaks: the best so far, and the latest */
+    uint64_t host_bytes;       /* the largest resident set so far, not counting that of the peaks */
     kept *rows;
     size_t n;
     double *values;
@@ -33,7 +33,7 @@ typedef struct bench {
 
 /* ---- rows ---- */
 
-/* The row has no figures any more, but for what the gate found. */
+/* Removes the row's figures, except those of the gate. */
 static tsr_status void_row(kept *k, uint32_t status, const char *why) {
     free(k->reason);
     k->reason = tsri_base_copy_text(why, strlen(why));
@@ -93,7 +93,7 @@ static tsr_status list_rows(bench *b) {
             return tsri_base_fail(
                 TSR_E_ARGUMENT,
                 "%" PRId64 " tokens at depth %" PRId64 " in a batch of %" PRId64
-                ": at least 1 token, depth 0 and a batch of 1 to 65536 are wanted",
+                ": there must be at least 1 token, a depth of 0 or more and a batch of 1 to 65536",
                 row->tokens, row->depth, row->batch);
     }
     return TSR_OK;
@@ -101,7 +101,8 @@ static tsr_status list_rows(bench *b) {
 
 /* ---- measuring ---- */
 
-/* The peaks took memory of their own: counting starts anew (Linux 4.0). */
+/* Makes the kernel count the peak of resident memory anew, because measuring the device's peaks
+ * took memory, too (Linux 4.0). */
 static void forget_host_peak(void) {
     FILE *file = fopen("/proc/self/clear_refs", "we");
     if (!file)
@@ -116,7 +117,7 @@ static uint64_t host_peak(bench *b) {
     return b->host_bytes;
 }
 
-/* The peaks of now, with the memory that measuring them takes left out of the host's. */
+/* Measures the peaks now; the memory that this takes is left out of the host's. */
 static void measure_peaks(bench *b) {
     host_peak(b);
     const tsri_task_peaks last = b->now;
@@ -125,7 +126,7 @@ static void measure_peaks(bench *b) {
     forget_host_peak();
 }
 
-/* After a row's runs; `before` are the peaks from before them. */
+/* Notes why a row's share is doubtful, after its runs; `before`: the peaks from before them. */
 static tsr_status doubt(bench *b, const tsri_task_peaks *before, kept *k) {
     char why[256];
     if (k->row.roofline <= 0 ||
@@ -135,7 +136,7 @@ static tsr_status doubt(bench *b, const tsri_task_peaks *before, kept *k) {
     return k->reason ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 
-/* Tokens a second of one run. */
+/* Measures the tokens per second of one run. */
 static tsr_status time_once(tsr_session *session, const kept *k, const int32_t *ids,
                             double *rate) {
     const tsr_bench_row *row = &k->row;
@@ -154,13 +155,15 @@ static tsr_status time_once(tsr_session *session, const kept *k, const int32_t *
 
 static tsr_status time_runs(bench *b, tsr_session *session, kept *k, int32_t *ids) {
     tsr_bench_row *row = &k->row;
-    /* The tokens before, in pieces of what is to be run: nothing else need be built. */
+    /* Run the tokens before in pieces of the size to be measured, so that no other plan is built.
+     */
     for (int64_t past = 0; past < row->depth; past += row->tokens) {
         const int64_t left = row->depth - past, n = left < row->tokens ? left : row->tokens;
         TRY(tsr_session_step(session, ids, (size_t)n, NULL, NULL));
     }
     double unused;
-    TRY(time_once(session, k, ids, &unused)); /* builds, and touches memory first */
+    TRY(time_once(session, k, ids,
+                  &unused)); /* builds the plan, and touches its memory for the first time */
     for (uint32_t i = 0; i < b->options->repeats; i++)
         TRY(time_once(session, k, ids, &b->values[i]));
     tsri_task_bench_spread(b->values, b->options->repeats, row);
@@ -183,7 +186,8 @@ static tsr_status measure(bench *b, tsr_model *model, kept *k) {
     const int64_t reads = tsri_model_of(model)->spec.max_positions;
     if (row->depth + row->tokens > reads)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%" PRId64 " tokens behind %" PRId64 ": the model reads %" PRId64,
+                              "%" PRId64 " tokens behind %" PRId64
+                              " are too many: the model reads %" PRId64,
                               row->tokens, row->depth, reads);
     if (!__builtin_mul_overflow((size_t)row->batch, (size_t)row->tokens, &n))
         TRY(tsri_base_new(n, sizeof *ids, &ids));
@@ -243,16 +247,18 @@ static tsr_status judge(bench *b, const tsri_task_gate *got, const tsri_task_gat
         row->bound = bound;
         if (row->error <= bound)
             continue;
-        snprintf(why, sizeof why,
-                 "logits are off by %.3g of the largest, and may be by %.3g: a kernel is wrong on "
-                 "this device; tessera verify tells which",
-                 row->error, bound);
+        snprintf(
+            why, sizeof why,
+            "logits are off by %.3g of the largest; at most %.3g is allowed: a kernel is wrong "
+            "on this device; tessera verify tells which",
+            row->error, bound);
         TRY(void_row(&b->rows[i], TSR_BENCH_FAILED_ACCURACY, why));
     }
     return TSR_OK;
 }
 
-/* The same logits from the reference, once the device's model is gone: memory for one is enough. */
+/* Computes the same logits by the reference, after the device's model was closed, so that there
+ * need be memory for only one. */
 static tsr_status pass_gate(bench *b, tsr_engine *engine, const char *name,
                             const tsr_model_options *options, const tsri_task_gate *got) {
     const tsr_device_open_options plain = {.struct_size = sizeof plain};
@@ -316,10 +322,11 @@ static tsr_status train(bench *b, tsr_engine *engine, tsr_device *device, const 
     k->row.bound = bound;
     if (k->row.error <= bound)
         return TSR_OK;
-    snprintf(why, sizeof why,
-             "the loss or the gradients are off by %.3g, and may be by %.3g: a kernel is wrong on "
-             "this device; tessera verify tells which",
-             k->row.error, bound);
+    snprintf(
+        why, sizeof why,
+        "the loss or the gradients are off by %.3g; at most %.3g is allowed: a kernel is wrong "
+        "on this device; tessera verify tells which",
+        k->row.error, bound);
     return void_row(k, TSR_BENCH_FAILED_ACCURACY, why);
 }
 
@@ -330,7 +337,7 @@ static bool all_train(const bench *b) {
     return true;
 }
 
-/* ---- all ---- */
+/* ---- the whole benchmark ---- */
 
 static tsr_status run_all(bench *b, tsr_engine *engine, tsr_device *device, const char *model,
                           const tsr_model_options *options) {

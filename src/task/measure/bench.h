@@ -1,4 +1,4 @@
-/* task/measure/bench.h - between the files of the benchmark. */
+/* task/measure/bench.h - what the files of the benchmark share. */
 #ifndef TSRI_TASK_MEASURE_BENCH_H
 #define TSRI_TASK_MEASURE_BENCH_H
 
@@ -7,13 +7,12 @@
 
 enum { TSRI_TASK_BENCH_PEAKS = 9 };
 
-/* The best of each of the device's peaks, by their place in the table of bench_peaks.c; 0: not
- * known. */
+/* The best value of each of the device's peaks; 0: it is not known. */
 typedef struct tsri_task_peaks {
     double fma_f32, fma_f16, dot_int8, read;
 } tsri_task_peaks;
 
-/* Where rows go, counted. */
+/* Where rows go, and their counts. */
 typedef struct tsri_task_sink {
     int (*row)(void *data, const tsr_bench_row *row);
     void *data;
@@ -21,36 +20,38 @@ typedef struct tsri_task_sink {
 } tsri_task_sink;
 tsr_status tsri_task_bench_emit(const tsri_task_sink *sink, const tsr_bench_row *row);
 tsr_status tsri_task_bench_tell(const tsr_bench_options *options, const char *what);
-/* median, lowest, highest of n values, which are sorted; n >= 1 */
+/* Sets the row's median, lowest and highest of n >= 1 values, and sorts these. */
 void tsri_task_bench_spread(double *values, uint32_t n, tsr_bench_row *row);
-/* The status of a row that did not run. */
+/* The row's status for a run that failed with this status. */
 uint32_t tsri_task_bench_failed(tsr_status status);
 
 tsr_status tsri_task_bench_peaks(tsr_device *device, const tsr_bench_options *options,
                                  const tsri_task_sink *sink, tsri_task_peaks *out);
 
-/* bench_beside.c: the peaks as they are now, of those that `first` has; what can't be measured
- * stays as there. */
+/* bench_beside.c: measures the peaks again that `first` has; one that can't be measured keeps its
+ * value. */
 void tsri_task_bench_beside(const tsr_device *device, const tsri_task_peaks *first,
                             tsri_task_peaks *out);
-/* Keeps the larger of each. */
+/* Keeps the larger value of each peak. */
 void tsri_task_bench_best(tsri_task_peaks *best, const tsri_task_peaks *other);
-/* Says why a row's share is doubtful: peaks before or after it that are far below the best, a share
- * above 1. False where it is not, with an empty text. */
+/* Whether a row's share is doubtful, and why: peaks before or after it are far below the best, or
+ * the share is above 1. False: the text is empty. */
 bool tsri_task_bench_doubt(const tsri_task_peaks *best, const tsri_task_peaks *before,
                            const tsri_task_peaks *after, double share, char *why, size_t room);
 
-/* n ids of [0, vocab) that depend on nothing else. */
+/* Sets n ids in [0, vocab), which depend on n and vocab alone. */
 void tsri_task_bench_ids(int32_t *ids, int64_t n, int32_t vocab);
 
-/* What a row's run computes and reads, and its share of the roofline; row's median is set. */
+/* Fills in what a row's run computes and reads, and its share of the roofline; the row's median is
+ * set already. */
 tsr_status tsri_task_bench_work(tsr_model *model, const tsri_task_peaks *peaks, tsr_bench_row *row);
-/* The rows that its plan runs, "linear/packed attention/lanes": new memory in *out. */
+/* The kernel variants of the plan, "linear/packed attention/lanes": new memory in *out. */
 tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, char **out);
 
-/* bench_train.c: steps of row->batch sequences of row->tokens; fills its figures, the roofline by
- * 6 FLOP a parameter and token. And how far the loss and the gradients' norm of a
- * short first step are from the reference's, the larger of the two, relative. */
+/* bench_train.c: tsri_task_bench_train measures steps of row->batch sequences of row->tokens, and
+ * fills in the row's figures; the roofline counts 6 FLOP for each parameter and token. The gate
+ * gives the relative error, against the reference, of the loss and of the gradients' norm of a
+ * short first step: the larger of the two. */
 tsr_status tsri_task_bench_train(tsr_device *device, const char *model, uint32_t runs,
                                  const tsri_task_peaks *peaks, tsr_bench_row *row);
 tsr_status tsri_task_bench_train_gate(tsr_engine *engine, tsr_device *device, const char *model,
@@ -60,16 +61,16 @@ tsr_status tsri_task_bench_train_gate(tsr_engine *engine, tsr_device *device, co
 
 enum { TSRI_TASK_GATE_TOKENS = 8, TSRI_TASK_GATE_BATCH = 8 };
 
-/* Logits [V] of a short prompt's last token, with the kernels of many rows (a batch of the same
- * prompt), and of the token after it, with those of one. */
+/* The logits [V] of a short prompt's last token: `prompt` by the kernel variants for many rows (a
+ * batch of the same prompt), `next` by those for one row (one token at a time). */
 typedef struct tsri_task_gate {
     float *prompt, *next;
     int32_t vocab;
-    bool exact; /* all of it is computed in f32 */
+    bool exact; /* everything is computed in f32 */
 } tsri_task_gate;
 tsr_status tsri_task_gate_run(tsr_model *model, bool device, tsri_task_gate *out);
 void tsri_task_gate_clear(tsri_task_gate *gate);
-/* The largest difference over the largest wanted; infinite where one is no number. */
+/* The largest difference divided by the largest of `want`; infinite where a logit is not finite. */
 double tsri_task_gate_error(const float *got, const float *want, int32_t n);
 double tsri_task_gate_bound(const tsri_task_gate *gate);
 

@@ -1,5 +1,6 @@
-/* task/measure/bench_beside.c - peaks measured beside each row: a device's clock moves, and
- * other programs come and go, so a peak of minutes ago says little about a rate of now. */
+/* task/measure/bench_beside.c - measures the peaks beside each row, because a device's clock
+ * changes and other programs come and go: a peak measured minutes ago says little about a rate of
+ * now. */
 #include "task/measure/bench.h"
 
 #include "run/peaks.h"
@@ -7,7 +8,7 @@
 #include <stdio.h>
 
 enum { RUNS = 3 }; /* of each peak; the best counts */
-#define MOVED 0.15 /* share of a peak that is told */
+#define MOVED 0.15 /* share of a peak from which a difference is reported */
 
 static void measure(const tsr_device *device, uint32_t peak, double *out) {
     double values[RUNS];
@@ -23,7 +24,7 @@ void tsri_task_bench_beside(const tsr_device *device, const tsri_task_peaks *fir
     *out = *first;
     measure(device, TSR_PEAK_FMA_F32, &out->fma_f32);
     measure(device, TSR_PEAK_READ, &out->read);
-    if (first->fma_f32 > 0) { /* the other arithmetic has the same clock */
+    if (first->fma_f32 > 0) { /* the other types' arithmetic has the same clock */
         out->fma_f16 = first->fma_f16 * (out->fma_f32 / first->fma_f32);
         out->dot_int8 = first->dot_int8 * (out->fma_f32 / first->fma_f32);
     }
@@ -40,7 +41,7 @@ void tsri_task_bench_best(tsri_task_peaks *best, const tsri_task_peaks *other) {
     best->read = larger(best->read, other->read);
 }
 
-/* How far one of the two is below the best. */
+/* How far the lower of the two is below the best, as a share. */
 static double below(double best, double before, double after) {
     const double least = before < after ? before : after;
     return best > 0 ? 1 - least / best : 0;
@@ -55,11 +56,11 @@ bool tsri_task_bench_doubt(const tsri_task_peaks *best, const tsri_task_peaks *b
     if (moved > MOVED)
         n = snprintf(why, room,
                      "the device's peaks were up to %.0f %% lower beside this row: other programs "
-                     "run, or its clock changes",
+                     "are running, or its clock changes",
                      100 * moved);
     if (share > 1.005)
         snprintf(why + n, room - (size_t)n,
-                 "%sa share above 100 %% says that the peaks were disturbed: run it again",
+                 "%sa share above 100 %% shows that the peaks were disturbed: run it again",
                  n ? "; " : "");
     return *why;
 }

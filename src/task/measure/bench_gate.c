@@ -1,5 +1,5 @@
-/* task/measure/bench_gate.c - compares a model's logits with the reference's, because a fast
- * kernel that is wrong gets no rate. */
+/* task/measure/bench_gate.c - compares a model's logits with the reference's, because a wrong
+ * kernel gets no rate, however fast it is. */
 #include "task/measure/bench.h"
 
 #include "base/error.h"
@@ -22,8 +22,9 @@ static tsr_status create(tsr_model *model, uint32_t batch, tsr_session **out) {
     return tsr_session_create(model, &options, out);
 }
 
-/* The prompt in every sequence of a batch, so that the rows for many tokens run: on the device;
- * the reference runs it once. What differs most from the first is kept. */
+/* On the device, runs the prompt in every sequence of a batch, so that the kernel variants for many
+ * tokens run; the reference runs it once. Keeps the logits that differ most from the first
+ * sequence's. */
 static tsr_status run_prompt(tsr_model *model, int32_t batch, int32_t *ids, tsri_task_gate *gate) {
     tsr_session *session = NULL;
     TRY(create(model, (uint32_t)batch, &session));
@@ -45,7 +46,7 @@ static tsr_status run_prompt(tsr_model *model, int32_t batch, int32_t *ids, tsri
     return TSR_OK;
 }
 
-/* The prompt's tokens one at a time. */
+/* Runs the prompt's tokens one at a time. */
 static tsr_status run_next(tsr_model *model, const int32_t *ids, tsri_task_gate *gate) {
     tsr_session *session = NULL;
     TRY(create(model, 1, &session));
@@ -96,9 +97,10 @@ double tsri_task_gate_error(const float *got, const float *want, int32_t n) {
     return largest > 0 ? worst / largest : worst;
 }
 
-/* f32 against the oracle's double: rounding of sums of some thousand terms through some dozen
- * layers stays below 1e-4. Where activations are rounded to 8 bits or to half precision, a sum
- * that differs in its last bit moves a value to its neighbour, 1/127 of a row's largest. */
+/* f32 against the reference's double: the rounding of sums of some thousand terms through some
+ * dozen layers stays below 1e-4. Where activations are rounded to 8 bits or to half precision, a
+ * sum that differs in its last bit may round to the neighbouring value, 1/127 of a row's largest
+ * away. */
 double tsri_task_gate_bound(const tsri_task_gate *gate) {
     return gate->exact ? 1e-3 : 3e-2;
 }

@@ -1,4 +1,4 @@
-/* task/measure/bench_peaks.c - a row for each peak of a device. */
+/* task/measure/bench_peaks.c - makes a row for each peak of a device. */
 #include "task/measure/bench.h"
 
 #include "base/error.h"

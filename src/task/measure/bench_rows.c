@@ -1,5 +1,5 @@
-/* task/measure/bench_rows.c - what every part of the benchmark does with a row: its figures from
- * runs, its status, and handing it on. */
+/* task/measure/bench_rows.c - what every part of the benchmark does with a row: computes its
+ * figures from runs, sets its status, and hands it on. */
 #include "base/error.h"
 #include "base/random.h"
 #include "task/measure/bench.h"

@@ -1,4 +1,4 @@
-/* task/measure/bench_train.c - timed training steps: gradients, their norm, an update by AdamW. */
+/* task/measure/bench_train.c - times training steps: gradients, their norm, an update by AdamW. */
 #include "task/measure/bench.h"
 
 #include "base/clock.h"
@@ -40,18 +40,19 @@ tsr_status tsr_bench_training_create(const char *name, tsr_device *device, uint3
     tsr_bench_training *t = NULL;
     *out = NULL;
     if (!batch || tokens < 1 || tokens > INT32_MAX / batch)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a batch of %u sequences of %lld tokens: at least one of each is "
-                              "wanted",
-                              batch, (long long)tokens);
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "a batch of %u sequences of %lld tokens: it must have at least one of "
+            "each, and at most 2147483647 tokens",
+            batch, (long long)tokens);
     TRY(tsri_base_new(1, sizeof *t, &t));
     t->batch = (int32_t)batch;
     t->tokens = (int32_t)tokens;
     tsr_status status = tsr_model_open(name, NULL, &as_stored, &t->model);
     if (status == TSR_OK && tokens > tsri_model_of(t->model)->spec.max_positions)
-        status = tsri_base_fail(TSR_E_UNSUPPORTED, "%lld tokens: the model reads %lld",
-                                (long long)tokens,
-                                (long long)tsri_model_of(t->model)->spec.max_positions);
+        status = tsri_base_fail(
+            TSR_E_UNSUPPORTED, "sequences of %lld tokens are too long: the model reads %lld",
+            (long long)tokens, (long long)tsri_model_of(t->model)->spec.max_positions);
     if (status == TSR_OK) {
         t->vocab = tsri_model_of(t->model)->spec.vocab;
         status = make_batch(t);
@@ -81,7 +82,7 @@ void tsr_bench_training_destroy(tsr_bench_training **training) {
     *training = NULL;
 }
 
-/* Gradients and their norm for the next tokens. */
+/* Computes the gradients, and their norm, of predicting the next tokens. */
 static tsr_status learn(tsr_bench_training *t, double *loss, double *norm) {
     const tsri_training_batch batch = {
         .B = t->batch, .T = t->tokens, .S = 1, .ids = t->ids, .len = t->len, .targets = t->targets};
@@ -90,7 +91,7 @@ static tsr_status learn(tsr_bench_training *t, double *loss, double *norm) {
     const int64_t n = (int64_t)t->batch * t->tokens;
     for (int64_t i = 0; i < n; i++)
         t->ids[i] = (int32_t)(tsri_base_uniform(1, t->steps, (uint64_t)i) * (double)t->vocab);
-    for (int64_t i = 0; i < n; i++) /* the next token; the first behind the last */
+    for (int64_t i = 0; i < n; i++) /* the next token; the first follows the last */
         t->targets[i] = t->ids[(i + 1) % t->tokens ? i + 1 : i + 1 - t->tokens];
     TRY(tsri_training_gradients(t->training, &batch, true, 1, t->steps, &sum));
     *loss = sum.loss;
@@ -134,7 +135,8 @@ tsr_status tsri_task_bench_train(tsr_device *device, const char *model, uint32_t
     tsr_bench_training *t = NULL;
     double rates[MOST_RUNS];
     TRY(tsr_bench_training_create(model, device, (uint32_t)row->batch, row->tokens, &t));
-    tsr_status status = tsr_bench_training_run(t, 1, NULL, NULL); /* touches memory first */
+    tsr_status status =
+        tsr_bench_training_run(t, 1, NULL, NULL); /* touches memory for the first time */
     runs = runs < MOST_RUNS ? runs : MOST_RUNS;
     for (uint32_t i = 0; i < runs && status == TSR_OK; i++) {
         uint64_t ns = 0;

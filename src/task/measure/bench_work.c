@@ -1,5 +1,5 @@
-/* task/measure/bench_work.c - the least that a measured run has to do, and with which kernels it
- * did it. */
+/* task/measure/bench_work.c - computes the least work that a measured run has to do, and lists the
+ * kernel variants that did it. */
 #include "task/measure/bench.h"
 
 #include "base/bytes.h"
@@ -11,13 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tokens that the tokens of one sequence see before them, summed. */
+/* The number of earlier tokens that each token of a sequence sees, summed over the tokens. */
 static double pairs(double first, double n) {
     return n * first + n * (n - 1) / 2;
 }
 
-/* Seconds that the multiply-adds take at the peak of their type. 0: a peak that was not measured.
- */
+/* Seconds that the multiply-adds take at the peaks of their types. 0: a peak was not measured. */
 static double least_seconds(const double flops[3], const tsri_task_peaks *p) {
     const double peak[3] = {p->fma_f32, p->fma_f16 > 0 ? p->fma_f16 : p->fma_f32,
                             p->dot_int8 > p->fma_f32 ? p->dot_int8 : p->fma_f32};
@@ -69,7 +68,7 @@ typedef struct names {
     tsr_status status;
 } names;
 
-/* "linear/packed" of "linear/packed:MR=6,W_DTYPE=F32". */
+/* Adds "linear/packed" for "linear/packed:MR=6,W_DTYPE=F32". */
 static void add(void *data, const tsr_explained *op) {
     names *all = data;
     for (uint32_t i = 0; i < op->n_rows; i++) {

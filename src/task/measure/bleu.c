@@ -1,5 +1,5 @@
-/* task/measure/bleu.c - BLEU as sacrebleu counts it: words by the rules of mteval-v13a, n-grams
- * up to four, orders without a match smoothed exponentially. */
+/* task/measure/bleu.c - BLEU as sacrebleu computes it: words by the rules of mteval-v13a, n-grams
+ * up to four, exponential smoothing for orders without a match. */
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -17,11 +17,11 @@ enum { ORDERS = 4 };
 typedef struct word {
     const char *text;
     size_t size;
-    int32_t place; /* in the line; those of the reference behind those of the translation */
+    int32_t place; /* its number in the line; the reference's words follow the translation's */
 } word;
 
 typedef struct counting {
-    tsri_bytes texts[2]; /* of a translation and its reference, cut into words by blanks */
+    tsri_bytes texts[2]; /* a translation and its reference, with words separated by blanks */
     tsri_bytes spare;
     word *words;
     size_t n, room;
@@ -60,13 +60,13 @@ static bool is_stop(char c) {
     return c == '.' || c == ',';
 }
 
-/* ASCII signs that are words of their own wherever they stand. */
+/* ASCII signs that are always words of their own. */
 static bool stands_alone(char c) {
     return c >= ' ' && c < 127 && !strchr("',-.", c) && !is_digit(c) && !(c >= 'A' && c <= 'Z') &&
            !(c >= 'a' && c <= 'z');
 }
 
-/* What surrounds a match, if a pair of bytes is one: before the first, between, behind. */
+/* Whether a pair of bytes matches a rule. */
 typedef bool (*is_pair_fn)(char a, char b);
 static bool stop_behind_no_digit(char a, char b) {
     return !is_digit(a) && is_stop(b);
@@ -79,13 +79,13 @@ static bool dash_behind_digit(char a, char b) {
 }
 typedef struct rule {
     is_pair_fn is_pair;
-    const char *before, *behind; /* a blank stands between the two in any case */
+    const char *before, *behind; /* written around the pair; a blank is always put into it */
 } rule;
-/* Bytes serve as characters do: a rule asks only whether one is a certain ASCII sign, or isn't. */
+/* Bytes can stand for characters, because rules only ask whether one is a certain ASCII sign. */
 static const rule rules[] = {
     {stop_behind_no_digit, "", " "}, {stop_before_no_digit, " ", ""}, {dash_behind_digit, "", " "}};
 
-/* Pairs do not overlap: what a match took is not looked at again. */
+/* Pairs do not overlap: the bytes of a match are not looked at again. */
 static tsr_status apply(const rule *r, const tsri_bytes *in, tsri_bytes *out) {
     out->size = 0;
     for (size_t i = 0; i < in->size; i++) {
@@ -116,7 +116,7 @@ static size_t without_blank_end(const char *text, size_t n) {
     return n;
 }
 
-/* The line with blanks around each word. */
+/* Writes the line with blanks around each word. */
 static tsr_status tokenize(counting *c, const tsr_string *line, tsri_bytes *out) {
     tsri_bytes *spare = &c->spare;
     spare->size = 0;
@@ -160,7 +160,7 @@ static tsr_status add_words(counting *c, const tsri_bytes *text) {
         at += n;
         begin = splits ? at : begin;
     }
-    return TSR_OK; /* a blank is the last */
+    return TSR_OK; /* the last byte is a blank */
 }
 
 static int by_text(const void *a, const void *b) {
@@ -170,7 +170,7 @@ static int by_text(const void *a, const void *b) {
     return order ? order : p->size < q->size ? -1 : p->size > q->size;
 }
 
-/* Equal words get equal numbers. */
+/* Numbers the words; equal words get equal numbers. */
 static tsr_status number_words(counting *c, size_t split) {
     TRY(tsri_base_grow(&c->ids, &c->ids_room, c->n + 1, sizeof *c->ids));
     if (c->n)
@@ -213,7 +213,7 @@ static void finish(tsr_bleu *b) {
     b->brevity_penalty = b->length >= b->reference_length ? 1
                          : b->length ? exp(1 - (double)b->reference_length / (double)b->length)
                                      : 0;
-    if (!b->matches[0]) /* and so none of a higher order */
+    if (!b->matches[0]) /* then no higher order has a match either */
         return;
     for (int i = 0; i < ORDERS && b->ngrams[i]; i++) {
         smooth *= b->matches[i] ? 1 : 2;

@@ -1,6 +1,5 @@
-/* task/measure/chrf.c - chrF2 as sacrebleu counts it: runs of one to six characters, without white
- * space.
- */
+/* task/measure/chrf.c - chrF2 as sacrebleu computes it: character n-grams of one to six, without
+ * white space. */
 #include "base/error.h"
 #include "base/structs.h"
 #include "task/measure/ngrams.h"
@@ -20,7 +19,7 @@ static tsr_status take(tsri_task_ngrams *sequence, const tsr_string *line) {
     return tsri_task_ngrams_sort(sequence);
 }
 
-/* The translation's runs of an order that the reference has none of do not count. */
+/* Where the reference has no n-gram of an order, the translation's do not count. */
 static void count(const tsri_task_ngrams *translation, const tsri_task_ngrams *reference,
                   tsr_chrf *out) {
     for (int n = 1; n <= ORDERS; n++) {

@@ -1,4 +1,4 @@
-/* task/measure/evaluate.c - the likelihood that a model gives a text. */
+/* task/measure/evaluate.c - computes the likelihood that a model gives a text. */
 #include "tessera/evaluate.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_LOGITS = 16 << 20 }; /* floats held at once */
+enum { MOST_LOGITS = 16 << 20 }; /* floats in memory at once */
 
 typedef struct scoring {
     const tsr_perplexity_options *options;
@@ -28,8 +28,7 @@ typedef struct scoring {
 
 static tsr_status check_text(const char *text, size_t size) {
     if (!size)
-        return tsri_base_fail(TSR_E_FORMAT, "the text is empty; text of at least two tokens is "
-                                            "wanted");
+        return tsri_base_fail(TSR_E_FORMAT, "the text is empty; it must have at least two tokens");
     if (tsri_text_utf8_valid(text, size))
         return TSR_OK;
     size_t at = 0;
@@ -39,9 +38,9 @@ static tsr_status check_text(const char *text, size_t size) {
             break;
         at += n;
     }
-    return tsri_base_fail(TSR_E_FORMAT,
-                          "byte %zu (0x%02x) begins no UTF-8 character; text in UTF-8 is wanted",
-                          at, (unsigned)(unsigned char)text[at]);
+    return tsri_base_fail(
+        TSR_E_FORMAT, "byte %zu (0x%02x) does not begin a UTF-8 character; the text must be UTF-8",
+        at, (unsigned)(unsigned char)text[at]);
 }
 
 static tsr_status check_sizes(const tsri_model *model, const tsr_perplexity_options *o,
@@ -51,17 +50,19 @@ static tsr_status check_sizes(const tsri_model *model, const tsr_perplexity_opti
     out->stride = o->stride ? o->stride : out->window / 2;
     if (out->window < 2 || out->window > most)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a window of %" PRId64 " tokens; %s reads windows of 2 to %" PRId64,
+                              "a window of %" PRId64
+                              " tokens was asked for; %s reads windows of 2 to %" PRId64,
                               out->window, model->path, most);
     if (out->stride < 1 || out->stride >= out->window)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a stride of %" PRId64 " tokens; with a window of %" PRId64
-                              ", 1 to %" PRId64 " is wanted, so that each token has one before it",
+                              "a stride of %" PRId64
+                              " tokens was asked for; with a window of %" PRId64
+                              " it must be 1 to %" PRId64 ", so that each token has one before it",
                               out->stride, out->window, out->window - 1);
     return TSR_OK;
 }
 
-/* -ln p of `id`, from one row of logits. */
+/* -ln p(id), from one row of logits. */
 static double nats_of(const float *logits, int64_t vocab, int32_t id) {
     float largest = logits[0];
     double sum = 0;
@@ -72,8 +73,8 @@ static double nats_of(const float *logits, int64_t vocab, int32_t id) {
     return log(sum) + (double)largest - (double)logits[id];
 }
 
-/* Tokens begin .. begin + n - 1 of the text after `past` others of the window; the logits of each
- * say how likely the one behind it was. */
+/* Runs tokens begin .. begin + n - 1 of the text, after `past` others of the window; the logits of
+ * each token give the likelihood of the next one. */
 static tsr_status score_piece(scoring *s, int64_t begin, int64_t past, int64_t n) {
     const tsri_model_sequence sequence = {.ids = s->ids + begin, .n = n, .past = past};
     const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = s->logits};
@@ -96,7 +97,7 @@ static tsr_status score_piece(scoring *s, int64_t begin, int64_t past, int64_t n
 }
 
 static tsr_status score_window(scoring *s, const tsri_task_window *w) {
-    const int64_t context = w->from - 1 - w->begin; /* tokens that are only read */
+    const int64_t context = w->from - 1 - w->begin; /* tokens that are read but not scored */
     if (context) {
         int32_t argmax;
         const tsri_model_sequence sequence = {.ids = s->ids + w->begin, .n = context};
@@ -149,7 +150,7 @@ tsr_status tsr_evaluate_perplexity(tsr_model *model, const char *text, size_t si
     tsr_status status =
         n >= 2 ? score(m, &s, &p)
                : tsri_base_fail(TSR_E_FORMAT,
-                                "the text has %zu token; at least two are wanted: the first has "
+                                "the text has %zu token; at least two are needed: the first has "
                                 "none before it, and so is not scored",
                                 n);
     tsri_session_destroy(&s.session);

@@ -1,4 +1,5 @@
-/* task/measure/label_scores.c - how often a classifier is right: in all, and label by label. */
+/* task/measure/label_scores.c - counts how often a classifier is right: in all, and for each label.
+ */
 #include "base/error.h"
 #include "base/structs.h"
 #include "tessera/evaluate.h"
@@ -16,8 +17,8 @@ static tsr_status count(const uint32_t *given, const uint32_t *wanted, size_t n,
     for (size_t i = 0; i < n; i++) {
         if (given[i] >= labels || wanted[i] >= labels)
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "text %zu has labels %" PRIu32 " (given) and %" PRIu32
-                                  " (wanted); numbers below %" PRIu32 " are labels",
+                                  "text %zu has labels %" PRIu32 " (found) and %" PRIu32
+                                  " (right); labels are numbers below %" PRIu32,
                                   i, given[i], wanted[i], labels);
         each[given[i]].given++;
         each[wanted[i]].wanted++;
@@ -35,7 +36,7 @@ tsr_status tsr_evaluate_labels(const uint32_t *given, const uint32_t *wanted, si
     TRY(NEED(out));
     TRY(tsri_base_check_out("tsr_label_scores", out));
     if (!n)
-        return tsri_base_fail(TSR_E_ARGUMENT, "no texts were given; one at least is wanted");
+        return tsri_base_fail(TSR_E_ARGUMENT, "no texts were given; at least one is needed");
     TRY(count(given, wanted, n, labels, each));
     for (uint32_t i = 0; i < labels; i++) {
         tsr_label_score *l = &each[i];

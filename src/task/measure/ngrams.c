@@ -1,4 +1,4 @@
-/* task/measure/ngrams.c - counts the runs of items that two sequences have in common. */
+/* task/measure/ngrams.c - counts the n-grams that two sequences have in common. */
 #include "task/measure/ngrams.h"
 
 #include "base/error.h"
@@ -29,7 +29,7 @@ static int by_run(const void *a, const void *b) {
     return compare(*(const int32_t *const *)a, *(const int32_t *const *)b, TSRI_TASK_NGRAM_MOST);
 }
 
-/* Sorted by the longest runs, the sequence is sorted by those of every n. */
+/* A sequence sorted by its longest n-grams is sorted by those of every n. */
 tsr_status tsri_task_ngrams_sort(tsri_task_ngrams *s) {
     TRY(tsri_base_grow(&s->items, &s->room, s->size + TSRI_TASK_NGRAM_MOST, sizeof *s->items));
     TRY(tsri_base_grow(&s->sorted, &s->sorted_room, s->size + 1, sizeof *s->sorted));
@@ -51,7 +51,8 @@ uint64_t tsri_task_ngrams_count(const tsri_task_ngrams *s, int n) {
     return s->size < (size_t)n ? 0 : s->size - (size_t)n + 1;
 }
 
-/* A run that the end cuts short holds a -1, and so equals no whole one; two such are no match. */
+/* An n-gram that is cut short by the end contains a -1, and so never equals a complete one; two
+ * such n-grams are not a match either. */
 uint64_t tsri_task_ngrams_common(const tsri_task_ngrams *a, const tsri_task_ngrams *b, int n) {
     uint64_t common = 0;
     for (size_t i = 0, k = 0; i < a->size && k < b->size;) {
@@ -71,11 +72,11 @@ tsr_status tsri_task_check_lines(const tsr_string *translations, const tsr_strin
                                  size_t n) {
     const tsr_string *const sides[] = {translations, references};
     if (!n)
-        return tsri_base_fail(TSR_E_FORMAT, "there are no lines; one at least is wanted");
+        return tsri_base_fail(TSR_E_FORMAT, "there are no lines; at least one is needed");
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < n; i++)
             if (!tsri_text_utf8_valid(sides[side][i].data, sides[side][i].size))
-                return tsri_base_fail(TSR_E_FORMAT, "line %zu of the %s is no UTF-8", i + 1,
+                return tsri_base_fail(TSR_E_FORMAT, "line %zu of the %s is not UTF-8", i + 1,
                                       side ? "references" : "translations");
     return TSR_OK;
 }

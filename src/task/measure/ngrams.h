@@ -1,6 +1,5 @@
-/* task/measure/ngrams.h - runs of n items that two sequences have in common, counted for every n at
- * once.
- */
+/* task/measure/ngrams.h - counts the n-grams that two sequences have in common; sorting a sequence
+ * once serves every n. */
 #ifndef TSRI_TASK_MEASURE_NGRAMS_H
 #define TSRI_TASK_MEASURE_NGRAMS_H
 
@@ -10,8 +9,8 @@
 
 enum { TSRI_TASK_NGRAM_MOST = 6 };
 
-/* A sequence of items >= 0, and where its runs begin in the order of what stands there. All zero is
- * an empty one; it may be filled again and again. */
+/* A sequence of items >= 0, and the places where its n-grams begin, sorted by the n-grams. All
+ * zero: empty. It may be filled again and again. */
 typedef struct tsri_task_ngrams {
     int32_t *items; /* [size + TSRI_TASK_NGRAM_MOST]; -1 behind the last */
     const int32_t **sorted;
@@ -20,18 +19,18 @@ typedef struct tsri_task_ngrams {
 
 void tsri_task_ngrams_empty(tsri_task_ngrams *sequence);
 tsr_status tsri_task_ngrams_add(tsri_task_ngrams *sequence, int32_t item);
-tsr_status tsri_task_ngrams_sort(tsri_task_ngrams *sequence); /* after the last was added */
+tsr_status tsri_task_ngrams_sort(tsri_task_ngrams *sequence); /* after the last item was added */
 void tsri_task_ngrams_clear(tsri_task_ngrams *sequence);
 
-/* Of two sorted sequences: how many runs of n items are in both, each as often as in the one that
- * has it less often. */
+/* How many n-grams two sorted sequences have in common; each counts as often as in the sequence
+ * that has it less often. */
 uint64_t tsri_task_ngrams_common(const tsri_task_ngrams *a, const tsri_task_ngrams *b, int n);
 uint64_t tsri_task_ngrams_count(const tsri_task_ngrams *sequence, int n);
 
-/* There are lines, and each is UTF-8. */
+/* Checks that there are lines, and that each is UTF-8. */
 tsr_status tsri_task_check_lines(const tsr_string *translations, const tsr_string *references,
                                  size_t n);
-/* What Python's str.split() splits at. */
+/* Whether Python's str.split() splits at this character. */
 bool tsri_task_splits(int32_t c);
 
 #endif

@@ -1,4 +1,5 @@
-/* task/show/attention.c - a text through a model, for the probabilities that it computes inside. */
+/* task/show/attention.c - runs a text through a model, for the attention probabilities that it
+ * computes. */
 #include "task/show/attention.h"
 
 #include "base/bytes.h"
@@ -18,7 +19,7 @@ typedef struct looking {
     tsri_model *model;
     tsr_attention_options options;
     tsr_attention *out;
-    tsri_text_ids source, target; /* target: what the decoder reads */
+    tsri_text_ids source, target; /* target: input of the decoder */
 } looking;
 
 static bool is_translator(const tsri_model *model) {
@@ -27,7 +28,7 @@ static bool is_translator(const tsri_model *model) {
 
 /* ---- the run ---- */
 
-/* Room for the weights of every layer and head of a stack; layer i begins at rows[i]. */
+/* Makes room for the weights of every layer and head of a stack; layer i begins at rows[i]. */
 static tsr_status make_map(looking *l, tsr_attention_kind kind, const tsri_task_tokens *queries,
                            const tsri_task_tokens *keys, const tsri_model_stack *stack,
                            float **rows) {
@@ -60,7 +61,7 @@ static tsr_status make_map(looking *l, tsr_attention_kind kind, const tsri_task_
 static tsr_status check_length(const char *what, size_t n, int64_t most) {
     return (int64_t)n <= most ? TSR_OK
                               : tsri_base_fail(TSR_E_ARGUMENT,
-                                               "the %s has %zu tokens, and the model reads %" PRId64
+                                               "the %s has %zu tokens, but the model reads %" PRId64
                                                ": shorten it",
                                                what, n, most);
 }
@@ -117,7 +118,7 @@ static tsr_status run(looking *l) {
     return status;
 }
 
-/* ---- what was asked for of it ---- */
+/* ---- the layers and heads that were asked for ---- */
 
 static int32_t chosen(int32_t all, int32_t first, int32_t count) {
     const int32_t left = first < all ? all - first : 0;
@@ -174,14 +175,14 @@ static tsr_status check_options(const looking *l) {
             ranges[i].count > ranges[i].all - ranges[i].first)
             return tsri_base_fail(TSR_E_ARGUMENT,
                                   "%s %" PRId32 " to %" PRId32
-                                  " were asked for: the model has %s 0 to %" PRId32,
+                                  " were asked for, but the model has %s 0 to %" PRId32,
                                   ranges[i].what, ranges[i].first,
                                   ranges[i].first + (ranges[i].count ? ranges[i].count - 1 : 0),
                                   ranges[i].what, ranges[i].all - 1);
     if ((o->target || o->source_language || o->target_language) && !is_translator(l->model))
         return tsri_base_fail(
             TSR_E_ARGUMENT,
-            "a target or a language was given, and %s (%s) reads one text: only a "
+            "a target or a language was given, but %s (%s) reads only one text: only a "
             "model with an encoder and a decoder has a target",
             l->model->path, l->model->spec.family);
     return TSR_OK;
@@ -189,7 +190,7 @@ static tsr_status check_options(const looking *l) {
 
 /* ---- all of it ---- */
 
-/* The model's name and the texts, for who looks at it later. */
+/* Notes the model's name and the texts, for the page's title. */
 static tsr_status describe(looking *l) {
     const char *path = l->model->path, *slash = strrchr(path, '/');
     tsri_bytes about = {0};
@@ -272,7 +273,8 @@ tsr_status tsr_attention_map_get(const tsr_attention *attention, size_t index,
     TRY(NEED(out));
     TRY(tsri_base_check_out("tsr_attention_map", out));
     if (index >= attention->n_maps)
-        return tsri_base_fail(TSR_E_ARGUMENT, "map %zu: there are %zu", index, attention->n_maps);
+        return tsri_base_fail(TSR_E_ARGUMENT, "map %zu was asked for; there are %zu maps", index,
+                              attention->n_maps);
     tsri_base_give(&attention->maps[index], sizeof *attention->maps, out);
     return TSR_OK;
 }

@@ -1,5 +1,5 @@
-/* task/show/attention_page.c - attention as one file for a browser: the page attention.html with
- * the numbers in it. */
+/* task/show/attention_page.c - writes attention as one file for a browser: the page attention.html
+ * with the numbers in it. */
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
@@ -68,7 +68,7 @@ static tsr_status make_json(const tsr_attention *a, json_t *maps, char **out) {
     return *out ? TSR_OK : tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for the page's numbers");
 }
 
-/* Says how many layers would fit, by their share of the page. */
+/* Fails with the number of layers that would fit, by their share of the page. */
 static tsr_status too_large(const tsr_attention *a, size_t size) {
     const double fixed = (double)tsri_task_html_page_find("attention.html")->size;
     int32_t layers = 0;
@@ -77,12 +77,12 @@ static tsr_status too_large(const tsr_attention *a, size_t size) {
     const double fit = (MOST_BYTES - fixed) / ((double)size - fixed) * layers;
     if (fit >= 1)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "the page would be %.1f MB, and %.0f MB is the most: ask for %d of "
-                              "its %" PRId32 " layers (--layers A-B)",
+                              "the page would have %.1f MB; at most %.0f MB are allowed: ask for "
+                              "%d of its %" PRId32 " layers (--layers A-B)",
                               (double)size / 1e6, MOST_BYTES / 1e6, (int)fit, layers);
     return tsri_base_fail(TSR_E_ARGUMENT,
-                          "the page would be %.1f MB, and %.0f MB is the most: ask for one layer "
-                          "and some heads (--layers A --heads A-B), or a shorter text",
+                          "the page would have %.1f MB; at most %.0f MB are allowed: ask for one "
+                          "layer and some heads (--layers A --heads A-B), or give a shorter text",
                           (double)size / 1e6, MOST_BYTES / 1e6);
 }
 

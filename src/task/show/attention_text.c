@@ -1,5 +1,5 @@
-/* task/show/attention_text.c - a text as a model reads it, and the target that its decoder
- * reads. */
+/* task/show/attention_text.c - makes the ids of a text for a model, and those of the target that
+ * its decoder reads. */
 #include "base/error.h"
 #include "task/generate/beams.h"
 #include "task/generate/settings.h"
@@ -11,13 +11,13 @@
 
 enum { DEFAULT_TARGET = 256 };
 
-/* Tokenizer and vocabulary belong together. */
+/* Checks that tokenizer and vocabulary belong together. */
 static tsr_status check_ids(const tsri_text_ids *ids, int32_t vocab) {
     for (size_t i = 0; i < ids->count; i++)
         if (ids->data[i] >= vocab)
             return tsri_base_fail(TSR_E_FORMAT,
                                   "the tokenizer gives token id %" PRId32
-                                  ", and the model's vocabulary ends at %" PRId32
+                                  ", but the model's vocabulary ends at %" PRId32
                                   ": tokenizer and model don't belong together",
                                   ids->data[i], vocab - 1);
     return TSR_OK;
@@ -48,7 +48,7 @@ static tsr_status found(void *data, const tsri_task_text *text, const tsri_task_
                                 (size_t)(best->n - text->n_prompt));
 }
 
-/* The best that the model's own search finds; target holds the start token. */
+/* Appends the best target that the model's own search finds; `target` has the start token. */
 static tsr_status generate(tsri_model *model, const tsr_generate_options *search, int32_t forced,
                            const tsri_text_ids *source, tsri_text_ids *target) {
     const int32_t start = target->data[0];
@@ -85,7 +85,7 @@ static bool ends_with_end(const tsri_model_spec *spec, const tsri_text_ids *ids)
     return false;
 }
 
-/* The start token, then the target without its end. */
+/* Makes the decoder's input: the start token, then the target without its end token. */
 static tsr_status make_target(const tsr_model *opened, const tsr_attention_options *options,
                               const tsri_text_direction *direction, const tsri_text_ids *source,
                               tsri_text_ids *target) {
@@ -95,7 +95,7 @@ static tsr_status make_target(const tsr_model *opened, const tsr_attention_optio
         direction->start >= 0 ? direction->start : model->generation.decoder_start;
     if (start < 0)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s names no token that a target begins with "
+                              "%s has no token for a target to begin with "
                               "(decoder_start_token_id)",
                               model->path);
     TRY(tsri_text_ids_append(target, &start, 1));
@@ -132,7 +132,7 @@ tsr_status tsri_task_attention_read(const tsr_model *opened, const char *text, s
         TRY(tsri_text_encode(model->tokenizer, text, size,
                              TSRI_TEXT_ADD_SPECIAL | TSRI_TEXT_PARSE_SPECIAL, source));
     if (!source->count)
-        return tsri_base_fail(TSR_E_ARGUMENT, "the text is empty: at least one token is wanted");
+        return tsri_base_fail(TSR_E_ARGUMENT, "the text is empty; it must have at least one token");
     TRY(check_ids(source, spec->encoder.layers ? spec->source_vocab : spec->vocab));
     return both ? make_target(opened, options, &direction, source, target) : TSR_OK;
 }

@@ -1,4 +1,4 @@
-/* task/show/attention_tokens.c - what a person reads of each token. */
+/* task/show/attention_tokens.c - makes the text that the page shows for each token. */
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a token that adds no text: "..." for part of a character, else its piece as the file spells
- * it, or its number where that is no UTF-8. */
+/* The text to show for a token that adds none: "..." for part of a character; else its piece, as in
+ * the tokenizer's file; or its number, where the piece is not UTF-8. */
 static tsr_status silent_text(const tsri_text_tokenizer *tokenizer, int32_t id, bool special,
                               char **out) {
     char number[32];
@@ -29,7 +29,9 @@ static tsr_status silent_text(const tsri_text_tokenizer *tokenizer, int32_t id, 
     return status == TSR_OK && !*out ? TSR_E_HOST_MEMORY : status;
 }
 
-/* The text that each token adds; that of a character in several tokens stands at its last. */
+/* Sets the text that each token adds. The text of a character in several tokens belongs to its
+ * last.
+ */
 static tsr_status name_each(const tsri_text_tokenizer *tokenizer, tsri_text_stream *stream,
                             const tsri_text_ids *ids, tsri_task_tokens *side) {
     for (int64_t i = 0; i < side->n; i++) {

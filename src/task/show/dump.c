@@ -1,4 +1,5 @@
-/* task/show/dump.c - a batch through a model's stacks, and all that is computed inside, by name. */
+/* task/show/dump.c - runs a batch through a model's stacks, and writes all intermediate results by
+ * name. */
 #include "tessera/dump.h"
 
 #include "base/error.h"
@@ -25,17 +26,17 @@ static bool has(const dump *d, uint32_t weight) {
     return tsri_model_weight_at(d->model->weights, weight) != NULL;
 }
 
-/* A config needn't name the labels that there are. */
+/* The number of labels; a config need not name them. */
 static int64_t label_count(const dump *d) {
     return tsri_model_weight_at(d->model->weights, TSRI_WEIGHT_LABEL)->dims[0];
 }
 
-/* Rows that begin with the start token alone. */
+/* Makes rows that have the start token alone. */
 static tsr_status start_rows(dump *d) {
     const tsri_model_spec *spec = &d->model->spec;
     if (spec->decoder_start < 0)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "%s has a decoder, and names no token that it starts with: give "
+                              "%s has a decoder, but no token for it to start with: give "
                               "decoder_input_ids",
                               d->model->path);
     TRY(tsri_base_new((size_t)d->in.B, sizeof *d->starts, &d->starts));
@@ -75,7 +76,7 @@ static tsr_status take_inputs(dump *d) {
     d->dec.prefix = both ? "dec." : "";
     if (!both && (in->decoder_input_ids || in->decoder_attention_mask || in->decoder_position_ids))
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "%s (%s) reads input_ids alone: inputs of a decoder were given too",
+                              "%s (%s) reads only input_ids: leave out the inputs of a decoder",
                               d->model->path, spec->family);
     if (in->token_type_ids && !spec->token_types)
         return tsri_base_fail(TSR_E_ARGUMENT,
@@ -105,7 +106,7 @@ static tsr_status make_cross(dump *d) {
     return TSR_OK;
 }
 
-/* What the heads of a model without a decoder give. */
+/* Makes room for the results of the heads of a model without a decoder. */
 static tsr_status make_heads(dump *d) {
     const tsri_model_spec *spec = &d->model->spec;
     if (has(d, TSRI_WEIGHT_MASKED_DENSE))
@@ -163,7 +164,7 @@ static tsr_status run(dump *d, tsri_model *model) {
 static tsr_status add_stack(dump *d, const tsri_task_dump_side *side) {
     const int32_t width = tsri_model_stack_width(&d->model->spec, side->stack);
     char name[32];
-    if (side->stack->recurrent) { /* one layer, whose states are all there is */
+    if (side->stack->recurrent) { /* it has only one layer's hidden states */
         snprintf(name, sizeof name, "%shidden", side->prefix);
         return tsri_task_dump_rows(&d->file, side, name, width, side->hidden[1]);
     }
@@ -181,7 +182,9 @@ static tsr_status add_stack(dump *d, const tsri_task_dump_side *side) {
 
 static tsr_status add_heads(dump *d) {
     const tsri_model_spec *spec = &d->model->spec;
-    const char *labels = d->logits ? "labels" : "logits"; /* the one head's, as published */
+    const char *labels =
+        d->logits ? "labels"
+                  : "logits"; /* as transformers names them: a single head's output is "logits" */
     if (d->logits)
         TRY(tsri_task_dump_rows(&d->file, d->decodes ? &d->dec : &d->enc, "logits", spec->vocab,
                                 d->logits));

@@ -1,5 +1,5 @@
-/* task/show/dump_file.c - what sequences without padding gave is put back in its places, and
- * written. */
+/* task/show/dump_file.c - puts the results of sequences without padding back in their padded
+ * places, and writes them. */
 #include "task/show/dump.h"
 
 #include "base/error.h"
@@ -69,7 +69,7 @@ tsr_status tsri_task_dump_matrix(tsri_task_dump_file *file, const char *name, in
 
 tsr_status tsri_task_dump_write(tsri_task_dump_file *file, const char *path) {
     for (size_t i = 0; i < file->n; i++)
-        file->entries[i].name = file->names[i]; /* names moved as they grew */
+        file->entries[i].name = file->names[i]; /* only now, because `names` moved when it grew */
     return tsri_io_save(path, file->entries, file->n, NULL, 0);
 }
 

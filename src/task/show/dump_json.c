@@ -1,4 +1,4 @@
-/* task/show/dump_json.c - the inputs of a dump from a JSON file. */
+/* task/show/dump_json.c - reads the inputs of a dump from a JSON file. */
 #include "tessera/dump.h"
 
 #include "base/error.h"
@@ -11,8 +11,8 @@
 
 enum { INPUTS_LIMIT = 256 << 20, INPUTS_DEPTH = 16 };
 
-/* An array of B rows of T integers into new memory; *B and *T are set by the first, and must agree
- * later. */
+/* Reads an array of B rows of T integers into new memory. The first array sets *B and *T; later
+ * ones must have the same sizes. */
 static tsr_status take_rows(const json_t *object, const char *path, const char *key, int64_t *B,
                             int64_t *T, int64_t **out) {
     const json_t *rows = json_object_get(object, key);
@@ -23,8 +23,9 @@ static tsr_status take_rows(const json_t *object, const char *path, const char *
                   width = (int64_t)json_array_size(json_array_get(rows, 0));
     if (!json_is_array(rows) || !n || !width || (*B && (*B != n || *T != width)))
         return tsri_base_fail(
-            TSR_E_FORMAT, "%s: \"%s\" has %" PRId64 " rows of %" PRId64 "; wanted %s of integers",
-            path, key, n, width, *B ? "rows like those of the ids" : "an array of rows");
+            TSR_E_FORMAT,
+            "%s: \"%s\" has %" PRId64 " rows of %" PRId64 "; it must have %s of integers", path,
+            key, n, width, *B ? "rows like those of the ids, each" : "at least one row");
     *B = n;
     *T = width;
     TRY(tsri_base_new((size_t)(n * width), sizeof **out, out));
@@ -40,8 +41,8 @@ static tsr_status take_rows(const json_t *object, const char *path, const char *
             const json_t *item = json_array_get(row, (size_t)t);
             if (!json_is_integer(item) && !json_is_boolean(item))
                 return tsri_base_fail(TSR_E_FORMAT,
-                                      "%s: \"%s\"[%" PRId64 "][%" PRId64 "] is no integer", path,
-                                      key, b, t);
+                                      "%s: \"%s\"[%" PRId64 "][%" PRId64 "] is not an integer",
+                                      path, key, b, t);
             (*out)[b * width + t] =
                 json_is_boolean(item) ? json_is_true(item) : json_integer_value(item);
         }
@@ -79,13 +80,13 @@ tsr_status tsr_dump_json(tsr_model *model, const char *json_path, uint32_t atten
         if (status == TSR_OK && !in.input_ids)
             status = tsri_base_fail(
                 TSR_E_FORMAT,
-                "%s: an object with \"input_ids\" (an array of rows of token ids) is wanted",
+                "%s: it must be an object with \"input_ids\", an array of rows of token ids",
                 json_path);
     }
     if (status == TSR_OK && in.decoder_input_ids && decoder_B != in.B)
         status = tsri_base_fail(TSR_E_FORMAT,
                                 "%s: \"decoder_input_ids\" has %" PRId64
-                                " rows, and \"input_ids\" has %" PRId64,
+                                " rows, but \"input_ids\" has %" PRId64,
                                 json_path, decoder_B, in.B);
     if (status == TSR_OK)
         status = tsr_dump(model, &in, path);

@@ -1,4 +1,4 @@
-/* task/show/dump_side.c - a padded batch becomes sequences without padding. */
+/* task/show/dump_side.c - makes sequences without padding from a padded batch. */
 #include "task/show/dump.h"
 
 #include "base/error.h"
@@ -11,7 +11,7 @@ static bool is_token(const tsri_task_dump_side *side, int64_t i) {
     return !side->mask || side->mask[i];
 }
 
-/* Token t of row b, the `before`th that is no padding there. */
+/* Takes token t of row b; `before` tokens of the row that are not padding precede it. */
 static tsr_status take_token(tsri_task_dump_side *side, int64_t b, int64_t t, int64_t before) {
     const int64_t i = b * side->T + t, id = side->ids[i], type = side->types ? side->types[i] : 0,
                   position = side->positions                    ? side->positions[i]
@@ -30,7 +30,7 @@ static tsr_status take_token(tsri_task_dump_side *side, int64_t b, int64_t t, in
     if (type < 0 || type > INT32_MAX)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "token_type_ids[%" PRId64 "][%" PRId64 "] is %" PRId64
-                              ": a small number is wanted",
+                              ": it must be from 0 to 2147483647",
                               b, t, type);
     side->flat[side->N] = (int32_t)id;
     side->flat_positions[side->N] = (int32_t)position;
@@ -47,14 +47,15 @@ static tsr_status take_row(tsri_task_dump_side *side, int64_t b) {
     const int64_t n = side->N - first;
     if (!n)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "row %" PRId64 " of the attention mask of %s has no token: at least "
-                              "one is wanted",
+                              "row %" PRId64 " of the attention mask of %s masks all tokens: at "
+                              "least one must stay",
                               b, side->input);
     if (side->stack->relative_buckets && side->place[side->N - 1] - side->place[first] != n - 1)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "row %" PRId64 " of the attention mask of %s leaves out tokens in "
-                              "its middle: this model counts distances, and is not run so",
-                              b, side->input);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "row %" PRId64 " of the attention mask of %s leaves out tokens in "
+            "its middle, which is not supported for a model that counts distances",
+            b, side->input);
     side->sequences[b] =
         (tsri_model_sequence){.ids = side->flat + first,
                               .positions = side->flat_positions + first,
@@ -70,12 +71,12 @@ tsr_status tsri_task_dump_compact(tsri_task_dump_side *side) {
     if (side->B < 1 || side->T < 1 || side->B > INT32_MAX ||
         !tsri_base_mul((size_t)side->B, (size_t)side->T, &cells) || cells > INT32_MAX)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "%s is %" PRId64 " rows of %" PRId64
-                              " tokens: at least one of each is wanted",
+                              "%s has %" PRId64 " rows of %" PRId64
+                              " tokens: there must be at least one of each",
                               side->input, side->B, side->T);
     if (side->T > side->context)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a row of %s has %" PRId64 " tokens, and the model reads %" PRId64,
+                              "a row of %s has %" PRId64 " tokens, but the model reads %" PRId64,
                               side->input, side->T, side->context);
     TRY(tsri_base_new(cells, sizeof *side->flat, &side->flat));
     TRY(tsri_base_new(cells, sizeof *side->flat_positions, &side->flat_positions));

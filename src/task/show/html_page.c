@@ -16,7 +16,7 @@ const tsri_task_html_page *tsri_task_html_page_find(const char *path) {
     return page;
 }
 
-/* JSON in a script element: no "<" may stand in it, which is in texts alone. */
+/* Escapes "<", which JSON in a script element must not contain; only JSON strings can have it. */
 static tsr_status append_escaped(tsri_bytes *bytes, const char *text) {
     for (;;) {
         const size_t n = strcspn(text, "<");

@@ -1,11 +1,11 @@
-/* task/show/html_page.h - pages for a browser that are one file: a page of this folder with data
- * in it. */
+/* task/show/html_page.h - puts data into the pages of this folder, each of which is a single file
+ * for a browser. */
 #ifndef TSRI_TASK_SHOW_HTML_PAGE_H
 #define TSRI_TASK_SHOW_HTML_PAGE_H
 
 #include "base/bytes.h"
 
-/* The pages of this folder, embedded by the build; the last is one of NULL. */
+/* The pages of this folder, which the build embeds; after the last comes an entry of NULL. */
 typedef struct tsri_task_html_page {
     const char *path, *text;
     size_t size;
@@ -14,7 +14,7 @@ extern const tsri_task_html_page tsri_task_html_pages[];
 extern const size_t tsri_task_html_page_count;
 
 const tsri_task_html_page *tsri_task_html_page_find(const char *path); /* must be one of them */
-/* Appends the page with `json` where it says @DATA@, safe in a script element. */
+/* Appends the page, with `json` in place of @DATA@, escaped for a script element. */
 tsr_status tsri_task_html_page_append(const tsri_task_html_page *page, const char *json,
                                       tsri_bytes *out);
 

@@ -14,10 +14,10 @@ typedef struct coder {
     tsri_bytes bytes;
     uint64_t low;
     uint32_t range;
-    uint8_t held;   /* the last byte, to which a carry may come */
-    uint64_t whole; /* bytes held: that one, and 0xff behind it */
+    uint8_t held;   /* the last byte, which a carry may still change */
+    uint64_t whole; /* bytes not yet written: `held`, and those of 0xff behind it */
     tsr_status status;
-    uint16_t odds[LEVELS][256]; /* of a 0, by the bits before */
+    uint16_t odds[LEVELS][256]; /* odds of a 0, given the bits before */
 } coder;
 
 static void put_byte(coder *c, uint8_t byte) {
@@ -66,7 +66,7 @@ static void put_share(coder *c, unsigned left, unsigned above, unsigned byte) {
     }
 }
 
-/* `bytes` holds the row above, and then this one. */
+/* `bytes` has the row above on entry, and this row on return. */
 static void put_row(coder *c, const float *row, size_t n, uint8_t *bytes) {
     float most = 0;
     for (size_t s = 0; s < n; s++)

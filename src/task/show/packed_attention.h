@@ -1,12 +1,13 @@
-/* task/show/packed_attention.h - attention weights as a short text, for a page.
+/* task/show/packed_attention.h - packs attention weights into a short text, for a page.
  *
- * A row of shares becomes its largest in 1/65535 (16 bits, each with even odds) and, where that is
- * not 0, each share as the nearest 1/255 of the largest, eight bits from the highest: both through
- * an adaptive binary range coder (LZMA's: 32 bits of range, probabilities of 11 bits that move by
- * 1/32 towards what came), then base64 (RFC 4648). A bit's odds hang on the bits before it in its
- * byte, and on the sizes of the bytes to the left and above: (level(left) + level(above) + 1) / 2
- * with level(0) = 0 and else the number of the highest bit set, from 1. Of a causal map a row ends
- * with its own place. The page's script and tests/cli/support/shares.py read it. */
+ * A row of shares is written as its largest share in units of 1/65535 (16 bits, each with even
+ * odds) and, where that is not 0, each share in units of 1/255 of the largest (8 bits, the highest
+ * first). The bits go through an adaptive binary range coder (LZMA's: a range of 32 bits,
+ * probabilities of 11 bits that move by 1/32 towards each coded bit), then base64 (RFC 4648). A
+ * bit's odds depend on the bits before it in its byte, and on the sizes of the bytes to the left
+ * and above: (level(left) + level(above) + 1) / 2, where level(0) = 0 and else level is the number
+ * of the highest bit set, counted from 1. In a causal map, row t ends with column t. The page's
+ * script and tests/cli/support/shares.py read this format. */
 #ifndef TSRI_TASK_SHOW_PACKED_ATTENTION_H
 #define TSRI_TASK_SHOW_PACKED_ATTENTION_H
 

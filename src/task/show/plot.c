@@ -1,4 +1,6 @@
-/* task/show/plot.c - the logs of training runs as one page: plot.html with the numbers in it. */
+/* task/show/plot.c - writes the logs of training runs as one page: plot.html with the numbers in
+ * it.
+ */
 #include "tessera/plot.h"
 
 #include "base/error.h"
@@ -20,7 +22,7 @@ typedef struct series {
     size_t n, steps_room, values_room;
 } series;
 
-/* What is drawn, by the field's name in a log; `other` is another name for it. */
+/* The fields of a log that are drawn; `other` is another name for the same field. */
 static const struct {
     const char *name, *other;
 } fields[] = {{"loss", "train_loss"},
@@ -75,14 +77,14 @@ static tsr_status add_number(series *s, double step, double value) {
     return TSR_OK;
 }
 
-/* What was logged before a run went on from an earlier step. */
+/* Drops what was logged after this step: a resumed run does these steps again. */
 static void forget_from(run *r, double step) {
     for (int f = 0; f < FIELDS; f++)
         while (r->drawn[f].n && r->drawn[f].steps[r->drawn[f].n - 1] > step)
             r->drawn[f].n--;
 }
 
-/* *used says whether the line is an object; without a step it tells something else. */
+/* *used: the line is a JSON object. A line without "step" has other information, and is skipped. */
 static tsr_status add_line(run *r, const char *line, size_t n, bool *used) {
     json_t *object = NULL;
     tsr_status status = tsri_base_json_parse(line, n, DEPTH, "log", &object);
@@ -146,8 +148,8 @@ tsr_status tsr_plot_add(tsr_plot *plot, const char *path, const char *name, tsr_
     tsri_base_bytes_clear(&text);
     if (status == TSR_OK && !log.points)
         status = tsri_base_fail(TSR_E_FORMAT,
-                                "%s: no line is a step of a training run; JSON objects with "
-                                "\"step\" and \"loss\" are wanted, one a line",
+                                "%s: no line is a step of a training run, which is a JSON object "
+                                "with \"step\" and \"loss\"",
                                 path);
     if (status == TSR_OK)
         status = tsri_base_grow(&plot->runs, &plot->room, plot->n + 1, sizeof *plot->runs);
@@ -162,7 +164,7 @@ tsr_status tsr_plot_add(tsr_plot *plot, const char *path, const char *name, tsr_
 
 /* ---- the page ---- */
 
-/* [[steps], [values]]: the mean of `every` neighbours at the step of the last. */
+/* [[steps], [values]]: means over `every` neighbours, each at the step of the last of them. */
 static json_t *series_json(const series *s) {
     json_t *steps = json_array(), *values = json_array();
     const size_t every = (s->n + MOST_DRAWN - 1) / MOST_DRAWN;
@@ -189,7 +191,7 @@ tsr_status tsr_plot_write_page(const tsr_plot *plot, const char *path) {
     TRY(NEED(plot));
     TRY(NEED(path));
     if (!plot->n)
-        return tsri_base_fail(TSR_E_STATE, "no run was added; a page of one at least is wanted");
+        return tsri_base_fail(TSR_E_STATE, "no run was added; a page needs at least one");
     tsri_bytes page = {0};
     json_t *runs = json_array();
     for (size_t i = 0; i < plot->n; i++)

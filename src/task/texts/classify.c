@@ -1,4 +1,4 @@
-/* task/texts/classify.c - labels of texts and of pairs of texts. */
+/* task/texts/classify.c - labels texts and pairs of texts. */
 #include "task/texts/classify.h"
 
 #include "base/error.h"
@@ -27,7 +27,7 @@ void tsri_task_scores(tsr_classifier_kind kind, float *numbers, int32_t n) {
 
 /* ---- beginning ---- */
 
-/* The head and what its numbers are. */
+/* Chooses the head, and what its numbers mean. */
 static tsr_status choose_head(tsr_classifier *c) {
     static const tsr_classifier_kind kinds[] = {[TSRI_PROBLEM_SINGLE] = TSR_CLASSIFIER_SINGLE,
                                                 [TSRI_PROBLEM_MULTIPLE] = TSR_CLASSIFIER_MULTIPLE,
@@ -38,10 +38,10 @@ static tsr_status choose_head(tsr_classifier *c) {
     if (!tsri_model_weight_at(m->weights, next ? TSRI_WEIGHT_NEXT : TSRI_WEIGHT_LABEL))
         return tsri_base_fail(
             TSR_E_STATE,
-            next ? "%s has no next-sentence head; a model of BertForPreTraining or "
-                   "BertForNextSentencePrediction does"
-                 : "%s has no classifier; a model of ...ForSequenceClassification or "
-                   "...ForTokenClassification does",
+            next ? "%s has no next-sentence head; models of class BertForPreTraining or "
+                   "BertForNextSentencePrediction have one"
+                 : "%s has no classifier; models of class ...ForSequenceClassification or "
+                   "...ForTokenClassification have one",
             m->path);
     c->kind = next                   ? TSR_CLASSIFIER_NEXT
               : m->spec.label_tokens ? TSR_CLASSIFIER_TOKENS
@@ -144,10 +144,10 @@ tsr_status tsr_classify(tsr_classifier *c, const tsr_string *texts, const tsr_st
     TRY(NEED_ARRAY(scores, n));
     TRY(tsri_base_check_out("tsr_classify_stats", stats));
     if (c->kind == TSR_CLASSIFIER_TOKENS)
-        return tsri_base_fail(TSR_E_STATE, "%s labels tokens, not texts: tsr_classify_tokens",
+        return tsri_base_fail(TSR_E_STATE, "%s labels tokens, not texts: use tsr_classify_tokens",
                               c->model->path);
     if (c->kind == TSR_CLASSIFIER_NEXT && !seconds)
-        return tsri_base_fail(TSR_E_STATE, "whether a text follows another wants pairs of texts");
+        return tsri_base_fail(TSR_E_STATE, "next-sentence prediction needs pairs of texts");
     tsri_task_passages_reset(&c->passages);
     for (size_t i = 0; i < n; i++)
         TRY(tsri_task_passages_add(&c->reader, &c->passages, "", &texts[i],
@@ -157,6 +157,6 @@ tsr_status tsr_classify(tsr_classifier *c, const tsr_string *texts, const tsr_st
     c->scores = scores;
     c->n = n;
     if (n)
-        memset(scores, 0, n * (size_t)c->labels * sizeof *scores); /* texts without tokens */
+        memset(scores, 0, n * (size_t)c->labels * sizeof *scores); /* for texts without tokens */
     return tsri_task_passages_run(&c->passages, run, tsri_task_classify_tell, c);
 }

@@ -1,4 +1,4 @@
-/* task/texts/classify.h - between the files of the classifier. */
+/* task/texts/classify.h - what the files of the classifier share. */
 #ifndef TSRI_TASK_TEXTS_CLASSIFY_H
 #define TSRI_TASK_TEXTS_CLASSIFY_H
 
@@ -14,16 +14,16 @@ struct tsr_classifier {
     tsr_classify_options options;
     tsr_classifier_kind kind;
     int32_t labels;
-    float *raw; /* of a run */
+    float *raw; /* results of a run */
     size_t raw_room;
-    float *scores; /* of the call at hand */
+    float *scores; /* of the current call */
     size_t n;
 };
 
-/* Numbers of a classifier into scores, in place: softmax over n, sigmoid of each, or as they are.
- */
+/* Turns the numbers of a classifier into scores, in place: softmax over n, sigmoid of each, or
+ * unchanged. */
 void tsri_task_scores(tsr_classifier_kind kind, float *numbers, int32_t n);
-/* TSR_E_CANCELLED where the callback asks for it. */
+/* Tells the callback; TSR_E_CANCELLED where it asks for that. */
 tsr_status tsri_task_classify_tell(void *classifier, size_t done);
 
 #endif

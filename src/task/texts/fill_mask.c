@@ -1,4 +1,4 @@
-/* task/texts/fill_mask.c - masks of texts, and the likeliest tokens for each. */
+/* task/texts/fill_mask.c - finds the likeliest tokens for each mask in texts. */
 #include "tessera/fill_mask.h"
 
 #include "base/error.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { MOST_CONFIG = 1 << 24, DEPTH = 64 };
-static const char written[] = "[MASK]"; /* in texts, for every model */
+static const char written[] = "[MASK]"; /* how texts write a mask, for every model */
 
 typedef struct filling {
     tsri_model *model;
@@ -28,7 +28,7 @@ typedef struct filling {
     int32_t top_k;
     int (*visit)(void *data, const tsr_fill *fill);
     void *data;
-    int64_t *listed; /* masks of the batch */
+    int64_t *listed; /* places of the batch's masks */
     size_t n_listed, listed_room;
     float *logits, *lse; /* [masks, top_k], [masks] */
     int32_t *ids;
@@ -37,7 +37,8 @@ typedef struct filling {
 
 /* ---- the mask token ---- */
 
-/* "mask_token" of a JSON file: a text, or an object with "content"; -1 where it says none. */
+/* Reads "mask_token" of a JSON file: a text, or an object with "content"; *id is -1 where there is
+ * none. */
 static tsr_status named_mask(const filling *f, const char *name, int32_t *id) {
     json_t *json = NULL;
     char *path = tsri_base_join(f->model->path, name);
@@ -74,7 +75,7 @@ static tsr_status find_mask(filling *f) {
 
 /* ---- texts ---- */
 
-/* The text with "[MASK]" as the model writes it. */
+/* Replaces "[MASK]" in the text by the model's mask token. */
 static tsr_status spell_masks(const filling *f, const tsr_string *text, tsri_bytes *out) {
     const size_t n = sizeof written - 1;
     const char *at = text->data, *end = text->data + text->size, *found;
@@ -95,7 +96,7 @@ static size_t masks_of(const filling *f, size_t text) {
     return n;
 }
 
-/* A mask that is cut off would be answered in silence by none. */
+/* Reads a text. A mask that is cut off is an error, because it would silently get no answer. */
 static tsr_status read_text(filling *f, const tsr_string *text, tsri_bytes *spelled) {
     const uint64_t cut = f->passages.cut;
     TRY(spell_masks(f, text, spelled));
@@ -108,7 +109,7 @@ static tsr_status read_text(filling *f, const tsr_string *text, tsri_bytes *spel
         wanted += f->passages.part[0].data[i] == f->mask;
     if (masks_of(f, f->passages.n - 1) < wanted)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "text %zu has %zu tokens, and a mask past the %" PRId64
+                              "text %zu has %zu tokens, and one of its masks lies past the %" PRId64
                               " that the model reads; shorten it",
                               f->passages.n, f->passages.part[0].count, f->reader.max_tokens);
     return TSR_OK;
@@ -142,7 +143,8 @@ static tsr_status run(filling *f) {
     TRY(tsri_base_new((size_t)f->top_k, sizeof *f->candidates, &f->candidates));
     TRY(tsri_base_new(p->n, sizeof *sequences, &sequences));
     int32_t n = 0;
-    for (size_t i = 0; i < p->n; i++) /* the list counts tokens, and empty texts have none */
+    for (size_t i = 0; i < p->n;
+         i++) /* numbers in the list count tokens, and empty texts have none */
         if (p->starts[i + 1] > p->starts[i])
             sequences[n++] = (tsri_model_sequence){.ids = p->ids.data + p->starts[i],
                                                    .types = p->types.data + p->starts[i],
@@ -194,7 +196,7 @@ static tsr_status fill_all(filling *f, const tsr_string *texts, size_t n) {
     TRY(tsri_task_reader_begin(f->model, "filling masks", 0, &f->reader));
     if (!tsri_model_weight_at(f->model->weights, TSRI_WEIGHT_MASKED_DENSE))
         return tsri_base_fail(TSR_E_STATE,
-                              "%s has no masked-LM head; a model of ...ForMaskedLM does",
+                              "%s has no masked LM head; models of class ...ForMaskedLM have one",
                               f->model->path);
     TRY(find_mask(f));
     TRY(read_texts(f, texts, n));
@@ -209,8 +211,8 @@ tsr_status tsr_fill_mask(tsr_model *model, const tsr_string *texts, size_t n, ui
     filling f = {.model = tsri_model_of(model), .visit = visit, .data = data};
     if (top_k < 1 || top_k > (uint32_t)f.model->spec.vocab)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "the %" PRIu32 " likeliest tokens were asked for; from 1 to %" PRId32
-                              " are there",
+                              "the %" PRIu32 " likeliest tokens were asked for; the number must be "
+                              "from 1 to %" PRId32,
                               top_k, f.model->spec.vocab);
     f.top_k = (int32_t)top_k;
     const tsr_status status = fill_all(&f, texts, n);

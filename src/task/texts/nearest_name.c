@@ -1,4 +1,4 @@
-/* task/texts/nearest_name.c - finds the name that was probably meant, for programs. */
+/* task/texts/nearest_name.c - tsr_name_nearest: finds the name that was probably meant. */
 #include "base/names.h"
 #include "tessera/status.h"
 

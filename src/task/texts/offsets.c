@@ -1,4 +1,4 @@
-/* task/texts/offsets.c - finds where in a text each of its tokens stands. */
+/* task/texts/offsets.c - finds the place of each token in its text. */
 #include "task/texts/offsets.h"
 
 #include "base/error.h"
@@ -9,11 +9,11 @@
 #include <string.h>
 
 enum {
-    SEARCHED = 64, /* bytes looked through for a piece that isn't where it should be */
-    TOGETHER = 6   /* tokens that may hold parts of the same characters: byte-level tokenizers */
+    SEARCHED = 64, /* how many bytes ahead a piece is searched that isn't at the cursor */
+    TOGETHER = 6   /* the most tokens that share characters, in byte-level tokenizers */
 };
 
-/* A text in lower case and without accents, and for each byte of it the character it came from. */
+/* A text in lower case and without accents, and for each of its bytes the original character. */
 typedef struct folded {
     tsri_bytes bytes;
     size_t *begin, *end; /* [bytes.size] */
@@ -67,7 +67,7 @@ static tsr_status fold(const char *text, size_t n, folded *out) {
             out->begin[i] = at;
             out->end[i] = at + bytes;
         }
-        /* an accent by itself belongs to the letter before it */
+        /* A combining accent belongs to the letter before it. */
         for (size_t i = from; status == TSR_OK && out->bytes.size == from && i > 0 &&
                               out->begin[i - 1] == out->begin[from - 1];
              i--)
@@ -93,11 +93,12 @@ typedef struct aligner {
     size_t size;
     folded whole, piece;
     size_t cursor; /* in whole.bytes */
-    bool marked;   /* WordPiece: "##" says that a piece goes on */
+    bool marked;   /* WordPiece: a piece that continues a word begins with "##" */
 } aligner;
 
-/* What n tokens stand for together, folded, without the blanks before it; *marked: the first begins
- * with "##". */
+/* The folded text of n tokens together, without leading blanks; *marked: the first begins with
+ * "##".
+ */
 static tsr_status fold_pieces(aligner *a, const int32_t *ids, size_t n, bool *marked) {
     size_t size = 0;
     const char *piece = tsri_text_piece_of(a->tokenizer, ids[0], &size);
@@ -129,7 +130,7 @@ static int32_t character_at(const aligner *a, size_t at, size_t *n) {
     return c;
 }
 
-/* The word, or the single other character, at the cursor. */
+/* The end of the word, or of the single other character, at the cursor. */
 static size_t word_end(const aligner *a, size_t begin) {
     size_t at = begin, n;
     while (is_word(character_at(a, at, &n)))
@@ -144,7 +145,7 @@ static void skip_blanks(aligner *a) {
         a->cursor++;
 }
 
-/* Moves the cursor past the piece, which stands there, or at most `ahead` bytes further. */
+/* Moves the cursor past the piece, which must begin at most `ahead` bytes after it. */
 static bool match(aligner *a, size_t ahead, tsri_task_offset *out) {
     const char *whole = a->whole.bytes.data;
     const size_t n = a->piece.bytes.size, left = a->whole.bytes.size - a->cursor;
@@ -167,8 +168,8 @@ static bool is_blank(const tsri_bytes *text) {
     return i == text->size;
 }
 
-/* How many of the tokens stand for the characters at the cursor: one, or several that share them;
- * 0 where none does. */
+/* How many of the tokens make up the characters at the cursor: one, or several that share them; 0:
+ * none does. */
 static tsr_status find(aligner *a, const int32_t *ids, size_t left, bool *marked,
                        tsri_task_offset *out, size_t *used) {
     bool ignored;
@@ -204,7 +205,7 @@ static bool goes_on(const aligner *a, const tsri_task_offset *before, size_t beg
     return is_word(character_at(a, last, &n)) && is_word(character_at(a, begin, &n));
 }
 
-/* Places the first tokens: *used of them, one at least. */
+/* Finds the places of the first tokens: of *used of them, at least one. */
 static tsr_status place(aligner *a, const int32_t *ids, size_t left, const tsri_task_offset *before,
                         tsri_task_offset *out, size_t *used) {
     bool marked = false;
@@ -220,8 +221,9 @@ static tsr_status place(aligner *a, const int32_t *ids, size_t left, const tsri_
     } else {
         TRY(find(a, ids, left, &marked, out, used));
     }
-    out[0].continues = out[0].end > out[0].begin ? goes_on(a, before, out[0].begin, marked)
-                                                 : before != NULL; /* it parts no words */
+    out[0].continues = out[0].end > out[0].begin
+                           ? goes_on(a, before, out[0].begin, marked)
+                           : before != NULL; /* an empty token does not end a word */
     for (size_t i = 1; i < *used; i++)
         out[i] = (tsri_task_offset){.begin = out[0].begin, .end = out[0].end, .continues = true};
     *used = *used ? *used : 1;
@@ -236,7 +238,7 @@ tsr_status tsri_task_offsets(const tsri_text_tokenizer *tokenizer, const char *t
                  .marked = tsri_text_id_of(tokenizer, "##s", 3) >= 0 &&
                            tsri_text_id_of(tokenizer, "[UNK]", 5) >= 0};
     tsr_status status = fold(text, size, &a.whole);
-    const tsri_task_offset *last = NULL; /* that stands for something */
+    const tsri_task_offset *last = NULL; /* the last token that has text */
     for (size_t i = 0, used = 0; status == TSR_OK && i < n; i += used) {
         status = place(&a, ids + i, n - i, last, &out[i], &used);
         last = out[i].end > out[i].begin ? &out[i + used - 1] : last;

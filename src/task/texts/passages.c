@@ -1,5 +1,5 @@
-/* task/texts/passages.c - makes ids of texts for an encoder, and runs many of them, those of
- * about one length together. */
+/* task/texts/passages.c - makes ids of texts for an encoder, and runs many texts, those of similar
+ * length together. */
 #include "task/texts/passages.h"
 
 #include "base/error.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    MOST_TOKENS = 8192, /* of a run: enough to fill a device, few enough to say how far it is */
+    MOST_TOKENS = 8192, /* of a run: enough to fill a device, few enough to report progress */
     MOST_CONFIG = 1 << 24,
     DEPTH = 64
 };
@@ -26,8 +26,8 @@ static tsr_status encode(const tsri_text_tokenizer *t, const char *text, size_t 
     return tsri_text_encode(t, text, n, flags | TSRI_TEXT_PARSE_SPECIAL, out);
 }
 
-/* What it puts around a text is what an empty one becomes; what stands before is what a text that
- * isn't empty has in common with that. */
+/* Counts the special tokens around a text: they are the ids of an empty text. Those before it are
+ * the ones that a text that isn't empty also begins with. */
 static tsr_status measure_frame(tsri_task_reader *r) {
     tsri_text_ids none = {0}, some = {0};
     tsr_status status = encode(r->tokenizer, "", 0, TSRI_TEXT_ADD_SPECIAL, &none);
@@ -48,7 +48,7 @@ static tsr_status measure_frame(tsri_task_reader *r) {
     return status;
 }
 
-/* tokenizer_config.json's model_max_length, where it is one: 1e30 stands for none. */
+/* model_max_length of tokenizer_config.json, where it is a real bound: 1e30 stands for none. */
 static tsr_status config_length(const char *folder, int64_t *most) {
     double length = 1e30;
     json_t *json = NULL;
@@ -74,13 +74,13 @@ tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int6
     if (!spec->encoder.layers || spec->decoder.layers)
         return tsri_base_fail(
             TSR_E_STATE,
-            "%s is of the family %s, a decoder or an encoder-decoder; %s wants an "
+            "%s is of the family %s, a decoder or an encoder-decoder; %s needs an "
             "encoder (BERT, RoBERTa, MPNet, ...)",
             model->path, spec->family, job);
     if (!model->run)
         return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", model->path);
     if (!out->tokenizer)
-        return tsri_base_fail(TSR_E_STATE, "%s has no tokenizer that is served%s%s: %s wants texts",
+        return tsri_base_fail(TSR_E_STATE, "%s has no tokenizer that can be used%s%s: %s needs one",
                               model->path, model->tokenizer_why ? ": " : "",
                               model->tokenizer_why ? model->tokenizer_why : "", job);
     if (max_tokens)
@@ -90,8 +90,8 @@ tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int6
     TRY(measure_frame(out));
     if ((int64_t)out->around_pair >= out->max_tokens)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "texts of %" PRId64 " tokens were asked for; the tokenizer puts %zu "
-                              "around a pair",
+                              "texts of %" PRId64 " tokens were asked for; that leaves no room "
+                              "between the %zu that the tokenizer puts around a pair",
                               out->max_tokens, out->around_pair);
     return TSR_OK;
 }
@@ -102,7 +102,7 @@ static bool is_space(int32_t c) {
     return tsri_text_is_space(c) || (c >= 0x1c && c <= 0x1f);
 }
 
-/* Without white space around it: Python's str.strip. */
+/* The text without white space around it, as by Python's str.strip. */
 static tsr_string trimmed(tsr_string text) {
     const char *at = text.data, *end = text.data + text.size;
     int32_t c;
@@ -123,7 +123,8 @@ static tsr_string trimmed(tsr_string text) {
     return (tsr_string){.data = at, .size = (size_t)(end - at)};
 }
 
-/* prefix + text as the reader wants it; where that is not the text itself, it lies in `room`. */
+/* Makes prefix + text in the form that the reader needs; where that is not the text itself, it lies
+ * in `room`. */
 static tsr_status prepare(const tsri_task_reader *r, const char *prefix, const tsr_string *given,
                           tsri_bytes *room, tsr_string *text) {
     *text = *given;
@@ -166,8 +167,8 @@ static tsr_status add_single(const tsri_task_reader *r, tsri_task_passages *p, c
     return append(&p->ids, ids, ids->count - after, after);
 }
 
-/* How many tokens stay of two texts that may have `most` together: the longer loses its end until
- * they are equally long, then both do (the tokenizers library's longest_first). */
+/* Cuts two texts to `most` tokens together: the longer one loses its end until they are equally
+ * long, then both do (longest_first in the tokenizers library). */
 static void share(size_t most, size_t *a, size_t *b) {
     size_t *shorter = *a <= *b ? a : b, *longer = shorter == a ? b : a;
     if (*a + *b <= most)
@@ -195,8 +196,8 @@ static tsr_status add_pair(const tsri_task_reader *r, tsri_task_passages *p, con
     if (keep_a + keep_b < na + nb && ids->count != na + nb + r->around_pair)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "a pair of %zu and %zu tokens is longer than the %" PRId64
-                              " that the model reads, and its tokenizer's template is not one that "
-                              "can be cut",
+                              " that the model reads, and the tokenizer's template does not allow "
+                              "to cut it",
                               na, nb, r->max_tokens);
     p->cut += keep_a + keep_b < na + nb;
     const size_t begin_b = ids->count - (r->around - r->before) - nb, end_a = r->before + na;
@@ -255,7 +256,7 @@ static int longest_first(const void *a, const void *b) {
                                   : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Texts order[first] and after it, up to MOST_TOKENS. */
+/* Collects texts from `order` on, up to MOST_TOKENS. */
 static int32_t gather(const tsri_task_passages *p, const length *order, size_t left,
                       tsri_model_sequence *sequences, size_t *which) {
     size_t tokens = 0;

@@ -1,6 +1,6 @@
-/* task/texts/passages.h - texts for an encoder: as ids with what the model's tokenizer puts
- * around them, cut to what it reads; and running many of them, those of about one length
- * together. */
+/* task/texts/passages.h - texts for an encoder: makes their ids, with the special tokens that the
+ * tokenizer puts around them, cut to what the model reads; and runs many texts, those of similar
+ * length together. */
 #ifndef TSRI_TASK_TEXTS_PASSAGES_H
 #define TSRI_TASK_TEXTS_PASSAGES_H
 
@@ -10,30 +10,31 @@
 /* How texts become ids. Set by tsri_task_reader_begin. */
 typedef struct tsri_task_reader {
     const tsri_text_tokenizer *tokenizer;
-    int64_t max_tokens;    /* of a sequence, special tokens counted */
-    size_t before, around; /* special tokens before a text, and in all; of a pair: around_pair */
+    int64_t max_tokens;    /* of a sequence, including special tokens */
+    size_t before, around; /* special tokens before a text, and in all; for a pair: around_pair */
     size_t around_pair;
-    bool segments;         /* the model tells the texts of a pair apart */
-    bool lower_case, trim; /* done to the text first */
+    bool segments;         /* the model distinguishes the two texts of a pair */
+    bool lower_case, trim; /* what is done to a text first */
 } tsri_task_reader;
 
-/* TSR_E_STATE: no tokenizer, no device, or no encoder without a decoder; `job` names what wants one
- * in the sentence. max_tokens 0: what the model reads, and its tokenizer_config.json allows. */
+/* TSR_E_STATE: the model has no tokenizer or no device, or is not an encoder alone; `job` names the
+ * task in the message. max_tokens 0: as many as the model reads and tokenizer_config.json allows.
+ */
 tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int64_t max_tokens,
                                   tsri_task_reader *out);
 
-/* Texts as ids, one after the other. All zero is an empty one. */
+/* The ids of texts, one after the other. All zero: empty. */
 typedef struct tsri_task_passages {
     tsri_text_ids ids, types;
     size_t *starts; /* [n + 1] */
     size_t n, room;
-    uint64_t cut;          /* texts that were longer than the model reads */
-    tsri_bytes text;       /* room for one */
-    tsri_text_ids part[2]; /* its ids and segments */
+    uint64_t cut;          /* texts that were cut, because they were longer than the model reads */
+    tsri_bytes text;       /* scratch: one text */
+    tsri_text_ids part[2]; /* scratch: its ids and segments */
 } tsri_task_passages;
 
-/* Adds a text: `prefix` (may be "") and a; where b is not NULL, the pair of them. What is too long
- * loses its end; of a pair, the longer one does. */
+/* Adds a text: `prefix` (may be "") and a; where b is not NULL, a pair with b. A text that is too
+ * long loses its end; in a pair, the longer one does. */
 tsr_status tsri_task_passages_add(const tsri_task_reader *reader, tsri_task_passages *passages,
                                   const char *prefix, const tsr_string *a, const tsr_string *b);
 void tsri_task_passages_reset(tsri_task_passages *passages); /* keeps the memory */
@@ -43,7 +44,7 @@ void tsri_task_passages_clear(tsri_task_passages *passages);
 typedef tsr_status (*tsri_task_run_fn)(void *data, const tsri_model_sequence *sequences,
                                        const size_t *which, int32_t n);
 /* Calls `run` with all texts that have tokens, some thousand tokens at once, the longest first;
- * then `tell` with the number of texts that are done, which may end it. */
+ * after each, calls `tell` with the number of texts that are done, which may end the run. */
 tsr_status tsri_task_passages_run(const tsri_task_passages *passages, tsri_task_run_fn run,
                                   tsr_status (*tell)(void *data, size_t done), void *data);
 

@@ -1,5 +1,5 @@
-/* task/texts/spans.c - labels of tokens, of the words that these make up, and of the words that
- * belong together. */
+/* task/texts/spans.c - labels tokens, words made up of tokens, and spans of words that belong
+ * together. */
 #include "task/texts/classify.h"
 
 #include "base/error.h"
@@ -18,7 +18,7 @@ typedef struct guess {
 
 typedef struct labelling {
     tsr_classifier *c;
-    guess *guesses; /* of all tokens of the call */
+    guess *guesses; /* for all tokens of the call */
     tsri_task_offset *offsets;
     tsr_span *spans;
     size_t offsets_room, spans_room;
@@ -66,14 +66,14 @@ static tsr_status tell(void *data, size_t done) {
 
 /* ---- words and spans ---- */
 
-/* "B-PER": PER, and it begins a span. */
+/* The tag of a label: "B-PER" is PER, and begins a span. */
 static const char *tag_of(const char *label, bool *begins) {
     const bool prefixed = (label[0] == 'B' || label[0] == 'I') && label[1] == '-';
     *begins = prefixed && label[0] == 'B';
     return prefixed ? label + 2 : label;
 }
 
-/* The word of tokens first .. last joins the span before it, or is one of its own. */
+/* Adds a word: to the span before it, or as a span of its own. */
 static tsr_status add_word(labelling *l, const guess *g, size_t begin, size_t end, size_t *n,
                            bool *open) {
     bool begins;
@@ -150,7 +150,7 @@ tsr_status tsr_classify_tokens(tsr_classifier *c, const tsr_string *texts, size_
     TRY(tsri_base_check_out("tsr_classify_stats", stats));
     labelling l = {.c = c};
     if (c->kind != TSR_CLASSIFIER_TOKENS)
-        return tsri_base_fail(TSR_E_STATE, "%s labels texts, not tokens: tsr_classify",
+        return tsri_base_fail(TSR_E_STATE, "%s labels texts, not tokens: use tsr_classify",
                               c->model->path);
     tsri_task_passages_reset(&c->passages);
     c->n = n;

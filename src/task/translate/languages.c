@@ -1,5 +1,5 @@
-/* task/translate/languages.c - makes what the encoder reads of a line, and a text of what the
- * decoder gave. */
+/* task/translate/languages.c - makes the encoder's input from a line, and text from the decoder's
+ * output. */
 #include "base/error.h"
 #include "task/translate/translate.h"
 
@@ -9,8 +9,8 @@ static tsr_status start(const tsri_model *m, int32_t chosen, tsri_text_ids *prom
     const int32_t id = chosen >= 0 ? chosen : m->generation.decoder_start;
     if (id < 0)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s names no token that its decoder starts with "
-                              "(decoder_start_token_id): the model can't write",
+                              "%s has no token for its decoder to start with "
+                              "(decoder_start_token_id), so it can't translate",
                               m->path);
     return tsri_text_ids_append(prompt, &id, 1);
 }
@@ -20,7 +20,7 @@ static tsr_status check_ids(const tsri_model *m, const tsri_text_ids *ids, size_
     for (size_t i = from; i < ids->count; i++)
         if (ids->data[i] < 0 || ids->data[i] >= vocab)
             return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: the tokenizer gives token id %d, and the model's vocabulary "
+                                  "%s: the tokenizer gives token id %d, but the model's vocabulary "
                                   "ends at %d: tokenizer and model don't belong together",
                                   m->path, (int)ids->data[i], (int)vocab - 1);
     return TSR_OK;
@@ -36,7 +36,7 @@ tsr_status tsri_task_translation_begin(tsri_task_translation *t) {
     if (t->direction.forced >= 0)
         t->rules.forced_first = t->direction.forced;
     if (prefix && *prefix) {
-        /* the prompt then has more than one token, and nothing is forced after it */
+        /* The prompt then has more than one token, so the search would force nothing after it. */
         if (t->rules.forced_first >= 0)
             TRY(tsri_text_ids_append(&t->prompt, &t->rules.forced_first, 1));
         t->start = t->prompt.count;

@@ -39,16 +39,16 @@ static tsr_status add_part(tsri_task_lines *l, size_t at, const char *gap, size_
 }
 
 static tsr_status too_long(const tsri_task_translation *t, size_t tokens, const char *advice) {
-    return tsri_base_fail(TSR_E_ARGUMENT, "line %llu has %zu tokens, and %s reads %lld: %s",
+    return tsri_base_fail(TSR_E_ARGUMENT, "line %llu has %zu tokens, but %s reads %lld: %s",
                           (unsigned long long)t->lines, tokens, t->model->path, (long long)t->limit,
                           advice);
 }
 
-/* A sentence, or a piece of one: cut in the middle until its parts can be read. */
+/* Adds a sentence, or a piece of one; it is cut in the middle until its parts fit the model. */
 static tsr_status add_sentence(tsri_task_lines *l, tsri_task_translation *t, const char *text,
                                size_t n) {
     const size_t at = l->ids.count, gap = tsri_task_blank_end(text, n), size = n - gap;
-    if (!size) /* white space before the first word */
+    if (!size) /* only white space, before the first word */
         return TSR_OK;
     TRY(tsri_task_encode_source(t, text, size, &l->ids));
     const size_t tokens = l->ids.count - at;
@@ -73,7 +73,7 @@ static tsr_status cut_line(tsri_task_lines *l, tsri_task_translation *t, const c
         return add_part(l, at, "", 0);
     l->ids.count = at;
     if (t->options->no_split)
-        return too_long(t, tokens, "shorten it, or let it be split at the ends of its sentences");
+        return too_long(t, tokens, "shorten it, or allow splitting it into sentences");
     for (size_t done = 0; done < n;) {
         const size_t size = tsri_task_sentence(text + done, n - done);
         TRY(add_sentence(l, t, text + done, size));
@@ -114,7 +114,7 @@ static int longest_first(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Tokens that a translation may have where nothing says how many. */
+/* The most tokens of a part's translation. */
 static int64_t most_of(const tsri_task_translation *t, int64_t n_source) {
     const int64_t room = t->model->spec.context - (int64_t)t->prompt.count;
     const int64_t wanted =
@@ -159,7 +159,7 @@ tsr_status tsri_task_lines_keep(tsri_task_lines *l, tsri_task_translation *t, ts
     return TSR_OK;
 }
 
-/* The rank-th translation of a line: that of each part, or its last. */
+/* Joins the rank-th translation of a line: from each part its rank-th, or its last. */
 static tsr_status join(tsri_task_lines *l, const tsri_task_translation *t,
                        const tsri_task_line *line, int32_t rank, double *score) {
     double sum = 0;

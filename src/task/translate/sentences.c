@@ -1,4 +1,4 @@
-/* task/translate/sentences.c - finds where a sentence ends and where a long one may be cut. */
+/* task/translate/sentences.c - finds where a sentence ends, and where a long one may be cut. */
 #include "task/translate/sentences.h"
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@ enum {
     N_ABBREVIATIONS = sizeof abbreviations / sizeof *abbreviations
 };
 
-/* Bytes of the mark that the text begins with; 0: none of them. */
+/* The size of the mark that the text begins with; 0: it begins with none of them. */
 static size_t starts(const mark *marks, size_t count, const char *text, size_t n) {
     for (size_t i = 0; i < count; i++)
         if (n >= marks[i].size && memcmp(text, marks[i].text, marks[i].size) == 0)
@@ -61,7 +61,7 @@ static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
 }
 
-/* Whether the full stop at `at` belongs to the word before it. */
+/* Whether the full stop at `at` belongs to an abbreviation or a number before it. */
 static bool shortens(const char *text, size_t at) {
     size_t begin = at;
     while (begin > 0 && !is_blank(text[begin - 1]) && !strchr("(\"'", text[begin - 1]))
@@ -78,7 +78,8 @@ static bool shortens(const char *text, size_t at) {
     return false;
 }
 
-/* The end of the sentence whose mark of `size` bytes is at `at`; 0: it goes on, *past its marks. */
+/* The end of the sentence whose mark of `size` bytes is at `at`; 0: the sentence goes on. *past is
+ * set to the end of the marks. */
 static size_t end_at(const char *text, size_t n, size_t at, size_t size, bool wide, size_t *past) {
     size_t end = at + size, more;
     while ((more = starts(ends, N_ENDS, text + end, n - end)) ||
@@ -129,7 +130,8 @@ static bool cuts(const char *text, size_t n, size_t at, int kind) {
 size_t tsri_task_sentence_middle(const char *text, size_t n) {
     const size_t middle = n / 2;
     for (int kind = 2; kind >= 0; kind--) {
-        const size_t reach = kind == 2 ? n / 4 : n; /* a clause is no good near the ends */
+        const size_t reach =
+            kind == 2 ? n / 4 : n; /* the end of a clause is not a good place near either end */
         for (size_t away = 0; away <= reach && away <= middle; away++) {
             if (middle > away && cuts(text, n, middle - away, kind))
                 return middle - away;

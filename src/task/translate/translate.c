@@ -1,5 +1,4 @@
-/* task/translate/translate.c - translates lines: opens a translator, and runs the lines in
- * batches through beam search. */
+/* task/translate/translate.c - translates lines: runs them in batches through beam search. */
 #include "task/translate/translate.h"
 
 #include "base/clock.h"
@@ -16,10 +15,10 @@
 
 enum {
     BATCH = 32,
-    AHEAD = 8,              /* lines read ahead at most, by the batch */
-    TOKENS_AHEAD = 1 << 18, /* and not many more tokens than these */
-    BEAMS = 4,              /* where nothing says how many */
-    CAPACITY = 64           /* sessions hold powers of two of tokens, from this on */
+    AHEAD = 8,              /* the most batches of lines that are read ahead */
+    TOKENS_AHEAD = 1 << 18, /* reading ahead stops after so many tokens */
+    BEAMS = 4,              /* where neither the options nor the model's files say how many */
+    CAPACITY = 64           /* the smallest context of a session; larger ones are powers of two */
 };
 
 static tsr_status defaults(const tsri_model *model, tsr_generate_options *options) {
@@ -46,17 +45,17 @@ typedef struct run {
     tsri_task_translation t;
     tsri_task_beams *search;
     tsri_task_lines lines;
-    size_t taken;                    /* parts of the window that were given to the search */
+    size_t taken;                    /* how many parts of the window the search has got */
     int64_t context, source_context; /* of the search's session */
     uint32_t batch, ahead;           /* ahead: batches of the next window */
-    uint64_t began;                  /* the last window */
+    uint64_t began;                  /* when the last window began */
 } run;
 
 static tsr_status check(const tsri_model *m, const tsr_translate_options *o,
                         const tsr_generate_options *search) {
     if (!m->spec.encoder.layers || !m->spec.decoder.layers)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s is no encoder-decoder, and only such models translate; see "
+                              "%s is not an encoder-decoder, and only such models translate; see "
                               "tessera generate (decoders) and tessera embed (encoders)",
                               m->path);
     if (!m->run)
@@ -66,10 +65,10 @@ static tsr_status check(const tsri_model *m, const tsr_translate_options *o,
                               m->tokenizer_why ? ": " : "",
                               m->tokenizer_why ? m->tokenizer_why : "");
     if (o->batch > 4096)
-        return tsri_base_fail(TSR_E_ARGUMENT, "batch is %u; wanted 1 to 4096, or 0", o->batch);
+        return tsri_base_fail(TSR_E_ARGUMENT, "batch is %u; it must be 1 to 4096, or 0", o->batch);
     if (search->max_new_tokens == 0)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "max_new_tokens is 0; wanted 1 or more, or -1: as it comes");
+                              "max_new_tokens is 0; it must be 1 or more, or -1 for the default");
     return tsri_task_options_check(search, m);
 }
 
@@ -79,12 +78,12 @@ static tsr_status begin(run *r) {
     t->n_best = t->search->n_best ? t->search->n_best : 1;
     const int64_t said = tsri_text_max_length(t->model->tokenizer);
     t->limit = t->model->spec.source_context;
-    if (said > 0 && said < t->limit) /* T5 could read any number, and was trained on this one */
+    if (said > 0 && said < t->limit) /* T5 reads any number, but learned with this one */
         t->limit = said;
     TRY(tsri_task_translation_begin(t));
     if ((int64_t)t->prompt.count >= t->model->spec.context)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "the target prefix has %zu tokens, and %s writes at most %lld",
+                              "the target prefix has %zu tokens, but %s writes at most %lld",
                               t->prompt.count - t->start, t->model->path,
                               (long long)(t->model->spec.context - (int64_t)t->start - 1));
     return TSR_OK;
@@ -99,7 +98,8 @@ static void end(run *r) {
 
 /* ---- a window of lines ---- */
 
-/* The first answers come after one batch; then windows grow as long as one takes less than this. */
+/* The first window is one batch, so that answers come soon; then windows grow while one takes less
+ * time than this. */
 #define LONG_NS UINT64_C(10000000000)
 
 static void set_ahead(run *r) {
@@ -112,7 +112,7 @@ static void set_ahead(run *r) {
         r->ahead /= 2;
 }
 
-/* *more false: there are no lines after these. */
+/* Reads the lines of a window; *more false: these are the last. */
 static tsr_status read_lines(run *r, tsr_line_fn next, void *data, bool *more) {
     const char *text;
     size_t n;
@@ -137,8 +137,8 @@ static int64_t room_for(int64_t needed, int64_t limit) {
     return room < limit ? room : limit;
 }
 
-/* A search whose session has room for the window's longest. Memory follows what lines need: the
- * context of a model may be hundreds of times as much. */
+/* Makes a search whose session has room for the window's longest part. A model's context may be
+ * hundreds of times longer, so memory is taken only for what the lines need. */
 static tsr_status make_search(run *r) {
     const tsri_model_spec *spec = &r->t.model->spec;
     int64_t longest = 0, most = 0;

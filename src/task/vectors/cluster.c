@@ -1,4 +1,4 @@
-/* task/vectors/cluster.c - rows into groups, and what there is to say of each group. */
+/* task/vectors/cluster.c - groups rows into clusters, and describes each cluster. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
@@ -8,9 +8,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* ---- what is known of the clusters ---- */
+/* ---- the description of the clusters ---- */
 
-typedef struct result { /* public first, so that one pointer is both */
+typedef struct result { /* the public part is first, so that one pointer serves for both */
     tsr_clusters shown;
     int32_t *cluster;
     float *cosine;
@@ -30,8 +30,8 @@ void tsr_clusters_free(tsr_clusters **clusters) {
 }
 
 typedef struct tally {
-    size_t size, first; /* rows, and the first of them */
-    int32_t number;     /* before, then after */
+    size_t size, first; /* number of rows, and the first of them */
+    int32_t number;     /* the old number, then the new one */
 } tally;
 
 static int by_size(const void *a, const void *b) {
@@ -40,7 +40,7 @@ static int by_size(const void *a, const void *b) {
                               : (x->first > y->first) - (x->first < y->first);
 }
 
-/* Numbers 0 .. n - 1 by size; sizes are kept. `room` tallies hold every number that was given. */
+/* Renumbers the clusters 0 .. n - 1 by size, and keeps the sizes. Old numbers are below `room`. */
 static tsr_status renumber(result *r, size_t N, size_t room) {
     tally *tallies = NULL;
     size_t n = 0;
@@ -73,8 +73,8 @@ static tsr_status renumber(result *r, size_t N, size_t room) {
     return status;
 }
 
-/* Rows of cluster 0, then of cluster 1, ...: in their order. `starts` [n + 1] says where each
- * begins. */
+/* Sorts the rows by cluster; within a cluster they keep their order. `starts` [n + 1]: where each
+ * cluster begins. */
 static void sort_rows(const result *r, size_t N, size_t *starts, size_t *order) {
     starts[0] = 0;
     for (uint32_t c = 0; c < r->shown.n; c++)
@@ -107,7 +107,8 @@ static void measure_one(const tsri_task_rows *rows, result *r, uint32_t number, 
     }
 }
 
-/* The cosine of each row to the centre of its cluster, and the row nearest each. */
+/* Computes the cosine of each row to the centre of its cluster, and finds the row nearest to each
+ * centre. */
 static tsr_status measure(const tsri_task_rows *rows, result *r) {
     size_t *order = NULL, *starts = NULL;
     double *sum = NULL;
@@ -139,17 +140,18 @@ static tsr_status check(const tsri_task_rows *rows) {
     for (size_t i = 0; i < rows->N; i++)
         whole += rows->scale[i] > 0;
     if (o->k > INT32_MAX || rows->N > UINT32_MAX)
-        return tsri_base_fail(TSR_E_ARGUMENT, "%zu rows into %" PRIu32 " clusters: too many",
+        return tsri_base_fail(TSR_E_ARGUMENT, "%zu rows or %" PRIu32 " clusters are too many",
                               rows->N, o->k);
     if (o->k > whole)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "%" PRIu32 " clusters of %zu rows that are not zero were asked for: "
-                              "fewer clusters are wanted",
+                              "%" PRIu32
+                              " clusters were asked for, but only %zu rows are not zero: "
+                              "ask for fewer clusters",
                               o->k, whole);
     if (o->k == 0 && !(o->threshold > 0 && o->threshold <= 1))
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "neither a number of clusters nor a threshold above 0 and at most 1 "
-                              "was given (threshold %g)",
+                              "give a number of clusters, or a threshold above 0 and at most 1 "
+                              "(threshold is %g)",
                               (double)o->threshold);
     return TSR_OK;
 }

@@ -1,5 +1,5 @@
-/* task/vectors/clusters.c - what both ways of grouping rows need: sums of directions, and
- * telling how far the clustering is. */
+/* task/vectors/clusters.c - what both ways of grouping rows need: sums of directions, and progress.
+ */
 #include "task/vectors/clusters.h"
 
 #include "base/error.h"

@@ -1,7 +1,8 @@
-/* task/vectors/communities.c - rows with many neighbours, and these, as groups.
+/* task/vectors/communities.c - makes clusters of the rows that have many neighbours, and of these
+ * neighbours.
  *
- * Neighbours are counted in one pass over all pairs and found again for the rows that are tried, so
- * memory stays N where the list of all neighbours could be N^2. */
+ * Neighbours are counted in one pass over all pairs, and found again for the rows that are tried,
+ * so memory grows with N; a list of all neighbours could grow with N^2. */
 #include "task/vectors/clusters.h"
 
 #include "base/error.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 
 typedef struct candidate {
-    uint32_t neighbours; /* itself counted */
+    uint32_t neighbours; /* including itself */
     uint32_t row;
 } candidate;
 
@@ -41,7 +42,7 @@ static int by_neighbours(const void *a, const void *b) {
                                           : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Those neighbours of `row` that are in no community yet become one, where they are enough. */
+/* Makes a community of the neighbours of `row` that are in none yet, where they are enough. */
 static bool try_community(const tsri_task_rows *r, size_t row, size_t least, int32_t number,
                           int32_t *cluster, uint32_t *members) {
     size_t n = 0;

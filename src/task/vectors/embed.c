@@ -1,5 +1,5 @@
-/* task/vectors/embed.c - texts as vectors: read, run in order of length, pooled, finished as the
- * folder says. */
+/* task/vectors/embed.c - makes vectors of texts: reads them, runs them in order of length, pools
+ * the hidden states, and does the final steps that the model's folder lists. */
 #include "tessera/embed.h"
 
 #include "base/error.h"
@@ -23,9 +23,9 @@ struct tsr_embedder {
     const char *prompt;
     tsri_bytes prompt_names;
     tsr_embed_options options;
-    float *pooled; /* of a run, before the steps */
+    float *pooled; /* pooled states of a run, before the final steps */
     size_t pooled_room;
-    float *vectors; /* of the call at hand */
+    float *vectors; /* of the current call */
     size_t n;
 };
 
@@ -50,7 +50,7 @@ static tsr_status choose_prompt(tsr_embedder *e) {
     if (*e->prompt && !s->pool_prompt)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s: its pooling leaves out the prompt (include_prompt false), which "
-                              "is not served; give no prompt",
+                              "is not supported; give no prompt",
                               e->model->path);
     return TSR_OK;
 }
@@ -63,11 +63,11 @@ static tsr_status begin(tsr_embedder *e) {
         e->reader.max_tokens = e->sentence.max_tokens;
     if (e->options.max_tokens < 0 || e->options.max_tokens > spec->source_context ||
         (e->options.max_tokens && (size_t)e->options.max_tokens <= e->reader.around))
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "texts of at most %" PRId64 " tokens were asked for; %s reads from "
-                              "%zu to %" PRId64,
-                              e->options.max_tokens, e->model->path, e->reader.around + 1,
-                              spec->source_context);
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "texts of at most %" PRId64 " tokens were asked for; with %s that must "
+            "be %zu to %" PRId64,
+            e->options.max_tokens, e->model->path, e->reader.around + 1, spec->source_context);
     if (e->options.max_tokens)
         e->reader.max_tokens = e->options.max_tokens;
     e->reader.trim = e->sentence.found;
@@ -185,13 +185,14 @@ tsr_status tsr_embed(tsr_embedder *e, const tsr_string *texts, size_t n, float *
     TRY(read_texts(e, texts, n, stats));
     e->vectors = vectors;
     e->n = n;
-    memset(vectors, 0, n * (size_t)e->sentence.width * sizeof *vectors); /* texts without tokens */
+    memset(vectors, 0,
+           n * (size_t)e->sentence.width * sizeof *vectors); /* for texts without tokens */
     return tsri_task_passages_run(&e->passages, run, tell, e);
 }
 
 /* ---- tokens ---- */
 
-/* Rows of the table, each read where it lies. */
+/* Rows of the embedding, each read from the model's file. */
 static tsr_status table_rows(const tsr_embedder *e, const int32_t *ids, size_t n, uint32_t width,
                              float *out) {
     for (size_t i = 0; i < n; i++)
@@ -200,7 +201,7 @@ static tsr_status table_rows(const tsr_embedder *e, const int32_t *ids, size_t n
     return TSR_OK;
 }
 
-/* The hidden states of one layer; those of the others go where it doesn't matter. */
+/* The hidden states of one layer; those of the others are written to `scratch`. */
 static tsr_status layer_rows(tsr_embedder *e, const int32_t *ids, size_t n, uint32_t layer,
                              float *scratch, float *out) {
     float *hidden[TSRI_MODEL_MAX_LAYERS + 1];
@@ -246,7 +247,7 @@ tsr_status tsr_embed_tokens(tsr_embedder *e, const tsr_string *texts, size_t n, 
     if (layer > (uint32_t)spec->encoder.layers)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "the vectors after layer %" PRIu32 " were asked for; %s has %" PRId32
-                              " layers, and 0 is the table",
+                              " layers, and 0 is the embedding",
                               layer, e->model->path, spec->encoder.layers);
     TRY(read_texts(e, texts, n, stats));
     tsr_status status = tsri_base_new(most, sizeof *scratch, &scratch);

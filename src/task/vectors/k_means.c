@@ -1,5 +1,5 @@
-/* task/vectors/k_means.c - spherical k-means: centres are directions, and the nearest has the
- * largest cosine. */
+/* task/vectors/k_means.c - spherical k-means: centres are directions, and the nearest centre is the
+ * one with the largest cosine. */
 #include "task/vectors/clusters.h"
 
 #include "base/error.h"
@@ -19,7 +19,7 @@ typedef struct means {
     float *centres; /* [k, C] directions */
     double *sums;   /* [k, C] */
     size_t *counts; /* [k] */
-    float *cosine;  /* [N] to the nearest centre */
+    float *cosine;  /* [N] cosine to the nearest centre */
 } means;
 
 static float cosine_to(const means *m, size_t i, size_t centre) {
@@ -33,7 +33,8 @@ static void set_centre(means *m, size_t centre, size_t row) {
         m->centres[centre * r->C + c] = r->data[row * r->C + c] * r->scale[row];
 }
 
-/* The row at `share` of the way along the weights; rows of weight 0 are never drawn. */
+/* The row at which the running sum of weights reaches `share` of the total; rows of weight 0 are
+ * never drawn. */
 static size_t drawn(const double *weights, size_t n, double total, double share) {
     size_t last = 0;
     double sum = 0;
@@ -48,8 +49,9 @@ static size_t drawn(const double *weights, size_t n, double total, double share)
     return last;
 }
 
-/* k-means++: each centre is a row, drawn by its squared distance to the nearest centre before it,
- * which for directions is 2 (1 - cosine). Where all rows are centres already, any row will do. */
+/* k-means++: each centre is a row, drawn in proportion to the squared distance to its nearest
+ * earlier centre, which for directions is 2 (1 - cosine). Where all distances are 0, any row is
+ * taken. */
 static tsr_status draw_centres(means *m, double *weights) {
     const tsri_task_rows *r = m->rows;
     double total = 0;
@@ -75,7 +77,7 @@ static tsr_status draw_centres(means *m, double *weights) {
     return TSR_OK;
 }
 
-/* True where a row changed its cluster. */
+/* Assigns each row to its nearest centre; true: a row changed its cluster. */
 static bool assign(means *m, int32_t *cluster) {
     const tsri_task_rows *r = m->rows;
     bool changed = false;
@@ -96,7 +98,7 @@ static bool assign(means *m, int32_t *cluster) {
     return changed;
 }
 
-/* The row that fits its cluster worst, of a cluster of at least two. */
+/* The row that fits its cluster worst, among clusters of at least two rows. */
 static size_t worst_row(const means *m, const int32_t *cluster) {
     const tsri_task_rows *r = m->rows;
     size_t worst = r->N;

@@ -1,5 +1,5 @@
-/* task/vectors/search.c - the k nearest rows by cosine: one pass over the file, a heap of the
- * best. */
+/* task/vectors/search.c - finds the k nearest rows by cosine, in one pass over the file, with a
+ * heap of the best. */
 #include "tessera/search.h"
 
 #include "base/error.h"
@@ -17,7 +17,7 @@ static bool better(const tsr_hit *a, const tsr_hit *b) {
     return a->cosine > b->cosine || (a->cosine == b->cosine && a->row < b->row);
 }
 
-/* heap[0] is the worst of n; puts `hit` at `at` and moves it down to its place. */
+/* Puts `hit` at `at` and moves it down to its place; heap[0] is the worst of the n. */
 static void sift_down(tsr_hit *heap, uint32_t n, uint32_t at, tsr_hit hit) {
     for (;;) {
         uint64_t worst = 2 * (uint64_t)at + 1;
@@ -78,11 +78,11 @@ tsr_status tsr_search(const tsr_vectors *index, const float *query, uint32_t wid
     *n = 0;
     if (width != C)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "the query has %" PRIu32 " numbers, and the rows of the index have "
-                              "%" PRIu32 ": both must come from one model",
+                              "the query has %" PRIu32 " numbers, but the rows of the index have "
+                              "%" PRIu32 ": both must come from the same model",
                               width, C);
     if (k == 0)
-        return tsri_base_fail(TSR_E_ARGUMENT, "the 0 nearest rows were asked for; 1 is the least");
+        return tsri_base_fail(TSR_E_ARGUMENT, "0 nearest rows were asked for; at least 1 must be");
     TRY(tsri_task_inverse_norms("the query", 0, query, 1, C, &query_scale));
     tsr_status status = tsri_base_new(block * C, sizeof *rows, &rows);
     if (status == TSR_OK)

@@ -8,10 +8,10 @@
 #include <string.h>
 
 enum { LANES = 4, CHAINS = 4, STEP = LANES * CHAINS };
-#define SMALLEST 1e-70 /* of a squared norm: the inverse of a smaller one is no f32 */
+#define SMALLEST 1e-70 /* squared norm: the inverse of a smaller norm exceeds f32 */
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
 
-/* Sixteen sums side by side: what a processor adds at once without being allowed to reorder. */
+/* Sixteen partial sums: a processor can add them at once although it must not reorder. */
 float tsri_task_dot(const float *a, const float *b, size_t C) {
     lanes sums[CHAINS] = {{0}};
     size_t i = 0;

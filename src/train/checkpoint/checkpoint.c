@@ -80,7 +80,7 @@ static tsr_status list_file(void *data, const char *name) {
     return status;
 }
 
-/* A number that may be none. */
+/* JSON can't write NAN: null stands for it. */
 static json_t *real_or_null(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
@@ -156,12 +156,12 @@ static tsr_status load_manifest(const char *folder, json_t **out) {
         status = tsri_base_json_int(*out, path, "step", 0, INT64_MAX, &step);
     if (status == TSR_OK && format != FORMAT)
         status = tsri_base_fail(TSR_E_FORMAT,
-                                "%s: format %" PRId64 " is not read; this version "
-                                "reads %d",
+                                "%s: its format is %" PRId64 "; this version reads format %d only",
                                 path, format, FORMAT);
     if (status == TSR_OK && step != step_of(slash ? slash + 1 : folder))
-        status =
-            tsri_base_fail(TSR_E_FORMAT, "%s: step %" PRId64 " is not its folder's", path, step);
+        status = tsri_base_fail(TSR_E_FORMAT,
+                                "%s: it says step %" PRId64 ", but its folder's name does not",
+                                path, step);
     if (status != TSR_OK) {
         json_decref(*out);
         *out = NULL;
@@ -182,8 +182,8 @@ static tsr_status check_file(const char *path, const json_t *wanted) {
         return tsri_base_fail(TSR_E_FORMAT, "%s has %" PRIu64 " bytes; its manifest says %" PRId64,
                               path, size, want);
     if (strcmp(hex, sha256) != 0)
-        return tsri_base_fail(TSR_E_FORMAT, "%s is damaged: its SHA-256 is not the manifest's",
-                              path);
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s is damaged: its SHA-256 differs from the manifest's", path);
     return TSR_OK;
 }
 
@@ -194,14 +194,15 @@ tsr_status tsri_train_checkpoint_check(const char *folder) {
     json_t *files = json_object_get(manifest, "files");
     tsr_status status = TSR_OK;
     if (!json_object_get(files, state_name))
-        status = tsri_base_fail(TSR_E_FORMAT, "%s: its manifest lists no %s", folder, state_name);
+        status =
+            tsri_base_fail(TSR_E_FORMAT, "%s: its manifest does not list %s", folder, state_name);
     if (status == TSR_OK) {
         json_object_foreach(files, name, wanted) {
             char *path = tsri_base_join(folder, name);
             status = !path               ? TSR_E_HOST_MEMORY
                      : strchr(name, '/') ? tsri_base_fail(TSR_E_FORMAT,
                                                           "%s: its manifest lists \"%s\", which is "
-                                                          "not a name in its folder",
+                                                          "not the name of a file in this folder",
                                                           folder, name)
                                          : check_file(path, wanted);
             free(path);
@@ -326,7 +327,7 @@ tsr_status tsri_train_checkpoint_prune(const char *out, int64_t keep, int64_t be
 
 typedef struct publishing {
     const char *from, *to;
-    bool weights; /* which of two passes */
+    bool weights; /* the second of two passes: the weights; in the first, all other files */
 } publishing;
 
 static tsr_status publish_file(void *data, const char *name) {
@@ -344,7 +345,7 @@ static tsr_status publish_file(void *data, const char *name) {
 tsr_status tsri_train_checkpoint_publish(const char *folder, const char *out) {
     publishing p = {.from = folder, .to = out};
     TRY(tsri_base_folder_visit(folder, publish_file, &p));
-    p.weights = true; /* the weights last: a folder with them is whole */
+    p.weights = true; /* last, so that a folder that has the weights has everything */
     TRY(tsri_base_folder_visit(folder, publish_file, &p));
     return tsri_base_folder_sync(out);
 }

@@ -1,5 +1,5 @@
-/* train/checkpoint/companions.c - keeps what a model's folder needs beside its weights in
- * memory, and writes it into checkpoints. */
+/* train/checkpoint/companions.c - keeps the files that a model's folder needs beside its weights
+ * in memory, and writes them into checkpoints. */
 #include "train/checkpoint/companions.h"
 
 #include "base/error.h"
@@ -44,7 +44,7 @@ bool tsri_train_accompanies(const char *name) {
     return false;
 }
 
-/* config.json says the dtype that its weights have now. */
+/* Makes config.json state the dtype that the weights have now. */
 static tsr_status set_dtype(const char *path, tsri_bytes *data) {
     static const char *const names[] = {"dtype", "torch_dtype"};
     json_t *config = NULL;
@@ -86,7 +86,7 @@ static tsr_status add(const reading *r, const char *name, const char *path) {
     return strcmp(name, config_name) ? TSR_OK : set_dtype(path, &item->data);
 }
 
-/* Whether a model's folder would have it; what is larger is somebody's text. */
+/* Whether it is small enough to be a model's own file; a larger one is probably somebody's text. */
 static tsr_status is_small(const reading *r, const char *path, bool *small) {
     tsri_file *file = NULL;
     TRY(tsri_base_file_open(path, &file));
@@ -94,7 +94,8 @@ static tsr_status is_small(const reading *r, const char *path, bool *small) {
     if (!*small) {
         tsri_bytes sentence = {0};
         if (tsri_base_bytes_printf(&sentence,
-                                   "%s has %" PRIu64 " MiB: it is not copied into checkpoints",
+                                   "%s has %" PRIu64 " MiB, which is too large for a file of "
+                                   "settings: it is not copied into checkpoints",
                                    path, file->size >> 20) == TSR_OK)
             r->warn(r->warn_data, sentence.data);
         tsri_base_bytes_clear(&sentence);

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* What is written or read, and room for the largest. */
+/* The arrays that are written or read, and room for the values of the largest. */
 typedef struct state {
     tsri_training *training;
     size_t n;
@@ -85,8 +85,8 @@ tsr_status tsri_train_checkpoint_restore(const char *folder, tsri_training *trai
         const tsri_io_array *held = tsri_io_find(archive, s.arrays[i].name);
         if (!held || !same_shape(&s.arrays[i], held))
             status = tsri_base_fail(TSR_E_FORMAT,
-                                    "%s: array \"%s\" is not there, or has another "
-                                    "shape than this training's",
+                                    "%s: array \"%s\" is missing, or its shape is not that of "
+                                    "this training",
                                     path, s.arrays[i].name);
         if (status == TSR_OK)
             status = tsri_io_read(archive, held, 0, numbers_of(&s.arrays[i]) * sizeof *s.values,

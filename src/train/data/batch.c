@@ -1,4 +1,4 @@
-/* train/data/batch.c - makes batch number i from (seed, i) and what lies on disk. */
+/* train/data/batch.c - makes batch number i from (seed, i) and the token files on disk. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -10,14 +10,15 @@
 
 enum { POOL_BATCHES = 64 };
 
-/* Draws for one purpose don't meet those for another. The split is the same whatever the seed. */
+/* Keys that keep the random numbers of each purpose apart. SPLIT_KEY is used without the seed: the
+ * split is the same for every seed. */
 #define SPLIT_KEY 0x73706C6974000001u
 #define SHIFT_KEY 0x7368696674000001u
 #define BATCH_KEY 0x6261746368000001u
 
 /* ---- windows of a stream ---- */
 
-/* Tokens `at` .. `at` + n - 1 of the view; behind its last comes its first again. */
+/* Tokens `at` .. `at` + n - 1 of the view; its first token follows its last. */
 static tsr_status read_stream(const tsri_train_data *d, uint64_t at, size_t n, int32_t *out) {
     const tsri_train_corpus *c = d->corpus;
     while (n) {
@@ -34,7 +35,8 @@ static tsr_status read_stream(const tsri_train_data *d, uint64_t at, size_t n, i
     return TSR_OK;
 }
 
-/* Where the windows of an epoch begin: every epoch but the first has another phase. */
+/* The offset at which the first window of an epoch begins: 0 in the first epoch, drawn in others.
+ */
 static uint64_t phase_of(const tsri_train_data *d, uint64_t epoch) {
     uint32_t bits[4];
     if (d->is_held || !epoch || d->count <= (uint64_t)d->inner + 1)
@@ -113,7 +115,7 @@ static tsr_status load_pool(tsri_train_data *d, uint64_t epoch, uint64_t number)
     return TSR_OK;
 }
 
-/* What is longer than `most` loses its end, but for a special token there. */
+/* Cuts ids to `most`; where the last one was a special token, it stays the last one. */
 static int32_t cut(const tsri_train_data *d, int32_t *ids, uint32_t n, int32_t most) {
     if (n <= (uint32_t)most)
         return (int32_t)n;
@@ -145,7 +147,7 @@ static void fill_pair(tsri_train_data *d, const tsri_train_entry *e, int32_t *al
     memcpy(ids + 1, target, ((size_t)d->len[b] - 1) * sizeof *ids);
 }
 
-/* Sizes of a batch of pool places first .. first + B - 1, without their ids. */
+/* Sizes of a batch of B places, found without reading their ids. */
 static void measure_batch(const tsri_train_data *d, const tsri_train_place *places, int32_t B,
                           int32_t *T, int32_t *S, size_t *longest) {
     const tsri_train_data_options *o = &d->options;
@@ -236,7 +238,9 @@ static tsr_status example_batch(tsri_train_data *d, uint64_t epoch, uint64_t num
     out->B = left < (size_t)d->B ? (int32_t)left : d->B;
     measure_batch(d, places, out->B, &out->T, &out->S, &longest);
     clear(d, out->B, out->T, out->S);
-    TRY(tsri_base_new(longest, sizeof *all, &all)); /* what will be cut is longer than a row */
+    TRY(tsri_base_new(
+        longest, sizeof *all,
+        &all)); /* examples that are yet to be cut are longer than a row of the batch */
     tsr_status status = TSR_OK;
     for (int32_t b = 0; b < out->B && status == TSR_OK; b++)
         status = fill_example(d, &places[b], all, b, out->T, out->S);

@@ -1,4 +1,4 @@
-/* train/data/corpus.c - several token files as one, one after the other. */
+/* train/data/corpus.c - several token files, read as if they were one. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "train/data/data_parts.h"
@@ -61,7 +61,7 @@ tsr_status tsri_train_data_texts(const tsri_train_data_options *o,
                                  void *take_data) {
     tsri_train_wants wants = tsri_train_wants_of(o);
     if (wants == TSRI_WANTS_TEXTS)
-        wants = TSRI_WANTS_PIECES; /* line ends, too, are characters */
+        wants = TSRI_WANTS_PIECES; /* line ends are characters, too */
     for (size_t i = 0; i < o->n_paths; i++) {
         tsri_train_records *records = NULL;
         tsri_train_record record;

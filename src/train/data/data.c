@@ -35,24 +35,25 @@ static tsr_status check_options(tsri_train_data_options *o, const tsri_model *m)
     if (!o->n_paths)
         return tsri_base_fail(TSR_E_ARGUMENT, "no file of data was given");
     if (!o->workspace)
-        return tsri_base_fail(TSR_E_ARGUMENT, "no folder for token files was given");
+        return tsri_base_fail(TSR_E_ARGUMENT, "no workspace was given: the folder for token files");
     o->batch = o->batch ? o->batch : 1;
     o->mask_probability = o->mask_probability > 0 ? o->mask_probability : 0.15;
     if (o->batch < 1 || !(o->mask_probability <= 1) ||
         !(o->validation >= 0 && o->validation <= 0.5))
         return tsri_base_fail(
             TSR_E_ARGUMENT,
-            "batches of %d, %g of the tokens masked, %g held back for validation; "
-            "1 or more, at most 1 and 0 to 0.5 are wanted",
+            "a batch size of %d (at least 1), a share of %g of the tokens masked (at most 1) and a "
+            "share of %g held back for validation (0 to 0.5)",
             (int)o->batch, o->mask_probability, o->validation);
     if (o->pack && (translate || classify))
-        return tsri_base_fail(TSR_E_ARGUMENT, "%s can't be packed: each has a place of its own",
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "%s can't be packed: each one needs a sequence of its own",
                               translate ? "translations" : "labelled texts");
     if (o->bpe_dropout > 0 && !o->n_validation_paths && o->validation > 0)
         return tsri_base_fail(
             TSR_E_ARGUMENT,
-            "bpe_dropout=%g would cut what is held back for validation at random, "
-            "too; give files to validate on, or validation_split=0",
+            "bpe_dropout=%g would also apply to the text that is held back for validation; give "
+            "files to validate on, or set validation_split=0",
             o->bpe_dropout);
     TRY(check_block("a block", &o->block, translate ? m->spec.source_context : m->spec.context, m));
     if (!o->target_block)
@@ -67,13 +68,13 @@ static bool is_next(const tsri_train_data *d) {
 }
 
 static tsr_status too_little(const tsri_train_data *d) {
-    return tsri_base_fail(TSR_E_FORMAT, "%s: %" PRIu64 " token%s for %s; at least %d are wanted",
+    return tsri_base_fail(TSR_E_FORMAT, "%s: %" PRIu64 " token%s for %s; at least %d are needed",
                           d->corpus->files[0]->path, d->count, d->count == 1 ? "" : "s",
                           d->is_held ? "validation" : "training", is_next(d) ? 2 : 1);
 }
 
-/* Windows of a stream: of training a last short one is left out, because later epochs begin
- * elsewhere. */
+/* Windows of a stream. Training leaves out a short one at the end, because later epochs begin at
+ * another offset and so reach its tokens. */
 static tsr_status measure_stream(tsri_train_data *d) {
     const tsri_train_encoder *e = &d->encoder;
     const int32_t frame = is_next(d) ? 0 : (e->before >= 0) + (e->behind >= 0);
@@ -81,8 +82,10 @@ static tsr_status measure_stream(tsri_train_data *d) {
         return too_little(d);
     d->inner = d->options.block - frame;
     if (d->inner < 1)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a block of %d tokens; %d stand around each window",
-                              (int)d->options.block, (int)frame);
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "a block of %d tokens has no room for text: %d special tokens stand around each window",
+            (int)d->options.block, (int)frame);
     const uint64_t usable = d->count - is_next(d);
     if (usable < (uint64_t)d->inner)
         d->inner = (int32_t)usable;
@@ -123,7 +126,7 @@ static tsr_status measure_entry(tsri_train_data *d, const tsri_train_token_file 
     return TSR_OK;
 }
 
-/* The sizes are those of all examples, whichever part of them this view holds. */
+/* The sizes cover all examples, including those that belong to the other view. */
 static tsr_status measure_examples(tsri_train_data *d) {
     tsri_train_entry *entries = NULL;
     tsr_status status = tsri_base_new(ENTRIES_AT_ONCE, sizeof *entries, &entries);
@@ -150,7 +153,8 @@ static tsr_status make_buffers(tsri_train_data *d) {
     const size_t B = (size_t)d->B, T = (size_t)d->T, S = (size_t)d->S;
     size_t cells, source;
     if (!tsri_base_mul(B, T, &cells) || !tsri_base_mul(B, S, &source))
-        return tsri_base_fail(TSR_E_ARGUMENT, "batches of %zu sequences of %zu tokens", B, T);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "batches of %zu sequences of %zu tokens are too large", B, T);
     TRY(tsri_base_new(cells, sizeof *d->ids, &d->ids));
     TRY(tsri_base_new(cells, sizeof *d->targets, &d->targets));
     TRY(tsri_base_new(B, sizeof *d->len, &d->len));
@@ -169,7 +173,7 @@ static tsr_status measure(tsri_train_data *d) {
 
 /* ---- validation ---- */
 
-/* The held view has the training's options, encoder and labels. */
+/* The view that is held back shares the training view's options, encoder and labels. */
 static tsr_status hold_out(tsri_train_data *d, const tsri_train_token_file_options *options) {
     const tsri_train_data_options *o = &d->options;
     const bool files = o->n_validation_paths > 0;
@@ -196,7 +200,7 @@ static tsr_status hold_out(tsri_train_data *d, const tsri_train_token_file_optio
     d->split = h->split = !d->stream;
     if (h->count > (uint64_t)(d->stream && is_next(d)))
         return TSR_OK;
-    d->count += h->count; /* too little for a batch */
+    d->count += h->count; /* it is too small for a batch: training keeps it */
     d->split = false;
     tsri_train_data_close(&d->held);
     return TSR_OK;
@@ -252,20 +256,21 @@ tsr_status tsri_train_data_check(const tsri_train_data *d, const char *identity)
     if (!strcmp(identity, mine))
         return TSR_OK;
     if (n != here)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "the checkpoint's run read %zu files, and %zu are given; the same "
-                              "ones are wanted to go on",
-                              n / STEP, here / STEP);
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "the checkpoint's run read %zu files, but %zu are given now; resuming "
+            "needs the same files",
+            n / STEP, here / STEP);
     for (size_t i = 0; (i + 1) * STEP <= n; i++) {
         const char *then = identity + (i + 1) * STEP, *now = mine + (i + 1) * STEP;
         if (strncmp(then, now, STEP - 1))
             return tsri_base_fail(TSR_E_FORMAT,
                                   "%s has changed since the checkpoint (its SHA-256 began with "
-                                  "%.12s, and now with %.12s); the text of then is wanted to go on",
+                                  "%.12s, and now begins with %.12s); resuming needs the old text",
                                   path_of(d, i), then, now);
     }
     return tsri_base_fail(TSR_E_FORMAT, "the checkpoint's run read the data with another tokenizer "
-                                        "or other fields; the same are wanted to go on");
+                                        "or other fields; resuming needs the same ones");
 }
 
 /* ---- opening ---- */

@@ -1,4 +1,4 @@
-/* train/data/encode.c - makes an example's text the ids that a model learns from. */
+/* train/data/encode.c - makes the ids that a model learns from out of an example's text. */
 #include "train/data/encode.h"
 
 #include "base/error.h"
@@ -12,7 +12,7 @@ enum { MOST_TOKENIZER_FILE = 1 << 30 };
 
 /* ---- what ids depend on ---- */
 
-/* Files whose rules the pieces alone don't tell: merges, scores, patterns. */
+/* Files with rules that the vocabulary alone doesn't tell: merges, scores, patterns. */
 static tsr_status hash_files(const char *folder, tsri_hash *hash) {
     static const char *const names[] = {
         "tokenizer.json", "merges.txt", "vocab.json",   "tokenizer.model",         "vocab.txt",
@@ -88,7 +88,7 @@ static int32_t within(int32_t id, int32_t vocab) {
     return id < vocab ? id : -1;
 }
 
-/* What a text without tokens becomes; of masked, one token before and one behind, or none. */
+/* How many ids an empty text has; for masked, also which one stands before and behind a text. */
 static tsr_status find_frame(tsri_train_encoder *e) {
     const tsri_text_tokenizer *t = e->model->tokenizer;
     tsri_text_ids ids = {0};
@@ -114,7 +114,7 @@ static tsr_status find_frame(tsri_train_encoder *e) {
 
 static tsr_status need(const tsri_train_encoder *e, int32_t id, const char *what) {
     return id >= 0 ? TSR_OK
-                   : tsri_base_fail(TSR_E_STATE, "%s names no %s, which this objective needs",
+                   : tsri_base_fail(TSR_E_STATE, "%s has no %s, which this objective needs",
                                     e->model->path, what);
 }
 
@@ -165,13 +165,13 @@ static tsr_status check_ids(const tsri_text_ids *ids, size_t from, int32_t vocab
     for (size_t i = from; i < ids->count; i++)
         if (ids->data[i] >= vocab)
             return tsri_base_fail(TSR_E_FORMAT,
-                                  "the tokenizer gives token id %d, and the model's vocabulary "
+                                  "the tokenizer gives token id %d, but the model's vocabulary "
                                   "ends at %d: tokenizer and model don't belong together",
                                   (int)ids->data[i], (int)vocab - 1);
     return TSR_OK;
 }
 
-/* Texts end with eos; behind it a language's code may stand. */
+/* Makes a text end with eos, unless it does already; a language's code may follow eos. */
 static tsr_status end_with_eos(const tsri_train_encoder *e, tsri_text_ids *ids, size_t from) {
     const size_t n = ids->count;
     if (e->eos < 0 || (n > from && ids->data[n - 1] == e->eos) ||
@@ -181,7 +181,7 @@ static tsr_status end_with_eos(const tsri_train_encoder *e, tsri_text_ids *ids, 
 }
 
 static tsr_status none(const char *what) {
-    return tsri_base_fail(TSR_E_FORMAT, "the %s has no tokens; fill it in, or take the line out",
+    return tsri_base_fail(TSR_E_FORMAT, "the %s has no tokens; fill it in, or remove the line",
                           what);
 }
 
@@ -203,11 +203,11 @@ static tsr_status encode_next(const tsri_train_encoder *e, const tsri_train_reco
     TRY(end_with_eos(e, first, before));
     return first->count > before + 1
                ? TSR_OK
-               : tsri_base_fail(TSR_E_FORMAT, "the text is one token; two or more are wanted, so "
-                                              "that one has another before it");
+               : tsri_base_fail(TSR_E_FORMAT, "the text has one token; it needs at least two, "
+                                              "because a model learns each from those before it");
 }
 
-/* Some tokenizers have tokens for blanks; to a translator a text of nothing else is none. */
+/* Some tokenizers have tokens for blanks, but a text of blanks alone can't be translated. */
 static bool is_blank(tsri_train_span text) {
     size_t n = 0;
     while (n < text.n && text.data[n] && strchr(" \t\r\n\f\v", text.data[n]))

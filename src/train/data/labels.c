@@ -1,5 +1,4 @@
-/* train/data/labels.c - collects the labels in files of data, before there is a model or beside
- * one. */
+/* train/data/labels.c - collects the labels in files of data, with or without a model. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "train/data/data_parts.h"
@@ -8,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By bytes; while it grows the set is in this order. */
+/* By binary search: while labels are added, the set is kept in the order of their bytes. */
 static size_t place_of(const tsri_train_label_set *set, const char *label, size_t n, bool *found) {
     size_t low = 0, high = set->n;
     *found = false;
@@ -83,9 +82,7 @@ static tsr_status scan(const char *path, const tsri_train_data_options *o,
             break;
         status = record.second.n
                      ? tsri_train_label_set_add(set, record.second.data, record.second.n)
-                     : tsri_base_fail(TSR_E_FORMAT,
-                                      "%s: line %" PRIu64 ": the label is empty; a "
-                                      "label is wanted",
+                     : tsri_base_fail(TSR_E_FORMAT, "%s: line %" PRIu64 ": the label is empty",
                                       path, record.line);
     } while (status == TSR_OK);
     tsri_train_records_close(&records);
@@ -116,7 +113,7 @@ tsr_status tsri_train_labels_scan(const tsri_train_data_options *o, char ***labe
 
 /* ---- of token files ---- */
 
-/* Names that a config has where nobody named the labels: then the file's may be their numbers. */
+/* Whether config.json has default names: then a label of the data may be the class's number. */
 static bool unnamed(const tsri_model_spec *spec) {
     for (int32_t i = 0; i < spec->labels; i++)
         if (strncmp(spec->label_of[i], "LABEL_", 6))
@@ -139,7 +136,7 @@ static int32_t target_of(const tsri_model_spec *spec, const tsri_train_label_set
 static tsr_status outside(const tsri_model *model, const tsri_train_token_file *file, size_t i) {
     const tsri_model_spec *spec = &model->spec;
     return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: line %" PRIu64 ": the label \"%.60s\" is none of the model's %d "
+                          "%s: line %" PRIu64 ": the label \"%.60s\" is not one of the model's %d "
                           "(\"%.60s\", \"%.60s\"%s)",
                           file->path, file->label_lines[i], file->labels[i], (int)spec->labels,
                           spec->label_of[0], spec->label_of[spec->labels - 1],

@@ -1,6 +1,6 @@
-/* train/data/mask.c - BERT's masking: of the places chosen, 8 of 10 get the mask token, 1 a token
- * drawn from all, 1 stays; targets are what stood there. A draw is a function of (seed, row of all
- * batches, position).
+/* train/data/mask.c - BERT's masking: of the tokens chosen, 8 of 10 become the mask token, 1
+ * becomes a token drawn from the vocabulary, and 1 stays; the targets are the original tokens. A
+ * draw is a function of (seed, number of the row over all batches, position).
  * source  Devlin et al. 2018, arXiv:1810.04805, A.1 */
 #include "base/random.h"
 #include "train/data/data_parts.h"

@@ -1,4 +1,4 @@
-/* train/data/permute.c - a permutation of n numbers that takes no memory: a Feistel network with
+/* train/data/permute.c - a permutation of n numbers that needs no memory: a Feistel network with
  * cycle walking. */
 #include "train/data/permute.h"
 

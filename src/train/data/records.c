@@ -14,8 +14,8 @@
 
 enum { MOST_DEPTH = 32 };
 
-/* Which fields of JSONL and CSV hold what is wanted: of the first pair that is there, and else the
- * sentence names the first. */
+/* The fields of JSONL and CSV to read. The first pair that the file has is taken; where it has
+ * none, the message names the first pair. */
 typedef struct fields {
     const char *text, *second; /* second NULL: none */
 } fields;
@@ -30,7 +30,7 @@ typedef struct form {
 /* A row of CSV. */
 typedef struct row {
     tsri_csv csv;
-    tsri_bytes text; /* of the fields, one behind the other */
+    tsri_bytes text; /* of the fields, joined */
     size_t *ends;    /* where each ends */
     size_t count, capacity;
     uint64_t line; /* where the row begins */
@@ -43,7 +43,7 @@ struct tsri_train_records {
     tsri_text_reader *reader;
     fields fields[2];
     int n_fields;
-    json_t *json; /* the line that was given last */
+    json_t *json; /* the line that was returned last */
     char number[32];
     row row;
     int columns[2]; /* of the fields; -1: none */
@@ -93,8 +93,8 @@ static tsr_status next_tsv(tsri_train_records *r, tsri_train_record *out) {
         return TSR_OK;
     if (!tab)
         return refuse(r, r->wants == TSRI_WANTS_PAIRS
-                             ? "has no tab; source, a tab and target are wanted"
-                             : "has no tab; text, a tab and a label are wanted");
+                             ? "it has no tab; source, a tab and target are needed"
+                             : "it has no tab; text, a tab and a label are needed");
     const size_t rest = n - (size_t)(tab + 1 - text);
     const char *end = memchr(tab + 1, '\t', rest);
     out->text.n = (size_t)(tab - text);
@@ -104,7 +104,7 @@ static tsr_status next_tsv(tsri_train_records *r, tsri_train_record *out) {
 
 /* ---- JSONL ---- */
 
-/* A text as it is, a whole number by its digits. */
+/* A string as it is; where a label may be a whole number, its digits. */
 static tsr_status field_of(tsri_train_records *r, const char *name, bool label,
                            tsri_train_span *out) {
     const json_t *value = json_object_get(r->json, name);
@@ -117,7 +117,7 @@ static tsr_status field_of(tsri_train_records *r, const char *name, bool label,
     } else if (value && !json_is_null(value)) {
         return tsri_base_fail(TSR_E_FORMAT, "%s: line %" PRIu64 ": \"%s\" is not a text%s", r->path,
                               tsri_text_reader_number(r->reader), name,
-                              label ? " and not a whole number" : "");
+                              label ? " or a whole number" : "");
     }
     return TSR_OK;
 }
@@ -136,7 +136,7 @@ static tsr_status next_json(tsri_train_records *r, tsri_train_record *out) {
     if (status != TSR_OK)
         return tsri_base_fail_within(status, "%s", r->path);
     if (!json_is_object(r->json))
-        return refuse(r, "is not a JSON object; one a line is wanted");
+        return refuse(r, "it is not a JSON object; each line must be one");
     for (int i = 0; i < r->n_fields; i++) {
         const fields *f = &r->fields[i];
         out->text = out->second = (tsri_train_span){NULL, 0};
@@ -154,7 +154,7 @@ static tsr_status next_json(tsri_train_records *r, tsri_train_record *out) {
 
 /* ---- CSV ---- */
 
-/* One more line of the row, whose end belongs to it where a quote is open. */
+/* Adds one more line to the row. Where a quote is open, the line end belongs to the field. */
 static tsr_status feed(row *row, const char *line, size_t n) {
     tsri_bytes *text = &row->text;
     TRY(tsri_base_grow(&text->data, &text->capacity, text->size + n + 1, 1));
@@ -193,13 +193,13 @@ static tsr_status next_row(tsri_train_records *r, bool *found) {
         if (!*found)
             row->line = tsri_text_reader_number(r->reader);
         if (!text)
-            why = "a quote is opened and not closed before the end of the file";
+            why = "a quote is opened, but not closed before the end of the file";
         else
             TRY(feed(row, text, n));
         if (!why && row->csv.stray)
-            why = "text follows a closing quote; a comma or the end of the line is wanted";
+            why = "text follows a closing quote; only a comma or the end of the line may";
         if (!why && row->text.size > TSRI_TEXT_LINE_LIMIT)
-            why = "a quote is opened and not closed within 256 MiB";
+            why = "a quote is opened, but not closed within 256 MiB";
         *found = true;
     } while (!why && tsri_base_csv_is_open(&row->csv));
     return why ? tsri_base_fail(TSR_E_FORMAT, "%s: line %" PRIu64 ": %s", r->path, row->line, why)
@@ -234,7 +234,7 @@ static tsr_status begin_csv(tsri_train_records *r) {
     const fields *f = r->fields;
     if (status == TSR_OK)
         status = tsri_base_fail(
-            TSR_E_FORMAT, "%s: line 1 names no column \"%s\"; its columns are %.400s", r->path,
+            TSR_E_FORMAT, "%s: line 1 has no column \"%s\"; its columns are %.400s", r->path,
             column_of(&r->row, f->text) < 0 ? f->text : f->second, names.data ? names.data : "");
     tsri_base_bytes_clear(&names);
     return status;
@@ -254,8 +254,8 @@ static tsr_status next_csv(tsri_train_records *r, tsri_train_record *out) {
             continue;
         if ((size_t)r->columns[i] >= r->row.count)
             return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: line %" PRIu64 ": it has %zu fields; the header wants %d or "
-                                  "more",
+                                  "%s: line %" PRIu64 ": the row has %zu fields; by the header it "
+                                  "needs at least %d",
                                   r->path, r->row.line, r->row.count, r->columns[i] + 1);
         *spans[i] = field(&r->row, (size_t)r->columns[i]);
     }
@@ -277,7 +277,7 @@ static const form forms[] = {
     {"text", of_text, NULL, next_text},
 };
 
-/* Plain text has neither targets nor labels: where they are wanted, it is read as TSV. */
+/* Plain text has neither targets nor labels: where they are needed, the file is read as TSV. */
 static const form *find_form(const char *path, tsri_train_wants wants) {
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < FORM_TEXT; i++)

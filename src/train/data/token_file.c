@@ -12,7 +12,7 @@
 
 enum { AT_ONCE = 1 << 20, MOST_LABELS = 1 << 16, VERSION = 1 };
 
-/* The start of an index. */
+/* What an index begins with. */
 typedef struct header {
     char magic[8];
     uint32_t version, width;
@@ -29,7 +29,7 @@ typedef struct label_head { /* before a label's text */
 /* ---- reading ---- */
 
 static tsr_status damaged(const tsri_file *file) {
-    return tsri_base_fail(TSR_E_FORMAT, "%s is damaged; delete it, and it will be made again",
+    return tsri_base_fail(TSR_E_FORMAT, "%s is damaged; delete it: it will be made again",
                           file->path);
 }
 
@@ -70,7 +70,7 @@ tsr_status tsri_train_token_file_read(const tsri_train_token_file *t, uint64_t b
                                       int32_t vocab, int32_t *out) {
     TRY(tsri_base_file_read(t->tokens, begin * t->width, out, n * t->width));
     if (t->width == 2)
-        for (size_t i = n; i--;) { /* from the last on, so that none is overwritten unread */
+        for (size_t i = n; i--;) { /* backwards, so that no id is overwritten before it is read */
             uint16_t id;
             memcpy(&id, (const char *)out + i * sizeof id, sizeof id);
             out[i] = id;
@@ -106,7 +106,7 @@ typedef struct making {
     char **labels;
     uint64_t *label_lines;
     size_t label_room, line_room;
-    uint64_t before; /* bytes of the files before */
+    uint64_t before; /* bytes of the files read before this one */
 } making;
 
 static tsr_status write_ids(making *m, const tsri_text_ids *ids) {
@@ -135,15 +135,16 @@ static tsr_status write_id(making *m, int32_t id) {
 static tsr_status number_label(making *m, const tsri_train_record *record, uint32_t *out) {
     const tsri_train_span s = record->second;
     if (!s.n)
-        return tsri_base_fail(TSR_E_FORMAT, "the label is empty; a label is wanted");
+        return tsri_base_fail(TSR_E_FORMAT, "the label is empty");
     for (size_t i = m->header.n_labels; i--;)
         if (strlen(m->labels[i]) == s.n && !memcmp(m->labels[i], s.data, s.n)) {
             *out = (uint32_t)i;
             return TSR_OK;
         }
     if (m->header.n_labels >= MOST_LABELS)
-        return tsri_base_fail(
-            TSR_E_FORMAT, "more than %d different labels: is it the right column?", MOST_LABELS);
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "there are more than %d different labels; is this the right column?",
+                              MOST_LABELS);
     const size_t i = (size_t)m->header.n_labels;
     TRY(tsri_base_grow(&m->labels, &m->label_room, i + 1, sizeof *m->labels));
     TRY(tsri_base_grow(&m->label_lines, &m->line_room, i + 1, sizeof *m->label_lines));
@@ -170,7 +171,7 @@ static tsr_status add_example(making *m, const tsri_train_record *record) {
     return tsri_base_writer_write(m->index, &entry, sizeof entry);
 }
 
-/* Which line of a piece can't be encoded. */
+/* The line of a piece that can't be encoded. */
 static uint64_t find_line(making *m, const tsri_train_record *record) {
     uint64_t line = record->line;
     tsri_train_record one = {.piece = true};
@@ -227,7 +228,7 @@ static tsr_status add_records(making *m) {
             TRY(tell(m));
     }
     if (!m->header.n_tokens)
-        return tsri_base_fail(TSR_E_FORMAT, "%s holds no tokens; text is wanted", m->path);
+        return tsri_base_fail(TSR_E_FORMAT, "%s holds no tokens; it needs some text", m->path);
     tsri_train_encoder_edges(m->o->encoder, &before, &behind);
     if (piece)
         TRY(write_id(m, behind));
@@ -246,7 +247,7 @@ static tsr_status write_all(making *m) {
     return tsri_base_writer_patch(m->index, 0, &m->header, sizeof m->header);
 }
 
-/* All of it, without the merges that are left out. */
+/* Writes everything, with BPE dropout where it is set. */
 static tsr_status write_cut(making *m) {
     tsri_text_tokenizer *tokenizer = m->o->encoder->model->tokenizer;
     tsri_text_dropout dropout = {
@@ -319,7 +320,7 @@ static tsr_status digest_of(const char *path, char hex[65]) {
     return status;
 }
 
-/* The form of a file follows from its name, so it counts. */
+/* The form is part of the key, because it follows from the file's name and not from its bytes. */
 static tsr_status key_of(const tsri_train_token_file *t, const tsri_train_token_file_options *o,
                          char key[65]) {
     unsigned char digest[32];
@@ -364,7 +365,7 @@ static tsr_status find_or_make(tsri_train_token_file *t, const tsri_train_token_
     snprintf(name, sizeof name, "%s.index", key);
     char *index = tsri_base_join(o->workspace, name);
     tsr_status status = tokens && index ? TSR_OK : TSR_E_HOST_MEMORY;
-    /* One that is damaged is made again, as one that is missing. */
+    /* A damaged token file is made again, like a missing one. */
     const bool found = status == TSR_OK && tsri_base_is_file(index) && tsri_base_is_file(tokens) &&
                        open_files(t, tokens, index) == TSR_OK;
     if (status == TSR_OK && !found) {
@@ -375,7 +376,7 @@ static tsr_status find_or_make(tsri_train_token_file *t, const tsri_train_token_
             status = digest_of(t->path, again);
         if (status == TSR_OK && strcmp(again, t->digest)) {
             remove(index);
-            status = tsri_base_fail(TSR_E_IO, "%s changed while it was read; begin again", t->path);
+            status = tsri_base_fail(TSR_E_IO, "%s changed while it was read; start again", t->path);
         }
         if (status == TSR_OK)
             status = open_files(t, tokens, index);

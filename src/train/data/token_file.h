@@ -1,9 +1,10 @@
-/* train/data/token_file.h - a text's tokens on disk, in the workspace: made once, read at offsets.
+/* train/data/token_file.h - a text's tokens on disk, in the workspace: made once, then read at
+ * offsets.
  *
- *     <key>.tokens   ids one after the other, 2 bytes each, or 4 where the vocabulary is larger
- *     <key>.index    header, an entry an example, the labels; written last
+ *     <key>.tokens   ids one after the other, 2 bytes each, or 4 where the vocabulary needs them
+ *     <key>.index    a header, an entry for each example, the labels; written last
  *
- * <key> is the SHA-256 of the file, the tokenizer and what the options say of them. A stream
+ * <key> is the SHA-256 of the file, the tokenizer and the options that concern them. A stream
  * (packed texts) has no examples. */
 #ifndef TSRI_TRAIN_DATA_TOKEN_FILE_H
 #define TSRI_TRAIN_DATA_TOKEN_FILE_H
@@ -12,9 +13,9 @@
 #include "train/data/encode.h"
 
 typedef struct tsri_train_entry {
-    uint64_t start;   /* of the example's ids in the file */
-    uint32_t n, more; /* ids of the text (or source), and behind them of the target */
-    uint32_t label;   /* of this file's */
+    uint64_t start;   /* where the example's ids begin in the file */
+    uint32_t n, more; /* ids of the text (or source), and of the target behind them */
+    uint32_t label;   /* its number among this file's labels */
     uint32_t line;    /* where the example is in the text file */
 } tsri_train_entry;
 
@@ -30,14 +31,14 @@ typedef struct tsri_train_token_file {
     bool made;      /* by this call */
 } tsri_train_token_file;
 
-/* What making a token file needs to know beside the text. */
+/* What a token file is made from, besides the text. */
 typedef struct tsri_train_token_file_options {
     const tsri_train_data_options *data;
     const tsri_train_encoder *encoder;
     const char *workspace;
-    double bpe_dropout;    /* share of merges left out, by the seed of `data` and ... */
-    uint64_t number;       /* ... the file's among those of the corpus */
-    uint64_t *done, total; /* of the text of all files, for progress */
+    double bpe_dropout;    /* share of merges left out, drawn by the seed of `data` and ... */
+    uint64_t number;       /* ... the file's number in the corpus */
+    uint64_t *done, total; /* bytes of text, of all files; for progress */
     uint64_t *prepared;    /* tokens made */
 } tsri_train_token_file_options;
 

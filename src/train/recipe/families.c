@@ -1,5 +1,5 @@
-/* train/recipe/families.c - a table of families: which of Hugging Face's computes an
- * architecture, and its config.json. */
+/* train/recipe/families.c - a table of Hugging Face's model families: finds the one that computes
+ * an architecture, and writes its config.json. */
 #include "train/recipe/families.h"
 
 #include "base/error.h"
@@ -38,7 +38,7 @@ static json_t *opt(const tsri_train_config *c) {
                      "dropout", c->dropout, "attention_dropout", 0.0, "init_std", 0.02);
 }
 
-/* What Llama and those that follow its keys share. */
+/* The keys that Llama and the families like it share. */
 static json_t *llama_sizes(const architecture *m) {
     return json_pack("{s:I s:I s:I s:I s:I s:s s:f s:f}", "hidden_size", (json_int_t)m->hidden_size,
                      "num_hidden_layers", (json_int_t)m->layers, "num_attention_heads",
@@ -47,7 +47,7 @@ static json_t *llama_sizes(const architecture *m) {
                      activation(m), "initializer_range", 0.02, "rope_theta", 10000.0);
 }
 
-/* `object`, with the members of `more` (new memory, taken). */
+/* `object` with the members of `more`, whose reference it takes. */
 static json_t *with(json_t *object, json_t *more) {
     if (object && more && json_object_update(object, more) == 0) {
         json_decref(more);
@@ -102,7 +102,7 @@ static json_t *bert(const tsri_train_config *c) {
                      "attention_probs_dropout_prob", 0.0, "initializer_range", 0.02);
 }
 
-/* Both stacks of an encoder-decoder; what one family's config has and another's ignores, too. */
+/* Both stacks of an encoder-decoder. It also has keys that only some of the families read. */
 static json_t *bart(const tsri_train_config *c) {
     const architecture *m = c->model;
     json_t *stacks = json_pack(
@@ -152,13 +152,14 @@ static json_t *tessera(const tsri_train_config *c) {
 
 enum { ANY = -1 };
 
-/* What of an architecture a family computes: the members of the row that are not ANY must be the
- * same. The first that fits is taken; the last one always does. */
+/* Which architectures a family computes: each member that is not ANY must equal the architecture's.
+ * The first family that fits is taken; the last one always fits. */
 static const struct family {
     const char *type;
     json_t *(*write)(const tsri_train_config *config);
-    int kind, positions, norm, norm_type, gated, bias, grouped /* fewer key heads than heads */;
-    const char *class, *classifier; /* of transformers */
+    int kind, positions, norm, norm_type, gated, bias,
+        grouped /* fewer key/value heads than heads */;
+    const char *class, *classifier; /* names of transformers' classes */
 } families[] = {
     {"gpt2", gpt2, TSRI_KIND_DECODER, TSRI_POSITIONS_LEARNED, TSRI_NORM_PRE, TSR_NORM_LAYER, false,
      true, false, "GPT2LMHeadModel", NULL},
@@ -190,16 +191,17 @@ static bool same(int wanted, int given) {
     return wanted == ANY || wanted == given;
 }
 
-/* What a row can't say: which way attention reads, and what a family's config has no key for. */
+/* What the table can't express: the direction of attention, and what a family's config has no key
+ * for. */
 static bool fits_besides(const struct family *f, const architecture *m) {
     const int usual = m->kind == TSRI_KIND_DECODER ? TSRI_TRAIN_CAUSAL : TSRI_TRAIN_BIDIRECTIONAL;
     if (f->write == bahdanau || f->write == tessera)
         return true;
     if (m->attention != usual)
         return false;
-    if (f->write == bloom) /* its feed-forward part is of one kind */
+    if (f->write == bloom) /* its feed-forward part is always like this */
         return m->ffn == 4 * m->hidden_size && m->activation + 1 == TSR_ACT_GELU_TANH && m->tied;
-    return m->tied || m->kind == TSRI_KIND_DECODER; /* the others' tables are one */
+    return m->tied || m->kind == TSRI_KIND_DECODER; /* the others share one embedding */
 }
 
 static const struct family *find_family(const architecture *m) {
@@ -226,10 +228,11 @@ static tsr_status check_objective(const architecture *m, tsri_training_objective
                                                      : objective == TSRI_OBJECTIVE_TRANSLATE;
     if (fits)
         return TSR_OK;
-    return tsri_base_fail(TSR_E_ARGUMENT,
-                          "no model of kind %s %s: a decoder generates, an encoder fills masks or "
-                          "classifies, an encoder-decoder translates",
-                          kinds[m->kind], names[objective]);
+    return tsri_base_fail(
+        TSR_E_ARGUMENT,
+        "a model of kind %s can't be one that %s: a decoder generates, an encoder "
+        "fills masks or classifies, an encoder-decoder translates",
+        kinds[m->kind], names[objective]);
 }
 
 static void set_id(json_t *object, const char *key, int32_t id) {
@@ -237,7 +240,7 @@ static void set_id(json_t *object, const char *key, int32_t id) {
         tsri_base_json_put(object, key, json_integer(id));
 }
 
-/* What every family's config has. */
+/* The keys of every family's config. */
 static void set_common(json_t *object, const tsri_train_config *c, const struct family *f,
                        const char *class) {
     const bool pair = c->objective == TSRI_OBJECTIVE_TRANSLATE;
@@ -266,7 +269,7 @@ tsr_status tsri_train_config_labels(json_t *object, const char *const *labels, s
         char key[24];
         snprintf(key, sizeof key, "%zu", i);
         if (json_object_get(ids, labels[i]))
-            status = tsri_base_fail(TSR_E_FORMAT, "label \"%.80s\" is there twice", labels[i]);
+            status = tsri_base_fail(TSR_E_FORMAT, "label \"%.80s\" occurs twice", labels[i]);
         else if (!tsri_text_utf8_valid(labels[i], strlen(labels[i])))
             status = tsri_base_fail(TSR_E_FORMAT, "labels must be UTF-8");
         tsri_base_json_put(names, key, json_string(labels[i]));

@@ -1,4 +1,4 @@
-/* train/recipe/keys.c - reads and writes values by a table of keys. */
+/* train/recipe/keys.c - reads and writes the values that a table of keys describes. */
 #include "base/error.h"
 #include "base/names.h"
 #include "train/recipe/settings.h"
@@ -16,7 +16,7 @@ tsr_status tsri_train_key_split(const char *set, char name[TSRI_TRAIN_KEY_NAME],
                                 const char **value) {
     const char *sign = set ? strchr(set, '=') : NULL;
     if (!sign || sign == set || (size_t)(sign - set) >= TSRI_TRAIN_KEY_NAME)
-        return tsri_base_fail(TSR_E_ARGUMENT, "--set %.80s: key=value is wanted", set ? set : "");
+        return tsri_base_fail(TSR_E_ARGUMENT, "--set %.80s: it must be key=value", set ? set : "");
     memcpy(name, set, (size_t)(sign - set));
     name[sign - set] = 0;
     *value = sign + 1;
@@ -50,7 +50,7 @@ static void word_at(const char *words, int place, char *text, size_t size) {
 }
 
 static tsr_status wanted(const tsri_train_key *key, const char *text, const char *what) {
-    return tsri_base_fail(TSR_E_ARGUMENT, "%s=%s: %s is wanted", key->name, text, what);
+    return tsri_base_fail(TSR_E_ARGUMENT, "%s=%s: it must be %s", key->name, text, what);
 }
 
 static tsr_status wanted_number(const tsri_train_key *key, const char *text) {
@@ -113,8 +113,8 @@ tsr_status tsri_train_key_set(const tsri_train_key *key, void *values, const cha
     default:
         if (strlen(text) >= TSRI_TRAIN_TEXT)
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "%s: a text of %zu bytes was given; at most %d are kept",
-                                  key->name, strlen(text), TSRI_TRAIN_TEXT - 1);
+                                  "%s: the text has %zu bytes; at most %d are allowed", key->name,
+                                  strlen(text), TSRI_TRAIN_TEXT - 1);
         memset(at, 0, TSRI_TRAIN_TEXT);
         memcpy(at, text, strlen(text));
         return TSR_OK;
@@ -191,7 +191,7 @@ static tsr_status set_json(const tsri_train_key *key, void *values, const json_t
     case JSON_FALSE:
         return tsri_train_key_set(key, values, json_is_true(value) ? "true" : "false");
     default:
-        return tsri_base_fail(TSR_E_ARGUMENT, "%s: a number, a text, true or false is wanted",
+        return tsri_base_fail(TSR_E_ARGUMENT, "%s: it must be a number, a text, true or false",
                               key->name);
     }
 }
@@ -210,7 +210,7 @@ tsr_status tsri_train_key_set_object(const tsri_train_keys *table, void *values,
     return TSR_OK;
 }
 
-/* What the same is called elsewhere. */
+/* The names that keys have in other programs. */
 static const struct {
     const char *typed, *key;
 } elsewhere[] = {{"lr", "learning_rate"},
@@ -268,7 +268,7 @@ static const struct {
                  {"tie_word_embeddings", "tied"}};
 enum { N_ELSEWHERE = sizeof elsewhere / sizeof *elsewhere };
 
-/* The key of a table that has this name elsewhere, or NULL. */
+/* The key that other programs call by this name, or NULL. */
 static const char *known_elsewhere(const tsri_train_keys *const *tables, size_t n_tables,
                                    const char *name) {
     for (size_t e = 0; e < N_ELSEWHERE; e++)

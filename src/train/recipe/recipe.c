@@ -1,4 +1,5 @@
-/* train/recipe/recipe.c - opens a recipe, sets its keys, and fills in what follows from others. */
+/* train/recipe/recipe.c - opens a recipe, sets its keys, and derives the values that are not given.
+ */
 #include "train/recipe/recipe.h"
 
 #include "base/error.h"
@@ -29,30 +30,35 @@ enum { MOST = 1 << 20, DEPTH = 16, LIST = 512 };
 /* The words are in the order of their enums. */
 static const tsri_train_key keys[] = {
     WORD(kind, "decoder|encoder|encoder-decoder|recurrent", "decoder",
-         "which stacks; recurrent: gated units with additive attention"),
-    SIZE(layers, 0, TSRI_MODEL_MAX_LAYERS, "of an encoder-decoder: of its decoder"),
-    SIZE(encoder_layers, 0, TSRI_MODEL_MAX_LAYERS, "of an encoder-decoder; 0: layers"),
+         "the stacks that it has; recurrent: gated units with additive attention"),
+    SIZE(layers, 0, TSRI_MODEL_MAX_LAYERS,
+         "number of layers; of an encoder-decoder: of its decoder"),
+    SIZE(encoder_layers, 0, TSRI_MODEL_MAX_LAYERS,
+         "layers of an encoder-decoder's encoder; 0: as layers"),
     SIZE(hidden_size, 0, TSRI_MODEL_MAX_WIDTH, "the width of hidden states"),
-    SIZE(heads, 0, TSRI_MODEL_MAX_WIDTH, "of attention: equal parts of hidden_size"),
-    SIZE(kv_heads, 0, TSRI_MODEL_MAX_WIDTH, "of keys and values; 0: heads"),
-    SIZE(ffn, 0, TSRI_MODEL_MAX_WIDTH, "inner width of the feed-forward part; 0: 4 hidden_size"),
+    SIZE(heads, 0, TSRI_MODEL_MAX_WIDTH, "heads of attention, which share hidden_size equally"),
+    SIZE(kv_heads, 0, TSRI_MODEL_MAX_WIDTH, "heads of keys and values; 0: as heads"),
+    SIZE(ffn, 0, TSRI_MODEL_MAX_WIDTH,
+         "inner width of the feed-forward part; 0: 4 times hidden_size"),
     WORD(positions, "none|learned|rotary|sinusoidal|alibi", "learned",
-         "how a token's place enters"),
-    SIZE(max_positions, 0, 1 << 20, "tokens that the model reads; 0: block_size"),
+         "how the model is told a token's position"),
+    SIZE(max_positions, 0, 1 << 20, "the longest sequence that the model reads; 0: block_size"),
     WORD(attention, "auto|causal|bidirectional", "auto",
-         "what a token sees; auto: a decoder's is causal, an encoder's bidirectional"),
-    WORD(norm, "pre|post", "pre", "before each part of a layer, or after"),
-    WORD(norm_type, "layer|rms", "layer", "which norm"),
-    WORD(activation, "relu|gelu|gelu_tanh|silu|tanh|sigmoid", "gelu", "of the feed-forward part"),
-    BOOL(gated, "false", "a third matrix in the feed-forward part, as Llama has"),
+         "what a token sees; auto: causal in a decoder, bidirectional in an encoder"),
+    WORD(norm, "pre|post", "pre", "norms before each part of a layer, or after it"),
+    WORD(norm_type, "layer|rms", "layer", "the kind of norm"),
+    WORD(activation, "relu|gelu|gelu_tanh|silu|tanh|sigmoid", "gelu",
+         "activation of the feed-forward part"),
+    BOOL(gated, "false", "a third matrix in the feed-forward part, as in Llama"),
     BOOL(tied, "true", "the output matrix is the embedding"),
-    BOOL(bias, "true", "of matrices"),
-    SIZE(embed_size, 0, TSRI_MODEL_MAX_WIDTH, "recurrent: of the embedding; 0: hidden_size"),
-    SIZE(attention_size, 0, TSRI_MODEL_MAX_WIDTH, "recurrent: of a score; 0: hidden_size"),
+    BOOL(bias, "true", "matrices have a bias"),
+    SIZE(embed_size, 0, TSRI_MODEL_MAX_WIDTH, "recurrent: width of the embedding; 0: hidden_size"),
+    SIZE(attention_size, 0, TSRI_MODEL_MAX_WIDTH,
+         "recurrent: width in which attention forms its scores; 0: hidden_size"),
     {"tokenizer", TSRI_TRAIN_VALUE_STRING, AT(tokenizer), 0, 0, NULL, "bpe", 0,
-     "bpe or char: trained on the data; else a tokenizer.json, or a folder that has one"},
+     "bpe or char: trained on the data; else a tokenizer.json, or a folder with a tokenizer"},
     {"vocab_size", TSRI_TRAIN_VALUE_INT, AT(vocab_size), 0, TSRI_MODEL_MAX_VOCAB, NULL, "8192", 0,
-     "the most tokens of a tokenizer that is trained; 0: all characters"},
+     "the most tokens that a trained tokenizer may have; 0: all characters"},
 };
 static const tsri_train_keys table = {keys, sizeof keys / sizeof *keys};
 
@@ -94,7 +100,7 @@ static tsr_status read_recipe(tsri_train_recipe *recipe) {
     const char *key, *text = NULL;
     json_t *value;
     if (!json_is_object(recipe->json))
-        return tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", recipe->path);
+        return tsri_base_fail(TSR_E_FORMAT, "%s: a recipe must be a JSON object", recipe->path);
     json_object_foreach(recipe->json, key, value) {
         bool is_object = false;
         for (size_t i = 0; i < 3; i++)
@@ -175,8 +181,8 @@ static tsr_status locate_recipe(const char *name, char **path) {
         return TSR_OK;
     list_bundled(list);
     return tsri_base_fail(TSR_E_IO,
-                          "%s is no file here and no recipe that came along; these are %s", name,
-                          *list ? list : "none (share/tessera/recipes is not there)");
+                          "%s is neither a file nor the name of a bundled recipe; bundled are %s",
+                          name, *list ? list : "none (there is no folder share/tessera/recipes)");
 }
 
 tsr_status tsri_train_recipe_open(const char *name, tsri_train_recipe **out) {
@@ -223,7 +229,7 @@ static tsr_status require(const tsri_train_recipe *recipe, int64_t value, const 
                           recipe->path, key, key);
 }
 
-/* `part` of the whole must divide it. */
+/* `part` must divide the whole. */
 static tsr_status divides(const tsri_train_recipe *recipe, const char *part, int64_t n,
                           const char *whole, int64_t of) {
     if (of % n == 0)
@@ -247,8 +253,8 @@ static tsr_status check_positions(const tsri_train_recipe *recipe) {
     if (model->positions == TSRI_POSITIONS_SINUSOIDAL && model->hidden_size % 2)
         return refuse(recipe, "sinusoidal positions need an even hidden_size");
     if (model->kind == TSRI_KIND_DECODER && model->attention == TSRI_TRAIN_BIDIRECTIONAL)
-        return refuse(recipe, "a decoder whose attention is bidirectional sees the token that it "
-                              "is to predict; kind encoder reads both ways");
+        return refuse(recipe, "with bidirectional attention, a decoder sees the token that it is "
+                              "to predict; kind=encoder reads both ways");
     return TSR_OK;
 }
 
@@ -260,7 +266,7 @@ tsr_status tsri_train_recipe_finish(tsri_train_recipe *recipe, int64_t block_siz
     if (model->max_positions < block_size)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: block_size %" PRId64 " exceeds max_positions %" PRId64
-                              ", beyond which the model reads nothing",
+                              ", the longest sequence that the model reads",
                               recipe->path, block_size, model->max_positions);
     if (model->kind == TSRI_KIND_RECURRENT) {
         model->embed_size = model->embed_size ? model->embed_size : model->hidden_size;
@@ -268,12 +274,14 @@ tsr_status tsri_train_recipe_finish(tsri_train_recipe *recipe, int64_t block_siz
         return TSR_OK;
     }
     if (model->embed_size || model->attention_size)
-        return refuse(recipe, "embed_size and attention_size are of kind recurrent");
+        return refuse(recipe,
+                      "embed_size and attention_size are only for models of kind recurrent");
     TRY(require(recipe, model->layers, "layers"));
     TRY(require(recipe, model->heads, "heads"));
     if (model->encoder_layers && model->kind != TSRI_KIND_ENCODER_DECODER)
-        return refuse(recipe, "encoder_layers is of kind encoder-decoder; layers says how many an "
-                              "encoder alone has");
+        return refuse(recipe,
+                      "encoder_layers is only for models of kind encoder-decoder; an encoder "
+                      "alone has layers");
     model->encoder_layers = model->encoder_layers ? model->encoder_layers : model->layers;
     model->kv_heads = model->kv_heads ? model->kv_heads : model->heads;
     model->ffn = model->ffn ? model->ffn : 4 * model->hidden_size;

@@ -1,10 +1,10 @@
-/* train/recipe/recipe.h - what a model is made by from scratch: its architecture, its tokenizer and
- * the settings of its training, as a JSON file says them.
+/* train/recipe/recipe.h - how a model is made from scratch: its architecture, its tokenizer and the
+ * settings of its training, as stated in a JSON file.
  *
  *     {"name": ..., "description": ..., "model": {...}, "tokenizer": {...}, "training": {...}}
  *
- * The keys of "model" and "tokenizer" are rows of a table in recipe.c, the same ones that `--set
- * key=value` takes; those of "training" are the settings', and are handed on unread.
+ * The keys of "model" and "tokenizer" are rows of a table in recipe.c; `--set key=value` takes the
+ * same ones. The keys of "training" are settings (settings.h), and are handed on unread.
  */
 #ifndef TSRI_TRAIN_RECIPE_RECIPE_H
 #define TSRI_TRAIN_RECIPE_RECIPE_H
@@ -24,17 +24,17 @@ typedef enum tsri_train_attention {
     TSRI_TRAIN_BIDIRECTIONAL
 } tsri_train_attention;
 
-/* What "model" and "tokenizer" say: the table in recipe.c has what each key means. */
+/* The values of "model" and "tokenizer"; the table in recipe.c says what each key means. */
 typedef struct tsri_train_architecture {
     int kind;                       /* tsri_train_kind */
-    int64_t layers, encoder_layers; /* of an encoder-decoder's decoder; of its encoder */
+    int64_t layers, encoder_layers; /* of an encoder-decoder: the decoder's, the encoder's */
     int64_t hidden_size, heads, kv_heads, ffn;
     int positions; /* tsri_model_positions */
     int64_t max_positions;
     int attention;  /* tsri_train_attention */
     int norm;       /* tsri_model_norm_place */
     int norm_type;  /* tsr_norm */
-    int activation; /* tsr_activation, less 1 */
+    int activation; /* tsr_activation minus 1 */
     bool gated, tied, bias;
     int64_t embed_size, attention_size;
     char tokenizer[TSRI_TRAIN_TEXT];
@@ -42,7 +42,7 @@ typedef struct tsri_train_architecture {
 } tsri_train_architecture;
 
 typedef struct tsri_train_recipe {
-    char *path; /* for sentences */
+    char *path; /* for messages */
     json_t *json;
     const char *name, *tokenizer; /* tokenizer: model.tokenizer */
     tsri_train_architecture model;
@@ -51,27 +51,28 @@ typedef struct tsri_train_recipe {
 /* The keys of "model" and "tokenizer". */
 const tsri_train_keys *tsri_train_recipe_keys(void);
 
-/* A file, or the name of a recipe that came along (TESSERA_RECIPES, then share/tessera/recipes
+/* Opens a file, or a bundled recipe by its name (in TESSERA_RECIPES, then share/tessera/recipes
  * beside the library).
  * owner   the caller: tsri_train_recipe_close
- * error   TSR_E_IO      no such file or recipe: the names of those that are
- *         TSR_E_FORMAT  a key that is none, a value out of its list or range */
+ * error   TSR_E_IO      there is no such file or recipe; the message lists the bundled ones
+ *         TSR_E_FORMAT  an unknown key, or a value outside its list or range */
 tsr_status tsri_train_recipe_open(const char *name, tsri_train_recipe **out);
 void tsri_train_recipe_close(tsri_train_recipe **recipe);
 
-/* `--set key=value`: *own says whether the key is one of "model" or "tokenizer"; then it is set. */
+/* `--set key=value`: sets a key of "model" or "tokenizer"; *own false: the key is not one of them.
+ */
 tsr_status tsri_train_recipe_set(tsri_train_recipe *recipe, const char *key, const char *value,
                                  bool *own);
 
-/* What is not said follows from the rest (max_positions from block_size); combinations that can't
- * be are refused. Once, after every set and before any other use. */
+/* Derives the values that are not given (max_positions from block_size), and refuses combinations
+ * that are impossible. To be called once, after the last set and before any other use. */
 tsr_status tsri_train_recipe_finish(tsri_train_recipe *recipe, int64_t block_size);
 
-/* The settings, an object, or NULL where the file has none; borrowed. */
+/* The object "training", or NULL where the file has none; borrowed. */
 const json_t *tsri_train_recipe_settings(const tsri_train_recipe *recipe);
 
-/* The special tokens that a tokenizer trained for this kind of model begins with, by id, NULL at
- * the end; and whether texts are framed by them (ends: "</s>" behind; else [CLS] and [SEP]). */
+/* The special tokens that a tokenizer trained for this kind of model begins with: `names` in the
+ * order of their ids, NULL at the end; their roles; and those that are put around a text. */
 typedef struct tsri_train_specials {
     const char *const *names;
     const char *bos, *eos, *unk, *pad, *mask; /* NULL: none */

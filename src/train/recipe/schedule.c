@@ -1,4 +1,4 @@
-/* train/recipe/schedule.c - the learning rate of each step, and the clipping of gradients. */
+/* train/recipe/schedule.c - computes the learning rate of each step, and clips gradients. */
 #include "train/recipe/schedule.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
-/* train/recipe/schedule.h - the learning rate of each step. */
+/* train/recipe/schedule.h - the learning rate of each step, and the clipping of gradients. */
 #ifndef TSRI_TRAIN_RECIPE_SCHEDULE_H
 #define TSRI_TRAIN_RECIPE_SCHEDULE_H
 
 #include "train/recipe/settings.h"
 
-/* warmup_steps, or warmup_ratio's share of all steps, rounded up. */
+/* warmup_steps, or where it is 0 warmup_ratio of all steps, rounded up. */
 int64_t tsri_train_warmup(const tsri_train_settings *settings, int64_t steps);
 
 /* The rate of step t, from 0, of `steps`; w = warmup steps, p = learning_rate, m =
@@ -15,13 +15,13 @@ int64_t tsri_train_warmup(const tsri_train_settings *settings, int64_t steps);
  *     cosine        m + (p - m) (1 + cos(pi u)) / 2
  *     inverse_sqrt  max(m, p sqrt(w / (t + 1)));  w is at least 1
  *
- * u stays at 1 past the last step.
+ * Past the last step, u stays at 1.
  * source  Vaswani et al. 2017, arXiv:1706.03762 (inverse_sqrt); Loshchilov, Hutter 2017,
  *         arXiv:1608.03983 (cosine) */
 double tsri_train_rate(const tsri_train_settings *settings, int64_t t, int64_t steps);
 
-/* What gradients of this norm are multiplied by: max / (norm + 1e-6) above max_grad_norm, else 1.
- */
+/* The factor for gradients of this norm: where it exceeds max_grad_norm, max_grad_norm / (norm +
+ * 1e-6); else 1. */
 double tsri_train_clip(const tsri_train_settings *settings, double norm);
 
 #endif

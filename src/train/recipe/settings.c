@@ -1,5 +1,5 @@
-/* train/recipe/settings.c - the table of all settings of a run, and what several of them say
- * together. */
+/* train/recipe/settings.c - the table of all settings of a run, and the checks of settings against
+ * each other. */
 #include "train/recipe/settings.h"
 
 #include "base/error.h"
@@ -22,72 +22,80 @@
 #define SIZE 1048576
 #define FREE TSRI_TRAIN_FREE
 
-/* Names and starting values of Hugging Face's TrainingArguments where it has such a key. The words
+/* Where Hugging Face's TrainingArguments have such a key, name and initial value are theirs. Words
  * are in the order of their enums. */
 static const tsri_train_key keys[] = {
     REAL(learning_rate, "5e-05", 0, 1e3, 0, "the highest learning rate"),
-    REAL(min_learning_rate, "0", 0, 1e3, 0, "where cosine and linear end"),
+    REAL(min_learning_rate, "0", 0, 1e3, 0, "the learning rate at which cosine and linear end"),
     WORD(lr_scheduler_type, "linear|cosine|constant|constant_with_warmup|inverse_sqrt", "linear", 0,
-         "how the learning rate goes on after the warmup"),
-    INT(warmup_steps, "0", 0, MANY, 0, "steps in which the learning rate grows to its highest"),
-    REAL(warmup_ratio, "0", 0, 1, 0, "the same as a share of all steps"),
-    INT(max_steps, "-1", -1, MANY, 0, "updates in all; -1: as many as num_train_epochs make"),
-    REAL(num_train_epochs, "3", 0, 1e6, 0, "times that all data are read"),
-    INT(per_device_train_batch_size, "8", 1, SIZE, 0, "sequences of a batch"),
+         "how the learning rate changes after the warmup"),
+    INT(warmup_steps, "0", 0, MANY, 0,
+        "steps in which the learning rate rises to its highest value"),
+    REAL(warmup_ratio, "0", 0, 1, 0, "warmup_steps as a share of all steps"),
+    INT(max_steps, "-1", -1, MANY, 0, "updates in all; -1: as many as num_train_epochs needs"),
+    REAL(num_train_epochs, "3", 0, 1e6, 0, "how many times all data is read"),
+    INT(per_device_train_batch_size, "8", 1, SIZE, 0, "sequences in a batch"),
     INT(per_device_eval_batch_size, "0", 0, SIZE, 0,
-        "the same in validation, run as many at a time as fit; 0: the same"),
-    INT(gradient_accumulation_steps, "1", 1, SIZE, 0, "batches of an update"),
+        "sequences in a batch of validation, run as many at a time as fit; 0: as in training"),
+    INT(gradient_accumulation_steps, "1", 1, SIZE, 0, "batches for each update"),
     INT(block_size, "0", 0, SIZE, 0,
-        "tokens of a sequence at most; 0: what the model reads, at most 1024"),
-    INT(target_block_size, "0", 0, SIZE, 0, "the same of translations; 0: block_size"),
+        "the most tokens of a sequence; 0: the model's context, at most 1024"),
+    INT(target_block_size, "0", 0, SIZE, 0, "the most tokens of a translation; 0: block_size"),
     BOOL(pack, "true", 0,
-         "texts follow each other in sequences of block_size; false: one a sequence"),
+         "texts are joined and cut into sequences of block_size; false: one text a sequence"),
     WORD(optim, "adamw|sgd", "adamw", 0, "the optimizer"),
-    REAL(weight_decay, "0", 0, 1e3, 0, "decoupled, of parameters of two or more dimensions"),
-    REAL(adam_beta1, "0.9", 0, 0.9999999, 0, "adamw: how long the mean gradient is remembered"),
-    REAL(adam_beta2, "0.999", 0, 0.9999999, 0, "adamw: the same of its square"),
+    REAL(weight_decay, "0", 0, 1e3, 0,
+         "decoupled decay of parameters that have two or more dimensions"),
+    REAL(adam_beta1, "0.9", 0, 0.9999999, 0, "adamw: decay of the gradient's running mean"),
+    REAL(adam_beta2, "0.999", 0, 0.9999999, 0,
+         "adamw: decay of the squared gradient's running mean"),
     REAL(adam_epsilon, "1e-08", 1e-30, 1, 0, "adamw: added to the divisor"),
-    REAL(momentum, "0", 0, 0.9999999, 0, "sgd: how long the gradient is remembered"),
-    BOOL(nesterov, "false", 0, "sgd: momentum that looks ahead"),
-    REAL(max_grad_norm, "1", 0, 1e9, 0, "gradients are scaled down to this norm; 0: never"),
-    REAL(dropout, "0", 0, 0.99, 0, "of embeddings and of what each part of a layer adds"),
-    REAL(activation_dropout, "0", 0, 0.99, 0, "inside the feed-forward part"),
+    REAL(momentum, "0", 0, 0.9999999, 0, "sgd: share of the last update that is added to the next"),
+    BOOL(nesterov, "false", 0, "sgd: Nesterov's momentum, which looks ahead"),
+    REAL(max_grad_norm, "1", 0, 1e9, 0,
+         "gradients above this norm are scaled down to it; 0: never"),
+    REAL(dropout, "0", 0, 0.99, 0,
+         "dropout of embeddings and of the output of each part of a layer"),
+    REAL(activation_dropout, "0", 0, 0.99, 0, "dropout inside the feed-forward part"),
     REAL(bpe_dropout, "0", 0, 0.99, 0,
-         "share of the tokenizer's merges left out at random; each mention of a file is cut anew"),
-    REAL(label_smoothing_factor, "0", 0, 0.99, 0, "share of a target spread over the vocabulary"),
-    REAL(mlm_probability, "0.15", 0.001, 1, 0, "share of the tokens that a masked model guesses"),
+         "share of the tokenizer's merges left out at random, anew each time a file is given"),
+    REAL(label_smoothing_factor, "0", 0, 0.99, 0,
+         "share of a target's probability spread over the vocabulary"),
+    REAL(mlm_probability, "0.15", 0.001, 1, 0,
+         "share of the tokens that a masked model has to guess"),
     STRING(kl_to, 0,
-           "adds kl_weight * KL(this || model) to the loss: uniform, or a frozen model's folder"),
+           "uniform, or a frozen model's folder: adds kl_weight * KL(this || model) to the loss"),
     STRING(distill_from, 0,
            "teacher's folder: (1 - kl_weight) * loss + kl_weight * KL(teacher || model)"),
     REAL(kl_weight, "0.5", 0, 1e3, 0, "weight of kl_to or distill_from"),
-    REAL(temperature, "1", 0.01, 1e3, 0, "of both distributions of distill_from"),
+    REAL(temperature, "1", 0.01, 1e3, 0, "temperature of both distributions with distill_from"),
     INT(lora_rank, "0", 0, 4096, 0,
-        "above 0: only LoRA adapters of this rank learn, and are saved apart"),
-    REAL(lora_alpha, "16", 0, 1e6, 0, "adapters are added lora_alpha / lora_rank times"),
-    BOOL(bf16, "false", 0, "matrices are read in bf16; their f32 masters learn"),
+        "above 0: only LoRA adapters of this rank learn, and only they are saved"),
+    REAL(lora_alpha, "16", 0, 1e6, 0, "adapters are scaled by lora_alpha / lora_rank"),
+    BOOL(bf16, "false", 0, "the forward pass reads matrices in bf16; their f32 masters learn"),
     BOOL(gradient_checkpointing, "false", 0,
-         "a layer's activations are computed again instead of kept: less memory, more time"),
-    INT(seed, "42", 0, MANY, 0, "of starting weights, order of data, masks and dropout"),
+         "computes a layer's activations again instead of keeping them: less memory, more time"),
+    INT(seed, "42", 0, MANY, 0, "seed of initial weights, order of the data, masks and dropout"),
     REAL(validation_split, "0.1", 0, 0.5, 0,
-         "share of the data held back for validation where no file is given"),
+         "share of the data held back for validation where no file is given for it"),
     INT(eval_steps, "0", 0, MANY, 0, "steps between validations; 0: save_steps"),
-    INT(eval_batches, "200", 0, MANY, 0, "batches of a validation at most; 0: all"),
+    INT(eval_batches, "200", 0, MANY, 0, "the most batches of a validation; 0: all"),
     INT(early_stopping_patience, "0", 0, MANY, 0,
-        "ends after so many validations without a better one; 0: never"),
-    WORD(metric_for_best_model, "loss|accuracy", "loss", 0, "what makes a validation the best"),
+        "stops after this many validations without a better one; 0: never"),
+    WORD(metric_for_best_model, "loss|accuracy", "loss", 0,
+         "what decides which validation is the best"),
     BOOL(load_best_model_at_end, "false", 0,
-         "the result is the best checkpoint, not the last; so it is with early stopping"),
+         "the result is the best checkpoint, not the last; early stopping implies this"),
     STRING(sample_prompt, FREE,
-           "what the sample shown with each validation continues, or translates"),
-    INT(sample_tokens, "64", 0, 4096, FREE, "length of that sample; 0: none"),
+           "the text that the sample shown with each validation continues or translates"),
+    INT(sample_tokens, "64", 0, 4096, FREE, "tokens of that sample; 0: no sample"),
     INT(logging_steps, "10", 1, MANY, FREE, "steps between lines of the log"),
     INT(save_steps, "500", 0, MANY, FREE, "steps between checkpoints; 0: only at the end"),
-    INT(save_total_limit, "2", 0, MANY, FREE, "checkpoints kept, besides the best; 0: all"),
+    INT(save_total_limit, "2", 0, MANY, FREE, "checkpoints kept besides the best; 0: all"),
     STRING(text_field, 0, "name of the column or key with the text"),
-    STRING(label_field, 0, "the same with the label"),
-    STRING(source_field, 0, "the same with what is translated"),
-    STRING(target_field, 0, "the same with its translation"),
+    STRING(label_field, 0, "name of the column or key with the label"),
+    STRING(source_field, 0, "name of the column or key with the text to translate"),
+    STRING(target_field, 0, "name of the column or key with its translation"),
 };
 
 const tsri_train_keys *tsri_train_settings_keys(void) {
@@ -131,26 +139,25 @@ void tsri_train_settings_training(const tsri_train_settings *s, tsri_training_ob
 tsr_status tsri_train_settings_check(const tsri_train_settings *s,
                                      tsri_training_objective objective) {
     if (*s->kl_to && *s->distill_from)
-        return refuse("kl_to and distill_from: one of them at a time");
+        return refuse("kl_to and distill_from: give only one of them");
     if (*s->distill_from && s->kl_weight > 1)
-        return refuse("kl_weight: with distill_from it is a share, from 0 to 1");
+        return refuse("kl_weight: with distill_from it must be from 0 to 1");
     if (s->min_learning_rate > s->learning_rate)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "min_learning_rate=%g is above learning_rate=%g; at most that is "
-                              "wanted",
+                              "min_learning_rate=%g is above learning_rate=%g; it must not be",
                               s->min_learning_rate, s->learning_rate);
     if (s->warmup_steps > 0 && s->warmup_ratio > 0)
-        return refuse("warmup_steps and warmup_ratio: one of them at a time");
+        return refuse("warmup_steps and warmup_ratio: give only one of them");
     if (s->max_steps <= 0 && s->num_train_epochs <= 0)
         return refuse("max_steps or num_train_epochs must be above 0");
     if (s->metric_for_best_model == TSRI_METRIC_ACCURACY && objective != TSRI_OBJECTIVE_CLASSIFY)
-        return refuse("metric_for_best_model=accuracy: only classifiers have it; loss is wanted");
+        return refuse("metric_for_best_model=accuracy: only classifiers have it; use loss");
     if (s->nesterov && s->momentum <= 0)
-        return refuse("nesterov=true wants momentum above 0");
+        return refuse("nesterov=true needs momentum above 0");
     return TSR_OK;
 }
 
-/* Without an end in its formula, a run may be made longer. */
+/* Whether a run may be made longer: its learning rate does not depend on the number of steps. */
 static bool may_go_on(const tsri_train_settings *s) {
     return s->warmup_ratio == 0 && s->lr_scheduler_type != TSRI_SCHEDULE_LINEAR &&
            s->lr_scheduler_type != TSRI_SCHEDULE_COSINE;
@@ -171,14 +178,14 @@ tsr_status tsri_train_settings_resume(const tsri_train_settings *then,
         if (length && !may_go_on(then))
             return tsri_base_fail(
                 TSR_E_ARGUMENT,
-                "%s=%.80s: this run began with %.80s, and its learning rate goes by "
-                "that; --resume wants the same, or a new folder",
+                "%s=%.80s: this run began with %.80s, and its learning rate depends on "
+                "that; give the same to --resume, or begin in a new folder",
                 key->name, b, a);
         if (!length && !(key->flags & FREE))
             return tsri_base_fail(
                 TSR_E_ARGUMENT,
-                "%s=%.80s: this run began with %.80s; --resume wants the same, or "
-                "a new folder",
+                "%s=%.80s: this run began with %.80s; give the same to --resume, or begin in a "
+                "new folder",
                 key->name, b, a);
         const size_t used = strlen(harmless);
         snprintf(harmless + used, size - used, "%s%s=%.80s", used ? ", " : "", key->name, b);

@@ -1,12 +1,12 @@
-/* train/recipe/settings.h - everything that a run is told by key: one table, which recipes, --set
- * and the help are read from. */
+/* train/recipe/settings.h - all settings of a run, in one table of keys, which recipes, --set and
+ * the help use. */
 #ifndef TSRI_TRAIN_RECIPE_SETTINGS_H
 #define TSRI_TRAIN_RECIPE_SETTINGS_H
 
 #include "base/json.h"
 #include "train/step/training.h"
 
-enum { TSRI_TRAIN_TEXT = 1024 }; /* bytes of a text setting, its 0 counted */
+enum { TSRI_TRAIN_TEXT = 1024 }; /* bytes of a text setting, with the 0 at its end */
 
 typedef enum tsri_train_value {
     TSRI_TRAIN_VALUE_INT = 0, /* int64_t */
@@ -17,14 +17,14 @@ typedef enum tsri_train_value {
 } tsri_train_value;
 
 enum {
-    TSRI_TRAIN_FREE = 1 /* another value on --resume changes no number that is computed */
+    TSRI_TRAIN_FREE = 1 /* --resume may change it: no computed number depends on it */
 };
 
 /* A key of any table: of the settings, or of an architecture. */
 typedef struct tsri_train_key {
     const char *name;
     tsri_train_value kind;
-    size_t offset;          /* in the struct that the table is of */
+    size_t offset;          /* in the struct that the table describes */
     double lowest, highest; /* of numbers */
     const char *words;      /* "a|b|c" */
     const char *initial;    /* as it would be typed */
@@ -41,20 +41,21 @@ typedef struct tsri_train_keys {
 enum { TSRI_TRAIN_KEY_NAME = 64 };
 tsr_status tsri_train_key_split(const char *set, char name[TSRI_TRAIN_KEY_NAME],
                                 const char **value);
-/* NULL: none of that name. */
+/* NULL: there is no key of that name. */
 const tsri_train_key *tsri_train_key_find(const tsri_train_keys *table, const char *name);
 /* Sets every key to its `initial`. */
 void tsri_train_key_defaults(const tsri_train_keys *table, void *values);
-/* TSR_E_ARGUMENT: a sentence that begins with the key and says what is wanted. */
+/* TSR_E_ARGUMENT: the message begins with the key and says which values it takes. */
 tsr_status tsri_train_key_set(const tsri_train_key *key, void *values, const char *text);
-/* Each member of an object; TSR_E_FORMAT with `what` in front. An unknown key names the nearest. */
+/* Sets each member of an object. TSR_E_FORMAT: the message begins with `what`, and names the
+ * nearest key for an unknown one. */
 tsr_status tsri_train_key_set_object(const tsri_train_keys *table, void *values,
                                      const json_t *object, const char *what);
 /* The value as it would be typed, cut to `size`. */
 void tsri_train_key_text(const tsri_train_key *key, const void *values, char *text, size_t size);
-/* All of them as an object; NULL when memory is out. */
+/* All values as an object; NULL: out of memory. */
 json_t *tsri_train_key_object(const tsri_train_keys *table, const void *values);
-/* The failure of a name that is in none of these tables, with the nearest one that is. */
+/* Fails for a name that is in none of these tables; the message names the nearest key. */
 tsr_status tsri_train_key_unknown(const tsri_train_keys *const *tables, size_t n_tables,
                                   const char *name);
 
@@ -68,7 +69,7 @@ typedef enum tsri_train_schedule {
 
 typedef enum tsri_train_metric { TSRI_METRIC_LOSS = 0, TSRI_METRIC_ACCURACY } tsri_train_metric;
 
-/* What each field means: the table in settings.c. */
+/* The table in settings.c says what each field means. */
 typedef struct tsri_train_settings {
     double learning_rate, min_learning_rate;
     int lr_scheduler_type; /* tsri_train_schedule */
@@ -101,15 +102,16 @@ typedef struct tsri_train_settings {
 } tsri_train_settings;
 
 const tsri_train_keys *tsri_train_settings_keys(void);
-/* What of them a step heeds. */
+/* The options of a training step that these settings give. */
 void tsri_train_settings_training(const tsri_train_settings *settings,
                                   tsri_training_objective objective, bool head_only,
                                   tsri_training_options *out);
-/* What several keys say together. */
+/* Checks keys against each other. */
 tsr_status tsri_train_settings_check(const tsri_train_settings *settings,
                                      tsri_training_objective objective);
-/* Whether --resume may go on with `now` where it began with `then`: TSR_E_ARGUMENT names the first
- * key that may not differ; *harmless is a comma list of those that do, "" for none. */
+/* Whether a run that began with `then` may be resumed with `now`. TSR_E_ARGUMENT: the message names
+ * the first key that differs and must not; *harmless lists the others that differ, with commas, ""
+ * for none. */
 tsr_status tsri_train_settings_resume(const tsri_train_settings *then,
                                       const tsri_train_settings *now, char *harmless, size_t size);
 

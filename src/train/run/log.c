@@ -1,4 +1,4 @@
-/* train/run/log.c - appends lines to log.jsonl, and takes out those of steps that a run does
+/* train/run/log.c - appends lines to log.jsonl, and removes those of steps that a resumed run does
  * again. */
 #include "train/run/log.h"
 
@@ -24,7 +24,7 @@ static tsr_status cannot(const char *path, const char *doing) {
     return tsri_base_fail(TSR_E_IO, "%s: cannot %s: %s", path, doing, strerror(errno));
 }
 
-/* Whether a line stays: JSON of no step, or of one up to `step`. */
+/* Whether a line stays: it is JSON, and of no step or of one up to `step`. */
 static tsr_status stays(const char *line, size_t n, int64_t step, bool *out) {
     json_t *held = NULL;
     int64_t of = 0;
@@ -89,16 +89,16 @@ tsr_status tsri_train_log_write(tsri_train_log *log, json_t *line) {
         return tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", log->path);
     const size_t n = strlen(text);
     tsr_status status = TSR_OK;
-    text[n] = '\n'; /* its 0 is not needed below */
+    text[n] = '\n'; /* in place of the 0 at the end, which is not needed below */
     for (size_t done = 0; done < n + 1 && status == TSR_OK;) {
         const ssize_t put = write(log->fd, text + done, n + 1 - done);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
             status = cannot(log->path, "write");
-        else if (put == 0) /* no file system should: to try again would be for ever */
-            status = tsri_base_fail(
-                TSR_E_IO, "%s: the system wrote none of the bytes that were left", log->path);
+        else if (put == 0) /* no file system should do this; trying again might never end */
+            status = tsri_base_fail(TSR_E_IO, "%s: the system wrote no more of the line's bytes",
+                                    log->path);
         else
             done += (size_t)put;
     }

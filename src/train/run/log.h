@@ -4,7 +4,7 @@
  *      "tokens_per_second": 12345.6, "seconds": 0.62}
  *     {"step": 500, "eval_loss": 1.9, "eval_accuracy": 0.8, "sample": "..."}
  *
- * The first line of a run is {"run": {...}}. A line is written at once and whole.
+ * The first line of a run is {"run": {...}}. Each line is written at once and completely.
  */
 #ifndef TSRI_TRAIN_RUN_LOG_H
 #define TSRI_TRAIN_RUN_LOG_H
@@ -13,12 +13,12 @@
 
 typedef struct tsri_train_log tsri_train_log;
 
-/* Lines of steps after `step` are taken out of what is there (a run that goes on does them again),
- * and so is a last line that is no JSON. */
+/* Opens the log. Removes the lines of steps after `step`, because a resumed run does these steps
+ * again, and a last line that is not JSON. */
 tsr_status tsri_train_log_open(const char *path, int64_t step, tsri_train_log **out);
-/* Whether there was a line already. */
+/* Whether the log has a line already. */
 bool tsri_train_log_has_begun(const tsri_train_log *log);
-/* Takes the reference to `line`, whatever it answers. */
+/* Takes the reference to `line`, even where it fails. */
 tsr_status tsri_train_log_write(tsri_train_log *log, json_t *line);
 tsr_status tsri_train_log_sync(tsri_train_log *log);
 void tsri_train_log_close(tsri_train_log **log);

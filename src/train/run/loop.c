@@ -1,4 +1,4 @@
-/* train/run/loop.c - steps, and between them validations and checkpoints. */
+/* train/run/loop.c - runs the steps, and validations and checkpoints between them. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
@@ -11,19 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a step gave. */
+/* The result of a step. */
 typedef struct outcome {
-    tsri_training_loss loss; /* means of its batches' */
+    tsri_training_loss loss; /* mean over its batches */
     double rate, norm;
     int64_t tokens;
 } outcome;
 
-/* Time of this process: what is left, and how fast it is now. */
+/* The speed of this process: for the time left, and for the log's tokens per second. */
 typedef struct pace {
     int64_t first;                 /* step that this process began with */
-    double seconds;                /* of its steps */
-    int64_t tokens_then;           /* at the last line of the log */
-    double seconds_then, a_second; /* then; tokens since */
+    double seconds;                /* spent in its steps */
+    int64_t tokens_then;           /* tokens read at the last line of the log */
+    double seconds_then, a_second; /* seconds at that line; tokens a second since */
 } pace;
 
 static int64_t tokens_of(const tsri_training_batch *batch) {
@@ -33,7 +33,7 @@ static int64_t tokens_of(const tsri_training_batch *batch) {
     return n;
 }
 
-/* Where the steps so far are kept, for sentences. */
+/* Says for a message where the steps so far are kept. */
 static void last_good(const tsri_train_job *job, char *text, size_t size) {
     if (job->saved > 0)
         snprintf(text, size, "the last good checkpoint is %.300s/checkpoint-%" PRId64, job->out,
@@ -46,16 +46,17 @@ static tsr_status fail_number(const tsri_train_job *job, const outcome *o, const
     char kept[400], what[200];
     last_good(job, kept, sizeof kept);
     if (culprit)
-        snprintf(what, sizeof what, "the gradient of %.96s is no number", culprit);
+        snprintf(what, sizeof what, "the gradient of %.96s is not a finite number", culprit);
     else
         snprintf(what, sizeof what, "the norm of the gradients is %g", o->norm);
     return tsri_base_fail(TSR_E_STATE,
-                          "step %" PRId64 ": the loss is %g and %s; %s: go on from there with a "
-                          "lower learning_rate or max_grad_norm in a new folder",
+                          "step %" PRId64 ": the loss is %g and %s; %s: start from there in a new "
+                          "folder, with a lower learning_rate or max_grad_norm",
                           job->at.step + 1, o->loss.loss, what, kept);
 }
 
-/* The gradients of a step's batches. *done false: progress asked to stop within. */
+/* The gradients of a step's batches. *done false: `progress` asked to stop before they were
+ * complete. */
 static tsr_status gradients(tsri_train_job *job, outcome *o, bool *done) {
     const int64_t n = job->settings.gradient_accumulation_steps;
     for (int64_t i = 0; i < n; i++) {
@@ -77,7 +78,7 @@ static tsr_status gradients(tsri_train_job *job, outcome *o, bool *done) {
     return TSR_OK;
 }
 
-/* One update; *done false where it was given up before it. */
+/* One update; *done false: the step was given up before it. */
 static tsr_status step(tsri_train_job *job, outcome *o, bool *done) {
     const char *culprit = NULL;
     *o = (outcome){.rate = tsri_train_rate(&job->settings, job->at.step, job->steps)};
@@ -136,7 +137,7 @@ static bool keeps_best(const tsri_train_job *job) {
     return job->settings.load_best_model_at_end || job->settings.early_stopping_patience > 0;
 }
 
-/* Whether the work of every `period` steps is due: also at the end. */
+/* Whether work that is done every `period` steps is due; it also is at the end. */
 static bool due(const tsri_train_job *job, int64_t period) {
     return job->at.step > 0 && (job->at.step == job->steps || job->stopped ||
                                 (period > 0 && job->at.step % period == 0));
@@ -206,15 +207,16 @@ static tsr_status save_checkpoint(tsri_train_job *job) {
     free(path);
     status =
         tsri_train_checkpoint_prune(job->out, job->settings.save_total_limit, job->at.best_step);
-    if (status != TSR_E_IO) /* what is kept too long costs no step */
+    if (status != TSR_E_IO) /* a checkpoint that could not be removed does not stop the run */
         return status;
     if (!job->told_stays)
-        tsri_train_say(job, TSR_TRAIN_WARNING, "%s: an old checkpoint stays", tsri_base_reported());
+        tsri_train_say(job, TSR_TRAIN_WARNING, "%s: an old checkpoint is left where it is",
+                       tsri_base_reported());
     job->told_stays = true;
     return TSR_OK;
 }
 
-/* Validates and saves where it is time. */
+/* Validates and saves where that is due. */
 static tsr_status between(tsri_train_job *job) {
     const tsri_train_settings *s = &job->settings;
     const int64_t eval_steps = s->eval_steps ? s->eval_steps : s->save_steps;
@@ -233,7 +235,7 @@ static tsr_status cancelled(const tsri_train_job *job) {
         return tsri_base_fail(TSR_E_CANCELLED, "stopped before the first step");
     return tsri_base_fail(TSR_E_CANCELLED,
                           "stopped at step %" PRId64 " of %" PRId64 "; %s/checkpoint-%" PRId64
-                          " holds all of them, and --resume goes on",
+                          " has all of them, and --resume goes on from it",
                           job->at.step, job->steps, job->out, job->saved);
 }
 

@@ -1,5 +1,5 @@
-/* train/run/output.c - the folder OUT of a run: whether it may be written, its lock, and its
- * removal where a run fails before its first step. */
+/* train/run/output.c - the folder OUT of a run: checks whether it may be written, locks it, and
+ * removes it where a run fails before its first step. */
 #include "base/error.h"
 #include "base/files.h"
 #include "base/folder.h"
@@ -21,19 +21,19 @@ static tsr_status notice(void *data, const char *name) {
     return TSR_OK;
 }
 
-/* Whether OUT may be written: it is not there, is empty, or holds a run that is to go on. */
 tsr_status tsri_train_output_check(const tsri_train_job *job) {
     const char *out = job->options->output;
     struct stat facts;
     bool holds = false;
     if (!out || !*out)
-        return tsri_base_fail(TSR_E_ARGUMENT, "-o OUT: the folder of the new model is wanted");
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "-o OUT is missing: give the folder for the new model");
     if (stat(out, &facts) != 0)
         return errno == ENOENT
                    ? TSR_OK
                    : tsri_base_fail(TSR_E_IO, "%s: cannot examine: %s", out, strerror(errno));
     if (!S_ISDIR(facts.st_mode))
-        return tsri_base_fail(TSR_E_IO, "%s is no folder; the name of a new one is wanted", out);
+        return tsri_base_fail(TSR_E_IO, "%s is not a folder; give the name of a new one", out);
     TRY(tsri_base_folder_visit(out, notice, &holds));
     char *run = tsri_base_join(out, "run.json");
     const bool has_run = run && tsri_base_is_file(run);
@@ -41,13 +41,13 @@ tsr_status tsri_train_output_check(const tsri_train_job *job) {
     if (!holds || (has_run && job->options->resume))
         return TSR_OK;
     return tsri_base_fail(TSR_E_IO,
-                          has_run ? "%s holds a run; --resume goes on with it, another name begins "
-                                    "a new one"
-                                  : "%s is not empty; the name of a new folder is wanted",
+                          has_run ? "%s holds a run; continue it by --resume, or give another name "
+                                    "to begin a new one"
+                                  : "%s is not empty; give the name of a new folder",
                           out);
 }
 
-/* What a killed run was writing. */
+/* Removes what a run was writing when it was killed. */
 static tsr_status remove_unfinished(void *data, const char *name) {
     const size_t n = strlen(name);
     if (n < 4 || strcmp(name + n - 4, ".tmp") != 0)
@@ -60,7 +60,6 @@ static tsr_status remove_unfinished(void *data, const char *name) {
     return status;
 }
 
-/* OUT and what leads to it; and the lock that keeps a second run away. */
 tsr_status tsri_train_output_take(tsri_train_job *job) {
     char *slash = strrchr(job->out, '/');
     if (slash && slash != job->out) {
@@ -81,7 +80,7 @@ tsr_status tsri_train_output_take(tsri_train_job *job) {
     if (job->lock < 0)
         status = tsri_base_fail(TSR_E_IO, "%s: cannot be written: %s", job->out, strerror(errno));
     else if (flock(job->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        status = tsri_base_fail(TSR_E_IO, "%s: another process trains here", job->out);
+        status = tsri_base_fail(TSR_E_IO, "%s: another process trains in this folder", job->out);
     free(path);
     return status == TSR_OK ? tsri_base_folder_visit(job->out, remove_unfinished, job->out)
                             : status;
@@ -107,8 +106,8 @@ tsr_status tsri_train_output_choose(tsri_train_job *job) {
     return job->out ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 
-/* A dry run leaves nothing, nor does a new one that failed before its first step: its mended
- * command finds the folder as it was. */
+/* Neither a dry run nor a new run that failed before its first step leaves anything: the corrected
+ * command then finds the folder as it was. */
 void tsri_train_output_undo(const tsri_train_job *job) {
     static const char *const folders[] = {"start", "start.tmp", "data"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {

@@ -1,4 +1,4 @@
-/* train/run/progress.c - tells the caller of a run what happens, and hears whether it is to stop.
+/* train/run/progress.c - tells the caller what happens in a run, and learns whether it is to stop.
  */
 #include "train/run/job.h"
 

@@ -1,5 +1,5 @@
-/* train/run/run_json.c - what is asked of a run, from its options or from the run.json that OUT
- * holds. */
+/* train/run/run_json.c - what a run was asked to do: from its options, or from the run.json in OUT.
+ */
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
@@ -44,7 +44,8 @@ tsr_status tsri_train_run_json_list(const tsri_train_job *job, const char *key, 
 
 /* ---- settings ---- */
 
-/* Recipe's first, then each --set. What the recipe's own tables take is listed in `own`. */
+/* Applies the recipe's settings, then each --set. Keys of the recipe's own tables are listed in
+ * `own`. */
 static tsr_status apply_sets(tsri_train_job *job, json_t *own) {
     const tsri_train_keys *table = tsri_train_settings_keys();
     for (size_t i = 0; i < job->options->n_set; i++) {
@@ -77,16 +78,17 @@ static tsr_status apply_recipe(tsri_train_job *job) {
 
 static tsr_status check_options(const tsr_train_options *o) {
     if (!o->recipe == !o->model)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              o->recipe ? "a recipe starts from scratch, a model goes on learning: "
-                                          "one of them is wanted, not both"
-                                        : "--recipe NAME (from scratch) or --model FOLDER (to go "
-                                          "on with) is wanted");
+        return tsri_base_fail(
+            TSR_E_ARGUMENT, o->recipe ? "--recipe starts from scratch, --model goes on training a "
+                                        "model: give one of them, not both"
+                                      : "give --recipe NAME (to start from scratch) or --model "
+                                        "FOLDER (to go on training a model)");
     if (!o->n_data)
-        return tsri_base_fail(TSR_E_ARGUMENT, "no data: a file to learn from is wanted");
+        return tsri_base_fail(TSR_E_ARGUMENT, "no data: give a file to learn from");
     if (o->recipe && o->head_only)
-        return tsri_base_fail(TSR_E_ARGUMENT, "--head-only wants --model: of a recipe, all weights "
-                                              "are new");
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "--head-only needs --model: with --recipe, all weights "
+                              "are new");
     return TSR_OK;
 }
 
@@ -106,7 +108,7 @@ static tsr_status new_run(tsri_train_job *job) {
                          (int)o->head_only, "data", list_of(o->data, o->n_data), "validation",
                          list_of(o->validation, o->n_validation), "architecture", own);
     if (status == TSR_OK && !job->run)
-        return tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory, or a name is no UTF-8");
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory, or a name is not UTF-8");
     return status;
 }
 
@@ -116,11 +118,12 @@ static tsr_status must_be(const char *key, const char *given, const char *then) 
     if (!given || !*given || !strcmp(given, then ? then : ""))
         return TSR_OK;
     return tsri_base_fail(TSR_E_ARGUMENT,
-                          "%s %s: this run began with %s; --resume wants the same, or a new folder",
+                          "%s %s: this run began with %s; give the same to --resume, or begin in a "
+                          "new folder",
                           key, given, then && *then ? then : "none");
 }
 
-/* The recipe as it was: its file, and what --set gave it. */
+/* Opens the recipe as it was: its file, and the values that --set gave. */
 static tsr_status reopen_recipe(tsri_train_job *job) {
     const char *name = tsri_train_run_json_text(job, "recipe"), **sets;
     size_t n;
@@ -142,12 +145,12 @@ static tsr_status reopen_recipe(tsri_train_job *job) {
     return status;
 }
 
-/* What is given now over what was; only what is harmless may differ. */
+/* Applies the settings given now over the old ones; only harmless ones may differ. */
 static tsr_status compare_settings(tsri_train_job *job) {
     char harmless[512];
     const tsri_train_settings then = job->settings;
     json_t *own = json_array();
-    if (job->options->recipe) { /* all is said again */
+    if (job->options->recipe) { /* then its settings are given again, too */
         tsri_train_key_defaults(tsri_train_settings_keys(), &job->settings);
         TRY(apply_recipe(job));
     }
@@ -157,12 +160,13 @@ static tsr_status compare_settings(tsri_train_job *job) {
     const json_t *before = json_object_get(job->run, "architecture");
     const bool again = job->options->recipe || json_array_size(own);
     if (status == TSR_OK && again && !json_equal(own, before))
-        status = tsri_base_fail(TSR_E_ARGUMENT, "the keys of the model that --set gives are not "
-                                                "those that this run began with; --resume wants "
-                                                "the same, or a new folder");
+        status =
+            tsri_base_fail(TSR_E_ARGUMENT, "--set changes the model's keys, which this run began "
+                                           "with; give the same to --resume, or begin in a "
+                                           "new folder");
     json_decref(own);
     if (status == TSR_OK && *harmless)
-        tsri_train_say(job, TSR_TRAIN_NOTE, "goes on with other values of: %s", harmless);
+        tsri_train_say(job, TSR_TRAIN_NOTE, "goes on with changed settings: %s", harmless);
     return status;
 }
 
@@ -196,7 +200,7 @@ tsr_status tsri_train_run_json(tsri_train_job *job) {
         return TSR_E_HOST_MEMORY;
     job->goes_on = job->options->resume && tsri_base_is_file(path);
     if (job->options->resume && !job->goes_on)
-        tsri_train_say(job, TSR_TRAIN_NOTE, "%s holds no run yet: one begins",
+        tsri_train_say(job, TSR_TRAIN_NOTE, "%s holds no run yet: a new one begins",
                        job->options->output);
     tsr_status status = job->goes_on ? old_run(job, path) : new_run(job);
     free(path);

@@ -1,4 +1,4 @@
-/* train/run/sample.c - lets the model say something now, for a reader. */
+/* train/run/sample.c - shows a reader what the model says now. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -13,13 +13,13 @@
 enum { GIVEN = 8, SHOWN = 6, LONGEST = 400 };
 static const double temperature = 0.8;
 
-/* What the kinds of samples share. */
+/* What all kinds of samples share. */
 typedef struct sampling {
     tsri_train_job *job;
     const tsri_model *model;
     const tsri_text_tokenizer *source, *target;
-    float *row;         /* logits of a token, or of labels */
-    int32_t *ids, most; /* tokens of one sequence, and how many a batch may have */
+    float *row;         /* logits of a token, or of the labels */
+    int32_t *ids, most; /* tokens of one sequence, and the most that a batch may have */
     tsri_bytes *text;
 } sampling;
 
@@ -30,7 +30,7 @@ static int32_t argmax(const float *row, int32_t n) {
     return best;
 }
 
-/* One of softmax(row / temperature), by a number of [0, 1). */
+/* Draws an index from softmax(row / temperature), by a number in [0, 1). */
 static int32_t draw(const float *row, int32_t n, double uniform) {
     const float top = row[argmax(row, n)];
     double sum = 0, so_far = 0;
@@ -56,7 +56,7 @@ static tsr_status decode(const tsri_text_tokenizer *tokenizer, const int32_t *id
     return tsri_text_decode(tokenizer, ids, (size_t)n, true, text);
 }
 
-/* Held-back data where there are some. */
+/* The first batch of the validation, or where there is none, of the training. */
 static tsr_status first_batch(const sampling *s, tsri_training_batch *batch) {
     const tsri_train_job *job = s->job;
     return tsri_train_data_batch(job->validation ? job->validation : job->data, 0, batch);
@@ -98,7 +98,7 @@ static tsr_status append(sampling *s, const tsri_training_batch *batch, int32_t 
     return tsri_training_logits(s->job->training, batch, &at, s->row);
 }
 
-/* The prompt and what follows it, over a window of what the model reads here. */
+/* The prompt and its continuation, through a window as long as a sequence of the training. */
 static tsr_status sample_next(sampling *s) {
     const tsri_train_job *job = s->job;
     tsri_text_ids all = {0};
@@ -118,7 +118,7 @@ static tsr_status sample_next(sampling *s) {
         if (ends(&s->model->spec, id))
             break;
         status = tsri_text_ids_append(&all, &id, 1);
-        if (n == s->most) { /* the older half leaves */
+        if (n == s->most) { /* drop the older half */
             n -= (n + 1) / 2;
             memmove(s->ids, s->ids + (s->most + 1) / 2, (size_t)n * sizeof *s->ids);
         }
@@ -132,7 +132,8 @@ static tsr_status sample_next(sampling *s) {
 
 /* ---- a translation ---- */
 
-/* Of `one`, whose source is the first example's, and the prompt's where that has tokens. */
+/* Translates the prompt, where it has tokens; else the source that `one` has: the first example's.
+ */
 static tsr_status translate(sampling *s, tsri_training_batch one, tsri_text_ids *prompt) {
     const tsri_train_job *job = s->job;
     const char *text = job->settings.sample_prompt;
@@ -169,7 +170,7 @@ static tsr_status sample_translation(sampling *s) {
 
 /* ---- masked words ---- */
 
-/* Some masked places of the first text: the guess, and in brackets what stood there. */
+/* Some masked places of the first text: the model's guess, and the original in brackets. */
 static tsr_status sample_masked(sampling *s) {
     tsri_training_batch all;
     int32_t shown = 0;
@@ -207,7 +208,7 @@ static tsr_status sample_label(sampling *s) {
     return tsri_base_bytes_printf(s->text, " -> %s (%.2f)", spec->label_of[best], 1 / sum);
 }
 
-/* Text as one line's worth: cut at a character's end. */
+/* Cuts a text to about one line, at the end of a character. */
 static void cut(tsri_bytes *text) {
     if (text->size <= LONGEST)
         return;

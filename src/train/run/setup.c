@@ -1,4 +1,4 @@
-/* train/run/setup.c - all that happens before the first step: model, data, teacher, memory plan,
+/* train/run/setup.c - does everything before the first step: model, data, teacher, memory plan,
  * checkpoint. */
 #include "base/error.h"
 #include "base/files.h"
@@ -17,7 +17,7 @@
 /* ---- model, training, data ---- */
 
 static void pass_over(void *data, const char *sentence) {
-    tsri_train_say(data, TSR_TRAIN_WARNING, "%s: this checkpoint is passed over", sentence);
+    tsri_train_say(data, TSR_TRAIN_WARNING, "%s: this checkpoint is skipped", sentence);
 }
 
 static void warn(void *data, const char *sentence) {
@@ -47,7 +47,7 @@ static tsr_status make_training(tsri_train_job *job) {
     return tsri_training_create(job->model, job->device, &options, &job->training);
 }
 
-/* The data, and what of them is validated on, whose batches may have another size. */
+/* Opens the data, and its view for validation, whose batches may have another size. */
 static tsr_status open_data(tsri_train_job *job) {
     const int64_t size = job->settings.per_device_eval_batch_size;
     tsri_train_data_options asked;
@@ -117,7 +117,7 @@ static tsr_status make_plan(tsri_train_job *job) {
     p->input_bytes = memory.inputs;
     p->total_bytes = memory.weights + memory.parameters + memory.gradients + memory.optimizer +
                      memory.activations + memory.inputs;
-    /* All but the activations has been written by now. */
+    /* Everything but the activations has been written to memory by now. */
     if (tsri_backend_opened(job->device)->devices[0]->facts.unified_memory)
         p->process_bytes = tsri_base_resident() + memory.activations;
     return TSR_OK;
@@ -138,7 +138,7 @@ static tsr_status find_checkpoint(tsri_train_job *job) {
     if (!job->goes_on)
         return TSR_OK;
     TRY(tsri_train_checkpoint_newest(job->out, pass_over, job, &job->checkpoint));
-    tsri_train_say(job, TSR_TRAIN_NOTE, "goes on from %s",
+    tsri_train_say(job, TSR_TRAIN_NOTE, "continues from %s",
                    job->checkpoint ? job->checkpoint : "the beginning: there is no checkpoint");
     return TSR_OK;
 }

@@ -1,5 +1,5 @@
 /* train/run/start_folder.c - makes the folder that training begins with, and trains its
- * tokenizer where that is asked for. */
+ * tokenizer where the recipe asks for one. */
 #include "base/error.h"
 #include "base/files.h"
 #include "base/folder.h"
@@ -104,7 +104,7 @@ tsr_status tsri_train_objective(tsri_train_job *job) {
     return of_model(tsri_train_run_json_text(job, "model"), &job->objective);
 }
 
-/* ---- a tokenizer of the data ---- */
+/* ---- a tokenizer trained on the data ---- */
 
 static tsr_status feed(void *data, const char *text, size_t n) {
     return tsri_text_trainer_feed(data, text, n);
@@ -164,8 +164,8 @@ static tsr_status scan_labels(tsri_train_job *job, found_labels *found) {
     return status;
 }
 
-/* Whether the model's classifier is for these labels: it has one of them at least, and then another
- * that it lacks is a mistake in the data. */
+/* Whether the model's classifier is meant for these labels: it knows at least one of them. Then a
+ * label that it does not know is a mistake in the data. */
 static bool is_for(const tsri_model *model, const found_labels *found) {
     for (size_t i = 0; i < found->n; i++)
         for (int32_t k = 0; k < model->spec.labels && model->spec.label_of; k++)
@@ -186,8 +186,8 @@ static tsr_status make_from_recipe(tsri_train_job *job, const char *folder,
     TRY(tsri_train_init(job->recipe, options, made));
     if (!made->class[0])
         tsri_train_say(job, TSR_TRAIN_NOTE,
-                       "model_type is %s: transformers has no class that computes this, so only "
-                       "Tessera runs it",
+                       "model_type is %s: transformers has no class that computes this model, so "
+                       "only Tessera runs it",
                        made->family);
     return TSR_OK;
 }
@@ -211,23 +211,25 @@ static tsr_status make_folder(tsri_train_job *job, const char *model, const foun
     return status;
 }
 
-/* What is trained keeps its folder's other files, so it must be one. */
+/* The result keeps the other files of the model's folder, so the model must be a folder. */
 static tsr_status check_layout(const tsri_model *model) {
     const bool arrays =
         model->archive->format == TSRI_IO_SAFETENSORS || model->archive->format == TSRI_IO_INDEX;
     if (!arrays || !tsri_base_is_folder(model->path))
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s is %s; a folder with config.json and safetensors is wanted, "
-                              "because the result is one",
+                              "%s is %s; training needs a folder with config.json and safetensors, "
+                              "because its result is one",
                               model->path, model->format);
     if (model->quantized)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s is quantised; the model that it was made from is wanted",
+                              "%s is quantised, and can't learn; give the model that it was made "
+                              "from",
                               model->path);
     return TSR_OK;
 }
 
-/* Of a model: its own folder where it has the head that is wanted, else a copy with one. */
+/* The start of training a model: its own folder where it has the head that the objective needs,
+ * else a copy with such a head. */
 static tsr_status start_of_model(tsri_train_job *job, const found_labels *labels) {
     const tsri_model_options options = {0};
     tsri_model *model = NULL;

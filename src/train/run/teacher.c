@@ -12,14 +12,14 @@ struct tsri_train_teacher {
     tsr_model *model;
     tsri_session *session;
     tsri_model_sequence *sequences; /* [B] */
-    float *logits;                  /* as a batch carries them: train/step/training.h */
+    float *logits;                  /* as in a batch: train/step/training.h */
     size_t room;
     int64_t *listed; /* masked: [B*T] */
     tsri_training_objective objective;
     int64_t width;
 };
 
-/* Logits of a row. */
+/* Number of logits of a row. */
 static int64_t width_of(const tsri_model *model, tsri_training_objective objective) {
     return objective == TSRI_OBJECTIVE_CLASSIFY ? model->spec.labels : model->spec.vocab;
 }
@@ -29,8 +29,8 @@ static tsr_status open_session(tsri_train_teacher *t, int32_t B, int32_t T, int3
     const int64_t reads = model->spec.decoder.layers ? model->spec.context : 0;
     if (reads && T > reads)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "%s reads %lld tokens; batches have up to %d: a smaller block_size "
-                              "is wanted",
+                              "%s reads %lld tokens, but sequences have up to %d: give a smaller "
+                              "block_size",
                               model->path, (long long)reads, T);
     const tsri_session_sizes sizes = {
         .slots = B, .context = reads ? T : 0, .sources = S ? B : 0, .source_context = S};
@@ -50,8 +50,8 @@ tsr_status tsri_train_teacher_open(const char *name, tsr_device *device, const t
         t->width = width_of(tsri_model_of(t->model), objective);
         if (t->width != wanted)
             status = tsri_base_fail(TSR_E_ARGUMENT,
-                                    "%s gives %lld logits, the model that learns %lld; one with "
-                                    "the same vocabulary or labels is wanted",
+                                    "%s gives %lld logits, the model that learns %lld; the teacher "
+                                    "must have the same vocabulary or labels",
                                     tsri_model_of(t->model)->path, (long long)t->width,
                                     (long long)wanted);
     }
@@ -67,8 +67,8 @@ tsr_status tsri_train_teacher_open(const char *name, tsr_device *device, const t
     return status;
 }
 
-/* Rows without padding, one sequence after the other, to their places [B,T]. From the back: a row
- * never moves to the front. */
+/* Moves rows that are stored without padding to their places in [B,T]. It goes backwards, because
+ * rows only ever move towards the end. */
 static void spread(const tsri_training_batch *batch, int64_t width, float *logits) {
     int64_t row = 0;
     for (int32_t b = 0; b < batch->B; b++)
@@ -82,7 +82,7 @@ static void spread(const tsri_training_batch *batch, int64_t width, float *logit
     }
 }
 
-/* The tokens that have targets, as numbers of the batch's without its padding. */
+/* Lists the tokens that have targets, by their numbers in the batch without padding. */
 static int64_t list_targets(const tsri_training_batch *batch, int64_t *listed) {
     int64_t n = 0, token = 0;
     for (int32_t b = 0; b < batch->B; b++)
@@ -100,7 +100,7 @@ tsr_status tsri_train_teacher_run(tsri_train_teacher *t, tsri_training_batch *ba
     TRY(tsri_base_grow(&t->logits, &t->room, (size_t)((rows ? rows : 1) * t->width),
                        sizeof *t->logits));
     batch->teacher = t->logits;
-    if (rows == 0) /* a row that counts nothing */
+    if (rows == 0) /* nothing has a target */
         return TSR_OK;
     const tsri_model_results results = {.rows = masked ? TSRI_ROWS_LISTED : TSRI_ROWS_ALL,
                                         .listed = t->listed,

@@ -1,5 +1,5 @@
-/* train/run/teacher.h - a frozen model beside the one that learns, whose logits are computed for
- * each batch. */
+/* train/run/teacher.h - a frozen model that computes logits of each batch, for the model that
+ * learns. */
 #ifndef TSRI_TRAIN_RUN_TEACHER_H
 #define TSRI_TRAIN_RUN_TEACHER_H
 
@@ -8,8 +8,8 @@
 
 typedef struct tsri_train_teacher tsri_train_teacher;
 
-/* `name` as tsr_model_open takes it; `width` is the number of logits of a row of `student`.
- * error  TSR_E_ARGUMENT  it gives other logits than the student: both numbers said */
+/* `name` is as in tsr_model_open.
+ * error  TSR_E_ARGUMENT  it has another number of logits than the student; the message has both */
 tsr_status tsri_train_teacher_open(const char *name, tsr_device *device, const tsr_model *student,
                                    tsri_training_objective objective, int32_t B, int32_t T,
                                    int32_t S, tsri_train_teacher **out);

@@ -1,4 +1,4 @@
-/* train/run/validation.c - how well the model does on what it does not learn from. */
+/* train/run/validation.c - measures the model on data that it does not learn from. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/model.h"
@@ -22,7 +22,7 @@ static tsri_training_batch part_of(const tsri_training_batch *all, int32_t first
     return part;
 }
 
-/* Sequences whose likeliest label is theirs. */
+/* Counts the sequences for which the right label is the likeliest. */
 static tsr_status count_right(tsri_train_job *job, const tsri_training_batch *batch, int32_t labels,
                               float *logits, int64_t *right) {
     TRY(tsri_training_logits(job->training, batch, NULL, logits));
@@ -36,13 +36,13 @@ static tsr_status count_right(tsri_train_job *job, const tsri_training_batch *ba
     return TSR_OK;
 }
 
-/* What a validation has found so far. */
+/* The results of a validation so far. */
 typedef struct tally {
     double sum; /* of losses */
     int64_t counted, right, sequences;
 } tally;
 
-/* As many sequences at a time as a step has: validation takes no memory of its own. */
+/* Runs as many sequences at a time as a step has, so that validation needs no memory of its own. */
 static tsr_status add_batch(tsri_train_job *job, const tsri_training_batch *batch, int32_t labels,
                             float *logits, tally *so_far) {
     for (int32_t first = 0; first < batch->B && !job->stop; first += job->plan.B) {

@@ -14,16 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 1 << 16 }; /* numbers drawn, or bytes copied, at once */
+enum { PIECE = 1 << 16 }; /* numbers that are drawn, or bytes that are copied, at once */
 
 /* ---- how an array begins ---- */
 
 typedef enum drawing { ZEROS, ONES, NORMAL, UNIFORM } drawing;
 
-/* The official implementations draw matrices and tables from a normal distribution of deviation
- * 0.02. GPT-2 divides that of what residual branches end in by the root of their number. Recurrent
- * units, which no norm holds, are drawn evenly within one over the root of the inputs, as PyTorch
- * does. */
+/* The official implementations draw matrices and embeddings from a normal distribution with a
+ * standard deviation of 0.02. GPT-2 divides it, for the last matrix of a residual branch, by the
+ * square root of the number of branches (`scaled`). Recurrent units, which have no norms, are drawn
+ * uniformly within 1 / sqrt(inputs), as PyTorch does. */
 static const struct rule {
     const char *family;
     bool scaled, recurrent;
@@ -49,7 +49,7 @@ static bool is_norm(uint32_t id) {
            role == TSRI_ROLE_Q_NORM || role == TSRI_ROLE_K_NORM;
 }
 
-/* The matrix that a residual branch ends in. */
+/* Whether it is the last matrix of a residual branch. */
 static bool ends_branch(uint32_t id) {
     const uint32_t role =
         id < TSRI_WEIGHT_LAYERS ? 0 : (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
@@ -81,7 +81,7 @@ static drawing drawing_of(const tsri_model_spec *spec, const tsri_model_wanted_a
     return NORMAL;
 }
 
-/* A stream of random numbers of its own for each name (FNV-1a). */
+/* Each name has its own stream of random numbers: its FNV-1a hash. */
 static uint64_t stream_of(const char *name) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (; *name; name++)
@@ -103,7 +103,8 @@ static void draw(const tsri_model_spec *spec, uint64_t seed, const tsri_model_wa
     }
     if (spec->pad < 0 || array->rank != 2 || !is_embedding(spec, array->id))
         return;
-    const int64_t from = spec->pad * array->dims[1], to = from + array->dims[1]; /* padding: 0 */
+    const int64_t from = spec->pad * array->dims[1],
+                  to = from + array->dims[1]; /* the padding token's row is 0 */
     for (int64_t i = 0; i < n; i++)
         if (first + i >= from && first + i < to)
             out[i] = 0;
@@ -115,13 +116,13 @@ static int64_t elements_of(const tsri_model_wanted_array *array) {
     return array->dims[0] * (array->rank == 2 ? array->dims[1] : 1);
 }
 
-/* A file being written: drawn arrays, and those that `source` has already. */
+/* A file that is being written: drawn arrays, and those copied from `source`. */
 typedef struct writing {
     const tsri_train_init_options *options;
     const tsri_model_spec *spec;
     const tsri_model_wanted *wanted;
     const tsri_io_archive *source;
-    const tsri_io_array *const *stored; /* by number of `wanted`; NULL: none */
+    const tsri_io_array *const *stored; /* for each of `wanted`; NULL: it is drawn */
     tsri_io_entry *entries;
     float *piece;
 } writing;

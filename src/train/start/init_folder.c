@@ -1,5 +1,5 @@
-/* train/start/init_folder.c - writes what lies beside config.json and the weights of a new
- * model: tokenizer, generation settings, card. */
+/* train/start/init_folder.c - writes the other files of a new model, beside config.json and
+ * weights: tokenizer, generation settings, model card. */
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
@@ -12,7 +12,7 @@
 
 enum { COPY_BYTES = 1 << 30 };
 
-/* Of a tokenizer, of any age. */
+/* The files that a tokenizer may have, in any version of its format. */
 static const char *const tokenizer_files[] = {"tokenizer.json",
                                               "tokenizer_config.json",
                                               "special_tokens_map.json",
@@ -47,7 +47,7 @@ tsr_status tsri_train_copy_tokenizer(const char *from, const char *folder) {
     if (!tsri_base_is_folder(from))
         return tsri_base_fail(TSR_E_IO,
                               "tokenizer \"%.200s\" is neither bpe nor char, which are trained on "
-                              "the data, nor a tokenizer.json or folder here",
+                              "the data, nor a file or folder that exists",
                               from);
     for (size_t i = 0; i < sizeof tokenizer_files / sizeof *tokenizer_files; i++) {
         char *path = tsri_base_join(from, tokenizer_files[i]);
@@ -61,14 +61,14 @@ tsr_status tsri_train_copy_tokenizer(const char *from, const char *folder) {
     }
     return found ? TSR_OK
                  : tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: there is no tokenizer in this folder (tokenizer.json, "
-                                  "vocab.txt, tokenizer.model, ...)",
+                                  "%s: this folder has no tokenizer (tokenizer.json, vocab.txt, "
+                                  "tokenizer.model, ...)",
                                   from);
 }
 
 /* ---- special tokens ---- */
 
-/* The names in use, the likeliest first; NULL at the end. */
+/* The names that are in use for each role, the likeliest first; NULL at the end. */
 static const struct role {
     tsri_text_role role;
     const char *key;
@@ -101,7 +101,8 @@ static int32_t id_of(const tsri_text_tokenizer *tokenizer, const char *name) {
     return name ? tsri_text_id_of(tokenizer, name, strlen(name)) : -1;
 }
 
-/* The token of a role, by the name that this kind of model gives it, else by one in use. */
+/* The token of a role: the one that this kind of model names, else the first name in use that the
+ * tokenizer has. */
 static const char *name_of(const tsri_text_tokenizer *tokenizer,
                            const tsri_train_specials *specials, const struct role *role) {
     const char *own = specials ? special_of(specials, role->role) : NULL;
@@ -180,7 +181,7 @@ tsr_status tsri_train_write_generation(const char *folder, const json_t *config)
         tsri_base_json_put(object, "num_beams", json_integer(4));
         tsri_base_json_put(object, "max_length", json_integer(json_integer_value(longest)));
     }
-    if (pair && pad) /* what a target begins with never follows */
+    if (pair && pad) /* a target begins with the padding token, which must not occur later */
         tsri_base_json_put(object, "bad_words_ids", json_pack("[[O]]", pad));
     const tsr_status status = tsri_train_write_json(folder, "generation_config.json", object);
     json_decref(object);
@@ -196,12 +197,13 @@ tsr_status tsri_train_write_card(const char *folder, const char *origin,
         [TSRI_OBJECTIVE_CLASSIFY] = "tessera classify -m FOLDER < lines.txt"};
     char text[2048];
     char *path = tsri_base_join(folder, "README.md");
-    int n = snprintf(text, sizeof text,
-                     "# A model trained by Tessera\n\n"
-                     "Made from %s: `%s`, %.1f million parameters. run.json and log.jsonl, where "
-                     "they lie beside this file, say\nby which settings and how it learned.\n\n"
-                     "```\n%s\n```\n\n",
-                     origin, made->family, (double)made->parameters * 1e-6, commands[objective]);
+    int n =
+        snprintf(text, sizeof text,
+                 "# A model trained by Tessera\n\n"
+                 "Made from %s: `%s`, %.1f million parameters. Where run.json and log.jsonl lie "
+                 "beside this file, they tell\nthe settings of the training and its course.\n\n"
+                 "```\n%s\n```\n\n",
+                 origin, made->family, (double)made->parameters * 1e-6, commands[objective]);
     n += made->class[0]
              ? snprintf(text + n, sizeof text - (size_t)n,
                         "In Python, with transformers:\n\n```\nfrom transformers import %s, "

@@ -1,4 +1,4 @@
-/* train/start/init_from.c - makes the folder of a loaded model with the head that an objective
+/* train/start/init_from.c - makes a folder from a loaded model, with the head that an objective
  * needs. */
 #include "base/error.h"
 #include "base/files.h"
@@ -15,7 +15,7 @@
 
 enum { CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64 };
 
-/* What classes of transformers begin with. */
+/* What the names of transformers' classes begin with. */
 static const char *const classes[][2] = {{"bert", "Bert"},
                                          {"roberta", "Roberta"},
                                          {"xlm-roberta", "XLMRoberta"},
@@ -66,13 +66,13 @@ static tsr_status make_config(job *j, tsri_train_made *made) {
     const tsri_io_format format = j->model->archive->format;
     if (format != TSRI_IO_SAFETENSORS && format != TSRI_IO_INDEX)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s is a %s model: those that learn are folders in Hugging Face's "
-                              "layout (config.json, model.safetensors)",
+                              "%s is a %s model; only folders in Hugging Face's layout can learn "
+                              "(config.json, model.safetensors)",
                               j->model->path, j->model->format);
     if (j->model->quantized)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s holds weights in blocks, which don't learn: take the model that "
-                              "it was made from",
+                              "%s has quantised weights, which can't learn; give the model that it "
+                              "was made from",
                               j->model->path);
     TRY(tsri_base_json_load(j->model->config_name, CONFIG_BYTES, CONFIG_DEPTH, &j->config));
     snprintf(made->family, sizeof made->family, "%s", j->model->arch->name);
@@ -82,7 +82,8 @@ static tsr_status make_config(job *j, tsri_train_made *made) {
 
 /* ---- the arrays ---- */
 
-/* Of this name, or without the first parts of the family's prefix, which bare models leave out. */
+/* The array of this name, or of the name without the first parts of the family's prefix, which bare
+ * models leave out. */
 static const tsri_io_array *find_array(const job *j, const char *name) {
     const tsri_model_names *names =
         j->spec.decoder.layers ? j->arch->names : j->arch->encoder_names;
@@ -108,7 +109,7 @@ static bool has_shape(const tsri_io_array *array, const tsri_model_wanted_array 
     return same && array->dtype != TSR_DTYPE_NONE && !array->n_divisors;
 }
 
-/* Whether the stored classifier tells these labels, in this order. */
+/* Whether the stored classifier has exactly these labels, in this order. */
 static bool same_labels(const job *j) {
     const tsri_model_spec *spec = &j->model->spec;
     bool same = spec->labels == (int32_t)j->options->n_labels && spec->label_of;
@@ -128,15 +129,15 @@ static tsr_status match_arrays(job *j) {
             j->stored[i] = array;
         else if (!is_head(wanted->id))
             return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: tensor \"%s\" is %s; a new head is put on what has all "
+                                  "%s: tensor \"%s\" %s; a new head needs a model with all its "
                                   "layers",
                                   j->model->archive->path, wanted->name,
-                                  array ? "of another shape" : "missing");
+                                  array ? "has another shape" : "is missing");
     }
     return TSR_OK;
 }
 
-/* All arrays as they are: of models whose head is part of them. */
+/* Takes all arrays as they are, for objectives that need no new head. */
 static tsr_status take_all(job *j) {
     const tsri_io_archive *archive = j->model->archive;
     TRY(tsri_base_new(archive->n_arrays, sizeof *j->wanted.items, &j->wanted.items));
@@ -145,13 +146,14 @@ static tsr_status take_all(job *j) {
         tsri_model_wanted_array *wanted = &j->wanted.items[j->wanted.count];
         const tsri_io_array *array = &archive->arrays[i];
         if (array->rank > 2 || array->rank < 1)
-            continue; /* buffers, such as causal masks, that no weight reads */
+            continue; /* a buffer, such as a causal mask, which is not a weight */
         wanted->rank = array->rank;
         memcpy(wanted->dims, array->dims, sizeof wanted->dims);
         if ((size_t)snprintf(wanted->name, sizeof wanted->name, "%s", array->name) >=
             sizeof wanted->name)
-            return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: tensor \"%.60s...\" has a name too long",
-                                  archive->path, array->name);
+            return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                  "%s: the name of tensor \"%.60s...\" is too long", archive->path,
+                                  array->name);
         j->stored[j->wanted.count++] = array;
     }
     return TSR_OK;
@@ -165,7 +167,7 @@ static tsr_status choose_arrays(job *j) {
         return take_all(j);
     if (!j->wanted.heads || j->spec.decoder.layers)
         return tsri_base_fail(
-            TSR_E_UNSUPPORTED, "%s: a %s model has no head that %s; encoders like BERT have",
+            TSR_E_UNSUPPORTED, "%s: a %s model has no head that %s; encoders like BERT have one",
             j->model->path, j->arch->name,
             j->options->objective == TSRI_OBJECTIVE_CLASSIFY ? "classifies" : "fills masks");
     TRY(tsri_model_weights_wanted(j->arch, &j->spec, &j->wanted));

@@ -5,12 +5,12 @@
 #include "model/load/load.h"
 #include "train/start/init.h"
 
-/* Heads of an encoder that the objective needs, as tsri_model_wanted.heads; 0: the family has none
- * of that kind, or the objective needs none. */
+/* The heads of an encoder that the objective needs, as tsri_model_wanted.heads; 0: the family has
+ * no such head, or the objective needs none. */
 uint32_t tsri_train_init_heads(const tsri_model_arch *arch, tsri_training_objective objective);
 
-/* Writes model.safetensors of these arrays: those that `source` has (by its archive's index in
- * `stored`, NULL: drawn) as they are, others drawn. *parameters: numbers in all. */
+/* Writes model.safetensors with these arrays: those in `stored` are copied from `source`, those
+ * whose entry there is NULL are drawn. *parameters: the numbers in all. */
 tsr_status tsri_train_init_weights(const tsri_train_init_options *options,
                                    const tsri_model_spec *spec, const tsri_model_wanted *wanted,
                                    const tsri_io_archive *source,
@@ -23,18 +23,18 @@ typedef struct tsri_train_special_ids {
     int32_t vocab, bos, eos, pad;
 } tsri_train_special_ids;
 
-/* Copies a tokenizer.json, or what a folder has of a tokenizer's files; `folder` itself is left as
- * it is. */
+/* Copies a tokenizer.json, or all files of a tokenizer that a folder has, into `folder`, whose
+ * other files stay. */
 tsr_status tsri_train_copy_tokenizer(const char *from, const char *folder);
-/* tokenizer_config.json beside the tokenizer.json of `folder`, unless one lies there; the special
- * tokens that it has, looked for by the names in use. */
+/* Writes tokenizer_config.json beside the tokenizer.json of `folder`, unless there is one; finds
+ * its special tokens by the names in use. */
 tsr_status tsri_train_init_tokenizer(const char *folder, int64_t max_positions,
                                      const tsri_train_specials *specials,
                                      tsri_train_special_ids *out);
 tsr_status tsri_train_write_json(const char *folder, const char *name, const json_t *object);
-/* generation_config.json of what `config` says. */
+/* Writes generation_config.json from `config`. */
 tsr_status tsri_train_write_generation(const char *folder, const json_t *config);
-/* README.md: what made it, and how it is used. `origin`: "the recipe char-gpt". */
+/* Writes README.md: how the model was made, and how to use it. `origin`: "the recipe char-gpt". */
 tsr_status tsri_train_write_card(const char *folder, const char *origin,
                                  tsri_training_objective objective, const tsri_train_made *made);
 

@@ -1,4 +1,4 @@
-/* train/step/batch.c - a batch as the graphs read it, and the runs of it. */
+/* train/step/batch.c - prepares a batch for the graphs, and runs them on it. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "train/step/training_state.h"
@@ -14,7 +14,7 @@ static tsr_status fill_positions(int32_t **positions, size_t *room, int64_t B, i
     return TSR_OK;
 }
 
-/* Rows with a target, and their targets. */
+/* Lists the rows that have a target, and their targets. */
 static tsr_status list_masked(tsri_training *t, const tsri_training_batch *batch, int64_t *n) {
     const int64_t tokens = (int64_t)batch->B * batch->T;
     TRY(tsri_base_grow(&t->in.rows, &t->in.rows_room, (size_t)tokens, sizeof *t->in.rows));
@@ -25,14 +25,14 @@ static tsr_status list_masked(tsri_training *t, const tsri_training_batch *batch
             t->in.rows[*n] = (int32_t)i;
             t->in.targets[(*n)++] = batch->targets[i];
         }
-    if (!*n) { /* the head runs for one row that counts nothing */
+    if (!*n) { /* the head needs a row: one without a target, which adds nothing to the loss */
         t->in.rows[0] = 0;
         t->in.targets[(*n)++] = TSRI_TRAINING_IGNORE;
     }
     const int64_t most = tsri_training_most_rows(batch->B, batch->T, 1);
     if (*n > most)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "a batch with %" PRId64 " masked tokens; one of this size holds at "
+                              "a batch has %" PRId64 " masked tokens; one of this size may have at "
                               "most %" PRId64 ": use smaller batches",
                               *n, most);
     return TSR_OK;
@@ -43,13 +43,13 @@ static tsr_status check_ids(const char *what, const int32_t *ids, const int32_t 
     for (int64_t b = 0; b < B; b++) {
         if (len[b] < 1 || len[b] > T)
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "%s %" PRId64 " of a batch has %d tokens; 1 to %" PRId64
-                                  " are wanted",
+                                  "%s %" PRId64
+                                  " of a batch has %d tokens; it must have 1 to %" PRId64,
                                   what, b, len[b], T);
         for (int64_t i = b * T; i < b * T + T; i++)
             if (ids[i] < 0 || ids[i] >= vocab)
                 return tsri_base_fail(TSR_E_ARGUMENT,
-                                      "%s %" PRId64 " of a batch has the id %d at place %" PRId64
+                                      "%s %" PRId64 " of a batch has the id %d at position %" PRId64
                                       "; the model has ids 0 to %d",
                                       what, b, ids[i], i - b * T, vocab - 1);
     }
@@ -61,7 +61,7 @@ static int64_t target_count(const tsri_training *t, const tsri_training_batch *b
                                                            : (int64_t)batch->B * batch->T;
 }
 
-/* Outputs of the objective's head. */
+/* Number of outputs of the objective's head. */
 static int64_t head_outputs(const tsri_training *t) {
     const tsri_model_weight *label = tsri_model_weight_at(t->model->weights, TSRI_WEIGHT_LABEL);
     return t->options.objective == TSRI_OBJECTIVE_CLASSIFY ? label->dims[0] : t->model->spec.vocab;
@@ -71,17 +71,18 @@ static tsr_status check_batch(const tsri_training *t, const tsri_training_batch 
     const tsri_model_spec *spec = &t->model->spec;
     const int64_t outputs = head_outputs(t);
     if (batch->B < 1 || batch->T < 1 || (batch->source && batch->S < 1))
-        return tsri_base_fail(TSR_E_ARGUMENT, "a batch of %d sequences of %d tokens", batch->B,
-                              batch->T);
+        return tsri_base_fail(TSR_E_ARGUMENT, "a batch of %d sequences of %d tokens can't be run",
+                              batch->B, batch->T);
     if (batch->T > spec->context || (batch->source && batch->S > spec->source_context))
         return tsri_base_fail(
-            TSR_E_ARGUMENT, "sequences of %d tokens; the model reads at most %" PRId64,
+            TSR_E_ARGUMENT, "a batch has sequences of %d tokens; the model reads at most %" PRId64,
             batch->source && batch->S > spec->source_context ? batch->S : batch->T,
             batch->T > spec->context ? spec->context : spec->source_context);
     TRY(check_ids("sequence", batch->ids, batch->len, batch->B, batch->T, spec->vocab));
     if (t->options.objective == TSRI_OBJECTIVE_TRANSLATE) {
         if (!batch->source)
-            return tsri_base_fail(TSR_E_ARGUMENT, "a batch without what the encoder reads");
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "a batch lacks the source, which the encoder reads");
         TRY(check_ids("source", batch->source, batch->source_len, batch->B, batch->S,
                       spec->source_vocab));
     }
@@ -89,7 +90,7 @@ static tsr_status check_batch(const tsri_training *t, const tsri_training_batch 
         if (batch->targets[i] != TSRI_TRAINING_IGNORE &&
             (batch->targets[i] < 0 || batch->targets[i] >= outputs))
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "target %d at place %" PRId64 "; 0 to %" PRId64 " are wanted",
+                                  "target %d at position %" PRId64 "; it must be 0 to %" PRId64,
                                   batch->targets[i], i, outputs - 1);
     return TSR_OK;
 }
@@ -157,7 +158,7 @@ static tsr_status bind_targets(tsri_training *t, batch_run *run) {
     return TSR_OK;
 }
 
-/* Rows of `steps` in place of T: what is behind them is padding. */
+/* Pads the rows from T to `steps` tokens. */
 static tsr_status pad(tsri_training *t, int32_t steps, tsri_training_batch *batch) {
     const int32_t *const rows[] = {batch->ids, batch->targets}, fill[] = {0, TSRI_TRAINING_IGNORE};
     const int32_t T = batch->T;
@@ -178,7 +179,8 @@ static tsr_status begin_batch(tsri_training *t, const tsri_training_batch *batch
     const tsri_model_stack *stack = spec->encoder.layers ? &spec->encoder : &spec->decoder;
     TRY(check_batch(t, batch));
     if (batch->teacher && spec->decoder.recurrent)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "a recurrent decoder does not learn from logits");
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "a recurrent decoder can't learn from a teacher's logits");
     if (!t->update.plan)
         TRY(tsri_training_reserve(t, batch->B, batch->T, batch->source ? batch->S : 1));
     *run = (batch_run){.batch = *batch,
@@ -202,7 +204,7 @@ static double mean(const float *losses, int64_t rows, int64_t counted) {
     return counted ? sum / (double)counted : 0;
 }
 
-/* Runs the plan and reads the losses; `soft`: the divergence, too. */
+/* Runs the plan and reads the losses; `soft`: also the divergence from the teacher. */
 static tsr_status run_losses(tsri_training *t, tsri_training_pass pass, batch_run *run, bool soft,
                              tsri_training_loss *out) {
     tsri_run_plan *plan = NULL;
@@ -234,7 +236,7 @@ tsr_status tsri_training_gradients(tsri_training *t, const tsri_training_batch *
     batch_run run;
     TRY(begin_batch(t, batch, &run));
     if (t->options.teacher && !batch->teacher)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a batch without the teacher's logits");
+        return tsri_base_fail(TSR_E_ARGUMENT, "a batch lacks the teacher's logits");
     TRY(bind_targets(t, &run));
     *out = (tsri_training_loss){.counted = count_targets(t, batch)};
     const double row = out->counted ? share / (double)out->counted : 0;
@@ -276,8 +278,9 @@ tsr_status tsri_training_logits(tsri_training *t, const tsri_training_batch *bat
         TRY(tsri_base_grow(&t->in.rows, &t->in.rows_room, (size_t)batch->B, sizeof *t->in.rows));
         for (int32_t b = 0; b < batch->B; b++) {
             if (at[b] < 0 || at[b] >= batch->len[b])
-                return tsri_base_fail(TSR_E_ARGUMENT, "the logits of token %d of %d", at[b],
-                                      batch->len[b]);
+                return tsri_base_fail(TSR_E_ARGUMENT,
+                                      "logits of token %d were asked for; the sequence has %d",
+                                      at[b], batch->len[b]);
             t->in.rows[b] = b * run.batch.T + at[b];
         }
         run.sizes[4] = batch->B;

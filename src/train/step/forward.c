@@ -1,6 +1,6 @@
-/* train/step/forward.c - the forward pass of a training graph: the model's blocks with parameters
- * that are states, LoRA beside products, and dropout; then the head of the objective and its loss.
- */
+/* train/step/forward.c - builds the forward pass of a training graph: the model's layers, with
+ * parameters that are states, LoRA beside matrix products, and dropout; then the objective's head
+ * and its loss. */
 #include "train/step/forward.h"
 
 #include "base/error.h"
@@ -12,9 +12,9 @@
 
 typedef tsri_model_builder builder;
 
-/* What the blocks ask, and what it is answered from. */
+/* What the model's layers ask for, and what the answers are made from. */
 typedef struct forward {
-    tsri_model_learning learning; /* first: the blocks hand back its address */
+    tsri_model_learning learning; /* first, because the layers hand back its address */
     tsri_training_pass pass;
     const tsri_training_options *options;
 } forward;

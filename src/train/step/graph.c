@@ -1,5 +1,5 @@
-/* train/step/graph.c - the graphs of a training: losses and gradients, the gradients' norm, the
- * optimizer. */
+/* train/step/graph.c - builds the graphs of a training: losses and gradients, the gradients' norm,
+ * the optimizer. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/gradient.h"
@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUM_ELEMENTS = 1 << 15, MOST_SUMS = 64 }; /* a part of a sum of squares; parts of one */
+enum {
+    SUM_ELEMENTS = 1 << 15,
+    MOST_SUMS = 64
+}; /* elements of a partial sum of squares; the most partial sums of a parameter */
 
 uint32_t tsri_training_moments(const tsri_training *training) {
     const tsri_training_options *options = &training->options;
@@ -27,7 +30,7 @@ static int by_number(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* The states that the forward pass reads are what learns. */
+/* Lists the parameters: the states that the forward pass reads. */
 static tsr_status list_parameters(tsri_training *t, const tsri_graph *graph) {
     for (size_t i = 0; i < tsri_graph_value_count(graph); i++) {
         const tsri_graph_value *v = tsri_graph_value_at(graph, (tsri_value)i);
@@ -55,12 +58,12 @@ static tsr_status list_parameters(tsri_training *t, const tsri_graph *graph) {
         t->n_sums += p->parts;
     }
     if (!t->n_parameters)
-        return tsri_base_fail(TSR_E_STATE, "%s: nothing of it learns with this setting",
+        return tsri_base_fail(TSR_E_STATE, "%s: with these settings, none of its weights learns",
                               t->model->path);
     return tsri_base_new(t->n_sums, sizeof *t->sums, &t->sums);
 }
 
-/* A state of a parameter, named "layers.0.qkv.weight/m". */
+/* A state of a parameter, named like "layers.0.qkv.weight/m". */
 static tsri_value leaf(tsri_graph *graph, const tsri_training_parameter *p,
                        tsri_training_part part) {
     static const char *const ends[] = {[TSRI_PART_VALUE] = "",

@@ -1,4 +1,5 @@
-/* train/step/parameters.c - which weights learn, and the numbers of their parameters and states. */
+/* train/step/parameters.c - decides which weights learn, and numbers their parameters and states.
+ */
 #include "train/step/parameters.h"
 
 uint32_t tsri_training_parameter_state(uint32_t parameter, tsri_training_part part) {

@@ -4,29 +4,31 @@
 
 #include "train/step/training.h"
 
-/* Parameters are numbered: weight `id` is parameter `id`; of LoRA, A of a weight and the B of each
- * array that it is made of come behind all weights. Each has these states. */
+/* Parameters are numbered: weight `id` is parameter `id`. Those of LoRA come behind all weights:
+ * for each weight an A, and a B for each array that the weight is made of. Each parameter has these
+ * states. */
 typedef enum tsri_training_part {
     TSRI_PART_VALUE = 0, /* f32 */
     TSRI_PART_GRADIENT,
-    TSRI_PART_FIRST,   /* moment; a velocity */
-    TSRI_PART_SECOND,  /* moment */
+    TSRI_PART_FIRST,   /* first moment; with sgd, the velocity */
+    TSRI_PART_SECOND,  /* second moment */
     TSRI_PART_ROUNDED, /* bf16, what the forward pass reads */
     TSRI_PARTS = 8
 } tsri_training_part;
 
-enum { TSRI_ADAPTER_PARTS = 1 + TSRI_MODEL_MAX_PARTS }; /* A, and a B an array */
+enum { TSRI_ADAPTER_PARTS = 1 + TSRI_MODEL_MAX_PARTS }; /* A, and a B for each array */
 
 uint32_t tsri_training_parameter_state(uint32_t parameter, tsri_training_part part);
 /* The parameter that is part `part` of the LoRA beside weight `id`. */
 uint32_t tsri_training_adapter_parameter(const tsri_model_weights *weights, uint32_t id, int part);
 
-/* Runs of a weight's rows that come from one array of the files. */
+/* Consecutive rows of a weight that come from one array of the files. */
 typedef struct tsri_training_adapted {
     const tsri_io_array *array;
     int64_t rows;
 } tsri_training_adapted;
-/* How many; 0 where the weight gets no LoRA: no matrix of a layer, or computed. */
+/* Returns their number; 0 where the weight gets no LoRA: it is not a matrix of a layer, or it is
+ * computed. */
 int tsri_training_adapted_runs(const tsri_model_weights *weights, uint32_t id,
                                tsri_training_adapted runs[TSRI_MODEL_MAX_PARTS]);
 

@@ -1,4 +1,5 @@
-/* train/step/save.c - the arrays of the model's files, with what was learned in their places. */
+/* train/step/save.c - writes the arrays of the model's files, with the learned values in their
+ * places. */
 #include "io/save.h"
 #include "base/error.h"
 #include "base/files.h"
@@ -12,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One array of the file to be written. */
+/* One array of the file that is written. */
 typedef struct item {
     char name[256];
-    const tsri_io_array *array; /* NULL: an adapter's */
+    const tsri_io_array *array; /* NULL: it is an adapter's */
     int64_t dims[2];
-    /* of an adapter: the parameter, and the part of it */
+    /* for an adapter: the parameter, and which of its arrays */
     size_t parameter;
     int64_t first_row, rows;
     uint32_t weight;
@@ -31,7 +32,7 @@ typedef struct saving {
     size_t n, room;
 } saving;
 
-/* Rows `first` .. of a part, each of `columns`, into the array's values. */
+/* Copies the rows of a part, each of `columns`, into the array's values. */
 static void place_rows(const tsri_model_part *part, int64_t columns, const float *from, float add,
                        float *array) {
     for (int64_t i = 0; i < part->rows; i++) {
@@ -49,7 +50,7 @@ static bool reads(const tsri_model_weight *w, const tsri_io_array *array) {
     return false;
 }
 
-/* The weight that learns and is made of this array, and its parameter; NULL: none. */
+/* The weight that learns and is made from this array, and its parameter; NULL: there is none. */
 static const tsri_model_weight *learned_from(const tsri_training *t, const tsri_io_array *array,
                                              size_t *from, const tsri_training_parameter **out) {
     for (; *from < t->n_parameters; ++*from) {
@@ -70,7 +71,7 @@ static bool is_learned(const tsri_training *t, const tsri_io_array *array) {
     return learned_from(t, array, &from, &p) != NULL;
 }
 
-/* What learned of the array, over what the file has. */
+/* Replaces the file's values of the array by those that were learned. */
 static tsr_status overlay(const saving *s, const tsri_io_array *array, float *values) {
     const tsri_training_parameter *p;
     const tsri_model_weight *w;
@@ -114,7 +115,7 @@ static tsr_status write_array(const saving *s, const tsri_io_array *array, tsri_
     return status;
 }
 
-/* A of one array: its rows of the stacked matrix. B: its rows in the array's order. */
+/* An array's A: its rows of the stacked matrix. Its B: its rows, in the array's order. */
 static tsr_status write_adapter(const saving *s, const item *it, tsri_io_saver *saver) {
     const tsri_training *t = s->training;
     const tsri_training_parameter *p = &t->parameters[it->parameter];
@@ -152,7 +153,7 @@ static tsr_status add_item(saving *s, const item *it) {
     return TSR_OK;
 }
 
-/* A second copy of what is tied, which would no longer be the same. */
+/* Whether it is a second copy of a tied matrix, which would no longer be equal. */
 static bool is_stale_copy(const tsri_training *t, const tsri_io_array *array) {
     static const char *const ends[] = {"lm_head.weight", "embed_out.weight", "decoder.weight",
                                        "decoder.bias", "embed_tokens.weight"};
@@ -168,7 +169,7 @@ static bool is_stale_copy(const tsri_training *t, const tsri_io_array *array) {
     return false;
 }
 
-/* What does not learn is copied from the model's files, which may be written meanwhile. */
+/* Weights that don't learn are copied from the model's files, which must not have changed since. */
 static tsr_status check_unchanged(const saving *s) {
     const tsri_io_archive *archive = s->training->model->archive;
     bool copies = false;
@@ -177,9 +178,9 @@ static tsr_status check_unchanged(const saving *s) {
     for (size_t i = 0; i < archive->n_files && copies; i++)
         if (tsri_base_file_changed(archive->files[i]))
             return tsri_base_fail(TSR_E_IO,
-                                  "%s was changed since the training began with it: what does not "
-                                  "learn can't be copied from it; begin again from a copy that "
-                                  "stays",
+                                  "%s was changed since the training began, so the weights that "
+                                  "don't learn can't be copied from it; begin again from a copy "
+                                  "that nobody changes",
                                   archive->files[i]->path);
     return TSR_OK;
 }

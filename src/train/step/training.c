@@ -1,4 +1,4 @@
-/* train/step/training.c - running a training: batches, norm, update. */
+/* train/step/training.c - creates a training, makes its plans, and runs norm and update. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -20,10 +20,11 @@ static tsr_status check_objective(const tsri_model *model, const tsri_training_o
     const char *lacks = NULL;
     switch (options->objective) {
     case TSRI_OBJECTIVE_NEXT:
-        lacks = decoder && !encoder ? NULL : "a decoder alone, which predicts the next token";
+        lacks = decoder && !encoder ? NULL
+                                    : "a decoder without an encoder, which predicts the next token";
         break;
     case TSRI_OBJECTIVE_TRANSLATE:
-        lacks = decoder && encoder ? NULL : "an encoder and a decoder, which translate";
+        lacks = decoder && encoder ? NULL : "an encoder-decoder, which translates";
         break;
     case TSRI_OBJECTIVE_MASKED:
         lacks = tsri_model_weight_at(w, TSRI_WEIGHT_MASKED_DENSE) && !decoder
@@ -38,7 +39,7 @@ static tsr_status check_objective(const tsri_model *model, const tsri_training_o
         break;
     }
     if (!lacks && decoder && !tsri_model_has_output(w))
-        lacks = "a model with an output matrix, but a bare one";
+        lacks = "a model with an output matrix";
     if (lacks)
         return tsri_base_fail(TSR_E_STATE, "%s (%s) can't learn this: it is not %s", model->path,
                               spec->family, lacks);
@@ -69,12 +70,13 @@ static tsr_status open_run(tsri_training *t, tsr_device *device) {
                                   .log_data = opened->log_data,
                                   .trains = true};
     if (opened->n_devices > 1)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "a training runs on one device; name one");
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "a training runs on one device; name one of them");
     t->opened = opened;
     return tsri_run_create(&run, &t->run);
 }
 
-/* A recurrent decoder's steps are nodes of the graph: a graph serves batches of some lengths. */
+/* The steps of a recurrent decoder are nodes of its graph. So that a graph serves more than one
+ * length, lengths are rounded up to a multiple of this. */
 enum { STEPS = 8 };
 
 static int32_t steps_of(const tsri_training *t, int32_t T) {
@@ -113,7 +115,7 @@ tsr_status tsri_training_create(tsr_model *model, tsr_device *device,
     if (status == TSR_OK)
         status = make_buckets(&spec->decoder, &t->in.own_buckets);
     tsri_training_set *set = NULL;
-    if (status == TSR_OK) /* what can't learn is told of here */
+    if (status == TSR_OK) /* this reports weights that can't learn */
         status = tsri_training_set_for(t, 1, &set);
     if (status != TSR_OK)
         tsri_training_destroy(&t);
@@ -161,7 +163,7 @@ int64_t tsri_training_most_rows(int64_t B, int64_t T, int64_t S) {
     return tokens < limit ? tokens : limit;
 }
 
-/* For batches of at most B, T, S, and N rows. */
+/* Prepares a plan for batches of at most B, T, S, and N rows. */
 static tsr_status prepare(tsri_training *t, tsri_training_plan *plan, int64_t B, int64_t T,
                           int64_t S, int64_t N) {
     const tsr_bounds bounds = {
@@ -179,8 +181,8 @@ tsr_status tsri_training_plan_of(tsri_training *t, tsri_training_set *set, tsri_
     tsri_training_plan *plan = plans[pass];
     const bool listed = pass == TSRI_PASS_LOGITS || t->options.objective == TSRI_OBJECTIVE_MASKED;
     bool fits = plan->plan;
-    for (int i = 0; i < 3;
-         i++) { /* texts grow token by token: room for as long ones as are learned */
+    for (int i = 0; i < 3; i++) {
+        /* A sample grows token by token: make room at once for the longest text of the training. */
         const int32_t wanted = i && most[i] < t->most[i] ? t->most[i] : most[i];
         fits &= wanted <= plan->most[i];
         plan->most[i] = wanted > plan->most[i] ? wanted : plan->most[i];
@@ -199,8 +201,8 @@ tsr_status tsri_training_plan_of(tsri_training *t, tsri_training_set *set, tsri_
     return TSR_OK;
 }
 
-/* The first value of a LoRA parameter: A small and random, B zero, so that the start is the model.
- */
+/* The initial value of a LoRA parameter: A is small and random, B is zero, so that training starts
+ * from the unchanged model. */
 static void begin_adapter(const tsri_training *t, const tsri_training_parameter *p, float *out) {
     const uint32_t behind = p->number - t->model->weights->count;
     const float deviation = 1.0f / sqrtf((float)p->dims[1]);
@@ -228,7 +230,7 @@ static tsr_status write_value(tsri_training *t, const tsri_training_parameter *p
     return status;
 }
 
-/* The weights as the files have them. */
+/* Sets the parameters to the weights of the files. */
 static tsr_status begin_parameters(tsri_training *t) {
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < t->n_parameters && status == TSR_OK; i++) {

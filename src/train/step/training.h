@@ -2,7 +2,7 @@
  * optimizer, and the state that a checkpoint keeps.
  *
  * Parameters are states of the run: plain f32 that the optimizer's ops write. The graph is built
- * from the same blocks as a session's. A step is: gradients of one or more batches, which add up;
+ * from the same layers as a session's. A step is: gradients of one or more batches, which add up;
  * their norm; an update.
  */
 #ifndef TSRI_TRAIN_STEP_TRAINING_H
@@ -13,20 +13,20 @@
 
 typedef struct tsri_training tsri_training;
 
-enum { TSRI_TRAINING_IGNORE = -100 }; /* a target that counts nothing */
+enum { TSRI_TRAINING_IGNORE = -100 }; /* a target that does not count in the loss */
 
 typedef enum tsri_training_objective {
     TSRI_OBJECTIVE_NEXT = 0,  /* a decoder: the next token */
-    TSRI_OBJECTIVE_MASKED,    /* an encoder with a masked LM head: what stood at masked places */
-    TSRI_OBJECTIVE_TRANSLATE, /* an encoder-decoder: the next token of the target, the right ones
-                                 before it (teacher forcing) */
-    TSRI_OBJECTIVE_CLASSIFY   /* an encoder with a classifier: one label a sequence */
+    TSRI_OBJECTIVE_MASKED,    /* an encoder with a masked LM head: the tokens that were masked */
+    TSRI_OBJECTIVE_TRANSLATE, /* an encoder-decoder: the next token of the target, after the right
+                                 ones (teacher forcing) */
+    TSRI_OBJECTIVE_CLASSIFY   /* an encoder with a classifier: one label for each sequence */
 } tsri_training_objective;
 
 typedef enum tsri_training_learns {
     TSRI_LEARNS_ALL = 0,
-    TSRI_LEARNS_LORA, /* matrices A, B beside the attention's and feed-forward part's */
-    TSRI_LEARNS_HEAD  /* what is above the last hidden state */
+    TSRI_LEARNS_LORA, /* matrices A, B beside those of attention and feed-forward part */
+    TSRI_LEARNS_HEAD  /* the weights above the last hidden state */
 } tsri_training_learns;
 
 typedef enum tsri_training_optimizer {
@@ -41,89 +41,91 @@ typedef struct tsri_training_options {
     float beta1, beta2, eps; /* adamw */
     float momentum;          /* sgd */
     bool nesterov;
-    float decay; /* of parameters of two or more dimensions */
-    /* Of embeddings and of each residual branch; between the feed-forward part's two products. */
+    float decay; /* of parameters that have two or more dimensions */
+    /* Dropout of embeddings and of each residual branch; dropout between the two products of the
+     * feed-forward part. */
     float dropout, activation_dropout;
-    uint64_t seed; /* of dropout and of LoRA's first A */
+    uint64_t seed; /* of dropout and of the initial A of LoRA */
     float label_smoothing;
-    /* loss = hard * cross entropy + kl * KL(teacher || model), the teacher's distribution being
-     * uniform where batches carry no logits of it. hard 0 with kl 0 means hard 1. */
+    /* loss = hard * cross entropy + kl * KL(teacher || model). Where batches have no teacher's
+     * logits, the teacher's distribution is uniform. hard 0 with kl 0 means hard 1. */
     float hard, kl, temperature;
-    bool teacher;       /* batches carry a teacher's logits */
-    bool bf16;          /* matrices are kept, and read, in bf16 beside their f32 masters */
+    bool teacher; /* batches have a teacher's logits */
+    bool bf16;    /* matrices are also kept in bf16, which is read, beside their f32 masters */
     bool checkpointing; /* activations of a layer are computed again for its backward pass */
     int32_t lora_rank;
     float lora_alpha;
 } tsri_training_options;
 
-/* What is learned from at once. Row-major; padding is behind each sequence and may hold any id. */
+/* What is learned from at once. Row-major. Padding follows each sequence and may have any id. */
 typedef struct tsri_training_batch {
     int32_t B, T, S;
-    const int32_t *ids;     /* [B,T] what the decoder reads; of a model without one, the encoder */
+    const int32_t *ids;     /* [B,T] input of the decoder; of the encoder, where it is alone */
     const int32_t *len;     /* [B] tokens of each sequence */
-    const int32_t *targets; /* [B,T] aligned with the logits; IGNORE where none. Classify: [B] */
-    const int32_t *types;   /* [B,T] segments, or NULL: 0 */
-    const int32_t *source,
-        *source_len; /* [B,S], [B] what the encoder of an encoder-decoder reads */
+    const int32_t *targets; /* [B,T] as the logits; IGNORE: there is none. Classify: [B] */
+    const int32_t *types;   /* [B,T] segments; NULL: all 0 */
+    const int32_t *source, *source_len; /* [B,S], [B] input of an encoder-decoder's encoder */
     /* [B,T,V]; masked: [targets,V], in their order; classify: [B,labels]; or NULL */
     const float *teacher;
 } tsri_training_batch;
 
 typedef struct tsri_training_loss {
-    double loss;     /* mean over the counted targets: the whole */
+    double loss;     /* mean of the loss over the counted targets */
     double hard, kl; /* its parts, without their weights; label smoothing belongs to hard */
     int64_t counted; /* targets */
 } tsri_training_loss;
 
 /* Bytes on the device. */
 typedef struct tsri_training_memory {
-    uint64_t weights;    /* frozen ones */
-    uint64_t parameters; /* that learn, with their bf16 copies */
+    uint64_t weights;    /* of frozen weights */
+    uint64_t parameters; /* of parameters that learn, with their bf16 copies */
     uint64_t gradients, optimizer;
-    uint64_t activations; /* the largest plan's arena with what its kernels put aside */
+    uint64_t activations; /* arena of the largest plan, and scratch memory of its kernels */
     uint64_t inputs;
 } tsri_training_memory;
 
-/* The model is one that was opened without a device, so that its weights lie nowhere else; the
- * device is opened. Both outlive the training.
+/* The model must have been opened without a device, so that its weights are not also kept there;
+ * the device must be open. Both outlive the training.
  * error   TSR_E_STATE        the model has no head for the objective
- *         TSR_E_UNSUPPORTED  it has weights that can't learn, by name (blocks, f16) */
+ *         TSR_E_UNSUPPORTED  it has weights that can't learn (blocks, f16); the message names one
+ */
 tsr_status tsri_training_create(tsr_model *model, tsr_device *device,
                                 const tsri_training_options *options, tsri_training **out);
 void tsri_training_destroy(tsri_training **training);
 
-/* Makes everything ready for batches up to these sizes. */
+/* Prepares everything for batches up to these sizes. */
 tsr_status tsri_training_reserve(tsri_training *training, int32_t B, int32_t T, int32_t S);
-/* Makes the passes of a validation ready, too: losses of batches up to these sizes, and the logits
- * of one text. */
+/* Also prepares the passes of a validation: losses of batches up to these sizes, and the logits of
+ * one text. */
 tsr_status tsri_training_reserve_validation(tsri_training *training, int32_t B, int32_t T,
                                             int32_t S);
-/* What that takes: right within a few per cent before anything ran. */
+/* The memory that this takes; accurate within a few per cent before anything has run. */
 void tsri_training_memory_of(const tsri_training *training, tsri_training_memory *out);
 
-/* Runs a batch forward and backward: gradients = (first ? 0 : gradients) + share * those of the
- * batch's mean loss. `draw` numbers the batch for dropout. */
+/* Runs a batch forward and backward: gradients = (first ? 0 : gradients) + share * gradients of the
+ * batch's mean loss. `draw` is the batch's number, for dropout. */
 tsr_status tsri_training_gradients(tsri_training *training, const tsri_training_batch *batch,
                                    bool first, double share, uint64_t draw,
                                    tsri_training_loss *out);
-/* Root of the sum of squares of all gradients. *culprit: the first parameter, in the model's order,
- * whose gradient is no number, or NULL. */
+/* The square root of the sum of squares of all gradients. *culprit: the first parameter, in the
+ * model's order, whose gradient is not finite, or NULL. */
 tsr_status tsri_training_norm(tsri_training *training, double *norm, const char **culprit);
-/* Optimizer's step number `step` (from 0) with this learning rate; gradients times `factor`. */
+/* The optimizer's step number `step` (from 0) with this learning rate; gradients are multiplied by
+ * `factor`. */
 tsr_status tsri_training_update(tsri_training *training, uint64_t step, double rate, double factor);
 
-/* The loss alone, without dropout and smoothing. */
+/* The loss alone, without dropout and label smoothing. */
 tsr_status tsri_training_evaluate(tsri_training *training, const tsri_training_batch *batch,
                                   tsri_training_loss *out);
-/* The logits of one row a sequence, [B,V] (that of token at[b]), or [B,labels] of a classifier. */
+/* The logits of one token of each sequence, at[b]: [B,V]; of a classifier: [B,labels]. */
 tsr_status tsri_training_logits(tsri_training *training, const tsri_training_batch *batch,
                                 const int32_t *at, float *logits);
 
-/* The time of each kernel so far, on a device that measures launches. */
+/* Visits the time of each kernel so far, on a device that measures launches. */
 tsr_status tsri_training_profile(tsri_training *training,
                                  void (*visit)(void *data, const tsr_profiled *entry), void *data);
 
-/* What a checkpoint keeps beside the step: every parameter and what the optimizer knows of it. */
+/* What a checkpoint keeps beside the step: every parameter and its moments. */
 typedef struct tsri_training_array {
     char name[96]; /* "layers.0.qkv.weight", "layers.0.qkv.weight/m" */
     int rank;
@@ -139,10 +141,11 @@ tsr_status tsri_training_gradient_read(tsri_training *training, size_t i, float 
 tsr_status tsri_training_array_write(tsri_training *training, size_t i, const float *data);
 int64_t tsri_training_parameter_count(const tsri_training *training); /* numbers that learn */
 
-/* model.safetensors (or, of LoRA, adapter_model.safetensors as PEFT names it) with the arrays as
- * the family's files name them: those that learn as they are now in f32, others as they were. */
+/* Writes model.safetensors (with LoRA, adapter_model.safetensors as PEFT names it). Arrays have the
+ * names of the family's files; those that learn are written as they are now, in f32, others are
+ * copied. */
 tsr_status tsri_training_save(tsri_training *training, const char *path);
-/* The gradients under the same names, for tests. */
+/* Writes the gradients under the same names, for tests. */
 tsr_status tsri_training_save_gradients(tsri_training *training, const char *path);
 
 #endif

@@ -6,7 +6,9 @@
 #include "train/step/forward.h"
 #include "train/step/parameters.h"
 
-enum { TSRI_TRAINING_SUMS = 0x7ffffff0 }; /* the state of the gradients' sums of squares */
+enum {
+    TSRI_TRAINING_SUMS = 0x7ffffff0
+}; /* id of the state that holds the gradients' sums of squares */
 
 typedef struct tsri_training_parameter {
     uint32_t number; /* parameters.h */
@@ -15,29 +17,30 @@ typedef struct tsri_training_parameter {
     int64_t dims[2];
     int64_t elements;
     bool rounded;              /* the forward pass reads a bf16 copy */
-    uint32_t first_sum, parts; /* of its sum of squares */
+    uint32_t first_sum, parts; /* number of its first partial sum of squares; how many it has */
 } tsri_training_parameter;
 
-/* A graph and its plan for batches of at most some size. */
+/* A graph and its plan for batches up to some size. */
 typedef struct tsri_training_plan {
     tsri_graph *graph;
     tsri_run_plan *plan;
     int32_t most[3]; /* B T S that it was made for */
 } tsri_training_plan;
 
-/* The graphs of batches. */
+/* The graphs that run batches. */
 typedef struct tsri_training_set {
-    int32_t steps; /* as tsri_model_learning has it */
+    int32_t steps; /* as in tsri_model_learning */
     tsri_training_plan learn, evaluate, logits;
 } tsri_training_set;
 
-typedef struct tsri_training_inputs { /* of a batch, as the graphs read it */
+typedef struct tsri_training_inputs { /* a batch as the graphs read it */
     int32_t *positions, *source_positions, *rows, *targets, *types;
-    int32_t *padded[2]; /* ids and targets, of a recurrent decoder's steps */
+    int32_t *padded[2]; /* ids and targets, padded for a recurrent decoder */
     int32_t *buckets, *own_buckets;
     size_t positions_room, source_room, rows_room, targets_room, types_room, padded_room[2];
     float hard, soft, beta, rates[4];
-    float frequencies[TSRI_MODEL_MAX_ROTARY / 2]; /* where they depend on the length */
+    float
+        frequencies[TSRI_MODEL_MAX_ROTARY / 2]; /* for rotary positions that depend on the length */
     int32_t seed[4];
     float *losses[2]; /* hard, soft: of each row */
     size_t losses_room[2];
@@ -48,7 +51,7 @@ struct tsri_training {
     tsri_training_options options;
     tsri_run_context *run;
     const tsri_backend_opened_device *opened;
-    tsri_training_set **sets; /* one; of a recurrent decoder, one for each number of steps */
+    tsri_training_set **sets; /* one set; for a recurrent decoder, one for each number of steps */
     size_t n_sets, sets_room;
     tsri_training_plan norms, update;
     tsri_training_parameter *parameters;
@@ -59,10 +62,10 @@ struct tsri_training {
     tsri_training_inputs in;
 };
 
-/* graph.c: the graph of a set that learns; the first lists the parameters, and makes the
- * graphs of norm and update. */
+/* graph.c: makes the set's graph for learning. The first call also lists the parameters and makes
+ * the graphs of norm and update. */
 tsr_status tsri_training_begin_set(tsri_training *training, tsri_training_set *set);
-/* The forward pass alone. */
+/* Makes a graph of the forward pass alone. */
 tsr_status tsri_training_graph(const tsri_training *training, tsri_training_pass pass,
                                int32_t steps, tsri_graph **out);
 
@@ -71,7 +74,7 @@ tsr_status tsri_training_set_for(tsri_training *training, int32_t T, tsri_traini
 tsr_status tsri_training_plan_of(tsri_training *training, tsri_training_set *set,
                                  tsri_training_pass pass, const int32_t most[3],
                                  tsri_run_plan **out);
-/* Rows that a masked LM head computes at the most: the products of a run's sizes are int32. */
+/* The most rows that a masked LM head computes: products of a run's sizes must fit int32. */
 int64_t tsri_training_most_rows(int64_t B, int64_t T, int64_t S);
 
 /* How many moments the optimizer keeps of a parameter. */
