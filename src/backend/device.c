@@ -81,8 +81,9 @@ tsr_status tsr_device_info_get(const tsr_engine *engine, size_t index, tsr_devic
     TRY(NEED(out));
     TRY(tsri_base_check_out("tsr_device_info", out));
     if (index >= tsri_backend_count(engine->set))
-        return tsri_base_fail(TSR_E_ARGUMENT, "device %zu: there are %zu", index,
-                              tsri_backend_count(engine->set));
+        return tsri_base_fail(
+            TSR_E_ARGUMENT, "there is no device %zu; the number of devices is %zu, counted from 0",
+            index, tsri_backend_count(engine->set));
     const tsri_backend_entry *entry = tsri_backend_at(engine->set, index);
     const tsr_device_info info = {.struct_size = sizeof info,
                                   .is_default = index == tsri_backend_default(engine->set),
@@ -105,7 +106,9 @@ static tsr_status choose_bundle(const tsr_device *device, size_t entry,
     const tsri_backend_entry *found = tsri_backend_at(device->opened.set, entry);
     const bool has = tsri_backend_extension(device->opened.set, entry, "tsr.bundle/1") != NULL;
     if (device->bundle && !has)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "the backend %s of %s/%s takes no bundle (%s)",
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "the backend %s of %s/%s does not support bundles of kernels; open "
+                              "the device without %s",
                               found->backend->name, found->facts.platform, found->facts.name,
                               device->bundle);
     const char *set = getenv("TESSERA_BUNDLE");
@@ -119,7 +122,7 @@ static tsr_status add(tsr_device *device, size_t entry) {
     tsri_backend_device **devices =
         realloc(device->devices, (opened->n_devices + 1) * sizeof(tsri_backend_device *));
     if (!devices)
-        return tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for a list of devices");
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory for the list of devices");
     device->devices = devices;
     opened->devices = devices;
     tsr_device_options options = device->options;
@@ -139,7 +142,8 @@ static tsr_status add_each(tsr_device *device, const char *selector) {
         tsr_status status =
             n ? tsri_backend_select(device->opened.set, one, &entry)
               : tsri_base_fail(TSR_E_ARGUMENT,
-                               "device \"%s\": nothing stands at one side of a comma", selector);
+                               "device \"%s\": give a device on both sides of each comma",
+                               selector);
         if (status == TSR_OK)
             status = add(device, entry);
         free(one);

@@ -73,8 +73,8 @@ static tsr_status add_note(void *data, const char *sentence) {
 static tsr_status find_cache(tsri_backend_set *set) {
     set->cache_folder = tsri_base_cache_folder();
     if (!set->cache_folder)
-        return add_note(set, "no cache folder: neither TESSERA_CACHE, XDG_CACHE_HOME nor HOME is "
-                             "set; kernels are built anew each time");
+        return add_note(set, "no cache folder: set TESSERA_CACHE, XDG_CACHE_HOME or HOME; until "
+                             "then kernels are built again each time");
     if (tsri_base_make_folders(set->cache_folder) == TSR_OK) {
         if (access(set->cache_folder, W_OK) == 0) {
             set->host.cache_folder = set->cache_folder;
@@ -84,7 +84,7 @@ static tsr_status find_cache(tsri_backend_set *set) {
     }
     tsri_bytes sentence = {0};
     tsr_status status = tsri_base_bytes_printf(
-        &sentence, "no cache folder: %s; kernels are built anew each time", tsri_base_reported());
+        &sentence, "no cache folder: %s; kernels are built again each time", tsri_base_reported());
     if (status == TSR_OK)
         status = add_note(set, sentence.data);
     tsri_base_bytes_clear(&sentence);
@@ -222,7 +222,8 @@ static tsr_status add_plugin(tsri_backend_set *set, const char *given) {
     void *handle = NULL;
     const tsr_backend *backend = NULL;
     if (!realpath(given, path))
-        return tsri_base_fail(TSR_E_IO, "%s: no backend is there: %s", given, strerror(errno));
+        return tsri_base_fail(TSR_E_IO, "%s: can't find a backend there: %s", given,
+                              strerror(errno));
     for (size_t i = 0; i < set->n_backends; i++)
         if (strcmp(set->backends[i].path, path) == 0)
             return TSR_OK;

@@ -67,7 +67,7 @@ tsr_status tsri_backend_search(tsri_bytes *paths,
             TRY(add_folder(folder, paths));
         else if (folder[0]) {
             snprintf(sentence, sizeof sentence,
-                     "TESSERA_BACKEND_PATH: \"%s\" is skipped: it is no absolute path", folder);
+                     "TESSERA_BACKEND_PATH: \"%s\" is skipped: it is not an absolute path", folder);
             TRY(note(data, sentence));
         }
         at += n + (at[n] == ':');

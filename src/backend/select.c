@@ -112,7 +112,7 @@ static tsr_status best_of(const tsri_backend_set *set, const char *selector, int
             best = (long)i;
     }
     if (best == NO_DEVICE && unusable == NO_DEVICE)
-        return refuse(set, selector, "is not here; these are", NULL);
+        return refuse(set, selector, "is not available; these devices are", NULL);
     return take(set, selector, (size_t)(best == NO_DEVICE ? unusable : best), device);
 }
 
@@ -140,11 +140,11 @@ static tsr_status by_name(const tsri_backend_set *set, const char *selector, siz
         status = take(set, selector, last, device);
     else if (found > 1)
         status = refuse(set, selector,
-                        "fits more than one; say which (its number, or more of its name)", fits);
+                        "fits more than one; give the number of one, or more of its name", fits);
     else
         status = refuse(set, selector,
-                        "fits none of these (a number, part of platform/device, gpu, cpu, "
-                        "accelerator, or a backend's name)",
+                        "fits none of these; give a number, a part of platform/device, gpu, cpu, "
+                        "accelerator, or the name of a backend",
                         NULL);
     free(fits);
     return status;

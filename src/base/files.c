@@ -59,7 +59,8 @@ tsr_status tsri_base_file_open(const char *path, tsri_file **out) {
 tsr_status tsri_base_file_read(const tsri_file *file, uint64_t offset, void *out, size_t n) {
     if (offset > file->size || n > file->size - offset)
         return tsri_base_fail(TSR_E_IO,
-                              "%s: %zu bytes at byte %" PRIu64 " were wanted, but it has %" PRIu64,
+                              "%s: can't read %zu bytes at byte %" PRIu64 ": the file has %" PRIu64
+                              " bytes",
                               file->path, n, offset, file->size);
     for (size_t done = 0; done < n;) {
         const ssize_t got = pread(file->fd, (char *)out + done, n - done, (off_t)(offset + done));
@@ -158,8 +159,8 @@ tsr_status tsri_base_writer_begin(const char *path, tsri_file_writer **out) {
     if (stat(path, &facts) == 0 &&
         !S_ISREG(facts.st_mode)) /* a rename would replace the device or folder itself */
         return tsri_base_fail(TSR_E_IO,
-                              "%s is %s; it is not replaced: give the name of a regular file", path,
-                              kind_of(facts.st_mode));
+                              "%s is %s, which is never replaced: give the name of a regular file",
+                              path, kind_of(facts.st_mode));
     tsri_file_writer *writer = NULL;
     TRY(tsri_base_new(1, sizeof *writer, &writer));
     writer->fd = -1;
@@ -176,7 +177,8 @@ tsr_status tsri_base_writer_begin(const char *path, tsri_file_writer **out) {
 
 /* No file system should; to try again would be for ever. */
 static tsr_status wrote_nothing(const char *path) {
-    return tsri_base_fail(TSR_E_IO, "%s: the system wrote none of the bytes that were left", path);
+    return tsri_base_fail(TSR_E_IO, "%s: the system accepted no more bytes; check the file system",
+                          path);
 }
 
 tsr_status tsri_base_writer_write(tsri_file_writer *writer, const void *data, size_t n) {

@@ -174,15 +174,15 @@ static json_t *parse(const char *text, size_t n, json_error_t *error) {
 tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const char *what,
                                 json_t **out) {
     if (n == 0)
-        return tsri_base_fail(TSR_E_FORMAT, "%s is empty; JSON was expected", what);
+        return tsri_base_fail(TSR_E_FORMAT, "%s is empty; JSON is needed", what);
     const char *nul = memchr(text, 0, n);
     if (nul)
-        return tsri_base_fail(TSR_E_FORMAT, "%s holds a NUL at byte %zu; JSON is text without one",
-                              what, (size_t)(nul - text));
+        return tsri_base_fail(TSR_E_FORMAT, "%s has a NUL at byte %zu; JSON text has none", what,
+                              (size_t)(nul - text));
     const int found = deepest(text, n);
     if (found > depth)
-        return tsri_base_fail(TSR_E_FORMAT, "%s nests %d levels deep; at most %d are read", what,
-                              found, depth);
+        return tsri_base_fail(TSR_E_FORMAT, "%s is nested %d levels deep; at most %d are read",
+                              what, found, depth);
     json_error_t error = {0};
     errno = 0;
     json_t *value = parse(text, n, &error);

@@ -125,7 +125,7 @@ void tsri_graph_give(backward *b, tsri_value value, tsri_value d) {
                                   tsri_tensor_count(tensor_of(b->graph, storage))) ||
             !tsri_tensor_is_packed(tensor_of(b->graph, value)))
             tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
-                            "the gradient of a part of parameter %s is not served",
+                            "the gradient of a part of parameter %s is not supported",
                             tsri_graph_value_at(b->graph, storage)->name);
         else
             add_to(b, parameter, TSR_OP_ACCUMULATE, NULL,
@@ -162,8 +162,9 @@ void tsri_graph_give_rows(backward *b, tsri_value table, const tsr_embed_attrs *
         return;
     const int64_t parameter = parameter_of(b, table);
     if (parameter < 0) {
-        tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
-                        "the gradient of a table that is computed is not served");
+        tsri_graph_fail(
+            b->graph, TSR_E_UNSUPPORTED,
+            "the gradient of a computed table is not supported; the table must be a parameter");
         return;
     }
     add_to(b, parameter, TSR_OP_EMBED_ADD, attrs, (tsri_value[]){ids, dy}, 2);
@@ -257,9 +258,9 @@ static tsri_value side_by_side(tsri_graph *graph, columns *runs, size_t n) {
         if (runs[i].first != at || runs[i].width != runs[0].width)
             break;
     if (at != runs[0].width) {
-        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "the gradient of columns of which some are read twice, or not at all, is "
-                        "not served");
+        tsri_graph_fail(
+            graph, TSR_E_UNSUPPORTED,
+            "the gradient of columns is supported only where each column is read exactly once");
         return TSRI_GRAPH_NONE;
     }
     while (n > 1) {
@@ -297,8 +298,8 @@ static tsri_value assemble(backward *b, tsri_value storage) {
         size_t same = 0;
         if (!as_columns(b->graph, storage, &c, &run) || n == MOST_RUNS) {
             tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
-                            "the gradient of a view that is neither a whole nor columns is not "
-                            "served");
+                            "the gradient of a view is supported only where it covers the whole "
+                            "value or some of its columns");
             continue;
         }
         while (same < n && (runs[same].first != run.first || runs[same].n != run.n ||

@@ -35,8 +35,10 @@ static tsr_status collect(const tsri_graph *graph, const tsr_bounds *bounds, con
             continue;
         const uint64_t bytes = tsri_tensor_extent(&v->tensor, bounds->highest);
         if (bytes > UINT64_MAX / 2)
-            return tsri_base_fail(TSR_E_DEVICE_MEMORY, "an activation would need %llu bytes",
-                                  (unsigned long long)bytes);
+            return tsri_base_fail(
+                TSR_E_DEVICE_MEMORY,
+                "an activation would need %llu bytes; use smaller batches or a shorter context",
+                (unsigned long long)bytes);
         blocks[(*n)++] = (block){.value = (tsri_value)i,
                                  .first = v->producer,
                                  .last = last[i] > v->producer ? last[i] : v->producer,

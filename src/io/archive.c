@@ -97,7 +97,7 @@ tsr_status tsri_io_seal(tsri_io_archive *archive) {
     if (status == TSR_OK && twice) {
         const tsri_file *a = archive->files[archive->arrays[twice[0].index].file];
         const tsri_file *b = archive->files[archive->arrays[twice[1].index].file];
-        status = a == b ? tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" is there twice", a->path,
+        status = a == b ? tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" occurs twice", a->path,
                                          twice->name)
                         : tsri_base_fail(TSR_E_FORMAT,
                                          "%s and %s: tensor \"%s\" is in both; it must be in one",
@@ -108,8 +108,8 @@ tsr_status tsri_io_seal(tsri_io_archive *archive) {
     if (status == TSR_OK)
         status = sort_names(items, archive->n_values, &archive->by_key, &twice);
     if (status == TSR_OK && twice)
-        status = tsri_base_fail(TSR_E_FORMAT, "%s: metadata key \"%s\" is there twice",
-                                archive->path, twice->name);
+        status = tsri_base_fail(TSR_E_FORMAT, "%s: metadata key \"%s\" occurs twice", archive->path,
+                                twice->name);
     free(items);
     return status;
 }

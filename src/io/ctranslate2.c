@@ -80,9 +80,9 @@ static tsr_status take_head(reader *r, uint32_t *revision) {
     TRY(tsri_io_take(&r->cursor, &r->version, sizeof r->version, "its version"));
     if (r->version < LOWEST_VERSION || r->version > HIGHEST_VERSION)
         return tsri_base_fail(r->version && r->version < 256 ? TSR_E_UNSUPPORTED : TSR_E_FORMAT,
-                              "%s: as a CTranslate2 model it has binary version %" PRIu32
-                              "; versions %d to %d are read: convert the model anew, and give a "
-                              "file of another format by its own name",
+                              "%s is a CTranslate2 model of binary version %" PRIu32
+                              "; versions %d to %d are read: convert the model again; a file of "
+                              "another format must not have this name",
                               path, r->version, LOWEST_VERSION, HIGHEST_VERSION);
     TRY(take_text(r, r->text, "the name of its specification"));
     TRY(tsri_io_take(&r->cursor, revision, sizeof *revision, "its revision"));
@@ -104,7 +104,8 @@ static tsr_status take_type(reader *r, const char *what, tsri_io_array *array) {
                                                                                 : -1;
     if (type < 0 || type >= (int)(sizeof types / sizeof *types))
         return tsri_base_fail(
-            TSR_E_FORMAT, "%s: %s has %s %d, which is none of CTranslate2's; the file is damaged",
+            TSR_E_FORMAT,
+            "%s: %s has %s %d, which CTranslate2 does not define; the file is damaged",
             r->cursor.file->path, what, numbered ? "type" : "an item size of", code);
     array->type_name = types[type].name;
     array->dtype = types[type].dtype;
@@ -305,8 +306,8 @@ static tsr_status read_all(reader *r) {
         TRY(take_alias(r));
     if (tsri_io_left(&r->cursor) > 0)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s goes on for %" PRIu64
-                              " bytes after its last variable; it is damaged, or no whole model",
+                              "%s continues for %" PRIu64
+                              " bytes after its last variable; it is damaged, or not a whole model",
                               r->cursor.file->path, tsri_io_left(&r->cursor));
     TRY(move_aliases(r));
     TRY(tsri_io_seal(r->archive));

@@ -99,8 +99,8 @@ static bool ends(const char *path, const char *with) {
 static tsr_status refuse_pickle(const char *path) {
     return tsri_base_fail(
         TSR_E_UNSUPPORTED,
-        "%s is a PyTorch pickle, which can run programs when it is read, so it is not; make a "
-        "safetensors folder of its folder: tools/convert-torch FOLDER OUT (needs PyTorch)",
+        "%s is a PyTorch pickle, which is not read because it can run programs; convert its folder "
+        "to safetensors: tools/convert-torch FOLDER OUT (needs PyTorch)",
         path);
 }
 
@@ -130,15 +130,15 @@ static tsr_status read_file(tsri_io_archive *archive, const char *path) {
     case TSRI_IO_OLD_GGML:
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
-            "%s is a ggml file from before GGUF; convert the original model anew: to GGUF with "
+            "%s is a ggml file from before GGUF; convert the original model again: to GGUF with "
             "llama.cpp's converter, or from PyTorch with tools/convert-torch FOLDER OUT",
             path);
     default:
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: its content is no model that is read: safetensors, an index of "
-                              "safetensors shards, GGUF, "
-                              "a llama2.c checkpoint or CTranslate2's model.bin",
-                              path);
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s is not a model in a format that is read: safetensors, an index of safetensors "
+            "shards, GGUF, a llama2.c checkpoint or CTranslate2's model.bin",
+            path);
     }
 }
 
@@ -148,9 +148,8 @@ static tsr_status read_folder(tsri_io_archive *archive, const char *folder) {
     TRY(find_weights(folder, &which, &path));
     if (!path)
         return tsri_base_fail(TSR_E_IO,
-                              "%s has no weights: model.safetensors or "
-                              "model.safetensors.index.json, or CTranslate2's model.bin, is needed "
-                              "in it",
+                              "%s has no weights; the folder needs model.safetensors, "
+                              "model.safetensors.index.json or CTranslate2's model.bin",
                               folder);
     archive->format = weights[which].format;
     const tsr_status status =

@@ -95,7 +95,7 @@ static tsr_status take_name(tsri_io_cursor *c, char *name, size_t limit, const c
     if (*length == 0)
         return tsri_base_fail(TSR_E_FORMAT, "%s: %s is empty", c->file->path, what);
     if (strlen(name) != *length)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: %s \"%s\" holds a NUL", c->file->path, what, name);
+        return tsri_base_fail(TSR_E_FORMAT, "%s: %s \"%s\" has a NUL", c->file->path, what, name);
     return TSR_OK;
 }
 
@@ -118,7 +118,7 @@ static tsr_status take_bools(const tsri_io_cursor *c, const tsri_io_value *value
     for (size_t i = 0; i < value->count; i++)
         if (value->data[i] != 0 && value->data[i] != 1)
             return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: metadata \"%s\": a truth value is %d; it must be 0 or 1",
+                                  "%s: metadata \"%s\": a boolean is %d; it must be 0 or 1",
                                   c->file->path, value->key, (unsigned char)value->data[i]);
     return TSR_OK;
 }
@@ -160,13 +160,13 @@ static tsr_status take_counts(tsri_io_cursor *c, uint64_t *tensors, uint64_t *ke
     const char *path = c->file->path;
     TRY(tsri_io_take(c, magic, sizeof magic, "its first bytes"));
     if (memcmp(magic, "GGUF", 4) != 0)
-        return tsri_base_fail(TSR_E_FORMAT, "%s does not begin with \"GGUF\"; it is no GGUF file",
-                              path);
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s does not begin with \"GGUF\", so it is not a GGUF file", path);
     TRY(tsri_io_take(c, &version, sizeof version, "its version"));
     if (version == 1)
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
-            "%s is GGUF version 1; versions 2 and 3 are read: convert the model anew", path);
+            "%s is GGUF version 1; versions 2 and 3 are read: convert the model again", path);
     if (version != 2 && version != 3)
         return tsri_base_fail(
             version && (version & 0xffff) == 0 ? TSR_E_UNSUPPORTED : TSR_E_FORMAT,
@@ -245,7 +245,7 @@ static tsr_status take_tensor(tsri_io_archive *archive, tsri_io_cursor *c) {
     if (type >= sizeof types / sizeof *types || !types[type].name)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: tensor \"%s\" has type %" PRIu32
-                              ", which is none of GGUF's, or was removed from it",
+                              ", which GGUF does not define, or no longer defines",
                               c->file->path, name, type);
     array.type_name = types[type].name;
     array.dtype = types[type].dtype;
@@ -254,7 +254,7 @@ static tsr_status take_tensor(tsri_io_archive *archive, tsri_io_cursor *c) {
     if (row % block != 0)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: tensor \"%s\" of type %s has rows of %" PRIu64
-                              " elements; blocks of %d do not fill them",
+                              " elements, which is not a multiple of its block of %d",
                               c->file->path, name, array.type_name, row, types[type].block);
     if (__builtin_mul_overflow(array.elements / block, (uint64_t)types[type].bytes, &array.bytes))
         return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\": its size overflows", c->file->path,
@@ -278,7 +278,7 @@ static tsr_status place(tsri_io_archive *archive, const tsri_io_cursor *c, uint6
         if (__builtin_add_overflow(base + expected, array->bytes, &end) || end > c->file->size)
             return tsri_base_fail(TSR_E_FORMAT,
                                   "%s: tensor \"%s\" of %" PRIu64
-                                  " bytes ends behind the end of the file; it is cut off",
+                                  " bytes ends after the end of the file; the file is cut off",
                                   c->file->path, array->name, array->bytes);
         array->offset = base + expected;
         expected = (end - base + alignment - 1) / alignment *

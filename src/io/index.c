@@ -24,7 +24,7 @@ static tsr_status check_shard_name(const char *path, const char *own, const json
         why = "it is an absolute path";
     else if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strchr(name, '/') ||
              strchr(name, '\\'))
-        why = "it leaves the folder: a plain name is needed, without '/', '\\' or '..'";
+        why = "it is not in the folder: a plain name is needed, without '/', '\\' or '..'";
     else if (strcmp(name, own) == 0)
         why = "that is the index itself";
     else if (strlen(name) > 255)
@@ -127,10 +127,10 @@ tsr_status tsri_io_read_index(tsri_io_archive *archive, const char *path) {
         goto out;
     json_t *map = json_object_get(root, "weight_map");
     if (!json_is_object(map) || json_object_size(map) == 0) {
-        status = tsri_base_fail(
-            TSR_E_FORMAT,
-            "%s has no \"weight_map\" that names the tensors; it is no index of safetensors shards",
-            path);
+        status = tsri_base_fail(TSR_E_FORMAT,
+                                "%s has no \"weight_map\" that names the tensors, so it is not an "
+                                "index of safetensors shards",
+                                path);
         goto out;
     }
     status = list_shards(path, own, map, shards);

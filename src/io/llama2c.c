@@ -163,7 +163,7 @@ static tsr_status read_header(const tsri_file *file, config *c, int32_t *version
     if (!why && !legacy && flag > 1)
         why = "its shared_classifier flag must be 0 or 1";
     if (why)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: no llama2.c checkpoint: %s", file->path, why);
+        return tsri_base_fail(TSR_E_FORMAT, "%s is not a llama2.c checkpoint: %s", file->path, why);
     *shared = legacy ? c->vocab_size > 0 : flag == 1;
     return TSR_OK;
 }

@@ -217,9 +217,9 @@ tsr_status tsri_io_meta_list(const tsri_io_archive *archive, const char *key, ts
     const tsri_io_value *value;
     TRY(typed(archive, key, TSRI_IO_LIST, &value));
     if (value && !serves(items[value->item].kind, kind))
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: metadata \"%s\" is a list whose items are each %s; %s is needed",
-                              archive->path, key, spell(items[value->item].kind), spell(kind));
+        return tsri_base_fail(
+            TSR_E_FORMAT, "%s: metadata \"%s\" is a list in which each item is %s; %s is needed",
+            archive->path, key, spell(items[value->item].kind), spell(kind));
     *out = value;
     return TSR_OK;
 }

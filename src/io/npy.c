@@ -114,26 +114,27 @@ static tsr_status parse_header(const char *text, const char *path, header *h) {
             fine = false;
     }
     if (!fine || !h->has_numbers || !h->has_order || !h->has_shape)
-        return tsri_base_fail(
-            TSR_E_FORMAT, "%s: its .npy header is not one of plain numbers: \"%.80s\"", path, text);
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: its .npy header does not describe plain numbers: \"%.80s\"",
+                              path, text);
     return TSR_OK;
 }
 
 static tsr_status check_header(const header *h, const char *path) {
     if (strcmp(h->numbers, "<f4") != 0)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s holds numbers of type \"%s\"; little-endian f32 (\"<f4\") is "
-                              "read: convert it with numpy's astype(\"<f4\")",
+                              "%s has numbers of type \"%s\"; little-endian f32 (\"<f4\") is read: "
+                              "convert it with numpy's astype(\"<f4\")",
                               path, h->numbers);
     if (h->rank != 2)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s is an array of %d dimensions; rows of numbers, two dimensions, "
-                              "are read",
-                              path, h->rank);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s is an array of %d dimensions; arrays of 2, rows of numbers, are read", path,
+            h->rank);
     if (h->columns_first && h->shape[0] > 1 && h->shape[1] > 1)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s lies column by column (fortran_order); row by row is read: save "
-                              "numpy's ascontiguousarray",
+                              "%s is stored column by column (fortran_order); row by row is read: "
+                              "save numpy's ascontiguousarray",
                               path);
     if (h->shape[1] < 1 || h->shape[1] > MOST_WIDTH)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
@@ -148,13 +149,13 @@ static tsr_status measure_header(const tsri_file *file, uint64_t *begin, uint32_
     const size_t n = file->size < sizeof head ? (size_t)file->size : sizeof head;
     TRY(tsri_base_file_read(file, 0, head, n));
     if (n < 10 || memcmp(head, magic, sizeof magic) != 0)
-        return tsri_base_fail(
-            TSR_E_FORMAT,
-            "%s is no .npy file: it does not begin with \\x93NUMPY; tessera embed "
-            "-o FILE.npy writes one",
-            file->path);
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s is not an .npy file: it does not begin with \\x93NUMPY; tessera "
+                              "embed -o FILE.npy writes one",
+                              file->path);
     if (head[6] < 1 || head[6] > 3)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s is .npy of version %d; 1, 2 and 3 are read",
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s is an .npy file of version %d; versions 1, 2 and 3 are read",
                               file->path, head[6]);
     *begin = head[6] == 1 ? 10 : 12;
     *size = head[8] | (uint32_t)head[9] << 8;
@@ -162,7 +163,7 @@ static tsr_status measure_header(const tsri_file *file, uint64_t *begin, uint32_
         *size |= (uint32_t)head[10] << 16 | (uint32_t)head[11] << 24;
     if (*size > MOST_HEADER || *begin + *size > file->size)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: its header of %" PRIu32 " bytes goes past the end of the file",
+                              "%s: its header of %" PRIu32 " bytes ends after the end of the file",
                               file->path, *size);
     return TSR_OK;
 }
@@ -187,9 +188,9 @@ static tsr_status read_header(tsr_vectors *v, const char *path) {
     if (__builtin_mul_overflow(v->rows, v->width * (uint64_t)sizeof(float), &wanted) ||
         wanted != v->file->size - v->begin)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s has %" PRIu64 " bytes after its header; %" PRIu64
-                              " rows of %" PRIu32 " f32 numbers need another number: it is cut, "
-                              "or damaged",
+                              "%s has %" PRIu64
+                              " bytes after its header, which does not agree with %" PRIu64
+                              " rows of %" PRIu32 " f32 numbers: it is cut off or damaged",
                               path, v->file->size - v->begin, v->rows, v->width);
     return TSR_OK;
 }

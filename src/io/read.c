@@ -70,7 +70,7 @@ static tsr_status read_divided(const tsri_io_archive *archive, const tsri_io_arr
     void *stored = NULL;
     float *values = NULL;
     if (!target || target->block > 1)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "tensor \"%s\": %s is not converted to dtype %d",
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "tensor \"%s\": %s can't be converted to dtype %d",
                               array->name, source->name, (int)to);
     tsr_status status = tsri_base_new_aligned(piece * size, &stored);
     if (status == TSR_OK)
@@ -100,8 +100,8 @@ tsr_status tsri_io_read_as(const tsri_io_archive *archive, const tsri_io_array *
     const uint64_t block = (uint64_t)source->block;
     if (first > array->elements || n > array->elements - first || first % block || n % block)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "tensor \"%s\": %zu elements from %" PRIu64
-                              " were asked for; it has %" PRIu64 " in blocks of %d",
+                              "tensor \"%s\": %zu elements from element %" PRIu64
+                              " on were asked for; it has %" PRIu64 " in blocks of %d",
                               array->name, n, first, array->elements, source->block);
     const uint64_t start = first / block * (uint64_t)source->bytes;
     if (array->n_divisors)
@@ -109,7 +109,7 @@ tsr_status tsri_io_read_as(const tsri_io_archive *archive, const tsri_io_array *
     if (to == array->dtype)
         return tsri_io_read(archive, array, start, n / block * (size_t)source->bytes, out);
     if (!target || target->block > 1)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "tensor \"%s\": %s is not converted to dtype %d",
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "tensor \"%s\": %s can't be converted to dtype %d",
                               array->name, source->name, (int)to);
     const size_t piece = n < PIECE ? n : PIECE;
     void *stored = NULL;

@@ -111,7 +111,7 @@ static tsr_status fill_header(const char *path, const tsri_io_entry *entries, si
             return tsri_base_fail(TSR_E_ARGUMENT,
                                   "%s: the tensors' sizes add up to more than 2^63 bytes", path);
         if (json_object_get(root, entries[i].name))
-            return tsri_base_fail(TSR_E_ARGUMENT, "%s: tensor \"%s\" is there twice", path,
+            return tsri_base_fail(TSR_E_ARGUMENT, "%s: tensor \"%s\" occurs twice", path,
                                   entries[i].name);
         if (json_object_set_new(root, entries[i].name, describe(&entries[i], *total, end)) != 0)
             return out_of_memory_or_utf8(path, entries[i].name);
@@ -175,7 +175,7 @@ tsr_status tsri_io_save_begin(const char *path, tsri_io_entry *entries, size_t n
 tsr_status tsri_io_save_write(tsri_io_saver *saver, const void *data, size_t bytes) {
     if (bytes > saver->wanted - saver->written)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "%s: more data than the %" PRIu64 " bytes that its tensors have",
+                              "%s: more data was written than the %" PRIu64 " bytes of its tensors",
                               saver->path, saver->wanted);
     saver->written += bytes;
     return tsri_base_writer_write(saver->writer, data, bytes);

@@ -37,7 +37,7 @@ tsr_status tsr_graph_create(tsr_device *device, tsr_graph **out) {
     tsr_graph *graph;
     *out = NULL;
     if (!device)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a graph runs on a device: none was given");
+        return tsri_base_fail(TSR_E_ARGUMENT, "the device is NULL; a graph needs one to run on");
     TRY(tsri_base_new(1, sizeof *graph, &graph));
     graph->opened = tsri_backend_opened(device);
     const tsr_status status = tsri_graph_create(&graph->graph);
@@ -69,14 +69,14 @@ tsr_status tsr_graph_status(const tsr_graph *graph) {
 static bool building(tsr_graph *graph) {
     if (graph->plan)
         tsri_graph_fail(graph->graph, TSR_E_STATE,
-                        "the graph has run: what it computes is settled; build another");
+                        "the graph has run, so nothing can be added to it; build another graph");
     return tsri_graph_status(graph->graph) == TSR_OK;
 }
 
 static bool is_value(tsr_graph *graph, const char *what, tsr_value value) {
     if (value >= 0 && (size_t)value < tsri_graph_value_count(graph->graph))
         return true;
-    tsri_graph_fail(graph->graph, TSR_E_ARGUMENT, "%s: %d is no value of this graph", what,
+    tsri_graph_fail(graph->graph, TSR_E_ARGUMENT, "%s: this graph has no value %d", what,
                     (int)value);
     return false;
 }
@@ -96,7 +96,8 @@ static bool constants(tsr_graph *graph, const char *what, uint32_t rank, const i
                       tsr_dim out[TSR_MAX_RANK]) {
     if (rank > TSR_MAX_RANK || !is_countable(dims, rank)) {
         tsri_graph_fail(graph->graph, TSR_E_ARGUMENT,
-                        "%s: a shape has at most %d sizes, none negative, and 2^31 - 1 elements",
+                        "%s: a shape must have at most %d sizes, none of them negative, and at "
+                        "most 2^31 - 1 elements",
                         what, TSR_MAX_RANK);
         return false;
     }
@@ -123,7 +124,7 @@ static tsr_value add_leaf(tsr_graph *graph, tsr_kind kind, uint32_t id, const ch
     const tsri_tensor_dtype *info = tsri_tensor_dtype_info(dtype);
     if (!info ||
         (info->block > 1 && (kind != TSR_KIND_WEIGHT || !rank || dims[rank - 1] % info->block))) {
-        tsri_graph_fail(graph->graph, TSR_E_ARGUMENT, "%s: %s is no type of its elements", name,
+        tsri_graph_fail(graph->graph, TSR_E_ARGUMENT, "%s: its elements can't be of dtype %s", name,
                         tsri_tensor_dtype_name(dtype));
         return TSR_VALUE_NONE;
     }
@@ -166,7 +167,7 @@ tsr_value tsr_graph_weight(tsr_graph *graph, const char *name, tsr_dtype dtype, 
 tsr_value tsr_graph_state(tsr_graph *graph, const char *name, tsr_dtype dtype, uint32_t rank,
                           const int64_t *dims) {
     if (rank < 1 || rank > 4) {
-        tsri_graph_fail(graph->graph, TSR_E_ARGUMENT, "%s: a state has 1 to 4 sizes; %u were given",
+        tsri_graph_fail(graph->graph, TSR_E_ARGUMENT, "%s: %u sizes are given; a state has 1 to 4",
                         name, rank);
         return TSR_VALUE_NONE;
     }
@@ -216,7 +217,7 @@ void tsr_graph_op_outputs(tsr_graph *graph, tsr_op_id op, const void *attrs, con
         (void)tsr_graph_shape(graph, made[i], &rank, dims);
         if (!is_countable(dims, rank))
             tsri_graph_fail(graph->graph, TSR_E_UNSUPPORTED,
-                            "%s: a result of more than 2^31 - 1 elements", row->name);
+                            "%s: its result would have more than 2^31 - 1 elements", row->name);
     }
     for (uint32_t i = 0; i < n_out && i < row->n_out; i++)
         out[i] = tsri_graph_status(graph->graph) == TSR_OK ? made[i] : TSR_VALUE_NONE;
@@ -256,7 +257,7 @@ tsr_status tsr_graph_shape(const tsr_graph *graph, tsr_value value, uint32_t *ra
     TRY(NEED(rank));
     TRY(NEED(dims));
     if (value < 0 || (size_t)value >= tsri_graph_value_count(graph->graph))
-        return tsri_base_fail(TSR_E_ARGUMENT, "%d is no value of this graph", (int)value);
+        return tsri_base_fail(TSR_E_ARGUMENT, "this graph has no value %d", (int)value);
     const tsr_tensor *t = &tsri_graph_value_at(graph->graph, value)->tensor;
     *rank = t->rank;
     for (uint32_t i = 0; i < t->rank; i++)
@@ -272,7 +273,7 @@ void tsr_graph_output(tsr_graph *graph, const char *name, tsr_value value, void 
         return;
     if (bytes != bytes_of(graph, value)) {
         tsri_graph_fail(graph->graph, TSR_E_ARGUMENT,
-                        "output %s: room for %zu bytes given, %llu wanted", name, bytes,
+                        "output %s: room for %zu bytes is given, %llu are needed", name, bytes,
                         (unsigned long long)bytes_of(graph, value));
         return;
     }
@@ -318,8 +319,9 @@ static tsr_status start(tsr_graph *graph) {
                                       .log = graph->opened->log,
                                       .log_data = graph->opened->log_data};
     if (!graph->n_outputs)
-        return tsri_base_fail(TSR_E_ARGUMENT, "the graph has no output: tsr_graph_output says "
-                                              "which values are wanted");
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "the graph has no output; ask for at least one value with tsr_graph_output");
     TRY(tsri_run_create(&options, &graph->run));
     const tsr_status status = prepare(graph);
     if (status != TSR_OK) {

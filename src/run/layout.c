@@ -75,7 +75,8 @@ static tsr_status find_places(tsri_run_plan *plan) {
         const tsri_graph_value *v =
             tsri_graph_value_at(graph, tsri_graph_output_at(graph, i)->value);
         if (v->producer < 0)
-            return tsri_base_fail(TSR_E_ARGUMENT, "output %s is a leaf; an output is computed",
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "output %s is a leaf; an output must be the result of an op",
                                   tsri_graph_output_at(graph, i)->name);
         add_place(plan, v->storage, plan->placed->device[v->producer], -1, 0);
     }

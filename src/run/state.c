@@ -129,7 +129,7 @@ static tsr_status move(tsri_run_context *context, uint32_t id, tsr_transfer_kind
                        uint64_t bytes) {
     const tsri_run_kv_state *state = tsri_run_state_find(context, id);
     if (!state || !state->buf || bytes > state->bytes)
-        return tsri_base_fail(TSR_E_INTERNAL, "state %u: %llu bytes wanted, it has %llu", id,
+        return tsri_base_fail(TSR_E_INTERNAL, "state %u: %llu bytes are asked for; it has %llu", id,
                               (unsigned long long)bytes,
                               (unsigned long long)(state ? state->bytes : 0));
     const bool writes = kind == TSR_TRANSFER_WRITE;

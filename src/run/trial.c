@@ -96,7 +96,7 @@ tsr_status tsri_run_case_make(const tsr_op *op, double count, tsri_run_case *out
     tsri_graph_op_store store;
     *out = (tsri_run_case){.bounds = *op->bounds};
     if (!row || row->writes || op->n_in > TSRI_RUN_TRIAL_OPERANDS)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s is not tried alone", row ? row->name : "?");
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s can't be tried alone", row ? row->name : "?");
     for (int i = 0; i < TSR_SYMBOLS; i++) {
         out->sizes[i] = out->bounds.highest[i];
         out->small[i] = out->sizes[i] < SMALL ? out->sizes[i] : SMALL;

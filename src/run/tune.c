@@ -60,7 +60,7 @@ tsr_status tsri_run_tune_create(const tsri_run_options *options, tsri_run_tune *
     *out = NULL;
     if (!backend)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "the backend %s of %s/%s has no kernel rows that can be tuned",
+                              "the backend %s of %s/%s has no kernel variants that can be tuned",
                               device->backend->name, device->facts.platform, device->facts.name);
     TRY(tsri_base_new(1, sizeof **out, out));
     (*out)->options = *options;
@@ -317,7 +317,7 @@ static tsr_status compare(const tsri_run_tune *tune, const group *g, contender *
     return out->a > 0 && out->b > 0
                ? TSR_OK
                : tsri_base_fail(TSR_E_UNSUPPORTED,
-                                "%s/%s measures no launch: nothing can be tuned by its clock",
+                                "%s/%s does not measure launches, so it can't be tuned",
                                 tune->options.devices[0]->facts.platform,
                                 tune->options.devices[0]->facts.name);
 }

@@ -138,12 +138,12 @@ static tsr_status check_budget(tsri_run_context *context, const tsri_run_placed 
             weights += w->layout.bytes;
             missing += w->buf ? 0 : w->layout.bytes;
             if (facts->max_allocation && w->layout.bytes > facts->max_allocation)
-                return tsri_base_fail(
-                    TSR_E_DEVICE_MEMORY,
-                    "weight %s needs %llu MiB in one piece; %s/%s allows %llu MiB: keep weights "
-                    "smaller (--dtype f16) or use another device",
-                    w->name, (unsigned long long)(w->layout.bytes >> 20), facts->platform,
-                    facts->name, (unsigned long long)(facts->max_allocation >> 20));
+                return tsri_base_fail(TSR_E_DEVICE_MEMORY,
+                                      "weight %s needs %llu MiB in one buffer; %s/%s allows %llu "
+                                      "MiB: use smaller weights (--dtype f16) or another device",
+                                      w->name, (unsigned long long)(w->layout.bytes >> 20),
+                                      facts->platform, facts->name,
+                                      (unsigned long long)(facts->max_allocation >> 20));
         }
         for (size_t i = 0; i < tsri_graph_value_count(placed->graph); i++) {
             const tsri_graph_value *v = tsri_graph_value_at(placed->graph, (tsri_value)i);
@@ -158,15 +158,14 @@ static tsr_status check_budget(tsri_run_context *context, const tsri_run_placed 
         const bool device_short = facts->memory && all > facts->memory,
                    host_short = missing + states + arena > host;
         if (device_short || host_short)
-            return tsri_base_fail(
-                device_short ? TSR_E_DEVICE_MEMORY : TSR_E_HOST_MEMORY,
-                "%s/%s: weights %llu MiB, %s %llu MiB, activations %llu MiB; %llu MiB are there: "
-                "%s",
-                facts->platform, facts->name, (unsigned long long)(weights >> 20),
-                states_of(&context->options), (unsigned long long)(states >> 20),
-                (unsigned long long)(arena >> 20),
-                (unsigned long long)((device_short ? facts->memory : host) >> 20),
-                remedy_of(&context->options));
+            return tsri_base_fail(device_short ? TSR_E_DEVICE_MEMORY : TSR_E_HOST_MEMORY,
+                                  "%s/%s: weights need %llu MiB, %s %llu MiB, activations %llu "
+                                  "MiB; %llu MiB are available: %s",
+                                  facts->platform, facts->name, (unsigned long long)(weights >> 20),
+                                  states_of(&context->options), (unsigned long long)(states >> 20),
+                                  (unsigned long long)(arena >> 20),
+                                  (unsigned long long)((device_short ? facts->memory : host) >> 20),
+                                  remedy_of(&context->options));
     }
     return TSR_OK;
 }

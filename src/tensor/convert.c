@@ -176,13 +176,14 @@ tsr_status tsri_tensor_convert(tsr_dtype to, void *out, tsr_dtype from, const vo
     const tsri_tensor_dtype *source = tsri_tensor_dtype_info(from),
                             *target = tsri_tensor_dtype_info(to);
     if (!source || !target)
-        return tsri_base_fail(TSR_E_ARGUMENT, "dtype %d to %d: at least one is no dtype", (int)from,
-                              (int)to);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "conversion of dtype %d to dtype %d: at least one is not a dtype",
+                              (int)from, (int)to);
     const tsri_tensor_dtype *blocks = target->block > source->block ? target : source;
     if (n % (size_t)blocks->block != 0)
         return tsri_base_fail(
             TSR_E_ARGUMENT,
-            "%zu elements of %s: its blocks hold %d, a whole number of them is needed", n,
+            "%zu elements of %s: give a multiple of %d, which is the size of a block", n,
             blocks->name, blocks->block);
     if (n == 0)
         return TSR_OK;
@@ -191,9 +192,10 @@ tsr_status tsri_tensor_convert(tsr_dtype to, void *out, tsr_dtype from, const vo
         return TSR_OK;
     }
     if (target->block > 1 && !tsri_tensor_is_kept_blocks(to))
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s to %s: of the block types, only q8_0 and q4_0 are converted to",
-                              source->name, target->name);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "conversion of %s to %s: of the block types, only q8_0 and q4_0 can be written",
+            source->name, target->name);
     if (source->block > 1 || target->block > 1)
         return convert_blocks(to, out, from, in, n);
     if (convert_weights(to, out, from, in, n))

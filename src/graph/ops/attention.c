@@ -92,8 +92,9 @@ void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *at
         all[i] = i < n_in ? in[i] : TSRI_GRAPH_NONE;
     *probabilities = *y = TSRI_GRAPH_NONE;
     if (all[SOURCE] != TSRI_GRAPH_NONE) {
-        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "attention: keys by source have no decomposition");
+        tsri_graph_fail(
+            graph, TSR_E_UNSUPPORTED,
+            "attention: keys that are chosen by `source` can't be split into simpler ops");
         return;
     }
     if (tsri_graph_status(graph) != TSR_OK)
@@ -165,8 +166,8 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     if (node->out[1] == TSRI_GRAPH_NONE || all[SLOT] != TSRI_GRAPH_NONE ||
         all[SOURCE] != TSRI_GRAPH_NONE || tsri_graph_wants(b, all[BIAS])) {
         tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "attention: it has a gradient where its lse output was asked for, keys are "
-                        "those of this run (no slot, no source), and the bias does not learn");
+                        "attention has a gradient only where lse is an output, the keys are those "
+                        "of this run (no slot, no source), and the bias is not trained");
         return;
     }
     const bool learns = tsri_graph_wants(b, all[RELATIVE]);

@@ -15,7 +15,7 @@ static tsr_status infer(tsri_graph_signature *s) {
     dy.dim[ids->rank] = state->dim[1];
     if (!tsri_graph_is_f32(s->in[DY]) || !tsri_graph_same_shape(s->in[DY], &dy))
         return tsri_graph_refuse("embed_add", "dy", s->in[DY],
-                                 "f32 of the shape of ids, with the state's C behind");
+                                 "f32 of the shape of ids, followed by the state's C");
     if (!tsri_graph_is_vector(tsri_graph_operand(s, BETA), tsri_tensor_const(1)))
         return tsri_graph_refuse("embed_add", "beta", s->in[BETA], "f32 [1]");
     return TSR_OK;

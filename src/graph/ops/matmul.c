@@ -52,7 +52,7 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
         alike = tsri_tensor_same_dim(tx->dim[i], tw->dim[i]);
     if (!alike && tsri_graph_wants(b, w))
         tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "matmul: the gradient of a matrix that repeats is not served");
+                        "matmul: the gradient of a matrix that is broadcast is not supported");
     /* x is [K,M] where turned: its gradient is w dy^T */
     tsri_graph_give_product(b, x, &for_x, ta ? w : dy, ta ? dy : w);
     tsri_graph_give_product(b, w, &for_w, tb ? dy : x, tb ? x : dy);

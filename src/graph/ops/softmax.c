@@ -30,7 +30,7 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     for (uint32_t i = 3; i < node->n_in; i++)
         if (tsri_graph_wants(b, node->in[i]))
             tsri_graph_fail(tsri_graph_of(b), TSR_E_UNSUPPORTED,
-                            "softmax: the gradient of what is added to the scores is not served");
+                            "softmax: the gradient of a bias or a relative table is not supported");
     const tsri_value in[] = {node->out[0], d_out[0]};
     tsri_graph_give(b, node->in[0],
                     tsri_graph_op1(tsri_graph_of(b), TSR_OP_SOFTMAX_GRAD, &scale, in, 2));
