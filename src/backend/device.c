@@ -1,4 +1,5 @@
-/* The public engine and device: tessera/device.h over the host's side of the seam. */
+/* backend/device.c - the public engine and device of tessera/device.h, over the host's side of the
+ * plugin interface. */
 #include "backend/opened.h"
 
 #include "base/bytes.h"
@@ -100,7 +101,8 @@ static tsr_status describe(tsr_device *device, const tsr_facts *facts) {
                                   facts->name, facts->version, facts->compute_units, plural);
 }
 
-/* The bundle asked for, or that of the environment where the backend has bundles. */
+/* Chooses the bundle that was asked for, or, where the backend has bundles, that of the
+ * environment. */
 static tsr_status choose_bundle(const tsr_device *device, size_t entry,
                                 tsr_device_options *options) {
     const tsri_backend_entry *found = tsri_backend_at(device->opened.set, entry);
@@ -116,7 +118,7 @@ static tsr_status choose_bundle(const tsr_device *device, size_t entry,
     return TSR_OK;
 }
 
-/* Opens one device more. */
+/* Opens one more device. */
 static tsr_status add(tsr_device *device, size_t entry) {
     tsri_backend_opened_device *opened = &device->opened;
     tsri_backend_device **devices =
@@ -131,7 +133,7 @@ static tsr_status add(tsr_device *device, size_t entry) {
     return describe(device, &devices[opened->n_devices++]->facts);
 }
 
-/* "A,B": one after the other. */
+/* Opens the devices of "A,B", one after the other. */
 static tsr_status add_each(tsr_device *device, const char *selector) {
     for (const char *at = selector;;) {
         const size_t n = strcspn(at, ",");

@@ -1,3 +1,4 @@
+/* backend/load.c - opens a plugin and checks its table. */
 #include "backend/load.h"
 
 #include "base/error.h"
@@ -7,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A table must reach to here; what comes after it in the header may be missing. */
+/* A table must reach at least to here; later entries may be missing. */
 #define SMALLEST offsetof(tsr_backend, extension)
 
 static const struct {

@@ -1,5 +1,5 @@
-/* One op run by the reference backend on operands in host memory: what other backends test their
- * kernels against. */
+/* backend/oracle.c - runs one op on the reference backend with operands in host memory; other
+ * backends test their kernels against it. */
 #include "backend/host.h"
 
 #include "base/error.h"

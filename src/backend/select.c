@@ -1,4 +1,4 @@
-/* Which device a user means, and opening it. */
+/* backend/select.c - finds the device that a user means, and opens it. */
 #include "backend/host.h"
 
 #include "base/bytes.h"
@@ -24,14 +24,14 @@ size_t tsri_backend_default(const tsri_backend_set *set) {
     return best;
 }
 
-/* The reason of a device that can't be used, without the words that a sentence says itself. */
+/* Why a device can't be used, without the words that the sentence already has. */
 static const char *why_not(const tsri_backend_entry *entry) {
     static const char said[] = "not usable: ";
     const char *reason = entry->facts.reason;
     return strncmp(reason, said, sizeof said - 1) ? reason : reason + sizeof said - 1;
 }
 
-/* Refuses with `why` and the devices that `fits` marks (NULL: all), one a line. */
+/* Refuses with `why` and a list of the devices that `fits` marks (NULL: all), one on each line. */
 static tsr_status refuse(const tsri_backend_set *set, const char *selector, const char *why,
                          const bool *fits) {
     tsri_bytes list = {0};
@@ -59,8 +59,8 @@ static bool contains(const char *text, const char *part) {
     return strcasestr(text, part) != NULL;
 }
 
-/* How well a selector names a device: 2 whole, 1 in part, 0 not. pocl calls its platform "Portable
- * Computing Language". */
+/* How well a selector matches a device: 2: all of its name, 1: a part, 0: not. pocl calls its
+ * platform "Portable Computing Language". */
 static int match(const tsri_backend_entry *entry, const char *selector) {
     const char *const platforms[] = {
         entry->facts.platform,

@@ -1,3 +1,4 @@
+/* base/bytes.c - a growing string of bytes: appending to it, printing into it, freeing it. */
 #include "base/bytes.h"
 
 #include "base/error.h"

@@ -1,3 +1,5 @@
+/* base/files.c - files that are read in checked pieces, and files that are written beside their
+ * place and then renamed to it. */
 #include "base/files.h"
 
 #include "base/error.h"
@@ -28,7 +30,7 @@ static int64_t modified_at(const struct stat *facts) {
 }
 
 tsr_status tsri_base_file_open(const char *path, tsri_file **out) {
-    /* O_NONBLOCK: opening a FIFO that nobody writes must not wait. */
+    /* O_NONBLOCK: opening a FIFO that no process writes to must not wait. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return no_access(path, "open");
@@ -122,7 +124,7 @@ tsr_status tsri_base_read_whole(const char *path, size_t limit, tsri_bytes *out)
 
 struct tsri_file_writer {
     int fd;
-    char *path;      /* where it is to be */
+    char *path;      /* the place that commit gives it */
     char *temporary; /* where it is now */
 };
 
@@ -135,7 +137,7 @@ static void writer_free(tsri_file_writer **writer) {
     *writer = NULL;
 }
 
-/* A name beside the target that nobody has; a killed process may have left some. */
+/* Finds a free name beside the target; a killed process may have left files there. */
 static tsr_status open_temporary(tsri_file_writer *writer) {
     for (int i = 0; i < 1000; i++) {
         tsri_bytes name = {0};
@@ -175,7 +177,7 @@ tsr_status tsri_base_writer_begin(const char *path, tsri_file_writer **out) {
     return TSR_OK;
 }
 
-/* No file system should; to try again would be for ever. */
+/* A file system should never do this; trying again could go on for ever. */
 static tsr_status wrote_nothing(const char *path) {
     return tsri_base_fail(TSR_E_IO, "%s: the system accepted no more bytes; check the file system",
                           path);
@@ -211,8 +213,8 @@ tsr_status tsri_base_writer_patch(tsri_file_writer *writer, uint64_t offset, con
     return TSR_OK;
 }
 
-/* Makes a rename in the folder of `path` survive a power cut. A file system that knows no such
- * thing is no failure. */
+/* Makes a rename in the folder of `path` survive a power cut. A file system that does not support
+ * this is not a failure. */
 static tsr_status sync_folder_of(const char *path) {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? tsri_base_copy_text(path, slash == path ? 1 : (size_t)(slash - path))
@@ -306,7 +308,7 @@ char *tsri_base_cache_folder(void) {
                *home = getenv("HOME");
     if (own && *own)
         return tsri_base_copy_text(own, strlen(own));
-    if (shared && *shared == '/') /* the XDG rule: a relative one is ignored */
+    if (shared && *shared == '/') /* the XDG rule: a relative path is ignored */
         return tsri_base_join(shared, "tessera");
     return home && *home ? tsri_base_join(home, ".cache/tessera") : NULL;
 }

@@ -62,7 +62,7 @@ void tsri_graph_fail(tsri_graph *graph, tsr_status status, const char *format, .
     graph->status = status;
 }
 
-/* Takes over a failure whose sentence is in the record. */
+/* Makes the graph fail with the sentence that is in the record. */
 static void fail_as_reported(tsri_graph *graph, tsr_status status) {
     tsri_graph_fail(graph, status, "%s", tsri_base_reported());
 }
@@ -96,7 +96,7 @@ static bool same_shape(const tsr_tensor *a, const tsr_tensor *b) {
     return same;
 }
 
-/* Sizes multiply to a product that the dims table has: no symbol twice. */
+/* Whether the product of the sizes is in the dims table: no symbol occurs twice. */
 static bool is_countable(const tsr_tensor *tensor) {
     uint32_t seen = 0;
     for (uint32_t i = 0; i < tensor->rank; i++) {
@@ -146,7 +146,7 @@ tsri_value tsri_graph_leaf(tsri_graph *graph, tsr_kind kind, uint32_t id, const 
     return index;
 }
 
-/* A value like x, for its descriptor to be changed. */
+/* A copy of the value x, whose descriptor the caller changes. */
 static tsri_graph_value view_of(const tsri_graph *graph, tsri_value x) {
     tsri_graph_value view = graph->values[x];
     view.name = NULL;
@@ -252,7 +252,8 @@ tsri_value tsri_graph_expand(tsri_graph *graph, tsri_value x, uint32_t axis, tsr
     return add_value(graph, &view);
 }
 
-/* Arity, missing operands and attributes against the op's row; fills the signature's inputs. */
+/* Checks arity, missing operands and attributes against the op's row, and fills the signature's
+ * inputs. */
 static bool check_operands(tsri_graph *graph, const tsri_graph_op_row *row, const void *attrs,
                            const tsri_value *in, uint32_t n_in, tsri_graph_signature *signature) {
     if (n_in < row->min_in || n_in > row->max_in || (row->attrs_size && !attrs)) {

@@ -1,3 +1,4 @@
+/* io/cursor.c - reads the bytes of a file in order, and fails where the file ends too early. */
 #include "io/cursor.h"
 
 #include "base/error.h"

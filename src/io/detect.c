@@ -1,3 +1,4 @@
+/* io/detect.c - tells the format of a model by its content, and opens it. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/format.h"

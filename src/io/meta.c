@@ -1,3 +1,4 @@
+/* io/meta.c - metadata of a model file, by key, with types checked. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/format.h"

@@ -1,3 +1,4 @@
+/* io/save.c - writes a safetensors file whose tensors arrive one after the other. */
 #include "io/save.h"
 
 #include "base/bytes.h"

@@ -1,3 +1,5 @@
+/* run/peaks.c - measures a device's peaks: those that its backend measures, and copies between host
+ * and device. */
 #include "run/peaks.h"
 
 #include "backend/opened.h"

@@ -1,3 +1,5 @@
+/* graph/ops/additive_attention.c - the op additive_attention: its shapes, the simpler ops that
+ * replace it, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 enum { Q, K, V, VALUES, LEN, SLOT };
@@ -29,7 +31,7 @@ static tsr_status infer(tsri_graph_signature *s) {
     return TSR_OK;
 }
 
-/* x[J,S,C] -> [B,S,C]: the slots that the batch reads. */
+/* x[J,S,C] -> [B,S,C]: picks the slots that the batch reads. */
 static tsri_value in_batch(tsri_graph *graph, tsri_value x, tsri_value slot) {
     if (slot == TSRI_GRAPH_NONE || x == TSRI_GRAPH_NONE)
         return x;

@@ -1,3 +1,4 @@
+/* graph/ops/additive_attention_grad.c - the op additive_attention_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 enum { Q, K, V, VALUES, PROBABILITIES, DY, LEN };

@@ -1,3 +1,4 @@
+/* graph/ops/cross_entropy_grad.c - the op cross_entropy_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {

@@ -1,3 +1,4 @@
+/* graph/ops/embed_add.c - the op embed_add: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ static tsr_status infer(tsri_graph_signature *s) {
     return TSR_OK;
 }
 
-/* With beta the whole state is read and written, without it the rows that ids name. */
+/* With beta the whole state is read and written; without it, only the rows that ids name. */
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const double dy = tsri_graph_elements(op->in[DY], sizes);
     const bool beta = op->n_in > BETA && op->in[BETA];

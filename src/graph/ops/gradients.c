@@ -1,4 +1,4 @@
-/* graph/ops/gradients.c - what the gradients of several ops share. */
+/* graph/ops/gradients.c - functions that the gradients of several ops share. */
 #include "graph/ops/check.h"
 
 void tsri_graph_give_broadcast(tsri_graph_backward *b, tsri_value value, tsri_value d) {

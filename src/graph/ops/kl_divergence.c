@@ -1,3 +1,4 @@
+/* graph/ops/kl_divergence.c - the op kl_divergence: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
@@ -16,7 +17,7 @@ static tsr_status infer(tsri_graph_signature *s) {
     return TSR_OK;
 }
 
-/* d_out[0] is one number for all rows. The teacher doesn't learn. */
+/* d_out[0] is one number for all rows. The teacher gets no gradient. */
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     const tsri_value logits = node->in[0];
     if (node->n_in > 2 && tsri_graph_wants(b, node->in[2]))

@@ -1,3 +1,5 @@
+/* graph/ops/qkv_append.c - the op qkv_append: its shapes, the simpler ops that replace it and its
+ * cost. */
 #include "graph/ops/check.h"
 
 enum { KEYS, VALUES, K, V, PAST, LEN, SLOT, Q, POSITIONS, INV_FREQ };
@@ -13,7 +15,7 @@ static tsr_status check_state(const tsr_tensor *state, const tsr_tensor *x, cons
     return TSR_OK;
 }
 
-/* Queries, and what keys are rotated by, too. */
+/* Checks q, and the positions and frequencies that also rotate the keys. */
 static tsr_status check_rope(tsri_graph_signature *s) {
     const tsr_rope_attrs *attrs = s->attrs;
     const tsr_tensor *k = s->in[K], *q = tsri_graph_operand(s, Q),
