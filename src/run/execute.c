@@ -1,4 +1,4 @@
-/* run/execute.c - preparing plans and running them. */
+/* run/execute.c - prepares plans and runs them. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/ops.h"
@@ -16,7 +16,7 @@ static tsr_status check_bounds(const tsr_bounds *bounds) {
                                   "the bounds of a plan are %lld to %lld: the lowest must be at "
                                   "least 0 and not above the highest",
                                   (long long)bounds->lowest[i], (long long)bounds->highest[i]);
-    for (int i = 0; i < TSR_SYMBOLS; i++) /* every entry of the dims table is an int32 */
+    for (int i = 0; i < TSR_SYMBOLS; i++) /* each entry of the dims table must fit int32 */
         if (!tsri_base_mul_i64(product, bounds->highest[i] > 1 ? bounds->highest[i] : 1,
                                &product) ||
             product > INT32_MAX)
@@ -86,7 +86,7 @@ static tsr_status write_block(tsri_run_plan *plan, size_t device, const int64_t 
             return tsri_base_fail(TSR_E_ARGUMENT, "input %s: %zu bytes are given, %llu are needed",
                                   v->name, input ? input->bytes : (size_t)0,
                                   (unsigned long long)bytes);
-        if (bytes) /* no elements may be no memory */
+        if (bytes) /* without elements there may be no memory */
             memcpy(block->mirror + block->origin[i], input->data, bytes);
         if (used < block->origin[i] + bytes)
             used = block->origin[i] + bytes;
@@ -118,7 +118,7 @@ static tsr_status read_back(const tsri_run_slot *slot, tsr_buf *src, uint64_t of
     return finish(slot, event);
 }
 
-/* Values that this segment reads and another device made: over the host. */
+/* Copies the values that this segment reads and another device computed, by way of the host. */
 static tsr_status bring_copies(tsri_run_plan *plan, size_t segment,
                                const int64_t sizes[TSR_SYMBOLS]) {
     for (size_t i = 0; i < plan->n_places; i++) {
@@ -184,8 +184,8 @@ static tsr_status read_outputs(tsri_run_plan *plan, const int64_t sizes[TSR_SYMB
     return TSR_OK;
 }
 
-/* So that the blocks' mirrors and the caller's memory are free when execute returns, also where no
- * output was read. */
+/* Waits for the devices, so that the host copies of the blocks and the caller's memory are free
+ * when execute returns, even where no output was read. */
 static tsr_status drain(tsri_run_plan *plan) {
     for (size_t d = 0; d <= plan->context->options.n_devices; d++) {
         if (plan->blocks[d].used)

@@ -1,5 +1,5 @@
-/* run/graph.c - the public graph: tessera/graph.h over graph/ and run/, with constant shapes and
- * the caller's arrays. */
+/* run/graph.c - the public graph of tessera/graph.h, over graph/ and run/: constant shapes, and
+ * arrays that belong to the caller. */
 #include "tessera/graph.h"
 
 #include "backend/opened.h"
@@ -65,7 +65,7 @@ tsr_status tsr_graph_status(const tsr_graph *graph) {
     return tsri_graph_status(graph->graph);
 }
 
-/* Whether the graph may still be built; it fails where a run has ended that. */
+/* Whether the graph can still be built; after a run it fails. */
 static bool building(tsr_graph *graph) {
     if (graph->plan)
         tsri_graph_fail(graph->graph, TSR_E_STATE,
@@ -91,7 +91,8 @@ static bool is_countable(const int64_t *dims, uint32_t rank) {
     return true;
 }
 
-/* Constant dims; false, and the graph fails, where they are no shape. */
+/* Converts dims to constants; where they are not a valid shape, the graph fails and the result is
+ * false. */
 static bool constants(tsr_graph *graph, const char *what, uint32_t rank, const int64_t *dims,
                       tsr_dim out[TSR_MAX_RANK]) {
     if (rank > TSR_MAX_RANK || !is_countable(dims, rank)) {
@@ -176,7 +177,8 @@ tsr_value tsr_graph_state(tsr_graph *graph, const char *name, tsr_dtype dtype, u
 
 /* ---- ops and views ---- */
 
-/* Attributes of another version's size are taken as far as this one knows them. */
+/* Attributes may have the size of another version: they are read as far as this version knows
+ * them. */
 static void add_op(tsr_graph *graph, const tsri_graph_op_row *row, tsr_op_id op, const void *attrs,
                    const tsri_value *in, uint32_t n_in, uint32_t want, tsri_value *out) {
     void *known = NULL;
