@@ -1,4 +1,5 @@
-/* io/archive.c - the set of arrays and metadata that an opened file is. */
+/* io/archive.c - the arrays and the metadata of an open model: adding, sorting, finding and freeing
+ * them. */
 #include "io/archive.h"
 
 #include "base/error.h"
@@ -57,8 +58,8 @@ tsr_status tsri_io_count_elements(tsri_io_array *array, const char *what) {
     return TSR_OK;
 }
 
-/* Indices sorted by a string that each item begins with a pointer to: the sorters need no context
- * argument. */
+/* Indices to be sorted by a string. Each item begins with a pointer to its string, so that the
+ * sorters need no context argument. */
 typedef struct named {
     const char *name;
     size_t index;
@@ -70,8 +71,8 @@ static int by_name_then_index(const void *a, const void *b) {
     return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Sorts `items` in place into *out; *twice is the first index of a name that is there twice, or -1.
- */
+/* Sorts `items` in place and gives their indices in *out; *twice is an item whose name occurs
+ * twice, or NULL. */
 static tsr_status sort_names(named *items, size_t n, size_t **out, const named **twice) {
     *twice = NULL;
     free(*out);

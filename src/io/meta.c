@@ -155,7 +155,7 @@ static bool serves(tsri_io_kind found, tsri_io_kind wanted) {
     return found == wanted || (found == TSRI_IO_INT && wanted == TSRI_IO_REAL);
 }
 
-/* *out is NULL where the key is missing. */
+/* Finds the value of a key and checks its kind; *out is NULL where the key is missing. */
 static tsr_status typed(const tsri_io_archive *archive, const char *key, tsri_io_kind wanted,
                         const tsri_io_value **out) {
     *out = tsri_io_meta(archive, key);

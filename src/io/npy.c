@@ -1,5 +1,8 @@
-/* NumPy's .npy files of f32 [N, C]: a magic, a version, a Python dictionary as text, then rows.
- * source  numpy/lib/format, "The NPY file format", versions 1.0 to 3.0 */
+/* io/npy.c - reads and writes NumPy's .npy files of f32 [N, C]: magic bytes, a version, a Python
+ * dictionary as text, then the rows.
+ *
+ * source  numpy/lib/format, "The NPY file format", versions 1.0 to 3.0
+ */
 #include "tessera/vectors.h"
 
 #include "base/error.h"
@@ -17,7 +20,7 @@ static const unsigned char magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
 struct tsr_vectors {
     tsri_file *file;
-    uint64_t rows, begin; /* begin: of the first row, in bytes */
+    uint64_t rows, begin; /* begin: the offset of the first row, in bytes */
     uint32_t width;
 };
 
@@ -52,7 +55,7 @@ static bool read_text(header *h, char *out, size_t size) {
     return skip_to(h, quote);
 }
 
-/* "(3, 4)", "(3,)", "()"; of more than three numbers the rank alone is kept. */
+/* Reads "(3, 4)", "(3,)" or "()"; of more than three numbers only the rank is kept. */
 static bool read_shape(header *h) {
     if (!skip_to(h, '('))
         return false;
@@ -89,7 +92,7 @@ static bool read_order(header *h) {
     return false;
 }
 
-/* One key and its value; a structured descr is a list and no text: `numbers` says so. */
+/* Reads one key and its value. A structured descr is a list, not a text; `numbers` then says so. */
 static bool read_entry(header *h) {
     char key[32];
     if (!read_text(h, key, sizeof key) || !skip_to(h, ':'))
@@ -143,7 +146,7 @@ static tsr_status check_header(const header *h, const char *path) {
     return TSR_OK;
 }
 
-/* Where the text of the header begins, and its bytes. */
+/* Finds where the text of the header begins, and how many bytes it has. */
 static tsr_status measure_header(const tsri_file *file, uint64_t *begin, uint32_t *size) {
     unsigned char head[12] = {0};
     const size_t n = file->size < sizeof head ? (size_t)file->size : sizeof head;
@@ -245,7 +248,8 @@ struct tsr_vectors_writer {
     uint32_t width;
 };
 
-/* Always WRITTEN_HEADER bytes, so that the number of rows can be put in at the end. */
+/* The header always has WRITTEN_HEADER bytes, so that the number of rows can be filled in at the
+ * end. */
 static void format_header(const tsr_vectors_writer *w, unsigned char out[WRITTEN_HEADER]) {
     char text[WRITTEN_HEADER];
     const int n =

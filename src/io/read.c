@@ -1,4 +1,4 @@
-/* io/read.c - elements of an array, as they are stored or converted. */
+/* io/read.c - reads elements of an array, as they are stored or converted. */
 #include "io/format.h"
 
 #include "base/error.h"
@@ -40,7 +40,7 @@ tsr_status tsri_io_read(const tsri_io_archive *archive, const tsri_io_array *arr
     return TSR_OK;
 }
 
-/* values[i] /= its divisor, for n elements from `first` on, a row at a time. */
+/* Divides n values, those of the elements from `first` on, by their divisors, one row at a time. */
 static tsr_status divide(const tsri_io_archive *archive, const tsri_io_array *array, uint64_t first,
                          size_t n, float *values) {
     const uint64_t row = array->elements / array->n_divisors;
@@ -60,7 +60,8 @@ static tsr_status divide(const tsri_io_archive *archive, const tsri_io_array *ar
     return TSR_OK;
 }
 
-/* Elements of an array with divisors: integers, f32 divided, then as asked for. */
+/* Reads elements of an array with divisors: integers, divided in f32, then converted to the wanted
+ * dtype. */
 static tsr_status read_divided(const tsri_io_archive *archive, const tsri_io_array *array,
                                tsr_dtype to, uint64_t first, size_t n, void *out) {
     enum { PIECE = 1 << 18 };

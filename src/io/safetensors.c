@@ -1,4 +1,7 @@
-/* source  github.com/huggingface/safetensors, README.md "Format" and safetensors/src/tensor.rs */
+/* io/safetensors.c - reads a safetensors file, and checks every rule of the format.
+ *
+ * source  github.com/huggingface/safetensors, README.md "Format" and safetensors/src/tensor.rs
+ */
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -10,7 +13,7 @@
 #include <string.h>
 
 enum {
-    MAX_HEADER = 100000000, /* the official reader's */
+    MAX_HEADER = 100000000, /* the limit of the official reader */
     MAX_DEPTH = 8,
     MAX_TENSORS = 1000000,
     MAX_NAME = 1024
@@ -30,7 +33,8 @@ static const struct {
     {"F6_E3M2", 6, 0},    {"F4", 4, 0},
 };
 
-/* One tensor's entry, read from a header whose data begins at byte `base` and has `size` bytes. */
+/* The entries of tensors are read from a header whose data begins at byte `base` and has `size`
+ * bytes. */
 typedef struct header {
     const char *path;
     uint64_t base, size;
@@ -158,8 +162,8 @@ static int by_offset(const void *a, const void *b) {
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* The tensors from index `first` on must lie one after another from the first byte of data to the
- * last: no hole, no overlap, nothing behind. */
+/* Checks that the tensors from index `first` on follow one another from the first byte of data to
+ * the last: without a gap, an overlap, or bytes after the last. */
 static tsr_status check_cover(const header *h, tsri_io_archive *archive, size_t first) {
     const size_t n = archive->n_arrays - first;
     tsri_io_array *arrays = n ? archive->arrays + first : NULL;

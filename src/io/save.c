@@ -18,10 +18,10 @@ enum { MAX_NAME = 1024, MAX_RANK = 8, MAX_HEADER = 100000000 };
 struct tsri_io_saver {
     tsri_file_writer *writer;
     char *path;
-    uint64_t wanted, written; /* bytes of data */
+    uint64_t wanted, written; /* bytes of data, expected and written so far */
 };
 
-/* In the order in which the official writer puts them. */
+/* The dtypes in the order in which the official writer puts them. */
 static const struct {
     tsr_dtype dtype;
     const char *name;
@@ -31,7 +31,7 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof *types };
 
-/* The dtype's place among them; TYPES where safetensors has none for it. */
+/* The index of a dtype in that order; TYPES where safetensors does not have it. */
 static int place_of(tsr_dtype dtype) {
     int i = 0;
     while (i < TYPES && types[i].dtype != dtype)
@@ -71,7 +71,7 @@ static tsr_status entry_bytes(const char *path, const tsri_io_entry *entry, uint
     return TSR_OK;
 }
 
-/* One entry's object; NULL when memory is out or the name is no UTF-8. */
+/* The object of one entry; NULL where there is too little memory or the name is not UTF-8. */
 static json_t *describe(const tsri_io_entry *entry, uint64_t begin, uint64_t end) {
     json_t *shape = json_array();
     bool whole = shape != NULL;
@@ -85,7 +85,7 @@ static json_t *describe(const tsri_io_entry *entry, uint64_t begin, uint64_t end
     return described;
 }
 
-/* jansson doesn't say which of the two it was; malloc does. */
+/* jansson does not tell which of the two it was; malloc does. */
 static tsr_status out_of_memory_or_utf8(const char *path, const char *name) {
     return errno == ENOMEM
                ? tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory for its header", path)
@@ -121,7 +121,7 @@ static tsr_status fill_header(const char *path, const tsri_io_entry *entries, si
     return TSR_OK;
 }
 
-/* Length, JSON, and spaces so that the data begins at a multiple of 8. */
+/* Writes the length, the JSON text, and spaces so that the data begins at a multiple of 8. */
 static tsr_status write_header(tsri_io_saver *saver, const json_t *root) {
     char *text = tsri_base_json_print(root, JSON_COMPACT);
     if (!text)
@@ -190,7 +190,7 @@ tsr_status tsri_io_save_commit(tsri_io_saver **saver) {
                                 "%s: %" PRIu64 " of %" PRIu64 " bytes of data were written",
                                 s->path, s->written, s->wanted);
     else
-        status = tsri_base_writer_commit(&s->writer); /* leaves NULL */
+        status = tsri_base_writer_commit(&s->writer); /* sets it to NULL */
     tsri_io_save_abandon(saver);
     return status;
 }
