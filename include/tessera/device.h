@@ -115,11 +115,11 @@ typedef struct tsr_device_open_options {
  * selector  one of
  *             a number, as in tsr_device_info_get
  *             `platform/device` or a part of it, in any case
- *             gpu, cpu or accelerator: the best-scored of that type
+ *             gpu, cpu or accelerator: the one of that type with the highest score
  *             the name of a backend
  *           or several of these, separated by ','. NULL or "": TESSERA_DEVICE; where that is not
- *           set, the default: the best-scored that is not an emulator, or the reference where there
- *           is no other (the log says so)
+ *           set, the default: the highest score that is not an emulator, or the reference where
+ *           there is no other device (the log says so)
  * options   may be NULL
  * owner     the caller closes *out, before the engine is destroyed. Options are borrowed for the
  *           call

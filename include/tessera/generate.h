@@ -170,7 +170,7 @@ TSR_API const char *tsr_chat_template_name(size_t i);
  * Finds the template that the model's files give, which is recognised by its exact text. *name is
  * NULL where they give none.
  *
- * owner   *name: the library; valid for ever
+ * owner   *name: the library; valid forever
  * error   TSR_E_UNSUPPORTED  the files give a template that is not known: the sentence lists those
  *                            that are
  *         TSR_E_FORMAT       chat_template is not a text

@@ -2,12 +2,12 @@
  *
  * Rules for every public function, which the contract of each does not repeat
  *   - Arguments are borrowed for the call, unless the contract says that something is kept.
- *   - A pointer may be NULL only where that is said. A function that returns a status answers
- *     TSR_E_ARGUMENT for any other NULL.
- *   - A struct that begins with struct_size has it set by the caller, to sizeof the struct, before
- *     the call, for results too: TSR_E_ARGUMENT where it is smaller than 4. A struct that is read
- *     and in which a newer field is set, one that this version does not know: TSR_E_UNSUPPORTED.
- *     What a result has beyond the fields that this version knows becomes zero.
+ *   - A pointer may be NULL only where the contract says so; the `data` of a callback always may. A
+ *     function that returns a status answers TSR_E_ARGUMENT for any other NULL.
+ *   - Where a struct begins with struct_size, the caller sets that to the sizeof of the struct
+ *     before the call, in structs for results too. Less than 4 is TSR_E_ARGUMENT. Where a struct
+ *     that is read is longer than this version knows, and a byte beyond that is not zero, it is
+ *     TSR_E_UNSUPPORTED. In a struct for results, what is beyond becomes zero.
  *   - Any call that needs memory may fail with TSR_E_HOST_MEMORY.
  *   - A creator that fails leaves nothing to destroy: *out is NULL, or as it was before the call.
  */
@@ -31,7 +31,7 @@ extern "C" {
 typedef enum tsr_status {
     TSR_OK = 0,
     TSR_E_ARGUMENT = 1,      /**< the call itself is wrong: fix the caller */
-    TSR_E_UNSUPPORTED = 2,   /**< valid, but not served by this build, backend or device */
+    TSR_E_UNSUPPORTED = 2,   /**< valid, but not supported by this build, backend or device */
     TSR_E_HOST_MEMORY = 3,   /**< malloc failed, or the host budget does not allow it */
     TSR_E_DEVICE_MEMORY = 4, /**< the device has too little memory; a smaller request may work */
     TSR_E_DEVICE = 5,        /**< the device or its driver failed; this device object is lost */
@@ -66,7 +66,7 @@ TSR_API size_t tsr_plain_text(char *text, size_t n);
 /**
  * The name of a status: "ok", "argument", "unsupported", ...; "unknown" for any other number.
  *
- * owner   the library; valid for ever
+ * owner   the library; valid forever
  * thread  any
  */
 TSR_API const char *tsr_status_name(tsr_status status);

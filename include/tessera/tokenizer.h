@@ -108,8 +108,8 @@ typedef struct tsr_tokenizer_trained {
  * trained may be NULL
  * alloc   the different words of the text, at most 2^23: beyond that the rarest are dropped
  * thread  any
- * error   TSR_E_ARGUMENT   the vocabulary is too small for the bytes and the special tokens; a
- *                          special token occurs twice
+ * error   TSR_E_ARGUMENT   no file is given; the vocabulary is too small for the bytes and the
+ *                          special tokens; a special token occurs twice
  *         TSR_E_FORMAT     a file is empty or not UTF-8 (the sentence gives line and byte); there
  *                          are more characters than the vocabulary has room for
  *         TSR_E_IO         a file can't be read, or `out` can't be written

@@ -71,8 +71,9 @@ typedef struct tsr_train_options {
     const char *const *validation; /**< none: a part of the data is held out */
     size_t n_validation;
     const char *output; /**< the new folder */
-    const char *recipe; /**< a name or a .json file: from scratch; NULL: `model` is trained on */
-    const char *model;  /**< as tsr_model_open takes it: a folder in Hugging Face's layout */
+    /** A name or a .json file: train from scratch by this recipe; NULL: train `model` further. */
+    const char *recipe;
+    const char *model;      /**< as tsr_model_open takes it: a folder in Hugging Face's layout */
     const char *const *set; /**< "key=value", which override the recipe's */
     size_t n_set;
     uint32_t head_only; /**< 1: train only what is above the last hidden state */
@@ -106,7 +107,7 @@ typedef struct tsr_train_result {
  * The output contains run.json (the settings), log.jsonl, checkpoint-N/ and, once all steps are
  * done, the model. A checkpoint is written whole or not at all. On the same device, 2N steps give
  * the same bytes as N steps, a stop, and N more. A folder that contains anything but a run is
- * refused, and so is a run where `resume` is 0.
+ * refused, and so is a folder with a run where `resume` is 0.
  *
  * device  everything runs on it
  * out     may be NULL

@@ -66,7 +66,7 @@ TSR_API tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *opti
                               int (*result)(void *data, const tsr_verify_result *result),
                               void *data, tsr_verify_summary *summary);
 
-/** The name of op number `index` that is verified, in that order; NULL past the last. */
+/** The names of the ops, in the order in which they are verified; NULL past the last. */
 TSR_API const char *tsr_verify_op_name(size_t index);
 
 #ifdef __cplusplus
