@@ -1,5 +1,5 @@
 /* tessera/attention.h - which word a model looks at while it reads another: the attention of a
- * text, as numbers and as a page to look at. */
+ * text, as numbers and as a page for a browser. */
 #ifndef TESSERA_ATTENTION_H
 #define TESSERA_ATTENTION_H
 
@@ -9,74 +9,88 @@
 extern "C" {
 #endif
 
-typedef struct tsr_attention tsr_attention;
+typedef struct tsr_attention tsr_attention; /**< the attention of one text */
 
 typedef struct tsr_attention_options {
     uint32_t struct_size;
     uint32_t reserved;
-    const char *target; /**< what the decoder of an encoder-decoder reads; NULL: the likeliest,
-                           which the model generates first. NULL for other models */
+    /** What the decoder of an encoder-decoder reads; NULL: the likeliest text, which the model then
+     * generates first. NULL for other models. */
+    const char *target;
     size_t target_size;
-    const char *source_language,
-        *target_language;   /**< as for tsr_translate; NULL: what the model's files say */
+    /** As for tsr_translate; NULL: what the model's files say. */
+    const char *source_language, *target_language;
     int64_t max_new_tokens; /**< of a generated target; 0: 256, or what the model reads */
-    int32_t first_layer,
-        layers; /**< from 0; layers 0: all from the first on. A stack that ends before has fewer */
+    /** From 0; layers 0: all from the first on. A stack that ends earlier gives fewer. */
+    int32_t first_layer, layers;
     int32_t first_head, heads; /**< likewise */
 } tsr_attention_options;
 
 /**
- * Runs a text (special tokens written in it count as such) through a model, and keeps the
- * probabilities.
+ * Runs a text through a model and keeps the attention probabilities. The names of special tokens in
+ * the text count as these tokens.
  *
- * owner   the caller destroys *out; it doesn't need the model any more
- * error   TSR_E_ARGUMENT  an empty text; layers or heads that no stack has; a target for a model
- * without encoder and decoder; a text longer than the model reads (both numbers said) TSR_E_STATE
- * the model has no tokenizer, or was opened without a device
+ * options may be NULL
+ * owner   the caller destroys *out; it stays valid after the model is closed
+ * thread  one call at a time for a model
+ * error   TSR_E_ARGUMENT     the text is empty; no stack has these layers or heads; a target is
+ *                            given for a model that is not an encoder-decoder; the text is longer
+ *                            than the model reads (the sentence gives both numbers)
+ *         TSR_E_FORMAT       the tokenizer gives an id that the model's vocabulary does not have
+ *         TSR_E_UNSUPPORTED  the model's files name no token that a target begins with
+ *         TSR_E_STATE        the model has no tokenizer, or was opened without a device
  */
 TSR_API tsr_status tsr_attention_create(tsr_model *model, const char *text, size_t size,
                                         const tsr_attention_options *options, tsr_attention **out);
-/** Takes NULL content; leaves NULL. */
+/** Destroys it. *attention may be NULL, and is NULL afterwards. */
 TSR_API void tsr_attention_destroy(tsr_attention **attention);
 
 typedef struct tsr_attention_token {
-    const char *text; /**< UTF-8, with the space before it; a character in several tokens stands at
-                         the last of them, and U+2026 at the others */
+    /** UTF-8, with the space before it. A character that several tokens make up is shown at the
+     * last of them, and U+2026 at the others. */
+    const char *text;
     int32_t id;
-    uint32_t special; /**< 1: no text, but a sign of the tokenizer's or the model's */
+    uint32_t special; /**< 1: not text, but a special token of the tokenizer or the model */
 } tsr_attention_token;
 
 typedef enum tsr_attention_kind {
-    TSR_ATTENTION_SELF = 0,   /**< every token sees every other: an encoder */
-    TSR_ATTENTION_CAUSAL = 1, /**< each sees itself and those before it: a decoder */
-    TSR_ATTENTION_CROSS = 2   /**< those of the target see those of the source */
+    TSR_ATTENTION_SELF = 0,   /**< each token sees all tokens: an encoder */
+    TSR_ATTENTION_CAUSAL = 1, /**< each token sees itself and those before it: a decoder */
+    TSR_ATTENTION_CROSS = 2   /**< the target's tokens see those of the source */
 } tsr_attention_kind;
 
 /** One kind of attention: weights[layer][head][t][s] is the share of its attention that query t
- * gives to key s; each row sums to 1. All lives as long as the tsr_attention. */
+ * gives to key s; each row sums to 1. Everything is valid as long as the tsr_attention. */
 typedef struct tsr_attention_map {
     uint32_t struct_size;
     uint32_t kind;               /**< tsr_attention_kind */
-    const char *queries, *keys;  /**< whose: "text"; "source", "target" of an encoder-decoder */
-    int32_t first_layer, layers; /**< the number of the first that is here, and how many are */
-    int32_t first_head, heads;
+    const char *queries, *keys;  /**< whose: "text"; "source" or "target" of an encoder-decoder */
+    int32_t first_layer, layers; /**< the number of the first layer that is here, and how many */
+    int32_t first_head, heads;   /**< likewise */
     int64_t T, S;
     const tsr_attention_token *query, *key; /**< [T], [S] */
     const float *weights;                   /**< [layers, heads, T, S] */
 } tsr_attention_map;
 
-/** One of a model of one stack; of an encoder-decoder three: cross, source, target. */
+/** The number of maps: 1 for a model of one stack; 3 for an encoder-decoder: cross, source,
+ * target. */
 TSR_API size_t tsr_attention_map_count(const tsr_attention *attention);
-/** error  TSR_E_ARGUMENT: index is not below the count */
+/**
+ * Gives map number `index`.
+ *
+ * owner   its arrays and texts belong to `attention`
+ * error   TSR_E_ARGUMENT  index is not below the count
+ */
 TSR_API tsr_status tsr_attention_map_get(const tsr_attention *attention, size_t index,
                                          tsr_attention_map *out);
 
 /**
- * Writes a page for a browser: heat maps of every layer and head, and the words shaded by what a
- * chosen one gives them. One file, which needs no network; weights in steps of 1/255.
+ * Writes a page for a browser: heat maps of every layer and head, and the words shaded by the
+ * attention that a chosen word gives them. The page is one file and needs no network.
  *
- * error   TSR_E_ARGUMENT  it would be larger than 5 MB: the sentence says how many layers fit
- *         TSR_E_IO        it cannot be written; nothing is left behind
+ * units   weights are stored in steps of 1/255
+ * error   TSR_E_ARGUMENT  the page would be larger than 5 MB: the sentence says how many layers fit
+ *         TSR_E_IO        the file cannot be written; nothing is left behind
  */
 TSR_API tsr_status tsr_attention_write_page(const tsr_attention *attention, const char *path);
 

@@ -1,5 +1,5 @@
-/* tessera/evaluate.h - how good a model is: how well it predicts a text, how near its translations
- * come to a reference, how often it finds the right label. */
+/* tessera/evaluate.h - how good a model is: how well it predicts a text, how close its translations
+ * are to a reference, how often it finds the right label. */
 #ifndef TESSERA_EVALUATE_H
 #define TESSERA_EVALUATE_H
 
@@ -12,40 +12,45 @@ extern "C" {
 
 typedef struct tsr_perplexity_options {
     uint32_t struct_size, reserved;
-    int64_t window; /**< tokens that the model sees at most; 0: its context */
+    int64_t window; /**< the most tokens that the model sees at once; 0: its context */
     int64_t stride; /**< tokens from one window to the next, 1 to window - 1; 0: half a window */
-    /** Tokens scored so far, and in all. Not 0 cancels. May be NULL. */
+    /** Told how many tokens are scored, and how many there are; returns not 0 to cancel. May be
+     * NULL. */
     int (*progress)(void *data, uint64_t done, uint64_t total);
     void *progress_data;
 } tsr_perplexity_options;
 
 typedef struct tsr_perplexity {
     uint32_t struct_size, reserved;
-    double loss;            /**< mean of -ln p(token | tokens before it in its window), in nats */
-    double perplexity;      /**< e^loss */
-    double bits_per_byte;   /**< loss * tokens / ln 2 / bytes: comparable across tokenizers */
-    uint64_t tokens;        /**< scored: all of the text but its first, or all where the tokenizer
-                               puts a beginning-of-sequence token before it */
+    double loss;          /**< mean of -ln p(token | tokens before it in its window), in nats */
+    double perplexity;    /**< e^loss */
+    double bits_per_byte; /**< loss * tokens / ln 2 / bytes: comparable across tokenizers */
+    /** Tokens that were scored: all of the text's except the first; or all, where the tokenizer
+     * puts a beginning-of-sequence token before them. */
+    uint64_t tokens;
     uint64_t bytes;         /**< of the text */
-    uint64_t windows;       /**< that were run */
+    uint64_t windows;       /**< windows that were run */
     int64_t window, stride; /**< as used */
     uint64_t nanoseconds;   /**< of running and scoring, without the tokenizer */
 } tsr_perplexity;
 
 /**
- * Scores a text in sliding windows: the first window scores all of its tokens, each later one those
- * that the one before it did not reach, so every token is scored once, and all but those of the
- * first window after at least window - stride others.
+ * Scores a text in sliding windows. The first window scores all its tokens, each later one those
+ * that the window before it did not reach. So each token is scored once, and those after the first
+ * window are scored after at least window - stride others.
  *
- * Hugging Face's fixed-length perplexity: special tokens that the tokenizer adds, or that the text
- * names, count as it counts them, and a token without any before it is not scored.
+ * This is Hugging Face's fixed-length perplexity: special tokens that the tokenizer adds, or that
+ * the text names, count as they do there, and a token with no token before it is not scored.
  *
- * alloc   the ids (4 bytes a token), and what one window needs: logits go by pieces
+ * options may be NULL
+ * units   loss: nats a token
+ * alloc   the ids (4 bytes a token), and what one window needs: logits are computed in parts
  * thread  one call at a time for a model
  * error   TSR_E_FORMAT     the text is empty, is not UTF-8, or has fewer than two tokens
- *         TSR_E_ARGUMENT   window or stride out of range, or past the context (both numbers said)
- *         TSR_E_STATE      no tokenizer; the model was opened without a device
- *         TSR_E_DEVICE     logits that are no numbers
+ *         TSR_E_ARGUMENT   window or stride is out of its range, or above the context (the sentence
+ *                          gives both numbers)
+ *         TSR_E_STATE      the model has no tokenizer, or was opened without a device
+ *         TSR_E_DEVICE     a logit is not finite
  *         TSR_E_CANCELLED  progress asked for it
  * exact   the sum is kept in f64; tests/cli/evaluate.py, against PyTorch
  * source  Hugging Face, Perplexity of fixed-length models
@@ -59,67 +64,76 @@ TSR_API tsr_status tsr_evaluate_perplexity(tsr_model *model, const char *text, s
 typedef struct tsr_bleu {
     uint32_t struct_size, reserved;
     double score;                      /**< 0 to 100 */
-    double precision[4];               /**< of runs of 1 to 4 words, percent, smoothed */
-    double brevity_penalty;            /**< below 1 where the translations are shorter in all */
-    uint64_t matches[4], ngrams[4];    /**< runs that are in the reference; all of them */
-    uint64_t length, reference_length; /**< words */
+    double precision[4];               /**< of n-grams of 1 to 4 words, in percent, smoothed */
+    double brevity_penalty;            /**< below 1 where the translations have fewer words */
+    uint64_t matches[4], ngrams[4];    /**< n-grams that are in the reference; all n-grams */
+    uint64_t length, reference_length; /**< in words */
 } tsr_bleu;
 
 /**
- * BLEU of a corpus with one reference a line, as sacrebleu computes it by default: words by the
- * rules of mteval-v13a (with its entities unescaped), cases kept, orders without a match smoothed
- * exponentially, and all four orders counted.
+ * BLEU of a corpus with one reference for each line, as sacrebleu computes it by default: words by
+ * the rules of mteval-v13a (with its entities unescaped), case-sensitive, orders without a match
+ * smoothed exponentially, and all four orders counted.
  *
  * shape   translations, references: [n], n >= 1; line i of one belongs to line i of the other
- * error   TSR_E_FORMAT  n is 0, or a line is no UTF-8: the sentence says which
+ * units   score and precision: percent
+ * thread  any
+ * error   TSR_E_FORMAT  n is 0, or a line is not UTF-8: the sentence says which
  * exact   tests/cli/scores.py, against sacrebleu
  * source  Papineni et al. 2002, BLEU; Post 2018, arXiv:1804.08771
  */
 TSR_API tsr_status tsr_evaluate_bleu(const tsr_string *translations, const tsr_string *references,
                                      size_t n, tsr_bleu *out);
-/** How it was computed, in sacrebleu's words; this library's version stands for its. */
+/** How BLEU is computed, as sacrebleu's signature with the version of this library. */
 TSR_API const char *tsr_bleu_signature(void);
 
 typedef struct tsr_chrf {
     uint32_t struct_size, reserved;
     double score;             /**< 0 to 100 */
-    double precision, recall; /**< means over the orders, percent */
+    double precision, recall; /**< means over the orders, in percent */
     uint64_t matches[6], ngrams[6], reference_ngrams[6];
 } tsr_chrf;
 
 /**
- * chrF2 of a corpus with one reference a line, as sacrebleu computes it by default: runs of one to
- * six characters without white space, recall twice as heavy as precision.
+ * chrF2 of a corpus with one reference for each line, as sacrebleu computes it by default: n-grams
+ * of one to six characters, white space left out; recall has twice the weight of precision.
  *
- * shape   as tsr_evaluate_bleu; likewise error, exact
+ * shape   as for tsr_evaluate_bleu
+ * units   score, precision and recall: percent
+ * thread  any
+ * error   as for tsr_evaluate_bleu
+ * exact   tests/cli/scores.py, against sacrebleu
  * source  Popović 2015, chrF
  */
 TSR_API tsr_status tsr_evaluate_chrf(const tsr_string *translations, const tsr_string *references,
                                      size_t n, tsr_chrf *out);
+/** How chrF2 is computed, as sacrebleu's signature with the version of this library. */
 TSR_API const char *tsr_chrf_signature(void);
 
 /* ---- labels ---- */
 
 typedef struct tsr_label_score {
-    uint64_t wanted, given, right; /**< texts that have the label; that got it; that both */
-    double precision, recall, f1;  /**< right / given, right / wanted, and their harmonic mean; 0
-                                      where there is nothing to divide by */
+    uint64_t wanted, given, right; /**< texts that have the label; that got it; both */
+    /** right / given, right / wanted, and their harmonic mean; 0 where the divisor is 0 */
+    double precision, recall, f1;
 } tsr_label_score;
 
 typedef struct tsr_label_scores {
     uint32_t struct_size;
-    uint32_t labels; /**< that a text has or got: macro means are over these */
+    uint32_t labels; /**< labels that some text has or got: macro means are over these */
     uint64_t texts, right;
-    double accuracy, micro_f1; /**< equal, where each text has one label and gets one */
+    double accuracy, micro_f1; /**< equal: each text has one label and gets one */
     double macro_precision, macro_recall, macro_f1;
-    double weighted_f1; /**< each label's f1 by how many texts have it */
+    double weighted_f1; /**< mean of the labels' f1, weighted by how many texts have each */
 } tsr_label_scores;
 
 /**
  * Accuracy and F1 of a classifier that gives each text one label.
  *
- * shape   given, wanted: [n], numbers of labels, n >= 1; each: [labels], written
- * error   TSR_E_ARGUMENT  n is 0, or a number is no label
+ * shape   given, wanted: [n], numbers of labels, n >= 1; each: [labels], a result
+ * range   given, wanted: 0 to labels - 1
+ * thread  any
+ * error   TSR_E_ARGUMENT  n is 0, or a number is out of its range
  * exact   tests/cli/scores.py
  */
 TSR_API tsr_status tsr_evaluate_labels(const uint32_t *given, const uint32_t *wanted, size_t n,

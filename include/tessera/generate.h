@@ -11,78 +11,89 @@ extern "C" {
 /** When a beam search ends: `early_stopping` of transformers' generate. In all cases there must be
  * as many finished hypotheses as beams. */
 typedef enum tsr_early_stopping {
-    TSR_EARLY_HEURISTIC = 0, /**< false: the best live beam, were it to end at its present length,
-                                would score no better than the worst finished one */
-    TSR_EARLY_FIRST = 1,     /**< true: at once */
-    TSR_EARLY_NEVER = 2      /**< "never": no continuation of a live beam can score better (with a
-                                length penalty above 0, were it as long as allowed) */
+    /** false: when the best live beam, if it ended at its present length, would score no better
+     * than the worst finished one */
+    TSR_EARLY_HEURISTIC = 0,
+    /** true: at once */
+    TSR_EARLY_FIRST = 1,
+    /** "never": when no continuation of a live beam can score better (with a length penalty above
+     * 0: if it became as long as allowed) */
+    TSR_EARLY_NEVER = 2
 } tsr_early_stopping;
 
-/** How a token is chosen: the repetition penalty, then temperature, then the k largest, then top_p,
- * then min_p; then a draw that depends on seed and position alone. With more than one beam nothing
- * is drawn, and temperature to min_p are not read. What tsr_generate_defaults fills in is meant to
- * be changed where wanted. */
+/** How a token is chosen: the repetition penalty, then temperature, then the k likeliest, then
+ * top_p, then min_p; then a draw that depends on seed and position alone. With more than one beam
+ * nothing is drawn, and temperature to min_p are not read. Fill it with tsr_generate_defaults, then
+ * change what you want. */
 typedef struct tsr_generate_options {
     uint32_t struct_size;
-    uint32_t ignore_eos;    /**< 1: end tokens do not stop */
-    int64_t max_new_tokens; /**< -1: to the end of the context; 0: none */
-    int64_t context;   /**< tokens of prompt and continuation at most; 0: what the model reads */
-    float temperature; /**< 0: the likeliest token always. >= 0 */
+    uint32_t ignore_eos;    /**< 1: end tokens do not stop the generation */
+    int64_t max_new_tokens; /**< -1: to the end of the context; 0: no tokens */
+    int64_t context;   /**< the most tokens of prompt and continuation; 0: what the model reads */
+    float temperature; /**< 0: always the likeliest token. >= 0 */
     int32_t top_k;     /**< keep the k likeliest; 0: all */
     float top_p;       /**< keep the likeliest that together reach p; 1: all. (0, 1] */
-    float min_p; /**< drop what is less likely than min_p times the likeliest; 0: none. [0, 1] */
-    float repeat_penalty; /**< > 1: tokens of the text so far become less likely (logit / penalty,
-                             or * where negative); 1: off. > 0 */
-    uint32_t logprobs; /**< so many of the likeliest tokens are reported with each token; 0: none */
+    float min_p;       /**< drop tokens below min_p times the likeliest; 0: none. [0, 1] */
+    /** > 1: tokens of the text so far become less likely (logit / penalty, or logit * penalty where
+     * it is negative); 1: off. > 0 */
+    float repeat_penalty;
+    uint32_t logprobs; /**< how many of the likeliest tokens are reported with each token */
     uint64_t seed;
-    const char *const *
-        stop; /**< texts that end the continuation; the text before one is the last that is given */
+    /** Texts that end the continuation; what is before such a text is still given. */
+    const char *const *stop;
     uint32_t n_stop;
-    uint32_t return_logprob;  /**< 1: each token's own log-probability is reported (implied by
-                                 logprobs > 0) */
-    uint32_t num_beams;       /**< more than 1: beam search; 0 and 1: one token after the other */
-    uint32_t n_best;          /**< hypotheses given of each prompt; 0: 1. At most num_beams */
-    uint32_t early_stopping;  /**< tsr_early_stopping */
-    float length_penalty;     /**< A of score = sum of log-probabilities / length^A */
-    float coverage_penalty;   /**< B of B sum_s log(min(sum of the attention on source token s, 1)),
-                                 which is added to a score; of encoder-decoders. 0: none. >= 0 */
-    uint32_t no_repeat_ngram; /**< no run of so many tokens comes twice; 0: any may */
-    int64_t min_new_tokens;   /**< before them no end token comes */
-    const int32_t *suppress;  /**< tokens that never come, besides those that the model's settings
-                                 name */
+    uint32_t return_logprob; /**< 1: report each token's log-probability; so does logprobs > 0 */
+    uint32_t num_beams;      /**< more than 1: beam search; 0 and 1: no search */
+    uint32_t n_best;         /**< hypotheses given for each prompt; 0: 1. At most num_beams */
+    uint32_t early_stopping; /**< tsr_early_stopping */
+    float length_penalty;    /**< A of score = sum of log-probabilities / length^A */
+    /** B of B sum_s log(min(sum of the attention on source token s, 1)), which is added to a score.
+     * For encoder-decoders. 0: none. >= 0 */
+    float coverage_penalty;
+    uint32_t no_repeat_ngram; /**< no n-gram of this many tokens occurs twice; 0: any may */
+    int64_t min_new_tokens;   /**< end tokens are not chosen before this many new tokens */
+    /** Tokens that are never chosen, besides those that the model's settings name. */
+    const int32_t *suppress;
     uint32_t n_suppress, reserved;
-    int64_t max_length; /**< tokens of prompt and continuation at most, where max_new_tokens is -1;
-                             0: no such bound. Of encoder-decoders not read */
-    int64_t min_length; /**< tokens of both before which no end token comes, where min_new_tokens is
-                             0 */
+    /** The most tokens of prompt and continuation, where max_new_tokens is -1; 0: no such bound.
+     * Not read for encoder-decoders. */
+    int64_t max_length;
+    /** End tokens are not chosen before this many tokens of both, where min_new_tokens is 0. */
+    int64_t min_length;
 } tsr_generate_options;
 
-/** From the model's settings, which are generation_config.json, or where a folder has none the same
- * keys of config.json; else temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no penalty, to the end
- * of the context, seed 0. The log gets a warning of each setting that a search does not heed, once
- * for a model.
+/**
+ * Fills options from the model's settings: generation_config.json or, where a folder has none, the
+ * same keys of config.json. Without settings: temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no
+ * penalty, to the end of the context, seed 0. The log gets a warning about each setting that a
+ * search ignores, once for each model.
+ *
  * options  its struct_size is set before the call
- * error    TSR_E_ARGUMENT  it is not
- *          TSR_E_FORMAT    a setting is out of range */
+ * thread   one call at a time for a model
+ * error    TSR_E_ARGUMENT  options->struct_size is not set
+ *          TSR_E_FORMAT    a setting is out of its range
+ */
 TSR_API tsr_status tsr_generate_defaults(const tsr_model *model, tsr_generate_options *options);
 
-/** One prompt: ids where `ids` is not NULL, else text (special tokens written in it count as such),
- * encoded with what the tokenizer adds. An empty one starts from the beginning-of-sequence token.
- */
+/** One prompt: ids where `ids` is not NULL, else text, which is encoded with the tokens that the
+ * tokenizer adds; the names of special tokens in it count as these tokens. An empty prompt starts
+ * from the beginning-of-sequence token. */
 typedef struct tsr_prompt {
     uint32_t struct_size;
     uint32_t n_ids;
     const int32_t *ids;
     const char *text;
-    size_t text_size;          /**< bytes; 0: text ends with a 0 byte */
-    const int32_t *target_ids; /**< of an encoder-decoder, which reads the prompt with its encoder:
-                                  what the answer begins with, after the decoder's start token.
-                                  They are no new tokens, and not given */
+    size_t text_size; /**< in bytes; 0: text ends with a 0 byte */
+    /** For an encoder-decoder, which reads the prompt with its encoder: the tokens that the answer
+     * begins with, after the decoder's start token. They do not count as new tokens and are not
+     * given. */
+    const int32_t *target_ids;
     uint32_t n_target_ids, reserved;
 } tsr_prompt;
 
+/** Why the generation of a prompt ended. */
 typedef enum tsr_finish {
-    TSR_FINISH_NONE = 0,   /**< goes on */
+    TSR_FINISH_NONE = 0,   /**< it goes on */
     TSR_FINISH_END = 1,    /**< an end token */
     TSR_FINISH_STOP = 2,   /**< a stop text */
     TSR_FINISH_LENGTH = 3, /**< max_new_tokens */
@@ -94,46 +105,55 @@ typedef struct tsr_candidate {
     float logprob; /**< natural logarithm of its probability at temperature 1 */
 } tsr_candidate;
 
-/** What happened to one prompt of a batch. */
+/** A new token of one prompt of a batch. */
 typedef struct tsr_generated {
     uint32_t struct_size;
-    uint32_t prompt; /**< its number in the batch */
-    int32_t id; /**< the token; -1 in a last call that only brings text held back, and its finish */
+    uint32_t prompt; /**< the prompt's number in the batch */
+    /** The token; -1 in a last call that only gives text that was held back, and the finish. */
+    int32_t id;
     uint32_t finish; /**< tsr_finish */
-    float logprob;   /**< of the token; 0 where not asked for */
+    float logprob;   /**< of the token; 0 where it was not asked for */
     uint32_t n_candidates;
     const tsr_candidate *candidates; /**< the likeliest, best first */
-    const char *text; /**< whole characters that became certain, valid UTF-8; may be empty. Not
-                         terminated */
+    /** Whole characters that are now certain, as valid UTF-8; may be empty. No 0 byte ends it. */
+    const char *text;
     size_t text_size;
-    uint32_t
-        hypothesis; /**< after a beam search: its rank, from 0; they come one after the other */
-    float score; /**< likewise, with the finish: sum of log-probabilities / length^length_penalty */
+    /** After a beam search: the hypothesis's rank, from 0. Hypotheses come one after the other. */
+    uint32_t hypothesis;
+    /** After a beam search, with the finish: sum of log-probabilities / length^length_penalty. */
+    float score;
 } tsr_generated;
 
-/** Called with each token. A value other than 0 cancels all prompts of the call. What it is given
- * is valid for the call. */
+/** Called with each token. Returns not 0 to cancel all prompts of the call. What it is given is
+ * valid during its call. */
 typedef int (*tsr_generated_fn)(void *data, const tsr_generated *generated);
 
 typedef struct tsr_generate_stats {
     uint32_t struct_size, reserved;
     uint64_t prompt_tokens, new_tokens; /**< over all prompts */
-    uint64_t prefill_ns,
-        decode_ns; /**< time spent on prompts, and on the tokens after the first of each */
+    /** Time spent on prompts, and on the tokens after the first of each. */
+    uint64_t prefill_ns, decode_ns;
     uint64_t first_token_ns; /**< from the call to the first token */
-    uint64_t decode_tokens;  /**< of new_tokens, those that decode_ns was spent on */
+    uint64_t decode_tokens;  /**< those of new_tokens that decode_ns was spent on */
 } tsr_generate_stats;
 
 /**
- * Continues one or more prompts, as one batch; each gives what it would give alone.
+ * Continues one or more prompts as one batch; each gives what it would give alone.
  *
  * options  NULL: those of tsr_generate_defaults
  * stats    of this call; may be NULL
- * owner   all arguments are borrowed for the call
- * thread  one call at a time for a model
- * error   TSR_E_ARGUMENT   an option out of its range; an id past the vocabulary; a prompt longer
- * than the context (both numbers said) TSR_E_STATE      text is given, or stop texts, and the model
- * has no tokenizer TSR_E_CANCELLED  the callback asked for it
+ * owner    all arguments are borrowed for the call
+ * thread   one call at a time for a model
+ * error    TSR_E_ARGUMENT     an option is out of its range; an id is outside the vocabulary; a
+ *                             prompt is empty and the model has no beginning-of-sequence token; a
+ *                             prompt is longer than the context (the sentence gives both numbers)
+ *          TSR_E_STATE        text or stop texts are given, and the model has no tokenizer; the
+ *                             model was opened without a device
+ *          TSR_E_UNSUPPORTED  the model can't generate: it has no decoder
+ *          TSR_E_FORMAT       a setting of the model is out of its range, or its tokenizer gives
+ *                             ids that it does not have
+ *          TSR_E_DEVICE       a logit is not finite
+ *          TSR_E_CANCELLED    the callback asked for it
  */
 TSR_API tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint32_t n,
                                 const tsr_generate_options *options, tsr_generated_fn generated,
@@ -155,32 +175,50 @@ TSR_API tsr_status tsr_generate_text(tsr_model *model, const char *text, size_t 
 
 /* ---- conversations ---- */
 
-typedef struct tsr_chat
-    tsr_chat; /**< one conversation: its turns stay in the model's key/value memory */
+typedef struct tsr_chat tsr_chat; /**< one conversation, kept in the model's key/value memory */
 
-/** Names of the chat templates that are known: "chatml", "llama2", "llama3", "mistral", "gemma",
- * "phi3"; NULL past the last. */
+/** Names of the known chat templates: "chatml", "llama2", "llama3", "mistral", "gemma", "phi3";
+ * NULL past the last. */
 TSR_API const char *tsr_chat_template_name(size_t i);
-/** The template that the model's files name, recognised by its exact text. *name is NULL where they
- * have none. error  TSR_E_UNSUPPORTED  they have one that is not known: the sentence lists the
- * known */
+/**
+ * Finds the template that the model's files give, which is recognised by its exact text. *name is
+ * NULL where they give none.
+ *
+ * owner   *name: the library; valid forever
+ * error   TSR_E_UNSUPPORTED  the files give a template that is not known: the sentence lists those
+ *                            that are
+ *         TSR_E_FORMAT       chat_template is not a text
+ */
 TSR_API tsr_status tsr_chat_template_of(const tsr_model *model, const char **name);
 
 /**
  * Begins a conversation.
  *
- * template_name  one of the names, or NULL for that of the model
+ * template_name  a known name; NULL: the model's template
  * system         what the model is told first; NULL or "": nothing
- * owner          the caller destroys *out, before the model is closed
- * error          TSR_E_UNSUPPORTED  no template is known for this model: the sentence lists the
- * names
+ * options        NULL: those of tsr_generate_defaults
+ * owner          the caller destroys *out, before the model is closed; options are copied
+ * thread         one call at a time for a model
+ * error          TSR_E_ARGUMENT     an option is out of its range
+ *                TSR_E_STATE        the model has no tokenizer, or was opened without a device
+ *                TSR_E_UNSUPPORTED  no template has this name, or none is known for this model: the
+ *                                   sentence lists the names
  */
 TSR_API tsr_status tsr_chat_create(tsr_model *model, const char *template_name, const char *system,
                                    const tsr_generate_options *options, tsr_chat **out);
+/** Ends a conversation. *chat may be NULL, and is NULL afterwards. */
 TSR_API void tsr_chat_destroy(tsr_chat **chat);
-/** Says `text` and streams the answer; both become part of the conversation. A cancelled answer
- * stays as far as it went. error  TSR_E_ARGUMENT  the conversation would pass the context (both
- * numbers said) */
+/**
+ * Says `text` and streams the answer; both become part of the conversation. A cancelled answer
+ * stays as far as it came; after any other failure the conversation is as it was before the call.
+ *
+ * stats   of this call; may be NULL
+ * thread  one call at a time for a model
+ * error   TSR_E_ARGUMENT   the conversation would be longer than the context (the sentence gives
+ *                          both numbers)
+ *         TSR_E_DEVICE     a logit is not finite
+ *         TSR_E_CANCELLED  the callback asked for it
+ */
 TSR_API tsr_status tsr_chat_say(tsr_chat *chat, const char *text, size_t size,
                                 tsr_generated_fn generated, void *data, tsr_generate_stats *stats);
 

@@ -11,20 +11,23 @@ extern "C" {
 typedef struct tsr_merge_options {
     uint32_t struct_size;
     uint32_t n_lora;         /**< at least 1 */
-    const char *const *lora; /**< folders of adapters, as tsr_model_options has them */
-    /** Bytes of weights written so far, and in all. Not 0 cancels. May be NULL. */
+    const char *const *lora; /**< folders of adapters, as in tsr_model_options */
+    /** Told how many bytes of weights are written, and how many there are; returns not 0 to cancel.
+     * May be NULL. */
     int (*progress)(void *data, uint64_t done, uint64_t total);
     void *progress_data;
 } tsr_merge_options;
 
 /**
- * Writes a model folder in Hugging Face's layout whose matrices have the adapters in them: W +
- * alpha / r * B A, summed in f32 and rounded to what W is stored as. Everything else is as the
- * original has it. It gives what the model gives with these adapters.
+ * Writes a model folder in Hugging Face's layout whose matrices include the adapters: W +
+ * alpha / r * B A, summed in f32 and rounded to the dtype in which W is stored. Everything else is
+ * as in the original. The new model gives what the original gives with these adapters.
  *
  * name    as tsr_model_open takes it; a folder in Hugging Face's layout
- * folder  must not exist; it appears when it is whole, and not at all after a failure
- * error   TSR_E_UNSUPPORTED  a model of another format, or one of blocks
+ * folder  must not exist; it appears once it is whole, and not at all after a failure
+ * thread  any
+ * error   TSR_E_ARGUMENT     no adapter is given
+ *         TSR_E_UNSUPPORTED  the model is in another format, or is stored in blocks
  *         TSR_E_IO           the folder exists, or cannot be written
  *         TSR_E_CANCELLED    progress asked for it
  *         and those of tsr_model_open

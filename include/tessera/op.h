@@ -1,11 +1,13 @@
 /* tessera/op.h - the ops of a graph and their attributes. Types only.
  *
  * An op reads in[0 .. n_in) and writes out[0 .. n_out). An optional operand that is missing is a
- * NULL pointer; trailing missing operands may be left out of n_in. Ids are never renumbered; a
- * backend answers TSR_E_UNSUPPORTED (or offers no row) for one it doesn't know. Attribute structs
- * start with struct_size and grow at the end; zero is the default. Letters: B sequences, T queries,
- * S keys, H heads, G key/value heads, D head size, Dv value size, C width, F feed-forward width, V
- * vocabulary, R rows of any leading shape, M N K as in matrix products.
+ * NULL pointer; trailing missing operands may be left out of n_in. A backend that does not know an
+ * op's id answers TSR_E_UNSUPPORTED, or offers no kernel variant for it. Structs of attributes
+ * start with struct_size and grow at the end; zero is the default.
+ *
+ * Letters: B sequences, T queries, S keys, H heads, G key/value heads, D head size, Dv value size,
+ * C width, F feed-forward width, V vocabulary, R rows of any leading shape; M N K as in matrix
+ * products.
  */
 #ifndef TESSERA_OP_H
 #define TESSERA_OP_H
@@ -16,201 +18,436 @@
 extern "C" {
 #endif
 
+/** The ops. `?` marks an operand that may be missing. The numbers never change. */
 typedef enum tsr_op_id {
     TSR_OP_NONE = 0,
-    /** y[..,M,N] = alpha * sum_k a[..,M,K] b[..,K,N]; up to 3 leading dimensions, which broadcast.
-     * attrs tsr_matmul_attrs. in a, b  out y. Any strides. One chain of fma a sum, k upwards. */
+    /**
+     * y[..,M,N] = alpha * sum_k a[..,M,K] b[..,K,N]. Up to 3 leading dimensions, which broadcast.
+     *
+     * attrs  tsr_matmul_attrs
+     * in     a, b: any strides
+     * out    y
+     * exact  each sum is accumulated by fma, in the order of increasing k
+     */
     TSR_OP_MATMUL = 1,
-    /** y[R,N] = act(sum_k x[R,k] w[k,N] + bias[N]) + residual[R,N]. attrs tsr_linear_attrs.
-     *  in x, w, bias?, residual?  out y. w is a weight ([N,K] where trans_w, else [K,N]) of f32,
-     * f16, bf16, or, where trans_w and K is a multiple of 32, of Q8_0 or Q4_0 blocks along K. */
+    /**
+     * y[R,N] = act(sum_k x[R,k] w[k,N] + bias[N]) + residual[R,N].
+     *
+     * attrs  tsr_linear_attrs
+     * in     x, w, bias?, residual?
+     * out    y
+     * shape  w: [N,K] where trans_w, else [K,N]
+     * dtype  w, a weight: f32, f16, bf16 or, where trans_w is set and K is a multiple of 32, blocks
+     *        of Q8_0 or Q4_0 along K
+     */
     TSR_OP_LINEAR = 2,
-    /** y[R,F] = act(x w_gate + b_gate) * (x w_up + b_up); w holds 2F outputs, gate first. attrs
-     * tsr_glu_linear_attrs. in x, w ([2F,K] where trans_w, else [K,2F]; of the types that linear
-     * takes), bias?[2F]  out y. */
+    /**
+     * y[R,F] = act(x w_gate + b_gate) * (x w_up + b_up). w has 2F outputs, the gate's first.
+     *
+     * attrs  tsr_glu_linear_attrs
+     * in     x, w, bias?[2F]
+     * out    y
+     * shape  w: [2F,K] where trans_w, else [K,2F]
+     * dtype  w: as for linear
+     */
     TSR_OP_GLU_LINEAR = 3,
-    /** y[b,t,h,:] = sum_s p[b,h,t,s] v[j,s,g,:],  p = softmax over visible s of scale <q[b,t,h,:],
-     * k[j,s,g,:]> + bias + relative[h, clamp(s - (past[b] + t), -R, R) + R], g = h / (H / G); j =
-     * source[b,s] where given, else slot[b], else b. A query that sees nothing gives 0. Key s is
-     * visible to query t of sequence b where s < len[b] (S without len), and, where causal, s <=
-     * past[b] + t, and, where window > 0, past[b] + t - s < window (past is 0 where missing).
-     * Queries past the end of the sequence (past[b] + t >= len[b], causal) may hold anything
-     * finite. attrs tsr_attention_attrs. in q[B,T,H,D], k[J,S,G,D], v[J,S,G,Dv], past?[B], len?[B],
-     * slot?[B], source?[B,S], bias?[1|B,H,T,S] f32, relative?[H,2R+1] f32 (finite numbers)  out
-     * y[B,T,H,Dv], lse?[B,H,T] f32 (log of the sum of exponentials; -inf where nothing is visible).
+    /**
+     * y[b,t,h,:] = sum_s p[b,h,t,s] v[j,s,g,:], where p is the softmax over the visible s of
+     *
+     *     scale <q[b,t,h,:], k[j,s,g,:]> + bias + relative[h, clamp(s - (past[b] + t), -R, R) + R]
+     *
+     * and g = h / (H / G); j = source[b,s] where given, else slot[b], else b.
+     *
+     * Key s is visible to query t of sequence b where s < len[b] (S without len) and, where causal,
+     * s <= past[b] + t and, where window > 0, past[b] + t - s < window (a missing past is 0). A
+     * query that sees no key gives 0. A query past the end of its sequence (causal, and past[b] + t
+     * >= len[b]) may give any finite numbers.
+     *
+     * attrs  tsr_attention_attrs
+     * in     q[B,T,H,D], k[J,S,G,D], v[J,S,G,Dv], past?[B], len?[B], slot?[B], source?[B,S],
+     *        bias?[1|B,H,T,S] f32, relative?[H,2R+1] f32 (finite numbers)
+     * out    y[B,T,H,Dv], lse?[B,H,T] f32 (log of the sum of exponentials; -inf where no key is
+     *        visible)
      */
     TSR_OP_ATTENTION = 4,
-    /** sum = x + residual; y = norm(sum). attrs tsr_norm_attrs. in x, residual, weight[C], bias?[C]
-       out sum, y */
+    /**
+     * sum = x + residual; y = norm(sum).
+     *
+     * attrs  tsr_norm_attrs
+     * in     x, residual, weight[C], bias?[C]
+     * out    sum, y
+     */
     TSR_OP_ADD_NORM = 5,
-    /** y = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimension. in x, weight,
-       bias?  out y */
+    /**
+     * y = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimension.
+     *
+     * attrs  tsr_norm_attrs
+     * in     x, weight, bias?
+     * out    y
+     */
     TSR_OP_LAYER_NORM = 6,
-    /** y = x / sqrt(mean(x^2) + eps) * weight over the last dimension. in x, weight  out y */
+    /**
+     * y = x / sqrt(mean(x^2) + eps) * weight over the last dimension.
+     *
+     * attrs  tsr_norm_attrs
+     * in     x, weight
+     * out    y
+     */
     TSR_OP_RMS_NORM = 7,
-    /** y = softmax of scale * x + bias + relative over the visible part of the last dimension, as
-     * attention has it; 0 elsewhere. attrs tsr_softmax_attrs. in x[B,..,T,S], past?[B], len?[B],
-     * bias? (broadcast to x), relative?[H,2R+1] f32 (then x is [B,H,T,S])  out y */
+    /**
+     * y = softmax of scale * x + bias + relative over the visible part of the last dimension, as
+     * defined for attention; 0 elsewhere.
+     *
+     * attrs  tsr_softmax_attrs
+     * in     x[B,..,T,S], past?[B], len?[B], bias? (broadcast to x), relative?[H,2R+1] f32 (x is
+     *        then [B,H,T,S])
+     * out    y
+     */
     TSR_OP_SOFTMAX = 8,
-    /** Rotates pairs of the first `rotary` elements of each head by positions[b,t] * inv_freq[p],
-     * times `magnitude`. A pair is (p, p + rotary/2), or (2p, 2p+1) where interleaved. attrs
-     * tsr_rope_attrs. in x[B,T,H,D], positions[B,T] i32, inv_freq[rotary/2] f32  out y[B,T,H,D] */
+    /**
+     * Rotates pairs of the first `rotary` elements of each head by the angle positions[b,t] *
+     * inv_freq[p], and multiplies them by `magnitude`. Pair p is (p, p + rotary/2), or (2p, 2p+1)
+     * where interleaved.
+     *
+     * attrs  tsr_rope_attrs
+     * in     x[B,T,H,D], positions[B,T] i32, inv_freq[rotary/2] f32
+     * out    y[B,T,H,D]
+     */
     TSR_OP_ROPE = 9,
-    /** y[b,t,:] = scale * table[ids[b,t],:]. attrs tsr_embed_attrs. in table[V,C] (a weight of f32,
-     * f16, bf16, or, where C is a multiple of 32, of Q8_0 or Q4_0 blocks), ids[..] i32  out
-     * y[..,C] f32 */
+    /**
+     * y[b,t,:] = scale * table[ids[b,t],:].
+     *
+     * attrs  tsr_embed_attrs
+     * in     table[V,C], ids[..] i32
+     * out    y[..,C] f32
+     * dtype  table, a weight: f32, f16, bf16 or, where C is a multiple of 32, blocks of Q8_0 or
+     *        Q4_0
+     */
     TSR_OP_EMBED = 10,
-    /** state[slot[b], :, past[b]+t, :] = x[b,t,:,:] for past[b]+t < min(len[b], capacity): the keys
-     * of one head lie one after the other. No output; writes in[0]. in state[slots,G,capacity,D]
-     * f32, f16 or bf16 (rounds to nearest even), x[B,T,G,D], past[B], len[B], slot?[B] (b where
-     * missing) */
+    /**
+     * state[slot[b], :, past[b]+t, :] = x[b,t,:,:] for past[b]+t < min(len[b], capacity). The keys
+     * of one head are adjacent.
+     *
+     * in     state[slots,G,capacity,D] f32, f16 or bf16 (rounds to nearest even), x[B,T,G,D],
+     *        past[B], len[B], slot?[B] (b where missing)
+     * out    none: writes in[0]
+     */
     TSR_OP_KV_APPEND = 11,
-    /** Elementwise; b broadcasts to a where a size of b is 1 or b has fewer dimensions. in a, b out
-       y */
+    /**
+     * y = a + b for each element; b broadcasts to a where a size of b is 1 or b has fewer
+     * dimensions.
+     *
+     * in     a, b
+     * out    y
+     */
     TSR_OP_ADD = 12,
-    TSR_OP_MUL = 13,
-    TSR_OP_SCALE = 14, /**< y = alpha x. attrs tsr_scale_attrs. in x  out y */
-    TSR_OP_CAST = 15,  /**< to the dtype of y. attrs tsr_cast_attrs. in x  out y */
-    TSR_OP_COPY = 16,  /**< any strides to contiguous. in x  out y */
-    /** y[i,:] = x[index[i],:] over rows. in x[R,C], index[N] i32  out y[N,C] */
-    TSR_OP_GATHER = 17,
-    TSR_OP_RELU = 18, /**< in x  out y */
-    TSR_OP_GELU = 19, /**< x/2 (1 + erf(x/sqrt 2)) */
-    TSR_OP_GELU_TANH = 20,
-    TSR_OP_SILU = 21,
+    TSR_OP_MUL = 13,       /**< y = a * b, otherwise as add */
+    TSR_OP_SCALE = 14,     /**< y = alpha x. attrs tsr_scale_attrs, in x, out y */
+    TSR_OP_CAST = 15,      /**< converts x to the dtype of y. attrs tsr_cast_attrs, in x, out y */
+    TSR_OP_COPY = 16,      /**< copies x, of any strides, to contiguous y. in x, out y */
+    TSR_OP_GATHER = 17,    /**< y[i,:] = x[index[i],:]. in x[R,C], index[N] i32, out y[N,C] */
+    TSR_OP_RELU = 18,      /**< y = max(x, 0). in x, out y; so do the next five */
+    TSR_OP_GELU = 19,      /**< y = x/2 (1 + erf(x/sqrt 2)) */
+    TSR_OP_GELU_TANH = 20, /**< GELU's approximation by tanh */
+    TSR_OP_SILU = 21,      /**< y = x sigmoid(x) */
     TSR_OP_TANH = 22,
     TSR_OP_SIGMOID = 23,
-    TSR_OP_ARGMAX = 24, /**< first largest of the last dimension; NaN counts as smallest. in x[R,V]
-                           out y[R] i32 */
-    /** The k largest of the last dimension, largest first, equal ones by index; and log sum exp of
-     * the whole row. attrs tsr_topk_attrs. in x[R,V]  out values[R,k] f32, indices[R,k] i32,
-     * lse?[R] f32 */
-    TSR_OP_TOPK = 25,
-    /** What a decoder layer does between its first product and attention: y = rope(q), k rotated
-     * likewise and appended to `keys`, v to `values`, each as kv_append has it. Without q,
-     * positions and inv_freq nothing is rotated and there is no y. Writes in[0] and in[1]. attrs
-     * tsr_rope_attrs. in keys[slots,G,capacity,D], values[slots,G,capacity,Dv], k[B,T,G,D],
-     * v[B,T,G,Dv], past[B], len[B], slot?[B], q?[B,T,H,D], positions?[B,T] i32,
-     * inv_freq?[rotary/2] f32  out y?[B,T,H,D] */
-    TSR_OP_QKV_APPEND = 26,
-    /** T steps of a gated recurrent unit from state h (zeros where it is missing): r = sigmoid(x_r
-     * + w_r h + b_r), z = sigmoid(x_z + w_z h + b_z), n = tanh(x_n + r (w_n h + b_n)), h' = (1 - z)
-     * n + z h. Step t reads gates_x[b,t,:], which holds x_r, x_z, x_n side by side (W_ih x + b_ih);
-     * y[b,t,:] is the state after it. Steps with t >= len[b] leave the state and give 0. attrs
-     * tsr_gru_cell_attrs. in gates_x[B,T,3E], state?[B,E], w[3E,E] (a weight: r, z, n), b[3E],
-     * len?[B]  out y[B,T,E] */
-    TSR_OP_GRU_CELL = 27,
-    /** y[b,t,:] = sum_s p[b,t,s] values[j,s,:],  p = softmax over s < len[b] of sum_a v[a]
-     * tanh(q[b,t,a] + k[j,s,a]); j = slot[b] where given, else b. A query that sees nothing gives
-     * 0. in q[B,T,A], k[J,S,A], v[A], values[J,S,E], len?[B], slot?[B]  out y[B,T,E],
-     * probabilities?[B,T,S] */
-    TSR_OP_ADDITIVE_ATTENTION = 28,
-    /** One vector of those of each sequence, over t < len[b]. A sequence of none gives 0. attrs
-     * tsr_pool_attrs. in x[B,T,C], len?[B]  out y[B,C] */
-    TSR_OP_POOL = 29,
-    /** y = the inputs side by side along the last dimension. in 2 to 4 of x[..,C_i]  out y[..,sum
-     * of C_i] */
-    TSR_OP_CONCAT = 30,
-    /* ---- training: what gradients are made of, losses, optimizers ----
+    /**
+     * The index of the largest of the last dimension, the first of equal ones; NaN counts as
+     * smallest.
      *
-     * An op that writes in[0] leaves there beta * in[0] + what it computes; beta is a number [1],
-     * 1 where it is missing, and where it is 0 the old contents are not read. Sums run in one
-     * order, fixed by the shapes. */
+     * in     x[R,V]
+     * out    y[R] i32
+     */
+    TSR_OP_ARGMAX = 24,
+    /**
+     * The k largest of the last dimension, largest first, equal ones by index; and the log of the
+     * sum of exponentials of the whole row.
+     *
+     * attrs  tsr_topk_attrs
+     * in     x[R,V]
+     * out    values[R,k] f32, indices[R,k] i32, lse?[R] f32
+     */
+    TSR_OP_TOPK = 25,
+    /**
+     * What a decoder layer does between its first product and attention: y = rope(q); k, rotated in
+     * the same way, is appended to `keys`, and v to `values`, each as kv_append does it. Without q,
+     * positions and inv_freq nothing is rotated and there is no y.
+     *
+     * attrs  tsr_rope_attrs
+     * in     keys[slots,G,capacity,D], values[slots,G,capacity,Dv], k[B,T,G,D], v[B,T,G,Dv],
+     *        past[B], len[B], slot?[B], q?[B,T,H,D], positions?[B,T] i32, inv_freq?[rotary/2] f32
+     * out    y?[B,T,H,D]; writes in[0] and in[1]
+     */
+    TSR_OP_QKV_APPEND = 26,
+    /**
+     * T steps of a gated recurrent unit from state h (zeros where it is missing):
+     *
+     *     r  = sigmoid(x_r + w_r h + b_r)
+     *     z  = sigmoid(x_z + w_z h + b_z)
+     *     n  = tanh(x_n + r (w_n h + b_n))
+     *     h' = (1 - z) n + z h
+     *
+     * Step t reads gates_x[b,t,:], which holds x_r, x_z, x_n side by side (W_ih x + b_ih), and
+     * y[b,t,:] is the state after it. Steps with t >= len[b] do not change the state and give 0.
+     *
+     * attrs  tsr_gru_cell_attrs
+     * in     gates_x[B,T,3E], state?[B,E], w[3E,E] (a weight: r, z, n), b[3E], len?[B]
+     * out    y[B,T,E]
+     */
+    TSR_OP_GRU_CELL = 27,
+    /**
+     * y[b,t,:] = sum_s p[b,t,s] values[j,s,:], where p is the softmax over s < len[b] of
+     * sum_a v[a] tanh(q[b,t,a] + k[j,s,a]), and j = slot[b] where given, else b. A query that sees
+     * no key gives 0.
+     *
+     * in     q[B,T,A], k[J,S,A], v[A], values[J,S,E], len?[B], slot?[B]
+     * out    y[B,T,E], probabilities?[B,T,S]
+     */
+    TSR_OP_ADDITIVE_ATTENTION = 28,
+    /**
+     * One vector for each sequence, from its vectors at t < len[b]. A sequence of length 0 gives 0.
+     *
+     * attrs  tsr_pool_attrs
+     * in     x[B,T,C], len?[B]
+     * out    y[B,C]
+     */
+    TSR_OP_POOL = 29,
+    /**
+     * y = the inputs side by side along the last dimension.
+     *
+     * in     2 to 4 arrays x[..,C_i]
+     * out    y[..,sum of C_i]
+     */
+    TSR_OP_CONCAT = 30,
+    /* ---- training: the parts of gradients, losses, optimizers ----
+     *
+     * An op that writes in[0] leaves beta * in[0] + what it computes there. beta is a number [1];
+     * it is 1 where it is missing; where it is 0, the old contents are not read. The order of a sum
+     * depends on the shapes alone. */
 
-    /** state = beta * state + x. No output; writes in[0]. in state[..], x (of its shape), beta?[1]
+    /**
+     * state = beta * state + x.
+     *
+     * in     state[..], x (the same shape), beta?[1]
+     * out    none: writes in[0]
      */
     TSR_OP_ACCUMULATE = 31,
-    /** state[M,N] = beta * state + alpha * sum_k a b: the gradient of a matrix. No output; writes
-     * in[0]. attrs tsr_matmul_attrs. in state[M,N] f32, a (2 dimensions), b (2), beta?[1]. Any
-     * strides of a and b; each sum one chain of fma, k upwards, added to beta * state at its end.
+    /**
+     * state[M,N] = beta * state + alpha * sum_k a b: the gradient of a matrix.
+     *
+     * attrs  tsr_matmul_attrs
+     * in     state[M,N] f32, a (2 dimensions), b (2 dimensions), beta?[1]; any strides of a and b
+     * out    none: writes in[0]
+     * exact  each sum is accumulated by fma, in the order of increasing k, and is added to beta *
+     *        state at its end
      */
     TSR_OP_MATMUL_ADD = 32,
-    /** state[v,:] = beta * state[v,:] + scale * sum over r with ids[r] = v of dy[r,:], r upwards:
-     * the gradient of embed. Rows that no id names become beta * state; ids outside 0 .. V-1 add
-     * nothing, nor does `padding`. No output; writes in[0]. attrs tsr_embed_attrs. in state[V,C]
-     * f32, ids[..] i32, dy[..,C], beta?[1] */
+    /**
+     * state[v,:] = beta * state[v,:] + scale * sum over r with ids[r] = v of dy[r,:]: the gradient
+     * of embed. Rows that no id names become beta * state. Ids outside 0 .. V-1 add nothing, nor
+     * does `padding`.
+     *
+     * attrs  tsr_embed_attrs
+     * in     state[V,C] f32, ids[..] i32, dy[..,C], beta?[1]
+     * out    none: writes in[0]
+     * exact  sums run in the order of increasing r
+     */
     TSR_OP_EMBED_ADD = 33,
-    /** y[C] = sum over r of x[r,:], r upwards in fixed blocks. in x[..,C]  out y[C] */
+    /**
+     * y[C] = sum over r of x[r,:].
+     *
+     * in     x[..,C]
+     * out    y[C]
+     * exact  r increases, in blocks of a fixed size
+     */
     TSR_OP_SUM_ROWS = 34,
-    /** dx = addend + the gradient of norm(x) with dy coming in. attrs tsr_norm_attrs. in x[..,C],
-     * weight[C], dy[..,C], addend?[..,C]  out dx[..,C], stats?[..,2] (mean, 0 for rms; and
-     * 1/sqrt(variance + eps), or 1/sqrt(mean square + eps)) */
+    /**
+     * dx = addend + the gradient of norm(x), given dy.
+     *
+     * attrs  tsr_norm_attrs
+     * in     x[..,C], weight[C], dy[..,C], addend?[..,C]
+     * out    dx[..,C], stats?[..,2]: the mean (0 for rms), and 1/sqrt(variance + eps) or
+     *        1/sqrt(mean square + eps)
+     */
     TSR_OP_NORM_GRAD = 35,
-    /** dweight[c] = sum over rows of dy * (x - mean) * deviation, dbias[c] = sum of dy, with stats
-     * as norm_grad gives them. in x[..,C], dy[..,C], stats[..,2]  out dweight[C], dbias?[C] */
+    /**
+     * dweight[c] = sum over rows of dy * (x - mean) * deviation, dbias[c] = sum of dy, with the
+     * stats that norm_grad gives: mean, deviation.
+     *
+     * in     x[..,C], dy[..,C], stats[..,2]
+     * out    dweight[C], dbias?[C]
+     */
     TSR_OP_NORM_WEIGHT_GRAD = 36,
-    /** dx = dy * act'(x). At a kink (relu) the derivative is 0. attrs tsr_activation_attrs. in x,
-     * dy (of its shape)  out dx */
+    /**
+     * dx = dy * act'(x). At the kink of relu the derivative is 0.
+     *
+     * attrs  tsr_activation_attrs
+     * in     x, dy (the same shape)
+     * out    dx
+     */
     TSR_OP_ACTIVATION_GRAD = 37,
-    /** y = act(x[..,:F]) * x[..,F:]. attrs tsr_activation_attrs. in x[..,2F]  out y[..,F] */
+    /**
+     * y = act(x[..,:F]) * x[..,F:].
+     *
+     * attrs  tsr_activation_attrs
+     * in     x[..,2F]
+     * out    y[..,F]
+     */
     TSR_OP_GLU = 38,
-    /** Its gradient. attrs tsr_activation_attrs. in x[..,2F], dy[..,F]  out dx[..,2F] */
+    /**
+     * The gradient of glu.
+     *
+     * attrs  tsr_activation_attrs
+     * in     x[..,2F], dy[..,F]
+     * out    dx[..,2F]
+     */
     TSR_OP_GLU_GRAD = 39,
-    /** The gradient of softmax: dx = scale * y * (dy - sum over the last dimension of y dy). attrs
-     * tsr_scale_attrs. in y, dy (of its shape)  out dx */
+    /**
+     * The gradient of softmax: dx = scale * y * (dy - sum over the last dimension of y dy).
+     *
+     * attrs  tsr_scale_attrs
+     * in     y, dy (the same shape)
+     * out    dx
+     */
     TSR_OP_SOFTMAX_GRAD = 40,
-    /** The gradient of attention, from its inputs, its result y and its lse: with p[b,h,t,s] =
-     * exp(score - lse), dv += p dy, ds = p * (<dy, v> - <dy, y>), dq += scale ds k, dk += scale ds
-     * q, drelative += ds where the table was read. Probabilities are formed anew, in blocks. A
-     * query that sees nothing, and where causal one past the end of its sequence (past[b] + t >=
-     * len[b]), adds nothing, whatever its operands hold, and gets 0. attrs
-     * tsr_attention_attrs. in q[B,T,H,D], k[B,S,G,D], v[B,S,G,Dv], y[B,T,H,Dv], lse[B,H,T],
-     * dy[B,T,H,Dv], past?[B], len?[B], bias?[1|B,H,T,S], relative?[H,2R+1]  out dq, dk, dv,
-     * drelative?[H,2R+1] */
+    /**
+     * The gradient of attention, from its inputs, its result y and its lse. With
+     * p[b,h,t,s] = exp(score - lse) and ds = p * (<dy, v> - <dy, y>):
+     *
+     *     dv += p dy;  dq += scale ds k;  dk += scale ds q;  drelative += ds where it was read
+     *
+     * Probabilities are computed again, in tiles. A query that sees no key, and where causal one
+     * past the end of its sequence (past[b] + t >= len[b]), adds nothing, whatever its operands
+     * hold, and its dq is 0.
+     *
+     * attrs  tsr_attention_attrs
+     * in     q[B,T,H,D], k[B,S,G,D], v[B,S,G,Dv], y[B,T,H,Dv], lse[B,H,T], dy[B,T,H,Dv], past?[B],
+     *        len?[B], bias?[1|B,H,T,S], relative?[H,2R+1]
+     * out    dq, dk, dv, drelative?[H,2R+1]
+     */
     TSR_OP_ATTENTION_GRAD = 41,
-    /** The gradient of gru_cell from its inputs and result. attrs tsr_gru_cell_attrs. in
-     * gates_x[B,T,3E], state?[B,E], w[3E,E], b[3E], y[B,T,E], dy[B,T,E], len?[B]  out
-     * dgates_x[B,T,3E], dgates_h[B,T,3E] (of w h + b, so that dw = dgates_h^T before),
-     * before[B,T,E] (the state that each step began with), dstate?[B,E]. Steps with t >= len[b]
-     * give 0. */
+    /**
+     * The gradient of gru_cell, from its inputs and its result. Steps with t >= len[b] give 0.
+     *
+     * attrs  tsr_gru_cell_attrs
+     * in     gates_x[B,T,3E], state?[B,E], w[3E,E], b[3E], y[B,T,E], dy[B,T,E], len?[B]
+     * out    dgates_x[B,T,3E], dgates_h[B,T,3E] (of w h + b, so that dw = dgates_h^T before),
+     *        before[B,T,E] (the state that each step began with), dstate?[B,E]
+     */
     TSR_OP_GRU_CELL_GRAD = 42,
-    /** The gradient of additive_attention, from its inputs and probabilities. in q[B,T,A],
-     * k[B,S,A], v[A], values[B,S,E], probabilities[B,T,S], dy[B,T,E], len?[B]  out dq[B,T,A],
-     * dk[B,S,A], dv[B,A] (a part a sequence: sum_rows adds them), dvalues[B,S,E] */
+    /**
+     * The gradient of additive_attention, from its inputs and its probabilities.
+     *
+     * in     q[B,T,A], k[B,S,A], v[A], values[B,S,E], probabilities[B,T,S], dy[B,T,E], len?[B]
+     * out    dq[B,T,A], dk[B,S,A], dv[B,A] (one partial sum for each sequence: sum_rows adds them),
+     *        dvalues[B,S,E]
+     */
     TSR_OP_ADDITIVE_ATTENTION_GRAD = 43,
-    /** dx[r,:] = sum over i with index[i] = r of dy[i,:], i upwards: the gradient of gather. x
-     * gives its shape and is not read. in x[R,C], index[N] i32, dy[N,C]  out dx[R,C] */
+    /**
+     * dx[r,:] = sum over i with index[i] = r of dy[i,:]: the gradient of gather. x gives the shape
+     * and is not read.
+     *
+     * in     x[R,C], index[N] i32, dy[N,C]
+     * out    dx[R,C]
+     * exact  sums run in the order of increasing i
+     */
     TSR_OP_SCATTER = 44,
-    /** The gradient of pool. attrs tsr_pool_attrs. in x[B,T,C] (max reads it: the first largest
-     * takes all), len?[B], dy[B,C]  out dx[B,T,C] */
+    /**
+     * The gradient of pool.
+     *
+     * attrs  tsr_pool_attrs
+     * in     x[B,T,C] (read for max: the first of the largest gets all), len?[B], dy[B,C]
+     * out    dx[B,T,C]
+     */
     TSR_OP_POOL_GRAD = 45,
-    /** loss[r] = (1 - e) * -log p[r,target] + e * mean over v of -log p[r,v], p = softmax of
-     * logits[r,:], e the label smoothing; lse is the log of the sum of exponentials. Both are 0
-     * where the target is `ignore`. attrs tsr_cross_entropy_attrs. in logits[..,V], targets[..] i32
-     * (0 .. V-1, or ignore)  out loss[..], lse[..] */
+    /**
+     * loss[r] = (1 - e) * -log p[r,target] + e * mean over v of -log p[r,v], where p is the softmax
+     * of logits[r,:] and e the label smoothing; lse is the log of the sum of exponentials. Both are
+     * 0 where the target is `ignore`.
+     *
+     * attrs  tsr_cross_entropy_attrs
+     * in     logits[..,V], targets[..] i32 (0 .. V-1, or ignore)
+     * out    loss[..], lse[..]
+     */
     TSR_OP_CROSS_ENTROPY = 46,
-    /** dlogits = addend + scale * the gradient of the sum of those losses; scale is a number [1].
-     * Never holds probabilities beside it. attrs tsr_cross_entropy_attrs. in logits[..,V],
-     * targets[..], lse[..], scale[1], addend?[..,V]  out dlogits[..,V] */
+    /**
+     * dlogits = addend + scale * the gradient of the sum of cross_entropy's losses. It holds no
+     * array of probabilities besides dlogits.
+     *
+     * attrs  tsr_cross_entropy_attrs
+     * in     logits[..,V], targets[..], lse[..], scale[1], addend?[..,V]
+     * out    dlogits[..,V]
+     */
     TSR_OP_CROSS_ENTROPY_GRAD = 47,
-    /** loss[r] = T^2 * KL(teacher || student) = T^2 * sum_v pt (log pt - log ps), p =
-     * softmax(logits / T), T the temperature. Without a teacher it is the uniform distribution (and
-     * T is 1): KL(u || student) = - log V - mean of log ps. 0 where targets[r] is `ignore`. attrs
-     * tsr_kl_divergence_attrs. in logits[..,V], targets?[..] i32, teacher?[..,V]  out loss[..] */
+    /**
+     * loss[r] = T^2 * KL(teacher || student) = T^2 * sum_v pt (log pt - log ps), where p =
+     * softmax(logits / T) and T is the temperature. Without a teacher, the uniform distribution
+     * takes its place and T is 1: KL(u || student) = - log V - mean of log ps. 0 where targets[r]
+     * is `ignore`.
+     *
+     * attrs  tsr_kl_divergence_attrs
+     * in     logits[..,V], targets?[..] i32, teacher?[..,V]
+     * out    loss[..]
+     */
     TSR_OP_KL_DIVERGENCE = 48,
-    /** dlogits = addend + scale * the gradient of the sum of those losses by the student's logits.
-     * attrs tsr_kl_divergence_attrs. in logits[..,V], targets?[..], teacher?[..,V], scale[1],
-     * addend?[..,V]  out dlogits[..,V] */
+    /**
+     * dlogits = addend + scale * the gradient of the sum of kl_divergence's losses with respect to
+     * the student's logits.
+     *
+     * attrs  tsr_kl_divergence_attrs
+     * in     logits[..,V], targets?[..], teacher?[..,V], scale[1], addend?[..,V]
+     * out    dlogits[..,V]
+     */
     TSR_OP_KL_DIVERGENCE_GRAD = 49,
-    /** y = x * keep / (1 - rate), each element kept where its number is not below the rate: element
-     * i (row-major) takes word i % 4 of Philox 4x32-10 with the key (seed[0], seed[1]) and the
-     * counter words (i / 4, site, seed[2], seed[3]) - low word first - and is kept where word *
-     * 2^-32 >= rate. attrs tsr_dropout_attrs. in x, seed[4] i32  out y. Its own gradient. */
+    /**
+     * y = x * keep / (1 - rate). Element i (row-major) takes word i % 4 of Philox 4x32-10 with the
+     * key (seed[0], seed[1]) and the counter words (i / 4, site, seed[2], seed[3]), low word first;
+     * it is kept where word * 2^-32 >= rate. Applied to dy, the op is its own gradient.
+     *
+     * attrs  tsr_dropout_attrs
+     * in     x, seed[4] i32
+     * out    y
+     */
     TSR_OP_DROPOUT = 50,
-    /** sums[first + j] = sum of x^2 over the j-th of `parts` runs of ceil(n / parts) elements (0
-     * for an empty one), in f32 in a fixed order. No output; writes in[0]. attrs tsr_sumsq_attrs.
-     * in sums[..] f32, x (packed, f32) */
+    /**
+     * sums[first + j] = sum of x^2 over the j-th of `parts` stretches of ceil(n / parts) elements
+     * (0 for an empty one).
+     *
+     * attrs  tsr_sumsq_attrs
+     * in     sums[..] f32, x (packed, f32)
+     * out    none: writes in[0]
+     * exact  sums are in f32, in a fixed order
+     */
     TSR_OP_SUMSQ = 51,
-    /** AdamW, decoupled (Loshchilov, Hutter 2019): with rates = {learning rate, 1 - beta1^t, 1 -
-     * beta2^t, factor of the gradient}: g *= factor; p *= 1 - lr * decay; m = beta1 m + (1 - beta1)
-     * g; v = beta2 v + (1 - beta2) g^2; p -= lr * (m / rates[1]) / (sqrt(v / rates[2]) + eps).
-     * `rounded` (bf16) receives p, rounded to nearest even. No output; writes in[0], in[1], in[2]
-     * and in[5]. attrs tsr_adamw_attrs. in p f32, m f32, v f32, gradient f32, rates[4], rounded? */
+    /**
+     * AdamW, with rates = {learning rate, 1 - beta1^t, 1 - beta2^t, factor of the gradient}:
+     *
+     *     g *= factor;  p *= 1 - lr * decay
+     *     m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2
+     *     p -= lr * (m / rates[1]) / (sqrt(v / rates[2]) + eps)
+     *
+     * `rounded` receives p, rounded to nearest even.
+     *
+     * attrs  tsr_adamw_attrs
+     * in     p f32, m f32, v f32, gradient f32, rates[4], rounded? bf16
+     * out    none: writes in[0], in[1], in[2] and in[5]
+     * source Loshchilov, Hutter 2019, Decoupled weight decay regularization
+     */
     TSR_OP_ADAMW = 52,
-    /** Stochastic gradient descent: g = factor * gradient + decay * p; velocity = momentum *
-     * velocity + g; p -= lr * (velocity; with nesterov g + momentum * velocity), rates as adamw's.
-     * Without a velocity, momentum is 0. No output; writes in[0], in[1] and in[4]. attrs
-     * tsr_sgd_attrs. in p f32, velocity? f32, gradient f32, rates[4], rounded? bf16 */
+    /**
+     * Stochastic gradient descent, with rates as for adamw:
+     *
+     *     g = factor * gradient + decay * p
+     *     velocity = momentum * velocity + g
+     *     p -= lr * (velocity; with nesterov g + momentum * velocity)
+     *
+     * Without a velocity, momentum is 0. `rounded` receives p as for adamw.
+     *
+     * attrs  tsr_sgd_attrs
+     * in     p f32, velocity? f32, gradient f32, rates[4], rounded? bf16
+     * out    none: writes in[0], in[1] and in[4]
+     */
     TSR_OP_SGD = 53,
     TSR_OP_COUNT = 54 /**< one more than the largest id of this header */
 } tsr_op_id;
@@ -233,21 +470,23 @@ typedef struct tsr_matmul_attrs {
     float alpha;               /**< 0 means 1 */
 } tsr_matmul_attrs;
 
-/** How a linear op forms its products. */
+/** How a linear op computes its products. */
 typedef enum tsr_compute {
-    TSR_COMPUTE_F32 = 0, /**< x and the weight as f32, one chain of fma a sum, k upwards */
-    /** x and the weight are rounded to half; the products of 8 inputs, from a multiple of 8 on, are
-     * formed and summed in half precision, and these sums are added in f32, k upwards; then bias,
-     * activation and residual in f32. A sum is within 10 * 2^-11 of the sum of its terms'
-     * magnitudes (a rounding each of x, w and the product, seven of sums), and 2^-14 for each
-     * factor, product or sum below 2^-14; where one is above 65504 it may be an infinity or a NaN.
-     * A device without such arithmetic computes as F32, which is within the same bound. */
+    /** x and the weight as f32; each sum is accumulated by fma, in the order of increasing k. */
+    TSR_COMPUTE_F32 = 0,
+    /** x and the weight are rounded to half. The products of 8 inputs, starting at a multiple of 8,
+     * are computed and summed in half precision; these sums are added in f32, in the order of
+     * increasing k; then come bias, activation and residual in f32. The error of a sum is at most
+     * 10 * 2^-11 of the sum of its terms' magnitudes (one rounding each of x, w and the product,
+     * and seven of sums), plus 2^-14 for each factor, product or sum below 2^-14. Where one of
+     * these is above 65504, the result may be an infinity or a NaN. A device without half
+     * arithmetic computes as F32, which is within the same bound. */
     TSR_COMPUTE_F16 = 1,
-    /** Weights of TSR_GGML_Q8_0 or TSR_GGML_Q4_0 alone. Each row of x becomes 8-bit integers, q =
-     * rint(x * (127 / a)) with a = max |x| of the row; the integer sums of each block of 32 are
-     * exact, are multiplied by the block's scale and added in one chain of fma, k upwards; the
-     * result times a / 127; then bias, activation and residual. A row with a < 2^-120 counts as
-     * zeros; one that holds an infinity or a NaN may give anything. */
+    /** For weights of TSR_GGML_Q8_0 or TSR_GGML_Q4_0 only. Each row of x becomes 8-bit integers,
+     * q = rint(x * (127 / a)) with a = max |x| of the row. The integer sums of each block of 32 are
+     * exact; they are multiplied by the block's scale and accumulated by fma, in the order of
+     * increasing k; the result is multiplied by a / 127; then come bias, activation and residual. A
+     * row with a < 2^-120 counts as zeros; a row with an infinity or a NaN may give anything. */
     TSR_COMPUTE_INT8 = 2
 } tsr_compute;
 
@@ -268,7 +507,7 @@ typedef struct tsr_glu_linear_attrs {
 typedef struct tsr_attention_attrs {
     uint32_t struct_size;
     uint32_t causal;
-    uint32_t window; /**< keys a query sees, itself counted; 0: all */
+    uint32_t window; /**< keys that a query sees, its own included; 0: all */
     float scale;
 } tsr_attention_attrs;
 
@@ -290,13 +529,13 @@ typedef struct tsr_rope_attrs {
     uint32_t rotary; /**< even, <= D */
     uint32_t interleaved;
     float magnitude;  /**< 0 means 1 */
-    uint32_t inverse; /**< 1: by minus the angle; the gradient of the rotation. rope only */
+    uint32_t inverse; /**< 1: rotates by minus the angle: the gradient. rope only */
 } tsr_rope_attrs;
 
 typedef struct tsr_embed_attrs {
     uint32_t struct_size;
     float scale;      /**< 0 means 1 */
-    uint32_t padding; /**< 1 + an id whose row gets no gradient; 0: none. Of embed_add */
+    uint32_t padding; /**< 1 + the id whose row gets no gradient; 0: none. embed_add only */
 } tsr_embed_attrs;
 
 typedef struct tsr_scale_attrs {
@@ -316,13 +555,13 @@ typedef struct tsr_topk_attrs {
 
 typedef struct tsr_gru_cell_attrs {
     uint32_t struct_size;
-    uint32_t reverse; /**< from step len[b] - 1 to step 0 */
+    uint32_t reverse; /**< 1: from step len[b] - 1 down to step 0 */
 } tsr_gru_cell_attrs;
 
 typedef enum tsr_pool {
     TSR_POOL_MEAN = 0,
     TSR_POOL_FIRST = 1,
-    TSR_POOL_MAX = 2, /**< of each element; NaN counts as smallest */
+    TSR_POOL_MAX = 2, /**< of each column; NaN counts as smallest */
     TSR_POOL_LAST = 3
 } tsr_pool;
 
@@ -338,7 +577,7 @@ typedef struct tsr_activation_attrs {
 
 typedef struct tsr_cross_entropy_attrs {
     uint32_t struct_size;
-    int32_t ignore;        /**< a target that counts nothing; negative */
+    int32_t ignore;        /**< the target value whose row has no loss; negative */
     float label_smoothing; /**< 0 <= e < 1 */
 } tsr_cross_entropy_attrs;
 
@@ -350,7 +589,7 @@ typedef struct tsr_kl_divergence_attrs {
 
 typedef struct tsr_dropout_attrs {
     uint32_t struct_size;
-    uint32_t site; /**< which dropout of the graph: no two that should differ share one */
+    uint32_t site; /**< the dropout's number in its graph: equal ones draw the same */
     float rate;    /**< 0 <= rate < 1 */
 } tsr_dropout_attrs;
 
@@ -370,13 +609,13 @@ typedef struct tsr_sgd_attrs {
     float momentum, decay;
 } tsr_sgd_attrs;
 
-/** Of an op without attributes: none are given. */
+/** Stands for the attributes of an op that has none. */
 typedef struct tsr_no_attrs {
     uint32_t struct_size;
 } tsr_no_attrs;
 
-/** Every op that this version has, once, X(ID, name, attributes): tables by op are made from it, so
- * an op is listed here alone. */
+/** Every op of this version, once: X(ID, name, attributes). Tables by op are made from this list,
+ * so a new op is added here and nowhere else. */
 #define TSR_OP_LIST(X)                                                 \
     X(MATMUL, matmul, tsr_matmul_attrs)                                \
     X(LINEAR, linear, tsr_linear_attrs)                                \
@@ -432,22 +671,23 @@ typedef struct tsr_no_attrs {
     X(ADAMW, adamw, tsr_adamw_attrs)                                   \
     X(SGD, sgd, tsr_sgd_attrs)
 
-/** Smallest and largest value that each symbol takes in the runs of a plan, in the order B T S U N.
- */
+/** The smallest and the largest value that each symbol takes in the runs of a plan, in the order B
+ * T S U N. */
 typedef struct tsr_bounds {
     uint32_t struct_size, reserved;
     int64_t lowest[TSR_SYMBOLS], highest[TSR_SYMBOLS];
 } tsr_bounds;
 
+/** An op with its operands. */
 typedef struct tsr_op {
     uint32_t struct_size;
     uint32_t id; /**< tsr_op_id */
     uint32_t n_in, n_out;
     const tsr_tensor *const *in; /**< entries may be NULL where optional */
     const tsr_tensor *const *out;
-    const void *attrs; /**< the op's attribute struct, or NULL where it has none */
+    const void *attrs; /**< the op's struct of attributes; NULL where it has none */
     const tsr_bounds *bounds;
-    const char *label; /**< what a person calls it ("layers.3.attention"); may be NULL */
+    const char *label; /**< its name for people ("layers.3.attention"); may be NULL */
 } tsr_op;
 
 #ifdef __cplusplus

@@ -1,4 +1,16 @@
-/* tessera/status.h - what a call answers, and the sentence behind a failure. */
+/* tessera/status.h - what a call returns, and the sentence that explains a failure.
+ *
+ * Rules for every public function, which the contract of each does not repeat
+ *   - Arguments are borrowed for the call, unless the contract says that something is kept.
+ *   - A pointer may be NULL only where the contract says so; the `data` of a callback always may. A
+ *     function that returns a status answers TSR_E_ARGUMENT for any other NULL.
+ *   - Where a struct begins with struct_size, the caller sets that to the sizeof of the struct
+ *     before the call, in structs for results too. Less than 4 is TSR_E_ARGUMENT. Where a struct
+ *     that is read is longer than this version knows, and a byte beyond that is not zero, it is
+ *     TSR_E_UNSUPPORTED. In a struct for results, what is beyond becomes zero.
+ *   - Any call that needs memory may fail with TSR_E_HOST_MEMORY.
+ *   - A creator that fails leaves nothing to destroy: *out is NULL, or as it was before the call.
+ */
 #ifndef TESSERA_STATUS_H
 #define TESSERA_STATUS_H
 
@@ -14,16 +26,16 @@
 extern "C" {
 #endif
 
-/** Grouped by what a caller can do about it. The sentence is in tsr_error_last(). Never renumbered.
- */
+/** Failures, grouped by what a caller can do about them. tsr_error_last() has the sentence. The
+ * numbers never change. */
 typedef enum tsr_status {
     TSR_OK = 0,
     TSR_E_ARGUMENT = 1,      /**< the call itself is wrong: fix the caller */
-    TSR_E_UNSUPPORTED = 2,   /**< valid, but not served by this build, backend or device */
+    TSR_E_UNSUPPORTED = 2,   /**< valid, but not supported by this build, backend or device */
     TSR_E_HOST_MEMORY = 3,   /**< malloc failed, or the host budget does not allow it */
     TSR_E_DEVICE_MEMORY = 4, /**< the device has too little memory; a smaller request may work */
     TSR_E_DEVICE = 5,        /**< the device or its driver failed; this device object is lost */
-    TSR_E_BUILD = 6,         /**< a kernel does not build; another row may */
+    TSR_E_BUILD = 6,         /**< a kernel does not build; another kernel variant may */
     TSR_E_FORMAT = 7,        /**< a file or text breaks its format's rules */
     TSR_E_IO = 8,            /**< a file cannot be opened, read or written */
     TSR_E_STATE = 9,         /**< the object is not in a state that allows the call */
@@ -32,32 +44,45 @@ typedef enum tsr_status {
 } tsr_status;
 
 /**
- * The sentence of this thread's last failed call: what was given, what was wanted, what to do.
+ * The sentence of this thread's last failed call: what was given, what is wrong, what to do.
  *
- * owner   the library; valid until this thread's next failing call. Never NULL; "" before the
- * first. thread  one record a thread
+ * owner   the library; valid until this thread's next failing call. Never NULL; "" before the first
+ *         failure
+ * thread  each thread has its own sentence
  */
 TSR_API const char *tsr_error_last(void);
 
 /**
- * Makes text safe to be shown on a terminal, in place: control characters (but line ends and tabs),
- * C1 controls, what overrides the direction of text, line and paragraph separators, and bytes that
- * are not UTF-8 each become '?'. Sentences of errors are safe already.
+ * Makes text safe to show on a terminal, in place: control characters (except line ends and tabs),
+ * C1 controls, characters that override the direction of text, line and paragraph separators, and
+ * bytes that are not UTF-8 each become '?'. Error sentences are already safe.
  *
- * units  n bytes; returns how many are left
+ * units   n: bytes; returns how many bytes are left
+ * owner   text: the caller's, changed in place
+ * thread  any
  */
 TSR_API size_t tsr_plain_text(char *text, size_t n);
 
-/** The library's version, "0.1.0": it may be another than the one that a program was built with. */
+/**
+ * The version of the library, "0.1.0". A program may have been built with another one's headers.
+ *
+ * owner   the library; valid forever
+ * thread  any
+ */
 TSR_API const char *tsr_version(void);
 
-/** "ok", "argument", "unsupported", ...; "unknown" for a number that is none. */
+/**
+ * The name of a status: "ok", "argument", "unsupported", ...; "unknown" for any other number.
+ *
+ * owner   the library; valid forever
+ * thread  any
+ */
 TSR_API const char *tsr_status_name(tsr_status status);
 
 /**
- * Of the n names the one that was probably meant, for the sentence that refuses what was typed;
- * NULL where none is near. Insertions, deletions, replacements and swaps count; '_' is '-', and
- * letters of either case are the same.
+ * The one of n names that was probably meant by `typed`, for an error sentence; NULL where none is
+ * near. Counts insertions, deletions, replacements and swaps of neighbours; takes '_' for '-', and
+ * ignores case.
  *
  * owner   one of `names`
  * thread  any

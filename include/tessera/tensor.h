@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-/** What an element is. Never renumbered. From 32 on, blocks as the GGUF format defines them. */
+/** The type of an element. The numbers never change. From 32 on: blocks, as the GGUF format defines
+ * them. */
 typedef enum tsr_dtype {
     TSR_DTYPE_NONE = 0,
     TSR_F32 = 1,
@@ -36,36 +37,37 @@ typedef enum tsr_dtype {
 
 enum {
     TSR_MAX_RANK = 6,
-    TSR_SYMBOLS = 5,                   /**< sizes that a run chooses */
-    TSR_SYMBOL_SETS = 1 << TSR_SYMBOLS /**< entries of a table with every product of them */
+    TSR_SYMBOLS = 5, /**< how many sizes a run chooses: see tsr_symbol */
+    /** How many sets of symbols there are: the length of a table with the product of each set. */
+    TSR_SYMBOL_SETS = 1 << TSR_SYMBOLS
 };
 
-/** The sizes that change from run to run. A set of them is the bitwise or; 0 is the empty set. */
+/** The sizes that change from run to run. A set of them is their bitwise or; 0 is the empty set. */
 typedef enum tsr_symbol {
     TSR_SYM_B = 1, /**< sequences in the batch */
     TSR_SYM_T = 2, /**< query positions of each sequence */
     TSR_SYM_S = 4, /**< key positions */
     TSR_SYM_U = 8, /**< source positions (encoder side) */
-    TSR_SYM_N =
-        16 /**< rows that someone wants out (positions whose logits are computed, packed rows) */
+    /** rows that the caller asked for (positions whose logits are computed, packed rows) */
+    TSR_SYM_N = 16
 } tsr_symbol;
 
-/** A size or stride: factor times the product of the sizes of `symbols`. A constant has symbols 0.
- */
+/** A size or stride: factor times the product of the sizes in `symbols`. A constant has
+ * symbols 0. */
 typedef struct tsr_dim {
     int64_t factor;
     uint32_t symbols, reserved;
 } tsr_dim;
 
-/** Who writes an array, and how long it lives. */
+/** What writes an array, and how long it lives. */
 typedef enum tsr_kind {
-    TSR_KIND_ACTIVATION = 0, /**< written by one op of a run, dead after it */
+    TSR_KIND_ACTIVATION = 0, /**< written by one op; its contents end with the run */
     TSR_KIND_INPUT = 1,      /**< written by the host before a run */
-    TSR_KIND_WEIGHT = 2,     /**< written at load; laid out as its layout says */
-    TSR_KIND_STATE = 3       /**< lives from run to run, written by ops (kv_append) */
+    TSR_KIND_WEIGHT = 2,     /**< written at load, in the layout that `layout` names */
+    TSR_KIND_STATE = 3       /**< lives from run to run; written by ops (kv_append) */
 } tsr_kind;
 
-typedef struct tsr_buf tsr_buf; /**< a device's memory; opaque, the backend's */
+typedef struct tsr_buf tsr_buf; /**< memory of a device; opaque; belongs to the backend */
 
 /** An operand of an op. Dimensions are in row-major order, the last one contiguous unless its
  * stride says otherwise. */
@@ -74,12 +76,14 @@ typedef struct tsr_tensor {
     uint32_t dtype;  /**< tsr_dtype of an element as stored */
     uint32_t kind;   /**< tsr_kind */
     uint32_t rank;   /**< 0 .. TSR_MAX_RANK */
-    uint32_t layout; /**< weights: tsr_layout.id, 0 = plain row-major. Else 0 */
+    uint32_t layout; /**< of a weight: tsr_layout.id, 0 = plain row-major. Otherwise 0 */
     uint32_t reserved;
     tsr_dim dim[TSR_MAX_RANK];    /**< sizes */
     tsr_dim stride[TSR_MAX_RANK]; /**< in elements; 0 repeats the element (broadcast) */
-    int64_t offset;               /**< in elements, of the first element from `origin` */
-    tsr_buf *buf; /**< where it lies; NULL while rows are asked for, and for a missing placement */
+    int64_t offset;               /**< of the first element from `origin`, in elements */
+    /** The memory that holds it; NULL in a query for kernel variants (op_rows), and where no memory
+     * has been assigned yet. */
+    tsr_buf *buf;
     uint64_t origin; /**< bytes from the start of buf to the storage that `offset` counts in */
 } tsr_tensor;
 

@@ -1,4 +1,4 @@
-/* tessera/tessera.h - all of the public interface. */
+/* tessera/tessera.h - the whole public interface. tessera/status.h has the rules for every call. */
 #ifndef TESSERA_TESSERA_H
 #define TESSERA_TESSERA_H
 

@@ -9,54 +9,55 @@ extern "C" {
 #endif
 
 typedef enum tsr_train_task {
-    TSR_TRAIN_AUTO = 0, /**< what the model is made for: a decoder generates, an encoder with
-                           labels classifies, without them fills masks, the rest translates */
+    /** What the model is made for: a decoder generates, an encoder with labels classifies, one
+     * without fills masks, all others translate. */
+    TSR_TRAIN_AUTO = 0,
     TSR_TRAIN_GENERATE = 1,
     TSR_TRAIN_FILL_MASK = 2,
     TSR_TRAIN_TRANSLATE = 3,
     TSR_TRAIN_CLASSIFY = 4
 } tsr_train_task;
 
-/** What is to be trained: known before the first step. */
+/** What will be trained, as known before the first step. */
 typedef struct tsr_train_plan {
     uint32_t struct_size, reserved;
     const char *family, *task, *learns; /**< "gpt2", "generate", "all weights" */
-    uint64_t parameters, learning;      /**< numbers of the model, and those that learn */
-    uint64_t steps, batches;            /**< updates in all; batches of an epoch */
+    uint64_t parameters, learning;      /**< all parameters, and those that are trained */
+    uint64_t steps, batches;            /**< all updates; batches of an epoch */
     uint64_t examples, tokens;          /**< of an epoch */
     uint64_t accumulation;              /**< batches of an update */
-    int32_t B, T, S;                    /**< the most of a batch */
-    /** Bytes on the device. */
+    int32_t B, T, S;                    /**< the largest sizes of a batch */
+    /** Memory on the device, in bytes. */
     uint64_t weight_bytes, parameter_bytes, gradient_bytes, optimizer_bytes, activation_bytes,
         input_bytes, total_bytes;
-    /** What this process holds in memory at the most while it steps, where the device uses the
-     * host's memory; 0: elsewhere, or unknown. */
+    /** The most memory that this process holds during a step, where the device uses the host's
+     * memory; 0: the device has its own, or it is unknown. */
     uint64_t process_bytes;
 } tsr_train_plan;
 
 typedef enum tsr_train_event_kind {
     TSR_TRAIN_NOTE = 0,  /**< text: a sentence */
-    TSR_TRAIN_WARNING,   /**< the same, of something that is not as it should be */
-    TSR_TRAIN_PREPARING, /**< done of total bytes of text have been read */
-    TSR_TRAIN_PLANNED,   /**< plan */
+    TSR_TRAIN_WARNING,   /**< text: a sentence about something that is not as it should be */
+    TSR_TRAIN_PREPARING, /**< `done` of `total` bytes of text have been read */
+    TSR_TRAIN_PLANNED,   /**< plan: what will be trained */
     TSR_TRAIN_BATCH,     /**< a batch of a step, or of a validation, is done */
     TSR_TRAIN_STEP,      /**< an update is done */
-    TSR_TRAIN_EVALUATED, /**< eval_loss; text: a sample of the model's output, or "" */
-    TSR_TRAIN_SAVED      /**< text: the folder of a checkpoint, or of the finished model */
+    TSR_TRAIN_EVALUATED, /**< eval_loss is set; text: a sample of the model's output, or "" */
+    TSR_TRAIN_SAVED      /**< text: the folder of a checkpoint or of the finished model */
 } tsr_train_event_kind;
 
 typedef struct tsr_train_event {
     uint32_t struct_size, kind;
-    uint64_t step, steps; /**< updates so far, and in all */
-    uint64_t done, total; /**< of TSR_TRAIN_PREPARING */
-    double loss;          /**< mean of the step's targets: what is minimised */
-    double kl;            /**< its part KL, without weight; not a number where there is none */
+    uint64_t step, steps; /**< updates so far, and all */
+    uint64_t done, total; /**< for TSR_TRAIN_PREPARING */
+    double loss;          /**< mean over the step's targets: what is minimised */
+    double kl;            /**< the KL term of the loss, unweighted; NaN where there is none */
     double learning_rate, grad_norm; /**< norm before clipping */
     double tokens_per_second, seconds, seconds_left;
     uint64_t tokens;                 /**< read so far */
-    double eval_loss, eval_accuracy; /**< accuracy: not a number where there is none */
-    uint32_t logged;                 /**< TSR_TRAIN_STEP: a multiple of logging_steps */
-    uint32_t best;                   /**< TSR_TRAIN_EVALUATED: better than all before */
+    double eval_loss, eval_accuracy; /**< accuracy: NaN where there is none */
+    uint32_t logged;                 /**< TSR_TRAIN_STEP: 1: a multiple of logging_steps */
+    uint32_t best;                   /**< TSR_TRAIN_EVALUATED: 1: better than all before */
     const char *text;
     const tsr_train_plan *plan;
 } tsr_train_event;
@@ -67,59 +68,66 @@ typedef struct tsr_train_options {
     /** Files: .jsonl, .tsv, .csv, else plain text (docs/training.md). */
     const char *const *data;
     size_t n_data;
-    const char *const *validation; /**< none: a share of the data is held back */
+    const char *const *validation; /**< none: a part of the data is held out */
     size_t n_validation;
     const char *output; /**< the new folder */
-    const char *recipe; /**< a name or a .json file: from scratch; NULL: `model` goes on learning */
-    const char *model;  /**< as tsr_model_open takes it: a folder in Hugging Face's layout */
-    const char *const *set; /**< "key=value", over the recipe's */
+    /** A name or a .json file: train from scratch by this recipe; NULL: train `model` further. */
+    const char *recipe;
+    const char *model;      /**< as tsr_model_open takes it: a folder in Hugging Face's layout */
+    const char *const *set; /**< "key=value", which override the recipe's */
     size_t n_set;
-    uint32_t head_only; /**< what is above the last hidden state learns alone */
-    uint32_t resume;    /**< the output holds a run: it goes on. What is not given is as it was */
-    uint32_t dry_run;   /**< the plan is made and told; nothing is written. On a device opened with
-                             `record` no kernel is built */
+    uint32_t head_only; /**< 1: train only what is above the last hidden state */
+    uint32_t resume;    /**< 1: continue the run in `output`; what is not given is as it was */
+    /** 1: make the plan and report it; write nothing. On a device opened with `record` no kernel is
+     * built. */
+    uint32_t dry_run;
     uint32_t reserved;
-    /** Not 0 saves and leaves. May be NULL. */
+    /** Told what happens; returns not 0 to save a checkpoint and stop. May be NULL. */
     int (*progress)(void *data, const tsr_train_event *event);
     void *progress_data;
-    /** Visited at the end where the device measures its launches: each kernel's time over the whole
-     * run. May be NULL. */
+    /** Called at the end for each kernel, with its time over the whole run, where the device
+     * measures its launches. May be NULL. */
     void (*profile)(void *data, const tsr_profiled *entry);
     void *profile_data;
 } tsr_train_options;
 
 typedef struct tsr_train_result {
     uint32_t struct_size;
-    uint32_t finished; /**< the output is a whole model */
+    uint32_t finished; /**< 1: the output is a whole model */
     uint64_t step, steps, tokens;
-    double loss, eval_loss; /**< the last; not a number where there is none */
-    uint64_t best_step;     /**< 0: none */
-    double best;            /**< loss, or accuracy */
+    double loss, eval_loss; /**< the last ones; NaN where there are none */
+    uint64_t best_step;     /**< the step of the best evaluation; 0: none */
+    double best;            /**< its loss or accuracy */
 } tsr_train_result;
 
 /**
- * Trains, keeps checkpoints, and leaves a folder in Hugging Face's layout that opens as any other
- * model (with LoRA an adapter's).
+ * Trains, saves checkpoints, and leaves a folder in Hugging Face's layout that opens like any other
+ * model (with LoRA, like any other adapter).
  *
- * The output holds run.json (what was asked), log.jsonl, checkpoint-N/ and, when all steps are
- * done, the model. A checkpoint is there whole or not at all, and 2N steps give the bytes of N
- * steps, a stop, and N more on the same device. A folder that holds anything else than a run is
- * refused, and a run where `resume` is 0.
+ * The output contains run.json (the settings), log.jsonl, checkpoint-N/ and, once all steps are
+ * done, the model. A checkpoint is written whole or not at all. On the same device, 2N steps give
+ * the same bytes as N steps, a stop, and N more. A folder that contains anything but a run is
+ * refused, and so is a folder with a run where `resume` is 0.
  *
- * device  borrowed; on it everything runs
+ * device  everything runs on it
  * out     may be NULL
- * error   TSR_E_ARGUMENT   a setting: its key, and what is wanted
- *         TSR_E_FORMAT     data, a recipe, or a model's file, by name
- *         TSR_E_IO         the output exists, or can't be written: the last checkpoint is said
- *         TSR_E_STATE      a loss or gradient that is no number: step, array, last checkpoint
+ * owner   all arguments are borrowed for the call
+ * thread  that of the device
+ * error   TSR_E_ARGUMENT   a setting is wrong: the sentence gives its key and what is wanted
+ *         TSR_E_FORMAT     data, a recipe or a file of the model breaks its format: the sentence
+ *                          names it
+ *         TSR_E_IO         the output exists or can't be written: the sentence names the last
+ *                          checkpoint
+ *         TSR_E_STATE      a loss or gradient is not finite: the sentence names step, array and
+ *                          last checkpoint
  *         TSR_E_CANCELLED  progress asked for it; all steps so far are in a checkpoint
  *         and those of tsr_model_open
  */
 TSR_API tsr_status tsr_train(tsr_device *device, const tsr_train_options *options,
                              tsr_train_result *out);
 
-/** The keys of settings, then those of a recipe's model and tokenizer: name, what values it takes,
- * what it is without, what it does. */
+/** Visits the keys of the settings, then those of a recipe's model and tokenizer: the name, the
+ * values that it takes, its initial value, and what it does. */
 TSR_API void tsr_train_keys(void (*visit)(void *data, const char *name, const char *values,
                                           const char *initial, const char *help),
                             void *data);

@@ -1,4 +1,5 @@
-/* The public engine and device: tessera/device.h over the host's side of the seam. */
+/* backend/device.c - the public engine and device of tessera/device.h, over the host's side of the
+ * plugin interface. */
 #include "backend/opened.h"
 
 #include "base/bytes.h"
@@ -81,8 +82,9 @@ tsr_status tsr_device_info_get(const tsr_engine *engine, size_t index, tsr_devic
     TRY(NEED(out));
     TRY(tsri_base_check_out("tsr_device_info", out));
     if (index >= tsri_backend_count(engine->set))
-        return tsri_base_fail(TSR_E_ARGUMENT, "device %zu: there are %zu", index,
-                              tsri_backend_count(engine->set));
+        return tsri_base_fail(
+            TSR_E_ARGUMENT, "there is no device %zu; the number of devices is %zu, counted from 0",
+            index, tsri_backend_count(engine->set));
     const tsri_backend_entry *entry = tsri_backend_at(engine->set, index);
     const tsr_device_info info = {.struct_size = sizeof info,
                                   .is_default = index == tsri_backend_default(engine->set),
@@ -99,13 +101,16 @@ static tsr_status describe(tsr_device *device, const tsr_facts *facts) {
                                   facts->name, facts->version, facts->compute_units, plural);
 }
 
-/* The bundle asked for, or that of the environment where the backend has bundles. */
+/* Chooses the bundle that was asked for, or, where the backend has bundles, that of the
+ * environment. */
 static tsr_status choose_bundle(const tsr_device *device, size_t entry,
                                 tsr_device_options *options) {
     const tsri_backend_entry *found = tsri_backend_at(device->opened.set, entry);
     const bool has = tsri_backend_extension(device->opened.set, entry, "tsr.bundle/1") != NULL;
     if (device->bundle && !has)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "the backend %s of %s/%s takes no bundle (%s)",
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "the backend %s of %s/%s does not support bundles of kernels; open "
+                              "the device without %s",
                               found->backend->name, found->facts.platform, found->facts.name,
                               device->bundle);
     const char *set = getenv("TESSERA_BUNDLE");
@@ -113,13 +118,13 @@ static tsr_status choose_bundle(const tsr_device *device, size_t entry,
     return TSR_OK;
 }
 
-/* Opens one device more. */
+/* Opens one more device. */
 static tsr_status add(tsr_device *device, size_t entry) {
     tsri_backend_opened_device *opened = &device->opened;
     tsri_backend_device **devices =
         realloc(device->devices, (opened->n_devices + 1) * sizeof(tsri_backend_device *));
     if (!devices)
-        return tsri_base_fail(TSR_E_HOST_MEMORY, "no memory for a list of devices");
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory for the list of devices");
     device->devices = devices;
     opened->devices = devices;
     tsr_device_options options = device->options;
@@ -128,7 +133,7 @@ static tsr_status add(tsr_device *device, size_t entry) {
     return describe(device, &devices[opened->n_devices++]->facts);
 }
 
-/* "A,B": one after the other. */
+/* Opens the devices of "A,B", one after the other. */
 static tsr_status add_each(tsr_device *device, const char *selector) {
     for (const char *at = selector;;) {
         const size_t n = strcspn(at, ",");
@@ -139,7 +144,8 @@ static tsr_status add_each(tsr_device *device, const char *selector) {
         tsr_status status =
             n ? tsri_backend_select(device->opened.set, one, &entry)
               : tsri_base_fail(TSR_E_ARGUMENT,
-                               "device \"%s\": nothing stands at one side of a comma", selector);
+                               "device \"%s\": give a device on both sides of each comma",
+                               selector);
         if (status == TSR_OK)
             status = add(device, entry);
         free(one);

@@ -1,4 +1,5 @@
-/* The set of backends: loaded, asked for their devices, put in order. */
+/* backend/host.c - the set of backends: loads them, asks them for their devices, and orders
+ * these. */
 #include "backend/host.h"
 
 #include "backend/load.h"
@@ -69,12 +70,12 @@ static tsr_status add_note(void *data, const char *sentence) {
     return TSR_OK;
 }
 
-/* A folder that backends may write to, or none and a note. */
+/* Finds a folder that backends may write to; where there is none, adds a note. */
 static tsr_status find_cache(tsri_backend_set *set) {
     set->cache_folder = tsri_base_cache_folder();
     if (!set->cache_folder)
-        return add_note(set, "no cache folder: neither TESSERA_CACHE, XDG_CACHE_HOME nor HOME is "
-                             "set; kernels are built anew each time");
+        return add_note(set, "no cache folder: set TESSERA_CACHE, XDG_CACHE_HOME or HOME; until "
+                             "then kernels are built again each time");
     if (tsri_base_make_folders(set->cache_folder) == TSR_OK) {
         if (access(set->cache_folder, W_OK) == 0) {
             set->host.cache_folder = set->cache_folder;
@@ -84,15 +85,15 @@ static tsr_status find_cache(tsri_backend_set *set) {
     }
     tsri_bytes sentence = {0};
     tsr_status status = tsri_base_bytes_printf(
-        &sentence, "no cache folder: %s; kernels are built anew each time", tsri_base_reported());
+        &sentence, "no cache folder: %s; kernels are built again each time", tsri_base_reported());
     if (status == TSR_OK)
         status = add_note(set, sentence.data);
     tsri_base_bytes_clear(&sentence);
     return status;
 }
 
-/* Best first within a backend; equal ones, and unusable ones after them, as the backend lists them.
- */
+/* Inserts a device: best first within a backend, then the unusable ones; equal ones in the order in
+ * which the backend lists them. */
 static void insert_entry(tsri_backend_set *set, size_t first, const tsri_backend_entry *entry) {
     size_t at = set->n_entries++;
     for (; at > first; at--) {
@@ -139,15 +140,15 @@ static tsr_status list_devices(tsri_backend_set *set, const loaded *plugin) {
     return TSR_OK;
 }
 
-/* From its start on, a plugin's code stays mapped: a driver's threads and exit handlers may outlive
- * the last device. */
+/* Keeps a plugin's code mapped once it has started: a driver's threads and exit handlers may
+ * outlive the last device. */
 static void pin(const char *path) {
     void *again = dlopen(path, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
     if (again)
         dlclose(again);
 }
 
-/* One backend starts at a time, in whichever engine: two plugins may load the same drivers. */
+/* Backends start one at a time, over all engines: two plugins may load the same drivers. */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
 static void hold(void) {
@@ -158,7 +159,8 @@ static void give_up(void) {
     pthread_mutex_unlock(&starting);
 }
 
-/* No process is forked while one starts: it would wait for a thread that it doesn't have. */
+/* No process may be forked while a backend starts: it would wait for a thread that it doesn't
+ * have. */
 static void mind_forks(void) {
     (void)!pthread_atfork(hold, give_up, give_up);
 }
@@ -193,7 +195,8 @@ static tsr_status add_backend(tsri_backend_set *set, const char *path, void *han
         if (handle)
             pin(path);
         (void)tsri_base_fail(TSR_OK,
-                             "it gives no reason"); /* replaced by what the backend reports */
+                             /* Replaced by the sentence that the backend reports */
+                             "it gives no reason");
         status = start_backend(set, backend, &plugin.state);
         if (status == TSR_OK)
             status = list_devices(set, &plugin);
@@ -216,13 +219,15 @@ static tsr_status add_backend(tsri_backend_set *set, const char *path, void *han
     return status;
 }
 
-/* The file, resolved, once; a name that is taken is refused. Every failure has its sentence. */
+/* Adds the plugin of a file once, by its resolved path; refuses a name that is taken. Each failure
+ * reports its sentence. */
 static tsr_status add_plugin(tsri_backend_set *set, const char *given) {
     char path[PATH_MAX];
     void *handle = NULL;
     const tsr_backend *backend = NULL;
     if (!realpath(given, path))
-        return tsri_base_fail(TSR_E_IO, "%s: no backend is there: %s", given, strerror(errno));
+        return tsri_base_fail(TSR_E_IO, "%s: can't find a backend there: %s", given,
+                              strerror(errno));
     for (size_t i = 0; i < set->n_backends; i++)
         if (strcmp(set->backends[i].path, path) == 0)
             return TSR_OK;

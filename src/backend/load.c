@@ -1,3 +1,4 @@
+/* backend/load.c - opens a plugin and checks its table. */
 #include "backend/load.h"
 
 #include "base/error.h"
@@ -7,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A table must reach to here; what comes after it in the header may be missing. */
+/* A table must reach at least to here; later entries may be missing. */
 #define SMALLEST offsetof(tsr_backend, extension)
 
 static const struct {
@@ -40,7 +41,7 @@ tsr_status tsri_backend_check_table(const char *path, const tsr_backend *table) 
     if (!table)
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
-            "%s: the plugin does not serve backend ABI %u.%u, which this Tessera speaks", path,
+            "%s: the plugin does not support backend ABI %u.%u, which this Tessera uses", path,
             TSR_BACKEND_ABI >> 16, TSR_BACKEND_ABI & 0xffff);
     if (table->struct_size < offsetof(tsr_backend, name)) /* not even its ABI can be read */
         return tsri_base_fail(TSR_E_UNSUPPORTED,
@@ -84,9 +85,9 @@ tsr_status tsri_backend_load(const char *path, void **handle, const tsr_backend 
     memcpy(&get, &symbol, sizeof get); /* ISO C has no cast from object to function pointers */
     tsr_status status;
     if (!symbol)
-        status = tsri_base_fail(TSR_E_UNSUPPORTED,
-                                "%s: it has no symbol tsr_backend_get, so it is no Tessera backend",
-                                path);
+        status = tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: it has no symbol tsr_backend_get, so it is not a Tessera backend", path);
     else
         status = tsri_backend_check_table(path, *out = get(TSR_BACKEND_ABI));
     if (status != TSR_OK)

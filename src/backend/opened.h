@@ -1,4 +1,4 @@
-/* backend/opened.h - what is behind a public tsr_device, for those who run graphs on it. */
+/* backend/opened.h - what is behind a public tsr_device, for code that runs graphs on it. */
 #ifndef TSRI_BACKEND_OPENED_H
 #define TSRI_BACKEND_OPENED_H
 
@@ -10,7 +10,7 @@ typedef struct tsri_backend_opened_device {
     tsri_backend_device *const *devices;
     size_t n_devices; /* >= 1 */
     tsri_backend_set *set;
-    const char *kernels; /* forced rows, or NULL */
+    const char *kernels; /* forced kernel variants, or NULL */
     bool profile;
     bool record; /* kernels are chosen for a bundle, not built */
     void (*log)(void *data, tsr_log_level level, const char *line); /* the engine's; may be NULL */

@@ -1,5 +1,5 @@
-/* One op run by the reference backend on operands in host memory: what other backends test their
- * kernels against. */
+/* backend/oracle.c - runs one op on the reference backend with operands in host memory; other
+ * backends test their kernels against it. */
 #include "backend/host.h"
 
 #include "base/error.h"
@@ -73,7 +73,7 @@ tsr_status tsri_backend_compute(void *data, const tsr_op *op, const int64_t size
     const uint32_t n = op->n_in + op->n_out;
     (void)data;
     if (n > OPERANDS)
-        return tsri_base_fail(TSR_E_ARGUMENT, "an op of %u operands; at most %d are known", n,
+        return tsri_base_fail(TSR_E_ARGUMENT, "an op has %u operands; at most %d are supported", n,
                               OPERANDS);
     tsr_status status = o.backend->open(&host, NULL, &o.state);
     if (status == TSR_OK)

@@ -1,4 +1,4 @@
-/* Where plugins are looked for. Never in the current folder. */
+/* backend/search.c - searches for plugins, never in the current folder. */
 #include "backend/load.h"
 
 #include "base/error.h"
@@ -29,17 +29,18 @@ static tsr_status add_folder(const char *folder, tsri_bytes *paths) {
         free(entries[i]);
     }
     free(entries);
-    return status; /* a folder that isn't there has no plugins */
+    return status; /* a folder that doesn't exist has no plugins */
 }
 
-/* The file that this code is in: the library, or the program that it was linked into. */
+/* The path of the file that contains this code: the library, or the program that it was linked
+ * into. */
 static const char *own_file(char path[PATH_MAX]) {
     static const char here;
     Dl_info info;
     if (dladdr(&here, &info) && info.dli_fname && strchr(info.dli_fname, '/') &&
         realpath(info.dli_fname, path))
         return path;
-    return realpath("/proc/self/exe", path); /* a program started by name alone */
+    return realpath("/proc/self/exe", path); /* a program that was started by its name alone */
 }
 
 static tsr_status add_install_folder(tsri_bytes *paths) {
@@ -67,7 +68,7 @@ tsr_status tsri_backend_search(tsri_bytes *paths,
             TRY(add_folder(folder, paths));
         else if (folder[0]) {
             snprintf(sentence, sizeof sentence,
-                     "TESSERA_BACKEND_PATH: \"%s\" is skipped: it is no absolute path", folder);
+                     "TESSERA_BACKEND_PATH: \"%s\" is skipped: it is not an absolute path", folder);
             TRY(note(data, sentence));
         }
         at += n + (at[n] == ':');

@@ -1,4 +1,4 @@
-/* Which device a user means, and opening it. */
+/* backend/select.c - finds the device that a user means, and opens it. */
 #include "backend/host.h"
 
 #include "base/bytes.h"
@@ -24,14 +24,14 @@ size_t tsri_backend_default(const tsri_backend_set *set) {
     return best;
 }
 
-/* The reason of a device that can't be used, without the words that a sentence says itself. */
+/* Why a device can't be used, without the words that the sentence already has. */
 static const char *why_not(const tsri_backend_entry *entry) {
     static const char said[] = "not usable: ";
     const char *reason = entry->facts.reason;
     return strncmp(reason, said, sizeof said - 1) ? reason : reason + sizeof said - 1;
 }
 
-/* Refuses with `why` and the devices that `fits` marks (NULL: all), one a line. */
+/* Refuses with `why` and a list of the devices that `fits` marks (NULL: all), one on each line. */
 static tsr_status refuse(const tsri_backend_set *set, const char *selector, const char *why,
                          const bool *fits) {
     tsri_bytes list = {0};
@@ -59,8 +59,8 @@ static bool contains(const char *text, const char *part) {
     return strcasestr(text, part) != NULL;
 }
 
-/* How well a selector names a device: 2 whole, 1 in part, 0 not. pocl calls its platform "Portable
- * Computing Language". */
+/* How well a selector matches a device: 2: all of its name, 1: a part, 0: not. pocl calls its
+ * platform "Portable Computing Language". */
 static int match(const tsri_backend_entry *entry, const char *selector) {
     const char *const platforms[] = {
         entry->facts.platform,
@@ -112,7 +112,7 @@ static tsr_status best_of(const tsri_backend_set *set, const char *selector, int
             best = (long)i;
     }
     if (best == NO_DEVICE && unusable == NO_DEVICE)
-        return refuse(set, selector, "is not here; these are", NULL);
+        return refuse(set, selector, "is not available; these devices are", NULL);
     return take(set, selector, (size_t)(best == NO_DEVICE ? unusable : best), device);
 }
 
@@ -140,11 +140,11 @@ static tsr_status by_name(const tsri_backend_set *set, const char *selector, siz
         status = take(set, selector, last, device);
     else if (found > 1)
         status = refuse(set, selector,
-                        "fits more than one; say which (its number, or more of its name)", fits);
+                        "fits more than one; give the number of one, or more of its name", fits);
     else
         status = refuse(set, selector,
-                        "fits none of these (a number, part of platform/device, gpu, cpu, "
-                        "accelerator, or a backend's name)",
+                        "fits none of these; give a number, a part of platform/device, gpu, cpu, "
+                        "accelerator, or the name of a backend",
                         NULL);
     free(fits);
     return status;

@@ -1,3 +1,4 @@
+/* base/bytes.c - a growing string of bytes: appending to it, printing into it, freeing it. */
 #include "base/bytes.h"
 
 #include "base/error.h"
@@ -12,12 +13,12 @@ static tsr_status reserve(tsri_bytes *bytes, size_t more) {
     size_t needed;
     if (!tsri_base_add(bytes->size, more, &needed) || !tsri_base_add(needed, 1, &needed))
         return tsri_base_fail(TSR_E_HOST_MEMORY,
-                              "out of host memory: a text of %zu bytes was to grow by %zu",
+                              "out of host memory: a text of %zu bytes can't grow by %zu",
                               bytes->size, more);
     if (bytes->limit && needed - 1 > bytes->limit)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%zu bytes were to grow by %zu; at most %zu are made of this text",
-                              bytes->size, more, bytes->limit);
+        return tsri_base_fail(
+            TSR_E_FORMAT, "a text of %zu bytes would grow by %zu; at most %zu bytes are allowed",
+            bytes->size, more, bytes->limit);
     return tsri_base_grow(&bytes->data, &bytes->capacity, needed, 1);
 }
 

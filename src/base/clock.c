@@ -1,3 +1,4 @@
+/* base/clock.c - the monotonic clock, in nanoseconds. */
 #include "base/clock.h"
 
 #include <time.h>

@@ -1,29 +1,29 @@
-/* base/csv.h - tables as text, a byte at a time (RFC 4180; also with TAB between fields). All of it
- * is in this header, so that the command, which reaches no hidden function, reads tables with it
- * too. */
+/* base/csv.h - reads tables of text, one byte at a time (RFC 4180; also with TAB between fields).
+ * All of it is in this header, so that the command, which cannot call hidden functions, can read
+ * tables too. */
 #ifndef TSRI_BASE_CSV_H
 #define TSRI_BASE_CSV_H
 
 #include <stdbool.h>
 
 typedef enum tsri_csv_state {
-    TSRI_CSV_START = 0, /* of a field */
+    TSRI_CSV_START = 0, /* at the start of a field */
     TSRI_CSV_BARE,
     TSRI_CSV_QUOTED,
-    TSRI_CSV_AFTER_QUOTE /* which closes the field, or is the first of two */
+    TSRI_CSV_AFTER_QUOTE /* the quote closes the field, or is the first of two */
 } tsri_csv_state;
 
 typedef struct tsri_csv {
     tsri_csv_state state;
-    char between, last; /* last: the byte before the row's end */
-    bool stray;         /* text followed a closing quote in this row; it was given as bytes */
+    char between, last; /* between: the separator; last: the byte before the row's end */
+    bool stray;         /* text followed a closing quote in this row; its bytes were given */
 } tsri_csv;
 
 typedef enum tsri_csv_event {
     TSRI_CSV_NOTHING = 0,
     TSRI_CSV_BYTE,  /* the byte belongs to the field */
     TSRI_CSV_FIELD, /* the field has ended, and another begins */
-    TSRI_CSV_ROW    /* the field has ended, and the row */
+    TSRI_CSV_ROW    /* the field has ended, and so has the row */
 } tsri_csv_event;
 
 static inline void tsri_base_csv_begin_row(tsri_csv *csv) {
@@ -36,7 +36,7 @@ static inline bool tsri_base_csv_is_open(const tsri_csv *csv) {
     return csv->state == TSRI_CSV_QUOTED;
 }
 
-/* The row's last byte was a \r that belongs to its line end; it was given as a TSRI_CSV_BYTE. */
+/* Whether the row's last byte, which was given as a TSRI_CSV_BYTE, is a \r of its line end. */
 static inline bool tsri_base_csv_ends_in_return(const tsri_csv *csv) {
     return csv->last == '\r';
 }

@@ -1,4 +1,4 @@
-/* base/error.c - sentences of failures are put together and handed to the record. */
+/* base/error.c - formats the sentences of failures and passes them to the record. */
 #include "base/error.h"
 
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 
 enum { SENTENCE = 2048 };
 
-/* Names and values in a sentence come from files: none of their bytes may steer a terminal. */
+/* Names and values in a sentence come from files, so none of their bytes may control a terminal. */
 static void report(tsr_status status, char *sentence) {
     sentence[tsri_base_plain(sentence, strlen(sentence))] = 0;
     tsri_base_report(status, sentence);

@@ -1,12 +1,15 @@
-/* base/error.h - how a failure is said: a status, and one sentence in the thread's record. */
+/* base/error.h - how a failure is reported: a status, and one sentence in the thread's record. */
 #ifndef TSRI_BASE_ERROR_H
 #define TSRI_BASE_ERROR_H
 
 #include "tessera/status.h"
 
-/* Writes the sentence to the record and returns `status`:  return tsri_base_fail(TSR_E_IO, "%s:
- * ...", path); A sentence says what was given, what was wanted, and what to do; no trailing newline
- * or full stop. */
+/* Writes the sentence to the record and returns `status`:
+ *
+ *     return tsri_base_fail(TSR_E_IO, "%s: ...", path);
+ *
+ * A sentence says what was given, what is wrong and what to do, without a newline or full stop at
+ * its end. */
 __attribute__((format(printf, 2, 3))) tsr_status tsri_base_fail(tsr_status status,
                                                                 const char *format, ...);
 
@@ -15,9 +18,9 @@ __attribute__((format(printf, 2, 3))) tsr_status tsri_base_fail(tsr_status statu
 __attribute__((format(printf, 2, 3))) tsr_status tsri_base_fail_within(tsr_status status,
                                                                        const char *prefix, ...);
 
-/* Where a sentence goes. The base archive does not define it: the library (base/record.c) keeps it
- * in the thread's record, a plugin hands it to its host. So there is one error record in a process.
- */
+/* Receives each sentence. The base archive does not define it: the library (base/record.c) keeps
+ * the sentence in the thread's record, and a plugin passes it to its host. So a process has one
+ * error record. */
 void tsri_base_report(tsr_status status, const char *sentence);
 const char *tsri_base_reported(void); /* the sentence last reported by this thread */
 

@@ -1,3 +1,5 @@
+/* base/files.c - files that are read in checked pieces, and files that are written beside their
+ * place and then renamed to it. */
 #include "base/files.h"
 
 #include "base/error.h"
@@ -28,7 +30,7 @@ static int64_t modified_at(const struct stat *facts) {
 }
 
 tsr_status tsri_base_file_open(const char *path, tsri_file **out) {
-    /* O_NONBLOCK: opening a FIFO that nobody writes must not wait. */
+    /* O_NONBLOCK: opening a FIFO that no process writes to must not wait. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return no_access(path, "open");
@@ -59,7 +61,8 @@ tsr_status tsri_base_file_open(const char *path, tsri_file **out) {
 tsr_status tsri_base_file_read(const tsri_file *file, uint64_t offset, void *out, size_t n) {
     if (offset > file->size || n > file->size - offset)
         return tsri_base_fail(TSR_E_IO,
-                              "%s: %zu bytes at byte %" PRIu64 " were wanted, but it has %" PRIu64,
+                              "%s: can't read %zu bytes at byte %" PRIu64 ": the file has %" PRIu64
+                              " bytes",
                               file->path, n, offset, file->size);
     for (size_t done = 0; done < n;) {
         const ssize_t got = pread(file->fd, (char *)out + done, n - done, (off_t)(offset + done));
@@ -121,7 +124,7 @@ tsr_status tsri_base_read_whole(const char *path, size_t limit, tsri_bytes *out)
 
 struct tsri_file_writer {
     int fd;
-    char *path;      /* where it is to be */
+    char *path;      /* the place that commit gives it */
     char *temporary; /* where it is now */
 };
 
@@ -134,7 +137,7 @@ static void writer_free(tsri_file_writer **writer) {
     *writer = NULL;
 }
 
-/* A name beside the target that nobody has; a killed process may have left some. */
+/* Finds a free name beside the target; a killed process may have left files there. */
 static tsr_status open_temporary(tsri_file_writer *writer) {
     for (int i = 0; i < 1000; i++) {
         tsri_bytes name = {0};
@@ -158,8 +161,8 @@ tsr_status tsri_base_writer_begin(const char *path, tsri_file_writer **out) {
     if (stat(path, &facts) == 0 &&
         !S_ISREG(facts.st_mode)) /* a rename would replace the device or folder itself */
         return tsri_base_fail(TSR_E_IO,
-                              "%s is %s; it is not replaced: give the name of a regular file", path,
-                              kind_of(facts.st_mode));
+                              "%s is %s, which is never replaced: give the name of a regular file",
+                              path, kind_of(facts.st_mode));
     tsri_file_writer *writer = NULL;
     TRY(tsri_base_new(1, sizeof *writer, &writer));
     writer->fd = -1;
@@ -174,9 +177,10 @@ tsr_status tsri_base_writer_begin(const char *path, tsri_file_writer **out) {
     return TSR_OK;
 }
 
-/* No file system should; to try again would be for ever. */
+/* A file system should never do this; trying again could go on for ever. */
 static tsr_status wrote_nothing(const char *path) {
-    return tsri_base_fail(TSR_E_IO, "%s: the system wrote none of the bytes that were left", path);
+    return tsri_base_fail(TSR_E_IO, "%s: the system accepted no more bytes; check the file system",
+                          path);
 }
 
 tsr_status tsri_base_writer_write(tsri_file_writer *writer, const void *data, size_t n) {
@@ -209,8 +213,8 @@ tsr_status tsri_base_writer_patch(tsri_file_writer *writer, uint64_t offset, con
     return TSR_OK;
 }
 
-/* Makes a rename in the folder of `path` survive a power cut. A file system that knows no such
- * thing is no failure. */
+/* Makes a rename in the folder of `path` survive a power cut. A file system that does not support
+ * this is not a failure. */
 static tsr_status sync_folder_of(const char *path) {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? tsri_base_copy_text(path, slash == path ? 1 : (size_t)(slash - path))
@@ -304,7 +308,7 @@ char *tsri_base_cache_folder(void) {
                *home = getenv("HOME");
     if (own && *own)
         return tsri_base_copy_text(own, strlen(own));
-    if (shared && *shared == '/') /* the XDG rule: a relative one is ignored */
+    if (shared && *shared == '/') /* the XDG rule: a relative path is ignored */
         return tsri_base_join(shared, "tessera");
     return home && *home ? tsri_base_join(home, ".cache/tessera") : NULL;
 }

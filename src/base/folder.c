@@ -1,5 +1,5 @@
-/* base/folder.c - folders that are read in order, removed, renamed so that a power cut keeps the
- * rename, or written beside their place first; and copies of files, read in pieces. */
+/* base/folder.c - reading folders in order, removing them, renaming them so that the rename
+ * survives a power cut, writing new ones beside their place first; and copying files in pieces. */
 #include "base/folder.h"
 
 #include "base/error.h"
@@ -89,7 +89,7 @@ tsr_status tsri_base_folder_sync(const char *folder) {
     if (fd < 0)
         return cannot(folder, "open the folder");
     tsr_status status = TSR_OK;
-    if (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP) /* a file system that can't */
+    if (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP) /* a file system that can't sync */
         status = cannot(folder, "sync");
     close(fd);
     return status;
@@ -154,7 +154,7 @@ tsr_status tsri_base_folder_begin(const char *folder, char **temporary) {
     return status;
 }
 
-/* Says nothing: what made it necessary was said. */
+/* Reports nothing: the failure that made it necessary has been reported. */
 static tsr_status discard_file(void *folder, const char *name) {
     char *path = tsri_base_join(folder, name);
     if (path)
@@ -188,7 +188,7 @@ tsr_status tsri_base_folder_end(const char *folder, char **temporary, tsr_status
 
 /* ---- files ---- */
 
-/* Hands a file to `take` in pieces. */
+/* Gives a file to `take` in pieces. */
 static tsr_status each_piece(const char *path, tsr_status (*take)(void *, const void *, size_t),
                              void *data, uint64_t *size) {
     tsri_file *file = NULL;
@@ -259,6 +259,6 @@ tsr_status tsri_base_file_link(const char *from, const char *to) {
         unlink(beside);
         return status;
     }
-    unlink(beside); /* where both were one file already, rename leaves it */
+    unlink(beside); /* where both names are one file already, rename leaves it there */
     return TSR_OK;
 }

@@ -1,3 +1,4 @@
+/* base/hash.c - SHA-256 over bytes and texts. */
 #include "base/hash.h"
 
 #include "base/error.h"
@@ -26,8 +27,7 @@ tsr_status tsri_base_hash_begin(tsri_hash **out) {
 }
 
 void tsri_base_hash_add(tsri_hash *hash, const void *data, size_t n) {
-    const int done =
-        EVP_DigestUpdate(hash->context, data, n); /* SHA-256 in memory has no way to fail */
+    const int done = EVP_DigestUpdate(hash->context, data, n); /* SHA-256 in memory cannot fail */
     assert(done == 1);
     (void)done;
 }

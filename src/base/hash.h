@@ -10,7 +10,7 @@ typedef struct tsri_hash tsri_hash;
 tsr_status tsri_base_hash_begin(tsri_hash **out);
 void tsri_base_hash_add(tsri_hash *hash, const void *data, size_t n);
 void tsri_base_hash_text(tsri_hash *hash,
-                         const char *text); /* with its length: "ab","c" is not "a","bc" */
+                         const char *text); /* with its length, so "ab", "c" and "a", "bc" differ */
 void tsri_base_hash_end(tsri_hash **hash, unsigned char digest[32]); /* frees */
 void tsri_base_hash_hex(const unsigned char digest[32], char text[65]);
 

@@ -1,3 +1,5 @@
+/* base/json.c - JSON text to values, values to text, and fields of objects with their types
+ * checked. */
 #include "base/json.h"
 
 #include "base/bytes.h"
@@ -9,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parser recurses and would only stop at its own limit; this looks at brackets outside strings
- * alone. */
+/* The depth of nesting, counted by brackets outside strings. The parser recurses, and would stop
+ * only at its own limit. */
 static int deepest(const char *text, size_t n) {
     int depth = 0, most = 0;
     bool quoted = false;
@@ -40,8 +42,8 @@ static bool is_past_64_bits(const char *number, size_t n) {
     return errno == ERANGE;
 }
 
-/* Appends text; a whole number past 64 bits (tokenizer_config.json's "no limit" is 1e30 written
- * out) gets a ".0" behind it: the parser would refuse it as an integer. */
+/* Appends text. A whole number that does not fit 64 bits (tokenizer_config.json's "no limit" is
+ * 1e30 written out) gets a ".0" at its end, as the parser would refuse it as an integer. */
 static tsr_status widen(const char *text, size_t n, tsri_bytes *out) {
     size_t done = 0;
     bool quoted = false;
@@ -84,8 +86,8 @@ static bool is_between_tokens(char c) {
     }
 }
 
-/* The longest stretch that the parser collects before it knows what it is: a text with its quotes
- * and escapes, a number, a word. */
+/* The length of the longest token that the parser collects: a string with its quotes and escapes, a
+ * number, a word. */
 static size_t longest_token(const char *text, size_t n) {
     size_t most = 0, begin = 0;
     bool quoted = false;
@@ -103,19 +105,20 @@ static size_t longest_token(const char *text, size_t n) {
     return n - begin > most ? n - begin : most;
 }
 
-/* What the parser is given: [1.00000000,TEXT]. */
+/* The text that the parser is given: [1.00000000,TEXT]. */
 typedef struct feed {
     size_t at, digits; /* a power of two */
     const char *text;
     size_t n;
-    bool out; /* of memory */
+    bool out; /* memory ran out */
 } feed;
 
-/* jansson collects a token's characters in a buffer that grows by doubling and never shrinks; one
- * for which it cannot grow it leaves out, and goes on. So a number that is longer than each token
- * grows it first, character by character, while each failure is still seen in errno. The number's
- * length is that at which the buffer has just grown: the comma behind it, which jansson also
- * collects before it computes the number and forgets errno, finds room. */
+/* jansson collects the characters of a token in a buffer that grows by doubling and never shrinks;
+ * a character for which the buffer cannot grow is left out without an error. So a number that is
+ * longer than every token comes first and makes the buffer grow, character by character, while each
+ * failure can still be seen in errno. The number is as long as the buffer just after it has grown,
+ * so there is room for the comma after the number, which jansson also collects before it computes
+ * the number and resets errno. */
 static size_t give(void *out, size_t room, void *data) {
     feed *f = data;
     const size_t head = f->digits + 2, at = f->at;
@@ -138,8 +141,8 @@ static size_t give(void *out, size_t room, void *data) {
     return n;
 }
 
-/* NULL where it is not one value or memory is out; *error is then right for memory and for numbers
- * that are too large alone. */
+/* NULL where the text is not one value, or there is too little memory; *error is then right only
+ * for memory and for numbers that are too large. */
 static json_t *parse_whole(const char *text, size_t n, json_error_t *error) {
     const size_t longest = longest_token(text, n);
     feed f = {.digits = 32, .text = text, .n = n};
@@ -153,11 +156,11 @@ static json_t *parse_whole(const char *text, size_t n, json_error_t *error) {
     }
     json_decref(list);
     if (f.out)
-        errno = ENOMEM; /* the number that ended there has reset it */
+        errno = ENOMEM; /* the end of the number has reset errno */
     return value;
 }
 
-/* *error is of the text as it is: line and column. */
+/* Line and column of *error are those of the original text. */
 static json_t *parse(const char *text, size_t n, json_error_t *error) {
     json_t *value = parse_whole(text, n, error);
     if (value || errno == ENOMEM)
@@ -174,15 +177,15 @@ static json_t *parse(const char *text, size_t n, json_error_t *error) {
 tsr_status tsri_base_json_parse(const char *text, size_t n, int depth, const char *what,
                                 json_t **out) {
     if (n == 0)
-        return tsri_base_fail(TSR_E_FORMAT, "%s is empty; JSON was expected", what);
+        return tsri_base_fail(TSR_E_FORMAT, "%s is empty; JSON is needed", what);
     const char *nul = memchr(text, 0, n);
     if (nul)
-        return tsri_base_fail(TSR_E_FORMAT, "%s holds a NUL at byte %zu; JSON is text without one",
-                              what, (size_t)(nul - text));
+        return tsri_base_fail(TSR_E_FORMAT, "%s has a NUL at byte %zu; JSON text has none", what,
+                              (size_t)(nul - text));
     const int found = deepest(text, n);
     if (found > depth)
-        return tsri_base_fail(TSR_E_FORMAT, "%s nests %d levels deep; at most %d are read", what,
-                              found, depth);
+        return tsri_base_fail(TSR_E_FORMAT, "%s is nested %d levels deep; at most %d are read",
+                              what, found, depth);
     json_error_t error = {0};
     errno = 0;
     json_t *value = parse(text, n, &error);
@@ -205,9 +208,9 @@ tsr_status tsri_base_json_load(const char *path, size_t limit, int depth, json_t
     return status;
 }
 
-/* ---- values that are made ---- */
+/* ---- building values ---- */
 
-static _Thread_local bool lost; /* something was not put: memory was out */
+static _Thread_local bool lost; /* something was not added, as there was too little memory */
 
 void tsri_base_json_put(json_t *object, const char *key, json_t *value) {
     lost |= json_object_set_new(object, key, value) != 0;
@@ -228,7 +231,7 @@ tsr_status tsri_base_json_made(const json_t *value, const char *what) {
                            : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", what);
 }
 
-/* Not by json_dumps, which leaves a key out where its buffer cannot grow. */
+/* Does not use json_dumps, which leaves a key out where its buffer cannot grow. */
 char *tsri_base_json_print(const json_t *value, size_t flags) {
     if (!is_whole(value))
         return NULL;

@@ -1,3 +1,5 @@
+/* base/memory.c - allocation with checked sizes, growing arrays, and how much memory the process
+ * holds. */
 #include "base/memory.h"
 
 #include "base/error.h"

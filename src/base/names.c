@@ -1,3 +1,4 @@
+/* base/names.c - the name that was probably meant, by the edits that lead to it. */
 #include "base/names.h"
 
 #include <string.h>

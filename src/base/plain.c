@@ -1,10 +1,10 @@
-/* base/plain.c - replaces characters that steer a terminal. */
+/* base/plain.c - replaces characters that control a terminal. */
 #include "base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of the character at text[0], and whether it is one that steers a terminal. */
+/* How many bytes the character at text[0] has, and whether it controls a terminal. */
 static size_t next(const unsigned char *text, size_t n, bool *steers) {
     const unsigned char lead = text[0];
     const size_t size = lead < 0x80   ? 1

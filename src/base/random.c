@@ -1,3 +1,4 @@
+/* base/random.c - Philox 4x32-10, and numbers drawn from it. */
 #include "base/random.h"
 
 #include <math.h>

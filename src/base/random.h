@@ -1,5 +1,5 @@
-/* base/random.h - counter-based random numbers (Philox 4x32-10): the value is a function of key and
- * counter alone, so draws do not depend on order, batch row or device. source  Salmon et al. 2011,
+/* base/random.h - counter-based random numbers (Philox 4x32-10): a value depends on key and counter
+ * alone, so draws do not depend on order, batch row or device. Source: Salmon et al. 2011,
  * "Parallel random numbers: as easy as 1, 2, 3", SC11 */
 #ifndef TSRI_BASE_RANDOM_H
 #define TSRI_BASE_RANDOM_H
@@ -8,6 +8,7 @@
 
 void tsri_base_philox(uint64_t key, uint64_t counter_high, uint64_t counter_low, uint32_t out[4]);
 double tsri_base_uniform(uint64_t seed, uint64_t stream, uint64_t position); /* [0, 1), 53 bits */
-float tsri_base_normal(uint64_t seed, uint64_t stream, uint64_t position); /* mean 0, deviation 1 */
+/* Mean 0, standard deviation 1 */
+float tsri_base_normal(uint64_t seed, uint64_t stream, uint64_t position);
 
 #endif

@@ -1,4 +1,4 @@
-/* base/structs.c - public structs that begin with their size are copied from their callers. */
+/* base/structs.c - copies public structs, which begin with their size, from and to callers. */
 #include "base/structs.h"
 
 #include "base/error.h"
@@ -21,7 +21,7 @@ static tsr_status check_size(const char *name, const void *given) {
     return TSR_OK;
 }
 
-/* TSR_E_UNSUPPORTED where a byte past those that this build knows is not zero. */
+/* TSR_E_UNSUPPORTED where a byte beyond those that this build knows is not zero. */
 static tsr_status check_struct(const char *name, const void *given, size_t known) {
     const uint32_t size = size_of(given);
     TRY(check_size(name, given));

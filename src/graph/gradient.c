@@ -10,18 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one op gives to a value: the descriptor of that value, and the gradient of its shape. */
+/* What one op contributes to the gradient of a value: the descriptor of that value, and a gradient
+ * of its shape. */
 typedef struct contribution {
     tsri_value view, d;
-    int32_t next; /* of the same storage; -1: the last */
+    int32_t next; /* the next contribution to the same storage; -1: none */
 } contribution;
 
 struct tsri_graph_backward {
     tsri_graph *graph;
     const tsri_graph_gradients *wanted;
-    bool *written;  /* by parameter: something of this pass is in its gradient */
-    bool *active;   /* by value: a parameter lies behind it */
-    int32_t *first; /* by storage: its contributions, -1: none */
+    bool *written;  /* by parameter: this pass has written to its gradient */
+    bool *active;   /* by value: it depends on a parameter */
+    int32_t *first; /* by storage: its first contribution, -1: none */
     contribution *given;
     size_t active_room, first_room, n_values, n_given, given_room;
 };
@@ -54,7 +55,8 @@ tsri_value tsri_graph_packed(tsri_graph *graph, tsri_value x) {
 
 static tsri_value reshaped(tsri_graph *graph, tsri_value x, uint32_t rank, const tsr_dim *dims) {
     tsr_dim copy[TSR_MAX_RANK];
-    memcpy(copy, dims, rank * sizeof *dims); /* dims may lie among the graph's values */
+    /* Dims may point into the graph's values, which can move */
+    memcpy(copy, dims, rank * sizeof *dims);
     return tsri_graph_reshape(graph, tsri_graph_packed(graph, x), rank, copy);
 }
 
@@ -72,9 +74,9 @@ tsri_value tsri_graph_shaped(tsri_graph *graph, tsri_value x, tsri_value like) {
     return reshaped(graph, x, t->rank, t->dim);
 }
 
-/* ---- what values are given ---- */
+/* ---- contributions to values ---- */
 
-/* New values have come: nothing is known of them but what is said later. */
+/* Extends the tables to values that were added since; they start without entries. */
 static bool cover_values(backward *b) {
     const size_t n = tsri_graph_value_count(b->graph);
     if (tsri_base_grow(&b->active, &b->active_room, n, sizeof *b->active) != TSR_OK ||
@@ -95,7 +97,7 @@ bool tsri_graph_wants(const backward *b, tsri_value value) {
            b->active[storage_of(b->graph, value)];
 }
 
-/* The number of a parameter among those wanted, or -1. */
+/* The index of a parameter among those that get gradients, or -1. */
 static int64_t parameter_of(const backward *b, tsri_value storage) {
     for (size_t i = 0; i < b->wanted->n_parameters; i++)
         if (b->wanted->parameters[i].leaf == storage)
@@ -103,8 +105,8 @@ static int64_t parameter_of(const backward *b, tsri_value storage) {
     return -1;
 }
 
-/* An op that adds what `from` gives to a parameter's gradient; the first of them scales by beta
- * what was there. */
+/* Adds an op that adds `from` to a parameter's gradient; the first such op scales the old contents
+ * by beta. */
 static void add_to(backward *b, int64_t parameter, tsr_op_id op, const void *attrs,
                    const tsri_value *from, uint32_t n) {
     tsri_value in[TSRI_GRAPH_MAX_OPERANDS] = {b->wanted->parameters[parameter].gradient};
@@ -125,7 +127,7 @@ void tsri_graph_give(backward *b, tsri_value value, tsri_value d) {
                                   tsri_tensor_count(tensor_of(b->graph, storage))) ||
             !tsri_tensor_is_packed(tensor_of(b->graph, value)))
             tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
-                            "the gradient of a part of parameter %s is not served",
+                            "the gradient of a part of parameter %s is not supported",
                             tsri_graph_value_at(b->graph, storage)->name);
         else
             add_to(b, parameter, TSR_OP_ACCUMULATE, NULL,
@@ -162,17 +164,18 @@ void tsri_graph_give_rows(backward *b, tsri_value table, const tsr_embed_attrs *
         return;
     const int64_t parameter = parameter_of(b, table);
     if (parameter < 0) {
-        tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
-                        "the gradient of a table that is computed is not served");
+        tsri_graph_fail(
+            b->graph, TSR_E_UNSUPPORTED,
+            "the gradient of a computed table is not supported; the table must be a parameter");
         return;
     }
     add_to(b, parameter, TSR_OP_EMBED_ADD, attrs, (tsri_value[]){ids, dy}, 2);
 }
 
-/* ---- a storage's gradient, of what its views were given ---- */
+/* ---- the gradient of a storage, from the contributions to its views ---- */
 
-/* Where the view is the whole storage, its dimensions in another order perhaps: d in the storage's
- * shape. Else NONE. */
+/* Where the view is the whole storage, perhaps with its dimensions in another order: d in the
+ * storage's shape. Else NONE. */
 static tsri_value as_whole(tsri_graph *graph, tsri_value storage, const contribution *c) {
     const tsr_tensor t = *tensor_of(graph, c->view);
     uint32_t order[TSR_MAX_RANK], n = 0; /* from the innermost dimension on */
@@ -201,13 +204,13 @@ static tsri_value as_whole(tsri_graph *graph, tsri_value storage, const contribu
     return tsri_graph_shaped(graph, tsri_graph_permute(graph, c->d, outward), storage);
 }
 
-typedef struct columns { /* a run of columns of a storage, seen as rows of `width` */
+typedef struct columns { /* neighbouring columns of a storage, seen as rows of `width` */
     int64_t width, first, n;
     tsri_value d; /* [rows, n] */
 } columns;
 
-/* Where the view is a run of columns of the storage as a matrix, its last dimensions perhaps split:
- * d as a matrix. */
+/* Where the view is neighbouring columns of the storage, seen as a matrix, perhaps with its last
+ * dimension split: d as a matrix. */
 static bool as_columns(tsri_graph *graph, tsri_value storage, const contribution *c, columns *out) {
     const tsr_tensor t = *tensor_of(graph, c->view);
     const tsr_dim count = tsri_tensor_count(tensor_of(graph, storage));
@@ -249,7 +252,8 @@ static int by_first(const void *a, const void *b) {
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* The runs of columns side by side, a few neighbours at a time; they must make up the storage. */
+/* Puts the runs of columns side by side, a few neighbours at a time; together they must be the
+ * whole storage. */
 static tsri_value side_by_side(tsri_graph *graph, columns *runs, size_t n) {
     int64_t at = 0;
     qsort(runs, n, sizeof *runs, by_first);
@@ -257,9 +261,9 @@ static tsri_value side_by_side(tsri_graph *graph, columns *runs, size_t n) {
         if (runs[i].first != at || runs[i].width != runs[0].width)
             break;
     if (at != runs[0].width) {
-        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "the gradient of columns of which some are read twice, or not at all, is "
-                        "not served");
+        tsri_graph_fail(
+            graph, TSR_E_UNSUPPORTED,
+            "the gradient of columns is supported only where each column is read exactly once");
         return TSRI_GRAPH_NONE;
     }
     while (n > 1) {
@@ -278,7 +282,7 @@ static tsri_value side_by_side(tsri_graph *graph, columns *runs, size_t n) {
     return runs[0].d;
 }
 
-/* What a storage was given in all, in its shape; NONE where nothing was. */
+/* The sum of all contributions to a storage, in its shape; NONE where there is none. */
 static tsri_value assemble(backward *b, tsri_value storage) {
     columns runs[MOST_RUNS], run;
     size_t n = 0;
@@ -297,8 +301,8 @@ static tsri_value assemble(backward *b, tsri_value storage) {
         size_t same = 0;
         if (!as_columns(b->graph, storage, &c, &run) || n == MOST_RUNS) {
             tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
-                            "the gradient of a view that is neither a whole nor columns is not "
-                            "served");
+                            "the gradient of a view is supported only where it covers the whole "
+                            "value or some of its columns");
             continue;
         }
         while (same < n && (runs[same].first != run.first || runs[same].n != run.n ||
@@ -347,7 +351,7 @@ static tsri_value seed_of(const backward *b, tsri_value value) {
 }
 
 static void backward_of(backward *b, const tsri_graph_node *of) {
-    const tsri_graph_node node = *of; /* the graph's nodes move as it grows */
+    const tsri_graph_node node = *of; /* a copy: the graph's nodes move as it grows */
     const tsri_graph_op_row *row = tsri_graph_op_find(node.id);
     tsri_value d_out[TSRI_GRAPH_MAX_OPERANDS];
     bool any = false;
@@ -369,7 +373,7 @@ static void backward_of(backward *b, const tsri_graph_node *of) {
                         row->name);
 }
 
-/* The first node of the run of nodes of one layer that ends with `last`. */
+/* The first of the neighbouring nodes of one layer that end with `last`. */
 static size_t start_of_layer(const backward *b, size_t last) {
     const int layer = tsri_graph_node_at(b->graph, last)->layer;
     size_t first = last;
@@ -379,7 +383,7 @@ static size_t start_of_layer(const backward *b, size_t last) {
 }
 
 typedef struct copying {
-    tsri_value *map; /* value -> its copy; NONE: itself */
+    tsri_value *map; /* value -> its copy; NONE: the value itself */
     size_t n;
 } copying;
 
@@ -395,7 +399,7 @@ static tsri_value again(backward *b, const copying *c, tsri_value x) {
     return tsri_graph_same_view(b->graph, c->map[storage], &t);
 }
 
-/* Views of the old storage that were given something become views of the new one. */
+/* Contributions to views of the old storage become contributions to views of the new one. */
 static void hand_over(backward *b, const copying *c, tsri_value from, tsri_value to) {
     b->active[to] = b->active[from];
     b->first[to] = b->first[from];
@@ -404,8 +408,7 @@ static void hand_over(backward *b, const copying *c, tsri_value from, tsri_value
         b->given[at].view = again(b, c, b->given[at].view);
 }
 
-/* Emits the nodes first .. last again, reading what enters them, and goes backward through the
- * copies. */
+/* Emits the nodes first .. last again from their inputs, and goes backward through the copies. */
 static void recompute(backward *b, size_t first, size_t last) {
     copying c = {.n = tsri_graph_value_count(b->graph)};
     const size_t begin = tsri_graph_node_count(b->graph);
@@ -443,7 +446,7 @@ static void recompute(backward *b, size_t first, size_t last) {
 }
 
 static void walk(backward *b, size_t nodes) {
-    bool last_layer = true; /* its activations are needed at once */
+    bool last_layer = true; /* its activations are needed at once, so it is not computed again */
     for (size_t end = nodes; end > 0 && !failed(b->graph);) {
         const size_t first = start_of_layer(b, end - 1);
         const bool layer = tsri_graph_node_at(b->graph, end - 1)->layer >= 0;

@@ -1,10 +1,11 @@
-/* graph/gradient.h - reverse-mode gradients, graph to graph: the backward pass is ops like any
- * other, appended to the forward graph.
+/* graph/gradient.h - reverse-mode gradients: the backward pass is made of ordinary ops, which are
+ * appended to the forward graph.
  *
- * A gradient is taken of the sum of the seeds: for each seeded value, the sum of its elements times
- * those of its seed. What a parameter gets goes straight into its gradient, a state leaf: the first
- * op that writes it keeps beta times what it held, later ones add, in build order, so uses of one
- * parameter (tied weights, shared layers) and the batches of a step add up by one mechanism.
+ * The function whose gradient is taken is a sum over the seeded values: of each, the sum of its
+ * elements times those of its seed. Contributions to a parameter go directly into its gradient, a
+ * state leaf: the first op that writes it keeps beta times the old contents, and later ones add, in
+ * build order. So the uses of one parameter (tied weights, shared layers) and the batches of a step
+ * are added up in the same way.
  */
 #ifndef TSRI_GRAPH_GRADIENT_H
 #define TSRI_GRAPH_GRADIENT_H
@@ -17,7 +18,7 @@ typedef struct tsri_graph_parameter {
 } tsri_graph_parameter;
 
 /* The rows of a loss (cross_entropy, kl_divergence) all weigh the same: its seed is one number [1].
- * Of any other value, the seed has its shape. */
+ * The seed of any other value has the shape of that value. */
 typedef struct tsri_graph_seed {
     tsri_value value, seed;
 } tsri_graph_seed;
@@ -27,37 +28,38 @@ typedef struct tsri_graph_gradients {
     size_t n_parameters;
     const tsri_graph_seed *seeds;
     size_t n_seeds;
-    tsri_value beta; /* f32 [1]: what is kept of the gradients that were there; NONE: all */
-    /* The nodes of each layer but the last are computed again before their backward pass, from what
-     * enters the layer: activations of one layer are kept at a time. */
+    tsri_value beta; /* f32 [1]: the factor of the old gradients; NONE: 1 */
+    /* The nodes of each layer except the last are computed again, from the inputs of the layer,
+     * before their backward pass; so only the activations of one layer are kept at a time. */
     bool recompute;
 } tsri_graph_gradients;
 
-/* Appends the backward pass. The graph fails with TSR_E_UNSUPPORTED, naming the op, where one that
- * a parameter reaches a seed by has no gradient. A parameter that reaches none gets nothing: its
- * gradient stays as it is. */
+/* Appends the backward pass. Where an op between a parameter and a seed has no gradient, the graph
+ * fails with TSR_E_UNSUPPORTED and a sentence that names the op. The gradient of a parameter on
+ * which no seed depends stays as it is. */
 void tsri_graph_add_gradients(tsri_graph *graph, const tsri_graph_gradients *wanted);
 
-/* ---- for the gradient of an op's row (ops.h) ---- */
+/* ---- for `gradient` in the rows of the op table (ops.h) ---- */
 
 typedef struct tsri_graph_backward tsri_graph_backward;
 
 tsri_graph *tsri_graph_of(tsri_graph_backward *backward);
-/* Whether anything that learns lies behind this operand; false for NONE. */
+/* Whether this operand depends on a parameter; false for NONE. */
 bool tsri_graph_wants(const tsri_graph_backward *backward, tsri_value value);
-/* Adds d, of value's shape, to what value gets. */
+/* Adds d, of value's shape, to the gradient of value. */
 void tsri_graph_give(tsri_graph_backward *backward, tsri_value value, tsri_value d);
-/* The same of d = a b, matrices; of a parameter without a buffer between. */
+/* The same for d = a b, matrices; for a parameter without a buffer in between. */
 void tsri_graph_give_product(tsri_graph_backward *backward, tsri_value value,
                              const tsr_matmul_attrs *attrs, tsri_value a, tsri_value b);
-/* The same of rows of a table: d[ids[r],:] += scale * dy[r,:], scale and padding those of embed. */
+/* The same for rows of a table: d[ids[r],:] += scale * dy[r,:], with scale and padding as in
+ * embed. */
 void tsri_graph_give_rows(tsri_graph_backward *backward, tsri_value table,
                           const tsr_embed_attrs *attrs, tsri_value ids, tsri_value dy);
-/* What value was given so far, as one value of its shape, which the caller must add to what it
- * gives: an op that can add on the way saves a pass. NONE where there is nothing. */
+/* Takes the contributions to value so far, as one value of its shape; NONE where there are none.
+ * The caller must add it to what it gives: an op that can add it on the way saves a pass. */
 tsri_value tsri_graph_take(tsri_graph_backward *backward, tsri_value value);
 
-/* x as it is where it is packed, else a copy. */
+/* x itself where it is packed, else a packed copy. */
 tsri_value tsri_graph_packed(tsri_graph *graph, tsri_value x);
 /* x as a packed matrix [rows, columns]. */
 tsri_value tsri_graph_matrix(tsri_graph *graph, tsri_value x);

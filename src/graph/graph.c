@@ -62,7 +62,7 @@ void tsri_graph_fail(tsri_graph *graph, tsr_status status, const char *format, .
     graph->status = status;
 }
 
-/* Takes over a failure whose sentence is in the record. */
+/* Makes the graph fail with the sentence that is in the record. */
 static void fail_as_reported(tsri_graph *graph, tsr_status status) {
     tsri_graph_fail(graph, status, "%s", tsri_base_reported());
 }
@@ -70,7 +70,8 @@ static void fail_as_reported(tsri_graph *graph, tsr_status status) {
 static bool usable(tsri_graph *graph, tsri_value x) {
     if (graph->status == TSR_OK && (x < 0 || (size_t)x >= graph->n_values))
         tsri_graph_fail(graph, TSR_E_ARGUMENT,
-                        "a view or op was given a value that does not exist (%d)", (int)x);
+                        "a view or an op was given value %d, which the graph does not have",
+                        (int)x);
     return graph->status == TSR_OK;
 }
 
@@ -95,7 +96,7 @@ static bool same_shape(const tsr_tensor *a, const tsr_tensor *b) {
     return same;
 }
 
-/* Sizes multiply to a product that the dims table has: no symbol twice. */
+/* Whether the product of the sizes is in the dims table: no symbol occurs twice. */
 static bool is_countable(const tsr_tensor *tensor) {
     uint32_t seen = 0;
     for (uint32_t i = 0; i < tensor->rank; i++) {
@@ -116,8 +117,10 @@ tsri_value tsri_graph_leaf(tsri_graph *graph, tsr_kind kind, uint32_t id, const 
         .id = id,
         .producer = -1};
     if (rank > TSR_MAX_RANK || kind == TSR_KIND_ACTIVATION || !tsri_tensor_dtype_info(dtype)) {
-        tsri_graph_fail(graph, TSR_E_ARGUMENT, "leaf %s: rank %u, kind %d, dtype %d is no leaf",
-                        name, rank, (int)kind, (int)dtype);
+        tsri_graph_fail(
+            graph, TSR_E_ARGUMENT,
+            "leaf %s has rank %u, kind %d and dtype %d: at least one of these is not valid", name,
+            rank, (int)kind, (int)dtype);
         return TSRI_GRAPH_NONE;
     }
     memcpy(value.tensor.dim, dims, rank * sizeof *dims);
@@ -143,7 +146,7 @@ tsri_value tsri_graph_leaf(tsri_graph *graph, tsr_kind kind, uint32_t id, const 
     return index;
 }
 
-/* A value like x, for its descriptor to be changed. */
+/* A copy of the value x, whose descriptor the caller changes. */
 static tsri_graph_value view_of(const tsri_graph *graph, tsri_value x) {
     tsri_graph_value view = graph->values[x];
     view.name = NULL;
@@ -162,7 +165,7 @@ tsri_value tsri_graph_reshape(tsri_graph *graph, tsri_value x, uint32_t rank, co
     if (!packed || !tsri_tensor_same_dim(before, tsri_tensor_count(&view.tensor))) {
         char from[96], to[96];
         tsri_graph_fail(
-            graph, TSR_E_ARGUMENT, "reshape of %s %s to %s", packed ? "packed" : "strided",
+            graph, TSR_E_ARGUMENT, "can't reshape %s %s to %s", packed ? "packed" : "strided",
             tsri_tensor_print(&graph->values[x].tensor, from), tsri_tensor_print(&view.tensor, to));
         return TSRI_GRAPH_NONE;
     }
@@ -176,7 +179,8 @@ tsri_value tsri_graph_permute(tsri_graph *graph, tsri_value x, const uint32_t *o
     uint32_t seen = 0;
     for (uint32_t i = 0; i < view.tensor.rank; i++) {
         if (order[i] >= view.tensor.rank || seen >> order[i] & 1) {
-            tsri_graph_fail(graph, TSR_E_ARGUMENT, "permute: the order is no permutation");
+            tsri_graph_fail(graph, TSR_E_ARGUMENT,
+                            "permute: the order must name each dimension once");
             return TSRI_GRAPH_NONE;
         }
         seen |= 1u << order[i];
@@ -207,7 +211,8 @@ tsri_value tsri_graph_slice(tsri_graph *graph, tsri_value x, uint32_t axis, int6
 
 static bool insert_dim(tsri_graph *graph, tsr_tensor *t, uint32_t axis) {
     if (t->rank == TSR_MAX_RANK || axis > t->rank) {
-        tsri_graph_fail(graph, TSR_E_ARGUMENT, "a view of more than %d dimensions", TSR_MAX_RANK);
+        tsri_graph_fail(graph, TSR_E_ARGUMENT, "a view can have at most %d dimensions",
+                        TSR_MAX_RANK);
         return false;
     }
     memmove(&t->dim[axis + 1], &t->dim[axis], (t->rank - axis) * sizeof *t->dim);
@@ -247,7 +252,8 @@ tsri_value tsri_graph_expand(tsri_graph *graph, tsri_value x, uint32_t axis, tsr
     return add_value(graph, &view);
 }
 
-/* Arity, missing operands and attributes against the op's row; fills the signature's inputs. */
+/* Checks arity, missing operands and attributes against the op's row, and fills the signature's
+ * inputs. */
 static bool check_operands(tsri_graph *graph, const tsri_graph_op_row *row, const void *attrs,
                            const tsri_value *in, uint32_t n_in, tsri_graph_signature *signature) {
     if (n_in < row->min_in || n_in > row->max_in || (row->attrs_size && !attrs)) {
@@ -335,8 +341,9 @@ void tsri_graph_op(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsr
         char shape[96];
         if (is_countable(&signature.out[i]))
             continue;
-        tsri_graph_fail(graph, TSR_E_UNSUPPORTED, "%s: a result of %s counts one size twice",
-                        row->name, tsri_tensor_print(&signature.out[i], shape));
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
+                        "%s: a result of shape %s has the same symbol twice in one size", row->name,
+                        tsri_tensor_print(&signature.out[i], shape));
         return;
     }
     const int32_t producer = (int32_t)graph->n_nodes;

@@ -1,4 +1,4 @@
-/* graph/lower.c - replaces ops that a backend lacks by their decompositions. */
+/* graph/lower.c - replaces ops that a backend does not offer by their decompositions. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/graph.h"
@@ -10,10 +10,10 @@
 typedef struct copying {
     const tsri_graph *from;
     tsri_graph *to;
-    tsri_value *map; /* value of `from` -> value of `to`, NONE where not yet made */
+    tsri_value *map; /* value of `from` -> value of `to`, NONE where that has not been made yet */
 } copying;
 
-/* Leaves and views are made when first asked for; results of ops are in the map by then. */
+/* Makes leaves and views when they are first asked for; results of ops are in the map by then. */
 static tsri_value mapped(copying *c, tsri_value x) {
     if (x == TSRI_GRAPH_NONE || c->map[x] != TSRI_GRAPH_NONE)
         return x == TSRI_GRAPH_NONE ? x : c->map[x];
@@ -26,7 +26,7 @@ static tsri_value mapped(copying *c, tsri_value x) {
     return c->map[x];
 }
 
-/* A decomposition's result stands for a whole packed storage, because views of the old one are
+/* Makes the result of a decomposition a whole packed storage, because views of the old one are
  * rebuilt on it. */
 static tsri_value as_storage(tsri_graph *graph, tsri_value x) {
     if (x == TSRI_GRAPH_NONE)

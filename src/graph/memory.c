@@ -1,4 +1,5 @@
-/* graph/memory.c - liveness, and one arena for everything that lives within a run. */
+/* graph/memory.c - when each storage is live, and its place in one arena for all that live within a
+ * run. */
 #include "base/memory.h"
 #include "base/error.h"
 #include "graph/graph.h"
@@ -7,7 +8,7 @@
 
 #include <stdlib.h>
 
-typedef struct block { /* a storage that lies in the arena */
+typedef struct block { /* a storage in the arena */
     tsri_value value;
     int32_t first, last; /* nodes */
     uint64_t origin, bytes;
@@ -35,8 +36,10 @@ static tsr_status collect(const tsri_graph *graph, const tsr_bounds *bounds, con
             continue;
         const uint64_t bytes = tsri_tensor_extent(&v->tensor, bounds->highest);
         if (bytes > UINT64_MAX / 2)
-            return tsri_base_fail(TSR_E_DEVICE_MEMORY, "an activation would need %llu bytes",
-                                  (unsigned long long)bytes);
+            return tsri_base_fail(
+                TSR_E_DEVICE_MEMORY,
+                "an activation would need %llu bytes; use smaller batches or a shorter context",
+                (unsigned long long)bytes);
         blocks[(*n)++] = (block){.value = (tsri_value)i,
                                  .first = v->producer,
                                  .last = last[i] > v->producer ? last[i] : v->producer,
@@ -46,8 +49,8 @@ static tsr_status collect(const tsri_graph *graph, const tsr_bounds *bounds, con
     return TSR_OK;
 }
 
-/* The block of an input that dies at the node that makes b, where the op may overwrite it and both
- * are alike; or NULL. */
+/* The block of an input that is last used by the node that makes b, where the op may overwrite it
+ * and both have the same size; or NULL. */
 static const block *overwritten(const tsri_graph *graph, const block *b, const block *blocks,
                                 size_t placed) {
     const tsri_graph_node *node = tsri_graph_node_at(graph, (size_t)b->first);
@@ -61,7 +64,7 @@ static const block *overwritten(const tsri_graph *graph, const block *b, const b
         if (!tsri_tensor_is_packed(&in->tensor) || in->tensor.offset)
             continue;
         for (uint32_t j = 0; j < node->n_in;
-             j++) /* another operand in the same storage would be read after it was written */
+             j++) /* another operand in the same storage would be read after the write */
             if (j != i && node->in[j] != TSRI_GRAPH_NONE &&
                 tsri_graph_value_at(graph, node->in[j])->storage == in->storage)
                 return NULL;
@@ -73,7 +76,7 @@ static const block *overwritten(const tsri_graph *graph, const block *b, const b
     return NULL;
 }
 
-/* The lowest gap among the blocks that live at the same time. */
+/* The lowest gap between the blocks that are live at the same time. */
 static uint64_t lowest_gap(const block *b, const block *blocks, size_t placed) {
     uint64_t origin = 0;
     for (bool moved = true; moved;) {

@@ -1,10 +1,11 @@
-/* graph/ops.h - the op table: what the graph knows of each op. One file a row: ops/<op>.c. */
+/* graph/ops.h - the op table: what the graph knows about each op. Each row has a file of its own:
+ * ops/<op>.c. */
 #ifndef TSRI_GRAPH_OPS_H
 #define TSRI_GRAPH_OPS_H
 
 #include "graph/gradient.h"
 
-/* What infer is given and fills: operands (NULL where missing), attributes; it writes
+/* What infer gets and fills: it gets operands (NULL where missing) and attributes, and writes
  * out[i].{dtype, rank, dim}. */
 typedef struct tsri_graph_signature {
     uint32_t n_in;
@@ -15,7 +16,9 @@ typedef struct tsri_graph_signature {
 
 typedef struct tsri_graph_cost {
     double flops,
-        bytes; /* of one run: a multiply-add is 2 flops; bytes that must cross memory once */
+        /* Of one run: a multiply-add is 2 flops; bytes are those that must be read or written
+         * once */
+        bytes;
 } tsri_graph_cost;
 
 typedef struct tsri_graph_op_row {
@@ -27,24 +30,26 @@ typedef struct tsri_graph_op_row {
     uint8_t may_overwrite; /* bit i: out[0] may take the memory of in[i], where both have the same
                               size and are packed */
     uint8_t writes;        /* bit i: in[i] is a state leaf that this op writes */
-    uint32_t attrs_size;   /* 0: none */
+    uint32_t attrs_size;   /* 0: no attributes */
     tsr_status (*infer)(tsri_graph_signature *signature);
-    /* Emits simpler ops that compute node's outputs from `in`; fills out[]. NULL: a primitive. */
+    /* Emits simpler ops that compute the node's outputs from `in`; fills out[]. NULL: a primitive
+     * op. */
     void (*decompose)(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
                       tsri_value *out);
-    /* Whether this form of the op has one; NULL: every form. An op without runs whole somewhere. */
+    /* Whether this form of the op has a decomposition; NULL: every form has. An op without one must
+     * run whole, on some device. */
     bool (*decomposes)(const tsr_op *op);
-    /* Emits the ops that give its operands theirs, from what its results got: d_out[i], NONE where
-     * nothing. NULL: it has no gradient. */
+    /* Emits the ops that compute the gradients of its operands from those of its results: d_out[i],
+     * NONE where there is none. NULL: the op has no gradient. */
     void (*gradient)(tsri_graph_backward *backward, const tsri_graph_node *node,
                      const tsri_value *d_out);
     tsri_graph_cost (*cost)(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]);
 } tsri_graph_op_row;
 
-/* NULL for an id that is no op. */
+/* NULL for an id that is not an op. */
 const tsri_graph_op_row *tsri_graph_op_find(tsr_op_id id);
 const tsri_graph_op_row *tsri_graph_op_named(const char *name);
-/* Whether simpler ops can say this form of it. */
+/* Whether simpler ops can compute this form of the op. */
 bool tsri_graph_op_decomposes(const tsr_op *op);
 size_t tsri_graph_op_count(void);
 const tsri_graph_op_row *tsri_graph_op_at(size_t i);

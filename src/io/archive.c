@@ -1,4 +1,5 @@
-/* io/archive.c - the set of arrays and metadata that an opened file is. */
+/* io/archive.c - the arrays and the metadata of an open model: adding, sorting, finding and freeing
+ * them. */
 #include "io/archive.h"
 
 #include "base/error.h"
@@ -57,8 +58,8 @@ tsr_status tsri_io_count_elements(tsri_io_array *array, const char *what) {
     return TSR_OK;
 }
 
-/* Indices sorted by a string that each item begins with a pointer to: the sorters need no context
- * argument. */
+/* Indices to be sorted by a string. Each item begins with a pointer to its string, so that the
+ * sorters need no context argument. */
 typedef struct named {
     const char *name;
     size_t index;
@@ -70,8 +71,8 @@ static int by_name_then_index(const void *a, const void *b) {
     return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Sorts `items` in place into *out; *twice is the first index of a name that is there twice, or -1.
- */
+/* Sorts `items` in place and gives their indices in *out; *twice is an item whose name occurs
+ * twice, or NULL. */
 static tsr_status sort_names(named *items, size_t n, size_t **out, const named **twice) {
     *twice = NULL;
     free(*out);
@@ -97,7 +98,7 @@ tsr_status tsri_io_seal(tsri_io_archive *archive) {
     if (status == TSR_OK && twice) {
         const tsri_file *a = archive->files[archive->arrays[twice[0].index].file];
         const tsri_file *b = archive->files[archive->arrays[twice[1].index].file];
-        status = a == b ? tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" is there twice", a->path,
+        status = a == b ? tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\" occurs twice", a->path,
                                          twice->name)
                         : tsri_base_fail(TSR_E_FORMAT,
                                          "%s and %s: tensor \"%s\" is in both; it must be in one",
@@ -108,8 +109,8 @@ tsr_status tsri_io_seal(tsri_io_archive *archive) {
     if (status == TSR_OK)
         status = sort_names(items, archive->n_values, &archive->by_key, &twice);
     if (status == TSR_OK && twice)
-        status = tsri_base_fail(TSR_E_FORMAT, "%s: metadata key \"%s\" is there twice",
-                                archive->path, twice->name);
+        status = tsri_base_fail(TSR_E_FORMAT, "%s: metadata key \"%s\" occurs twice", archive->path,
+                                twice->name);
     free(items);
     return status;
 }

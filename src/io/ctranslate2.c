@@ -1,13 +1,16 @@
-/* CTranslate2's model.bin, binary versions 2 to 6.
+/* io/ctranslate2.c - reads CTranslate2's model.bin, binary versions 2 to 6.
  *
- *   file      version u32, spec text, revision u32, count u32 variables; from version 3 on, count
- * u32 aliases: alias text, name text text      length u16 with its NUL, bytes, NUL variable  name
- * text, rank u8, dims u32 each, then version 2, 3: bytes an item u8 (4 f32, 2 i16, 1 i8), items
- * u32, data version 4 on: type u8, bytes u32, data weights   i8 and i16 come with NAME_scale, f32,
- * one number or one a row: the weight is data / scale
+ *   file      version u32, spec text, revision u32, count u32, variables; from version 3 on also
+ *             count u32, aliases: alias text, name text
+ *   text      length u16 with its NUL, bytes, NUL
+ *   variable  name text, rank u8, dims u32 each, then
+ *             version 2, 3: bytes of an item u8 (4 f32, 2 i16, 1 i8), items u32, data
+ *             version 4 on: type u8, bytes u32, data
+ *   weights   i8 and i16 come with NAME_scale, f32, one number or one for each row: the weight is
+ *             data / scale
  *
  * source  github.com/OpenNMT/CTranslate2: python/ctranslate2/specs/model_spec.py,
- * src/models/model.cc
+ *         src/models/model.cc
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -31,7 +34,7 @@ enum {
     LEAST_ALIAS_BYTES = 2 * (2 + 1)
 };
 
-/* By CTranslate2's number. */
+/* The types, by CTranslate2's numbers. */
 static const struct {
     const char *name;
     tsr_dtype dtype;
@@ -39,13 +42,14 @@ static const struct {
 } types[] = {{"float32", TSR_F32, 4}, {"int8", TSR_I8, 1},     {"int16", TSR_I16, 2},
              {"int32", TSR_I32, 4},   {"float16", TSR_F16, 2}, {"bfloat16", TSR_BF16, 2}};
 
-/* By an item's bytes, as the versions before numbers told them apart. */
+/* The type by the bytes of an item: older versions had no numbers of types. */
 static const int type_of_size[] = {-1, 1, 2, -1, 0};
 
 typedef struct reader {
-    tsri_io_archive *archive, aliases; /* aliases: arrays alone, moved over at the end */
+    /* Aliases: arrays only, which are moved to archive at the end */
+    tsri_io_archive *archive, aliases;
     tsri_io_cursor cursor;
-    char *text, *other; /* of MAX_TEXT + 1 each */
+    char *text, *other; /* MAX_TEXT + 1 bytes each */
     uint32_t version;
 } reader;
 
@@ -80,9 +84,9 @@ static tsr_status take_head(reader *r, uint32_t *revision) {
     TRY(tsri_io_take(&r->cursor, &r->version, sizeof r->version, "its version"));
     if (r->version < LOWEST_VERSION || r->version > HIGHEST_VERSION)
         return tsri_base_fail(r->version && r->version < 256 ? TSR_E_UNSUPPORTED : TSR_E_FORMAT,
-                              "%s: as a CTranslate2 model it has binary version %" PRIu32
-                              "; versions %d to %d are read: convert the model anew, and give a "
-                              "file of another format by its own name",
+                              "%s is a CTranslate2 model of binary version %" PRIu32
+                              "; versions %d to %d are read: convert the model again; a file of "
+                              "another format must not have this name",
                               path, r->version, LOWEST_VERSION, HIGHEST_VERSION);
     TRY(take_text(r, r->text, "the name of its specification"));
     TRY(tsri_io_take(&r->cursor, revision, sizeof *revision, "its revision"));
@@ -92,7 +96,7 @@ static tsr_status take_head(reader *r, uint32_t *revision) {
     return tsri_io_add_number(r->archive, "revision", TSRI_IO_ITEM_U32, revision);
 }
 
-/* The type and the bytes of a variable, which must be those of its dims. */
+/* Reads the type and the number of bytes of a variable, which must agree with its dims. */
 static tsr_status take_type(reader *r, const char *what, tsri_io_array *array) {
     unsigned char code = 0;
     uint32_t count = 0;
@@ -104,7 +108,8 @@ static tsr_status take_type(reader *r, const char *what, tsri_io_array *array) {
                                                                                 : -1;
     if (type < 0 || type >= (int)(sizeof types / sizeof *types))
         return tsri_base_fail(
-            TSR_E_FORMAT, "%s: %s has %s %d, which is none of CTranslate2's; the file is damaged",
+            TSR_E_FORMAT,
+            "%s: %s has %s %d, which CTranslate2 does not define; the file is damaged",
             r->cursor.file->path, what, numbered ? "type" : "an item size of", code);
     array->type_name = types[type].name;
     array->dtype = types[type].dtype;
@@ -141,7 +146,7 @@ static tsr_status take_variable(reader *r) {
     return tsri_io_add_array(r->archive, &array, r->text, strlen(r->text));
 }
 
-/* "name_scale", or NULL. The archive is sealed. */
+/* Finds the array "name_scale", or NULL. The archive is sealed. */
 static const tsri_io_array *scale_of(const tsri_io_archive *archive, const char *name) {
     tsri_bytes full = {0};
     const tsri_io_array *scale = NULL;
@@ -151,7 +156,7 @@ static const tsri_io_array *scale_of(const tsri_io_archive *archive, const char 
     return scale;
 }
 
-/* Another name for a variable of the file; its scale serves that name, too. */
+/* Reads an alias, another name for a variable of the file; it shares the scale of that variable. */
 static tsr_status take_alias(reader *r) {
     TRY(take_text(r, r->text, "an alias"));
     TRY(take_text(r, r->other, "an alias's variable"));
@@ -207,7 +212,7 @@ static tsr_status join_scale(tsri_io_archive *archive, tsri_io_array *array, boo
     return TSR_OK;
 }
 
-/* A single number becomes metadata. */
+/* Makes a single number metadata. */
 static tsr_status add_scalar(tsri_io_archive *archive, const tsri_io_array *array) {
     static const tsri_io_item items[] = {[TSR_F32] = TSRI_IO_ITEM_F32,
                                          [TSR_I32] = TSRI_IO_ITEM_I32,
@@ -225,7 +230,7 @@ static tsr_status add_scalar(tsri_io_archive *archive, const tsri_io_array *arra
     return tsri_io_add_number(archive, array->name, TSRI_IO_ITEM_F32, &wide);
 }
 
-/* int8 in a row are the letters of a text. */
+/* Makes a vector of int8, which are the letters of a text, metadata. */
 static tsr_status add_text(tsri_io_archive *archive, const tsri_io_array *array) {
     char *text = NULL;
     TRY(tsri_base_new((size_t)array->bytes + 1, 1, &text));
@@ -237,7 +242,8 @@ static tsr_status add_text(tsri_io_archive *archive, const tsri_io_array *array)
     return status;
 }
 
-/* CTranslate2's names with "." between their parts and Hugging Face's words at their ends. */
+/* Writes CTranslate2's names with "." between their parts and Hugging Face's words at their
+ * ends. */
 static tsr_status respell(tsri_io_array *array) {
     static const struct {
         const char *end, *becomes;
@@ -263,7 +269,8 @@ static tsr_status respell(tsri_io_array *array) {
     return TSR_OK;
 }
 
-/* Scales go to their weights, scalars and texts to the metadata; what stays is respelled. */
+/* Moves scales to their weights, and scalars and texts to the metadata; gives the other arrays
+ * their new names. */
 static tsr_status sort_out(tsri_io_archive *archive, bool *taken) {
     size_t kept = 0;
     for (size_t i = 0; i < archive->n_arrays; i++)
@@ -305,8 +312,8 @@ static tsr_status read_all(reader *r) {
         TRY(take_alias(r));
     if (tsri_io_left(&r->cursor) > 0)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s goes on for %" PRIu64
-                              " bytes after its last variable; it is damaged, or no whole model",
+                              "%s continues for %" PRIu64
+                              " bytes after its last variable; it is damaged, or not a whole model",
                               r->cursor.file->path, tsri_io_left(&r->cursor));
     TRY(move_aliases(r));
     TRY(tsri_io_seal(r->archive));

@@ -1,3 +1,4 @@
+/* io/cursor.c - reads the bytes of a file in order, and fails where the file ends too early. */
 #include "io/cursor.h"
 
 #include "base/error.h"
@@ -28,8 +29,7 @@ static tsr_status check_left(const tsri_io_cursor *cursor, uint64_t n, const cha
         return TSR_OK;
     return tsri_base_fail(TSR_E_FORMAT,
                           "%s ends inside %s: %" PRIu64 " bytes are needed at byte %" PRIu64
-                          ", %" PRIu64 " are left; it is cut "
-                          "off or damaged",
+                          ", and %" PRIu64 " are left; the file is cut off or damaged",
                           cursor->file->path, what, n, cursor->at, tsri_io_left(cursor));
 }
 

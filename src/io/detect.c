@@ -1,3 +1,4 @@
+/* io/detect.c - tells the format of a model by its content, and opens it. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/format.h"
@@ -6,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The weights that a folder may have, best first. */
+/* The files of weights that a folder may have, best first. */
 static const struct {
     const char *name;
     tsri_io_format format;
@@ -18,8 +19,8 @@ static const struct {
     {"pytorch_model.bin.index.json", TSRI_IO_PICKLE},
 };
 
-/* The first weights there are: their place in the table and their path in new memory. NULL where
- * there are none. */
+/* Finds the first of these files: its index in the table, and its path in new memory, NULL where
+ * there is none. */
 static tsr_status find_weights(const char *folder, size_t *which, char **path) {
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
         *path = tsri_base_join(folder, weights[i].name);
@@ -68,7 +69,8 @@ static tsri_io_format detect_bytes(const unsigned char *head, size_t n) {
         return TSRI_IO_CTRANSLATE2;
     if (tsri_io_is_llama2c(head, n))
         return TSRI_IO_LLAMA2C;
-    /* Last: these two bytes may also begin a header's length or a checkpoint's width (640). */
+    /* A pickle comes last: its two bytes may also begin the length of a header or the width of a
+     * checkpoint (640). */
     if (n >= 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)
         return TSRI_IO_PICKLE;
     size_t i = 0;
@@ -99,13 +101,13 @@ static bool ends(const char *path, const char *with) {
 static tsr_status refuse_pickle(const char *path) {
     return tsri_base_fail(
         TSR_E_UNSUPPORTED,
-        "%s is a PyTorch pickle, which can run programs when it is read, so it is not; make a "
-        "safetensors folder of its folder: tools/convert-torch FOLDER OUT (needs PyTorch)",
+        "%s is a PyTorch pickle, which is not read because it can run programs; convert its folder "
+        "to safetensors: tools/convert-torch FOLDER OUT (needs PyTorch)",
         path);
 }
 
-/* Reads one file of a known format; a name helps where the content says nothing, so that a damaged
- * file is refused by the rules of what it should have been. */
+/* Reads one file of a known format. Where the content does not tell the format, the name does, so
+ * that a damaged file is refused by the rules of the format that it should have. */
 static tsr_status read_file(tsri_io_archive *archive, const char *path) {
     TRY(tsri_io_detect(path, &archive->format));
     if (archive->format == TSRI_IO_UNKNOWN || archive->format == TSRI_IO_LLAMA2C ||
@@ -130,15 +132,15 @@ static tsr_status read_file(tsri_io_archive *archive, const char *path) {
     case TSRI_IO_OLD_GGML:
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
-            "%s is a ggml file from before GGUF; convert the original model anew: to GGUF with "
+            "%s is a ggml file from before GGUF; convert the original model again: to GGUF with "
             "llama.cpp's converter, or from PyTorch with tools/convert-torch FOLDER OUT",
             path);
     default:
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: its content is no model that is read: safetensors, an index of "
-                              "safetensors shards, GGUF, "
-                              "a llama2.c checkpoint or CTranslate2's model.bin",
-                              path);
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s is not a model in a format that is read: safetensors, an index of safetensors "
+            "shards, GGUF, a llama2.c checkpoint or CTranslate2's model.bin",
+            path);
     }
 }
 
@@ -148,9 +150,8 @@ static tsr_status read_folder(tsri_io_archive *archive, const char *folder) {
     TRY(find_weights(folder, &which, &path));
     if (!path)
         return tsri_base_fail(TSR_E_IO,
-                              "%s has no weights: model.safetensors or "
-                              "model.safetensors.index.json, or CTranslate2's model.bin, is needed "
-                              "in it",
+                              "%s has no weights; the folder needs model.safetensors, "
+                              "model.safetensors.index.json or CTranslate2's model.bin",
                               folder);
     archive->format = weights[which].format;
     const tsr_status status =
@@ -162,7 +163,7 @@ static tsr_status read_folder(tsri_io_archive *archive, const char *folder) {
     return status;
 }
 
-/* Whether reading all of it would push most else out of the system's memory. */
+/* Whether reading all of it would push most other pages out of the system's memory. */
 static bool is_large(const tsri_io_archive *archive) {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t total = 0;

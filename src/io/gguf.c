@@ -1,4 +1,4 @@
-/* GGUF versions 2 and 3, in one file or split over several.
+/* io/gguf.c - reads GGUF versions 2 and 3, in one file or split over several.
  *
  * source  github.com/ggml-org/ggml: docs/gguf.md, src/gguf.cpp
  */
@@ -25,7 +25,7 @@ enum {
 };
 #define MAX_LENGTH (UINT64_C(1) << 30)
 
-/* By ggml's number; a missing one was never given out, or its type was removed. */
+/* The types, by ggml's numbers; a missing number was never used, or its type was removed. */
 static const struct {
     const char *name;
     int block, bytes;
@@ -67,8 +67,8 @@ static const struct {
     [41] = {"q1_0", 128, 18, 0},
 };
 
-/* The length of a text, or the number of items of a list that are at least `least` bytes each:
- * checked against the bytes that are left before anything is allocated for it. */
+/* Reads the length of a text, or the number of items of a list that have at least `least` bytes
+ * each, and checks it against the bytes that are left before anything is allocated. */
 static tsr_status take_length(tsri_io_cursor *c, uint64_t limit, uint64_t least, const char *what,
                               size_t *out) {
     uint64_t n = 0;
@@ -86,7 +86,8 @@ static tsr_status take_length(tsri_io_cursor *c, uint64_t limit, uint64_t least,
     return TSR_OK;
 }
 
-/* A name: not empty, no NUL, at most `limit` bytes, put into `name` of limit + 1. */
+/* Reads a name into `name`, which has room for limit + 1 bytes: it must not be empty, have a NUL or
+ * be longer than `limit` bytes. */
 static tsr_status take_name(tsri_io_cursor *c, char *name, size_t limit, const char *what,
                             size_t *length) {
     TRY(take_length(c, limit, 1, what, length));
@@ -95,7 +96,7 @@ static tsr_status take_name(tsri_io_cursor *c, char *name, size_t limit, const c
     if (*length == 0)
         return tsri_base_fail(TSR_E_FORMAT, "%s: %s is empty", c->file->path, what);
     if (strlen(name) != *length)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: %s \"%s\" holds a NUL", c->file->path, what, name);
+        return tsri_base_fail(TSR_E_FORMAT, "%s: %s \"%s\" has a NUL", c->file->path, what, name);
     return TSR_OK;
 }
 
@@ -118,7 +119,7 @@ static tsr_status take_bools(const tsri_io_cursor *c, const tsri_io_value *value
     for (size_t i = 0; i < value->count; i++)
         if (value->data[i] != 0 && value->data[i] != 1)
             return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: metadata \"%s\": a truth value is %d; it must be 0 or 1",
+                                  "%s: metadata \"%s\": a boolean is %d; it must be 0 or 1",
                                   c->file->path, value->key, (unsigned char)value->data[i]);
     return TSR_OK;
 }
@@ -160,13 +161,13 @@ static tsr_status take_counts(tsri_io_cursor *c, uint64_t *tensors, uint64_t *ke
     const char *path = c->file->path;
     TRY(tsri_io_take(c, magic, sizeof magic, "its first bytes"));
     if (memcmp(magic, "GGUF", 4) != 0)
-        return tsri_base_fail(TSR_E_FORMAT, "%s does not begin with \"GGUF\"; it is no GGUF file",
-                              path);
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s does not begin with \"GGUF\", so it is not a GGUF file", path);
     TRY(tsri_io_take(c, &version, sizeof version, "its version"));
     if (version == 1)
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
-            "%s is GGUF version 1; versions 2 and 3 are read: convert the model anew", path);
+            "%s is GGUF version 1; versions 2 and 3 are read: convert the model again", path);
     if (version != 2 && version != 3)
         return tsri_base_fail(
             version && (version & 0xffff) == 0 ? TSR_E_UNSUPPORTED : TSR_E_FORMAT,
@@ -189,7 +190,7 @@ static tsr_status take_counts(tsri_io_cursor *c, uint64_t *tensors, uint64_t *ke
     return TSR_OK;
 }
 
-/* general.alignment: 32 where there is none. */
+/* Reads general.alignment; 32 where it is missing. */
 static tsr_status find_alignment(const tsri_io_archive *archive, const char *path,
                                  uint64_t *alignment) {
     *alignment = 32;
@@ -210,7 +211,7 @@ static tsr_status find_alignment(const tsri_io_archive *archive, const char *pat
     return TSR_OK;
 }
 
-/* Dims come fastest first; the archive has them slowest first. */
+/* Reads dims, which the file has fastest first; the archive has them slowest first. */
 static tsr_status take_dims(tsri_io_cursor *c, const char *name, tsri_io_array *array) {
     uint32_t rank;
     uint64_t dims[MAX_RANK];
@@ -245,7 +246,7 @@ static tsr_status take_tensor(tsri_io_archive *archive, tsri_io_cursor *c) {
     if (type >= sizeof types / sizeof *types || !types[type].name)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: tensor \"%s\" has type %" PRIu32
-                              ", which is none of GGUF's, or was removed from it",
+                              ", which GGUF does not define, or no longer defines",
                               c->file->path, name, type);
     array.type_name = types[type].name;
     array.dtype = types[type].dtype;
@@ -254,7 +255,7 @@ static tsr_status take_tensor(tsri_io_archive *archive, tsri_io_cursor *c) {
     if (row % block != 0)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: tensor \"%s\" of type %s has rows of %" PRIu64
-                              " elements; blocks of %d do not fill them",
+                              " elements, which is not a multiple of its block of %d",
                               c->file->path, name, array.type_name, row, types[type].block);
     if (__builtin_mul_overflow(array.elements / block, (uint64_t)types[type].bytes, &array.bytes))
         return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\": its size overflows", c->file->path,
@@ -262,8 +263,8 @@ static tsr_status take_tensor(tsri_io_archive *archive, tsri_io_cursor *c) {
     return tsri_io_add_array(archive, &array, name, length);
 }
 
-/* Each tensor must begin exactly where the one before it ends, rounded up to the alignment; offsets
- * become the file's. */
+/* Checks that each tensor begins exactly where the one before it ends, rounded up to the alignment,
+ * and makes the offsets relative to the file. */
 static tsr_status place(tsri_io_archive *archive, const tsri_io_cursor *c, uint64_t alignment) {
     const uint64_t base = (c->at + alignment - 1) / alignment * alignment;
     uint64_t expected = 0;
@@ -278,16 +279,16 @@ static tsr_status place(tsri_io_archive *archive, const tsri_io_cursor *c, uint6
         if (__builtin_add_overflow(base + expected, array->bytes, &end) || end > c->file->size)
             return tsri_base_fail(TSR_E_FORMAT,
                                   "%s: tensor \"%s\" of %" PRIu64
-                                  " bytes ends behind the end of the file; it is cut off",
+                                  " bytes ends after the end of the file; the file is cut off",
                                   c->file->path, array->name, array->bytes);
         array->offset = base + expected;
         expected = (end - base + alignment - 1) / alignment *
-                   alignment; /* end is within a file: no overflow */
+                   alignment; /* end is within a file, so this cannot overflow */
     }
     return TSR_OK;
 }
 
-/* One file into an archive that has nothing yet. */
+/* Reads one file into an empty archive. */
 static tsr_status read_one(tsri_io_archive *archive, const char *path) {
     tsri_io_cursor c = {0};
     char *name = NULL;
@@ -314,7 +315,7 @@ static tsr_status read_one(tsri_io_archive *archive, const char *path) {
     return status;
 }
 
-/* Which part of how many a file is: 0 of 1 where it is not split. */
+/* Finds which part of how many a file is: 0 of 1 where it is not split. */
 static tsr_status find_part(const tsri_io_archive *archive, int64_t *part, int64_t *count) {
     *part = 0;
     *count = 1;
@@ -323,7 +324,8 @@ static tsr_status find_part(const tsri_io_archive *archive, int64_t *part, int64
     return tsri_io_meta_int(archive, "split.no", 0, *count - 1, part);
 }
 
-/* Moves files and arrays to the end of `whole`; its metadata is the first part's. */
+/* Moves the files and arrays of a part to the end of `whole`, which keeps the metadata of the first
+ * part. */
 static tsr_status append(tsri_io_archive *whole, tsri_io_archive *part) {
     if (whole->n_files == 0) {
         char *path = part->path;
@@ -346,7 +348,7 @@ static tsr_status append(tsri_io_archive *whole, tsri_io_archive *part) {
     return TSR_OK;
 }
 
-/* Part `at` of `count`, checked to be that one. */
+/* Reads part `at` of `count`, and checks that the file is that part. */
 static tsr_status read_part(tsri_io_archive *archive, char *path, int64_t at, int64_t count) {
     int64_t part, parts;
     archive->path = path;
@@ -365,7 +367,7 @@ static tsr_status read_part(tsri_io_archive *archive, char *path, int64_t at, in
     return TSR_OK;
 }
 
-/* All parts of a split model, of which `path` names part `given`. */
+/* Reads all parts of a split model; `path` names part `given`. */
 static tsr_status read_split(tsri_io_archive *whole, const char *path, int64_t given,
                              int64_t count) {
     char ending[64];
@@ -387,7 +389,7 @@ static tsr_status read_split(tsri_io_archive *whole, const char *path, int64_t g
             status = read_part(&part, name.data, i, count);
         if (status == TSR_OK)
             status = append(whole, &part);
-        part.path = NULL; /* it is `name` */
+        part.path = NULL; /* its path is `name` */
         tsri_io_clear(&part);
         tsri_base_bytes_clear(&name);
         TRY(status);

@@ -1,4 +1,4 @@
-/* model.safetensors.index.json: which shard holds which tensor. */
+/* io/index.c - reads model.safetensors.index.json, which tells which shard has which tensor. */
 #include "base/error.h"
 #include "base/json.h"
 #include "io/format.h"
@@ -9,9 +9,9 @@
 
 enum { MAX_INDEX = 100000000, MAX_DEPTH = 8, MAX_SHARDS = 4096 };
 
-/* A shard lies in the index's own folder under a plain name. (The file of that name may be a
- * symbolic link, as in the Hugging Face cache: whoever made the folder made the link, whereas the
- * index is text from elsewhere.) */
+/* A shard must be in the folder of the index, under a plain name. (The file of that name may be a
+ * symbolic link, as in the Hugging Face cache: the link was made with the folder, but the index is
+ * text from elsewhere.) */
 static tsr_status check_shard_name(const char *path, const char *own, const json_t *value) {
     if (!json_is_string(value))
         return tsri_base_fail(TSR_E_FORMAT,
@@ -24,7 +24,7 @@ static tsr_status check_shard_name(const char *path, const char *own, const json
         why = "it is an absolute path";
     else if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strchr(name, '/') ||
              strchr(name, '\\'))
-        why = "it leaves the folder: a plain name is needed, without '/', '\\' or '..'";
+        why = "it is not in the folder: a plain name is needed, without '/', '\\' or '..'";
     else if (strcmp(name, own) == 0)
         why = "that is the index itself";
     else if (strlen(name) > 255)
@@ -34,7 +34,7 @@ static tsr_status check_shard_name(const char *path, const char *own, const json
     return TSR_OK;
 }
 
-/* The distinct shards, each with its place among the archive's files. */
+/* Lists the distinct shards, each with its index in the archive's files. */
 static tsr_status list_shards(const char *path, const char *own, json_t *map, json_t *shards) {
     const char *name;
     json_t *value;
@@ -70,7 +70,7 @@ static tsr_status read_shards(tsri_io_archive *archive, const char *path, size_t
         const size_t first = archive->n_values;
         if (status == TSR_OK)
             status = tsri_io_read_safetensors(archive, shard.data);
-        if (first > 0) /* every shard repeats the metadata; the first one's is kept */
+        if (first > 0) /* each shard repeats the metadata; that of the first is kept */
             tsri_io_drop_values(archive, first);
         tsri_base_bytes_clear(&shard);
         TRY(status);
@@ -91,7 +91,7 @@ static tsr_status check_map(tsri_io_archive *archive, const char *path, json_t *
             return tsri_base_fail(TSR_E_FORMAT,
                                   "%s says that tensor \"%.300s\" is in %s, which does not have it",
                                   path, name, json_string_value(value));
-        *total += array->bytes; /* bytes of distinct pieces of files: no overflow */
+        *total += array->bytes; /* bytes of distinct parts of files, so this cannot overflow */
     }
     return TSR_OK;
 }
@@ -103,7 +103,7 @@ static tsr_status check_total(const char *path, const json_t *root, uint64_t tot
         return tsri_base_fail(TSR_E_FORMAT, "%s: \"metadata\" must be an object", path);
     if (!claimed) /* optional */
         return TSR_OK;
-    if (!json_is_number(claimed)) /* some writers give 1.3e10 */
+    if (!json_is_number(claimed)) /* not an integer: some writers give 1.3e10 */
         return tsri_base_fail(TSR_E_FORMAT, "%s: \"total_size\" must be a number", path);
     if (json_is_integer(claimed) ? (uint64_t)json_integer_value(claimed) != total
                                  : json_real_value(claimed) != (double)total)
@@ -127,10 +127,10 @@ tsr_status tsri_io_read_index(tsri_io_archive *archive, const char *path) {
         goto out;
     json_t *map = json_object_get(root, "weight_map");
     if (!json_is_object(map) || json_object_size(map) == 0) {
-        status = tsri_base_fail(
-            TSR_E_FORMAT,
-            "%s has no \"weight_map\" that names the tensors; it is no index of safetensors shards",
-            path);
+        status = tsri_base_fail(TSR_E_FORMAT,
+                                "%s has no \"weight_map\" that names the tensors, so it is not an "
+                                "index of safetensors shards",
+                                path);
         goto out;
     }
     status = list_shards(path, own, map, shards);

@@ -1,5 +1,5 @@
-/* llama2.c checkpoints. Every size follows from the header, so the file's size must be exactly what
- * they add up to.
+/* io/llama2c.c - reads llama2.c checkpoints. All sizes follow from the header, so the file must
+ * have exactly as many bytes as they add up to.
  *
  * source  github.com/karpathy/llama2.c: run.c (memory_map_weights), export.py (legacy_export,
  *         version1_export)
@@ -22,14 +22,15 @@ enum {
 
 static const char magic[4] = {'2', '4', 'k', 'a'}; /* "ak42" as a little-endian number */
 
-/* As in the file; a negative vocabulary size means an untied classifier (legacy). */
+/* The header, as in the file; in the legacy format a negative vocabulary size means an untied
+ * classifier. */
 typedef struct config {
     int32_t dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size, seq_len;
 } config;
 
 _Static_assert(sizeof(config) == LEGACY_HEADER, "read as it lies");
 
-/* What is wrong with it, or NULL. */
+/* What is wrong with a header, or NULL. */
 static const char *fault(const config *c) {
     if (c->dim < 1 || c->dim > MAX_DIM)
         return "dim must be from 1 to 2^20";
@@ -58,16 +59,16 @@ bool tsri_io_is_llama2c(const unsigned char *head, size_t n) {
     return fault(&c) == NULL;
 }
 
-/* One array of the model, or one of each layer: name with or without a number, and up to two dims.
- */
+/* One array of the model, or one of each layer: its name, with or without a number, and up to two
+ * dims. */
 typedef struct part {
-    const char *name; /* after "model.layers.N." where it is one a layer */
+    const char *name; /* what follows "model.layers.N." where each layer has one */
     bool per_layer;
     int64_t rows, columns; /* rows 0: a vector */
 } part;
 
-/* The file's order. A part without a name is skipped: the legacy format's tables of rotary angles.
- */
+/* Lists the parts in the order of the file. One without a name is skipped: the legacy format's
+ * tables of rotary angles. */
 static size_t list_parts(const config *c, bool legacy, bool shared, part out[16]) {
     const int64_t C = c->dim, F = c->hidden_dim,
                   V = c->vocab_size < 0 ? -(int64_t)c->vocab_size : c->vocab_size;
@@ -88,11 +89,12 @@ static size_t list_parts(const config *c, bool legacy, bool shared, part out[16]
     const size_t n = legacy ? sizeof old / sizeof *old : sizeof new / sizeof *new;
     memcpy(out, legacy ? old : new, n * sizeof *out);
     return shared ? n - 1
-                  : n; /* a shared classifier is the embedding: the head, last, is not there */
+                  /* A shared classifier is the embedding, so the head, which is last, is missing */
+                  : n;
 }
 
-/* The cosines [seq_len, D/2] and sines after them make seq_len * D numbers. All terms are small:
- * the sum is below 2^60. */
+/* How many bytes a part has. The cosines [seq_len, D/2] and the sines after them are seq_len * D
+ * numbers. All terms are small, so the sum is below 2^60. */
 static uint64_t bytes_of(const part *p, const config *c) {
     return 4 * (uint64_t)(p->rows ? p->rows : 1) * (uint64_t)p->columns *
            (uint64_t)(p->per_layer ? c->n_layers : 1);
@@ -163,7 +165,7 @@ static tsr_status read_header(const tsri_file *file, config *c, int32_t *version
     if (!why && !legacy && flag > 1)
         why = "its shared_classifier flag must be 0 or 1";
     if (why)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: no llama2.c checkpoint: %s", file->path, why);
+        return tsri_base_fail(TSR_E_FORMAT, "%s is not a llama2.c checkpoint: %s", file->path, why);
     *shared = legacy ? c->vocab_size > 0 : flag == 1;
     return TSR_OK;
 }

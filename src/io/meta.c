@@ -1,3 +1,4 @@
+/* io/meta.c - metadata of a model file, by key, with types checked. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/format.h"
@@ -154,7 +155,7 @@ static bool serves(tsri_io_kind found, tsri_io_kind wanted) {
     return found == wanted || (found == TSRI_IO_INT && wanted == TSRI_IO_REAL);
 }
 
-/* *out is NULL where the key is missing. */
+/* Finds the value of a key and checks its kind; *out is NULL where the key is missing. */
 static tsr_status typed(const tsri_io_archive *archive, const char *key, tsri_io_kind wanted,
                         const tsri_io_value **out) {
     *out = tsri_io_meta(archive, key);
@@ -217,9 +218,9 @@ tsr_status tsri_io_meta_list(const tsri_io_archive *archive, const char *key, ts
     const tsri_io_value *value;
     TRY(typed(archive, key, TSRI_IO_LIST, &value));
     if (value && !serves(items[value->item].kind, kind))
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: metadata \"%s\" is a list whose items are each %s; %s is needed",
-                              archive->path, key, spell(items[value->item].kind), spell(kind));
+        return tsri_base_fail(
+            TSR_E_FORMAT, "%s: metadata \"%s\" is a list in which each item is %s; %s is needed",
+            archive->path, key, spell(items[value->item].kind), spell(kind));
     *out = value;
     return TSR_OK;
 }

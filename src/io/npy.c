@@ -1,5 +1,8 @@
-/* NumPy's .npy files of f32 [N, C]: a magic, a version, a Python dictionary as text, then rows.
- * source  numpy/lib/format, "The NPY file format", versions 1.0 to 3.0 */
+/* io/npy.c - reads and writes NumPy's .npy files of f32 [N, C]: magic bytes, a version, a Python
+ * dictionary as text, then the rows.
+ *
+ * source  numpy/lib/format, "The NPY file format", versions 1.0 to 3.0
+ */
 #include "tessera/vectors.h"
 
 #include "base/error.h"
@@ -17,7 +20,7 @@ static const unsigned char magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
 struct tsr_vectors {
     tsri_file *file;
-    uint64_t rows, begin; /* begin: of the first row, in bytes */
+    uint64_t rows, begin; /* begin: the offset of the first row, in bytes */
     uint32_t width;
 };
 
@@ -52,7 +55,7 @@ static bool read_text(header *h, char *out, size_t size) {
     return skip_to(h, quote);
 }
 
-/* "(3, 4)", "(3,)", "()"; of more than three numbers the rank alone is kept. */
+/* Reads "(3, 4)", "(3,)" or "()"; of more than three numbers only the rank is kept. */
 static bool read_shape(header *h) {
     if (!skip_to(h, '('))
         return false;
@@ -89,7 +92,7 @@ static bool read_order(header *h) {
     return false;
 }
 
-/* One key and its value; a structured descr is a list and no text: `numbers` says so. */
+/* Reads one key and its value. A structured descr is a list, not a text; `numbers` then says so. */
 static bool read_entry(header *h) {
     char key[32];
     if (!read_text(h, key, sizeof key) || !skip_to(h, ':'))
@@ -114,26 +117,27 @@ static tsr_status parse_header(const char *text, const char *path, header *h) {
             fine = false;
     }
     if (!fine || !h->has_numbers || !h->has_order || !h->has_shape)
-        return tsri_base_fail(
-            TSR_E_FORMAT, "%s: its .npy header is not one of plain numbers: \"%.80s\"", path, text);
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: its .npy header does not describe plain numbers: \"%.80s\"",
+                              path, text);
     return TSR_OK;
 }
 
 static tsr_status check_header(const header *h, const char *path) {
     if (strcmp(h->numbers, "<f4") != 0)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s holds numbers of type \"%s\"; little-endian f32 (\"<f4\") is "
-                              "read: convert it with numpy's astype(\"<f4\")",
+                              "%s has numbers of type \"%s\"; little-endian f32 (\"<f4\") is read: "
+                              "convert it with numpy's astype(\"<f4\")",
                               path, h->numbers);
     if (h->rank != 2)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s is an array of %d dimensions; rows of numbers, two dimensions, "
-                              "are read",
-                              path, h->rank);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s is an array of %d dimensions; arrays of 2, rows of numbers, are read", path,
+            h->rank);
     if (h->columns_first && h->shape[0] > 1 && h->shape[1] > 1)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s lies column by column (fortran_order); row by row is read: save "
-                              "numpy's ascontiguousarray",
+                              "%s is stored column by column (fortran_order); row by row is read: "
+                              "save numpy's ascontiguousarray",
                               path);
     if (h->shape[1] < 1 || h->shape[1] > MOST_WIDTH)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
@@ -142,19 +146,19 @@ static tsr_status check_header(const header *h, const char *path) {
     return TSR_OK;
 }
 
-/* Where the text of the header begins, and its bytes. */
+/* Finds where the text of the header begins, and how many bytes it has. */
 static tsr_status measure_header(const tsri_file *file, uint64_t *begin, uint32_t *size) {
     unsigned char head[12] = {0};
     const size_t n = file->size < sizeof head ? (size_t)file->size : sizeof head;
     TRY(tsri_base_file_read(file, 0, head, n));
     if (n < 10 || memcmp(head, magic, sizeof magic) != 0)
-        return tsri_base_fail(
-            TSR_E_FORMAT,
-            "%s is no .npy file: it does not begin with \\x93NUMPY; tessera embed "
-            "-o FILE.npy writes one",
-            file->path);
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s is not an .npy file: it does not begin with \\x93NUMPY; tessera "
+                              "embed -o FILE.npy writes one",
+                              file->path);
     if (head[6] < 1 || head[6] > 3)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s is .npy of version %d; 1, 2 and 3 are read",
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s is an .npy file of version %d; versions 1, 2 and 3 are read",
                               file->path, head[6]);
     *begin = head[6] == 1 ? 10 : 12;
     *size = head[8] | (uint32_t)head[9] << 8;
@@ -162,7 +166,7 @@ static tsr_status measure_header(const tsri_file *file, uint64_t *begin, uint32_
         *size |= (uint32_t)head[10] << 16 | (uint32_t)head[11] << 24;
     if (*size > MOST_HEADER || *begin + *size > file->size)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: its header of %" PRIu32 " bytes goes past the end of the file",
+                              "%s: its header of %" PRIu32 " bytes ends after the end of the file",
                               file->path, *size);
     return TSR_OK;
 }
@@ -187,9 +191,9 @@ static tsr_status read_header(tsr_vectors *v, const char *path) {
     if (__builtin_mul_overflow(v->rows, v->width * (uint64_t)sizeof(float), &wanted) ||
         wanted != v->file->size - v->begin)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s has %" PRIu64 " bytes after its header; %" PRIu64
-                              " rows of %" PRIu32 " f32 numbers need another number: it is cut, "
-                              "or damaged",
+                              "%s has %" PRIu64
+                              " bytes after its header, which does not agree with %" PRIu64
+                              " rows of %" PRIu32 " f32 numbers: it is cut off or damaged",
                               path, v->file->size - v->begin, v->rows, v->width);
     return TSR_OK;
 }
@@ -244,7 +248,8 @@ struct tsr_vectors_writer {
     uint32_t width;
 };
 
-/* Always WRITTEN_HEADER bytes, so that the number of rows can be put in at the end. */
+/* The header always has WRITTEN_HEADER bytes, so that the number of rows can be filled in at the
+ * end. */
 static void format_header(const tsr_vectors_writer *w, unsigned char out[WRITTEN_HEADER]) {
     char text[WRITTEN_HEADER];
     const int n =

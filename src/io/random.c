@@ -1,5 +1,5 @@
-/* io/random.c - arrays of random numbers that are made when they are read: a model's shape without
- * its file. */
+/* io/random.c - arrays of random numbers that are made when they are read, for a model of a given
+ * shape without a file. */
 #include "io/format.h"
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What sentences name as the file. */
+/* Sets the name that error sentences use for the file. */
 static tsr_status add_name(tsri_io_archive *archive, const char *name) {
     tsri_file *file = NULL;
     TRY(tsri_base_grow(&archive->files, &archive->files_room, 1, sizeof *archive->files));
@@ -44,8 +44,8 @@ tsr_status tsri_io_random(const char *name, const tsri_io_random_array *list, si
     return status;
 }
 
-/* Evenly spread around 0 with deviation 0.02, as the families' own initial weights deviate; vectors
- * are 1, biases 0. */
+/* Numbers of a matrix are uniform around 0 with standard deviation 0.02, which is that of the
+ * families' initial weights; vectors are 1, biases 0. */
 static float number(uint64_t word) {
     static const float width = 0.02f * 3.4641016f; /* sqrt 12 */
     return ((float)(word >> 8) * 0x1p-24f - 0.5f) * width;

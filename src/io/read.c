@@ -1,4 +1,4 @@
-/* io/read.c - elements of an array, as they are stored or converted. */
+/* io/read.c - reads elements of an array, as they are stored or converted. */
 #include "io/format.h"
 
 #include "base/error.h"
@@ -40,7 +40,7 @@ tsr_status tsri_io_read(const tsri_io_archive *archive, const tsri_io_array *arr
     return TSR_OK;
 }
 
-/* values[i] /= its divisor, for n elements from `first` on, a row at a time. */
+/* Divides n values, those of the elements from `first` on, by their divisors, one row at a time. */
 static tsr_status divide(const tsri_io_archive *archive, const tsri_io_array *array, uint64_t first,
                          size_t n, float *values) {
     const uint64_t row = array->elements / array->n_divisors;
@@ -60,7 +60,8 @@ static tsr_status divide(const tsri_io_archive *archive, const tsri_io_array *ar
     return TSR_OK;
 }
 
-/* Elements of an array with divisors: integers, f32 divided, then as asked for. */
+/* Reads elements of an array with divisors: integers, divided in f32, then converted to the wanted
+ * dtype. */
 static tsr_status read_divided(const tsri_io_archive *archive, const tsri_io_array *array,
                                tsr_dtype to, uint64_t first, size_t n, void *out) {
     enum { PIECE = 1 << 18 };
@@ -70,7 +71,7 @@ static tsr_status read_divided(const tsri_io_archive *archive, const tsri_io_arr
     void *stored = NULL;
     float *values = NULL;
     if (!target || target->block > 1)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "tensor \"%s\": %s is not converted to dtype %d",
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "tensor \"%s\": %s can't be converted to dtype %d",
                               array->name, source->name, (int)to);
     tsr_status status = tsri_base_new_aligned(piece * size, &stored);
     if (status == TSR_OK)
@@ -100,8 +101,8 @@ tsr_status tsri_io_read_as(const tsri_io_archive *archive, const tsri_io_array *
     const uint64_t block = (uint64_t)source->block;
     if (first > array->elements || n > array->elements - first || first % block || n % block)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "tensor \"%s\": %zu elements from %" PRIu64
-                              " were asked for; it has %" PRIu64 " in blocks of %d",
+                              "tensor \"%s\": %zu elements from element %" PRIu64
+                              " on were asked for; it has %" PRIu64 " in blocks of %d",
                               array->name, n, first, array->elements, source->block);
     const uint64_t start = first / block * (uint64_t)source->bytes;
     if (array->n_divisors)
@@ -109,7 +110,7 @@ tsr_status tsri_io_read_as(const tsri_io_archive *archive, const tsri_io_array *
     if (to == array->dtype)
         return tsri_io_read(archive, array, start, n / block * (size_t)source->bytes, out);
     if (!target || target->block > 1)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "tensor \"%s\": %s is not converted to dtype %d",
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "tensor \"%s\": %s can't be converted to dtype %d",
                               array->name, source->name, (int)to);
     const size_t piece = n < PIECE ? n : PIECE;
     void *stored = NULL;

@@ -1,4 +1,7 @@
-/* source  github.com/huggingface/safetensors, README.md "Format" and safetensors/src/tensor.rs */
+/* io/safetensors.c - reads a safetensors file, and checks every rule of the format.
+ *
+ * source  github.com/huggingface/safetensors, README.md "Format" and safetensors/src/tensor.rs
+ */
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -10,7 +13,7 @@
 #include <string.h>
 
 enum {
-    MAX_HEADER = 100000000, /* the official reader's */
+    MAX_HEADER = 100000000, /* the limit of the official reader */
     MAX_DEPTH = 8,
     MAX_TENSORS = 1000000,
     MAX_NAME = 1024
@@ -30,7 +33,8 @@ static const struct {
     {"F6_E3M2", 6, 0},    {"F4", 4, 0},
 };
 
-/* One tensor's entry, read from a header whose data begins at byte `base` and has `size` bytes. */
+/* The entries of tensors are read from a header whose data begins at byte `base` and has `size`
+ * bytes. */
 typedef struct header {
     const char *path;
     uint64_t base, size;
@@ -52,8 +56,7 @@ static tsr_status read_type(const header *h, const char *name, const json_t *val
             *bits = types[i].bits;
             return TSR_OK;
         }
-    return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: tensor \"%s\": dtype \"%.40s\" is none that safetensors has",
+    return tsri_base_fail(TSR_E_FORMAT, "%s: tensor \"%s\": safetensors has no dtype \"%.40s\"",
                           h->path, name, json_string_value(value));
 }
 
@@ -96,8 +99,7 @@ static tsr_status read_offsets(const header *h, const char *name, const json_t *
     if (last > h->size)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: tensor \"%s\" ends at byte %" PRIu64 " of %" PRIu64
-                              " bytes of data; the file is cut "
-                              "off or its header wrong",
+                              " bytes of data; the file is cut off, or its header is wrong",
                               h->path, name, last, h->size);
     array->offset = h->base + first;
     array->bytes = last - first;
@@ -160,8 +162,8 @@ static int by_offset(const void *a, const void *b) {
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* The tensors from index `first` on must lie one after another from the first byte of data to the
- * last: no hole, no overlap, nothing behind. */
+/* Checks that the tensors from index `first` on follow one another from the first byte of data to
+ * the last: without a gap, an overlap, or bytes after the last. */
 static tsr_status check_cover(const header *h, tsri_io_archive *archive, size_t first) {
     const size_t n = archive->n_arrays - first;
     tsri_io_array *arrays = n ? archive->arrays + first : NULL;
@@ -175,16 +177,17 @@ static tsr_status check_cover(const header *h, tsri_io_archive *archive, size_t 
                                   arrays[i].name, before);
         if (arrays[i].offset > end)
             return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: a hole of %" PRIu64
-                                  " bytes lies before tensor \"%s\"; there must be none",
+                                  "%s: there is a gap of %" PRIu64
+                                  " bytes before tensor \"%s\"; no gap is allowed",
                                   h->path, arrays[i].offset - end, arrays[i].name);
         end = arrays[i].offset + arrays[i].bytes;
         before = arrays[i].name;
     }
     if (end != h->base + h->size)
-        return tsri_base_fail(
-            TSR_E_FORMAT, "%s: %" PRIu64 " bytes lie behind the last tensor; there must be none",
-            h->path, h->base + h->size - end);
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: %" PRIu64
+                              " bytes follow the last tensor; no bytes are allowed there",
+                              h->path, h->base + h->size - end);
     return TSR_OK;
 }
 
@@ -194,17 +197,17 @@ static tsr_status read_header(const tsri_file *file, header *h, json_t **out) {
         return tsri_base_fail(
             TSR_E_FORMAT,
             "%s has %" PRIu64
-            " bytes; a safetensors file begins with the 8 bytes of its header's length",
+            " bytes; a safetensors file begins with 8 bytes that give its header's length",
             file->path, file->size);
     TRY(tsri_base_file_read(file, 0, &length, sizeof length));
     if (length == 0)
-        return tsri_base_fail(
-            TSR_E_FORMAT, "%s: the header's length is 0; it is no safetensors file", file->path);
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "%s: the header's length is 0, so it is not a safetensors file",
+                              file->path);
     if (length > MAX_HEADER)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: the header's length is %" PRIu64
-                              "; at most %d bytes are allowed: it is no safetensors "
-                              "file",
+                              ", and at most %d bytes are allowed, so it is not a safetensors file",
                               file->path, length, MAX_HEADER);
     if (length > file->size - sizeof length)
         return tsri_base_fail(TSR_E_FORMAT,
@@ -215,9 +218,9 @@ static tsr_status read_header(const tsri_file *file, header *h, json_t **out) {
     TRY(tsri_base_new((size_t)length, 1, &text));
     tsr_status status = tsri_base_file_read(file, sizeof length, text, (size_t)length);
     if (status == TSR_OK && *text != '{')
-        status = tsri_base_fail(TSR_E_FORMAT,
-                                "%s: the header does not begin with '{'; it is no safetensors file",
-                                file->path);
+        status = tsri_base_fail(
+            TSR_E_FORMAT, "%s: the header does not begin with '{', so it is not a safetensors file",
+            file->path);
     if (status == TSR_OK)
         status = tsri_base_json_parse(text, (size_t)length, MAX_DEPTH, file->path, out);
     free(text);

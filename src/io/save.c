@@ -1,3 +1,4 @@
+/* io/save.c - writes a safetensors file whose tensors arrive one after the other. */
 #include "io/save.h"
 
 #include "base/bytes.h"
@@ -17,10 +18,10 @@ enum { MAX_NAME = 1024, MAX_RANK = 8, MAX_HEADER = 100000000 };
 struct tsri_io_saver {
     tsri_file_writer *writer;
     char *path;
-    uint64_t wanted, written; /* bytes of data */
+    uint64_t wanted, written; /* bytes of data, expected and written so far */
 };
 
-/* In the order in which the official writer puts them. */
+/* The dtypes in the order in which the official writer puts them. */
 static const struct {
     tsr_dtype dtype;
     const char *name;
@@ -30,7 +31,7 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof *types };
 
-/* The dtype's place among them; TYPES where safetensors has none for it. */
+/* The index of a dtype in that order; TYPES where safetensors does not have it. */
 static int place_of(tsr_dtype dtype) {
     int i = 0;
     while (i < TYPES && types[i].dtype != dtype)
@@ -70,7 +71,7 @@ static tsr_status entry_bytes(const char *path, const tsri_io_entry *entry, uint
     return TSR_OK;
 }
 
-/* One entry's object; NULL when memory is out or the name is no UTF-8. */
+/* The object of one entry; NULL where there is too little memory or the name is not UTF-8. */
 static json_t *describe(const tsri_io_entry *entry, uint64_t begin, uint64_t end) {
     json_t *shape = json_array();
     bool whole = shape != NULL;
@@ -84,7 +85,7 @@ static json_t *describe(const tsri_io_entry *entry, uint64_t begin, uint64_t end
     return described;
 }
 
-/* jansson doesn't say which of the two it was; malloc does. */
+/* jansson does not tell which of the two it was; malloc does. */
 static tsr_status out_of_memory_or_utf8(const char *path, const char *name) {
     return errno == ENOMEM
                ? tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory for its header", path)
@@ -111,7 +112,7 @@ static tsr_status fill_header(const char *path, const tsri_io_entry *entries, si
             return tsri_base_fail(TSR_E_ARGUMENT,
                                   "%s: the tensors' sizes add up to more than 2^63 bytes", path);
         if (json_object_get(root, entries[i].name))
-            return tsri_base_fail(TSR_E_ARGUMENT, "%s: tensor \"%s\" is there twice", path,
+            return tsri_base_fail(TSR_E_ARGUMENT, "%s: tensor \"%s\" occurs twice", path,
                                   entries[i].name);
         if (json_object_set_new(root, entries[i].name, describe(&entries[i], *total, end)) != 0)
             return out_of_memory_or_utf8(path, entries[i].name);
@@ -120,7 +121,7 @@ static tsr_status fill_header(const char *path, const tsri_io_entry *entries, si
     return TSR_OK;
 }
 
-/* Length, JSON, and spaces so that the data begins at a multiple of 8. */
+/* Writes the length, the JSON text, and spaces so that the data begins at a multiple of 8. */
 static tsr_status write_header(tsri_io_saver *saver, const json_t *root) {
     char *text = tsri_base_json_print(root, JSON_COMPACT);
     if (!text)
@@ -175,7 +176,7 @@ tsr_status tsri_io_save_begin(const char *path, tsri_io_entry *entries, size_t n
 tsr_status tsri_io_save_write(tsri_io_saver *saver, const void *data, size_t bytes) {
     if (bytes > saver->wanted - saver->written)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "%s: more data than the %" PRIu64 " bytes that its tensors have",
+                              "%s: more data was written than the %" PRIu64 " bytes of its tensors",
                               saver->path, saver->wanted);
     saver->written += bytes;
     return tsri_base_writer_write(saver->writer, data, bytes);
@@ -189,7 +190,7 @@ tsr_status tsri_io_save_commit(tsri_io_saver **saver) {
                                 "%s: %" PRIu64 " of %" PRIu64 " bytes of data were written",
                                 s->path, s->written, s->wanted);
     else
-        status = tsri_base_writer_commit(&s->writer); /* leaves NULL */
+        status = tsri_base_writer_commit(&s->writer); /* sets it to NULL */
     tsri_io_save_abandon(saver);
     return status;
 }

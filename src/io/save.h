@@ -1,4 +1,4 @@
-/* io/save.h - writing safetensors: whole or not at all. */
+/* io/save.h - writes safetensors files, whole or not at all. */
 #ifndef TSRI_IO_SAVE_H
 #define TSRI_IO_SAVE_H
 
@@ -9,37 +9,38 @@
 
 typedef struct tsri_io_entry {
     const char *name; /* UTF-8, not empty, not "__metadata__", at most 1024 bytes */
-    tsr_dtype dtype;  /* no block type */
+    tsr_dtype dtype;  /* not a block type */
     int rank;
     int64_t dims[8];
-    const void *data; /* the bytes for tsri_io_save; else what the caller likes */
+    const void *data; /* the bytes for tsri_io_save; otherwise at the caller's disposal */
 } tsri_io_entry;
 
 typedef struct tsri_io_saver tsri_io_saver;
 
 /* Sorts `entries` into the order of the official writer (by dtype, the widest first, then by name),
- * so that every array is aligned to its item, and writes the header. The arrays' bytes follow in
- * that order, in pieces of any size; commit refuses (and removes the temporary file) when their
- * number is not what the header says.
+ * so that each array is aligned to its items, and writes the header. The bytes of the arrays follow
+ * in that order, in pieces of any size; where their number is not that in the header, commit fails
+ * and removes the temporary file.
  * `metadata` is 2*n_metadata strings: key, value, key, value, ...
  *
- * owner   the caller: commit or abandon. Everything else is borrowed for the call.
- * error   TSR_E_ARGUMENT  a rule above is broken, or a name is there twice
- *         TSR_E_IO        the file cannot be made
+ * owner   the caller commits or abandons *out. Everything else is borrowed for the call
+ * error   TSR_E_ARGUMENT  a rule above is broken, or a name occurs twice
+ *         TSR_E_IO        the file cannot be created
  */
 tsr_status tsri_io_save_begin(const char *path, tsri_io_entry *entries, size_t n,
                               const char *const *metadata, size_t n_metadata, tsri_io_saver **out);
 tsr_status tsri_io_save_write(tsri_io_saver *saver, const void *data, size_t bytes);
-tsr_status tsri_io_save_commit(tsri_io_saver **saver); /* frees, whatever it answers */
+tsr_status tsri_io_save_commit(tsri_io_saver **saver); /* frees, also after a failure */
 void tsri_io_save_abandon(tsri_io_saver **saver);
 
-/* Begin, `write` for each entry in that order, commit; where one fails, nothing stays. */
+/* Begins, calls `write` for each entry in that order, and commits; after a failure nothing is left
+ * behind. */
 typedef tsr_status (*tsri_io_write)(void *data, const tsri_io_entry *entry, tsri_io_saver *saver);
 tsr_status tsri_io_save_each(const char *path, tsri_io_entry *entries, size_t n,
                              const char *const *metadata, size_t n_metadata, tsri_io_write write,
                              void *data);
 
-/* All at once, from each entry's data. */
+/* Writes all at once, from each entry's data. */
 tsr_status tsri_io_save(const char *path, tsri_io_entry *entries, size_t n,
                         const char *const *metadata, size_t n_metadata);
 

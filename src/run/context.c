@@ -1,4 +1,5 @@
-/* run/context.c - a context is made, forgets a graph, says what memory it takes, and ends. */
+/* run/context.c - creates a context, makes it forget a graph, tells how much memory it uses, and
+ * destroys it. */
 #include "run/context.h"
 
 #include "base/error.h"

@@ -1,10 +1,10 @@
-/* run/context.h - what the files of run/ share. */
+/* run/context.h - types and functions that the files of run/ share. */
 #ifndef TSRI_RUN_CONTEXT_H
 #define TSRI_RUN_CONTEXT_H
 
 #include "run/run.h"
 
-/* A graph lowered for the context's devices. */
+/* A graph that was lowered for the context's devices. */
 typedef struct tsri_run_placed {
     const tsri_graph *source;
     tsri_graph *graph; /* lowered */
@@ -16,7 +16,7 @@ typedef struct tsri_run_weight {
     uint32_t id;
     size_t device;
     tsr_layout layout;
-    tsr_buf *buf; /* NULL while only planned */
+    tsr_buf *buf; /* NULL while it is only planned */
     char name[96];
 } tsri_run_weight;
 
@@ -26,16 +26,16 @@ typedef struct tsri_run_kv_state {
     tsr_dtype dtype;
     int64_t dim[4];
     tsr_buf *buf;
-    uint64_t item, bytes; /* of an element, of all */
+    uint64_t item, bytes; /* of one element, and of all */
 } tsri_run_kv_state;
 
-typedef struct tsri_run_slot { /* an open device and what the context keeps on it */
+typedef struct tsri_run_slot { /* an open device and what the context has on it */
     const tsri_backend_device *device;
     tsr_buf *arena;
     uint64_t arena_bytes;
 } tsri_run_slot;
 
-typedef struct tsri_run_measured { /* the names of kernels are its own */
+typedef struct tsri_run_measured { /* it owns the names of kernels */
     tsri_run_profile_entry *entries;
     size_t n, room;
     tsr_status status;
@@ -44,7 +44,8 @@ typedef struct tsri_run_measured { /* the names of kernels are its own */
 struct tsri_run_context {
     tsri_run_options options;
     tsri_run_slot
-        *slots; /* n_devices of the user's, then the reference (device NULL until needed) */
+        /* The user's n_devices, then the reference (its device is NULL until it is needed) */
+        *slots;
     tsri_backend_device *reference;
     tsri_run_placed **placed;
     tsri_run_weight *weights;
@@ -52,33 +53,36 @@ struct tsri_run_context {
     tsri_run_plan **plans;
     size_t n_placed, n_weights, n_states, n_plans, placed_room, weights_room, states_room,
         plans_room;
-    tsri_run_measured past; /* by plans that are gone */
-    uint64_t moved;         /* counts buffers that were replaced: a plan made before binds anew */
+    tsri_run_measured past; /* measured by plans that were destroyed */
+    /* Counts replaced buffers: a plan that was made before a replacement is bound again */
+    uint64_t moved;
 };
 
-/* A run of consecutive nodes on one device. */
+/* Consecutive nodes on one device. */
 typedef struct tsri_run_segment {
     size_t device, first, count; /* nodes of the lowered graph */
     tsr_plan *plan;
 } tsri_run_segment;
 
-/* A value that must be somewhere the host can name: an output, or one that another device reads. */
+/* A value with a buffer of its own, which the host can read: an output, or a value that another
+ * device reads. */
 typedef struct tsri_run_place {
     tsri_value storage;
     size_t device;
     tsr_buf *buf;
     uint64_t bytes; /* at the largest sizes */
-    int64_t ready;  /* copies: the segment before which it is brought here; -1: it is made on this
-                       device */
-    size_t from;    /* copies: index of the place it is brought from */
+    /* Of a copy: the segment before which it is copied here; -1: the value is computed on this
+     * device */
+    int64_t ready;
+    size_t from; /* of a copy: index of the place that it is copied from */
 } tsri_run_place;
 
-/* Inputs and the dims table of one device: one buffer, written once a run. */
+/* The inputs and the dims table of one device, in one buffer that is written once in each run. */
 typedef struct tsri_run_block {
     tsr_buf *buf;
     unsigned char *mirror;
     uint64_t bytes;
-    uint64_t *origin; /* by value index of leaf inputs; UINT64_MAX: not read here */
+    uint64_t *origin; /* by value index of leaf inputs; UINT64_MAX: this device does not read it */
     bool used;
 } tsri_run_block;
 
@@ -92,7 +96,7 @@ struct tsri_run_plan {
     tsri_graph_memory *memory; /* one a slot */
     unsigned char *staging;    /* for copies between devices */
     size_t n_segments, n_places, staging_bytes;
-    uint64_t moved; /* context->moved when it was bound */
+    uint64_t moved; /* context->moved at the time of binding */
     bool bound;
 };
 
@@ -101,10 +105,10 @@ tsr_status tsri_run_placed_for(tsri_run_context *context, const tsri_graph *grap
                                const tsr_bounds *bounds, tsri_run_placed **out);
 void tsri_run_placed_destroy(tsri_run_placed **placed);
 
-/* state.c: makes or grows the states that the graph names */
+/* state.c: creates or enlarges the states that the graph names */
 tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed *placed);
 
-/* layout.c: decides segments, places, blocks and arena of a plan; and binds it to buffers */
+/* layout.c: decides the segments, places, blocks and arena of a plan, and binds it to buffers */
 tsr_status tsri_run_lay_out(tsri_run_plan *plan);
 tsr_status tsri_run_arena_bytes(tsri_run_context *context, const tsri_run_placed *placed,
                                 const tsr_bounds *bounds, size_t device, uint64_t *bytes);
@@ -112,22 +116,23 @@ tsr_status tsri_run_bind(tsri_run_plan *plan);
 void tsri_run_unbind(tsri_run_plan *plan);
 void tsri_run_plan_destroy(tsri_run_plan **plan);
 
-/* profile.c: adds what the plan's device plans measured to the context's past, before they go */
+/* profile.c: adds what the plan's device plans measured to the context's past, before they are
+ * destroyed */
 void tsri_run_profile_keep(tsri_run_plan *plan);
 void tsri_run_profile_clear(tsri_run_measured *measured);
 
 #define TSRI_RUN_CALL(slot, entry, ...) \
     ((slot)->device->backend->entry((slot)->device->dev, __VA_ARGS__))
 
-/* held.c. NULL where the id has none. */
+/* held.c: finds a weight, a state; NULL where there is none with this id. */
 const tsri_run_weight *tsri_run_weight_find(const tsri_run_context *context, uint32_t id,
                                             size_t device);
 const tsri_run_kv_state *tsri_run_state_find(const tsri_run_context *context, uint32_t id);
 
-/* Opens the device: the reference one is opened when the first op needs it. */
+/* Opens the device of a slot: the reference is opened when the first op needs it. */
 tsr_status tsri_run_slot_open(tsri_run_context *context, size_t device);
 
-/* A buffer of the device, with what it is for in the sentence of a failure. */
+/* Creates a buffer on a device; the sentence of a failure names its purpose. */
 tsr_status tsri_run_buffer(tsri_run_context *context, size_t device, tsr_kind kind, uint64_t bytes,
                            const char *what, tsr_buf **out);
 void tsri_run_buffer_drop(tsri_run_context *context, size_t device, tsr_buf **buf);

@@ -1,4 +1,4 @@
-/* run/execute.c - preparing plans and running them. */
+/* run/execute.c - prepares plans and runs them. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/ops.h"
@@ -12,15 +12,17 @@ static tsr_status check_bounds(const tsr_bounds *bounds) {
     int64_t product = 1;
     for (int i = 0; i < TSR_SYMBOLS; i++)
         if (bounds->lowest[i] < 0 || bounds->highest[i] < bounds->lowest[i])
-            return tsri_base_fail(TSR_E_ARGUMENT, "bounds of a plan run from %lld to %lld",
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "the bounds of a plan are %lld to %lld: the lowest must be at "
+                                  "least 0 and not above the highest",
                                   (long long)bounds->lowest[i], (long long)bounds->highest[i]);
-    for (int i = 0; i < TSR_SYMBOLS; i++) /* every entry of the dims table is an int32 */
+    for (int i = 0; i < TSR_SYMBOLS; i++) /* each entry of the dims table must fit int32 */
         if (!tsri_base_mul_i64(product, bounds->highest[i] > 1 ? bounds->highest[i] : 1,
                                &product) ||
             product > INT32_MAX)
             return tsri_base_fail(TSR_E_UNSUPPORTED,
                                   "a batch of %lld sequences of %lld tokens is more than one run "
-                                  "can hold; use smaller batches",
+                                  "can compute; use smaller batches",
                                   (long long)bounds->highest[0], (long long)bounds->highest[1]);
     return TSR_OK;
 }
@@ -81,9 +83,10 @@ static tsr_status write_block(tsri_run_plan *plan, size_t device, const int64_t 
         const uint64_t bytes = tsri_tensor_extent(&v->tensor, sizes);
         const tsri_run_binding *input = binding_of(inputs, n, v->id);
         if (!input || input->bytes != bytes)
-            return tsri_base_fail(TSR_E_ARGUMENT, "input %s: %zu bytes given, %llu wanted", v->name,
-                                  input ? input->bytes : (size_t)0, (unsigned long long)bytes);
-        if (bytes) /* no elements may be no memory */
+            return tsri_base_fail(TSR_E_ARGUMENT, "input %s: %zu bytes are given, %llu are needed",
+                                  v->name, input ? input->bytes : (size_t)0,
+                                  (unsigned long long)bytes);
+        if (bytes) /* without elements there may be no memory */
             memcpy(block->mirror + block->origin[i], input->data, bytes);
         if (used < block->origin[i] + bytes)
             used = block->origin[i] + bytes;
@@ -115,7 +118,7 @@ static tsr_status read_back(const tsri_run_slot *slot, tsr_buf *src, uint64_t of
     return finish(slot, event);
 }
 
-/* Values that this segment reads and another device made: over the host. */
+/* Copies the values that this segment reads and another device computed, by way of the host. */
 static tsr_status bring_copies(tsri_run_plan *plan, size_t segment,
                                const int64_t sizes[TSR_SYMBOLS]) {
     for (size_t i = 0; i < plan->n_places; i++) {
@@ -168,8 +171,8 @@ static tsr_status read_outputs(tsri_run_plan *plan, const int64_t sizes[TSR_SYMB
         const uint64_t bytes = tsri_tensor_extent(&tensor, sizes);
         if (outputs[i].bytes != bytes)
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "output %s: room for %zu bytes given, %llu wanted", mark->name,
-                                  outputs[i].bytes, (unsigned long long)bytes);
+                                  "output %s: room for %zu bytes is given, %llu are needed",
+                                  mark->name, outputs[i].bytes, (unsigned long long)bytes);
         const size_t device = plan->placed->device[v->producer];
         const tsri_run_place *place = plan->places;
         while (place->storage != v->storage || place->device != device)
@@ -181,8 +184,8 @@ static tsr_status read_outputs(tsri_run_plan *plan, const int64_t sizes[TSR_SYMB
     return TSR_OK;
 }
 
-/* So that the blocks' mirrors and the caller's memory are free when execute returns, also where no
- * output was read. */
+/* Waits for the devices, so that the host copies of the blocks and the caller's memory are free
+ * when execute returns, even where no output was read. */
 static tsr_status drain(tsri_run_plan *plan) {
     for (size_t d = 0; d <= plan->context->options.n_devices; d++) {
         if (plan->blocks[d].used)
@@ -219,7 +222,7 @@ size_t tsri_run_step_count(const tsri_run_plan *plan) {
 
 tsr_status tsri_run_step_at(const tsri_run_plan *plan, size_t i, tsri_run_step *out) {
     if (i >= tsri_run_step_count(plan))
-        return tsri_base_fail(TSR_E_ARGUMENT, "step %zu of a plan of %zu", i,
+        return tsri_base_fail(TSR_E_ARGUMENT, "step %zu was asked for; the plan has %zu", i,
                               tsri_run_step_count(plan));
     const tsri_graph_node *node = tsri_graph_node_at(plan->placed->graph, i);
     *out = (tsri_run_step){.label = node->label,

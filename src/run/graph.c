@@ -1,5 +1,5 @@
-/* run/graph.c - the public graph: tessera/graph.h over graph/ and run/, with constant shapes and
- * the caller's arrays. */
+/* run/graph.c - the public graph of tessera/graph.h, over graph/ and run/: constant shapes, and
+ * arrays that belong to the caller. */
 #include "tessera/graph.h"
 
 #include "backend/opened.h"
@@ -37,7 +37,7 @@ tsr_status tsr_graph_create(tsr_device *device, tsr_graph **out) {
     tsr_graph *graph;
     *out = NULL;
     if (!device)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a graph runs on a device: none was given");
+        return tsri_base_fail(TSR_E_ARGUMENT, "the device is NULL; a graph needs one to run on");
     TRY(tsri_base_new(1, sizeof *graph, &graph));
     graph->opened = tsri_backend_opened(device);
     const tsr_status status = tsri_graph_create(&graph->graph);
@@ -65,18 +65,18 @@ tsr_status tsr_graph_status(const tsr_graph *graph) {
     return tsri_graph_status(graph->graph);
 }
 
-/* Whether the graph may still be built; it fails where a run has ended that. */
+/* Whether the graph can still be built; after a run it fails. */
 static bool building(tsr_graph *graph) {
     if (graph->plan)
         tsri_graph_fail(graph->graph, TSR_E_STATE,
-                        "the graph has run: what it computes is settled; build another");
+                        "the graph has run, so nothing can be added to it; build another graph");
     return tsri_graph_status(graph->graph) == TSR_OK;
 }
 
 static bool is_value(tsr_graph *graph, const char *what, tsr_value value) {
     if (value >= 0 && (size_t)value < tsri_graph_value_count(graph->graph))
         return true;
-    tsri_graph_fail(graph->graph, TSR_E_ARGUMENT, "%s: %d is no value of this graph", what,
+    tsri_graph_fail(graph->graph, TSR_E_ARGUMENT, "%s: this graph has no value %d", what,
                     (int)value);
     return false;
 }
@@ -91,12 +91,14 @@ static bool is_countable(const int64_t *dims, uint32_t rank) {
     return true;
 }
 
-/* Constant dims; false, and the graph fails, where they are no shape. */
+/* Converts dims to constants; where they are not a valid shape, the graph fails and the result is
+ * false. */
 static bool constants(tsr_graph *graph, const char *what, uint32_t rank, const int64_t *dims,
                       tsr_dim out[TSR_MAX_RANK]) {
     if (rank > TSR_MAX_RANK || !is_countable(dims, rank)) {
         tsri_graph_fail(graph->graph, TSR_E_ARGUMENT,
-                        "%s: a shape has at most %d sizes, none negative, and 2^31 - 1 elements",
+                        "%s: a shape must have at most %d sizes, none of them negative, and at "
+                        "most 2^31 - 1 elements",
                         what, TSR_MAX_RANK);
         return false;
     }
@@ -123,7 +125,7 @@ static tsr_value add_leaf(tsr_graph *graph, tsr_kind kind, uint32_t id, const ch
     const tsri_tensor_dtype *info = tsri_tensor_dtype_info(dtype);
     if (!info ||
         (info->block > 1 && (kind != TSR_KIND_WEIGHT || !rank || dims[rank - 1] % info->block))) {
-        tsri_graph_fail(graph->graph, TSR_E_ARGUMENT, "%s: %s is no type of its elements", name,
+        tsri_graph_fail(graph->graph, TSR_E_ARGUMENT, "%s: its elements can't be of dtype %s", name,
                         tsri_tensor_dtype_name(dtype));
         return TSR_VALUE_NONE;
     }
@@ -166,7 +168,7 @@ tsr_value tsr_graph_weight(tsr_graph *graph, const char *name, tsr_dtype dtype, 
 tsr_value tsr_graph_state(tsr_graph *graph, const char *name, tsr_dtype dtype, uint32_t rank,
                           const int64_t *dims) {
     if (rank < 1 || rank > 4) {
-        tsri_graph_fail(graph->graph, TSR_E_ARGUMENT, "%s: a state has 1 to 4 sizes; %u were given",
+        tsri_graph_fail(graph->graph, TSR_E_ARGUMENT, "%s: %u sizes are given; a state has 1 to 4",
                         name, rank);
         return TSR_VALUE_NONE;
     }
@@ -175,7 +177,8 @@ tsr_value tsr_graph_state(tsr_graph *graph, const char *name, tsr_dtype dtype, u
 
 /* ---- ops and views ---- */
 
-/* Attributes of another version's size are taken as far as this one knows them. */
+/* Attributes may have the size of another version: they are read as far as this version knows
+ * them. */
 static void add_op(tsr_graph *graph, const tsri_graph_op_row *row, tsr_op_id op, const void *attrs,
                    const tsri_value *in, uint32_t n_in, uint32_t want, tsri_value *out) {
     void *known = NULL;
@@ -216,7 +219,7 @@ void tsr_graph_op_outputs(tsr_graph *graph, tsr_op_id op, const void *attrs, con
         (void)tsr_graph_shape(graph, made[i], &rank, dims);
         if (!is_countable(dims, rank))
             tsri_graph_fail(graph->graph, TSR_E_UNSUPPORTED,
-                            "%s: a result of more than 2^31 - 1 elements", row->name);
+                            "%s: its result would have more than 2^31 - 1 elements", row->name);
     }
     for (uint32_t i = 0; i < n_out && i < row->n_out; i++)
         out[i] = tsri_graph_status(graph->graph) == TSR_OK ? made[i] : TSR_VALUE_NONE;
@@ -256,7 +259,7 @@ tsr_status tsr_graph_shape(const tsr_graph *graph, tsr_value value, uint32_t *ra
     TRY(NEED(rank));
     TRY(NEED(dims));
     if (value < 0 || (size_t)value >= tsri_graph_value_count(graph->graph))
-        return tsri_base_fail(TSR_E_ARGUMENT, "%d is no value of this graph", (int)value);
+        return tsri_base_fail(TSR_E_ARGUMENT, "this graph has no value %d", (int)value);
     const tsr_tensor *t = &tsri_graph_value_at(graph->graph, value)->tensor;
     *rank = t->rank;
     for (uint32_t i = 0; i < t->rank; i++)
@@ -272,7 +275,7 @@ void tsr_graph_output(tsr_graph *graph, const char *name, tsr_value value, void 
         return;
     if (bytes != bytes_of(graph, value)) {
         tsri_graph_fail(graph->graph, TSR_E_ARGUMENT,
-                        "output %s: room for %zu bytes given, %llu wanted", name, bytes,
+                        "output %s: room for %zu bytes is given, %llu are needed", name, bytes,
                         (unsigned long long)bytes_of(graph, value));
         return;
     }
@@ -318,8 +321,9 @@ static tsr_status start(tsr_graph *graph) {
                                       .log = graph->opened->log,
                                       .log_data = graph->opened->log_data};
     if (!graph->n_outputs)
-        return tsri_base_fail(TSR_E_ARGUMENT, "the graph has no output: tsr_graph_output says "
-                                              "which values are wanted");
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "the graph has no output; ask for at least one value with tsr_graph_output");
     TRY(tsri_run_create(&options, &graph->run));
     const tsr_status status = prepare(graph);
     if (status != TSR_OK) {

@@ -1,5 +1,5 @@
-/* run/held.c - what a context holds: open devices, their buffers, weights and states by their ids;
- * and its log. */
+/* run/held.c - what a context has: open devices, their buffers, weights and states by their ids,
+ * and a log. */
 #include "base/error.h"
 #include "run/context.h"
 

@@ -1,4 +1,4 @@
-/* run/layout.c - cuts a placed graph into segments, and gives every value its place. */
+/* run/layout.c - divides a placed graph into segments, and gives each value its place. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "run/context.h"
@@ -75,7 +75,8 @@ static tsr_status find_places(tsri_run_plan *plan) {
         const tsri_graph_value *v =
             tsri_graph_value_at(graph, tsri_graph_output_at(graph, i)->value);
         if (v->producer < 0)
-            return tsri_base_fail(TSR_E_ARGUMENT, "output %s is a leaf; an output is computed",
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "output %s is a leaf; an output must be the result of an op",
                                   tsri_graph_output_at(graph, i)->name);
         add_place(plan, v->storage, plan->placed->device[v->producer], -1, 0);
     }
@@ -134,7 +135,7 @@ static tsr_status lay_out_block(tsri_run_plan *plan, size_t device) {
     return block->used ? tsri_base_new(1, block->bytes, &block->mirror) : TSR_OK;
 }
 
-/* Values that lie elsewhere than in this device's arena. */
+/* Marks the values that are not in this device's arena. */
 static tsr_status mark_pinned(const tsri_run_placed *placed, size_t device, bool **out) {
     const tsri_graph *graph = placed->graph;
     TRY(tsri_base_new(tsri_graph_value_count(graph), sizeof **out, out));
@@ -227,7 +228,8 @@ void tsri_run_plan_destroy(tsri_run_plan **plan) {
 
 /* ---- binding ---- */
 
-/* Where a storage lies on a device: its own buffer, the inputs, a weight, a state, or the arena. */
+/* Finds the memory of a storage on a device: its own buffer, the inputs, a weight, a state, or the
+ * arena. */
 static tsr_status locate(const tsri_run_plan *plan, tsri_value storage, size_t device,
                          tsr_tensor *tensor) {
     const tsri_graph_value *v = tsri_graph_value_at(plan->placed->graph, storage);
@@ -334,7 +336,8 @@ static tsr_status grow_arena(tsri_run_context *context, size_t device, uint64_t 
     tsri_run_slot *slot = &context->slots[device];
     if (bytes <= slot->arena_bytes && slot->arena)
         return TSR_OK;
-    for (size_t i = 0; i < context->n_plans; i++) /* nothing may point to the arena that goes */
+    /* No plan may point to the arena that is replaced */
+    for (size_t i = 0; i < context->n_plans; i++)
         tsri_run_unbind(context->plans[i]);
     tsri_run_buffer_drop(context, device, &slot->arena);
     slot->arena_bytes = 0;

@@ -1,3 +1,5 @@
+/* run/peaks.c - measures a device's peaks: those that its backend measures, and copies between host
+ * and device. */
 #include "run/peaks.h"
 
 #include "backend/opened.h"
@@ -10,7 +12,7 @@
 
 enum { COPY_BYTES = 64 << 20 };
 
-/* One transfer of all of the buffer, to its end. */
+/* Makes one transfer of the whole buffer and waits for its end. */
 static tsr_status copy(const tsri_backend_device *device, const tsr_transfer *transfer,
                        double *rate) {
     const tsr_backend *backend = device->backend;
@@ -40,7 +42,7 @@ static tsr_status copies(const tsri_backend_device *device, bool write, uint32_t
     t.host = host;
     t.dst = write ? buf : NULL;
     t.src = write ? NULL : buf;
-    if (status == TSR_OK) { /* the first touches its pages */
+    if (status == TSR_OK) { /* the first transfer touches the pages of the buffer */
         const tsr_transfer first = {.struct_size = sizeof first,
                                     .kind = TSR_TRANSFER_WRITE,
                                     .dst = buf,

@@ -1,9 +1,9 @@
 /* run/place.c - which device runs which node.
  *
- * Layers are dealt to the devices in equal shares, in order; what comes before the first layer goes
- * with it, what comes after the last too. An op that its device does not offer is replaced by its
- * decomposition; a primitive that it does not offer runs on the reference backend, and so does
- * every op that touches a state which one of them must touch there.
+ * The layers are divided among the devices in equal shares, in order; nodes before the first layer
+ * go with the first, nodes after the last with the last. An op that its device does not offer is
+ * replaced by its decomposition; a primitive op that it does not offer runs on the reference
+ * backend, and so does every op that uses a state which such an op uses.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -19,7 +19,7 @@ typedef struct placing {
     const tsri_graph *graph;
     const tsr_bounds *bounds;
     int layers;
-    uint32_t *moved; /* ids of the states that live on the reference backend: few, if any */
+    uint32_t *moved; /* ids of the states on the reference backend: few, if any */
     size_t n_moved, moved_room;
 } placing;
 
@@ -94,13 +94,13 @@ static bool keep_plain(void *data, const tsri_graph *graph, const tsri_graph_nod
     return offered(&p->context->slots[device_of_layer(p, node->layer)], op, p->bounds, &found);
 }
 
-/* The same, but an op whose state lives on the reference stays whole there. */
+/* The same, but an op whose state is on the reference backend is not split. */
 static bool keep(void *data, const tsri_graph *graph, const tsri_graph_node *node,
                  const tsr_op *op) {
     return touches_moved_state(data, graph, node) || keep_plain(data, graph, node, op);
 }
 
-/* Lowers without the state rule once, and notes each state that some op could only touch on the
+/* Lowers once without the rule about states, and notes each state that some op can use only on the
  * reference. */
 static tsr_status find_moved_states(placing *p) {
     tsri_graph *lowered;
@@ -116,7 +116,8 @@ static tsr_status find_moved_states(placing *p) {
                 status = move(p, id);
     }
     tsri_graph_destroy(&lowered);
-    /* one op may touch two states (attention: keys and values): if one moves, the other does */
+    /* one op may use two states (attention: keys and values): if one moves, the other must move
+     * too */
     for (size_t before = SIZE_MAX; status == TSR_OK && before != p->n_moved;) {
         before = p->n_moved;
         for (size_t i = 0; i < tsri_graph_node_count(p->graph); i++) {

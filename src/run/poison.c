@@ -1,4 +1,4 @@
-/* run/poison.c - memory that shows what was not written. */
+/* run/poison.c - fills memory with NaN, so that what a run does not write can be seen. */
 #include "base/error.h"
 #include "run/context.h"
 

@@ -1,5 +1,5 @@
 /* run/profile.c - what devices measured, summed by (device, op, kernel) over the plans of a
- * context, those that are gone included. */
+ * context, also over those that were destroyed. */
 #include "run/context.h"
 
 #include "base/bytes.h"

@@ -1,4 +1,5 @@
-/* run/state.c - what lives from run to run (keys and values): made zeroed, grown by copying. */
+/* run/state.c - states, which live from run to run (keys and values): creates them zeroed, and
+ * enlarges them by copying. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "run/context.h"
@@ -14,11 +15,11 @@ static tsr_status zero(tsri_run_context *context, const tsri_run_kv_state *state
     return TSRI_RUN_CALL(&context->slots[state->device], transfer, &fill, NULL, NULL);
 }
 
-/* What is kept moves to where the larger dims put it: whole rows of the last dimension that grew.
- */
+/* Copies the contents to their places under the larger dims, in whole rows of the last dimension
+ * that has grown. */
 static tsr_status copy_over(tsri_run_context *context, const tsri_run_kv_state *from,
                             const tsri_run_kv_state *to) {
-    uint64_t run = from->item; /* bytes that lie in one piece in both */
+    uint64_t run = from->item; /* bytes that are contiguous in both */
     int axis = 4;
     do {
         axis--;
@@ -28,7 +29,7 @@ static tsr_status copy_over(tsri_run_context *context, const tsri_run_kv_state *
     for (int i = 0; i < axis; i++)
         pieces *= from->dim[i];
     for (int64_t piece = 0; piece < pieces; piece++) {
-        int64_t there = 0, left = piece, stride = 1; /* the piece's number in `to` */
+        int64_t there = 0, left = piece, stride = 1; /* the index of the piece in `to` */
         for (int i = axis - 1; i >= 0; i--) {
             there += left % from->dim[i] * stride;
             left /= from->dim[i];
@@ -48,7 +49,7 @@ static tsr_status copy_over(tsri_run_context *context, const tsri_run_kv_state *
     return TSR_OK;
 }
 
-/* Every dimension as large as before or larger. */
+/* Whether each dimension is at least as large as before. */
 static bool grew(const tsri_run_kv_state *old, const tsri_run_kv_state *wanted) {
     bool larger = old->buf && old->device == wanted->device && old->dtype == wanted->dtype;
     for (int i = 0; i < 4; i++)
@@ -73,7 +74,7 @@ static tsr_status replace(tsri_run_context *context, tsri_run_kv_state *old,
     return TSR_OK;
 }
 
-/* The device that runs the ops which touch the state; place.c sees to it that there is one. */
+/* The device that runs the ops that use the state; place.c makes sure that it is only one. */
 static tsr_status device_of(const tsri_run_placed *placed, tsri_value state, const char *name,
                             size_t *device) {
     bool found = false;
@@ -107,7 +108,7 @@ tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed 
             wanted.dim[d] = v->tensor.dim[d].factor;
             wanted.bytes *= (uint64_t)wanted.dim[d];
         }
-        wanted.bytes = (wanted.bytes + 3) / 4 * 4; /* it is filled by words */
+        wanted.bytes = (wanted.bytes + 3) / 4 * 4; /* states are filled in words of 4 bytes */
         TRY(device_of(placed, (tsri_value)i, v->name, &wanted.device));
         tsri_run_kv_state *old = (tsri_run_kv_state *)tsri_run_state_find(context, v->id);
         if (old && old->device == wanted.device && old->dtype == wanted.dtype &&
@@ -124,12 +125,12 @@ tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed 
     return TSR_OK;
 }
 
-/* Host memory to the first bytes of a state, or from them. */
+/* Copies host memory to the first bytes of a state, or from them. */
 static tsr_status move(tsri_run_context *context, uint32_t id, tsr_transfer_kind kind, void *data,
                        uint64_t bytes) {
     const tsri_run_kv_state *state = tsri_run_state_find(context, id);
     if (!state || !state->buf || bytes > state->bytes)
-        return tsri_base_fail(TSR_E_INTERNAL, "state %u: %llu bytes wanted, it has %llu", id,
+        return tsri_base_fail(TSR_E_INTERNAL, "state %u: %llu bytes are asked for; it has %llu", id,
                               (unsigned long long)bytes,
                               (unsigned long long)(state ? state->bytes : 0));
     const bool writes = kind == TSR_TRANSFER_WRITE;

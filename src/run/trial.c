@@ -1,4 +1,4 @@
-/* run/trial.c - operands made up, an op run and timed. */
+/* run/trial.c - makes up operands for an op, runs it and times it. */
 #include "run/trial.h"
 
 #include "base/error.h"
@@ -31,7 +31,7 @@ static tsr_status fill_floats(uint32_t operand, tsr_dtype dtype, size_t first, s
     return status;
 }
 
-/* Positions, lengths, slots and ids that the op may be given: half of what a slot holds is past. */
+/* Valid positions, lengths, slots and ids for the op; half of the keys in a slot are past. */
 static int32_t index_at(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS], uint32_t operand,
                         size_t i) {
     const bool attends = op->id == TSR_OP_ATTENTION;
@@ -96,7 +96,7 @@ tsr_status tsri_run_case_make(const tsr_op *op, double count, tsri_run_case *out
     tsri_graph_op_store store;
     *out = (tsri_run_case){.bounds = *op->bounds};
     if (!row || row->writes || op->n_in > TSRI_RUN_TRIAL_OPERANDS)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s is not tried alone", row ? row->name : "?");
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s can't be tried alone", row ? row->name : "?");
     for (int i = 0; i < TSR_SYMBOLS; i++) {
         out->sizes[i] = out->bounds.highest[i];
         out->small[i] = out->sizes[i] < SMALL ? out->sizes[i] : SMALL;
@@ -253,7 +253,8 @@ bool tsri_run_trial_same(const tsri_run_trial *a, const tsri_run_trial *b) {
     return true;
 }
 
-/* Another order of sums of some thousand terms, and the rounding of the type. */
+/* Whether two results differ at most by another order of sums of some thousand terms and by the
+ * rounding of the dtype. */
 static bool near(tsr_dtype dtype, const void *x, const void *y, size_t n, double allowed) {
     double *a = NULL, *b = NULL, largest = 0;
     bool same = tsri_base_new(n + 1, sizeof *a, &a) == TSR_OK &&

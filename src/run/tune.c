@@ -1,4 +1,5 @@
-/* run/tune.c - groups of ops, and the search of a row's values for each. */
+/* run/tune.c - gathers groups of ops, and searches the values of a kernel variant for each
+ * group. */
 #include "run/tune.h"
 
 #include "base/bytes.h"
@@ -15,28 +16,29 @@
 
 enum {
     TUNABLES = 6,
-    CASES = 3,       /* of a group, those with the most work */
-    ROUNDS = 9,      /* timed runs of each side */
-    FEW = 3,         /* after so many a candidate that is clearly slower is dropped */
-    ALL_VALUES = 12, /* a longer range is searched by powers of two */
+    CASES = 3,       /* cases of a group: those with the most work */
+    ROUNDS = 9,      /* timed runs of best and candidate */
+    FEW = 3,         /* after this many runs a candidate that is clearly slower is dropped */
+    ALL_VALUES = 12, /* a range with more values is searched by powers of two */
     MOST_TRIED = 256
 };
 
-#define LONG UINT64_C(1000000000) /* nanoseconds: then the rounds of a slow op are enough */
+/* Nanoseconds: after this time a slow op has been run often enough */
+#define LONG UINT64_C(1000000000)
 
-static const double worth = 0.98, hopeless = 1.2; /* of the time of the best so far */
+static const double worth = 0.98, hopeless = 1.2; /* as a share of the time of the best so far */
 
 typedef struct values {
     int32_t of[TUNABLES];
 } values;
 
-/* A row with tunables, for the ops that it serves alike. */
+/* A kernel variant with tunables, and the ops that it serves in the same way. */
 typedef struct group {
     char op[48], row[64], condition[256], name[TUNABLES][32];
     uint32_t n_tunables, variant;
     int32_t lowest[TUNABLES], highest[TUNABLES];
-    values first; /* in force before */
-    int place;    /* 0: the row that would be chosen */
+    values first; /* the values in force before */
+    int place;    /* its rank; 0: the variant that would be chosen */
     size_t cases[CASES], n_cases;
     double work;
     tsri_run_tuned found;
@@ -49,7 +51,7 @@ struct tsri_run_tune {
     size_t n_cases, cases_room, n_groups, groups_room;
     tsri_run_case *cases;
     group *groups;
-    double *counts; /* beside cases */
+    double *counts; /* for each case, how often the model has it */
     size_t counts_room;
 };
 
@@ -60,7 +62,7 @@ tsr_status tsri_run_tune_create(const tsri_run_options *options, tsri_run_tune *
     *out = NULL;
     if (!backend)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "the backend %s of %s/%s has no kernel rows that can be tuned",
+                              "the backend %s of %s/%s has no kernel variants that can be tuned",
                               device->backend->name, device->facts.platform, device->facts.name);
     TRY(tsri_base_new(1, sizeof **out, out));
     (*out)->options = *options;
@@ -240,7 +242,7 @@ static tsr_status open_contender(const tsri_run_tune *tune, const group *g, cons
     return TSR_OK;
 }
 
-/* What the plain row gives, for few rows: it is slow. */
+/* Compares with the plain variant, for few rows, as it is slow. */
 static tsr_status check_plain(const tsri_run_tune *tune, const group *g, contender *c, bool *near) {
     tsri_run_options options = tune->options;
     char kernels[64];
@@ -262,7 +264,7 @@ static tsr_status check_plain(const tsri_run_tune *tune, const group *g, contend
     return TSR_OK;
 }
 
-/* Whole results, which are also the warm-up. */
+/* Runs the cases at their full size, which is also the warm-up. */
 static tsr_status run_whole(contender *c) {
     for (size_t i = 0; i < c->n; i++) {
         uint64_t ignored;
@@ -293,10 +295,10 @@ static double median(const uint64_t *times, int n) {
 }
 
 typedef struct duel {
-    double a, b; /* medians, summed over the cases as often as the model has them */
+    double a, b; /* medians, summed over the cases, each as often as the model has it */
 } duel;
 
-/* In turn: best, candidate, best, candidate. */
+/* Times them in turn: best, candidate, best, candidate. */
 static tsr_status compare(const tsri_run_tune *tune, const group *g, contender *a, contender *b,
                           duel *out) {
     *out = (duel){0};
@@ -317,7 +319,7 @@ static tsr_status compare(const tsri_run_tune *tune, const group *g, contender *
     return out->a > 0 && out->b > 0
                ? TSR_OK
                : tsri_base_fail(TSR_E_UNSUPPORTED,
-                                "%s/%s measures no launch: nothing can be tuned by its clock",
+                                "%s/%s does not measure launches, so it can't be tuned",
                                 tune->options.devices[0]->facts.platform,
                                 tune->options.devices[0]->facts.name);
 }
@@ -332,7 +334,7 @@ typedef struct search {
     contender first, best;
     values tried[MOST_TRIED];
     size_t n_tried;
-    bool stopped, moved; /* moved: best isn't first */
+    bool stopped, moved; /* moved: the best is not the first */
 } search;
 
 static bool over(search *s) {
@@ -347,7 +349,7 @@ static bool was_tried(const search *s, const values *v) {
     return false;
 }
 
-/* Device trouble ends the search; a candidate that can't be built doesn't. */
+/* A failure of the device ends the search; a candidate that can't be built does not. */
 static bool fatal(tsr_status status) {
     return status == TSR_E_DEVICE || status == TSR_E_HOST_MEMORY || status == TSR_E_CANCELLED;
 }
@@ -363,7 +365,7 @@ static tsr_status try_values(search *s, const values *v) {
     tsr_status status = open_contender(s->tune, s->g, v, &candidate);
     if (status != TSR_OK)
         return fatal(status) ? status : TSR_OK;
-    /* What the first gives was compared with the plain row. */
+    /* The results of the first candidate were compared with those of the plain variant. */
     status = run_whole(&candidate);
     if (status == TSR_OK)
         right = agrees(s->g, &candidate, &s->first);
@@ -380,7 +382,8 @@ static tsr_status try_values(search *s, const values *v) {
     return TSR_OK;
 }
 
-/* The values of one tunable: all of a short range; of a long one powers of two and the ends. */
+/* Tries the values of one tunable: all of a short range; of a long one the powers of two and both
+ * ends. */
 static tsr_status try_tunable(search *s, uint32_t t) {
     const group *g = s->g;
     const int64_t lowest = g->lowest[t], highest = g->highest[t];
@@ -400,7 +403,8 @@ static tsr_status try_tunable(search *s, uint32_t t) {
     return TSR_OK;
 }
 
-/* Once more, first against best: what is kept and told is from the same minute. */
+/* Times first and best once more, so that what is kept and reported was measured at the same
+ * time. */
 static tsr_status conclude(search *s) {
     group *g = s->g;
     duel times;
@@ -443,7 +447,7 @@ static tsr_status search_group(tsri_run_tune *tune, group *g, const tsri_run_sea
     close_contender(&s->best);
     close_contender(&s->first);
     free(s);
-    /* A row that can't run here by itself is left as it is. */
+    /* A variant that can't run here by itself keeps its values. */
     if (status != TSR_OK && tune->options.log) {
         char line[640];
         snprintf(line, sizeof line, "%s/%s isn't tuned: %.400s", g->op, g->row,
@@ -460,7 +464,7 @@ tsr_status tsri_run_tune_search(tsri_run_tune *tune, const tsri_run_search *aske
     for (size_t i = 0; i < tune->n_groups && !stopped; i++) {
         group *g = &tune->groups[i];
         const uint64_t now = tsri_base_now_ns();
-        size_t alike = 0; /* groups that have their turn before worse rows */
+        size_t alike = 0; /* groups that are searched before those of lower-ranked variants */
         for (size_t k = i; k < tune->n_groups; k++)
             alike += tune->groups[k].place == g->place;
         if (now >= end)

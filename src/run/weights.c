@@ -1,4 +1,5 @@
-/* run/weights.c - one layout a weight and device, the memory budget, and the streaming of rows. */
+/* run/weights.c - one layout for each weight on each device, the memory budget, and the streaming
+ * of rows. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "run/context.h"
@@ -17,7 +18,7 @@ const tsr_layout *tsri_run_weight_layout(const tsri_run_context *context, uint32
     return weight ? &weight->layout : NULL;
 }
 
-/* Every op of this device that reads the weight. */
+/* The ops of this device that read the weight. */
 typedef struct use_list {
     tsr_weight_use *uses;
     tsri_graph_op_store *stores;
@@ -60,7 +61,8 @@ static tsr_status collect_uses(const tsri_run_placed *placed, tsri_value leaf, s
     return TSR_OK;
 }
 
-/* [rows, columns] of a weight leaf: all but the last dimension, and the last. */
+/* The plain layout [rows, columns] of a weight leaf: the product of all dimensions except the last,
+ * and the last. */
 static void plain_layout(const tsr_tensor *tensor, tsr_layout *layout) {
     const int64_t none[TSR_SYMBOLS] = {0};
     *layout = (tsr_layout){
@@ -122,7 +124,8 @@ static const char *remedy_of(const tsri_run_options *options) {
                              "over devices (--device A,B)";
 }
 
-/* Before the first buffer: does everything fit, on each device and each buffer? */
+/* Checks, before the first buffer is created, that everything fits on each device and each weight
+ * in one buffer. */
 static tsr_status check_budget(tsri_run_context *context, const tsri_run_placed *placed,
                                const tsr_bounds *bounds) {
     for (size_t d = 0; d <= context->options.n_devices; d++) {
@@ -138,12 +141,12 @@ static tsr_status check_budget(tsri_run_context *context, const tsri_run_placed 
             weights += w->layout.bytes;
             missing += w->buf ? 0 : w->layout.bytes;
             if (facts->max_allocation && w->layout.bytes > facts->max_allocation)
-                return tsri_base_fail(
-                    TSR_E_DEVICE_MEMORY,
-                    "weight %s needs %llu MiB in one piece; %s/%s allows %llu MiB: keep weights "
-                    "smaller (--dtype f16) or use another device",
-                    w->name, (unsigned long long)(w->layout.bytes >> 20), facts->platform,
-                    facts->name, (unsigned long long)(facts->max_allocation >> 20));
+                return tsri_base_fail(TSR_E_DEVICE_MEMORY,
+                                      "weight %s needs %llu MiB in one buffer; %s/%s allows %llu "
+                                      "MiB: use smaller weights (--dtype f16) or another device",
+                                      w->name, (unsigned long long)(w->layout.bytes >> 20),
+                                      facts->platform, facts->name,
+                                      (unsigned long long)(facts->max_allocation >> 20));
         }
         for (size_t i = 0; i < tsri_graph_value_count(placed->graph); i++) {
             const tsri_graph_value *v = tsri_graph_value_at(placed->graph, (tsri_value)i);
@@ -158,15 +161,14 @@ static tsr_status check_budget(tsri_run_context *context, const tsri_run_placed 
         const bool device_short = facts->memory && all > facts->memory,
                    host_short = missing + states + arena > host;
         if (device_short || host_short)
-            return tsri_base_fail(
-                device_short ? TSR_E_DEVICE_MEMORY : TSR_E_HOST_MEMORY,
-                "%s/%s: weights %llu MiB, %s %llu MiB, activations %llu MiB; %llu MiB are there: "
-                "%s",
-                facts->platform, facts->name, (unsigned long long)(weights >> 20),
-                states_of(&context->options), (unsigned long long)(states >> 20),
-                (unsigned long long)(arena >> 20),
-                (unsigned long long)((device_short ? facts->memory : host) >> 20),
-                remedy_of(&context->options));
+            return tsri_base_fail(device_short ? TSR_E_DEVICE_MEMORY : TSR_E_HOST_MEMORY,
+                                  "%s/%s: weights need %llu MiB, %s %llu MiB, activations %llu "
+                                  "MiB; %llu MiB are available: %s",
+                                  facts->platform, facts->name, (unsigned long long)(weights >> 20),
+                                  states_of(&context->options), (unsigned long long)(states >> 20),
+                                  (unsigned long long)(arena >> 20),
+                                  (unsigned long long)((device_short ? facts->memory : host) >> 20),
+                                  remedy_of(&context->options));
     }
     return TSR_OK;
 }
@@ -208,7 +210,7 @@ static tsr_status stream(tsri_run_context *context, tsri_run_weight *weight,
     return status;
 }
 
-/* The dtype in which a weight's rows are asked for is that of its leaf. */
+/* The dtype of a weight's leaf, in which its rows are asked for. */
 static tsr_dtype leaf_dtype(const tsri_graph *graph, uint32_t id) {
     for (size_t i = 0; i < tsri_graph_value_count(graph); i++) {
         const tsri_graph_value *v = tsri_graph_value_at(graph, (tsri_value)i);
@@ -225,8 +227,8 @@ static uint64_t plain_bytes(const tsri_run_weight *weight, tsr_dtype dtype) {
     return bytes;
 }
 
-/* Forgets weights that were planned and never filled, so that a failed load leaves the context as
- * it was. */
+/* Forgets weights that were planned but not filled, so that a failed load leaves the context as it
+ * was. */
 static void drop_unfilled(tsri_run_context *context) {
     size_t kept = 0;
     for (size_t i = 0; i < context->n_weights; i++)

@@ -1,4 +1,4 @@
-/* run/work.c - what a plan has to do at least. */
+/* run/work.c - the least work of a plan: flops, and bytes of weights. */
 #include "graph/ops.h"
 #include "run/context.h"
 

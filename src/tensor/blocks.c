@@ -1,10 +1,11 @@
+/* tensor/blocks.c - one function for each block type of GGUF, from its bytes to f32. */
 #include "tensor/blocks.h"
 
 #include "tensor/dtype.h"
 
 #include <stdint.h>
 
-/* The products are rounded one by one as ggml's plain C has them: no fused multiply-add. */
+/* Each product is rounded, as in ggml's plain C: there must be no fused multiply-add. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -129,7 +130,7 @@ static void unpack_q6_k(const uint8_t *p, float *y) {
     }
 }
 
-/* scales: the bytes of a block at which a half lies; the same one twice where there is one. */
+/* scales: the offsets of the halves in a block; the same offset twice where there is one. */
 static const struct {
     tsr_dtype type;
     void (*unpack)(const uint8_t *, float *);

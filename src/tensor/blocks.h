@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* n elements of a ggml block type to f32; n is a multiple of the type's block. */
+/* Unpacks n elements of a ggml block type to f32; n is a multiple of the type's block. */
 void tsri_tensor_unpack(tsr_dtype type, const void *blocks, float *out, size_t n);
 
-/* Whether the scales of all these blocks are finite: of a damaged file they may not be. *bad is the
- * first block with one that is not. A type without blocks has none. */
+/* Whether the scales of all these blocks are finite, which they may not be in a damaged file. *bad
+ * is the first block that has a scale which is not. True for a type without blocks. */
 bool tsri_tensor_scales_finite(tsr_dtype type, const void *blocks, size_t n, size_t *bad);
 
 #endif

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The f32 that keeps, in its last bit, whether anything was cut off: rounding it once more to f16
- * or bf16 is then the same as rounding d itself. */
+/* Rounds d to f32 so that the last bit tells whether anything was cut off. Rounding the result
+ * again, to f16 or bf16, is then the same as rounding d itself. */
 static float round_to_odd(double d) {
     const float f = (float)d;
     if ((double)f == d || isnan(d))
@@ -41,7 +41,7 @@ static int64_t clamp(int64_t v, int64_t lowest, int64_t highest) {
     return v < lowest ? lowest : v > highest ? highest : v;
 }
 
-/* A number on its way: real where the source is a float, integer otherwise. */
+/* A number that is being converted: real where the source is a float, otherwise an integer. */
 typedef struct number {
     bool is_real;
     double real;
@@ -130,7 +130,7 @@ static void store(tsr_dtype to, char *p, number v) {
     }
 }
 
-/* The pairs that whole models go through; false for the others. */
+/* The pairs of dtypes that whole models are converted by; false for all others. */
 static bool convert_weights(tsr_dtype to, char *out, tsr_dtype from, const char *in, size_t n) {
     if (to == TSR_F32 && from == TSR_F16)
         for (size_t i = 0; i < n; i++)
@@ -149,7 +149,7 @@ static bool convert_weights(tsr_dtype to, char *out, tsr_dtype from, const char 
     return true;
 }
 
-/* From blocks or to blocks, in pieces that fit a small array on the stack. */
+/* Converts from or to blocks, in pieces that fit a small array on the stack. */
 static tsr_status convert_blocks(tsr_dtype to, char *out, tsr_dtype from, const char *in,
                                  size_t n) {
     enum { PIECE = 256 }; /* a multiple of every block */
@@ -176,13 +176,14 @@ tsr_status tsri_tensor_convert(tsr_dtype to, void *out, tsr_dtype from, const vo
     const tsri_tensor_dtype *source = tsri_tensor_dtype_info(from),
                             *target = tsri_tensor_dtype_info(to);
     if (!source || !target)
-        return tsri_base_fail(TSR_E_ARGUMENT, "dtype %d to %d: at least one is no dtype", (int)from,
-                              (int)to);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "conversion of dtype %d to dtype %d: at least one is not a dtype",
+                              (int)from, (int)to);
     const tsri_tensor_dtype *blocks = target->block > source->block ? target : source;
     if (n % (size_t)blocks->block != 0)
         return tsri_base_fail(
             TSR_E_ARGUMENT,
-            "%zu elements of %s: its blocks hold %d, a whole number of them is needed", n,
+            "%zu elements of %s: give a multiple of %d, which is the size of a block", n,
             blocks->name, blocks->block);
     if (n == 0)
         return TSR_OK;
@@ -191,9 +192,10 @@ tsr_status tsri_tensor_convert(tsr_dtype to, void *out, tsr_dtype from, const vo
         return TSR_OK;
     }
     if (target->block > 1 && !tsri_tensor_is_kept_blocks(to))
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s to %s: of the block types, only q8_0 and q4_0 are converted to",
-                              source->name, target->name);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "conversion of %s to %s: of the block types, only q8_0 and q4_0 can be written",
+            source->name, target->name);
     if (source->block > 1 || target->block > 1)
         return convert_blocks(to, out, from, in, n);
     if (convert_weights(to, out, from, in, n))

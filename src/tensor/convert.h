@@ -9,13 +9,13 @@
 
 /* out[i] = in[i], n elements, in memory of any alignment; the two must not overlap.
  *
- * A ggml block type is dequantised to f32 as ggml does, then converted. To q8_0 and q4_0 numbers go
- * as tensor/quantize.h says, by way of f32; the other block types are no destination.
+ * A ggml block type is dequantised to f32 as ggml does it, then converted. Conversion to q8_0 and
+ * q4_0 goes by way of f32, as tensor/quantize.h describes; the other block types can't be written.
  * Rounding is to nearest, ties to even; subnormals, infinities and the sign of zero are kept; a NaN
- * stays a (quiet) NaN of that sign. Float to integer rounds likewise and saturates, NaN gives 0; to
- * bool is "not zero".
+ * stays a (quiet) NaN of the same sign. A float that becomes an integer is rounded in the same way
+ * and saturates; NaN gives 0. A bool is "not zero".
  *
- * error   TSR_E_ARGUMENT     n is no multiple of the block, or a dtype is none
+ * error   TSR_E_ARGUMENT     n is not a multiple of the block, or a number is not a dtype
  *         TSR_E_UNSUPPORTED  `to` is another block type
  * exact   tests/tensor/convert.c, every f16 and bf16 and every rounding between two of them
  */

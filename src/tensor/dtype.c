@@ -1,4 +1,4 @@
-/* tensor/dtype.c - the table of dtypes, and halves to floats and back. */
+/* tensor/dtype.c - the table of dtypes, and conversions between halves and floats. */
 #include "tensor/dtype.h"
 
 static const struct {
@@ -40,7 +40,7 @@ bool tsri_tensor_bytes(tsr_dtype dtype, uint64_t n, uint64_t *bytes) {
 
 float tsri_tensor_f16_to_f32(uint16_t h) {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fff;
-    if (magnitude >= 0x7c00) /* infinity, or NaN made quiet */
+    if (magnitude >= 0x7c00) /* infinity, or a NaN, which becomes quiet */
         return tsri_tensor_from_bits(sign | 0x7f800000 | (magnitude & 0x3ff) << 13 |
                                      (magnitude > 0x7c00 ? 0x400000u : 0));
     if (magnitude < 0x400) /* zero or subnormal: a whole number of 2^-24 */
@@ -57,10 +57,11 @@ uint16_t tsri_tensor_f32_to_f16(float f) {
     const uint32_t u = tsri_tensor_to_bits(f), sign = u >> 16 & 0x8000, magnitude = u & 0x7fffffff;
     if (magnitude > 0x7f800000)
         return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x1ff));
-    if (magnitude >= 0x477ff000) /* 65520, half a step above the largest, and infinity */
+    /* At least 65520, which is half a step above the largest half; also infinity */
+    if (magnitude >= 0x477ff000)
         return (uint16_t)(sign | 0x7c00);
     if (magnitude <
-        0x38800000) /* below 2^-14: beside 0.5 a float's step is 2^-24, so the addition rounds */
+        0x38800000) /* below 2^-14: near 0.5 the step of a float is 2^-24, so the addition rounds */
         return (uint16_t)(sign | (tsri_tensor_to_bits(tsri_tensor_from_bits(magnitude) + 0.5f) -
                                   0x3f000000));
     return (uint16_t)(sign | (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13);

@@ -1,4 +1,4 @@
-/* tensor/dtype.h - what a dtype is made of, and halves as numbers. */
+/* tensor/dtype.h - the sizes of a dtype, and halves as numbers. */
 #ifndef TSRI_TENSOR_DTYPE_H
 #define TSRI_TENSOR_DTYPE_H
 
@@ -8,17 +8,19 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What a dtype is made of: `block` elements take `bytes` bytes (block 1 but for the ggml types). */
+/* The sizes of a dtype: `block` elements take `bytes` bytes (block is 1 except for the ggml
+ * types). */
 typedef struct tsri_tensor_dtype {
     const char *name; /* "f32", "q4_K" */
-    int bits;         /* of one element; 0 where a block type has no whole number */
+    int bits;         /* of one element; 0 where that is not a whole number, as for block types */
     int block, bytes;
 } tsri_tensor_dtype;
 
-/* NULL for a number that is no dtype. */
+/* NULL for a number that is not a dtype. */
 const tsri_tensor_dtype *tsri_tensor_dtype_info(tsr_dtype dtype);
 
-/* Bytes of n elements; false where n is no multiple of the block, or the number does not fit. */
+/* How many bytes n elements take; false where n is not a multiple of the block, or the number
+ * overflows. */
 bool tsri_tensor_bytes(tsr_dtype dtype, uint64_t n, uint64_t *bytes);
 
 /* Rounding is to nearest, ties to even; a NaN stays a quiet NaN of its sign. */

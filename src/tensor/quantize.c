@@ -1,3 +1,4 @@
+/* tensor/quantize.c - f32 to blocks of q8_0 and q4_0, with the same bytes on every machine. */
 #include "tensor/quantize.h"
 
 #include "tensor/dtype.h"
@@ -6,15 +7,16 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Products are rounded one by one, and sums are kept in lanes of a fixed order, so that every
- * machine gives the same bytes. */
+/* Each product is rounded, and sums are kept in lanes of a fixed order, so that all machines give
+ * the same bytes. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
 
 enum { BLOCK = 32, LANES = 8, NEAR_INFINITE = 0x7c00 };
 
-/* To the nearest whole number, ties to even, |x| < 2^22: adding 1.5 * 2^23 leaves no fraction. */
+/* Rounds to the nearest whole number, ties to even, for |x| < 2^22: a sum with 1.5 * 2^23 has no
+ * fraction. */
 static inline float nearest(float x) {
     return (x + 12582912.0f) - 12582912.0f;
 }
@@ -29,7 +31,7 @@ static void store_half(uint8_t *p, uint16_t h) {
     p[1] = (uint8_t)(h >> 8);
 }
 
-/* max |x|, compared as bits: an infinity is larger than any number, and a NaN larger still. */
+/* max |x|, compared as bits, so an infinity is larger than any number and a NaN is larger still. */
 static float largest(const float *x) {
     int32_t most = 0;
     float value;
@@ -43,7 +45,7 @@ static float largest(const float *x) {
     return value;
 }
 
-/* The first element of that magnitude, with its sign; a NaN stays one. */
+/* The first element of the largest magnitude, with its sign; a NaN stays a NaN. */
 static float first_largest(const float *x) {
     const float most = largest(x);
     int i = 0;
@@ -56,7 +58,7 @@ static void pack_q8_0(const float *x, uint8_t *out) {
     const float most = largest(x);
     uint16_t half = tsri_tensor_f32_to_f16(most / 127.0f);
     float d = tsri_tensor_f16_to_f32(half);
-    if (most > 127.5f * d) /* a subnormal scale, rounded down by far */
+    if (most > 127.5f * d) /* a subnormal scale that was rounded down a lot */
         d = tsri_tensor_f16_to_f32(++half);
     store_half(out, half);
     for (int i = 0; i < BLOCK; i++) {
@@ -70,8 +72,8 @@ static float total(const float *lanes) {
            ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
-/* For x * inverse rounded to q: the scale that fits q best, as f16, and what it takes off the sum
- * of squares: sum x^2 - sum (x - d q)^2 = 2 d sum xq - d^2 sum q^2. */
+/* For q = x * inverse, rounded: the scale that fits q best, as f16, and by how much it reduces the
+ * sum of squares: sum x^2 - sum (x - d q)^2 = 2 d sum xq - d^2 sum q^2. */
 static float fit(const float *x, float inverse, uint16_t *half) {
     float xq[LANES] = {0}, qq[LANES] = {0};
     for (int i = 0; i < BLOCK; i += LANES)
@@ -86,14 +88,16 @@ static float fit(const float *x, float inverse, uint16_t *half) {
     return d * (2 * products - d * squares);
 }
 
-/* The largest element becomes -8, or up to an eighth less or more of that. */
+/* The scale that makes the largest element -8, or the best of those up to an eighth smaller or
+ * larger. */
 static uint16_t best_scale(const float *x) {
     const float extreme = first_largest(x);
     uint16_t best = tsri_tensor_f32_to_f16(extreme / -8.0f), half;
     float most = -INFINITY;
     if ((best & 0x7fff) >= NEAR_INFINITE || extreme == 0)
         return best;
-    for (int step = 0; step < 19; step++) { /* 0, 1, -1, 2, -2, ...: the first of equals stays */
+    /* 0, 1, -1, 2, -2, ...: the first of equally good ones stays */
+    for (int step = 0; step < 19; step++) {
         const int away = step % 2 ? step / 2 + 1 : -step / 2;
         const float gain = fit(x, -(8.0f + 0.1f * (float)away) / extreme, &half);
         if (gain > most && (half & 0x7fff) < NEAR_INFINITE) {

@@ -1,11 +1,12 @@
-/* tensor/quantize.h - numbers into the two block types that weights are kept in.
+/* tensor/quantize.h - numbers to the two block types in which weights can be stored.
  *
  *     q8_0   y = d q, q in -127 .. 127            q4_0   y = d q, q in -8 .. 7
  *
- * 32 elements a block, one scale d of f16 each. q8_0 takes d = max |y| / 127, so that no number is
- * more than d / 2 away; q4_0 the scale, of 19 tried, whose sum of squared errors is the smallest.
+ * A block has 32 elements and one scale d in f16. q8_0 takes d = max |y| / 127, so that no number
+ * is off by more than d / 2; q4_0 takes that of 19 scales which has the smallest sum of squared
+ * errors.
  *
- * range   |y| <= 127 * 65504 (q8_0), 8 * 65504 (q4_0): beyond it, and for infinities and NaN, a
+ * range   |y| <= 127 * 65504 (q8_0), 8 * 65504 (q4_0). Beyond that, and for infinities and NaN, a
  *         scale is not finite, which tsri_tensor_scales_finite finds
  * exact   tests/tensor/quantize.c: the same bytes on every machine; whole multiples of an f16 scale
  *         come back exactly where the largest is 127 of them (q8_0), 7 or -8 (q4_0)
@@ -18,10 +19,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether weights are kept in blocks of this type: TSR_GGML_Q8_0 and TSR_GGML_Q4_0. */
+/* Whether weights can be stored in blocks of this type: TSR_GGML_Q8_0 and TSR_GGML_Q4_0. */
 bool tsri_tensor_is_kept_blocks(tsr_dtype dtype);
 
-/* n elements, a multiple of 32, into blocks of one of the two types. */
+/* Quantises n elements, a multiple of 32, to blocks of one of the two types. */
 void tsri_tensor_quantize(tsr_dtype type, const float *in, void *blocks, size_t n);
 
 #endif

@@ -1,3 +1,5 @@
+/* tensor/shape.c - sizes with symbols: products, values, strides, extents, and a text for
+ * messages. */
 #include "tensor/shape.h"
 
 #include "tensor/dtype.h"
@@ -85,7 +87,8 @@ bool tsri_tensor_collapses(const tsr_tensor *tensor, int64_t *row_stride) {
     const uint32_t last = tensor->rank - 1;
     if (!tsri_tensor_is_one(tensor->dim[last]) && !tsri_tensor_is_one(tensor->stride[last]))
         return false;
-    /* walking outward, the next dimension that is not 1 must step by (inner stride * inner size) */
+    /* from the inside out, the stride of the next dimension that is not 1 must be (inner stride *
+     * inner size) */
     bool found = false;
     tsr_dim expected = tsri_tensor_const(0);
     *row_stride = tensor->dim[last].symbols ? 0 : tensor->dim[last].factor;

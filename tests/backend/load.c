@@ -29,7 +29,7 @@ Test(load, a_wrong_plugin_is_refused_with_a_sentence) {
         const char *macros, *fragment;
     } table[] = {
         {"-DNO_SYMBOL", "no symbol tsr_backend_get"},
-        {"-DNO_TABLE", "does not serve backend ABI 0.1"},
+        {"-DNO_TABLE", "does not support backend ABI 0.1"},
         {"-DABI='(7u<<16|2)'", "built for backend ABI 7.2; this Tessera loads 0.x"},
         {"-DSIZE=4", "table has 4 bytes; at least"},
         {"-DSIZE=64", "table has 64 bytes; ABI 0.1 needs at least"},
@@ -65,7 +65,7 @@ Test(load, a_file_that_is_no_library_is_refused) {
     tsri_backend_set *set = NULL;
     char path[4200];
     cr_expect_eq(open_with("/nowhere/at-all.so", &set), TSR_E_IO);
-    cr_expect(strstr(tsr_error_last(), "/nowhere/at-all.so: no backend is there"));
+    cr_expect(strstr(tsr_error_last(), "/nowhere/at-all.so: can't find a backend there"));
     snprintf(path, sizeof path, "%s/text.so", plugins_folder());
     FILE *file = fopen(path, "w");
     fputs("hello\n", file);
@@ -114,7 +114,7 @@ Test(load, the_current_folder_is_never_searched) {
     cr_assert_eq(open_with(NULL, &set), TSR_OK);
     for (size_t i = 0; i < tsri_backend_count(set); i++)
         cr_expect_neq(strcmp(tsri_backend_at(set, i)->backend->name, "fake"), 0);
-    cr_expect(noted(set, "TESSERA_BACKEND_PATH: \".\" is skipped: it is no absolute path"));
+    cr_expect(noted(set, "TESSERA_BACKEND_PATH: \".\" is skipped: it is not an absolute path"));
     tsri_backend_set_close(&set);
 }
 

@@ -104,8 +104,8 @@ Test(select, what_fits_none_or_two_is_an_error_that_lists_them) {
         {"twin", "fits more than one", "Plain CPU"},
         {"broken", "is not usable: its firmware is missing", "Plain CPU"},
         {"8", "is not usable: its firmware is missing", "Plain CPU"},
-        {"gpu,", "nothing stands at one side of a comma", "Plain CPU"},
-        {",gpu", "nothing stands at one side of a comma", "Plain CPU"},
+        {"gpu,", "give a device on both sides of each comma", "Plain CPU"},
+        {",gpu", "give a device on both sides of each comma", "Plain CPU"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         tsr_device *device = NULL;

@@ -46,7 +46,7 @@ def test_no_driver(folder):
     env = environment(OCL_ICD_VENDORS=vendors(folder))
     noted(env, "no OpenCL platform: no driver in " + str(folder / "vendors"))
     only_the_reference(env)
-    told = refused(4, '"gpu" is not here; these are', "generate", "-d", "gpu", *TINY, env=env, lines=None)
+    told = refused(4, '"gpu" is not available; these devices are', "generate", "-d", "gpu", *TINY, env=env, lines=None)
     assert "reference: Tessera/reference" in told.err
 
 
@@ -87,12 +87,12 @@ def test_selectors(folder):
     env = environment(OCL_ICD_VENDORS=vendors(folder, pocl=POCL.read_text()), POCL_DEVICES="basic basic")
     listed = devices(env)["devices"]
     equal([device["backend"] for device in listed], ["opencl", "opencl", "reference"])
-    told = refused(4, "fits more than one; say which", "generate", "-d", "pocl", *TINY, env=env, lines=3)
+    told = refused(4, "fits more than one; give the number", "generate", "-d", "pocl", *TINY, env=env, lines=3)
     assert "\n  0  opencl: " in told.err and "\n  1  opencl: " in told.err
     told = refused(4, "fits none of these", "generate", "-d", "toaster", *TINY, env=env, lines=4)
     assert "\n  2  reference: " in told.err
     refused(4, '"3" is not one of these', "generate", "-d", "3", *TINY, env=env, lines=4)
-    refused(4, "at one side of a comma", "generate", "-d", "2,", *TINY, env=env)
+    refused(4, "on both sides of each comma", "generate", "-d", "2,", *TINY, env=env)
     refused(4, "TESSERA_DEVICE", "generate", *TINY, env=dict(env, TESSERA_DEVICE="99"), lines=4)
     equal(run("generate", "-d", "2", *TINY, env=dict(env, TESSERA_DEVICE="99")).text, "52 52 52 52 \n", "the option comes before the variable")
     equal(run("generate", "-d", "TESSERA/ref", *TINY, env=env).text, "52 52 52 52 \n")
@@ -100,7 +100,7 @@ def test_selectors(folder):
 
 def test_backend_files(folder):
     (folder / "text.so").write_text("not a library")
-    refused(3, "no backend is there", "devices", "--backend", folder / "none.so")
+    refused(3, "find a backend there", "devices", "--backend", folder / "none.so")
     refused(3, "it can't be loaded", "devices", "--backend", folder / "text.so")
     env = environment(TESSERA_BACKEND_PATH=f"{folder}:relative")
     noted(env, f"{folder}/text.so: it can't be loaded", "relative")

@@ -64,7 +64,7 @@ def test_refusals(_):
     refused(2, "--budget soon:", "tune", *SHAPES, "--budget", "soon")
     refused(2, "not both", "tune", *SHAPES, "-m", TINY)
     refused(2, "one model, or --shapes", "tune", TINY, *SHAPES)
-    refused(3, "no kernel rows that can be tuned", "tune", "--shapes", "1,2,3", "-d", "reference", "-q")
+    refused(3, "no kernel variants that can be tuned", "tune", "--shapes", "1,2,3", "-d", "reference", "-q")
 
 
 if not has_device():

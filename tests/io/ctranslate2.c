@@ -181,8 +181,8 @@ Test(ctranslate2, each_bad_file_has_its_sentence) {
          NULL, NULL},
         {"the name of a variable before byte", 6, 1, 0, 0, 8, "", NULL, NULL},
         {"\"b\" is an alias of \"c\", which is not in the file", 6, 1, 1, 0, 8, "a", "c", NULL},
-        {"tensor \"b\" is there twice", 6, 1, 1, 0, 8, "b", "b", NULL},
-        {"goes on for 2 bytes after its last", 6, 1, 0, 0, 8, "a", NULL, "x"},
+        {"tensor \"b\" occurs twice", 6, 1, 1, 0, 8, "b", "b", NULL},
+        {"continues for 2 bytes after its last", 6, 1, 0, 0, 8, "a", NULL, "x"},
         {"ends inside the name of a variable", 6, 2, 0, 0, 8, "a", NULL, NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -50,8 +50,7 @@ Test(detect, a_folder_is_known_by_its_files) {
     tsri_io_format format = 99;
     cr_assert_eq(mkdir("d", 0700), 0);
     cr_expect(tsri_io_detect("d", &format) == TSR_OK && format == TSRI_IO_UNKNOWN);
-    forge_refused("d", TSR_E_IO,
-                  "d has no weights: model.safetensors or model.safetensors.index.json", "folder");
+    forge_refused("d", TSR_E_IO, "d has no weights; the folder needs model.safetensors", "folder");
     forge_file("d/config.json", "{}", 2);
     cr_expect(tsri_io_detect("d", &format) == TSR_OK && format == TSRI_IO_FOLDER);
     forge_file("d/pytorch_model.bin", "PK\3\4", 4);
@@ -69,5 +68,5 @@ Test(detect, what_is_not_read_is_named_with_what_to_do) {
     forge_file("m.bin", "tjgg\3\0\0\0", 8);
     forge_refused("m.bin", TSR_E_UNSUPPORTED, "a ggml file from before GGUF", "ggml");
     forge_file("m.bin", "Once upon a time, there was a small file", 40);
-    forge_refused("m.bin", TSR_E_FORMAT, "its content is no model that is read", "unknown");
+    forge_refused("m.bin", TSR_E_FORMAT, "is not a model in a format that is read", "unknown");
 }

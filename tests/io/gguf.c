@@ -229,12 +229,12 @@ Test(gguf, each_bad_file_has_its_sentence) {
         {"55", texts_past_end, TSR_E_FORMAT, "has length 2, but only 15 bytes are left"},
         {"56", key_type, TSR_E_FORMAT, "\"k\" has type 13; types go from 0 to 12"},
         {"56", item_type, TSR_E_FORMAT, "\"k\" has type 77"},
-        {"56", bool_2, TSR_E_FORMAT, "a truth value is 2"},
-        {"56", bools_2, TSR_E_FORMAT, "a truth value is 2"},
-        {"57", keys_twice, TSR_E_FORMAT, "metadata key \"k\" is there twice"},
-        {"57", tensors_twice, TSR_E_FORMAT, "tensor \"a\" is there twice"},
+        {"56", bool_2, TSR_E_FORMAT, "a boolean is 2"},
+        {"56", bools_2, TSR_E_FORMAT, "a boolean is 2"},
+        {"57", keys_twice, TSR_E_FORMAT, "metadata key \"k\" occurs twice"},
+        {"57", tensors_twice, TSR_E_FORMAT, "tensor \"a\" occurs twice"},
         {"57", empty_key, TSR_E_FORMAT, "a metadata key is empty"},
-        {"57", nul_key, TSR_E_FORMAT, "holds a NUL"},
+        {"57", nul_key, TSR_E_FORMAT, "has a NUL"},
         {"57", empty_name, TSR_E_FORMAT, "a tensor's name is empty"},
         {"57", long_name, TSR_E_FORMAT, "a tensor's name has length 64; at most 63"},
         {"59", alignment_0, TSR_E_FORMAT, "is 0; it must be a power of two"},
@@ -242,9 +242,10 @@ Test(gguf, each_bad_file_has_its_sentence) {
         {"59", alignment_huge, TSR_E_FORMAT, "is 2147483648; it must be a power of two up to"},
         {"59", alignment_text, TSR_E_FORMAT, "must be a 32-bit unsigned number"},
         {"59", alignment_u16, TSR_E_FORMAT, "must be a 32-bit unsigned number"},
-        {"60", type_gap, TSR_E_FORMAT, "\"b\" has type 4, which is none of GGUF's"},
-        {"60", type_99, TSR_E_FORMAT, "\"b\" has type 99, which is none of GGUF's"},
-        {"61", part_block, TSR_E_FORMAT, "type q8_0 has rows of 16 elements; blocks of 32"},
+        {"60", type_gap, TSR_E_FORMAT, "\"b\" has type 4, which GGUF does not define"},
+        {"60", type_99, TSR_E_FORMAT, "\"b\" has type 99, which GGUF does not define"},
+        {"61", part_block, TSR_E_FORMAT,
+         "type q8_0 has rows of 16 elements, which is not a multiple"},
         {"62", rank_5, TSR_E_FORMAT, "has 5 dims; at most 4"},
         {"62", negative_dim, TSR_E_FORMAT, "dim 0 is negative"},
         {"62", product, TSR_E_FORMAT, "product of its dims overflows"},
@@ -254,8 +255,8 @@ Test(gguf, each_bad_file_has_its_sentence) {
         {"63", not_monotone, TSR_E_FORMAT, "has offset 0; 32 is the next"},
         {"63", gap, TSR_E_FORMAT, "has offset 64; 32 is the next"},
         {"63", wraps, TSR_E_FORMAT, "has offset 18446744073709551584; 32"},
-        {"63", past_end, TSR_E_FORMAT, "ends behind the end of the file"},
-        {"64", sum_overflow, TSR_E_FORMAT, "ends behind the end of the file"},
+        {"63", past_end, TSR_E_FORMAT, "ends after the end of the file"},
+        {"64", sum_overflow, TSR_E_FORMAT, "ends after the end of the file"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tsri_bytes file = {0};
@@ -382,7 +383,7 @@ Test(gguf, metadata_of_every_type_is_read) {
     cr_expect_eq(tsri_io_meta_list(a, "scores", TSRI_IO_INT, &list), TSR_E_FORMAT);
     cr_expect_not_null(
         strstr(tsri_base_reported(),
-               "\"scores\" is a list whose items are each a number; a whole number is needed"));
+               "\"scores\" is a list in which each item is a number; a whole number is needed"));
     cr_expect_eq(tsri_io_meta_list(a, "bool", TSRI_IO_INT, &list), TSR_E_FORMAT);
     cr_expect_eq(tsri_io_meta_text(a, "texts", NULL, NULL), TSR_E_FORMAT);
     tsri_io_close(&a);

@@ -35,11 +35,11 @@ Test(index, each_bad_index_has_its_sentence) {
         tsr_status status;
         const char *fragment;
     } rows[] = {
-        {"31", "{\"weight_map\":{\"a\":\"../x\"}}", TSR_E_FORMAT, "it leaves the folder"},
-        {"31", "{\"weight_map\":{\"a\":\"..\"}}", TSR_E_FORMAT, "it leaves the folder"},
-        {"31", "{\"weight_map\":{\"a\":\"d/x\"}}", TSR_E_FORMAT, "it leaves the folder"},
+        {"31", "{\"weight_map\":{\"a\":\"../x\"}}", TSR_E_FORMAT, "it is not in the folder"},
+        {"31", "{\"weight_map\":{\"a\":\"..\"}}", TSR_E_FORMAT, "it is not in the folder"},
+        {"31", "{\"weight_map\":{\"a\":\"d/x\"}}", TSR_E_FORMAT, "it is not in the folder"},
         {"32", "{\"weight_map\":{\"a\":\"/etc/passwd\"}}", TSR_E_FORMAT, "absolute path"},
-        {"33", "{\"weight_map\":{\"a\":\"d\\\\x\"}}", TSR_E_FORMAT, "it leaves the folder"},
+        {"33", "{\"weight_map\":{\"a\":\"d\\\\x\"}}", TSR_E_FORMAT, "it is not in the folder"},
         {"33", "{\"weight_map\":{\"a\":\"\"}}", TSR_E_FORMAT, "it is empty"},
         {"33", "{\"weight_map\":{\"a\":\"x\\u0000y\"}}", TSR_E_FORMAT, "\\u0000"},
         {"33", "{\"weight_map\":{\"a\":1}}", TSR_E_FORMAT, "must be a file's name"},

@@ -133,7 +133,7 @@ static const sample samples[] = {
     {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", 25, TSR_E_FORMAT, "cut", 0,
      0},
     {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 3), }\n", 24,
-     TSR_E_FORMAT, "need another number", 0, 0},
+     TSR_E_FORMAT, "does not agree with", 0, 0},
     {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999, 3), }\n", 24,
      TSR_E_FORMAT, "plain numbers", 0, 0},
     {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-2, 3), }\n", 24, TSR_E_FORMAT,

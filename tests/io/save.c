@@ -110,7 +110,7 @@ Test(save, bad_entries_are_refused_before_a_file_is_made) {
          "dim 1 is negative, or their product overflows"},
         {{"o", TSR_F64, 1, {INT64_MAX}, a}, "its size overflows"},
         {{"a\xff", TSR_F32, 1, {1}, a}, "not UTF-8 text"},
-        {{"a", TSR_F32, 1, {1}, a}, "\"a\" is there twice"},
+        {{"a", TSR_F32, 1, {1}, a}, "\"a\" occurs twice"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tsri_io_entry entries[2] = {{"a", TSR_F32, 1, {6}, a}, rows[i].entry};

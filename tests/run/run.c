@@ -198,7 +198,7 @@ Test(run, wrong_amounts_of_input_and_output_are_refused) {
     tsri_run_binding in = {.id = IN_X, .data = x, .bytes = sizeof x - 4},
                      out = {.id = 0, .data = z, .bytes = sizeof z};
     cr_assert_eq(tsri_run_execute(plan, sizes, &in, 1, &out, 1), TSR_E_ARGUMENT);
-    cr_assert(strstr(tsr_error_last(), "input x: 44 bytes given, 48 wanted"), "%s",
+    cr_assert(strstr(tsr_error_last(), "input x: 44 bytes are given, 48 are needed"), "%s",
               tsr_error_last());
     in.bytes = sizeof x;
     out.id = 9;

@@ -1,3 +1,4 @@
+/* graph/ops/accumulate.c - the op accumulate: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {

@@ -1,3 +1,4 @@
+/* graph/ops/adamw.c - the op adamw: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
@@ -12,7 +13,7 @@ static tsr_status infer(tsri_graph_signature *s) {
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    const double n = tsri_graph_elements(op->in[0], sizes); /* three are read and written */
+    const double n = tsri_graph_elements(op->in[0], sizes); /* three arrays are read and written */
     return (tsri_graph_cost){.flops = 14 * n, .bytes = tsri_graph_bytes(op, sizes) + 12 * n};
 }
 

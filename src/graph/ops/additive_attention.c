@@ -1,3 +1,5 @@
+/* graph/ops/additive_attention.c - the op additive_attention: its shapes, the simpler ops that
+ * replace it, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 enum { Q, K, V, VALUES, LEN, SLOT };
@@ -11,8 +13,9 @@ static tsr_status infer(tsri_graph_signature *s) {
         return tsri_graph_refuse("additive_attention", "k", k,
                                  "f32, f16 or bf16 [J,S,A] with q's A");
     if (k->dim[1].symbols & (q->dim[0].symbols | q->dim[1].symbols))
-        return tsri_graph_refuse("additive_attention", "k", k,
-                                 "keys counted by another symbol than queries and sequences");
+        return tsri_graph_refuse(
+            "additive_attention", "k", k,
+            "a number of keys with another symbol than the queries and the sequences");
     if (!tsri_graph_is_vector(s->in[V], q->dim[2]))
         return tsri_graph_refuse("additive_attention", "v", s->in[V], "f32 [A]");
     if (!tsri_graph_is_float(values) || values->rank != 3 ||
@@ -28,7 +31,7 @@ static tsr_status infer(tsri_graph_signature *s) {
     return TSR_OK;
 }
 
-/* x[J,S,C] -> [B,S,C]: the slots that the batch reads. */
+/* x[J,S,C] -> [B,S,C]: picks the slots that the batch reads. */
 static tsri_value in_batch(tsri_graph *graph, tsri_value x, tsri_value slot) {
     if (slot == TSRI_GRAPH_NONE || x == TSRI_GRAPH_NONE)
         return x;
@@ -92,9 +95,10 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     tsri_graph *graph = tsri_graph_of(b);
     if (node->out[1] == TSRI_GRAPH_NONE || d_out[0] == TSRI_GRAPH_NONE ||
         d_out[1] != TSRI_GRAPH_NONE || (node->n_in > SLOT && node->in[SLOT] != TSRI_GRAPH_NONE)) {
-        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "additive_attention: it has a gradient where its probabilities were asked "
-                        "for, nothing learns from them, and keys are those of this run (no slot)");
+        tsri_graph_fail(
+            graph, TSR_E_UNSUPPORTED,
+            "additive_attention has a gradient only where its probabilities are an output, no loss "
+            "depends on them, and the keys are those of this run (no slot)");
         return;
     }
     const tsri_value in[] = {node->in[Q],

@@ -1,3 +1,4 @@
+/* graph/ops/additive_attention_grad.c - the op additive_attention_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 enum { Q, K, V, VALUES, PROBABILITIES, DY, LEN };
@@ -17,8 +18,9 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (k->rank != 3 || !is_array(k, q->dim[0], k->dim[1], q->dim[2]))
         return tsri_graph_refuse("additive_attention_grad", "k", k, "f32 [B,S,A] with q's B and A");
     if (k->dim[1].symbols & (q->dim[0].symbols | q->dim[1].symbols))
-        return tsri_graph_refuse("additive_attention_grad", "k", k,
-                                 "keys counted by another symbol than queries and sequences");
+        return tsri_graph_refuse(
+            "additive_attention_grad", "k", k,
+            "a number of keys with another symbol than the queries and the sequences");
     if (!tsri_graph_is_vector(s->in[V], q->dim[2]))
         return tsri_graph_refuse("additive_attention_grad", "v", s->in[V], "f32 [A]");
     if (values->rank != 3 || !is_array(values, q->dim[0], k->dim[1], values->dim[2]))

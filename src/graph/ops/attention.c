@@ -1,3 +1,5 @@
+/* graph/ops/attention.c - the op attention: its shapes, the simpler ops that replace it, its
+ * gradient and its cost. */
 #include "graph/ops/check.h"
 
 enum { Q, K, V, PAST, LEN, SLOT, SOURCE, BIAS, RELATIVE };
@@ -41,8 +43,8 @@ static tsr_status infer(tsri_graph_signature *s) {
     return TSR_OK;
 }
 
-/* Keys that are as many as the queries, by the same symbol: counted as S, because scores of T x T
- * are no product that the dims table has. A run of such a graph has S = T. */
+/* Where the number of keys is T, as that of the queries, counts the keys as S, because the dims
+ * table has no product T x T for the scores. A run of such a graph has S = T. */
 static tsri_value with_own_length(tsri_graph *graph, tsri_value x, tsr_dim T) {
     if (x == TSRI_GRAPH_NONE)
         return x;
@@ -53,15 +55,15 @@ static tsri_value with_own_length(tsri_graph *graph, tsri_value x, tsr_dim T) {
     return tsri_graph_same_view(graph, x, &t);
 }
 
-/* x[J,S,G,E] -> [B,G,R,S,E]: the slots that the batch reads, each head repeated for the R queries
- * heads that share it. */
+/* x[J,S,G,E] -> [B,G,R,S,E]: picks the slots that the batch reads, and repeats each head for the R
+ * query heads that share it. */
 static tsri_value per_query_head(tsri_graph *graph, tsri_value x, tsri_value slot, int64_t R) {
     if (x == TSRI_GRAPH_NONE)
         return x;
     const tsri_value by_head = tsri_graph_permute(graph, x, (uint32_t[]){0, 2, 1, 3});
     if (by_head == TSRI_GRAPH_NONE)
         return by_head;
-    /* a state has the keys of a head one after the other */
+    /* in a state the keys of a head are adjacent */
     const bool turned = !tsri_tensor_is_packed(&tsri_graph_value_at(graph, x)->tensor) &&
                         tsri_tensor_is_packed(&tsri_graph_value_at(graph, by_head)->tensor);
     if (slot != TSRI_GRAPH_NONE) {
@@ -92,8 +94,9 @@ void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *at
         all[i] = i < n_in ? in[i] : TSRI_GRAPH_NONE;
     *probabilities = *y = TSRI_GRAPH_NONE;
     if (all[SOURCE] != TSRI_GRAPH_NONE) {
-        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "attention: keys by source have no decomposition");
+        tsri_graph_fail(
+            graph, TSR_E_UNSUPPORTED,
+            "attention: keys that are chosen by `source` can't be split into simpler ops");
         return;
     }
     if (tsri_graph_status(graph) != TSR_OK)
@@ -140,7 +143,7 @@ static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri
     tsri_graph_attention_steps(graph, node->attrs, in, node->n_in, &probabilities, &out[0]);
 }
 
-/* Simpler ops have neither keys by source nor the log of a masked sum. */
+/* Simpler ops can compute neither keys by source nor the log of a masked sum. */
 static bool decomposes(const tsr_op *op) {
     const bool lse = op->n_out > 1 && op->out[1], source = op->n_in > SOURCE && op->in[SOURCE];
     return !lse && !source;
@@ -165,8 +168,8 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     if (node->out[1] == TSRI_GRAPH_NONE || all[SLOT] != TSRI_GRAPH_NONE ||
         all[SOURCE] != TSRI_GRAPH_NONE || tsri_graph_wants(b, all[BIAS])) {
         tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "attention: it has a gradient where its lse output was asked for, keys are "
-                        "those of this run (no slot, no source), and the bias does not learn");
+                        "attention has a gradient only where lse is an output, the keys are those "
+                        "of this run (no slot, no source), and the bias is not trained");
         return;
     }
     const bool learns = tsri_graph_wants(b, all[RELATIVE]);

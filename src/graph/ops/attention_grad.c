@@ -1,3 +1,4 @@
+/* graph/ops/attention_grad.c - the op attention_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 enum { Q, K, V, Y, LSE, DY, PAST, LEN, BIAS, RELATIVE };
@@ -10,7 +11,7 @@ static bool same_dims(const tsr_tensor *a, const tsr_tensor *b, uint32_t n) {
     return true;
 }
 
-/* An array of f32 with the first three sizes of `like` and the last of `values`. */
+/* Whether x is an f32 array with the first three sizes of `like` and the last of `values`. */
 static bool is_heads(const tsr_tensor *x, const tsr_tensor *like, const tsr_tensor *values) {
     return tsri_graph_is_f32(x) && x->rank == 4 && same_dims(x, like, 3) &&
            tsri_tensor_same_dim(x->dim[3], values->dim[3]);
@@ -60,13 +61,13 @@ static tsr_status infer(tsri_graph_signature *s) {
     tsri_graph_shape_like(&s->out[DV], TSR_F32, v, v->dim[3]);
     if (relative)
         tsri_graph_shape_like(&s->out[DRELATIVE], TSR_F32, relative, relative->dim[1]);
-    else /* wanted without a table: an array of nothing */
+    else /* asked for without a table: an empty array */
         s->out[DRELATIVE] =
             (tsr_tensor){.dtype = TSR_F32, .rank = 2, .dim = {q->dim[2], tsri_tensor_const(0)}};
     return TSR_OK;
 }
 
-/* Five products of each pair that is seen: scores, dy v, dv, dq, dk. */
+/* Five products for each visible pair: scores, dy v, dv, dq, dk. */
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const tsr_tensor *q = op->in[Q], *v = op->in[V];
     return (tsri_graph_cost){.flops = 2 * tsri_graph_seen_pairs(op->attrs, q, op->in[K], sizes) *

@@ -1,3 +1,4 @@
+/* graph/ops/check.c - rules on shapes, dtypes and attributes that several ops share. */
 #include "graph/ops/check.h"
 
 #include "tensor/convert.h"

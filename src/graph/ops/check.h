@@ -1,4 +1,4 @@
-/* graph/ops/check.h - what the shape rules of ops have in common. */
+/* graph/ops/check.h - checks that the shape rules of several ops share. */
 #ifndef TSRI_GRAPH_OPS_CHECK_H
 #define TSRI_GRAPH_OPS_CHECK_H
 
@@ -10,27 +10,28 @@
 tsr_status tsri_graph_refuse(const char *op, const char *what, const tsr_tensor *tensor,
                              const char *wanted);
 
-/* A float operand (f32), a weight's element (f32, f16, bf16), an int32 vector [n]. Missing ones
- * pass. */
+/* Whether an operand is f32; has a dtype of weights (f32, f16, bf16); is an int32 vector [n].
+ * Missing operands pass. */
 bool tsri_graph_is_f32(const tsr_tensor *tensor);
 bool tsri_graph_is_float(const tsr_tensor *tensor);
-/* A matrix of q8_0 or q4_0 blocks along its last dimension. */
+/* Whether it is a matrix of q8_0 or q4_0 blocks along its last dimension. */
 bool tsri_graph_is_blocks(const tsr_tensor *tensor);
-/* The weight [N,K] (trans) or [K,N] of a linear op, with x's K, and how products are formed from
- * it; *n is N. `wanted` names both shapes: [0] where not trans. */
+/* Checks the weight of a linear op, [N,K] (trans) or [K,N] with x's K, and its compute dtype; *n
+ * becomes N. `wanted` names both shapes: [0] is that without trans. */
 tsr_status tsri_graph_check_weight(const char *op, const tsr_tensor *w, const tsr_tensor *x,
                                    bool trans, uint32_t compute, const char *const wanted[2],
                                    tsr_dim *n);
 bool tsri_graph_is_ints(const tsr_tensor *tensor, tsr_dim n);
-/* What positions add to the scores of H heads: f32 [H,2R+1]. */
+/* Whether it is a table that positions add to the scores of H heads: f32 [H,2R+1]. */
 bool tsri_graph_is_relative(const tsr_tensor *tensor, tsr_dim H);
 bool tsri_graph_is_vector(const tsr_tensor *tensor, tsr_dim n); /* f32 [n] */
 bool tsri_graph_is_number(const tsr_tensor *tensor);            /* f32 [1] */
-/* f32 of the shape of another; of the shape of its rows, in a dtype. Missing ones pass. */
+/* Whether it is f32 in the shape of `like`; in a given dtype with one element for each row of
+ * `like`. Missing operands pass. */
 bool tsri_graph_is_like(const tsr_tensor *tensor, const tsr_tensor *like);
 bool tsri_graph_is_by_row(const tsr_tensor *tensor, tsr_dtype dtype, const tsr_tensor *like);
 
-/* The same rank and sizes. */
+/* Whether rank and sizes are the same. */
 bool tsri_graph_same_shape(const tsr_tensor *a, const tsr_tensor *b);
 
 /* out = dtype, the dims of `like` with the last one replaced by `last`. */
@@ -42,41 +43,43 @@ void tsri_graph_shape_of_rows(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor
 /* The operand, or NULL where it is missing. */
 const tsr_tensor *tsri_graph_operand(const tsri_graph_signature *signature, uint32_t i);
 
-/* Pairs of a query of any head and a key that it may see, over the batch. */
+/* How many pairs of a query, of any head, and a key visible to it there are in the batch. */
 double tsri_graph_seen_pairs(const tsr_attention_attrs *attrs, const tsr_tensor *q,
                              const tsr_tensor *k, const int64_t sizes[TSR_SYMBOLS]);
 
-/* y = f(x): the same f32 shape; and its cost, `flops` an element. */
+/* y = f(x): y is f32 in the shape of x; its cost is `flops` for each element. */
 tsr_status tsri_graph_infer_unary(tsri_graph_signature *signature);
 tsri_graph_cost tsri_graph_cost_unary(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]);
 /* y = a (op) b, b broadcast to a. */
 tsr_status tsri_graph_infer_binary(tsri_graph_signature *signature);
 
-/* Bytes of all operands and results, each once; `elements` of one operand. */
+/* The bytes of all operands and results, each counted once; the elements of one operand. */
 double tsri_graph_bytes(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]);
 double tsri_graph_elements(const tsr_tensor *tensor, const int64_t sizes[TSR_SYMBOLS]);
 
 /* Refuses an `ignore` that could be a target, and smoothing outside 0 <= e < 1. */
 tsr_status tsri_graph_check_loss(const char *op, int32_t ignore, float label_smoothing);
-/* The same of a divergence; refuses a temperature that is none, or one towards the uniform. */
+/* The same for a divergence; also refuses a temperature that is not above 0, and one other than 1
+ * without a teacher. */
 tsr_status tsri_graph_check_divergence(const char *op, const tsr_kl_divergence_attrs *attrs,
                                        bool teacher);
-/* What an optimizer leaves of p for products: bf16 of its shape, packed, or missing. */
+/* Checks the rounded copy of p that an optimizer writes for products: bf16 of p's shape, packed, or
+ * missing. */
 tsr_status tsri_graph_check_rounded(const char *op, const tsr_tensor *rounded, const tsr_tensor *p);
-/* Refuses a number that is no tsr_activation. */
+/* Refuses a number that is not a tsr_activation. */
 tsr_status tsri_graph_check_activation(const char *op, uint32_t activation);
-/* ---- gradients that rows share ---- */
+/* ---- gradients that several ops share ---- */
 
-/* Gives d to a value that was broadcast to d's shape: summed over the leading dimensions. */
+/* Gives d, summed over the leading dimensions, to a value that was broadcast to d's shape. */
 void tsri_graph_give_broadcast(tsri_graph_backward *backward, tsri_value value, tsri_value d);
 /* dy * act'(x) */
 tsri_value tsri_graph_activation_gradient(tsri_graph_backward *backward, uint32_t activation,
                                           tsri_value x, tsri_value dy);
-/* What x (in[0]), the weight (in[1]) and the bias (in[2]) of a matrix product get from dz, that of
- * x w + bias. */
+/* Gives x (in[0]), the weight (in[1]) and the bias (in[2]) of a matrix product their gradients from
+ * dz, that of x w + bias. */
 void tsri_graph_linear_gradient(tsri_graph_backward *backward, const tsri_graph_node *node,
                                 bool trans_w, tsri_value dz);
-/* Gives weight and bias theirs; gives back addend + what x gets. */
+/* Gives weight and bias their gradients; returns addend + the gradient of x. */
 tsri_value tsri_graph_norm_gradient(tsri_graph_backward *backward, tsr_norm norm,
                                     const tsr_norm_attrs *attrs, tsri_value x, tsri_value weight,
                                     tsri_value bias, tsri_value dy, tsri_value addend);

@@ -1,3 +1,4 @@
+/* graph/ops/cross_entropy.c - the op cross_entropy: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
@@ -6,7 +7,8 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (!tsri_graph_is_f32(logits) || logits->rank < 2)
         return tsri_graph_refuse("cross_entropy", "logits", logits, "f32 [..,V]");
     if (!tsri_graph_is_by_row(s->in[1], TSR_I32, logits))
-        return tsri_graph_refuse("cross_entropy", "targets", s->in[1], "i32, one a row of logits");
+        return tsri_graph_refuse("cross_entropy", "targets", s->in[1],
+                                 "i32, one for each row of logits");
     TRY(tsri_graph_check_loss("cross_entropy", attrs->ignore, attrs->label_smoothing));
     tsri_graph_shape_of_rows(&s->out[0], TSR_F32, logits);
     tsri_graph_shape_of_rows(&s->out[1], TSR_F32, logits);

@@ -1,3 +1,4 @@
+/* graph/ops/cross_entropy_grad.c - the op cross_entropy_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
@@ -7,9 +8,10 @@ static tsr_status infer(tsri_graph_signature *s) {
         return tsri_graph_refuse("cross_entropy_grad", "logits", logits, "f32 [..,V]");
     if (!tsri_graph_is_by_row(s->in[1], TSR_I32, logits))
         return tsri_graph_refuse("cross_entropy_grad", "targets", s->in[1],
-                                 "i32, one a row of logits");
+                                 "i32, one for each row of logits");
     if (!tsri_graph_is_by_row(s->in[2], TSR_F32, logits))
-        return tsri_graph_refuse("cross_entropy_grad", "lse", s->in[2], "f32, one a row of logits");
+        return tsri_graph_refuse("cross_entropy_grad", "lse", s->in[2],
+                                 "f32, one for each row of logits");
     if (!tsri_graph_is_number(s->in[3]))
         return tsri_graph_refuse("cross_entropy_grad", "scale", s->in[3], "f32 [1]");
     if (!tsri_graph_is_like(tsri_graph_operand(s, 4), logits))

@@ -1,3 +1,4 @@
+/* graph/ops/embed.c - the op embed: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* graph/ops/embed_add.c - the op embed_add: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 #include <string.h>
@@ -15,13 +16,13 @@ static tsr_status infer(tsri_graph_signature *s) {
     dy.dim[ids->rank] = state->dim[1];
     if (!tsri_graph_is_f32(s->in[DY]) || !tsri_graph_same_shape(s->in[DY], &dy))
         return tsri_graph_refuse("embed_add", "dy", s->in[DY],
-                                 "f32 of the shape of ids, with the state's C behind");
+                                 "f32 of the shape of ids, followed by the state's C");
     if (!tsri_graph_is_vector(tsri_graph_operand(s, BETA), tsri_tensor_const(1)))
         return tsri_graph_refuse("embed_add", "beta", s->in[BETA], "f32 [1]");
     return TSR_OK;
 }
 
-/* With beta the whole state is read and written, without it the rows that ids name. */
+/* With beta the whole state is read and written; without it, only the rows that ids name. */
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const double dy = tsri_graph_elements(op->in[DY], sizes);
     const bool beta = op->n_in > BETA && op->in[BETA];

@@ -1,3 +1,5 @@
+/* graph/ops/glu_linear.c - the op glu_linear: its shapes, the simpler ops that replace it, its
+ * gradient and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {

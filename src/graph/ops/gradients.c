@@ -1,4 +1,4 @@
-/* graph/ops/gradients.c - what the gradients of several ops share. */
+/* graph/ops/gradients.c - functions that the gradients of several ops share. */
 #include "graph/ops/check.h"
 
 void tsri_graph_give_broadcast(tsri_graph_backward *b, tsri_value value, tsri_value d) {
@@ -17,9 +17,9 @@ void tsri_graph_give_broadcast(tsri_graph_backward *b, tsri_value value, tsri_va
         tail = tsri_tensor_times(tail, have.dim[lead + i]);
     }
     if (!suffix) {
-        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "the gradient of a value that is repeated along a dimension of 1 is not "
-                        "served");
+        tsri_graph_fail(
+            graph, TSR_E_UNSUPPORTED,
+            "the gradient of a value that is repeated along a dimension of 1 is not supported");
         return;
     }
     if (lead) {

@@ -1,3 +1,4 @@
+/* graph/ops/gru_cell.c - the op gru_cell: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 enum { GATES_X, STATE, W, BIAS, LEN };

@@ -1,3 +1,4 @@
+/* graph/ops/gru_cell_grad.c - the op gru_cell_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 enum { GATES_X, STATE, W, BIAS, Y, DY, LEN };
@@ -38,7 +39,7 @@ static tsr_status infer(tsri_graph_signature *s) {
     return TSR_OK;
 }
 
-/* The gates once more, and what they give to the state before. */
+/* The gates are computed again, with their contribution to the state before. */
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const double E = (double)op->in[W]->dim[1].factor;
     return (tsri_graph_cost){.flops = 12 * E * tsri_graph_elements(op->in[Y], sizes),

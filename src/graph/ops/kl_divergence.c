@@ -1,3 +1,4 @@
+/* graph/ops/kl_divergence.c - the op kl_divergence: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
@@ -6,7 +7,8 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (!tsri_graph_is_f32(logits) || logits->rank < 2)
         return tsri_graph_refuse("kl_divergence", "logits", logits, "f32 [..,V]");
     if (!tsri_graph_is_by_row(tsri_graph_operand(s, 1), TSR_I32, logits))
-        return tsri_graph_refuse("kl_divergence", "targets", s->in[1], "i32, one a row of logits");
+        return tsri_graph_refuse("kl_divergence", "targets", s->in[1],
+                                 "i32, one for each row of logits");
     if (!tsri_graph_is_like(tsri_graph_operand(s, 2), logits))
         return tsri_graph_refuse("kl_divergence", "teacher", s->in[2],
                                  "f32 of the shape of logits");
@@ -15,12 +17,12 @@ static tsr_status infer(tsri_graph_signature *s) {
     return TSR_OK;
 }
 
-/* d_out[0] is one number for all rows. The teacher doesn't learn. */
+/* d_out[0] is one number for all rows. The teacher gets no gradient. */
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     const tsri_value logits = node->in[0];
     if (node->n_in > 2 && tsri_graph_wants(b, node->in[2]))
         tsri_graph_fail(tsri_graph_of(b), TSR_E_UNSUPPORTED,
-                        "kl_divergence: the gradient of the teacher's logits is not served");
+                        "kl_divergence: the gradient of the teacher's logits is not supported");
     if (!tsri_graph_wants(b, logits))
         return;
     const tsri_value in[] = {logits, node->n_in > 1 ? node->in[1] : TSRI_GRAPH_NONE,

@@ -1,3 +1,4 @@
+/* graph/ops/kl_divergence_grad.c - the op kl_divergence_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
@@ -7,7 +8,7 @@ static tsr_status infer(tsri_graph_signature *s) {
         return tsri_graph_refuse("kl_divergence_grad", "logits", logits, "f32 [..,V]");
     if (!tsri_graph_is_by_row(s->in[1], TSR_I32, logits))
         return tsri_graph_refuse("kl_divergence_grad", "targets", s->in[1],
-                                 "i32, one a row of logits");
+                                 "i32, one for each row of logits");
     if (!tsri_graph_is_like(s->in[2], logits))
         return tsri_graph_refuse("kl_divergence_grad", "teacher", s->in[2],
                                  "f32 of the shape of logits");

@@ -1,3 +1,4 @@
+/* graph/ops/layer_norm.c - the op layer_norm: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {

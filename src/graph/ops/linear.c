@@ -1,3 +1,5 @@
+/* graph/ops/linear.c - the op linear: its shapes, the simpler ops that replace it, its gradient and
+ * its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
@@ -31,7 +33,7 @@ static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri
     out[0] = y;
 }
 
-/* matmul takes numbers, not blocks. */
+/* matmul does not take blocks. */
 static bool decomposes(const tsr_op *op) {
     return tsri_graph_is_float(op->in[1]);
 }
@@ -49,7 +51,7 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     tsri_value dz = d_out[0];
     if (node->n_in > 3)
         tsri_graph_give(b, node->in[3], dz);
-    if (attrs->activation != TSR_ACT_NONE) { /* what it was applied to was not kept */
+    if (attrs->activation != TSR_ACT_NONE) { /* the input of the activation was not kept */
         tsr_linear_attrs plain = *attrs;
         plain.activation = TSR_ACT_NONE;
         const tsri_value z = tsri_graph_op1(graph, TSR_OP_LINEAR, &plain, node->in, n_in);

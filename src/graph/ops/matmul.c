@@ -1,3 +1,4 @@
+/* graph/ops/matmul.c - the op matmul: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
@@ -31,7 +32,7 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
-/* Of matrices that repeat over the leading dimensions of a, none that learns. */
+/* A matrix that is broadcast over the leading dimensions of a must not need a gradient. */
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     const tsr_matmul_attrs *attrs = node->attrs;
     tsri_graph *graph = tsri_graph_of(b);
@@ -52,8 +53,8 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
         alike = tsri_tensor_same_dim(tx->dim[i], tw->dim[i]);
     if (!alike && tsri_graph_wants(b, w))
         tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
-                        "matmul: the gradient of a matrix that repeats is not served");
-    /* x is [K,M] where turned: its gradient is w dy^T */
+                        "matmul: the gradient of a matrix that is broadcast is not supported");
+    /* x is [K,M] where transposed: its gradient is w dy^T */
     tsri_graph_give_product(b, x, &for_x, ta ? w : dy, ta ? dy : w);
     tsri_graph_give_product(b, w, &for_w, tb ? dy : x, tb ? x : dy);
 }

@@ -1,3 +1,5 @@
+/* graph/ops/matmul_add.c - the op matmul_add: its shapes, the simpler ops that replace it and its
+ * cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {

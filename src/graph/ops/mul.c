@@ -1,3 +1,4 @@
+/* graph/ops/mul.c - the op mul: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 static tsri_value product(tsri_graph_backward *b, tsri_value x, tsri_value y) {

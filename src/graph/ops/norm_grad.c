@@ -1,3 +1,4 @@
+/* graph/ops/norm_grad.c - the op norm_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 enum { X, WEIGHT, DY, ADDEND };

@@ -1,3 +1,4 @@
+/* graph/ops/norm_weight_grad.c - the op norm_weight_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 enum { X, DY, STATS };

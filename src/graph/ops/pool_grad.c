@@ -1,3 +1,4 @@
+/* graph/ops/pool_grad.c - the op pool_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 enum { X, LEN, DY };

@@ -1,3 +1,5 @@
+/* graph/ops/qkv_append.c - the op qkv_append: its shapes, the simpler ops that replace it and its
+ * cost. */
 #include "graph/ops/check.h"
 
 enum { KEYS, VALUES, K, V, PAST, LEN, SLOT, Q, POSITIONS, INV_FREQ };
@@ -13,14 +15,14 @@ static tsr_status check_state(const tsr_tensor *state, const tsr_tensor *x, cons
     return TSR_OK;
 }
 
-/* Queries, and what keys are rotated by, too. */
+/* Checks q, and the positions and frequencies that also rotate the keys. */
 static tsr_status check_rope(tsri_graph_signature *s) {
     const tsr_rope_attrs *attrs = s->attrs;
     const tsr_tensor *k = s->in[K], *q = tsri_graph_operand(s, Q),
                      *positions = tsri_graph_operand(s, POSITIONS);
     if (!positions || !tsri_graph_operand(s, INV_FREQ))
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "qkv_append: q comes with positions and inv_freq, or without them");
+                              "qkv_append: give all of q, positions and inv_freq, or none of them");
     if (!tsri_graph_is_f32(q) || q->rank != 4 || !tsri_tensor_same_dim(q->dim[0], k->dim[0]) ||
         !tsri_tensor_same_dim(q->dim[1], k->dim[1]) || !tsri_tensor_same_dim(q->dim[3], k->dim[3]))
         return tsri_graph_refuse("qkv_append", "q", q, "f32 [B,T,H,D] with k's B, T and D");
@@ -30,7 +32,8 @@ static tsr_status check_rope(tsri_graph_signature *s) {
             "qkv_append: %u rotary elements; wanted an even number up to the head size %lld",
             attrs->rotary, (long long)k->dim[3].factor);
     if (attrs->inverse)
-        return tsri_base_fail(TSR_E_ARGUMENT, "qkv_append: inverse is rope's alone");
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "qkv_append: inverse is set; only rope can rotate backwards");
     if (positions->dtype != TSR_I32 || positions->rank != 2 ||
         !tsri_tensor_same_dim(positions->dim[0], k->dim[0]) ||
         !tsri_tensor_same_dim(positions->dim[1], k->dim[1]))
@@ -49,7 +52,8 @@ static tsr_status infer(tsri_graph_signature *s) {
     for (int i = 0; i < 3; i++)
         if (!tsri_tensor_same_dim(v->dim[i], k->dim[i]) ||
             (i != 1 && !tsri_tensor_same_dim(s->in[VALUES]->dim[i], s->in[KEYS]->dim[i])))
-            return tsri_graph_refuse("qkv_append", "v", v, "as many as k, into a state like k's");
+            return tsri_graph_refuse("qkv_append", "v", v,
+                                     "the sizes of k, and a state of the sizes of k's state");
     for (uint32_t i = PAST; i <= SLOT; i++)
         if (!tsri_graph_is_ints(tsri_graph_operand(s, i), k->dim[0]))
             return tsri_graph_refuse("qkv_append", facts[i], s->in[i], "i32 [B]");

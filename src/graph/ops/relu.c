@@ -1,3 +1,4 @@
+/* graph/ops/relu.c - the op relu: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {

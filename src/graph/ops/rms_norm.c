@@ -1,3 +1,4 @@
+/* graph/ops/rms_norm.c - the op rms_norm: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {

@@ -1,3 +1,4 @@
+/* graph/ops/scatter.c - the op scatter: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 enum { X, INDEX, DY };

@@ -1,3 +1,4 @@
+/* graph/ops/sgd.c - the op sgd: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
@@ -8,7 +9,8 @@ static tsr_status infer(tsri_graph_signature *s) {
         if (s->in[i] && (!tsri_graph_is_like(s->in[i], p) || !tsri_tensor_is_packed(s->in[i])))
             return tsri_graph_refuse("sgd", names[i], s->in[i], "f32 of p's shape, packed");
     if (!s->in[1] && attrs->momentum != 0)
-        return tsri_base_fail(TSR_E_ARGUMENT, "sgd: momentum is %g without a velocity",
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "sgd: momentum is %g, which needs a velocity; without one it is 0",
                               (double)attrs->momentum);
     if (!tsri_graph_is_vector(s->in[3], tsri_tensor_const(4)))
         return tsri_graph_refuse("sgd", "rates", s->in[3], "f32 [4]");

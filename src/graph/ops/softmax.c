@@ -1,3 +1,4 @@
+/* graph/ops/softmax.c - the op softmax: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
@@ -22,7 +23,7 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
-/* What is added to the scores - masks, positions - does not learn here: attention's does. */
+/* What is added to the scores (bias, relative) gets no gradient here; in attention it does. */
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     const tsr_softmax_attrs *attrs = node->attrs;
     const tsr_scale_attrs scale = {.struct_size = sizeof scale,
@@ -30,7 +31,7 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     for (uint32_t i = 3; i < node->n_in; i++)
         if (tsri_graph_wants(b, node->in[i]))
             tsri_graph_fail(tsri_graph_of(b), TSR_E_UNSUPPORTED,
-                            "softmax: the gradient of what is added to the scores is not served");
+                            "softmax: the gradient of a bias or a relative table is not supported");
     const tsri_value in[] = {node->out[0], d_out[0]};
     tsri_graph_give(b, node->in[0],
                     tsri_graph_op1(tsri_graph_of(b), TSR_OP_SOFTMAX_GRAD, &scale, in, 2));

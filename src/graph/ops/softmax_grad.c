@@ -1,3 +1,4 @@
+/* graph/ops/softmax_grad.c - the op softmax_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 enum { Y, DY };

@@ -1,3 +1,4 @@
+/* graph/ops/sumsq.c - the op sumsq: its shapes and its cost. */
 #include "graph/ops/check.h"
 
 static tsr_status infer(tsri_graph_signature *s) {
@@ -10,8 +11,8 @@ static tsr_status infer(tsri_graph_signature *s) {
     const tsr_dim room = tsri_tensor_count(sums);
     if (attrs->parts < 1 || (int64_t)attrs->first + attrs->parts > room.factor)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "sumsq: %u parts from %u on; wanted at least 1, and the state has "
-                              "%lld places",
+                              "sumsq: %u parts from place %u on; at least 1 part is needed, and "
+                              "the state has %lld places",
                               attrs->parts, attrs->first, (long long)room.factor);
     return TSR_OK;
 }
