@@ -76,7 +76,7 @@ def test_layers_and_heads(folder):
     _, whole = shares(page(folder / "all.html"), "causal")
     equal((part["layers"], part["heads"]), ([2, 3, 4], [5]))
     equal(got, [[layer[5]] for layer in whole[2:5]])
-    for range_, fragment in (("6", "layers 0 to 5"), ("4-6", "layers 0 to 5"), ("3-2", "A no more than B"), ("x", "A or A-B"), ("1-", "A or A-B"), ("-1", "A or A-B"),
+    for range_, fragment in (("6", "layers 0 to 5"), ("4-6", "layers 0 to 5"), ("3-2", "A is at most B"), ("x", "A or A-B"), ("1-", "A or A-B"), ("-1", "A or A-B"),
                              ("", "A or A-B"), ("99999999999999999999", "A or A-B")):
         refused(2, fragment, "attention", *REFERENCE, "-m", PLAY, "a", f"--layers={range_}", "-o", folder / "q.html")
     assert not (folder / "q.html").exists()

@@ -144,9 +144,9 @@ def test_building(folder):
     refused(4, "refuses it as a program", "kernels", "build", bundle, "--binary", folder / "junk", "-d", DEVICE, "-q")
     refused(3, "no bundles of kernels", "kernels", "export", "-m", TINY, "-o", folder / "r", "-d", "reference", "-q")
     refused(2, "-o FOLDER", "kernels", "export", "-m", TINY, "-d", DEVICE)
-    refused(2, "export or build is wanted", "kernels")
-    refused(2, "melt: export or build is wanted", "kernels", "melt")
-    refused(2, "one folder is wanted", "kernels", "build")
+    refused(2, "give export or build", "kernels")
+    refused(2, "melt: give export or build", "kernels", "melt")
+    refused(2, "give one folder", "kernels", "build")
 
 
 if not LAYER.exists() or not has_device():

@@ -91,7 +91,7 @@ def test_tokens_of_each_layer(folder):
     told = run("embed", *WITH, "--tokens", "--format", "text", given="a\nthe cat\n").text.splitlines()
     equal([line.split("\t")[:2] for line in told], [["1", "[CLS]"], ["1", "a"], ["1", "[SEP]"], ["2", "[CLS]"], ["2", "the"], ["2", "cat"], ["2", "[SEP]"]])
     refused(2, "has 2 layers", "embed", *WITH, "--tokens", "--layer", "3", given="a")
-    refused(2, "--layer is for --tokens", "embed", *WITH, "--layer", "1", given="a")
+    refused(2, "--layer needs --tokens", "embed", *WITH, "--layer", "1", given="a")
 
 
 def test_rows_out_are_lines_in(folder):
@@ -173,7 +173,7 @@ def test_files_are_whole_or_not_there(folder):
         equal([out.read_text(), sorted(p.name for p in folder.iterdir() if p.name.endswith(".tmp"))], ["before", []])
     refused(3, "not a regular file", "embed", *WITH, "-o", folder, "--format", "jsonl", given="a")
     refused(3, "it is not replaced", "embed", *WITH, "-o", folder, "--format", "npy", given="a")
-    refused(2, "wants -o FILE", "embed", *WITH, "--format", "npy", given="a")
+    refused(2, "needs -o FILE", "embed", *WITH, "--format", "npy", given="a")
     refused(2, "npy, jsonl or text", "embed", *WITH, "--format", "csv", given="a")
     refused(3, "No such file", "embed", *WITH, folder / "nothing")
     run("embed", *WITH, "-o", "/dev/full", given="a", code=3)
@@ -422,7 +422,7 @@ def test_cluster(folder):
     refused(2, "fewer clusters are wanted", "cluster", *WITH, "-k", 19, path)
     refused(2, "either -k K or --threshold C", "cluster", *WITH, path)
     refused(2, "either -k K or --threshold C", "cluster", *WITH, "-k", 2, "--threshold", 0.5, path)
-    refused(2, "--lines is for vectors", "cluster", *WITH, "-k", 2, "--lines", path, path)
+    refused(2, "--lines is for the vectors", "cluster", *WITH, "-k", 2, "--lines", path, path)
     equal(run("cluster", *WITH, "--threshold", 0.5, given="").out, b"")
 
 
@@ -455,8 +455,8 @@ def test_classify(folder):
     odd = run("classify", "-m", CLASSIFY, *REFERENCE, "--pair", given="a\tb\nno tab\na\tb\n", code=1)
     equal([line != "" for line in odd.text.splitlines()], [True, False, True])
     for said, code, *arguments in (("has no classifier", 5, "-m", SENTENCE), ("has no next-sentence head", 5, "-m", CLASSIFY, "--next-sentence"),
-                                   ("wants -m MODEL", 2), ("two by two", 2, "-m", CLASSIFY, "--pair", "a"), ("not both", 2, "-m", CLASSIFY, "-f", "x", "a"),
-                                   ("--pair is for", 2, "-m", TOKENS, "--pair", "a", "b")):
+                                   ("needs -m MODEL", 2), ("two for each pair", 2, "-m", CLASSIFY, "--pair", "a"), ("not both", 2, "-m", CLASSIFY, "-f", "x", "a"),
+                                   ("--pair needs", 2, "-m", TOKENS, "--pair", "a", "b")):
         refused(code, said, "classify", *REFERENCE, *arguments)
 
 
@@ -509,7 +509,7 @@ def test_fill_mask(_):
     refused(2, "a mask past the 32 that the model reads", "fill-mask", "-m", MASKED, *REFERENCE, "a " * 40 + "[MASK]")
     refused(5, "has no masked-LM head", "fill-mask", "-m", SENTENCE, *REFERENCE, "a [MASK]")
     refused(2, "are there", "fill-mask", "-m", MASKED, *REFERENCE, "-k", 1000, "a [MASK]")
-    refused(2, "wants -m MODEL", "fill-mask", *REFERENCE, "a [MASK]")
+    refused(2, "needs -m MODEL", "fill-mask", *REFERENCE, "a [MASK]")
 
 
 main(globals())

@@ -134,7 +134,7 @@ def test_refused(folder):
             (3, "the text has 1 token; at least two", "--perplexity", written(folder, "a", "a")),
             (3, "nothing", "--perplexity", folder / "nothing"),
             (3, "it is a folder", "--perplexity", folder),
-            (2, "evaluate wants --perplexity"),
+            (2, "evaluate needs --perplexity"),
             (2, "evaluate takes no operands", "--perplexity", good, "x"),
             (2, "a whole number is wanted", "--perplexity", good, "--window", "1"),
             (2, "a window of 9999 tokens", "--perplexity", good, "--window", "9999"),

@@ -107,7 +107,7 @@ def test_cache(folder):
     assert "1 file, 0.0 MiB in " in run("cache", env=place).text
     run("cache", "clear", env=place)
     equal(json.loads(run("cache", "--json", env=place).text)["files"], [])
-    refused(3, "no cache folder can be written", "cache", env=environment(TESSERA_CACHE="/dev/null/x", XDG_CACHE_HOME=None, HOME=None))
+    refused(3, "there is no cache folder that can be written", "cache", env=environment(TESSERA_CACHE="/dev/null/x", XDG_CACHE_HOME=None, HOME=None))
 
 
 main(globals())

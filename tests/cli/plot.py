@@ -107,8 +107,8 @@ def test_refused(folder):
     binary.write_bytes(bytes(range(256)) * 20)
     out = folder / "page.html"
     for code, fragment, *arguments in (
-            (2, "plot wants LOG", "-o", out),
-            (2, "plot wants -o", good),
+            (2, "plot needs LOG", "-o", out),
+            (2, "plot needs -o", good),
             (3, "No such file", folder / "nothing", "-o", out),
             (3, "empty: no line is a step of a training run", empty, "-o", out),
             (3, "other: no line is a step", good, other, "-o", out),

@@ -160,10 +160,10 @@ def test_refused(folder):
     number = write_lines(folder / "number", ["text,label", "a,3"])
     real = write_lines(folder / "real", ['{"text": "a", "label": 1.5}'])
     for code, fragment, *arguments in (
-            (2, "evaluate wants --perplexity FILE, --labelled FILE"),
+            (2, "evaluate needs --perplexity FILE, --labelled FILE"),
             (2, "only one of", "--perplexity", good, "--parallel", good),
-            (2, "--hypotheses and --references go together", "--hypotheses", good),
-            (2, "evaluate wants", "--references", good),
+            (2, "--hypotheses and --references must be given together", "--hypotheses", good),
+            (2, "evaluate needs", "--references", good),
             (2, "--metric ter: ter is not a metric", "--metric", "ter", "--hypotheses", good, "--references", good),
             (2, "--metric bleu,: ", "--metric", "bleu,", "--hypotheses", good, "--references", good),
             (3, "good has 2 lines and", "--hypotheses", good, "--references", short),
@@ -173,7 +173,7 @@ def test_refused(folder):
             (3, "No such file", "--hypotheses", folder / "nothing", "--references", good),
             (3, "no_tab: line 2 has no TAB", "--parallel", no_tab),
             (3, "empty is empty", "--parallel", empty),
-            (2, "wants -m MODEL", "--labelled", meh),
+            (2, "needs -m MODEL", "--labelled", meh),
             (3, 'text 2 has the label "meh"', "--labelled", meh, "-m", CLASSIFIER),
             (3, "3: good, bad, so so", "--labelled", meh, "-m", CLASSIFIER),
             (3, 'text 1 has the label "3"', "--labelled", number, "-m", CLASSIFIER),

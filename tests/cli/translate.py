@@ -61,7 +61,7 @@ def test_long_lines(_):
     equal(translate("a", words, "b").text, f"A\n{words.upper()}\nB\n")
     assert len(translate("x" * 1000).text) > 500, "no place to cut but between characters"
     said = run("translate", *REFERENCE, "-m", TINY, LONG).err
-    assert "so split: 1 lines" in said, said
+    assert "1 lines were longer than the model can read, and were split" in said, said
 
 
 def test_the_length_that_a_tokenizer_names(folder):

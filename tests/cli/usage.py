@@ -38,7 +38,7 @@ def test_exit_codes_and_environment(_):
 
 
 def test_chat_without_a_model(_):
-    told = refused(2, "chat wants -m MODEL", "chat", given="hello\n")
+    told = refused(2, "chat needs -m MODEL", "chat", given="hello\n")
     assert "Instruct" in told.err, told.err
 
 
@@ -151,9 +151,9 @@ def test_operands(_):
     refused(2, "one model is wanted", "info", "a", "b")
     refused(2, "one model is wanted", "explain", "-m", "a", "b")
     refused(2, "one file is wanted", "tokenize", "a", "b")
-    refused(2, "list or clear is wanted", "cache", "remove")
-    refused(2, "dump wants one of", "dump", "--ids", "1")
-    refused(2, "dump wants one of", "dump", "--ids", "1", "--text", "x", "-o", "y")
+    refused(2, "give list or clear", "cache", "remove")
+    refused(2, "dump needs one of", "dump", "--ids", "1")
+    refused(2, "dump needs one of", "dump", "--ids", "1", "--text", "x", "-o", "y")
 
 
 def test_aliases(_):

@@ -23,7 +23,7 @@ def test_interrupted(_):
         took = time.monotonic() - begun
         equal(process.returncode, 128 + number, err)
         assert re.search(rb"interrupted after \d+ of \d\d ops: \d+ ok, 0 missed, 0 failed to run\n$", err), err
-        assert b"rows skipped" not in out, out
+        assert b"variants skipped" not in out, out
         assert took < 5, f"{took} s"
 
 
@@ -59,10 +59,10 @@ def test_what_did_not_run_is_counted_with_its_reason(_):
         print(f"not on {DEVICE}: it is not here")
         return
     lines = run("verify", "--smoke", "-d", DEVICE, "--op", "rms_norm").text.splitlines()
-    assert re.match(r"\d+ ok on \d+ rows, 0 missed, 0 failed to run, \d+ rows skipped, 0 ops not offered$", lines[-1]), lines
+    assert re.match(r"\d+ ok on \d+ variants, 0 missed, 0 failed to run, \d+ variants skipped, 0 ops not offered$", lines[-1]), lines
     skipped = sum(" skipped: " in line for line in lines)
     if skipped:
-        assert lines[-2].startswith("skipped rows: ") and f"{skipped} rows skipped" in lines[-1], lines
+        assert lines[-2].startswith("skipped variants: ") and f"{skipped} variants skipped" in lines[-1], lines
 
 
 main(globals())

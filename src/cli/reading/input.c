@@ -34,8 +34,8 @@ const tsri_cli_option *tsri_cli_encoding_option(const char **encoding) {
     static tsri_cli_option rows[2];
     const tsri_cli_option all[] = {
         {"encoding", 0, CLI_TEXT, encoding, "NAME",
-         "of what is read: utf-8, latin-1, windows-1252, utf-16le, .. (iconv); UTF-8, or what its "
-         "byte-order mark says",
+         "the encoding of the input, by iconv's name: utf-8, latin-1, windows-1252, utf-16le, .. "
+         "(default: by its byte-order mark, else UTF-8)",
          0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);

@@ -36,13 +36,13 @@ struct tsri_cli_lines {
 
 const tsri_cli_option *tsri_cli_lines_options(tsri_cli_source *source) {
     static tsri_cli_option rows[4];
-    const tsri_cli_option all[] = {{"column", 0, CLI_TEXT, &source->column, "NAME",
-                                    "the texts are this column of a CSV or TSV file with a header",
-                                    0, 0, NULL},
-                                   {"field", 0, CLI_TEXT, &source->field, "NAME",
-                                    "the texts are this field of a file of JSON lines", 0, 0, NULL},
-                                   *tsri_cli_encoding_option(&source->encoding),
-                                   {0}};
+    const tsri_cli_option all[] = {
+        {"column", 0, CLI_TEXT, &source->column, "NAME",
+         "read the texts from this column of a CSV or TSV file with a header", 0, 0, NULL},
+        {"field", 0, CLI_TEXT, &source->field, "NAME",
+         "read the texts from this field of a JSON Lines file", 0, 0, NULL},
+        *tsri_cli_encoding_option(&source->encoding),
+        {0}};
     memcpy(rows, all, sizeof all);
     return rows;
 }

@@ -10,7 +10,8 @@ const tsri_cli_option *tsri_cli_embedding_options(tsri_cli_embedding *e) {
     static tsri_cli_option rows[2];
     const tsri_cli_option all[] = {
         {"prompt", 0, CLI_TEXT, &e->prompt, "NAME",
-         "a prompt of the model's files that is put before each text; \"\" puts none", 0, 0, NULL},
+         "put the prompt of this name, from the model's files, before each text; \"\" for none", 0,
+         0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;

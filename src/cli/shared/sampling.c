@@ -1,4 +1,4 @@
-/* cli/shared/sampling.c - has the options of sampling, which generate and chat share. */
+/* cli/shared/sampling.c - the options of sampling, which generate and chat share. */
 #include "cli/shared/sampling.h"
 
 #include <string.h>
@@ -8,22 +8,25 @@ const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *s) {
     static tsri_cli_option rows[10];
     const tsri_cli_option all[] = {
         {"max-new-tokens|n-predict", 'n', CLI_INT, &s->n, "N",
-         "at most N new tokens; to the end of the context without it", 0, 1 << 30, &s->has_n},
+         "generate at most N tokens (default: until the context is full)", 0, 1 << 30, &s->has_n},
         {"temperature|temp", 0, CLI_REAL, &s->temperature, "T",
-         "0: always the likeliest token; higher: more varied", 0, 1e6, &s->has_temperature},
-        {"top-k", 0, CLI_INT, &s->top_k, "K", "choose among the K likeliest; 0: all", 0, 1 << 24,
-         &s->has_top_k},
-        {"top-p", 0, CLI_REAL, &s->top_p, "P", "choose among the likeliest that together reach P",
-         1e-9, 1, &s->has_top_p},
+         "0: always take the most likely token; higher values give more varied text", 0, 1e6,
+         &s->has_temperature},
+        {"top-k", 0, CLI_INT, &s->top_k, "K", "choose among the K most likely tokens; 0: among all",
+         0, 1 << 24, &s->has_top_k},
+        {"top-p", 0, CLI_REAL, &s->top_p, "P",
+         "choose among the most likely tokens whose probabilities add up to P", 1e-9, 1,
+         &s->has_top_p},
         {"min-p", 0, CLI_REAL, &s->min_p, "P",
-         "drop what is less likely than P times the likeliest", 0, 1, &s->has_min_p},
+         "drop tokens that are less likely than P times the most likely one", 0, 1, &s->has_min_p},
         {"repeat-penalty|repetition-penalty", 0, CLI_REAL, &s->repeat_penalty, "R",
-         "above 1: avoid tokens of the text so far", 1e-3, 1e3, &s->has_repeat_penalty},
+         "above 1: avoid tokens that the text already has", 1e-3, 1e3, &s->has_repeat_penalty},
         {"seed", 's', CLI_SEED, &s->seed, "S",
-         "the same seed gives the same text; drawn and printed without it", 0, 0, &s->has_seed},
-        {"stop", 0, CLI_LIST, &s->stop, "TEXT", "end before this text; may be given again", 0, 0,
-         NULL},
-        {"ignore-eos", 0, CLI_FLAG, &s->ignore_eos, NULL, "go on past end tokens", 0, 0, NULL},
+         "the same seed gives the same text (default: one is drawn and printed)", 0, 0,
+         &s->has_seed},
+        {"stop", 0, CLI_LIST, &s->stop, "TEXT", "stop before this text; may be given several times",
+         0, 0, NULL},
+        {"ignore-eos", 0, CLI_FLAG, &s->ignore_eos, NULL, "continue past end tokens", 0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
