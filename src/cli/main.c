@@ -1,4 +1,5 @@
-/* cli/main.c - the table of commands. */
+/* cli/main.c - runs the command that is named on the command line, and prints the overview and the
+ * list of environment variables. */
 #include "cli/base/app.h"
 #include "cli/base/suggest.h"
 #include "cli/base/watch.h"

@@ -128,7 +128,7 @@ def test_refused(folder):
     empty = written(folder, "", "empty")
     good = written(folder)
     for code, fragment, *arguments in (
-            (3, "bad: line 2 is not UTF-8 (byte 0xff): say what it is by --encoding", "--perplexity", bad),
+            (3, "bad: line 2 is not UTF-8 (byte 0xff): give its encoding with --encoding", "--perplexity", bad),
             (3, "bad: byte 3 (0xff) begins no UTF-8 character", "--encoding", "utf-8", "--perplexity", bad),
             (3, "empty: the text is empty", "--perplexity", empty),
             (3, "the text has 1 token; at least two", "--perplexity", written(folder, "a", "a")),

@@ -159,7 +159,7 @@ def test_encodings(_):
         for name in names:
             told = run("tokenize", "-m", PLAY, "--encoding", name, given=GERMAN.encode(encoding))
             equal((told.out, told.err), (wanted, ""), name)
-    refused(2, "--encoding klingon: the C library does not know it", "tokenize", "-m", PLAY, "--encoding", "klingon", given=GERMAN)
+    refused(2, "--encoding klingon: the C library does not know this encoding", "tokenize", "-m", PLAY, "--encoding", "klingon", given=GERMAN)
 
 
 def test_byte_order_marks(_):
@@ -193,7 +193,7 @@ def test_lines_that_are_not_utf8_are_told(_):
         told = run(*arguments, given=given, code=1)
         said = [line for line in told.err.splitlines() if "UTF-8" in line]
         equal([re.match(r"tessera: standard input: (line \d|\d of \d)", line)[1] for line in said], ["line 2", "line 3", "line 4", "5 of 7"], told.err)
-        assert "(byte 0xf6): say what it is by --encoding (windows-1252, latin-1," in said[0], said
+        assert "(byte 0xf6): give its encoding with --encoding (windows-1252, latin-1," in said[0], said
         if arguments != TRANSLATE:  # which takes seconds
             equal(run(*arguments, "--encoding", "utf-8", given=given).out, told.out, arguments)
             equal(run(*arguments, "--encoding", "latin-1", given=given).out, run(*arguments, given=given.decode("latin-1")).out, arguments)
@@ -221,7 +221,7 @@ def test_the_last_line_end(folder):
 def test_one_text_that_is_not_utf8_is_refused(folder):
     bad = folder / "bad"
     bad.write_bytes(b"KING\nGr\xf6\xdfe\n")
-    fragment = "line 2 is not UTF-8 (byte 0xf6): say what it is by --encoding"
+    fragment = "line 2 is not UTF-8 (byte 0xf6): give its encoding with --encoding"
     for arguments in (("generate", "-m", PLAY, "-n", "1", "--temp", "0", "-f"), ("evaluate", "-m", PLAY, "--perplexity"),
                       ("evaluate", "--references", bad, "--hypotheses")):
         refused(3, fragment, *arguments[:1], *(REFERENCE if "generate" in arguments else ()), *arguments[1:], bad)

@@ -179,10 +179,10 @@ def test_refused(folder):
             (3, 'text 1 has the label "3"', "--labelled", number, "-m", CLASSIFIER),
             (3, "row 2: it has 1 field", "--labelled", ragged, "-m", CLASSIFIER),
             (3, "has no column label", "--labelled", good, "-m", CLASSIFIER, "--text-field", "a"),
-            (3, 'line 1: "label" is not a text', "--labelled", real, "-m", CLASSIFIER),
+            (3, 'line 1: "label" is not a string', "--labelled", real, "-m", CLASSIFIER),
             (3, "header has a header and no texts", "--labelled", header, "-m", CLASSIFIER),
             (3, "No such file", "--labelled", folder / "nothing", "-m", CLASSIFIER),
-            (2, "--labelled -: standard input and output cannot stand for FILE here", "--labelled", "-", "-m", CLASSIFIER),
+            (2, "--labelled -: standard input and output cannot be used for FILE here", "--labelled", "-", "-m", CLASSIFIER),
             (2, "gives a label a word", "--labelled", meh, "-m", GOLDEN.parent / "encoders" / "tokens"),
             (5, "", "--labelled", meh, "-m", SOURCE / "models" / "shakespeare")):
         refused(code, fragment, "evaluate", *REFERENCE, *arguments)

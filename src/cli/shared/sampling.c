@@ -39,7 +39,7 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *s,
         return code;
     if (s->has_temperature) {
         o->temperature = s->temperature;
-        o->num_beams = s->temperature > 0 ? 1 : o->num_beams; /* beams are not drawn from */
+        o->num_beams = s->temperature > 0 ? 1 : o->num_beams; /* sampling does not use beams */
     }
     if (s->has_top_k)
         o->top_k = (int32_t)s->top_k;
@@ -54,9 +54,9 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *s,
     if (s->has_seed)
         o->seed = s->seed;
     else if (getrandom(&o->seed, sizeof o->seed, 0) != (ssize_t)sizeof o->seed)
-        return tsri_cli_fail(CLI_OTHER, "no seed could be drawn; give one with --seed");
+        return tsri_cli_fail(CLI_OTHER, "the system gave no random seed; give one with --seed");
     if (!s->has_seed)
-        o->seed &= UINT32_MAX; /* short enough to type again */
+        o->seed &= UINT32_MAX; /* keep it short enough to type again */
     o->ignore_eos = s->ignore_eos;
     o->context = app->context;
     o->stop = s->stop.items;

@@ -44,8 +44,7 @@ static int early_stopping(const char *name, uint32_t *out) {
             *out = i;
             return CLI_OK;
         }
-    return name ? tsri_cli_fail(CLI_USAGE, "--early-stopping %s: true, false or never is wanted",
-                                name)
+    return name ? tsri_cli_fail(CLI_USAGE, "--early-stopping %s: give true, false or never", name)
                 : CLI_OK;
 }
 
@@ -64,7 +63,7 @@ int tsri_cli_searching_apply(tsri_cli_searching *s, tsr_generate_options *o) {
     if (s->has_min_new_tokens)
         o->min_new_tokens = s->min_new_tokens;
     if (o->n_best > (o->num_beams > 1 ? o->num_beams : 1))
-        return tsri_cli_fail(CLI_USAGE, "--n-best %u: there are %u beams; raise --num-beams",
+        return tsri_cli_fail(CLI_USAGE, "--n-best %u: there are only %u beams; raise --num-beams",
                              o->n_best, o->num_beams ? o->num_beams : 1);
     int code = early_stopping(s->early_stopping, &o->early_stopping);
     if (code == CLI_OK && s->suppress) {
