@@ -40,7 +40,7 @@ def run(*arguments):
 
 def as_a_command():
     done = subprocess.run([sys.executable, TOOL, "absent", "none"], capture_output=True, text=True)
-    expect((done.returncode, done.stderr), 2, "convert-torch: absent is no folder")
+    expect((done.returncode, done.stderr), 2, "convert-torch: absent is not a folder")
 
 
 def expect(result, code, fragment):
@@ -74,7 +74,7 @@ def whole_model():
     with safe_open("out/model.safetensors", "pt") as file:
         assert file.metadata() == {"format": "pt"}
     assert sorted(os.listdir("out")) == ["config.json", "model.safetensors", "tokenizer.json"]
-    expect(run("whole", "out"), 2, "out is there already")
+    expect(run("whole", "out"), 2, "out exists already")
     (path / "config.json").write_text('{"tie_word_embeddings": false}')
     expect(run("whole", "untied"), 0, "8 tensors")
 
@@ -138,10 +138,10 @@ def modules():
     (path / "modules.json").write_text('[{"path": "../bad"}]')
     expect(run("sentences", "none"), 3, "is not a plain folder name")
     (path / "modules.json").write_text('[1]')
-    expect(run("sentences", "none"), 3, "no list of modules")
+    expect(run("sentences", "none"), 3, "is not a list of modules")
     twice = folder("twice")
     torch.save({"LayerNorm.gamma": torch.ones(2), "LayerNorm.weight": torch.ones(2)}, twice / "pytorch_model.bin")
-    expect(run("twice", "none"), 3, "LayerNorm.weight is there twice")
+    expect(run("twice", "none"), 3, "LayerNorm.weight occurs twice")
 
 
 def shards():
@@ -158,17 +158,17 @@ def shards():
 
 
 def refusals():
-    expect(run("absent", "none"), 2, "absent is no folder")
+    expect(run("absent", "none"), 2, "absent is not a folder")
     expect(run("absent"), 2, "usage")
     path = folder("bad")
-    expect(run("bad", "none"), 3, "neither pytorch_model.bin nor")
+    expect(run("bad", "none"), 3, "no pytorch_model.bin and no")
     (path / "pytorch_model.bin").write_bytes(b"junk")
     expect(run("bad", "none"), 3, "pytorch_model.bin cannot be read")
     torch.save({"a": Program()}, path / "pytorch_model.bin")
-    expect(run("bad", "none"), 3, "holds more than tensors")
+    expect(run("bad", "none"), 3, "contains more than tensors")
     assert not os.path.exists("was-run")
     torch.save([1, 2], path / "pytorch_model.bin")
-    expect(run("bad", "none"), 3, "no dictionary of tensors")
+    expect(run("bad", "none"), 3, "does not contain a dictionary of tensors")
     torch.save({"a": torch.ones(2, 2).to_sparse()}, path / "pytorch_model.bin")
     expect(run("bad", "none"), 3, "a is sparse")
     (path / "config.json").unlink()

