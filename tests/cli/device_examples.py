@@ -90,7 +90,7 @@ def test_bank(folder):
         assert told and int(told[1]) == layer and float(told[2]) < 0.9999, line
     vocabulary = encoder / "tokenizer.json"
     vocabulary.write_text(vocabulary.read_text().replace('"bank"', '"shore"'))
-    assert "no token" in example("bank", encoder, code=1).err
+    assert "is not a token" in example("bank", encoder, code=1).err
 
 
 def test_embed_search(folder):
