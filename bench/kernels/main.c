@@ -9,9 +9,9 @@
  * With "beside":"read" or "fma_f32", a pass of that peak runs between any two samples, and the
  * answer has its median and the share of it that the op's median reaches: of weight bytes, or of
  * flops. Any request may have "device" (a part of platform/name) and "kernels" (forced kernel
- * variants). An answer has best_ns and median_ns of one run, gflops, the variant, and max_error
- * against a reference in double, in units of the sum of the terms; or it has "error". The plugin is
- * --backend FILE, or else the one of this build.
+ * variants). An answer has best_ns and median_ns of one run, gflops, the variant ("row"), and
+ * max_error against a reference in double, in units of the sum of the terms; or it has "error". The
+ * plugin is --backend FILE, or else the one of this build.
  */
 #include "kernels.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tessera attention: the numbers of the page and of the table are those of tessera dump, for a decoder, an encoder and an
-encoder-decoder; the page is one file of at most 5 MB that asks nothing of the network, and a browser draws it."""
+"""tessera attention: the numbers in the page and in the tables are those of tessera dump, for a decoder, an encoder and an
+encoder-decoder; the page is one file of at most 5 MB that requests nothing from the network, and a browser draws it."""
 
 import json
 import random
@@ -24,7 +24,7 @@ def page(path):
 
 
 def shares(data, kind):
-    """[layers][heads] of T x S shares."""
+    """T x S shares for each [layer][head]."""
     (m,) = [m for m in data["maps"] if m["kind"] == kind]
     T, S, H = len(data["tokens"][m["queries"]]), len(data["tokens"][m["keys"]]), len(m["heads"])
     maps = unpack(m["weights"], len(m["layers"]) * H, T, S, kind == "causal")
@@ -39,7 +39,7 @@ def same_as_dump(data, kind, held, prefix):
         for h, head in enumerate(m["heads"]):
             wanted = values[head * size:(head + 1) * size]
             equal(len(got[l][h]), size, f"{kind}: layer {number}, head {head}")
-            for row in range(0, size, shape[3]):  # small shares of a long row are as exact as large ones: relative to the row's largest
+            for row in range(0, size, shape[3]):  # the error of a share is relative to the largest of its row
                 pairs = list(zip(got[l][h][row:row + shape[3]], wanted[row:row + shape[3]]))
                 bound = max(b for _, b in pairs) * (0.5 / 255 + 1e-6) + 1 / 65535
                 worst = max(abs(a - b) for a, b in pairs)
@@ -111,7 +111,7 @@ def test_an_encoder_decoder(folder):
 
 
 def test_additive_attention(folder):
-    """Bahdanau's: recurrent states have no attention of their own, so the target's to the source is all."""
+    """Bahdanau's model: recurrent layers have no attention of their own, so there is only the target's attention to the source."""
     translator, config = model(folder, "bahdanau-wide")
     source, target = "das Haus ist", "the sea a poem"
     run("attention", *REFERENCE, "-m", translator, source, "--target-text", target, "-o", folder / "p.html")
@@ -171,7 +171,7 @@ discourses; I will answer it. I am too bold, 'tis not to me she speaks: two of t
 
 
 def test_a_long_text_is_a_small_page(folder):
-    """36 maps of some 240 words: less than a byte and a half a share that is seen, and the largest of each row is there."""
+    """36 maps of some 240 words take less than a byte and a half per visible share, and keep the largest share of each row."""
     run("attention", *REFERENCE, "-m", PLAY, LONG, "-o", folder / "p.html")
     data = page(folder / "p.html")
     T = len(data["tokens"]["text"])
@@ -199,7 +199,7 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
 NO_BROWSER = "SKIP: no browser to draw the page of tessera attention (Debian: apt-get install chromium)"
 
 
-# Appended to a page: what the large map looks like, in its title.
+# Appended to a page: writes into its title how much of the large map is drawn.
 COUNT = """<script>
 const c = at("map"), seen = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, paper = getComputedStyle(document.body).backgroundColor.match(/\\d+/g);
 let inked = 0;
@@ -215,7 +215,7 @@ def drawn(folder, name, dark):
 
 
 def test_a_long_text_is_seen(folder):
-    """In the colours of day and of night: of the map of a long text, half of which is seen, a sixth at least is inked."""
+    """In light and dark colours, at least a sixth of the map of a long text is inked; half of the map is masked."""
     if not BROWSER:
         print(NO_BROWSER)
         return

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/convert-torch: what it makes is what the pickle held; each bad folder gives its sentence and exit code."""
+"""tools/convert-torch: the output has what the pickle had; each bad folder gives its message and exit code."""
 
 import contextlib
 import importlib.machinery
@@ -31,7 +31,7 @@ LOADER.exec_module(tool)
 
 
 def run(*arguments):
-    """The tool's exit code and what it said, in this process: each start of PyTorch takes seconds."""
+    """Runs the tool in this process, because each start of PyTorch takes seconds; returns its exit code and its messages."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
         code = tool.main([str(argument) for argument in arguments])
@@ -80,7 +80,7 @@ def whole_model():
 
 
 def names_of(state, config="{}"):
-    """What becomes of a state: the names written. `state` maps names to tensors; equal ones need not share memory."""
+    """Converts a state and returns the names that are written. `state` maps names to tensors; equal tensors need not share memory."""
     with tempfile.TemporaryDirectory() as place:
         path = folder(pathlib.Path(place) / "in")
         (path / "config.json").write_text(config)
@@ -90,12 +90,12 @@ def names_of(state, config="{}"):
         made = load_file(pathlib.Path(place) / "out" / "model.safetensors")
     for name, tensor in made.items():
         wanted = [t for n, t in state.items() if t.shape == tensor.shape and torch.equal(t, tensor)]
-        assert wanted, f"{name} holds what no tensor of the file held"
+        assert wanted, f"{name} has what no tensor of the file had"
     return set(made)
 
 
 def families():
-    """Encoders and encoder-decoders as they lie in published files, old ones among them."""
+    """Encoders and encoder-decoders as in published files, including old ones."""
     words, bias = torch.randn(9, 4), torch.randn(9)
     bert = {"bert.embeddings.position_ids": torch.arange(5)[None], "bert.embeddings.word_embeddings.weight": words,
             "bert.embeddings.LayerNorm.gamma": torch.randn(4), "bert.embeddings.LayerNorm.beta": torch.randn(4),
@@ -104,7 +104,7 @@ def families():
               "cls.predictions.bias"}
     assert names_of(bert) == wanted
     assert names_of({f"module.{name}": tensor for name, tensor in bert.items()}) == wanted
-    assert names_of({name: tensor.clone() for name, tensor in bert.items()}) == wanted  # tied, but written one by one
+    assert names_of({name: tensor.clone() for name, tensor in bert.items()}) == wanted  # tied, but each written separately
     encoder = {"model.shared.weight": words, "model.encoder.embed_tokens.weight": words, "lm_head.weight": words,
                "model.decoder.embed_tokens.weight": words, "final_logits_bias": bias[None], "model.encoder.layers.0.x": bias}
     assert names_of(encoder) == {"model.shared.weight", "final_logits_bias", "model.encoder.layers.0.x"}
@@ -117,7 +117,7 @@ def families():
           "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight": torch.randn(4, 2), "lm_head.weight": words}
     bias_name = "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
     assert names_of(t5) == {"shared.weight", bias_name}
-    # Untied by the config: the head is kept, even one that is equal; the tables are shared all the same.
+    # Untied by the config: the head is kept even if it is equal; the tables are still shared.
     for last in words, words.clone(), head:
         assert names_of({**t5, "lm_head.weight": last}, '{"tie_word_embeddings": false}') == \
             {"shared.weight", bias_name, "lm_head.weight"}

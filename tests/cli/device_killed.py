@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A first run killed at random moments, again and again, leaves caches that the next run can use: right text, and no half-written entry."""
+"""A first run that is killed repeatedly at random moments leaves caches that the next run can use: the text is right, and no entry is half-written."""
 
 import random
 import signal
@@ -12,7 +12,7 @@ TIMES = {"smoke": 3, "some": 10, "all": 30}[CASES]
 
 
 def test_killed_at_any_moment(folder):
-    wanted = run(*TINY).out  # and the time that a run takes with what is cached
+    wanted = run(*TINY).out  # and the time that a run takes with these caches
     fresh = environment(TESSERA_CACHE=folder / "tessera", POCL_CACHE_DIR=folder / "pocl", XDG_CACHE_HOME=folder / "xdg")
     begun = time.monotonic()
     equal(run(*TINY, env=environment(TESSERA_CACHE=folder / "first", POCL_CACHE_DIR=folder / "first-pocl")).out, wanted, "cold")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tessera embed, search, cluster, classify and fill-mask on tiny encoders, against the official implementation; and what they make
-of odd lines, tables, JSON lines and damaged folders."""
+"""Compares tessera embed, search, cluster, classify and fill-mask on tiny encoders with the official implementation; and checks what they do with
+odd lines, tables, JSON lines and damaged folders."""
 
 import json
 import math
@@ -43,7 +43,7 @@ def close(got, wanted, what=""):
 
 
 def npy(path):
-    """(shape, values) of a file of f32."""
+    """(shape, values) of an .npy file of f32."""
     data = path.read_bytes()
     assert data[:8] == b"\x93NUMPY\x01\x00" and (10 + struct.unpack("<H", data[8:10])[0]) % 64 == 0
     begin = 10 + struct.unpack("<H", data[8:10])[0]
@@ -53,7 +53,7 @@ def npy(path):
 
 
 def embedded(folder, text, *arguments, **options):
-    """Rows of a file's vectors."""
+    """The rows of a file of vectors."""
     out = folder / "E.npy"
     run("embed", *WITH, *arguments, "-o", out, written(folder, text), **options)
     (rows, width), values = npy(out)
@@ -191,7 +191,7 @@ def test_lines_come_as_they_are_made(_):
 
 
 def test_memory_does_not_grow(folder):
-    """A third of the lines takes the memory of all of them."""
+    """A third of the lines takes as much memory as all of them."""
     def most(n):
         path = written(folder, "a %d\n" * n % tuple(range(n)))
         code = "import resource,subprocess,sys;subprocess.run(sys.argv[1:],check=True);print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
@@ -200,7 +200,7 @@ def test_memory_does_not_grow(folder):
         equal(npy(folder / "E.npy")[0], (n, 6))
         return int(done.stdout)
     if os.environ.get("TESSERA_SANITIZE_FLAGS"):
-        return  # a sanitizer keeps what is freed
+        return  # sanitizers do not give freed memory back
     few, many = most(5000), most(15000)
     assert many < few + 6000, f"{few} KiB, then {many} KiB"
 
@@ -230,7 +230,7 @@ def copy_model_deep(source, target):
 
 
 def stretch(model, rows):
-    """Gives a model more positions: its table, repeated."""
+    """Gives a model more positions by repeating its table."""
     path = model / "model.safetensors"
     data = path.read_bytes()
     (size,) = struct.unpack("<Q", data[:8])
@@ -292,7 +292,7 @@ def test_the_model_in_a_folder_of_its_own(folder):
 
 def test_dropout_does_nothing(folder):
     model = copy_model_deep(SENTENCE, folder / "dropout")
-    drop = {"type": "sentence_transformers.models.Dropout", "name": "d", "path": "9_Dropout"}   # a module that stores its rate, or nothing
+    drop = {"type": "sentence_transformers.models.Dropout", "name": "d", "path": "9_Dropout"}   # a module that stores its dropout rate, or nothing
     change_json_list(model / "modules.json", lambda modules: (modules.insert(2, drop), modules.append(dict(drop, path="8_Dropout"))))
     for line, wanted in list(zip(LINES, EXPECTED["sentence"]["vectors"]))[3:6]:
         close(vectors(run("embed", "-m", model, *REFERENCE, given=line).text)[0], wanted)

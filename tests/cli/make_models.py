@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/make-models: what it refuses, and what it makes of texts before anything is trained."""
+"""tools/make-models: what it refuses, and how it prepares texts before training."""
 
 import importlib.machinery
 import importlib.util
@@ -16,7 +16,7 @@ TOOL = SOURCE / "tools" / "make-models"
 
 
 def tool():
-    """Its functions."""
+    """The functions of tools/make-models, as a module."""
     sys.dont_write_bytecode = True
     loader = importlib.machinery.SourceFileLoader("make_models", str(TOOL))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_models", loader))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera plot: what of a log is drawn, read back from the page; damaged logs; what is refused."""
+"""tessera plot: the curves that it draws, read back from the page; damaged logs; refusals."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def test_a_run_that_went_on_from_a_checkpoint(folder):
     rows = [step(i, loss=1.0) for i in (10, 20, 30, 40)] + [step(40, eval_loss=1.0)] + [step(i, loss=2.0) for i in (30, 40, 50)]
     (run_,), _ = page(folder, log(folder / "l", *rows))
     equal(run_["series"]["loss"], [[10, 20, 30, 40, 50], [1, 1, 2, 2, 2]])
-    assert "eval_loss" not in run_["series"], "it was measured behind the checkpoint, and is no part of the run"
+    assert "eval_loss" not in run_["series"], "it was measured after the checkpoint, and is not part of the run"
 
 
 def test_damage_is_skipped(folder):
