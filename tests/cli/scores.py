@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera evaluate: BLEU and chrF against sacrebleu's own lines, accuracy and F1 against counts made here."""
+"""tessera evaluate: compares BLEU and chrF with sacrebleu's own output, and accuracy and F1 with counts that are made here."""
 
 import importlib.util
 import json
@@ -67,7 +67,7 @@ def test_one_metric_and_json(folder):
 
 
 def test_a_translator(folder):
-    """Scores what it translates: the same as scoring what tessera translate writes."""
+    """Scoring the translations of --parallel gives the same as scoring the output of tessera translate."""
     sources = ["Tom ging nicht weg.", "", "Wie groß ist Ihr Haus?", "Du bist reich, oder?"]
     references = ["Tom didn't leave.", "", "How big is your house?", "You're rich, aren't you?"]
     search = "--num-beams", "1"

@@ -1,4 +1,4 @@
-"""What reaches a terminal: nothing of a file, a name or a model steers it; a file and a pipe get the bytes as they are."""
+"""Output to a terminal: no file, name or model can control it; files and pipes get the bytes unchanged."""
 
 import os
 import pty
@@ -10,7 +10,7 @@ STEERS = "\x1b[31m\u009b31m\u202e\u2066\x07"
 
 
 def on_terminal(*arguments, given=""):
-    """What the command writes to a terminal, stdout and stderr together."""
+    """The command's output on a terminal, stdout and stderr together."""
     master, slave = pty.openpty()
     done = subprocess.Popen([COMMAND, *map(str, arguments)], stdin=subprocess.PIPE, stdout=slave, stderr=slave, env=environment())
     os.close(slave)

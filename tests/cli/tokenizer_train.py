@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera tokenizer train: what it writes, the same bytes again, the library's merges where it is installed, and what it refuses."""
+"""tessera tokenizer train: what it writes; a second run gives the same bytes; its merges are those of the tokenizers library, where that is installed; what it refuses."""
 
 import json
 

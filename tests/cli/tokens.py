@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera tokenize: a line in, a line out, and back; what is no list of ids, or no id of the model."""
+"""tessera tokenize: lines to ids and back; refuses lines that are not lists of ids, and ids that the model does not have."""
 
 from support.command import GOLDEN, PLAY, SHARED, copy_model, equal, larger, main, refused, run
 
@@ -34,7 +34,7 @@ def test_bytes_that_are_no_text(_):
 
 
 def test_bad_ids(_):
-    """A line that fails leaves an empty one; the others go on, and the exit code tells."""
+    """A line that fails leaves an empty line; the others are still read, and the exit code shows the failure."""
     for bad, why in (("x", "x: token ids"), ("1024", "1024"), ("99999999999", "99999999999"), ("-1", "-1")):
         result = run("tokenize", "--decode", given=f"33\n{bad}\n34\n", code=1)
         equal(result.text, "A\n\nB\n")
@@ -42,7 +42,7 @@ def test_bad_ids(_):
 
 
 def test_a_tokenizer_alone(folder):
-    """No model is needed: a tokenizer.json, or a folder with one."""
+    """A tokenizer.json, or a folder with one, is enough; no model is needed."""
     (folder / "t").mkdir()
     (folder / "t" / "tokenizer.json").write_bytes((PLAY / "tokenizer.json").read_bytes())
     ids = run("tokenize", given="To be\n").text

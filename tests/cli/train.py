@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tessera train: that a run goes on to the same bytes however it ended, that nothing half-written is ever taken for whole, and that each wrong
-setting is one sentence. The models are so small that a step takes milliseconds; what they learn is another script's business."""
+"""tessera train: a run can be resumed to the same bytes however it ended, nothing half-written is ever taken for complete, and each wrong
+setting gives one message. The models are so small that a step takes milliseconds; other scripts check what models learn."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def test_twice_n_steps_are_n_and_n_more(folder):
         whole(path)
     equal(sorted(p.name for p in (folder / "one").iterdir()),
           sorted(["checkpoint-6", "checkpoint-12", "log.jsonl", "run.json", *(p.name for p in model.iterdir())]))
-    # Nothing but OUT is needed to say it again, and a finished run stays as it is.
+    # Resuming needs only OUT; a finished run stays as it is.
     before = result(folder / "two", 12)
     run("train", "-o", folder / "two", "--resume", *REFERENCE)
     assert result(folder / "two", 12) == before
@@ -111,7 +111,7 @@ def damage(path, how):
         data[len(data) // 2] ^= 1
         path.write_bytes(data)
     elif how == "cut":
-        path.write_bytes(data[:-2])  # more than the end of a line
+        path.write_bytes(data[:-2])  # this cuts more than the end of a line
     elif how == "empty":
         path.write_bytes(b"")
     else:
@@ -191,7 +191,7 @@ def test_two_at_once(folder):
 
 
 def limited(*arguments, limit):
-    """With files of at most `limit` bytes: what a full disk does, for those who may not mount one."""
+    """Runs with files limited to `limit` bytes, which has the effect of a full disk without mounting one."""
     def before():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -367,12 +367,12 @@ def test_the_best_is_the_result(folder):
 
 
 def test_early_stopping_goes_on_counting(folder):
-    """A run that goes on knows for how long nothing was better: it ends where a run without a stop does."""
+    """A resumed run knows how many validations brought no improvement: it ends at the same step as a run that was never stopped."""
     model, text = make(folder)
     more = (*every(0), "--set", "learning_rate=0.3", "--set", "eval_steps=2", "--set", "early_stopping_patience=3")
     run(*command(model, text, folder / "one", 200, *more))
     last = [line["step"] for line in lines_of_log(folder / "one") if "eval_loss" in line][-1]
-    for before in (4, 2):  # steps before the end, when one or two validations were worse
+    for before in (4, 2):  # stops before the end, after one or two validations that were worse
         out = folder / f"two{before}"
         run(*command(model, text, out, last - before, *more))
         run(*command(model, text, out, 200, *more, "--resume"))
@@ -398,7 +398,7 @@ def test_a_plan_writes_nothing(folder):
 
 
 def test_a_plan_builds_nothing(folder):
-    """With no kernel in any cache: no program is made, of source or of binaries, and the sizes are those of the run itself."""
+    """With empty caches, no program is built, from source or from binaries, and the sizes are those of the real run."""
     layer = BUILD / "tests" / "count_layer.so"
     if not has_device() or not layer.exists():
         return
@@ -442,7 +442,7 @@ def test_a_prompt_is_translated(folder):
 
 
 def distance_of_itself(folder, data, model, name, *more):
-    """Each way to learn from a model, with the model that learns: nothing lies between them."""
+    """Each way to train with a teacher model, with the model itself as the teacher: the two do not differ."""
     for key in ("distill_from", "kl_to"):
         out = folder / f"{name}-{key}"
         run("train", data, "-m", model, "-o", out, *REFERENCE, *SMALL, "--set", "dropout=0", "--set", "max_steps=1", "--set", "sample_tokens=0", "--set",

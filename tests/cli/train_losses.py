@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera train: what the numbers of the log are means of, and what is drawn anew for each batch."""
+"""tessera train: over what the numbers of the log are averaged, and what is drawn anew for each batch."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from support.runs import REFERENCE, SMALL, command, lines_of_log, make
 
 
 def losses(folder, name, steps, *more):
-    """Of steps that all read one batch and learn nothing."""
+    """The log of steps that all read the same batch, with a learning rate of 0."""
     model, data = folder / "gpt2-tiny", folder / "lines.txt"
     if not model.exists():
         words.model(folder, "gpt2-tiny")
@@ -38,7 +38,7 @@ def test_each_batch_has_its_own_dropout(folder):
 
 
 def test_an_update_is_the_mean_of_its_batches(folder):
-    """Batches that are all the same: their number changes neither norm nor step."""
+    """If all batches are the same, their number changes neither the norm nor the step."""
     more = ("--set", "dropout=0", "--set", "learning_rate=0.1", "--set", "optim=sgd", "--set", "max_grad_norm=0")
     seen = []
     for n in (1, 3):
@@ -49,14 +49,14 @@ def test_an_update_is_the_mean_of_its_batches(folder):
 
 
 def test_validation_is_the_mean_of_its_tokens(folder):
-    """However long the texts are that share a batch."""
+    """The validation loss does not depend on how the texts are put into batches."""
     seen = [losses(folder, f"by{size}", 1, "--set", "dropout=0", "--set", "eval_batches=0", "--set", f"per_device_eval_batch_size={size}")[1]
             for size in (1, 2, 3, 4)]
     assert all(abs(a - seen[0][0]) < 1e-6 for (a,) in seen), seen
 
 
 def test_all_tokens_are_counted(folder):
-    """Those that are read by the encoder, too: pairs turned round have as many."""
+    """The encoder's tokens are counted too: reversed pairs have as many."""
     pairs = [("a long way to the sea and on", "far"), ("the river", "a bank"), ("good poem", "money")]
     counts = []
     for name, order in (("there", 1), ("back", -1)):
@@ -72,7 +72,7 @@ def test_all_tokens_are_counted(folder):
 
 
 def test_an_epoch_is_all_batches_once(folder):
-    """However many of them an update takes."""
+    """However many batches one update takes."""
     model, text = make(folder)
     for epochs, n in ((1, 1), (1, 2), (2, 3), (0.5, 4)):
         told = run("train", text, "-m", model, *REFERENCE, *SMALL, "--set", f"num_train_epochs={epochs}", "--set", f"gradient_accumulation_steps={n}",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera tune: what it finds is kept, shown, and changes no byte; what it can't do is a sentence."""
+"""tessera tune: what it finds is kept and shown, and changes no byte of the output; refusals are one message."""
 
 import json
 import signal

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line itself: help, version, options and operands that are not there, values out of range; exit code 2 and one sentence."""
+"""The command line itself: help, version, unknown options and operands, values out of range; exit code 2 and one message."""
 
 import json
 import re
@@ -30,10 +30,10 @@ def test_help_of_each_command(_):
 def test_exit_codes_and_environment(_):
     overview = run("help").text
     for code in (0, 1, 2, 3, 4, 5, 130):
-        assert re.search(rf"^  {code} +\w", overview, re.M), f"exit code {code} is not told"
+        assert re.search(rf"^  {code} +\w", overview, re.M), f"exit code {code} is not listed"
     listed = re.findall(r"^  ([A-Z_]+) ", run("help", "environment").text, re.M)
     read = {name for path in (SOURCE / "src").rglob("*.c") for name in re.findall(r'getenv\("([A-Z_]+)"\)', path.read_text())}
-    equal(sorted(listed), sorted(read), "variables that tessera help environment tells, and that src reads")
+    equal(sorted(listed), sorted(read), "variables that tessera help environment lists, and that src reads")
     assert not [path for path in (SOURCE / "src").rglob("*.c") if re.search(r"getenv\([^\")]", path.read_text())], "a variable whose name this test cannot see"
 
 
@@ -81,7 +81,7 @@ def test_commands_that_were_meant(_):
     assert "mean" not in told.err, told.err
 
 
-# What people type in other programs, the command, and what Tessera calls it.
+# An option as other programs name it, the command, and Tessera's name for it.
 MEANT = (("--max-tokens", "generate", "--max-new-tokens"), ("--max_tokens=5", "chat", "--max-new-tokens"), ("--n_predict", "generate", "--n-predict"),
          ("--max_new_tokens", "generate", "--max-new-tokens"), ("-ngl", "generate", "--device gpu"), ("--n-gpu-layers", "chat", "--device gpu"),
          ("--temprature", "generate", "--temperature"), ("--top_k", "generate", "--top-k"), ("--topp", "generate", "--top-p"), ("--modle", "embed", "--model"),
@@ -97,7 +97,7 @@ def test_options_that_were_meant(_):
         assert told.err.count("\n") == 1, told.err
     told = refused(2, "--zygote: no such option; see tessera help generate", "generate", "--zygote")
     assert "mean" not in told.err, told.err
-    assert "mean" not in refused(2, "--src-lang: no such option", "dump", "--src-lang", "de").err  # which dump has no other word for
+    assert "mean" not in refused(2, "--src-lang: no such option", "dump", "--src-lang", "de").err  # dump has no such option under any name
 
 
 def test_keys_that_were_meant(folder):

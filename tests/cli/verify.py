@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera verify: what it runs, what it says of what it did not run, and what it says when it is interrupted."""
+"""tessera verify: what it runs, what it prints about what it did not run, and what it prints when it is interrupted."""
 
 import json
 import re
@@ -13,7 +13,7 @@ LINEAR = {"linear/packed", "linear/packed_few", "linear/cached", "linear/plain"}
 
 
 def test_interrupted(_):
-    """Never like a pass, and at once."""
+    """An interrupted run ends at once, and never looks like a pass."""
     for number in (signal.SIGINT, signal.SIGTERM):
         process = start("verify", "-d", "reference")
         time.sleep(1)
@@ -42,7 +42,7 @@ def test_smoke_runs_every_row_that_would_be_chosen(_):
 
 
 def test_a_kernel_that_writes_nothing_is_in_the_json(folder):
-    """Its error is infinite, which JSON has no number for."""
+    """The error of a NaN is infinite, and JSON has no number for that."""
     if not has_device():
         print(f"not on {DEVICE}: it is not here")
         return
