@@ -313,7 +313,7 @@ static tsr_status measure(const set *s, const json_t *request, json_t *answer) {
 }
 
 /* Compares some elements of the result with double; the error is in units of the sum of the terms.
- * */
+ */
 static tsr_status check(const set *s, json_t *answer) {
     const bench_operand *y = &s->c->operands[s->c->result];
     const int64_t n = count(s->c, y);

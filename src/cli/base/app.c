@@ -14,8 +14,8 @@ const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
     static tsri_cli_option rows[8];
     const tsri_cli_option all[] = {
         {"device", 'd', CLI_TEXT, &app->device_name, "D",
-         "a device by number, by platform/device name, or cpu, gpu, accelerator, or a backend's "
-         "name; A,B splits the layers between two",
+         "a number, platform/device, cpu, gpu, accelerator or a backend; A,B splits the layers "
+         "between devices",
          0, 0, NULL},
         {"backend", 0, CLI_LIST, &app->backends, "FILE",
          "also load this backend plugin; may be given several times", 0, 0, NULL},
@@ -36,8 +36,8 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
     static tsri_cli_option rows[7];
     const tsri_cli_option all[] = {
         {"model", 'm', CLI_TEXT, &app->model_name, "MODEL",
-         "the model: a folder in Hugging Face's or CTranslate2's layout, a .gguf file, a .bin file "
-         "of llama2.c, or a bundled model's name",
+         "a folder (Hugging Face or CTranslate2), a .gguf or llama2.c .bin file, or a bundled "
+         "model's name",
          0, 0, NULL},
         {"dtype", 0, CLI_TEXT, &app->dtype_name, "TYPE",
          "how weights are stored on the device: f32, f16, bf16, q8 or q4 (default: as in the file)",

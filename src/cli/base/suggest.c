@@ -11,7 +11,7 @@ enum { MOST_NAMES = 192, LONGEST = 64 };
 
 /* Names from llama.cpp, transformers, PyTorch's scripts and Marian: the name as typed, the option
  * that a command must have for the advice to apply, and what to give instead (NULL: that option).
- * */
+ */
 typedef struct synonym {
     const char *typed, *option, *give;
 } synonym;

@@ -1,5 +1,5 @@
 /* cli/commands/classify.c - tessera classify: labels texts, pairs of texts, or the words of a text.
- * */
+ */
 #include "cli/base/json.h"
 #include "cli/base/progress.h"
 #include "cli/commands/commands.h"
@@ -238,9 +238,7 @@ int tsri_cli_classify(int argc, char **argv) {
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
         {"file", 'f', CLI_TEXT, &j.source.path, "FILE",
-         "a file with one text per line; - is standard input, which is also read without TEXT and "
-         "-f",
-         0, 0, NULL},
+         "one text per line; - is standard input, the default", 0, 0, NULL},
         {"top-k", 'k', CLI_INT, &j.top_k, "K",
          "print the K most likely labels of each text (default: 1)", 1, 1 << 20, NULL},
         {"pair", 0, CLI_FLAG, &j.pair, NULL,

@@ -107,14 +107,13 @@ int tsri_cli_dump(int argc, char **argv) {
         {"ids", 0, CLI_LIST, &ids, "1,2,3", "a row of token ids; may be given several times", 0, 0,
          NULL},
         {"decoder-ids", 0, CLI_LIST, &decoder_ids, "1,2,3",
-         "what the decoder of an encoder-decoder reads beside each row; without it, its start "
-         "token",
-         0, 0, NULL},
+         "what the decoder of an encoder-decoder reads for each row (default: its start token)", 0,
+         0, NULL},
         {"text", 0, CLI_TEXT, &text, "TEXT", "a row given as text; - is standard input", 0, 0,
          NULL},
         {"inputs", 0, CLI_TEXT, &inputs, "FILE.json",
-         "a file with rows of input_ids, and optionally attention_mask, position_ids, "
-         "token_type_ids, and the same names with decoder_ before them",
+         "rows of input_ids, optionally of attention_mask, position_ids, token_type_ids, and of "
+         "the same with decoder_",
          0, 0, NULL},
         {"attention", 0, CLI_FLAG, &attention, NULL, "also write the attention probabilities", 0, 0,
          NULL},

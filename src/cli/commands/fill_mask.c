@@ -114,9 +114,8 @@ int tsri_cli_fill_mask(int argc, char **argv) {
     job j = {.top_k = 5};
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {{"file", 'f', CLI_TEXT, &j.source.path, "FILE",
-                                    "a file with one text per line; - is standard input, which is "
-                                    "also read without TEXT and -f",
-                                    0, 0, NULL},
+                                    "one text per line; - is standard input, the default", 0, 0,
+                                    NULL},
                                    {"top-k", 'k', CLI_INT, &j.top_k, "K",
                                     "show K tokens for each mask (default: 5)", 1, 1 << 24, NULL},
                                    {0}};

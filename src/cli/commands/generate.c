@@ -280,9 +280,8 @@ int tsri_cli_generate(int argc, char **argv) {
     job j = {.logprobs = -1};
     const tsri_cli_option own[] = {
         {"prompt", 'p', CLI_TEXT, &j.prompt, "TEXT",
-         "the text to continue; prompts may also be operands, and several are run as one batch; - "
-         "is standard input",
-         0, 0, NULL},
+         "the text to continue, also as operands (several make one batch); - is standard input", 0,
+         0, NULL},
         {"file", 'f', CLI_TEXT, &j.file, "FILE",
          "the file with the text to continue; - is standard input", 0, 0, NULL},
         {"ids", 0, CLI_LIST, &j.ids, "1,2,3", "a prompt as token ids; may be given several times",
@@ -292,9 +291,8 @@ int tsri_cli_generate(int argc, char **argv) {
         {"echo", 0, CLI_FLAG, &j.echo, NULL, "print the prompt before its continuation", 0, 0,
          NULL},
         {"logprobs", 0, CLI_INT, &j.logprobs, "K",
-         "print one line per token: id, log-probability, piece; and below it the K most likely "
-         "tokens",
-         0, 100000, NULL},
+         "print a line per token: id, log-probability, piece; below it the K most likely tokens", 0,
+         100000, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_encoding_option(&j.encoding),

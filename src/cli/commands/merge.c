@@ -1,5 +1,5 @@
 /* cli/commands/merge.c - tessera merge: adds LoRA adapters to a model's weights, in a new folder.
- * */
+ */
 #include "cli/base/app.h"
 #include "cli/commands/commands.h"
 

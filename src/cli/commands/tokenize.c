@@ -1,5 +1,5 @@
 /* cli/commands/tokenize.c - tessera tokenize: turns each line into a line of token ids, and back.
- * */
+ */
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
 #include "cli/reading/lines.h"

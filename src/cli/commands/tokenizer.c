@@ -70,8 +70,7 @@ static int run_train(int argc, char **argv) {
          "a special token; the first gets id 0, the next 1, and so on; may be given several times",
          0, 0, NULL},
         {"unknown", 0, CLI_TEXT, &t.options.unknown, "TOKEN",
-         "for char: the special token for characters that are not in the text (default: such "
-         "characters are refused)",
+         "for char: the special token for characters not in the text (default: they are refused)",
          0, 0, NULL},
         {"begin", 0, CLI_TEXT, &t.options.begin, "TOKEN", "put this special token before each text",
          0, 0, NULL},

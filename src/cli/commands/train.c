@@ -224,8 +224,8 @@ int tsri_cli_train(int argc, char **argv) {
         {"output", 'o', CLI_TEXT, &j.output, "OUT",
          "the new folder for the checkpoints, the log and the trained model", 0, 0, NULL},
         {"recipe", 0, CLI_TEXT, &j.recipe, "NAME|FILE",
-         "train from scratch by this recipe of architecture, tokenizer and settings: char-gpt, "
-         "gpt-small, bert-mini, transformer-base, bahdanau",
+         "train from scratch by this recipe: char-gpt, gpt-small, bert-mini, transformer-base, "
+         "bahdanau or a file",
          0, 0, NULL},
         {"model", 'm', CLI_TEXT, &j.app.model_name, "FOLDER", "train this model further", 0, 0,
          NULL},

@@ -158,14 +158,13 @@ int tsri_cli_translate(int argc, char **argv) {
         {"target-prefix", 0, CLI_TEXT, &j.prefix, "TEXT", "begin every translation with this text",
          0, 0, NULL},
         {"no-split", 0, CLI_FLAG, &j.no_split, NULL,
-         "a line that is longer than the model can read is an error; without this option it is "
-         "split at the ends of sentences",
+         "fail on lines longer than the model can read, instead of splitting them into sentences",
          0, 0, NULL},
         {"batch-size", 0, CLI_INT, &j.batch, "N", "translate N sentences at once (default: 32)", 1,
          4096, NULL},
         {"max-new-tokens|max-length", 'n', CLI_INT, &j.most, "N",
-         "at most N tokens per translation (default: the model's limit, or twice the source's "
-         "tokens plus 64)",
+         "at most N tokens per translation (default: the model's number, or twice the source plus "
+         "64)",
          1, 1 << 30, &j.has_most},
         {"repeat-penalty|repetition-penalty", 0, CLI_REAL, &j.repeat_penalty, "R",
          "above 1: avoid tokens that the translation already has", 1e-3, 1e3,

@@ -32,12 +32,11 @@ struct tsri_cli_input {
 
 const tsri_cli_option *tsri_cli_encoding_option(const char **encoding) {
     static tsri_cli_option rows[2];
-    const tsri_cli_option all[] = {
-        {"encoding", 0, CLI_TEXT, encoding, "NAME",
-         "the encoding of the input, by iconv's name: utf-8, latin-1, windows-1252, utf-16le, .. "
-         "(default: by its byte-order mark, else UTF-8)",
-         0, 0, NULL},
-        {0}};
+    const tsri_cli_option all[] = {{"encoding", 0, CLI_TEXT, encoding, "NAME",
+                                    "encoding of the input: utf-8, latin-1, windows-1252, "
+                                    "utf-16le, .. (default: by its byte-order mark, else UTF-8)",
+                                    0, 0, NULL},
+                                   {0}};
     memcpy(rows, all, sizeof all);
     return rows;
 }

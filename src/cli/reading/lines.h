@@ -11,7 +11,7 @@
  * U+FFFD). A text of more than TSRI_CLI_MOST_LINE bytes is cut there (`cut`). For a line or row
  * that has no text (the line is not JSON, the row is too short) `wrong` says why, and it counts as
  * an empty text: no text is ever dropped, so each result belongs to the input with the same number.
- * */
+ */
 #ifndef TESSERA_CLI_READING_LINES_H
 #define TESSERA_CLI_READING_LINES_H
 
@@ -77,7 +77,7 @@ typedef struct tsri_cli_window {
 /* Reads the next texts: at most TSRI_CLI_WINDOW, and as many as take about half a second, judged by
  * the time that the window before took; fewer where they are long or have not arrived yet. n is 0
  * after the last. Output is flushed first. Reports on stderr the first few lines that have no text.
- * */
+ */
 enum { TSRI_CLI_WINDOW = 4096 };
 int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, tsri_cli_window *window);
 void tsri_cli_window_clear(tsri_cli_window *window);

@@ -11,15 +11,14 @@ const tsri_cli_option *tsri_cli_searching_options(tsri_cli_searching *s) {
         {"num-beams|beam-size", 0, CLI_INT, &s->num_beams, "K",
          "beam search with K beams; 1: no beam search", 1, 1024, &s->has_num_beams},
         {"n-best", 0, CLI_INT, &s->n_best, "N",
-         "print the N best results of each search with their scores; N is at most the number of "
-         "beams",
-         1, 1024, &s->has_n_best},
+         "print the N best results of each search with their scores (at most one per beam)", 1,
+         1024, &s->has_n_best},
         {"length-penalty", 0, CLI_REAL, &s->length_penalty, "A",
          "a result's score is the sum of its log-probabilities / length^A", -1e6, 1e6,
          &s->has_length_penalty},
         {"early-stopping", 0, CLI_TEXT, &s->early_stopping, "WHEN",
-         "once there are K results, stop: true: at once; false: when the best beam scores no "
-         "better at its present length; never: only when no beam can score better",
+         "stop after K results: at once (true), when no beam scores better now (false), or when "
+         "none can (never)",
          0, 0, NULL},
         {"coverage-penalty", 0, CLI_REAL, &s->coverage_penalty, "B",
          "lower the score of translations that leave out parts of the source", 0, 1e6,

@@ -1,5 +1,5 @@
 /* cli/commands/bench/bench.c - tessera bench: measures a device's peaks, and a model's speed on it.
- * */
+ */
 #include "cli/commands/bench/format.h"
 #include "cli/commands/commands.h"
 

@@ -41,8 +41,7 @@ int tsri_cli_evaluate(int argc, char **argv) {
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
         {"perplexity", 0, CLI_TEXT, &j.perplexity, "FILE",
-         "print the loss per token, the perplexity and the bits per byte of this text (- is "
-         "standard input)",
+         "print the loss per token, perplexity and bits per byte of this text; - is standard input",
          0, 0, NULL},
         {"window", 0, CLI_INT, &j.window, "N",
          "for --perplexity: the model sees N tokens at once (default: its context)", 2, 1 << 30,
@@ -51,8 +50,8 @@ int tsri_cli_evaluate(int argc, char **argv) {
          "for --perplexity: the next window begins N tokens later (default: half a window)", 1,
          1 << 30, NULL},
         {"labelled", 0, CLI_TEXT, &j.labelled, "FILE",
-         "print the accuracy and F1 of a classifier on this CSV or TSV file with a header, or JSON "
-         "Lines file",
+         "print a classifier's accuracy and F1 on this file: CSV or TSV with a header, or JSON "
+         "Lines",
          0, 0, NULL},
         {"text-field", 0, CLI_TEXT, &j.text_field, "NAME",
          "for --labelled: the field of the texts (default: text)", 0, 0, NULL},
