@@ -131,7 +131,7 @@ def test_tables(folder):
     equal(embedded(folder, "x\ttext\n1\ta,b\n2\tc\td\n", "--column", "text"), [embedded(folder, "a,b")[0], embedded(folder, "c")[0]])
     equal(embedded(folder, "text\n\na\n", "--column", "text"), [embedded(folder, "\n")[0], embedded(folder, "a")[0]])
     short = run("embed", "-m", SENTENCE, "-d", "reference", "--column", "b", given="a,b\n1\n2,anna\n\n3,bob\n", code=1)
-    assert "row 1: it has 1 field; b is field 2" in short.err and "2 rows failed" in short.err, short.err
+    assert "row 1: it has 1 field; b is field 2" in short.err and "2 rows could not be used" in short.err, short.err
     equal([v is None for v in vectors(short.text)], [True, False, True, False])
     rows = embedded(folder, "a,b\n1\n2,anna\n", "--column", "b", code=1)
     equal([rows[0], rows[1]], [(0.0,) * 6, embedded(folder, "anna")[0]])
@@ -153,7 +153,7 @@ def test_fields(folder):
     told = run("embed", "-m", SENTENCE, "-d", "reference", "--field", "t", given=b'{"t":"a"}\n' + b"\n".join(bad) + b'\n{"t":"a"}\n', code=1)
     lines = vectors(told.text)
     equal([len(lines), lines[0], set(map(str, lines[1:-1]))], [len(bad) + 2, lines[-1], {"None"}])
-    assert f"{len(bad)} lines failed" in told.err and told.err.count("tessera: line ") == 10, told.err
+    assert f"{len(bad)} lines could not be used" in told.err and told.err.count("tessera: line ") == 10, told.err
     refused(2, "only one of them", "embed", *WITH, "--field", "t", "--column", "t")
 
 

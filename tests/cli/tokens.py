@@ -35,7 +35,7 @@ def test_bytes_that_are_no_text(_):
 
 def test_bad_ids(_):
     """A line that fails leaves an empty line; the others are still read, and the exit code shows the failure."""
-    for bad, why in (("x", "x: token ids"), ("1024", "1024"), ("99999999999", "99999999999"), ("-1", "-1")):
+    for bad, why in (("x", "x: give token ids"), ("1024", "1024"), ("99999999999", "99999999999"), ("-1", "-1")):
         result = run("tokenize", "--decode", given=f"33\n{bad}\n34\n", code=1)
         equal(result.text, "A\n\nB\n")
         assert why in result.err and "1 of 3 lines failed" in result.err, result.err

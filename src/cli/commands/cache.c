@@ -60,8 +60,7 @@ static int show(tsri_cli_app *app, bool clear) {
 }
 
 int tsri_cli_cache(int argc, char **argv) {
-    tsri_cli_app app = {
-        .device_name = "reference"}; /* so that the command works even where a driver crashes */
+    tsri_cli_app app = {.device_name = "reference"}; /* works even where a driver crashes */
     tsri_cli_list operands = {0};
     const tsri_cli_option none[] = {{0}};
     const tsri_cli_option *tables[] = {none, tsri_cli_json_option(&app),

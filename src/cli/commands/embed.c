@@ -106,8 +106,7 @@ static void write_tokens_json(job *j, const tsr_token_vectors *t) {
 
 static int visit_tokens(void *data, const tsr_token_vectors *t) {
     job *j = data;
-    if (j->format == FORMAT_NPY &&
-        !j->vectors) /* the embedding table may be narrower than the layers */
+    if (j->format == FORMAT_NPY && !j->vectors) /* here, because the table may be narrower */
         j->failed = tsri_cli_status(tsr_vectors_create(j->path, t->width, &j->vectors));
     if (j->format == FORMAT_NPY && j->failed == CLI_OK)
         j->failed = tsri_cli_status(tsr_vectors_append(j->vectors, t->vectors, t->n));

@@ -44,8 +44,7 @@ static int each_line(tsri_cli_app *app, tsri_cli_lines *lines, bool decode, bool
     uint64_t failed = 0, number = 0;
     int code = CLI_OK;
     while (!app->stopped && !tsri_cli_signal()) {
-        if (tsri_cli_lines_would_wait(
-                lines)) /* the program that writes the lines may wait for the answers so far */
+        if (tsri_cli_lines_would_wait(lines)) /* the writer may be waiting for these answers */
             tsri_cli_flush(app);
         if ((code = tsri_cli_lines_next(lines, &line)) != CLI_OK || !line.text)
             break;

@@ -33,8 +33,7 @@ static int next_line(void *data, int wait, const char **text, size_t *size) {
     if (!wait && tsri_cli_lines_would_wait(j->lines))
         return -1;
     if (wait)
-        tsri_cli_flush(
-            &j->app); /* the program that writes the lines may wait for the translations so far */
+        tsri_cli_flush(&j->app); /* the writer of the lines may be waiting for these translations */
     j->code = tsri_cli_lines_next(j->lines, &line);
     if (j->code != CLI_OK || !line.text)
         return 0;

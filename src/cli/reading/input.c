@@ -233,8 +233,7 @@ int tsri_cli_input_read(tsri_cli_input *in, char *to, size_t room, size_t *n) {
         in->n_raw = 0;
         return CLI_OK;
     }
-    char *const from =
-        to + room - room / EXPANSION; /* beyond the space that the converted bytes can need */
+    char *const from = to + room - room / EXPANSION; /* beyond what the result can need */
     for (bool last = false; code == CLI_OK && *n == 0 && !last;) {
         const size_t held = in->n_raw;
         size_t got = 0;

@@ -24,9 +24,8 @@ typedef struct tsri_cli_lines tsri_cli_lines;
 typedef struct tsri_cli_source {
     const char *path; /* NULL or "-": standard input */
     const char *column, *field, *encoding;
-    bool numbers; /* a field may be a whole number; its digits are the text then */
-    const tsri_cli_list
-        *texts; /* if not empty: the texts themselves; "-" alone is standard input */
+    bool numbers;               /* a field may be a whole number; its digits are the text then */
+    const tsri_cli_list *texts; /* if not empty: the texts; "-" alone is standard input */
 } tsri_cli_source;
 
 typedef struct tsri_cli_line {

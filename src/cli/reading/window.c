@@ -106,8 +106,8 @@ int tsri_cli_window_end(tsri_cli_app *app, const tsri_cli_lines *lines, const ts
     const int code = tsri_cli_lines_end(lines);
     if (!w->n_wrong)
         return code;
-    return tsri_cli_fail(CLI_MISS, "%" PRIu64 " %s%s had no text, and counted as empty", w->n_wrong,
-                         tsri_cli_lines_unit(lines), w->n_wrong == 1 ? "" : "s");
+    return tsri_cli_fail(CLI_MISS, "%" PRIu64 " %s%s could not be used, and counted as empty",
+                         w->n_wrong, tsri_cli_lines_unit(lines), w->n_wrong == 1 ? "" : "s");
 }
 
 bool tsri_cli_write_line(tsri_cli_app *app, const char *text, size_t n) {
