@@ -18,8 +18,8 @@ REFERENCE = ("-d", "reference", "-q")
 def page(path):
     text = path.read_text()
     assert len(path.read_bytes()) <= 5_000_000
-    assert not re.search(r"https?:|src=|@import|url\(", text), "the page asks for something"
-    equal(text.count("</script>"), 2, "no text ends the script")
+    assert not re.search(r"https?:|src=|@import|url\(", text), "the page requests something from outside"
+    equal(text.count("</script>"), 2, "a text must not end the script")
     return json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))
 
 
@@ -43,7 +43,7 @@ def same_as_dump(data, kind, held, prefix):
                 pairs = list(zip(got[l][h][row:row + shape[3]], wanted[row:row + shape[3]]))
                 bound = max(b for _, b in pairs) * (0.5 / 255 + 1e-6) + 1 / 65535
                 worst = max(abs(a - b) for a, b in pairs)
-                assert worst <= bound, f"{kind}, layer {number}, head {h}: off by {worst}, which may be {bound}"
+                assert worst <= bound, f"{kind}, layer {number}, head {h}: off by {worst}; the bound is {bound}"
 
 
 def texts(data, side):
@@ -62,7 +62,7 @@ def test_a_decoder(folder):
     for layer in got:
         for head in layer:
             for t in range(T):
-                equal(head[t * T + t + 1:(t + 1) * T], [0] * (T - 1 - t), "what comes after is not seen")
+                equal(head[t * T + t + 1:(t + 1) * T], [0] * (T - 1 - t), "later words must be masked")
                 assert abs(sum(head[t * T:(t + 1) * T]) - 1) <= T * 0.5 / 255 + 1e-6
     encoded = run("tokenize", "-q", "-m", PLAY, given="ROMEO: Café\n").text.split()
     run("dump", *REFERENCE, "-m", PLAY, "--ids", ",".join(encoded), "--attention", "-o", folder / "o.safetensors")
@@ -239,7 +239,7 @@ def test_a_browser_draws_it(folder):
     equal([pressed for pressed, _ in shown], ["true" if i == 2 else "false" for i in range(len(words))], told[-3000:])
     row = got[2][3][2 * len(words):3 * len(words)]
     equal([label.split(", ")[-1] for _, label in shown[:3]], [f"{round(100 * x)}%" if round(100 * x) else "<1%" if x else "0%" for x in row[:3]])
-    equal([label for _, label in shown[3:]], words[3:], "no share of what comes after")
+    equal([label for _, label in shown[3:]], words[3:], "later words must have no share")
     equal(told.count("<canvas"), 1 + 36, "one map for each layer and head, and the large one")
 
 

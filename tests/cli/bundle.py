@@ -131,7 +131,7 @@ def test_a_kernel_that_was_not_exported(folder):
     manifest["kernels"] = [k for k in manifest["kernels"] if not k["row"].startswith("argmax/")]
     (bundle / "manifest.json").write_text(json.dumps(manifest))
     told = run("generate", "-m", TINY, "-d", DEVICE, *GREEDY[:-1], "--bundle", bundle, env=binary_only())
-    equal(told.out, generate().out, "the reference finds the largest logit")
+    equal(told.out, generate().out, "the reference picks the largest logit")
     assert "not in the bundle" in told.err, told
 
 

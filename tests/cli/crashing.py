@@ -48,7 +48,7 @@ def test_a_driver_that_hangs(folder):
     assert any("planted.icd" in note and "1 s" in note for note in notes), notes
     before = loads(folder)
     equal(run("generate", *TINY, env=env).text, TEXT)
-    equal(loads(folder), before, "what hung is not waited for again in the next run")
+    equal(loads(folder), before, "the next run must not wait again for the driver that hung")
 
 
 def test_a_driver_that_computes_without_end(folder):
@@ -105,13 +105,13 @@ def test_the_reference_loads_no_driver(folder):
 
 def test_a_driver_that_dies_later_is_tried_again(folder):
     env = planted(folder)
-    assert opencl(env)[0]["usable"], "it was seen fine"
+    assert opencl(env)[0]["usable"], "it worked in an earlier run"
     now = dict(env, PLANTED="devices:abort")
     told = run("devices", env=now, code=-signal.SIGABRT)
     assert "tessera: crashed (SIGABRT)" in told.err, told
     told = devices(now)
     assert any("SIGABRT" in note and "planted.icd" in note for note in told["notes"]), told["notes"]
-    equal([path.name for path in (folder / "cache").rglob("driver.*")], [], "markers that stay")
+    equal([path.name for path in (folder / "cache").rglob("driver.*")], [], "markers that were left behind")
 
 
 def test_a_run_that_was_killed_is_not_a_crash(folder):
@@ -123,7 +123,7 @@ def test_a_run_that_was_killed_is_not_a_crash(folder):
     process.communicate()
     told = run("devices", env=dict(env, PLANTED=""))
     assert "an earlier run ended in the middle of" in told.err and "warning" not in told.err, told
-    equal(run("devices", env=dict(env, PLANTED="")).err, "", "it is told once; the other process still runs")
+    equal(run("devices", env=dict(env, PLANTED="")).err, "", "it must be reported once; the other process still runs")
     other.kill()
     other.communicate()
 

@@ -35,7 +35,7 @@ def test_damaged_entries_are_made_again(folder):
     place = environment(TESSERA_CACHE=folder)
     wanted = run(*TINY, env=place).out
     entries = [path for path in folder.rglob("*") if path.is_file()]
-    assert entries, "nothing was cached"
+    assert entries, "the cache is empty"
     for cut in (lambda data: data[:len(data) // 2], lambda data: b"", lambda data: data[:-1] + bytes([data[-1] ^ 1])):
         for path in entries:
             path.write_bytes(cut(path.read_bytes()))

@@ -64,7 +64,7 @@ def trained(train, out, sound):
     for path in checkpoints(out) if out.is_dir() else []:
         whole(path)
     run(*[str(out) if word == "OUT" else word for word in train], "--resume")
-    assert result(out, STEPS) == result(sound, STEPS), "it went on to other bytes"
+    assert result(out, STEPS) == result(sound, STEPS), "the resumed run gave other bytes"
 
 
 def exported(out, sound):

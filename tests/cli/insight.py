@@ -43,7 +43,7 @@ def test_shapes(folder):
         for line in range(H * T):
             at = line * T
             assert abs(sum(values[at:at + T]) - 1) < 1e-5
-            equal(values[at + line % T + 1:at + T], (0.0,) * (T - 1 - line % T), "what comes after is not seen")
+            equal(values[at + line % T + 1:at + T], (0.0,) * (T - 1 - line % T), "later tokens must be masked")
     equal(set(dump(folder, "--ids", "1")), {"logits", *(f"hidden.{i}" for i in range(L + 1))})
 
 

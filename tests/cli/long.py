@@ -41,7 +41,7 @@ def flat(samples, what, slack):
     early, late = part(0.2, 0.4), part(0.8, 1)
     print(f"       {what}: {early / 2**20:.2f} MiB after a fifth, {late / 2**20:.2f} at the end, {len(samples)} samples", flush=True)
     assert len(samples) >= 5 and early and late, f"{what}: too few samples: {samples}"
-    assert late <= early + slack, f"{what}: {(late - early) / 2**20:.2f} MiB more at the end"
+    assert late <= early + slack, f"{what}: the process has {(late - early) / 2**20:.2f} MiB more at its end"
 
 
 def watched(process, work):

@@ -35,7 +35,7 @@ def test_names_in_sentences_steer_nothing(folder):
     for arguments in (("info", f"no {STEERS}"), ("tokenize", "-m", folder / f"no {STEERS}"), (f"no {STEERS}",), ("info", f"--no{STEERS}")):
         result = run(*arguments, code=None)
         equal(steering(result.err), [], f"{arguments}")
-        assert "31m" in result.err, f"the name is told: {result}"
+        assert "31m" in result.err, f"the message must have the name: {result}"
 
 
 def test_texts_on_a_terminal_steer_nothing(folder):

@@ -17,7 +17,7 @@ def test_round_trip(folder):
     (folder / "lines").write_bytes(text)
     equal(run("tokenize", "--no-special", folder / "lines", cwd=folder).out, ids.out)
     equal(run("tokenize", "--no-special", "-m", "shakespeare", "-", given=text).out, ids.out)
-    equal(run("tokenize", "--no-special", "-m", PLAY, given=text[:-1]).out, ids.out, "a last line without its end")
+    equal(run("tokenize", "--no-special", "-m", PLAY, given=text[:-1]).out, ids.out, "a last line without a line end")
 
 
 def test_special_tokens(_):

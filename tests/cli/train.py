@@ -23,7 +23,7 @@ def test_twice_n_steps_are_n_and_n_more(folder):
     run(*command(model, text, folder / "one", 12, *every(6)))
     run(*command(model, text, folder / "two", 6, *every(6)))
     run(*command(model, text, folder / "two", 12, *every(6), "--resume"))
-    assert result(folder / "one", 12) == result(folder / "two", 12), "going on gave other bytes"
+    assert result(folder / "one", 12) == result(folder / "two", 12), "the resumed run gave other bytes"
     assert (folder / "one" / "model.safetensors").read_bytes() != (folder / "one" / "checkpoint-6" / "model.safetensors").read_bytes()
     for path in checkpoints(folder / "one") + checkpoints(folder / "two"):
         whole(path)
@@ -100,7 +100,7 @@ def test_killed_at_twenty_moments(folder):
     run(*going)
     assert result(folder / "one", steps) == result(out, steps), "a killed run gave other bytes"
     steps_said = steps_in(lines_of_log(out))
-    equal(steps_said, sorted(set(steps_said)), "a step is there twice in the log")
+    equal(steps_said, sorted(set(steps_said)), "the log has a step twice")
     equal(steps_said, steps_in(lines_of_log(folder / "one")))
     assert not [p.name for p in out.iterdir() if p.name.endswith(".tmp")], "something is left"
 
@@ -153,7 +153,7 @@ def interrupted(folder, number, code):
     whole(kept)
     step = int(kept.name[11:])
     assert f"stopped at step {step} of 100000".encode() in err and b"--resume" in err, err
-    assert not (out / "model.safetensors").exists(), "an unfinished run is no model"
+    assert not (out / "model.safetensors").exists(), "an unfinished run must not look like a model"
     run(*command(model, text, out, step + 2, *every(50000), "--set", "logging_steps=1", "--resume"))
     run(*command(model, text, folder / "one", step + 2, *every(50000)))
     assert result(folder / "one", step + 2) == result(out, step + 2)
@@ -303,7 +303,7 @@ def test_data_that_are_refused(folder):
     refused(3, "heads 3 does not divide", "train", folder / "pairs.tsv", "-o", folder / "o", "--recipe", "transformer-base", *REFERENCE, *small, "--set", "heads=3")
     (folder / "empty").mkdir()
     refused(3, "nothing.txt", *command(model, folder / "nothing.txt", folder / "empty", 1))
-    equal(list((folder / "empty").iterdir()), [], "a folder that was empty is so again")
+    equal(list((folder / "empty").iterdir()), [], "a folder that was empty must be empty again")
     words.tokenizer(model, None, ("<end>", 5000))
     refused(3, "ids up to 5000", *command(model, folder / "text.txt", folder / "o", 1))
     equal((folder / "o").exists(), False)
@@ -363,7 +363,7 @@ def test_the_best_is_the_result(folder):
     assert (out / "model.safetensors").read_bytes() == (out / f"checkpoint-{best}" / "model.safetensors").read_bytes(), "not the best"
     before = (out / "model.safetensors").read_bytes()
     run("train", "-o", out, "--resume", *REFERENCE)
-    assert (out / "model.safetensors").read_bytes() == before, "a run that ended early began again"
+    assert (out / "model.safetensors").read_bytes() == before, "a run that had ended early was started again"
 
 
 def test_early_stopping_goes_on_counting(folder):

@@ -76,7 +76,7 @@ def same_as_transformers(out, folder, kind, name):
     got = ours(out, folder, kind, ids, target)
     error = np.abs(got - wanted).max()
     assert got.shape == wanted.shape and error < 1e-4, f"{name}: shapes {got.shape} {wanted.shape}, error {error:.2e}"
-    assert wanted.std() > 0.01, f"{name}: logits of deviation {wanted.std():.2e} tell nothing apart"
+    assert wanted.std() > 0.01, f"{name}: the logits' deviation {wanted.std():.2e} is too small for a comparison"
     same_texts(out)
     return model
 
@@ -145,7 +145,7 @@ def test_a_head_on_a_model(folder):
     same_as_transformers(folder / "out", folder, "classifier", "BertForSequenceClassification")
     old, new = (load_file(folder / name / "model.safetensors") for name in ("base", "out"))
     inner = [name for name in new if name.startswith("bert.encoder.")]
-    assert inner and all((old[name] == new[name]).all() for name in inner), "only the head learned"
+    assert inner and all((old[name] == new[name]).all() for name in inner), "only the head was trained"
 
 
 def test_generation_ends_where_the_tokenizer_says(folder):

@@ -24,17 +24,17 @@ def losses(folder, name, steps, *more):
 
 def test_each_batch_has_its_own_dropout(folder):
     still, seen = losses(folder, "still", 6, "--set", "dropout=0")
-    equal(len(set(still)), 1, "without dropout nothing differs")
+    equal(len(set(still)), 1, "without dropout the losses must be equal")
     for key in ("dropout", "activation_dropout"):
         more = ("--set", "dropout=0", "--set", f"{key}=0.3")
         drawn, validated = losses(folder, key, 6, *more)
-        equal(len(set(drawn + still)), 7, f"{key}: a mask for each step")
-        equal(validated, seen, f"{key}: validation drops nothing")
+        equal(len(set(drawn + still)), 7, f"{key}: each step must have its own mask")
+        equal(validated, seen, f"{key}: validation must not drop anything")
         other, _ = losses(folder, f"{key}-seed", 6, *more, "--set", "seed=7")
-        equal(len(set(drawn + other)), 12, f"{key}: the masks follow the seed")
+        equal(len(set(drawn + other)), 12, f"{key}: the masks must depend on the seed")
         halves, _ = losses(folder, f"{key}-2", 3, *more, "--set", "gradient_accumulation_steps=2")
         means = [(drawn[i] + drawn[i + 1]) / 2 for i in (0, 2, 4)]
-        assert all(abs(a - b) < 1e-6 for a, b in zip(halves, means)), f"{key}: a mask for each batch of an update: {halves} {means}"
+        assert all(abs(a - b) < 1e-6 for a, b in zip(halves, means)), f"{key}: each batch of an update must have its own mask: {halves} {means}"
 
 
 def test_an_update_is_the_mean_of_its_batches(folder):

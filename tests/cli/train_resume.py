@@ -75,7 +75,7 @@ def finished(folder, model, text, out, limit, *more):
     one = folder / f"one-{steps}"
     if not one.exists():
         run(*command(model, text, one, steps, *every(0), *more))
-    assert result(one, steps) == result(out, steps), f"{out.name}: going on gave other bytes"
+    assert result(one, steps) == result(out, steps), f"{out.name}: the resumed run gave other bytes"
     for path in model.iterdir():
         if path.suffix == ".json":
             assert (out / path.name).read_bytes() == (one / path.name).read_bytes(), path.name
@@ -214,7 +214,7 @@ def going_while(folder, change, *more, limit=2):
     last = checkpoints(out)[-1]
     for name, data in before.items():
         if name != "manifest.json":
-            assert (last / name).read_bytes() == data, f"{name} of a later checkpoint is another"
+            assert (last / name).read_bytes() == data, f"{name} of a later checkpoint differs"
     return last
 
 
@@ -267,7 +267,7 @@ def test_what_does_not_learn_is_never_another_model_s(folder):
                     f"max_steps={ENDLESS}", *every(1))
     try:
         until_saved(process, out, 2)
-        equal((out / "start").exists(), False, "the model's own folder must be what is read")
+        equal((out / "start").exists(), False, "the model's own folder must be read")
         path = model / "model.safetensors"
         data = bytearray(path.read_bytes())
         data[-4000:] = bytes(4000)

@@ -59,7 +59,7 @@ def test_long_lines(_):
     equal(translate(spaced).text, spaced.upper() + "\n")
     words = " ".join(random.Random(3).choice(["one", "two", "seven"]) for _ in range(60))
     equal(translate("a", words, "b").text, f"A\n{words.upper()}\nB\n")
-    assert len(translate("x" * 1000).text) > 500, "no place to cut but between characters"
+    assert len(translate("x" * 1000).text) > 500, "it can only be cut between characters"
     said = run("translate", *REFERENCE, "-m", TINY, LONG).err
     assert "1 lines were longer than the model can read, and were split" in said, said
 
@@ -96,9 +96,9 @@ def test_options_of_the_search(_):
     assert "E" not in translate("--suppress", "39", "three").text
     one = float(translate("--n-best", "1", "one").text.split("\t")[1])
     half = float(translate("--n-best", "1", "--length-penalty", "0", "one").text.split("\t")[1])
-    assert abs(half - 4 * one) < 1e-5, "four tokens, the end among them"
+    assert abs(half - 4 * one) < 1e-5, "four tokens, including the end token"
     covered = float(translate("--n-best", "1", "--coverage-penalty", "1", "one").text.split("\t")[1])
-    assert covered <= one, "what is not covered lowers a score"
+    assert covered <= one, "source tokens that are not covered must lower the score"
 
 
 def test_settings_of_the_folder(folder):
