@@ -140,7 +140,7 @@ def test_only_what_is_asked_for(_):
 
 def test_refused(_):
     for fragment, *arguments in (("-p x", "-p", "x"), ("-b 0", "-b", "0"), ("-d -1", "-d", "-1"), ("-b 1,,2", "-b", "1,,2"),
-                                 ("--format xml: md, csv, json or jsonl", "--format", "xml"), ("leave out -m", "--shape", "tiny", "-m", "x"),
+                                 ("--format xml: give md, csv, json or jsonl", "--format", "xml"), ("leave out -m", "--shape", "tiny", "-m", "x"),
                                  ("bench takes no operands", "x")):
         refused(2, fragment, "bench", *REFERENCE, *arguments)
 

@@ -105,7 +105,7 @@ def test_the_reference_loads_no_driver(folder):
 
 def test_a_driver_that_dies_later_is_tried_again(folder):
     env = planted(folder)
-    assert opencl(env)[0]["usable"], "it worked in an earlier run"
+    assert opencl(env)[0]["usable"], "the driver must work at first"
     now = dict(env, PLANTED="devices:abort")
     told = run("devices", env=now, code=-signal.SIGABRT)
     assert "tessera: crashed (SIGABRT)" in told.err, told

@@ -136,7 +136,7 @@ def test_refused(folder):
             (3, "it is a folder", "--perplexity", folder),
             (2, "evaluate needs --perplexity"),
             (2, "evaluate takes no operands", "--perplexity", good, "x"),
-            (2, "a whole number is wanted", "--perplexity", good, "--window", "1"),
+            (2, "give a whole number", "--perplexity", good, "--window", "1"),
             (2, "a window of 9999 tokens", "--perplexity", good, "--window", "9999"),
             (2, "a stride of 12 tokens; with a window of 12, 1 to 11", "--perplexity", good, "--window", "12", "--stride", "12")):
         refused(code, fragment, "evaluate", *REFERENCE, "-m", PLAY, *arguments)

@@ -168,7 +168,7 @@ def test_merge_refuses_and_leaves_nothing(folder):
     taken.mkdir()
     refused(3, "exists", "merge", model, "--lora", lora, "-o", taken)
     refused(2, "merge needs MODEL, --lora FOLDER and -o FOLDER", "merge", model, "-o", folder / "x")
-    refused(2, "one model is wanted", "merge", model, model, "--lora", lora, "-o", folder / "x")
+    refused(2, "give only one model", "merge", model, model, "--lora", lora, "-o", folder / "x")
     refused(3, "no such folder", "merge", model, "--lora", folder / "none", "-o", folder / "x")
     refused(3, "make a folder beside it", "merge", model, "--lora", lora, "-o", folder / "none" / "x")
     equal(sorted(path.name for path in folder.iterdir()), ["lora", "taken"])

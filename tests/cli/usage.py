@@ -112,33 +112,33 @@ def test_keys_that_were_meant(folder):
 
 
 def test_ranges_are_printed_as_numbers(_):
-    refused(2, "--top-k -3: a whole number is wanted, from 0 to 16777216\n", "generate", "--top-k", "-3")
-    refused(2, "-n -1: a whole number is wanted, from 0 to 1073741824\n", "generate", "-n", "-1")
-    refused(2, "--top-p 0: a number is wanted, from 1e-09 to 1\n", "generate", "--top-p", "0")
-    refused(2, "--temp -1: a number is wanted, from 0 to 1000000\n", "generate", "--temp", "-1")
+    refused(2, "--top-k -3: give a whole number from 0 to 16777216\n", "generate", "--top-k", "-3")
+    refused(2, "-n -1: give a whole number from 0 to 1073741824\n", "generate", "-n", "-1")
+    refused(2, "--top-p 0: give a number from 1e-09 to 1\n", "generate", "--top-p", "0")
+    refused(2, "--temp -1: give a number from 0 to 1000000\n", "generate", "--temp", "-1")
 
 
 def test_values(_):
     for fragment, *arguments in (
             ("--seed: a value is missing", "generate", "--seed"),
             ("-n: a value is missing", "generate", "-n"),
-            ("a whole number is wanted", "generate", "-n", "ten"),
-            ("a whole number is wanted", "generate", "-n", "-1"),
-            ("a whole number is wanted", "generate", "-n", "1.5"),
-            ("a whole number is wanted", "generate", "-n", "99999999999999999999"),
-            ("a whole number is wanted", "generate", "-n", ""),
-            ("a number is wanted", "generate", "--temperature", "nan"),
-            ("a number is wanted", "generate", "--temp", "-0.5"),
-            ("a number is wanted", "generate", "--top-p", "0"),
-            ("a number is wanted", "generate", "--top-p", "1.01"),
-            ("a number is wanted", "generate", "--min-p", "-1"),
-            ("a number is wanted", "generate", "--repeat-penalty", "0"),
-            ("a whole number is wanted", "generate", "--top-k", "-3"),
+            ("give a whole number", "generate", "-n", "ten"),
+            ("give a whole number", "generate", "-n", "-1"),
+            ("give a whole number", "generate", "-n", "1.5"),
+            ("give a whole number", "generate", "-n", "99999999999999999999"),
+            ("give a whole number", "generate", "-n", ""),
+            ("give a number", "generate", "--temperature", "nan"),
+            ("give a number", "generate", "--temp", "-0.5"),
+            ("give a number", "generate", "--top-p", "0"),
+            ("give a number", "generate", "--top-p", "1.01"),
+            ("give a number", "generate", "--min-p", "-1"),
+            ("give a number", "generate", "--repeat-penalty", "0"),
+            ("give a whole number", "generate", "--top-k", "-3"),
             ("from 0 to 2^64 - 1", "generate", "--seed", "-1"),
             ("from 0 to 2^64 - 1", "generate", "--seed", "18446744073709551616"),
             ("from 0 to 2^64 - 1", "generate", "-s", "x"),
-            ("a whole number is wanted", "generate", "-t", "0"),
-            ("a whole number is wanted", "generate", "-c", "0"),
+            ("give a whole number", "generate", "-t", "0"),
+            ("give a whole number", "generate", "-c", "0"),
             ("--ids 1,x", "generate", "--ids", "1,x"),
             ("--ids 1,-2", "generate", "--ids", "1,-2"),
             ("--quiet", "generate", "--quiet=1")):
@@ -148,9 +148,9 @@ def test_values(_):
 def test_operands(_):
     refused(2, "chat takes no operands", "chat", "x")
     refused(2, "devices takes no operands", "devices", "x")
-    refused(2, "one model is wanted", "info", "a", "b")
-    refused(2, "one model is wanted", "explain", "-m", "a", "b")
-    refused(2, "one file is wanted", "tokenize", "a", "b")
+    refused(2, "give only one model", "info", "a", "b")
+    refused(2, "give only one model", "explain", "-m", "a", "b")
+    refused(2, "give one file", "tokenize", "a", "b")
     refused(2, "give list or clear", "cache", "remove")
     refused(2, "dump needs one of", "dump", "--ids", "1")
     refused(2, "dump needs one of", "dump", "--ids", "1", "--text", "x", "-o", "y")

@@ -217,7 +217,7 @@ static int word_of(const char *option, const char *text, const word *words, cons
             *value = words->value;
             return CLI_OK;
         }
-    return !text ? CLI_OK : tsri_cli_fail(CLI_USAGE, "--%s %s: %s is wanted", option, text, wanted);
+    return !text ? CLI_OK : tsri_cli_fail(CLI_USAGE, "--%s %s: give %s", option, text, wanted);
 }
 
 int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options) {

@@ -91,10 +91,10 @@ static int take_number(const tsri_cli_option *o, const char *name, const char *t
         format_limit(lowest, sizeof lowest, o->lowest);
         format_limit(highest, sizeof highest, o->highest);
         if (o->highest < 1e15)
-            snprintf(range, sizeof range, ", from %s to %s", lowest, highest);
+            snprintf(range, sizeof range, " from %s to %s", lowest, highest);
         else
-            snprintf(range, sizeof range, ", %s or more", lowest);
-        return tsri_cli_fail(CLI_USAGE, "%s%s %s: %s is wanted%s", dashes(name), name, text,
+            snprintf(range, sizeof range, " of %s or more", lowest);
+        return tsri_cli_fail(CLI_USAGE, "%s%s %s: give %s%s", dashes(name), name, text,
                              o->kind == CLI_INT ? "a whole number" : "a number", range);
     }
     if (o->kind == CLI_INT)
@@ -138,8 +138,7 @@ static int take(const tsri_cli_option *o, const char *name, const char *text) {
         *(uint64_t *)o->out = strtoull(text, &end, 10);
         return *text && !*end && !errno && *text != '-'
                    ? CLI_OK
-                   : tsri_cli_fail(CLI_USAGE,
-                                   "%s%s %s: a whole number from 0 to 2^64 - 1 is wanted",
+                   : tsri_cli_fail(CLI_USAGE, "%s%s %s: give a whole number from 0 to 2^64 - 1",
                                    dashes(name), name, text);
     default:
         return take_number(o, name, text);

@@ -153,8 +153,7 @@ static int choose_format(job *j) {
             j->format = (format)f;
     for (int f = 0; f <= FORMATS && j->format_name; f++) {
         if (f == FORMATS)
-            return tsri_cli_fail(CLI_USAGE, "--format %s: npy, jsonl or text is wanted",
-                                 j->format_name);
+            return tsri_cli_fail(CLI_USAGE, "--format %s: give npy, jsonl or text", j->format_name);
         if (!strcmp(j->format_name, formats[f].name)) {
             j->format = (format)f;
             break;
@@ -228,7 +227,7 @@ int tsri_cli_embed(int argc, char **argv) {
         "the last hidden states is taken.",
         tables, &operands);
     if (code == CLI_OK && operands.n > 1)
-        code = tsri_cli_fail(CLI_USAGE, "%s: one file is wanted, or none for standard input",
+        code = tsri_cli_fail(CLI_USAGE, "%s: give one file, or none to read standard input",
                              operands.items[1]);
     j.source.path = code == CLI_OK && operands.n ? operands.items[0] : NULL;
     if (code == CLI_OK)

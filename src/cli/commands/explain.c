@@ -115,7 +115,7 @@ int tsri_cli_explain(int argc, char **argv) {
                               "prefill and decode), and why the\nother variants do not.",
                               tables, &operands);
     if (code == CLI_OK && operands.n > (j.app.model_name ? 0u : 1u))
-        code = tsri_cli_fail(CLI_USAGE, "%s: one model is wanted", operands.items[operands.n - 1]);
+        code = tsri_cli_fail(CLI_USAGE, "%s: give only one model", operands.items[operands.n - 1]);
     if (code == CLI_OK && operands.n)
         j.app.model_name = operands.items[0];
     if (code == CLI_OK)

@@ -116,7 +116,7 @@ int tsri_cli_info(int argc, char **argv) {
                               "Without MODEL, lists the bundled models.",
                               tables, &operands);
     if (code == CLI_OK && operands.n > (j.app.model_name ? 0u : 1u))
-        code = tsri_cli_fail(CLI_USAGE, "%s: one model is wanted", operands.items[operands.n - 1]);
+        code = tsri_cli_fail(CLI_USAGE, "%s: give only one model", operands.items[operands.n - 1]);
     if (code == CLI_OK && operands.n)
         j.app.model_name = operands.items[0];
     if (code == CLI_OK && j.app.model_name) {

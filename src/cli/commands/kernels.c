@@ -15,7 +15,7 @@ typedef struct job {
 
 static int export_model(job *j) {
     if (j->operands.n > (j->app.model_name ? 1u : 2u))
-        return tsri_cli_fail(CLI_USAGE, "%s: one model is wanted",
+        return tsri_cli_fail(CLI_USAGE, "%s: give only one model",
                              j->operands.items[j->operands.n - 1]);
     if (!j->output)
         return tsri_cli_fail(CLI_USAGE, "the folder to write is missing; give -o FOLDER");

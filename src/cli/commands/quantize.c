@@ -48,7 +48,7 @@ int tsri_cli_quantize(int argc, char **argv) {
         "new model\ngives the same results as the original with that --dtype.",
         tables, &operands);
     if (code == CLI_OK && operands.n > (app.model_name ? 0u : 1u))
-        code = tsri_cli_fail(CLI_USAGE, "%s: one model is wanted", operands.items[operands.n - 1]);
+        code = tsri_cli_fail(CLI_USAGE, "%s: give only one model", operands.items[operands.n - 1]);
     if (code == CLI_OK && operands.n)
         app.model_name = operands.items[0];
     if (code == CLI_OK && (!app.model_name || !folder))

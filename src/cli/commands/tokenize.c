@@ -97,7 +97,7 @@ int tsri_cli_tokenize(int argc, char **argv) {
         "Turns each line of text into a line of token ids; with --decode, lines of ids into text.",
         tables, &operands);
     if (code == CLI_OK && operands.n > 1)
-        code = tsri_cli_fail(CLI_USAGE, "%s: one file is wanted, or none for standard input",
+        code = tsri_cli_fail(CLI_USAGE, "%s: give one file, or none to read standard input",
                              operands.items[1]);
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_model_open(app.model_name, NULL, &options, &app.model));

@@ -26,7 +26,7 @@ static int check(training *t) {
     if (!t->out)
         return tsri_cli_fail(CLI_USAGE, "the output file is missing; give -o tokenizer.json");
     if (t->type && strcmp(t->type, "bpe") && strcmp(t->type, "char"))
-        return tsri_cli_fail(CLI_USAGE, "--type %s: bpe or char is wanted", t->type);
+        return tsri_cli_fail(CLI_USAGE, "--type %s: give bpe or char", t->type);
     t->options.type = t->type && !strcmp(t->type, "char") ? TSR_TOKENIZER_CHAR : TSR_TOKENIZER_BPE;
     t->options.specials = t->specials.items;
     t->options.n_specials = t->specials.n;

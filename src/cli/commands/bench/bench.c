@@ -150,8 +150,7 @@ static int prepare(job *j) {
     leave_out_zeros(&j->n);
     j->format = tsri_cli_bench_format_named(j->app.json ? "json" : j->format_name);
     if (code == CLI_OK && !j->format)
-        code = tsri_cli_fail(CLI_USAGE, "--format %s: md, csv, json or jsonl is wanted",
-                             j->format_name);
+        code = tsri_cli_fail(CLI_USAGE, "--format %s: give md, csv, json or jsonl", j->format_name);
     if (code == CLI_OK && j->shape && j->app.model_name)
         code = tsri_cli_fail(CLI_USAGE, "--shape stands in place of a model: leave out -m");
     if (code == CLI_OK)
