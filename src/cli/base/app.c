@@ -26,7 +26,7 @@ const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
         {"threads", 't', CLI_INT, &app->threads, "N", "use at most N threads on a CPU device", 1,
          65536, NULL},
         {"profile", 0, CLI_MAYBE, &app->profile, "FILE.json",
-         "at the end, show the device time of each op and kernel", 0, 0, NULL},
+         "at the end, report the device time of each op and kernel", 0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
