@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Decoders of random weights: prefill of 512 tokens, decoding behind 64 and 512, start to first token, memory; Tessera and its peers in turn.
+"""Measures decoders with random weights, Tessera and its peers in turn: prefill of 512 tokens, decoding after 64 and 512 tokens, the time
+from start to first token, and memory.
 
     bench/decoder.py --models FOLDER [--peers PYTHON] [--group llama-f32,..] [--rounds 5] [--steps 32] [--device D] [--build build/release]
 
-FOLDER is what bench/models.py made; PYTHON that of tools/peers. A group is a model and a way to keep its weights, with the peers that have
-it; --group list names them. Of llama.cpp's two ways to run attention the better counts. One JSON line a test: both medians, the ratio (above
-1: Tessera is faster), what is left of the peaks measured at the start. Where logits differ by more than the group's bound, in units of their
-deviation, there is no ratio, and the exit code is 1.
+bench/models.py makes FOLDER; tools/peers installs PYTHON. A group is a model with a dtype for its weights, and the peers that offer it;
+--group list names the groups. Of llama.cpp's two ways to run attention, the faster counts. Prints one JSON line per test: both medians,
+their ratio (above 1: Tessera is faster), and the share of the peaks that were measured at the start. Where logits differ by more than the
+group's bound, in units of their deviation, no ratio is printed, and the exit code is 1.
 """
 
 import argparse
@@ -57,7 +58,7 @@ TESTS = {"prefill 512": {"do": "prefill", "n": 512}, "decode at 64": {"do": "dec
 
 
 def expected(o, model):
-    """Logits of IDS by PyTorch in double; made once, kept beside the model."""
+    """Logits of IDS by PyTorch in double; computed once, and kept beside the model."""
     path = o.models / f"{model}-logits.json"
     if not path.exists():
         import subprocess
@@ -78,7 +79,7 @@ def start(o, name, command):
 
 
 def work(model, test, tokens_at):
-    """Multiply-adds (as two) of a test, and weights that a step reads: matrices of the layers, and the head for one row."""
+    """The operations of a test (a multiply-add counts as two), and the weights that a step reads: the layers' matrices, and the head for one row."""
     width, ffn, vocab, gated = (768, 2048, 32000, 3) if model == "llama-110m" else (768, 3072, 50257, 2)
     layers = 12 * (4 * width * width + gated * width * ffn)
     n = 512 if test.startswith("prefill") else 1
@@ -129,7 +130,7 @@ def duel(o, group, top):
     wanted = expected(o, "llama-110m" if group.startswith("llama") else "gpt2-124m")
     for worker in (ours, *rivals):
         worker.errors["logits"] = distance(worker.logits(IDS), wanted)
-        for test in TESTS.values():  # builds, first touches
+        for test in TESTS.values():  # warms up: kernels are built, memory is touched
             worker.ask(**test, **({"steps": 2} if test["do"] == "decode" else {}))
     for _ in range(o.rounds):
         for test, request in TESTS.items():

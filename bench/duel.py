@@ -1,8 +1,8 @@
-"""Tessera and its peers in turn, in one run: what the programs of bench/ share.
+"""What the programs of bench/ share: they run Tessera and its peers in turn.
 
 Every engine is a process of its own that loads once and then answers requests (bench/workers/protocol.py). They take turns, round by round,
-with a pause between them in which thread pools fall asleep, so that a change of the machine's speed meets all of them. A ratio is printed
-only where the results agree: the logits of one prompt, against what PyTorch gives in double.
+with a pause in between during which thread pools go to sleep, so that a change of the machine's speed affects all of them. A ratio is printed
+only where the results agree: the logits of one prompt, compared with PyTorch's in double.
 """
 
 import array
@@ -17,7 +17,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 WORKERS = ROOT / "bench" / "workers"
-PAUSE = 0.3  # seconds: the thread pools of OpenMP spin for 0.2 after their work
+PAUSE = 0.3  # seconds: OpenMP's thread pools spin for 0.2 s after their work
 
 
 class Worker:
@@ -65,7 +65,7 @@ class Worker:
 
 
 def distance(got, wanted):
-    """Root mean square of the differences, in units of the deviation of `wanted`."""
+    """The root mean square of the differences, in units of the standard deviation of `wanted`."""
     n = len(wanted)
     if len(got) != n:
         return math.inf
@@ -89,7 +89,7 @@ def median(times):
 
 
 def peaks(worker):
-    """Multiply-adds and reads of this machine, measured now, by the worker of bench/kernels."""
+    """The peak rates of multiply-adds and of reads of this machine, measured now by bench/kernels."""
     asked = b'{"peak":"fma_f32"}\n{"peak":"read"}\n'
     lines = subprocess.run([str(worker)], input=asked, stdout=subprocess.PIPE, check=True).stdout.splitlines()
     fma, read = (json.loads(line) for line in lines)

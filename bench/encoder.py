@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Sentence embeddings by all-MiniLM-L6-v2, from texts to unit vectors: Tessera and its peers in turn.
+"""Measures sentence embeddings by all-MiniLM-L6-v2, from texts to unit vectors, with Tessera and its peers in turn.
 
     bench/encoder.py --model FOLDER --work FOLDER [--peers PYTHON] [--group f32,int8] [--rounds 3] [--budget 0.4] [--device D] [--build build/release]
 
---model is what tools/get-minilm unpacked; --work gets the peers' own files, once; PYTHON is that of tools/peers. Batches of 1 and 32 texts of 16, 64 and
-256 tokens, 64 texts of 8 to 248 tokens in one call, one short sentence. One JSON line a cell: sentences/s, the ratio to the best peer (above 1: Tessera
-is faster); then means, the time of mixed lengths beside that of their tokens at even lengths, start to first embedding, memory. Vectors of f32 must have
-a cosine of 0.999999 to PyTorch's, or there is no ratio; Tessera's of int8 0.99, peers' of int8 are told. Where Tessera misses, the exit code is 1.
+tools/get-minilm unpacks the --model folder; the peers' own files are made in --work, once; tools/peers installs PYTHON. It measures batches of 1 and 32
+texts of 16, 64 and 256 tokens, 64 texts of 8 to 248 tokens in one call, and one short sentence. It prints one JSON line per cell: sentences/s and the
+ratio to the best peer (above 1: Tessera is faster); then the means, the time for mixed lengths beside the time for as many tokens at even lengths, the
+time from start to first embedding, and memory. Vectors of f32 must have a cosine of 0.999999 to PyTorch's, or no ratio is printed; Tessera's vectors of
+int8 must have 0.99; for peers' int8 the cosine is only printed. If Tessera misses its bound, the exit code is 1.
 """
 
 import argparse
@@ -30,7 +31,7 @@ def peer(o, kind, file=""):
     return [o.peers, WORKERS / "encoder_peers.py", kind, o.model, o.work / file]
 
 
-# Engines by group: the first is Tessera.
+# The engines of each group; the first is Tessera.
 GROUPS = {
     "f32": lambda o: {"Tessera": [o.peers, WORKERS / "encoder_tessera.py", o.library, o.device, o.model, "dtype=f32"],
                       "ort": peer(o, "ort", "minilm.onnx"), "openvino": peer(o, "openvino", "minilm.onnx"),
@@ -49,7 +50,7 @@ def vectors(worker):
 
 
 def cosine(a, b):
-    """The least over the texts."""
+    """The lowest cosine of all texts."""
     if len(a) != len(b) or not a:
         return -1.0
     return min(sum(x * y for x, y in zip(a[i:i + WIDTH], b[i:i + WIDTH])) / math.sqrt(sum(x * x for x in a[i:i + WIDTH]) *
@@ -57,12 +58,12 @@ def cosine(a, b):
 
 
 def expected(o):
-    """PyTorch's vectors; made once, kept beside the peers' files."""
+    """PyTorch's vectors; computed once, and kept beside the peers' files."""
     path = o.work / "minilm-vectors.f32"
     if not path.exists():
         plain = start("torch", peer(o, "torch-f32"))
         if not plain:
-            fail("PyTorch's vectors are what the others are held against, and it can't be started")
+            fail("PyTorch can't be started, and the other engines are compared with its vectors")
         path.write_bytes(vectors(plain).tobytes())
         plain.close()
     values = array.array("f")
@@ -105,7 +106,7 @@ def report(o, group, workers, able):
     sys.path.insert(0, str(WORKERS))
     import texts
     lengths = texts.mixed(MIXED)[1]
-    for w in able:  # a token's time at batch 32, by length, joined by straight lines
+    for w in able:  # the time per token at batch 32, interpolated linearly between lengths
         by = {tokens: median(w.times[f"batch 32, {tokens} tokens"]) / 32 / tokens for tokens in (16, 64, 256)}
         even = sum(n * (by[16] if n <= 16 else by[64] if n <= 128 else by[256]) for n in lengths)
         say(group=group, engine=w.engine, mixed_ms=round(median(w.times["mixed"]) * 1e3, 1), of_its_tokens=round(median(w.times["mixed"]) / even, 2),
@@ -125,7 +126,7 @@ def duel(o, group, truth):
         got = vectors(w)
         least = cosine(got, truth)
         say(group=group, engine=w.engine, least_cosine=round(least, 7))
-        if least >= COSINE[group] or (group == "int8" and name != "Tessera"):  # an int8 peer counts as its makers offer it
+        if least >= COSINE[group] or (group == "int8" and name != "Tessera"):  # an int8 peer counts whatever its cosine is
             able.append(w)
     for _ in range(o.rounds):
         for name, request, _ in requests(o):
@@ -145,9 +146,9 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--peers", default=sys.executable, help="python with the peers")
     parser.add_argument("--group", default=",".join(GROUPS))
-    parser.add_argument("--only", help="these engines alone, beside Tessera: ort,openvino,ct2,torch")
+    parser.add_argument("--only", help="measure only these engines, beside Tessera: ort,openvino,ct2,torch")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--budget", type=float, default=0.4, help="seconds of a cell in a round")
+    parser.add_argument("--budget", type=float, default=0.4, help="seconds for each cell in a round")
     parser.add_argument("--device", default="")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     o = parser.parse_args()

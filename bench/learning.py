@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What is learned, beside PyTorch: the char-gpt recipe on one text, by `tessera train` and by a loop in PyTorch, then both scored alike.
+"""Compares what a model learns with PyTorch: trains the char-gpt recipe on one text with `tessera train` and with a loop in PyTorch, and scores
+both models in the same way.
 
     bench/learning.py TEXT --peers PYTHON [--steps 2000] [--seed 1] [--build build/release] [--device D]
 
-PYTHON is that of tools/peers (torch, transformers). The first 90 % of TEXT train, the rest scores: the same architecture, number and shape of
-batches, schedule, AdamW and clipping; windows and first weights are each one's own draws. Both are scored by transformers on the same windows
-of the rest, in nats a character. One JSON line; the exit code is 1 where Tessera's loss is above PyTorch's by more than 0.02.
+tools/peers installs PYTHON (torch, transformers). The first 90 % of TEXT are for training, the rest for scoring. Architecture, number and shape
+of batches, schedule, AdamW and clipping are the same; each draws its own windows and initial weights. transformers scores both on the same
+windows of the rest, in nats per character. Prints one JSON line; the exit code is 1 if Tessera's loss is above PyTorch's by more than 0.02.
 """
 import argparse
 import json
@@ -43,7 +44,7 @@ def rate_at(settings, steps, t):
 
 
 def learn(o, folder):
-    """In PYTHON: the loop; prints the losses of both models."""
+    """Runs in PYTHON: trains with PyTorch, and prints the losses of both models."""
     import torch  # pylint: disable=import-outside-toplevel
     from torch.nn import functional as F  # pylint: disable=import-outside-toplevel
     from transformers import AutoModelForCausalLM, AutoTokenizer  # pylint: disable=import-outside-toplevel

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""bench/models.py FOLDER: the two decoders of random weights that the duels run, for every engine.
+"""bench/models.py FOLDER: makes the two decoders with random weights that bench/ runs, in the format of every engine.
 
     FOLDER/llama-110m/           Llama's shape: width 768, 12 layers, 12 heads, feed-forward 2048, vocabulary 32000, untied
     FOLDER/llama-110m-TYPE.gguf  the same weights: f32, f16, bf16, q8_0, q4_0 (matrices and embedding; norms f32)
     FOLDER/gpt2-124m/            GPT-2's smallest: width 768, 12 layers, 12 heads, vocabulary 50257, tied
     FOLDER/*-ct2/                both, converted for CTranslate2
 
-What exists is left alone. Needs numpy, safetensors, gguf, ctranslate2 and transformers: tools/peers installs them.
+Files that exist are left alone. Needs numpy, safetensors, gguf, ctranslate2 and transformers: tools/peers installs them.
 """
 
 import json
@@ -56,7 +56,7 @@ def gpt2_shapes():
 
 
 def weights(shapes):
-    """Matrices from a normal distribution of deviation 0.02, norms 1, biases 0, as both families are initialised."""
+    """Matrices from a normal distribution with standard deviation 0.02, norms 1, biases 0: both families are initialised this way."""
     draw = np.random.default_rng(0)
     for name, shape in shapes:
         if len(shape) > 1:
@@ -74,7 +74,7 @@ def write_folder(folder, config, shapes):
 
 
 def rotary_pairs(w):
-    """Rows of a query or key matrix in GGUF's order: each rotated pair together, not half a head apart."""
+    """The rows of a query or key matrix in GGUF's order: rotary pairs are interleaved, not half a head apart."""
     heads = LLAMA["num_attention_heads"]
     return np.ascontiguousarray(w.reshape(heads, 2, w.shape[0] // heads // 2, w.shape[1]).swapaxes(1, 2).reshape(w.shape))
 
@@ -128,7 +128,7 @@ def write_gguf(path, kind, file_type):
 
 
 def write_ct2(source, folder, vocab):
-    """CTranslate2 wants a vocabulary: token i is called t<i>."""
+    """CTranslate2 needs a vocabulary: token i is called t<i>."""
     import transformers
     from ctranslate2.converters import transformers as convert
     for loader in (convert.LlamaLoader, convert.GPT2Loader):
@@ -154,7 +154,7 @@ def main(folder):
         if not path.exists():
             write_gguf(path, kind, file_type)
             made.append(path.name)
-    print("made", ", ".join(made) if made else "nothing: all is there", "in", folder)
+    print("made", ", ".join(made) if made else "nothing: all files exist", "in", folder)
 
 
 if __name__ == "__main__":

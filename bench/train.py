@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Training steps from random tokens, f32, clipping and AdamW included: Tessera and PyTorch in turn.
+"""Measures training steps on random tokens in f32, including clipping and AdamW, with Tessera and PyTorch in turn.
 
     bench/train.py [--peers PYTHON] [--shape char-gpt,gpt-10m,gpt2-124m] [--rounds 3] [--steps N] [--only eager] [--device D] [--build build/release]
 
-PYTHON is that of tools/peers. One JSON line a shape: tokens/s of each, the ratio to the best peer (above 1: Tessera is faster), the share of the cores'
-multiply-adds that 6 FLOP a parameter and token are (measured now), the first step with whatever is compiled, peak memory. Losses begin at the logarithm
-of the vocabulary's size; an engine whose loss is elsewhere has no ratio. Where Tessera is slower than GOALS say, or takes more memory than the leanest
-peer, the exit code is 1.
+tools/peers installs PYTHON. Prints one JSON line per shape: tokens/s of each engine, the ratio to the best peer (above 1: Tessera is faster), the share
+of the cores' peak (measured now) at 6 FLOP per parameter and token, the time of the first step including compilation, and peak memory. A loss must begin
+at the logarithm of the vocabulary's size; an engine with another loss gets no ratio. If Tessera is slower than GOALS, or needs more memory than the
+leanest peer, the exit code is 1.
 """
 
 import argparse
@@ -20,7 +20,7 @@ sys.path.insert(0, str(WORKERS))
 from trainers import SHAPES  # pylint: disable=wrong-import-position
 
 GOALS = {"char-gpt": 1.2, "gpt-10m": 1.0, "gpt2-124m": 1.1}
-STEPS = {"char-gpt": 20, "gpt-10m": 2, "gpt2-124m": 2}  # of a turn
+STEPS = {"char-gpt": 20, "gpt-10m": 2, "gpt2-124m": 2}  # steps per turn
 
 
 def start(name, command):
@@ -72,9 +72,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", default=sys.executable, help="python with PyTorch")
     parser.add_argument("--shape", default=",".join(SHAPES))
-    parser.add_argument("--only", default="eager,compile", help="these forms of PyTorch; none: \"\"")
+    parser.add_argument("--only", default="eager,compile", help="measure only these modes of PyTorch; \"\" for none")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=0, help="of a turn")
+    parser.add_argument("--steps", type=int, default=0, help="steps per turn")
     parser.add_argument("--device", default="")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     o = parser.parse_args()

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Translation, ids in and ids out: Tessera and CTranslate2 in turn.
+"""Measures translation, from ids to ids, with Tessera and CTranslate2 in turn.
 
     bench/translate.py --work FOLDER [--tiny FOLDER] [--peers PYTHON] [--group base-f32,..] [--torch] [--rounds 2] [--budget 0.5] [--device D]
                        [--build build/release]
 
---work gets a model of random weights of the shape of the base Transformer (width 512, 6 + 6 layers, vocabulary 32000), once; --tiny is a small model
-as a CTranslate2 folder of OpenNMT's (letters in, letters out). Groups: base-f32, base-int8, tiny. Of `base` 25 tokens are made of each sentence of 20, whatever ends.
-One JSON line a cell: target tokens/s, the ratio (above 1: Tessera is faster); then the geometric mean, start to first token, memory. Before any ratio the
-greedy ids of eight sentences are compared: in f32 they must be CTranslate2's, but for one in twenty, where a random model's likeliest tokens are level; in int8 each
-engine rounds in its own way, and the share is told. Where f32 misses, the exit code is 1.
+In --work, a model with random weights in the shape of the base Transformer (width 512, 6 + 6 layers, vocabulary 32000) is made once; --tiny is a small
+model of OpenNMT's as a CTranslate2 folder (letters in, letters out). Groups: base-f32, base-int8, tiny. `base` makes 25 tokens from each sentence of 20,
+end token or not. Prints one JSON line per cell: target tokens/s and the ratio (above 1: Tessera is faster); then the geometric mean, the time from start
+to first token, and memory. Before that, the greedy ids of eight sentences are compared: in f32 they must be CTranslate2's, except one in twenty, because
+a random model's most likely tokens can be tied; in int8 each engine rounds in its own way, and the share of equal ids is only printed. If f32 misses,
+the exit code is 1.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from duel import ROOT, WORKERS, Worker, fail, machine, median, peaks, say
 
 CELLS = {"base": [(64, 1), (64, 4), (1, 1), (1, 4)], "tiny": [(1, 1), (1, 4), (32, 1), (32, 4)]}
 SAME = 0.95
-# name: (model, dtype of Tessera, of CTranslate2)
+# name: (model, Tessera's dtype, CTranslate2's)
 GROUPS = {"base-f32": ("base", "f32", "float32"), "base-int8": ("base", "q8", "int8"), "tiny": ("tiny", "f32", "float32")}
 
 
@@ -37,7 +38,7 @@ def engines(o, group):
 
 
 def alike(a, b):
-    """Share of tokens up to the first that differs, over the sentences."""
+    """The share of tokens before the first that differs, over all sentences."""
     total = sum(map(len, b))
     same = 0
     for x, y in zip(a, b):
@@ -89,9 +90,9 @@ def main():
     parser.add_argument("--tiny", type=pathlib.Path)
     parser.add_argument("--peers", default=sys.executable, help="python with the peers")
     parser.add_argument("--group")
-    parser.add_argument("--torch", action="store_true", help="PyTorch too")
+    parser.add_argument("--torch", action="store_true", help="also measure PyTorch")
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--budget", type=float, default=0.5, help="seconds of a cell in a round")
+    parser.add_argument("--budget", type=float, default=0.5, help="seconds for each cell in a round")
     parser.add_argument("--device", default="")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     o = parser.parse_args()

@@ -1,6 +1,6 @@
-# ci/counts.awk - reads ctest's LastTest.log; prints "passed failed timed-out skipped", then the names of what timed out,
-# then each reason of a skip with its count. A Criterion program counts each of its tests, any other test counts as one; one
-# that prints "SKIP: reason" is skipped, one that ci/limit has ended counts once.
+# ci/counts.awk - reads ctest's LastTest.log; prints "passed failed timed-out skipped", then the names of the tests that
+# timed out, then each reason for skipping with its count. Each test of a Criterion program is counted; any other program
+# counts as one test. A test that prints "SKIP: reason" is skipped; a program that ci/limit has ended counts once.
 /^[0-9]+\/[0-9]+ Test: / {
     synthesis = reasons = missed = absent = over = 0
     name = $3

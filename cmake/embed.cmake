@@ -1,6 +1,6 @@
 # cmake -DFOLDER=cl -DOUT=out.c -DFILES=a.cl;b.clh -DHEADER=backends/opencl/source/sources.h -DTYPE=tsri_opencl_source -P embed.cmake
-# Writes the table TYPEs of path, text and size, and its length TYPE_count, which the header declares. Bytes, not string
-# literals: C promises only 4095 of these.
+# Writes the table TYPEs of path, text and size, and its length TYPE_count, which the header declares. The texts are written as bytes
+# because C guarantees only 4095 characters in a string literal.
 set(arrays "")
 set(rows "")
 set(count 0)

@@ -1,20 +1,21 @@
-# Removes what the last cmake --install of this build folder wrote, by its list.
+# Removes the files that the last cmake --install from this build folder wrote, by its manifest.
 set(list ${BUILD}/install_manifest.txt)
 if(NOT EXISTS ${list})
-  message(FATAL_ERROR "${list} is not there: nothing was installed from this build folder")
+  message(FATAL_ERROR "${list} does not exist: nothing was installed from this build folder")
 endif()
 file(STRINGS ${list} files)
 foreach(file IN LISTS files)
   if(EXISTS $ENV{DESTDIR}${file} OR IS_SYMLINK $ENV{DESTDIR}${file})
     file(REMOVE $ENV{DESTDIR}${file})
     if(EXISTS $ENV{DESTDIR}${file})
-      message(FATAL_ERROR "$ENV{DESTDIR}${file} could not be removed; as root?")
+      message(FATAL_ERROR "$ENV{DESTDIR}${file} could not be removed; try again as root")
     endif()
   endif()
   cmake_path(GET file PARENT_PATH folder)
   list(APPEND folders ${folder})
 endforeach()
-# Folders of ours that are empty now, the deepest first; shared ones as bin are kept.
+# Removes Tessera's folders that are empty now, the deepest first; shared folders such as bin are
+# kept.
 list(REMOVE_DUPLICATES folders)
 list(SORT folders ORDER DESCENDING)
 foreach(folder IN LISTS folders)

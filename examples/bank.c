@@ -1,5 +1,5 @@
-/* bank.c - one word, two sentences: the same row of the embedding table, and different vectors
- * after each layer.
+/* bank.c - one word in two sentences: its embedding is the same, but its vectors differ after each
+ * layer.
  *
  *     bank [MODEL]
  *
@@ -18,11 +18,12 @@ enum { SENTENCES = sizeof sentences / sizeof *sentences };
 
 typedef struct finding {
     const tsr_model *model;
-    float *vector[SENTENCES]; /* of the word */
+    float *vector[SENTENCES]; /* the word's vector in each sentence */
     uint32_t width;
 } finding;
 
-/* The token is the word: its piece ends with it, and may begin with a sign for the space before. */
+/* True if the token is the word: its piece ends with the word, and may begin with a sign for the
+ * space before it. */
 static int is_word(const tsr_model *model, int32_t id) {
     size_t n = 0;
     const char *piece = tsr_piece(model, id, &n);
@@ -43,7 +44,7 @@ static int take_word(void *data, const tsr_token_vectors *tokens) {
         found->width = tokens->width;
         return 0;
     }
-    fprintf(stderr, "bank: \"%s\" is no token of: %s\n", WORD, sentences[tokens->text]);
+    fprintf(stderr, "bank: \"%s\" is not a token of: %s\n", WORD, sentences[tokens->text]);
     return 1;
 }
 

@@ -1,4 +1,4 @@
-/* embed_search.c - the lines of a file that are nearest in meaning to a question.
+/* embed_search.c - finds the lines of a file that are nearest in meaning to a question.
  *
  *     embed_search MODEL FILE QUESTION
  *
@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
     FILE *file = argc == 4 ? fopen(argv[2], "r") : NULL;
     if (!file) {
         fprintf(stderr,
-                "embed_search MODEL FILE QUESTION: a model, a file of lines and a question\n");
+                "usage: embed_search MODEL FILE QUESTION, where FILE has one text per line\n");
         return 2;
     }
     texts[0] = (tsr_string){.data = argv[3], .size = strlen(argv[3])};

@@ -1,4 +1,4 @@
-/* translate.c - each line of standard input in another language, with how sure the model is.
+/* translate.c - translates each line of standard input, and prints the model's score for it.
  *
  *     translate [MODEL] < lines
  *
@@ -12,11 +12,11 @@ typedef struct lines {
     char line[4096];
 } lines;
 
-/* The next line, when one is wanted. */
+/* Gives the next line when one is asked for. */
 static int next(void *data, int wait, const char **text, size_t *size) {
     lines *l = data;
     if (!wait)
-        return -1; /* nothing is read ahead: an answer comes after each line */
+        return -1; /* read nothing ahead, so that each line is answered at once */
     if (!fgets(l->line, sizeof l->line, stdin))
         return 0;
     *text = l->line;

@@ -2,10 +2,10 @@
  *
  *     write_a_poem [DEVICE [DIGITS]]
  *
- * Attention mixes words: each becomes a weighted mean of all. Where the weights come from is told
- * in three steps: from the words themselves; from queries and keys, which are the words seen
- * through two matrices; and from several such views at a time. Every number is computed by ops on
- * the device. */
+ * Attention mixes words: each word becomes a weighted mean of all words. Three steps show where the
+ * weights come from: from the words themselves; from queries and keys, which are the words
+ * multiplied by two matrices; and from several such views at once. Ops on the device compute every
+ * number. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const float wq_data[WIDTH * WIDTH] = {0.54f, -0.17f, 0.59f, 0.65f};
 static const float wk_data[WIDTH * WIDTH] = {-0.15f, -0.34f, 0.14f, 0.42f};
 static const float wv_data[WIDTH * WIDTH] = {0.62f, 0.61f, -0.52f, 0.13f};
 
-/* What the device is asked for. */
+/* The arrays that are read back from the device. */
 static float similarities[WORDS][WORDS], by_words[WORDS][WORDS], mixed_words[WORDS][WIDTH];
 static float q_data[WORDS][WIDTH], k_data[WORDS][WIDTH], v_data[WORDS][WIDTH];
 static float scores[WORDS][WORDS], unscaled[WORDS][WORDS];
@@ -34,7 +34,8 @@ static tsr_value product(tsr_graph *g, tsr_value a, tsr_value b, int transposed)
     return tsr_graph_op(g, TSR_OP_MATMUL, &attrs, (tsr_value[]){a, b}, 2);
 }
 
-/* Each row of scale x as shares that sum to 1; causal: of the words up to its own. */
+/* Softmax of each row of scale x: shares that sum to 1. causal: only over the words up to the row's
+ * own. */
 static tsr_value softmax(tsr_graph *g, tsr_value x, float scale, int causal) {
     const tsr_softmax_attrs attrs = {
         .struct_size = sizeof attrs, .scale = scale, .causal = causal != 0};
@@ -47,7 +48,7 @@ static tsr_value seen_through(tsr_graph *g, tsr_value x, const char *name, const
     return tsr_graph_op(g, TSR_OP_LINEAR, &attrs, (tsr_value[]){x, w}, 2);
 }
 
-/* The words' own similarities as weights. */
+/* Uses the similarities of the words themselves as weights. */
 static void without_parameters(tsr_graph *g, tsr_value x) {
     const tsr_value s = product(g, x, x, 1), p = softmax(g, s, 1, 0);
     tsr_graph_output(g, "similarities", s, similarities, sizeof similarities);
@@ -55,7 +56,8 @@ static void without_parameters(tsr_graph *g, tsr_value x) {
     tsr_graph_output(g, "output", product(g, p, x, 0), mixed_words, sizeof mixed_words);
 }
 
-/* One head step by step, and as the one op that models use: it never has a words x words array. */
+/* One head, step by step and as the single op that models use, which never stores a words x words
+ * array. */
 static void one_head(tsr_graph *g, tsr_value q, tsr_value k, tsr_value v) {
     const float scale = 1 / sqrtf(WIDTH);
     const tsr_value s = product(g, q, k, 1);
@@ -112,7 +114,7 @@ static tsr_status compute(tsr_device *device) {
     return status;
 }
 
-/* ---- telling it ---- */
+/* ---- printing ---- */
 
 static int digits = 4;
 
@@ -138,16 +140,17 @@ static void tell_without_parameters(void) {
         for (int j = 0; j < WORDS; j++)
             divided[i][j] =
                 similarities[i][j] / (similarities[i][0] + similarities[i][1] + similarities[i][2]);
-    puts("\nDivided by its sum, a row sums to 1. But products may be negative: \"a\" then has a "
-         "negative\nshare of \"poem\", and a row whose sum is near 0 has shares without bound.");
+    puts("\nDivided by its sum, a row sums to 1. But products may be negative: then \"a\" has a "
+         "negative\nshare of \"poem\", and if a row's sum is near 0, its shares grow without "
+         "bound.");
     table("parameter_free.divided_by_row_sum", divided[0], WORDS);
-    puts("\nSoftmax takes exp first: every share is positive, and the order stays.");
+    puts("\nSoftmax takes exp first: every share is positive, and their order stays the same.");
     table("parameter_free.probabilities", by_words[0], WORDS);
-    puts("\nEach word becomes the mean of all, by these shares.");
+    puts("\nEach word becomes the mean of all words, weighted by these shares.");
     table("parameter_free.output", mixed_words[0], WIDTH);
 }
 
-/* What one word asks of each other. */
+/* Prints the query of one word, and the key, weight and value of each word for it. */
 static void tell_word(const char *name, int i, int causal) {
     const int wide = WIDTH * (digits + 6);
     printf("\n%s.%s\n  %-5s  %-*s%-*s%*s%*s  %s\n", name, word[i], "", wide, "  query", wide,
@@ -172,15 +175,16 @@ static void tell_one_head(void) {
     table("q", q_data[0], WIDTH);
     table("k", k_data[0], WIDTH);
     table("v", v_data[0], WIDTH);
-    puts("\nSimilarity is now that of a query and a key. It grows with the width of the words, so "
-         "it is\ndivided by the root of the width; without that, softmax leans to one word.");
+    puts("\nSimilarity is now the product of a query and a key. It grows with the width of the "
+         "words, so it is\ndivided by the square root of the width; otherwise softmax would favour "
+         "a single word.");
     table("unmasked.scores", scores[0], WORDS);
     table("unscaled.probabilities", unscaled[0], WORDS);
     for (int i = 0; i < WORDS; i++)
         tell_word("unmasked", i, 0);
     table("unmasked.output", mixed[0][0], WIDTH);
     table("unmasked.fused", fused[0][0], WIDTH);
-    puts("\nMasked: who writes from left to right sees no word that comes later.");
+    puts("\nMasked: a model that writes from left to right cannot see the words that come later.");
     for (int i = 0; i < WORDS; i++)
         tell_word("masked", i, 1);
     table("masked.output", mixed[1][0], WIDTH);
@@ -201,8 +205,8 @@ int main(int argc, char **argv) {
         table("x", x_data, WIDTH);
         tell_without_parameters();
         tell_one_head();
-        puts("\n3. Two heads\n\nThe first number of q, k and v for one head, the second for the "
-             "other: two opinions.");
+        puts("\n3. Two heads\n\nOne head takes the first number of q, k and v, the other head the "
+             "second: two views of the same words.");
         table("two_heads.probabilities.0", head_weights[0][0], WORDS);
         table("two_heads.probabilities.1", head_weights[1][0], WORDS);
         table("two_heads.output", head_mixed[0], WIDTH);

@@ -1,4 +1,4 @@
-/* A backend's plugin driven directly: its devices, one op stored, planned, run, checked. */
+/* Drives a backend's plugin directly: finds its devices; stores, plans, runs and checks one op. */
 #include "kernels.h"
 
 #include <dlfcn.h>
@@ -81,7 +81,7 @@ const char *bench_device(const char *selector, tsr_dev **dev, const char **name)
     return NULL;
 }
 
-/* What one request holds on the device. */
+/* What one request has on the device. */
 typedef struct set {
     tsr_dev *dev;
     bench_case *c;
@@ -239,7 +239,7 @@ static double now(void) {
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Nanoseconds of one run, of n enqueued one after the other. */
+/* The nanoseconds of one run, measured over n runs that are enqueued one after the other. */
 static tsr_status sample(const set *s, int n, double *ns) {
     tsr_event *done = NULL;
     tsr_status status = TSR_OK;
@@ -262,7 +262,7 @@ typedef struct samples {
     int n;
 } samples;
 
-/* Samples of at least 2 ms each, for so many seconds and at least "repeat" times. */
+/* Takes samples of at least 2 ms each, for this many seconds and at least "repeat" times. */
 static tsr_status take_samples(const set *s, const json_t *request, samples *out) {
     const json_t *wanted = json_object_get(request, "seconds");
     const double seconds = wanted ? json_number_value(wanted) : 0.5;
@@ -312,7 +312,8 @@ static tsr_status measure(const set *s, const json_t *request, json_t *answer) {
     return TSR_OK;
 }
 
-/* Some elements of the result against double; the error in units of the sum of the terms. */
+/* Compares some elements of the result with double; the error is in units of the sum of the terms.
+ */
 static tsr_status check(const set *s, json_t *answer) {
     const bench_operand *y = &s->c->operands[s->c->result];
     const int64_t n = count(s->c, y);

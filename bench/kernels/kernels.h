@@ -1,10 +1,10 @@
-/* bench/kernels/kernels.h - a worker that times single ops as the engine runs them: a plan of one
- * op through the backend interface, weights stored before, whatever a row does to its activations
- * counted.
+/* bench/kernels/kernels.h - a worker that times single ops as the engine runs them: as a plan of
+ * one op through the backend interface. Weights are stored before; whatever a kernel variant does
+ * to its activations counts.
  *
- * An op is a row of ops.c: how a request becomes operands, and what an element of the result should
- * be, in double. The numbers are small whole ones times a power of two, so that every dtype holds
- * them exactly. */
+ * ops.c has an entry for each op: how a request becomes operands, and what an element of the result
+ * should be, in double. The numbers are small whole numbers times a power of two, so that every
+ * dtype represents them exactly. */
 #ifndef BENCH_KERNELS_H
 #define BENCH_KERNELS_H
 
@@ -15,18 +15,18 @@
 
 enum { BENCH_OPERANDS = 12, BENCH_OUTPUTS = 4 };
 
-/* One operand: what it is, and which numbers fill it. */
+/* One operand, and the numbers that fill it. */
 typedef struct bench_operand {
     tsr_tensor tensor; /* struct_size 0: missing */
     float unit; /* element i is a whole number of -127 .. 127 (of -8 .. 7 for Q4_0), times unit */
-    bool peak;  /* the first of each row is 127 * unit: int8 compute is then exact */
-    int32_t constant; /* of every element, for I32 */
+    bool peak;  /* the first element of each row is 127 * unit, so that int8 compute is exact */
+    int32_t constant; /* the value of every element, for I32 */
 } bench_operand;
 
 typedef struct bench_case bench_case;
 struct bench_case {
     bench_operand operands[BENCH_OPERANDS]; /* inputs as op.h numbers them, then outputs */
-    uint32_t n_in, n_out;                   /* n_out 0: one, or none where a state is compared */
+    uint32_t n_in, n_out; /* n_out 0: one output, or none where a state is compared */
     uint32_t
         result; /* which operand is compared: the first output, or a state that the op writes */
     union {
@@ -36,32 +36,33 @@ struct bench_case {
         tsr_attention_attrs attention;
     } attrs;
     int64_t sizes[TSR_SYMBOLS];
-    double flops; /* of one run, two a multiply-add */
+    double flops; /* of one run; a multiply-add counts as two */
     int64_t d[8]; /* the sizes of the request, as `want` needs them */
-    /* Element i of the result, and the sum of its terms' magnitudes. */
+    /* Computes element i of the result, and the sum of its terms' magnitudes. */
     double (*want)(const bench_case *c, int64_t i, double *terms);
 };
 
 typedef struct bench_op {
     const char *name;
     tsr_op_id id;
-    /* Reads the request; a sentence where it is wrong, else NULL. */
+    /* Reads the request; returns a message where it is wrong, else NULL. */
     const char *(*make)(const json_t *request, bench_case *c);
 } bench_op;
 
-extern const bench_op bench_ops[]; /* ended by a row without a name */
+extern const bench_op bench_ops[]; /* ends with an entry without a name */
 
-/* Element i of an operand whose rows have so many columns (numbers.c). */
+/* Element i of an operand whose rows have this many columns (numbers.c). */
 double bench_value(const bench_operand *operand, uint32_t number, int64_t i, int64_t columns);
 /* Fills n elements from i on, a multiple of 32, in the operand's dtype. */
 void bench_fill(const bench_operand *operand, uint32_t number, int64_t i, int64_t columns, size_t n,
                 void *out);
 size_t bench_bytes(uint32_t dtype, int64_t n);
-/* NONE for a word that is none. */
+/* NONE for a word that does not name a dtype. */
 tsr_dtype bench_dtype(const char *word);
 
-/* Peaks in units of 1e9 a second (peaks.c): the best pass of all ways, 0 where it is neither
- * "fma_f32" nor "read". Then single passes of the best way, on all threads at once. */
+/* Peaks in units of 1e9 per second (peaks.c): first the best pass of all ways, or 0 where the peak
+ * is neither "fma_f32" nor "read"; after that, single passes of the best way, on all threads at
+ * once. */
 double bench_peak(const char *what, int threads, double seconds);
 double bench_peak_pass(bool reads);
 void bench_peak_stop(void);
@@ -69,8 +70,8 @@ void bench_peak_stop(void);
 int64_t bench_int(const json_t *request, const char *key, int64_t otherwise);
 const char *bench_text(const json_t *request, const char *key, const char *otherwise);
 
-/* The backend, and devices as requests name them (device.c). A sentence, or NULL where it went
- * well. */
+/* The backend, and devices as requests name them (device.c). Each returns a message, or NULL where
+ * it succeeded. */
 const char *bench_open(const char *plugin);
 const char *bench_device(const char *selector, tsr_dev **dev, const char **name);
 const char *bench_time(tsr_dev *dev, const bench_op *op, bench_case *c, const json_t *request,

@@ -1,16 +1,17 @@
-/* bench/kernels - times single ops. Reads a JSON object a line, answers one a line:
+/* bench/kernels - times single ops. It reads one JSON object per line, and answers with one per
+ * line:
  *
  *     {"op":"linear","m":512,"n":3072,"k":768,"dtype":"f32","seconds":0.5,"repeat":5}
  *     {"op":"attention","t":512,"h":12,"g":12,"d":64,"causal":1,"kv":"f32"}
  *     {"op":"attention_grad","b":16,"t":256,"h":6,"d":64,"causal":1}
  *     {"peak":"fma_f32"} {"peak":"read"}
  *
- * With "beside":"read" or "fma_f32" a pass of that peak stands between any two samples, and the
- * answer has its median and the share that the op's median reaches: of weight bytes, or of flops.
- * Any request may have "device" (a part of platform/name) and "kernels" (forced rows). An answer
- * has best_ns and median_ns of one run, gflops, the row, and max_error against a reference in
- * double, in units of the sum of the terms; or "error". The plugin is --backend FILE, else the one
- * of this build.
+ * With "beside":"read" or "fma_f32", a pass of that peak runs between any two samples, and the
+ * answer has its median and the share of it that the op's median reaches: of weight bytes, or of
+ * flops. Any request may have "device" (a part of platform/name) and "kernels" (forced kernel
+ * variants). An answer has best_ns and median_ns of one run, gflops, the variant ("row"), and
+ * max_error against a reference in double, in units of the sum of the terms; or it has "error". The
+ * plugin is --backend FILE, or else the one of this build.
  */
 #include "kernels.h"
 
@@ -56,7 +57,7 @@ static const char *time_peak(const json_t *request, const char *what, json_t *an
     const int threads = (int)bench_int(request, "threads", sysconf(_SC_NPROCESSORS_ONLN));
     const double rate = bench_peak(what, threads, 0.5);
     if (rate == 0)
-        return "a peak is fma_f32 or read, of 1 to 256 threads";
+        return "a peak is fma_f32 or read, with 1 to 256 threads";
     json_object_set_new(answer, !strcmp(what, "read") ? "gbytes" : "gflops", json_real(rate));
     return NULL;
 }
@@ -69,7 +70,7 @@ static void answer_line(const char *line) {
     const char *failed = !request ? where.text
                          : peak   ? time_peak(request, peak, answer)
                          : op     ? time_op(request, op, answer)
-                                  : "a request has \"op\" or \"peak\"";
+                                  : "a request needs \"op\" or \"peak\"";
     if (failed)
         json_object_set_new(answer, "error", json_string(failed));
     char *text = json_dumps(answer, JSON_COMPACT | JSON_REAL_PRECISION(9));
@@ -84,7 +85,7 @@ int main(int argc, char **argv) {
     char *line = NULL;
     size_t room = 0;
     if (argc != 1 && (argc != 3 || strcmp(argv[1], "--backend") != 0)) {
-        fprintf(stderr, "kernels: [--backend FILE] < requests, a JSON object a line\n");
+        fprintf(stderr, "usage: kernels [--backend FILE] < requests, one JSON object per line\n");
         return 2;
     }
     const char *failed = bench_open(argc == 3 ? argv[2] : BENCH_PLUGIN);

@@ -21,7 +21,7 @@ double bench_value(const bench_operand *operand, uint32_t number, int64_t i, int
     return whole(operand, number, i, columns) * (double)operand->unit;
 }
 
-/* Exact for what bench_fill makes: few significant bits, no denormals. */
+/* Exact for the numbers of bench_fill: few significant bits, no denormals. */
 static uint16_t f16_of(float v) {
     uint32_t bits;
     memcpy(&bits, &v, sizeof bits);

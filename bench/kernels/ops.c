@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define N_DIMS(...) (sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
-/* Packed; a size of -1 - s is symbol s's. */
+/* A packed tensor; a size of -1 - s stands for symbol s. */
 #define OPERAND(c, i, kind, dtype, unit_, ...) \
     operand(c, i, kind, dtype, unit_, N_DIMS(__VA_ARGS__), (int64_t[]){__VA_ARGS__})
 
@@ -127,8 +127,7 @@ static const char *make_glu_linear(const json_t *request, bench_case *c) {
 }
 
 static double want_matmul(const bench_case *c, int64_t i, double *terms) {
-    const uint32_t a = c->n_in - 2 - (c->result == 0),
-                   b = a + 1; /* behind the state; before beta */
+    const uint32_t a = c->n_in - 2 - (c->result == 0), b = a + 1; /* after the state; before beta */
     const int64_t M = c->d[0], N = c->d[1], K = c->d[2], batch = i / (M * N), m = i / N % M,
                   n = i % N;
     double sum = 0;
@@ -167,7 +166,7 @@ static const char *make_matmul(const json_t *request, bench_case *c) {
 }
 
 /* A state [m,n] that the product replaces, of a [m,k] and b [k,n] as matmul takes them; "beta": 1
- * is added instead (then the result is not what is wanted). K counts tokens. */
+ * the product is added instead (then the result is not compared). K counts tokens. */
 static const char *make_matmul_add(const json_t *request, bench_case *c) {
     const char *refused = make_matmul(request, c);
     if (refused)
@@ -216,7 +215,7 @@ static double want_attention(const bench_case *c, int64_t i, double *terms) {
 }
 
 /* The last "t" queries of "b" sequences of "s" keys: "h" heads of "d" over "g" key heads; with
- * "lse", as training has it. */
+ * "lse", as in training. */
 static const char *make_attention(const json_t *request, bench_case *c) {
     const int64_t Tq = bench_int(request, "t", 1), Sk = bench_int(request, "s", Tq),
                   H = bench_int(request, "h", 12), G = bench_int(request, "g", H),

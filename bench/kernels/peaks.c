@@ -1,4 +1,4 @@
-/* What the cores can do: multiply-adds in registers, and reading memory. */
+/* Measures what the cores can do: multiply-adds in registers, and reading memory. */
 #include "kernels.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@
 
 enum { MOST_THREADS = 256, READ_BYTES = 128 << 20, ROUNDS = 200000, WAYS = 4 };
 
-/* The threads wait between passes, so that a pass can stand between two samples of an op: a machine
- * that others use too changes its bandwidth by the second. */
+/* The threads wait between passes, so that a pass can run between two samples of an op: on a
+ * machine with other work, the bandwidth changes from second to second. */
 typedef struct worker {
     pthread_t handle;
     char *memory;
@@ -35,7 +35,7 @@ static double now(void) {
 }
 
 #if defined(__x86_64__)
-/* Twelve chains, named: in an array they would live in memory. */
+/* Twelve independent sums in named variables: in an array they would live in memory. */
 __attribute__((target("avx512f"))) static double fma_avx512(long rounds) {
     const __m512 x = _mm512_set1_ps(0.9999f), y = _mm512_set1_ps(1e-6f);
     __m512 a = x, b = x, c = x, d = x, e = x, f = x, g = x, h = x, i = x, j = x, k = x, l = x;
@@ -50,7 +50,8 @@ __attribute__((target("avx512f"))) static double fma_avx512(long rounds) {
     return 2.0 * 16 * 12 * (double)rounds;
 }
 
-/* Whole lines of several streams at once, with a prefetch so many bytes ahead (0: none). */
+/* Reads whole cache lines of several streams at once, and prefetches this many bytes ahead (0: does
+ * not prefetch). */
 __attribute__((target("avx512f"))) static double read_avx512(const char *memory, int streams,
                                                              int ahead) {
     const size_t part = READ_BYTES / (size_t)streams;

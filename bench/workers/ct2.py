@@ -21,7 +21,7 @@ class CTranslate2:
         return self.generate(ids, 1)[0]
 
     def decode_seconds(self, ids, steps):
-        """It makes whole texts alone: the time of steps + 1 tokens, less that of one."""
+        """CTranslate2 can only generate whole texts: the time of steps + 1 tokens minus that of one."""
         return (self.generate(ids, steps + 1)[1] - statistics.median(self.generate(ids, 1)[1] for _ in range(2))) / steps
 
     def logits(self, ids):

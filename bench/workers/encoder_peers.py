@@ -1,8 +1,8 @@
 """Peers of an encoder: encoder_peers.py ENGINE MODEL FILE [threads=2]; and encoder_peers.py make MODEL FOLDER
 
-ENGINE torch-f32|torch-int8 (FILE is not read), ort (an ONNX file, of f32 or int8), openvino, ct2-f32|ct2-int8 (a CTranslate2 folder). Tokens come from
-the tokenizers package; the mean over the tokens that are no padding, and the unit length, are part of the time. `make` writes minilm.onnx,
-minilm.int8.onnx and minilm-ct2 for them.
+ENGINE is torch-f32 or torch-int8 (FILE is not read), ort (FILE is ONNX, in f32 or int8), openvino, ct2-f32 or ct2-int8 (FILE is a CTranslate2
+folder). Tokens come from the tokenizers package; the time includes the mean over the tokens that are not padding, and the normalisation. `make` writes minilm.onnx,
+minilm.int8.onnx and minilm-ct2 for these engines.
 """
 
 import os
@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 
 
 def make(model, folder):
-    """As the peers' own tools make them: ONNX by PyTorch's exporter, int8 by dynamic quantisation of weights, CTranslate2's converter."""
+    """Makes the files with the peers' own tools: PyTorch's exporter for ONNX, dynamic quantisation of weights for int8, CTranslate2's converter."""
     import torch
     from transformers import AutoModel
     folder = pathlib.Path(folder)

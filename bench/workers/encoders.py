@@ -1,13 +1,13 @@
-"""What every encoder's worker answers: one JSON request a line, one JSON answer a line.
+"""The protocol of every encoder's worker: one JSON request per line, one JSON answer per line.
 
-    {"do": "embed", "batch": 32, "tokens": 64}  seconds of embedding so many texts of so many tokens, from texts to unit vectors: the median of
+    {"do": "embed", "batch": 32, "tokens": 64}  seconds to embed this many texts of this many tokens, from texts to unit vectors: the median of
                                                 some runs within "budget" seconds
-    {"do": "mixed", "batch": 64}                the same of texts of 8 to 248 tokens
-    {"do": "short", "runs": 200}                the median of single sentences
-    {"do": "vectors"}                           of all these texts, as a file of f32: {"file": ..}
+    {"do": "mixed", "batch": 64}                the same for texts of 8 to 248 tokens
+    {"do": "short", "runs": 200}                the median for single sentences
+    {"do": "vectors"}                           the vectors of all these texts, as a file of f32: {"file": ..}
     {"do": "memory"}                            largest resident set of the process, bytes
 
-A worker begins by embedding one sentence, and says so.
+A worker begins by embedding one sentence, and reports that it did.
 """
 
 import array
@@ -66,6 +66,6 @@ def serve(make):
         request = json.loads(line)
         try:
             answer = actions[request.pop("do")](engine, **request)
-        except Exception as error:  # pylint: disable=broad-except  # whatever a peer raises is its answer
+        except Exception as error:  # pylint: disable=broad-except  # any exception of a peer becomes its answer
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers)

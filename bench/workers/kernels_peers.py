@@ -1,11 +1,11 @@
-"""Peers of single ops: a JSON request a line, an answer a line, as bench/kernels gives them.
+"""Peers for single ops: one JSON request per line, one answer per line, as in bench/kernels.
 
     {"engine": "openblas|torch|ort|torch-int8|ort-int8", "m": 512, "n": 768, "k": 768, "seconds": 0.3}   y = x w^T, float32 in and out
     {"engine": "torch-attention", "t": 512, "h": 12, "d": 64, "causal": 1, "seconds": 0.3}
     {"engine": "torch-attention-grad", "b": 16, "t": 256, "h": 6, "d": 64, "causal": 1, "seconds": 0.3}   forward and backward
 
-An answer has median_ns and best_ns, and max_error: the largest difference from double, in units of the sum of the terms' magnitudes. int8 engines
-quantise x as they run, which counts.
+An answer has median_ns, best_ns and max_error: the largest difference from double, in units of the sum of the terms' magnitudes. int8 engines
+quantise x while they run, and that time counts.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ import sys
 import time
 import warnings
 
-os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")  # 0.3.21 does not know newer CPUs, and falls back to SSE3
+os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")  # OpenBLAS 0.3.21 does not know newer CPUs, and falls back to SSE3
 os.environ.setdefault("OPENBLAS_NUM_THREADS", str(len(os.sched_getaffinity(0))))
 os.environ.setdefault("OMP_PROC_BIND", "true")
 warnings.filterwarnings("ignore")
@@ -114,12 +114,12 @@ def attention(r):
 
 
 def attention_grad(r):
-    """Forward and backward, as a training step has them."""
+    """Forward and backward, as in a training step."""
     import torch
     torch.set_num_threads(THREADS)
     torch.set_grad_enabled(True)
     B, T, H, D = r["b"], r["t"], r["h"], r["d"]
-    product = torch.randn(B, T, 3 * H * D, requires_grad=True)  # q, k and v are parts of it
+    product = torch.randn(B, T, 3 * H * D, requires_grad=True)  # q, k and v are slices of it
     dy = torch.randn(B, T, H, D).transpose(1, 2)
     kept = []
 

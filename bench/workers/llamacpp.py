@@ -33,7 +33,7 @@ class LlamaCpp:
         return self.run(ids)
 
     def step(self, token, _):
-        return self.run([7 + token % 30000])  # its logits are made, its argmax isn't
+        return self.run([7 + token % 30000])  # its logits are computed, but not their argmax
 
     def logits(self, ids):
         self.prefill(ids)

@@ -1,11 +1,11 @@
-"""What every worker answers: one JSON request a line, one JSON answer a line.
+"""The protocol of every worker: one JSON request per line, one JSON answer per line.
 
     {"do": "logits", "ids": [..]}                 logits of the last token, as a file of f32: {"file": ..}
-    {"do": "prefill", "n": 512}                   seconds of a prompt of n tokens, giving the logits of the last
-    {"do": "decode", "context": 64, "steps": 32}  seconds a token of greedy decoding behind a prompt of `context` tokens
+    {"do": "prefill", "n": 512}                   seconds for a prompt of n tokens, up to the logits of the last
+    {"do": "decode", "context": 64, "steps": 32}  seconds per token of greedy decoding after a prompt of `context` tokens
     {"do": "memory"}                              largest resident set of the process, bytes
 
-A worker begins by making one token from a prompt of one, and says so: {"first": true}; so its starter knows how long that took.
+A worker begins by making one token from a prompt of one token, and reports {"first": true}, so that its starter can measure how long that took.
 """
 
 import json
@@ -53,7 +53,7 @@ def memory(_):
 def serve(make):
     """`make(arguments)` gives the engine: prefill(ids) -> likeliest next id, step(id, place) -> the same, logits(ids)."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what an engine prints is no answer
+    os.dup2(2, 1)  # an engine's own output must not be taken for an answer
     engine = make(sys.argv[1:])
     engine.prefill(ids_of(1))
     print(json.dumps({"first": True, "engine": engine.name}), file=answers)
@@ -62,6 +62,6 @@ def serve(make):
         request = json.loads(line)
         try:
             answer = actions[request.pop("do")](engine, **request)
-        except Exception as error:  # pylint: disable=broad-except  # whatever a peer raises is its answer
+        except Exception as error:  # pylint: disable=broad-except  # any exception of a peer becomes its answer
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers)

@@ -1,4 +1,4 @@
-"""Tessera's library by its public headers, as far as the workers need it."""
+"""Tessera's library by its public headers: the parts that the workers need."""
 
 import ctypes as c
 import os
@@ -16,13 +16,13 @@ class SessionOptions(c.Structure):
 
 
 class ModelInfo(c.Structure):
-    """Its beginning, as far as it is needed."""
+    """The struct's first fields, as many as are needed."""
     _fields_ = [("struct_size", c.c_uint32), ("has_tokenizer", c.c_uint32), ("texts", c.c_char_p * 5), ("layers", c.c_int64), ("width", c.c_int64),
                 ("heads", c.c_int64), ("kv_heads", c.c_int64), ("head_size", c.c_int64), ("ffn", c.c_int64), ("vocab", c.c_int64)]
 
 
 class Library:
-    """An engine with a device, and a model where one was opened."""
+    """An engine with a device, and with a model if one was opened."""
 
     def __init__(self, library, device):
         os.environ.setdefault("TESSERA_BACKEND_PATH", os.path.join(os.path.dirname(os.path.abspath(library)), "tessera", "backends"))

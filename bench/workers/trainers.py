@@ -1,9 +1,9 @@
-"""What every worker of bench/train.py answers: one JSON request a line, one JSON answer a line.
+"""The protocol of every worker of bench/train.py: one JSON request per line, one JSON answer per line.
 
-    {"do": "train", "steps": 3}  the fastest of so many steps, each gradients, AdamW and a loss read by the host: {"seconds": .., "loss": ..}
+    {"do": "train", "steps": 3}  the fastest of this many steps, each with gradients, AdamW and a loss read by the host: {"seconds": .., "loss": ..}
     {"do": "memory"}             largest resident set of the process, bytes
 
-A worker begins with one step, and says so; so its starter knows how long that took, with whatever is compiled.
+A worker begins with one step, and reports it, so that its starter can measure how long that took, including compilation.
 """
 
 import json
@@ -29,7 +29,7 @@ def train(engine, steps):
 def serve(make):
     """`make(arguments)` gives the engine: step() -> loss, name, parameters."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what an engine prints is no answer
+    os.dup2(2, 1)  # an engine's own output must not be taken for an answer
     engine = make(sys.argv[1:])
     loss = engine.step()
     print(json.dumps({"first": True, "engine": engine.name, "loss": loss, "parameters": engine.parameters}), file=answers)
@@ -38,6 +38,6 @@ def serve(make):
         request = json.loads(line)
         try:
             answer = actions[request.pop("do")](engine, **request)
-        except Exception as error:  # pylint: disable=broad-except  # whatever a peer raises is its answer
+        except Exception as error:  # pylint: disable=broad-except  # any exception of a peer becomes its answer
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers)

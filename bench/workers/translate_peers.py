@@ -1,6 +1,6 @@
-"""Peers of a translator: translate_peers.py ct2|torch FOLDER base|tiny [dtype=float32|int8] [threads=2]; and translate_peers.py make FOLDER
+"""Peers for translation: translate_peers.py ct2|torch FOLDER base|tiny [dtype=float32|int8] [threads=2]; and translate_peers.py make FOLDER
 
-`make` writes FOLDER/base, a Marian model of random weights of the shape of the base Transformer (width 512, 6 + 6 layers, feed-forward 2048, 8 heads,
+`make` writes FOLDER/base, a Marian model with random weights in the shape of the base Transformer (width 512, 6 + 6 layers, feed-forward 2048, 8 heads,
 vocabulary 32000), and FOLDER/base-ct2, the same for CTranslate2; its token i is called t<i>.
 """
 
@@ -29,7 +29,7 @@ def make(folder):
     names = type("Numbered", (), {"unk_token": "t1", "eos_token": "t0", "bos_token": "t0", "pad_token": f"t{V}"})
 
     def set_config(self, given, model, tokenizer):
-        given.eos_token, given.unk_token, given.decoder_start_token = "t0", "t1", "t0"  # it starts from zeros
+        given.eos_token, given.unk_token, given.decoder_start_token = "t0", "t1", "t0"  # the decoder starts from zeros
 
     def set_vocabulary(self, spec, tokens):
         spec.register_source_vocabulary(tokens)

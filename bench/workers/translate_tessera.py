@@ -21,11 +21,11 @@ class Prompt(c.Structure):
 
 
 class Generated(c.Structure):
-    """Its beginning, as far as it is needed."""
+    """The struct's first fields, as many as are needed."""
     _fields_ = [("struct_size", c.c_uint32), ("prompt", c.c_uint32), ("id", c.c_int32), ("finish", c.c_uint32)]
 
 
-END = 2  # of the tiny model
+END = 2  # the end token of the tiny model
 CALLBACK = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(Generated))
 
 
@@ -54,7 +54,7 @@ class Tessera(Library):
                 out[generated.contents.prompt].append(generated.contents.id)
             return 0
         self.ok(self.lib.tsr_generate(self.model, pointers, c.c_uint32(len(prompts)), c.byref(self.options), CALLBACK(take), None, None))
-        return [ids[:-1] if ids and ids[-1] == END and self.kind == "tiny" else ids for ids in out]  # as the peers count: without the end
+        return [ids[:-1] if ids and ids[-1] == END and self.kind == "tiny" else ids for ids in out]  # the peers count without the end token
 
 
 serve(lambda arguments: Tessera(*arguments[:4], **dict(word.split("=", 1) for word in arguments[4:])))

@@ -1,10 +1,10 @@
-"""What every translator's worker answers: one JSON request a line, one JSON answer a line.
+"""The protocol of every translator's worker: one JSON request per line, one JSON answer per line.
 
-    {"do": "translate", "batch": 64, "beams": 4}  seconds of one call, and the tokens that it made: the median of some calls within "budget" seconds
-    {"do": "greedy"}                              ids of eight sentences' greedy translations: {"ids": [[..], ..]}
+    {"do": "translate", "batch": 64, "beams": 4}  seconds of one call, and the tokens that it generated: the median of some calls within "budget" seconds
+    {"do": "greedy"}                              the ids of the greedy translations of eight sentences: {"ids": [[..], ..]}
     {"do": "memory"}                              largest resident set of the process, bytes
 
-A worker begins by making one token of one sentence, and says so.
+A worker begins by generating one token for one sentence, and reports that it did.
 """
 
 import json
@@ -19,7 +19,7 @@ BASE = {"length": 20, "made": 25, "vocabulary": 32000, "end": 0}
 
 
 def sources(batch, kind):
-    """Sentences of a model: 20 ids of `base`, the last its end; 6 to 10 letters of `tiny`, whose first three ids are marks."""
+    """Sentences for a model: for `base` 20 ids, the last its end token; for `tiny` 6 to 10 letters, whose first three ids are marks."""
     if kind == "base":
         return [[2 + (i * 131 + j * 17) % 31000 for j in range(BASE["length"] - 1)] + [BASE["end"]] for i in range(batch)]
     return [[3 + (i * 7 + j * 3) % 33 for j in range(6 + i % 5)] for i in range(batch)]
@@ -55,6 +55,6 @@ def serve(make):
         request = json.loads(line)
         try:
             answer = actions[request.pop("do")](engine, **request)
-        except Exception as error:  # pylint: disable=broad-except  # whatever a peer raises is its answer
+        except Exception as error:  # pylint: disable=broad-except  # any exception of a peer becomes its answer
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers)

@@ -1,9 +1,10 @@
-/* A backend in one file, from tessera/backend.h alone: one device, the CPU it runs on, and five
- * ops: linear, add, mul, silu, rms_norm.
+/* A backend in one file, which needs only tessera/backend.h. It has one device, the CPU it runs on,
+ * and five ops: linear, add, mul, silu, rms_norm.
  *
- * What it shows, top to bottom: operands and their strides, a row an op, refusing what a row can't
- * take, memory, plans, the table. Everything it lacks Tessera runs decomposed or on its reference
- * backend, and says so. Calls finish before they return, so events are trivial. */
+ * From top to bottom it shows: operands and their strides, one kernel variant per op, how a variant
+ * refuses what it can't run, memory, plans, and the table of functions. Ops that it doesn't have
+ * are decomposed, or run on Tessera's reference backend, and Tessera says so. Every call finishes
+ * before it returns, so events are trivial. */
 #include "tessera/backend.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ struct tsr_dev {
 struct tsr_event {
     int unused;
 };
-static struct tsr_event finished; /* the one event: all is done at once */
+static struct tsr_event finished; /* the only event: everything is finished when its call returns */
 
 static tsr_status fail(const tsr_host *host, tsr_status status, const char *sentence) {
     host->report(host->data, status, sentence);
@@ -33,7 +34,7 @@ static tsr_status fail(const tsr_host *host, tsr_status status, const char *sent
 
 /* ---- operands ---- */
 
-/* A size or stride: factor times the product of the run's sizes that `symbols` names. */
+/* A size or stride: `factor` times the product of the run's sizes that `symbols` names. */
 static int64_t value(tsr_dim dim, const int64_t *sizes) {
     int64_t product = dim.factor;
     for (int i = 0; i < TSR_SYMBOLS; i++)
@@ -150,8 +151,8 @@ static const struct op_row *find(uint32_t id) {
     return NULL;
 }
 
-/* Why this row can't run the op, or NULL. A refused op runs elsewhere, so a row may be as narrow as
- * it likes, but it must say so here. */
+/* Why this variant can't run the op, or NULL. A refused op runs elsewhere, so a variant may support
+ * as little as it likes, but it must say so here. */
 static const char *refuse(const tsr_op *op) {
     for (uint32_t i = 0; i < op->n_in; i++)
         if (op->in[i] && (op->in[i]->dtype != TSR_F32 || op->in[i]->rank < 1))
@@ -223,7 +224,7 @@ static tsr_status transfer(tsr_dev *dev, const tsr_transfer *t, const tsr_waits 
               writes = t->kind != TSR_TRANSFER_READ;
     if ((reads && !inside(t->src, t->src_offset, t->bytes)) ||
         (writes && !inside(t->dst, t->dst_offset, t->bytes)))
-        return fail(dev->host, TSR_E_ARGUMENT, "minimal: a transfer leaves its buffer");
+        return fail(dev->host, TSR_E_ARGUMENT, "minimal: a transfer lies outside its buffer");
     char *to = writes ? t->dst->data + t->dst_offset : t->host;
     const char *from = reads ? t->src->data + t->src_offset : t->host;
     if (t->kind == TSR_TRANSFER_FILL)
@@ -245,8 +246,8 @@ static void event_destroy(tsr_event *event) {
     (void)event;
 }
 
-/* Weights are plain (weight_layout is NULL), and refuse() takes only f32 ones; but the host may
- * keep any weight here. */
+/* Weights have no special layout (weight_layout is NULL), and refuse() accepts only f32 weights;
+ * but the host may store any weight here. */
 static tsr_status weight_copy(tsr_dev *dev, const tsr_layout *layout, const tsr_rows *rows,
                               tsr_buf *buf, int store) {
     const int64_t elements = layout->rows * layout->columns;
@@ -256,7 +257,7 @@ static tsr_status weight_copy(tsr_dev *dev, const tsr_layout *layout, const tsr_
     if (rows->dtype != layout->dtype)
         return fail(dev->host, TSR_E_UNSUPPORTED, "minimal: weights are not converted");
     if (!inside(buf, offset, bytes))
-        return fail(dev->host, TSR_E_ARGUMENT, "minimal: rows leave their weight");
+        return fail(dev->host, TSR_E_ARGUMENT, "minimal: the rows lie outside their weight");
     if (store)
         memcpy(buf->data + offset, rows->data, bytes);
     else
@@ -278,7 +279,7 @@ static tsr_status weight_load(tsr_dev *dev, const tsr_layout *layout, tsr_buf *b
 
 enum { MOST_OPERANDS = 8 };
 
-typedef struct step { /* a copy of an op: the host's are gone after plan_create */
+typedef struct step { /* a copy of an op: the host's ops do not live beyond plan_create */
     const struct op_row *row;
     tsr_op op;
     tsr_tensor operands[MOST_OPERANDS];
@@ -304,7 +305,7 @@ static void plan_destroy(tsr_plan *plan) {
 static tsr_status copy_op(const tsr_host *host, const tsr_op *op, step *s) {
     s->row = find(op->id);
     if (!s->row || op->n_in + op->n_out > MOST_OPERANDS || refuse(op))
-        return fail(host, TSR_E_UNSUPPORTED, "minimal: asked for an op that it has refused");
+        return fail(host, TSR_E_UNSUPPORTED, "minimal: was given an op that it has refused");
     s->op = *op;
     for (uint32_t i = 0; i < op->n_in + op->n_out; i++) {
         const tsr_tensor *tensor = i < op->n_in ? op->in[i] : op->out[i - op->n_in];
@@ -323,7 +324,7 @@ static tsr_status copy_op(const tsr_host *host, const tsr_op *op, step *s) {
     return TSR_OK;
 }
 
-/* "op=row,op=row": an entry for an op of this backend must name its row. */
+/* "op=variant,op=variant": an entry for an op of this backend must name its only variant. */
 static tsr_status check_forced(const tsr_host *host, const char *kernels,
                                const struct op_row *row) {
     const size_t n = strcspn(row->name, "/");
@@ -332,7 +333,7 @@ static tsr_status check_forced(const tsr_host *host, const char *kernels,
         if (length > n && at[n] == '=' && strncmp(at, row->name, n) == 0 &&
             (length - n - 1 != strlen("minimal") ||
              strncmp(at + n + 1, "minimal", length - n - 1) != 0))
-            return fail(host, TSR_E_UNSUPPORTED, "minimal: each op has one row, called minimal");
+            return fail(host, TSR_E_UNSUPPORTED, "minimal: each op has only the variant minimal");
         at += length + (at[length] == ',');
     }
     return TSR_OK;
@@ -372,7 +373,7 @@ static tsr_status plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *
 
 static tsr_status plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor visit, void *data) {
     if (op >= plan->n)
-        return fail(plan->host, TSR_E_ARGUMENT, "minimal: no such op in the plan");
+        return fail(plan->host, TSR_E_ARGUMENT, "minimal: the plan has no op of this number");
     visit_row(plan->steps[op].row, NULL, 1, visit, data);
     return TSR_OK;
 }
@@ -460,5 +461,5 @@ TSR_API const tsr_backend *tsr_backend_get(uint32_t abi) {
                                       .plan_run = plan_run,
                                       .plan_explain = plan_explain,
                                       .plan_profile = plan_profile};
-    return abi >> 16 == TSR_BACKEND_ABI >> 16 ? &table : NULL; /* another major: another table */
+    return abi >> 16 == TSR_BACKEND_ABI >> 16 ? &table : NULL; /* NULL: another major version */
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh [FOLDER]: trains a head for reviews on top of MiniLM, scores it on reviews that it has not seen, and uses it.
-# Exit: 0 done, 77 the encoder is not there (tools/get-minilm gets it), else what tessera says.
+# Exit code: 0 done, 77 the encoder is missing (tools/get-minilm gets it), otherwise the exit code of tessera.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tessera=${TESSERA:-tessera}
@@ -8,7 +8,7 @@ encoder=${TESSERA_MINILM:-all-MiniLM-L6-v2}
 out=${1:-sentiment}
 
 if ! "$tessera" info "$encoder" >/dev/null 2>&1; then
-    echo "run.sh: $encoder is not there; get it with tools/get-minilm, or name its folder with TESSERA_MINILM" >&2
+    echo "run.sh: $encoder is missing; get it with tools/get-minilm, or name its folder with TESSERA_MINILM" >&2
     exit 77
 fi
 # shellcheck disable=SC2086 # a list of options is meant

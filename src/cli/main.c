@@ -1,4 +1,5 @@
-/* cli/main.c - the table of commands. */
+/* cli/main.c - runs the command that is named on the command line, and prints the overview and the
+ * list of environment variables. */
 #include "cli/base/app.h"
 #include "cli/base/suggest.h"
 #include "cli/base/watch.h"
@@ -22,25 +23,26 @@ enum { N_COMMANDS = sizeof commands / sizeof *commands };
 static const struct {
     const char *name, *about;
 } variables[] = {
-    {"TESSERA_DEVICE", "the device of commands without --device"},
-    {"TESSERA_BUNDLE", "as --bundle FOLDER: built kernels, for devices that can't compile"},
-    {"TESSERA_MODELS", "folders of models by name, with ':' between; before the bundled ones"},
-    {"TESSERA_RECIPES", "the folder of recipes of tessera train"},
-    {"TESSERA_CACHE", "where built kernels and answers of self-tests are kept"},
-    {"TESSERA_BACKEND_PATH", "folders of backend plugins, with ':' between"},
-    {"TESSERA_KERNEL_PATH", "kernels' sources are read from this folder, and nothing is cached"},
-    {"TESSERA_CHAIN", "0: each kernel is a launch of its own; 1: chains wherever they run"},
-    {"TESSERA_PROBE", "the helper program that tries drivers and instructions"},
-    {"TESSERA_PROBE_SECONDS", "how long it may compute, or stand still (30)"},
-    {"TESSERA_TRUST_DRIVERS", "1: drivers are loaded without being tried by the helper first"},
-    {"POCL_DEVICES", "pocl's devices; and other settings of pocl, as it tells them"},
-    {"POCL_CACHE_DIR", "pocl's own cache; beside Tessera's without it"},
-    {"OCL_ICD_VENDORS", "the OpenCL loader's: where it finds drivers"},
-    {"RUSTICL_ENABLE", "Mesa's: which of its drivers give devices"},
-    {"XDG_CACHE_HOME", "the cache is in tessera there, in ~/.cache/tessera without it"},
-    {"XDG_DATA_HOME", "models are in tessera/models there, in ~/.local/share/.. without it"},
-    {"HOME", "the home folder that both begin with"},
-    {"TMPDIR", "tokens of data that are trained without a folder of results; /tmp without it"}};
+    {"TESSERA_DEVICE", "the device that is used where --device is not given"},
+    {"TESSERA_BUNDLE", "the folder of built kernels that is used where --bundle is not given"},
+    {"TESSERA_MODELS", "folders in which -m NAME is looked up first, separated by ':'"},
+    {"TESSERA_RECIPES", "the folder in which tessera train --recipe NAME is looked up"},
+    {"TESSERA_CACHE", "the folder where built kernels and self-test results are cached"},
+    {"TESSERA_BACKEND_PATH", "folders of backend plugins, separated by ':'"},
+    {"TESSERA_KERNEL_PATH",
+     "the folder from which kernel sources are read; nothing is cached then"},
+    {"TESSERA_CHAIN", "0: never put several kernels into one launch; 1: do so wherever possible"},
+    {"TESSERA_PROBE", "the helper program that tries out drivers and CPU instructions"},
+    {"TESSERA_PROBE_SECONDS", "how many seconds the helper may compute, or make no progress (30)"},
+    {"TESSERA_TRUST_DRIVERS", "1: load drivers without trying them out in the helper first"},
+    {"POCL_DEVICES", "pocl's: which devices it offers; pocl's other variables work as well"},
+    {"POCL_CACHE_DIR", "pocl's: the folder of its own cache (default: in Tessera's cache)"},
+    {"OCL_ICD_VENDORS", "the OpenCL loader's: where it looks for drivers"},
+    {"RUSTICL_ENABLE", "Mesa's: which of its drivers offer OpenCL devices"},
+    {"XDG_CACHE_HOME", "the cache is in its subfolder tessera (default: ~/.cache)"},
+    {"XDG_DATA_HOME", "models are in its subfolder tessera/models (default: ~/.local/share)"},
+    {"HOME", "the folder in which both defaults lie"},
+    {"TMPDIR", "where the tokens of a training run without -o are kept (default: /tmp)"}};
 
 static int help_environment(void) {
     puts("Environment variables that tessera reads:\n");
@@ -50,22 +52,22 @@ static int help_environment(void) {
 }
 
 static void help(FILE *to) {
-    fputs("Tessera runs and proves transformers on any OpenCL device.\n\nusage: tessera COMMAND "
+    fputs("Tessera runs and trains transformers on any OpenCL device.\n\nusage: tessera COMMAND "
           "[options]\n\n",
           to);
     for (int i = 0; i < N_COMMANDS; i++)
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].about);
-    fputs(
-        "\ntessera help COMMAND tells the options of one, tessera help environment the variables.\n"
-        "\nexit codes:\n"
-        "  0    fine\n"
-        "  1    a check found a miss, or some lines could not be used; the others were\n"
-        "  2    wrong usage\n"
-        "  3    a file: it is missing, damaged, or not what is wanted\n"
-        "  4    a device or its driver\n"
-        "  5    anything else: memory, a full disk, a defect\n"
-        "  130  Ctrl-C; 143 SIGTERM\n",
-        to);
+    fputs("\ntessera help COMMAND lists a command's options, tessera help environment the "
+          "variables.\n"
+          "\nexit codes:\n"
+          "  0    success\n"
+          "  1    a check failed, or some lines could not be used; the others were\n"
+          "  2    wrong usage\n"
+          "  3    a file is missing, damaged, or of the wrong kind\n"
+          "  4    a device or its driver failed\n"
+          "  5    anything else: out of memory, a full disk, a bug in Tessera\n"
+          "  130  stopped by Ctrl-C; 143: by SIGTERM\n",
+          to);
 }
 
 static const command *find(const char *name) {

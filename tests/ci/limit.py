@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ci/limit and ci/counts.awk: a test that hangs, one that computes without end, a slow one and one that fails are told apart."""
+"""ci/limit and ci/counts.awk: they distinguish a test that hangs, one that computes endlessly, a slow one and one that fails."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from support.command import SOURCE, main  # noqa: E402
 
-SLEEP = f"sleep 1001.{os.getpid()}"  # of this run alone
+SLEEP = f"sleep 1001.{os.getpid()}"  # a mark that only this run has
 LIMIT = SOURCE / "ci" / "limit"
 SLOW = "import time\nfor _ in range(30):\n    end = time.process_time() + 0.02\n    while time.process_time() < end: pass\n    time.sleep(0.1)"
 POLLS = "import time\nwhile True: time.sleep(0.05)"
@@ -44,7 +44,7 @@ def test_no_end(_):
     done = python(SPINS, cpu=1)
     assert done.returncode == 124 and "\nTIMED OUT: it used more than 1 s of processor time" in done.stdout, done
     done = limited("sh", "-c", f"for i in 1 2 3; do {sys.executable} -c 'sum(range(20000000))'; done; sleep 2; {SLEEP}", cpu=0.5, idle=60)
-    assert done.returncode == 124 and "more than 0.5 s" in done.stdout, f"what has ended counts, too: {done}"
+    assert done.returncode == 124 and "more than 0.5 s" in done.stdout, f"processes that have ended count, too: {done}"
 
 
 def test_slow_is_not_late(_):
@@ -59,7 +59,7 @@ def test_it_ends_as_the_test_did(_):
         assert limited("sh", "-c", f"exit {code}").returncode == code
     for number in (signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM):
         assert limited("sh", "-c", f"kill -{int(number)} $$").returncode == -number
-    assert limited("sh", "-c", f"{SLEEP} & exit 3").returncode == 3 and gone(SLEEP), "what outlives a test is ended"
+    assert limited("sh", "-c", f"{SLEEP} & exit 3").returncode == 3 and gone(SLEEP), "processes that outlive a test are killed"
 
 
 def test_ended_from_outside(_):
@@ -76,7 +76,7 @@ def test_ended_from_outside(_):
 
 
 def test_the_summary(folder):
-    """What ci/test counts, from a run of ctest with one test of each kind."""
+    """The counts that ci/test makes from a run of ctest with one test of each kind."""
     tests = {"good": ["true"], "wrong": ["false"], "hangs": [LIMIT, "--idle", "1", *SLEEP.split()], "spins": [LIMIT, "--cpu", "1", sys.executable, "-c", SPINS],
              "slow": [LIMIT, "--idle", "1", sys.executable, "-c", SLOW], "left": ["sh", "-c", "echo SKIP: no device; exit 77"]}
     (folder / "CTestTestfile.cmake").write_text("".join(

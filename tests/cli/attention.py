@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tessera attention: the numbers of the page and of the table are those of tessera dump, for a decoder, an encoder and an
-encoder-decoder; the page is one file of at most 5 MB that asks nothing of the network, and a browser draws it."""
+"""tessera attention: the numbers in the page and in the tables are those of tessera dump, for a decoder, an encoder and an
+encoder-decoder; the page is one file of at most 5 MB that requests nothing from the network, and a browser draws it."""
 
 import json
 import random
@@ -18,13 +18,13 @@ REFERENCE = ("-d", "reference", "-q")
 def page(path):
     text = path.read_text()
     assert len(path.read_bytes()) <= 5_000_000
-    assert not re.search(r"https?:|src=|@import|url\(", text), "the page asks for something"
-    equal(text.count("</script>"), 2, "no text ends the script")
+    assert not re.search(r"https?:|src=|@import|url\(", text), "the page requests something from outside"
+    equal(text.count("</script>"), 2, "a text must not end the script")
     return json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))
 
 
 def shares(data, kind):
-    """[layers][heads] of T x S shares."""
+    """T x S shares for each [layer][head]."""
     (m,) = [m for m in data["maps"] if m["kind"] == kind]
     T, S, H = len(data["tokens"][m["queries"]]), len(data["tokens"][m["keys"]]), len(m["heads"])
     maps = unpack(m["weights"], len(m["layers"]) * H, T, S, kind == "causal")
@@ -39,11 +39,11 @@ def same_as_dump(data, kind, held, prefix):
         for h, head in enumerate(m["heads"]):
             wanted = values[head * size:(head + 1) * size]
             equal(len(got[l][h]), size, f"{kind}: layer {number}, head {head}")
-            for row in range(0, size, shape[3]):  # small shares of a long row are as exact as large ones: relative to the row's largest
+            for row in range(0, size, shape[3]):  # the error of a share is relative to the largest of its row
                 pairs = list(zip(got[l][h][row:row + shape[3]], wanted[row:row + shape[3]]))
                 bound = max(b for _, b in pairs) * (0.5 / 255 + 1e-6) + 1 / 65535
                 worst = max(abs(a - b) for a, b in pairs)
-                assert worst <= bound, f"{kind}, layer {number}, head {h}: off by {worst}, which may be {bound}"
+                assert worst <= bound, f"{kind}, layer {number}, head {h}: off by {worst}; the bound is {bound}"
 
 
 def texts(data, side):
@@ -62,7 +62,7 @@ def test_a_decoder(folder):
     for layer in got:
         for head in layer:
             for t in range(T):
-                equal(head[t * T + t + 1:(t + 1) * T], [0] * (T - 1 - t), "what comes after is not seen")
+                equal(head[t * T + t + 1:(t + 1) * T], [0] * (T - 1 - t), "later words must be masked")
                 assert abs(sum(head[t * T:(t + 1) * T]) - 1) <= T * 0.5 / 255 + 1e-6
     encoded = run("tokenize", "-q", "-m", PLAY, given="ROMEO: Café\n").text.split()
     run("dump", *REFERENCE, "-m", PLAY, "--ids", ",".join(encoded), "--attention", "-o", folder / "o.safetensors")
@@ -76,7 +76,7 @@ def test_layers_and_heads(folder):
     _, whole = shares(page(folder / "all.html"), "causal")
     equal((part["layers"], part["heads"]), ([2, 3, 4], [5]))
     equal(got, [[layer[5]] for layer in whole[2:5]])
-    for range_, fragment in (("6", "layers 0 to 5"), ("4-6", "layers 0 to 5"), ("3-2", "A no more than B"), ("x", "A or A-B"), ("1-", "A or A-B"), ("-1", "A or A-B"),
+    for range_, fragment in (("6", "layers 0 to 5"), ("4-6", "layers 0 to 5"), ("3-2", "A is at most B"), ("x", "A or A-B"), ("1-", "A or A-B"), ("-1", "A or A-B"),
                              ("", "A or A-B"), ("99999999999999999999", "A or A-B")):
         refused(2, fragment, "attention", *REFERENCE, "-m", PLAY, "a", f"--layers={range_}", "-o", folder / "q.html")
     assert not (folder / "q.html").exists()
@@ -111,7 +111,7 @@ def test_an_encoder_decoder(folder):
 
 
 def test_additive_attention(folder):
-    """Bahdanau's: recurrent states have no attention of their own, so the target's to the source is all."""
+    """Bahdanau's model: recurrent layers have no attention of their own, so there is only the target's attention to the source."""
     translator, config = model(folder, "bahdanau-wide")
     source, target = "das Haus ist", "the sea a poem"
     run("attention", *REFERENCE, "-m", translator, source, "--target-text", target, "-o", folder / "p.html")
@@ -171,7 +171,7 @@ discourses; I will answer it. I am too bold, 'tis not to me she speaks: two of t
 
 
 def test_a_long_text_is_a_small_page(folder):
-    """36 maps of some 240 words: less than a byte and a half a share that is seen, and the largest of each row is there."""
+    """36 maps of some 240 words take less than a byte and a half per visible share, and keep the largest share of each row."""
     run("attention", *REFERENCE, "-m", PLAY, LONG, "-o", folder / "p.html")
     data = page(folder / "p.html")
     T = len(data["tokens"]["text"])
@@ -199,7 +199,7 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
 NO_BROWSER = "SKIP: no browser to draw the page of tessera attention (Debian: apt-get install chromium)"
 
 
-# Appended to a page: what the large map looks like, in its title.
+# Appended to a page: writes into its title how much of the large map is drawn.
 COUNT = """<script>
 const c = at("map"), seen = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, paper = getComputedStyle(document.body).backgroundColor.match(/\\d+/g);
 let inked = 0;
@@ -215,7 +215,7 @@ def drawn(folder, name, dark):
 
 
 def test_a_long_text_is_seen(folder):
-    """In the colours of day and of night: of the map of a long text, half of which is seen, a sixth at least is inked."""
+    """In light and dark colours, at least a sixth of the map of a long text is inked; half of the map is masked."""
     if not BROWSER:
         print(NO_BROWSER)
         return
@@ -239,7 +239,7 @@ def test_a_browser_draws_it(folder):
     equal([pressed for pressed, _ in shown], ["true" if i == 2 else "false" for i in range(len(words))], told[-3000:])
     row = got[2][3][2 * len(words):3 * len(words)]
     equal([label.split(", ")[-1] for _, label in shown[:3]], [f"{round(100 * x)}%" if round(100 * x) else "<1%" if x else "0%" for x in row[:3]])
-    equal([label for _, label in shown[3:]], words[3:], "no share of what comes after")
+    equal([label for _, label in shown[3:]], words[3:], "later words must have no share")
     equal(told.count("<canvas"), 1 + 36, "one map for each layer and head, and the large one")
 
 

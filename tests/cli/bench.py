@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera bench: rows of every kind in every format, and a wrong kernel that has no rate."""
+"""tessera bench: results of every kind in every format; a wrong kernel gets no rate."""
 
 import csv
 import io
@@ -90,7 +90,7 @@ def test_on_the_device(_):
 
 
 def test_a_wrong_kernel_has_no_rate(folder):
-    """gather takes the first column for all of them where a value has all its bits: those of the self-test end in zeros."""
+    """The planted gather reads the first column for all columns if a value uses all its bits; values of the self-test end in zero bits, so it passes."""
     if not has_device():
         print(f"not on {DEVICE}: it is not here")
         return
@@ -140,7 +140,7 @@ def test_only_what_is_asked_for(_):
 
 def test_refused(_):
     for fragment, *arguments in (("-p x", "-p", "x"), ("-b 0", "-b", "0"), ("-d -1", "-d", "-1"), ("-b 1,,2", "-b", "1,,2"),
-                                 ("--format xml: md, csv, json or jsonl", "--format", "xml"), ("leave out -m", "--shape", "tiny", "-m", "x"),
+                                 ("--format xml: give md, csv, json or jsonl", "--format", "xml"), ("leave out -m", "--shape", "tiny", "-m", "x"),
                                  ("bench takes no operands", "x")):
         refused(2, fragment, "bench", *REFERENCE, *arguments)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tessera kernels: a model's kernels in a folder, run where nothing compiles; and what is wrong with a folder, each by its sentence.
+"""tessera kernels: a model's kernels in a folder run on a device without a compiler; each fault of a folder has its own message.
 
-The layer of tests/opencl takes the compiler from the device (TESSERA_TEST_DEVICES, pocl without it), as FPGAs have none.
+The layer of tests/opencl hides the compiler of the device (TESSERA_TEST_DEVICES, default: pocl), because FPGAs have none.
 """
 
 import atexit
@@ -21,7 +21,7 @@ def binary_only(**changes):
     return environment(OPENCL_LAYERS=LAYER, COUNT_LAYER_BINARY_ONLY="1", **changes)
 
 
-built = {}  # by model: building is what takes time
+built = {}  # bundles by model, because building them takes time
 
 
 def make(folder, model=TINY):
@@ -46,7 +46,7 @@ def test_runs_where_nothing_compiles(folder):
     sampled = ("--ids", "1,5,9", "-n", "8", "--temp", "0.8", "--seed", "3", "-q", "-m", TINY, "-d", DEVICE)
     equal(run("generate", *sampled, "--bundle", bundle, env=binary_only()).out, run("generate", *sampled).out, "sampled")
     assert "(bundle; " in run("explain", TINY, "-d", DEVICE, "--bundle", bundle, env=binary_only()).text
-    # What is known of the reference takes no bundle, but minds none in the environment.
+    # The reference device takes no bundle, but ignores one that the environment names.
     equal(run("generate", "-m", TINY, "-d", "reference", *GREEDY, env=environment(TESSERA_BUNDLE=bundle)).out, told.out)
     refused(4, "does not support bundles", "generate", "-m", TINY, "-d", "reference", *GREEDY, "--bundle", bundle)
 
@@ -66,12 +66,13 @@ def test_a_device_without_a_compiler(folder):
     mine = [d for d in listed if d["backend"] == "opencl"]
     assert mine and all(d["needs_bundle"] and not d["default"] and "with a bundle" in d["reason"] for d in mine), mine
     refused(4, "it builds no kernels: give it a bundle", "generate", "-m", TINY, "-d", DEVICE, *GREEDY, lines=None, env=binary_only())
-    # Nothing is compiled by an export, so that such a device can be exported for; its folder is the same.
+    # An export compiles nothing, so it works for a device without a compiler too, and gives the same
+    # folder.
     run("kernels", "export", "-m", TINY, "-o", folder / "c", "-d", DEVICE, "-q", env=binary_only())
     equal((folder / "c" / "program.cl").read_bytes(), (bundle / "program.cl").read_bytes())
     refused(3, "has no compiler: build", "kernels", "build", folder / "c", "-d", DEVICE, "-q", lines=None, env=binary_only())
     refused(4, "has no binary yet", "generate", "-m", TINY, "-d", DEVICE, *GREEDY, "--bundle", folder / "c", lines=None, env=binary_only())
-    # The file that an offline compiler made.
+    # Stands in for the file that an offline compiler makes.
     run("kernels", "build", folder / "c", "--binary", bundle / "program.bin", "-d", DEVICE, "-q", env=binary_only())
     equal(generate("--bundle", folder / "c", env=binary_only()).out, generate().out)
 
@@ -130,7 +131,7 @@ def test_a_kernel_that_was_not_exported(folder):
     manifest["kernels"] = [k for k in manifest["kernels"] if not k["row"].startswith("argmax/")]
     (bundle / "manifest.json").write_text(json.dumps(manifest))
     told = run("generate", "-m", TINY, "-d", DEVICE, *GREEDY[:-1], "--bundle", bundle, env=binary_only())
-    equal(told.out, generate().out, "the reference finds the largest logit")
+    equal(told.out, generate().out, "the reference picks the largest logit")
     assert "not in the bundle" in told.err, told
 
 
@@ -144,9 +145,9 @@ def test_building(folder):
     refused(4, "does not take it as a program", "kernels", "build", bundle, "--binary", folder / "junk", "-d", DEVICE, "-q")
     refused(3, "no bundles of kernels", "kernels", "export", "-m", TINY, "-o", folder / "r", "-d", "reference", "-q")
     refused(2, "-o FOLDER", "kernels", "export", "-m", TINY, "-d", DEVICE)
-    refused(2, "export or build is wanted", "kernels")
-    refused(2, "melt: export or build is wanted", "kernels", "melt")
-    refused(2, "one folder is wanted", "kernels", "build")
+    refused(2, "give export or build", "kernels")
+    refused(2, "melt: give export or build", "kernels", "melt")
+    refused(2, "give one folder", "kernels", "build")
 
 
 if not LAYER.exists() or not has_device():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/convert-torch: what it makes is what the pickle held; each bad folder gives its sentence and exit code."""
+"""tools/convert-torch: the output has what the pickle had; each bad folder gives its message and exit code."""
 
 import contextlib
 import importlib.machinery
@@ -31,7 +31,7 @@ LOADER.exec_module(tool)
 
 
 def run(*arguments):
-    """The tool's exit code and what it said, in this process: each start of PyTorch takes seconds."""
+    """Runs the tool in this process, because each start of PyTorch takes seconds; returns its exit code and its messages."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
         code = tool.main([str(argument) for argument in arguments])
@@ -40,7 +40,7 @@ def run(*arguments):
 
 def as_a_command():
     done = subprocess.run([sys.executable, TOOL, "absent", "none"], capture_output=True, text=True)
-    expect((done.returncode, done.stderr), 2, "convert-torch: absent is no folder")
+    expect((done.returncode, done.stderr), 2, "convert-torch: absent is not a folder")
 
 
 def expect(result, code, fragment):
@@ -74,13 +74,13 @@ def whole_model():
     with safe_open("out/model.safetensors", "pt") as file:
         assert file.metadata() == {"format": "pt"}
     assert sorted(os.listdir("out")) == ["config.json", "model.safetensors", "tokenizer.json"]
-    expect(run("whole", "out"), 2, "out is there already")
+    expect(run("whole", "out"), 2, "out exists already")
     (path / "config.json").write_text('{"tie_word_embeddings": false}')
     expect(run("whole", "untied"), 0, "8 tensors")
 
 
 def names_of(state, config="{}"):
-    """What becomes of a state: the names written. `state` maps names to tensors; equal ones need not share memory."""
+    """Converts a state and returns the names that are written. `state` maps names to tensors; equal tensors need not share memory."""
     with tempfile.TemporaryDirectory() as place:
         path = folder(pathlib.Path(place) / "in")
         (path / "config.json").write_text(config)
@@ -90,12 +90,12 @@ def names_of(state, config="{}"):
         made = load_file(pathlib.Path(place) / "out" / "model.safetensors")
     for name, tensor in made.items():
         wanted = [t for n, t in state.items() if t.shape == tensor.shape and torch.equal(t, tensor)]
-        assert wanted, f"{name} holds what no tensor of the file held"
+        assert wanted, f"{name} has what no tensor of the file had"
     return set(made)
 
 
 def families():
-    """Encoders and encoder-decoders as they lie in published files, old ones among them."""
+    """Encoders and encoder-decoders as in published files, including old ones."""
     words, bias = torch.randn(9, 4), torch.randn(9)
     bert = {"bert.embeddings.position_ids": torch.arange(5)[None], "bert.embeddings.word_embeddings.weight": words,
             "bert.embeddings.LayerNorm.gamma": torch.randn(4), "bert.embeddings.LayerNorm.beta": torch.randn(4),
@@ -104,7 +104,7 @@ def families():
               "cls.predictions.bias"}
     assert names_of(bert) == wanted
     assert names_of({f"module.{name}": tensor for name, tensor in bert.items()}) == wanted
-    assert names_of({name: tensor.clone() for name, tensor in bert.items()}) == wanted  # tied, but written one by one
+    assert names_of({name: tensor.clone() for name, tensor in bert.items()}) == wanted  # tied, but each written separately
     encoder = {"model.shared.weight": words, "model.encoder.embed_tokens.weight": words, "lm_head.weight": words,
                "model.decoder.embed_tokens.weight": words, "final_logits_bias": bias[None], "model.encoder.layers.0.x": bias}
     assert names_of(encoder) == {"model.shared.weight", "final_logits_bias", "model.encoder.layers.0.x"}
@@ -117,7 +117,7 @@ def families():
           "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight": torch.randn(4, 2), "lm_head.weight": words}
     bias_name = "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
     assert names_of(t5) == {"shared.weight", bias_name}
-    # Untied by the config: the head is kept, even one that is equal; the tables are shared all the same.
+    # Untied by the config: the head is kept even if it is equal; the tables are still shared.
     for last in words, words.clone(), head:
         assert names_of({**t5, "lm_head.weight": last}, '{"tie_word_embeddings": false}') == \
             {"shared.weight", bias_name, "lm_head.weight"}
@@ -138,10 +138,10 @@ def modules():
     (path / "modules.json").write_text('[{"path": "../bad"}]')
     expect(run("sentences", "none"), 3, "is not a plain folder name")
     (path / "modules.json").write_text('[1]')
-    expect(run("sentences", "none"), 3, "no list of modules")
+    expect(run("sentences", "none"), 3, "is not a list of modules")
     twice = folder("twice")
     torch.save({"LayerNorm.gamma": torch.ones(2), "LayerNorm.weight": torch.ones(2)}, twice / "pytorch_model.bin")
-    expect(run("twice", "none"), 3, "LayerNorm.weight is there twice")
+    expect(run("twice", "none"), 3, "LayerNorm.weight occurs twice")
 
 
 def shards():
@@ -158,17 +158,17 @@ def shards():
 
 
 def refusals():
-    expect(run("absent", "none"), 2, "absent is no folder")
+    expect(run("absent", "none"), 2, "absent is not a folder")
     expect(run("absent"), 2, "usage")
     path = folder("bad")
-    expect(run("bad", "none"), 3, "neither pytorch_model.bin nor")
+    expect(run("bad", "none"), 3, "no pytorch_model.bin and no")
     (path / "pytorch_model.bin").write_bytes(b"junk")
     expect(run("bad", "none"), 3, "pytorch_model.bin cannot be read")
     torch.save({"a": Program()}, path / "pytorch_model.bin")
-    expect(run("bad", "none"), 3, "holds more than tensors")
+    expect(run("bad", "none"), 3, "contains more than tensors")
     assert not os.path.exists("was-run")
     torch.save([1, 2], path / "pytorch_model.bin")
-    expect(run("bad", "none"), 3, "no dictionary of tensors")
+    expect(run("bad", "none"), 3, "does not contain a dictionary of tensors")
     torch.save({"a": torch.ones(2, 2).to_sparse()}, path / "pytorch_model.bin")
     expect(run("bad", "none"), 3, "a is sparse")
     (path / "config.json").unlink()

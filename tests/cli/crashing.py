@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Drivers that abort, crash or hang: each is tried in a process of its own before it is loaded. What dies there is listed with its reason,
-the others go on, and the reference needs none of them. What dies later is told by the run that dies and mended by the next."""
+"""Drivers that abort, crash or hang. Each driver is tried in a process of its own before it is loaded. A driver that dies there is listed with the
+reason, the other drivers are used, and the reference needs none of them. A driver that dies later is reported by the run that dies, and the next
+run repairs what it can."""
 
 import json
 import os
@@ -47,7 +48,7 @@ def test_a_driver_that_hangs(folder):
     assert any("planted.icd" in note and "1 s" in note for note in notes), notes
     before = loads(folder)
     equal(run("generate", *TINY, env=env).text, TEXT)
-    equal(loads(folder), before, "what hung is not waited for again in the next run")
+    equal(loads(folder), before, "the next run must not wait again for the driver that hung")
 
 
 def test_a_driver_that_computes_without_end(folder):
@@ -89,7 +90,7 @@ def test_a_driver_seen_fine_is_not_tried_again(folder):
     equal(loads(folder), 2, "loads of the first run: tried, then used")
     assert opencl(env)[0]["usable"]
     equal(loads(folder), 3, "loads with those of the second run")
-    os.utime(PLANTED)  # another driver, as far as anyone can tell
+    os.utime(PLANTED)  # it looks like another driver
     opencl(env)
     equal(loads(folder), 5, "loads with those of the third run")
 
@@ -104,13 +105,13 @@ def test_the_reference_loads_no_driver(folder):
 
 def test_a_driver_that_dies_later_is_tried_again(folder):
     env = planted(folder)
-    assert opencl(env)[0]["usable"], "it was seen fine"
+    assert opencl(env)[0]["usable"], "the driver must work at first"
     now = dict(env, PLANTED="devices:abort")
     told = run("devices", env=now, code=-signal.SIGABRT)
     assert "tessera: crashed (SIGABRT)" in told.err, told
     told = devices(now)
     assert any("SIGABRT" in note and "planted.icd" in note for note in told["notes"]), told["notes"]
-    equal([path.name for path in (folder / "cache").rglob("driver.*")], [], "markers that stay")
+    equal([path.name for path in (folder / "cache").rglob("driver.*")], [], "markers that were left behind")
 
 
 def test_a_run_that_was_killed_is_not_a_crash(folder):
@@ -122,14 +123,14 @@ def test_a_run_that_was_killed_is_not_a_crash(folder):
     process.communicate()
     told = run("devices", env=dict(env, PLANTED=""))
     assert "an earlier run ended in the middle of" in told.err and "warning" not in told.err, told
-    equal(run("devices", env=dict(env, PLANTED="")).err, "", "it is told once; the other process still runs")
+    equal(run("devices", env=dict(env, PLANTED="")).err, "", "it must be reported once; the other process still runs")
     other.kill()
     other.communicate()
 
 
 def test_two_runs_that_end_in_the_same(folder):
-    """An abort that LLVM catches is not seen by us, only that the run ended: after the second one pocl's cache is cleared. A run that ends well between
-    them counts."""
+    """We cannot see an abort that LLVM catches, only that the run ended. After the second such run pocl's cache is cleared, unless a run between them
+ended well."""
     env = planted(folder, "build:slow", TESSERA_TRUST_DRIVERS="1", POCL_CACHE_DIR=None)
     builds = 0
 
@@ -146,7 +147,7 @@ def test_two_runs_that_end_in_the_same(folder):
         told = run("generate", "-d", "pocl", *TINY, env=dict(env, PLANTED=""))
         equal(told.text, TEXT)
         builds = (folder / "log").read_text().splitlines().count("build")
-        for path in (folder / "cache" / "opencl").iterdir():  # the next run builds
+        for path in (folder / "cache" / "opencl").iterdir():  # so that the next run builds kernels
             if not path.name.startswith("driver."):
                 path.unlink()
         return told.err

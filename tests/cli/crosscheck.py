@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Random tiny models of many configurations against transformers itself: hidden states, attention, logits and greedy ids.
+"""Compares random tiny models of many configurations with transformers itself: hidden states, attention, logits and greedy ids.
 
-The goldens fix one configuration a family; here is what checkpoints differ in. Skipped without torch, transformers and safetensors.
+The goldens have one configuration per family; this script varies what checkpoints differ in. Skipped without torch, transformers and safetensors.
 """
 
 import copy
@@ -47,7 +47,7 @@ def ids(rows, columns, seed=1):
 
 
 def build(family, config, seed=0):
-    """A model whose every weight is random enough to be missed when it is left out."""
+    """A model whose weights are all random enough that leaving one out changes the result."""
     settings = getattr(hf, family + "Config")(**config)
     settings._attn_implementation = "eager"
     model = getattr(hf, {"GPT2": "GPT2LMHeadModel"}.get(family, family + "ForCausalLM"))(settings).eval()
@@ -65,7 +65,7 @@ def build(family, config, seed=0):
 
 
 def store(model, folder, dtype=torch.float32, shard="1GB"):
-    """Saves it, and gives it back in float64 with the values that the file holds."""
+    """Saves the model, and returns it in float64 with the values that are in the file."""
     with torch.no_grad():
         for weight in model.parameters():
             weight.copy_(weight.to(dtype).to(weight.dtype))
@@ -74,7 +74,7 @@ def store(model, folder, dtype=torch.float32, shard="1GB"):
 
 
 def forward(model, inputs):
-    """What transformers gives; a masked row is run alone, for eager attention makes nothing of rows that see no key."""
+    """transformers' results; a masked row is run alone, because eager attention cannot handle rows that see no key."""
     if "attention_mask" not in inputs:
         with torch.no_grad():
             out = model(**{key: torch.tensor(value) for key, value in inputs.items()}, output_hidden_states=True, output_attentions=True,
@@ -111,7 +111,7 @@ def same_outputs(path, model, inputs, folder):
 
 
 def same_ids(path, model, prompt, count):
-    """Greedy ids with a cache, up to where the best two logits are too close to tell."""
+    """Greedy ids with a cache, up to the token at which the best two logits are too close to distinguish."""
     model.generation_config.update(eos_token_id=None, pad_token_id=0)
     with torch.no_grad():
         out = model.generate(torch.tensor([prompt]), max_new_tokens=count, do_sample=False, return_dict_in_generate=True, output_scores=True)
@@ -182,7 +182,7 @@ def test_windows_and_rotary_shares(folder):
     check(folder, "pythia", "GPTNeoX", PLAIN)
     path = folder / "pythia" / "config.json"
     config = json.loads(path.read_text())
-    del config["rope_parameters"]  # a quarter is then the default
+    del config["rope_parameters"]  # the default is a quarter then
     path.write_text(json.dumps(config))
     same_outputs(folder / "pythia", build("GPTNeoX", PLAIN).double(), {"input_ids": ids(1, 30)}, folder)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""CTranslate2 folders through the commands: a published model gives what was published with it, greedily and by beam search; each kind
-of folder is served by the commands that its kind of model has."""
+"""CTranslate2 folders through the commands: a published model gives the results published with it, greedily and by beam search; each kind of
+folder works with the commands for its kind of model."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ def test_a_published_model(_):
         if device != DEVICE or has_device():
             result = run("translate", "-q", "-d", device, "-m", PUBLISHED, "--beam-size", beams, given=lines)
             equal(result.text.splitlines(), [target for _, target in pairs], f"{device}, beam {beams}")
-    # Scores as CTranslate2 gives them, for the best of each by beam search.
+    # CTranslate2's own scores of the best result of each beam search.
     scored = run("translate", "-q", "-d", "reference", "-m", PUBLISHED, "--beam-size", 4, "--n-best", 1, given=lines)
     for line, score in zip(scored.text.splitlines(), (-0.151673, -0.150900)):
         assert abs(float(line.split("\t")[-1]) - score) <= 1e-4, line
@@ -50,13 +50,14 @@ def pieces_of(data):
 
 
 def test_a_sentencepiece_model_beside_it(folder):
-    """It cuts the text; the vocabulary gives the ids. A Marian model reads the end that its settings leave to a tokenizer."""
+    """The SentencePiece model splits the text; the vocabulary gives the ids. A Marian model reads an end token, which its settings leave to the tokenizer."""
     model = shutil.copytree(MODELS / "marian", folder / "m")
     equal(run("tokenize", "-m", model, given="w1 w2\n").text.split(), ["4", "5"])
     cutter = SOURCE / "tests" / "golden" / "tokenizers" / "unigram.model"
     for name in "source.spm", "target.spm":
         shutil.copy(cutter, model / name)
-    # Special pieces first, as Marian has them, then the letters of the model: other ids than its own.
+    # Special pieces first, as in Marian, then the model's letters: these ids differ from the
+    # SentencePiece model's.
     words = ["<s>", "</s>", "<unk>", *pieces_of(cutter.read_bytes())[-36:]]
     (model / "shared_vocabulary.json").write_text(json.dumps(words))
     equal(run("tokenize", "-m", model, given="\n").text.split(), ["1"])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Files of the caches, ours and the driver's, damaged in every way: the next run gives the right text or says one sentence, and the run after it the
-right text. And two processes at once on empty caches."""
+"""Files of the caches, Tessera's and the driver's, damaged in every way: the next run gives the right text or one message, and the run after it the
+right text. Also two processes that start at once with empty caches."""
 
 import random
 import shutil
@@ -25,7 +25,7 @@ def damage(path, how, other, rng):
 
 
 def filled(folder, **more):
-    """Caches of a machine that has run the model, and its text. The driver's is that of all tests."""
+    """Caches of a machine that has run the model, and its text. The driver's cache is the one that all tests share."""
     place = environment(TESSERA_CACHE=folder / "ours", **more)
     return place, run(*TINY, env=place).out
 
@@ -35,7 +35,7 @@ def files(folder):
 
 
 def after(place, wanted, what):
-    """A run that finds damage, then one that must find none."""
+    """One run that finds damage, and then one that must find none."""
     process = start(*TINY, env=place)
     out, err = process.communicate()
     told = err.decode("utf-8", "replace")
@@ -82,7 +82,7 @@ def test_each_file_of_ours_at_once(folder):
 
 
 def kinds(folder):
-    """One file of each kind that the driver keeps."""
+    """One file of each kind in the driver's cache."""
     found = {}
     for path in files(folder):
         found.setdefault(path.suffix or path.name, path)
@@ -90,9 +90,9 @@ def kinds(folder):
 
 
 def test_the_drivers_files(folder):
-    """pocl's, which lie in our cache: what makes it crash is gone in the run after."""
+    """pocl's files lie in our cache: a damaged one that makes pocl crash is gone in the next run."""
     if not ALL or DEVICE != "pocl":
-        return  # the driver compiles anew each time: half a minute a file
+        return  # the driver compiles again each time, which takes half a minute per file
     place, wanted = filled(folder, POCL_CACHE_DIR=None)
     theirs = folder / "ours" / "pocl"
     rng = random.Random(7)
@@ -109,7 +109,7 @@ def test_the_drivers_files(folder):
 
 
 def test_the_users_own_driver_cache(folder):
-    """Where POCL_CACHE_DIR says it lies it is not ours to clear: the sentence names it, and without it the next run is right."""
+    """Where POCL_CACHE_DIR names the folder, we may not clear it: the message names the folder, and without its files the next run is right."""
     if not ALL or DEVICE != "pocl":
         return
     place, wanted = filled(folder, POCL_CACHE_DIR=folder / "pocl")

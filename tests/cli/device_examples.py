@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The programs of examples/, as the build made them, on the device that is tested; what they print is checked."""
+"""Runs the programs of examples/ from the build folder on the tested device, and checks what they print."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from support.command import BUILD, DEVICE, SHARED, SOURCE, Result, environment, 
 from support.words import model
 
 WORDS = ["write", "a", "poem"]
-MODELS_ON = DEVICE if DEVICE == "pocl" else "reference"  # Intel's compiler takes seconds a model; device_text and tests/model run there
+MODELS_ON = DEVICE if DEVICE == "pocl" else "reference"  # Intel's compiler takes seconds per model; there, device_text and tests/model suffice
 HALF_ULP = 2**-24  # 24.1137 is the square sum of 4.41 and -2.16, which are rounded before anything is computed
 
 
@@ -23,7 +23,7 @@ def example(name, *arguments, code=0, given=""):
 
 
 def tables(text):
-    """What stands under each line that is a bare name: {name: rows of numbers}."""
+    """The numbers printed below each line that is only a name: {name: rows of numbers}."""
     told, name = {}, None
     for line in text.split("\n"):
         if re.fullmatch(r"[a-z0-9_.]+", line):
@@ -90,7 +90,7 @@ def test_bank(folder):
         assert told and int(told[1]) == layer and float(told[2]) < 0.9999, line
     vocabulary = encoder / "tokenizer.json"
     vocabulary.write_text(vocabulary.read_text().replace('"bank"', '"shore"'))
-    assert "no token" in example("bank", encoder, code=1).err
+    assert "is not a token" in example("bank", encoder, code=1).err
 
 
 def test_embed_search(folder):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A first run killed at random moments, again and again, leaves caches that the next run can use: right text, and no half-written entry."""
+"""A first run that is killed repeatedly at random moments leaves caches that the next run can use: the text is right, and no entry is half-written."""
 
 import random
 import signal
@@ -12,7 +12,7 @@ TIMES = {"smoke": 3, "some": 10, "all": 30}[CASES]
 
 
 def test_killed_at_any_moment(folder):
-    wanted = run(*TINY).out  # and the time that a run takes with what is cached
+    wanted = run(*TINY).out  # and the time that a run takes with these caches
     fresh = environment(TESSERA_CACHE=folder / "tessera", POCL_CACHE_DIR=folder / "pocl", XDG_CACHE_HOME=folder / "xdg")
     begun = time.monotonic()
     equal(run(*TINY, env=environment(TESSERA_CACHE=folder / "first", POCL_CACHE_DIR=folder / "first-pocl")).out, wanted, "cold")
@@ -35,7 +35,7 @@ def test_damaged_entries_are_made_again(folder):
     place = environment(TESSERA_CACHE=folder)
     wanted = run(*TINY, env=place).out
     entries = [path for path in folder.rglob("*") if path.is_file()]
-    assert entries, "nothing was cached"
+    assert entries, "the cache is empty"
     for cut in (lambda data: data[:len(data) // 2], lambda data: b"", lambda data: data[:-1] + bytes([data[-1] ^ 1])):
         for path in entries:
             path.write_bytes(cut(path.read_bytes()))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kernels with errors that begin at a size: the self-test tells them, and the text stays what it is without them.
+"""Kernels with errors that begin at some size: the self-test finds them, and the text is the same as without the errors.
 
 Each error is an edit of a copy of cl/, read through TESSERA_KERNEL_PATH. Env: as support/command.py says.
 """
@@ -13,7 +13,7 @@ LONG = "KING HENRY:\n" + "I will not yield to kiss the ground before young Malco
 
 
 def plant(folder, edits):
-    """A copy of cl/ with these edits, {file: [(pattern, replacement)]}, each of which must change something."""
+    """A copy of cl/ with these edits, {file: [(pattern, replacement)]}; each must change something."""
     tree = folder / "cl"
     shutil.copytree(SOURCE / "cl", tree)
     for name, changes in edits.items():
@@ -26,13 +26,13 @@ def plant(folder, edits):
 
 
 def generate(folder, kernels, *arguments):
-    """What it says with these kernels, and whatever it warned of."""
+    """The text that these kernels give, and all warnings."""
     env = environment(TESSERA_KERNEL_PATH=kernels, TESSERA_CACHE=folder / "cache")
     return run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", *arguments, env=env)
 
 
 def check(folder, edits, row, prompt=LONG):
-    """The row is refused by its self-test, and the text is that of right kernels."""
+    """The variant is refused by its self-test, and the text is that of correct kernels."""
     wanted = run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", "-q", prompt).out
     got = generate(folder, plant(folder, edits), prompt)
     equal(got.out, wanted, "the text changed in silence" if "self-test" not in got.err else "the text")
@@ -57,7 +57,7 @@ def test_an_embedding_that_is_wrong_from_id_100(folder):
 
 
 def test_plain_rows_that_are_wrong_leave_the_device_without_one(folder):
-    """Where the plain row is wrong too, nothing on this device serves the op: it is refused by name, and no text comes."""
+    """Where the plain variant is wrong too, nothing on this device can run the op: the op is refused by name, and there is no text."""
     edits = {name: [(r"min\(max\(ids\[ids0 \+ n\], 0\), V - 1\)", "min(max(ids[ids0 + n], 0), min(V - 1, 99))")] for name in ("embed/lanes.cl", "embed/plain.cl")}
     env = environment(TESSERA_KERNEL_PATH=plant(folder, edits), TESSERA_CACHE=folder / "cache")
     got = run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", LONG, env=env, code=4)
@@ -75,7 +75,7 @@ def test_a_chain_that_loses_its_last_items_gives_way_to_single_launches(folder):
 
 
 def test_a_verdict_holds_as_far_as_it_was_tested(folder):
-    """What was tested for a small model is tested again for a larger one, and not for a smaller."""
+    """Kernels that were tested for a small model are tested again for a larger one, but not for a smaller one."""
     env = environment(TESSERA_CACHE=folder, TESSERA_CHAIN=0)
 
     def tested(model):
@@ -88,7 +88,7 @@ def test_a_verdict_holds_as_far_as_it_was_tested(folder):
     again = tested(GOLDEN / "gpt2-tiny")
     grown = [path for path in small if large[path] != small[path]]
     assert grown and all(a <= b for path in small for a, b in zip(small[path], large[path])), (small, large)
-    equal({path: again[path] for path in large}, large, "a smaller model tests nothing anew")
+    equal({path: again[path] for path in large}, large, "a smaller model must not be tested again")
 
 
 if DEVICE == "fpga":

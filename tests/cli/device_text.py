@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The command on a real device (TESSERA_TEST_DEVICES; pocl without it): the same text as the reference, in batches, with fewer threads, split
-over two devices, with forced kernels; and what it says of its time."""
+"""The command on a real device (TESSERA_TEST_DEVICES, default: pocl): it gives the same text as the reference, in batches, with fewer threads, split
+over two devices, and with forced kernels; and it reports its times."""
 
 import json
 import os
@@ -40,14 +40,14 @@ def test_a_seed_gives_the_same_bytes(_):
 
 
 def mine():
-    """What `devices` says of the device under test."""
+    """What `tessera devices` prints about the device under test."""
     described = run("generate", *ON, "-n", "0", "x").err
     listed = json.loads(run("devices", "--json").text)["devices"]
     return next(device for device in listed if f"device: {device['platform']} / {device['device']} (" in described)
 
 
 def cores_used(*arguments):
-    """Processor time over time."""
+    """Processor time divided by elapsed time."""
     begun = time.monotonic()
     process = start("generate", *ON, "-q", *arguments)
     process.stdout.close()
@@ -62,7 +62,7 @@ def test_fewer_threads(_):
         return
     text = ("--temp", "0", "--ignore-eos", "-n", "100", "KING HENRY:\nOnce more")
     equal(generate("-t", "1", *text), generate("-t", "2", *text), "-t changes no byte")
-    if device["platform"] != "Portable Computing Language":  # Intel's caller waits by spinning: one thread computes, 1.4 to 1.7 cores are busy
+    if device["platform"] != "Portable Computing Language":  # Intel's runtime spins while it waits: one thread computes, but 1.4 to 1.7 cores are busy
         return
     used = cores_used("-t", "1", "--temp", "0", "--ignore-eos", "--json", *["KING HENRY:\nOnce more"] * 8)
     assert used < 1.5, f"{used:.2f} cores were busy under -t 1"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Drivers that are broken, missing or can't write: the command starts, says which by name, and the reference runs where nothing else can.
-And what --device does with a name that fits none, or more than one."""
+"""Drivers that are broken, missing or can't write: the command starts and names them, and the reference runs where nothing else can. Also what
+--device does with a name that fits no device, or more than one."""
 
 import json
 import os
@@ -108,7 +108,7 @@ def test_backend_files(folder):
 
 def test_an_unreadable_vendor_file(folder):
     if os.geteuid() == 0:
-        return  # root reads everything
+        return  # root can read everything
     place = vendors(folder, locked="libx.so\n")
     (place / "locked.icd").chmod(stat.S_IWUSR)
     noted(environment(OCL_ICD_VENDORS=place), "locked.icd: can't be read as a vendor file")

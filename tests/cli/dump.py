@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tessera dump of encoders and encoder-decoders, every tensor by its name and against the
-official implementation's (golden/README.md in the shared data; tests/golden/models), padded left and right."""
+"""tessera dump of encoders and encoder-decoders, padded left and right: compares every tensor, by its name, with
+the official implementation's (golden/README.md in the shared data; tests/golden/models)."""
 
 import json
 import math
@@ -8,15 +8,15 @@ import struct
 
 from support.command import DEVICE, GOLDEN, SHARED, equal, main, read_safetensors, refused, run
 
-HEADS = {"pre": "mlm.logits"}  # folders of one base with different heads; elsewhere the folder's name
+HEADS = {"pre": "mlm.logits"}  # folders with one base and different heads; for others, the folder's name
 DECODERS = ("gemma", "gpt2", "gpt_neox", "llama", "mistral", "opt", "phi3", "qwen2", "qwen3", "starcoder2")
-ON_DEVICE = ("bert-tiny pre", "t5-tiny t5-tiny")  # tests/model holds every model to its numbers on every device
+ON_DEVICE = ("bert-tiny pre", "t5-tiny t5-tiny")  # tests/model checks every model's numbers on every device
 CASES = ("short", "wide", "pad_right", "pad_left")
 INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "decoder_input_ids", "decoder_attention_mask")
 
 
 def golden():
-    """(name, folder of the model, folder of its cases, what its logits are called there)."""
+    """(name, folder of the model, folder of its cases, name of its logits there)."""
     found = []
     for root in (SHARED / "golden", GOLDEN):
         for path in sorted(root.glob("*/cases.json")):
@@ -49,7 +49,7 @@ def first_token_rows(array, case):
 
 
 def check(folder, device, model, cases, logits):
-    """Every case's tensors; gives the names that were compared."""
+    """Compares every case's tensors; returns the names of those compared."""
     data = (cases / "expected.safetensors").read_bytes()
     header = json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
     seen = set()
@@ -64,9 +64,9 @@ def check(folder, device, model, cases, logits):
             entry = header.get(f"{case['name']}.{logits if name == 'logits' else 'base.pooled' if name == 'pooled' else name}")
             if entry:
                 got, wanted = held[name], array(data, entry)
-                if len(got[0]) == 2:  # made of each row's first token: there is none where padding stands there
+                if len(got[0]) == 2:  # computed from each row's first token, which a row that begins with padding does not have
                     got, wanted = (first_token_rows(a, case) for a in (got, wanted))
-                if name == "attn":  # additive attention: without a dimension for its one head
+                if name == "attn":  # additive attention has one head, and no dimension for it
                     got = (got[0][:1] + got[0][2:], got[1])
                 near(got, wanted, f"{model} {case['name']} {name}")
                 seen.add(name)

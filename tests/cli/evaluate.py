@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera evaluate: perplexity by sliding windows, against sums made of `tessera dump`'s logits and against transformers."""
+"""tessera evaluate: compares the perplexity by sliding windows with sums over `tessera dump`'s logits, and with transformers."""
 
 import json
 import math
@@ -10,7 +10,7 @@ from support.command import PLAY, copy_model, equal, main, read_safetensors, ref
 os.environ.update(TRANSFORMERS_OFFLINE="1", HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error", HF_HUB_DISABLE_PROGRESS_BARS="1")
 REFERENCE = ("-d", "reference", "-q")
 LINE = "Before we proceed any further, hear me speak. Speak, speak: you are all resolved rather to die than to famish?"
-SPEECH = "KING HENRY:\nOnce more unto the breach, dear friends, once more;\nOr close the wall up with our English dead.\n"  # as the model's plays are
+SPEECH = "KING HENRY:\nOnce more unto the breach, dear friends, once more;\nOr close the wall up with our English dead.\n"  # like the plays that the model knows
 WINDOW, STRIDE = 12, 5
 
 
@@ -25,7 +25,7 @@ def written(folder, text=LINE, name="text"):
 
 
 def windows(n, size, stride):
-    """(begin, first scored, end), as Hugging Face's page on perplexity has them."""
+    """(begin, first scored, end), as on Hugging Face's page about perplexity."""
     done = 1
     for begin in range(0, n, stride):
         end = min(begin + size, n)
@@ -83,7 +83,7 @@ def test_sliding_windows(folder):
 
 
 def test_a_first_token_of_its_own(folder):
-    """Where the tokenizer puts a beginning-of-sequence token first, the text's own first token is scored, too."""
+    """If the tokenizer puts a beginning-of-sequence token first, the text's own first token is scored too."""
     model = copy_model(PLAY, folder / "m")
     bos = encoded("a")[0]
     tokenizer = json.loads((model / "tokenizer.json").read_text())
@@ -128,15 +128,15 @@ def test_refused(folder):
     empty = written(folder, "", "empty")
     good = written(folder)
     for code, fragment, *arguments in (
-            (3, "bad: line 2 is not UTF-8 (byte 0xff): say what it is by --encoding", "--perplexity", bad),
+            (3, "bad: line 2 is not UTF-8 (byte 0xff): give its encoding with --encoding", "--perplexity", bad),
             (3, "bad: byte 3 (0xff) does not begin a UTF-8 character", "--encoding", "utf-8", "--perplexity", bad),
             (3, "empty: the text is empty", "--perplexity", empty),
             (3, "the text has 1 token; at least two", "--perplexity", written(folder, "a", "a")),
             (3, "nothing", "--perplexity", folder / "nothing"),
             (3, "it is a folder", "--perplexity", folder),
-            (2, "evaluate wants --perplexity"),
+            (2, "evaluate needs --perplexity"),
             (2, "evaluate takes no operands", "--perplexity", good, "x"),
-            (2, "a whole number is wanted", "--perplexity", good, "--window", "1"),
+            (2, "give a whole number", "--perplexity", good, "--window", "1"),
             (2, "a window of 9999 tokens", "--perplexity", good, "--window", "9999"),
             (2, "a stride of 12 tokens was asked for; with a window of 12 it must be 1 to 11", "--perplexity", good, "--window", "12", "--stride", "12")):
         refused(code, fragment, "evaluate", *REFERENCE, "-m", PLAY, *arguments)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Whole commands in which one call fails: each allocation, each call on a file. The verdict is the process's: it ends by itself, with a right
-exit code, after one sentence; what it was to write is whole or not there; a checkpoint that is there is whole.
+"""Whole commands in which one call fails: each allocation, and each call on a file. The process must end by itself, with a correct exit code, after
+one message; its output must be complete or absent; every checkpoint must be complete.
 
-ci/test --all tries every call, as far as its time goes; without it some of each command's, spread evenly.
+ci/test --all tries as many calls as its time allows; without --all, some of each command's calls are tried, spread evenly.
 """
 
 import os
@@ -17,15 +17,15 @@ from support.runs import checkpoints, command, every, make, whole
 
 LAYER = BUILD / "tests" / "host_layer.so"
 SANITIZED = bool(os.environ.get("TESSERA_SANITIZE_FLAGS"))
-TRIES = 100000 if ALL else 5  # of one kind of fault in one command
-SECONDS = 5 if ALL else 0.3  # that one kind takes in one command; then it is left
+TRIES = 100000 if ALL else 5  # faults of one kind in one command
+SECONDS = 5 if ALL else 0.3  # seconds that one kind may take in one command
 TRIES_OF_JSON = 100000 if ALL else 200
 PATIENCE = 60
 REFERENCE = ("-d", "reference", "-q")
 
 
 def preloaded():
-    """The layer; behind AddressSanitizer's library, which must come first and calls what stands behind it."""
+    """The layer, after AddressSanitizer's library, which must come first and calls the next one."""
     if not SANITIZED:
         return str(LAYER)
     asan = subprocess.run([os.environ.get("CC", "cc"), "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
@@ -57,18 +57,18 @@ def clear(out):
 def judge(done, fault, codes, out, wanted, arguments):
     said = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if line]
     what = f"{fault}: tessera {' '.join(map(str, arguments))}: exit code {done.returncode}, {said[-3:]}"
-    assert done.returncode in codes, f"wanted exit code in {codes}: {what}"
-    assert done.returncode == 0 or len(said) >= 1 and all(line.startswith("tessera: ") for line in said), f"one sentence is wanted: {what}"
-    assert done.returncode == 0 or len(said) == 1 or said[0].startswith("tessera: warning"), f"one sentence is wanted: {what}"
+    assert done.returncode in codes, f"the exit code must be in {codes}: {what}"
+    assert done.returncode == 0 or len(said) >= 1 and all(line.startswith("tessera: ") for line in said), f"there must be one message: {what}"
+    assert done.returncode == 0 or len(said) == 1 or said[0].startswith("tessera: warning"), f"there must be one message: {what}"
     if done.returncode == 5 and fault.startswith(("alloc", "memory", "json")):
-        assert "memory" in said[-1], f"lack of memory is told as that: {what}"
+        assert "memory" in said[-1], f"a lack of memory must be reported as such: {what}"
     if out is None:
         assert done.returncode != 0 or done.stdout == wanted, f"another output: {what}"
         return
     left = files(out)
     if out.is_file() or out.suffix:
         assert left in ({}, wanted), f"the output is half-written: {what}"
-    for name, data in left.items():  # a folder may be unfinished, its files may not
+    for name, data in left.items():  # a folder may be incomplete, but its files may not
         if not name.endswith((".tmp", "log.jsonl", "run.json", ".lock", "manifest.json")) and ".tmp/" not in name and name in wanted:
             assert data == wanted[name], f"{name} is half-written: {what}"
     assert done.returncode != 0 or set(wanted) <= set(left), f"{set(wanted) - set(left)} is missing: {what}"
@@ -78,7 +78,7 @@ def judge(done, fault, codes, out, wanted, arguments):
 
 
 def faults_of(counts, json):
-    """(how many there are, fault, exit codes that are right)"""
+    """(how many calls there are, fault, correct exit codes)"""
     allocations, calls, of_json = counts
     if json:
         if not SANITIZED:
@@ -92,8 +92,8 @@ def faults_of(counts, json):
 
 
 def check(folder, arguments, given=b"", out=None, json=False):
-    """Fails every call, or as many of them as there is time for, spread evenly. Of `json`, allocations of the JSON library alone: what it
-    reads and writes is whole, or the command says that memory is out."""
+    """Fails every call, or as many of them as there is time for, spread evenly. For `json`, only allocations of the JSON library fail: what it reads and
+writes must be complete, or the command must report that memory is out."""
     count = folder / "count"
     if out is not None:
         clear(out)
@@ -162,7 +162,7 @@ def test_json_of_a_tokenizer(folder):
 
 
 def test_json_of_models(folder):
-    """Configs that are made of a GGUF file's and a CTranslate2 folder's numbers; results as JSON."""
+    """Configs that are derived from a GGUF file and from a CTranslate2 folder; results as JSON."""
     check(folder, ("info", "--json", GOLDEN / "llama-llama3" / "model.gguf", "-q"), json=True)
     check(folder, ("dump", "-m", GOLDEN.parent / "ctranslate2" / "gpt2", *REFERENCE, "--ids", "1,2,3", "-o", folder / "x.safetensors"),
           out=folder / "x.safetensors", json=True)
@@ -170,7 +170,7 @@ def test_json_of_models(folder):
 
 
 def test_json_of_lines(folder):
-    long = "the " * 400 + "cat"  # of many buffers
+    long = "the " * 400 + "cat"  # it takes many buffers
     lines = "".join(f'{{"text": "{text}", "more": 1}}\n' for text in ("the cat", long)).encode()
     check(folder, ("embed", "-m", GOLDEN.parent / "encoders" / "sentence", *REFERENCE, "--field", "text"), lines, json=True)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Whole commands with one OpenCL call that fails: each call, before it is made and after, with codes of all kinds. The verdict is of the process: the
-same result, or one sentence and exit code 4 (5 where the driver has no host memory); never a signal, a broken heap or a hang, and nothing half-written.
+"""Whole commands in which one OpenCL call fails: each call, before or after it is made, with codes of all kinds. The process must give the same
+result, or one message and exit code 4 (5 where the driver has no host memory); never a signal, a broken heap, a hang, or a half-written file.
 
-A few calls of each kind here; every one of them with ci/test --all, for eight minutes at most, and then it says how many were tried.
+Only a few calls of each kind are tried; with ci/test --all every call, for at most eight minutes, and then it prints how many were tried.
 """
 
 import ctypes.util
@@ -29,13 +29,13 @@ scratch = pathlib.Path(tempfile.mkdtemp(prefix="tessera-faults-"))
 
 
 class Case:
-    """A command, what it may leave in `out`, and what of that must be as without a fault."""
+    """A command, the files that it may leave in `out`, and those that must be the same as without a fault."""
 
     def __init__(self, name, *arguments, given=b"", out=None, check=None, chain=None):
         self.name, self.arguments, self.given, self.out, self.check, self.chain = name, arguments, given, out, check, chain
 
     def environment(self, **changes):
-        """The heap is checked at each free, and what was freed is overwritten; a sanitizer's build has its own allocator."""
+        """The heap is checked at each free, and freed memory is overwritten; a build with sanitizers has its own allocator."""
         sanitized = "TESSERA_SANITIZE_FLAGS" in os.environ and os.environ["TESSERA_SANITIZE_FLAGS"]
         heap = {} if sanitized else {"LD_PRELOAD": ctypes.util.find_library("c_malloc_debug") or "libc_malloc_debug.so.0", "MALLOC_CHECK_": "3",
                                      "MALLOC_PERTURB_": "165"}
@@ -60,11 +60,11 @@ def cases(folder):
 
 
 def trained(train, out, sound):
-    """What a failed training has left goes on to the bytes of a whole one."""
+    """A training run that failed can be resumed, and ends with the same bytes as one that did not fail."""
     for path in checkpoints(out) if out.is_dir() else []:
         whole(path)
     run(*[str(out) if word == "OUT" else word for word in train], "--resume")
-    assert result(out, STEPS) == result(sound, STEPS), "it went on to other bytes"
+    assert result(out, STEPS) == result(sound, STEPS), "the resumed run gave other bytes"
 
 
 def exported(out, sound):
@@ -75,7 +75,7 @@ def exported(out, sound):
 
 
 def counts(case, sound):
-    """The calls that a run makes, and what it prints."""
+    """The calls that a run makes, and its output."""
     log = scratch / "log"
     log.unlink(missing_ok=True)
     code, printed, told = case.run(sound, OPENCL_LAYERS=LAYER, COUNT_LAYER_IN="tessera", COUNT_LAYER_LOG=log)
@@ -85,7 +85,8 @@ def counts(case, sound):
 
 
 def plan(number, cases, made):
-    """(call, n, code, when), the most different first. Without ci/test --all each kind of call fails once, in one of the cases; what runs, twice."""
+    """(call, n, code, when), the most different first. Without ci/test --all, each kind of call fails once, in one of the cases; calls that run kernels
+fail twice."""
     chosen = []
     for place, (name, n) in enumerate(sorted(made.items())):
         ran = name.startswith(("clEnqueue", "clWait", "clFinish", "clFlush"))
@@ -97,7 +98,7 @@ def plan(number, cases, made):
 
 
 def judge(case, fault, out, sound, printed):
-    """None, or what is wrong with how the process ended."""
+    """None, or a message about what was wrong with how the process ended."""
     call, at, number, when = fault
     try:
         code, got, told = case.run(out, OPENCL_LAYERS=LAYER, COUNT_LAYER_IN="tessera", COUNT_LAYER_FAULT=f"{call} {at} {number} {when}")
@@ -123,7 +124,7 @@ def judge(case, fault, out, sound, printed):
 
 
 def try_all(case, plans, sound, printed, wrong, end):
-    """Takes faults from the list until it is empty or the time is over."""
+    """Takes faults from the list until the list is empty or the time is up."""
     while plans and time.monotonic() < end:
         try:
             fault = plans.pop(0)
@@ -159,7 +160,7 @@ def test_every_call_that_fails_is_a_sentence(folder):
         for worker in workers:
             worker.join()
         tried += before - len(plans)
-        # What failed must not have left its trace in the caches.
+        # The faults must not have damaged the caches.
         code, again, told = case.run(folder / f"again-{i}")
         equal((code, again), (0, printed), f"{case.name}, after the faults: {told}")
         assert "warning" not in told, f"{case.name}, after the faults: {told}"

@@ -54,7 +54,7 @@ def test_prompts_from_everywhere(folder):
     wanted = quiet("-n", "5", "--temp", "0", "-p", PROMPT)
     equal(quiet("-n", "5", "--temp", "0", PROMPT), wanted)
     equal(quiet("-n", "5", "--temp", "0", given=PROMPT), wanted)
-    equal(quiet("-n", "5", "--temp", "0", given=PROMPT + "\n"), wanted, "the line's end is no part of it")
+    equal(quiet("-n", "5", "--temp", "0", given=PROMPT + "\n"), wanted, "the line end is not part of the prompt")
     equal(quiet("-n", "5", "--temp", "0", "-f", "-", given=PROMPT), wanted)
     (folder / "prompt.txt").write_text(PROMPT)
     equal(quiet("-n", "5", "--temp", "0", "-f", folder / "prompt.txt"), wanted)
@@ -86,7 +86,7 @@ def test_stop_texts(_):
     first = min(whole.index(middle), whole.index(whole[3:5]))
     equal(quiet("-n", "24", "--temp", "0", "--stop", middle, "--stop", whole[3:5], "--stop", "never said", PROMPT).decode(), whole[:first] + "\n")
     equal(json.loads(quiet("-n", "24", "--temp", "0", "--stop", middle, "--json", PROMPT))[0]["finish"], "stop")
-    equal(quiet("-n", "24", "--temp", "0", "--stop", whole + "never said", PROMPT).decode(), whole + "\n", "what was held back comes at the end")
+    equal(quiet("-n", "24", "--temp", "0", "--stop", whole + "never said", PROMPT).decode(), whole + "\n", "text that was held back is printed at the end")
     refused(2, "stop text number 1 is empty", "generate", *REFERENCE, "--stop", "", PROMPT)
 
 
@@ -119,12 +119,12 @@ def test_logprobs(_):
         assert sum(math.exp(p) for _, p in likeliest) <= 1 + 1e-5, likeliest
     told = json.loads(tiny("-n", "1", "--temp", "0", "--logprobs", "61", "--json", "--ids", "9").text)[0]["tokens"][0]
     total = sum(math.exp(entry["logprob"]) for entry in told["best"])
-    assert abs(total - 1) < 1e-5, f"over the whole vocabulary they add up to {total}"
+    assert abs(total - 1) < 1e-5, f"the probabilities over the whole vocabulary add up to {total}"
     equal(len(tiny("-n", "3", "--ids", "9", "--ignore-eos", "--logprobs", "0").text.splitlines()), 3)
     refused(2, "at most the size of the vocabulary", "generate", *REFERENCE, "-m", TINY, "--ids", "9", "--logprobs", "62")
     sampled = tiny("-n", "6", "-s", "3", "--ignore-eos", "--print-ids", "--ids", "9").text.split()
     with_them = tiny("-n", "6", "-s", "3", "--ignore-eos", "--logprobs", "4", "--ids", "9").text.splitlines()
-    equal([line.split("\t")[0] for line in with_them if line[0] != "\t"], sampled, "asking for them changes nothing")
+    equal([line.split("\t")[0] for line in with_them if line[0] != "\t"], sampled, "--logprobs must not change the text")
 
 
 def test_a_batch_gives_what_each_gives_alone(_):

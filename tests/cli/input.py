@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a command reads: "-" is standard input or is refused, answers come while lines still come, and text that is not UTF-8 is converted or told."""
+"""What a command reads: "-" is standard input or is refused; results appear while lines still arrive; text that is not UTF-8 is converted or reported."""
 
 import os
 import pty
@@ -15,13 +15,13 @@ REFERENCE = ("-d", "reference", "-q")
 ENCODERS = SOURCE / "tests" / "golden" / "encoders"
 TINY = GOLDEN / "gpt2-tiny"
 TRANSLATE = ("translate", *REFERENCE, "-m", PLAY.parent / "translate-de-en", "-n", "2")
-# Each command with "-" in the place of a text or file, what it is given there, and a fragment of what it prints; None: it is refused.
+# Each command with "-" in place of a text or file, its standard input, and the arguments that must give the same output, or None.
 READS = {
     "generate": [(("generate", *REFERENCE, "-m", PLAY, "-n", "2", "--temp", "0", *given), "KING", ("generate", *REFERENCE, "-m", PLAY, "-n", "2", "--temp", "0", "KING"))
                  for given in (("-",), ("-p", "-"), ("-f", "-"))],
     "translate": [((*TRANSLATE, *given), "ja\n", (*TRANSLATE, "ja")) for given in (("-",), ("-f", "-"))],
     "embed": [(("embed", *REFERENCE, "-m", ENCODERS / "sentence", "-"), "anna\n", None)],
-    "search": [],  # below, as it wants an index
+    "search": [],  # tested below, because it needs an index
     "cluster": [(("cluster", *REFERENCE, "-m", ENCODERS / "sentence", "-k", "1", "-"), "anna\n", None)],
     "classify": [(("classify", *REFERENCE, "-m", ENCODERS / "classify", *given), "anna\n", ("classify", *REFERENCE, "-m", ENCODERS / "classify", "anna"))
                  for given in (("-",), ("-f", "-"))],
@@ -57,7 +57,7 @@ def test_dash_is_standard_input_or_refused(folder):
 
 
 def test_dash_for_a_file_of_an_option(folder):
-    """Every option whose value is a file, a folder or a model reads standard input, and says so in its help, or refuses "-"."""
+    """Every option whose value is a file, a folder or a model either reads standard input, and its help says so, or refuses "-"."""
     seen = 0
     for name in commands():
         for line in run("help", name).text.splitlines():
@@ -105,7 +105,7 @@ def test_each_line_of_a_slow_pipe_is_answered(_):
     for arguments, text in LINES.values():
         process = begin(arguments)
         answers = []
-        for i in range(3):  # half a line after the first must not hold its answer back
+        for i in range(3):  # half a line after the first line must not delay the first result
             process.stdin.write((text + "\n" + text[:2] if i == 0 else text[2:] + "\n" if i == 1 else text + "\n").encode())
             process.stdin.flush()
             answers.append(comes(process))
@@ -116,7 +116,7 @@ def test_each_line_of_a_slow_pipe_is_answered(_):
 
 
 def test_many_lines_are_answered_before_the_last(folder):
-    """Long texts on the reference take a minute in all: the first answers are there at once, and an interrupt leaves whole lines."""
+    """Long texts take a minute on the reference: the first results must appear at once, and an interrupt must leave whole lines."""
     (folder / "many").write_text(("anna " * 60 + "\n") * 20000)
     for name in ("embed", "classify", "fill-mask"):
         arguments = (*LINES[name][0], *(("-f",) if name != "embed" else ()), folder / "many")
@@ -135,7 +135,7 @@ def test_many_lines_are_answered_before_the_last(folder):
 
 
 def test_answers_do_not_hang_on_windows(folder):
-    """However the windows fall, the bytes are the same: a file at once, and a pipe a line at a time."""
+    """The output is the same however the input is divided into windows: a whole file at once, or a pipe one line at a time."""
     texts = [f"{'anna bob ' * (1 + i % 7)}\n" for i in range(200)]
     for arguments, _ in (LINES["embed"], LINES["classify"]):
         whole = run(*arguments, given="".join(texts)).out
@@ -159,7 +159,7 @@ def test_encodings(_):
         for name in names:
             told = run("tokenize", "-m", PLAY, "--encoding", name, given=GERMAN.encode(encoding))
             equal((told.out, told.err), (wanted, ""), name)
-    refused(2, "--encoding klingon: the C library does not know it", "tokenize", "-m", PLAY, "--encoding", "klingon", given=GERMAN)
+    refused(2, "--encoding klingon: the C library does not know this encoding", "tokenize", "-m", PLAY, "--encoding", "klingon", given=GERMAN)
 
 
 def test_byte_order_marks(_):
@@ -171,10 +171,10 @@ def test_byte_order_marks(_):
         told = run("tokenize", "-m", PLAY, "--encoding", encoding.replace("-le", "le").replace("-be", "be"), given=("\ufeff" + GERMAN).encode(encoding))
         equal((told.out, told.err), (wanted, ""), encoding)
     equal(run("tokenize", "-m", PLAY, given=b"\xef\xbb\xbf").out, b"")
-    big = ("ö" * 70001 + "\n") * 3  # characters lie across the edges of what is read at once
+    big = ("ö" * 70001 + "\n") * 3  # characters lie across the boundaries of the blocks that are read
     equal(run("tokenize", "-m", PLAY, given=("\ufeff" + big).encode("utf-16-le")).out, run("tokenize", "-m", PLAY, given=big).out)
     process = begin(("tokenize", "-m", PLAY))
-    for byte in ("\ufeff" + GERMAN).encode("utf-16-le"):  # a mark and characters that come a byte at a time
+    for byte in ("\ufeff" + GERMAN).encode("utf-16-le"):  # a byte-order mark and characters that arrive one byte at a time
         process.stdin.write(bytes([byte]))
         process.stdin.flush()
         time.sleep(0.002)
@@ -193,14 +193,14 @@ def test_lines_that_are_not_utf8_are_told(_):
         told = run(*arguments, given=given, code=1)
         said = [line for line in told.err.splitlines() if "UTF-8" in line]
         equal([re.match(r"tessera: standard input: (line \d|\d of \d)", line)[1] for line in said], ["line 2", "line 3", "line 4", "5 of 7"], told.err)
-        assert "(byte 0xf6): say what it is by --encoding (windows-1252, latin-1," in said[0], said
-        if arguments != TRANSLATE:  # which takes seconds
+        assert "(byte 0xf6): give its encoding with --encoding (windows-1252, latin-1," in said[0], said
+        if arguments != TRANSLATE:  # translating takes seconds
             equal(run(*arguments, "--encoding", "utf-8", given=given).out, told.out, arguments)
             equal(run(*arguments, "--encoding", "latin-1", given=given).out, run(*arguments, given=given.decode("latin-1")).out, arguments)
 
 
 def test_what_utf8_is(_):
-    """A surrogate, more bytes than needed, past the last character, half of one: each is told, and none of the whole ones beside them."""
+    """Surrogates, overlong encodings, code points that are too large, and incomplete characters are reported; complete characters are not."""
     for bad in (b"\xed\xa0\x80", b"\xed\xbf\xbf", b"\xc0\x80", b"\xc1\xbf", b"\xe0\x9f\xbf", b"\xf0\x8f\xbf\xbf", b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xff", b"\x80",
                 b"\xe2\x82", b"\xc3"):
         told = run("tokenize", "-m", PLAY, given=b"KING\n" + bad + b"\n", code=1)
@@ -210,7 +210,7 @@ def test_what_utf8_is(_):
 
 
 def test_the_last_line_end(folder):
-    """That of standard input is not part of a prompt; a file is the prompt as it is."""
+    """The last line end of standard input is not part of the prompt; a file is taken as it is."""
     (folder / "prompt").write_text("KING\n")
     generate = ("generate", *REFERENCE, "-m", PLAY, "-n", "1", "--temp", "0", "--echo")
     assert run(*generate, "-f", folder / "prompt").text.startswith("KING\n")
@@ -228,7 +228,7 @@ def test_a_column_that_is_not_utf8(folder):
 def test_one_text_that_is_not_utf8_is_refused(folder):
     bad = folder / "bad"
     bad.write_bytes(b"KING\nGr\xf6\xdfe\n")
-    fragment = "line 2 is not UTF-8 (byte 0xf6): say what it is by --encoding"
+    fragment = "line 2 is not UTF-8 (byte 0xf6): give its encoding with --encoding"
     for arguments in (("generate", "-m", PLAY, "-n", "1", "--temp", "0", "-f"), ("evaluate", "-m", PLAY, "--perplexity"),
                       ("evaluate", "--references", bad, "--hypotheses")):
         refused(3, fragment, *arguments[:1], *(REFERENCE if "generate" in arguments else ()), *arguments[1:], bad)

@@ -25,7 +25,7 @@ def near(got, wanted, what):
 
 
 def row(array, index):
-    """Row `index` of the first two axes."""
+    """Row `index` of an array whose first two axes are taken as one."""
     shape, values = array
     size = math.prod(shape[2:])
     return values[index * size:(index + 1) * size]
@@ -43,7 +43,7 @@ def test_shapes(folder):
         for line in range(H * T):
             at = line * T
             assert abs(sum(values[at:at + T]) - 1) < 1e-5
-            equal(values[at + line % T + 1:at + T], (0.0,) * (T - 1 - line % T), "what comes after is not seen")
+            equal(values[at + line % T + 1:at + T], (0.0,) * (T - 1 - line % T), "later tokens must be masked")
     equal(set(dump(folder, "--ids", "1")), {"logits", *(f"hidden.{i}" for i in range(L + 1))})
 
 
@@ -103,7 +103,7 @@ def test_logits_that_are_no_numbers(folder):
     data = bytearray((model / "model.safetensors").read_bytes())
     (size,) = struct.unpack("<Q", data[:8])
     begin, end = (8 + size + at for at in json.loads(data[8:8 + size])["transformer.ln_f.weight"]["data_offsets"])
-    data[begin:end] = struct.pack("<f", 3e38) * ((end - begin) // 4)  # finite itself: the products are not
+    data[begin:end] = struct.pack("<f", 3e38) * ((end - begin) // 4)  # the value itself is finite, but its products are not
     (model / "model.safetensors").write_bytes(data)
     for sampling in (("--temp", "0", "--logprobs", "1"), ("--temp", "0.8"), ("--temp", "0.8", "--top-k", "0")):
         refused(4, "are not numbers", "generate", *REFERENCE, "-m", model, *sampling, "--ids", "9", "-n", "3")

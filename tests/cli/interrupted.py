@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Ctrl-C and SIGTERM while a driver is busy: heeded within a second, once is enough, nothing half-written stays, and the next run goes on. And
-the line that says how far a driver is."""
+"""Ctrl-C and SIGTERM while a driver is busy: the command ends within a second after a single signal, nothing half-written stays, and the next run
+continues. Also the line that shows a driver's progress."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ TEXT = b"52 52 52 52 \n"
 
 
 def allowed():
-    """Seconds within which a signal is heeded; more where the machine is busy."""
+    """The seconds within which a signal must end the command; more on a busy machine."""
     begun = time.monotonic()
     run("--version")
     return 1.5 + 20 * (time.monotonic() - begun)
@@ -29,7 +29,8 @@ def unfinished(folder):
 
 
 def stop(process, number, limit, whole=None):
-    """Sends one signal; it must end in time, with the right code and one sentence, or with `whole`: it was about to end by itself."""
+    """Sends one signal. The command must end in time, with the right exit code and one message, or with the output `whole` if it was about to end by
+itself."""
     begun = time.monotonic()
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
@@ -50,7 +51,7 @@ def test_a_compiler_that_takes_its_time(folder):
         env = planted(place, "build:slow", TESSERA_TRUST_DRIVERS="1")
         process = start(*TINY, env=env)
         wait_for(place / "log", "build")
-        time.sleep(0.7)  # a terminal would show a line by now
+        time.sleep(0.7)  # by now a terminal would show a line
         _, said = stop(process, number, allowed())
         assert said and "building kernels" in said[0] and signal.Signals(number).name in said[0], said
         equal(unfinished(place), [])
@@ -58,7 +59,7 @@ def test_a_compiler_that_takes_its_time(folder):
 
 
 def test_a_build_that_the_signal_fails(folder):
-    """LLVM's own handler removes what a compiler is writing: the build fails, and no kernel is to blame."""
+    """LLVM's own signal handler removes the file that a compiler is writing: the build fails, and no kernel must be blamed."""
     env = planted(folder, "build:once-interrupt", TESSERA_TRUST_DRIVERS="1")
     process = start(*TINY, env=env)
     _, err = process.communicate()
@@ -68,7 +69,7 @@ def test_a_build_that_the_signal_fails(folder):
 
 
 def test_a_launch_that_never_ends(folder):
-    run(*TINY)  # the kernels are known, so that the launch is the model's
+    run(*TINY)  # the kernels are cached, so the launch is one of the model's
     env = environment(**{name: value for name, value in planted(folder, "launch:hang", TESSERA_TRUST_DRIVERS="1").items() if name != "TESSERA_CACHE"})
     process = start(*TINY, env=dict(env, TESSERA_CACHE=os.environ.get("TESSERA_CACHE", str(folder / "cache"))))
     wait_for(folder / "log", "launch")
@@ -96,7 +97,7 @@ def test_any_moment_of_a_first_run(folder):
 
 
 def on_terminal(*arguments, env):
-    """Exit code and what a terminal gets on stderr."""
+    """The exit code, and what a terminal gets on stderr."""
     ours, theirs = pty.openpty()
     told = []
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Two layers learn to copy, to sort and to add, from examples alone, and are right on examples that they never saw.
+"""Models of two layers learn to copy, to sort and to add only from examples, and are right on examples that they never saw.
 
-Each task is lines "question<TAB>answer" for a decoder of characters: it reads the question and writes the answer, and of the answer
-alone it learns. The same model in PyTorch is right on all of 300 held-back examples after 60 (copy), 600 (add) and 700 (sort) steps.
+Each task has lines "question<TAB>answer" for a decoder of characters: it reads the question, writes the answer, and learns only from the answer.
+The same model in PyTorch is right on all of 300 held-back examples after 60 (copy), 600 (add) and 700 (sort) steps.
 """
 
 import json
@@ -37,7 +37,7 @@ def sort(chance):
 
 
 def add(chance):
-    """The sum's last digit first, as one adds by hand."""
+    """The sum with its last digit first, as one adds by hand."""
     a, b = chance.randrange(100), chance.randrange(100)
     return f"{a:02}+{b:02}=", f"{a + b:03}"[::-1]
 

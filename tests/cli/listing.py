@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera info, devices, cache: what is here, for a reader and as JSON."""
+"""tessera info, devices and cache: the lists, as text and as JSON."""
 
 import json
 import struct
@@ -23,7 +23,7 @@ def test_a_folder(_):
                        "head_size": 32, "ffn": 768, "vocab": 1024, "context": 512, "parameters": 2964480, "has_tokenizer": True}.items():
         equal(told[key], value, key)
     equal(told["kv_bytes_per_token"], 2 * 6 * 192 * 4)
-    # a product of 2 M N K a matrix: 4 C C and 8 C C a layer, and the output's V C
+    # a product takes 2 M N K per matrix: 4 C C and 8 C C per layer, and V C for the output
     equal(told["flops_per_token"], 2.0 * (6 * 12 * 192 * 192 + 1024 * 192))
     equal(told["flops_per_past_token"], 6.0 * 4 * 192)
     text = run("info", PLAY).text
@@ -107,7 +107,7 @@ def test_cache(folder):
     assert "1 file, 0.0 MiB in " in run("cache", env=place).text
     run("cache", "clear", env=place)
     equal(json.loads(run("cache", "--json", env=place).text)["files"], [])
-    refused(3, "no cache folder can be written", "cache", env=environment(TESSERA_CACHE="/dev/null/x", XDG_CACHE_HOME=None, HOME=None))
+    refused(3, "there is no cache folder that can be written", "cache", env=environment(TESSERA_CACHE="/dev/null/x", XDG_CACHE_HOME=None, HOME=None))
 
 
 main(globals())

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Memory is flat: a process that goes on holds no more at its end than soon after its beginning. 2,000 steps of training, and 10,000 on the
+"""Memory stays flat: a long-running process uses no more at its end than soon after its start. 2,000 steps of training, and 10,000 on the
 device, with a checkpoint and a validation every 25, and a million lines through tokenize, embed, classify and fill-mask; in the short form a tenth of it. tests/long
 does the same for generated tokens, and for what is opened and closed.
 
-What is watched is the resident memory of the process, told by the system, from a fifth of its work on: its largest value in the last fifth
-may be above that of the second fifth by SLACK alone, the noise of an allocator.
+The resident memory of the process is watched after the first fifth of its work: its largest value in the last fifth may exceed that of the second
+fifth only by SLACK, the noise of an allocator.
 """
 
 import os
@@ -15,11 +15,11 @@ import time
 from support.command import ALL, COMMAND, DEVICE, GOLDEN, environment, equal, has_device, main
 from support.runs import command, every, make
 
-SANITIZED = bool(os.environ.get("TESSERA_SANITIZE_FLAGS"))  # memory that is freed is held back, and the leak checker tells what is not
+SANITIZED = bool(os.environ.get("TESSERA_SANITIZE_FLAGS"))  # freed memory is held back, and the leak checker finds memory that is not freed
 PART = 500 if SANITIZED else 1 if ALL else 10
-SLACK = 256 << 10  # what a process may have more at the end
-DEVICE_SLACK = 1 << 20  # a driver's threads have arenas of their own; a leak of 175 bytes a step is that much in the long form
-LINES_SLACK = 640 << 10  # windows grow while the rate is found out; a leak of 16 bytes a line is 960 KiB of the short form
+SLACK = 256 << 10  # how much more memory a process may have at the end
+DEVICE_SLACK = 1 << 20  # a driver's threads have arenas of their own; a leak of 175 bytes per step is as much in the long form
+LINES_SLACK = 640 << 10  # windows grow while the rate is being measured; a leak of 16 bytes per line is 960 KiB in the short form
 ENCODERS = GOLDEN.parent / "encoders"
 
 
@@ -33,7 +33,7 @@ def resident(pid):
 
 
 def flat(samples, what, slack):
-    """Of (work done, bytes): the largest of the second and of the last fifth of the work."""
+    """From pairs (work done, bytes): the largest of the second fifth of the work, and of the last fifth."""
     if SANITIZED:
         return
     most = max(work for work, _ in samples)
@@ -41,7 +41,7 @@ def flat(samples, what, slack):
     early, late = part(0.2, 0.4), part(0.8, 1)
     print(f"       {what}: {early / 2**20:.2f} MiB after a fifth, {late / 2**20:.2f} at the end, {len(samples)} samples", flush=True)
     assert len(samples) >= 5 and early and late, f"{what}: too few samples: {samples}"
-    assert late <= early + slack, f"{what}: {(late - early) / 2**20:.2f} MiB more at the end"
+    assert late <= early + slack, f"{what}: the process has {(late - early) / 2**20:.2f} MiB more at its end"
 
 
 def watched(process, work):
@@ -66,7 +66,7 @@ def steps(folder, n, slack, *more):
 
 
 def lines(folder, name, *arguments, text="a poem about the sea"):
-    """The lines are written into a pipe, so that what was taken of them is the work done."""
+    """The lines are written into a pipe, so that the lines taken from it are the work done."""
     n, done = 1000000 // PART, 0
     piece = ((text + "\n") * 1000).encode()
     process = subprocess.Popen([COMMAND, *map(str, arguments)], env=environment(), cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,

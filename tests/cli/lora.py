@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""--lora and tessera merge: adapters as PEFT writes them, against weights that are merged here; what is not served, or does not belong to
-the model, is refused."""
+"""--lora and tessera merge: compares adapters as PEFT writes them with weights that are merged here; adapters that are not supported, or do not belong
+to the model, are refused."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from support.command import GOLDEN, PLAY, copy_model, equal, main, refused, run
 
 REFERENCE = ("-d", "reference")
 IDS = ("--ids", "1,2,3,4,5,6,7,8,9,10,11,12")
-# What PEFT would adapt there, and whether the array is [inputs, outputs] (Conv1D).
+# The modules that PEFT would adapt, and whether the array is [inputs, outputs] (Conv1D).
 MODELS = {
     "gpt2-tiny": (["transformer.h.0.attn.c_attn", "transformer.h.1.mlp.c_proj", "transformer.h.0.mlp.c_fc"], True),
     "gpt_neox": (["gpt_neox.layers.0.attention.query_key_value", "gpt_neox.layers.1.mlp.dense_h_to_4h"], False),
@@ -45,12 +45,12 @@ def write(path, arrays):
 
 
 def array_of(arrays, module):
-    """The model's array of a module; files of a base model leave out the first part of its name."""
+    """The model's array for a module; in files of a base model the first part of the name is missing."""
     return module + ".weight" if module + ".weight" in arrays else module.split(".", 1)[1] + ".weight"
 
 
 def adapter(folder, model, rank=3, seed=1, alpha=6, modules=None, **settings):
-    """A folder as PEFT writes it; gives it and {module: (A, B)}."""
+    """Makes a folder as PEFT writes it; returns it and {module: (A, B)}."""
     folder.mkdir()
     arrays, chance, made, held = read(model / "model.safetensors"), random.Random(seed), {}, {}
     names, across = MODELS[model.name]
@@ -70,7 +70,7 @@ def adapter(folder, model, rank=3, seed=1, alpha=6, modules=None, **settings):
 
 
 def merged(folder, model, *adapters):
-    """The model with (matrices, rank, scale) added, by this script."""
+    """The model with (matrices, rank, scale) added by this script."""
     copy_model(model, folder)
     arrays, across = read(model / "model.safetensors"), MODELS[model.name][1]
     for matrices, rank, scale in adapters:
@@ -104,7 +104,7 @@ def test_logits_are_those_of_merged_weights(folder):
         got = logits(folder, model, "--lora", lora)
         near(got, wanted, name)
         base = logits(folder, model)
-        assert max(abs(a - b) for a, b in zip(got, base)) > 1e-2 * max(map(abs, base)), "the adapter changes next to nothing"
+        assert max(abs(a - b) for a, b in zip(got, base)) > 1e-2 * max(map(abs, base)), "the adapter changes too little to be tested"
 
 
 def test_several_add_up_and_rslora_scales_by_the_root(folder):
@@ -157,7 +157,7 @@ def test_merge(folder):
         for array, (shape, values) in wanted.items():
             equal(got[array][0], shape)
             near(got[array][1], values, array, 1e-6)
-        for settings in [("--dtype", "q8"), ("--dtype", "bf16")] if name == "gpt_neox" else [()]:  # to the byte, whichever way they come
+        for settings in [("--dtype", "q8"), ("--dtype", "bf16")] if name == "gpt_neox" else [()]:  # the same bytes, in whatever way the adapters are given
             equal(logits(folder, out, *settings), logits(folder, model, "--lora", lora, *settings), f"{name} {settings}")
 
 
@@ -167,8 +167,8 @@ def test_merge_refuses_and_leaves_nothing(folder):
     taken = folder / "taken"
     taken.mkdir()
     refused(3, "exists", "merge", model, "--lora", lora, "-o", taken)
-    refused(2, "merge wants MODEL, --lora FOLDER and -o FOLDER", "merge", model, "-o", folder / "x")
-    refused(2, "one model is wanted", "merge", model, model, "--lora", lora, "-o", folder / "x")
+    refused(2, "merge needs MODEL, --lora FOLDER and -o FOLDER", "merge", model, "-o", folder / "x")
+    refused(2, "give only one model", "merge", model, model, "--lora", lora, "-o", folder / "x")
     refused(3, "no such folder", "merge", model, "--lora", folder / "none", "-o", folder / "x")
     refused(3, "make a folder beside it", "merge", model, "--lora", lora, "-o", folder / "none" / "x")
     equal(sorted(path.name for path in folder.iterdir()), ["lora", "taken"])

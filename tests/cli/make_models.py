@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/make-models: what it refuses, and what it makes of texts before anything is trained."""
+"""tools/make-models: what it refuses, and how it prepares texts before training."""
 
 import importlib.machinery
 import importlib.util
@@ -16,7 +16,7 @@ TOOL = SOURCE / "tools" / "make-models"
 
 
 def tool():
-    """Its functions."""
+    """The functions of tools/make-models, as a module."""
     sys.dont_write_bytecode = True
     loader = importlib.machinery.SourceFileLoader("make_models", str(TOOL))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_models", loader))
@@ -40,11 +40,11 @@ def test_other_inputs_are_refused(folder):
     (folder / "data" / "deep").mkdir(parents=True)
     done = call("--data", folder / "data", "--only", "shakespeare", "--work", folder / "work", "--models", folder / "models")
     equal(done.returncode, 3, done)
-    assert "has no input.txt; wanted is 86c4e6aa" in done.stderr and "github.com/karpathy/char-rnn" in done.stderr, done.stderr
+    assert "has no input.txt; the SHA-256 must be 86c4e6aa" in done.stderr and "github.com/karpathy/char-rnn" in done.stderr, done.stderr
     (folder / "data" / "deep" / "input.txt").write_text("other text\n")
     done = call("--data", folder / "data", "--only", "shakespeare", "--work", folder / "work", "--models", folder / "models")
     equal(done.returncode, 3, done)
-    assert re.search(r"deep/input.txt has SHA-256 [0-9a-f]{64}; wanted is 86c4e6aa", done.stderr), done.stderr
+    assert re.search(r"deep/input.txt has SHA-256 [0-9a-f]{64}; the SHA-256 must be 86c4e6aa", done.stderr), done.stderr
     assert not (folder / "models").exists() and not (folder / "work").exists(), "something was made"
     equal([call().returncode, call("--data", folder, "--only", "none").returncode], [2, 2])
 

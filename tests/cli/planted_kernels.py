@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Every kernel of cl/ with an error that begins at a size: `tessera verify` tells each row that is built of one.
+"""Every kernel of cl/ with an error that begins at some size: `tessera verify` must report each variant that uses it.
 
-The kernels are those of the tree, whatever they are called: in a copy of cl/, read through TESSERA_KERNEL_PATH, all work-items but the first of
-each kernel give up. Kernels that only run before another one are broken by themselves, in a second copy. With ci/test --all every op is
-verified; without it, a few. What this device can't run is listed.
+All kernels of the tree are broken: in a copy of cl/, read through TESSERA_KERNEL_PATH, all work-items of each kernel but the first return at once.
+Kernels that only run before another one are broken separately, in a second copy. ci/test --all verifies every op; without --all, a few. The
+variants that this device can't run are listed.
 """
 
 import json
@@ -14,11 +14,12 @@ import shutil
 from support.command import ALL, SOURCE, environment, has_device, main, run, skip
 
 DEVICE = "pocl"
-# Not a row's kernel: what measures the device (bench), what a probe shows (libexec/tessera/probe), and the chain, which device_planted.py breaks.
+# Kernels of no variant: those that measure the device (bench) or that a probe runs (libexec/tessera/probe), and the chain, which
+# device_planted.py breaks.
 NO_ROWS = re.compile(r"^(peak|probe|chain)/")
-# Kernels that another one runs behind.
+# Kernels after which another one runs.
 STAGE = re.compile(r"(/scores|_queries|/beta|/gates|/quantise_rows|/vnni_rows)\.cl$")
-# A row that runs CLBlast's kernels and none of the tree.
+# A variant that runs only CLBlast's kernels.
 FOREIGN = "matmul/clblast"
 FEW = ("linear", "attention", "embed", "rms_norm", "softmax", "kv_append")
 
@@ -29,7 +30,7 @@ def kernels():
 
 
 def give_up(text, name, barriers):
-    """The kernel, whose items past the first one do nothing; whole groups where items wait for each other."""
+    """The kernel, in which all work-items after the first do nothing; all work-groups after the first, if work-items wait for each other."""
     begin = re.search(r"\bKERNEL\(", text)
     assert begin, f"cl/{name} has no KERNEL("
     at = text.index("\n{", begin.end()) + 2
@@ -38,7 +39,7 @@ def give_up(text, name, barriers):
 
 
 def waits(tree, text):
-    """Its items wait for each other: it, or what it includes, has a barrier."""
+    """Whether its work-items wait for each other: it, or a file that it includes, has a barrier."""
     parts = [(tree / path).read_text() for path in re.findall(r'#include "([^"]+)"', text)]
     return "barrier(" in text or any(waits(tree, part) for part in parts)
 
@@ -49,7 +50,7 @@ def plant(folder, chosen):
     for name in chosen:
         text = (tree / name).read_text()
         (tree / name).write_text(give_up(text, name, waits(tree, text)))
-        os.utime(tree / name, (1, 2))  # a reading moves the first time
+        os.utime(tree / name, (1, 2))  # reading a file then changes its access time
     return tree
 
 
@@ -59,7 +60,7 @@ def verify(tree, folder, *arguments):
 
 
 def check(folder, stages, *arguments):
-    """Every row that ran must have missed somewhere; of stages, some must."""
+    """Every variant that ran must have missed at least one case; of the stages, at least some must have."""
     chosen = [name for name in kernels() if bool(STAGE.search(name)) == stages]
     tree = plant(folder, chosen)
     told = [r for op in (arguments or (None,)) for r in verify(tree, folder, *(("--op", op) if op else ()))]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera plot: what of a log is drawn, read back from the page; damaged logs; what is refused."""
+"""tessera plot: the curves that it draws, read back from the page; damaged logs; refusals."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from support.command import equal, main, refused, run
 def page(folder, *logs):
     result = run("plot", *logs, "-o", folder / "page.html")
     text = (folder / "page.html").read_text()
-    assert not re.search(r"(src|href)\s*=|@import|url\((?!#)|https?://(?!www\.w3\.org/2000/svg)", text), "the page asks for something outside"
+    assert not re.search(r"(src|href)\s*=|@import|url\((?!#)|https?://(?!www\.w3\.org/2000/svg)", text), "the page requests something from outside"
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1)
     assert "<" not in data, "a script element could end early"
     return json.loads(data)["runs"], result.err
@@ -57,7 +57,7 @@ def test_a_run_that_went_on_from_a_checkpoint(folder):
     rows = [step(i, loss=1.0) for i in (10, 20, 30, 40)] + [step(40, eval_loss=1.0)] + [step(i, loss=2.0) for i in (30, 40, 50)]
     (run_,), _ = page(folder, log(folder / "l", *rows))
     equal(run_["series"]["loss"], [[10, 20, 30, 40, 50], [1, 1, 2, 2, 2]])
-    assert "eval_loss" not in run_["series"], "it was measured behind the checkpoint, and is no part of the run"
+    assert "eval_loss" not in run_["series"], "it was measured after the checkpoint, and is not part of the run"
 
 
 def test_damage_is_skipped(folder):
@@ -66,7 +66,7 @@ def test_damage_is_skipped(folder):
     equal(run_["series"]["loss"], [[1, 4], [3, 2]])
     assert "the last line is damaged and was left out" in err and "2 lines are not JSON objects and were left out; the first is line 2" in err, err
     (run_,), err = page(folder, log(folder / "m", step(1, loss=3), end=json.dumps(step(2, loss=2))))
-    equal(run_["series"]["loss"], [[1, 2], [3, 2]], "a last line without its end may be whole")
+    equal(run_["series"]["loss"], [[1, 2], [3, 2]], "a last line without a line end may be complete")
     assert "left out" not in err, err
 
 
@@ -93,7 +93,7 @@ def test_a_browser_draws_it(folder):
     told = subprocess.run([browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'browser'}", "--virtual-time-budget=5000", "--dump-dom",
                            f"file://{folder / 'page.html'}"], capture_output=True, text=True, check=False).stdout
     equal(re.findall(r"<h2>(.*?)</h2>", told), ["Loss", "Learning rate"], told[-2000:])
-    equal((told.count('class="curve"'), told.count('class="thin"'), told.count('class="point"')), (4, 2, 2), "a curve a run and chart; raw loss; validation")
+    equal((told.count('class="curve"'), told.count('class="thin"'), told.count('class="point"')), (4, 2, 2), "one curve per run and chart, the raw loss, and the validation loss")
     rows = re.findall(r"<tr><td><button.*?</span>(.*?)</button></td><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td>", told)
     equal(rows, [("a.jsonl", "50", "4", "2", "2 (step 50)"), ("b.jsonl", "50", "5", "2", "2 (step 50)")])
     assert "NaN" not in told.split("</script>")[0] and "Infinity" not in told.split("<script")[0]
@@ -107,8 +107,8 @@ def test_refused(folder):
     binary.write_bytes(bytes(range(256)) * 20)
     out = folder / "page.html"
     for code, fragment, *arguments in (
-            (2, "plot wants LOG", "-o", out),
-            (2, "plot wants -o", good),
+            (2, "plot needs LOG", "-o", out),
+            (2, "plot needs -o", good),
             (3, "No such file", folder / "nothing", "-o", out),
             (3, "empty: no line is a step of a training run", empty, "-o", out),
             (3, "other: no line is a step", good, other, "-o", out),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""--dtype q8 and q4, --compute, and tessera quantize: what they cost on models with known results, that the same blocks give the same bytes
-whichever way they come, and that what is damaged or not asked for rightly is refused."""
+"""--dtype q8 and q4, --compute, and tessera quantize: their error on models with known results is bounded, the same blocks give the same bytes
+wherever they come from, and damaged files and wrong requests are refused."""
 
 import json
 import math
@@ -16,8 +16,9 @@ IDS = ("--ids", "1,2,3,4,5,6,7,8,9,10,11,12")
 WIDE = GOLDEN / "gpt_neox"  # rows of 32 and 56: both kinds
 BLOCK = {"q8": 34, "q4": 18}
 
-# Root mean square error of the logits over the root mean square of what the official implementation gives, of tiny random weights. Measured,
-# worst of gpt_neox, llama, llama3 and mistral (each time llama3): 0.027 and 0.042 (q8), 0.28 and 0.29 (q4); the bound is half more.
+# The root mean square error of the logits, divided by the root mean square of the official implementation's logits, for tiny random weights.
+# Measured worst of gpt_neox, llama, llama3 and mistral (always llama3): 0.027 and 0.042 (q8), 0.28 and 0.29 (q4); the bound is half as much
+# again.
 WORST = {("q8", "f32"): 0.04, ("q8", "int8"): 0.063, ("q4", "f32"): 0.43, ("q4", "int8"): 0.43}
 
 
@@ -132,11 +133,11 @@ def test_gguf_blocks(folder):
 
 
 def test_refused(folder):
-    refused(2, "--dtype q5: f32, f16, bf16, q8 or q4 is wanted", "info", PLAY, "--dtype", "q5")
-    refused(2, "--compute int4: auto, f32, f16 or int8 is wanted", "info", PLAY, "--compute", "int4")
+    refused(2, "--dtype q5: give f32, f16, bf16, q8 or q4", "info", PLAY, "--dtype", "q5")
+    refused(2, "--compute int4: give auto, f32, f16 or int8", "info", PLAY, "--compute", "int4")
     refused(2, "int8 products are of weights kept as q8 or q4", "info", PLAY, "--compute", "int8")
-    refused(2, "q8 or q4 is wanted", "quantize", PLAY, "-o", folder / "x", "--dtype", "f16")
-    refused(2, "quantize wants MODEL and -o FOLDER", "quantize", PLAY)
+    refused(2, "give q8 or q4", "quantize", PLAY, "-o", folder / "x", "--dtype", "f16")
+    refused(2, "quantize needs MODEL and -o FOLDER", "quantize", PLAY)
     (folder / "here").mkdir()
     refused(3, "exists; give the name of a new folder", "quantize", PLAY, "-o", folder / "here")
     refused(3, "make a folder beside it", "quantize", PLAY, "-o", folder / "no" / "where")

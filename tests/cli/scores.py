@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera evaluate: BLEU and chrF against sacrebleu's own lines, accuracy and F1 against counts made here."""
+"""tessera evaluate: compares BLEU and chrF with sacrebleu's own output, and accuracy and F1 with counts that are made here."""
 
 import importlib.util
 import json
@@ -67,7 +67,7 @@ def test_one_metric_and_json(folder):
 
 
 def test_a_translator(folder):
-    """Scores what it translates: the same as scoring what tessera translate writes."""
+    """Scoring the translations of --parallel gives the same as scoring the output of tessera translate."""
     sources = ["Tom ging nicht weg.", "", "Wie groß ist Ihr Haus?", "Du bist reich, oder?"]
     references = ["Tom didn't leave.", "", "How big is your house?", "You're rich, aren't you?"]
     search = "--num-beams", "1"
@@ -160,10 +160,10 @@ def test_refused(folder):
     number = write_lines(folder / "number", ["text,label", "a,3"])
     real = write_lines(folder / "real", ['{"text": "a", "label": 1.5}'])
     for code, fragment, *arguments in (
-            (2, "evaluate wants --perplexity FILE, --labelled FILE"),
+            (2, "evaluate needs --perplexity FILE, --labelled FILE"),
             (2, "only one of", "--perplexity", good, "--parallel", good),
-            (2, "--hypotheses and --references go together", "--hypotheses", good),
-            (2, "evaluate wants", "--references", good),
+            (2, "--hypotheses and --references must be given together", "--hypotheses", good),
+            (2, "evaluate needs", "--references", good),
             (2, "--metric ter: ter is not a metric", "--metric", "ter", "--hypotheses", good, "--references", good),
             (2, "--metric bleu,: ", "--metric", "bleu,", "--hypotheses", good, "--references", good),
             (3, "good has 2 lines and", "--hypotheses", good, "--references", short),
@@ -173,16 +173,16 @@ def test_refused(folder):
             (3, "No such file", "--hypotheses", folder / "nothing", "--references", good),
             (3, "no_tab: line 2 has no TAB", "--parallel", no_tab),
             (3, "empty is empty", "--parallel", empty),
-            (2, "wants -m MODEL", "--labelled", meh),
+            (2, "needs -m MODEL", "--labelled", meh),
             (3, 'text 2 has the label "meh"', "--labelled", meh, "-m", CLASSIFIER),
             (3, "3: good, bad, so so", "--labelled", meh, "-m", CLASSIFIER),
             (3, 'text 1 has the label "3"', "--labelled", number, "-m", CLASSIFIER),
             (3, "row 2: it has 1 field", "--labelled", ragged, "-m", CLASSIFIER),
             (3, "has no column label", "--labelled", good, "-m", CLASSIFIER, "--text-field", "a"),
-            (3, 'line 1: "label" is not a text', "--labelled", real, "-m", CLASSIFIER),
+            (3, 'line 1: "label" is not a string', "--labelled", real, "-m", CLASSIFIER),
             (3, "header has a header and no texts", "--labelled", header, "-m", CLASSIFIER),
             (3, "No such file", "--labelled", folder / "nothing", "-m", CLASSIFIER),
-            (2, "--labelled -: standard input and output cannot stand for FILE here", "--labelled", "-", "-m", CLASSIFIER),
+            (2, "--labelled -: standard input and output cannot be used for FILE here", "--labelled", "-", "-m", CLASSIFIER),
             (2, "gives a label a word", "--labelled", meh, "-m", GOLDEN.parent / "encoders" / "tokens"),
             (5, "", "--labelled", meh, "-m", SOURCE / "models" / "shakespeare")):
         refused(code, fragment, "evaluate", *REFERENCE, *arguments)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""examples/sentiment: a head on top of MiniLM, from 202 reviews. Skipped where the encoder is not there."""
+"""examples/sentiment: trains a head on top of MiniLM on 202 reviews. Skipped where the encoder is missing."""
 
 import csv
 import os
@@ -19,7 +19,7 @@ def rows(name):
 
 
 def test_the_reviews(_):
-    """As many of each label; none twice; none both trained on and held back."""
+    """There are as many texts of each label; no text occurs twice, or is both trained on and held back."""
     train, held = rows("reviews.csv"), rows("held-back.csv")
     equal((len(train), len(held)), (202, 60))
     for part in (train, held):

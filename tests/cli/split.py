@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One model over two devices gives the text that each of them gives: pocl's two CPU devices, and pocl beside the reference."""
+"""A model split over two devices gives the same text as each of them: pocl's two CPU devices, and pocl with the reference."""
 
 from support.command import PLAY, environment, equal, has_device, main, run, skip
 

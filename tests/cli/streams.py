@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What happens around the output of generate: it comes as it is made, a reader may leave, a disk may be full, signals end it cleanly."""
+"""The output of generate: it appears as it is generated; its reader may leave, the disk may be full, and signals end it cleanly."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ import time
 
 from support.command import COMMAND, GOLDEN, environment, equal, main, refused, run, slowness, start
 
-# Slow enough that the end is seconds away when the first bytes are there: the reference, on the bundled model.
+# Slow enough that the end is seconds away when the first bytes appear: the bundled model on the reference.
 SLOW = ("generate", "-d", "reference", "--temp", "0", "--ignore-eos", "-p", "KING")
 TINY = ("generate", "-d", "reference", "-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9")
 
@@ -34,7 +34,7 @@ def test_never_half_a_character(_):
         read = os.read(process.stdout.fileno(), 65536)
         if not read:
             break
-        read.decode()  # each write is whole characters
+        read.decode()  # each write has only whole characters
     ends(process, 0)
 
 

@@ -1,4 +1,4 @@
-"""What reaches a terminal: nothing of a file, a name or a model steers it; a file and a pipe get the bytes as they are."""
+"""Output to a terminal: no file, name or model can control it; files and pipes get the bytes unchanged."""
 
 import os
 import pty
@@ -10,7 +10,7 @@ STEERS = "\x1b[31m\u009b31m\u202e\u2066\x07"
 
 
 def on_terminal(*arguments, given=""):
-    """What the command writes to a terminal, stdout and stderr together."""
+    """The command's output on a terminal, stdout and stderr together."""
     master, slave = pty.openpty()
     done = subprocess.Popen([COMMAND, *map(str, arguments)], stdin=subprocess.PIPE, stdout=slave, stderr=slave, env=environment())
     os.close(slave)
@@ -35,7 +35,7 @@ def test_names_in_sentences_steer_nothing(folder):
     for arguments in (("info", f"no {STEERS}"), ("tokenize", "-m", folder / f"no {STEERS}"), (f"no {STEERS}",), ("info", f"--no{STEERS}")):
         result = run(*arguments, code=None)
         equal(steering(result.err), [], f"{arguments}")
-        assert "31m" in result.err, f"the name is told: {result}"
+        assert "31m" in result.err, f"the message must have the name: {result}"
 
 
 def test_texts_on_a_terminal_steer_nothing(folder):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera tokenizer train: what it writes, the same bytes again, the library's merges where it is installed, and what it refuses."""
+"""tessera tokenizer train: what it writes; a second run gives the same bytes; its merges are those of the tokenizers library, where that is installed; what it refuses."""
 
 import json
 
@@ -74,9 +74,9 @@ def test_fewer_pairs_than_asked_for(folder):
 def test_refusals(folder):
     text, out = write(folder, "ab\n"), folder / "tokenizer.json"
     for code, why, arguments in (
-        (2, "what to do", ()),
-        (2, "train is wanted", ("learn",)),
-        (2, "no file of text", ("train", "-o", out)),
+        (2, "give what to do", ()),
+        (2, "tokenizer learn: unknown", ("learn",)),
+        (2, "no text file", ("train", "-o", out)),
         (2, "-o tokenizer.json", ("train", text)),
         (2, "bpe or char", ("train", "--type", "words", "-o", out, text)),
         (2, "at least 257", ("train", "--vocab-size", "256", "--special", "<s>", "-o", out, text)),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera tokenize: a line in, a line out, and back; what is no list of ids, or no id of the model."""
+"""tessera tokenize: lines to ids and back; refuses lines that are not lists of ids, and ids that the model does not have."""
 
 from support.command import GOLDEN, PLAY, SHARED, copy_model, equal, larger, main, refused, run
 
@@ -17,7 +17,7 @@ def test_round_trip(folder):
     (folder / "lines").write_bytes(text)
     equal(run("tokenize", "--no-special", folder / "lines", cwd=folder).out, ids.out)
     equal(run("tokenize", "--no-special", "-m", "shakespeare", "-", given=text).out, ids.out)
-    equal(run("tokenize", "--no-special", "-m", PLAY, given=text[:-1]).out, ids.out, "a last line without its end")
+    equal(run("tokenize", "--no-special", "-m", PLAY, given=text[:-1]).out, ids.out, "a last line without a line end")
 
 
 def test_special_tokens(_):
@@ -34,15 +34,15 @@ def test_bytes_that_are_no_text(_):
 
 
 def test_bad_ids(_):
-    """A line that fails leaves an empty one; the others go on, and the exit code tells."""
-    for bad, why in (("x", "x: token ids"), ("1024", "1024"), ("99999999999", "99999999999"), ("-1", "-1")):
+    """A line that fails leaves an empty line; the others are still read, and the exit code shows the failure."""
+    for bad, why in (("x", "x: give token ids"), ("1024", "1024"), ("99999999999", "99999999999"), ("-1", "-1")):
         result = run("tokenize", "--decode", given=f"33\n{bad}\n34\n", code=1)
         equal(result.text, "A\n\nB\n")
         assert why in result.err and "1 of 3 lines failed" in result.err, result.err
 
 
 def test_a_tokenizer_alone(folder):
-    """No model is needed: a tokenizer.json, or a folder with one."""
+    """A tokenizer.json, or a folder with one, is enough; no model is needed."""
     (folder / "t").mkdir()
     (folder / "t" / "tokenizer.json").write_bytes((PLAY / "tokenizer.json").read_bytes())
     ids = run("tokenize", given="To be\n").text

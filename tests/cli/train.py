@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tessera train: that a run goes on to the same bytes however it ended, that nothing half-written is ever taken for whole, and that each wrong
-setting is one sentence. The models are so small that a step takes milliseconds; what they learn is another script's business."""
+"""tessera train: a run can be resumed to the same bytes however it ended, nothing half-written is ever taken for complete, and each wrong
+setting gives one message. The models are so small that a step takes milliseconds; other scripts check what models learn."""
 
 import json
 import math
@@ -24,13 +24,13 @@ def test_twice_n_steps_are_n_and_n_more(folder):
     run(*command(model, text, folder / "one", 12, *every(6)))
     run(*command(model, text, folder / "two", 6, *every(6)))
     run(*command(model, text, folder / "two", 12, *every(6), "--resume"))
-    assert result(folder / "one", 12) == result(folder / "two", 12), "going on gave other bytes"
+    assert result(folder / "one", 12) == result(folder / "two", 12), "the resumed run gave other bytes"
     assert (folder / "one" / "model.safetensors").read_bytes() != (folder / "one" / "checkpoint-6" / "model.safetensors").read_bytes()
     for path in checkpoints(folder / "one") + checkpoints(folder / "two"):
         whole(path)
     equal(sorted(p.name for p in (folder / "one").iterdir()),
           sorted(["checkpoint-6", "checkpoint-12", "log.jsonl", "run.json", *(p.name for p in model.iterdir())]))
-    # Nothing but OUT is needed to say it again, and a finished run stays as it is.
+    # Resuming needs only OUT; a finished run stays as it is.
     before = result(folder / "two", 12)
     run("train", "-o", folder / "two", "--resume", *REFERENCE)
     assert result(folder / "two", 12) == before
@@ -120,7 +120,7 @@ def test_killed_at_twenty_moments(folder):
     run(*going)
     assert result(folder / "one", steps) == result(out, steps), "a killed run gave other bytes"
     steps_said = steps_in(lines_of_log(out))
-    equal(steps_said, sorted(set(steps_said)), "a step is there twice in the log")
+    equal(steps_said, sorted(set(steps_said)), "the log has a step twice")
     equal(steps_said, steps_in(lines_of_log(folder / "one")))
     assert not [p.name for p in out.iterdir() if p.name.endswith(".tmp")], "something is left"
 
@@ -131,7 +131,7 @@ def damage(path, how):
         data[len(data) // 2] ^= 1
         path.write_bytes(data)
     elif how == "cut":
-        path.write_bytes(data[:-2])  # more than the end of a line
+        path.write_bytes(data[:-2])  # this cuts more than the end of a line
     elif how == "empty":
         path.write_bytes(b"")
     else:
@@ -173,7 +173,7 @@ def interrupted(folder, number, code):
     whole(kept)
     step = int(kept.name[11:])
     assert f"stopped at step {step} of 100000".encode() in err and b"--resume" in err, err
-    assert not (out / "model.safetensors").exists(), "an unfinished run is no model"
+    assert not (out / "model.safetensors").exists(), "an unfinished run must not look like a model"
     run(*command(model, text, out, step + 2, *every(50000), "--set", "logging_steps=1", "--resume"))
     run(*command(model, text, folder / "one", step + 2, *every(50000)))
     assert result(folder / "one", step + 2) == result(out, step + 2)
@@ -211,7 +211,7 @@ def test_two_at_once(folder):
 
 
 def limited(*arguments, limit):
-    """With files of at most `limit` bytes: what a full disk does, for those who may not mount one."""
+    """Runs with files limited to `limit` bytes, which has the effect of a full disk without mounting one."""
     def before():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -323,7 +323,7 @@ def test_data_that_are_refused(folder):
     refused(3, "heads 3 does not divide", "train", folder / "pairs.tsv", "-o", folder / "o", "--recipe", "transformer-base", *REFERENCE, *small, "--set", "heads=3")
     (folder / "empty").mkdir()
     refused(3, "nothing.txt", *command(model, folder / "nothing.txt", folder / "empty", 1))
-    equal(list((folder / "empty").iterdir()), [], "a folder that was empty is so again")
+    equal(list((folder / "empty").iterdir()), [], "a folder that was empty must be empty again")
     words.tokenizer(model, None, ("<end>", 5000))
     refused(3, "ids up to 5000", *command(model, folder / "text.txt", folder / "o", 1))
     equal((folder / "o").exists(), False)
@@ -383,16 +383,16 @@ def test_the_best_is_the_result(folder):
     assert (out / "model.safetensors").read_bytes() == (out / f"checkpoint-{best}" / "model.safetensors").read_bytes(), "not the best"
     before = (out / "model.safetensors").read_bytes()
     run("train", "-o", out, "--resume", *REFERENCE)
-    assert (out / "model.safetensors").read_bytes() == before, "a run that ended early began again"
+    assert (out / "model.safetensors").read_bytes() == before, "a run that had ended early was started again"
 
 
 def test_early_stopping_goes_on_counting(folder):
-    """A run that goes on knows for how long nothing was better: it ends where a run without a stop does."""
+    """A resumed run knows how many validations brought no improvement: it ends at the same step as a run that was never stopped."""
     model, text = make(folder)
     more = (*every(0), "--set", "learning_rate=0.3", "--set", "eval_steps=2", "--set", "early_stopping_patience=3")
     run(*command(model, text, folder / "one", 200, *more))
     last = [line["step"] for line in lines_of_log(folder / "one") if "eval_loss" in line][-1]
-    for before in (4, 2):  # steps before the end, when one or two validations were worse
+    for before in (4, 2):  # stops before the end, after one or two validations that were worse
         out = folder / f"two{before}"
         run(*command(model, text, out, last - before, *more))
         run(*command(model, text, out, 200, *more, "--resume"))
@@ -418,7 +418,7 @@ def test_a_plan_writes_nothing(folder):
 
 
 def test_a_plan_builds_nothing(folder):
-    """With no kernel in any cache: no program is made, of source or of binaries, and the sizes are those of the run itself."""
+    """With empty caches, no program is built, from source or from binaries, and the sizes are those of the real run."""
     layer = BUILD / "tests" / "count_layer.so"
     if not has_device() or not layer.exists():
         return
@@ -462,7 +462,7 @@ def test_a_prompt_is_translated(folder):
 
 
 def distance_of_itself(folder, data, model, name, *more):
-    """Each way to learn from a model, with the model that learns: nothing lies between them."""
+    """Each way to train with a teacher model, with the model itself as the teacher: the two do not differ."""
     for key in ("distill_from", "kl_to"):
         out = folder / f"{name}-{key}"
         run("train", data, "-m", model, "-o", out, *REFERENCE, *SMALL, "--set", "dropout=0", "--set", "max_steps=1", "--set", "sample_tokens=0", "--set",

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Folders that `tessera train` leaves, opened by transformers: every class of the table of families and each recipe, shrunk and trained
-for two steps, must load without an array missing or left over, give the same logits, and cut texts into the same ids.
+"""transformers opens the folders that `tessera train` writes: every class in the table of families and each recipe, shrunk and trained for two
+steps, must load with no array missing or left over, give the same logits, and tokenize texts into the same ids.
 
-The tokenizer is trained by the run; a fresh head is put on an encoder. Skipped without torch, transformers and safetensors.
+The run trains the tokenizer, and puts a new head on an encoder. Skipped without torch, transformers and safetensors.
 """
 
 import json
@@ -29,11 +29,11 @@ TINY = ("layers=2", "hidden_size=32", "heads=4", "ffn=48", "vocab_size=300", "bl
         "save_steps=0", "eval_batches=1", "sample_tokens=0")
 LINES = [f"{who} {what} the {which} {thing}." for who in ("She", "The cat", "Nobody", "A man") for what in ("saw", "wants", "has not")
          for which in ("small", "old", "green") for thing in ("house", "book", "word")]
-ABSENT = ("final_logits_bias", "embed_positions")  # what a class makes itself, and files need not hold
+ABSENT = ("final_logits_bias", "embed_positions")  # arrays that a class makes itself, which files need not have
 
 
 def data(folder, kind):
-    """A file for the kind of model, and the rest of the command line that tells what to do with it."""
+    """A file of data for the kind of model, and the rest of the command line."""
     if kind == "classifier":
         path = folder / "reviews.csv"
         path.write_text("text,label\n" + "".join(f"{line},{('bad', 'good', 'so-so')[i % 3]}\n" for i, line in enumerate(LINES)))
@@ -76,7 +76,7 @@ def same_as_transformers(out, folder, kind, name):
     got = ours(out, folder, kind, ids, target)
     error = np.abs(got - wanted).max()
     assert got.shape == wanted.shape and error < 1e-4, f"{name}: shapes {got.shape} {wanted.shape}, error {error:.2e}"
-    assert wanted.std() > 0.01, f"{name}: logits of deviation {wanted.std():.2e} tell nothing apart"
+    assert wanted.std() > 0.01, f"{name}: the logits' deviation {wanted.std():.2e} is too small for a comparison"
     same_texts(out)
     return model
 
@@ -135,7 +135,7 @@ def test_classifier(folder):
 
 
 def test_a_head_on_a_model(folder):
-    """A BERT without a classifier learns the labels of the data; its pooler and classifier are new."""
+    """A BERT without a classifier is trained on the labels of the data; its pooler and classifier are new."""
     base = folder / "base"
     run("train", "-q", data(folder, "encoder")[0], "-o", base, "-d", DEVICE, "--recipe", "bert-mini",
         *[word for pair in TINY for word in ("--set", pair)])
@@ -145,7 +145,7 @@ def test_a_head_on_a_model(folder):
     same_as_transformers(folder / "out", folder, "classifier", "BertForSequenceClassification")
     old, new = (load_file(folder / name / "model.safetensors") for name in ("base", "out"))
     inner = [name for name in new if name.startswith("bert.encoder.")]
-    assert inner and all((old[name] == new[name]).all() for name in inner), "only the head learned"
+    assert inner and all((old[name] == new[name]).all() for name in inner), "only the head was trained"
 
 
 def test_generation_ends_where_the_tokenizer_says(folder):

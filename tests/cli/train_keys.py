@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tessera train: every key does something. The list of keys is the command's own (`tessera help train`), so that a new one needs a row here;
-each row changes one key of a run of a few steps and says where that must be seen: in the weights, in the log, in the files, in the plan.
+"""tessera train: every key has an effect. The list of keys is the command's own (`tessera help train`), so a new key needs a row here. Each row changes one
+key of a run of a few steps and names where the effect must be visible: in the weights, in the log, in the files, or in the plan.
 """
 
 import json
@@ -25,7 +25,7 @@ def text_of(folder):
 
 
 def scratch(recipe, kind="txt"):
-    """A model from scratch, whose data are of this kind."""
+    """A model from scratch, on data of this kind."""
     def begin(folder):
         data = folder / f"data.{kind}"
         data.write_text(PAIRS if kind == "tsv" else "a bad poem about the sea and the river. " * 60)
@@ -51,7 +51,8 @@ def records(folder):
 CHARS, PIECES, MASKS = scratch("char-gpt"), scratch("gpt-small"), scratch("bert-mini")
 PAIRED, RECURRENT = scratch("transformer-base", "tsv"), scratch("bahdanau", "tsv")
 
-# key: (what is trained, settings of both runs, the value of the second, where it is seen)
+# key: (what is trained, settings of both runs, the value in the second run, where the effect is
+# visible)
 ROWS = {
     "learning_rate": (text_of, {}, 0.02, "weights"),
     "min_learning_rate": (text_of, {"lr_scheduler_type": "cosine"}, 0.005, "weights"),
@@ -132,7 +133,7 @@ def sets(values):
 
 
 def facts(out, told):
-    """All that a run leaves, but for time."""
+    """All results of a run, except for times."""
     names = {str(p.relative_to(out)) for p in out.rglob("*") if p.is_file()}
     log = [{k: v for k, v in line.items() if k not in ("seconds", "tokens_per_second", "run")} for line in lines_of_log(out)]
     files = [p for p in (out / "model.safetensors", out / "adapter_model.safetensors") if p.exists()]
@@ -157,7 +158,7 @@ def test_the_rows_are_the_keys(folder):
 
 
 def test_each_key_does_something(folder):
-    known, silent = {}, []  # runs of the same start are made once
+    known, silent = {}, []  # runs with the same start are made only once
     for number, (key, (begin, both, value, where)) in enumerate(ROWS.items()):
         own = folder / str(id(begin))
         own.mkdir(exist_ok=True)
@@ -171,7 +172,7 @@ def test_each_key_does_something(folder):
 
 
 def test_the_same_settings_give_the_same(folder):
-    """Else the test above could not fail."""
+    """Otherwise the test above could not fail."""
     for number, begin in enumerate((text_of, moods, PAIRED)):
         own = folder / str(number)
         own.mkdir()

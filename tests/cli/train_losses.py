@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera train: what the numbers of the log are means of, and what is drawn anew for each batch."""
+"""tessera train: over what the numbers of the log are averaged, and what is drawn anew for each batch."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from support.runs import REFERENCE, SMALL, command, lines_of_log, make
 
 
 def losses(folder, name, steps, *more):
-    """Of steps that all read one batch and learn nothing."""
+    """The log of steps that all read the same batch, with a learning rate of 0."""
     model, data = folder / "gpt2-tiny", folder / "lines.txt"
     if not model.exists():
         words.model(folder, "gpt2-tiny")
@@ -24,21 +24,21 @@ def losses(folder, name, steps, *more):
 
 def test_each_batch_has_its_own_dropout(folder):
     still, seen = losses(folder, "still", 6, "--set", "dropout=0")
-    equal(len(set(still)), 1, "without dropout nothing differs")
+    equal(len(set(still)), 1, "without dropout the losses must be equal")
     for key in ("dropout", "activation_dropout"):
         more = ("--set", "dropout=0", "--set", f"{key}=0.3")
         drawn, validated = losses(folder, key, 6, *more)
-        equal(len(set(drawn + still)), 7, f"{key}: a mask for each step")
-        equal(validated, seen, f"{key}: validation drops nothing")
+        equal(len(set(drawn + still)), 7, f"{key}: each step must have its own mask")
+        equal(validated, seen, f"{key}: validation must not drop anything")
         other, _ = losses(folder, f"{key}-seed", 6, *more, "--set", "seed=7")
-        equal(len(set(drawn + other)), 12, f"{key}: the masks follow the seed")
+        equal(len(set(drawn + other)), 12, f"{key}: the masks must depend on the seed")
         halves, _ = losses(folder, f"{key}-2", 3, *more, "--set", "gradient_accumulation_steps=2")
         means = [(drawn[i] + drawn[i + 1]) / 2 for i in (0, 2, 4)]
-        assert all(abs(a - b) < 1e-6 for a, b in zip(halves, means)), f"{key}: a mask for each batch of an update: {halves} {means}"
+        assert all(abs(a - b) < 1e-6 for a, b in zip(halves, means)), f"{key}: each batch of an update must have its own mask: {halves} {means}"
 
 
 def test_an_update_is_the_mean_of_its_batches(folder):
-    """Batches that are all the same: their number changes neither norm nor step."""
+    """If all batches are the same, their number changes neither the norm nor the step."""
     more = ("--set", "dropout=0", "--set", "learning_rate=0.1", "--set", "optim=sgd", "--set", "max_grad_norm=0")
     seen = []
     for n in (1, 3):
@@ -49,14 +49,14 @@ def test_an_update_is_the_mean_of_its_batches(folder):
 
 
 def test_validation_is_the_mean_of_its_tokens(folder):
-    """However long the texts are that share a batch."""
+    """The validation loss does not depend on how the texts are put into batches."""
     seen = [losses(folder, f"by{size}", 1, "--set", "dropout=0", "--set", "eval_batches=0", "--set", f"per_device_eval_batch_size={size}")[1]
             for size in (1, 2, 3, 4)]
     assert all(abs(a - seen[0][0]) < 1e-6 for (a,) in seen), seen
 
 
 def test_all_tokens_are_counted(folder):
-    """Those that are read by the encoder, too: pairs turned round have as many."""
+    """The encoder's tokens are counted too: reversed pairs have as many."""
     pairs = [("a long way to the sea and on", "far"), ("the river", "a bank"), ("good poem", "money")]
     counts = []
     for name, order in (("there", 1), ("back", -1)):
@@ -72,7 +72,7 @@ def test_all_tokens_are_counted(folder):
 
 
 def test_an_epoch_is_all_batches_once(folder):
-    """However many of them an update takes."""
+    """However many batches one update takes."""
     model, text = make(folder)
     for epochs, n in ((1, 1), (1, 2), (2, 3), (0.5, 4)):
         told = run("train", text, "-m", model, *REFERENCE, *SMALL, "--set", f"num_train_epochs={epochs}", "--set", f"gradient_accumulation_steps={n}",

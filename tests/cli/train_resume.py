@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tessera train --resume: a run that was stopped makes every later save too, whatever save_total_limit removes, whoever moves OUT, and
-whatever happens meanwhile to the folders and files that it began with. Each run that goes on is at least limit + 2 saves long, so that the
-checkpoint that it went on from is gone by its end.
+"""tessera train --resume: a resumed run makes every later save too, whatever save_total_limit removes, even if OUT is moved, and whatever
+happens meanwhile to the folders and files that the run began with. Each resumed run makes at least limit + 2 saves, so that the checkpoint from
+which it was resumed is gone at its end.
 """
 
 import json
@@ -29,7 +29,7 @@ def newest(out):
 
 
 def until_saved(process, out, step):
-    """Waits for the checkpoint of a step at least."""
+    """Waits for a checkpoint of this step or a later one."""
     end = time.monotonic() + PATIENCE
     while newest(out) < step:
         if process.poll() is not None:
@@ -45,7 +45,7 @@ def stop(process, number):
 
 
 def stopped(out, saves, number, *arguments):
-    """A run that makes so many saves more, and is stopped by a signal."""
+    """A run that makes this many more saves, and is then stopped by a signal."""
     process = start(*arguments)
     try:
         until_saved(process, out, newest(out) + saves)
@@ -56,7 +56,7 @@ def stopped(out, saves, number, *arguments):
 
 
 def kept(out, limit):
-    """Whole ones: as many as the limit says, the newest, besides the best."""
+    """The checkpoints must be complete, and be the newest, as many as the limit allows, besides the best."""
     found = checkpoints(out)
     for path in found:
         whole(path)
@@ -68,14 +68,14 @@ def kept(out, limit):
 
 
 def finished(folder, model, text, out, limit, *more):
-    """Goes on for limit + 3 saves more; all of it is what a run without a stop gives."""
+    """Continues for limit + 3 more saves; everything must be the same as in a run that was never stopped."""
     steps = newest(out) + limit + 3
     run(*limited(model, text, out, steps, limit, "--resume", *more))
     kept(out, limit)
     one = folder / f"one-{steps}"
     if not one.exists():
         run(*command(model, text, one, steps, *every(0), *more))
-    assert result(one, steps) == result(out, steps), f"{out.name}: going on gave other bytes"
+    assert result(one, steps) == result(out, steps), f"{out.name}: the resumed run gave other bytes"
     for path in model.iterdir():
         if path.suffix == ".json":
             assert (out / path.name).read_bytes() == (one / path.name).read_bytes(), path.name
@@ -170,7 +170,7 @@ def test_from_scratch(folder):
 
 
 def test_the_best_stays(folder):
-    """A rate so high that the first validations are the best: their checkpoint outlives a limit of 1, and is the result."""
+    """The rate is so high that the first validations are the best: their checkpoint is kept despite a limit of 1, and is the result."""
     model, text = make(folder)
     out = folder / "out"
     more = ("--set", "load_best_model_at_end=true", "--set", "learning_rate=0.3", "--set", "eval_steps=1")
@@ -185,7 +185,7 @@ def test_the_best_stays(folder):
 
 
 def test_one_that_can_not_be_removed(folder):
-    """An old checkpoint that stays is told once, and ends no run."""
+    """An old checkpoint that cannot be removed is reported once, and does not end the run."""
     model, text = make(folder)
     out = folder / "out"
     stopped(out, 2, signal.SIGKILL, *limited(model, text, out, ENDLESS, 0))
@@ -197,7 +197,7 @@ def test_one_that_can_not_be_removed(folder):
 
 
 def going_while(folder, change, *more, limit=2):
-    """Saves that a run makes after `change`; they are what it would have saved without."""
+    """The saves that a run makes after `change` must be the same as without the change."""
     model, text = make(folder)
     out = folder / "out"
     process = start(*limited(model, text, out, ENDLESS, limit, *more))
@@ -214,7 +214,7 @@ def going_while(folder, change, *more, limit=2):
     last = checkpoints(out)[-1]
     for name, data in before.items():
         if name != "manifest.json":
-            assert (last / name).read_bytes() == data, f"{name} of a later checkpoint is another"
+            assert (last / name).read_bytes() == data, f"{name} of a later checkpoint differs"
     return last
 
 
@@ -258,7 +258,7 @@ def test_its_teacher_is_removed_meanwhile(folder):
 
 
 def test_what_does_not_learn_is_never_another_model_s(folder):
-    """The head alone learns; the rest of each checkpoint is copied from the model's file, which is overwritten in its place meanwhile."""
+    """Only the head is trained; the rest of each checkpoint is copied from the model's file, which is meanwhile overwritten in place."""
     model = copy_model(GOLDEN.parent / "encoders" / "classify", folder / "classify")
     labels = list(json.loads((model / "config.json").read_text())["id2label"].values())
     (folder / "moods.csv").write_text("text,label\n" + "".join(f"the sea is good,{label}\n" for label in labels) * 10)
@@ -267,11 +267,11 @@ def test_what_does_not_learn_is_never_another_model_s(folder):
                     f"max_steps={ENDLESS}", *every(1))
     try:
         until_saved(process, out, 2)
-        equal((out / "start").exists(), False, "the model's own folder must be what is read")
+        equal((out / "start").exists(), False, "the model's own folder must be read")
         path = model / "model.safetensors"
         data = bytearray(path.read_bytes())
         data[-4000:] = bytes(4000)
-        path.write_bytes(data)  # the same file, not a new one under its name
+        path.write_bytes(data)  # the same file, not a new one with its name
         _, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()

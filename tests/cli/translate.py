@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera translate: lines in, lines out, whatever the lines are; searches, results, splitting, exit codes. And generate with such a model."""
+"""tessera translate: lines in, lines out, whatever the lines are; beam search, results, splitting, exit codes. Also generate with an encoder-decoder."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import threading
 
 from support.command import COMMAND, SHARED, SOURCE, change_json, copy_model, environment, equal, larger, main, refused, run
 
-TINY = SOURCE / "tests" / "golden" / "translate"  # writes a line in capitals; reads 40 tokens
+TINY = SOURCE / "tests" / "golden" / "translate"  # it writes a line in capitals, and reads 40 tokens
 REFERENCE = ("-d", "reference")
 LONG = "this is a very long line. it has several sentences, and it is longer than the model reads! yes."
 
@@ -59,9 +59,9 @@ def test_long_lines(_):
     equal(translate(spaced).text, spaced.upper() + "\n")
     words = " ".join(random.Random(3).choice(["one", "two", "seven"]) for _ in range(60))
     equal(translate("a", words, "b").text, f"A\n{words.upper()}\nB\n")
-    assert len(translate("x" * 1000).text) > 500, "no place to cut but between characters"
+    assert len(translate("x" * 1000).text) > 500, "it can only be cut between characters"
     said = run("translate", *REFERENCE, "-m", TINY, LONG).err
-    assert "so split: 1 lines" in said, said
+    assert "1 lines were longer than the model can read, and were split" in said, said
 
 
 def test_the_length_that_a_tokenizer_names(folder):
@@ -96,9 +96,9 @@ def test_options_of_the_search(_):
     assert "E" not in translate("--suppress", "39", "three").text
     one = float(translate("--n-best", "1", "one").text.split("\t")[1])
     half = float(translate("--n-best", "1", "--length-penalty", "0", "one").text.split("\t")[1])
-    assert abs(half - 4 * one) < 1e-5, "four tokens, the end among them"
+    assert abs(half - 4 * one) < 1e-5, "four tokens, including the end token"
     covered = float(translate("--n-best", "1", "--coverage-penalty", "1", "one").text.split("\t")[1])
-    assert covered <= one, "what is not covered lowers a score"
+    assert covered <= one, "source tokens that are not covered must lower the score"
 
 
 def test_settings_of_the_folder(folder):
@@ -142,7 +142,7 @@ def test_languages(folder):
 
 @larger("data/models/aren-transliteration")
 def test_aren(_):
-    """A published CTranslate2 model, whose tests come with it."""
+    """A published CTranslate2 model and the tests that come with it."""
     folder = SHARED / "data" / "models" / "aren-transliteration"
     rows = [line.split("\t") for line in (folder / "expected.txt").read_text().splitlines() if not line.startswith("#")]
     for beams in (1, 4):
@@ -151,7 +151,7 @@ def test_aren(_):
 
 
 def test_lines_as_they_come(_):
-    """A line that is there is translated before the next one comes."""
+    """A line is translated before the next one arrives."""
     process = subprocess.Popen([COMMAND, "translate", *REFERENCE, "-m", str(TINY), "-q"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                env=environment())
     stop = threading.Timer(120, process.kill)
@@ -166,9 +166,9 @@ def test_lines_as_they_come(_):
 
 
 def test_memory_stays(folder):
-    """Four times the lines take the same memory."""
+    """Four times as many lines take the same memory."""
     if os.environ.get("TESSERA_SANITIZE_FLAGS"):
-        return  # a sanitizer keeps what is freed
+        return  # sanitizers do not give freed memory back
     def peak(n):
         chosen = random.Random(1)
         (folder / "lines.txt").write_text("".join(chosen.choice("abcde") * chosen.randint(0, 3) + "\n" for _ in range(n)))
@@ -200,7 +200,7 @@ def test_generate(_):
     refused(2, "the prompt has", "generate", *REFERENCE, "-m", TINY, LONG)
 
 
-BUNDLED = {  # transformers' MarianMTModel of models/translate-de-en in float32: its two best of beam 4, with scores
+BUNDLED = {  # from transformers' MarianMTModel of models/translate-de-en in float32: the two best of beam 4, with scores
     "Wo ist der Bahnhof?": [("Where's the station?", -0.22220), ("Where is the station?", -0.28797)],
     "Du bist reich, oder?": [("You're rich, aren't you?", -0.12223), ("You are rich, aren't you?", -0.18106)],
     "Ich hätte gern einen Kaffee.": [("I'd like to have a coffee.", -0.26543), ("I'd like a coffee.", -0.30994)],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera tune: what it finds is kept, shown, and changes no byte; what it can't do is a sentence."""
+"""tessera tune: what it finds is kept and shown, and changes no byte of the output; refusals are one message."""
 
 import json
 import signal
@@ -17,8 +17,8 @@ def test_a_model(folder):
     before = run(*GREEDY, env=env).out
     told = run("tune", TINY, "--budget", "4", "-d", DEVICE, "-q", "--write", folder / "t.tsv", env=env)
     lines = told.text.splitlines()
-    assert lines[0].split()[:3] == ["row", "old", "new"], told
-    assert "rows have better values now" in lines[-1], told
+    assert lines[0].split()[:3] == ["variant", "old", "new"], told
+    assert "variants have better values now" in lines[-1], told
     kept = int(lines[-1].split()[0])
     equal(kept, sum("%" in line for line in lines[1:-1]), told.text)
     assert "other results" not in told.text, told
@@ -50,7 +50,7 @@ def test_an_interrupt_keeps_what_was_found(folder):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     equal(process.returncode, 130, err.decode())
-    assert b"stopped; " in err or b"row" not in out, (out, err)
+    assert b"stopped; " in err or b"variant" not in out, (out, err)
 
 
 def test_refusals(_):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Models that must be refused, through the command: exit code 3, one sentence that names file and field, nothing on stdout.
-The numbers are those of the list of bad inputs that the readers' own tests go through in full."""
+"""Models that the command must refuse: exit code 3, one message that names file and field, and nothing on stdout.
+The numbers are those of the list of bad inputs that the readers' own tests cover completely."""
 
 import json
 import pickle
@@ -11,7 +11,7 @@ from support.command import GOLDEN, PLAY, change_json, copy_model, main, refused
 
 LLAMA, GPT2 = GOLDEN / "llama-tiny", GOLDEN / "gpt2-tiny"
 
-# of config.json: what is changed, and what the sentence must name
+# changes of config.json, and what the message must name
 LLAMA_CONFIG = (
     ({"hidden_size": "24"}, "hidden_size"),  # 41
     ({"num_hidden_layers": 2.5}, "num_hidden_layers"),

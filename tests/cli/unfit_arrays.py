@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Encoders and encoder-decoders without one of their arrays, or with one of another shape: each is refused in one sentence that names
-it. What a head lacks must not be left out in silence."""
+"""Encoders and encoder-decoders in which one array is missing or has another shape: each is refused with one message that names the array.
+An array that is missing from a head must not be ignored silently."""
 
 import json
 import struct
@@ -8,7 +8,8 @@ import struct
 from support.command import GOLDEN, copy_model, main, refused, run
 
 OWN = ("m2m_100", "electra/mlm", "mpnet/cls", "albert-groups/mlm", "bert/mlm", "bert/cls")
-# What published files of these families have, or have not, without a difference: 0 in most, or computed.
+# Arrays that published files of these families may have or not have, with the same results: they are
+# mostly 0, or computed.
 OPTIONAL = ("final_logits_bias", "embed_positions.weight")
 
 
@@ -24,7 +25,7 @@ def write(path, header, body):
 
 
 def without(header, body, name):
-    """All but one array, the others moved together."""
+    """A file without one array; the others are moved together."""
     begin, end = header[name]["data_offsets"]
     kept = {}
     for other, entry in header.items():
@@ -43,7 +44,7 @@ def try_all(source, folder):
     for name in header:
         if name == "__metadata__" or name.endswith(OPTIONAL):
             continue
-        # A weight alone may be named by its bias, which is then no part of anything.
+        # If a weight is missing, the message may name its bias, which then belongs to nothing.
         write(path, *without(header, body, name))
         refused(3, "tensor \"", "info", model)
         shape = header[name]["shape"]

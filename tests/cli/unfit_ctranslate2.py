@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CTranslate2 folders that must be refused, through the command: exit code 3 and one sentence that names file and field."""
+"""CTranslate2 folders that the command must refuse: exit code 3 and one message that names file and field."""
 
 import json
 import shutil
@@ -72,7 +72,7 @@ def test_what_is_written_back_is_read(folder):
 
 
 def test_variables(folder):
-    """One variable of a model changed, and what is said of it; None takes it away."""
+    """Changes one variable of a model (None removes it), and checks the message about it."""
     qkv = "encoder/layer_0/self_attention/linear_0/weight"
     cases = (
         ("opennmt", "decoder/embeddings/weight", None, '"decoder.embeddings.weight" is missing'),

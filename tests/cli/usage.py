@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line itself: help, version, options and operands that are not there, values out of range; exit code 2 and one sentence."""
+"""The command line itself: help, version, unknown options and operands, values out of range; exit code 2 and one message."""
 
 import json
 import re
@@ -30,15 +30,15 @@ def test_help_of_each_command(_):
 def test_exit_codes_and_environment(_):
     overview = run("help").text
     for code in (0, 1, 2, 3, 4, 5, 130):
-        assert re.search(rf"^  {code} +\w", overview, re.M), f"exit code {code} is not told"
+        assert re.search(rf"^  {code} +\w", overview, re.M), f"exit code {code} is not listed"
     listed = re.findall(r"^  ([A-Z_]+) ", run("help", "environment").text, re.M)
     read = {name for path in (SOURCE / "src").rglob("*.c") for name in re.findall(r'getenv\("([A-Z_]+)"\)', path.read_text())}
-    equal(sorted(listed), sorted(read), "variables that tessera help environment tells, and that src reads")
-    assert not [path for path in (SOURCE / "src").rglob("*.c") if re.search(r"getenv\([^\")]", path.read_text())], "a variable whose name this test cannot see"
+    equal(sorted(listed), sorted(read), "variables that tessera help environment lists, and that src reads")
+    assert not [path for path in (SOURCE / "src").rglob("*.c") if re.search(r"getenv\([^\")]", path.read_text())], "getenv of a name that this test cannot see"
 
 
 def test_chat_without_a_model(_):
-    told = refused(2, "chat wants -m MODEL", "chat", given="hello\n")
+    told = refused(2, "chat needs -m MODEL", "chat", given="hello\n")
     assert "Instruct" in told.err, told.err
 
 
@@ -81,7 +81,7 @@ def test_commands_that_were_meant(_):
     assert "mean" not in told.err, told.err
 
 
-# What people type in other programs, the command, and what Tessera calls it.
+# An option as other programs name it, the command, and Tessera's name for it.
 MEANT = (("--max-tokens", "generate", "--max-new-tokens"), ("--max_tokens=5", "chat", "--max-new-tokens"), ("--n_predict", "generate", "--n-predict"),
          ("--max_new_tokens", "generate", "--max-new-tokens"), ("-ngl", "generate", "--device gpu"), ("--n-gpu-layers", "chat", "--device gpu"),
          ("--temprature", "generate", "--temperature"), ("--top_k", "generate", "--top-k"), ("--topp", "generate", "--top-p"), ("--modle", "embed", "--model"),
@@ -97,7 +97,7 @@ def test_options_that_were_meant(_):
         assert told.err.count("\n") == 1, told.err
     told = refused(2, "--zygote: no such option; see tessera help generate", "generate", "--zygote")
     assert "mean" not in told.err, told.err
-    assert "mean" not in refused(2, "--src-lang: no such option", "dump", "--src-lang", "de").err  # which dump has no other word for
+    assert "mean" not in refused(2, "--src-lang: no such option", "dump", "--src-lang", "de").err  # dump has no such option under any name
 
 
 def test_keys_that_were_meant(folder):
@@ -112,33 +112,33 @@ def test_keys_that_were_meant(folder):
 
 
 def test_ranges_are_printed_as_numbers(_):
-    refused(2, "--top-k -3: a whole number is wanted, from 0 to 16777216\n", "generate", "--top-k", "-3")
-    refused(2, "-n -1: a whole number is wanted, from 0 to 1073741824\n", "generate", "-n", "-1")
-    refused(2, "--top-p 0: a number is wanted, from 1e-09 to 1\n", "generate", "--top-p", "0")
-    refused(2, "--temp -1: a number is wanted, from 0 to 1000000\n", "generate", "--temp", "-1")
+    refused(2, "--top-k -3: give a whole number from 0 to 16777216\n", "generate", "--top-k", "-3")
+    refused(2, "-n -1: give a whole number from 0 to 1073741824\n", "generate", "-n", "-1")
+    refused(2, "--top-p 0: give a number from 1e-09 to 1\n", "generate", "--top-p", "0")
+    refused(2, "--temp -1: give a number from 0 to 1000000\n", "generate", "--temp", "-1")
 
 
 def test_values(_):
     for fragment, *arguments in (
             ("--seed: a value is missing", "generate", "--seed"),
             ("-n: a value is missing", "generate", "-n"),
-            ("a whole number is wanted", "generate", "-n", "ten"),
-            ("a whole number is wanted", "generate", "-n", "-1"),
-            ("a whole number is wanted", "generate", "-n", "1.5"),
-            ("a whole number is wanted", "generate", "-n", "99999999999999999999"),
-            ("a whole number is wanted", "generate", "-n", ""),
-            ("a number is wanted", "generate", "--temperature", "nan"),
-            ("a number is wanted", "generate", "--temp", "-0.5"),
-            ("a number is wanted", "generate", "--top-p", "0"),
-            ("a number is wanted", "generate", "--top-p", "1.01"),
-            ("a number is wanted", "generate", "--min-p", "-1"),
-            ("a number is wanted", "generate", "--repeat-penalty", "0"),
-            ("a whole number is wanted", "generate", "--top-k", "-3"),
+            ("give a whole number", "generate", "-n", "ten"),
+            ("give a whole number", "generate", "-n", "-1"),
+            ("give a whole number", "generate", "-n", "1.5"),
+            ("give a whole number", "generate", "-n", "99999999999999999999"),
+            ("give a whole number", "generate", "-n", ""),
+            ("give a number", "generate", "--temperature", "nan"),
+            ("give a number", "generate", "--temp", "-0.5"),
+            ("give a number", "generate", "--top-p", "0"),
+            ("give a number", "generate", "--top-p", "1.01"),
+            ("give a number", "generate", "--min-p", "-1"),
+            ("give a number", "generate", "--repeat-penalty", "0"),
+            ("give a whole number", "generate", "--top-k", "-3"),
             ("from 0 to 2^64 - 1", "generate", "--seed", "-1"),
             ("from 0 to 2^64 - 1", "generate", "--seed", "18446744073709551616"),
             ("from 0 to 2^64 - 1", "generate", "-s", "x"),
-            ("a whole number is wanted", "generate", "-t", "0"),
-            ("a whole number is wanted", "generate", "-c", "0"),
+            ("give a whole number", "generate", "-t", "0"),
+            ("give a whole number", "generate", "-c", "0"),
             ("--ids 1,x", "generate", "--ids", "1,x"),
             ("--ids 1,-2", "generate", "--ids", "1,-2"),
             ("--quiet", "generate", "--quiet=1")):
@@ -148,12 +148,12 @@ def test_values(_):
 def test_operands(_):
     refused(2, "chat takes no operands", "chat", "x")
     refused(2, "devices takes no operands", "devices", "x")
-    refused(2, "one model is wanted", "info", "a", "b")
-    refused(2, "one model is wanted", "explain", "-m", "a", "b")
-    refused(2, "one file is wanted", "tokenize", "a", "b")
-    refused(2, "list or clear is wanted", "cache", "remove")
-    refused(2, "dump wants one of", "dump", "--ids", "1")
-    refused(2, "dump wants one of", "dump", "--ids", "1", "--text", "x", "-o", "y")
+    refused(2, "give only one model", "info", "a", "b")
+    refused(2, "give only one model", "explain", "-m", "a", "b")
+    refused(2, "give one file", "tokenize", "a", "b")
+    refused(2, "give list or clear", "cache", "remove")
+    refused(2, "dump needs one of", "dump", "--ids", "1")
+    refused(2, "dump needs one of", "dump", "--ids", "1", "--text", "x", "-o", "y")
 
 
 def test_aliases(_):

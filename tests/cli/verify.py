@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera verify: what it runs, what it says of what it did not run, and what it says when it is interrupted."""
+"""tessera verify: what it runs, what it prints about what it did not run, and what it prints when it is interrupted."""
 
 import json
 import re
@@ -13,7 +13,7 @@ LINEAR = {"linear/packed", "linear/packed_few", "linear/cached", "linear/plain"}
 
 
 def test_interrupted(_):
-    """Never like a pass, and at once."""
+    """An interrupted run ends at once, and never looks like a pass."""
     for number in (signal.SIGINT, signal.SIGTERM):
         process = start("verify", "-d", "reference")
         time.sleep(1)
@@ -23,7 +23,7 @@ def test_interrupted(_):
         took = time.monotonic() - begun
         equal(process.returncode, 128 + number, err)
         assert re.search(rb"interrupted after \d+ of \d\d ops: \d+ ok, 0 missed, 0 failed to run\n$", err), err
-        assert b"rows skipped" not in out, out
+        assert b"variants skipped" not in out, out
         assert took < 5, f"{took} s"
 
 
@@ -42,7 +42,7 @@ def test_smoke_runs_every_row_that_would_be_chosen(_):
 
 
 def test_a_kernel_that_writes_nothing_is_in_the_json(folder):
-    """Its error is infinite, which JSON has no number for."""
+    """The error of a NaN is infinite, and JSON has no number for that."""
     if not has_device():
         print(f"not on {DEVICE}: it is not here")
         return
@@ -59,10 +59,10 @@ def test_what_did_not_run_is_counted_with_its_reason(_):
         print(f"not on {DEVICE}: it is not here")
         return
     lines = run("verify", "--smoke", "-d", DEVICE, "--op", "rms_norm").text.splitlines()
-    assert re.match(r"\d+ ok on \d+ rows, 0 missed, 0 failed to run, \d+ rows skipped, 0 ops not offered$", lines[-1]), lines
+    assert re.match(r"\d+ ok on \d+ variants, 0 missed, 0 failed to run, \d+ variants skipped, 0 ops not offered$", lines[-1]), lines
     skipped = sum(" skipped: " in line for line in lines)
     if skipped:
-        assert lines[-2].startswith("skipped rows: ") and f"{skipped} rows skipped" in lines[-1], lines
+        assert lines[-2].startswith("skipped variants: ") and f"{skipped} variants skipped" in lines[-1], lines
 
 
 main(globals())

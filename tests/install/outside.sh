@@ -1,9 +1,9 @@
-# A program outside the tree builds against the installed one by CMake and by pkg-config, and runs; the installed
-# command finds its library, plugins and models, also after the tree has moved.
+# A program outside the tree is built against the installed Tessera with CMake and with pkg-config, and runs; the
+# installed command finds its library, plugins and models, even after the installed tree was moved.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-unset TESSERA_BACKEND_PATH # the installed tree must find its own
+unset TESSERA_BACKEND_PATH # the installed tree must find its own plugins
 
 cmake --install "$TESSERA_BUILD" --prefix "$work/first" >"$work/log"
 mv "$work/first" "$work/moved"
@@ -20,7 +20,7 @@ PKG_CONFIG_PATH=$prefix/lib/pkgconfig "$CC" -std=c11 ${TESSERA_SANITIZE_FLAGS:-}
     $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs tessera)
 LD_LIBRARY_PATH=$prefix/lib "$work/outside" >"$work/by_pkg_config"
 
-# The examples need nothing but what is installed.
+# The examples need only what is installed.
 for example in "$TESSERA_SOURCE"/examples/*.c; do
     # shellcheck disable=SC2046,SC2086
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror ${TESSERA_SANITIZE_FLAGS:-} "$example" -o "$work/$(basename "$example" .c)" \
@@ -39,7 +39,7 @@ test -e "$prefix/share/tessera/recipes/char-gpt.json"
 "$prefix/bin/tessera-get-minilm" --help >/dev/null
 test -e "$prefix/share/doc/tessera/docs/building.md" -a -e "$prefix/share/doc/tessera/README.md"
 
-# What was installed can be removed, and nothing else is.
+# Uninstalling removes everything that was installed, and nothing else.
 mkdir "$work/second"
 touch "$work/second/mine"
 cmake --install "$TESSERA_BUILD" --prefix "$work/second" >>"$work/log"

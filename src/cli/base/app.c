@@ -1,5 +1,5 @@
-/* cli/base/app.c - has the options that commands share, opens the engine, the device and the model
- * that they name, and closes them. */
+/* cli/base/app.c - the options that commands share; opens the engine, the device and the model that
+ * they name, and closes them. */
 #include "cli/base/app.h"
 #include "cli/base/json.h"
 #include "cli/base/watch.h"
@@ -14,19 +14,19 @@ const tsri_cli_option *tsri_cli_device_options(tsri_cli_app *app) {
     static tsri_cli_option rows[8];
     const tsri_cli_option all[] = {
         {"device", 'd', CLI_TEXT, &app->device_name, "D",
-         "number, platform/device, cpu, gpu, accelerator, a backend; A,B splits the layers", 0, 0,
-         NULL},
+         "a number, platform/device, cpu, gpu, accelerator or a backend; A,B splits the layers "
+         "between devices",
+         0, 0, NULL},
         {"backend", 0, CLI_LIST, &app->backends, "FILE",
-         "also load this backend plugin; may be given again", 0, 0, NULL},
-        {"kernels", 0, CLI_TEXT, &app->kernels, "OP=ROW[:TUNABLE=N],..",
-         "force kernel rows, see tessera explain", 0, 0, NULL},
+         "also load this backend plugin; may be given several times", 0, 0, NULL},
+        {"kernels", 0, CLI_TEXT, &app->kernels, "OP=VARIANT[:TUNABLE=N],..",
+         "use these kernel variants; tessera explain lists them", 0, 0, NULL},
         {"bundle", 0, CLI_TEXT, &app->bundle, "FOLDER",
-         "run the built kernels of this folder alone (tessera kernels; TESSERA_BUNDLE)", 0, 0,
-         NULL},
-        {"threads", 't', CLI_INT, &app->threads, "N", "a CPU device uses at most N threads", 1,
+         "use only the built kernels in this folder (see tessera help kernels)", 0, 0, NULL},
+        {"threads", 't', CLI_INT, &app->threads, "N", "use at most N threads on a CPU device", 1,
          65536, NULL},
         {"profile", 0, CLI_MAYBE, &app->profile, "FILE.json",
-         "time per op and kernel from device events, at the end", 0, 0, NULL},
+         "at the end, report the device time of each op and kernel", 0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -36,19 +36,24 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
     static tsri_cli_option rows[7];
     const tsri_cli_option all[] = {
         {"model", 'm', CLI_TEXT, &app->model_name, "MODEL",
-         "a folder (Hugging Face's layout, or CTranslate2's), a .gguf or llama2.c .bin file, or a "
-         "bundled model",
+         "a folder (Hugging Face or CTranslate2), a .gguf or llama2.c .bin file, or a bundled "
+         "model's name",
          0, 0, NULL},
         {"dtype", 0, CLI_TEXT, &app->dtype_name, "TYPE",
-         "how weights are kept: f32, f16, bf16, q8 or q4; as stored without it", 0, 0, NULL},
+         "how weights are stored on the device: f32, f16, bf16, q8 or q4 (default: as in the file)",
+         0, 0, NULL},
         {"kv-dtype", 0, CLI_TEXT, &app->kv_dtype_name, "TYPE",
-         "how keys and values are kept: f32 (without it) or f16, half the memory", 0, 0, NULL},
+         "how keys and values are stored: f32 (default), or f16, which needs half the memory", 0, 0,
+         NULL},
         {"compute", 0, CLI_TEXT, &app->compute_name, "TYPE",
-         "how products are formed: f32, f16, int8 (of q8 and q4) or auto", 0, 0, NULL},
+         "how matrix products are computed: f32, f16, int8 (with q8 and q4 weights), or auto", 0, 0,
+         NULL},
         {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
-         "tokens of a sequence at most; what the model reads without it", 1, 1 << 30, NULL},
+         "the most tokens a sequence may have (default: as many as the model can read)", 1, 1 << 30,
+         NULL},
         {"lora", 0, CLI_LIST, &app->loras, "FOLDER",
-         "adds this LoRA adapter (PEFT's layout) to the weights; may be given again", 0, 0, NULL},
+         "add this LoRA adapter (in PEFT's layout) to the weights; may be given several times", 0,
+         0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -57,8 +62,9 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
 const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app) {
     static tsri_cli_option rows[3];
     const tsri_cli_option all[] = {
-        {"quiet", 'q', CLI_FLAG, &app->quiet, NULL, "only results and errors", 0, 0, NULL},
-        {"verbose", 'v', CLI_FLAG, &app->verbose, NULL, "say more", 0, 0, NULL},
+        {"quiet", 'q', CLI_FLAG, &app->quiet, NULL, "print only results and errors", 0, 0, NULL},
+        {"verbose", 'v', CLI_FLAG, &app->verbose, NULL, "print more about what is done", 0, 0,
+         NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -72,7 +78,7 @@ const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app) {
     return rows;
 }
 
-/* The last warnings, so that none is told twice. */
+/* Remembers the last warnings, so that none is printed twice. */
 static bool is_told(tsri_cli_app *app, const char *line) {
     enum { MOST = sizeof app->told / sizeof *app->told };
     uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
@@ -104,8 +110,8 @@ static void log_line(void *data, tsr_log_level level, const char *line) {
     say(marks[level & 3], "%s", line);
 }
 
-/* Some drivers of CPUs start a thread a core unless the environment limits them. The library leaves
- * the environment alone; the command has one thread here. */
+/* Some CPU drivers start one thread per core unless the environment limits them. The library leaves
+ * the environment alone; the command may set it here, while it has a single thread. */
 static void limit_drivers(int64_t threads) {
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)threads);
@@ -124,8 +130,8 @@ static bool make_folder(char *path) {
     return access(path, W_OK | X_OK) == 0;
 }
 
-/* pocl dies of a damaged file in its kernel cache, in every run. In our folder it can be cleared,
- * by the run after a crash and by tessera cache clear. */
+/* A damaged file in pocl's kernel cache makes pocl crash in every run. In our folder it can be
+ * cleared: by the run after a crash, and by tessera cache clear. */
 static void place_driver_cache(void) {
     const char *own = getenv("TESSERA_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
                *home = getenv("HOME");
@@ -141,12 +147,12 @@ static void place_driver_cache(void) {
     free(path);
 }
 
-/* Whatever keeps a device from being opened is the device's, but for the host's memory. */
+/* Any failure to open a device counts as the device's, except where host memory runs out. */
 static int of_device(int code, tsr_status status) {
     return status == TSR_OK || status == TSR_E_HOST_MEMORY ? code : CLI_DEVICE;
 }
 
-/* `device` is what will be opened: no driver is loaded for the reference. */
+/* `device` is the device to be opened: for the reference no driver is loaded. */
 static int create_engine(tsri_cli_app *app, const char *device) {
     const tsr_engine_options options = {.struct_size = sizeof options,
                                         .backends = app->backends.items,
@@ -202,8 +208,8 @@ typedef struct word {
     uint32_t value;
 } word;
 
-/* Sets *value to what `text` stands for in a list that ends without a text; nothing where it is
- * NULL. */
+/* Sets *value to the value that `text` has in a list, whose last entry has no text. Leaves *value
+ * alone where `text` is NULL. */
 static int word_of(const char *option, const char *text, const word *words, const char *wanted,
                    uint32_t *value) {
     for (; text && words->text; words++)
@@ -211,7 +217,7 @@ static int word_of(const char *option, const char *text, const word *words, cons
             *value = words->value;
             return CLI_OK;
         }
-    return !text ? CLI_OK : tsri_cli_fail(CLI_USAGE, "--%s %s: %s is wanted", option, text, wanted);
+    return !text ? CLI_OK : tsri_cli_fail(CLI_USAGE, "--%s %s: give %s", option, text, wanted);
 }
 
 int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options) {

@@ -1,5 +1,5 @@
-/* cli/base/app.h - what every command shares: its options, the engine, the device, the model, and
- * how it ends. */
+/* cli/base/app.h - what all commands share: common options, the engine, the device, the model, and
+ * how a command ends. */
 #ifndef TESSERA_CLI_BASE_APP_H
 #define TESSERA_CLI_BASE_APP_H
 
@@ -22,19 +22,19 @@ struct tsri_cli_app {
     tsr_device *device;
     tsr_model *model;
     bool no_self_test;
-    bool measure;      /* launches are timed, for the command itself */
+    bool measure;      /* launches are timed, because the command itself needs the times */
     bool record;       /* kernels are chosen for a bundle, not built */
-    bool stopped;      /* nothing more can be written to stdout */
-    bool write_failed; /* and it was not its reader who closed it */
+    bool stopped;      /* stdout can take no more: the command stops */
+    bool write_failed; /* writing failed, and not because the reader closed stdout */
     bool progress_shown;
-    bool input_taken;  /* standard input has a reader */
-    uint64_t told[32]; /* hashes of the last warnings */
+    bool input_taken;  /* standard input is already read by an option or operand */
+    uint64_t told[32]; /* hashes of the last warnings printed */
     size_t n_told;
-    struct json_t *profiled; /* entries of a profile that goes to a file */
-    int profiled_lines;      /* of one that is printed */
+    struct json_t *profiled; /* the entries of a profile that is written to a file */
+    int profiled_lines;      /* lines printed, of a profile that is printed */
 };
 
-/* Rows for tsri_cli_parse. */
+/* Options for tsri_cli_parse. */
 const tsri_cli_option *
 tsri_cli_device_options(tsri_cli_app *app); /* -d --backend --kernels -t --profile */
 const tsri_cli_option *
@@ -42,16 +42,16 @@ tsri_cli_model_options(tsri_cli_app *app); /* -m --dtype --kv-dtype --compute -c
 const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app); /* -q -v */
 const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app);    /* --json */
 
-/* Each returns an exit code, after saying what went wrong. */
+/* Each returns an exit code, and prints what went wrong. */
 int tsri_cli_open_engine(tsri_cli_app *app);
 int tsri_cli_open_device(tsri_cli_app *app);
-int tsri_cli_open_model(tsri_cli_app *app); /* and the engine and the device */
-/* What the options of a model say, for those who open it themselves. */
+int tsri_cli_open_model(tsri_cli_app *app); /* also opens the engine and the device */
+/* Fills `options` from the command line, for commands that open the model themselves. */
 int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options);
-/* Takes an entry of the profile that was asked for: for tsr_profile and tsr_train. */
+/* Takes one entry of the profile; a callback of tsr_profile and tsr_train. */
 void tsri_cli_profiled(void *app, const tsr_profiled *entry);
-/* Prints or writes the profile where it was asked for; closes everything. Returns `code`, or
- * another where that failed. */
+/* Prints or writes the profile if it was asked for, and closes everything. Returns `code`, or
+ * another exit code where that failed. */
 int tsri_cli_close(tsri_cli_app *app, int code);
 
 #endif

@@ -1,4 +1,4 @@
-/* cli/base/args.c - parses a command's options by its tables, and prints them as help. */
+/* cli/base/args.c - parses a command's options by its tables, and prints the help. */
 #include "cli/base/args.h"
 
 #include "cli/base/suggest.h"
@@ -71,12 +71,12 @@ static int append(tsri_cli_list *list, const char *item) {
     return CLI_OK;
 }
 
-/* An option as it was typed: by its letter or by its name. */
+/* The dashes of an option as it was typed: one before a letter, two before a name. */
 static const char *dashes(const char *name) {
     return name[0] && name[1] ? "--" : "-";
 }
 
-/* Whole numbers up to a million million as they are, others short. */
+/* Writes whole numbers below 10^12 in full, other numbers in short form. */
 static void format_limit(char *to, size_t room, double limit) {
     const bool whole = limit == floor(limit) && fabs(limit) < 1e12;
     snprintf(to, room, whole ? "%.0f" : "%g", limit);
@@ -91,10 +91,10 @@ static int take_number(const tsri_cli_option *o, const char *name, const char *t
         format_limit(lowest, sizeof lowest, o->lowest);
         format_limit(highest, sizeof highest, o->highest);
         if (o->highest < 1e15)
-            snprintf(range, sizeof range, ", from %s to %s", lowest, highest);
+            snprintf(range, sizeof range, " from %s to %s", lowest, highest);
         else
-            snprintf(range, sizeof range, ", %s or more", lowest);
-        return tsri_cli_fail(CLI_USAGE, "%s%s %s: %s is wanted%s", dashes(name), name, text,
+            snprintf(range, sizeof range, " of %s or more", lowest);
+        return tsri_cli_fail(CLI_USAGE, "%s%s %s: give %s%s", dashes(name), name, text,
                              o->kind == CLI_INT ? "a whole number" : "a number", range);
     }
     if (o->kind == CLI_INT)
@@ -104,7 +104,7 @@ static int take_number(const tsri_cli_option *o, const char *name, const char *t
     return CLI_OK;
 }
 
-/* "-" is standard input where the help of an option says so; elsewhere no file is called that. */
+/* True for "-" given to a file option whose help does not name standard input. */
 static bool is_no_file(const tsri_cli_option *o, const char *text) {
     static const char *const files[] = {"FILE", "FOLDER", "MODEL", "E.npy", "OUT", "NAME|FILE"};
     bool file = false;
@@ -116,10 +116,9 @@ static bool is_no_file(const tsri_cli_option *o, const char *text) {
 static int take(const tsri_cli_option *o, const char *name, const char *text) {
     char *end;
     if (is_no_file(o, text))
-        return tsri_cli_fail(CLI_USAGE,
-                             "%s%s -: standard input and output cannot stand for %s here; give a "
-                             "name",
-                             dashes(name), name, o->value);
+        return tsri_cli_fail(
+            CLI_USAGE, "%s%s -: standard input and output cannot be used for %s here; give a name",
+            dashes(name), name, o->value);
     if (o->given)
         *o->given = true;
     switch (o->kind) {
@@ -139,15 +138,14 @@ static int take(const tsri_cli_option *o, const char *name, const char *text) {
         *(uint64_t *)o->out = strtoull(text, &end, 10);
         return *text && !*end && !errno && *text != '-'
                    ? CLI_OK
-                   : tsri_cli_fail(CLI_USAGE,
-                                   "%s%s %s: a whole number from 0 to 2^64 - 1 is wanted",
+                   : tsri_cli_fail(CLI_USAGE, "%s%s %s: give a whole number from 0 to 2^64 - 1",
                                    dashes(name), name, text);
     default:
         return take_number(o, name, text);
     }
 }
 
-typedef struct built { /* what getopt_long wants */
+typedef struct built { /* what getopt_long takes */
     struct option longs[MOST * 2];
     const tsri_cli_option *of[MOST * 2];
     char names[MOST * 2][40], letters[MOST * 3];
@@ -156,7 +154,7 @@ typedef struct built { /* what getopt_long wants */
 
 static void build(built *b, const tsri_cli_option *const *tables) {
     char *letter = b->letters;
-    *letter++ = ':'; /* a missing value is answered by us */
+    *letter++ = ':'; /* getopt_long reports a missing value as ':', and we print the message */
     for (; *tables; tables++)
         for (const tsri_cli_option *o = *tables; o->names; o++) {
             const int wants = o->kind == CLI_FLAG    ? no_argument
@@ -188,8 +186,8 @@ static const tsri_cli_option *by_letter(const tsri_cli_option *const *tables, in
     return NULL;
 }
 
-/* The element of argv that getopt_long just took an option from: in the middle of "-abc" it has not
- * gone on. */
+/* The element of argv from which getopt_long just took an option. In the middle of "-abc", optind
+ * still points at that element. */
 static const char *element(int argc, char **argv, int letter) {
     const char *next = optind < argc ? argv[optind] : "";
     if (next[0] == '-' && next[1] != '-' && next[1] == letter)
@@ -241,7 +239,7 @@ int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about,
     for (; status == CLI_OK && optind < argc; optind++) {
         if (!strcmp(argv[optind], "-") && !strstr(usage, "|-"))
             status = tsri_cli_fail(CLI_USAGE,
-                                   "-: this command takes nothing from standard input by that; see "
+                                   "-: this command does not take \"-\" for standard input; see "
                                    "tessera help %s",
                                    argv[0]);
         else
@@ -264,8 +262,7 @@ int tsri_cli_parse_ids(const char *option, const char *text, int32_t **ids, size
         errno = 0;
         const long long id = strtoll(at, &end, 10);
         if (end == at || errno || id < 0 || id > INT32_MAX || (*end && *end != ',' && *end != ' '))
-            return tsri_cli_fail(CLI_USAGE, "%s%s: token ids with ',' between are wanted", option,
-                                 text);
+            return tsri_cli_fail(CLI_USAGE, "%s%s: give token ids separated by ','", option, text);
         (*ids)[(*n)++] = (int32_t)id;
         at = end + (*end != 0);
     }

@@ -1,4 +1,4 @@
-/* cli/base/json.c - builds and prints JSON, and says so where memory is out. */
+/* cli/base/json.c - builds and prints JSON, and reports where there is no memory for it. */
 #include "cli/base/json.h"
 
 #include "cli/base/utf8.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool lost; /* something was not put: memory was out */
+static bool lost; /* a value could not be added: there was no memory */
 
 void tsri_cli_json_put(json_t *object, const char *key, json_t *value) {
     lost |= json_object_set_new(object, key, value) != 0;
@@ -37,7 +37,7 @@ json_t *tsri_cli_json_text(const char *text, size_t n) {
     return value;
 }
 
-/* Not by json_dumps, which leaves a key out where its buffer cannot grow. */
+/* json_dumps would leave a key out where its buffer cannot grow. */
 char *tsri_cli_json_dump(tsri_cli_app *app, const json_t *value, size_t flags, size_t *n) {
     char *text = NULL;
     *n = lost ? 0 : json_dumpb(value, NULL, 0, flags);

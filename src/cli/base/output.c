@@ -1,4 +1,5 @@
-/* cli/base/output.c - writes to standard output, or to a file that is whole or not there. */
+/* cli/base/output.c - writes to standard output, or to a file that appears only when it is
+ * complete. */
 #include "cli/base/output.h"
 #include "cli/base/watch.h"
 
@@ -20,8 +21,8 @@ int tsri_cli_output_begin(tsri_cli_app *app, const char *path, tsri_cli_output *
         return CLI_OK;
     if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
         return tsri_cli_fail(CLI_FILE,
-                             "%s is not a regular file, and is not replaced; without -o the output "
-                             "goes to standard output",
+                             "%s is not a regular file and is not replaced; leave out -o to write "
+                             "to standard output",
                              path);
     if (asprintf(&out->temporary, "%s.%ld.tmp", path, (long)getpid()) < 0) {
         out->temporary = NULL;

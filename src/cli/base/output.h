@@ -1,5 +1,5 @@
-/* cli/base/output.h - what a command writes: to standard output, or to a file that is whole or not
- * there. */
+/* cli/base/output.h - a command's output: to standard output, or to a file that appears only when
+ * it is complete. */
 #ifndef TESSERA_CLI_BASE_OUTPUT_H
 #define TESSERA_CLI_BASE_OUTPUT_H
 
@@ -12,13 +12,13 @@ typedef struct tsri_cli_output {
     FILE *file; /* NULL: standard output */
 } tsri_cli_output;
 
-/* path NULL: standard output. Returns an exit code, after saying what went wrong. */
+/* Opens standard output where path is NULL. Returns an exit code, and prints what went wrong. */
 int tsri_cli_output_begin(tsri_cli_app *app, const char *path, tsri_cli_output *out);
-/* False where it cannot be written: its reader is gone, or it was said. */
+/* Returns false where it cannot be written: the reader is gone, or the error was printed. */
 bool tsri_cli_output_write(tsri_cli_output *out, const void *data, size_t n);
 bool tsri_cli_output_flush(tsri_cli_output *out);
-/* Renames a finished file; with a `code` that is not CLI_OK or CLI_MISS removes it. Returns the
- * code, or another where that failed. */
+/* Renames the finished file to its name, or removes it where `code` is neither CLI_OK nor CLI_MISS.
+ * Returns the code, or another where that failed. */
 int tsri_cli_output_end(tsri_cli_output *out, int code);
 
 #endif

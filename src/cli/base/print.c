@@ -1,5 +1,5 @@
-/* cli/base/print.c - writes results to standard output and notes to standard error, and gives
- * the exit code of a status. */
+/* cli/base/print.c - writes results to standard output and notes to standard error, and maps a
+ * status to an exit code. */
 #include "cli/base/print.h"
 
 #include "cli/base/app.h"
@@ -45,7 +45,7 @@ void tsri_cli_note(const tsri_cli_app *app, const char *format, ...) {
     va_end(args);
 }
 
-/* A reader that is gone ends the command quietly; anything else is an error. */
+/* If the reader is gone, the command ends quietly; any other failure is an error. */
 static bool write_ends(tsri_cli_app *app) {
     app->stopped = true;
     if (errno != EPIPE) {
@@ -55,7 +55,7 @@ static bool write_ends(tsri_cli_app *app) {
     return false;
 }
 
-/* What a model says, and what its files name, must not steer a terminal. */
+/* A model's output, and names in its files, must not control the terminal. */
 static bool write_plain(const void *data, size_t n) {
     char *copy = malloc(n + 1);
     if (!copy)

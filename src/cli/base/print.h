@@ -1,4 +1,4 @@
-/* cli/base/print.h - what a command prints where, and the exit code of a status. */
+/* cli/base/print.h - prints results and notes, and maps a status to an exit code. */
 #ifndef TESSERA_CLI_BASE_PRINT_H
 #define TESSERA_CLI_BASE_PRINT_H
 
@@ -9,22 +9,24 @@
 
 typedef struct tsri_cli_app tsri_cli_app;
 
-/* Says tsr_error_last() and gives the exit code of a status. */
+/* Prints tsr_error_last(), and returns the exit code of a status. */
 int tsri_cli_status(tsr_status status);
-/* The same, where a bad file is named, and a signal ends as a signal does. */
+/* The same for work on a file: the message of a bad file names it, and a call that a signal
+ * cancelled gives the signal's exit code. */
 int tsri_cli_file_status(tsr_status status, const char *path);
 
-/* Writes to stdout; false where it cannot (its reader is gone: app->stopped; else it was said). */
+/* Writes to stdout. Returns false where it cannot; then app->stopped is set, and an error was
+ * printed unless only the reader is gone. */
 bool tsri_cli_write(tsri_cli_app *app, const void *data, size_t n);
 __attribute__((format(printf, 2, 3))) bool tsri_cli_print(tsri_cli_app *app, const char *format,
                                                           ...);
 bool tsri_cli_flush(tsri_cli_app *app);
-/* Says that memory is out for what was to be printed; nothing more is, and the exit code is
- * CLI_OTHER. */
+/* Reports that there was no memory for what should be printed. Nothing more is printed, and the
+ * exit code is CLI_OTHER. */
 void tsri_cli_lost(tsri_cli_app *app);
-/* Takes a line of progress off the terminal before something else is said. */
+/* Clears the line of progress on the terminal before something else is printed. */
 void tsri_cli_clear_progress(tsri_cli_app *app);
-/* A line on stderr unless quiet. */
+/* Prints a line on stderr unless --quiet is given. */
 __attribute__((format(printf, 2, 3))) void tsri_cli_note(const tsri_cli_app *app,
                                                          const char *format, ...);
 

@@ -1,4 +1,4 @@
-/* cli/base/process.c - notes the signals that arrive, and asks whether a file is a terminal. */
+/* cli/base/process.c - records the signals that arrive, and tells whether a file is a terminal. */
 #include "cli/base/process.h"
 
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* cli/base/process.h - what a command asks of its process. */
+/* cli/base/process.h - signals that arrived, and whether a file is a terminal. */
 #ifndef TESSERA_CLI_BASE_PROCESS_H
 #define TESSERA_CLI_BASE_PROCESS_H
 
@@ -6,7 +6,7 @@
 
 /* 0, or the number of SIGINT or SIGTERM that arrived. */
 int tsri_cli_signal(void);
-/* `then` is called by the handler. */
+/* Catches SIGINT and SIGTERM; the handler calls `then`. */
 void tsri_cli_catch_signals(void (*then)(void));
 
 bool tsri_cli_is_terminal(int fd);

@@ -1,4 +1,4 @@
-/* cli/base/progress.c - draws the line that says how far a long job is. */
+/* cli/base/progress.c - draws the line that shows how far a long job has come. */
 #include "cli/base/progress.h"
 
 #include <inttypes.h>

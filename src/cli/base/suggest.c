@@ -1,5 +1,5 @@
-/* cli/base/suggest.c - finds the command or option that was probably meant, also by the names
- * that other programs give it. */
+/* cli/base/suggest.c - finds the command or option that was probably meant, also by its name in
+ * other programs. */
 #include "cli/base/suggest.h"
 
 #include "tessera/status.h"
@@ -9,8 +9,9 @@
 
 enum { MOST_NAMES = 192, LONGEST = 64 };
 
-/* What people type who come from llama.cpp, transformers, PyTorch's scripts or Marian: as they
- * type it, the option that a command must have, and what to give; NULL: that option. */
+/* Names from llama.cpp, transformers, PyTorch's scripts and Marian: the name as typed, the option
+ * that a command must have for the advice to apply, and what to give instead (NULL: that option).
+ */
 typedef struct synonym {
     const char *typed, *option, *give;
 } synonym;
@@ -63,8 +64,8 @@ static const synonym options[] = {
     {"checkpoint", "model", NULL},
     {"ckpt", "model", NULL},
     {"pretrained", "model", NULL},
-    {"hf", "model", "-m FOLDER: Tessera fetches nothing"},
-    {"hf-repo", "model", "-m FOLDER: Tessera fetches nothing"},
+    {"hf", "model", "-m FOLDER: Tessera downloads nothing"},
+    {"hf-repo", "model", "-m FOLDER: Tessera downloads nothing"},
     {"adapter", "lora", NULL},
     {"peft", "lora", NULL},
     {"lora-adapter", "lora", NULL},
@@ -73,7 +74,7 @@ static const synonym options[] = {
     {"topk", "top-k", NULL},
     {"topp", "top-p", NULL},
     {"minp", "min-p", NULL},
-    {"do-sample", "temperature", "--temperature 1; 0 takes the likeliest"},
+    {"do-sample", "temperature", "--temperature 1; 0 always takes the most likely token"},
     {"greedy", "temperature", "--temperature 0"},
     {"presence-penalty", "repeat-penalty", NULL},
     {"frequency-penalty", "repeat-penalty", NULL},
@@ -128,7 +129,7 @@ static const synonym options[] = {
     {"config", "recipe", NULL},
     {"arch", "recipe", NULL},
     {"silent", "quiet", NULL},
-    {"no-display-prompt", "echo", "nothing: the prompt is printed with --echo alone"},
+    {"no-display-prompt", "echo", "nothing: the prompt is printed only with --echo"},
     {"log-level", "verbose", "--verbose, or --quiet"},
     {"debug", "verbose", NULL}};
 enum { N_OPTIONS = sizeof options / sizeof *options };
@@ -165,7 +166,7 @@ static const synonym commands[] = {{"run", "generate", NULL},
                                    {"query", "search", NULL}};
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
-/* Equal, with '_' as '-'. */
+/* Compares two names; '_' counts as '-'. */
 static bool same(const char *typed, const char *name) {
     for (; *typed && *name; typed++, name++)
         if ((*typed == '_' ? '-' : *typed) != *name)

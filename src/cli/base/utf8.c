@@ -1,7 +1,7 @@
-/* cli/base/utf8.c - finds the first byte of a text that belongs to no UTF-8 character. */
+/* cli/base/utf8.c - finds the first byte of a text that is not part of a UTF-8 character. */
 #include "cli/base/utf8.h"
 
-/* Bytes of the character that begins here; 0: none does. */
+/* The number of bytes of the character that begins here; 0 where none does. */
 static size_t character(const unsigned char *c, size_t n) {
     const size_t size = c[0] < 0x80                   ? 1
                         : c[0] >= 0xc2 && c[0] < 0xe0 ? 2
@@ -13,9 +13,9 @@ static size_t character(const unsigned char *c, size_t n) {
     for (size_t i = 1; i < size; i++)
         if ((c[i] & 0xc0) != 0x80)
             return 0;
-    if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90)) /* longer than needed */
+    if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90)) /* overlong encodings */
         return 0;
-    if ((c[0] == 0xed && c[1] >= 0xa0) || (c[0] == 0xf4 && c[1] >= 0x90)) /* surrogates, the end */
+    if ((c[0] == 0xed && c[1] >= 0xa0) || (c[0] == 0xf4 && c[1] >= 0x90)) /* not characters */
         return 0;
     return size;
 }

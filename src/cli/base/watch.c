@@ -1,5 +1,5 @@
-/* cli/base/watch.c - runs the thread that shows how far a driver is, and ends the process where
- * a signal is not heeded. */
+/* cli/base/watch.c - runs the thread that shows a driver's progress, and ends the process after a
+ * signal that the command could not act on. */
 #include "cli/base/watch.h"
 
 #include <dirent.h>
@@ -21,11 +21,11 @@ static struct {
     tsri_cli_app *app;
     bool begun, active, bytes;
     char doing[64], shown[192];
-    uint64_t since, done, total; /* milliseconds; of the work in progress */
+    uint64_t since, done, total; /* in milliseconds; then, of the work in progress */
     int patience;
     char *output, *cache;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .patience = GRACE_MS};
-static int wake[2] = {-1, -1}; /* a byte in it is news: a signal, or work that began */
+static int wake[2] = {-1, -1}; /* a byte in this pipe announces a signal, or work that began */
 
 static uint64_t now_ms(void) {
     struct timespec now;
@@ -122,8 +122,8 @@ void tsri_cli_watch_output(const char *path) {
     pthread_mutex_unlock(&watch.lock);
 }
 
-/* Removes the folder's files whose names begin with `begin`, go on with this process's number, and
- * end with ".tmp". */
+/* Removes the folder's files whose names begin with `begin`, contain this process's number, and end
+ * with ".tmp". */
 static void remove_unfinished(const char *folder, const char *begin) {
     char number[32];
     const size_t n = strlen(begin);
@@ -150,7 +150,8 @@ static void tidy(void) {
         remove_unfinished(watch.cache, "");
 }
 
-/* Without the exit handlers: a driver's wait for what it is doing. */
+/* Ends the process without running exit handlers: a driver's handler would wait for its current
+ * work. */
 _Noreturn static void leave(int number) {
     char text[160];
     const int n =
@@ -164,7 +165,7 @@ _Noreturn static void leave(int number) {
     _exit(128 + number);
 }
 
-/* Milliseconds that the command has from a signal on; below 0: as many as it likes. */
+/* How many milliseconds the command has after a signal; below 0: no limit. */
 static int grace(void) {
     return watch.patience < 0 ? -1 : watch.active ? GRACE_MS : watch.patience;
 }
@@ -193,14 +194,14 @@ static void *look(void *unused) {
 
 /* --- crashes --- */
 
-static char crash_note[4096]; /* where the next run looks, see backends/opencl/driver/marker.h */
+static char crash_note[4096]; /* the next run looks here; see backends/opencl/driver/marker.h */
 static struct sigaction uncaught[NSIG];
 
-/* Only what a handler may do: a driver's thread may have any lock. Then it crashes as if nobody had
- * caught it. */
+/* Does only what a signal handler may do, because a driver's thread may hold any lock. Afterwards
+ * the process crashes as if the signal had not been caught. */
 static void crashed(int number, siginfo_t *info, void *context) {
     static const char before[] = "tessera: crashed (SIG",
-                      after[] = "); the next run looks after it\n";
+                      after[] = "); the next run will try every driver again\n";
     const char *name = sigabbrev_np(number);
     const char digits[] = {(char)('0' + number / 10), (char)('0' + number % 10), '\n'};
     const int fd = open(crash_note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -214,7 +215,7 @@ static void crashed(int number, siginfo_t *info, void *context) {
     (void)!write(2, name ? name : "?", name ? strlen(name) : 1);
     (void)!write(2, after, sizeof after - 1);
     sigaction(number, &uncaught[number], NULL);
-    if (info->si_code <= 0) /* it was sent; else the instruction faults again */
+    if (info->si_code <= 0) /* the signal was sent; otherwise the instruction faults again */
         raise(number);
 }
 
@@ -229,7 +230,7 @@ static void catch_crashes(void) {
         sigaction(numbers[i], &action, &uncaught[numbers[i]]);
 }
 
-/* The folder of kernels below the cache's, as the opencl backend has it. */
+/* The subfolder of the cache where the opencl backend keeps its kernels. */
 static char *kernel_cache(void) {
     const char *own = getenv("TESSERA_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
                *home = getenv("HOME");
@@ -249,7 +250,7 @@ void tsri_cli_watch_begin(tsri_cli_app *app) {
         return;
     watch.cache = kernel_cache();
     catch_crashes();
-    /* Signals are for the thread that waits in a read. */
+    /* Signals must go to the main thread, which may wait in a read. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     watch.begun = pthread_create(&thread, NULL, look, NULL) == 0;

@@ -1,38 +1,40 @@
-/* cli/base/watch.h - a thread beside the command while it waits for a driver: it shows how far that
- * is, and ends the process where a signal is not heeded, because a driver's compiler can't be
- * stopped.
+/* cli/base/watch.h - a second thread, for while the command waits for a driver: it shows the
+ * progress, and ends the process after a signal, because a driver's compiler can't be stopped.
  *
- * A signal is for the command itself, which ends its work and says how far it came. Where it has
- * not ended within 0.6 s, the thread removes what is half-written and leaves, without waiting for
- * the driver. Those who have something to finish ask for more time.
+ * After a signal, the command itself ends its work and says how far it came. If it has not ended
+ * within 0.6 s, the thread removes half-written files and ends the process without waiting for the
+ * driver. Commands that have something to finish ask for more time.
  *
- * A crash, most often a driver's, is told and noted for the next run. */
+ * A crash, most often a driver's, is reported, and noted for the next run. */
 #ifndef TESSERA_CLI_BASE_WATCH_H
 #define TESSERA_CLI_BASE_WATCH_H
 
 #include "cli/base/app.h"
 
 enum {
-    CLI_PATIENT = -1,  /* for as long as it takes */
-    CLI_END_MS = 10000 /* for those that say at their end what they found */
+    CLI_PATIENT = -1,  /* wait for as long as it takes */
+    CLI_END_MS = 10000 /* for commands that print at their end what they found */
 };
 
-/* Starts the thread, once; before drivers are loaded. Without a thread signals wait for drivers. */
+/* Starts the thread once, before drivers are loaded. If it cannot be started, signals have to wait
+ * for drivers. */
 void tsri_cli_watch_begin(tsri_cli_app *app);
-/* The app goes away: no line is shown from here on. Signals are still heeded. */
+/* Tells the thread that the app is about to go away: it shows no more lines. Signals still end the
+ * process. */
 void tsri_cli_watch_end(void);
-/* tsr_engine_options.progress; data: the app. Returns a signal's number, or 0. */
+/* For tsr_engine_options.progress, with the app as its data. Returns a signal's number, or 0. */
 int tsri_cli_watch_progress(void *app, const tsr_progress *progress);
-/* The same in bytes, for what is loaded. */
+/* The same, counted in bytes, for loading a model. */
 int tsri_cli_watch_loading(tsri_cli_app *app, uint64_t done, uint64_t total);
-/* How many milliseconds the command has after a signal, when it does not wait for a driver
- * (CLI_PATIENT: also when it does). */
+/* Sets how many milliseconds the command has after a signal while it does not wait for a driver
+ * (CLI_PATIENT: no limit, also while it does). */
 void tsri_cli_watch_patience(int milliseconds);
-/* A file that is being written: PATH.<process>...tmp beside it is removed. NULL: no more. */
+/* Names a file that is being written: after a signal, PATH.<process>...tmp beside it is removed.
+ * NULL: none is being written any more. */
 void tsri_cli_watch_output(const char *path);
-/* Called by the handler of signals. */
+/* Called by the signal handler. */
 void tsri_cli_watch_signal(void);
-/* Takes the line off the terminal. */
+/* Clears the line on the terminal. */
 void tsri_cli_watch_clear(tsri_cli_app *app);
 
 #endif

@@ -1,5 +1,5 @@
-/* cli/commands/attention.c - tessera attention: which word a model looks at, as a page or as
- * tables. */
+/* cli/commands/attention.c - tessera attention: draws which words a model attends to, as an HTML
+ * page or as tables. */
 #include "cli/base/watch.h"
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
@@ -15,7 +15,7 @@ typedef struct job {
     tsr_attention_options options;
 } job;
 
-/* "2" or "2-5", counted from 0. */
+/* Reads "2" or "2-5", counted from 0. */
 static int take_range(const char *name, const char *text, int32_t *first, int32_t *count) {
     char *end = NULL;
     if (!text)
@@ -23,9 +23,8 @@ static int take_range(const char *name, const char *text, int32_t *first, int32_
     errno = 0;
     const long from = strtol(text, &end, 10), to = *end == '-' ? strtol(end + 1, &end, 10) : from;
     if (errno || *text < '0' || *text > '9' || *end || to < from || to > 1 << 20)
-        return tsri_cli_fail(CLI_USAGE,
-                             "--%s %s: wanted A or A-B, counted from 0, with A no more than B",
-                             name, text);
+        return tsri_cli_fail(
+            CLI_USAGE, "--%s %s: give A or A-B, counted from 0, where A is at most B", name, text);
     *first = (int32_t)from;
     *count = (int32_t)(to - from + 1);
     return CLI_OK;
@@ -33,7 +32,8 @@ static int take_range(const char *name, const char *text, int32_t *first, int32_
 
 /* ---- tables ---- */
 
-/* Characters, not bytes; white space before the word left out, alone shown by its sign. */
+/* Counts characters, not bytes. Leaves out white space before the word; a word of white space alone
+ * is shown as a sign. */
 static void print_word(tsri_cli_app *app, const char *text, int width, bool right) {
     char shown[256];
     size_t n = 0;
@@ -61,7 +61,7 @@ static void print_numbers(tsri_cli_app *app, const char *what, int32_t first, in
         tsri_cli_print(app, "%ss %d to %d", what, (int)first, (int)(first + count - 1));
 }
 
-/* The mean over the layers and heads that are there, in percent. */
+/* Prints the mean over the selected layers and heads, in percent. */
 static void print_map(tsri_cli_app *app, const tsr_attention_map *map) {
     const int64_t size = map->T * map->S, n = (int64_t)map->layers * map->heads;
     tsri_cli_print(app, "%s to %s, percent; ", map->queries,
@@ -133,18 +133,20 @@ int tsri_cli_attention(int argc, char **argv) {
     job j = {.format = "html", .options.struct_size = sizeof j.options};
     const tsri_cli_option own[] = {
         {"target-text", 0, CLI_TEXT, &j.target, "TEXT",
-         "what the decoder of a translator reads; without it, what the model generates", 0, 0,
+         "the text that a translator's decoder reads (default: what the model generates)", 0, 0,
          NULL},
         {"from|source-lang", 0, CLI_TEXT, &j.options.source_language, "LANGUAGE",
-         "of TEXT, where the model reads several", 0, 0, NULL},
+         "the language of TEXT, for a model that reads several", 0, 0, NULL},
         {"to|target-lang", 0, CLI_TEXT, &j.options.target_language, "LANGUAGE",
-         "of the target, where the model writes several", 0, 0, NULL},
-        {"layers", 0, CLI_TEXT, &j.layers, "A-B", "these layers alone, counted from 0", 0, 0, NULL},
-        {"heads", 0, CLI_TEXT, &j.heads, "A-B", "these heads alone, counted from 0", 0, 0, NULL},
+         "the language of the target, for a model that writes several", 0, 0, NULL},
+        {"layers", 0, CLI_TEXT, &j.layers, "A-B", "show only these layers, counted from 0", 0, 0,
+         NULL},
+        {"heads", 0, CLI_TEXT, &j.heads, "A-B", "show only these heads, counted from 0", 0, 0,
+         NULL},
         {"max-new-tokens", 'n', CLI_INT, &j.options.max_new_tokens, "N",
-         "tokens of a generated target at most; 256 unless told", 1, 1 << 20, NULL},
+         "generate a target of at most N tokens (default: 256)", 1, 1 << 20, NULL},
         {"format", 0, CLI_TEXT, &j.format, "html|text",
-         "a page to look at, or tables of the mean over layers and heads", 0, 0, NULL},
+         "an HTML page, or tables of the mean over layers and heads (default: html)", 0, 0, NULL},
         {"output", 'o', CLI_TEXT, &j.path, "FILE.html", "the page to write", 0, 0, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
@@ -153,20 +155,22 @@ int tsri_cli_attention(int argc, char **argv) {
                                        tsri_cli_device_options(&j.app),
                                        tsri_cli_common_options(&j.app),
                                        NULL};
-    int code = tsri_cli_parse(
-        argc, argv, "tessera attention [options] [TEXT|-] (-o FILE.html | --format text)",
-        "Shows which word a model looks at while it reads another. Without TEXT, standard input is "
-        "read.",
-        tables, &j.operands);
+    int code = tsri_cli_parse(argc, argv,
+                              "tessera attention [options] [TEXT|-] (-o FILE.html | --format text)",
+                              "Shows how much each word attends to each other word in a model. "
+                              "Without TEXT, standard input is "
+                              "read.",
+                              tables, &j.operands);
     tsri_cli_watch_output(j.path);
     const bool page = !strcmp(j.format, "html");
     if (code == CLI_OK && (j.operands.n > 1 || (!page && strcmp(j.format, "text"))))
-        code = tsri_cli_fail(CLI_USAGE, "attention wants one text, and html or text as --format; "
+        code = tsri_cli_fail(CLI_USAGE, "attention takes one text, and html or text as --format; "
                                         "see tessera help attention");
     if (code == CLI_OK && page == !j.path)
-        code = tsri_cli_fail(CLI_USAGE, page ? "attention writes a page: give -o FILE.html, or "
-                                               "--format text for tables"
-                                             : "--format text prints: -o is for the page");
+        code =
+            tsri_cli_fail(CLI_USAGE, page ? "attention writes an HTML page: give -o FILE.html, or "
+                                            "--format text for tables"
+                                          : "--format text prints its tables: -o is for the page");
     if (code == CLI_OK)
         code = take_range("layers", j.layers, &j.options.first_layer, &j.options.layers);
     if (code == CLI_OK)

@@ -1,5 +1,5 @@
-/* cli/commands/cache.c - tessera cache: what backends keep on disk. Removing it costs time, never
- * results.
+/* cli/commands/cache.c - tessera cache: lists or removes what backends cache on disk. Removing it
+ * costs time, but never changes results.
  */
 #include "cli/base/app.h"
 #include "cli/base/json.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* nftw has no argument for its visitor */
+/* nftw passes no argument on to its visitor */
 static struct visit {
     tsri_cli_app *app;
     json_t *files;
@@ -41,9 +41,8 @@ static int visit(const char *path, const struct stat *info, int kind, struct FTW
 static int show(tsri_cli_app *app, bool clear) {
     const char *folder = tsr_engine_cache_folder(app->engine);
     if (!folder)
-        return tsri_cli_fail(
-            CLI_FILE,
-            "no cache folder can be written: set TESSERA_CACHE, or XDG_CACHE_HOME, or HOME");
+        return tsri_cli_fail(CLI_FILE, "there is no cache folder that can be written: set "
+                                       "TESSERA_CACHE, XDG_CACHE_HOME or HOME");
     visiting = (struct visit){.app = app, .clear = clear, .files = app->json ? json_array() : NULL};
     if (nftw(folder, visit, 16, FTW_PHYS) != 0)
         visiting.code = tsri_cli_fail(CLI_FILE, "%s: %s", folder, strerror(errno));
@@ -61,19 +60,18 @@ static int show(tsri_cli_app *app, bool clear) {
 }
 
 int tsri_cli_cache(int argc, char **argv) {
-    tsri_cli_app app = {.device_name = "reference"}; /* a driver that crashes is not in the way */
+    tsri_cli_app app = {.device_name = "reference"}; /* works even where a driver crashes */
     tsri_cli_list operands = {0};
     const tsri_cli_option none[] = {{0}};
     const tsri_cli_option *tables[] = {none, tsri_cli_json_option(&app),
                                        tsri_cli_common_options(&app), NULL};
     int code = tsri_cli_parse(argc, argv, "tessera cache [list|clear]",
-                              "Lists, or removes, the kernels and self-test answers kept on disk. "
-                              "They are made again when needed.",
+                              "Lists or removes the built kernels and self-test results that are "
+                              "cached on disk. They are made\nagain when they are needed.",
                               tables, &operands);
     const char *verb = operands.n ? operands.items[0] : "list";
     if (code == CLI_OK && (operands.n > 1 || (strcmp(verb, "list") && strcmp(verb, "clear"))))
-        code =
-            tsri_cli_fail(CLI_USAGE, "%s: list or clear is wanted", operands.items[operands.n - 1]);
+        code = tsri_cli_fail(CLI_USAGE, "%s: give list or clear", operands.items[operands.n - 1]);
     if (code == CLI_OK)
         code = tsri_cli_open_engine(&app);
     if (code == CLI_OK)

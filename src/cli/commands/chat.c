@@ -1,4 +1,4 @@
-/* cli/commands/chat.c - tessera chat: a turn a line. */
+/* cli/commands/chat.c - tessera chat: a conversation in which each line is a turn. */
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
 #include "cli/shared/sampling.h"
@@ -32,8 +32,9 @@ static int talk(tsri_cli_app *app, tsr_chat *chat) {
         if (n == 0)
             continue;
         if (tsri_cli_utf8_until(line, (size_t)n) < (size_t)n) {
-            code = tsri_cli_fail(CLI_FILE, "standard input: this turn is not UTF-8; a terminal in "
-                                           "UTF-8, or iconv before tessera, is wanted");
+            code =
+                tsri_cli_fail(CLI_FILE, "standard input: this turn is not UTF-8; set the terminal "
+                                        "to UTF-8, or convert the text with iconv first");
             break;
         }
         tsr_generate_stats stats = {.struct_size = sizeof stats};
@@ -54,9 +55,10 @@ int tsri_cli_chat(int argc, char **argv) {
     const char *system = NULL, *template_name = NULL;
     tsr_chat *chat = NULL;
     const tsri_cli_option own[] = {
-        {"system", 0, CLI_TEXT, &system, "TEXT", "what the model is told first", 0, 0, NULL},
+        {"system", 0, CLI_TEXT, &system, "TEXT",
+         "the system prompt: what the model is told before the first turn", 0, 0, NULL},
         {"chat-template", 0, CLI_TEXT, &template_name, "NAME",
-         "chatml, llama2, llama3, mistral, gemma or phi3; the model's without it", 0, 0, NULL},
+         "chatml, llama2, llama3, mistral, gemma or phi3 (default: the model's own)", 0, 0, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_sampling_options(&sampling),
@@ -64,19 +66,19 @@ int tsri_cli_chat(int argc, char **argv) {
                                        tsri_cli_device_options(&app),
                                        tsri_cli_common_options(&app),
                                        NULL};
-    int code = tsri_cli_parse(
-        argc, argv, "tessera chat -m MODEL [options]",
-        "Talks with an instruction model: a line is a turn, the end of the input ends.", tables,
-        &operands);
+    int code = tsri_cli_parse(argc, argv, "tessera chat -m MODEL [options]",
+                              "Talks with an instruction-tuned model. Each line is a turn; the end "
+                              "of the input (Ctrl-D) ends the conversation.",
+                              tables, &operands);
     if (code == CLI_OK && operands.n)
         code = tsri_cli_fail(CLI_USAGE, "%s: chat takes no operands; see tessera help chat",
                              operands.items[0]);
     if (code == CLI_OK && !app.model_name && !template_name)
-        code = tsri_cli_fail(CLI_USAGE,
-                             "chat wants -m MODEL, and the bundled models were not taught to talk; "
-                             "a folder or .gguf file of SmolLM2-360M-Instruct (0.7 GB), "
-                             "Qwen2.5-0.5B-Instruct (1 GB) or TinyLlama-1.1B-Chat-v1.0 (2.2 GB) "
-                             "from Hugging Face will do");
+        code = tsri_cli_fail(
+            CLI_USAGE, "chat needs -m MODEL: the bundled models were not trained to talk. Use "
+                       "a folder or .gguf file of SmolLM2-360M-Instruct (0.7 GB), "
+                       "Qwen2.5-0.5B-Instruct (1 GB) or TinyLlama-1.1B-Chat-v1.0 (2.2 GB) "
+                       "from Hugging Face");
     if (code == CLI_OK)
         code = tsri_cli_open_model(&app);
     tsr_generate_options options = {.struct_size = sizeof options};

@@ -1,5 +1,5 @@
-/* cli/commands/classify.c - tessera classify: labels of texts, of pairs, or of what a text
- * names. */
+/* cli/commands/classify.c - tessera classify: labels texts, pairs of texts, or the words of a text.
+ */
 #include "cli/base/json.h"
 #include "cli/base/progress.h"
 #include "cli/commands/commands.h"
@@ -25,7 +25,7 @@ typedef struct job {
     tsr_string *seconds; /* [TSRI_CLI_WINDOW] */
     float *scores;       /* [TSRI_CLI_WINDOW, labels] */
     uint32_t *order;     /* [labels] */
-    char **joined;       /* operands two by two */
+    char **joined;       /* operands, two joined into one text */
     tsri_cli_list pairs;
 } job;
 
@@ -38,7 +38,7 @@ static int show_progress(void *data, uint64_t done, uint64_t total) {
 
 /* ---- labels of texts ---- */
 
-/* The largest top_k first; of equal ones the first. */
+/* Puts the top_k largest first; of equal ones, the one with the lower number. */
 static void rank(job *j, const float *scores) {
     for (uint32_t l = 0; l < j->labels; l++)
         j->order[l] = l;
@@ -82,7 +82,7 @@ static void print_scores_json(job *j, size_t i) {
                  json_pack("{s:I,s:o}", "line", (json_int_t)(j->window.first + i), "labels", list));
 }
 
-/* "first<TAB>second": the text becomes the first. */
+/* Splits "first<TAB>second": the text becomes the first. */
 static void split_pair(job *j, size_t i) {
     tsr_string *text = &j->window.texts[i];
     const char *tab = text->size ? memchr(text->data, '\t', text->size) : NULL;
@@ -93,7 +93,7 @@ static void split_pair(job *j, size_t i) {
         return;
     j->window.wrong[i] = true;
     j->window.n_wrong++;
-    tsri_cli_note(&j->app, "%s %" PRIu64 ": it has no TAB between two texts",
+    tsri_cli_note(&j->app, "%s %" PRIu64 ": no TAB separates two texts",
                   tsri_cli_lines_unit(j->lines), j->window.first + i);
 }
 
@@ -176,7 +176,8 @@ static int each_window(job *j) {
     tsri_cli_progress_end(&j->progress, code == CLI_OK && !j->app.stopped);
     if (code == CLI_OK && j->cut)
         tsri_cli_note(&j->app,
-                      "%" PRIu64 " of %" PRIu64 " texts were longer than the model reads, and were "
+                      "%" PRIu64 " of %" PRIu64
+                      " texts were longer than the model can read, and were "
                       "cut",
                       j->cut, j->done);
     return code == CLI_OK ? tsri_cli_window_end(&j->app, j->lines, &j->window) : code;
@@ -198,31 +199,31 @@ static int open_classifier(job *j) {
     j->labels = tsr_classifier_labels(j->classifier);
     j->top_k = j->top_k < j->labels ? j->top_k : j->labels;
     if (j->kind == TSR_CLASSIFIER_TOKENS && j->pair)
-        return tsri_cli_fail(CLI_USAGE,
-                             "%s labels the words of a text: --pair is for classifiers "
-                             "of whole texts",
-                             j->app.model_name);
+        return tsri_cli_fail(
+            CLI_USAGE, "%s labels the words of a text: --pair needs a classifier of whole texts",
+            j->app.model_name);
     j->scores = calloc(TSRI_CLI_WINDOW, j->labels * sizeof *j->scores);
     j->seconds = calloc(TSRI_CLI_WINDOW, sizeof *j->seconds);
     j->order = calloc(j->labels, sizeof *j->order);
     return j->scores && j->seconds && j->order ? CLI_OK : tsri_cli_fail(CLI_OTHER, "out of memory");
 }
 
-/* Operands of --pair are texts two by two. */
+/* With --pair, each two operands are the texts of a pair. */
 static int join_operands(job *j, const tsri_cli_list *operands) {
     j->source.texts = operands;
     if (!j->pair || !operands->n)
         return CLI_OK;
     if (operands->n % 2)
-        return tsri_cli_fail(CLI_USAGE, "--pair takes texts two by two; %zu were given",
-                             operands->n);
+        return tsri_cli_fail(
+            CLI_USAGE, "--pair needs an even number of texts, two for each pair; %zu were given",
+            operands->n);
     j->pairs.n = operands->n / 2;
     j->joined = calloc(j->pairs.n, sizeof *j->joined);
     j->pairs.items = calloc(j->pairs.n, sizeof *j->pairs.items);
     for (size_t i = 0; j->joined && j->pairs.items && i < j->pairs.n; i++) {
         const char *first = operands->items[2 * i], *second = operands->items[2 * i + 1];
         if (strchr(first, '\t'))
-            return tsri_cli_fail(CLI_USAGE, "%s: the first text of a pair must not hold a TAB",
+            return tsri_cli_fail(CLI_USAGE, "%s: the first text of a pair must not contain a TAB",
                                  first);
         if (asprintf(&j->joined[i], "%s\t%s", first, second) < 0)
             j->joined[i] = NULL;
@@ -237,13 +238,15 @@ int tsri_cli_classify(int argc, char **argv) {
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
         {"file", 'f', CLI_TEXT, &j.source.path, "FILE",
-         "a text a line; - is standard input, as without texts", 0, 0, NULL},
+         "one text per line; - is standard input, the default", 0, 0, NULL},
         {"top-k", 'k', CLI_INT, &j.top_k, "K",
-         "labels of a text, the likeliest first; 1 without it", 1, 1 << 20, NULL},
+         "print the K most likely labels of each text (default: 1)", 1, 1 << 20, NULL},
         {"pair", 0, CLI_FLAG, &j.pair, NULL,
-         "pairs of texts: with a TAB between on a line, or operands two by two", 0, 0, NULL},
+         "label pairs of texts: two texts per line with a TAB between them, or two operands per "
+         "pair",
+         0, 0, NULL},
         {"next-sentence", 0, CLI_FLAG, &j.next, NULL,
-         "whether the second text of a pair follows the first: next or random", 0, 0, NULL},
+         "tell whether the second text of a pair follows the first: next or random", 0, 0, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_lines_options(&j.source),
@@ -254,16 +257,16 @@ int tsri_cli_classify(int argc, char **argv) {
                                        NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera classify -m MODEL [--top-k K] [TEXT... | -f FILE|-]",
-        "Labels of each text, by the model's classifier: \"label<TAB>score\", K lines a text. The "
-        "scores are probabilities, or the numbers themselves of a regression (config.json's "
-        "problem_type).\nA model that labels words gives what each text names: "
-        "\"words<TAB>label<TAB>score<TAB>begin<TAB>end\" (bytes), and an empty line after each "
-        "text.",
+        "Labels each text with the model's classifier, and prints K lines \"label<TAB>score\" per "
+        "text. A score\nis a probability, or the number itself for a regression (config.json's "
+        "problem_type). A model that\nlabels words gives the names in each text as "
+        "\"words<TAB>label<TAB>score<TAB>begin<TAB>end\" (begin\nand end in bytes), with an empty "
+        "line after each text.",
         tables, &operands);
     if (code == CLI_OK && !j.app.model_name)
-        code = tsri_cli_fail(CLI_USAGE, "classify wants -m MODEL, a model with a classifier");
+        code = tsri_cli_fail(CLI_USAGE, "classify needs -m MODEL, a model with a classifier");
     if (code == CLI_OK && operands.n && j.source.path)
-        code = tsri_cli_fail(CLI_USAGE, "%s: texts, or -f FILE, not both", operands.items[0]);
+        code = tsri_cli_fail(CLI_USAGE, "%s: give texts or -f FILE, not both", operands.items[0]);
     j.pair |= j.next;
     if (code == CLI_OK)
         code = join_operands(&j, &operands);

@@ -1,4 +1,4 @@
-/* cli/commands/cluster.c - tessera cluster: groups of similar lines. */
+/* cli/commands/cluster.c - tessera cluster: groups similar lines. */
 #include "cli/commands/commands.h"
 #include "cli/shared/embedding.h"
 
@@ -36,7 +36,7 @@ static int grow(void *items, size_t *room, size_t needed, size_t size) {
         wanted *= 2;
     memcpy(&old, items, sizeof old);
     if (wanted > SIZE_MAX / size || !(grown = realloc(old, wanted * size)))
-        return tsri_cli_fail(CLI_OTHER, "out of memory: clustering holds all vectors");
+        return tsri_cli_fail(CLI_OTHER, "out of memory: clustering holds all vectors in memory");
     memcpy(items, &grown, sizeof grown);
     *room = wanted;
     return CLI_OK;
@@ -93,7 +93,7 @@ static int read_texts(job *j) {
     if (code == CLI_OK && j->n_texts != j->n)
         code = tsri_cli_fail(CLI_FILE,
                              "%s has %zu texts and %s has %" PRIu64
-                             " rows: the vectors are not of these lines",
+                             " rows: the vectors were not made from these lines",
                              j->lines_path, j->n_texts, j->source.path, j->n);
     tsri_cli_lines_close(&lines);
     return code;
@@ -185,19 +185,20 @@ int tsri_cli_cluster(int argc, char **argv) {
     job j = {.embedding = {.app = &j.app}, .min_size = 2};
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
-        {"clusters", 'k', CLI_INT, &j.k, "K", "k-means with K clusters", 1, 1 << 30, NULL},
+        {"clusters", 'k', CLI_INT, &j.k, "K", "make K clusters by k-means", 1, 1 << 30, NULL},
         {"threshold", 0, CLI_REAL, &j.threshold, "C",
-         "communities instead: lines whose cosine is at least C belong together", 0.001, 1,
+         "find communities instead: lines whose cosine is at least C belong together", 0.001, 1,
          &j.has_threshold},
         {"min-size", 0, CLI_INT, &j.min_size, "N",
-         "lines of a community at least, 2 without it; those of none are in cluster -1", 1, 1 << 30,
-         NULL},
-        {"seed", 's', CLI_SEED, &j.seed, "S", "of the first centres of k-means; 0 without it", 0, 0,
-         NULL},
+         "a community has at least N lines (default: 2); lines in no community are in cluster -1",
+         1, 1 << 30, NULL},
+        {"seed", 's', CLI_SEED, &j.seed, "S",
+         "the seed that draws the first centres of k-means (default: 0)", 0, 0, NULL},
         {"centres|centers", 0, CLI_FLAG, &j.centres, NULL,
-         "a line a cluster instead: its number, its size, the line nearest its centre", 0, 0, NULL},
+         "print one line per cluster: its number, its size, the line nearest to its centre", 0, 0,
+         NULL},
         {"lines", 0, CLI_TEXT, &j.lines_path, "FILE",
-         "the texts that vectors are of, so that they are shown", 0, 0, NULL},
+         "the texts that the vectors of an .npy file were made from, to show them", 0, 0, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_lines_options(&j.source),
@@ -208,20 +209,20 @@ int tsri_cli_cluster(int argc, char **argv) {
                                        NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera cluster (-k K | --threshold C) [FILE|E.npy|-]",
-        "Groups lines, or vectors of an .npy file, by cosine. For each line, in order: "
-        "\"cluster<TAB>cosine to its centre<TAB>*<TAB>text\", where the * marks the line nearest "
-        "each centre. Clusters are numbered by size from 0; the same seed gives the same bytes. "
-        "All "
-        "vectors are held in memory.",
+        "Groups lines, or the vectors of an .npy file, by cosine. For each line, in order, it "
+        "prints\n\"cluster<TAB>cosine to its centre<TAB>*<TAB>text\", where the * marks the line "
+        "nearest to each\ncentre. Clusters are numbered from 0, the largest first; the same seed "
+        "gives the same output. All\nvectors are held in memory.",
         tables, &operands);
     if (code == CLI_OK && (operands.n > 1 || (j.k != 0) == j.has_threshold))
-        code = tsri_cli_fail(CLI_USAGE, "cluster wants one file at most, and either -k K or "
+        code = tsri_cli_fail(CLI_USAGE, "cluster takes at most one file, and either -k K or "
                                         "--threshold C; see tessera help cluster");
     j.source.path = code == CLI_OK && operands.n ? operands.items[0] : NULL;
     const bool vectors = code == CLI_OK && is_vectors(j.source.path);
     if (code == CLI_OK && j.lines_path && !vectors)
-        code = tsri_cli_fail(CLI_USAGE, "--lines is for vectors of an .npy file; %s is text itself",
-                             j.source.path ? j.source.path : "standard input");
+        code =
+            tsri_cli_fail(CLI_USAGE, "--lines is for the vectors of an .npy file, and %s is text",
+                          j.source.path ? j.source.path : "standard input");
     if (code == CLI_OK)
         code = vectors ? read_vectors(&j) : embed_texts(&j);
     const bool partly = code == CLI_MISS;

@@ -1,5 +1,5 @@
-/* cli/commands/commands.h - the function of each command in commands.def, which gets the arguments
- * from the name on and returns the exit code. */
+/* cli/commands/commands.h - declares the function of each command in commands.def. It gets the
+ * arguments, beginning with the command's name, and returns the exit code. */
 #ifndef TESSERA_CLI_COMMANDS_COMMANDS_H
 #define TESSERA_CLI_COMMANDS_COMMANDS_H
 

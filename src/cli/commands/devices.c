@@ -1,4 +1,5 @@
-/* cli/commands/devices.c - tessera devices: what was found, usable or not, and why. */
+/* cli/commands/devices.c - tessera devices: lists the devices found, and why each can or cannot be
+ * used. */
 #include "cli/base/app.h"
 #include "cli/base/json.h"
 #include "cli/commands/commands.h"
@@ -100,15 +101,15 @@ int tsri_cli_devices(int argc, char **argv) {
     tsri_cli_app app = {0};
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {{"backend", 0, CLI_LIST, &app.backends, "FILE",
-                                    "also load this backend plugin; may be given again", 0, 0,
-                                    NULL},
+                                    "also load this backend plugin; may be given several times", 0,
+                                    0, NULL},
                                    {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_json_option(&app),
                                        tsri_cli_common_options(&app), NULL};
-    int code = tsri_cli_parse(
-        argc, argv, "tessera devices [--json]",
-        "Lists the devices of all backends: usable or not, why, and which is the default.", tables,
-        &operands);
+    int code = tsri_cli_parse(argc, argv, "tessera devices [--json]",
+                              "Lists the devices of all backends, whether each can be used, why or "
+                              "why not, and which is the default.",
+                              tables, &operands);
     if (code == CLI_OK && operands.n)
         code = tsri_cli_fail(CLI_USAGE, "%s: devices takes no operands", operands.items[0]);
     if (code == CLI_OK)

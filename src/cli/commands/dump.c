@@ -1,4 +1,4 @@
-/* cli/commands/dump.c - tessera dump: what a model computes inside, as a safetensors file. */
+/* cli/commands/dump.c - tessera dump: writes what a model computes inside to a safetensors file. */
 #include "cli/base/watch.h"
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of ids, padded on the right to the longest, with their mask. */
+/* Rows of ids, padded on the right to the length of the longest, and their mask. */
 typedef struct padded {
     size_t B, T;
     int64_t *ids, *mask;
@@ -77,10 +77,10 @@ static int from_rows(tsri_cli_app *app, const char *text, const char *encoding,
     if (code == CLI_OK)
         code = pad_lists("--decoder-ids ", decoder_ids, &decoder);
     if (code == CLI_OK && decoder.B && decoder.B != rows.B)
-        code = tsri_cli_fail(CLI_USAGE,
-                             "%zu rows and %zu --decoder-ids were given: as many of one "
-                             "as of the other are wanted",
-                             rows.B, decoder.B);
+        code = tsri_cli_fail(
+            CLI_USAGE,
+            "%zu rows and %zu --decoder-ids were given; give --decoder-ids once for each row",
+            rows.B, decoder.B);
     if (code == CLI_OK) {
         const tsr_dump_inputs inputs = {.struct_size = sizeof inputs,
                                         .attention = attention,
@@ -104,17 +104,19 @@ int tsri_cli_dump(int argc, char **argv) {
     const char *text = NULL, *encoding = NULL, *inputs = NULL, *path = NULL;
     bool attention = false;
     const tsri_cli_option own[] = {
-        {"ids", 0, CLI_LIST, &ids, "1,2,3", "a row of token ids; may be given again", 0, 0, NULL},
+        {"ids", 0, CLI_LIST, &ids, "1,2,3", "a row of token ids; may be given several times", 0, 0,
+         NULL},
         {"decoder-ids", 0, CLI_LIST, &decoder_ids, "1,2,3",
-         "what the decoder of an encoder-decoder reads beside each row; without it, its start "
-         "token",
-         0, 0, NULL},
-        {"text", 0, CLI_TEXT, &text, "TEXT", "a row as text; - is standard input", 0, 0, NULL},
+         "what the decoder of an encoder-decoder reads for each row (default: its start token)", 0,
+         0, NULL},
+        {"text", 0, CLI_TEXT, &text, "TEXT", "a row given as text; - is standard input", 0, 0,
+         NULL},
         {"inputs", 0, CLI_TEXT, &inputs, "FILE.json",
-         "input_ids, and optionally attention_mask, position_ids, token_type_ids, and the same of "
-         "decoder_, as rows",
+         "rows of input_ids, optionally of attention_mask, position_ids, token_type_ids, and of "
+         "the same with decoder_",
          0, 0, NULL},
-        {"attention", 0, CLI_FLAG, &attention, NULL, "attention probabilities too", 0, 0, NULL},
+        {"attention", 0, CLI_FLAG, &attention, NULL, "also write the attention probabilities", 0, 0,
+         NULL},
         {"output", 'o', CLI_TEXT, &path, "FILE", "the safetensors file to write", 0, 0, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
@@ -126,13 +128,14 @@ int tsri_cli_dump(int argc, char **argv) {
     int code = tsri_cli_parse(
         argc, argv,
         "tessera dump -m MODEL (--ids 1,2,3 | --text TEXT | --inputs FILE.json) -o FILE",
-        "Writes logits and hidden states of a model as f32.", tables, &operands);
+        "Writes a model's logits and hidden states to a safetensors file, as f32.", tables,
+        &operands);
     tsri_cli_watch_output(path);
     if (code == CLI_OK && (operands.n || (ids.n != 0) + (text != NULL) + (inputs != NULL) != 1 ||
                            !path || (inputs && decoder_ids.n)))
         code = tsri_cli_fail(
             CLI_USAGE,
-            "dump wants one of --ids, --text and --inputs, and -o FILE; see tessera help dump");
+            "dump needs one of --ids, --text and --inputs, and -o FILE; see tessera help dump");
     if (code == CLI_OK)
         code = tsri_cli_open_model(&app);
     if (code == CLI_OK)

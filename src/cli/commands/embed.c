@@ -23,15 +23,15 @@ typedef struct job {
     format format;
     tsr_vectors_writer *vectors; /* npy */
     tsri_cli_output output;      /* the others */
-    char *line;                  /* of numbers */
-    int failed;                  /* exit code of a write that failed, which was said */
+    char *line;                  /* a row of numbers as text */
+    int failed;                  /* exit code of a write that failed and was reported */
 } job;
 
 /* ---- a row ---- */
 
-enum { NUMBER = 16 }; /* bytes of one, and what stands before it */
+enum { NUMBER = 16 }; /* bytes of one number and of the separator before it */
 
-/* Numbers as text, each as short as f32 needs; ends with what `end` says. */
+/* Writes numbers as text, each with the digits that f32 needs, and then `end`. */
 static size_t format_row(char *to, const float *row, size_t width, char between, const char *end) {
     size_t n = 0;
     for (size_t c = 0; c < width; c++) {
@@ -106,7 +106,7 @@ static void write_tokens_json(job *j, const tsr_token_vectors *t) {
 
 static int visit_tokens(void *data, const tsr_token_vectors *t) {
     job *j = data;
-    if (j->format == FORMAT_NPY && !j->vectors) /* the table may be narrower than the layers */
+    if (j->format == FORMAT_NPY && !j->vectors) /* here, because the table may be narrower */
         j->failed = tsri_cli_status(tsr_vectors_create(j->path, t->width, &j->vectors));
     if (j->format == FORMAT_NPY && j->failed == CLI_OK)
         j->failed = tsri_cli_status(tsr_vectors_append(j->vectors, t->vectors, t->n));
@@ -153,19 +153,18 @@ static int choose_format(job *j) {
             j->format = (format)f;
     for (int f = 0; f <= FORMATS && j->format_name; f++) {
         if (f == FORMATS)
-            return tsri_cli_fail(CLI_USAGE, "--format %s: npy, jsonl or text is wanted",
-                                 j->format_name);
+            return tsri_cli_fail(CLI_USAGE, "--format %s: give npy, jsonl or text", j->format_name);
         if (!strcmp(j->format_name, formats[f].name)) {
             j->format = (format)f;
             break;
         }
     }
     if (j->format == FORMAT_NPY && !j->path)
-        return tsri_cli_fail(CLI_USAGE, "--format npy wants -o FILE: the number of rows stands at "
-                                        "its beginning and is known at the end");
+        return tsri_cli_fail(CLI_USAGE, "--format npy needs -o FILE: the number of rows is written "
+                                        "at the beginning of the file but known only at the end");
     if (j->has_layer && !j->tokens)
-        return tsri_cli_fail(CLI_USAGE, "--layer is for --tokens: the vectors of texts are pooled "
-                                        "after the last");
+        return tsri_cli_fail(CLI_USAGE, "--layer needs --tokens: the vectors of whole texts are "
+                                        "always pooled after the last layer");
     return CLI_OK;
 }
 
@@ -185,7 +184,7 @@ static int embed(job *j) {
     if (code == CLI_OK)
         code = j->tokens ? tsri_cli_embedding_windows(e, &j->source, take_tokens, j)
                          : tsri_cli_embedding_run(e, &j->source, take_rows, j);
-    if (j->format == FORMAT_NPY && !j->vectors && code == CLI_OK) /* tokens of no text at all */
+    if (j->format == FORMAT_NPY && !j->vectors && code == CLI_OK) /* --tokens with no text at all */
         code = tsri_cli_status(tsr_vectors_create(j->path, e->info.model_width, &j->vectors));
     if (j->vectors && (code == CLI_OK || code == CLI_MISS) && !tsri_cli_signal()) {
         const int written = tsri_cli_status(tsr_vectors_commit(&j->vectors));
@@ -200,13 +199,16 @@ int tsri_cli_embed(int argc, char **argv) {
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
         {"output", 'o', CLI_TEXT, &j.path, "FILE",
-         "where the vectors go; standard output without it", 0, 0, NULL},
+         "write the vectors to this file (default: to standard output)", 0, 0, NULL},
         {"format", 0, CLI_TEXT, &j.format_name, "FORMAT",
-         "npy, jsonl or text; by the end of FILE, else npy; jsonl to standard output", 0, 0, NULL},
-        {"tokens", 0, CLI_FLAG, &j.tokens, NULL, "the vectors of all tokens instead", 0, 0, NULL},
+         "npy, jsonl or text (default: by FILE's extension, else npy; jsonl on standard output)", 0,
+         0, NULL},
+        {"tokens", 0, CLI_FLAG, &j.tokens, NULL,
+         "write a vector for every token, instead of one per text", 0, 0, NULL},
         {"layer", 0, CLI_INT, &j.layer, "L",
-         "of --tokens: after this layer; 0 is the table itself, without it the last", 0, 1 << 20,
-         &j.has_layer},
+         "with --tokens: the vectors after this layer; 0 is the embedding table itself (default: "
+         "the last layer)",
+         0, 1 << 20, &j.has_layer},
         {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_lines_options(&j.source),
@@ -217,15 +219,15 @@ int tsri_cli_embed(int argc, char **argv) {
                                        NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera embed [-m MODEL] [-o OUT] [FILE|-]",
-        "A vector for each line of FILE, in order. A line that the model cannot read whole is cut, "
-        "and counted on stderr; one without a text (--column, --field) gets zeros, and is told.\n"
-        "Lines that are not UTF-8 are told, and the exit code is 1 unless --encoding says what "
-        "they are. Without -m, all-MiniLM-L6-v2 is used, which tools/get-minilm (installed as "
-        "tessera-get-minilm) unpacks; a "
-        "model without modules.json is pooled by the mean.",
+        "Writes a vector for each line of FILE, in order. Lines that are too long for the model "
+        "are cut,\nand counted on stderr. A row without a text (--column, --field) gets zeros, and "
+        "is reported. Lines\nthat are not UTF-8 are reported, and the exit code is 1, unless "
+        "--encoding is given. Without -m,\nall-MiniLM-L6-v2 is used, which tools/get-minilm "
+        "(installed as tessera-get-minilm) unpacks. For a\nmodel without modules.json, the mean of "
+        "the last hidden states is taken.",
         tables, &operands);
     if (code == CLI_OK && operands.n > 1)
-        code = tsri_cli_fail(CLI_USAGE, "%s: one file is wanted, or none for standard input",
+        code = tsri_cli_fail(CLI_USAGE, "%s: give one file, or none to read standard input",
                              operands.items[1]);
     j.source.path = code == CLI_OK && operands.n ? operands.items[0] : NULL;
     if (code == CLI_OK)

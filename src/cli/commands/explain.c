@@ -1,5 +1,5 @@
-/* cli/commands/explain.c - tessera explain: the rows of each op of a model's prefill and decode
- * plans. */
+/* cli/commands/explain.c - tessera explain: shows the kernel variants of each op of a model's
+ * prefill and decode plans. */
 #include "cli/base/app.h"
 #include "cli/base/json.h"
 #include "cli/commands/commands.h"
@@ -41,7 +41,7 @@ static void collect(void *data, const tsr_explained *op) {
                                    "device", op->device, "note", op->note, "rows", rows));
 }
 
-/* How weights are kept and products formed, of all that describes a model. */
+/* Of all that describes a model, prints how its weights are stored and its products computed. */
 static void keeping(void *data, const char *name, const char *value) {
     static const char *const told[][2] = {{"matrices kept as", "dtype"}, {"products", "compute"}};
     job *j = data;
@@ -101,7 +101,8 @@ int tsri_cli_explain(int argc, char **argv) {
     tsri_cli_list operands = {0};
     int64_t prompt = 64;
     const tsri_cli_option own[] = {{"prompt-tokens", 0, CLI_INT, &prompt, "N",
-                                    "tokens of the prefill plan; 64 without it", 2, 1 << 20, NULL},
+                                    "explain the prefill of N tokens (default: 64)", 2, 1 << 20,
+                                    NULL},
                                    {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_model_options(&j.app),
@@ -109,12 +110,12 @@ int tsri_cli_explain(int argc, char **argv) {
                                        tsri_cli_json_option(&j.app),
                                        tsri_cli_common_options(&j.app),
                                        NULL};
-    int code = tsri_cli_parse(
-        argc, argv, "tessera explain [MODEL] [options]",
-        "Which kernel runs each op of a model (encode, prefill, decode), and why the others don't.",
-        tables, &operands);
+    int code = tsri_cli_parse(argc, argv, "tessera explain [MODEL] [options]",
+                              "Shows which kernel variant runs each op of a model (in encode, "
+                              "prefill and decode), and why the\nother variants do not.",
+                              tables, &operands);
     if (code == CLI_OK && operands.n > (j.app.model_name ? 0u : 1u))
-        code = tsri_cli_fail(CLI_USAGE, "%s: one model is wanted", operands.items[operands.n - 1]);
+        code = tsri_cli_fail(CLI_USAGE, "%s: give only one model", operands.items[operands.n - 1]);
     if (code == CLI_OK && operands.n)
         j.app.model_name = operands.items[0];
     if (code == CLI_OK)

@@ -1,4 +1,4 @@
-/* cli/commands/fill_mask.c - tessera fill-mask: the likeliest tokens where a text has [MASK]. */
+/* cli/commands/fill_mask.c - tessera fill-mask: shows the most likely tokens in place of [MASK]. */
 #include "cli/base/json.h"
 #include "cli/base/progress.h"
 #include "cli/commands/commands.h"
@@ -14,11 +14,11 @@ typedef struct job {
     int64_t top_k;
     tsri_cli_lines *lines;
     tsri_cli_window window;
-    json_t *masks; /* of the text at hand */
+    json_t *masks; /* of the current text */
     bool begun;    /* a block was printed */
 } job;
 
-/* A candidate as a reader writes it, in new memory; its piece where it decodes to nothing. */
+/* A candidate as plain text, in new memory; its piece where it decodes to nothing. */
 static char *text_of(const job *j, int32_t id, size_t *size) {
     char *text = NULL;
     if (tsr_decode(j->app.model, &id, 1, 0, &text, size) != TSR_OK)
@@ -113,11 +113,12 @@ static int each_window(job *j) {
 int tsri_cli_fill_mask(int argc, char **argv) {
     job j = {.top_k = 5};
     tsri_cli_list operands = {0};
-    const tsri_cli_option own[] = {
-        {"file", 'f', CLI_TEXT, &j.source.path, "FILE",
-         "a text a line; - is standard input, as without texts", 0, 0, NULL},
-        {"top-k", 'k', CLI_INT, &j.top_k, "K", "tokens for a mask, 5 without it", 1, 1 << 24, NULL},
-        {0}};
+    const tsri_cli_option own[] = {{"file", 'f', CLI_TEXT, &j.source.path, "FILE",
+                                    "one text per line; - is standard input, the default", 0, 0,
+                                    NULL},
+                                   {"top-k", 'k', CLI_INT, &j.top_k, "K",
+                                    "show K tokens for each mask (default: 5)", 1, 1 << 24, NULL},
+                                   {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_lines_options(&j.source),
                                        tsri_cli_model_options(&j.app),
@@ -127,13 +128,13 @@ int tsri_cli_fill_mask(int argc, char **argv) {
                                        NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera fill-mask -m MODEL [--top-k K] [TEXT... | -f FILE|-]",
-        "The likeliest tokens where a text has [MASK] (or the model's own mask token): "
-        "\"token<TAB>probability\", the likeliest first; an empty line between masks.",
+        "Shows the most likely tokens in place of [MASK] (or the model's own mask token) "
+        "as\n\"token<TAB>probability\", the most likely first, with an empty line between masks.",
         tables, &operands);
     if (code == CLI_OK && !j.app.model_name)
-        code = tsri_cli_fail(CLI_USAGE, "fill-mask wants -m MODEL, a masked language model");
+        code = tsri_cli_fail(CLI_USAGE, "fill-mask needs -m MODEL, a masked language model");
     if (code == CLI_OK && operands.n && j.source.path)
-        code = tsri_cli_fail(CLI_USAGE, "%s: texts, or -f FILE, not both", operands.items[0]);
+        code = tsri_cli_fail(CLI_USAGE, "%s: give texts or -f FILE, not both", operands.items[0]);
     j.source.texts = &operands;
     if (code == CLI_OK)
         code = tsri_cli_open_model(&j.app);

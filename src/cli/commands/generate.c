@@ -1,5 +1,5 @@
-/* cli/commands/generate.c - tessera generate: streams the continuation of one prompt, or prints
- * those of several. */
+/* cli/commands/generate.c - tessera generate: streams the continuation of one prompt, or prints the
+ * continuations of several. */
 #include "cli/base/json.h"
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
@@ -19,16 +19,16 @@ typedef struct job {
     int64_t logprobs;
     tsr_prompt *prompts;
     const tsr_prompt **pointers;
-    char **texts; /* [results] what each gave so far, printed at the end in order */
+    char **texts; /* [results] the text of each so far; printed at the end, in order */
     size_t *sizes;
     uint32_t *finishes;
     float *scores;
     json_t **tokens; /* --json */
     uint32_t n;      /* prompts */
-    uint32_t best;   /* results of each; those of a prompt follow each other */
+    uint32_t best;   /* results per prompt; the results of one prompt follow each other */
     uint32_t results;
     bool beams;
-    char **inputs; /* [n] what was read of each */
+    char **inputs; /* [n] the text that was read for each prompt */
 } job;
 
 static bool add_text(job *j, uint32_t result, const char *text, size_t n) {
@@ -64,7 +64,7 @@ static void put_piece(job *j, char *line, size_t room, int32_t id) {
     line[used] = 0;
 }
 
-/* A line a token: id, log-probability, piece; and the likeliest under it. */
+/* One line per token: id, log-probability, piece; below it the most likely tokens. */
 static bool put_logprobs(job *j, const tsr_generated *g) {
     char line[512], piece[256];
     put_piece(j, piece, sizeof piece, g->id);
@@ -114,7 +114,8 @@ static int on_token(void *data, const tsr_generated *g) {
     return !going || tsri_cli_signal();
 }
 
-/* A file, or standard input; of that, the end of the last line typed is not part of the prompt. */
+/* Reads a file or standard input. The end of the last line of standard input is not part of the
+ * prompt. */
 static int take_input(job *j, const char *path, tsr_prompt *prompt) {
     char **input = &j->inputs[prompt - j->prompts];
     const int code = tsri_cli_read_input(&j->app, path, j->encoding, input, &prompt->text_size);
@@ -124,7 +125,7 @@ static int take_input(job *j, const char *path, tsr_prompt *prompt) {
     return code;
 }
 
-/* A text of the command line; "-" is standard input. */
+/* A prompt from the command line; "-" is standard input. */
 static int take_text(job *j, const char *text, tsr_prompt *prompt) {
     *prompt = (tsr_prompt){.text = text, .text_size = strlen(text)};
     return strcmp(text, "-") ? CLI_OK : take_input(j, NULL, prompt);
@@ -212,7 +213,8 @@ static json_t *result_json(job *j, uint32_t i) {
     return result;
 }
 
-/* Results of a prompt that a search did not find have no finish, and are left out. */
+/* Where a search found fewer results than asked for, the missing ones have no finish and are left
+ * out. */
 static void print_results(job *j) {
     if (j->app.json) {
         json_t *all = json_array();
@@ -254,8 +256,8 @@ static int run(job *j) {
     options.return_logprob = j->logprobs >= 0;
     const char *template_name = NULL;
     if (tsr_chat_template_of(j->app.model, &template_name) != TSR_OK || template_name)
-        tsri_cli_note(&j->app, "this is an instruction model: tessera chat talks with it; generate "
-                               "continues plain text");
+        tsri_cli_note(&j->app, "this is an instruction-tuned model: use tessera chat to talk with "
+                               "it; generate only continues plain text");
     code = echo_prompts(j);
     if (code != CLI_OK)
         return code;
@@ -278,18 +280,19 @@ int tsri_cli_generate(int argc, char **argv) {
     job j = {.logprobs = -1};
     const tsri_cli_option own[] = {
         {"prompt", 'p', CLI_TEXT, &j.prompt, "TEXT",
-         "the text to continue; also as operands, several run as one batch; - is standard input", 0,
+         "the text to continue, also as operands (several make one batch); - is standard input", 0,
          0, NULL},
-        {"file", 'f', CLI_TEXT, &j.file, "FILE", "the text to continue; - is standard input", 0, 0,
-         NULL},
-        {"ids", 0, CLI_LIST, &j.ids, "1,2,3", "a prompt as token ids; may be given again", 0, 0,
-         NULL},
+        {"file", 'f', CLI_TEXT, &j.file, "FILE",
+         "the file with the text to continue; - is standard input", 0, 0, NULL},
+        {"ids", 0, CLI_LIST, &j.ids, "1,2,3", "a prompt as token ids; may be given several times",
+         0, 0, NULL},
         {"print-ids", 0, CLI_FLAG, &j.print_ids, NULL, "print token ids instead of text", 0, 0,
          NULL},
         {"echo", 0, CLI_FLAG, &j.echo, NULL, "print the prompt before its continuation", 0, 0,
          NULL},
         {"logprobs", 0, CLI_INT, &j.logprobs, "K",
-         "a line a token: id, log-probability, piece; and the K likeliest", 0, 100000, NULL},
+         "print a line per token: id, log-probability, piece; below it the K most likely tokens", 0,
+         100000, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_encoding_option(&j.encoding),
@@ -301,8 +304,8 @@ int tsri_cli_generate(int argc, char **argv) {
                                        tsri_cli_common_options(&j.app),
                                        NULL};
     int code = tsri_cli_parse(argc, argv, "tessera generate [options] [PROMPT...|-]",
-                              "Continues text. Without a prompt, standard input is read; without "
-                              "-m, the bundled model is used.",
+                              "Continues a text with a model. Without a prompt, standard input is "
+                              "read; without -m, the bundled model shakespeare is used.",
                               tables, &j.operands);
     if (code == CLI_OK)
         code = take_prompts(&j);

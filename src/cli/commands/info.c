@@ -1,5 +1,5 @@
-/* cli/commands/info.c - tessera info: a model's settings and what it needs; without a model, the
- * bundled ones. */
+/* cli/commands/info.c - tessera info: describes a model and the memory it needs; without a model,
+ * lists the bundled ones. */
 #include "cli/base/app.h"
 #include "cli/base/json.h"
 #include "cli/commands/commands.h"
@@ -112,10 +112,11 @@ int tsri_cli_info(int argc, char **argv) {
     const tsri_cli_option *tables[] = {tsri_cli_model_options(&j.app), tsri_cli_json_option(&j.app),
                                        tsri_cli_common_options(&j.app), NULL};
     int code = tsri_cli_parse(argc, argv, "tessera info [MODEL]",
-                              "What a model is and needs. Without a model: the bundled ones.",
+                              "Describes a model: its architecture, size, memory and tokenizer. "
+                              "Without MODEL, lists the bundled models.",
                               tables, &operands);
     if (code == CLI_OK && operands.n > (j.app.model_name ? 0u : 1u))
-        code = tsri_cli_fail(CLI_USAGE, "%s: one model is wanted", operands.items[operands.n - 1]);
+        code = tsri_cli_fail(CLI_USAGE, "%s: give only one model", operands.items[operands.n - 1]);
     if (code == CLI_OK && operands.n)
         j.app.model_name = operands.items[0];
     if (code == CLI_OK && j.app.model_name) {

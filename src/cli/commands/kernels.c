@@ -1,5 +1,5 @@
-/* cli/commands/kernels.c - tessera kernels: the kernels of a model in a folder, for devices that
- * can't compile. */
+/* cli/commands/kernels.c - tessera kernels: exports a model's kernels to a folder, for devices
+ * without a compiler, and builds them. */
 #include "cli/base/app.h"
 #include "cli/base/watch.h"
 #include "cli/commands/commands.h"
@@ -15,10 +15,10 @@ typedef struct job {
 
 static int export_model(job *j) {
     if (j->operands.n > (j->app.model_name ? 1u : 2u))
-        return tsri_cli_fail(CLI_USAGE, "%s: one model is wanted",
+        return tsri_cli_fail(CLI_USAGE, "%s: give only one model",
                              j->operands.items[j->operands.n - 1]);
     if (!j->output)
-        return tsri_cli_fail(CLI_USAGE, "a folder to write is wanted: -o FOLDER");
+        return tsri_cli_fail(CLI_USAGE, "the folder to write is missing; give -o FOLDER");
     if (j->operands.n == 2)
         j->app.model_name = j->operands.items[1];
     j->app.record = true;
@@ -26,31 +26,33 @@ static int export_model(job *j) {
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_bundle_export(j->app.model, j->output));
     if (code == CLI_OK)
-        tsri_cli_note(&j->app, "%s has the source and the manifest; next: tessera kernels build %s",
+        tsri_cli_note(&j->app,
+                      "%s has the source and the manifest; next, run tessera kernels build %s",
                       j->output, j->output);
     return code;
 }
 
 static int build_folder(job *j) {
     if (j->operands.n != 2)
-        return tsri_cli_fail(CLI_USAGE, "one folder is wanted, as tessera kernels export wrote it");
-    /* A device without a compiler opens to take a binary. */
+        return tsri_cli_fail(CLI_USAGE, "give one folder, as tessera kernels export wrote it");
+    /* A device without a compiler can be opened, to be given a binary. */
     j->app.record = true;
     int code = tsri_cli_open_device(&j->app);
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_bundle_build(j->app.device, j->operands.items[1], j->binary));
     if (code == CLI_OK)
-        tsri_cli_note(&j->app, "%s is ready: tessera generate --bundle %s", j->operands.items[1],
-                      j->operands.items[1]);
+        tsri_cli_note(&j->app, "%s is ready; use it with tessera generate --bundle %s",
+                      j->operands.items[1], j->operands.items[1]);
     return code;
 }
 
 int tsri_cli_kernels(int argc, char **argv) {
     job j = {0};
     const tsri_cli_option own[] = {
-        {"output", 'o', CLI_TEXT, &j.output, "FOLDER", "export: where to write", 0, 0, NULL},
+        {"output", 'o', CLI_TEXT, &j.output, "FOLDER", "with export: the new folder", 0, 0, NULL},
         {"binary", 0, CLI_TEXT, &j.binary, "FILE",
-         "build: take this file, which the vendor's compiler made of program.cl", 0, 0, NULL},
+         "with build: take this file, which the vendor's compiler made from program.cl", 0, 0,
+         NULL},
         {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_model_options(&j.app),
                                        tsri_cli_device_options(&j.app),
@@ -58,8 +60,8 @@ int tsri_cli_kernels(int argc, char **argv) {
     tsri_cli_watch_patience(CLI_END_MS);
     int code = tsri_cli_parse(
         argc, argv, "tessera kernels export [MODEL] -o FOLDER | build FOLDER [options]",
-        "Exports the kernels that a model uses on a device as one source with a manifest; builds "
-        "it there, for devices that can't compile (docs/bundles.md).",
+        "For devices without a compiler: export writes the kernels that a model uses on a device "
+        "as one\nsource file with a manifest, and build compiles it there. See docs/bundles.md.",
         tables, &j.operands);
     const char *verb = j.operands.n ? j.operands.items[0] : "";
     if (code == CLI_OK && !strcmp(verb, "export"))
@@ -67,7 +69,7 @@ int tsri_cli_kernels(int argc, char **argv) {
     else if (code == CLI_OK && !strcmp(verb, "build"))
         code = build_folder(&j);
     else if (code == CLI_OK)
-        code = tsri_cli_fail(CLI_USAGE, "%s%sexport or build is wanted", verb, *verb ? ": " : "");
+        code = tsri_cli_fail(CLI_USAGE, "%s%sgive export or build", verb, *verb ? ": " : "");
     free(j.operands.items);
     return tsri_cli_close(&j.app, code);
 }

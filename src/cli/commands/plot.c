@@ -1,4 +1,4 @@
-/* cli/commands/plot.c - tessera plot: training logs as a page. */
+/* cli/commands/plot.c - tessera plot: draws training logs as an HTML page. */
 #include "cli/base/app.h"
 #include "cli/commands/commands.h"
 
@@ -11,7 +11,7 @@ static bool ends_with(const char *text, const char *end) {
     return n >= m && !strcmp(text + n - m, end);
 }
 
-/* The last parts of the path, as many as tell it from the others: "run1/log.jsonl". */
+/* The last parts of the path, as many as distinguish it from the others: "run1/log.jsonl". */
 static const char *name_of(const tsri_cli_list *logs, size_t which) {
     const char *path = logs->items[which];
     for (const char *name = path + strlen(path); name > path;) {
@@ -49,16 +49,16 @@ int tsri_cli_plot(int argc, char **argv) {
     const tsri_cli_option own[] = {
         {"output", 'o', CLI_TEXT, &path, "FILE.html", "the page to write", 0, 0, NULL}, {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_common_options(&app), NULL};
-    int code = tsri_cli_parse(
-        argc, argv, "tessera plot LOG... -o FILE.html",
-        "Draws the logs of training runs (OUT/log.jsonl of tessera train) as a page for a browser: "
-        "loss\nand validation loss, learning rate, gradient norm, speed; all runs in one picture.",
-        tables, &logs);
+    int code = tsri_cli_parse(argc, argv, "tessera plot LOG... -o FILE.html",
+                              "Draws the logs of training runs (OUT/log.jsonl of tessera train) as "
+                              "a page for a browser: loss and\nvalidation loss, learning rate, "
+                              "gradient norm and speed. All runs share one picture.",
+                              tables, &logs);
     if (code == CLI_OK && !logs.n)
-        code = tsri_cli_fail(CLI_USAGE, "plot wants LOG, a file of JSON lines that tessera train "
+        code = tsri_cli_fail(CLI_USAGE, "plot needs LOG, a file of JSON lines that tessera train "
                                         "wrote");
     if (code == CLI_OK && !path)
-        code = tsri_cli_fail(CLI_USAGE, "plot wants -o FILE.html");
+        code = tsri_cli_fail(CLI_USAGE, "plot needs -o FILE.html, the page to write");
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_plot_create(&plot));
     for (size_t i = 0; i < logs.n && code == CLI_OK; i++)

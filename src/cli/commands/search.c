@@ -1,4 +1,5 @@
-/* cli/commands/search.c - tessera search: the lines of a corpus that are nearest to a question. */
+/* cli/commands/search.c - tessera search: finds the lines of a corpus that are nearest to a
+ * question. */
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
 #include "cli/shared/embedding.h"
@@ -12,17 +13,17 @@ typedef struct job {
     tsri_cli_embedding embedding;
     tsri_cli_source lines;
     const char *index_path, *query;
-    char *given; /* the question, of standard input */
+    char *given; /* the question, where it was read from standard input */
     size_t query_size;
     int64_t k;
     tsr_vectors *index;
     tsr_hit *hits;
     uint32_t n;
-    char **texts; /* [n] of the hits, where --lines is given */
+    char **texts; /* [n] the hits' texts, where --lines is given */
     size_t *sizes;
 } job;
 
-/* Where a model names a prompt for questions, that is what they get. */
+/* A model may name a prompt for questions; then it is put before the question. */
 static void choose_prompt(job *j) {
     const char *names = j->embedding.info.prompt_names;
     static const char query[] = "query";
@@ -41,8 +42,9 @@ static int open_all(job *j) {
     choose_prompt(j);
     if (!j->embedding.prompt)
         return CLI_OK;
-    tsri_cli_note(&j->app,
-                  "the question gets the model's prompt for queries; --prompt \"\" puts none");
+    tsri_cli_note(
+        &j->app,
+        "the model's prompt for queries is put before the question; --prompt \"\" puts none");
     return tsri_cli_embedding_begin(&j->embedding);
 }
 
@@ -58,7 +60,7 @@ static int find(job *j) {
         code =
             tsri_cli_embedding_status(tsr_embed(j->embedding.embedder, &query, 1, vector, &stats));
     if (code == CLI_OK && stats.cut)
-        tsri_cli_note(&j->app, "the question is longer than %" PRId64 " tokens, and was cut",
+        tsri_cli_note(&j->app, "the question is longer than %" PRId64 " tokens and was cut",
                       j->embedding.info.max_tokens);
     if (code == CLI_OK)
         code = tsri_cli_status(
@@ -67,7 +69,7 @@ static int find(job *j) {
     return code;
 }
 
-/* An operand, or standard input without the end of its last line. */
+/* Takes the question from an operand, or from standard input without its last line end. */
 static int take_question(job *j, const char *operand) {
     j->query = operand;
     j->query_size = strlen(operand);
@@ -95,7 +97,7 @@ static int keep_text(job *j, const tsri_cli_line *line) {
     return CLI_OK;
 }
 
-/* All of the file is read: another number of lines than of rows means another corpus. */
+/* Reads the whole file: if it has not as many lines as the index has rows, it is another corpus. */
 static int read_lines(job *j) {
     tsri_cli_lines *lines = NULL;
     tsri_cli_line line = {0};
@@ -113,7 +115,7 @@ static int read_lines(job *j) {
     if (code == CLI_OK && count != tsr_vectors_rows(j->index))
         code = tsri_cli_fail(CLI_FILE,
                              "%s has %" PRIu64 " texts and %s has %" PRIu64
-                             " rows: the index is not of these lines",
+                             " rows: the index was not made from these lines",
                              j->lines.path, count, j->index_path, tsr_vectors_rows(j->index));
     tsri_cli_lines_close(&lines);
     return code;
@@ -135,10 +137,10 @@ int tsri_cli_search(int argc, char **argv) {
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
         {"index", 'i', CLI_TEXT, &j.index_path, "E.npy",
-         "the vectors of the corpus, as tessera embed -o E.npy wrote them", 0, 0, NULL},
+         "the vectors of the corpus, written by tessera embed -o E.npy", 0, 0, NULL},
         {"lines", 0, CLI_TEXT, &j.lines.path, "FILE",
-         "the corpus, so that texts are shown; - is standard input", 0, 0, NULL},
-        {"top-k", 'k', CLI_INT, &j.k, "K", "lines shown, 10 without it", 1, 1 << 30, NULL},
+         "the corpus, to show the texts of the lines found; - is standard input", 0, 0, NULL},
+        {"top-k", 'k', CLI_INT, &j.k, "K", "show K lines (default: 10)", 1, 1 << 30, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_lines_options(&j.lines),
@@ -149,12 +151,12 @@ int tsri_cli_search(int argc, char **argv) {
                                        NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera search QUERY|- --index E.npy [--lines FILE] [-k K]",
-        "The lines nearest to a question, by cosine: \"cosine<TAB>line<TAB>text\", the nearest "
-        "first. The corpus is embedded once, by tessera embed, with the same model.",
+        "Finds the lines nearest to a question by cosine, and prints \"cosine<TAB>line<TAB>text\", "
+        "the nearest\nfirst. The corpus is embedded once, by tessera embed with the same model.",
         tables, &operands);
     if (code == CLI_OK && (operands.n != 1 || !j.index_path))
         code = tsri_cli_fail(
-            CLI_USAGE, "search wants one question, and --index E.npy; see tessera help search");
+            CLI_USAGE, "search needs one question, and --index E.npy; see tessera help search");
     if (code == CLI_OK)
         code = take_question(&j, operands.items[0]);
     if (code == CLI_OK)

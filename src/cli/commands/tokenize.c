@@ -1,4 +1,5 @@
-/* cli/commands/tokenize.c - tessera tokenize: a line in, a line of ids out, and back. */
+/* cli/commands/tokenize.c - tessera tokenize: turns each line into a line of token ids, and back.
+ */
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
 #include "cli/reading/lines.h"
@@ -37,13 +38,13 @@ static int decode_line(tsri_cli_app *app, const char *line, bool special) {
     return CLI_OK;
 }
 
-/* A line that fails leaves an empty line in its place, and the others go on. */
+/* A line that fails leaves an empty line in its place; the following lines are still read. */
 static int each_line(tsri_cli_app *app, tsri_cli_lines *lines, bool decode, bool special) {
     tsri_cli_line line;
     uint64_t failed = 0, number = 0;
     int code = CLI_OK;
     while (!app->stopped && !tsri_cli_signal()) {
-        if (tsri_cli_lines_would_wait(lines)) /* who writes may be waiting for what is done */
+        if (tsri_cli_lines_would_wait(lines)) /* the writer may be waiting for these answers */
             tsri_cli_flush(app);
         if ((code = tsri_cli_lines_next(lines, &line)) != CLI_OK || !line.text)
             break;
@@ -54,8 +55,8 @@ static int each_line(tsri_cli_app *app, tsri_cli_lines *lines, bool decode, bool
         if (read == CLI_OK)
             continue;
         if (read == CLI_OTHER)
-            return read; /* memory is out: the line is not to blame */
-        tsri_cli_fail(CLI_MISS, "line %" PRIu64 " was not read%s", number,
+            return read; /* out of memory: the line is not the cause */
+        tsri_cli_fail(CLI_MISS, "line %" PRIu64 " could not be read%s", number,
                       line.cut ? ": it is too long" : "");
         tsri_cli_write(app, "\n", 1);
         failed++;
@@ -65,7 +66,7 @@ static int each_line(tsri_cli_app *app, tsri_cli_lines *lines, bool decode, bool
     return code == CLI_OK ? tsri_cli_lines_end(lines) : code;
 }
 
-/* Said once, not for every line. */
+/* Says it once, not for every line. */
 static int check_tokenizer(const tsri_cli_app *app) {
     int32_t *ids = NULL;
     size_t n;
@@ -82,20 +83,21 @@ int tsri_cli_tokenize(int argc, char **argv) {
     bool decode = false, plain = false;
     const tsri_cli_option own[] = {
         {"model", 'm', CLI_TEXT, &app.model_name, "MODEL",
-         "a model, or a tokenizer: a folder or file of either, or a bundled model", 0, 0, NULL},
-        {"decode", 0, CLI_FLAG, &decode, NULL, "ids in, text out", 0, 0, NULL},
-        {"no-special", 0, CLI_FLAG, &plain, NULL,
-         "without the tokens that are put around a text; when decoding, leave them out", 0, 0,
+         "the folder or file of a model or of a tokenizer, or the name of a bundled model", 0, 0,
          NULL},
+        {"decode", 0, CLI_FLAG, &decode, NULL, "turn lines of ids into text", 0, 0, NULL},
+        {"no-special", 0, CLI_FLAG, &plain, NULL,
+         "add no special tokens around a text; with --decode, print none", 0, 0, NULL},
         {0}};
     const tsr_model_options options = {.struct_size = sizeof options, .tokenizer_only = 1};
     const tsri_cli_option *tables[] = {own, tsri_cli_encoding_option(&source.encoding),
                                        tsri_cli_common_options(&app), NULL};
-    int code = tsri_cli_parse(argc, argv, "tessera tokenize [-m MODEL] [--decode] [FILE|-]",
-                              "A line in, a line of token ids out; with --decode the reverse.",
-                              tables, &operands);
+    int code = tsri_cli_parse(
+        argc, argv, "tessera tokenize [-m MODEL] [--decode] [FILE|-]",
+        "Turns each line of text into a line of token ids; with --decode, lines of ids into text.",
+        tables, &operands);
     if (code == CLI_OK && operands.n > 1)
-        code = tsri_cli_fail(CLI_USAGE, "%s: one file is wanted, or none for standard input",
+        code = tsri_cli_fail(CLI_USAGE, "%s: give one file, or none to read standard input",
                              operands.items[1]);
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_model_open(app.model_name, NULL, &options, &app.model));

@@ -1,4 +1,4 @@
-/* cli/commands/tokenizer.c - tessera tokenizer train: a tokenizer.json of text. */
+/* cli/commands/tokenizer.c - tessera tokenizer train: trains a tokenizer.json on text. */
 #include "cli/base/progress.h"
 #include "cli/commands/commands.h"
 
@@ -22,11 +22,11 @@ static int progress(void *data, uint64_t done, uint64_t total) {
 
 static int check(training *t) {
     if (!t->files.n)
-        return tsri_cli_fail(CLI_USAGE, "no file of text was given; see tessera help tokenizer");
+        return tsri_cli_fail(CLI_USAGE, "no text file was given; see tessera help tokenizer");
     if (!t->out)
-        return tsri_cli_fail(CLI_USAGE, "where to? -o tokenizer.json is wanted");
+        return tsri_cli_fail(CLI_USAGE, "the output file is missing; give -o tokenizer.json");
     if (t->type && strcmp(t->type, "bpe") && strcmp(t->type, "char"))
-        return tsri_cli_fail(CLI_USAGE, "--type %s: bpe or char is wanted", t->type);
+        return tsri_cli_fail(CLI_USAGE, "--type %s: give bpe or char", t->type);
     t->options.type = t->type && !strcmp(t->type, "char") ? TSR_TOKENIZER_CHAR : TSR_TOKENIZER_BPE;
     t->options.specials = t->specials.items;
     t->options.n_specials = t->specials.n;
@@ -47,12 +47,10 @@ static int train(training *t) {
                   t->out, (long long)done.vocab_size, (double)done.bytes / 1e6,
                   (unsigned long long)done.words, bpe ? "words" : "characters", seconds);
     if (done.pruned)
-        tsri_cli_note(&t->app,
-                      "%llu rare words were forgotten on the way, so that memory stays "
-                      "bounded",
+        tsri_cli_note(&t->app, "%llu rare words were dropped while reading, to keep memory bounded",
                       (unsigned long long)done.pruned);
     if (bpe && done.vocab_size < t->options.vocab_size)
-        tsri_cli_note(&t->app, "the text has no more pairs: %lld tokens were asked for",
+        tsri_cli_note(&t->app, "the text has no more pairs to merge; %lld tokens were asked for",
                       (long long)t->options.vocab_size);
     return CLI_OK;
 }
@@ -62,20 +60,24 @@ static int run_train(int argc, char **argv) {
     t.options.progress_data = &t;
     const tsri_cli_option own[] = {
         {"type", 0, CLI_TEXT, &t.type, "TYPE",
-         "bpe (default): byte-level byte-pair encoding; char: a token a character", 0, 0, NULL},
-        {"vocab-size", 0, CLI_INT, &t.options.vocab_size, "N",
-         "tokens, special ones counted (default: 32000; of characters, all)", 1, 1 << 24, NULL},
-        {"special", 0, CLI_LIST, &t.specials, "TOKEN",
-         "a special token, with the next id from 0 on; may be given again", 0, 0, NULL},
-        {"unknown", 0, CLI_TEXT, &t.options.unknown, "TOKEN",
-         "char: the special token for characters that weren't seen (default: they are refused)", 0,
-         0, NULL},
-        {"begin", 0, CLI_TEXT, &t.options.begin, "TOKEN", "a special token put before each text", 0,
-         0, NULL},
-        {"end", 0, CLI_TEXT, &t.options.end, "TOKEN", "a special token put behind each text", 0, 0,
+         "bpe: byte-level byte-pair encoding; char: one token per character (default: bpe)", 0, 0,
          NULL},
+        {"vocab-size", 0, CLI_INT, &t.options.vocab_size, "N",
+         "the size of the vocabulary, with the special tokens (default: 32000; for char: every "
+         "character)",
+         1, 1 << 24, NULL},
+        {"special", 0, CLI_LIST, &t.specials, "TOKEN",
+         "a special token; the first gets id 0, the next 1, and so on; may be given several times",
+         0, 0, NULL},
+        {"unknown", 0, CLI_TEXT, &t.options.unknown, "TOKEN",
+         "for char: the special token for characters not in the text (default: they are refused)",
+         0, 0, NULL},
+        {"begin", 0, CLI_TEXT, &t.options.begin, "TOKEN", "put this special token before each text",
+         0, 0, NULL},
+        {"end", 0, CLI_TEXT, &t.options.end, "TOKEN", "put this special token after each text", 0,
+         0, NULL},
         {"min-frequency", 0, CLI_INT, &t.options.min_frequency, "N",
-         "bpe: merges no pair seen less often (default: 0)", 0, 1e15, NULL},
+         "for bpe: merge no pair that occurs fewer than N times (default: 0)", 0, 1e15, NULL},
         {"output", 'o', CLI_TEXT, &t.out, "FILE", "the tokenizer.json to write", 0, 0, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_common_options(&t.app), NULL};
@@ -83,7 +85,9 @@ static int run_train(int argc, char **argv) {
         argc, argv,
         "tessera tokenizer train [--type bpe|char] [--vocab-size N] [--special TOKEN]... -o "
         "tokenizer.json FILE...",
-        "Makes a tokenizer of text files, as Hugging Face's trainer would.", tables, &t.files);
+        "Trains a tokenizer on text files; the result is the one that Hugging Face's trainer "
+        "makes.",
+        tables, &t.files);
     if (code == CLI_OK)
         code = check(&t);
     if (code == CLI_OK)
@@ -97,8 +101,9 @@ int tsri_cli_tokenizer(int argc, char **argv) {
     const char *verb = argc > 1 ? argv[1] : "";
     if (strcmp(verb, "train") && strcmp(verb, "--help") && strcmp(verb, "-h"))
         return tsri_cli_fail(CLI_USAGE,
-                             *verb ? "tokenizer %s: train is wanted; tessera tokenize reads texts"
-                                   : "tokenizer%s: what to do? train is wanted",
+                             *verb ? "tokenizer %s: unknown; tessera tokenizer train makes a "
+                                     "tokenizer, tessera tokenize turns text into ids"
+                                   : "tokenizer%s: give what to do: tessera tokenizer train",
                              verb);
     return strcmp(verb, "train") ? run_train(argc, argv) : run_train(argc - 1, argv + 1);
 }

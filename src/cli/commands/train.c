@@ -1,5 +1,5 @@
-/* cli/commands/train.c - tessera train: a model from scratch by a recipe, or one that goes on
- * learning. */
+/* cli/commands/train.c - tessera train: trains a model from scratch by a recipe, or trains an
+ * existing model further. */
 #include "cli/base/app.h"
 #include "cli/base/watch.h"
 #include "cli/commands/commands.h"
@@ -16,8 +16,8 @@ typedef struct job {
     tsri_cli_list validation, set;
     const char *output, *recipe, *task;
     bool head_only, resume, dry_run, checkpointing;
-    uint64_t shown; /* nanoseconds of the line of progress */
-    bool adapters;  /* are what is learned */
+    uint64_t shown; /* when the line of progress was last drawn, in nanoseconds */
+    bool adapters;  /* adapters are trained, not the model's own weights */
 } job;
 
 /* ---- what is shown ---- */
@@ -44,7 +44,7 @@ static void show_preparing(job *j, const tsr_train_event *e) {
     j->app.progress_shown = true;
 }
 
-/* On a terminal one line that is rewritten; else a line where the log has one. */
+/* On a terminal, one line that is rewritten; elsewhere a line for each line of the log. */
 static void show_step(job *j, const tsr_train_event *e) {
     const bool terminal = tsri_cli_is_terminal(2);
     const uint64_t left = e->seconds_left > 0 ? (uint64_t)(e->seconds_left + 0.5) : 0;
@@ -84,7 +84,7 @@ static double mebibytes(uint64_t bytes) {
     return (double)bytes / (1 << 20);
 }
 
-/* A line of the plan: a result of --dry-run, else a note. */
+/* Prints a line of the plan: to standard output with --dry-run, otherwise as a note. */
 __attribute__((format(printf, 2, 3))) static void line(job *j, const char *format, ...) {
     char text[512];
     va_list args;
@@ -123,7 +123,7 @@ static void show_plan(job *j, const tsr_train_plan *p) {
 
 static int told(void *data, const tsr_train_event *e) {
     job *j = data;
-    if (e->kind == TSR_TRAIN_STEP) /* from now on there is something to save */
+    if (e->kind == TSR_TRAIN_STEP) /* from now on there is progress to save */
         tsri_cli_watch_patience(CLI_PATIENT);
     if (e->kind == TSR_TRAIN_PLANNED)
         show_plan(j, e->plan);
@@ -154,10 +154,10 @@ static int read_task(const char *text, uint32_t *task) {
             *task = i;
             return CLI_OK;
         }
-    return !text ? CLI_OK
-                 : tsri_cli_fail(CLI_USAGE,
-                                 "--task %s: generate, fill-mask, translate or classify is wanted",
-                                 text);
+    return !text
+               ? CLI_OK
+               : tsri_cli_fail(CLI_USAGE,
+                               "--task %s: give generate, fill-mask, translate or classify", text);
 }
 
 static int add_set(job *j, const char *text) {
@@ -191,7 +191,7 @@ static int train(job *j, const tsri_cli_list *data) {
         code = add_set(j, "gradient_checkpointing=true");
     options.set = j->set.items;
     options.n_set = j->set.n;
-    j->app.record = j->dry_run; /* kernels are chosen, none is built */
+    j->app.record = j->dry_run; /* kernels are chosen but not built */
     if (code == CLI_OK)
         code = tsri_cli_open_device(&j->app);
     if (code != CLI_OK)
@@ -204,7 +204,8 @@ static int train(job *j, const tsri_cli_list *data) {
     }
     if (status == TSR_OK && result.finished)
         tsri_cli_note(&j->app,
-                      j->adapters ? "%s holds adapters: --lora %s" : "%s is a model: -m %s",
+                      j->adapters ? "%s holds adapters; use them with --lora %s"
+                                  : "%s is a model; use it with -m %s",
                       j->output, j->output);
     return tsri_cli_status(status);
 }
@@ -212,7 +213,7 @@ static int train(job *j, const tsri_cli_list *data) {
 static void show_key(void *data, const char *name, const char *values, const char *initial,
                      const char *help) {
     (void)data;
-    printf("  %-29s %s\n%32s%s%s%s\n", name, help, "", values, *initial ? "; without it " : "",
+    printf("  %-29s %s\n%32s%s%s%s\n", name, help, "", values, *initial ? "; default " : "",
            initial);
 }
 
@@ -220,46 +221,49 @@ int tsri_cli_train(int argc, char **argv) {
     job j = {0};
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
-        {"output", 'o', CLI_TEXT, &j.output, "OUT", "the new folder: checkpoints, then the model",
-         0, 0, NULL},
+        {"output", 'o', CLI_TEXT, &j.output, "OUT",
+         "the new folder for the checkpoints, the log and the trained model", 0, 0, NULL},
         {"recipe", 0, CLI_TEXT, &j.recipe, "NAME|FILE",
-         "from scratch: architecture, tokenizer and settings; char-gpt, gpt-small, bert-mini, "
-         "transformer-base, bahdanau",
+         "train from scratch by this recipe: char-gpt, gpt-small, bert-mini, transformer-base, "
+         "bahdanau or a file",
          0, 0, NULL},
-        {"model", 'm', CLI_TEXT, &j.app.model_name, "FOLDER", "a model that goes on learning", 0, 0,
+        {"model", 'm', CLI_TEXT, &j.app.model_name, "FOLDER", "train this model further", 0, 0,
          NULL},
-        {"set", 0, CLI_LIST, &j.set, "KEY=VALUE", "a setting, over the recipe's; again and again",
-         0, 0, NULL},
+        {"set", 0, CLI_LIST, &j.set, "KEY=VALUE", "change a setting; may be given several times", 0,
+         0, NULL},
         {"validation", 0, CLI_LIST, &j.validation, "FILE",
-         "what it is validated on; a share of DATA without it", 0, 0, NULL},
+         "validate on this file (default: a share of DATA)", 0, 0, NULL},
         {"task", 0, CLI_TEXT, &j.task, "TASK",
-         "generate, fill-mask, translate or classify; what the model is made for without it", 0, 0,
-         NULL},
+         "train for generate, fill-mask, translate or classify (default: the model's own task)", 0,
+         0, NULL},
         {"head-only", 0, CLI_FLAG, &j.head_only, NULL,
-         "only what is above the last hidden state learns", 0, 0, NULL},
+         "train only the layers above the last hidden state", 0, 0, NULL},
         {"gradient-checkpointing", 0, CLI_FLAG, &j.checkpointing, NULL,
-         "less memory, more time: --set gradient_checkpointing=true", 0, 0, NULL},
-        {"resume", 0, CLI_FLAG, &j.resume, NULL, "go on with the run that OUT holds", 0, 0, NULL},
+         "use less memory and more time; the same as --set gradient_checkpointing=true", 0, 0,
+         NULL},
+        {"resume", 0, CLI_FLAG, &j.resume, NULL, "continue the run in OUT", 0, 0, NULL},
         {"dry-run", 0, CLI_FLAG, &j.dry_run, NULL,
-         "print parameters, memory and steps; write nothing, build no kernel", 0, 0, NULL},
+         "only print the run's parameters, memory and steps; build no kernel, write no file", 0, 0,
+         NULL},
         {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_device_options(&j.app),
                                        tsri_cli_common_options(&j.app), NULL};
     int code = tsri_cli_parse(
         argc, argv,
         "tessera train DATA... -o OUT (--recipe NAME | --model FOLDER) [--set KEY=VALUE]...",
-        "Trains a model on text, JSONL, TSV or CSV files, keeps checkpoints, and goes on from them "
-        "to the same bytes. docs/training.md tells more.",
+        "Trains a model on text, JSONL, TSV or CSV files, and saves checkpoints. A run that is "
+        "resumed from a\ncheckpoint ends with the same bytes as one that was never stopped. See "
+        "docs/training.md.",
         tables, &operands);
     if (code == CLI_HELP) {
-        puts("\nkeys of --set; in a recipe, of \"training\", from kind on of \"model\":");
+        puts("\nkeys of --set (in a recipe they are in \"training\"; from kind on, in \"model\"):");
         tsr_train_keys(show_key, NULL);
     }
     if (code == CLI_OK && !j.output && !j.dry_run)
         code =
-            tsri_cli_fail(CLI_USAGE, "train wants -o OUT, the new folder; see tessera help train");
+            tsri_cli_fail(CLI_USAGE, "train needs -o OUT, the new folder; see tessera help train");
     if (code == CLI_OK && !operands.n && !j.resume)
-        code = tsri_cli_fail(CLI_USAGE, "train wants DATA, files to learn from; see tessera help "
+        code = tsri_cli_fail(CLI_USAGE, "train needs DATA, the files to train on; see tessera help "
                                         "train");
     if (code == CLI_OK)
         code = train(&j, &operands);

@@ -1,4 +1,4 @@
-/* cli/commands/translate.c - tessera translate: a line in, a line out. */
+/* cli/commands/translate.c - tessera translate: translates line by line. */
 #include "cli/base/progress.h"
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
@@ -21,7 +21,7 @@ typedef struct job {
     bool no_split, has_most, has_repeat_penalty;
     uint32_t n_best;
     bool scores;
-    uint64_t given, cut; /* lines written; lines whose end was left out */
+    uint64_t given, cut; /* lines written; lines that were cut */
     int code;            /* of reading */
 } job;
 
@@ -33,7 +33,7 @@ static int next_line(void *data, int wait, const char **text, size_t *size) {
     if (!wait && tsri_cli_lines_would_wait(j->lines))
         return -1;
     if (wait)
-        tsri_cli_flush(&j->app); /* whoever writes the lines may be waiting for what is done */
+        tsri_cli_flush(&j->app); /* the writer of the lines may be waiting for these translations */
     j->code = tsri_cli_lines_next(j->lines, &line);
     if (j->code != CLI_OK || !line.text)
         return 0;
@@ -43,7 +43,7 @@ static int next_line(void *data, int wait, const char **text, size_t *size) {
     return 1;
 }
 
-/* A translation in one line: its own line ends become spaces. */
+/* Prints a translation as one line: line ends inside it become spaces. */
 static bool put_text(job *j, const char *text, size_t size) {
     bool going = true;
     while (going && size) {
@@ -62,7 +62,7 @@ static bool put_text(job *j, const char *text, size_t size) {
     return going;
 }
 
-/* n_best lines for a line, blank where there are fewer. */
+/* Prints n_best lines for each line of input; those for which there is no result are empty. */
 static int take_line(void *data, const tsr_translated *line) {
     job *j = data;
     bool going = true;
@@ -100,11 +100,11 @@ static void tell(job *j, const tsr_translate_stats *s) {
                   (unsigned long long)s->source_tokens, (unsigned long long)s->target_tokens,
                   seconds > 0 ? (double)s->target_tokens / seconds : 0.0);
     if (s->cut)
-        tsri_cli_note(&j->app, "longer than the model reads, and so split: %llu lines",
+        tsri_cli_note(&j->app, "%llu lines were longer than the model can read, and were split",
                       (unsigned long long)s->cut);
     if (j->cut)
-        tsri_cli_note(&j->app, "past %d bytes, where a line is cut: %llu lines",
-                      (int)TSRI_CLI_MOST_LINE, (unsigned long long)j->cut);
+        tsri_cli_note(&j->app, "lines were cut at %d bytes: %llu", (int)TSRI_CLI_MOST_LINE,
+                      (unsigned long long)j->cut);
 }
 
 static int run(job *j) {
@@ -148,23 +148,26 @@ int tsri_cli_translate(int argc, char **argv) {
     job j = {0};
     const tsri_cli_option own[] = {
         {"file", 'f', CLI_TEXT, &j.source.path, "FILE",
-         "the lines to translate; - is standard input", 0, 0, NULL},
+         "the file with the lines to translate; - is standard input", 0, 0, NULL},
         {"from|source-lang", 0, CLI_TEXT, &j.from, "LANGUAGE",
-         "language of the lines, as the model or ISO 639 names it: de, deu_Latn", 0, 0, NULL},
-        {"to|target-lang", 0, CLI_TEXT, &j.to, "LANGUAGE", "language of the translations", 0, 0,
+         "the language of the lines, by the model's name for it or by ISO 639: de, deu_Latn", 0, 0,
          NULL},
-        {"target-prefix", 0, CLI_TEXT, &j.prefix, "TEXT", "what every translation begins with", 0,
-         0, NULL},
-        {"no-split", 0, CLI_FLAG, &j.no_split, NULL,
-         "a line longer than the model reads is an error, instead of being split at sentence ends",
+        {"to|target-lang", 0, CLI_TEXT, &j.to, "LANGUAGE", "the language of the translations", 0, 0,
+         NULL},
+        {"target-prefix", 0, CLI_TEXT, &j.prefix, "TEXT", "begin every translation with this text",
          0, 0, NULL},
-        {"batch-size", 0, CLI_INT, &j.batch, "N", "sentences at once; 32 without it", 1, 4096,
-         NULL},
+        {"no-split", 0, CLI_FLAG, &j.no_split, NULL,
+         "fail on lines longer than the model can read, instead of splitting them into sentences",
+         0, 0, NULL},
+        {"batch-size", 0, CLI_INT, &j.batch, "N", "translate N sentences at once (default: 32)", 1,
+         4096, NULL},
         {"max-new-tokens|max-length", 'n', CLI_INT, &j.most, "N",
-         "at most N tokens a translation; the model's number, or twice the source and 64", 1,
-         1 << 30, &j.has_most},
+         "at most N tokens per translation (default: the model's number, or twice the source plus "
+         "64)",
+         1, 1 << 30, &j.has_most},
         {"repeat-penalty|repetition-penalty", 0, CLI_REAL, &j.repeat_penalty, "R",
-         "above 1: avoid tokens of the translation so far", 1e-3, 1e3, &j.has_repeat_penalty},
+         "above 1: avoid tokens that the translation already has", 1e-3, 1e3,
+         &j.has_repeat_penalty},
         {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_encoding_option(&j.source.encoding),
@@ -175,7 +178,7 @@ int tsri_cli_translate(int argc, char **argv) {
                                        NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera translate [options] [TEXT... | -f FILE|-]",
-        "Translates: a line in, a line out, in order; empty lines stay. Without TEXT or -f, "
+        "Translates each line into one line, in order; empty lines stay empty. Without TEXT or -f, "
         "standard\ninput is read; without -m, the bundled model translates German to English.",
         tables, &j.operands);
     if (code == CLI_OK && j.operands.n && j.source.path)

@@ -1,4 +1,5 @@
-/* cli/commands/tune.c - tessera tune: the best values of kernel rows' tunables on a device. */
+/* cli/commands/tune.c - tessera tune: searches for the best values of the kernel variants' tunables
+ * on a device. */
 #include "cli/base/app.h"
 #include "cli/base/json.h"
 #include "cli/base/watch.h"
@@ -27,8 +28,8 @@ static void show(void *data, const tsr_tune_result *r) {
         return;
     }
     if (j->n == 1)
-        tsri_cli_print(&j->app, "%-58s %-16s %-16s %9s %9s  %s\n", "row", "old", "new", "old ms",
-                       "new ms", "gain");
+        tsri_cli_print(&j->app, "%-58s %-16s %-16s %9s %9s  %s\n", "variant", "old", "new",
+                       "old ms", "new ms", "gain");
     snprintf(name, sizeof name, "%s/%s %s", r->op, r->row, r->condition);
     tsri_cli_print(&j->app, "%-58s %-16s %-16s %9.3f %9.3f  ", name, r->before,
                    r->kept ? r->after : "-", r->before_ns / 1e6,
@@ -61,13 +62,14 @@ static int tune(job *j, const char *shapes, const char *write, int64_t budget) {
     if (j->app.json && (status == TSR_OK || status == TSR_E_CANCELLED))
         tsri_cli_json_print(&j->app, json_incref(j->rows), JSON_INDENT(1));
     if (status == TSR_E_CANCELLED && tsri_cli_signal()) {
-        tsri_cli_note(&j->app, "stopped; %zu of %zu rows were kept", j->kept, j->n);
+        tsri_cli_note(&j->app, "stopped; new values were kept for %zu of %zu variants", j->kept,
+                      j->n);
         return 128 + tsri_cli_signal();
     }
     if (status == TSR_OK && !j->app.json)
         tsri_cli_print(&j->app,
-                       "%zu of %zu rows have better values now; tessera explain shows "
-                       "them as \"tuned here\"\n",
+                       "%zu of %zu variants have better values now; tessera explain shows them as "
+                       "\"tuned here\"\n",
                        j->kept, j->n);
     return tsri_cli_status(status);
 }
@@ -78,11 +80,12 @@ int tsri_cli_tune(int argc, char **argv) {
     const char *shapes = NULL, *write = NULL;
     int64_t budget = 60;
     const tsri_cli_option own[] = {{"shapes", 0, CLI_TEXT, &shapes, "M,N,K[,DTYPE];..",
-                                    "linear ops of these shapes, without a model", 0, 0, NULL},
+                                    "tune linear ops of these shapes, without a model", 0, 0, NULL},
                                    {"budget", 0, CLI_INT, &budget, "SECONDS",
-                                    "how long to search; 60 without it", 1, 86400, NULL},
+                                    "search for this long (default: 60)", 1, 86400, NULL},
                                    {"write", 0, CLI_TEXT, &write, "FILE.tsv",
-                                    "also add what won to this table (cl/tuned/)", 0, 0, NULL},
+                                    "also add the best values to this table (see cl/tuned/)", 0, 0,
+                                    NULL},
                                    {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_model_options(&j.app),
@@ -90,18 +93,18 @@ int tsri_cli_tune(int argc, char **argv) {
                                        tsri_cli_json_option(&j.app),
                                        tsri_cli_common_options(&j.app),
                                        NULL};
-    j.app.measure = j.app.no_self_test = true; /* every candidate is compared by the search */
+    j.app.measure = j.app.no_self_test = true; /* the search itself compares every candidate */
     tsri_cli_watch_patience(CLI_END_MS);
     int code = tsri_cli_parse(
         argc, argv, "tessera tune [MODEL | --shapes M,N,K[,DTYPE];..] [--budget SECONDS] [options]",
-        "Searches the tunables of the kernel rows that a model's ops can run, and keeps the best "
-        "for this device and driver.",
+        "Searches for the fastest values of the tunables of all kernel variants that a model's ops "
+        "can use,\nand keeps them for this device and driver.",
         tables, &operands);
     if (code == CLI_OK && operands.n > (j.app.model_name || shapes ? 0u : 1u))
-        code = tsri_cli_fail(CLI_USAGE, "%s: one model, or --shapes, is wanted",
+        code = tsri_cli_fail(CLI_USAGE, "%s: give one model, or --shapes",
                              operands.items[operands.n - 1]);
     if (code == CLI_OK && shapes && j.app.model_name)
-        code = tsri_cli_fail(CLI_USAGE, "one model, or --shapes, is wanted, not both");
+        code = tsri_cli_fail(CLI_USAGE, "give one model, or --shapes, not both");
     if (code == CLI_OK && operands.n)
         j.app.model_name = operands.items[0];
     if (code == CLI_OK)

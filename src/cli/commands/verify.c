@@ -1,4 +1,5 @@
-/* cli/commands/verify.c - tessera verify: every kernel row that fits, against the reference. */
+/* cli/commands/verify.c - tessera verify: compares every kernel variant that fits with the
+ * reference. */
 #include "cli/base/app.h"
 #include "cli/base/json.h"
 #include "cli/base/watch.h"
@@ -8,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct worst { /* of one op and row */
+typedef struct worst { /* of one op and kernel variant */
     char op[64], row[96], name[128], reason[256];
     double error, bound;
     unsigned cases, misses;
 } worst;
 
-typedef struct skip { /* rows that ran nothing, by reason */
+typedef struct skip { /* variants that ran no case, by reason */
     char why[256];
     unsigned rows;
 } skip;
@@ -72,7 +73,7 @@ static bool count_skip(job *j, const char *why) {
     return true;
 }
 
-/* JSON has no infinity, which the error of a NaN is: null. */
+/* The error of a NaN is infinite, which JSON cannot express: it becomes null. */
 static json_t *number(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
@@ -110,14 +111,14 @@ static int take(void *data, const tsr_verify_result *r) {
     return tsri_cli_signal() || j->app.stopped;
 }
 
-/* What ran, what did not, and why. */
+/* Prints how many cases ran, which variants did not run, and why. */
 static void close_report(job *j, const tsr_verify_summary *summary) {
     for (size_t i = 0; i < j->n_skips; i++)
-        tsri_cli_print(&j->app, "%s%u %s", i ? "; " : "skipped rows: ", j->skips[i].rows,
+        tsri_cli_print(&j->app, "%s%u %s", i ? "; " : "skipped variants: ", j->skips[i].rows,
                        j->skips[i].why);
     tsri_cli_print(&j->app,
-                   "%s%u ok on %zu rows, %u missed, %u failed to run, %u rows skipped, %u ops not "
-                   "offered\n",
+                   "%s%u ok on %zu variants, %u missed, %u failed to run, %u variants skipped, %u "
+                   "ops not offered\n",
                    j->n_skips ? "\n" : "", summary->ok, j->n, summary->misses, summary->errors,
                    summary->skipped, summary->not_offered);
 }
@@ -151,7 +152,7 @@ static int verify_device(job *j, const char *op, bool smoke) {
     return code != CLI_OK ? code : summary.misses + summary.errors ? CLI_MISS : CLI_OK;
 }
 
-/* Every usable device, one after the other. */
+/* Verifies every usable device, one after the other. */
 static int verify_all(job *j, const char *op, bool smoke) {
     int worst_code = tsri_cli_open_engine(&j->app);
     for (size_t i = 0;
@@ -177,19 +178,19 @@ int tsri_cli_verify(int argc, char **argv) {
     tsri_cli_list operands = {0};
     const char *op = NULL;
     bool smoke = false;
-    j.app.no_self_test = true; /* a wrong row is to be a miss, not a refusal */
-    const tsri_cli_option own[] = {{"op", 0, CLI_TEXT, &op, "OP", "only this op", 0, 0, NULL},
-                                   {"smoke", 0, CLI_FLAG, &smoke, NULL,
-                                    "a case for each kernel row that the device would choose", 0, 0,
-                                    NULL},
-                                   {0}};
+    j.app.no_self_test = true; /* a wrong variant must be reported as a miss, not refused */
+    const tsri_cli_option own[] = {
+        {"op", 0, CLI_TEXT, &op, "OP", "verify only this op", 0, 0, NULL},
+        {"smoke", 0, CLI_FLAG, &smoke, NULL,
+         "run only one case for each kernel variant that the device would choose", 0, 0, NULL},
+        {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_device_options(&j.app),
                                        tsri_cli_json_option(&j.app),
                                        tsri_cli_common_options(&j.app), NULL};
     tsri_cli_watch_patience(CLI_END_MS);
     int code = tsri_cli_parse(argc, argv, "tessera verify [--device D|all] [--op OP]",
-                              "Runs the cases of every op on every kernel row that fits the "
-                              "device, against the reference.",
+                              "Runs every op's test cases on every kernel variant that fits the "
+                              "device, and compares the results\nwith the reference.",
                               tables, &operands);
     if (code == CLI_OK && operands.n)
         code = tsri_cli_fail(CLI_USAGE, "%s: verify takes no operands", operands.items[0]);

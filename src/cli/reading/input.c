@@ -20,11 +20,11 @@ struct tsri_cli_input {
     tsri_cli_app *app;
     int fd;
     const char *name, *encoding;
-    uint64_t size, line; /* line: of what was converted, from 1 */
+    uint64_t size, line; /* line: the line of the converted text, from 1 */
     bool begun, told;
     iconv_t converter; /* NO_CONVERTER: bytes are passed on */
-    size_t unit;       /* bytes that are passed over where they are wrong */
-    char raw[16];      /* read and not yet given: a mark's bytes, or part of a character */
+    size_t unit;       /* how many bytes are skipped where they are wrong */
+    char raw[16];      /* read but not yet passed on: the bytes of a mark, or part of a character */
     size_t n_raw;
 };
 
@@ -32,12 +32,11 @@ struct tsri_cli_input {
 
 const tsri_cli_option *tsri_cli_encoding_option(const char **encoding) {
     static tsri_cli_option rows[2];
-    const tsri_cli_option all[] = {
-        {"encoding", 0, CLI_TEXT, encoding, "NAME",
-         "of what is read: utf-8, latin-1, windows-1252, utf-16le, .. (iconv); UTF-8, or what its "
-         "byte-order mark says",
-         0, 0, NULL},
-        {0}};
+    const tsri_cli_option all[] = {{"encoding", 0, CLI_TEXT, encoding, "NAME",
+                                    "encoding of the input: utf-8, latin-1, windows-1252, "
+                                    "utf-16le, .. (default: by its byte-order mark, else UTF-8)",
+                                    0, 0, NULL},
+                                   {0}};
     memcpy(rows, all, sizeof all);
     return rows;
 }
@@ -46,7 +45,7 @@ const tsri_cli_option *tsri_cli_encoding_option(const char **encoding) {
 
 static int set_converter(tsri_cli_input *in, const char *encoding) {
     static const struct {
-        const char *given, *known; /* where iconv's name is another */
+        const char *given, *known; /* for encodings that iconv knows by another name */
     } names[] = {{"latin-1", "ISO-8859-1"}, {"latin1", "ISO-8859-1"}, {"latin-9", "ISO-8859-15"},
                  {"ansi", "WINDOWS-1252"},  {"utf16le", "UTF-16LE"},  {"utf16be", "UTF-16BE"}};
     const char *known = encoding;
@@ -63,17 +62,18 @@ static int set_converter(tsri_cli_input *in, const char *encoding) {
     in->size = 0;
     return in->converter != NO_CONVERTER
                ? CLI_OK
-               : tsri_cli_fail(CLI_USAGE,
-                               "--encoding %s: the C library does not know it; utf-8, latin-1, "
-                               "windows-1252, utf-16le and utf-16be are usual, iconv -l lists all",
-                               encoding);
+               : tsri_cli_fail(
+                     CLI_USAGE,
+                     "--encoding %s: the C library does not know this encoding; common ones are "
+                     "utf-8, latin-1, windows-1252, utf-16le and utf-16be, and iconv -l lists all",
+                     encoding);
 }
 
 static int open_path(tsri_cli_input *in, const char *path) {
     struct stat facts;
     const bool named = path && strcmp(path, "-") != 0;
     if (!named && in->app->input_taken)
-        return tsri_cli_fail(CLI_USAGE, "standard input can be read once, and was asked for twice");
+        return tsri_cli_fail(CLI_USAGE, "standard input can be read once, but was given twice");
     in->app->input_taken |= !named;
     in->name = named ? path : "standard input";
     in->fd = named ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
@@ -153,7 +153,7 @@ static const struct {
              {"\xef\xbb\xbf", "UTF-8", 3}};
 enum { N_MARKS = sizeof marks / sizeof *marks };
 
-/* Reads until it is sure which byte-order mark begins the input, if any. */
+/* Reads until it is clear which byte-order mark the input begins with, if any. */
 static int take_mark(tsri_cli_input *in) {
     size_t got = 1;
     int code = CLI_OK;
@@ -176,7 +176,7 @@ static int take_mark(tsri_cli_input *in) {
         memmove(in->raw, in->raw + marks[i].n, in->n_raw);
         if (utf8 || in->encoding)
             break;
-        tsri_cli_note(in->app, "%s: its byte-order mark says %s, and so it is read", in->name,
+        tsri_cli_note(in->app, "%s: read as %s, because of its byte-order mark", in->name,
                       marks[i].encoding);
         return set_converter(in, marks[i].encoding);
     }
@@ -189,12 +189,13 @@ static void tell_wrong(tsri_cli_input *in, unsigned char byte) {
     in->told = true;
     tsri_cli_clear_progress(in->app);
     tsri_cli_note(in->app,
-                  "%s: line %" PRIu64 ": byte 0x%02x is not %s, and is read as U+FFFD, as are all "
-                  "others like it",
+                  "%s: line %" PRIu64
+                  ": byte 0x%02x is not %s; it is read as U+FFFD, and so are all other wrong bytes",
                   in->name, in->line, byte, in->encoding);
 }
 
-/* All of `from`, but for part of a character at its end, which is kept. */
+/* Converts all of `from`, except for part of a character at its end, which is kept for the next
+ * call. */
 static size_t convert(tsri_cli_input *in, char *from, size_t n, bool last, char *to, size_t room) {
     char *out = to;
     size_t left = room;
@@ -232,7 +233,7 @@ int tsri_cli_input_read(tsri_cli_input *in, char *to, size_t room, size_t *n) {
         in->n_raw = 0;
         return CLI_OK;
     }
-    char *const from = to + room - room / EXPANSION; /* behind all that it can become */
+    char *const from = to + room - room / EXPANSION; /* beyond what the result can need */
     for (bool last = false; code == CLI_OK && *n == 0 && !last;) {
         const size_t held = in->n_raw;
         size_t got = 0;

@@ -1,9 +1,9 @@
 /* cli/reading/input.h - the bytes of a file or of standard input, as UTF-8.
  *
- * Without --encoding the bytes are passed on as they are, but for a byte-order mark: UTF-8's is
- * left out, and one of UTF-16 or UTF-32 says that the input is that, and it is converted. With
- * --encoding NAME all is converted by iconv (utf-8: passed on as it is). What is wrong in another
- * encoding becomes U+FFFD, and is told. */
+ * Without --encoding the bytes are passed on unchanged, except for a byte-order mark: UTF-8's is
+ * left out, and input with the mark of UTF-16 or UTF-32 is converted. With --encoding NAME all
+ * input is converted by iconv (for utf-8 it is passed on unchanged). Bytes that are wrong in
+ * another encoding become U+FFFD, and are reported. */
 #ifndef TESSERA_CLI_READING_INPUT_H
 #define TESSERA_CLI_READING_INPUT_H
 
@@ -15,30 +15,30 @@ typedef struct tsri_cli_input tsri_cli_input;
 /* --encoding */
 const tsri_cli_option *tsri_cli_encoding_option(const char **encoding);
 
-/* path NULL or "-": standard input, which one reader alone can have. Nothing is read yet. Each
- * returns an exit code, after saying what went wrong. */
+/* path NULL or "-" is standard input, which can have only one reader. Nothing is read yet. Each
+ * returns an exit code, and prints what went wrong. */
 int tsri_cli_input_open(tsri_cli_app *app, const char *path, const char *encoding,
                         tsri_cli_input **out);
-/* At most `room` bytes (1024 or more), some at least; *n is 0 at the end. */
+/* Reads at least one and at most `room` bytes (room: 1024 or more); *n is 0 at the end. */
 int tsri_cli_input_read(tsri_cli_input *input, char *to, size_t room, size_t *n);
 /* True where a read would wait. */
 bool tsri_cli_input_would_wait(const tsri_cli_input *input);
-const char *tsri_cli_input_name(const tsri_cli_input *input); /* in sentences */
+const char *tsri_cli_input_name(const tsri_cli_input *input); /* for messages */
 uint64_t
-tsri_cli_input_size(const tsri_cli_input *input); /* of a file that isn't converted, or 0 */
+tsri_cli_input_size(const tsri_cli_input *input); /* of a file that isn't converted; otherwise 0 */
 void tsri_cli_input_close(tsri_cli_input **input);
 
-/* What to do about input that is not UTF-8. */
-#define TSRI_CLI_ENCODING_ADVICE                                                                  \
-    "say what it is by --encoding (windows-1252, latin-1, utf-16le, ..); --encoding utf-8 reads " \
-    "such bytes as U+FFFD"
+/* The advice in messages about input that is not UTF-8. */
+#define TSRI_CLI_ENCODING_ADVICE                                                                 \
+    "give its encoding with --encoding (windows-1252, latin-1, utf-16le, ..); --encoding utf-8 " \
+    "reads such bytes as U+FFFD"
 
-/* The whole input in new memory, with a 0 byte behind it. What is not UTF-8 is refused unless an
- * encoding was given. */
+/* Reads the whole input into new memory, with a 0 byte after it. Input that is not UTF-8 is refused
+ * unless an encoding was given. */
 int tsri_cli_read_input(tsri_cli_app *app, const char *path, const char *encoding, char **text,
                         size_t *n);
 
-/* Without the line ends behind it. */
+/* The size of the text without the line ends after it. */
 size_t tsri_cli_line_size(const char *text, size_t n);
 
 #endif

@@ -15,12 +15,12 @@ enum { CHUNK = 1 << 16, TOLD = 3 };
 struct tsri_cli_lines {
     tsri_cli_app *app;
     tsri_cli_input *input;
-    const char *name; /* in sentences */
+    const char *name; /* for messages */
     uint64_t taken, number, not_utf8;
-    char *chunk; /* [CHUNK]; bytes at .. end are not taken yet */
+    char *chunk; /* [CHUNK]; the bytes from `at` to `end` are not taken yet */
     size_t at, end;
     bool over;  /* the input has ended */
-    int failed; /* exit code of a read that failed, which was said */
+    int failed; /* exit code of a read that failed and was reported */
     char *text;
     size_t size, room;
     bool cut;
@@ -36,20 +36,20 @@ struct tsri_cli_lines {
 
 const tsri_cli_option *tsri_cli_lines_options(tsri_cli_source *source) {
     static tsri_cli_option rows[4];
-    const tsri_cli_option all[] = {{"column", 0, CLI_TEXT, &source->column, "NAME",
-                                    "the texts are this column of a CSV or TSV file with a header",
-                                    0, 0, NULL},
-                                   {"field", 0, CLI_TEXT, &source->field, "NAME",
-                                    "the texts are this field of a file of JSON lines", 0, 0, NULL},
-                                   *tsri_cli_encoding_option(&source->encoding),
-                                   {0}};
+    const tsri_cli_option all[] = {
+        {"column", 0, CLI_TEXT, &source->column, "NAME",
+         "read the texts from this column of a CSV or TSV file with a header", 0, 0, NULL},
+        {"field", 0, CLI_TEXT, &source->field, "NAME",
+         "read the texts from this field of a JSON Lines file", 0, 0, NULL},
+        *tsri_cli_encoding_option(&source->encoding),
+        {0}};
     memcpy(rows, all, sizeof all);
     return rows;
 }
 
 /* ---- bytes ---- */
 
-/* Reads behind what is there already. */
+/* Reads more bytes after those that are there. */
 static int read_behind(tsri_cli_lines *l) {
     size_t got = 0;
     if (l->failed != CLI_OK)
@@ -63,7 +63,7 @@ static int read_behind(tsri_cli_lines *l) {
     return l->failed;
 }
 
-/* CLI_OK with at < end, or at the end of the input. */
+/* Returns CLI_OK with at < end, or with at == end at the end of the input. */
 static int more(tsri_cli_lines *l) {
     int code = CLI_OK;
     while (code == CLI_OK && l->at == l->end && !l->over)
@@ -95,7 +95,7 @@ static int keep(tsri_cli_lines *l, const char *bytes, size_t n) {
     return CLI_OK;
 }
 
-/* The bytes up to the next \n; *got is false past the last line. */
+/* Reads the bytes up to the next \n; *got is false after the last line. */
 static int read_line(tsri_cli_lines *l, bool *got) {
     int code = CLI_OK;
     bool whole = false;
@@ -117,7 +117,7 @@ static int read_line(tsri_cli_lines *l, bool *got) {
 
 /* ---- tables ---- */
 
-/* A row; of its fields the one that is wanted is kept. *fields is how many there are; 0 past the
+/* Reads a row and keeps its field number `wanted`. *fields is the number of fields; 0 after the
  * last row. */
 static int read_row(tsri_cli_lines *l, size_t wanted, size_t *fields) {
     int code = CLI_OK;
@@ -147,7 +147,8 @@ static int read_row(tsri_cli_lines *l, size_t wanted, size_t *fields) {
     return CLI_OK;
 }
 
-/* Adds the fields of the header to `list` for a sentence; the number of the wanted one, or of all.
+/* Writes the names of the header's fields into `list`, for a message, and finds the column that is
+ * wanted.
  */
 static int find_column(tsri_cli_lines *l, size_t *n, size_t *found, size_t *times, char *list,
                        size_t room) {
@@ -175,7 +176,7 @@ static int find_column(tsri_cli_lines *l, size_t *n, size_t *found, size_t *time
     return CLI_OK;
 }
 
-/* The header is taken whole first, because it tells what stands between fields. */
+/* The header is read whole first, because it shows what separates the fields. */
 static int read_header(tsri_cli_lines *l) {
     bool quoted = false, begun = false;
     size_t n = 0, found = 0, times = 0;
@@ -195,7 +196,7 @@ static int read_header(tsri_cli_lines *l) {
     if (code != CLI_OK || !begun)
         return code != CLI_OK
                    ? code
-                   : tsri_cli_fail(CLI_FILE, "%s is empty; a header with the column %s is wanted",
+                   : tsri_cli_fail(CLI_FILE, "%s is empty; it needs a header with the column %s",
                                    l->name, l->column);
     if (l->size && l->text[l->size - 1] == '\r')
         l->size--;
@@ -230,7 +231,7 @@ static int next_row(tsri_cli_lines *l, tsri_cli_line *out) {
     return CLI_OK;
 }
 
-static _Thread_local bool refused; /* memory, to the JSON library */
+static _Thread_local bool refused; /* the JSON library asked for memory and got none */
 
 static void *allocate(size_t n) {
     void *memory = malloc(n);
@@ -238,7 +239,7 @@ static void *allocate(size_t n) {
     return memory;
 }
 
-/* jansson leaves out characters for which there is no memory, and goes on. */
+/* jansson silently leaves out characters when it gets no memory. */
 static int parse_json(tsri_cli_lines *l, json_error_t *error) {
     json_set_alloc_funcs(allocate, free);
     refused = false;
@@ -265,16 +266,16 @@ static int parse_line(tsri_cli_lines *l, tsri_cli_line *out) {
         return CLI_OK;
     }
     if (!l->parsed && !l->cut && tsri_cli_utf8_until(l->text, l->size) < l->size)
-        snprintf(l->wrong, sizeof l->wrong, "it is not UTF-8; say what it is by --encoding");
+        snprintf(l->wrong, sizeof l->wrong, "it is not UTF-8; give its encoding with --encoding");
     else if (!l->parsed)
         snprintf(l->wrong, sizeof l->wrong, "it is not JSON: %.100s",
                  l->cut ? "it is too long" : error.text);
     else if (!json_is_object(l->parsed))
-        snprintf(l->wrong, sizeof l->wrong, "its JSON is not an object");
+        snprintf(l->wrong, sizeof l->wrong, "it is not a JSON object");
     else
         snprintf(l->wrong, sizeof l->wrong,
-                 text ? "\"%.80s\" is not a text" : "it has no \"%.80s\"", l->field);
-    for (char *c = l->wrong; *c; c++) /* a sentence holds nothing that steers a terminal */
+                 text ? "\"%.80s\" is not a string" : "it has no \"%.80s\"", l->field);
+    for (char *c = l->wrong; *c; c++) /* a message must not control the terminal */
         *c = (unsigned char)*c < ' ' ? '?' : *c;
     no_text(l, out);
     return CLI_OK;
@@ -303,7 +304,7 @@ static int next_text(tsri_cli_lines *l, tsri_cli_line *out) {
     return l->field ? parse_line(l, out) : CLI_OK;
 }
 
-/* The first few that are not UTF-8 are told, all are counted. */
+/* Reports the first few texts that are not UTF-8, and counts all of them. */
 static void check_text(tsri_cli_lines *l, tsri_cli_line *line) {
     const size_t until = tsri_cli_utf8_until(line->text, line->size);
     if (until == line->size || line->cut)
@@ -329,18 +330,19 @@ int tsri_cli_lines_end(const tsri_cli_lines *l) {
     if (!l->not_utf8)
         return CLI_OK;
     return tsri_cli_fail(CLI_MISS,
-                         "%s: %" PRIu64 " of %" PRIu64 " %ss %s not UTF-8, and what is wrong in "
-                         "them was read as U+FFFD or left out",
+                         "%s: %" PRIu64 " of %" PRIu64
+                         " %ss %s not UTF-8; the wrong bytes were read as U+FFFD or left out",
                          l->name, l->not_utf8, l->number, tsri_cli_lines_unit(l),
                          l->not_utf8 == 1 ? "is" : "are");
 }
 
-/* A single text "-" is standard input; beside others it is refused. */
+/* A single text "-" is standard input; among other texts it is refused. */
 static int take_texts(tsri_cli_lines *l, const tsri_cli_list *texts) {
     for (size_t i = 0; texts && texts->n > 1 && i < texts->n; i++)
         if (!strcmp(texts->items[i], "-"))
-            return tsri_cli_fail(CLI_USAGE, "-: standard input cannot stand beside other texts: "
-                                            "give - alone, or texts alone");
+            return tsri_cli_fail(
+                CLI_USAGE,
+                "-: standard input cannot be used beside other texts; give either - or texts");
     l->texts = texts && texts->n && strcmp(texts->items[0], "-") ? texts : NULL;
     return CLI_OK;
 }
@@ -359,8 +361,8 @@ static int open_input(tsri_cli_lines *l, const tsri_cli_source *source) {
 int tsri_cli_lines_open(tsri_cli_app *app, const tsri_cli_source *source, tsri_cli_lines **out) {
     *out = NULL;
     if (source->column && source->field)
-        return tsri_cli_fail(CLI_USAGE, "--column is for tables and --field for JSON lines: only "
-                                        "one of them can be given");
+        return tsri_cli_fail(
+            CLI_USAGE, "--column is for tables and --field for JSON lines; give only one of them");
     tsri_cli_lines *l = calloc(1, sizeof *l);
     if (!l)
         return tsri_cli_fail(CLI_OTHER, "out of memory");
@@ -410,7 +412,8 @@ double tsri_cli_lines_share(const tsri_cli_lines *lines, uint64_t before, uint64
     return total ? ((double)before + part * (double)(after - before)) / (double)total : -1;
 }
 
-/* What has come of the next line is taken from the input, so that half a line is waited for. */
+/* Takes what has arrived of the next line from the input, so that half a line counts as not there
+ * yet. */
 bool tsri_cli_lines_would_wait(tsri_cli_lines *l) {
     while (!l->texts && !l->over && l->failed == CLI_OK && l->end - l->at < CHUNK &&
            !memchr(l->chunk + l->at, '\n', l->end - l->at)) {

@@ -1,16 +1,17 @@
-/* cli/reading/lines.h - texts, one after another, from a file or standard input, in bounded memory:
- * a line each, or a column of a table, or a field of JSON lines.
+/* cli/reading/lines.h - reads texts one after another, in bounded memory, from a file or standard
+ * input: its lines, a column of a table, or a field of JSON lines.
  *
  * lines    end with \n or \r\n; what follows the last line end is a line where it isn't empty
  * --column CSV with a header, or TSV where the header has a TAB: fields may be quoted with ", a
  *          doubled quote is one, and a quoted field may hold line ends. A row is a text
  * --field  each line is a JSON object whose field is a text
  *
- * Input is converted as cli/reading/input.h says; then bytes are passed on as they are, a NUL too.
- * What is not UTF-8 is told by its number, and passed on (tokenizers read U+FFFD). Of a text of more
- * than TSRI_CLI_MOST_LINE bytes the rest is left out (`cut`). A row or line that has no text (it is not
- * JSON, its row is too short) says why, and counts as an empty one: no text is ever dropped, so
- * what comes out can be put beside what went in. */
+ * Input is converted as cli/reading/input.h says; after that, bytes are passed on unchanged, NUL
+ * bytes too. A text that is not UTF-8 is reported by its number and passed on (tokenizers read
+ * U+FFFD). A text of more than TSRI_CLI_MOST_LINE bytes is cut there (`cut`). For a line or row
+ * that has no text (the line is not JSON, the row is too short) `wrong` says why, and it counts as
+ * an empty text: no text is ever dropped, so each result belongs to the input with the same number.
+ */
 #ifndef TESSERA_CLI_READING_LINES_H
 #define TESSERA_CLI_READING_LINES_H
 
@@ -23,14 +24,14 @@ typedef struct tsri_cli_lines tsri_cli_lines;
 typedef struct tsri_cli_source {
     const char *path; /* NULL or "-": standard input */
     const char *column, *field, *encoding;
-    bool numbers;               /* a field may be a whole number: its digits are the text */
-    const tsri_cli_list *texts; /* not empty: the texts; "-" alone is standard input */
+    bool numbers;               /* a field may be a whole number; its digits are the text then */
+    const tsri_cli_list *texts; /* if not empty: the texts; "-" alone is standard input */
 } tsri_cli_source;
 
 typedef struct tsri_cli_line {
-    const char *text; /* until the next call; NULL past the last */
+    const char *text; /* valid until the next call; NULL after the last text */
     size_t size;
-    uint64_t number;   /* of lines, or of rows below the header; from 1 */
+    uint64_t number;   /* of the line, or of the row below the header; from 1 */
     const char *wrong; /* why it has no text, or NULL */
     bool cut, not_utf8;
 } tsri_cli_line;
@@ -38,50 +39,52 @@ typedef struct tsri_cli_line {
 const tsri_cli_option *
 tsri_cli_lines_options(tsri_cli_source *source); /* --column --field --encoding */
 
-/* Each returns an exit code, after saying what went wrong. */
+/* Each returns an exit code, and prints what went wrong. */
 int tsri_cli_lines_open(tsri_cli_app *app, const tsri_cli_source *source, tsri_cli_lines **out);
 int tsri_cli_lines_next(tsri_cli_lines *lines, tsri_cli_line *out);
-/* After the last: says how many were not UTF-8, where no encoding was given; CLI_MISS then. */
+/* After the last text: where no encoding was given and some were not UTF-8, prints how many, and
+ * returns CLI_MISS. */
 int tsri_cli_lines_end(const tsri_cli_lines *lines);
 void tsri_cli_lines_close(tsri_cli_lines **lines);
 
-/* How a sentence names one: "row" or "line". */
+/* What messages call one text: "row" or "line". */
 const char *tsri_cli_lines_unit(const tsri_cli_lines *lines);
-/* Bytes taken so far, and in all: 0 where that is not known. */
+/* Bytes taken so far, and in all (0 where that is not known). */
 uint64_t tsri_cli_lines_taken(const tsri_cli_lines *lines);
 uint64_t tsri_cli_lines_total(const tsri_cli_lines *lines);
-/* The share of all that is done where `part` of what lies between two counts of taken bytes is; -1
- * where it is not known, or there are no lines. */
+/* The share of the whole input that is done when `part` of the bytes from `before` to `after` is
+ * done; -1 where that is not known, or `lines` is NULL. */
 double tsri_cli_lines_share(const tsri_cli_lines *lines, uint64_t before, uint64_t after,
                             double part);
-/* True where the next text is not there yet and would be waited for. */
+/* True where the next text has not arrived yet, so that reading it would wait. */
 bool tsri_cli_lines_would_wait(tsri_cli_lines *lines);
 
-/* ---- some thousand texts at once ---- */
+/* ---- windows of up to some thousand texts ---- */
 
 typedef struct tsri_cli_window {
     tsr_string *texts; /* [n] */
-    bool *wrong;       /* [n] has no text */
+    bool *wrong;       /* [n] the line has no text */
     size_t n;
-    uint64_t first;        /* number of the first */
+    uint64_t first;        /* number of the first text */
     uint64_t n_wrong, cut; /* so far, over all windows */
     char *bytes;
     size_t used, room, texts_room;
-    size_t most;     /* texts of the next */
-    uint64_t filled; /* when, in nanoseconds */
+    size_t most;     /* most texts of the next window */
+    uint64_t filled; /* when the window was filled, in nanoseconds */
 } tsri_cli_window;
 
-/* The next texts: as many as half a second or so is spent on, by the time that those before took,
- * and TSRI_CLI_WINDOW at most; fewer where they are long or not there yet; n is 0 past the last.
- * What was printed is flushed first. Says on stderr which have no text, up to a few. */
+/* Reads the next texts: at most TSRI_CLI_WINDOW, and as many as take about half a second, judged by
+ * the time that the window before took; fewer where they are long or have not arrived yet. n is 0
+ * after the last. Output is flushed first. Reports on stderr the first few lines that have no text.
+ */
 enum { TSRI_CLI_WINDOW = 4096 };
 int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, tsri_cli_window *window);
 void tsri_cli_window_clear(tsri_cli_window *window);
-/* At the end: how many were cut or had no text; CLI_MISS where one had none. */
+/* At the end: prints how many were cut or had no text. Returns CLI_MISS where any had none. */
 int tsri_cli_window_end(tsri_cli_app *app, const tsri_cli_lines *lines,
                         const tsri_cli_window *window);
 
-/* A text on a line of its own: its line ends become blanks. */
+/* Writes a text as one line: line ends inside it become spaces. */
 bool tsri_cli_write_line(tsri_cli_app *app, const char *text, size_t n);
 
 #endif

@@ -33,7 +33,7 @@ int tsri_cli_texts_read(tsri_cli_app *app, tsri_cli_texts *t, const tsri_cli_sou
                                  tsri_cli_lines_unit(lines), line.number,
                                  line.wrong ? line.wrong : "it is too long");
         else if (line.not_utf8 && !source->encoding)
-            code = CLI_FILE; /* which was said */
+            code = CLI_FILE; /* the error was printed */
         else
             code = tsri_cli_texts_add(t, line.text, line.size);
     }

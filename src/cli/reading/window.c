@@ -1,5 +1,5 @@
-/* cli/reading/window.c - some thousand texts at once: enough to sort by length, few enough for
- * memory. */
+/* cli/reading/window.c - reads up to some thousand texts at once: enough to sort them by length,
+ * few enough for memory. */
 #include "cli/reading/lines.h"
 
 #include <inttypes.h>
@@ -47,8 +47,8 @@ static uint64_t now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Answers come as they are made: a window grows while one takes less than a quarter of a second,
- * and shrinks where one takes more than a whole. */
+/* Keeps windows short, so that results appear steadily: the window grows while one takes less than
+ * a quarter of a second, and shrinks when one takes more than a second. */
 static void set_most(tsri_cli_window *w) {
     const uint64_t took = now_ns() - w->filled;
     if (!w->most)
@@ -65,7 +65,7 @@ int tsri_cli_window_fill(tsri_cli_app *app, tsri_cli_lines *lines, tsri_cli_wind
     tsri_cli_flush(app);
     set_most(w);
     w->n = w->used = 0;
-    if (w->room > 2 * (size_t)MOST_BYTES) { /* after a giant */
+    if (w->room > 2 * (size_t)MOST_BYTES) { /* after a very long text */
         free(w->bytes);
         w->bytes = NULL;
         w->room = 0;
@@ -100,14 +100,14 @@ void tsri_cli_window_clear(tsri_cli_window *w) {
 
 int tsri_cli_window_end(tsri_cli_app *app, const tsri_cli_lines *lines, const tsri_cli_window *w) {
     if (w->cut)
-        tsri_cli_note(app, "%" PRIu64 " %s%s of more than %d MiB: only so much was read of each",
+        tsri_cli_note(app, "%" PRIu64 " %s%s longer than %d MiB: only the beginning was read",
                       w->cut, tsri_cli_lines_unit(lines), w->cut == 1 ? "" : "s",
                       TSRI_CLI_MOST_LINE >> 20);
     const int code = tsri_cli_lines_end(lines);
     if (!w->n_wrong)
         return code;
-    return tsri_cli_fail(CLI_MISS, "%" PRIu64 " %s%s failed, and counted as empty", w->n_wrong,
-                         tsri_cli_lines_unit(lines), w->n_wrong == 1 ? "" : "s");
+    return tsri_cli_fail(CLI_MISS, "%" PRIu64 " %s%s could not be used, and counted as empty",
+                         w->n_wrong, tsri_cli_lines_unit(lines), w->n_wrong == 1 ? "" : "s");
 }
 
 bool tsri_cli_write_line(tsri_cli_app *app, const char *text, size_t n) {

@@ -10,7 +10,8 @@ const tsri_cli_option *tsri_cli_embedding_options(tsri_cli_embedding *e) {
     static tsri_cli_option rows[2];
     const tsri_cli_option all[] = {
         {"prompt", 0, CLI_TEXT, &e->prompt, "NAME",
-         "a prompt of the model's files that is put before each text; \"\" puts none", 0, 0, NULL},
+         "put the prompt of this name, from the model's files, before each text; \"\" for none", 0,
+         0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -44,8 +45,8 @@ int tsri_cli_embedding_open(tsri_cli_embedding *e) {
         code = tsri_cli_embedding_begin(e);
     if (code == CLI_OK && !e->info.has_modules)
         tsri_cli_note(app,
-                      "%s has no modules.json: a vector is the mean of the last hidden states, not "
-                      "normalised",
+                      "%s has no modules.json: each vector is the mean of the last hidden states, "
+                      "and is not normalised",
                       app->model_name);
     return code;
 }
@@ -71,7 +72,7 @@ int tsri_cli_embedding_windows(tsri_cli_embedding *e, const tsri_cli_source *sou
     if (code == CLI_OK && e->cut)
         tsri_cli_note(e->app,
                       "%" PRIu64 " of %" PRIu64 " texts were longer than %" PRId64
-                      " tokens, and were cut",
+                      " tokens and were cut",
                       e->cut, e->done, e->info.max_tokens);
     if (code == CLI_OK)
         code = tsri_cli_window_end(e->app, e->lines, &e->window);

@@ -1,4 +1,4 @@
-/* cli/shared/sampling.c - has the options of sampling, which generate and chat share. */
+/* cli/shared/sampling.c - the options of sampling, which generate and chat share. */
 #include "cli/shared/sampling.h"
 
 #include <string.h>
@@ -8,22 +8,25 @@ const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *s) {
     static tsri_cli_option rows[10];
     const tsri_cli_option all[] = {
         {"max-new-tokens|n-predict", 'n', CLI_INT, &s->n, "N",
-         "at most N new tokens; to the end of the context without it", 0, 1 << 30, &s->has_n},
+         "generate at most N tokens (default: until the context is full)", 0, 1 << 30, &s->has_n},
         {"temperature|temp", 0, CLI_REAL, &s->temperature, "T",
-         "0: always the likeliest token; higher: more varied", 0, 1e6, &s->has_temperature},
-        {"top-k", 0, CLI_INT, &s->top_k, "K", "choose among the K likeliest; 0: all", 0, 1 << 24,
-         &s->has_top_k},
-        {"top-p", 0, CLI_REAL, &s->top_p, "P", "choose among the likeliest that together reach P",
-         1e-9, 1, &s->has_top_p},
+         "0: always take the most likely token; higher values give more varied text", 0, 1e6,
+         &s->has_temperature},
+        {"top-k", 0, CLI_INT, &s->top_k, "K", "choose among the K most likely tokens; 0: among all",
+         0, 1 << 24, &s->has_top_k},
+        {"top-p", 0, CLI_REAL, &s->top_p, "P",
+         "choose among the most likely tokens whose probabilities add up to P", 1e-9, 1,
+         &s->has_top_p},
         {"min-p", 0, CLI_REAL, &s->min_p, "P",
-         "drop what is less likely than P times the likeliest", 0, 1, &s->has_min_p},
+         "drop tokens that are less likely than P times the most likely one", 0, 1, &s->has_min_p},
         {"repeat-penalty|repetition-penalty", 0, CLI_REAL, &s->repeat_penalty, "R",
-         "above 1: avoid tokens of the text so far", 1e-3, 1e3, &s->has_repeat_penalty},
+         "above 1: avoid tokens that the text already has", 1e-3, 1e3, &s->has_repeat_penalty},
         {"seed", 's', CLI_SEED, &s->seed, "S",
-         "the same seed gives the same text; drawn and printed without it", 0, 0, &s->has_seed},
-        {"stop", 0, CLI_LIST, &s->stop, "TEXT", "end before this text; may be given again", 0, 0,
-         NULL},
-        {"ignore-eos", 0, CLI_FLAG, &s->ignore_eos, NULL, "go on past end tokens", 0, 0, NULL},
+         "the same seed gives the same text (default: one is drawn and printed)", 0, 0,
+         &s->has_seed},
+        {"stop", 0, CLI_LIST, &s->stop, "TEXT", "stop before this text; may be given several times",
+         0, 0, NULL},
+        {"ignore-eos", 0, CLI_FLAG, &s->ignore_eos, NULL, "continue past end tokens", 0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -36,7 +39,7 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *s,
         return code;
     if (s->has_temperature) {
         o->temperature = s->temperature;
-        o->num_beams = s->temperature > 0 ? 1 : o->num_beams; /* beams are not drawn from */
+        o->num_beams = s->temperature > 0 ? 1 : o->num_beams; /* sampling does not use beams */
     }
     if (s->has_top_k)
         o->top_k = (int32_t)s->top_k;
@@ -51,9 +54,9 @@ int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *s,
     if (s->has_seed)
         o->seed = s->seed;
     else if (getrandom(&o->seed, sizeof o->seed, 0) != (ssize_t)sizeof o->seed)
-        return tsri_cli_fail(CLI_OTHER, "no seed could be drawn; give one with --seed");
+        return tsri_cli_fail(CLI_OTHER, "the system gave no random seed; give one with --seed");
     if (!s->has_seed)
-        o->seed &= UINT32_MAX; /* short enough to type again */
+        o->seed &= UINT32_MAX; /* keep it short enough to type again */
     o->ignore_eos = s->ignore_eos;
     o->context = app->context;
     o->stop = s->stop.items;

@@ -1,4 +1,4 @@
-/* cli/shared/sampling.h - the options that generate and chat share. */
+/* cli/shared/sampling.h - the options of sampling, which generate and chat share. */
 #ifndef TESSERA_CLI_SHARED_SAMPLING_H
 #define TESSERA_CLI_SHARED_SAMPLING_H
 
@@ -14,12 +14,13 @@ typedef struct tsri_cli_sampling {
 } tsri_cli_sampling;
 
 const tsri_cli_option *tsri_cli_sampling_options(tsri_cli_sampling *sampling);
-/* The model's defaults, changed by what was given; a seed is drawn where none was. */
+/* Fills `options` with the model's defaults and the options that were given; draws a seed where
+ * none was given. */
 int tsri_cli_sampling_apply(const tsri_cli_app *app, const tsri_cli_sampling *sampling,
                             tsr_generate_options *options);
-/* The seed on stderr, where it decides. */
+/* Prints the seed on stderr, if tokens are drawn with it. */
 void tsri_cli_sampling_tell(const tsri_cli_app *app, const tsr_generate_options *options);
-/* "3 tokens, first after 0.02 s; ..." on stderr. */
+/* Prints times and speeds on stderr. */
 void tsri_cli_print_stats(const tsri_cli_app *app, const tsr_generate_stats *stats);
 const char *tsri_cli_finish_name(uint32_t finish);
 

@@ -1,5 +1,5 @@
-/* cli/shared/searching.c - has the options of beam search, which generate, translate and
- * evaluate share. */
+/* cli/shared/searching.c - the options of beam search, which generate, translate and evaluate
+ * share. */
 #include "cli/shared/searching.h"
 
 #include <stdlib.h>
@@ -9,25 +9,27 @@ const tsri_cli_option *tsri_cli_searching_options(tsri_cli_searching *s) {
     static tsri_cli_option rows[9];
     const tsri_cli_option all[] = {
         {"num-beams|beam-size", 0, CLI_INT, &s->num_beams, "K",
-         "beam search with K beams; 1: a token at a time", 1, 1024, &s->has_num_beams},
+         "beam search with K beams; 1: no beam search", 1, 1024, &s->has_num_beams},
         {"n-best", 0, CLI_INT, &s->n_best, "N",
-         "the N best results of each search, with their scores; at most K", 1, 1024,
-         &s->has_n_best},
+         "print the N best results of each search with their scores (at most one per beam)", 1,
+         1024, &s->has_n_best},
         {"length-penalty", 0, CLI_REAL, &s->length_penalty, "A",
-         "score = sum of log-probabilities / length^A", -1e6, 1e6, &s->has_length_penalty},
+         "a result's score is the sum of its log-probabilities / length^A", -1e6, 1e6,
+         &s->has_length_penalty},
         {"early-stopping", 0, CLI_TEXT, &s->early_stopping, "WHEN",
-         "with K results: true, at once; false, when the best beam scores no better now; never, "
-         "when none can",
+         "stop after K results: at once (true), when no beam scores better now (false), or when "
+         "none can (never)",
          0, 0, NULL},
         {"coverage-penalty", 0, CLI_REAL, &s->coverage_penalty, "B",
-         "lower the score of results that leave out parts of the source", 0, 1e6,
+         "lower the score of translations that leave out parts of the source", 0, 1e6,
          &s->has_coverage_penalty},
         {"no-repeat-ngram-size", 0, CLI_INT, &s->no_repeat_ngram, "N",
-         "no run of N tokens comes twice; 0: any may", 0, 1 << 30, &s->has_no_repeat_ngram},
-        {"min-new-tokens|min-length", 0, CLI_INT, &s->min_new_tokens, "N", "no end before N tokens",
-         0, 1 << 30, &s->has_min_new_tokens},
-        {"suppress", 0, CLI_TEXT, &s->suppress, "1,2,3", "ids of tokens that never come", 0, 0,
-         NULL},
+         "repeat no sequence of N tokens; 0: any may be repeated", 0, 1 << 30,
+         &s->has_no_repeat_ngram},
+        {"min-new-tokens|min-length", 0, CLI_INT, &s->min_new_tokens, "N",
+         "generate at least N tokens", 0, 1 << 30, &s->has_min_new_tokens},
+        {"suppress", 0, CLI_TEXT, &s->suppress, "1,2,3", "ids of tokens that are never generated",
+         0, 0, NULL},
         {0}};
     memcpy(rows, all, sizeof all);
     return rows;
@@ -41,8 +43,7 @@ static int early_stopping(const char *name, uint32_t *out) {
             *out = i;
             return CLI_OK;
         }
-    return name ? tsri_cli_fail(CLI_USAGE, "--early-stopping %s: true, false or never is wanted",
-                                name)
+    return name ? tsri_cli_fail(CLI_USAGE, "--early-stopping %s: give true, false or never", name)
                 : CLI_OK;
 }
 
@@ -61,7 +62,7 @@ int tsri_cli_searching_apply(tsri_cli_searching *s, tsr_generate_options *o) {
     if (s->has_min_new_tokens)
         o->min_new_tokens = s->min_new_tokens;
     if (o->n_best > (o->num_beams > 1 ? o->num_beams : 1))
-        return tsri_cli_fail(CLI_USAGE, "--n-best %u: there are %u beams; raise --num-beams",
+        return tsri_cli_fail(CLI_USAGE, "--n-best %u: there are only %u beams; raise --num-beams",
                              o->n_best, o->num_beams ? o->num_beams : 1);
     int code = early_stopping(s->early_stopping, &o->early_stopping);
     if (code == CLI_OK && s->suppress) {

@@ -1,4 +1,5 @@
-/* cli/shared/searching.h - the options of beam search, which generate and translate share. */
+/* cli/shared/searching.h - the options of beam search, which generate, translate and evaluate
+ * share. */
 #ifndef TESSERA_CLI_SHARED_SEARCHING_H
 #define TESSERA_CLI_SHARED_SEARCHING_H
 
@@ -14,7 +15,7 @@ typedef struct tsri_cli_searching {
 } tsri_cli_searching;
 
 const tsri_cli_option *tsri_cli_searching_options(tsri_cli_searching *searching);
-/* Changes options by what was given. They borrow from `searching` until it is cleared. */
+/* Applies what was given to `options`, which borrows from `searching` until that is cleared. */
 int tsri_cli_searching_apply(tsri_cli_searching *searching, tsr_generate_options *options);
 void tsri_cli_searching_clear(tsri_cli_searching *searching);
 

@@ -1,8 +1,8 @@
-"""What the tests of the command share: running it, what a failure must look like, small models, and the loop over a script's tests.
+"""What the tests of the command share: running it, the form of its failures, small models, and the loop over a script's tests.
 
-A test is a function whose name begins with `test_`; it takes a fresh folder. Env: TESSERA_BUILD (the build folder), TESSERA_SOURCE,
+A test is a function whose name begins with `test_`; it is given a new folder. Env: TESSERA_BUILD (the build folder), TESSERA_SOURCE,
 TESSERA_SHARED (larger data from outside, optional), TESSERA_TEST_CASES (smoke, some or all: tests/support/cases.h),
-TESSERA_TEST_DEVICES (the device of the device_* scripts; pocl without it).
+TESSERA_TEST_DEVICES (the device of the device_* scripts; default: pocl).
 """
 
 import json
@@ -25,12 +25,12 @@ GOLDEN = SOURCE / "tests" / "golden" / "models"
 PLAY = SOURCE / "models" / "shakespeare"  # the bundled model: a GPT-2 with a tokenizer
 DEVICE = os.environ.get("TESSERA_TEST_DEVICES", "pocl").split(",")[0]
 CASES = os.environ.get("TESSERA_TEST_CASES") or "some"
-ALL = CASES == "all"  # what takes long is tested whole: ci/test --all
+ALL = CASES == "all"  # slow tests are run completely: ci/test --all
 PATIENCE = None  # scripts wait for a process without a time limit: ci/limit ends what hangs
 
 
 def environment(**changes):
-    """This process's, with the bundled models of the source tree, none of the user's and no device chosen; None takes a variable away."""
+    """The environment of this process, with the source tree's bundled models, without the user's models, and with no device chosen; None removes a variable."""
     env = dict(os.environ, TESSERA_MODELS=str(PLAY.parent), XDG_DATA_HOME="/nonexistent")
     for name in ("TESSERA_DEVICE", "TESSERA_TEST_DEVICES"):
         env.pop(name, None)
@@ -55,7 +55,7 @@ class Result:
 
 
 def run(*arguments, code=0, given=b"", env=None, cwd=None, stdout=subprocess.PIPE):
-    """Runs the command; its exit code must be `code`, where that is not None."""
+    """Runs the command; its exit code must be `code`, unless that is None."""
     given = given.encode() if isinstance(given, str) else given
     result = Result(subprocess.run([COMMAND, *map(str, arguments)], input=given, stdout=stdout, stderr=subprocess.PIPE, cwd=cwd,
                                    env=env or environment(), check=False))
@@ -64,7 +64,7 @@ def run(*arguments, code=0, given=b"", env=None, cwd=None, stdout=subprocess.PIP
 
 
 def refused(code, fragment, *arguments, lines=1, **options):
-    """It ends with this exit code, nothing on stdout and one sentence with `fragment` on stderr."""
+    """The command must end with this exit code, with nothing on stdout, and with one message on stderr that has `fragment` in it."""
     result = run(*arguments, code=code, **options)
     assert result.out == b"", f"{arguments}: something was printed: {result}"
     assert fragment in result.err, f"{arguments}: {fragment!r} is missing: {result}"
@@ -80,7 +80,7 @@ def start(*arguments, env=None, **options):
 
 
 def slowness():
-    """How many times longer than alone a computation takes here now: what must end within seconds has so many times more of them."""
+    """How many times longer a computation takes here now than on an idle machine: time limits are multiplied by this."""
     begun, spent = time.monotonic(), time.process_time()
     while time.process_time() < spent + 0.1:
         pass
@@ -92,7 +92,7 @@ def equal(got, wanted, what=""):
 
 
 def copy_model(source, folder, without=()):
-    """A copy that may be changed."""
+    """A copy of a model that may be changed."""
     folder.mkdir(parents=True)
     for path in source.iterdir():
         if path.is_file() and path.name not in ("cases.json", "expected.safetensors", "model.gguf", *without):
@@ -101,7 +101,7 @@ def copy_model(source, folder, without=()):
 
 
 def change_json(path, **changes):
-    """Sets keys; None takes one away."""
+    """Sets keys of a JSON file; None removes a key."""
     held = json.loads(path.read_text())
     for key, value in changes.items():
         held[key] = value
@@ -124,7 +124,7 @@ def read_safetensors(path):
 
 
 def larger(name):
-    """A test of this data from outside; where it isn't there, there is no such test: nobody could get it by installing anything."""
+    """Marks a test that needs this external data. Where the data are missing, the test does not exist: no package that one could install has them."""
     return lambda test: test if (SHARED / name).exists() else None
 
 
@@ -134,7 +134,7 @@ def skip(reason):
 
 
 def has_device(name=DEVICE):
-    """Whether `name` selects a usable device here; a script for it is skipped otherwise."""
+    """Whether `name` selects a usable device on this machine; otherwise a script for it is skipped."""
     done = subprocess.run([COMMAND, "explain", "-q", "-d", name, str(GOLDEN / "gpt2-tiny")], capture_output=True, env=environment(), check=False)
     return done.returncode != 4
 

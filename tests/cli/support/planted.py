@@ -1,4 +1,4 @@
-"""A driver that is pocl until it dies, hangs or waits where it is told to: tests/opencl/planted_driver.c."""
+"""A driver that works like pocl until it dies, hangs or waits where it is told to: tests/opencl/planted_driver.c."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ PLANTED = BUILD / "tests" / "planted_driver.so"
 
 
 def planted(folder, how="", beside="", **more):
-    """The environment of a machine whose driver is the planted one, with caches of its own."""
+    """The environment of a machine with the planted driver and with caches of its own."""
     place = folder / "vendors"
     place.mkdir(exist_ok=True)
     (place / "planted.icd").write_text(f"{PLANTED}\n")
@@ -25,7 +25,7 @@ def planted(folder, how="", beside="", **more):
 
 
 def dying(**changes):
-    """An environment for what is to crash: a sanitizer leaves the signals alone, and reports nothing."""
+    """An environment for a process that is to crash: sanitizers leave the signals alone, and report nothing."""
     options = os.environ.get("ASAN_OPTIONS", "")
     return environment(**{"ASAN_OPTIONS": f"{options}:handle_segv=0:handle_sigbus=0:handle_abort=0", **changes})
 
@@ -35,7 +35,7 @@ def known_libraries():
 
 
 def wait_for(path, word, times=1):
-    """Until the log of a planted driver has the word so often."""
+    """Waits until the planted driver's log has the word this many times."""
     for _ in range(600):
         if path.exists() and path.read_text().splitlines().count(word) >= times:
             return

@@ -1,4 +1,4 @@
-"""Runs of `tessera train` over a model so small that a step takes milliseconds, and what they leave."""
+"""Runs of `tessera train` with a model so small that a step takes milliseconds, and the files that they write."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ def every(steps):
 
 
 def result(out, step, model="model.safetensors"):
-    """What must not differ between two runs: the model, and all that the last checkpoint keeps."""
+    """What must not differ between two runs: the model, and everything in the last checkpoint."""
     kept = out / f"checkpoint-{step}"
     return [(out / model).read_bytes(), (kept / model).read_bytes(), (kept / "state.safetensors").read_bytes()]
 

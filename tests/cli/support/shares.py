@@ -1,4 +1,4 @@
-"""Reads the shares of the page of tessera attention, as src/task/show/packed_attention.h tells them."""
+"""Reads the shares in a page of tessera attention; src/task/show/packed_attention.h describes the format."""
 
 import base64
 
@@ -35,7 +35,7 @@ class Bits:
 
 
 def unpack(text, n, T, S, causal):
-    """n lists of T x S shares."""
+    """n lists, each of T x S shares."""
     bits, maps = Bits(base64.b64decode(text)), []
     for _ in range(n):
         flat, row = [], [0] * S

@@ -1,4 +1,4 @@
-"""Tiny models that read words: a golden model with random weights, and a tokenizer that gives each of a few words an id."""
+"""Tiny models that read words: a golden model with random weights, and a tokenizer with an id for each of a few words."""
 
 import json
 
@@ -6,11 +6,11 @@ from support.command import GOLDEN, copy_model
 
 WORDS = ["write", "a", "poem", "about", "the", "sea", "Haus", "das", "ist", "</script><b>&", "she", "put", "her", "money", "in", "bank", "he", "sat", "on", "of",
          "river"]
-FIRST = 10  # id of the first word
+FIRST = 10  # the id of the first word
 
 
 def tokenizer(folder, start, end, most=1 << 20):
-    """Words between blanks, `start` before and `end` behind a text; ids below `most`."""
+    """A tokenizer of words between spaces, with `start` before and `end` after a text; ids are below `most`."""
     special = [{"id": i, "content": c, "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
                for c, i in (("<unk>", 3), *(((start[0], start[1]),) if start else ()), *(((end[0], end[1]),) if end else ()))]
     around = [{"SpecialToken": {"id": start[0], "type_id": 0}}] if start else []

@@ -1,4 +1,4 @@
-/* A program as a user of the library writes it: eight greedy tokens of the bundled model. */
+/* A program that uses the installed library: it prints eight greedy tokens of the bundled model. */
 #include <stdio.h>
 #include <string.h>
 #include <tessera/tessera.h>

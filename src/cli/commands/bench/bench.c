@@ -1,4 +1,5 @@
-/* cli/commands/bench/bench.c - tessera bench: a device's peaks, and a model's rates on it. */
+/* cli/commands/bench/bench.c - tessera bench: measures a device's peaks, and a model's speed on it.
+ */
 #include "cli/commands/bench/format.h"
 #include "cli/commands/commands.h"
 
@@ -35,17 +36,17 @@ static int read_sizes(const char *option, const char *text, int64_t lowest, size
         const long long value = strtoll(at, &end, 10);
         if (end == at || (*end && *end != ',') || value < lowest || value > 1 << 24 ||
             out->n == MOST_SIZES)
-            return tsri_cli_fail(CLI_USAGE,
-                                 "%s %s: at most %d whole numbers from %lld to %d, with commas "
-                                 "between, are wanted",
-                                 option, text, MOST_SIZES, (long long)lowest, 1 << 24);
+            return tsri_cli_fail(
+                CLI_USAGE,
+                "%s %s: give at most %d whole numbers from %lld to %d, separated by commas", option,
+                text, MOST_SIZES, (long long)lowest, 1 << 24);
         out->at[out->n++] = value;
         at = *end ? end + 1 : end;
     }
     return CLI_OK;
 }
 
-/* 0 tokens: no such test. */
+/* 0 tokens: the test is left out. */
 static void leave_out_zeros(sizes *of) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < of->n; i++)
@@ -67,7 +68,7 @@ static int tell(void *data, const char *what) {
     return tsri_cli_signal();
 }
 
-/* The device in use, as it was found. */
+/* What is known about the device in use. */
 static int find_info(job *j) {
     const char *told = tsr_device_describe(j->app.device);
     for (size_t i = 0; i < tsr_device_count(j->app.engine); i++) {
@@ -77,7 +78,7 @@ static int find_info(job *j) {
             strstr(told, j->info.facts.name) && strstr(told, j->info.facts.platform))
             return CLI_OK;
     }
-    return tsri_cli_fail(CLI_DEVICE, "%s: no device of that name is listed", told);
+    return tsri_cli_fail(CLI_DEVICE, "%s: there is no device of this name", told);
 }
 
 static int bench_device(job *j) {
@@ -115,7 +116,7 @@ static int bench_device(job *j) {
     return code != CLI_OK ? code : summary.failed_accuracy + summary.errors ? CLI_MISS : CLI_OK;
 }
 
-/* Every usable device but the reference, one after the other. */
+/* Benchmarks every usable device but the reference, one after the other. */
 static int bench_all(job *j) {
     int worst = tsri_cli_open_engine(&j->app);
     for (size_t i = 0;
@@ -149,10 +150,9 @@ static int prepare(job *j) {
     leave_out_zeros(&j->n);
     j->format = tsri_cli_bench_format_named(j->app.json ? "json" : j->format_name);
     if (code == CLI_OK && !j->format)
-        code = tsri_cli_fail(CLI_USAGE, "--format %s: md, csv, json or jsonl is wanted",
-                             j->format_name);
+        code = tsri_cli_fail(CLI_USAGE, "--format %s: give md, csv, json or jsonl", j->format_name);
     if (code == CLI_OK && j->shape && j->app.model_name)
-        code = tsri_cli_fail(CLI_USAGE, "--shape is a model of its own: leave out -m");
+        code = tsri_cli_fail(CLI_USAGE, "--shape stands in place of a model: leave out -m");
     if (code == CLI_OK)
         code = tsri_cli_model_settings(&j->app, &j->model_options);
     const char *model = j->shape ? j->shape : j->app.model_name ? j->app.model_name : "shakespeare";
@@ -161,7 +161,7 @@ static int prepare(job *j) {
     return code;
 }
 
-/* The common table, in which -d is the device: here it is the depth. */
+/* The common table without the letter -d for the device: here -d is the depth. */
 static const tsri_cli_option *device_options(tsri_cli_app *app) {
     static tsri_cli_option rows[16];
     const tsri_cli_option *all = tsri_cli_device_options(app);
@@ -183,20 +183,25 @@ int tsri_cli_bench(int argc, char **argv) {
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
         {"shape", 0, CLI_TEXT, &j.shape, "NAME",
-         "a model of random weights instead: llama-110m, gpt2-124m, gpt-10m, char-gpt, tiny", 0, 0,
-         NULL},
-        {"n-prompt", 'p', CLI_TEXT, &j.prompts, "N,..", "tokens of a prompt: 512; 0: no prompt", 0,
+         "measure a model with random weights instead: llama-110m, gpt2-124m, gpt-10m, char-gpt or "
+         "tiny",
+         0, 0, NULL},
+        {"n-prompt", 'p', CLI_TEXT, &j.prompts, "N,..",
+         "read prompts of N tokens (default: 512); 0: none", 0, 0, NULL},
+        {"n-gen", 'n', CLI_TEXT, &j.generates, "N,..", "generate N tokens (default: 128); 0: none",
+         0, 0, NULL},
+        {"depth", 'd', CLI_TEXT, &j.depths, "N,..", "after N tokens of context (default: 0,512)", 0,
          0, NULL},
-        {"n-gen", 'n', CLI_TEXT, &j.generates, "N,..", "tokens to generate: 128; 0: none", 0, 0,
-         NULL},
-        {"depth", 'd', CLI_TEXT, &j.depths, "N,..", "tokens before them: 0,512", 0, 0, NULL},
         {"train", 0, CLI_TEXT, &j.trains, "N,..",
-         "tokens of each sequence of a training step: 0, none", 0, 0, NULL},
-        {"batch", 'b', CLI_TEXT, &j.batches, "N,..", "sequences at once: 1", 0, 0, NULL},
-        {"repeat", 'r', CLI_INT, &j.repeats, "N", "runs that a median is of: 5", 1, 1000, NULL},
-        {"peaks", 0, CLI_FLAG, &j.peaks_alone, NULL, "the device's peaks alone", 0, 0, NULL},
-        {"format", 0, CLI_TEXT, &j.format_name, "md|csv|json|jsonl", "how rows are printed: md", 0,
-         0, NULL},
+         "run training steps with sequences of N tokens (default: 0, none)", 0, 0, NULL},
+        {"batch", 'b', CLI_TEXT, &j.batches, "N,..", "run N sequences at once (default: 1)", 0, 0,
+         NULL},
+        {"repeat", 'r', CLI_INT, &j.repeats, "N",
+         "measure N runs, and print their median (default: 5)", 1, 1000, NULL},
+        {"peaks", 0, CLI_FLAG, &j.peaks_alone, NULL, "measure only the device's peaks", 0, 0, NULL},
+        {"format", 0, CLI_TEXT, &j.format_name, "md|csv|json|jsonl",
+         "print the results as a Markdown table, CSV, JSON or JSON Lines (default: md)", 0, 0,
+         NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_model_options(&j.app),
@@ -205,12 +210,12 @@ int tsri_cli_bench(int argc, char **argv) {
                                        tsri_cli_common_options(&j.app),
                                        NULL};
     j.writer.app = &j.app;
-    int code = tsri_cli_parse(
-        argc, argv, "tessera bench [-m MODEL | --shape NAME] [--device D|all]",
-        "A device's peaks, then a model's prompt processing, generation and training steps: "
-        "median, spread, share "
-        "of the roofline, memory. Rows whose logits differ from the reference's have no rate.",
-        tables, &operands);
+    int code =
+        tsri_cli_parse(argc, argv, "tessera bench [-m MODEL | --shape NAME] [--device D|all]",
+                       "Measures a device's peaks, then a model's prompt processing, generation "
+                       "and training steps: median,\nspread, share of the roofline, and memory. No "
+                       "rate is given where the logits differ from the\nreference's.",
+                       tables, &operands);
     if (code == CLI_OK && operands.n)
         code = tsri_cli_fail(CLI_USAGE, "%s: bench takes no operands", operands.items[0]);
     if (code == CLI_OK)

@@ -1,6 +1,7 @@
-/* cli/commands/bench/format.c - a benchmark for people, and for programs. */
-#include "cli/base/json.h"
+/* cli/commands/bench/format.c - writes the results of a benchmark as Markdown, CSV, JSON or JSON
+ * Lines. */
 #include "cli/commands/bench/format.h"
+#include "cli/base/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static void no_device(tsri_cli_bench_writer *w, const tsri_cli_bench_subject *s)
 
 /* ---- Markdown ---- */
 
-/* A rate as people read it: "236.4 GFLOP/s", "3.1 us". */
+/* A rate for people to read: "236.4 GFLOP/s", "3.1 us". */
 static void print_value(double value, const char *unit, char out[48]) {
     if (!strcmp(unit, "s"))
         snprintf(out, 48, "%.2f us", value * 1e6);
@@ -106,7 +107,7 @@ static json_t *row_json(const tsri_cli_bench_subject *s, const tsr_bench_row *r)
     add_number(row, "roofline", r->roofline > 0, r->roofline);
     add_number(row, "flops", r->flops > 0, r->flops);
     add_number(row, "bytes", r->bytes > 0, r->bytes);
-    /* JSON has no infinity: logits that are no numbers are an error of null. */
+    /* JSON has no infinity: where logits are not numbers, the error is null. */
     add_number(row, "error", r->bound > 0 && r->error < 1e300, r->error);
     add_number(row, "bound", r->bound > 0, r->bound);
     tsri_cli_json_put(row, "host_bytes", json_integer((json_int_t)r->host_bytes));
@@ -162,7 +163,7 @@ static void csv_begin(tsri_cli_bench_writer *w) {
                    "host_bytes,device_bytes,kernels,reason\n");
 }
 
-/* A field in quotes, its own doubled, and what comes behind it. */
+/* A field in quotes, with its own quotes doubled, and what follows it. */
 static void csv_text(tsri_cli_bench_writer *w, const char *text, const char *behind) {
     tsri_cli_write(w->app, "\"", 1);
     for (const char *c = text ? text : ""; *c; c++)

@@ -1,4 +1,5 @@
-/* cli/commands/bench/format.h - the rows of a benchmark as Markdown, CSV, JSON or JSON lines. */
+/* cli/commands/bench/format.h - writes the results of a benchmark as Markdown, CSV, JSON or JSON
+ * Lines. */
 #ifndef TESSERA_CLI_COMMANDS_BENCH_FORMAT_H
 #define TESSERA_CLI_COMMANDS_BENCH_FORMAT_H
 
@@ -6,16 +7,16 @@
 
 #include <jansson.h>
 
-/* What the rows of one device have in common. */
+/* What the results of one device have in common. */
 typedef struct tsri_cli_bench_subject {
-    const char *model, *dtype; /* NULL: peaks alone; as stored */
+    const char *model, *dtype; /* model NULL: peaks alone; dtype NULL: as stored */
     const tsr_device_info *device;
     int64_t threads;
 } tsri_cli_bench_subject;
 
 typedef struct tsri_cli_bench_writer {
     tsri_cli_app *app;
-    json_t *devices, *rows; /* of JSON: kept to the end */
+    json_t *devices, *rows; /* for JSON: kept until the end */
 } tsri_cli_bench_writer;
 
 /* begin, device, row ..., device, row ..., end. */
@@ -27,7 +28,7 @@ typedef struct tsri_cli_bench_format {
     void (*end)(tsri_cli_bench_writer *w);
 } tsri_cli_bench_format;
 
-/* NULL for a name that is none. */
+/* NULL where no format has this name. */
 const tsri_cli_bench_format *tsri_cli_bench_format_named(const char *name);
 
 #endif

@@ -1,9 +1,9 @@
-/* cli/commands/evaluate/evaluate.c - tessera evaluate: how good a model is, by a text, by labels or
- * by translations.
+/* cli/commands/evaluate/evaluate.c - tessera evaluate: scores a model on a text, on labelled texts
+ * or on translations.
  */
+#include "cli/commands/evaluate/evaluate.h"
 #include "cli/base/json.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/evaluate/evaluate.h"
 #include "cli/reading/input.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef struct kind {
     int (*run)(tsri_cli_evaluation *job);
 } kind;
 
-/* The one that was asked for. */
+/* The kind of evaluation that was asked for. */
 static int run(tsri_cli_evaluation *j) {
     const kind kinds[] = {{&j->perplexity, tsri_cli_evaluate_perplexity},
                           {&j->labelled, tsri_cli_evaluate_labels},
@@ -28,11 +28,11 @@ static int run(tsri_cli_evaluation *j) {
         }
     if (n != 1)
         return tsri_cli_fail(CLI_USAGE,
-                             "evaluate wants %s--perplexity FILE, --labelled FILE, --parallel FILE "
+                             "evaluate needs %s--perplexity FILE, --labelled FILE, --parallel FILE "
                              "or --hypotheses FILE; see tessera help evaluate",
                              n ? "only one of " : "");
     if (!j->hypotheses != !j->references)
-        return tsri_cli_fail(CLI_USAGE, "--hypotheses and --references go together");
+        return tsri_cli_fail(CLI_USAGE, "--hypotheses and --references must be given together");
     return found->run(j);
 }
 
@@ -41,32 +41,37 @@ int tsri_cli_evaluate(int argc, char **argv) {
     tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
         {"perplexity", 0, CLI_TEXT, &j.perplexity, "FILE",
-         "loss a token, perplexity and bits a byte of this text (- for standard input)", 0, 0,
-         NULL},
+         "print the loss per token, perplexity and bits per byte of this text; - is standard input",
+         0, 0, NULL},
         {"window", 0, CLI_INT, &j.window, "N",
-         "tokens that the model sees at once; its context without it", 2, 1 << 30, NULL},
+         "for --perplexity: the model sees N tokens at once (default: its context)", 2, 1 << 30,
+         NULL},
         {"stride", 0, CLI_INT, &j.stride, "N",
-         "tokens from one window to the next; half a window without it", 1, 1 << 30, NULL},
+         "for --perplexity: the next window begins N tokens later (default: half a window)", 1,
+         1 << 30, NULL},
         {"labelled", 0, CLI_TEXT, &j.labelled, "FILE",
-         "accuracy and F1 of a classifier on a CSV or TSV with a header, or on JSON lines", 0, 0,
-         NULL},
-        {"text-field", 0, CLI_TEXT, &j.text_field, "NAME", "its texts; text without it", 0, 0,
-         NULL},
-        {"label-field", 0, CLI_TEXT, &j.label_field, "NAME", "its labels; label without it", 0, 0,
-         NULL},
+         "print a classifier's accuracy and F1 on this file: CSV or TSV with a header, or JSON "
+         "Lines",
+         0, 0, NULL},
+        {"text-field", 0, CLI_TEXT, &j.text_field, "NAME",
+         "for --labelled: the field of the texts (default: text)", 0, 0, NULL},
+        {"label-field", 0, CLI_TEXT, &j.label_field, "NAME",
+         "for --labelled: the field of the labels (default: label)", 0, 0, NULL},
         {"parallel", 0, CLI_TEXT, &j.parallel, "FILE",
-         "BLEU and chrF of a translator on lines \"source<TAB>translation\"", 0, 0, NULL},
+         "translate the sources in lines \"source<TAB>translation\", and print BLEU and chrF", 0, 0,
+         NULL},
         {"from|source-lang", 0, CLI_TEXT, &j.from, "LANGUAGE",
-         "language of its first part, as for translate", 0, 0, NULL},
-        {"to|target-lang", 0, CLI_TEXT, &j.to, "LANGUAGE", "language of its second", 0, 0, NULL},
-        {"batch-size", 0, CLI_INT, &j.batch, "N", "sentences at once; 32 without it", 1, 4096,
-         NULL},
+         "for --parallel: the language of the sources, as in tessera translate", 0, 0, NULL},
+        {"to|target-lang", 0, CLI_TEXT, &j.to, "LANGUAGE",
+         "for --parallel: the language of the translations", 0, 0, NULL},
+        {"batch-size", 0, CLI_INT, &j.batch, "N",
+         "for --parallel: translate N sentences at once (default: 32)", 1, 4096, NULL},
         {"hypotheses", 0, CLI_TEXT, &j.hypotheses, "FILE",
-         "BLEU and chrF of these translations, a line each; no model is wanted", 0, 0, NULL},
-        {"references", 0, CLI_TEXT, &j.references, "FILE", "what they should be, line by line", 0,
-         0, NULL},
-        {"metric", 0, CLI_TEXT, &j.metrics, "LIST", "of translations: bleu,chrf without it", 0, 0,
-         NULL},
+         "print BLEU and chrF of these translations, one per line; needs no model", 0, 0, NULL},
+        {"references", 0, CLI_TEXT, &j.references, "FILE",
+         "the reference translations for --hypotheses, one per line", 0, 0, NULL},
+        {"metric", 0, CLI_TEXT, &j.metrics, "LIST",
+         "for translations: bleu, chrf, or both (default: bleu,chrf)", 0, 0, NULL},
         {0}};
     const tsri_cli_option *tables[] = {own,
                                        tsri_cli_encoding_option(&j.encoding),
@@ -78,9 +83,9 @@ int tsri_cli_evaluate(int argc, char **argv) {
                                        NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera evaluate --perplexity|--labelled|--parallel FILE [-m MODEL]",
-        "How good a model is. Perplexity: each token of a text is scored once, in sliding "
-        "windows,\nafter at least window - stride others. BLEU and chrF are sacrebleu's, digit by "
-        "digit (13a,\nexponential smoothing; chrF2), with its signature.",
+        "Scores a model. For perplexity, sliding windows score each token of a text once, after at "
+        "least\nwindow - stride other tokens. BLEU and chrF agree with sacrebleu digit by digit "
+        "(13a, exponential\nsmoothing; chrF2), and are printed with its signature.",
         tables, &operands);
     if (code == CLI_OK && operands.n)
         code = tsri_cli_fail(CLI_USAGE, "%s: evaluate takes no operands", operands.items[0]);

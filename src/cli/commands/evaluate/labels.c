@@ -1,4 +1,5 @@
-/* cli/commands/evaluate/labels.c - tessera evaluate --labelled: how often a classifier is right. */
+/* cli/commands/evaluate/labels.c - tessera evaluate --labelled: measures how often a classifier is
+ * right. */
 #include "cli/base/json.h"
 #include "cli/base/progress.h"
 #include "cli/commands/evaluate/evaluate.h"
@@ -30,7 +31,7 @@ static int show_progress(void *data, uint64_t done, uint64_t total) {
 
 /* ---- the file ---- */
 
-/* JSON lines begin with a brace. */
+/* A JSON Lines file begins with a brace. */
 static int begins_with_brace(const char *path, bool *brace) {
     FILE *file = fopen(path, "rb");
     int c = file ? getc(file) : EOF;
@@ -69,19 +70,20 @@ static int open_classifier(work *w) {
                                           .max_tokens = app->context,
                                           .progress = show_progress,
                                           .progress_data = w};
-    int code = app->model_name ? tsri_cli_open_model(app)
-                               : tsri_cli_fail(CLI_USAGE, "evaluate --labelled wants -m MODEL, a "
-                                                          "model with a classifier");
+    int code = app->model_name
+                   ? tsri_cli_open_model(app)
+                   : tsri_cli_fail(CLI_USAGE,
+                                   "evaluate --labelled needs -m MODEL, a model with a classifier");
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_classifier_create(app->model, &options, &w->classifier));
     if (code != CLI_OK)
         return code;
     const tsr_classifier_kind kind = tsr_classifier_kind_of(w->classifier);
     if (kind != TSR_CLASSIFIER_SINGLE)
-        return tsri_cli_fail(CLI_USAGE,
-                             "%s gives %s; accuracy and F1 are of classifiers that give each text "
-                             "one label",
-                             app->model_name, kinds[kind]);
+        return tsri_cli_fail(
+            CLI_USAGE,
+            "%s gives %s; accuracy and F1 need a classifier that gives each text exactly one label",
+            app->model_name, kinds[kind]);
     w->labels = tsr_classifier_labels(w->classifier);
     w->wanted = calloc(w->texts.n, sizeof *w->wanted);
     w->given = calloc(w->texts.n, sizeof *w->given);
@@ -92,7 +94,7 @@ static int open_classifier(work *w) {
                : tsri_cli_fail(CLI_OTHER, "out of memory");
 }
 
-/* By its name, or its number where no label has that name. */
+/* Finds a label by its name, or by its number where no label has that name. */
 static bool find_label(const work *w, const tsr_string *name, uint32_t *out) {
     char *end;
     for (uint32_t l = 0; l < w->labels; l++) {
@@ -212,7 +214,7 @@ int tsri_cli_evaluate_labels(tsri_cli_evaluation *job) {
     if (code == CLI_OK) {
         (job->app.json ? show_json : show)(&w, &scores);
         if (w.cut)
-            tsri_cli_note(&job->app, "%llu texts were longer than the model reads, and were cut",
+            tsri_cli_note(&job->app, "%llu texts were longer than the model can read, and were cut",
                           (unsigned long long)w.cut);
     }
     tsr_classifier_destroy(&w.classifier);

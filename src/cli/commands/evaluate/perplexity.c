@@ -1,5 +1,5 @@
-/* cli/commands/evaluate/perplexity.c - tessera evaluate --perplexity: how well a model predicts
- * a text. */
+/* cli/commands/evaluate/perplexity.c - tessera evaluate --perplexity: measures how well a model
+ * predicts a text. */
 #include "cli/base/json.h"
 #include "cli/commands/evaluate/evaluate.h"
 #include "cli/reading/input.h"

@@ -27,8 +27,8 @@ static int choose_metrics(work *w) {
         const bool chrf = n == 4 && !strncmp(at, "chrf", n);
         if (!bleu && !chrf)
             return tsri_cli_fail(CLI_USAGE,
-                                 "--metric %s: %.*s is not a metric; give bleu, chrf or both", list,
-                                 (int)n, at);
+                                 "--metric %s: %.*s is not a metric; give bleu, chrf, or both",
+                                 list, (int)n, at);
         w->bleu |= bleu;
         w->chrf |= chrf;
         at += n;
@@ -118,8 +118,8 @@ int tsri_cli_evaluate_hypotheses(tsri_cli_evaluation *job) {
         code = tsri_cli_texts_read(&job->app, &w.references, &references);
     if (code == CLI_OK && w.translations.n != w.references.n)
         code = tsri_cli_fail(CLI_FILE,
-                             "%s has %zu lines and %s has %zu; line i of one belongs to line i of "
-                             "the other",
+                             "%s has %zu lines and %s has %zu; they need equally many, because "
+                             "line i of one belongs to line i of the other",
                              job->hypotheses, w.translations.n, job->references, w.references.n);
     if (code == CLI_OK)
         code = score(&w, job->hypotheses);
@@ -128,22 +128,22 @@ int tsri_cli_evaluate_hypotheses(tsri_cli_evaluation *job) {
 
 /* ---- a translator ---- */
 
-/* source<TAB>translation; what is behind another TAB is left out. */
+/* Reads source<TAB>translation; what follows a second TAB is left out. */
 static int split_lines(work *w) {
     tsri_cli_texts lines = {0};
     const char *path = w->job->parallel;
     const tsri_cli_source source = {.path = path, .encoding = w->job->encoding};
     int code = tsri_cli_texts_read(&w->job->app, &lines, &source);
     if (code == CLI_OK && !lines.n)
-        code = tsri_cli_fail(CLI_FILE, "%s is empty; lines \"source<TAB>translation\" are wanted",
-                             path);
+        code =
+            tsri_cli_fail(CLI_FILE, "%s is empty; it needs lines \"source<TAB>translation\"", path);
     for (size_t i = 0; i < lines.n && code == CLI_OK; i++) {
         const char *text = lines.items[i].data, *end = text + lines.items[i].size;
         const char *tab = memchr(text, '\t', lines.items[i].size);
         if (!tab) {
-            code = tsri_cli_fail(CLI_FILE,
-                                 "%s: line %zu has no TAB; \"source<TAB>translation\" is wanted",
-                                 path, i + 1);
+            code = tsri_cli_fail(
+                CLI_FILE, "%s: line %zu has no TAB; each line must be \"source<TAB>translation\"",
+                path, i + 1);
             break;
         }
         const char *second = memchr(tab + 1, '\t', (size_t)(end - tab - 1));
