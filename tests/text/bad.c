@@ -22,7 +22,7 @@ typedef struct bad_json {
 #define AB "{\"a\":0,\"b\":1,\"ab\":2}"
 
 static const bad_json bad_files[] = {
-    {"[]", TSR_E_FORMAT, "is an object"},
+    {"[]", TSR_E_FORMAT, "must be a JSON object"},
     {"{}", TSR_E_FORMAT, "\"model\" is not an object"},
     {"{\"model\":{}}", TSR_E_FORMAT, "no \"type\""},
     {"{\"model\":{\"type\":3}}", TSR_E_FORMAT, "\"type\" is a whole number"},
@@ -83,7 +83,7 @@ static const bad_json bad_files[] = {
     {BPE(AB, "[]", ",\"added_tokens\":[{\"id\":1,\"content\":\"x\"}]"), TSR_E_FORMAT,
      "id 1 is given twice"},
     {BPE(AB, "[]", ",\"added_tokens\":[{\"id\":3,\"content\":\"a\"}]"), TSR_E_FORMAT,
-     "\"a\" has the id 3, but 0"},
+     "\"a\" has the id 3, but the vocabulary has it as id 0"},
     {BPE(AB, "[]", ",\"added_tokens\":[{\"id\":9000000,\"content\":\"x\"}]"), TSR_E_FORMAT,
      "9000000, far above"},
     {BPE(AB, "[]", ",\"added_tokens\":[3]"), TSR_E_FORMAT, "number 0 is not an object"},
@@ -92,7 +92,7 @@ static const bad_json bad_files[] = {
     {BPE(AB, "[]", ",\"normalizer\":{\"type\":\"Precompiled\"}"), TSR_E_FORMAT,
      "\"precompiled_charsmap\" is missing"},
     {BPE(AB, "[]", ",\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AA?A\"}"),
-     TSR_E_FORMAT, "no base64 at character 2"},
+     TSR_E_FORMAT, "is not base64 at character 2"},
     {BPE(AB, "[]",
          ",\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"BAAAAA==\"}"),
      TSR_E_FORMAT, "normalizer Precompiled: the character map has 4 bytes"},
@@ -242,7 +242,7 @@ Test(text, bad_llama2c_sizes_are_refused) {
     expect_refusal(tsri_text_from_llama2c(file.data, file.size, INT64_MAX, &t), TSR_E_FORMAT,
                    "pieces", t);
     expect_refusal(tsri_text_from_llama2c(file.data, file.size, 400, &t), TSR_E_FORMAT,
-                   "the file ends", t);
+                   "the file has only", t);
     tsri_base_bytes_clear(&file);
 }
 
@@ -370,7 +370,7 @@ Test(text, bad_gguf_vocabularies_are_refused) {
     g = gguf_of("llama"), g.types = kinds;
     expect_gguf(&g, TSR_E_FORMAT, "type of id 1 is 99");
     g = gguf_of("llama"), g.types = bytes;
-    expect_gguf(&g, TSR_E_FORMAT, "\"b\" (id 1) is of type byte");
+    expect_gguf(&g, TSR_E_FORMAT, "\"b\" (id 1) has type byte");
     g = gguf_of("llama"), g.unknown = 7;
     expect_gguf(&g, TSR_E_FORMAT, "unknown token's id 7");
 }

@@ -317,7 +317,7 @@ Test(families, vocabularies_that_do_not_match) {
         {"{\"a\":\"1\"}", "the id of \"a\"", TSR_E_FORMAT},
         {"{\"</s>\":0}", "no \"<unk>\"", TSR_E_FORMAT},
         {"{\"<unk>\":0}", "no \"</s>\"", TSR_E_FORMAT},
-        {"{\"</s>\":0,\"<unk>\":1,\"x\":2}", "must be of one model", TSR_E_FORMAT},
+        {"{\"</s>\":0,\"<unk>\":1,\"x\":2}", "must belong to the same model", TSR_E_FORMAT},
     };
     write_model("source.spm");
     write_model("target.spm");

@@ -126,8 +126,9 @@ static tsr_status cover_matches(const tsri_text_pattern *p, const char *text, si
         const size_t *bounds = pcre2_get_ovector_pointer(data);
         const size_t start = bounds[0], end = bounds[1];
         if (start > end || end < done) { /* \K in a lookahead can do this */
-            status = tsri_base_fail(TSR_E_FORMAT,
-                                    "the tokenizer's regular expression matches backwards");
+            status = tsri_base_fail(
+                TSR_E_FORMAT,
+                "the tokenizer's regular expression gives a match that goes backwards");
             break;
         }
         const bool empty_again = start == end && matched && end == done;

@@ -19,7 +19,7 @@ static tsr_status read_lines(const char *text, size_t n, tsri_text_vocabulary *v
         at = next;
     }
     if (vocabulary->count == 0)
-        return tsri_base_fail(TSR_E_FORMAT, "no pieces; a vocab.txt has one a line");
+        return tsri_base_fail(TSR_E_FORMAT, "no pieces; a vocab.txt has one piece on each line");
     return TSR_OK;
 }
 

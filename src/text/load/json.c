@@ -63,12 +63,13 @@ static tsr_status read_added(const json_t *json, size_t number, tsri_text_tokeni
         return TSR_OK;
     if (known >= 0)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: \"%.60s\" has the id %lld, but %d in the vocabulary", what,
-                              *content, (long long)id, (int)known);
+                              "%s: \"%.60s\" has the id %lld, but the vocabulary has it as id %d",
+                              what, *content, (long long)id, (int)known);
     if (id > 4 * (int64_t)(t->vocabulary.count + 1) + WIDEST_GAP)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: the id of \"%.60s\" is %lld, far above the vocabulary of %zu",
-                              what, *content, (long long)id, t->vocabulary.count);
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s: the id of \"%.60s\" is %lld, far above the %zu pieces of the vocabulary", what,
+            *content, (long long)id, t->vocabulary.count);
     return tsri_text_vocabulary_put(&t->vocabulary, id, *content, n, false);
 }
 
@@ -98,7 +99,7 @@ static tsr_status load_added(const json_t *json, tsri_text_tokenizer *t) {
 
 static tsr_status load(const json_t *json, tsri_text_tokenizer *t) {
     if (!json_is_object(json))
-        return tsri_base_fail(TSR_E_FORMAT, "a tokenizer.json is an object");
+        return tsri_base_fail(TSR_E_FORMAT, "a tokenizer.json must be a JSON object");
     int64_t length = 0;
     const json_t *truncation = json_object_get(json, "truncation");
     if (json_is_object(truncation))

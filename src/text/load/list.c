@@ -61,18 +61,19 @@ static tsr_status check_match(const tsri_text_tokenizer *segmenter, const tsri_t
     if (4 * known >= all)
         return TSR_OK;
     return tsri_base_fail(TSR_E_FORMAT,
-                          "of the SentencePiece model's %zu pieces %zu have an id in the "
-                          "vocabulary; the two files must be of one model",
-                          all, known);
+                          "only %zu of the SentencePiece model's %zu pieces have an id in the "
+                          "vocabulary; the two files must belong to the same model",
+                          known, all);
 }
 
 static tsr_status cut_by_segmenter(const tsri_text_listed *listed, tsri_text_tokenizer *t) {
     tsri_text_tokenizer *segmenter = *listed->segmenter;
     if (!segmenter->types || !segmenter->row || segmenter->pre_tokenizer)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "a vocabulary of its own beside a %s tokenizer is not supported; "
-                              "beside a SentencePiece model it is",
-                              segmenter->source);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "a separate vocabulary beside a %s tokenizer is not supported; beside "
+            "a SentencePiece model it is",
+            segmenter->source);
     TRY(check_match(segmenter, t));
     TRY(read_types(segmenter, t));
     const tsri_text_segmenter cuts = {segmenter->row, segmenter->model, &segmenter->vocabulary,

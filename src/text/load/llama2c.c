@@ -26,7 +26,7 @@ static tsr_status read_pieces(const unsigned char *bytes, size_t n, size_t count
         at += 8;
         if (size > n - at)
             return tsri_base_fail(TSR_E_FORMAT,
-                                  "piece %zu of %zu has %u bytes, but the file ends %zu bytes on",
+                                  "piece %zu of %zu has %u bytes, but the file has only %zu more",
                                   i, count, size, n - at);
         memcpy(&pieces[i].score, &bits, sizeof bits);
         pieces[i].text = (const char *)bytes + at;

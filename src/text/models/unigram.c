@@ -97,7 +97,7 @@ static tsr_status read_vocabulary(const json_t *list, unigram *m,
         if (json_array_size(item) != 2 || !json_is_string(piece) || !json_is_number(score))
             return tsri_base_fail(TSR_E_FORMAT,
                                   "model Unigram: entry %zu of \"vocab\" is not a "
-                                  "piece and its score",
+                                  "[piece, score] pair",
                                   i);
         m->scores[i] = read_twice_rounded(json_number_value(score));
         worst = m->scores[i] < worst ? m->scores[i] : worst;

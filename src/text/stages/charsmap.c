@@ -27,8 +27,8 @@ tsr_status tsri_text_charsmap_new(const void *blob, size_t n, tsri_text_charsmap
     *out = NULL;
     if (n < 4 || size == 0 || size % 4 != 0 || size > n - 4)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "the character map has %zu bytes, and says that %zu of them are its "
-                              "trie; it is cut or none",
+                              "the character map has %zu bytes and says that %zu of them are its "
+                              "trie; it is truncated, or is not a character map",
                               n, size);
     TRY(tsri_base_new(1, sizeof *map, &map));
     map->count = size / 4;

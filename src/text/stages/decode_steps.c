@@ -15,9 +15,9 @@ static const char replacement[] = "\xEF\xBF\xBD";
 tsr_status tsri_text_decode_pass(tsri_text_decoding *d, size_t k, const char *text, size_t n,
                                  tsri_text_piece_type type) {
     if (k && (d->states[k - 1].made += n) > d->allowance.most)
-        return tsri_base_fail(
-            TSR_E_FORMAT, "decoder %s: more than %zu bytes, the most that is made of these pieces",
-            d->decoder->stages[k - 1].row->type, d->allowance.most);
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "decoder %s: makes more than %zu bytes, the limit for these pieces",
+                              d->decoder->stages[k - 1].row->type, d->allowance.most);
     if (k == d->decoder->count)
         return tsri_base_bytes_append(d->out, text, n);
     return d->decoder->stages[k].row->push(d, k, text, n, type);

@@ -84,8 +84,8 @@ static tsr_status load_template(const json_t *json, const tsri_text_vocabulary *
     TRY(add_template(json, "pair", vocabulary, &post->pair));
     for (size_t i = 0; i < post->single.count; i++)
         if (post->single.items[i].id == TSRI_TEXT_SEQUENCE_B)
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "post_processor TemplateProcessing: \"single\" has a sequence B");
+            return tsri_base_fail(TSR_E_FORMAT, "post_processor TemplateProcessing: \"single\" has "
+                                                "a sequence B; only \"pair\" may have one");
     return TSR_OK;
 }
 

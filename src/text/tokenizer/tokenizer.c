@@ -101,8 +101,9 @@ static tsr_status ids_of(const tsri_text_tokenizer *t, const char *text, size_t 
     tsri_text_allowance allowance = tsri_text_allowance_of(n);
     tsr_status status = TSR_OK;
     if (n > TEXT_LIMIT)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a text of %zu bytes; at most %d are encoded at once",
-                              n, TEXT_LIMIT);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a text of %zu bytes; at most %d bytes can be encoded at once", n,
+                              TEXT_LIMIT);
     if (!t->raw && !tsri_text_utf8_valid(text, n)) {
         status = tsri_text_utf8_repair(text, n, &repaired);
         text = repaired.data;
@@ -287,8 +288,8 @@ static bool merges(const tsri_text_tokenizer *t) {
 tsr_status tsri_text_set_dropout(tsri_text_tokenizer *t, tsri_text_dropout *dropout) {
     if (dropout && (!merges(t) || (t->target && !merges(t->target))))
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "this tokenizer (%s) merges no pairs that could be left out; it is "
-                              "for byte-pair encoding",
+                              "this tokenizer (%s) merges no pairs that could be left out; only "
+                              "byte-pair encoding does",
                               (merges(t) ? t->target : t)->row->type);
     t->dropout = dropout;
     if (t->target)

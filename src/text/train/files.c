@@ -61,7 +61,7 @@ tsr_status tsr_tokenizer_train(const tsr_tokenizer_training *options, const char
     tsri_bytes json = {0};
     tsr_tokenizer_trained result;
     if (!n_paths)
-        return tsri_base_fail(TSR_E_ARGUMENT, "no file of text was given");
+        return tsri_base_fail(TSR_E_ARGUMENT, "no text file was given");
     tsr_status status = tsri_text_trainer_new(&known, &trainer);
     if (status == TSR_OK)
         status = measure(paths, n_paths, &r.total);
