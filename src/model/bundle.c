@@ -13,15 +13,15 @@
 static tsr_status bundles_of(const tsri_backend_opened_device *opened,
                              const tsri_backend_device **device, const tsr_backend_bundle **calls) {
     if (opened->n_devices != 1)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "a bundle is for one device; %zu are opened together",
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "a bundle is for one device; %zu are open",
                               opened->n_devices);
     *device = opened->devices[0];
     *calls = tsri_backend_extension(opened->set, (*device)->entry, "tsr.bundle/1");
     return *calls ? TSR_OK
-                  : tsri_base_fail(
-                        TSR_E_UNSUPPORTED, "the backend %s of %s/%s has no bundles of kernels",
-                        (*device)->backend->name, (*device)->facts.platform, (*device)->facts.name);
+                  : tsri_base_fail(TSR_E_UNSUPPORTED,
+                                   "the backend %s of %s/%s does not support bundles of kernels",
+                                   (*device)->backend->name, (*device)->facts.platform,
+                                   (*device)->facts.name);
 }
 
 /* Room for every kind of result of `n` tokens. */
@@ -141,7 +141,7 @@ tsr_status tsr_bundle_export(tsr_model *model, const char *folder) {
     const tsr_backend_bundle *calls = NULL;
     room r = {0};
     if (!opened)
-        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device: no kernel is chosen",
+        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device, so no kernel is chosen",
                               inner->path);
     if (!opened->record)
         return tsri_base_fail(TSR_E_STATE, "%s is on a device that wasn't opened to record kernels",

@@ -121,9 +121,10 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec, boo
 }
 
 static const char *why_compute(tsr_model_compute compute) {
-    return compute == TSR_MODEL_COMPUTE_AUTO ? "auto: int8 of q8 and q4, where an output is off by "
-                                               "at most max|x| / 254 times its "
-                                               "weights' magnitudes; f32 of others"
+    return compute == TSR_MODEL_COMPUTE_AUTO
+               ? "auto: int8 for q8 and q4, where an output is off by "
+                 "at most max|x| / 254 times its "
+                 "weights' magnitudes; f32 for others"
            : compute == TSR_MODEL_COMPUTE_INT8
                ? "asked for; off by at most max|x| / 254 times the weights' magnitudes"
            : compute == TSR_MODEL_COMPUTE_F16
@@ -142,7 +143,7 @@ static void describe_matrices(const describer *d, const tsri_model_weights *weig
         const char *name = tsri_tensor_dtype_name(kinds[i].dtype);
         const size_t at = strlen(kept), product = strlen(products);
         snprintf(kept + at, sizeof kept - at, "%s%s (%d%s)", i ? ", " : "", name, kinds[i].matrices,
-                 left ? ": positions, and rows that are no multiple of 32" : "");
+                 left ? ": positions, and rows that are not multiples of 32" : "");
         if (kinds[i].multiplied)
             snprintf(products + product, sizeof products - product, "%s%s of %s",
                      product ? ", " : "", tsri_model_compute_name(kinds[i].compute), name);

@@ -50,11 +50,11 @@ static tsr_status begin(const tsri_backend_opened_device *opened, tsri_run_tune 
                                   .log = opened->log,
                                   .log_data = opened->log_data};
     if (opened->n_devices != 1)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "one device is tuned at a time; %zu are open",
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "only one device is tuned at a time; %zu are open",
                               opened->n_devices);
     if (!opened->profile)
         return tsri_base_fail(TSR_E_STATE,
-                              "the device was opened without profile: it measures no launch");
+                              "the device was opened without profile, so it measures no launch");
     return tsri_run_tune_create(&run, out);
 }
 
@@ -136,16 +136,18 @@ static tsr_status read_shape(const char *text, size_t n, shape *out) {
     else
         right = right && !copy[used];
     if (!right || !read_dtype(dtype, &out->dtype))
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "\"%.*s\" is no shape: M,N,K or M,N,K,dtype with f32, f16, bf16, q8 "
-                              "or q4 is wanted",
-                              (int)n, text);
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "\"%.*s\" is not a shape: M,N,K or M,N,K,dtype with f32, f16, bf16, q8 "
+            "or q4 is wanted",
+            (int)n, text);
     if (out->M < 1 || out->N < 1 || out->K < 1 || out->M > MOST || out->N > MOST || out->K > MOST)
-        return tsri_base_fail(TSR_E_ARGUMENT, "\"%.*s\": a size is from 1 to %d", (int)n, text,
+        return tsri_base_fail(TSR_E_ARGUMENT, "\"%.*s\": a size must be from 1 to %d", (int)n, text,
                               MOST);
     if (out->dtype >= TSR_GGML_Q4_0 && out->K % 32)
-        return tsri_base_fail(
-            TSR_E_ARGUMENT, "\"%.*s\": K of a weight in blocks is a multiple of 32", (int)n, text);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "\"%.*s\": K of a weight in blocks must be a multiple of 32", (int)n,
+                              text);
     return TSR_OK;
 }
 

@@ -87,7 +87,7 @@ Test(encode, listed_rows) {
         cr_assert(!memcmp(some[i], all + listed[i] * V, sizeof some[i]), "row %d", i);
     listed[2] = 3;
     cr_assert(tsri_session_encode(session, sequences, N, &results) == TSR_E_ARGUMENT);
-    cr_assert(strstr(tsr_error_last(), "in their order"));
+    cr_assert(strstr(tsr_error_last(), "in ascending order"));
     free(all);
     tsri_session_destroy(&session);
     fixture_close(&f);
@@ -103,8 +103,8 @@ Test(encode, refusals) {
         tsr_status status;
         const char *fragment;
     } cases[] = {
-        {{.ids = ids, .n = 0}, &vectors, TSR_E_ARGUMENT, "one token at least"},
-        {{.ids = ids, .n = 3, .past = 1}, &vectors, TSR_E_ARGUMENT, "reads a text whole"},
+        {{.ids = ids, .n = 0}, &vectors, TSR_E_ARGUMENT, "at least one token"},
+        {{.ids = ids, .n = 3, .past = 1}, &vectors, TSR_E_ARGUMENT, "reads whole texts"},
         {{.ids = long_ids, .n = LONGEST + 1}, &vectors, TSR_E_ARGUMENT, "reads at most 48"},
         {{.ids = ids, .n = 3, .types = types}, &vectors, TSR_E_ARGUMENT, "segment 2"},
         {{.ids = (int32_t[]){V}, .n = 1}, &vectors, TSR_E_ARGUMENT, "ids from 0 to 60"},

@@ -134,13 +134,14 @@ Test(refused, configs) {
          "{\"full_attention\": {\"rope_theta\": 1e6, \"rope_type\": \"default\"}}",
          TSR_E_UNSUPPORTED, "\"rope_parameters\" has parameters for each kind of layer"},
         {"gemma", "hidden_activation", "\"relu\"", TSR_E_UNSUPPORTED,
-         "\"hidden_act\" and \"hidden_activation\" name two activations"},
+         "\"hidden_act\" and \"hidden_activation\" name different activations"},
         {"mpnet/mlm", "relative_attention_num_buckets", "48", TSR_E_UNSUPPORTED,
-         "\"relative_attention_num_buckets\" is 48; 32 are served"},
-        {"mpnet/mlm", "relative_attention_num_buckets", "16", TSR_E_UNSUPPORTED, "is 16; 32 are"},
+         "\"relative_attention_num_buckets\" is 48; only 32 is served"},
+        {"mpnet/mlm", "relative_attention_num_buckets", "16", TSR_E_UNSUPPORTED,
+         "is 16; only 32 is"},
         {"llama-tiny", "tie_word_embeddings", "\"yes\"", TSR_E_FORMAT, "\"tie_word_embeddings\""},
         {"llama-tiny", "model_type", "\"mamba\"", TSR_E_UNSUPPORTED,
-         "\"model_type\" is \"mamba\", which is not served; served are gpt2, llama"},
+         "\"model_type\" is \"mamba\", which is not served; these are: gpt2, llama"},
         {"llama-tiny", "model_type", NULL, TSR_E_FORMAT, "\"model_type\" is missing"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -232,7 +233,7 @@ Test(refused, names) {
         tsr_status status;
     } rows[] = {{"openai-community/gpt2", "hf download openai-community/gpt2", TSR_E_UNSUPPORTED},
                 {"./nowhere/model", "there is no such folder or file", TSR_E_IO},
-                {"no-such-model", "no bundled model", TSR_E_IO}};
+                {"no-such-model", "nor a bundled model", TSR_E_IO}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *path = NULL;
         cr_expect(tsri_model_locate(rows[i].name, &path) == rows[i].status, "%s", rows[i].name);

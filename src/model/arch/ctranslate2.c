@@ -51,8 +51,8 @@ static tsr_status read_stack(const tsri_model_config *config, tsri_model_stack *
     *positions = stack->relative_buckets ? READS_BY_DISTANCE : rows ? rows : READS_SINUSOIDS;
     if (stack->relative_buckets && stack->relative_distance <= stack->relative_buckets / 2)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: relative_attention_max_distance %" PRId32
-                              " is no more than half of the %" PRId32 " buckets",
+                              "%s: relative_attention_max_distance is %" PRId32
+                              "; it must be more than half of the %" PRId32 " buckets",
                               config->what, stack->relative_distance, stack->relative_buckets);
     if (!stack->relative_buckets)
         stack->positions = rows ? TSRI_POSITIONS_LEARNED : TSRI_POSITIONS_SINUSOIDAL;

@@ -17,10 +17,11 @@ static tsr_status read_activation(const tsri_model_config *config, tsr_activatio
     tsr_activation other;
     TRY(tsri_model_config_activation(config, "hidden_activation", NULL, &other));
     if (other != *out)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: \"hidden_act\" and \"hidden_activation\" name two activations, "
-                              "and versions of transformers compute one or the other",
-                              config->what);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: \"hidden_act\" and \"hidden_activation\" name different "
+            "activations, and which one transformers computes depends on its version",
+            config->what);
     return TSR_OK;
 }
 

@@ -19,7 +19,8 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     if (buckets != BUCKETS)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s: \"relative_attention_num_buckets\" is %" PRId32
-                              "; %d are served, as transformers computes %d whatever this says",
+                              "; only %d is served, because transformers computes %d whatever "
+                              "this says",
                               config->what, buckets, BUCKETS, BUCKETS);
     return TSR_OK;
 }

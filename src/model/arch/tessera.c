@@ -28,8 +28,8 @@ static tsr_status read_name(const tsri_model_config *config, const char *key,
             strncat(list, ", ", sizeof list - strlen(list) - 1);
         strncat(list, names[i], sizeof list - strlen(list) - 1);
     }
-    return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is \"%s\"; it is one of %s", config->what, key,
-                          text ? text : "missing", list);
+    return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is \"%s\"; it must be one of %s", config->what,
+                          key, text ? text : "missing", list);
 }
 
 static tsr_status read_kinds(const tsri_model_config *config, tsri_model_stack *stack) {

@@ -45,8 +45,8 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     spec->source_embed = !shared;
     if (shared && spec->source_vocab != spec->vocab)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: share_embeddings, but src_vocab_size is %" PRId32
-                              " and tgt_vocab_size %" PRId32,
+                              "%s: share_embeddings is set, but src_vocab_size is %" PRId32
+                              " and tgt_vocab_size is %" PRId32,
                               config->what, spec->source_vocab, spec->vocab);
     spec->decoder_start = spec->bos;
     spec->embed_scale = (float)sqrt(spec->width);

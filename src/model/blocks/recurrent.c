@@ -226,7 +226,8 @@ static void unrolled_decoder(builder *b) {
     tsri_value rows[MOST_STEPS];
     if (T > MOST_STEPS) {
         tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
-                        "a recurrent decoder learns from texts of at most %d tokens", MOST_STEPS);
+                        "a recurrent decoder can learn from texts of at most %d tokens",
+                        MOST_STEPS);
         return;
     }
     unrolled u = {.values = b->y, .len = tsri_model_input_of(b, TSRI_INPUT_SOURCE_LEN)};

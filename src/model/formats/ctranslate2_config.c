@@ -46,8 +46,8 @@ static tsr_status find_matrix(const maker *m, const char *name, const tsri_io_ar
         (*out)->dims[0] < TSRI_MODEL_MAX_VOCAB && (*out)->dims[1] <= TSRI_MODEL_MAX_WIDTH)
         return TSR_OK;
     return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: tensor \"%s.%s\" is missing, no matrix, or larger than any model "
-                          "has; a Transformer model of CTranslate2 needs it",
+                          "%s: tensor \"%s.%s\" is missing, is not a matrix, or is too large; a "
+                          "Transformer model of CTranslate2 needs it",
                           m->archive->path, m->side, name);
 }
 
@@ -82,10 +82,11 @@ static tsr_status refuse_unserved(const maker *m) {
         double value = 0;
         TRY(side_real(m, keys[i], &value));
         if (value != 0)
-            return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                  "%s: \"%s/%s\" is %g, which is not served of CTranslate2 models; "
-                                  "give the model's Hugging Face folder instead",
-                                  m->archive->path, m->side, keys[i], value);
+            return tsri_base_fail(
+                TSR_E_UNSUPPORTED,
+                "%s: \"%s/%s\" is %g, which is not served for CTranslate2 models; "
+                "give the model's Hugging Face folder instead",
+                m->archive->path, m->side, keys[i], value);
     }
     return TSR_OK;
 }
@@ -239,7 +240,7 @@ static tsr_status check_rows(const tsri_model_vocabulary *vocabulary, const make
         return TSR_OK;
     return tsri_base_fail(TSR_E_FORMAT,
                           "%s gives %zu pieces (the unknown token counted), but tensor \"%s\" of "
-                          "%s has %" PRId64 " rows; they must be of one model",
+                          "%s has %" PRId64 " rows; both must belong to the same model",
                           vocabulary->path, vocabulary->count, table->name, m->archive->path,
                           table->dims[0]);
 }
@@ -312,7 +313,7 @@ static tsr_status read_encoder(maker *m, const tsri_model_ctranslate2_settings *
     const tsri_io_array *types = find(m, "embeddings_1.weight");
     if (types && (!merge || !alone || types->rank != 2))
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: its source has features of their own beside the words, which is "
+                              "%s: its source has more features than the words, which is "
                               "not served",
                               m->archive->path);
     m->width = embed->dims[1];
@@ -330,8 +331,8 @@ static tsr_status read_encoder(maker *m, const tsri_model_ctranslate2_settings *
     if (m->width != target->dims[1] || fabs(scale - other) > 1e-6 * fabs(other))
         return tsri_base_fail(TSR_E_UNSUPPORTED,
                               "%s: its encoder is %" PRId64 " wide with embeddings times %g, its "
-                              "decoder %" PRId64 " with embeddings times %g; one width and one "
-                              "factor are served",
+                              "decoder %" PRId64 " with embeddings times %g; only the same "
+                              "width and factor for both are served",
                               m->archive->path, m->width, scale, target->dims[1], other);
     tsri_base_json_put(m->config, "source_embed", json_boolean(embed->offset != target->offset));
     tsri_base_json_put(m->config, "source_vocab_size", json_integer(embed->dims[0]));
@@ -357,14 +358,15 @@ static tsr_status make(maker *m, const tsri_model_ctranslate2_settings *settings
     while (i < sizeof specs / sizeof *specs && strcmp(specs[i].name, spec) != 0)
         i++;
     if (i == sizeof specs / sizeof *specs)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: a CTranslate2 model of kind \"%s\" is not served; served are "
-                              "TransformerSpec, TransformerDecoderSpec and TransformerEncoderSpec",
-                              m->archive->path, spec);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: a CTranslate2 model of kind \"%s\" is not served; "
+            "TransformerSpec, TransformerDecoderSpec and TransformerEncoderSpec are",
+            m->archive->path, spec);
     if (revision < specs[i].lowest || revision > specs[i].highest)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: revision %" PRId64 " of %s is not read, %" PRId64 " to %" PRId64
-                              " are; convert the model anew",
+                              "%s: revision %" PRId64 " of %s is not read; %" PRId64 " to %" PRId64
+                              " are; convert the model again",
                               m->archive->path, revision, spec, specs[i].lowest, specs[i].highest);
     tsri_base_json_put(m->config, "model_type", json_string("ctranslate2"));
     if (specs[i].decoder)

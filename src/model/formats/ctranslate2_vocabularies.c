@@ -114,8 +114,9 @@ static tsr_status read_list(tsri_model_vocabulary *v) {
     for (; v->count < n; v->count++) {
         const json_t *item = json_array_get(v->list, v->count);
         if (!json_is_string(item))
-            return tsri_base_fail(TSR_E_FORMAT, "%s: item %zu is no text; every piece must be one",
-                                  v->path, v->count);
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: item %zu is not a text; every piece must be one", v->path,
+                                  v->count);
         v->pieces[v->count] = (tsri_text_piece){json_string_value(item), json_string_length(item)};
     }
     return TSR_OK;

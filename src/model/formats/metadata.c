@@ -162,7 +162,7 @@ static tsr_status fill_gguf(const tsri_io_archive *archive, const char *name,
     const tsri_io_array *embed = tsri_io_find(archive, "token_embd.weight");
     if (!embed || embed->rank != 2)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: tensor \"token_embd.weight\" is missing or no matrix",
+                              "%s: tensor \"token_embd.weight\" is missing or is not a matrix",
                               archive->path);
     set(config, "model_type", NULL, json_string(arch->name));
     set(config, "vocab_size", NULL, json_integer(embed->dims[0]));
@@ -193,7 +193,7 @@ tsr_status tsri_model_gguf_config(const tsri_io_archive *archive, const tsri_mod
         char list[TSRI_MODEL_ARCH_LIST];
         tsri_model_arch_list(true, list);
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: architecture \"%s\" is not served from GGUF; served are %s",
+                              "%s: architecture \"%s\" is not served from GGUF; these are: %s",
                               archive->path, name, list);
     }
     *out = json_object();

@@ -41,7 +41,7 @@ static tsr_status find_arch(const json_t *config, const char *what, const tsri_m
     char list[TSRI_MODEL_ARCH_LIST];
     tsri_model_arch_list(false, list);
     return tsri_base_fail(TSR_E_UNSUPPORTED,
-                          "%s: \"model_type\" is \"%s\", which is not served; served are %s", what,
+                          "%s: \"model_type\" is \"%s\", which is not served; these are: %s", what,
                           type, list);
 }
 
@@ -118,8 +118,8 @@ static tsr_status check_ids(const tsri_model *model, const tsri_text_tokenizer *
     if (tsri_text_vocabulary_size(tokenizer) <= rows)
         return TSR_OK;
     return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: its tokenizer has ids up to %" PRId32 "; vocab_size %" PRId32
-                          " of %s has rows for fewer",
+                          "%s: its tokenizer has ids up to %" PRId32 ", but the vocab_size %" PRId32
+                          " of %s gives rows for fewer",
                           model->path, tsri_text_vocabulary_size(tokenizer) - 1, rows,
                           model->config_name);
 }
@@ -312,8 +312,8 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
     const tsri_run_source source = {.data = &data, .rows = give_rows, .progress = tell_progress};
     if (model->spec.decoder.cross && tsri_run_device_count(run) > 1)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s is an encoder-decoder, whose two stacks share what lies on a "
-                              "device: it runs on one; name one",
+                              "%s is an encoder-decoder, whose two stacks share the memory of a "
+                              "device, so it runs on one device only; name one",
                               model->path);
     TRY(tsri_model_build(model->weights, &shape, &model->graph));
     const tsr_status status = tsri_run_load(run, model->graph, &bounds, &source);
@@ -321,10 +321,11 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
         return status;
     model->run = run;
     if (model->weights->unserved)
-        tsri_run_log(run, TSR_LOG_WARNING,
-                     "%s: tensor \"%s\" is of a head that is not served; hidden states and vectors "
-                     "are given without it",
-                     model->path, model->weights->unserved);
+        tsri_run_log(
+            run, TSR_LOG_WARNING,
+            "%s: tensor \"%s\" belongs to a head that is not served; hidden states and vectors "
+            "are given without it",
+            model->path, model->weights->unserved);
     return TSR_OK;
 }
 

@@ -107,7 +107,8 @@ static tsr_status locate(const char *name, char **path) {
     if (slash && slash != asked && slash[1] && !strchr(slash + 1, '/') && asked[0] != '.')
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
-            "%s is no path here, and Tessera downloads nothing: get it with \"hf download %s "
+            "%s is not a path on this machine, and Tessera downloads nothing: get it with \"hf "
+            "download %s "
             "--local-dir %s\" (or "
             "\"git clone https://huggingface.co/%s\" with git-lfs), then give that folder",
             asked, asked, slash + 1, asked);
@@ -118,7 +119,7 @@ static tsr_status locate(const char *name, char **path) {
             return tsri_base_fail(TSR_E_IO, "%s is not on this machine: %s; or give another model",
                                   asked, fetched[i].how);
     return tsri_base_fail(TSR_E_IO,
-                          "%s is no folder or file here and no bundled model (searched "
+                          "%s is neither a folder or file here nor a bundled model (searched "
                           "TESSERA_MODELS, share/tessera/models beside the library and "
                           "~/.local/share/tessera/models); \"tessera info\" lists those",
                           asked);

@@ -41,10 +41,11 @@ static tsr_status take_mode(const struct mode *mode, const char *path, const str
                               "%s: pooling by %s is not served; mean, cls, max and lasttoken are",
                               path, mode->key);
     if (*found)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: %s and %s are both on, whose vectors would stand side by side; "
-                              "one is served",
-                              path, (*found)->key, mode->key);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: %s and %s are both on, which would put their vectors side by side; "
+            "only one is served",
+            path, (*found)->key, mode->key);
     *found = mode;
     return TSR_OK;
 }
@@ -69,7 +70,7 @@ static tsr_status read_mode(const json_t *json, const char *path, tsri_model_sen
                               path, word);
     if (!found)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: no way of pooling is on; one is wanted, as in "
+                              "%s: no pooling mode is on; one is needed, as in "
                               "\"pooling_mode_mean_tokens\": true",
                               path);
     s->pooling = (uint32_t)found->kind;
@@ -302,7 +303,7 @@ static tsr_status take_prompts(json_t *list, const char *path, tsri_model_senten
     TRY(tsri_base_new(json_object_size(list), sizeof *s->prompts, &s->prompts));
     json_object_foreach(list, name, text) {
         if (!json_is_string(text))
-            return tsri_base_fail(TSR_E_FORMAT, "%s: the prompt \"%s\" is no text", path, name);
+            return tsri_base_fail(TSR_E_FORMAT, "%s: the prompt \"%s\" is not a text", path, name);
         tsri_model_prompt *p = &s->prompts[s->n_prompts++];
         p->name = tsri_base_copy_text(name, strlen(name));
         p->text = tsri_base_copy_text(json_string_value(text), json_string_length(text));
@@ -320,7 +321,7 @@ static tsr_status take_default(const json_t *json, const char *path, tsri_model_
             s->default_prompt = s->prompts[i].name;
     if (name && !s->default_prompt)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: default_prompt_name is \"%s\", which is none of its prompts",
+                              "%s: default_prompt_name is \"%s\", which is not one of its prompts",
                               path, name);
     return TSR_OK;
 }
@@ -333,7 +334,7 @@ static tsr_status read_prompts(const char *folder, tsri_model_sentence *s) {
     if (status == TSR_OK && json && !json_is_object(json))
         status = tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", path);
     if (status == TSR_OK && list && !json_is_null(list) && !json_is_object(list))
-        status = tsri_base_fail(TSR_E_FORMAT, "%s: \"prompts\" is no object", path);
+        status = tsri_base_fail(TSR_E_FORMAT, "%s: \"prompts\" is not an object", path);
     if (status == TSR_OK && json_is_object(list))
         status = take_prompts(list, path, s);
     if (status == TSR_OK && json)

@@ -81,8 +81,8 @@ static tsr_status check_tokens(const tsri_session *session, const tsri_model_seq
                                    spec->source_context));
         if (type < 0 || (type > 0 && type >= spec->token_types))
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "sequence %" PRId32 ": token %" PRId64 " is of segment %" PRId32
-                                  "; the model has %" PRId32,
+                                  "sequence %" PRId32 ": token %" PRId64 " has segment %" PRId32
+                                  "; the model has %" PRId32 " segments",
                                   number, i, type, spec->token_types);
     }
     return TSR_OK;
@@ -94,7 +94,7 @@ static tsr_status check_sequence(const tsri_session *session, const tsri_model_s
     if (sequence->n < 1 || sequence->past != 0)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "sequence %" PRId32 " has %" PRId64 " tokens after %" PRId64
-                              "; an encoder reads a text whole, of one token at least",
+                              "; an encoder reads whole texts of at least one token",
                               number, sequence->n, sequence->past);
     if (sequence->n > session->source_context)
         return tsri_base_fail(TSR_E_ARGUMENT,
@@ -132,7 +132,7 @@ static tsr_status check(const tsri_session *session, const tsri_model_sequence *
             (i && results->listed[i] <= results->listed[i - 1]))
             return tsri_base_fail(TSR_E_ARGUMENT,
                                   "listed token %" PRId64 " is number %" PRId64
-                                  "; the batch has %" PRId64 ", to be listed in their order",
+                                  "; the batch has %" PRId64 " tokens, listed in ascending order",
                                   i, results->listed[i], tokens);
     return TSR_OK;
 }

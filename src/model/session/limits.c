@@ -13,7 +13,7 @@ tsr_status tsri_session_reserve(tsri_session *session, int64_t tokens) {
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "%" PRId64 " tokens do not fit into the context of %" PRId64
                               "; shorten the text, or ask for a larger "
-                              "context (-c) where the model reads one",
+                              "context (-c) if the model supports one",
                               tokens, session->context);
     if (tokens <= had)
         return TSR_OK;

@@ -202,7 +202,7 @@ static tsr_status check_sequence(const tsri_session *session, const tsri_model_s
     for (int64_t i = 0; sequence->keys && i < sequence->past; i++)
         if (sequence->keys[i] < 0 || sequence->keys[i] >= session->slots)
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "sequence %" PRId32 ": key %" PRId64 " is said to lie in slot "
+                                  "sequence %" PRId32 ": key %" PRId64 " is placed in slot "
                                   "%" PRId32 "; the session has %" PRId32 " slots",
                                   number, i, sequence->keys[i], session->slots);
     for (int64_t i = 0; i < sequence->n; i++) {
@@ -217,7 +217,7 @@ static tsr_status check_batch(const tsri_session *session, const tsri_model_sequ
                               int32_t n, const tsri_model_results *results) {
     if (!session->model->spec.decoder.layers)
         return tsri_base_fail(TSR_E_STATE,
-                              "%s is an encoder: it reads texts whole and continues none",
+                              "%s is an encoder: it reads whole texts and can't continue one",
                               session->model->path);
     if (n < 1 || n > session->slots)
         return tsri_base_fail(TSR_E_ARGUMENT,

@@ -27,8 +27,8 @@ tsr_status tsri_model_config_only(const tsri_model_config *config, const char *k
     TRY(tsri_base_json_text(config->root, config->what, key, &text));
     if (!strcmp(text, served))
         return TSR_OK;
-    return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: \"%s\" is \"%s\"; \"%s\" is served", config->what,
-                          key, text, served);
+    return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: \"%s\" is \"%s\"; only \"%s\" is served",
+                          config->what, key, text, served);
 }
 
 static tsr_status read_problem(const tsri_model_config *config, tsri_model_spec *spec) {
@@ -61,10 +61,9 @@ static tsr_status read_labels(const tsri_model_config *config, const json_t *tab
         snprintf(key, sizeof key, "%" PRId32, i);
         const json_t *label = json_object_get(table, key);
         if (!json_is_string(label))
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: \"id2label\" has %" PRId32
-                                  " labels, and none that is a text under \"%s\"",
-                                  config->what, spec->labels, key);
+            return tsri_base_fail(
+                TSR_E_FORMAT, "%s: \"id2label\" has %" PRId32 " labels, but no text under \"%s\"",
+                config->what, spec->labels, key);
         texts[i] = tsri_base_copy_text(json_string_value(label), json_string_length(label));
         if (!texts[i])
             return TSR_E_HOST_MEMORY;

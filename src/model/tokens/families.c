@@ -168,13 +168,15 @@ static tsr_status list_json(list *l, const json_t *json, const char *what) {
     json_object_foreach((json_t *)json, piece, id) {
         if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= most ||
             json_integer_value(id) >= VOCABULARY_MOST)
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: the id of \"%.60s\" is no whole number from 0 on that fits "
-                                  "%zu pieces",
-                                  what, piece, json_object_size(json));
+            return tsri_base_fail(
+                TSR_E_FORMAT,
+                "%s: the id of \"%.60s\" is not a whole number from 0 up that fits "
+                "%zu pieces",
+                what, piece, json_object_size(json));
         const size_t at = (size_t)json_integer_value(id);
         if (at < l->count && l->pieces[at].size)
-            return tsri_base_fail(TSR_E_FORMAT, "%s: id %zu is given twice, to \"%.60s\" too", what,
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: id %zu is given twice, the second time to \"%.60s\"", what,
                                   at, piece);
         TRY(list_set(l, at, piece, strlen(piece)));
     }

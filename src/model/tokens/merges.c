@@ -55,7 +55,8 @@ static tsr_status make(const tsri_model_place *place, json_t *vocabulary, const 
                              specials_of(vocabulary), "pre_tokenizer", "type", "ByteLevel",
                              "add_prefix_space", prefix, "decoder", "type", "ByteLevel");
     if (!json)
-        return tsri_base_fail(TSR_E_FORMAT, "merges.txt holds what is no UTF-8, or memory is out");
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "merges.txt has a line that is not UTF-8, or memory ran out");
     if (json_is_integer(cls) && json_is_integer(sep)) /* RoBERTa, BART */
         tsri_base_json_put(json, "post_processor",
                            json_pack("{s:s, s:[s,I], s:[s,I]}", "type", "RobertaProcessing", "cls",

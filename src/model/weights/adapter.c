@@ -87,7 +87,7 @@ static tsr_status find_array(const tsri_model_weights *weights, const char *path
                           "%s: tensor \"%s\" belongs to \"%s\", which %s %s; the adapter was made "
                           "for another model",
                           path, given, name, archive->path,
-                          found ? "has for something that is computed from it" : "does not have");
+                          found ? "has only to compute something else from it" : "does not have");
 }
 
 /* ---- one array of an adapter's file ---- */
@@ -161,7 +161,7 @@ static tsr_status read_pair(const reading *r, const tsri_io_array *a) {
     const int64_t *dims = part->array->dims;
     if (part->array->rank != 2 || weight->rank != 2)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: tensor \"%s\" belongs to \"%s\", which is no matrix",
+                              "%s: tensor \"%s\" belongs to \"%s\", which is not a matrix",
                               r->archive->path, a->name, part->array->name);
     adapter item = {.array = part->array,
                     .outputs = dims[part->across ? 1 : 0],
@@ -186,18 +186,20 @@ static tsr_status read_whole(const reading *r, const tsri_io_array *array) {
     const tsri_model_part *part;
     const tsri_model_weight *weight;
     if (strstr(name, ".lora_"))
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: tensor \"%s\" is of a kind that is not served; LoRA's are "
-                              "lora_A.weight and lora_B.weight",
-                              r->archive->path, array->name);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: tensor \"%s\" is of a kind that is not served; LoRA adapters have "
+            "lora_A.weight and lora_B.weight",
+            r->archive->path, array->name);
     TRY(find_array(r->weights, r->archive->path, array->name, name, &part, &weight));
     bool same = array->rank == part->array->rank;
     for (int i = 0; i < array->rank && same; i++)
         same = array->dims[i] == part->array->dims[i];
     if (!same)
-        return refuse_shape(r, array, "the model's has another");
+        return refuse_shape(r, array, "the model's tensor has another shape");
     if (array->dtype != TSR_F32 && array->dtype != TSR_F16 && array->dtype != TSR_BF16)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: tensor \"%s\" is stored as %s",
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: tensor \"%s\" is stored as %s; f32, f16 or bf16 is needed",
                               r->archive->path, array->name, array->type_name);
     const adapter item = {.array = part->array, .replacement = array, .archive = r->archive};
     return add(r->all, &item);
@@ -206,7 +208,7 @@ static tsr_status read_whole(const reading *r, const tsri_io_array *array) {
 static tsr_status read_array(const reading *r, const tsri_io_array *array) {
     if (strncmp(array->name, prefix, strlen(prefix)) != 0)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: tensor \"%s\": names of PEFT's adapters begin with \"%s\"",
+                              "%s: tensor \"%s\": names in PEFT's adapters begin with \"%s\"",
                               r->archive->path, array->name, prefix);
     if (ends_with(array->name, of_A))
         return read_pair(r, array);
@@ -235,7 +237,7 @@ static tsr_status read_folder(reading *r, const char *folder) {
     TRY(status);
     r->archive = r->all->archives[r->all->n_archives++];
     if (!r->archive->n_arrays)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: it holds no tensor", r->archive->path);
+        return tsri_base_fail(TSR_E_FORMAT, "%s: the file holds no tensor", r->archive->path);
     for (size_t i = 0; i < r->archive->n_arrays; i++)
         TRY(read_array(r, &r->archive->arrays[i]));
     return TSR_OK;

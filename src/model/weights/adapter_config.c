@@ -37,8 +37,9 @@ static tsr_status check_settings(const json_t *config, const char *what) {
         return tsri_base_fail(TSR_E_FORMAT, "%s: \"peft_type\" is missing; \"LORA\" is wanted",
                               what);
     if (strcmp(json_string_value(type), "LORA") != 0)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: \"peft_type\" is \"%.40s\"; LORA is served",
-                              what, json_string_value(type));
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"peft_type\" is \"%.40s\"; only LORA is served", what,
+                              json_string_value(type));
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (is_set(json_object_get(config, refused[i])))
             return tsri_base_fail(TSR_E_UNSUPPORTED,
@@ -86,7 +87,8 @@ tsr_status tsri_model_adapter_config_read(const char *folder, tsri_model_adapter
                                 "adapter_config.json and adapter_model.safetensors",
                                 folder);
     if (status == TSR_OK && !tsri_base_is_file(path))
-        status = tsri_base_fail(TSR_E_IO, "%s: no such file; the folder is no LoRA adapter", path);
+        status =
+            tsri_base_fail(TSR_E_IO, "%s: no such file; the folder is not a LoRA adapter", path);
     if (status == TSR_OK)
         status = tsri_base_json_load(path, CONFIG_BYTES, CONFIG_DEPTH, &config);
     if (status == TSR_OK && !json_is_object(config))

@@ -59,8 +59,8 @@ static tsr_status adopt_array(const tsri_io_archive *archive, tsri_io_array *arr
     if (bytes <= 0 || bytes % type->bytes)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: tensor \"%s\" has rows of %" PRId64
-                              " bytes, which are no %s blocks of %d: the file is damaged, or "
-                              "config.json belongs to another one",
+                              " bytes, which are not %s blocks of %d: the file is damaged, or "
+                              "config.json belongs to another file",
                               archive->files[array->file]->path, array->name, bytes,
                               tsri_model_quantized_name(dtype), type->bytes);
     array->dtype = dtype;
@@ -87,8 +87,8 @@ tsr_status tsri_model_quantized_adopt(json_t *config, const char *what, tsri_io_
         }
     if (!found)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: \"" TSRI_QUANTIZED_KEY "\" says %s, and no tensor of %s holds "
-                              "blocks: the weights are another model's",
+                              "%s: \"" TSRI_QUANTIZED_KEY "\" says %s, but no tensor of %s holds "
+                              "blocks: the weights belong to another model",
                               what, tsri_model_quantized_name(dtype), archive->path);
     json_object_del(config, TSRI_QUANTIZED_KEY);
     *quantized = true;

@@ -391,8 +391,8 @@ static tsr_status check_compute(const tsri_model_weights *weights, const char *c
             return TSR_OK;
     }
     return tsri_base_fail(TSR_E_ARGUMENT,
-                          "%s: int8 products are of weights kept as q8 or q4, and none of this "
-                          "model's is: add --dtype q8 (rows must be multiples of 32)",
+                          "%s: int8 products need weights kept as q8 or q4, and this model has "
+                          "none: add --dtype q8 (rows must be multiples of 32)",
                           config_name);
 }
 
