@@ -1,4 +1,4 @@
-/* text/base/reader.c - reads a text file in lines or pieces, and refuses bytes that are not
+/* text/base/reader.c - reads a text file by lines or pieces, and refuses bytes that are not
  * UTF-8. */
 #include "text/base/reader.h"
 

@@ -1,6 +1,6 @@
-/* text/load/llama2c.c - llama2.c's tokenizer.bin: int32 longest, then per piece float32 score,
- * int32 size, bytes; all little-endian. It gives neither types nor their number: <unk>, bos and eos
- * come first, then the 256 bytes. */
+/* text/load/llama2c.c - llama2.c's tokenizer.bin: int32 longest, then for each piece float32 score,
+ * int32 size, bytes; all little-endian. The file gives neither types nor the number of pieces:
+ * <unk>, bos and eos come first, then the 256 bytes. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "text/load/load.h"

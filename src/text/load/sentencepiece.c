@@ -137,7 +137,7 @@ static tsr_status read_trainer(reader r, content *c) {
     return TSR_OK;
 }
 
-/* *map is the character map, empty for "identity". */
+/* *map becomes the character map, empty for "identity". */
 static tsr_status read_normalizer(reader r, tsri_text_space_rules *spaces, reader *map) {
     while (r.at < r.end) {
         field f;

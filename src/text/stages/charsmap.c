@@ -1,5 +1,5 @@
-/* text/stages/charsmap.c - reads SentencePiece's map of characters, and finds what replaces the
- * longest string at a byte. */
+/* text/stages/charsmap.c - reads SentencePiece's map of characters, and finds the replacement of
+ * the longest string that starts at a byte. */
 #include "text/stages/charsmap.h"
 
 #include "base/error.h"
@@ -12,7 +12,7 @@
 struct tsri_text_charsmap {
     uint32_t *units;
     size_t count;
-    char *texts; /* a NUL behind the last, whatever the file has */
+    char *texts; /* a NUL follows the last text, even where the file has none */
     size_t size;
 };
 

@@ -136,7 +136,7 @@ static tsr_status load_one(const json_t *json, const tsri_text_vocabulary *vocab
                            tsri_text_post *post) {
     const char *type = NULL;
     TRY(tsri_text_type_of(json, "post_processor", &type));
-    if (strcmp(type, "ByteLevel") == 0) /* moves offsets alone */
+    if (strcmp(type, "ByteLevel") == 0) /* it only changes offsets */
         return TSR_OK;
     if (strcmp(type, "Sequence") == 0) {
         const json_t *list = NULL;

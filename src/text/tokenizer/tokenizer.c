@@ -64,8 +64,8 @@ tsr_status tsri_text_mark_special(tsri_text_tokenizer *tokenizer, int32_t id) {
     return TSR_OK;
 }
 
-/* Finds added tokens as the text is written, normalizes what lies between, and finds the normalized
- * ones there. */
+/* Finds added tokens in the original text, normalizes the text between them, and finds the
+ * normalized added tokens there. */
 static tsr_status find_added(const tsri_text_tokenizer *t, bool special, const char *text, size_t n,
                              tsri_text_allowance *allowance, tsri_text_splits *raw,
                              tsri_text_splits *out) {
@@ -90,7 +90,7 @@ static tsr_status find_added(const tsri_text_tokenizer *t, bool special, const c
     return status;
 }
 
-/* The ids of one text, nothing around them. */
+/* The ids of one text, without the tokens around it. */
 static tsr_status ids_of(const tsri_text_tokenizer *t, const char *text, size_t n, bool special,
                          tsri_text_ids *ids) {
     if (n == 0)

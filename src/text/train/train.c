@@ -1,4 +1,4 @@
-/* text/train/train.c - counts the words or characters of texts and makes a tokenizer.json of
+/* text/train/train.c - counts the words or characters of texts and makes a tokenizer.json from
  * them. */
 #include "text/train/train.h"
 
@@ -61,7 +61,7 @@ static tsr_status add_specials(const tsr_tokenizer_training *o, tsri_text_vocabu
     return check_names(o, pieces);
 }
 
-/* The alphabet in the order of its characters, as the library sorts it. */
+/* Adds the alphabet in the order of its characters, as the library sorts it. */
 static tsr_status add_bytes(tsri_text_trainer *t) {
     int byte_of[0x200];
     tsri_bytes text = {0};
@@ -137,7 +137,7 @@ static tsr_status see_characters(tsri_text_trainer *t, const char *text, size_t 
     for (size_t at = 0; at < n;) {
         int32_t c;
         at += tsri_text_utf8_next(text + at, n - at, &c);
-        if (c == 0) /* jansson has no keys with it, so that no such file would be read back */
+        if (c == 0) /* jansson allows no NUL in a key, so such a file could not be read back */
             return tsri_base_fail(TSR_E_FORMAT, "the text has a NUL character, which can't be a "
                                                 "token; remove it");
         t->seen[c] = true;
