@@ -1,4 +1,4 @@
-/* model/arch/albert.c - ALBERT: BERT whose layers share their weights and whose table is
+/* model/arch/albert.c - ALBERT: BERT whose layers share their weights and whose embedding table is
  * narrower than its layers.
  * https://huggingface.co/docs/transformers/model_doc/albert */
 #include "base/error.h"

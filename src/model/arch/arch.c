@@ -1,4 +1,4 @@
-/* model/arch/arch.c - the table of architectures, and how one is found by name. */
+/* model/arch/arch.c - the table of architectures, and the search by name. */
 #include "model/arch/arch.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* model/arch/bert.c - BERT, and MiniLM, which is one:
+/* model/arch/bert.c - BERT, and MiniLM, which has the same layout:
  * https://huggingface.co/docs/transformers/model_doc/bert */
 #include "base/error.h"
 #include "model/arch/arch.h"

@@ -6,7 +6,11 @@
 
 #include <inttypes.h>
 
-enum { PADDING = 1, BUCKETS = 32, FURTHEST = 128 }; /* of transformers, whatever the config says */
+enum {
+    PADDING = 1,
+    BUCKETS = 32,
+    FURTHEST = 128
+}; /* those of transformers, whatever the config says */
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->encoder;

@@ -1,5 +1,5 @@
-/* model/arch/roberta.c - RoBERTa: BERT whose positions begin behind the padding's id, with a
- * classifier of its own.
+/* model/arch/roberta.c - RoBERTa: BERT whose positions begin after the padding's id, with a
+ * different classifier.
  * https://huggingface.co/docs/transformers/model_doc/roberta */
 #include "base/error.h"
 #include "model/arch/arch.h"

@@ -1,12 +1,12 @@
-/* model/arch/transformer_base.c - The Transformer of 2017: norms after the blocks, sinusoids in
- * turn, ReLU. */
+/* model/arch/transformer_base.c - The Transformer of 2017: norms after the blocks, sinusoids that
+ * alternate sine and cosine, ReLU. */
 #include "base/error.h"
 #include "model/arch/arch.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-enum { READS = 1024 }; /* rows of the table that is computed, where the config names none */
+enum { READS = 1024 }; /* rows of the table that is computed, if the config gives no number */
 
 static tsr_status read_stack(const tsri_model_config *config, const char *layers,
                              const tsri_model_spec *spec, tsri_model_stack *stack) {

@@ -109,8 +109,8 @@ static tsr_status read_activation(const maker *m, json_t *stack) {
     return TSR_OK;
 }
 
-/* The scale of a side's embeddings: a flag stands for the root of the width, as a missing one does.
- */
+/* The scale of a side's embeddings: a flag stands for the root of the width, as a missing one
+ * does. */
 static tsr_status read_embed_scale(const maker *m, double *out) {
     static const char *const keys[] = {"scale_embeddings", "embeddings/multiply_by_sqrt_depth",
                                        "embeddings_0/multiply_by_sqrt_depth"};

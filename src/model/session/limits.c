@@ -1,11 +1,11 @@
-/* model/session/limits.c - what a session takes: checks of tokens, and how much room its
+/* model/session/limits.c - what a session accepts: checks of tokens, and how much room its
  * key/value memory has and grows to. */
 #include "base/error.h"
 #include "model/session/chunk.h"
 
 #include <inttypes.h>
 
-enum { STEP = 256 }; /* capacities are multiples of it, but for the context itself */
+enum { STEP = 256 }; /* capacities are multiples of it, except the context itself */
 
 tsr_status tsri_session_reserve(tsri_session *session, int64_t tokens) {
     const int64_t had = session->plans.capacity;

@@ -1,5 +1,5 @@
-/* model/spec/config_labels.c - what a config says of heads: which class it is for, its labels
- * and what they mean. */
+/* model/spec/config_labels.c - what a config says about heads: its class, its labels and what they
+ * mean. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/spec/config.h"
@@ -35,7 +35,7 @@ static tsr_status read_problem(const tsri_model_config *config, tsri_model_spec 
     const char *type = NULL;
     TRY(tsri_base_json_text(config->root, config->what, "problem_type", &type));
     if (!type)
-        /* as transformers' pipeline: one number is a probability by itself */
+        /* as in transformers' pipeline: a single number is a probability by itself */
         spec->problem = spec->labels == 1 ? TSRI_PROBLEM_MULTIPLE : TSRI_PROBLEM_SINGLE;
     else if (!strcmp(type, "regression"))
         spec->problem = TSRI_PROBLEM_REGRESSION;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct scope {
-    const json_t *object; /* where the parameters lie; NULL: there are none */
+    const json_t *object; /* the object that has the parameters; NULL: there are none */
     char what[512];
 } scope;
 
@@ -79,7 +79,8 @@ static tsr_status read_scaling(const scope *scope, const tsri_model_config *conf
                                               : TSR_OK;
 }
 
-/* Parameters of their own for each kind of layer, of families that are not served. */
+/* Refuses separate parameters for each kind of layer, which only families that are not served
+ * have. */
 static tsr_status refuse_nested(const scope *scope) {
     const char *key;
     json_t *value;
@@ -115,7 +116,7 @@ tsr_status tsri_model_config_rope(const tsri_model_config *config, double theta,
         TRY(tsri_base_json_real(object, scope.what, "rope_theta", 1e-9, 1e12, &rope->theta));
         TRY(tsri_base_json_real(object, scope.what, "partial_rotary_factor", 0, 1, &share));
         TRY(read_scaling(&scope, config, max_positions, rope));
-        if (json_object_size(object)) /* the older one goes first, as in transformers */
+        if (json_object_size(object)) /* the older spelling takes precedence, as in transformers */
             break;
     }
     rope->rotary = (int32_t)(rope->rotary * share);

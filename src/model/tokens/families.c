@@ -243,8 +243,8 @@ static const char *codes_of(const tsri_model_place *place) {
                                                                        : place->family->codes;
 }
 
-/* The ids of a family: head, SentencePiece's own or vocab.json's, languages and what stands last.
- */
+/* The ids of a family: head, SentencePiece's own or vocab.json's, languages and what stands
+ * last. */
 static tsr_status fill(const tsri_model_place *place, const tsri_text_tokenizer *segmenter,
                        const json_t *vocabulary, const char *what, list *l) {
     const tsri_model_family *f = place->family;

@@ -18,8 +18,8 @@ static const char *const role_keys[TSRI_TEXT_ROLES] = {
     [TSRI_TEXT_PAD] = "pad_token", [TSRI_TEXT_MASK] = "mask_token", [TSRI_TEXT_CLS] = "cls_token",
     [TSRI_TEXT_SEP] = "sep_token"};
 
-/* A token in tokenizer_config.json: "bos_token": "<s>" or {"content": "<s>"}; NULL where it isn't.
- */
+/* A token in tokenizer_config.json: "bos_token": "<s>" or {"content": "<s>"}; NULL where it
+ * isn't. */
 static const char *named(const json_t *config, const char *key) {
     const json_t *value = json_object_get(config, key);
     if (json_is_object(value))

@@ -51,8 +51,8 @@ tsr_status tsri_model_find_computed(tsri_model_finder *finder, uint32_t id, cons
 tsr_status tsri_model_find_values(tsri_model_finder *finder, const char *pattern, int64_t rows,
                                   int64_t columns, float **out);
 
-/* An array that nothing reads may be a part that the spec does not know of: a silent wrong answer.
- */
+/* An array that nothing reads may be a part that the spec does not know of: a silent wrong
+ * answer. */
 tsr_status tsri_model_find_unread(const tsri_model_finder *finder, const tsri_model_arch *arch,
                                   bool gguf);
 

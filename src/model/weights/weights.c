@@ -170,8 +170,8 @@ static tsr_status define_layer(const place *p) {
     return define_mlp(p);
 }
 
-/* The rotary frequencies as a weight of their own, divided by the file's factors where it has them.
- */
+/* The rotary frequencies as a weight of their own, divided by the file's factors where it has
+ * them. */
 static tsr_status define_frequencies(tsri_model_finder *finder, const tsri_model_stack *stack) {
     const tsri_model_weights *weights = finder->weights;
     const tsri_model_rope *rope = &stack->rope;
