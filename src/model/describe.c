@@ -1,4 +1,4 @@
-/* model/describe.c - tsr_model_describe: what a model is made of, in lines for people. */
+/* model/describe.c - tsr_model_describe: what a model consists of, in lines for people. */
 #include "model/model.h"
 
 #include "base/error.h"
@@ -27,7 +27,7 @@ __attribute__((format(printf, 3, 4))) static void say(const describer *d, const 
     d->line(d->data, name, value);
 }
 
-/* The stacks, and what is made of the last hidden states. */
+/* The stacks, and what is computed from the last hidden states. */
 static void describe_parts(const describer *d, const tsri_model *model) {
     static const struct {
         uint32_t weight;
@@ -84,7 +84,7 @@ static void describe_positions(const describer *d, const tsri_model_spec *spec) 
             stack->relative_buckets ? "; a bias by distance" : "");
 }
 
-/* The parts of a recurrent stack; false: it is none. */
+/* The parts of a recurrent stack; false if the stack is not recurrent. */
 static bool describe_recurrent(const describer *d, const tsri_model_spec *spec) {
     if (!spec->decoder.recurrent)
         return false;
@@ -132,7 +132,7 @@ static const char *why_compute(tsr_model_compute compute) {
                : "asked for";
 }
 
-/* "q8_0 (10), f32 (2: ...)", and how products are formed of each. */
+/* "q8_0 (10), f32 (2: ...)", and how products are formed from each dtype. */
 static void describe_matrices(const describer *d, const tsri_model_weights *weights) {
     tsri_model_tally kinds[TSRI_MODEL_MAX_TALLIES];
     const size_t n = tsri_model_tally_matrices(weights, kinds);

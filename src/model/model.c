@@ -1,4 +1,4 @@
-/* model/model.c - tessera/model.h: opens a model on a device, and tells what it is, what it
+/* model/model.c - tessera/model.h: opens a model on a device, and tells what the model is, what it
  * needs and which kernels it runs. */
 #include "model/model.h"
 
@@ -16,8 +16,8 @@
 
 struct tsr_model {
     tsri_model *model;
-    tsri_run_context *run;                    /* NULL: opened to be looked at */
-    const tsri_backend_opened_device *opened; /* NULL then */
+    tsri_run_context *run;                    /* NULL: opened only for inspection */
+    const tsri_backend_opened_device *opened; /* NULL in the same case */
 };
 
 tsri_model *tsri_model_of(const tsr_model *model) {
@@ -216,7 +216,7 @@ static void collect_row(void *data, const tsr_row *row) {
         list->status = tsri_base_grow(&list->rows, &list->room, list->n + 1, sizeof *list->rows);
     if (list->status != TSR_OK)
         return;
-    /* A backend's strings need only outlive the visit. */
+    /* The backend's strings may be gone after the visit, so they are copied. */
     list->rows[list->n++] =
         (tsr_explained_row){.name = strdup(row->name ? row->name : ""),
                             .why = strdup(row->why ? row->why : ""),

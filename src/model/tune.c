@@ -1,5 +1,5 @@
-/* model/tune.c - tessera/tune.h: tunes the kernels of a model's plans, or of given shapes, on
- * a device. */
+/* model/tune.c - tessera/tune.h: tunes the kernels of a model's plans, or of given shapes, on a
+ * device. */
 #include "tessera/tune.h"
 #include "run/tune.h"
 
@@ -58,7 +58,7 @@ static tsr_status begin(const tsri_backend_opened_device *opened, tsri_run_tune 
     return tsri_run_tune_create(&run, out);
 }
 
-/* What was found is kept even where the search was stopped. */
+/* What was found is kept even if the search was stopped. */
 static tsr_status finish(tsri_run_tune *tune, tsr_tune_options *options) {
     const tsri_run_search search = {
         .seconds = options->seconds, .stop = ask_stop, .visit = pass_result, .data = options};

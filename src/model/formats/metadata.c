@@ -1,4 +1,4 @@
-/* model/formats/metadata.c - says the metadata of a GGUF file or a llama2.c checkpoint as the
+/* model/formats/metadata.c - turns the metadata of a GGUF file or a llama2.c checkpoint into the
  * config.json that Hugging Face would write. */
 #include "model/formats/metadata.h"
 
@@ -10,8 +10,8 @@
 
 typedef enum kind { INTEGER, REAL, FLAG } kind;
 
-/* Metadata keys below "<architecture>." and the config fields that they are; a second name where
- * families differ. */
+/* Metadata keys below "<architecture>." and the config fields that they become; a second field
+ * where families differ. */
 static const struct {
     const char *key;
     kind kind;
@@ -80,7 +80,8 @@ static tsr_status meta_real(const tsri_io_archive *archive, const char *name, co
     return tsri_io_meta_real(archive, key, 0, 1e12, out);
 }
 
-/* GGUF's attention factor multiplies yarn's own magnitude; a config's replaces it. */
+/* GGUF's attention factor multiplies yarn's own magnitude; a config's attention factor replaces
+ * it. */
 static tsr_status copy_rope(const tsri_io_archive *archive, const char *name, json_t *config) {
     char key[128];
     const char *type = NULL;
@@ -111,7 +112,7 @@ static tsr_status copy_rope(const tsri_io_archive *archive, const char *name, js
     return TSR_OK;
 }
 
-/* Key and value width, rotary share, window, experts: numbers that a config says in another way, or
+/* Key and value width, rotary share, window, experts: numbers that a config gives differently, or
  * not at all. */
 static tsr_status copy_heads(const tsri_io_archive *archive, const char *name, json_t *config) {
     int64_t width = 0, heads = 0, key = 0, value = 0, rotary = 0, window = 0, experts = 0;
@@ -171,7 +172,7 @@ static tsr_status fill_gguf(const tsri_io_archive *archive, const char *name,
         set(config, "attention_bias", NULL, json_true());
     if (tsri_io_find(archive, "blk.0.ffn_gate.bias"))
         set(config, "mlp_bias", NULL, json_true());
-    if (strcmp(arch->name, "qwen2") == 0) /* its biases are no option of the config */
+    if (strcmp(arch->name, "qwen2") == 0) /* its biases are not an option in the config */
         json_object_del(config, "attention_bias");
     TRY(copy_fields(archive, name, config));
     TRY(copy_rope(archive, name, config));

@@ -1,5 +1,5 @@
-/* model/load/sentence.c - reads the folder of a sentence-transformers model, and applies the
- * steps behind its pooling. */
+/* model/load/sentence.c - reads the folder of a sentence-transformers model, and applies the steps
+ * that follow its pooling. */
 #include "model/load/sentence.h"
 
 #include "base/error.h"
@@ -13,7 +13,7 @@
 
 enum { MOST_FILE = 1 << 24, DEPTH = 16 };
 
-/* A JSON file of the folder; *out is NULL where it isn't there. */
+/* Loads a JSON file of the folder; *out is NULL if it doesn't exist. */
 static tsr_status load(const char *folder, const char *name, json_t **out, char **path) {
     *out = NULL;
     *path = tsri_base_join(folder, name);
@@ -25,7 +25,7 @@ static tsr_status load(const char *folder, const char *name, json_t **out, char 
 /* ---- pooling ---- */
 
 static const struct mode {
-    const char *key, *word; /* a flag, and the newer files' word */
+    const char *key, *word; /* a flag, and the word that newer files have for it */
     int kind;               /* tsr_pool, -1: not served */
 } modes[] = {{"pooling_mode_mean_tokens", "mean", TSR_POOL_MEAN},
              {"pooling_mode_cls_token", "cls", TSR_POOL_FIRST},
@@ -192,16 +192,17 @@ static tsr_status no_step(const char *folder, tsri_model_sentence *s) {
 
 static const struct module {
     const char *type;
-    int first, last; /* places in the list where it may stand */
+    int first, last; /* the first and last place in the list where it may stand */
     bool step;
     tsr_status (*read)(const char *folder, tsri_model_sentence *s);
 } modules[] = {{"Transformer", 0, 0, false, no_step},
                {"Pooling", 1, 1, false, read_pooling},
                {"Dense", 2, TSRI_MODEL_MAX_STEPS + 1, true, read_dense},
                {"Normalize", 2, TSRI_MODEL_MAX_STEPS + 1, true, no_step},
-               {"Dropout", 2, TSRI_MODEL_MAX_STEPS + 1, false, no_step}}; /* of training alone */
+               {"Dropout", 2, TSRI_MODEL_MAX_STEPS + 1, false, no_step}}; /* for training only */
 
-/* "sentence_transformers.models.Pooling" and later spellings; code of a model's own is none. */
+/* "sentence_transformers.models.Pooling" and later spellings; a module with code of its own is not
+ * found. */
 static const struct module *module_of(const char *type) {
     const char *dot = strrchr(type, '.');
     if (!dot || strncmp(type, "sentence_transformers.", 22) != 0)
@@ -346,7 +347,7 @@ static tsr_status read_prompts(const char *folder, tsri_model_sentence *s) {
 
 /* ---- the whole ---- */
 
-/* The folder itself, or the one above it where that one's modules.json names this one first. */
+/* The folder itself, or the one above it if its modules.json names this folder first. */
 static tsr_status find_folder(const char *folder, char **out) {
     const char *slash = strrchr(folder, '/');
     char *own = tsri_base_join(folder, "modules.json");
@@ -371,7 +372,7 @@ tsr_status tsri_model_sentence_read(const char *folder, int32_t width, int64_t c
                                     tsri_model_sentence *out) {
     char *place = NULL;
     *out = (tsri_model_sentence){.pooling = TSR_POOL_MEAN, .pool_prompt = true, .width = width};
-    if (!tsri_base_is_folder(folder)) /* a GGUF file has none of this beside it */
+    if (!tsri_base_is_folder(folder)) /* a GGUF file has no such files beside it */
         return TSR_OK;
     TRY(find_folder(folder, &place));
     tsr_status status = read_modules(place, out);

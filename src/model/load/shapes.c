@@ -1,5 +1,5 @@
-/* model/load/shapes.c - the sizes of well-known models, for benchmarks with random weights;
- * their families say which arrays they have. */
+/* model/load/shapes.c - the sizes of well-known models, for benchmarks with random weights; their
+ * families say which arrays they have. */
 #include "model/load/shapes.h"
 
 #include "base/error.h"

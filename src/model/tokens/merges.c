@@ -1,5 +1,5 @@
-/* model/tokens/merges.c - reads vocab.json with merges.txt: byte-level BPE from before there
- * was a tokenizer.json, said as one. */
+/* model/tokens/merges.c - reads vocab.json with merges.txt, the files of byte-level BPE before
+ * tokenizer.json existed, by turning them into a tokenizer.json. */
 #include "model/tokens/families.h"
 
 #include "base/error.h"
@@ -11,7 +11,7 @@
 
 enum { MOST = 1 << 30, DEPTH = 64 };
 
-/* Lines "a b"; the first may be a comment, "#version: ...". NULL: one is no UTF-8. */
+/* Reads lines "a b"; the first may be a comment, "#version: ...". NULL: a line is not UTF-8. */
 static json_t *lines_of(const tsri_bytes *bytes) {
     json_t *list = json_array();
     const char *at = bytes->data, *const stop = at ? at + bytes->size : at;

@@ -16,14 +16,14 @@
 
 enum { NAME = 512 };
 
-/* What one array of the model is given. */
+/* What the adapters change in one array of the model. */
 typedef struct adapter {
     const tsri_io_array *array;
     int64_t outputs, inputs, rank;
     float scale;
-    float *a, *b;                     /* [rank, inputs], [outputs, rank]; NULL: */
-    const tsri_io_array *replacement; /* what stands in its place, */
-    const tsri_io_archive *archive;   /* and where */
+    float *a, *b;                     /* [rank, inputs], [outputs, rank]; NULL: replaced */
+    const tsri_io_array *replacement; /* the array that replaces it */
+    const tsri_io_archive *archive;   /* the file of the replacement */
 } adapter;
 
 struct tsri_model_adapters {
@@ -44,7 +44,8 @@ static bool ends_with(const char *name, const char *end) {
     return n >= m && !strcmp(name + n - m, end);
 }
 
-/* One is the other, or its last parts: files of a bare base model leave out the first ones. */
+/* Whether one name is the other, or its last parts: files of a bare base model leave out the first
+ * parts. */
 static bool same_module(const char *a, const char *b) {
     const size_t n = strlen(a), m = strlen(b);
     const char *longer = n > m ? a : b, *shorter = n > m ? b : a;
@@ -52,7 +53,7 @@ static bool same_module(const char *a, const char *b) {
     return !strcmp(longer + more, shorter) && (!more || longer[more - 1] == '.');
 }
 
-/* The part of a weight that reads this array; NULL: none. *weight is that weight. */
+/* The part of a weight that reads this array; NULL: none. *weight becomes that weight. */
 static const tsri_model_part *part_of(const tsri_model_weights *weights, const tsri_io_array *array,
                                       const tsri_model_weight **weight) {
     for (uint32_t id = 0; id < weights->count; id++) {
@@ -64,7 +65,8 @@ static const tsri_model_part *part_of(const tsri_model_weights *weights, const t
     return NULL;
 }
 
-/* The model's array of this name, or of one of which either is the end; its part and weight. */
+/* Finds the model's array of this name, or one where either name is the end of the other; and its
+ * part and weight. */
 static tsr_status find_array(const tsri_model_weights *weights, const char *path, const char *given,
                              const char *name, const tsri_model_part **part,
                              const tsri_model_weight **weight) {
@@ -126,7 +128,7 @@ static tsr_status read_matrix(const reading *r, const tsri_io_array *array, floa
     return TSR_OK;
 }
 
-/* A and, beside it, B. */
+/* Checks the shapes of A and of the B that belongs to it. */
 static tsr_status check_pair(const reading *r, const tsri_io_array *a, const tsri_io_array *b,
                              const adapter *item) {
     char wanted[256];
@@ -180,7 +182,7 @@ static tsr_status read_pair(const reading *r, const tsri_io_array *a) {
     return status;
 }
 
-/* An array that is not LoRA's: what the model's of that name is replaced by. */
+/* Reads an array that is not LoRA's: it replaces the model's array of that name. */
 static tsr_status read_whole(const reading *r, const tsri_io_array *array) {
     const char *name = array->name + strlen(prefix);
     const tsri_model_part *part;
@@ -284,7 +286,7 @@ bool tsri_model_adapters_add_to(const tsri_model_adapters *adapters, const tsri_
     return false;
 }
 
-/* Row `output` of scale * B A, added to `row`. */
+/* Adds row `output` of scale * B A to `row`. */
 static void add_output(const adapter *item, int64_t output, float *row) {
     enum { RUN = 512 };
     for (int64_t first = 0; first < item->inputs; first += RUN) {
@@ -298,7 +300,7 @@ static void add_output(const adapter *item, int64_t output, float *row) {
     }
 }
 
-/* Column `input` of it. The same sums. */
+/* Adds column `input` of scale * B A, with the same sums. */
 static void add_input(const adapter *item, int64_t input, float *row) {
     for (int64_t n = 0; n < item->outputs; n++) {
         float sum = 0;
@@ -328,7 +330,7 @@ const tsri_io_array *tsri_model_adapters_instead(const tsri_model_adapters *adap
     const tsri_io_array *found = array;
     for (size_t i = 0; adapters && i < adapters->n; i++)
         if (adapters->items[i].array == array && adapters->items[i].replacement) {
-            found = adapters->items[i].replacement; /* the last folder's */
+            found = adapters->items[i].replacement; /* the last folder's counts */
             *archive = adapters->items[i].archive;
         }
     return found;

@@ -1,4 +1,4 @@
-/* model/weights/adapter_config.c - reads adapter_config.json, and refuses settings that aren't
+/* model/weights/adapter_config.c - reads adapter_config.json, and refuses settings that are not
  * served. */
 #include "model/weights/adapter_config.h"
 
@@ -12,8 +12,8 @@
 
 enum { CONFIG_BYTES = 4 << 20, CONFIG_DEPTH = 16, MOST_RANK = 1 << 16 };
 
-/* Settings that make of an adapter something else than W + scale * B A, unless they are null,
- * false, or empty. */
+/* Settings that make an adapter something other than W + scale * B A, unless they are null, false
+ * or empty. */
 static const char *const refused[] = {"use_dora",
                                       "lora_bias",
                                       "alpha_pattern",

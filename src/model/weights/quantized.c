@@ -1,4 +1,4 @@
-/* model/weights/quantized.c - reads what `tessera quantize` wrote: arrays of bytes become
+/* model/weights/quantized.c - reads what `tessera quantize` wrote: turns arrays of bytes into
  * arrays of blocks. */
 #include "model/weights/quantized.h"
 
