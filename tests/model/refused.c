@@ -1,4 +1,4 @@
-/* Bad configs and weights, each with its status and sentence (bad-input 41-51). Each case changes
+/* Bad configs and weights, each with its status and message (bad-input 41-51). Each case changes
  * one thing of a good model. */
 #include "base/files.h"
 #include "base/json.h"
@@ -153,7 +153,7 @@ Test(refused, configs) {
     }
 }
 
-/* Harmless values of keys that could change results are no reason to refuse. */
+/* Harmless values of keys that could change results are not refused. */
 Test(refused, neutral_keys_are_not) {
     static const struct {
         const char *key, *value;
@@ -171,7 +171,7 @@ Test(refused, neutral_keys_are_not) {
     }
 }
 
-/* Both spellings of rotary settings give the same spec. */
+/* Both spellings of the rotary settings give the same spec. */
 Test(refused, both_spellings_are_one) {
     const tsri_model_options options = {0};
     tsri_model *model = NULL, *older = NULL;
@@ -197,7 +197,7 @@ Test(refused, both_spellings_are_one) {
     tsri_model_close(&older);
 }
 
-/* A NaN in a weight is found when its rows are read, by name and place. */
+/* A NaN in a weight is found when its rows are read; the message has its name and place. */
 Test(refused, not_a_number) {
     const tsri_model_options options = {0};
     tsri_model *model = NULL;
@@ -226,7 +226,7 @@ Test(refused, not_a_number) {
     tsri_base_bytes_clear(&file);
 }
 
-/* A name that is no path says what to do. */
+/* For a name that is not a path the message says what to do. */
 Test(refused, names) {
     static const struct {
         const char *name, *fragment;
