@@ -122,9 +122,8 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec, boo
 
 static const char *why_compute(tsr_model_compute compute) {
     return compute == TSR_MODEL_COMPUTE_AUTO
-               ? "auto: int8 for q8 and q4, where an output is off by "
-                 "at most max|x| / 254 times its "
-                 "weights' magnitudes; f32 for others"
+               ? "auto: int8 for q8 and q4, where an output is off by at most max|x| / 254 times "
+                 "its weights' magnitudes; f32 for others"
            : compute == TSR_MODEL_COMPUTE_INT8
                ? "asked for; off by at most max|x| / 254 times the weights' magnitudes"
            : compute == TSR_MODEL_COMPUTE_F16

@@ -138,8 +138,7 @@ static tsr_status read_shape(const char *text, size_t n, shape *out) {
     if (!right || !read_dtype(dtype, &out->dtype))
         return tsri_base_fail(
             TSR_E_ARGUMENT,
-            "\"%.*s\" is not a shape: M,N,K or M,N,K,dtype with f32, f16, bf16, q8 "
-            "or q4 is wanted",
+            "\"%.*s\" is not a shape: M,N,K or M,N,K,dtype with f32, f16, bf16, q8 or q4 is wanted",
             (int)n, text);
     if (out->M < 1 || out->N < 1 || out->K < 1 || out->M > MOST || out->N > MOST || out->K > MOST)
         return tsri_base_fail(TSR_E_ARGUMENT, "\"%.*s\": a size must be from 1 to %d", (int)n, text,

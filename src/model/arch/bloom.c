@@ -27,10 +27,10 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(read_sizes(config, spec));
     TRY(tsri_model_config_bool(config, "apply_residual_connection_post_layernorm", &after));
     if (after)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: \"apply_residual_connection_post_layernorm\" is true; only "
-                              "false is served",
-                              config->what);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: \"apply_residual_connection_post_layernorm\" is true; only false is served",
+            config->what);
     stack->positions = TSRI_POSITIONS_ALIBI;
     stack->norm = TSR_NORM_LAYER;
     stack->norm_bias = true;

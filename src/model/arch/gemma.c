@@ -20,8 +20,8 @@ static tsr_status read_activation(const tsri_model_config *config, tsr_activatio
     if (other != *out)
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
-            "%s: \"hidden_act\" and \"hidden_activation\" name different "
-            "activations, and which one transformers computes depends on its version",
+            "%s: \"hidden_act\" and \"hidden_activation\" name different activations, and which "
+            "one transformers computes depends on its version",
             config->what);
     return TSR_OK;
 }

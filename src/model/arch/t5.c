@@ -44,11 +44,11 @@ static tsr_status read_stack(const tsri_model_config *config, tsri_model_stack *
     TRY(tsri_model_config_int(config, "relative_attention_max_distance", false, 2, 1 << 20,
                               &stack->relative_distance));
     if (stack->relative_distance <= stack->relative_buckets / 2)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: relative_attention_max_distance is %" PRId32
-                              "; it must be more than half of "
-                              "relative_attention_num_buckets %" PRId32,
-                              config->what, stack->relative_distance, stack->relative_buckets);
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s: relative_attention_max_distance is %" PRId32
+            "; it must be more than half of relative_attention_num_buckets %" PRId32,
+            config->what, stack->relative_distance, stack->relative_buckets);
     stack->norm = TSR_NORM_RMS;
     stack->norm_eps = 1e-6f;
     TRY(tsri_model_config_float(config, "layer_norm_epsilon", false, 1e-12, 1, &stack->norm_eps));

@@ -82,11 +82,10 @@ static tsr_status refuse_unserved(const maker *m) {
         double value = 0;
         TRY(side_real(m, keys[i], &value));
         if (value != 0)
-            return tsri_base_fail(
-                TSR_E_UNSUPPORTED,
-                "%s: \"%s/%s\" is %g, which is not served for CTranslate2 models; "
-                "give the model's Hugging Face folder instead",
-                m->archive->path, m->side, keys[i], value);
+            return tsri_base_fail(TSR_E_UNSUPPORTED,
+                                  "%s: \"%s/%s\" is %g, which is not served for CTranslate2 "
+                                  "models; give the model's Hugging Face folder instead",
+                                  m->archive->path, m->side, keys[i], value);
     }
     return TSR_OK;
 }
@@ -238,11 +237,11 @@ static tsr_status check_rows(const tsri_model_vocabulary *vocabulary, const make
                              const tsri_io_array *table) {
     if ((int64_t)vocabulary->count == table->dims[0])
         return TSR_OK;
-    return tsri_base_fail(TSR_E_FORMAT,
-                          "%s gives %zu pieces (the unknown token counted), but tensor \"%s\" of "
-                          "%s has %" PRId64 " rows; both must belong to the same model",
-                          vocabulary->path, vocabulary->count, table->name, m->archive->path,
-                          table->dims[0]);
+    return tsri_base_fail(
+        TSR_E_FORMAT,
+        "%s gives %zu pieces (the unknown token counted), but tensor \"%s\" of %s has %" PRId64
+        " rows; both must belong to the same model",
+        vocabulary->path, vocabulary->count, table->name, m->archive->path, table->dims[0]);
 }
 
 /* Sets the id of a special token, if there is such a token. */
@@ -312,10 +311,10 @@ static tsr_status read_encoder(maker *m, const tsri_model_ctranslate2_settings *
     TRY(side_int(m, "embeddings_merge", 0, 1, &merge));
     const tsri_io_array *types = find(m, "embeddings_1.weight");
     if (types && (!merge || !alone || types->rank != 2))
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: its source has more features than the words, which is "
-                              "not served",
-                              m->archive->path);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: its source has more features than the words, which is not served",
+            m->archive->path);
     m->width = embed->dims[1];
     TRY(read_embed_scale(m, &scale));
     if (alone) {
@@ -329,11 +328,11 @@ static tsr_status read_encoder(maker *m, const tsri_model_ctranslate2_settings *
     target = tsri_io_find(m->archive, "decoder.embeddings.weight");
     const double other = json_real_value(json_object_get(m->config, "embed_scale"));
     if (m->width != target->dims[1] || fabs(scale - other) > 1e-6 * fabs(other))
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: its encoder is %" PRId64 " wide with embeddings times %g, its "
-                              "decoder %" PRId64 " with embeddings times %g; only the same "
-                              "width and factor for both are served",
-                              m->archive->path, m->width, scale, target->dims[1], other);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: its encoder is %" PRId64 " wide with embeddings times %g, its decoder %" PRId64
+            " with embeddings times %g; only the same width and factor for both are served",
+            m->archive->path, m->width, scale, target->dims[1], other);
     tsri_base_json_put(m->config, "source_embed", json_boolean(embed->offset != target->offset));
     tsri_base_json_put(m->config, "source_vocab_size", json_integer(embed->dims[0]));
     return read_side(m, settings->norm_eps);
@@ -360,8 +359,8 @@ static tsr_status make(maker *m, const tsri_model_ctranslate2_settings *settings
     if (i == sizeof specs / sizeof *specs)
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
-            "%s: a CTranslate2 model of kind \"%s\" is not served; "
-            "TransformerSpec, TransformerDecoderSpec and TransformerEncoderSpec are",
+            "%s: a CTranslate2 model of kind \"%s\" is not served; TransformerSpec, "
+            "TransformerDecoderSpec and TransformerEncoderSpec are",
             m->archive->path, spec);
     if (revision < specs[i].lowest || revision > specs[i].highest)
         return tsri_base_fail(TSR_E_UNSUPPORTED,

@@ -322,11 +322,10 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
         return status;
     model->run = run;
     if (model->weights->unserved)
-        tsri_run_log(
-            run, TSR_LOG_WARNING,
-            "%s: tensor \"%s\" belongs to a head that is not served; hidden states and vectors "
-            "are given without it",
-            model->path, model->weights->unserved);
+        tsri_run_log(run, TSR_LOG_WARNING,
+                     "%s: tensor \"%s\" belongs to a head that is not served; hidden states and "
+                     "vectors are given without it",
+                     model->path, model->weights->unserved);
     return TSR_OK;
 }
 

@@ -108,8 +108,7 @@ static tsr_status locate(const char *name, char **path) {
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
             "%s is not a path on this machine, and Tessera downloads nothing: get it with \"hf "
-            "download %s "
-            "--local-dir %s\" (or "
+            "download %s --local-dir %s\" (or "
             "\"git clone https://huggingface.co/%s\" with git-lfs), then give that folder",
             asked, asked, slash + 1, asked);
     if (slash)

@@ -41,11 +41,10 @@ static tsr_status take_mode(const struct mode *mode, const char *path, const str
                               "%s: pooling by %s is not served; mean, cls, max and lasttoken are",
                               path, mode->key);
     if (*found)
-        return tsri_base_fail(
-            TSR_E_UNSUPPORTED,
-            "%s: %s and %s are both on, which would put their vectors side by side; "
-            "only one is served",
-            path, (*found)->key, mode->key);
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: %s and %s are both on, which would put their vectors side by "
+                              "side; only one is served",
+                              path, (*found)->key, mode->key);
     *found = mode;
     return TSR_OK;
 }
@@ -69,10 +68,10 @@ static tsr_status read_mode(const json_t *json, const char *path, tsri_model_sen
                               "are",
                               path, word);
     if (!found)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: no pooling mode is on; one is needed, as in "
-                              "\"pooling_mode_mean_tokens\": true",
-                              path);
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s: no pooling mode is on; one is needed, as in \"pooling_mode_mean_tokens\": true",
+            path);
     s->pooling = (uint32_t)found->kind;
     return TSR_OK;
 }

@@ -1,5 +1,5 @@
 /* model/session/encode.c - runs an encoder: sequences of similar length run together, so that the
- * time of a batch goes by its tokens and not by its longest sequence. */
+ * time of a batch depends on its tokens and not on its longest sequence. */
 #include "model/session/encode.h"
 
 #include "base/error.h"

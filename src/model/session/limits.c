@@ -10,11 +10,11 @@ enum { STEP = 256 }; /* capacities are multiples of it, except the context itsel
 tsr_status tsri_session_reserve(tsri_session *session, int64_t tokens) {
     const int64_t had = session->plans.capacity;
     if (tokens > session->context)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "%" PRId64 " tokens do not fit into the context of %" PRId64
-                              "; shorten the text, or ask for a larger "
-                              "context (-c) if the model supports one",
-                              tokens, session->context);
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "%" PRId64 " tokens do not fit into the context of %" PRId64
+            "; shorten the text, or ask for a larger context (-c) if the model supports one",
+            tokens, session->context);
     if (tokens <= had)
         return TSR_OK;
     tsri_model_plans_grow(&session->plans, tsri_model_capacity_for(tokens, had, session->context),

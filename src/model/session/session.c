@@ -201,8 +201,8 @@ static tsr_status check_sequence(const tsri_session *session, const tsri_model_s
     for (int64_t i = 0; sequence->keys && i < sequence->past; i++)
         if (sequence->keys[i] < 0 || sequence->keys[i] >= session->slots)
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "sequence %" PRId32 ": key %" PRId64 " is placed in slot "
-                                  "%" PRId32 "; the session has %" PRId32 " slots",
+                                  "sequence %" PRId32 ": key %" PRId64 " is placed in slot %" PRId32
+                                  "; the session has %" PRId32 " slots",
                                   number, i, sequence->keys[i], session->slots);
     for (int64_t i = 0; i < sequence->n; i++) {
         const int64_t position = sequence->positions ? sequence->positions[i] : sequence->past + i;

@@ -86,7 +86,7 @@ void tsri_session_destroy(tsri_session **session);
  * In an encoder-decoder `slot` is the source slot, whose keys and values for cross-attention are
  * kept until it is encoded again; results are hidden states and attention. In a model without a
  * decoder n is any number, and slots are not read. Sequences of similar length run together, so the
- * time of a batch goes by its tokens; each sequence gets the bytes that it would get alone.
+ * time of a batch depends on its tokens; each sequence gets the bytes that it would get alone.
  *
  * error   TSR_E_ARGUMENT  as tsri_session_forward, or more tokens than the encoder reads
  *         TSR_E_STATE     the model has no encoder, or lacks the head that a result comes from */

@@ -71,9 +71,8 @@ tsr_status tsri_model_config_activation(const tsri_model_config *config, const c
     if (!name)
         return missing(config, key);
     return tsri_base_fail(TSR_E_UNSUPPORTED,
-                          "%s: \"%s\" is \"%s\", which is not served; relu, gelu, "
-                          "gelu_new, gelu_fast, gelu_pytorch_tanh, silu, swish, "
-                          "tanh and sigmoid are",
+                          "%s: \"%s\" is \"%s\", which is not served; relu, gelu, gelu_new, "
+                          "gelu_fast, gelu_pytorch_tanh, silu, swish, tanh and sigmoid are",
                           config->what, key, name);
 }
 

@@ -66,10 +66,10 @@ static tsr_status read_scaling(const scope *scope, const tsri_model_config *conf
     else if (strcmp(type, "yarn") == 0)
         rope->scaling = TSRI_SCALING_YARN;
     else
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: rope type \"%s\" is not served; default, linear, "
-                              "dynamic, llama3 and yarn are",
-                              scope->what, type);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: rope type \"%s\" is not served; default, linear, dynamic, llama3 and yarn are",
+            scope->what, type);
     TRY(positive(scope, "factor", rope->scaling != TSRI_SCALING_YARN, &rope->factor));
     if (rope->scaling == TSRI_SCALING_LLAMA3) {
         TRY(positive(scope, "low_freq_factor", true, &rope->low_freq_factor));
@@ -84,12 +84,11 @@ static tsr_status read_scaling(const scope *scope, const tsri_model_config *conf
 static tsr_status refuse_nested(const scope *scope) {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)scope->object, key, value) if (
-        json_is_object(value)) return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                                     "%s has parameters for each kind of layer "
-                                                     "(%s); only one set for all "
-                                                     "layers is served",
-                                                     scope->what, key);
+    json_object_foreach((json_t *)(uintptr_t)scope->object, key, value) if (json_is_object(value))
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s has parameters for each kind of layer (%s); only one set for all "
+                              "layers is served",
+                              scope->what, key);
     return TSR_OK;
 }
 

@@ -171,8 +171,7 @@ static tsr_status list_json(list *l, const json_t *json, const char *what) {
             json_integer_value(id) >= VOCABULARY_MOST)
             return tsri_base_fail(
                 TSR_E_FORMAT,
-                "%s: the id of \"%.60s\" is not a whole number from 0 up that fits "
-                "%zu pieces",
+                "%s: the id of \"%.60s\" is not a whole number from 0 up that fits %zu pieces",
                 what, piece, json_object_size(json));
         const size_t at = (size_t)json_integer_value(id);
         if (at < l->count && l->pieces[at].size)

@@ -188,11 +188,10 @@ static tsr_status read_whole(const reading *r, const tsri_io_array *array) {
     const tsri_model_part *part;
     const tsri_model_weight *weight;
     if (strstr(name, ".lora_"))
-        return tsri_base_fail(
-            TSR_E_UNSUPPORTED,
-            "%s: tensor \"%s\" is of a kind that is not served; LoRA adapters have "
-            "lora_A.weight and lora_B.weight",
-            r->archive->path, array->name);
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: tensor \"%s\" is of a kind that is not served; LoRA adapters "
+                              "have lora_A.weight and lora_B.weight",
+                              r->archive->path, array->name);
     TRY(find_array(r->weights, r->archive->path, array->name, name, &part, &weight));
     bool same = array->rank == part->array->rank;
     for (int i = 0; i < array->rank && same; i++)

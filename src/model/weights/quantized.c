@@ -86,10 +86,11 @@ tsr_status tsri_model_quantized_adopt(json_t *config, const char *what, tsri_io_
             found++;
         }
     if (!found)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: \"" TSRI_QUANTIZED_KEY "\" says %s, but no tensor of %s holds "
-                              "blocks: the weights belong to another model",
-                              what, tsri_model_quantized_name(dtype), archive->path);
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s: \"" TSRI_QUANTIZED_KEY
+            "\" says %s, but no tensor of %s holds blocks: the weights belong to another model",
+            what, tsri_model_quantized_name(dtype), archive->path);
     json_object_del(config, TSRI_QUANTIZED_KEY);
     *quantized = true;
     return TSR_OK;

@@ -164,8 +164,8 @@ tsr_status tsri_text_reader_line(tsri_text_reader *r, char **text, size_t *n) {
             break;
         if (size > TSRI_TEXT_LINE_LIMIT)
             return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: line %" PRIu64 " has more than %d bytes, the longest line "
-                                  "that is read",
+                                  "%s: line %" PRIu64
+                                  " has more than %d bytes, the longest line that is read",
                                   r->file->path, r->next_line, TSRI_TEXT_LINE_LIMIT);
         seen = size;
         TRY(more(r));

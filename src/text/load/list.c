@@ -70,11 +70,10 @@ static tsr_status check_match(const tsri_text_tokenizer *segmenter, const tsri_t
 static tsr_status cut_by_segmenter(const tsri_text_listed *listed, tsri_text_tokenizer *t) {
     tsri_text_tokenizer *segmenter = *listed->segmenter;
     if (!segmenter->types || !segmenter->row || segmenter->pre_tokenizer)
-        return tsri_base_fail(
-            TSR_E_UNSUPPORTED,
-            "a separate vocabulary beside a %s tokenizer is not supported; beside "
-            "a SentencePiece model it is",
-            segmenter->source);
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "a separate vocabulary beside a %s tokenizer is not supported; "
+                              "beside a SentencePiece model it is",
+                              segmenter->source);
     TRY(check_match(segmenter, t));
     TRY(read_types(segmenter, t));
     const tsri_text_segmenter cuts = {segmenter->row, segmenter->model, &segmenter->vocabulary,

@@ -76,7 +76,7 @@ static double read_twice_rounded(double exact) {
     int places = 0;
     const char *at = text;
     for (bool behind = false; *at && *at != 'e'; at++) {
-        behind |= *at < '0' || *at > '9'; /* the decimal point, in any locale  */
+        behind |= *at < '0' || *at > '9'; /* the decimal point, in any locale */
         if (*at >= '0' && *at <= '9') {
             significand = 10 * significand + (uint64_t)(*at - '0');
             places += behind;
@@ -97,10 +97,9 @@ static tsr_status read_vocabulary(const json_t *list, unigram *m,
         const json_t *item = json_array_get(list, i), *piece = json_array_get(item, 0),
                      *score = json_array_get(item, 1);
         if (json_array_size(item) != 2 || !json_is_string(piece) || !json_is_number(score))
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "model Unigram: entry %zu of \"vocab\" is not a "
-                                  "[piece, score] pair",
-                                  i);
+            return tsri_base_fail(
+                TSR_E_FORMAT, "model Unigram: entry %zu of \"vocab\" is not a [piece, score] pair",
+                i);
         m->scores[i] = read_twice_rounded(json_number_value(score));
         worst = m->scores[i] < worst ? m->scores[i] : worst;
         if (json_string_length(piece))

@@ -106,10 +106,10 @@ static tsr_status refuse(const tsri_text_tokenizer *t, const char *what, const c
         tsri_base_fail(TSR_E_ARGUMENT, "this model does not translate %s %s%s%s; it knows %s", what,
                        from ? from : "", from && to ? "-" : "", to ? to : "", known.data);
     else if (status == TSR_OK)
-        tsri_base_fail(TSR_E_ARGUMENT,
-                       "%s %s%s%s was asked for, but this model's files name no languages; do "
-                       "not give any",
-                       what, from ? from : "", from && to ? "-" : "", to ? to : "");
+        tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "%s %s%s%s was asked for, but this model's files name no languages; do not give any",
+            what, from ? from : "", from && to ? "-" : "", to ? to : "");
     tsri_base_bytes_clear(&known);
     return status == TSR_OK ? TSR_E_ARGUMENT : status;
 }

@@ -48,7 +48,7 @@ typedef struct learning {
     struct {
         uint64_t key;
         place_list list;
-    } * fresh; /* pairs that have appeared since the queue was last filled */
+    } *fresh; /* pairs that have appeared since the queue was last filled */
     size_t n_fresh, fresh_capacity;
     queued *queue; /* a heap */
     size_t n_queue, queue_capacity;

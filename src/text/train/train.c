@@ -39,8 +39,8 @@ static tsr_status check_names(const tsr_tokenizer_training *o, const tsri_text_v
                                   rows[i].what, rows[i].name);
     if (o->unknown && o->type != TSR_TOKENIZER_CHAR)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "an unknown token \"%s\" was given; a byte-level "
-                              "tokenizer encodes every text and needs none",
+                              "an unknown token \"%s\" was given; a byte-level tokenizer encodes "
+                              "every text and needs none",
                               o->unknown);
     return TSR_OK;
 }
@@ -138,8 +138,8 @@ static tsr_status see_characters(tsri_text_trainer *t, const char *text, size_t 
         int32_t c;
         at += tsri_text_utf8_next(text + at, n - at, &c);
         if (c == 0) /* jansson allows no NUL in a key, so such a file could not be read back */
-            return tsri_base_fail(TSR_E_FORMAT, "the text has a NUL character, which can't be a "
-                                                "token; remove it");
+            return tsri_base_fail(
+                TSR_E_FORMAT, "the text has a NUL character, which can't be a token; remove it");
         t->seen[c] = true;
     }
     return TSR_OK;

@@ -34,9 +34,9 @@ typedef struct tsri_text_merges {
     size_t count, capacity;
 } tsri_text_merges;
 
-/* Learns the merges of counted words (bpe.c). A word's first symbols are its bytes, by byte_ids, or,
- * if that is NULL, its characters, by `pieces`. At first `pieces` has the special tokens and the
- * alphabet; the merged pieces are added until there are vocab_size. */
+/* Learns the merges of counted words (bpe.c). A word's first symbols are its bytes, by byte_ids,
+ * or, if that is NULL, its characters, by `pieces`. At first `pieces` has the special tokens and
+ * the alphabet; the merged pieces are added until there are vocab_size. */
 tsr_status tsri_text_learn_merges(const tsri_text_word_counts *words, const int32_t *byte_ids,
                                   int64_t vocab_size, uint64_t min_frequency,
                                   int (*progress)(void *data, uint64_t done, uint64_t total),
