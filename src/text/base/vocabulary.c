@@ -1,5 +1,5 @@
-/* text/base/vocabulary.c - keeps pieces by id in one block of memory, and finds the id of a
- * piece by a hash table. */
+/* text/base/vocabulary.c - keeps pieces by id in one allocation, and finds the id of a piece by a
+ * hash table. */
 #include "text/base/vocabulary.h"
 
 #include "base/error.h"

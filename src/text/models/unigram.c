@@ -227,8 +227,8 @@ static tsr_status search(const unigram *m, tsri_text_work *work, const char *wor
     return TSR_OK;
 }
 
-/* Turns the chain of ends into one of starts: best[s].start becomes the end of the piece that
- * starts at s, and best[s].id its id. */
+/* Turns the list of ends into one of starts: best[s].start becomes the end of the piece that starts
+ * at s, and best[s].id its id. */
 static void turn(tsri_text_best *best, size_t n) {
     int32_t end = (int32_t)n, next_end = -1, next_id = -1;
     while (end > 0) {
