@@ -17,7 +17,7 @@ static tsr_status take_options(const tsr_tune_options *given, tsr_tune_options *
     return out->seconds >= 0.1 && out->seconds <= 86400
                ? TSR_OK
                : tsri_base_fail(TSR_E_ARGUMENT,
-                                "a budget of %g seconds was given; 0.1 to 86400 is wanted",
+                                "a budget of %g seconds was given; it must be from 0.1 to 86400",
                                 out->seconds);
 }
 
@@ -138,7 +138,7 @@ static tsr_status read_shape(const char *text, size_t n, shape *out) {
     if (!right || !read_dtype(dtype, &out->dtype))
         return tsri_base_fail(
             TSR_E_ARGUMENT,
-            "\"%.*s\" is not a shape: M,N,K or M,N,K,dtype with f32, f16, bf16, q8 or q4 is wanted",
+            "\"%.*s\" is not a shape: M,N,K or M,N,K,dtype with f32, f16, bf16, q8 or q4 is needed",
             (int)n, text);
     if (out->M < 1 || out->N < 1 || out->K < 1 || out->M > MOST || out->N > MOST || out->K > MOST)
         return tsri_base_fail(TSR_E_ARGUMENT, "\"%.*s\": a size must be from 1 to %d", (int)n, text,
@@ -182,7 +182,7 @@ tsr_status tsr_tune_shapes(tsr_device *device, const char *shapes,
     shape one;
     TRY(take_options(options, &known));
     if (!shapes || !*shapes)
-        return tsri_base_fail(TSR_E_ARGUMENT, "no shape was given: M,N,K[,dtype];... is wanted");
+        return tsri_base_fail(TSR_E_ARGUMENT, "no shape was given: M,N,K[,dtype];... is needed");
     TRY(begin(tsri_backend_opened(device), &tune));
     tsr_status status = TSR_OK;
     for (const char *at = shapes; *at && status == TSR_OK;) {

@@ -173,7 +173,7 @@ def test_damaged_folders(folder):
     q8 = quantized(folder)
     damaged(folder, q8, 3, "in version 2 of that layout", set_method(version=2))
     damaged(folder, q8, 3, "in version 0 of that layout", set_method(version=None))
-    damaged(folder, q8, 3, "\"dtype\" is \"q5\"; q8 or q4 is wanted", set_method(dtype="q5"))
+    damaged(folder, q8, 3, "\"dtype\" is \"q5\"; it must be q8 or q4", set_method(dtype="q5"))
     damaged(folder, q8, 3, "\"dtype\" is missing", set_method(dtype=None))
     damaged(folder, q8, 3, "has \"group\", which this version", set_method(group=64))
     damaged(folder, q8, 3, "\"quantization_config\"", set_method(quant_method="gptq"))

@@ -34,7 +34,7 @@ static tsr_status check_settings(const json_t *config, const char *what) {
     const json_t *type = json_object_get(config, "peft_type"),
                  *start = json_object_get(config, "init_lora_weights");
     if (!json_is_string(type))
-        return tsri_base_fail(TSR_E_FORMAT, "%s: \"peft_type\" is missing; \"LORA\" is wanted",
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"peft_type\" is missing; it must be \"LORA\"",
                               what);
     if (strcmp(json_string_value(type), "LORA") != 0)
         return tsri_base_fail(TSR_E_UNSUPPORTED,

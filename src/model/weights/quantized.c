@@ -46,9 +46,9 @@ static tsr_status read_kind(const json_t *settings, const char *what, tsr_dtype 
             *dtype = kinds[i].dtype;
             return TSR_OK;
         }
-    return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: \"" TSRI_QUANTIZED_KEY "\": \"dtype\" is %s%s%s; q8 or q4 is wanted",
-                          what, name ? "\"" : "", name ? name : "missing", name ? "\"" : "");
+    return tsri_base_fail(
+        TSR_E_FORMAT, "%s: \"" TSRI_QUANTIZED_KEY "\": \"dtype\" is %s%s%s; it must be q8 or q4",
+        what, name ? "\"" : "", name ? name : "missing", name ? "\"" : "");
 }
 
 /* [rows, bytes] becomes [rows, columns] of blocks. */

@@ -254,7 +254,7 @@ tsr_status tsri_text_set_role(tsri_text_tokenizer *tokenizer, tsri_text_role rol
 tsr_status tsri_text_set_affixes(tsri_text_tokenizer *tokenizer, bool add_bos, bool add_eos) {
     const int32_t bos = tokenizer->roles[TSRI_TEXT_BOS], eos = tokenizer->roles[TSRI_TEXT_EOS];
     if ((add_bos && bos < 0) || (add_eos && eos < 0))
-        return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but none is known",
+        return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but the tokenizer has none",
                               add_bos && bos < 0 ? "bos" : "eos");
     return tsri_text_post_affixes(add_bos ? bos : -1, add_eos ? eos : -1, &tokenizer->post);
 }
@@ -262,7 +262,7 @@ tsr_status tsri_text_set_affixes(tsri_text_tokenizer *tokenizer, bool add_bos, b
 tsr_status tsri_text_set_roberta_affixes(tsri_text_tokenizer *tokenizer) {
     const int32_t cls = tokenizer->roles[TSRI_TEXT_CLS], sep = tokenizer->roles[TSRI_TEXT_SEP];
     if (cls < 0 || sep < 0)
-        return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but none is known",
+        return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but the tokenizer has none",
                               cls < 0 ? "cls" : "separator");
     return tsri_text_post_roberta(cls, sep, &tokenizer->post);
 }
