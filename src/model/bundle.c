@@ -1,5 +1,5 @@
-/* model/bundle.c - exports a model's kernels for devices that can't compile
- * (tessera/bundle.h), and builds such a folder's kernels. */
+/* model/bundle.c - exports a model's kernels for devices that can't compile (tessera/bundle.h), and
+ * builds the kernels of such an exported folder. */
 #include "tessera/bundle.h"
 
 #include "base/error.h"
@@ -13,15 +13,15 @@
 static tsr_status bundles_of(const tsri_backend_opened_device *opened,
                              const tsri_backend_device **device, const tsr_backend_bundle **calls) {
     if (opened->n_devices != 1)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "a bundle is for one device; %zu are opened together",
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "a bundle is for one device; %zu are open",
                               opened->n_devices);
     *device = opened->devices[0];
     *calls = tsri_backend_extension(opened->set, (*device)->entry, "tsr.bundle/1");
     return *calls ? TSR_OK
-                  : tsri_base_fail(
-                        TSR_E_UNSUPPORTED, "the backend %s of %s/%s has no bundles of kernels",
-                        (*device)->backend->name, (*device)->facts.platform, (*device)->facts.name);
+                  : tsri_base_fail(TSR_E_UNSUPPORTED,
+                                   "the backend %s of %s/%s does not support bundles of kernels",
+                                   (*device)->backend->name, (*device)->facts.platform,
+                                   (*device)->facts.name);
 }
 
 /* Room for every kind of result of `n` tokens. */
@@ -30,7 +30,7 @@ typedef struct room {
     int32_t *argmax, *top_ids, *ids;
 } room;
 
-/* Of the deeper stack. */
+/* The number of layers of the deeper stack. */
 static size_t layers_of(const tsri_model_spec *spec) {
     return (size_t)(spec->decoder.layers > spec->encoder.layers ? spec->decoder.layers
                                                                 : spec->encoder.layers);
@@ -67,7 +67,7 @@ static void clear_room(const tsri_model_spec *spec, room *r) {
     free(r->ids);
 }
 
-/* What is encoded: by every head that there is. */
+/* Makes the encoder's plans, with every head that the model has. */
 static tsr_status encode(tsri_session *session, const tsri_model *model, const room *r, int32_t k,
                          int64_t n) {
     const bool decoder = model->spec.decoder.layers,
@@ -96,8 +96,8 @@ static tsr_status encode(tsri_session *session, const tsri_model *model, const r
     return status;
 }
 
-/* What a decoder gives: the greedy choice, the largest logits, all logits, hidden states; the
- * largest for a beam search too, which says where each key lies. */
+/* Makes the decoder's plans for the greedy choice, the largest logits, all logits and hidden
+ * states; and for the largest logits of a beam search, which also says where each key lies. */
 static tsr_status decode(tsri_session *session, const room *r, int32_t k, int64_t n) {
     const tsri_model_results kinds[] = {
         {.argmax = r->argmax},
@@ -116,8 +116,8 @@ static tsr_status decode(tsri_session *session, const room *r, int32_t k, int64_
     return status;
 }
 
-/* Every plan that tasks make, each for one token and for many. What other numbers of tokens would
- * choose is chosen with them. */
+/* Makes every plan that tasks make, each for one token and for many. The kernels that other numbers
+ * of tokens would choose are chosen with them. */
 static tsr_status make_plans(tsri_model *model, int64_t many, int32_t k, const room *r) {
     tsri_session *session = NULL;
     TRY(tsri_session_create(model, 1, 0, &session));
@@ -141,7 +141,7 @@ tsr_status tsr_bundle_export(tsr_model *model, const char *folder) {
     const tsr_backend_bundle *calls = NULL;
     room r = {0};
     if (!opened)
-        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device: no kernel is chosen",
+        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device, so no kernel is chosen",
                               inner->path);
     if (!opened->record)
         return tsri_base_fail(TSR_E_STATE, "%s is on a device that wasn't opened to record kernels",

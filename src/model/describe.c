@@ -1,4 +1,4 @@
-/* model/describe.c - tsr_model_describe: what a model is made of, in lines for people. */
+/* model/describe.c - tsr_model_describe: what a model consists of, in lines for people. */
 #include "model/model.h"
 
 #include "base/error.h"
@@ -27,7 +27,7 @@ __attribute__((format(printf, 3, 4))) static void say(const describer *d, const 
     d->line(d->data, name, value);
 }
 
-/* The stacks, and what is made of the last hidden states. */
+/* The stacks, and what is computed from the last hidden states. */
 static void describe_parts(const describer *d, const tsri_model *model) {
     static const struct {
         uint32_t weight;
@@ -84,7 +84,7 @@ static void describe_positions(const describer *d, const tsri_model_spec *spec) 
             stack->relative_buckets ? "; a bias by distance" : "");
 }
 
-/* The parts of a recurrent stack; false: it is none. */
+/* The parts of a recurrent stack; false if the stack is not recurrent. */
 static bool describe_recurrent(const describer *d, const tsri_model_spec *spec) {
     if (!spec->decoder.recurrent)
         return false;
@@ -121,9 +121,9 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec, boo
 }
 
 static const char *why_compute(tsr_model_compute compute) {
-    return compute == TSR_MODEL_COMPUTE_AUTO ? "auto: int8 of q8 and q4, where an output is off by "
-                                               "at most max|x| / 254 times its "
-                                               "weights' magnitudes; f32 of others"
+    return compute == TSR_MODEL_COMPUTE_AUTO
+               ? "auto: int8 for q8 and q4, where an output is off by at most max|x| / 254 times "
+                 "its weights' magnitudes; f32 for others"
            : compute == TSR_MODEL_COMPUTE_INT8
                ? "asked for; off by at most max|x| / 254 times the weights' magnitudes"
            : compute == TSR_MODEL_COMPUTE_F16
@@ -131,7 +131,7 @@ static const char *why_compute(tsr_model_compute compute) {
                : "asked for";
 }
 
-/* "q8_0 (10), f32 (2: ...)", and how products are formed of each. */
+/* "q8_0 (10), f32 (2: ...)", and how products are formed from each dtype. */
 static void describe_matrices(const describer *d, const tsri_model_weights *weights) {
     tsri_model_tally kinds[TSRI_MODEL_MAX_TALLIES];
     const size_t n = tsri_model_tally_matrices(weights, kinds);
@@ -142,7 +142,7 @@ static void describe_matrices(const describer *d, const tsri_model_weights *weig
         const char *name = tsri_tensor_dtype_name(kinds[i].dtype);
         const size_t at = strlen(kept), product = strlen(products);
         snprintf(kept + at, sizeof kept - at, "%s%s (%d%s)", i ? ", " : "", name, kinds[i].matrices,
-                 left ? ": positions, and rows that are no multiple of 32" : "");
+                 left ? ": positions, and rows that are not multiples of 32" : "");
         if (kinds[i].multiplied)
             snprintf(products + product, sizeof products - product, "%s%s of %s",
                      product ? ", " : "", tsri_model_compute_name(kinds[i].compute), name);

@@ -1,4 +1,4 @@
-/* model/model.c - tessera/model.h: opens a model on a device, and tells what it is, what it
+/* model/model.c - tessera/model.h: opens a model on a device, and tells what the model is, what it
  * needs and which kernels it runs. */
 #include "model/model.h"
 
@@ -16,8 +16,8 @@
 
 struct tsr_model {
     tsri_model *model;
-    tsri_run_context *run;                    /* NULL: opened to be looked at */
-    const tsri_backend_opened_device *opened; /* NULL then */
+    tsri_run_context *run;                    /* NULL: opened only for inspection */
+    const tsri_backend_opened_device *opened; /* NULL in the same case */
 };
 
 tsri_model *tsri_model_of(const tsr_model *model) {
@@ -40,19 +40,19 @@ static tsr_status check_options(const tsr_model_options *options) {
     if (options->dtype != TSR_DTYPE_NONE && options->dtype != TSR_F32 &&
         options->dtype != TSR_F16 && options->dtype != TSR_BF16 &&
         !tsri_tensor_is_kept_blocks((tsr_dtype)options->dtype))
-        return tsri_base_fail(
-            TSR_E_ARGUMENT,
-            "weights can be kept as f32, f16, bf16, q8, q4 or as stored; dtype %u is none of them",
-            options->dtype);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "weights can be kept as f32, f16, bf16, q8, q4 or as stored; dtype "
+                              "%u is not one of them",
+                              options->dtype);
     if (options->kv_dtype != TSR_DTYPE_NONE && options->kv_dtype != TSR_F32 &&
         options->kv_dtype != TSR_F16)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "keys and values can be kept as f32 or f16; dtype %u is none of them",
+                              "keys and values can be kept as f32 or f16; dtype %u is neither",
                               options->kv_dtype);
     if (options->compute > TSR_MODEL_COMPUTE_INT8)
         return tsri_base_fail(
             TSR_E_ARGUMENT,
-            "products can be formed in f32, f16 or int8, or as auto chooses; %u is none of them",
+            "products can be formed in f32, f16 or int8, or as auto chooses; %u is not one of them",
             options->compute);
     for (uint32_t i = 0; i < options->n_lora; i++)
         if (!options->lora || !options->lora[i])
@@ -83,7 +83,8 @@ tsr_status tsr_model_open(const char *name, tsr_device *device, const tsr_model_
     char *path = NULL;
     tsr_model *model = NULL;
     if (!out)
-        return tsri_base_fail(TSR_E_ARGUMENT, "tsr_model_open: no place for the model was given");
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "tsr_model_open: out is NULL; it must say where the model goes");
     *out = NULL;
     TRY(tsri_base_adopt("tsr_model_options", options, &known, sizeof known));
     TRY(check_options(&known));
@@ -215,7 +216,7 @@ static void collect_row(void *data, const tsr_row *row) {
         list->status = tsri_base_grow(&list->rows, &list->room, list->n + 1, sizeof *list->rows);
     if (list->status != TSR_OK)
         return;
-    /* A backend's strings need only outlive the visit. */
+    /* The backend's strings may be gone after the visit, so they are copied. */
     list->rows[list->n++] =
         (tsr_explained_row){.name = strdup(row->name ? row->name : ""),
                             .why = strdup(row->why ? row->why : ""),
@@ -248,7 +249,7 @@ static tsr_status explain(tsr_model *model, int64_t tokens, plan_of make,
     row_list list = {0};
     if (!model->run)
         return tsri_base_fail(
-            TSR_E_STATE, "%s was opened without a device; nothing runs that could be explained",
+            TSR_E_STATE, "%s was opened without a device; it runs nothing that could be explained",
             model->model->path);
     if (tokens < 1)
         return tsri_base_fail(TSR_E_ARGUMENT,

@@ -1,5 +1,5 @@
-/* model/tokenizer.c - tessera/tokenizer.h: a model's own tokenizer, which takes texts and
- * gives ids in new memory, and back. */
+/* model/tokenizer.c - tessera/tokenizer.h: a model's own tokenizer, which turns texts into ids in
+ * new memory, and back. */
 #include "tessera/tokenizer.h"
 #include "model/model.h"
 
@@ -66,7 +66,8 @@ tsr_status tsr_decode(const tsr_model *model, const int32_t *ids, size_t n, uint
                                   vocab);
     tsr_status status = tsri_text_decode(tokenizer, ids, n, skip_special != 0, &bytes);
     if (status == TSR_OK)
-        status = tsri_base_bytes_append(&bytes, "", 0); /* an empty text is a text, too */
+        /* An empty text is a text too, and needs memory. */
+        status = tsri_base_bytes_append(&bytes, "", 0);
     if (status != TSR_OK) {
         tsri_base_bytes_clear(&bytes);
         return status;

@@ -1,5 +1,5 @@
-/* model/tune.c - tessera/tune.h: tunes the kernels of a model's plans, or of given shapes, on
- * a device. */
+/* model/tune.c - tessera/tune.h: tunes the kernels of a model's plans, or of given shapes, on a
+ * device. */
 #include "tessera/tune.h"
 #include "run/tune.h"
 
@@ -17,7 +17,7 @@ static tsr_status take_options(const tsr_tune_options *given, tsr_tune_options *
     return out->seconds >= 0.1 && out->seconds <= 86400
                ? TSR_OK
                : tsri_base_fail(TSR_E_ARGUMENT,
-                                "a budget of %g seconds was given; 0.1 to 86400 is wanted",
+                                "a budget of %g seconds was given; it must be from 0.1 to 86400",
                                 out->seconds);
 }
 
@@ -50,15 +50,15 @@ static tsr_status begin(const tsri_backend_opened_device *opened, tsri_run_tune 
                                   .log = opened->log,
                                   .log_data = opened->log_data};
     if (opened->n_devices != 1)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "one device is tuned at a time; %zu are open",
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "only one device is tuned at a time; %zu are open",
                               opened->n_devices);
     if (!opened->profile)
         return tsri_base_fail(TSR_E_STATE,
-                              "the device was opened without profile: it measures no launch");
+                              "the device was opened without profile, so it measures no launch");
     return tsri_run_tune_create(&run, out);
 }
 
-/* What was found is kept even where the search was stopped. */
+/* What was found is kept even if the search was stopped. */
 static tsr_status finish(tsri_run_tune *tune, tsr_tune_options *options) {
     const tsri_run_search search = {
         .seconds = options->seconds, .stop = ask_stop, .visit = pass_result, .data = options};
@@ -136,16 +136,17 @@ static tsr_status read_shape(const char *text, size_t n, shape *out) {
     else
         right = right && !copy[used];
     if (!right || !read_dtype(dtype, &out->dtype))
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "\"%.*s\" is no shape: M,N,K or M,N,K,dtype with f32, f16, bf16, q8 "
-                              "or q4 is wanted",
-                              (int)n, text);
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "\"%.*s\" is not a shape: M,N,K or M,N,K,dtype with f32, f16, bf16, q8 or q4 is needed",
+            (int)n, text);
     if (out->M < 1 || out->N < 1 || out->K < 1 || out->M > MOST || out->N > MOST || out->K > MOST)
-        return tsri_base_fail(TSR_E_ARGUMENT, "\"%.*s\": a size is from 1 to %d", (int)n, text,
+        return tsri_base_fail(TSR_E_ARGUMENT, "\"%.*s\": a size must be from 1 to %d", (int)n, text,
                               MOST);
     if (out->dtype >= TSR_GGML_Q4_0 && out->K % 32)
-        return tsri_base_fail(
-            TSR_E_ARGUMENT, "\"%.*s\": K of a weight in blocks is a multiple of 32", (int)n, text);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "\"%.*s\": K of a weight in blocks must be a multiple of 32", (int)n,
+                              text);
     return TSR_OK;
 }
 
@@ -181,7 +182,7 @@ tsr_status tsr_tune_shapes(tsr_device *device, const char *shapes,
     shape one;
     TRY(take_options(options, &known));
     if (!shapes || !*shapes)
-        return tsri_base_fail(TSR_E_ARGUMENT, "no shape was given: M,N,K[,dtype];... is wanted");
+        return tsri_base_fail(TSR_E_ARGUMENT, "no shape was given: M,N,K[,dtype];... is needed");
     TRY(begin(tsri_backend_opened(device), &tune));
     tsr_status status = TSR_OK;
     for (const char *at = shapes; *at && status == TSR_OK;) {

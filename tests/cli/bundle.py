@@ -143,7 +143,7 @@ def test_building(folder):
     refused(3, "manifest.json", "kernels", "build", folder / "nothing", "-d", DEVICE, "-q")
     (folder / "junk").write_bytes(b"this is no program " * 9)
     refused(4, "does not take it as a program", "kernels", "build", bundle, "--binary", folder / "junk", "-d", DEVICE, "-q")
-    refused(3, "no bundles of kernels", "kernels", "export", "-m", TINY, "-o", folder / "r", "-d", "reference", "-q")
+    refused(3, "does not support bundles of kernels", "kernels", "export", "-m", TINY, "-o", folder / "r", "-d", "reference", "-q")
     refused(2, "-o FOLDER", "kernels", "export", "-m", TINY, "-d", DEVICE)
     refused(2, "give export or build", "kernels")
     refused(2, "melt: give export or build", "kernels", "melt")

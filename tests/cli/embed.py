@@ -323,7 +323,7 @@ def test_damaged_folders(folder):
             (modules(lambda x: x[1].update(type="mine.Pooling")), "mine.Pooling"), (modules(lambda x: x[1].update(path="../1_Pooling")), '"path"'),
             (modules(lambda x: x[1].pop("path")), '"path"'), (modules(lambda x: x[1].update(path=3)), "a whole number"),
             (modules(lambda x: x.extend([x[3]] * 9)), "modules"), (text("modules.json", "{}"), "a list of modules"), (text("modules.json", "["), "line 1"),
-            (of(pooling, pooling_mode_mean_tokens=False), "no way of pooling is on"), (of(pooling, pooling_mode_cls_token=True), "are both on"),
+            (of(pooling, pooling_mode_mean_tokens=False), "no pooling mode is on"), (of(pooling, pooling_mode_cls_token=True), "are both on"),
             (of(pooling, pooling_mode_mean_sqrt_len_tokens=True), "mean_sqrt_len_tokens is not served"), (of(pooling, pooling_mode_mean_tokens=1), "true or false"),
             (of(pooling, pooling_mode_mean_tokens=False, pooling_mode="attention"), '"attention" is not served'),
             (of(pooling, word_embedding_dimension=17), "is 17; the model's hidden states have 16"), (text(pooling, "[]"), "an object was expected"),
@@ -333,16 +333,16 @@ def test_damaged_folders(folder):
             (lambda m: (m / "2_Dense/model.safetensors").write_bytes((m / "2_Dense/model.safetensors").read_bytes()[:-5]), "2_Dense"),
             (of("sentence_bert_config.json", max_seq_length=33), "max_seq_length is 33; the model reads 32"),
             (of("sentence_bert_config.json", max_seq_length="24"), "a whole number"), (of("sentence_bert_config.json", max_seq_length=0), "must be from 1"),
-            (of("config_sentence_transformers.json", prompts=["a"]), '"prompts" is no object'),
-            (of("config_sentence_transformers.json", prompts={"a": 1}), 'prompt "a" is no text'),
-            (of("config_sentence_transformers.json", default_prompt_name="nobody"), "none of its prompts")]
+            (of("config_sentence_transformers.json", prompts=["a"]), '"prompts" is not an object'),
+            (of("config_sentence_transformers.json", prompts={"a": 1}), 'prompt "a" is not a text'),
+            (of("config_sentence_transformers.json", default_prompt_name="nobody"), "not one of its prompts")]
     for i, (damage, said) in enumerate(rows):
         model = copy_model_deep(SENTENCE, folder / str(i))
         damage(model)
         refused(3, said, "embed", "-m", model, *REFERENCE, given="a")
     model = copy_model_deep(SENTENCE, folder / "v")
     change_json_list(model / "tokenizer.json", lambda t: t["model"]["vocab"].update(zebra=300))
-    refused(3, "has rows for fewer", "embed", "-m", model, *REFERENCE, given="a\na zebra\n")
+    refused(3, "gives rows for fewer", "embed", "-m", model, *REFERENCE, given="a\na zebra\n")
     refused(5, "needs an encoder", "embed", "-m", "shakespeare", *REFERENCE, given="a")
 
 

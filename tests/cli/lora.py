@@ -196,7 +196,7 @@ def test_what_does_not_fit_is_refused(folder):
         (settings(peft_type="LOHA"), "LOHA"), (settings(peft_type="gone"), '"peft_type" is missing'), (settings(use_dora=True), "use_dora"),
         (settings(use_rslora=1), "use_rslora"), (settings(alpha_pattern={"c_attn": 3}), "alpha_pattern"),
         (settings(layer_replication=[[0, 1]]), "layer_replication"), (settings(init_lora_weights="pissa"), "pissa"),
-        ({"config": []}, "an object was expected"), ({"config": None}, "the folder is no LoRA adapter"),
+        ({"config": []}, "an object was expected"), ({"config": None}, "the folder is not a LoRA adapter"),
         ({"arrays": None}, "adapter_model.safetensors: no such file"), ({"arrays": {}}, "holds no tensor"),
         ({"arrays": other}, "does not have; the adapter was made for another model"),
         (arrays(**{"A.weight": ([3, a[0][1] - 1], a[1][:-3])}), "has shape [3, "),
@@ -205,7 +205,7 @@ def test_what_does_not_fit_is_refused(folder):
         (arrays(**{"A.weight": (a[0], [float("nan")] + a[1][1:])}), "holds a NaN"),
         (arrays(**{"magnitude_vector": ([1], [1.0])}), "of a kind that is not served"),
         ({"arrays": {**held, "transformer.wte.weight": ([1], [1.0])}}, 'begin with "base_model.model."'),
-        ({"arrays": {**held, "base_model.model.transformer.wte.weight": ([1], [1.0])}}, "the model's has another"),
+        ({"arrays": {**held, "base_model.model.transformer.wte.weight": ([1], [1.0])}}, "the model's tensor has another shape"),
     ]
     for number, (change, fragment) in enumerate(cases):
         broken = folder / str(number)

@@ -81,7 +81,7 @@ def test_refusals(folder):
         (2, "bpe or char", ("train", "--type", "words", "-o", out, text)),
         (2, "at least 257", ("train", "--vocab-size", "256", "--special", "<s>", "-o", out, text)),
         (2, "given twice", ("train", "--special", "<s>", "--special", "<s>", "-o", out, text)),
-        (2, "none of the special tokens", ("train", "--end", "</s>", "-o", out, text)),
+        (2, "not one of the special tokens", ("train", "--end", "</s>", "-o", out, text)),
         (3, "is empty", ("train", "-o", out, text, write(folder, "", "empty"))),
         (3, "line 2: byte 3 of it (0xff)", ("train", "-o", out, write(folder, b"ok\nab\xffc\n", "bytes"))),
         (3, "NUL", ("train", "--type", "char", "-o", out, write(folder, b"a\0", "nul"))),

@@ -54,10 +54,10 @@ def test_an_interrupt_keeps_what_was_found(folder):
 
 
 def test_refusals(_):
-    refused(2, '"1,2" is no shape', "tune", "--shapes", "1,2", "-d", DEVICE, "-q")
-    refused(2, '"1,2,3,f8" is no shape', "tune", "--shapes", "1,2,3,f8", "-d", DEVICE, "-q")
-    refused(2, '"1,2,3x" is no shape', "tune", "--shapes", "4,4,4;1,2,3x", "-d", DEVICE, "-q")
-    refused(2, "a size is from 1 to", "tune", "--shapes", "0,2,3", "-d", DEVICE, "-q")
+    refused(2, '"1,2" is not a shape', "tune", "--shapes", "1,2", "-d", DEVICE, "-q")
+    refused(2, '"1,2,3,f8" is not a shape', "tune", "--shapes", "1,2,3,f8", "-d", DEVICE, "-q")
+    refused(2, '"1,2,3x" is not a shape', "tune", "--shapes", "4,4,4;1,2,3x", "-d", DEVICE, "-q")
+    refused(2, "a size must be from 1 to", "tune", "--shapes", "0,2,3", "-d", DEVICE, "-q")
     refused(2, "a multiple of 32", "tune", "--shapes", "1,2,33,q8", "-d", DEVICE, "-q")
     refused(2, "no shape was given", "tune", "--shapes", "", "-d", DEVICE, "-q")
     refused(2, "--budget 0:", "tune", *SHAPES, "--budget", "0")

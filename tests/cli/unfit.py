@@ -152,7 +152,7 @@ def test_names(folder):
     info("org/name", "hf download org/name")
     info("./nothing", "there is no such folder or file")
     info(folder / "nothing", "there is no such folder or file")
-    info("nosuchmodel", "no bundled model")
+    info("nosuchmodel", "nor a bundled model")
     refused(3, "hf download org/name", "generate", "-d", "reference", "-m", "org/name", "x")
 
 

@@ -96,10 +96,10 @@ def test_variables(folder):
         ("opennmt", "decoder/alibi", number(1, 1), '"decoder/alibi" is 1, which is not served'),
         ("opennmt", "decoder/layer_0/self_attention/rotary_dim", number(3, 0), None),
         ("opennmt", "decoder/layer_0/self_attention/rotary_dim", number(3, 4), "rotary_dim"),
-        ("opennmt", "encoder/embeddings_1/weight", [[3, 16], 0, bytes(3 * 64)], "has features of their own"),
+        ("opennmt", "encoder/embeddings_1/weight", [[3, 16], 0, bytes(3 * 64)], "has more features than the words"),
         ("opennmt", "decoder/project_in/weight", [[16, 16], 0, bytes(1024)], '"decoder.project_in.weight" is not part'),
         ("t5", "encoder/layer_0/self_attention/relative_attention_bias", [[8, 3], 0, bytes(96)], "must be [buckets, 4]"),
-        ("t5", "encoder/layer_0/self_attention/relative_attention_max_distance", number(3, 3), "is no more than half of the 8 buckets"),
+        ("t5", "encoder/layer_0/self_attention/relative_attention_max_distance", number(3, 3), "must be more than half of the 8 buckets"),
         ("t5", "encoder/layer_1/self_attention/relative_attention_bias", [[8, 4], 0, bytes(128)], "has a relative bias of its own"),
         ("marian", "decoder/embeddings/weight_scale", [[38], 0, bytes(38 * 4)], "one number or one for each of the 39 rows"),
         ("marian", "decoder/embeddings/weight_scale", None, "is stored as int8"),
@@ -125,7 +125,7 @@ def test_variables(folder):
 def test_kinds_and_revisions(folder):
     model = copied(folder, "bart", "m")
     spec, revision, variables, aliases = read(model / "model.bin")
-    for other, number_of, fragment in (("WhisperSpec", 3, 'kind "WhisperSpec" is not served'), (spec, 8, "revision 8 of TransformerSpec is not read, 2 to 7"),
+    for other, number_of, fragment in (("WhisperSpec", 3, 'kind "WhisperSpec" is not served'), (spec, 8, "revision 8 of TransformerSpec is not read; 2 to 7"),
                                        (spec, 1, "revision 1 of TransformerSpec is not read"), ("TransformerDecoderSpec", 8, "not part of a ctranslate2 model")):
         write(model / "model.bin", other, number_of, variables, aliases)
         info(model, fragment)
@@ -148,7 +148,7 @@ def test_vocabularies(folder):
     path = model / "shared_vocabulary.json"
     words = json.loads(path.read_text())
     for damaged, fragment in ((words[:-1], "gives 39 pieces (the unknown token counted)"), (words + ["more"], "gives 41 pieces"), ([], "has no pieces"),
-                              ({}, "a list of at most"), (words[:-1] + [7], "item 39 is no text"), (words[:3] + ["x"] + words[4:], "gives 41 pieces"),
+                              ({}, "a list of at most"), (words[:-1] + [7], "item 39 is not a text"), (words[:3] + ["x"] + words[4:], "gives 41 pieces"),
                               (words[:2] + ["x"] + words[3:], 'has no piece "</s>", which is the eos_token')):
         path.write_text(json.dumps(damaged))
         info(model, fragment)

@@ -1,4 +1,4 @@
-/* Changes of an input that keep what text formats are made of. */
+/* Changes an input in ways that keep the elements of text formats whole. */
 #include "fuzz.h"
 
 #include <ctype.h>
@@ -14,8 +14,7 @@ static uint32_t draw(uint32_t *state, uint32_t below) {
     return below ? (*state >> 8) % below : 0;
 }
 
-/* A number, a text in quotes, a bracket with all in it, a word or a line: whatever stands at `at`.
- */
+/* The token at `at`: a number, a text in quotes, a bracket with its contents, a word or a line. */
 static span token_at(const uint8_t *data, size_t n, size_t at) {
     const uint8_t c = data[at];
     size_t end = at + 1;
@@ -35,7 +34,7 @@ static span token_at(const uint8_t *data, size_t n, size_t at) {
     return (span){at, (end < n ? end : n) - at};
 }
 
-/* The beginning of a token at or behind some place. */
+/* A token that begins at or after a random place. */
 static span any_token(const uint8_t *data, size_t n, uint32_t *state) {
     size_t at = draw(state, (uint32_t)n);
     while (at > 0 && isalnum(data[at]) && isalnum(data[at - 1]))
@@ -45,7 +44,7 @@ static span any_token(const uint8_t *data, size_t n, uint32_t *state) {
     return token_at(data, n, at);
 }
 
-/* Puts `by` in the place of a span. */
+/* Replaces a span by `by`. */
 static size_t put(uint8_t *data, size_t n, size_t most, span old, const void *by, size_t by_n) {
     if (n - old.n + by_n > most)
         return n;
@@ -114,15 +113,15 @@ size_t fuzz_change(uint8_t *data, size_t n, size_t most, uint32_t seed) {
         const char *value = values[draw(&state, sizeof values / sizeof *values)];
         return put(data, n, most, one, value, strlen(value));
     }
-    case 2: /* one is gone */
+    case 2: /* removes one */
         return put(data, n, most, one, "", 0);
-    case 3: /* one in the place of another */
+    case 3: /* replaces one by another */
         memcpy(copy, data + two.at, held);
         return put(data, n, most, one, copy, held);
-    case 4: /* one twice */
+    case 4: /* repeats one */
         memcpy(copy, data + two.at, held);
         return put(data, n, most, (span){two.at, 0}, copy, held);
-    case 5: { /* a number near it */
+    case 5: { /* a nearby number */
         long long number;
         char text[24] = "";
         memcpy(text, data + one.at, one.n < 20 ? one.n : 20);
@@ -133,12 +132,12 @@ size_t fuzz_change(uint8_t *data, size_t n, size_t most, uint32_t seed) {
                                   (long long)((unsigned long long)number + draw(&state, 3) - 1));
         return put(data, n, most, one, text, (size_t)size);
     }
-    case 6: /* cut */
+    case 6: /* truncates the input */
         return draw(&state, (uint32_t)n);
     default:
         break;
     }
-    for (uint32_t i = 0, times = 1 + draw(&state, 4); i < times; i++) { /* bytes */
+    for (uint32_t i = 0, times = 1 + draw(&state, 4); i < times; i++) { /* changes bytes */
         uint8_t *byte = &data[draw(&state, (uint32_t)n)];
         static const uint8_t odd[] = {0, 1, 0x7F, 0x80, 0xFF, 0xFE, '"', '\\'};
         *byte = draw(&state, 2) ? odd[draw(&state, sizeof odd)]

@@ -12,7 +12,7 @@
 
 enum { MOST_PARTS = 8 };
 
-/* A bug on purpose: "a" of a header's entries must be a list, or something goes wrong. */
+/* A bug on purpose: "a" of a header's entries must be a list, or the harness fails. */
 static void planted(const fuzz_part *parts, size_t n) {
     json_t *root = n > 1 ? json_loadb(parts[0].data, parts[0].size, 0, NULL) : NULL;
     const json_t *shape = json_object_get(json_object_get(root, "a"), "shape");
@@ -83,7 +83,7 @@ void fuzz_run(const fuzz_target *target, const uint8_t *data, size_t n) {
 void fuzz_must(bool holds, const char *what) {
     if (holds)
         return;
-    fprintf(stderr, "fuzz: this does not hold: %s\nfuzz: the last sentence: %s\n", what,
+    fprintf(stderr, "fuzz: this check failed: %s\nfuzz: the last message: %s\n", what,
             tsri_base_reported());
     abort();
 }
@@ -92,17 +92,17 @@ bool fuzz_is_ok(tsr_status status) {
     if (status == TSR_OK)
         return true;
     const unsigned char *sentence = (const unsigned char *)tsri_base_reported();
-    fuzz_must(*sentence, "a failure has a sentence");
+    fuzz_must(*sentence, "a failure has a message");
     fuzz_must(status != TSR_E_INTERNAL, "no input is an internal failure");
     fuzz_must(status != TSR_E_HOST_MEMORY, "no small input takes all memory");
     for (; *sentence; sentence++) {
         fuzz_must(*sentence >= ' ' || *sentence == '\n' || *sentence == '\t' ||
                       (*sentence == '\r' && sentence[1] == '\n'),
-                  "a sentence has no control characters");
+                  "a message has no control characters");
         fuzz_must(sentence[0] != 0xC2 || sentence[1] < 0x80 || sentence[1] > 0x9F,
-                  "a sentence has no C1 control characters");
+                  "a message has no C1 control characters");
     }
-    tsri_base_report(TSR_OK, ""); /* the next failure has one of its own */
+    tsri_base_report(TSR_OK, ""); /* the next failure has its own message */
     return false;
 }
 
@@ -128,7 +128,7 @@ void fuzz_copy_golden(const char *golden, const char *path) {
     tsri_base_bytes_clear(&bytes);
 }
 
-/* Bytes of data that the header's entries want. */
+/* The bytes of data that the header's entries need. */
 static size_t wanted_data(const fuzz_part *header) {
     enum { MOST = 1 << 16 };
     json_int_t most = 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""make_corpus.py - writes tests/fuzz/corpus/TARGET/*: small inputs that each harness begins with.
+"""make_corpus.py - writes tests/fuzz/corpus/TARGET/*: the small inputs that each harness starts from.
 
-They are parts of tests/golden, cut to a few KB, and files written here by hand. Parts of one input stand between lines of "====".
+They are parts of tests/golden, cut to a few KB, and files written by hand in this script. Lines of "====" separate the parts of one input.
 """
 
 import json

@@ -1,8 +1,8 @@
 /* The harnesses without libFuzzer:  fuzz_replay [--runs N] [--seconds S] TARGET FILE|FOLDER...
  *
- * Each input is run as it is; then N of them, changed a few times over, or as many as S seconds
- * allow. What is running lies in fuzz_replay.input of the folder at the start, so that a crash
- * leaves it. */
+ * Each input is run unchanged; then N of them with a few changes each, or as many as S seconds
+ * allow. The current input is kept in fuzz_replay.input of the initial folder, so that it is still
+ * there after a crash. */
 #include "fuzz.h"
 
 #include "base/files.h"
@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
     for (int i = at + 1; i < argc; i++)
         add(argv[i]);
     fuzz_must(count > 0, "there is an input");
-    const char *keep = getenv("FUZZ_KEEP"); /* where what is running is kept */
+    const char *keep = getenv("FUZZ_KEEP"); /* the file that keeps the current input */
     kept = keep ? open(keep, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
     const fuzz_target *target = fuzz_begin(argv[at]);
     if (!target) {

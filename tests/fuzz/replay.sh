@@ -1,5 +1,6 @@
-# replay.sh FUZZ_REPLAY - each harness reads its corpus as it is, then changed anew for TESSERA_FUZZ_SECONDS of CPU (0.3 without it).
-# What a crash leaves is in $TESSERA_BUILD/fuzz/TARGET. A bug planted in a harness must be found, or the rest proves nothing.
+# replay.sh FUZZ_REPLAY - runs each harness on its corpus, first unchanged, then with new random changes for TESSERA_FUZZ_SECONDS of
+# CPU time (default 0.3). After a crash the input is in $TESSERA_BUILD/fuzz/TARGET. The bug that is planted in one harness must be
+# found; otherwise the other results prove nothing.
 set -u
 replay=$1 kept=${TESSERA_BUILD:-.}/fuzz failed=0
 corpus=$(dirname "$0")/corpus

@@ -1,4 +1,4 @@
-/* Formats of arrays: opened, then every array and every value is read. */
+/* Formats of arrays: a file is opened, then every array and every value is read. */
 #include "fuzz.h"
 
 #include "io/format.h"

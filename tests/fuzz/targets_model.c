@@ -1,4 +1,4 @@
-/* What lies in a model's folder beside its weights. */
+/* The files of a model's folder besides its weights. */
 #include "fuzz.h"
 
 #include "base/files.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whatever was opened is measured, so that numbers of the config are multiplied. */
+/* Measures whatever was opened, so that numbers of the config are multiplied. */
 static void open_model(const char *path, const char *const *lora) {
     const tsri_model_options options = {.lora = lora, .n_lora = lora != NULL};
     tsri_model *model = NULL;
@@ -26,7 +26,7 @@ static void open_model(const char *path, const char *const *lora) {
     tsri_model_close(&model);
 }
 
-/* Folders of tests/golden, and of the copies. */
+/* Folders of tests/golden and of the copies. */
 static const char *const models[] = {"models/gpt2-tiny", "models/llama-yarn", "models/t5-tiny",
                                      "encoders/masked"};
 

@@ -1,4 +1,4 @@
-/* What the OpenCL backend reads of its folders, without a driver: bundles and tuned values. The
+/* What the OpenCL backend reads from its folders, without a driver: bundles and tuned values. The
  * plugin's files are linked in. */
 #include "fuzz.h"
 
@@ -32,7 +32,7 @@ static void begin(void) {
     dev.facts = found.facts;
 }
 
-/* manifest.json; what an engine checks first becomes right: its version and the kernels' hash. */
+/* manifest.json; what an engine checks first is made right: its version and the kernels' hash. */
 static void bundle(const fuzz_part *parts, size_t n) {
     tsri_opencl_bundle *bundle = NULL;
     json_t *manifest = json_loadb(parts[0].data, parts[0].size, 0, NULL);
@@ -64,8 +64,8 @@ static void begin_tuned(void) {
     fuzz_must(tsri_base_make_folders("tuned") == TSR_OK, "a folder");
 }
 
-/* Lines of values that were tuned on this machine, in a file with the head and the seal it wants;
- * and as a table of cl/tuned. */
+/* Lines of values that were tuned on this machine, in a file with the head and the seal that it
+ * needs; and as a table of cl/tuned. */
 static void tuned(const fuzz_part *parts, size_t n) {
     tsri_opencl_tuning *tuning = NULL;
     tsri_bytes file = {0}, none = {0};

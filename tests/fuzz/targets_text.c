@@ -1,4 +1,4 @@
-/* Tokenizers: loaded, then a few texts are encoded, and ids decoded. */
+/* Tokenizers: one is loaded, then a few texts are encoded and ids decoded. */
 #include "fuzz.h"
 
 #include "model/tokens/tokens.h"
@@ -66,7 +66,7 @@ static void use(tsri_text_tokenizer *t, const char *text, size_t n) {
     tsri_base_bytes_clear(&described);
 }
 
-/* The second part, where there is one, is a text. */
+/* The second part, if there is one, is a text. */
 static void use_on(tsri_text_tokenizer *t, const fuzz_part *parts, size_t n) {
     if (n > 1)
         use(t, parts[1].data, parts[1].size < 4096 ? parts[1].size : 4096);
@@ -128,7 +128,7 @@ static void begin_text(void) {
     fuzz_copy_golden("tokenizers/unigram_map.model", "unigram_map.model");
 }
 
-/* A file of text, in pieces and in lines; then what it holds goes through four tokenizers. */
+/* A text file, read by pieces and by lines; then its text goes through four tokenizers. */
 static void text(const fuzz_part *parts, size_t n) {
     static tsri_text_tokenizer *tokenizers[4];
     static const char *const files[] = {"byte.json", "char.json", "small.model",

@@ -38,7 +38,7 @@ static void recipe(const fuzz_part *parts, size_t n) {
     tsri_train_recipe_close(&recipe);
 }
 
-/* The same bytes under each name and purpose that a file of data can have. */
+/* The same bytes under each name and for each purpose that a file of data can have. */
 static void data(const fuzz_part *parts, size_t n) {
     static const char *const names[] = {"x.jsonl", "x.json", "x.csv", "x.tsv", "x.txt"};
     const tsri_train_data_options options = {0};
@@ -64,10 +64,10 @@ static void data(const fuzz_part *parts, size_t n) {
 
 static void ignore(void *unused, const char *sentence) {
     (void)unused;
-    fuzz_must(*sentence, "a warning has a sentence");
+    fuzz_must(*sentence, "a warning has a message");
 }
 
-/* Sizes and hashes in the manifest become right, where it lists a file that is there. */
+/* Makes sizes and hashes in the manifest right, if it lists a file that exists. */
 static void write_manifest(const fuzz_part *part) {
     json_t *manifest = json_loadb(part->data, part->size, 0, NULL), *entry;
     json_t *files = json_object_get(manifest, "files");
@@ -144,7 +144,8 @@ static void state(const fuzz_part *parts, size_t n) {
     (void)fuzz_is_ok(tsri_train_checkpoint_restore(".", learning.training));
 }
 
-/* A run's log, and the page that is made of it: its script element ends where the page ends it. */
+/* A run's log, and the page that is made from it: its script element must end where the page ends
+ * it. */
 static void page(const fuzz_part *parts, size_t n) {
     tsr_plot *plot = NULL;
     tsr_plot_log log = {.struct_size = sizeof log};

@@ -21,7 +21,7 @@ static void head(tsri_bytes *file, uint32_t version, uint32_t variables) {
     forge_u32(file, variables);
 }
 
-/* A variable of up to two dims (0: not there), as versions from 4 on write it. */
+/* A variable of up to two dims (0: absent), as versions from 4 on write it. */
 static void variable(tsri_bytes *file, const char *name, unsigned char type, uint32_t rows,
                      uint32_t columns, const void *data, uint32_t bytes) {
     const unsigned char rank = (unsigned char)((rows > 0) + (columns > 0));
@@ -69,7 +69,7 @@ static void expect_floats(const tsri_io_archive *a, const char *name, int rank, 
     cr_assert_not_null(array, "%s", name);
     cr_expect_eq(array->rank, rank);
     cr_assert_eq(array->elements, n);
-    for (size_t first = 0; first < n; first++) { /* each part of it */
+    for (size_t first = 0; first < n; first++) { /* from each element to the end */
         cr_assert_eq(tsri_io_read_as(a, array, TSR_F32, first, n - first, got), TSR_OK, "%s",
                      tsri_base_reported());
         for (size_t i = first; i < n; i++)
@@ -114,7 +114,7 @@ Test(ctranslate2, weights_are_divided_by_their_scale_and_scalars_are_metadata) {
     tsri_base_bytes_clear(&file);
 }
 
-/* Versions 2 and 3 give the bytes of an item instead of its type, and 2 has no aliases. */
+/* Versions 2 and 3 give the bytes of an item instead of its type, and version 2 has no aliases. */
 Test(ctranslate2, old_versions_tell_types_by_their_size) {
     for (uint32_t version = 2; version <= 3; version++) {
         tsri_bytes file = {0};

@@ -33,7 +33,7 @@ Test(detect, a_file_is_known_by_its_first_bytes) {
         IS(" \n{\"weight_map\": {}}", TSRI_IO_INDEX),
         IS("24ka\1\0\0\0", TSRI_IO_LLAMA2C),
         IS("\x80\2\0\0\x80\4\0\0\5\0\0\0\12\0\0\0\12\0\0\0\0\175\0\0\0\2\0\0",
-           TSRI_IO_LLAMA2C), /* and so does a dim of 640 */
+           TSRI_IO_LLAMA2C), /* a dim of 640 does so too */
         IS("Once upon a time, there was", TSRI_IO_UNKNOWN),
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -58,7 +58,8 @@ Test(detect, a_folder_is_known_by_its_files) {
     forge_file("d/model.safetensors", "\2\0\0\0\0\0\0\0{}", 10);
     tsri_io_archive *a = NULL;
     cr_assert_eq(tsri_io_open("d", &a), TSR_OK);
-    cr_expect_eq(a->n_arrays, 0); /* bad-input 30 is the model's: it knows which it needs */
+    cr_expect_eq(a->n_arrays, 0); /* bad-input 30 is left to the model, which knows the tensors
+                                     that it needs */
     tsri_io_close(&a);
 }
 

@@ -1,4 +1,4 @@
-/* io/forge.h - making model files, good and bad, in a temporary folder that is the current one
+/* io/forge.h - makes model files, good and bad, in a temporary folder that is the current one
  * during a test. */
 #ifndef TEST_IO_FORGE_H
 #define TEST_IO_FORGE_H
@@ -21,8 +21,8 @@ void forge_zeros(tsri_bytes *file, size_t n);
 /* A safetensors file: the header's length, the header, n bytes 0, 1, 2, ... of data. */
 void forge_safetensors(tsri_bytes *file, const char *header, size_t data);
 
-/* GGUF: the beginning; a text with its length; a value's key and type; a whole value; a tensor's
- * description. */
+/* GGUF: the start of the file; a text with its length; a value's key and type; a whole value; a
+ * tensor's description. */
 void forge_gguf(tsri_bytes *file, uint32_t version, uint64_t tensors, uint64_t keys);
 void forge_text(tsri_bytes *file, const char *text);
 void forge_key(tsri_bytes *file, const char *key, uint32_t type);
@@ -34,12 +34,12 @@ void forge_tensor(tsri_bytes *file, const char *name, uint32_t type, uint64_t of
 /* Zeros up to a multiple of `alignment`, then n bytes of data 0, 1, 2, ... */
 void forge_data(tsri_bytes *file, size_t alignment, size_t n);
 
-/* Opens `path`, expects that status and that fragment of the sentence; `row` says which case it
- * was. */
+/* Opens `path` and expects that status and that fragment of the message; `row` says which case it
+ * is. */
 void forge_refused(const char *path, tsr_status status, const char *fragment, const char *row);
 
-/* Writes the file cut off after each of its bytes: opening it must always fail, and never crash.
- * Then with each byte changed: it may be opened or not, and then all of it is read. */
+/* Writes the file truncated after each of its bytes: opening it must always fail, and never crash.
+ * Then with each byte changed: if it can be opened, all of it is read. */
 void forge_cut(const char *path, const tsri_bytes *file);
 void forge_change(const char *path, const tsri_bytes *file, size_t n);
 

@@ -11,7 +11,7 @@ TestSuite(gguf, .init = forge_folder, .fini = forge_clean);
 
 static const uint64_t eight[] = {8}, rows32[] = {32, 2};
 
-/* Bad files, each made by a function that appends to an empty one. */
+/* Bad files, each made by a function that appends to an empty file. */
 #define CASE(name) static void name(tsri_bytes *f)
 
 CASE(bad_magic) {
@@ -142,7 +142,7 @@ CASE(alignment_u16) {
     forge_kv_u16(f, "general.alignment", 32);
 }
 
-/* Two tensors a and b of type f32 [8]; what varies is b. */
+/* Two tensors a and b of type f32 [8]; b is the one that varies. */
 static void second(tsri_bytes *f, const char *name, uint32_t type, uint64_t offset, uint32_t rank,
                    const uint64_t *dims, size_t data) {
     forge_gguf(f, 3, 2, 0);
@@ -267,7 +267,7 @@ Test(gguf, each_bad_file_has_its_sentence) {
     }
 }
 
-/* One of each type of metadata, and four tensors at an alignment of 64. */
+/* Metadata of every type, and four tensors at an alignment of 64. */
 static void good(tsri_bytes *f) {
     const uint8_t u8 = 200;
     const int8_t i8 = -100;

@@ -109,7 +109,7 @@ Test(index, shards_are_joined_and_links_followed) {
     expect_two(INDEX);
     expect_two(".");
     /* The Hugging Face cache: snapshots/<commit>/name is a link to ../../blobs/<hash>. bad-input 34
-     * is no fault here: the links are the folder's, the names in the index are not. */
+     * is not an error here: the links come from the folder, but the names in the index do not. */
     cr_assert(mkdir("blobs", 0700) == 0 && mkdir("snapshots", 0700) == 0 &&
               mkdir("snapshots/main", 0700) == 0);
     cr_assert(rename("1.st", "blobs/x1") == 0 && rename("2.st", "blobs/x2") == 0 &&

@@ -10,11 +10,11 @@ TestSuite(llama2c, .init = forge_folder, .fini = forge_clean);
 /* dim 8, hidden_dim 12, 2 layers, 4 heads, 2 key heads, vocabulary 5, context 6: heads of 2 */
 static const int32_t sizes[7] = {8, 12, 2, 4, 2, 5, 6};
 
-/* Layers of: norm 8, q 64, k 32, v 32, o 64, norm 8, three of 96; beside them embedding 40 and
+/* Layers of: norm 8, q 64, k 32, v 32, o 64, norm 8, three of 96; besides these, embedding 40 and
  * norm 8. */
 enum { COMMON = 2 * (8 + 64 + 32 + 32 + 64 + 8 + 3 * 96) + 40 + 8, ANGLES = 6 * 2, HEAD = 40 };
 
-/* Floats 0, 1, 2, ... so that a value tells its place in the file. */
+/* Floats 0, 1, 2, ..., so that a value gives its place in the file. */
 static void floats(tsri_bytes *file, int n) {
     for (int i = 0; i < n; i++) {
         const float x = (float)i;
@@ -42,7 +42,7 @@ static void version1(tsri_bytes *file, bool shared) {
 
 typedef struct place {
     const char *name;
-    int legacy, version1; /* the array's first number */
+    int legacy, version1; /* the first number of the array */
     int64_t rows, columns;
 } place;
 
@@ -109,8 +109,8 @@ Test(llama2c, both_versions_give_the_same_names_from_their_own_places) {
     }
 }
 
-/* Seven numbers of a legacy header, of which one is bad; a plausible one is refused by the file's
- * size. */
+/* Seven numbers of a legacy header, one of them bad; if that is plausible, the file's size refuses
+ * it. */
 Test(llama2c, each_bad_header_has_its_sentence) {
     static const struct {
         int field;
@@ -167,7 +167,7 @@ Test(llama2c, a_size_that_is_not_exactly_the_headers_is_refused) {
 Test(llama2c, cut_off_anywhere_it_never_crashes) {
     tsri_bytes file = {0};
     version1(&file, false);
-    file.size = 400; /* the rest differs in nothing */
+    file.size = 400; /* the rest is no different */
     forge_cut("m.bin", &file);
     tsri_base_bytes_clear(&file);
     legacy(&file, true);

@@ -1,5 +1,5 @@
-/* Rows of f32 in .npy files: what is written is read back, and what numpy would not read as that is
- * refused. */
+/* Rows of f32 in .npy files: what is written can be read back, and files that numpy would not read
+ * so are refused. */
 #include "tessera/vectors.h"
 
 #include "base/files.h"

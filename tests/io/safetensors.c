@@ -12,7 +12,7 @@
 TestSuite(safetensors, .init = forge_folder, .fini = forge_clean);
 
 typedef struct bad_header {
-    const char *row; /* number in the project's list of bad inputs */
+    const char *row; /* the number in the project's list of bad inputs */
     const char *header;
     size_t data;
     const char *fragment;

@@ -31,7 +31,7 @@ static int files(void) {
     return n;
 }
 
-/* The bytes that the official writer makes of the same tensors. */
+/* The bytes that the official writer makes from the same tensors. */
 Test(save, the_file_is_the_official_writers) {
     static const char header[] =
         "{\"__metadata__\":{\"format\":\"pt\"},\"l\":{\"dtype\":\"I64\",\"shape\":[],\"data_"

@@ -1,4 +1,4 @@
-/* tests/model/compare.h - golden batches, as their visible tokens, and golden arrays. */
+/* tests/model/compare.h - golden batches, reduced to their visible tokens, and golden arrays. */
 #ifndef TESTS_MODEL_COMPARE_H
 #define TESTS_MODEL_COMPARE_H
 
@@ -8,7 +8,7 @@
 
 enum { MOST_TOKENS = 512, MOST_BATCH = 8 };
 
-/* A padded batch as its visible tokens. */
+/* The visible tokens of a padded batch. */
 typedef struct batch {
     int32_t ids[MOST_BATCH][MOST_TOKENS], positions[MOST_BATCH][MOST_TOKENS],
         types[MOST_BATCH][MOST_TOKENS];
@@ -18,7 +18,7 @@ typedef struct batch {
     int64_t T, tokens;
 } batch;
 
-/* Rows of `ids` where `mask` is not 0; either's key may be missing. */
+/* Reads the rows of `ids` where `mask` is not 0; either key may be missing. */
 void read_batch(const json_t *object, const char *ids, const char *mask, batch *batch);
 
 typedef struct expected {
@@ -28,15 +28,16 @@ typedef struct expected {
 } expected;
 bool read_expected(const tsri_io_archive *archive, const char *name, expected *out);
 
-/* |got - want| <= 1e-6 + 5e-5 max |want|: float32 summed in any order, and fast exp and tanh, stay
- * within it. */
+/* |got - want| <= 1e-6 + 5e-5 max |want|: float32 sums in any order, and fast exp and tanh, stay
+ * within this. */
 void compare_row(const char *name, const expected *want, uint64_t at, const float *got, int64_t n);
 void compare_tokens(const tsri_io_archive *archive, const char *name, const batch *batch,
                     const float *got, int64_t width);
-/* One row a sequence, made of its first place: padding there means nothing. */
+/* Compares one row for each sequence, made from its first token: padding there means nothing. */
 void compare_sequences(const tsri_io_archive *archive, const char *name, const batch *batch,
                        const float *got, int64_t width);
-/* Golden probabilities [B,H,T,S] against ours, [H,n,m] a sequence; kept for some cases only. */
+/* Compares golden probabilities [B,H,T,S] with ours, [H,n,m] for each sequence; only some cases
+ * have them. */
 void compare_attention(const tsri_io_archive *archive, const char *name, const batch *queries,
                        const batch *keys, const float *got, int64_t H);
 

@@ -1,5 +1,5 @@
-/* CTranslate2 folders against what CTranslate2 computes with them:
- * tests/golden/ctranslate2/make.py, and a published model where it is there. */
+/* CTranslate2 folders compared with what CTranslate2 computes from them:
+ * tests/golden/ctranslate2/make.py, and a published model if it is there. */
 #include "model/fixture.h"
 
 #include "base/files.h"
@@ -14,7 +14,8 @@
 
 #define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
 
-/* Both sides compute in f32, with sums in other orders: what golden models are allowed. */
+/* Both sides compute in f32, with sums in different orders: golden models get the same
+ * tolerance. */
 #define ALLOWED(largest) (1e-5 + 5e-5 * (double)(largest))
 enum { MOST = 64, MOST_V = 64 };
 
@@ -256,7 +257,7 @@ LARGER_TEST(ctranslate2, published_device, PUBLISHED) {
     published(NULL);
 }
 
-/* Two vocabularies, and the end of the source that its settings ask for. */
+/* Two vocabularies, and the end token of the source that the settings ask for. */
 Test(ctranslate2, a_text_is_its_pieces_between_spaces) {
     static const char text[] = "w2  w24 no <unk> </s>";
     static const int32_t wanted[] = {6, 28, 3, 3, 2, 2};

@@ -1,5 +1,5 @@
-/* A key that a config lacks means what it means to transformers: the spec is that of the config with
- * transformers' default in its place (tests/golden/models/defaults.json). */
+/* A key that a config lacks means what it means to transformers: the spec equals that of the config
+ * with transformers' default for the key (tests/golden/models/defaults.json). */
 #include "base/json.h"
 #include "model/arch/arch.h"
 
@@ -10,7 +10,7 @@
 #define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
 #define GOLDEN TESSERA_SOURCE_DIR "/tests/golden/models/"
 
-/* The golden model that is the example of a family. */
+/* The golden model that serves as the example of a family. */
 static json_t *example(const char *family) {
     char path[512];
     json_t *config = NULL;
@@ -23,7 +23,8 @@ static json_t *example(const char *family) {
     return config;
 }
 
-/* The spec without what it points to, in which windows are told by how many layers have one. */
+/* The spec without the arrays that it points to; windows are represented by the number of layers
+ * that have one. */
 static tsr_status read_spec(json_t *config, tsri_model_spec *spec, int *windowed) {
     const tsri_model_arch *arch;
     const tsr_status status = tsri_model_arch_read(config, "config.json", &arch, spec);
@@ -40,7 +41,7 @@ static int check(const char *family, const char *key, json_t *value) {
     tsri_model_spec lacks, says;
     int few, many;
     json_t *config = example(family);
-    json_object_del(config, "layer_types"); /* which say what the keys for windows would */
+    json_object_del(config, "layer_types"); /* it repeats what the window keys say */
     json_object_del(config, key);
     for (size_t i = 0; !strcmp(key, "rope_parameters") && i < 4; i++)
         json_object_del(config, older[i]);
@@ -50,7 +51,7 @@ static int check(const char *family, const char *key, json_t *value) {
     cr_expect(without == with, "%s without %s: %s", family, key, tsr_error_last());
     cr_expect(without != TSR_OK || with != TSR_OK ||
                   (few == many && memcmp(&lacks, &says, sizeof says) == 0),
-              "%s without %s is not what it is with transformers' default", family, key);
+              "%s: the spec without %s differs from that with transformers' default", family, key);
     json_decref(config);
     return without == TSR_OK;
 }

@@ -1,4 +1,4 @@
-/* Encoding: batches of any lengths and order, what is refused, sources that are encoded anew. */
+/* Encoding: batches of any lengths and order, refused batches, sources that are encoded again. */
 #include "model/compare.h"
 
 #include <criterion/criterion.h>
@@ -16,7 +16,7 @@ static void open_golden(fixture *f, const char *name, const char *part, const ch
     free(folder);
 }
 
-/* MOST sequences of lengths 1 .. LONGEST in no order. */
+/* MOST sequences of lengths 1 .. LONGEST, in no particular order. */
 static void fill(int32_t ids[MOST][LONGEST], tsri_model_sequence sequences[MOST]) {
     uint32_t seed = 7;
     for (int i = 0; i < MOST; i++) {
@@ -64,7 +64,7 @@ Test(encode, batch_device) {
     batch_gives_what_each_gives_alone(NULL);
 }
 
-/* Listed rows are those of all rows. */
+/* Listed rows equal the same rows of all. */
 Test(encode, listed_rows) {
     static int32_t ids[MOST][LONGEST];
     static tsri_model_sequence sequences[MOST];
@@ -87,7 +87,7 @@ Test(encode, listed_rows) {
         cr_assert(!memcmp(some[i], all + listed[i] * V, sizeof some[i]), "row %d", i);
     listed[2] = 3;
     cr_assert(tsri_session_encode(session, sequences, N, &results) == TSR_E_ARGUMENT);
-    cr_assert(strstr(tsr_error_last(), "in their order"));
+    cr_assert(strstr(tsr_error_last(), "in ascending order"));
     free(all);
     tsri_session_destroy(&session);
     fixture_close(&f);
@@ -103,8 +103,8 @@ Test(encode, refusals) {
         tsr_status status;
         const char *fragment;
     } cases[] = {
-        {{.ids = ids, .n = 0}, &vectors, TSR_E_ARGUMENT, "one token at least"},
-        {{.ids = ids, .n = 3, .past = 1}, &vectors, TSR_E_ARGUMENT, "reads a text whole"},
+        {{.ids = ids, .n = 0}, &vectors, TSR_E_ARGUMENT, "at least one token"},
+        {{.ids = ids, .n = 3, .past = 1}, &vectors, TSR_E_ARGUMENT, "reads whole texts"},
         {{.ids = long_ids, .n = LONGEST + 1}, &vectors, TSR_E_ARGUMENT, "reads at most 48"},
         {{.ids = ids, .n = 3, .types = types}, &vectors, TSR_E_ARGUMENT, "segment 2"},
         {{.ids = (int32_t[]){V}, .n = 1}, &vectors, TSR_E_ARGUMENT, "ids from 0 to 60"},
@@ -128,8 +128,8 @@ Test(encode, refusals) {
     fixture_close(&f);
 }
 
-/* A decoder reads the source that its slot was last given, and none before that. Slots of a longer
- * text keep what they have. */
+/* A decoder reads the source that its slot was last given; without one it is refused. Slots of a
+ * longer text keep their contents. */
 Test(encode, sources) {
     int32_t ids[] = {5, 6, 7, 8}, start = 0, longer[30] = {0};
     float first[V], again[V], other[V];
@@ -162,7 +162,8 @@ Test(encode, sources) {
     fixture_close(&f);
 }
 
-/* Hypotheses that exchange their past by `keys` alone give what each gives with its own. */
+/* Hypotheses that exchange their past only through `keys` give what each gives with its own
+ * past. */
 static void keys_are_read_where_they_lie(const char *model, const char *selector) {
     enum { STEPS = 5 };
     int32_t said[2][STEPS + 1] = {{0, 9, 11, 13, 17, 4}, {0, 8, 30, 31, 40, 5}};
@@ -185,7 +186,7 @@ static void keys_are_read_where_they_lie(const char *model, const char *selector
         both[b] = (tsri_model_sequence){.ids = said[b], .n = STEPS, .slot = b};
     }
     OK(tsri_session_forward(session, both, 2, &none));
-    for (int b = 0; b < 2; b++) { /* each goes on with the other's past */
+    for (int b = 0; b < 2; b++) { /* each continues with the other's past */
         for (int s = 0; s < STEPS; s++)
             own[b][s] = 1 - b;
         both[b] = (tsri_model_sequence){

@@ -23,9 +23,9 @@ char *golden_folder(const char *name, int which) {
 void fixture_few(const char *name) {
     enum { FEWEST = 6 };
     static const char *const few[] = {
-        /* the fewest */
+        /* the fewest cases */
         "gpt2-tiny", "llama-tiny", "bert-tiny/pre", "t5-tiny", "bahdanau", "tessera-translate",
-        /* more */
+        /* more cases */
         "qwen2-window", "opt-post", "bloom", "gpt_neox", "gemma", "albert/mlm",
         "tessera-encoder/mlm", "m2m_100"};
     const test_cases wanted = cases_wanted();
@@ -34,7 +34,7 @@ void fixture_few(const char *name) {
     for (size_t i = 0; i < n && !chosen; i++)
         chosen = strcmp(few[i], name) == 0;
     if (!chosen)
-        cr_skip_test("this lane takes one golden model of a kind; ci/test --all takes all");
+        cr_skip_test("this run takes one golden model of each kind; ci/test --all takes all");
 }
 
 void fixture_device(fixture *fixture, const char *selector) {
@@ -108,8 +108,8 @@ static void compare_case(tsri_model *model, const tsri_io_archive *archive, cons
     free(logits);
 }
 
-/* Greedy, all prompts as one batch of unequal lengths, token by token: ids exact, logits within
- * tolerance. */
+/* Greedy continuations of all prompts, as one batch of unequal lengths, token by token: ids are
+ * exact, logits within the tolerance. */
 static void compare_greedy(tsri_model *model, const tsri_io_archive *archive,
                            const json_t *generate) {
     static int32_t ids[MOST_BATCH][MOST_TOKENS];

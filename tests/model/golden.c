@@ -1,4 +1,4 @@
-/* Golden models: float64 results of the official implementation, and the larger set's where that
+/* Golden models: float64 results of the official implementation, and those of the larger set if it
  * is there. */
 #include "model/fixture.h"
 
@@ -44,7 +44,7 @@ GOLDEN(starcoder2, "starcoder2")
 GOLDEN(opt, "opt")
 GOLDEN(opt_post, "opt-post")
 GOLDEN(bloom, "bloom")
-GOLDEN(llama_theta, "llama-theta") /* in rope_parameters, other than the default */
+GOLDEN(llama_theta, "llama-theta")     /* in rope_parameters, not the default */
 GOLDEN(mistral_theta, "mistral-theta") /* beside rope_scaling */
 GOLDEN_REFERENCE(tessera_none, "tessera-none")
 GOLDEN_REFERENCE(tessera_sinusoidal, "tessera-sinusoidal")
@@ -57,7 +57,8 @@ GGUF(gemma, "gemma")
 GGUF(phi3, "phi3")
 GGUF(gpt_neox, "gpt_neox")
 
-/* A value other than the default for all that a config says: what is not read gives other numbers. */
+/* Everything that a config says has a value other than the default: a key that is not read gives
+ * other numbers. */
 #define ODD(title, name)                                   \
     Test(golden_odd, title) {                              \
         compare_golden(name "-odd", NULL, "reference");    \
@@ -79,8 +80,8 @@ Test(golden_llama2c, llama) {
     compare_golden("llama", "model.bin", "reference");
 }
 
-/* The same weights as a bare base model: its hidden states, and where its output matrix is the
- * embedding all that the whole model gives. */
+/* The same weights as a bare base model: its hidden states and, if its output matrix is the
+ * embedding, all that the whole model gives. */
 #define BARE(title, name)                          \
     Test(golden_bare_reference, title) {           \
         compare_golden(name, "bare", "reference"); \

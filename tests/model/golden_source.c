@@ -1,5 +1,5 @@
-/* Golden encoders, each of their heads a folder, and encoder-decoders: float64 results of the
- * official implementation. */
+/* Golden encoders, with a folder for each of their heads, and encoder-decoders: float64 results of
+ * the official implementation. */
 #include "base/files.h"
 #include "model/compare.h"
 
@@ -12,10 +12,10 @@ typedef struct golden {
     fixture fixture;
     tsri_io_archive *expected;
     json_t *cases;
-    const char *head; /* the folder of the golden model's that is open: "mlm", or "" */
+    const char *head; /* the open folder of the golden model: "mlm", or "" */
 } golden;
 
-/* `part`: a folder in that of the golden model, or "". */
+/* `part`: a folder inside the golden model's, or "". */
 static void golden_open(golden *g, const char *folder, const char *part, const char *selector) {
     char path[1100];
     snprintf(path, sizeof path, "%s/%s", folder, part);
@@ -35,7 +35,7 @@ static void golden_close(golden *g) {
     fixture_close(&g->fixture);
 }
 
-/* Results of `n` arrays [tokens, width], or of any size. */
+/* Memory for results of `n` arrays [tokens, width], or of any size. */
 static float **arrays(int32_t n, int64_t elements) {
     float **out = calloc((size_t)n + 1, sizeof *out);
     for (int32_t i = 0; i < n; i++)
@@ -51,7 +51,7 @@ static void free_arrays(float **list, int32_t n) {
 
 /* ---- encoders ---- */
 
-/* One result of every sequence or token against the golden array of that name. */
+/* Compares one result of every sequence or token with the golden array of that name. */
 static void compare_one(const golden *g, const char *title, const char *what, const batch *batch,
                         tsri_model_results results, float **to, int64_t width) {
     const bool by_token = results.rows == TSRI_ROWS_ALL;
@@ -208,7 +208,8 @@ static void compare_target(const golden *g, tsri_session *session, const char *t
 
 enum { STEPS = 24 };
 
-/* Greedy, all sources as one batch of unequal lengths; with every key said to lie where it does. */
+/* Greedy translations of all sources, as one batch of unequal lengths; `keys` gives the place of
+ * every key. */
 static void compare_greedy(const golden *g) {
     const tsri_model_spec *spec = &g->fixture.model->spec;
     static batch batch;
@@ -304,8 +305,8 @@ static void compare_translator(const char *name, const char *selector) {
     compare_translator_part(name, "", selector);
 }
 
-/* On the reference, and on the device: its kernels compile for each model's sizes, so of our own
- * models one for each kind of block goes there. */
+/* On the reference and on the device. Kernels compile for each model's sizes, so on the device only
+ * one of our own models runs for each kind of block. */
 #define ENCODER_REFERENCE(title, name, head)      \
     Test(golden_encoder_reference, title) {       \
         compare_encoder(name, head, "reference"); \
@@ -343,7 +344,7 @@ ENCODER(mpnet_mlm, "mpnet", "mlm")
 ENCODER_REFERENCE(mpnet_cls, "mpnet", "cls")
 ENCODER_REFERENCE(electra_mlm, "electra", "mlm")
 ENCODER_REFERENCE(electra_cls, "electra", "cls")
-ENCODER_REFERENCE(electra_disc, "electra", "disc") /* whose head is not served */
+ENCODER_REFERENCE(electra_disc, "electra", "disc") /* its head is not served */
 ENCODER_REFERENCE(mpnet_pad, "mpnet-pad", "mlm")
 ENCODER(camembert_mlm, "camembert", "mlm")
 ENCODER_REFERENCE(camembert_cls, "camembert", "cls")
@@ -366,7 +367,8 @@ TRANSLATOR_REFERENCE(marian_apart, "marian-apart")
 TRANSLATOR(t5_tiny, "t5-tiny")
 TRANSLATOR(tessera_translate, "tessera-translate")
 
-/* A value other than the default for all that a config says: what is not read gives other numbers. */
+/* Everything that a config says has a value other than the default: a key that is not read gives
+ * other numbers. */
 #define ODD_ENCODER(title, name)                         \
     Test(golden_odd, title##_mlm) {                      \
         compare_encoder(name "-odd", "mlm", "reference"); \

@@ -1,4 +1,4 @@
-/* The public model: opened on a device or only looked at, described, explained, cancelled. */
+/* The public model: opened on a device or only for inspection, described, explained, cancelled. */
 #include "tessera/run.h"
 #include "tessera/tokenizer.h"
 
@@ -47,7 +47,7 @@ Test(public_model, looked_at) {
               info.ffn == 768);
     cr_expect(info.vocab == 1024 && info.context == 512 && info.has_tokenizer == 1 &&
               *info.tokenizer_why == 0);
-    /* Per layer 12 C^2 and 13 C; embeddings V C and T C; the last norm 2 C. */
+    /* Each layer has 12 C^2 and 13 C; embeddings V C and T C; the last norm 2 C. */
     const uint64_t matrices = 6 * 12 * 192 * 192,
                    parameters = matrices + 6 * 13 * 192 + (1024 + 512) * 192 + 2 * 192;
     cr_expect(info.parameters == parameters, "%llu, wanted %llu",
@@ -112,7 +112,7 @@ static void check_step(void *data, const tsr_explained *op) {
     uint32_t chosen = 0;
     for (uint32_t i = 0; i < op->n_rows; i++)
         chosen += op->rows[i].chosen;
-    cr_expect(chosen == 1, "%s: %u rows are chosen", op->label, chosen);
+    cr_expect(chosen == 1, "%s: %u kernel variants are chosen", op->label, chosen);
     cr_expect(*op->label && *op->op && *op->device);
     ++*(int *)data;
 }
@@ -159,7 +159,7 @@ static void take_warning(void *data, tsr_log_level level, const char *line) {
     }
 }
 
-/* A head that is not computed is not left out in silence. */
+/* A head that is not computed is not left out silently. */
 Test(public_model, unserved_head) {
     static const char of[] = TESSERA_SOURCE_DIR "/tests/golden/models/electra/";
     warnings w = {.n = 0};

@@ -1,4 +1,4 @@
-/* Bad configs and weights, each with its status and sentence (bad-input 41-51). Each case changes
+/* Bad configs and weights, each with its status and message (bad-input 41-51). Each case changes
  * one thing of a good model. */
 #include "base/files.h"
 #include "base/json.h"
@@ -134,13 +134,14 @@ Test(refused, configs) {
          "{\"full_attention\": {\"rope_theta\": 1e6, \"rope_type\": \"default\"}}",
          TSR_E_UNSUPPORTED, "\"rope_parameters\" has parameters for each kind of layer"},
         {"gemma", "hidden_activation", "\"relu\"", TSR_E_UNSUPPORTED,
-         "\"hidden_act\" and \"hidden_activation\" name two activations"},
+         "\"hidden_act\" and \"hidden_activation\" name different activations"},
         {"mpnet/mlm", "relative_attention_num_buckets", "48", TSR_E_UNSUPPORTED,
-         "\"relative_attention_num_buckets\" is 48; 32 are served"},
-        {"mpnet/mlm", "relative_attention_num_buckets", "16", TSR_E_UNSUPPORTED, "is 16; 32 are"},
+         "\"relative_attention_num_buckets\" is 48; only 32 is served"},
+        {"mpnet/mlm", "relative_attention_num_buckets", "16", TSR_E_UNSUPPORTED,
+         "is 16; only 32 is"},
         {"llama-tiny", "tie_word_embeddings", "\"yes\"", TSR_E_FORMAT, "\"tie_word_embeddings\""},
         {"llama-tiny", "model_type", "\"mamba\"", TSR_E_UNSUPPORTED,
-         "\"model_type\" is \"mamba\", which is not served; served are gpt2, llama"},
+         "\"model_type\" is \"mamba\", which is not served; these are: gpt2, llama"},
         {"llama-tiny", "model_type", NULL, TSR_E_FORMAT, "\"model_type\" is missing"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -152,7 +153,7 @@ Test(refused, configs) {
     }
 }
 
-/* Harmless values of keys that could change results are no reason to refuse. */
+/* Harmless values of keys that could change results are not refused. */
 Test(refused, neutral_keys_are_not) {
     static const struct {
         const char *key, *value;
@@ -170,7 +171,7 @@ Test(refused, neutral_keys_are_not) {
     }
 }
 
-/* Both spellings of rotary settings give the same spec. */
+/* Both spellings of the rotary settings give the same spec. */
 Test(refused, both_spellings_are_one) {
     const tsri_model_options options = {0};
     tsri_model *model = NULL, *older = NULL;
@@ -196,7 +197,7 @@ Test(refused, both_spellings_are_one) {
     tsri_model_close(&older);
 }
 
-/* A NaN in a weight is found when its rows are read, by name and place. */
+/* A NaN in a weight is found when its rows are read; the message has its name and place. */
 Test(refused, not_a_number) {
     const tsri_model_options options = {0};
     tsri_model *model = NULL;
@@ -225,14 +226,14 @@ Test(refused, not_a_number) {
     tsri_base_bytes_clear(&file);
 }
 
-/* A name that is no path says what to do. */
+/* For a name that is not a path the message says what to do. */
 Test(refused, names) {
     static const struct {
         const char *name, *fragment;
         tsr_status status;
     } rows[] = {{"openai-community/gpt2", "hf download openai-community/gpt2", TSR_E_UNSUPPORTED},
                 {"./nowhere/model", "there is no such folder or file", TSR_E_IO},
-                {"no-such-model", "no bundled model", TSR_E_IO}};
+                {"no-such-model", "nor a bundled model", TSR_E_IO}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *path = NULL;
         cr_expect(tsri_model_locate(rows[i].name, &path) == rows[i].status, "%s", rows[i].name);

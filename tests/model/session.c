@@ -1,5 +1,5 @@
-/* What a session promises beyond numbers: bytes that do not depend on company, pieces or what comes
- * later; and its refusals. */
+/* What a session promises besides numbers: bytes that do not depend on other sequences, on chunks
+ * or on later tokens; and its refusals. */
 #include "model/fixture.h"
 
 #include "base/random.h"
@@ -27,7 +27,7 @@ static void some_ids(int32_t *ids, int64_t n, uint64_t seed) {
         ids[i] = (int32_t)(tsri_base_uniform(seed, 0, (uint64_t)i) * V);
 }
 
-/* Logits of all tokens, in a session of its own with `slots`. */
+/* The logits of all tokens, in a separate session with `slots`. */
 static void run_all(int32_t slots, const tsri_model_sequence *sequences, int32_t n, float *logits) {
     tsri_session *session = NULL;
     const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = logits};
@@ -60,7 +60,7 @@ Test(session, later_tokens_change_nothing_before_device) {
     later_tokens(NULL);
 }
 
-/* Three sequences of unequal lengths, with prompts in one batch and one by one: the same bytes. */
+/* Three sequences of unequal lengths, run in one batch and one by one, give the same bytes. */
 static void in_company(const char *selector) {
     static float together[3 * LENGTH * V], alone[LENGTH * V];
     const int64_t lengths[] = {LENGTH, 1, 7};
@@ -91,7 +91,7 @@ Test(session, a_batch_gives_what_each_gives_alone_device) {
     in_company(NULL);
 }
 
-/* At once, token by token, and in pieces (a session of many slots takes fewer tokens of each at a
+/* At once, token by token, and in chunks (a session of many slots takes fewer tokens of each at a
  * time). */
 static void in_pieces(const char *selector) {
     static float whole[LENGTH * V], pieces[LENGTH * V], steps[LENGTH * V];
@@ -122,8 +122,8 @@ Test(session, pieces_and_steps_give_the_same_device) {
     in_pieces(NULL);
 }
 
-/* Keys and values kept as halves: off by 2^-11 of each, relative, so that scores of a few units and
- * their means are off by a few times that; what is promised of bytes holds as for f32. */
+/* Keys and values kept as f16 are each off by 2^-11, relative, so scores of a few units and their
+ * means are off by a few times that; the promises about bytes hold as for f32. */
 static void halves(const char *selector) {
     static float single[LENGTH * V], whole[LENGTH * V], steps[LENGTH * V];
     const tsri_model_options options = {.kv_dtype = TSR_F16};
@@ -165,8 +165,8 @@ Test(session, keys_and_values_as_halves_device) {
     halves(NULL);
 }
 
-/* What is scattered from pieces: hidden states and probabilities of two sequences, at once and in
- * pieces of 6. */
+/* Results that are collected from chunks: hidden states and probabilities of two sequences, at once
+ * and in chunks of 6. */
 Test(session, pieces_of_everything) {
     static float hidden[2][L + 1][2 * LENGTH * C], attention[2][L][2 * H * LENGTH * LENGTH];
     int32_t ids[2][LENGTH];
@@ -191,7 +191,7 @@ Test(session, pieces_of_everything) {
     fixture_close(&fix);
 }
 
-/* Capacity doubles in the middle of a text: what was remembered stays. */
+/* Capacity doubles in the middle of a text: keys and values stay. */
 Test(session, capacity_grows) {
     enum { FIRST = 250, MORE = 20 };
     int32_t ids[FIRST + MORE], grown = 0, roomy = 0;
@@ -217,7 +217,7 @@ Test(session, capacity_grows) {
     fixture_close(&fix);
 }
 
-/* Hidden keys have weight 0 to the bit, whatever the scores are: the mask is minus infinity. */
+/* Masked keys have weight 0 to the bit, whatever the scores are: the mask is minus infinity. */
 Test(session, masked_keys_weigh_nothing) {
     static float attention[L][H * LENGTH * LENGTH];
     float *const to[L] = {attention[0], attention[1]};
@@ -244,7 +244,7 @@ Test(session, masked_keys_weigh_nothing) {
     fixture_close(&fix);
 }
 
-/* Attention knows order only by positions and by what it may see. */
+/* Attention knows order only through positions and masks. */
 Test(session, without_positions_a_permutation_permutes) {
     static float a[LENGTH * C], b[LENGTH * C], other[L][LENGTH * C];
     float *const to_a[L + 1] = {other[0], other[1], a}, *const to_b[L + 1] = {other[0], other[1],
@@ -276,8 +276,8 @@ Test(session, without_positions_a_permutation_permutes) {
     fixture_close(&fix);
 }
 
-/* q and k of unit variance: q·k has variance D, and 1 after the scaling by 1/sqrt D. 65536
- * products: their variance is within 5 %. */
+/* With q and k of unit variance, q·k has variance D, and 1 after the scaling by 1/sqrt D. The
+ * variance of 65536 products is within 5 %. */
 Test(session, scores_have_unit_variance_after_scaling) {
     enum { N = 256, D = 64 };
     static float q[N * D], k[N * D], scores[N * N];
@@ -358,7 +358,7 @@ Test(session, refusals) {
     fixture_close(&fix);
 }
 
-/* Two sessions of one model keep apart what they remember; a number that was given back is used
+/* Two sessions of one model keep their memory apart; a session number that was given back is used
  * again. */
 Test(session, sessions_do_not_mix) {
     static float a[V], b[V];
@@ -389,8 +389,8 @@ Test(session, sessions_do_not_mix) {
     fixture_close(&fix);
 }
 
-/* Matrices kept in half precision: near the same logits, in half the memory; stored ones are kept
- * as they are. */
+/* Matrices kept in half precision give nearly the same logits in half the memory; stored halves are
+ * kept as they are. */
 Test(session, dtypes) {
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
     static const float near[] = {

@@ -1,5 +1,6 @@
-/* The tables of sinusoidal positions: what makes them positions is that going k further turns each
- * pair by an angle that k alone decides, so PE[t+k] is a fixed rotation of PE[t], whatever t is. */
+/* The tables of sinusoidal positions. They can serve as positions because going k further turns
+ * each pair by an angle that depends only on k: PE[t+k] is a fixed rotation of PE[t], whatever t
+ * is. */
 #include "model/weights/tables.h"
 
 #include <criterion/criterion.h>
@@ -26,7 +27,7 @@ static const family families[] = {
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
-/* Where sine and cosine of pair i stand in a row. */
+/* Where the sine and the cosine of pair i are in a row. */
 static int64_t sine_at(const family *f, int64_t i) {
     return f->kind.halves ? i : 2 * i;
 }
@@ -71,7 +72,7 @@ Test(sinusoids, k_further_is_a_rotation_of_each_pair_by_an_angle_of_its_own) {
     }
 }
 
-/* So the dot product of two positions tells their distance and nothing else. */
+/* Therefore the dot product of two positions depends only on their distance. */
 Test(sinusoids, the_dot_product_of_two_positions_is_that_of_their_distance) {
     for (int n = 0; n < FAMILIES; n++) {
         const family *f = &families[n];

@@ -1,4 +1,5 @@
-/* A real llama2.c checkpoint: the greedy continuation of nothing, as llama2.c itself writes it. */
+/* A real llama2.c checkpoint: the greedy continuation of an empty text, as llama2.c itself writes
+ * it. */
 #include "model/fixture.h"
 
 #include "base/files.h"
@@ -26,7 +27,7 @@ static void tell_story(const char *selector) {
     cr_assert(fixture.model->tokenizer, "tokenizer.bin was not found");
     OK(tsri_session_create(fixture.model, 1, 0, &session));
     int64_t n = 0;
-    while (n < 201) { /* the beginning of sequence, and 200 more */
+    while (n < 201) { /* the beginning-of-sequence token, and 200 more */
         const tsri_model_sequence sequence = {.ids = &next, .n = 1, .past = n};
         const tsri_model_results results = {.argmax = &next};
         ids[n++] = next;

@@ -1,5 +1,5 @@
-/* Malformed tokenizer files: each gives its status and a sentence that names the part. Numbers are
- * those of the project's list of bad inputs. */
+/* Malformed tokenizer files: each gives its status and a message that names the part. The numbers
+ * are those of the project's list of bad inputs. */
 #include "golden.h"
 
 #include "base/error.h"
@@ -22,7 +22,7 @@ typedef struct bad_json {
 #define AB "{\"a\":0,\"b\":1,\"ab\":2}"
 
 static const bad_json bad_files[] = {
-    {"[]", TSR_E_FORMAT, "is an object"},
+    {"[]", TSR_E_FORMAT, "must be a JSON object"},
     {"{}", TSR_E_FORMAT, "\"model\" is not an object"},
     {"{\"model\":{}}", TSR_E_FORMAT, "no \"type\""},
     {"{\"model\":{\"type\":3}}", TSR_E_FORMAT, "\"type\" is a whole number"},
@@ -36,7 +36,7 @@ static const bad_json bad_files[] = {
     {"{\"model\":{\"type\":\"WordPiece\"}}", TSR_E_FORMAT, "\"vocab\" is not an object"},
     {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0},\"max_input_chars_per_word\":-1}}",
      TSR_E_FORMAT, "max_input_chars_per_word"},
-    /* 68: duplicate ids, gaps, ids that are none */
+    /* 68: duplicate ids, gaps, invalid ids */
     {BPE("{\"a\":0,\"b\":0}", "[]", ""), TSR_E_FORMAT, "id 0 is given twice"},
     {BPE("{\"a\":0,\"a\":1}", "[]", ""), TSR_E_FORMAT, "duplicate"},
     {BPE("{\"a\":-1}", "[]", ""), TSR_E_FORMAT, "id -1"},
@@ -83,16 +83,16 @@ static const bad_json bad_files[] = {
     {BPE(AB, "[]", ",\"added_tokens\":[{\"id\":1,\"content\":\"x\"}]"), TSR_E_FORMAT,
      "id 1 is given twice"},
     {BPE(AB, "[]", ",\"added_tokens\":[{\"id\":3,\"content\":\"a\"}]"), TSR_E_FORMAT,
-     "\"a\" has the id 3, but 0"},
+     "\"a\" has the id 3, but the vocabulary has it as id 0"},
     {BPE(AB, "[]", ",\"added_tokens\":[{\"id\":9000000,\"content\":\"x\"}]"), TSR_E_FORMAT,
      "9000000, far above"},
     {BPE(AB, "[]", ",\"added_tokens\":[3]"), TSR_E_FORMAT, "number 0 is not an object"},
     {BPE(AB, "[]", ",\"added_tokens\":{}"), TSR_E_FORMAT, "\"added_tokens\" is not a list"},
-    /* parts that are not served, or not known */
+    /* parts that are not supported, or not known */
     {BPE(AB, "[]", ",\"normalizer\":{\"type\":\"Precompiled\"}"), TSR_E_FORMAT,
      "\"precompiled_charsmap\" is missing"},
     {BPE(AB, "[]", ",\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AA?A\"}"),
-     TSR_E_FORMAT, "no base64 at character 2"},
+     TSR_E_FORMAT, "is not base64 at character 2"},
     {BPE(AB, "[]",
          ",\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"BAAAAA==\"}"),
      TSR_E_FORMAT, "normalizer Precompiled: the character map has 4 bytes"},
@@ -168,13 +168,13 @@ Test(text, deep_nesting_is_refused) {
     expect_refusal(status, TSR_E_FORMAT, "81 levels", t);
 }
 
-/* A cut file is refused at every length. What the cut leaves lies at the end of its own memory, for
- * a checker to see. */
+/* A file is refused when it is truncated at any length. What is left is placed at the end of its
+ * own memory, so that a memory checker sees reads beyond it. */
 static void expect_every_cut_refused(const tsri_bytes *file, int64_t V) {
     for (size_t n = 0; n < file->size; n++) {
         char *cut = malloc(n + 1);
         cr_assert_not_null(cut);
-        char *start = cut + 1; /* so that n 0 has memory too */
+        char *start = cut + 1; /* so that n = 0 has memory too */
         memcpy(start, file->data, n);
         tsri_text_tokenizer *t = NULL;
         const tsr_status status = V ? tsri_text_from_llama2c(start, n, V, &t)
@@ -198,7 +198,7 @@ Test(text, llama2c_cut_at_every_byte) {
     tsri_base_bytes_clear(&file);
 }
 
-/* Any one byte changed: a tokenizer or a refusal, and a tokenizer works. */
+/* With any one byte changed there is a refusal or a tokenizer that works. */
 static void expect_survival(const tsri_bytes *file, int64_t V) {
     static const unsigned char flips[] = {0x01, 0x80, 0xFF};
     for (size_t i = 0; i < file->size; i++) {
@@ -242,7 +242,7 @@ Test(text, bad_llama2c_sizes_are_refused) {
     expect_refusal(tsri_text_from_llama2c(file.data, file.size, INT64_MAX, &t), TSR_E_FORMAT,
                    "pieces", t);
     expect_refusal(tsri_text_from_llama2c(file.data, file.size, 400, &t), TSR_E_FORMAT,
-                   "the file ends", t);
+                   "the file has only", t);
     tsri_base_bytes_clear(&file);
 }
 
@@ -370,7 +370,7 @@ Test(text, bad_gguf_vocabularies_are_refused) {
     g = gguf_of("llama"), g.types = kinds;
     expect_gguf(&g, TSR_E_FORMAT, "type of id 1 is 99");
     g = gguf_of("llama"), g.types = bytes;
-    expect_gguf(&g, TSR_E_FORMAT, "\"b\" (id 1) is of type byte");
+    expect_gguf(&g, TSR_E_FORMAT, "\"b\" (id 1) has type byte");
     g = gguf_of("llama"), g.unknown = 7;
     expect_gguf(&g, TSR_E_FORMAT, "unknown token's id 7");
 }

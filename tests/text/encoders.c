@@ -1,5 +1,5 @@
-/* WordPiece and Unigram against their libraries: tests/golden/tokenizers/encoders.json, made by the
- * script beside it. */
+/* WordPiece and Unigram compared with their libraries: tests/golden/tokenizers/encoders.json, made
+ * by the script beside it. */
 #include "golden.h"
 
 #include "base/error.h"
@@ -75,7 +75,8 @@ LARGER_TEST(text, t5_small_equals_the_library, "data/tokenizers/t5-small") {
     json_decref(expected);
 }
 
-/* Any one byte of a model with a character map changed: a tokenizer that works, or a refusal. */
+/* With any one byte of a model with a character map changed there is a tokenizer that works or a
+ * refusal. */
 Test(text, a_character_map_survives_any_changed_byte) {
     static const unsigned char flips[] = {0x01, 0x80, 0xFF};
     static const char text[] = "1\xE2\x81\x84"
@@ -105,7 +106,7 @@ Test(text, a_model_with_a_character_map_cut_at_every_byte) {
     for (size_t k = 0; k < 2; k++) {
         tsri_bytes file = golden_own(names[k]);
         for (size_t n = 0; n < file.size; n++) {
-            char *cut = malloc(n + 1); /* ends where its memory ends, for a checker to see */
+            char *cut = malloc(n + 1); /* ends where its memory ends, for a memory checker to see */
             cr_assert_not_null(cut);
             memcpy(cut + 1, file.data, n);
             tsri_text_tokenizer *t = NULL;
@@ -119,7 +120,7 @@ Test(text, a_model_with_a_character_map_cut_at_every_byte) {
     }
 }
 
-/* A megabyte of one character, and of random bytes: linear, and nothing is lost on the way. */
+/* A megabyte of one character, and one of random bytes: the time is linear, and nothing is lost. */
 Test(text, a_long_line_goes_through_unigram) {
     enum { LONG = 1 << 20 };
     char *text = malloc(LONG);

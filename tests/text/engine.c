@@ -1,5 +1,5 @@
-/* Properties: hand-written scanners against PCRE2, round trips of random text, long runs of one
- * character. */
+/* Properties: hand-written scanners compared with PCRE2, round trips of random text, long runs of
+ * one character. */
 #include "golden.h"
 
 #include "base/error.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A small generator of its own: the texts stay the same whatever else draws. */
+/* A small separate generator: the texts stay the same whatever else draws random numbers. */
 static uint32_t draw(uint64_t *state, uint32_t below) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(*state >> 33) % below;
@@ -73,7 +73,8 @@ Test(text, scanners_match_what_pcre2_matches) {
         tsri_text_pattern *by_hand = NULL, *by_pcre2 = NULL;
         char other[400];
         const int size =
-            snprintf(other, sizeof other, "%s|Q{9}", patterns[k]); /* no longer known by its text */
+            /* its text is no longer a known one */
+            snprintf(other, sizeof other, "%s|Q{9}", patterns[k]);
         cr_assert_eq(tsri_text_pattern_new(patterns[k], strlen(patterns[k]), false, &by_hand),
                      TSR_OK);
         cr_assert_eq(tsri_text_pattern_new(other, (size_t)size, false, &by_pcre2), TSR_OK);
@@ -128,7 +129,7 @@ Test(text, byte_level_gives_any_text_back) {
     for (int round = 0; round < 20000; round++) {
         char text[64];
         size_t n = random_text(&state, text, sizeof text);
-        if (round % 2) { /* any bytes: broken ones come back as U+FFFD */
+        if (round % 2) { /* any bytes: invalid ones come back as U+FFFD */
             n = draw(&state, sizeof text);
             for (size_t i = 0; i < n; i++)
                 text[i] = (char)draw(&state, 256);
@@ -138,7 +139,7 @@ Test(text, byte_level_gives_any_text_back) {
     tsri_text_tokenizer_destroy(&t);
 }
 
-/* 72: these take well under a second each; a quadratic engine would not come back. */
+/* 72: each of these takes well under a second; with a quadratic engine they would not end. */
 Test(text, long_runs_of_one_character) {
     static const char *const atoms[] = {"a",  " ",   "\n", "\xF0\x9F\x98\x80", "\xCC\x81\xCC\x96",
                                         "x'", "\xff"};
@@ -160,7 +161,7 @@ Test(text, long_runs_of_one_character) {
     free(text);
 }
 
-/* Every character takes part in 12 merges: a text of 2^20 becomes 2^8 ids. */
+/* Every character takes part in 12 merges, so a text of 2^20 characters becomes 2^8 ids. */
 Test(text, a_long_run_that_merges) {
     enum { LEVELS = 13, BYTES = 1 << 20 };
     char *text = malloc(BYTES);
@@ -251,7 +252,7 @@ Test(text, byte_alphabet_is_its_own_inverse) {
     tsri_base_bytes_clear(&back);
 }
 
-/* One '-' a match in "the-final--countdown"; the pieces are joined by '|'. */
+/* Each '-' is a match in "the-final--countdown"; the pieces are joined by '|'. */
 Test(text, the_five_behaviors) {
     static const char *const wanted[] = {"the|final|countdown", "the|-|final|-|-|countdown",
                                          "the-|final-|-|countdown", "the|-final|-|-countdown",

@@ -1,5 +1,5 @@
-/* Folders of families whose ids a SentencePiece model alone doesn't say, made here around
- * tests/golden/tokenizers/unigram.model; and what translation asks of a tokenizer. */
+/* Folders of families whose ids a SentencePiece model alone doesn't have, made here around
+ * tests/golden/tokenizers/unigram.model; and what translation needs from a tokenizer. */
 #include "golden.h"
 
 #include "base/error.h"
@@ -66,7 +66,7 @@ static tsri_text_tokenizer *segmenter(void) {
     return t;
 }
 
-/* vocab.json with the model's own pieces, from `first` on, in reverse. */
+/* Writes vocab.json with the model's own pieces, from `first` on, in reverse. */
 static void write_vocabulary(const char *name, const char *head) {
     tsri_text_tokenizer *t = segmenter();
     json_t *json = json_loads(head, 0, NULL);
@@ -111,7 +111,7 @@ static tsri_text_ids shifted(int32_t shift) {
     return ids;
 }
 
-/* first (-1: none), the segmenter's ids shifted, then the two last. */
+/* Expects `first` (-1: none), the segmenter's shifted ids, then the two last ids. */
 static void expect_ids(const tsri_text_ids *got, int32_t first, int32_t shift, int32_t last,
                        int32_t very_last) {
     tsri_text_ids ids = shifted(shift), want = {0};
@@ -289,7 +289,7 @@ Test(families, byte_level_merges) {
     write_text("merges.txt", "a c\n");
     expect_refused(TSR_E_FORMAT, "joins \"c\"");
     write_text("merges.txt", "\xff \xff\n");
-    expect_refused(TSR_E_FORMAT, "no UTF-8");
+    expect_refused(TSR_E_FORMAT, "not UTF-8");
 }
 
 Test(families, files_that_do_not_fit) {
@@ -317,7 +317,7 @@ Test(families, vocabularies_that_do_not_match) {
         {"{\"a\":\"1\"}", "the id of \"a\"", TSR_E_FORMAT},
         {"{\"</s>\":0}", "no \"<unk>\"", TSR_E_FORMAT},
         {"{\"<unk>\":0}", "no \"</s>\"", TSR_E_FORMAT},
-        {"{\"</s>\":0,\"<unk>\":1,\"x\":2}", "must be of one model", TSR_E_FORMAT},
+        {"{\"</s>\":0,\"<unk>\":1,\"x\":2}", "must belong to the same model", TSR_E_FORMAT},
     };
     write_model("source.spm");
     write_model("target.spm");
@@ -329,7 +329,8 @@ Test(families, vocabularies_that_do_not_match) {
     }
 }
 
-/* source.spm cut at every byte: one sentence with its name, or a vocabulary that doesn't match. */
+/* source.spm truncated at every byte: one message with its name, or a vocabulary that doesn't
+ * match. */
 Test(families, a_model_cut_at_every_byte) {
     tsri_bytes model = golden_own("unigram.model");
     write_marian("{\"</s>\":0,\"<unk>\":1}");

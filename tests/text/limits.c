@@ -1,5 +1,5 @@
-/* What a tokenizer of a few KB may make of a text, and how long its regular expressions may look:
- * limits in proportion to the text, told by part. */
+/* How much a tokenizer of a few KB may make from a text, and how long its regular expressions may
+ * take: limits in proportion to the text, with the part in the message. */
 #include "golden.h"
 
 #include "base/error.h"
@@ -15,7 +15,7 @@
     "\"merges\":[],\"unk_token\":\"<u>\"},\"added_tokens\":[{\"id\":3,\"content\":\"<s>\"," \
     "\"special\":true,\"normalized\":false}]"
 
-/* A tokenizer.json with `part` set to a Sequence of `step`, `count` times, and then `last`. */
+/* A tokenizer.json with `part` set to a Sequence of `count` times `step` and then `last`. */
 static tsri_text_tokenizer *with_steps(const char *part, const char *list, const char *step,
                                        int count, const char *last) {
     tsri_bytes text = {0};
@@ -30,7 +30,7 @@ static tsri_text_tokenizer *with_steps(const char *part, const char *list, const
     return t;
 }
 
-/* `text` `times` over. */
+/* `text`, repeated `times` times. */
 static tsri_bytes repeated(const char *text, size_t times) {
     tsri_bytes all = {0};
     for (size_t i = 0; i < times; i++)
@@ -73,11 +73,11 @@ Test(text, a_normalizer_that_expands_is_stopped, .timeout = 60) {
     encoding_is_refused(t, "a", 1, "normalizer Replace");
     encoding_is_refused(t, "a", 100000, "normalizer Replace");
     tsri_text_tokenizer_destroy(&t);
-    /* that nothing is left of it in the end changes nothing */
+    /* the limit also holds if nothing is left in the end */
     t = with_steps("normalizer", "normalizers", EIGHTFOLD, 11, TO_NOTHING);
     encoding_is_refused(t, "a", 1, "normalizer Replace");
     tsri_text_tokenizer_destroy(&t);
-    /* the limit is the text's, not that of what lies between added tokens */
+    /* the limit is for the whole text, not for each part between added tokens */
     t = with_steps("normalizer", "normalizers", EIGHTFOLD, 4, EIGHTFOLD);
     encoding_is_served(t, "a<s>", 1, 32768 + 1);
     encoding_is_refused(t, "a<s>", 200, "normalizer Replace");
@@ -135,7 +135,7 @@ Test(text, a_decoder_that_expands_is_stopped, .timeout = 60) {
     t = with_steps("decoder", "decoders", EIGHTFOLD, 11, TO_NOTHING);
     decoding_is_refused(t, 1, "decoder Replace");
     tsri_text_tokenizer_destroy(&t);
-    t = with_steps("decoder", "decoders", EIGHTFOLD, 4, TO_NOTHING); /* a little many times */
+    t = with_steps("decoder", "decoders", EIGHTFOLD, 4, TO_NOTHING); /* a little, but many times */
     decoding_is_refused(t, 100000, "decoder Replace");
     tsri_text_tokenizer_destroy(&t);
 }
@@ -179,11 +179,13 @@ Test(text, a_regular_expression_has_steps_for_a_text, .timeout = 60) {
         const char *step, *text;
         size_t times;
     } rows[] = {
-        {SPLIT("(a|a)+[bd]"), "aaaaaaaaaaaaaaaaaaaac", 1000}, /* each start below any sane limit */
-        {SPLIT("a*+[bd]"), "a", 1000000}, /* no step back, quadratic all the same */
+        /* each start is below any sane limit */
+        {SPLIT("(a|a)+[bd]"), "aaaaaaaaaaaaaaaaaaaac", 1000},
+        {SPLIT("a*+[bd]"), "a", 1000000}, /* no backtracking, but quadratic all the same */
         {SPLIT("(?:a*+b)|\\\\s"), "a", 1000000},
         {SPLIT("(?=(a+))\\\\1[bd]"), "a", 1000000},
-        {SPLIT("(a|a)+[bd]"), "<s>aaaaaaaaaaaaaaaaaaaac", 1000}, /* not a piece between tokens */
+        /* the limit is not one for each piece between tokens */
+        {SPLIT("(a|a)+[bd]"), "<s>aaaaaaaaaaaaaaaaaaaac", 1000},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tsri_text_tokenizer *t =

@@ -1,5 +1,5 @@
-/* The small goldens of this tree: a base tokenizer.json with some parts replaced, against Hugging
- * Face's library. */
+/* The small goldens of this tree: a base tokenizer.json with some parts replaced, compared with
+ * Hugging Face's library. */
 #include "golden.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* The larger goldens and real vocabularies, where they are there. */
+/* The larger goldens and real vocabularies, if they are there. */
 #include "golden.h"
 
 #include "base/error.h"
@@ -128,7 +128,7 @@ static void check_sentencepiece(const char *kind) {
             const int32_t id = (int32_t)json_integer_value(json_array_get(ids, k));
             const char *piece = tsri_text_piece_of(t, id, &n);
             if (id == tsri_text_role_id(t, TSRI_TEXT_UNK))
-                continue; /* its piece is then the text */
+                continue; /* then its piece is the text */
             cr_expect(piece && n == json_string_length(json_array_get(pieces, k)) &&
                       memcmp(piece, json_string_value(json_array_get(pieces, k)), n) == 0);
         }
@@ -174,7 +174,7 @@ LARGER_TEST(text, golden_stories260k_round_trip, "data/models/stories260k") {
     tsri_base_bytes_clear(&decoded);
 }
 
-/* The arrays of a GGUF file's vocabulary; the pieces are the archive's. */
+/* The arrays of a GGUF file's vocabulary; the archive owns the pieces. */
 static tsri_text_tokenizer *from_gguf(const tsri_io_archive *archive) {
     const tsri_io_value *tokens, *scores, *types, *merges;
     tsri_text_gguf g = {.bos = -1,
@@ -237,7 +237,7 @@ static tsri_text_tokenizer *from_gguf(const tsri_io_archive *archive) {
     return t;
 }
 
-/* llama.cpp's own cases: texts separated by a line, a line of ids each. */
+/* llama.cpp's own cases: texts separated by a line, and one line of ids for each. */
 static void check_gguf(const char *name, bool comes_back) {
     static const char separator[] = "\n__ggml_vocab_test__\n";
     char path[300];

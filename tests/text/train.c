@@ -1,5 +1,5 @@
-/* Tokenizers that are made here: the library's merges to the last tie, characters, what is refused;
- * and the pieces that long texts are read in. */
+/* Tokenizers that are trained here: the library's merges to the last tie, characters, refusals; and
+ * the pieces that long texts are read in. */
 #include "golden.h"
 
 #include "base/error.h"
@@ -15,7 +15,7 @@
 
 enum { MOST_SPECIALS = 8 };
 
-/* The text goes in in pieces of whole lines, `step` bytes each or more. */
+/* The text is fed in pieces of whole lines, each of `step` bytes or more. */
 static tsr_status make(const tsr_tokenizer_training *options, const char *text, size_t n,
                        size_t step, tsri_bytes *json) {
     tsri_text_trainer *trainer = NULL;
@@ -182,7 +182,7 @@ static void write_file(const char *path, const void *data, size_t n) {
     cr_assert(file && fwrite(data, 1, n, file) == n && fclose(file) == 0);
 }
 
-/* Text whose line ends, spaces and characters of several bytes lie everywhere. */
+/* Text with line ends, spaces and characters of several bytes everywhere. */
 static size_t make_text(char *text, size_t n) {
     static const char *const bits[] = {"a",  "bc", " ",    "\n",           "\n\n", "  ",      "'s",
                                        "12", "!",  "\r\n", "\xE3\x80\x80", "\t",   "\xC3\xA9"};
@@ -228,7 +228,7 @@ Test(text_train, pieces_are_the_text_and_tokenize_as_it_does) {
     cr_assert_eq(tsri_text_encode(t, text, n, 0, &whole), TSR_OK);
     cr_assert_eq(whole.count, parts.count);
     cr_assert(!memcmp(whole.data, parts.data, whole.count * sizeof *whole.data));
-    /* Any place says the same. */
+    /* Cutting at any place gives the same ids. */
     for (size_t end = 1; end < 3000; end++) {
         const size_t cut = tsri_text_cut_place(text, end, TSRI_TEXT_CUT_WORDS);
         whole.count = parts.count = 0;

@@ -1,5 +1,5 @@
-/* WordPiece and BERT's parts where no golden of the library is at hand: vocab.txt, words at their
- * limits, what is no word. */
+/* WordPiece and BERT's parts for which there are no goldens of the library: vocab.txt, words at
+ * their limits, words that have no pieces. */
 #include "golden.h"
 
 #include "base/error.h"
@@ -91,7 +91,8 @@ Test(text, an_unknown_word_without_an_unknown_piece_is_an_error) {
     tsri_text_tokenizer_destroy(&t);
 }
 
-/* 100 characters are a word, 101 are not, whatever their bytes; and all of it is linear. */
+/* 100 characters are a word and 101 are not, however many bytes they have; and the time is
+ * linear. */
 Test(text, the_longest_word_counts_characters) {
     const tsri_text_bert options = {0};
     tsri_text_tokenizer *t = tokenizer_of("[UNK]\n\xC3\xA9\n##\xC3\xA9", &options);
@@ -150,7 +151,7 @@ Test(text, bert_cleans_what_it_says) {
     }
 }
 
-/* U+2E43 came with Unicode 9. */
+/* U+2E43 was added in Unicode 9. */
 Test(text, the_punctuation_pre_tokenizer_knows_unicode_8_too) {
     static const char file[] =
         "{\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"?\":0,\"a\":1,\"b\":2,"

@@ -1,4 +1,4 @@
-/* model/arch/albert.c - ALBERT: BERT whose layers share their weights and whose table is
+/* model/arch/albert.c - ALBERT: BERT whose layers share their weights and whose embedding table is
  * narrower than its layers.
  * https://huggingface.co/docs/transformers/model_doc/albert */
 #include "base/error.h"
@@ -17,8 +17,8 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_config_int(config, "inner_group_num", false, 1, TSRI_MODEL_MAX_LAYERS, &inner));
     if (inner != 1)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: \"inner_group_num\" is %" PRId32 "; 1 is served", config->what,
-                              inner);
+                              "%s: \"inner_group_num\" is %" PRId32 "; only 1 is served",
+                              config->what, inner);
     TRY(tsri_model_config_activation(config, "hidden_act", "gelu_new", &stack->activation));
     spec->masked_activation = stack->activation;
     return tsri_model_config_int(config, "embedding_size", true, 1, TSRI_MODEL_MAX_WIDTH,

@@ -1,4 +1,4 @@
-/* model/arch/arch.c - the table of architectures, and how one is found by name. */
+/* model/arch/arch.c - the table of architectures, and the search by name. */
 #include "model/arch/arch.h"
 
 #include "base/error.h"
@@ -45,7 +45,7 @@ tsr_status tsri_model_arch_read(json_t *config, const char *what, const tsri_mod
     tsri_model_spec_defaults(spec);
     *arch = tsri_model_arch_find(type ? type : "");
     if (!*arch)
-        return tsri_base_fail(TSR_E_INTERNAL, "%s: no architecture is called so",
+        return tsri_base_fail(TSR_E_INTERNAL, "%s: no architecture has this name",
                               type ? type : "nothing");
     snprintf(spec->family, sizeof spec->family, "%s", type);
     TRY((*arch)->read(&read, spec));

@@ -1,10 +1,10 @@
 /* model/arch/bahdanau.c - The encoder-decoder of gated recurrent units with additive attention
  * (Bahdanau, Cho, Bengio 2015, arXiv:1409.0473): a bidirectional encoder, and a decoder whose
- * step reads what it attends to. */
+ * attended context enters each step. */
 #include "base/error.h"
 #include "model/arch/arch.h"
 
-enum { READS = 4096 }; /* tokens, where the config names no bound: the model itself has none */
+enum { READS = 4096 }; /* tokens, if the config names no bound: the model itself has none */
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *encoder = &spec->encoder, *decoder = &spec->decoder;

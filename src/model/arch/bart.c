@@ -1,4 +1,4 @@
-/* model/arch/bart.c - BART: norms after the blocks, learned positions from row 2.
+/* model/arch/bart.c - BART: norms after the blocks, learned positions that begin at row 2.
  * https://huggingface.co/docs/transformers/model_doc/bart */
 #include "base/error.h"
 #include "model/arch/arch.h"
@@ -62,7 +62,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return tsri_model_arch_bart_like(config, spec);
 }
 
-/* tables of sinusoids that some files store are computed */
+/* some files store tables of sinusoids, which are computed here */
 static const char *const ignored[] = {"embed_positions.weight", "embed_positions.weights",
                                       "model.encoder.version", "model.decoder.version", NULL};
 

@@ -1,4 +1,4 @@
-/* model/arch/bert.c - BERT, and MiniLM, which is one:
+/* model/arch/bert.c - BERT, and MiniLM, which has the same layout:
  * https://huggingface.co/docs/transformers/model_doc/bert */
 #include "base/error.h"
 #include "model/arch/arch.h"
@@ -25,9 +25,9 @@ tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model
     TRY(tsri_model_config_common(config, true, spec));
     TRY(tsri_model_config_bool(config, "is_decoder", &decoder));
     if (decoder)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: \"is_decoder\" is true; this family is served as an encoder",
-                              config->what);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: \"is_decoder\" is true; this family is served only as an encoder", config->what);
     TRY(tsri_model_config_only(config, "position_embedding_type", "absolute"));
     TRY(read_sizes(config, spec));
     stack->positions = TSRI_POSITIONS_LEARNED;

@@ -1,9 +1,9 @@
-/* model/arch/bloom.c - BLOOM: ALiBi in place of positions, a norm of the embedding, one matrix
- * for q, k and v ordered by head. https://huggingface.co/docs/transformers/model_doc/bloom */
+/* model/arch/bloom.c - BLOOM: ALiBi instead of positions, a norm of the embedding, one matrix for
+ * q, k and v, ordered by head. https://huggingface.co/docs/transformers/model_doc/bloom */
 #include "base/error.h"
 #include "model/arch/arch.h"
 
-enum { READS = 2048 }; /* tokens, where the config names no bound: the model itself has none */
+enum { READS = 2048 }; /* tokens, if the config names no bound: the model itself has none */
 
 static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *spec) {
     const bool old = !json_object_get(config->root, "hidden_size");
@@ -27,10 +27,10 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(read_sizes(config, spec));
     TRY(tsri_model_config_bool(config, "apply_residual_connection_post_layernorm", &after));
     if (after)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: \"apply_residual_connection_post_layernorm\" is true; false is "
-                              "served",
-                              config->what);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: \"apply_residual_connection_post_layernorm\" is true; only false is served",
+            config->what);
     stack->positions = TSRI_POSITIONS_ALIBI;
     stack->norm = TSR_NORM_LAYER;
     stack->norm_bias = true;

@@ -1,13 +1,14 @@
-/* model/arch/ctranslate2.c - Transformers in CTranslate2's own layout, whatever they were
- * before: model/formats/ctranslate2_config.c says their config. https://opennmt.net/CTranslate2 */
+/* model/arch/ctranslate2.c - Transformers in CTranslate2's own layout, whatever they were converted
+ * from: model/formats/ctranslate2_config.c makes their config. https://opennmt.net/CTranslate2 */
 #include "base/error.h"
 #include "model/arch/arch.h"
 
 #include <inttypes.h>
 
 enum {
-    READS_BY_DISTANCE = 1 << 16, /* there is no table that would end */
-    READS_SINUSOIDS = 1024       /* computed ones have no end, either: what CTranslate2 cuts at */
+    READS_BY_DISTANCE = 1 << 16, /* no table limits the positions */
+    READS_SINUSOIDS = 1024       /* no table limits computed positions either: CTranslate2 cuts
+                                    here */
 };
 
 static tsr_status read_flags(const tsri_model_config *config, tsri_model_stack *stack) {
@@ -51,8 +52,8 @@ static tsr_status read_stack(const tsri_model_config *config, tsri_model_stack *
     *positions = stack->relative_buckets ? READS_BY_DISTANCE : rows ? rows : READS_SINUSOIDS;
     if (stack->relative_buckets && stack->relative_distance <= stack->relative_buckets / 2)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: relative_attention_max_distance %" PRId32
-                              " is no more than half of the %" PRId32 " buckets",
+                              "%s: relative_attention_max_distance is %" PRId32
+                              "; it must be more than half of the %" PRId32 " buckets",
                               config->what, stack->relative_distance, stack->relative_buckets);
     if (!stack->relative_buckets)
         stack->positions = rows ? TSRI_POSITIONS_LEARNED : TSRI_POSITIONS_SINUSOIDAL;
@@ -85,10 +86,10 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return TSR_OK;
 }
 
-/* T5's layers all name the first one's bias. */
+/* All layers of T5 name the first layer's bias. */
 static const char *const ignored[] = {"self_attention.relative_attention_bias.weight", NULL};
 
-/* Of a feed-forward part that is gated, linear_0 is the gate. */
+/* In a gated feed-forward part, linear_0 is the gate. */
 static const tsri_model_names encoder_names = {
     .prefix = "encoder.",
     .embed = "embeddings_0",

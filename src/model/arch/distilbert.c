@@ -1,4 +1,4 @@
-/* model/arch/distilbert.c - DistilBERT: BERT without segments and pooler.
+/* model/arch/distilbert.c - DistilBERT: BERT without segments and without a pooler.
  * https://huggingface.co/docs/transformers/model_doc/distilbert */
 #include "base/error.h"
 #include "model/arch/arch.h"
@@ -14,7 +14,8 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_config_long(config, "max_position_embeddings", true, 1, TSRI_MODEL_MAX_POSITIONS,
                                &spec->max_positions));
     TRY(tsri_model_config_even_heads(config, "n_heads", "dim", spec, stack));
-    /* sinusoidal_pos_embds says how the table began; it is in the file in any case */
+    /* sinusoidal_pos_embds says how the table was initialised; the file has the table in any
+     * case */
     stack->positions = TSRI_POSITIONS_LEARNED;
     stack->norm = TSR_NORM_LAYER;
     stack->norm_bias = true;

@@ -1,6 +1,6 @@
-/* model/arch/electra.c - ELECTRA: BERT with a table that may be narrower than its layers; its
- * generator is a masked LM. The discriminator's own head, which tells replaced tokens, is not
- * computed, and a warning says so.
+/* model/arch/electra.c - ELECTRA: BERT with an embedding table that may be narrower than its
+ * layers; its generator is a masked LM. The discriminator's own head, which detects replaced
+ * tokens, is not computed, and a warning says so.
  * https://huggingface.co/docs/transformers/model_doc/electra */
 #include "base/error.h"
 #include "model/arch/arch.h"

@@ -1,13 +1,14 @@
-/* model/arch/gemma.c - Gemma (the first): Llama's layout, norms with 1 + weight, embeddings
- * scaled by the root of the width, GELU. */
+/* model/arch/gemma.c - Gemma (the first): Llama's layout, norms with 1 + weight, embeddings scaled
+ * by the square root of the width, GELU. */
 #include "base/error.h"
 #include "model/arch/arch.h"
 
 #include <math.h>
 #include <string.h>
 
-/* "hidden_act" is "gelu" in configs made before the error was seen; the model was trained with the
- * tanh form. "hidden_activation", which was read in its place for a while, must say the same. */
+/* "hidden_act" is "gelu" in configs that were made before the error was noticed; the model was
+ * trained with the tanh form. "hidden_activation", which transformers read instead for a while,
+ * must say the same. */
 static tsr_status read_activation(const tsri_model_config *config, tsr_activation *out) {
     TRY(tsri_model_config_activation(config, "hidden_act", "gelu_pytorch_tanh", out));
     if (*out == TSR_ACT_GELU)
@@ -17,10 +18,11 @@ static tsr_status read_activation(const tsri_model_config *config, tsr_activatio
     tsr_activation other;
     TRY(tsri_model_config_activation(config, "hidden_activation", NULL, &other));
     if (other != *out)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: \"hidden_act\" and \"hidden_activation\" name two activations, "
-                              "and versions of transformers compute one or the other",
-                              config->what);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: \"hidden_act\" and \"hidden_activation\" name different activations, and which "
+            "one transformers computes depends on its version",
+            config->what);
     return TSR_OK;
 }
 

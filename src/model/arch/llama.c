@@ -1,4 +1,4 @@
-/* model/arch/llama.c - Llama 1, 2 and 3 and what follows their config, and what relatives share:
+/* model/arch/llama.c - Llama 1, 2 and 3, models that follow their config, and what relatives share:
  * https://huggingface.co/docs/transformers/model_doc/llama */
 #include "base/error.h"
 #include "model/arch/arch.h"
@@ -49,7 +49,7 @@ const tsri_model_names tsri_model_names_gguf = {
     .ignored = ignored_gguf,
 };
 
-/* Heads and their size; kv_heads and head_dim have defaults. */
+/* Reads the heads and their size; kv_heads and head_dim have defaults. */
 static tsr_status read_heads(const tsri_model_config *config, int32_t width,
                              tsri_model_stack *stack) {
     TRY(tsri_model_config_int(config, "num_attention_heads", true, 1, TSRI_MODEL_MAX_WIDTH,

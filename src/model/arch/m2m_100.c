@@ -1,5 +1,5 @@
-/* model/arch/m2m_100.c - M2M-100 and NLLB: norms before the blocks, sinusoids counted from
- * behind the padding's id.
+/* model/arch/m2m_100.c - M2M-100 and NLLB: norms before the blocks, sinusoids that start after the
+ * padding's id.
  * https://huggingface.co/docs/transformers/model_doc/m2m_100 */
 #include "base/error.h"
 #include "model/arch/arch.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
-    bool scale = true; /* and relu, where the keys are missing */
+    bool scale = true; /* if the keys are missing: scaled, and relu */
     TRY(tsri_model_arch_bart_like(config, spec));
     TRY(tsri_model_config_bool(config, "scale_embedding", &scale));
     spec->embed_scale = scale ? (float)sqrt(spec->width) : 1;

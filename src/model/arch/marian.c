@@ -1,5 +1,5 @@
-/* model/arch/marian.c - Marian: BART without the embedding's norm, sinusoids in halves; source
- * and target may have tables of their own.
+/* model/arch/marian.c - Marian: BART without the embedding's norm, sinusoids in halves; source and
+ * target may have separate tables.
  * https://huggingface.co/docs/transformers/model_doc/marian */
 #include "base/error.h"
 #include "model/arch/arch.h"

@@ -1,4 +1,4 @@
-/* model/arch/mbart.c - mBART: BART with the norms before the blocks, and one behind the last.
+/* model/arch/mbart.c - mBART: BART with the norms before the blocks, and one after the last.
  * https://huggingface.co/docs/transformers/model_doc/mbart */
 #include "base/error.h"
 #include "model/arch/arch.h"

@@ -6,7 +6,8 @@
 
 #include <inttypes.h>
 
-enum { PADDING = 1, BUCKETS = 32, FURTHEST = 128 }; /* of transformers, whatever the config says */
+/* Those of transformers, whatever the config says. */
+enum { PADDING = 1, BUCKETS = 32, FURTHEST = 128 };
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->encoder;
@@ -17,10 +18,11 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     stack->relative_distance = FURTHEST;
     TRY(tsri_model_config_int(config, "relative_attention_num_buckets", false, 1, 4096, &buckets));
     if (buckets != BUCKETS)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: \"relative_attention_num_buckets\" is %" PRId32
-                              "; %d are served, as transformers computes %d whatever this says",
-                              config->what, buckets, BUCKETS, BUCKETS);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: \"relative_attention_num_buckets\" is %" PRId32
+            "; only %d is served, because transformers computes %d whatever this says",
+            config->what, buckets, BUCKETS, BUCKETS);
     return TSR_OK;
 }
 

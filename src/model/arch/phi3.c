@@ -1,5 +1,5 @@
 /* model/arch/phi3.c - Phi-3: Llama's layout with one matrix for queries, keys and values, one
- * for gate and up, and a sliding window. */
+ * matrix for gate and up, and a sliding window. */
 #include "base/error.h"
 #include "model/arch/arch.h"
 

@@ -1,5 +1,5 @@
-/* model/arch/qwen2.c - Qwen2 and 2.5: Llama's layout, biases on queries, keys and values, and a
- * window in the upper layers if any. */
+/* model/arch/qwen2.c - Qwen2 and 2.5: Llama's layout, biases on queries, keys and values, and
+ * possibly a window in the upper layers. */
 #include "base/error.h"
 #include "model/arch/arch.h"
 

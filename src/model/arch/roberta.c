@@ -1,5 +1,5 @@
-/* model/arch/roberta.c - RoBERTa: BERT whose positions begin behind the padding's id, with a
- * classifier of its own.
+/* model/arch/roberta.c - RoBERTa: BERT whose positions begin after the padding's id, with a
+ * different classifier.
  * https://huggingface.co/docs/transformers/model_doc/roberta */
 #include "base/error.h"
 #include "model/arch/arch.h"
@@ -16,7 +16,7 @@ tsr_status tsri_model_arch_roberta_positions(const tsri_model_config *config, in
     if (spec->max_positions <= padding + 1)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: max_position_embeddings %" PRId64
-                              " leaves no position behind those up to the padding's id %" PRId32,
+                              " leaves no position after the padding's id %" PRId32,
                               config->what, spec->max_positions, padding);
     spec->max_positions -= padding + 1;
     spec->masked_activation = TSR_ACT_GELU;

@@ -1,5 +1,5 @@
 /* model/arch/t5.c - T5: RMS norms before the blocks, a bias by distance instead of positions, no
- * scale of scores; of version 1.1 on gated, with an output matrix of its own.
+ * scaling of scores; from version 1.1 on gated, with a separate output matrix.
  * https://huggingface.co/docs/transformers/model_doc/t5 */
 #include "base/error.h"
 #include "model/arch/arch.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { READS = 1 << 16 }; /* there is no table that would end */
+enum { READS = 1 << 16 }; /* no table limits the positions */
 
 static tsr_status read_feed_forward(const tsri_model_config *config, tsri_model_stack *stack) {
     const char *kind = "relu";
@@ -44,10 +44,11 @@ static tsr_status read_stack(const tsri_model_config *config, tsri_model_stack *
     TRY(tsri_model_config_int(config, "relative_attention_max_distance", false, 2, 1 << 20,
                               &stack->relative_distance));
     if (stack->relative_distance <= stack->relative_buckets / 2)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: relative_attention_max_distance %" PRId32
-                              " is no more than half of relative_attention_num_buckets %" PRId32,
-                              config->what, stack->relative_distance, stack->relative_buckets);
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s: relative_attention_max_distance is %" PRId32
+            "; it must be more than half of relative_attention_num_buckets %" PRId32,
+            config->what, stack->relative_distance, stack->relative_buckets);
     stack->norm = TSR_NORM_RMS;
     stack->norm_eps = 1e-6f;
     TRY(tsri_model_config_float(config, "layer_norm_epsilon", false, 1e-12, 1, &stack->norm_eps));
@@ -60,7 +61,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     bool scaled;
     TRY(tsri_model_config_refuse(config, handled));
     TRY(tsri_model_config_common(config, true, spec));
-    /* newer files say by scale_decoder_outputs what tie_word_embeddings said */
+    /* newer files use scale_decoder_outputs for what tie_word_embeddings used to say */
     scaled = spec->tied;
     TRY(tsri_model_config_bool(config, "scale_decoder_outputs", &scaled));
     spec->tied = !tsri_io_find(config->archive, "lm_head.weight") || spec->tied;
@@ -81,7 +82,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return TSR_OK;
 }
 
-/* the bias of cross-attention, which old files store, is not used */
+/* old files store a bias of cross-attention, which is not used */
 static const char *const ignored[] = {"EncDecAttention.relative_attention_bias.weight", NULL};
 #define EMBED "shared|encoder.embed_tokens|decoder.embed_tokens"
 

@@ -1,19 +1,19 @@
-/* model/arch/tessera.c - Tessera's own: every feature is spelled out, for what no family of
- * Hugging Face's computes. A decoder, an encoder, or both, whose layers are of one kind.
+/* model/arch/tessera.c - Tessera's own architecture, with every feature spelled out, for models
+ * that no family of Hugging Face computes. A decoder, an encoder, or both, with layers of one kind.
  *
  *     encoder_layers, decoder_layers   one of them may be 0
  *     positions  none | sinusoidal | learned | rotary | alibi
  *     attention  causal | bidirectional: of an encoder; a decoder's is causal
  *     norm       pre | post                        norm_type  layer | rms
  *
- * Sinusoids come in turn. Of a post-norm stack there is no final norm. */
+ * In sinusoids, sines and cosines alternate. A post-norm stack has no final norm. */
 #include "base/error.h"
 #include "model/arch/arch.h"
 
 #include <math.h>
 #include <string.h>
 
-/* One of `names`, which ends in NULL: its place. */
+/* Reads one of `names`, which ends in NULL: gives its index. */
 static tsr_status read_name(const tsri_model_config *config, const char *key,
                             const char *const *names, int *out) {
     const char *text = NULL;
@@ -28,8 +28,8 @@ static tsr_status read_name(const tsri_model_config *config, const char *key,
             strncat(list, ", ", sizeof list - strlen(list) - 1);
         strncat(list, names[i], sizeof list - strlen(list) - 1);
     }
-    return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is \"%s\"; it is one of %s", config->what, key,
-                          text ? text : "missing", list);
+    return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is \"%s\"; it must be one of %s", config->what,
+                          key, text ? text : "missing", list);
 }
 
 static tsr_status read_kinds(const tsri_model_config *config, tsri_model_stack *stack) {
@@ -97,7 +97,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
                               config->what);
     spec->decoder.cross = spec->encoder.layers && spec->decoder.layers;
     spec->masked_activation =
-        spec->encoder.activation; /* without a decoder: of the heads of BERT */
+        spec->encoder.activation; /* without a decoder: the activation of BERT's heads */
     spec->label_activation = TSR_ACT_TANH;
     return TSR_OK;
 }

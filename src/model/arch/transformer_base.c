@@ -1,12 +1,12 @@
-/* model/arch/transformer_base.c - The Transformer of 2017: norms after the blocks, sinusoids in
- * turn, ReLU. */
+/* model/arch/transformer_base.c - The Transformer of 2017: norms after the blocks, sinusoids that
+ * alternate sine and cosine, ReLU. */
 #include "base/error.h"
 #include "model/arch/arch.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-enum { READS = 1024 }; /* rows of the table that is computed, where the config names none */
+enum { READS = 1024 }; /* rows of the table that is computed, if the config gives no number */
 
 static tsr_status read_stack(const tsri_model_config *config, const char *layers,
                              const tsri_model_spec *spec, tsri_model_stack *stack) {
@@ -45,8 +45,8 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     spec->source_embed = !shared;
     if (shared && spec->source_vocab != spec->vocab)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: share_embeddings, but src_vocab_size is %" PRId32
-                              " and tgt_vocab_size %" PRId32,
+                              "%s: share_embeddings is set, but src_vocab_size is %" PRId32
+                              " and tgt_vocab_size is %" PRId32,
                               config->what, spec->source_vocab, spec->vocab);
     spec->decoder_start = spec->bos;
     spec->embed_scale = (float)sqrt(spec->width);

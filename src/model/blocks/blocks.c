@@ -22,8 +22,8 @@ static uint32_t stack_weight(const builder *b, tsri_model_stack_role role) {
     return tsri_model_stack_weight(b->stack, role);
 }
 
-/* What enters layer `layer` from the stream and the branch that came before: the norm of that
- * layer, or the final one. */
+/* What enters layer `layer`, from the stream and the previous branch: the output of that layer's
+ * norm, or of the final norm. */
 static void enter(builder *b, int32_t layer, tsri_value addend) {
     const bool last = layer == b->stack->layers;
     if (layer > 0)
@@ -52,7 +52,8 @@ static tsri_value sum(builder *b, tsri_value a, tsri_value c) {
     return tsri_graph_op1(b->graph, TSR_OP_ADD, NULL, in, 2);
 }
 
-/* Words, positions and segments; the norm and the matrix that some families have behind them. */
+/* Embeds words, positions and segments, then applies the norm and the matrix that some families
+ * have after them. */
 static void embed(builder *b) {
     const tsri_model_stack *stack = b->stack;
     const bool own = stack->side == TSRI_SIDE_ENCODER && b->spec->source_embed;
@@ -102,7 +103,7 @@ static tsri_value head_norm(builder *b, tsri_value x, int32_t layer, tsri_model_
     return tsri_graph_op1(b->graph, TSR_OP_RMS_NORM, &attrs, in, 2);
 }
 
-/* Queries and keys from the matrix product, normed where the model does so. */
+/* Queries and keys from the matrix product, with norms if the model has them. */
 static void queries_and_keys(builder *b, int32_t layer, tsri_value qkv, tsri_value *q,
                              tsri_value *k) {
     const int64_t H = b->stack->heads, G = b->stack->kv_heads, D = b->stack->head_size;
@@ -115,9 +116,8 @@ static void queries_and_keys(builder *b, int32_t layer, tsri_value qkv, tsri_val
     }
 }
 
-/* What a decoder layer keeps: keys (part 0) and values (1) of its own attention; of its
- * cross-attention (2, 3). [slots, G, capacity, size]: the keys of one head lie one after the other.
- */
+/* What a decoder layer keeps: the keys (part 0) and values (1) of its own attention, and those of
+ * its cross-attention (2, 3). [slots, G, capacity, size]: the keys of one head are contiguous. */
 static tsri_value memory(builder *b, int32_t layer, int part) {
     static const char *const names[] = {"keys", "values", "cross_keys", "cross_values"};
     const tsri_model_stack *stack = &b->spec->decoder;
@@ -134,8 +134,8 @@ static tsri_value memory(builder *b, int32_t layer, int part) {
                            b->shape->kv_dtype, 4, dims);
 }
 
-/* Rotates queries and keys where the model does so, and appends keys and values behind what each
- * slot has. */
+/* Rotates queries and keys if the model does, and appends keys and values after those of each
+ * slot. */
 static tsri_value remember(builder *b, int32_t layer, tsri_value keys, tsri_value values,
                            tsri_value q, tsri_value k, tsri_value v) {
     const bool rotary = b->stack->positions == TSRI_POSITIONS_ROTARY;
@@ -161,7 +161,7 @@ static tsri_value remember(builder *b, int32_t layer, tsri_value keys, tsri_valu
     return rotary ? rotated : q;
 }
 
-/* The op, or its three steps where the probabilities are wanted; [B,T,H*Dv]. */
+/* The attention op, or its three steps if the probabilities are wanted; [B,T,H*Dv]. */
 static tsri_value attend(builder *b, const tsr_attention_attrs *attrs, const tsri_value *in,
                          uint32_t n_in, bool wanted, uint32_t output, const char *name) {
     tsri_value y, probabilities;
@@ -176,7 +176,7 @@ static tsri_value attend(builder *b, const tsr_attention_attrs *attrs, const tsr
     return tsri_graph_reshape(b->graph, y, 3, merged);
 }
 
-/* Among its own tokens: a decoder's with those that its slots hold. */
+/* Attention among the stack's own tokens: a decoder's includes those that its slots hold. */
 static tsri_value attention(builder *b, int32_t layer) {
     static const uint32_t by_key[] = {0, 2, 1, 3};
     const tsri_model_stack *stack = b->stack;
@@ -218,7 +218,7 @@ static tsri_value attention(builder *b, int32_t layer) {
                   "attn");
 }
 
-/* To the encoder's output, whose keys and values lie in the source slots. */
+/* Attention to the encoder's output, whose keys and values are in the source slots. */
 static tsri_value cross_attention(builder *b, int32_t layer) {
     static const uint32_t by_key[] = {0, 2, 1, 3};
     const tsri_model_stack *stack = b->stack;
@@ -269,7 +269,7 @@ static tsri_value mlp(builder *b, int32_t layer, tsri_value x) {
                              TSRI_GRAPH_NONE);
 }
 
-/* From here on only the rows that someone reads; nobody but a decoder's head reads so few. */
+/* From here on, keeps only the rows that are read; only a decoder's head reads so few. */
 static tsri_value pick_rows(builder *b, int32_t layer, tsri_value a) {
     if (layer != b->stack->layers - 1 || b->shape->hidden || b->shape->learning ||
         b->stack->side == TSRI_SIDE_ENCODER)
@@ -281,8 +281,8 @@ static tsri_value pick_rows(builder *b, int32_t layer, tsri_value a) {
     return a;
 }
 
-/* The stream and a branch added, and the norm: what the next part of the layer reads. Where norms
- * come after the parts it is the stream as well. */
+/* Adds a branch to the stream and applies the norm: what the next part of the layer reads. If norms
+ * come after the parts, the result is also the stream. */
 static void join(builder *b, int32_t layer, tsri_value branch, tsri_model_role role,
                  const char *name) {
     tsri_model_stage(b, layer, name);
@@ -291,14 +291,14 @@ static void join(builder *b, int32_t layer, tsri_value branch, tsri_model_role r
         b->x = b->y;
 }
 
-/* A branch's output matrix. */
+/* The product with a branch's output matrix. */
 static tsri_value out_of(builder *b, int32_t layer, tsri_value a, tsri_model_role role,
                          const char *name, tsri_value residual) {
     tsri_model_stage(b, layer, name);
     return tsri_model_linear(b, a, layer_weight(b, layer, role), TSR_ACT_NONE, residual);
 }
 
-/* One layer, up to and with the norm that the next begins with. */
+/* One layer, up to and including the norm that the next layer begins with. */
 static void layer_of(builder *b, int32_t layer) {
     const bool post = b->stack->place == TSRI_NORM_POST, cross = b->stack->cross;
     tsri_value a = attention(b, layer);
@@ -337,7 +337,7 @@ static void layer_of(builder *b, int32_t layer) {
     enter(b, layer + 1, post ? TSRI_GRAPH_NONE : inner);
 }
 
-/* Keys and values of the encoder's output, for every layer of the decoder. */
+/* Stores keys and values of the encoder's output for every layer of the decoder. */
 static void keep_source(builder *b) {
     const tsri_model_stack *stack = &b->spec->decoder;
     const int64_t G = stack->kv_heads, D = stack->head_size, Dv = stack->value_size;
@@ -422,8 +422,8 @@ tsr_status tsri_model_build(const tsri_model_weights *weights, const tsri_model_
     return status;
 }
 
-/* Ranges of T as design says of M: a plan for one token, few, some, many; and one or several
- * sequences. */
+/* Ranges of T, as docs/design.md gives them for M: a plan for one token, few, some, many; and for
+ * one or several sequences. */
 tsr_bounds tsri_model_bounds(int64_t slots, int64_t B, int64_t T, int64_t limit, bool all) {
     static const int64_t most[] = {1, 8, 64, 512};
     int range = 0;

@@ -5,34 +5,34 @@
 
 #include "model/weights/weights.h"
 
-/* Inputs of the graph. Each is int32 but FREQUENCIES (f32). */
+/* Inputs of the graph. All are int32 except those marked f32. */
 typedef enum tsri_model_input {
-    TSRI_INPUT_IDS = 0,     /* [B, T]; what pads a short sequence is 0 */
+    TSRI_INPUT_IDS = 0,     /* [B, T]; a short sequence is padded with 0 */
     TSRI_INPUT_POSITIONS,   /* [B, T] */
     TSRI_INPUT_PAST,        /* [B] tokens of the slot before these */
-    TSRI_INPUT_LEN,         /* [B] past and these */
-    TSRI_INPUT_SLOT,        /* [B] of an encoder: where cross-attention finds its output */
+    TSRI_INPUT_LEN,         /* [B] past and these together */
+    TSRI_INPUT_SLOT,        /* [B] of an encoder: the slot where cross-attention finds its output */
     TSRI_INPUT_ROWS,        /* [N] rows of [B * T] whose logits are wanted */
-    TSRI_INPUT_FREQUENCIES, /* [rotary / 2], where the scaling depends on the length */
+    TSRI_INPUT_FREQUENCIES, /* f32 [rotary / 2], if the scaling depends on the length */
     TSRI_INPUT_TYPES,       /* [B, T] segments of tokens */
     TSRI_INPUT_KEYS,        /* [B, capacity] the slot that holds each key */
     TSRI_INPUT_SOURCE,      /* [B] the source slot that each sequence attends to */
     TSRI_INPUT_SOURCE_LEN,  /* [B] its length */
-    TSRI_INPUT_TOKEN,       /* [B] ids, of a recurrent decoder: one token a run */
-    TSRI_INPUT_STATE,       /* [B] of a recurrent decoder: the row of the state before it; of its
-                               encoder: the slot that keeps the first one */
+    TSRI_INPUT_TOKEN,       /* [B] ids, of a recurrent decoder: one token each run */
+    TSRI_INPUT_STATE,       /* [B] of a recurrent decoder: the row of the previous state; of its
+                               encoder: the slot that keeps the first state */
     /* Of a training graph. The encoder of an encoder-decoder reads SOURCE_IDS and SOURCE_POSITIONS
-     * [B, S], of SOURCE_LEN; its decoder IDS and POSITIONS [B, T]. */
+     * [B, S] with lengths SOURCE_LEN; its decoder reads IDS and POSITIONS [B, T]. */
     TSRI_INPUT_SOURCE_IDS,
     TSRI_INPUT_SOURCE_POSITIONS,
     TSRI_INPUT_TARGETS,     /* [B, T]; masked: [N]; a classifier's: [B] */
-    TSRI_INPUT_TEACHER,     /* f32: logits, of the shape of the model's */
-    TSRI_INPUT_HARD,        /* f32 [1] what a row's cross entropy weighs */
-    TSRI_INPUT_SOFT,        /* f32 [1] what a row's divergence weighs */
-    TSRI_INPUT_BETA,        /* f32 [1] what is kept of the gradients that were there */
+    TSRI_INPUT_TEACHER,     /* f32: logits, with the shape of the model's */
+    TSRI_INPUT_HARD,        /* f32 [1] the weight of a row's cross entropy */
+    TSRI_INPUT_SOFT,        /* f32 [1] the weight of a row's divergence */
+    TSRI_INPUT_BETA,        /* f32 [1] the factor of the gradients that were there before */
     TSRI_INPUT_SEED,        /* [4] of dropout */
-    TSRI_INPUT_BUCKETS,     /* [2R+1] of the bias by distance: the bucket of each */
-    TSRI_INPUT_OWN_BUCKETS, /* the same of the decoder of an encoder-decoder */
+    TSRI_INPUT_BUCKETS,     /* [2R+1] of the bias by distance: the bucket of each distance */
+    TSRI_INPUT_OWN_BUCKETS, /* the same for the decoder of an encoder-decoder */
     TSRI_INPUT_RATES,       /* f32 [4] the optimizer's */
     TSRI_INPUT_COUNT
 } tsri_model_input;
@@ -47,49 +47,49 @@ typedef enum tsri_model_output {
     TSRI_OUTPUT_POOLED,
     TSRI_OUTPUT_LABELS,
     TSRI_OUTPUT_NEXT,
-    TSRI_OUTPUT_HARD,        /* of a training graph: cross entropy of each row */
-    TSRI_OUTPUT_SOFT,        /* and divergence */
+    TSRI_OUTPUT_HARD,        /* of a training graph: the cross entropy of each row */
+    TSRI_OUTPUT_SOFT,        /* and its divergence */
     TSRI_OUTPUT_HIDDEN = 16, /* + i, 0 .. layers */
     TSRI_OUTPUT_ATTENTION = TSRI_OUTPUT_HIDDEN + TSRI_MODEL_MAX_LAYERS + 1, /* + layer */
     TSRI_OUTPUT_CROSS = TSRI_OUTPUT_ATTENTION + TSRI_MODEL_MAX_LAYERS       /* + layer */
 } tsri_model_output;
 
-/* Which stacks a graph computes. Of an encoder-decoder they are graphs of their own, which meet in
- * the states of cross-attention; one with both is for storing the weights. */
+/* Which stacks a graph computes. In an encoder-decoder each stack has its own graph, and they meet
+ * in the states of cross-attention; a graph with both is for storing the weights. */
 typedef enum tsri_model_side_set {
     TSRI_SIDES_DECODER = 1,
     TSRI_SIDES_ENCODER = 2,
     TSRI_SIDES_BOTH = 3
 } tsri_model_side_set;
 
-/* States: 2 * layer (keys) and 2 * layer + 1 (values) of the decoder's own attention from
- * `first_state` on, then those of its cross-attention. */
+/* States, from `first_state` on: 2 * layer (keys) and 2 * layer + 1 (values) of the decoder's own
+ * attention, then those of its cross-attention. */
 typedef struct tsri_model_shape {
     tsri_model_side_set sides;
     int32_t slots, sources;
     int64_t capacity, source_capacity;
     uint32_t first_state;
     int32_t top_k;                                 /* 0: none */
-    tsr_dtype kv_dtype;                            /* of the states: f32 or f16 */
+    tsr_dtype kv_dtype;                            /* dtype of the states: f32 or f16 */
     bool logits, argmax, hidden, attention, cross; /* attention, cross: their probabilities */
     bool by_keys;                                  /* TSRI_INPUT_KEYS says where each key lies */
     bool vectors, pooled, labels, next;
-    uint32_t pooling;                   /* of vectors: tsr_pool */
-    const struct tsri_model_learning *learning; /* NULL: no training graph */
+    uint32_t pooling;                           /* of vectors: tsr_pool */
+    const struct tsri_model_learning *learning; /* NULL: not a training graph */
 } tsri_model_shape;
 
 /* Number of states that a session of this model has. */
 uint32_t tsri_model_state_count(const tsri_model_spec *spec);
 
-/* A graph with inputs [B, T] whose logits are those of the N rows that TSRI_INPUT_ROWS names. With
- * `hidden` the last layer is computed for every token; without, only for those rows. With
+/* Builds a graph with inputs [B, T] that gives the logits of the N rows that TSRI_INPUT_ROWS names.
+ * With `hidden` the last layer is computed for every token; without, only for those rows. With
  * `attention` the op is spelled out so that its probabilities can be read. An encoder's vectors,
- * pooled, labels (of sequences) and next have a row a sequence. */
+ * pooled, labels (of sequences) and next have one row for each sequence. */
 tsr_status tsri_model_build(const tsri_model_weights *weights, const tsri_model_shape *shape,
                             tsri_graph **out);
 
-/* Bounds of a decoder's plan for B sequences of T tokens (at most `limit`). `all`: rows are up to
- * B * T, else up to B. */
+/* Bounds of a decoder's plan for B sequences of T tokens (at most `limit`). With `all`, rows go up
+ * to B * T, else up to B. */
 tsr_bounds tsri_model_bounds(int64_t slots, int64_t B, int64_t T, int64_t limit, bool all);
 
 #endif

@@ -1,4 +1,4 @@
-/* model/blocks/builder.c - the pieces that all blocks are built of: inputs, weights, linear
+/* model/blocks/builder.c - the pieces that all blocks are built from: inputs, weights, linear
  * layers, norms, look-ups. */
 #include "model/blocks/builder.h"
 
@@ -23,7 +23,7 @@ void tsri_model_stage(tsri_model_builder *b, int32_t layer, const char *part) {
     tsri_graph_scope(b->graph, layer, label);
 }
 
-/* The encoder of a training graph that has a decoder, too, has inputs of its own. */
+/* In a training graph that also has a decoder, the encoder has its own inputs. */
 static tsri_model_input side_input(const tsri_model_builder *b, tsri_model_input id) {
     if (!b->shape->learning || b->stack->side != TSRI_SIDE_ENCODER || !b->spec->decoder.layers)
         return id;
@@ -104,8 +104,8 @@ uint32_t tsri_model_products(const tsri_model_builder *b, uint32_t id) {
     return w ? tsri_model_weight_compute(b->weights, w) : TSR_COMPUTE_F32;
 }
 
-/* A training graph has activations as ops of their own, for the backward pass to read what they
- * were applied to, and adapters beside products. */
+/* A training graph has activations as separate ops, so that the backward pass can read what they
+ * were applied to, and adapters beside the products. */
 static tsri_value learned_linear(tsri_model_builder *b, tsri_value x, uint32_t id,
                                  tsr_activation activation, tsri_value residual) {
     const tsri_value addend = b->shape->learning->addend(b, x, id);

@@ -8,30 +8,31 @@ typedef struct tsri_model_builder {
     tsri_graph *graph;
     const tsri_model_weights *weights;
     const tsri_model_spec *spec;
-    const tsri_model_stack *stack; /* at hand */
+    const tsri_model_stack *stack; /* the stack that is being built */
     const tsri_model_shape *shape;
     tsr_dim T;           /* tokens of a sequence of this stack */
-    uint32_t sites;      /* of dropout, so far */
-    tsri_value relative; /* bias by distance of the stack at hand, of a training graph */
-    tsri_value source;   /* what the encoder gave, of a training graph */
+    uint32_t sites;      /* places with dropout so far */
+    tsri_value relative; /* bias by distance of the stack that is being built, in a training
+                            graph */
+    tsri_value source;   /* the encoder's output, in a training graph */
     tsri_value x, y;     /* the residual stream, and what the next part reads: x after its norm */
-    bool picked;         /* they hold the wanted rows only */
+    bool picked;         /* they hold only the wanted rows */
 } tsri_model_builder;
 
 tsr_dim tsri_model_B(void);
 tsr_dim tsri_model_T(void);
 
-/* The ops that follow are called "layers.3.attention" and run where layer 3 does. */
+/* The ops that follow are named "layers.3.attention" and run on the device of layer 3. */
 void tsri_model_stage(tsri_model_builder *b, int32_t layer, const char *part);
 
-/* A leaf, made when it is first asked for. */
+/* The leaf of an input, made when it is first asked for. */
 tsri_value tsri_model_input_of(tsri_model_builder *b, tsri_model_input id);
-/* NONE for a weight that the model lacks: a missing bias. */
+/* The leaf of a weight; NONE if the model lacks it, such as a missing bias. */
 tsri_value tsri_model_weight_leaf(tsri_model_builder *b, uint32_t id);
-/* Whether the model has it. */
+/* Whether the model has the weight. */
 bool tsri_model_builder_has(const tsri_model_builder *b, uint32_t id);
 
-/* tsr_compute of products with this weight. */
+/* The tsr_compute of products with this weight. */
 uint32_t tsri_model_products(const tsri_model_builder *b, uint32_t id);
 /* act(x w + bias) + residual; the bias is weight id + 1. */
 tsri_value tsri_model_linear(tsri_model_builder *b, tsri_value x, uint32_t id,
@@ -42,44 +43,46 @@ void tsri_model_add_norm(tsri_model_builder *b, tsri_value addend, uint32_t id);
 /* table[ids] * scale */
 tsri_value tsri_model_lookup(tsri_model_builder *b, uint32_t table, tsri_model_input ids,
                              float scale);
-/* The rows of [B,T,columns] that are wanted out, as [N,columns]. */
+/* The wanted rows of [B,T,columns], as [N,columns]. */
 tsri_value tsri_model_pick(tsri_model_builder *b, tsri_value x, int64_t columns);
 
 /* The inverse frequencies of rotary positions. */
 tsri_value tsri_model_frequencies(tsri_model_builder *b);
-/* Queries or keys [B,T,heads,D] turned by the run's positions, where the stack's are rotary. */
+/* Queries or keys [B,T,heads,D], rotated by the run's positions if the stack's positions are
+ * rotary. */
 tsri_value tsri_model_rotated(tsri_model_builder *b, tsri_value x);
 
-/* blocks_recurrent.c: a recurrent stack; what its decoder keeps of a source. */
+/* recurrent.c: a recurrent stack, and what its decoder keeps of a source. */
 void tsri_model_recurrent_stack(tsri_model_builder *b);
 void tsri_model_recurrent_source(tsri_model_builder *b);
 
-/* What a training graph has beside; in inference x itself, or NONE. */
+/* What a training graph adds; in inference x itself, or NONE. */
 tsri_value tsri_model_drop(tsri_model_builder *b, tsri_value x);
 tsri_value tsri_model_drop_inner(tsri_model_builder *b, tsri_value x);
 tsri_value tsri_model_parameter(tsri_model_builder *b, uint32_t id);
 
 /* learning.c: parts of a layer of a training graph. */
-/* The bias by distance, made of its buckets. */
+/* The bias by distance, made from its buckets. */
 tsri_value tsri_model_learned_relative(tsri_model_builder *b);
-/* Inner states of the feed-forward part: its first product, activation and gate as ops. */
+/* The inner states of the feed-forward part: its first product, activation and gate as separate
+ * ops. */
 tsri_value tsri_model_inner(tsri_model_builder *b, tsri_value x, uint32_t up);
-/* Attention among a stack's own tokens, or to those of the source. */
+/* Attention among a stack's own tokens, or to the source's tokens. */
 tsri_value tsri_model_own_attention(tsri_model_builder *b, int32_t layer, tsri_value q,
                                     tsri_value k, tsri_value v, tsri_value relative);
 tsri_value tsri_model_source_attention(tsri_model_builder *b, int32_t layer, tsri_value q,
                                        tsri_value k, tsri_value v);
 
-/* heads.c: what is made of the last hidden states y. */
+/* heads.c: what is computed from the last hidden states y. */
 tsri_value tsri_model_vocabulary(tsri_model_builder *b, tsri_value rows);
-/* The masked LM head's rows before the vocabulary; a sequence's labels. */
+/* The masked LM head's rows before the product with the vocabulary; the labels of a sequence. */
 tsri_value tsri_model_masked_rows(tsri_model_builder *b, tsri_value rows);
 tsri_value tsri_model_label_rows(tsri_model_builder *b, tsri_value first);
 void tsri_model_output_heads(tsri_model_builder *b);
 void tsri_model_encoder_heads(tsri_model_builder *b);
 
-/* blocks.c: both stacks of a training graph, up to the last hidden states; the caller goes on with
- * the builder, whose graph is its own. */
+/* blocks.c: both stacks of a training graph, up to the last hidden states; the caller continues
+ * with the builder and owns its graph. */
 tsr_status tsri_model_build_stacks(const tsri_model_weights *weights, const tsri_model_shape *shape,
                                    tsri_model_builder *out);
 

@@ -1,4 +1,4 @@
-/* model/blocks/heads.c - what is made of the last hidden states: logits and what is found in
+/* model/blocks/heads.c - what is computed from the last hidden states: logits and what is found in
  * them, vectors, labels. */
 #include "model/blocks/builder.h"
 
@@ -8,7 +8,7 @@ static tsri_value mark(tsri_model_builder *b, tsri_model_output id, const char *
     return value;
 }
 
-/* What the host asked for of logits [N, V]. */
+/* Finds what the host asked for in logits [N, V]. */
 static void search(tsri_model_builder *b, tsri_value logits) {
     const tsri_model_shape *shape = b->shape;
     if (shape->logits)
@@ -26,7 +26,7 @@ static void search(tsri_model_builder *b, tsri_value logits) {
     mark(b, TSRI_OUTPUT_TOP_LSE, "top.lse", out[2]);
 }
 
-/* The output matrix, with the bias that may lie beside a tied one. */
+/* The product with the output matrix, with the bias that a tied matrix may also have. */
 tsri_value tsri_model_vocabulary(tsri_model_builder *b, tsri_value rows) {
     const uint32_t id = b->spec->tied ? TSRI_WEIGHT_EMBED : TSRI_WEIGHT_HEAD;
     const tsr_linear_attrs attrs = {
@@ -75,7 +75,7 @@ static tsri_value pooled_rows(tsri_model_builder *b, tsri_value first) {
                : first;
 }
 
-/* What the classifier reads: a dense layer of its own where it has one, else the pooler's. */
+/* What the classifier reads: the output of its own dense layer if it has one, else the pooler's. */
 tsri_value tsri_model_label_rows(tsri_model_builder *b, tsri_value first) {
     const tsri_value rows = tsri_model_builder_has(b, TSRI_WEIGHT_LABEL_DENSE)
                                 ? tsri_model_linear(b, first, TSRI_WEIGHT_LABEL_DENSE,

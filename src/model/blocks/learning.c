@@ -1,5 +1,5 @@
-/* model/blocks/learning.c - the parts of a layer that a training graph computes otherwise: with
- * keys and values of the run itself, and activations as ops of their own. */
+/* model/blocks/learning.c - the parts of a layer that a training graph computes differently: with
+ * keys and values of the run itself, and with activations as separate ops. */
 #include "model/blocks/builder.h"
 
 #include "tensor/shape.h"
@@ -15,7 +15,7 @@ tsri_value tsri_model_inner(builder *b, tsri_value x, uint32_t up) {
                            : tsri_graph_activate(b->graph, b->stack->activation, product));
 }
 
-/* [B,T,H*Dv] of [B,T,H,Dv]; with the lse that the backward pass reads. */
+/* Attention, [B,T,H*Dv] from [B,T,H,Dv], with the lse that the backward pass reads. */
 static tsri_value attend(builder *b, const tsr_attention_attrs *attrs, const tsri_value *in) {
     tsri_value out[2];
     const bool gradients = b->shape->learning->gradients;

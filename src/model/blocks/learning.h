@@ -1,5 +1,5 @@
-/* model/blocks/learning.h - what a training puts into the graph that the blocks build: its
- * parameters, what is added to products, and dropout. src/train fills it. */
+/* model/blocks/learning.h - what training adds to the graph that the blocks build: its parameters,
+ * terms added to products, and dropout. src/train fills it in. */
 #ifndef TSRI_MODEL_BLOCKS_LEARNING_H
 #define TSRI_MODEL_BLOCKS_LEARNING_H
 
@@ -15,11 +15,12 @@ typedef enum tsri_model_dropped {
 typedef struct tsri_model_learning {
     int32_t steps;  /* of a recurrent decoder: tokens of each sequence; else 0: any number */
     bool gradients; /* attention also gives the log-sum-exp that its backward pass reads */
-    /* Weight `id` where it learns: the state that holds it. NONE: a weight as in inference. */
+    /* The state that holds weight `id`, if it learns. NONE: the weight is the same as in
+     * inference. */
     tsri_value (*parameter)(struct tsri_model_builder *b, uint32_t id);
-    /* What is added to the product of x with weight `id`, as LoRA does; or NONE. */
+    /* The term that is added to the product of x with weight `id`, as LoRA does; or NONE. */
     tsri_value (*addend)(struct tsri_model_builder *b, tsri_value x, uint32_t id);
-    /* x after dropout; x itself where there is none. x may be NONE. */
+    /* x after dropout, or x itself if there is none. x may be NONE. */
     tsri_value (*drop)(struct tsri_model_builder *b, tsri_value x, tsri_model_dropped what);
 } tsri_model_learning;
 

@@ -1,11 +1,11 @@
 /* model/blocks/recurrent.c - stacks of gated recurrent units. An encoder reads a text in both
  * directions; a decoder takes one token of each sequence a run, because what a step attends to
- * hangs on the state before it.
+ * depends on the state before it.
  *
- * States of the decoder lie in [slots + sources, 1, capacity, E]: that after token t of a sequence
- * at place t of its slot, so that a beam search reorders nothing, and the one that a text begins
- * with at place 0 of the slot behind all others that belongs to its source. A step reads one row.
- */
+ * The decoder's states are kept in [slots + sources, 1, capacity, E]. The state after token t of a
+ * sequence is at place t of its slot, so a beam search reorders nothing. The state that a text
+ * begins with is at place 0 of its source's slot, which follows all others. A step reads one
+ * row. */
 #include "model/blocks/builder.h"
 
 #include "tensor/shape.h"
@@ -20,7 +20,7 @@ static uint32_t weight_of(const builder *b, const tsri_model_stack *stack, tsri_
     return tsri_model_layer_weight(b->spec, stack, 0, role);
 }
 
-/* f32 whatever keys and values are: a state is read at every step that follows. */
+/* f32 whatever the dtype of keys and values: every step that follows depends on the state. */
 static tsri_value states(builder *b) {
     const tsr_dim dims[] = {K(b->shape->slots + b->shape->sources), K(1), K(b->shape->capacity),
                             K(b->spec->decoder.recurrent)};
@@ -28,7 +28,7 @@ static tsri_value states(builder *b) {
                            dims);
 }
 
-/* What a source slot keeps for attention: part 0 its keys, part 1 the encoder's states. */
+/* What a source slot keeps for attention: part 0 is its keys, part 1 the encoder's states. */
 static tsri_value kept(builder *b, int part) {
     const tsri_model_stack *stack = &b->spec->decoder;
     const tsr_dim dims[] = {K(b->shape->sources), K(1), K(b->shape->source_capacity),
@@ -37,7 +37,7 @@ static tsri_value kept(builder *b, int part) {
                            part ? "source_values" : "source_keys", b->shape->kv_dtype, 4, dims);
 }
 
-/* The same without its one head, as additive attention reads it. */
+/* The same without the axis of its one head, as additive attention reads it. */
 static tsri_value read_kept(builder *b, int part) {
     const tsri_value x = kept(b, part);
     if (x == TSRI_GRAPH_NONE)
@@ -46,7 +46,7 @@ static tsri_value read_kept(builder *b, int part) {
     return tsri_graph_reshape(b->graph, x, 3, (tsr_dim[]){t.dim[0], t.dim[2], t.dim[3]});
 }
 
-/* The product with x, then the unit: roles `gates` and the next ones. */
+/* The product with x, then the unit: its weights are the role `gates` and the next ones. */
 static tsri_value unit(builder *b, tsri_value x, tsri_value state, tsri_value len,
                        tsri_model_role gates, bool reverse) {
     const uint32_t id = weight_of(b, b->stack, gates);
@@ -57,13 +57,13 @@ static tsri_value unit(builder *b, tsri_value x, tsri_value state, tsri_value le
     return tsri_graph_op1(b->graph, TSR_OP_GRU_CELL, &attrs, in, 5);
 }
 
-/* All hidden states of a recurrent stack are its states: what enters has another width. */
+/* The hidden states of a recurrent stack are all its states: what enters it has another width. */
 static void give_hidden(builder *b, tsri_value states) {
     for (uint32_t i = 0; b->shape->hidden && i < 2; i++)
         tsri_graph_output(b->graph, TSRI_OUTPUT_HIDDEN + i, "hidden", states);
 }
 
-/* y: both directions side by side; x: the one that reads backwards. */
+/* y: both directions concatenated; x: the direction that reads backwards. */
 static void encoder(builder *b) {
     const uint32_t table = b->spec->source_embed
                                ? tsri_model_stack_weight(b->stack, TSRI_STACK_EMBED)
@@ -112,7 +112,7 @@ void tsri_model_recurrent_source(builder *b) {
     tsri_graph_op(b->graph, TSR_OP_QKV_APPEND, &plain, in, 7, 0, &nothing);
 }
 
-/* What the state before attends to: [B, 2E of the encoder]. */
+/* What the previous state attends to: [B, 2E of the encoder]. */
 static tsri_value context(builder *b, tsri_value before) {
     const tsri_model_stack *stack = b->stack;
     const tsr_dim B = tsri_model_B();
@@ -169,7 +169,7 @@ static void decoder(builder *b) {
     b->picked = true;
 }
 
-/* [B, n] of each step as [B, steps, n]. */
+/* The [B, n] of each step stacked to [B, steps, n]. */
 static tsri_value stacked(builder *b, tsri_value *steps, int64_t count, int64_t n) {
     enum { SIDES = 4 };
     int64_t left = count;
@@ -186,12 +186,12 @@ static tsri_value stacked(builder *b, tsri_value *steps, int64_t count, int64_t 
     return tsri_graph_reshape(b->graph, steps[0], 3, (tsr_dim[]){tsri_model_B(), K(count), K(n)});
 }
 
-typedef struct unrolled {                /* a decoder whose steps are known */
+typedef struct unrolled {                /* a decoder with a known number of steps */
     tsri_value words, keys, values, len; /* words [B, T * W] */
     tsri_value state;                    /* [B, E] */
 } unrolled;
 
-/* One step: the row that the head reads, of state, context and word. */
+/* One step: gives the row that the head reads, made from state, context and word. */
 static tsri_value unrolled_step(builder *b, unrolled *u, int64_t t) {
     const tsri_model_stack *stack = b->stack;
     const int64_t E = stack->recurrent, W = b->spec->embed_width, Dv = stack->value_size;
@@ -215,8 +215,8 @@ static tsri_value unrolled_step(builder *b, unrolled *u, int64_t t) {
     return tsri_graph_op1(b->graph, TSR_OP_CONCAT, NULL, (tsri_value[]){u->state, seen, word}, 3);
 }
 
-/* Of a training graph: the steps one after the other, as many as it is built for, with the right
- * token before each. x, y: the encoder's backward states, and both directions'. */
+/* For a training graph: the steps one after the other, as many as the graph is built for, each
+ * after the correct token. x is the encoder's backward states, y those of both directions. */
 static void unrolled_decoder(builder *b) {
     enum { MOST_STEPS = 512 };
     const tsri_model_stack *stack = b->stack;
@@ -226,7 +226,8 @@ static void unrolled_decoder(builder *b) {
     tsri_value rows[MOST_STEPS];
     if (T > MOST_STEPS) {
         tsri_graph_fail(b->graph, TSR_E_UNSUPPORTED,
-                        "a recurrent decoder learns from texts of at most %d tokens", MOST_STEPS);
+                        "a recurrent decoder can learn from texts of at most %d tokens",
+                        MOST_STEPS);
         return;
     }
     unrolled u = {.values = b->y, .len = tsri_model_input_of(b, TSRI_INPUT_SOURCE_LEN)};

@@ -1,9 +1,8 @@
-/* model/formats/ctranslate2_config.c - the shape of a CTranslate2 model, from its arrays and
- * single numbers, said as a config.
+/* model/formats/ctranslate2_config.c - makes a config from the shape of a CTranslate2 model: its
+ * arrays and its single numbers.
  *
  * source  github.com/OpenNMT/CTranslate2: python/ctranslate2/specs/transformer_spec.py,
- *         src/models/transformer.cc, src/layers/transformer.cc
- */
+ *         src/models/transformer.cc, src/layers/transformer.cc */
 #include "model/formats/ctranslate2.h"
 
 #include "base/error.h"
@@ -17,7 +16,7 @@
 
 enum { NAME = 128 };
 
-/* What is read, and what is made of it. */
+/* What is read, and the config that is made from it. */
 typedef struct maker {
     const tsri_io_archive *archive;
     const char *side; /* "encoder" or "decoder" */
@@ -27,7 +26,7 @@ typedef struct maker {
 
 /* ---- arrays and numbers by name ---- */
 
-/* "SIDE.format", or NULL where there is none. */
+/* The array "SIDE.format", or NULL if there is none. */
 __attribute__((format(printf, 2, 3))) static const tsri_io_array *find(const maker *m,
                                                                        const char *format, ...) {
     char name[NAME];
@@ -39,19 +38,20 @@ __attribute__((format(printf, 2, 3))) static const tsri_io_array *find(const mak
     return tsri_io_find(m->archive, name);
 }
 
-/* A matrix that must be there. */
+/* Finds a matrix that must be there. */
 static tsr_status find_matrix(const maker *m, const char *name, const tsri_io_array **out) {
     *out = find(m, "%s", name);
     if (*out && (*out)->rank == 2 && (*out)->dims[0] > 0 && (*out)->dims[1] > 0 &&
         (*out)->dims[0] < TSRI_MODEL_MAX_VOCAB && (*out)->dims[1] <= TSRI_MODEL_MAX_WIDTH)
         return TSR_OK;
     return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: tensor \"%s.%s\" is missing, no matrix, or larger than any model "
-                          "has; a Transformer model of CTranslate2 needs it",
+                          "%s: tensor \"%s.%s\" is missing, is not a matrix, or is too large; a "
+                          "Transformer model of CTranslate2 needs it",
                           m->archive->path, m->side, name);
 }
 
-/* A side's number: under "encoder/" or "decoder/", or, in files of revisions before 5, alone. */
+/* A number of one side: under "encoder/" or "decoder/" or, in files of revisions before 5, without
+ * either. */
 static tsr_status side_int(const maker *m, const char *key, int64_t lowest, int64_t highest,
                            int64_t *out) {
     char name[NAME];
@@ -66,7 +66,7 @@ static tsr_status side_real(const maker *m, const char *key, double *out) {
     return tsri_io_meta_real(m->archive, name, -1e12, 1e12, out);
 }
 
-/* Numbers that change results and are not served, where they are not 0. */
+/* Refuses numbers that change results and are not served, unless they are 0. */
 static tsr_status refuse_unserved(const maker *m) {
     static const char *const keys[] = {"alibi",
                                        "sliding_window",
@@ -83,8 +83,8 @@ static tsr_status refuse_unserved(const maker *m) {
         TRY(side_real(m, keys[i], &value));
         if (value != 0)
             return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                  "%s: \"%s/%s\" is %g, which is not served of CTranslate2 models; "
-                                  "give the model's Hugging Face folder instead",
+                                  "%s: \"%s/%s\" is %g, which is not served for CTranslate2 "
+                                  "models; give the model's Hugging Face folder instead",
                                   m->archive->path, m->side, keys[i], value);
     }
     return TSR_OK;
@@ -108,8 +108,8 @@ static tsr_status read_activation(const maker *m, json_t *stack) {
     return TSR_OK;
 }
 
-/* The scale of a side's embeddings: a flag stands for the root of the width, as a missing one does.
- */
+/* The scale of a side's embeddings: a flag that is set, or missing, stands for the square root of
+ * the width. */
 static tsr_status read_embed_scale(const maker *m, double *out) {
     static const char *const keys[] = {"scale_embeddings", "embeddings/multiply_by_sqrt_depth",
                                        "embeddings_0/multiply_by_sqrt_depth"};
@@ -138,7 +138,7 @@ static int64_t count_layers(const maker *m) {
     return layers;
 }
 
-/* A bias of its own in a later layer isn't served: each must be the first layer's. */
+/* A later layer with its own bias isn't served: all must be the first layer's. */
 static tsr_status read_relative(const maker *m, int64_t layers, int64_t heads, json_t *stack) {
     static const char name[] = "self_attention.relative_attention_bias.weight";
     const tsri_io_array *first = find(m, "layer_0.%s", name);
@@ -166,7 +166,7 @@ static tsr_status read_relative(const maker *m, int64_t layers, int64_t heads, j
     return TSR_OK;
 }
 
-/* Heads of revisions before 3 follow from the specification's name. */
+/* Before revision 3 the number of heads follows from the specification's name. */
 static tsr_status read_heads(const maker *m, const tsri_io_array *qkv, json_t *stack,
                              int64_t *heads) {
     const char *spec = "";
@@ -184,7 +184,7 @@ static tsr_status read_heads(const maker *m, const tsri_io_array *qkv, json_t *s
     return TSR_OK;
 }
 
-/* What a stack has if it has the array. */
+/* What a stack has if it has this array. */
 static const struct {
     const char *key, *array;
 } parts[] = {
@@ -237,14 +237,14 @@ static tsr_status check_rows(const tsri_model_vocabulary *vocabulary, const make
                              const tsri_io_array *table) {
     if ((int64_t)vocabulary->count == table->dims[0])
         return TSR_OK;
-    return tsri_base_fail(TSR_E_FORMAT,
-                          "%s gives %zu pieces (the unknown token counted), but tensor \"%s\" of "
-                          "%s has %" PRId64 " rows; they must be of one model",
-                          vocabulary->path, vocabulary->count, table->name, m->archive->path,
-                          table->dims[0]);
+    return tsri_base_fail(
+        TSR_E_FORMAT,
+        "%s gives %zu pieces (the unknown token counted), but tensor \"%s\" of %s has %" PRId64
+        " rows; both must belong to the same model",
+        vocabulary->path, vocabulary->count, table->name, m->archive->path, table->dims[0]);
 }
 
-/* The id of a special token, where there is such a token. */
+/* Sets the id of a special token, if there is such a token. */
 static tsr_status set_token(const maker *m, const tsri_model_vocabulary *vocabulary,
                             const char *key, const char *piece) {
     if (!piece)
@@ -261,7 +261,7 @@ static tsr_status set_token(const maker *m, const tsri_model_vocabulary *vocabul
 
 static tsr_status set_tokens(const maker *m, const tsri_model_ctranslate2_settings *settings,
                              const tsri_model_vocabulary *vocabulary) {
-    /* A vocabulary without <s> is fine where nothing asks for it. */
+    /* A vocabulary may lack <s> if nothing asks for it. */
     const bool has_bos =
         settings->bos && tsri_model_vocabulary_find(vocabulary, settings->bos) >= 0;
     const bool has_eos =
@@ -299,7 +299,7 @@ static tsr_status read_decoder(maker *m, const tsri_model_ctranslate2_settings *
     return read_side(m, settings->norm_eps);
 }
 
-/* Of an encoder-decoder the decoder was read before. */
+/* In an encoder-decoder the decoder has been read before. */
 static tsr_status read_encoder(maker *m, const tsri_model_ctranslate2_settings *settings,
                                const tsri_model_vocabulary *vocabulary, bool alone) {
     const tsri_io_array *embed, *target;
@@ -311,10 +311,10 @@ static tsr_status read_encoder(maker *m, const tsri_model_ctranslate2_settings *
     TRY(side_int(m, "embeddings_merge", 0, 1, &merge));
     const tsri_io_array *types = find(m, "embeddings_1.weight");
     if (types && (!merge || !alone || types->rank != 2))
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: its source has features of their own beside the words, which is "
-                              "not served",
-                              m->archive->path);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: its source has more features than the words, which is not served",
+            m->archive->path);
     m->width = embed->dims[1];
     TRY(read_embed_scale(m, &scale));
     if (alone) {
@@ -328,11 +328,11 @@ static tsr_status read_encoder(maker *m, const tsri_model_ctranslate2_settings *
     target = tsri_io_find(m->archive, "decoder.embeddings.weight");
     const double other = json_real_value(json_object_get(m->config, "embed_scale"));
     if (m->width != target->dims[1] || fabs(scale - other) > 1e-6 * fabs(other))
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: its encoder is %" PRId64 " wide with embeddings times %g, its "
-                              "decoder %" PRId64 " with embeddings times %g; one width and one "
-                              "factor are served",
-                              m->archive->path, m->width, scale, target->dims[1], other);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: its encoder is %" PRId64 " wide with embeddings times %g, its decoder %" PRId64
+            " with embeddings times %g; only the same width and factor for both are served",
+            m->archive->path, m->width, scale, target->dims[1], other);
     tsri_base_json_put(m->config, "source_embed", json_boolean(embed->offset != target->offset));
     tsri_base_json_put(m->config, "source_vocab_size", json_integer(embed->dims[0]));
     return read_side(m, settings->norm_eps);
@@ -343,7 +343,7 @@ static tsr_status make(maker *m, const tsri_model_ctranslate2_settings *settings
     static const struct {
         const char *name;
         bool decoder, encoder;
-        int64_t lowest, highest; /* revisions that are read; names of arrays were others in 1 */
+        int64_t lowest, highest; /* revisions that are read; revision 1 had other names of arrays */
     } specs[] = {{"TransformerSpec", true, true, 2, 7},
                  {"TransformerBase", true, true, 2, 7},
                  {"TransformerBig", true, true, 2, 7},
@@ -357,14 +357,15 @@ static tsr_status make(maker *m, const tsri_model_ctranslate2_settings *settings
     while (i < sizeof specs / sizeof *specs && strcmp(specs[i].name, spec) != 0)
         i++;
     if (i == sizeof specs / sizeof *specs)
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: a CTranslate2 model of kind \"%s\" is not served; served are "
-                              "TransformerSpec, TransformerDecoderSpec and TransformerEncoderSpec",
-                              m->archive->path, spec);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: a CTranslate2 model of kind \"%s\" is not served; TransformerSpec, "
+            "TransformerDecoderSpec and TransformerEncoderSpec are",
+            m->archive->path, spec);
     if (revision < specs[i].lowest || revision > specs[i].highest)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: revision %" PRId64 " of %s is not read, %" PRId64 " to %" PRId64
-                              " are; convert the model anew",
+                              "%s: revision %" PRId64 " of %s is not read; %" PRId64 " to %" PRId64
+                              " are; convert the model again",
                               m->archive->path, revision, spec, specs[i].lowest, specs[i].highest);
     tsri_base_json_put(m->config, "model_type", json_string("ctranslate2"));
     if (specs[i].decoder)

@@ -20,7 +20,8 @@ static const char *text_of(const json_t *json, const char *key) {
     return json_string_value(json_object_get(json, key));
 }
 
-/* Attributes of files from before config.json, in its words. */
+/* Reads the attributes of files from before config.json, under the names that config.json has for
+ * them. */
 static tsr_status read_attributes(const tsri_io_archive *archive, json_t *json) {
     static const char *const tokens[][2] = {
         {"unk_token", "<unk>"}, {"bos_token", "<s>"}, {"eos_token", "</s>"}};
@@ -114,14 +115,15 @@ static tsr_status read_list(tsri_model_vocabulary *v) {
     for (; v->count < n; v->count++) {
         const json_t *item = json_array_get(v->list, v->count);
         if (!json_is_string(item))
-            return tsri_base_fail(TSR_E_FORMAT, "%s: item %zu is no text; every piece must be one",
-                                  v->path, v->count);
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: item %zu is not a text; every piece must be one", v->path,
+                                  v->count);
         v->pieces[v->count] = (tsri_text_piece){json_string_value(item), json_string_length(item)};
     }
     return TSR_OK;
 }
 
-/* Carriage returns are line ends only where all lines have them: a piece may end with one. */
+/* Carriage returns belong to line ends only if all lines have them: a piece may end with one. */
 static tsr_status read_lines(tsri_model_vocabulary *v) {
     tsri_bytes bytes = {0};
     size_t lines = 0, returns = 0;

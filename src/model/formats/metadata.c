@@ -1,4 +1,4 @@
-/* model/formats/metadata.c - says the metadata of a GGUF file or a llama2.c checkpoint as the
+/* model/formats/metadata.c - turns the metadata of a GGUF file or a llama2.c checkpoint into the
  * config.json that Hugging Face would write. */
 #include "model/formats/metadata.h"
 
@@ -10,8 +10,8 @@
 
 typedef enum kind { INTEGER, REAL, FLAG } kind;
 
-/* Metadata keys below "<architecture>." and the config fields that they are; a second name where
- * families differ. */
+/* Metadata keys below "<architecture>." and the config fields that they become; a second field
+ * where families differ. */
 static const struct {
     const char *key;
     kind kind;
@@ -80,7 +80,8 @@ static tsr_status meta_real(const tsri_io_archive *archive, const char *name, co
     return tsri_io_meta_real(archive, key, 0, 1e12, out);
 }
 
-/* GGUF's attention factor multiplies yarn's own magnitude; a config's replaces it. */
+/* GGUF's attention factor multiplies yarn's own magnitude; a config's attention factor replaces
+ * it. */
 static tsr_status copy_rope(const tsri_io_archive *archive, const char *name, json_t *config) {
     char key[128];
     const char *type = NULL;
@@ -111,7 +112,7 @@ static tsr_status copy_rope(const tsri_io_archive *archive, const char *name, js
     return TSR_OK;
 }
 
-/* Key and value width, rotary share, window, experts: numbers that a config says in another way, or
+/* Key and value width, rotary share, window, experts: numbers that a config gives differently, or
  * not at all. */
 static tsr_status copy_heads(const tsri_io_archive *archive, const char *name, json_t *config) {
     int64_t width = 0, heads = 0, key = 0, value = 0, rotary = 0, window = 0, experts = 0;
@@ -162,7 +163,7 @@ static tsr_status fill_gguf(const tsri_io_archive *archive, const char *name,
     const tsri_io_array *embed = tsri_io_find(archive, "token_embd.weight");
     if (!embed || embed->rank != 2)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: tensor \"token_embd.weight\" is missing or no matrix",
+                              "%s: tensor \"token_embd.weight\" is missing or is not a matrix",
                               archive->path);
     set(config, "model_type", NULL, json_string(arch->name));
     set(config, "vocab_size", NULL, json_integer(embed->dims[0]));
@@ -171,7 +172,7 @@ static tsr_status fill_gguf(const tsri_io_archive *archive, const char *name,
         set(config, "attention_bias", NULL, json_true());
     if (tsri_io_find(archive, "blk.0.ffn_gate.bias"))
         set(config, "mlp_bias", NULL, json_true());
-    if (strcmp(arch->name, "qwen2") == 0) /* its biases are no option of the config */
+    if (strcmp(arch->name, "qwen2") == 0) /* its biases are not an option in the config */
         json_object_del(config, "attention_bias");
     TRY(copy_fields(archive, name, config));
     TRY(copy_rope(archive, name, config));
@@ -193,7 +194,7 @@ tsr_status tsri_model_gguf_config(const tsri_io_archive *archive, const tsri_mod
         char list[TSRI_MODEL_ARCH_LIST];
         tsri_model_arch_list(true, list);
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: architecture \"%s\" is not served from GGUF; served are %s",
+                              "%s: architecture \"%s\" is not served from GGUF; these are: %s",
                               archive->path, name, list);
     }
     *out = json_object();

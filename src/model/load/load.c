@@ -1,4 +1,4 @@
-/* model/load/load.c - opens a model (config, weights' places, tokenizer, generation settings)
+/* model/load/load.c - opens a model (config, places of the weights, tokenizer, generation settings)
  * and stores its weights on devices. */
 #include "model/load/load.h"
 
@@ -21,7 +21,7 @@
 
 enum { CONFIG_BYTES = 16 << 20, CONFIG_DEPTH = 64 };
 
-/* The folder that a file lies in: "." for a bare name. New memory. */
+/* The folder that contains a file: "." for a bare name. New memory. */
 static char *folder_of(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? tsri_base_copy_text(path, slash == path ? 1 : (size_t)(slash - path))
@@ -41,7 +41,7 @@ static tsr_status find_arch(const json_t *config, const char *what, const tsri_m
     char list[TSRI_MODEL_ARCH_LIST];
     tsri_model_arch_list(false, list);
     return tsri_base_fail(TSR_E_UNSUPPORTED,
-                          "%s: \"model_type\" is \"%s\", which is not served; served are %s", what,
+                          "%s: \"model_type\" is \"%s\", which is not served; these are: %s", what,
                           type, list);
 }
 
@@ -118,13 +118,14 @@ static tsr_status check_ids(const tsri_model *model, const tsri_text_tokenizer *
     if (tsri_text_vocabulary_size(tokenizer) <= rows)
         return TSR_OK;
     return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: its tokenizer has ids up to %" PRId32 "; vocab_size %" PRId32
-                          " of %s has rows for fewer",
+                          "%s: its tokenizer has ids up to %" PRId32 ", but the vocab_size %" PRId32
+                          " of %s gives rows for fewer",
                           model->path, tsri_text_vocabulary_size(tokenizer) - 1, rows,
                           model->config_name);
 }
 
-/* A tokenizer that can't be used leaves a model that works with ids; a damaged one is an error. */
+/* If the tokenizer isn't served, the model still works with ids; a damaged tokenizer is an
+ * error. */
 static tsr_status read_tokenizer(tsri_model *model, const char *folder) {
     tsr_status status = TSR_OK;
     if (model->archive->format == TSRI_IO_RANDOM)
@@ -171,7 +172,7 @@ static void name_stored(tsri_model *model) {
                                              : "safetensors");
 }
 
-/* A place with weights is a model, and what is wrong with it is to be said. */
+/* Whether the path has weights: then it is a model, and the message says what is wrong with it. */
 static bool holds_weights(const char *path) {
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
                                         "model.bin"};
@@ -193,8 +194,8 @@ static bool holds_weights(const char *path) {
     return holds;
 }
 
-/* The tokenizer of a place that holds no weights; `status` is that failure, kept where
- * there is no tokenizer either. */
+/* Opens the tokenizer of a path without weights; `status` is the failure to open a model, which is
+ * returned if there is no tokenizer either. */
 static tsr_status open_tokenizer(const char *path, tsr_status status, tsri_model **out) {
     char sentence[1024];
     tsri_model *model = NULL;
@@ -261,7 +262,7 @@ tsr_status tsri_model_open(const char *path, const tsri_model_options *options, 
     return status != TSR_OK && options->tokenizer_only ? open_tokenizer(path, status, out) : status;
 }
 
-/* What the run's callbacks are given. */
+/* What the run's callbacks get. */
 typedef struct source {
     tsri_model_weights *weights;
     const tsri_model_options *options;
@@ -277,7 +278,7 @@ static tsr_status tell_progress(void *data, uint64_t done, uint64_t total) {
     return options->progress ? options->progress(options->progress_data, done, total) : TSR_OK;
 }
 
-/* A graph with every use of the weights. */
+/* The shape of a graph with every use of the weights. */
 static tsri_model_shape whole_shape(const tsri_model *model, int32_t slots, int64_t context) {
     const tsri_model_spec *spec = &model->spec;
     const tsri_model_weights *w = model->weights;
@@ -312,8 +313,8 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
     const tsri_run_source source = {.data = &data, .rows = give_rows, .progress = tell_progress};
     if (model->spec.decoder.cross && tsri_run_device_count(run) > 1)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s is an encoder-decoder, whose two stacks share what lies on a "
-                              "device: it runs on one; name one",
+                              "%s is an encoder-decoder, whose two stacks share the memory of a "
+                              "device, so it runs on one device only; name one",
                               model->path);
     TRY(tsri_model_build(model->weights, &shape, &model->graph));
     const tsr_status status = tsri_run_load(run, model->graph, &bounds, &source);
@@ -322,8 +323,8 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
     model->run = run;
     if (model->weights->unserved)
         tsri_run_log(run, TSR_LOG_WARNING,
-                     "%s: tensor \"%s\" is of a head that is not served; hidden states and vectors "
-                     "are given without it",
+                     "%s: tensor \"%s\" belongs to a head that is not served; hidden states and "
+                     "vectors are given without it",
                      model->path, model->weights->unserved);
     return TSR_OK;
 }

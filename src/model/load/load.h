@@ -1,5 +1,5 @@
-/* model/load/load.h - opening a model: files, config, tokenizer and weights joined and checked,
- * then stored on devices. */
+/* model/load/load.h - opens a model: joins and checks its files, config, tokenizer and weights,
+ * then stores the weights on devices. */
 #ifndef TSRI_MODEL_LOAD_LOAD_H
 #define TSRI_MODEL_LOAD_LOAD_H
 
@@ -9,47 +9,49 @@
 #include "text/tokenizer/tokenizer.h"
 
 typedef struct tsri_model_options {
-    tsr_dtype dtype; /* of matrices as kept: f32, f16, bf16, q8_0, q4_0, or NONE: as stored */
+    tsr_dtype dtype; /* dtype that matrices are kept in: f32, f16, bf16, q8_0, q4_0, or NONE: as
+                        stored */
     tsr_model_compute compute;
     tsr_status (*progress)(
         void *data, uint64_t done,
-        uint64_t total); /* bytes stored; not TSR_OK stops the load. May be NULL */
+        uint64_t total); /* bytes stored; a result other than TSR_OK stops the load. May be NULL */
     void *progress_data;
-    const char *const *lora; /* folders of adapters, whose sum is added to the weights */
+    const char *const *lora; /* folders of adapters; their sum is added to the weights */
     size_t n_lora;
-    bool tokenizer_only; /* where no model can be opened, its tokenizer alone will do */
-    int32_t slots;       /* the memory check counts keys and values of so many sequences (0: 1) */
-    int64_t context;     /* of so many tokens (0: what the model reads, at most 2048) */
+    bool tokenizer_only; /* if no model can be opened, its tokenizer alone will do */
+    int32_t slots;       /* the memory check counts keys and values of this many sequences (0: 1) */
+    int64_t context;     /* of this many tokens each (0: what the model reads, at most 2048) */
     tsr_dtype kv_dtype;  /* of keys and values: f32, f16, or NONE: f32 */
 } tsri_model_options;
 
 typedef struct tsri_model {
-    char *path;        /* the folder or file that was read, links not followed */
-    char *config_name; /* the file that sentences about the config name */
+    char *path;        /* the folder or file that was read, with links not followed */
+    char *config_name; /* the file that messages about the config name */
     const tsri_model_arch *arch;
     tsri_model_spec spec;
     tsri_model_generation generation;
     tsri_io_archive *archive;
     tsri_model_weights *weights;
     tsri_text_tokenizer *tokenizer; /* NULL: the model has none */
-    char *tokenizer_why;            /* why not, or NULL */
+    char *tokenizer_why;            /* why the model has none, or NULL */
     char format[32];                /* "safetensors", "GGUF", "llama2.c" */
     char stored[16];                /* dtype of most of the stored bytes */
-    bool quantized;                 /* a folder that holds blocks: they stay what they are */
-    tsri_run_context *run;          /* borrowed; NULL: opened to be looked at only */
-    tsri_graph *graph;  /* that the weights were stored for; the run context keeps names of it */
-    tsr_dtype kv_dtype; /* of the keys and values of its sessions */
-    bool *states_used;  /* by session number: sessions take turns to use KV memory */
-    /* The last session that ended: its plans serve the next of as many slots. What lets go of it
-     * is set with it. */
+    bool quantized;                 /* the folder holds blocks, which stay as they are */
+    tsri_run_context *run;          /* borrowed; NULL: opened only for inspection */
+    tsri_graph *graph;  /* the graph that the weights were stored for; the run context refers to
+                           it */
+    tsr_dtype kv_dtype; /* dtype of the keys and values of its sessions */
+    bool *states_used;  /* by session number, because sessions take turns with KV memory */
+    /* The last session that ended: its plans serve the next one with as many slots. drop_parked,
+     * which is set with it, releases it. */
     struct tsri_session *parked;
     void (*drop_parked)(struct tsri_model *model);
     size_t states_room;
 } tsri_model;
 
-/* Reads and checks everything but the weights' data; touches no device. */
+/* Reads and checks everything except the weights' data; touches no device. */
 tsr_status tsri_model_open(const char *path, const tsri_model_options *options, tsri_model **out);
-/* Stores the weights on the devices of `run` (borrowed; outlives the model). */
+/* Stores the weights on the devices of `run` (borrowed; must outlive the model). */
 tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
                             const tsri_model_options *options);
 void tsri_model_close(tsri_model **model);

@@ -11,7 +11,7 @@ const char *tsri_model_compute_name(tsr_compute compute) {
     return names[compute];
 }
 
-/* Whether linear ops read it: tables are looked up in. */
+/* Whether linear ops read the weight: tables are only looked up. */
 static bool is_multiplied(const tsri_model_spec *spec, uint32_t id) {
     const tsri_model_stack *const stacks[] = {&spec->decoder, &spec->encoder};
     for (int i = 0; i < 2; i++)
@@ -59,8 +59,8 @@ static void measure_keeping(const tsri_model *model, tsri_model_measures *out) {
         out->stored_bytes += model->archive->arrays[i].bytes;
 }
 
-/* Whether each token that goes through the stack is multiplied with it: keys and values of the
- * encoder's output are made once a text. */
+/* Whether each token that goes through the stack is multiplied with the weight: keys and values of
+ * the encoder's output are computed once for each text. */
 static bool is_read_by_token(const tsri_model_spec *spec, const tsri_model_stack *stack,
                              uint32_t id) {
     const uint32_t first = tsri_model_layer_weight(spec, stack, 0, 0),

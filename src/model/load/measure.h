@@ -8,10 +8,10 @@ typedef struct tsri_model_measures {
     uint64_t parameters;
     uint64_t weight_bytes;      /* as kept */
     uint64_t stored_bytes;      /* in the files */
-    const char *kept, *compute; /* dtype of most of the matrices' bytes, and of their products */
+    const char *kept, *compute; /* dtype of most bytes of the matrices, and of their products */
     uint64_t kv_bytes_per_token;
-    double flops_per_token;      /* of one token with an empty past: 2 a multiply-add */
-    double flops_per_past_token; /* what each earlier token adds: attention */
+    double flops_per_token;      /* for one token with an empty past: 2 for each multiply-add */
+    double flops_per_past_token; /* what each earlier token adds, through attention */
 } tsri_model_measures;
 void tsri_model_measure(const tsri_model *model, tsri_model_measures *out);
 
@@ -20,11 +20,11 @@ enum { TSRI_MODEL_MAX_TALLIES = 8 };
 typedef struct tsri_model_tally {
     tsr_dtype dtype;
     tsr_compute compute;
-    int matrices, multiplied; /* in all, and those that linear ops read */
+    int matrices, multiplied; /* all matrices, and those that linear ops read */
     uint64_t bytes;
 } tsri_model_tally;
 
-/* Matrices by the dtype that they are kept in; the number of dtypes. */
+/* Counts matrices by the dtype that they are kept in; returns the number of dtypes. */
 size_t tsri_model_tally_matrices(const tsri_model_weights *weights,
                                  tsri_model_tally kinds[TSRI_MODEL_MAX_TALLIES]);
 /* "f32", "f16", "int8". */

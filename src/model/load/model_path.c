@@ -1,5 +1,5 @@
-/* model/load/model_path.c - finds the path of a model that a user names: a path, or the name
- * of a model that came with Tessera. */
+/* model/load/model_path.c - finds the model that a user names: by its path, or by the name of a
+ * model that came with Tessera. */
 #include "model/load/model_path.h"
 #include "model/load/sentence.h"
 #include "model/load/shapes.h"
@@ -16,7 +16,7 @@
 
 static const char default_model[] = "shakespeare";
 
-/* Models that a tool of Tessera gets: what is said where one isn't there. */
+/* Models that a tool of Tessera downloads, and what to say if one isn't there. */
 static const struct fetched {
     const char *name, *how;
 } fetched[] = {{"all-MiniLM-L6-v2", "tools/get-minilm (tessera-get-minilm where it is installed) "
@@ -37,7 +37,7 @@ char *tsri_model_share_folder(const char *name) {
 }
 
 /* Where tools unpack models for this user: $XDG_DATA_HOME/tessera/models, else
- * ~/.local/share/tessera/models; new memory, NULL without a home. */
+ * ~/.local/share/tessera/models; new memory, NULL if the user has no home folder. */
 static char *users_folder(void) {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     if (data && *data == '/') /* the XDG rule: a relative one is ignored */
@@ -45,7 +45,7 @@ static char *users_folder(void) {
     return home && *home ? tsri_base_join(home, ".local/share/tessera/models") : NULL;
 }
 
-/* Calls `each` with every folder that bundled models may lie in, until it answers true. */
+/* Calls `each` with every folder that may contain bundled models, until it returns true. */
 static bool search(bool (*each)(void *data, const char *folder), void *data) {
     const char *given = getenv("TESSERA_MODELS");
     char *copy = given ? tsri_base_copy_text(given, strlen(given)) : NULL, *rest = NULL;
@@ -77,7 +77,7 @@ static bool is_there(void *data, const char *folder) {
     return false;
 }
 
-/* A sentence-transformers folder may keep its model in the folder of its first module. */
+/* A sentence-transformers folder may have its model in the folder of its first module. */
 static void enter_first_module(char **path) {
     char *config = tsri_base_join(*path, "config.json");
     char *inner =
@@ -107,8 +107,8 @@ static tsr_status locate(const char *name, char **path) {
     if (slash && slash != asked && slash[1] && !strchr(slash + 1, '/') && asked[0] != '.')
         return tsri_base_fail(
             TSR_E_UNSUPPORTED,
-            "%s is no path here, and Tessera downloads nothing: get it with \"hf download %s "
-            "--local-dir %s\" (or "
+            "%s is not a path on this machine, and Tessera downloads nothing: get it with \"hf "
+            "download %s --local-dir %s\" (or "
             "\"git clone https://huggingface.co/%s\" with git-lfs), then give that folder",
             asked, asked, slash + 1, asked);
     if (slash)
@@ -118,7 +118,7 @@ static tsr_status locate(const char *name, char **path) {
             return tsri_base_fail(TSR_E_IO, "%s is not on this machine: %s; or give another model",
                                   asked, fetched[i].how);
     return tsri_base_fail(TSR_E_IO,
-                          "%s is no folder or file here and no bundled model (searched "
+                          "%s is neither a folder or file here nor a bundled model (searched "
                           "TESSERA_MODELS, share/tessera/models beside the library and "
                           "~/.local/share/tessera/models); \"tessera info\" lists those",
                           asked);

@@ -1,5 +1,5 @@
-/* model/load/sentence.c - reads the folder of a sentence-transformers model, and applies the
- * steps behind its pooling. */
+/* model/load/sentence.c - reads the folder of a sentence-transformers model, and applies the steps
+ * that follow its pooling. */
 #include "model/load/sentence.h"
 
 #include "base/error.h"
@@ -13,7 +13,7 @@
 
 enum { MOST_FILE = 1 << 24, DEPTH = 16 };
 
-/* A JSON file of the folder; *out is NULL where it isn't there. */
+/* Loads a JSON file of the folder; *out is NULL if it doesn't exist. */
 static tsr_status load(const char *folder, const char *name, json_t **out, char **path) {
     *out = NULL;
     *path = tsri_base_join(folder, name);
@@ -25,7 +25,7 @@ static tsr_status load(const char *folder, const char *name, json_t **out, char 
 /* ---- pooling ---- */
 
 static const struct mode {
-    const char *key, *word; /* a flag, and the newer files' word */
+    const char *key, *word; /* a flag, and the word that newer files have for it */
     int kind;               /* tsr_pool, -1: not served */
 } modes[] = {{"pooling_mode_mean_tokens", "mean", TSR_POOL_MEAN},
              {"pooling_mode_cls_token", "cls", TSR_POOL_FIRST},
@@ -42,8 +42,8 @@ static tsr_status take_mode(const struct mode *mode, const char *path, const str
                               path, mode->key);
     if (*found)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: %s and %s are both on, whose vectors would stand side by side; "
-                              "one is served",
+                              "%s: %s and %s are both on, which would put their vectors side by "
+                              "side; only one is served",
                               path, (*found)->key, mode->key);
     *found = mode;
     return TSR_OK;
@@ -68,10 +68,10 @@ static tsr_status read_mode(const json_t *json, const char *path, tsri_model_sen
                               "are",
                               path, word);
     if (!found)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: no way of pooling is on; one is wanted, as in "
-                              "\"pooling_mode_mean_tokens\": true",
-                              path);
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s: no pooling mode is on; one is needed, as in \"pooling_mode_mean_tokens\": true",
+            path);
     s->pooling = (uint32_t)found->kind;
     return TSR_OK;
 }
@@ -191,16 +191,17 @@ static tsr_status no_step(const char *folder, tsri_model_sentence *s) {
 
 static const struct module {
     const char *type;
-    int first, last; /* places in the list where it may stand */
+    int first, last; /* the first and last place in the list where it may stand */
     bool step;
     tsr_status (*read)(const char *folder, tsri_model_sentence *s);
 } modules[] = {{"Transformer", 0, 0, false, no_step},
                {"Pooling", 1, 1, false, read_pooling},
                {"Dense", 2, TSRI_MODEL_MAX_STEPS + 1, true, read_dense},
                {"Normalize", 2, TSRI_MODEL_MAX_STEPS + 1, true, no_step},
-               {"Dropout", 2, TSRI_MODEL_MAX_STEPS + 1, false, no_step}}; /* of training alone */
+               {"Dropout", 2, TSRI_MODEL_MAX_STEPS + 1, false, no_step}}; /* for training only */
 
-/* "sentence_transformers.models.Pooling" and later spellings; code of a model's own is none. */
+/* "sentence_transformers.models.Pooling" and later spellings; a module with code of its own is not
+ * found. */
 static const struct module *module_of(const char *type) {
     const char *dot = strrchr(type, '.');
     if (!dot || strncmp(type, "sentence_transformers.", 22) != 0)
@@ -302,7 +303,7 @@ static tsr_status take_prompts(json_t *list, const char *path, tsri_model_senten
     TRY(tsri_base_new(json_object_size(list), sizeof *s->prompts, &s->prompts));
     json_object_foreach(list, name, text) {
         if (!json_is_string(text))
-            return tsri_base_fail(TSR_E_FORMAT, "%s: the prompt \"%s\" is no text", path, name);
+            return tsri_base_fail(TSR_E_FORMAT, "%s: the prompt \"%s\" is not a text", path, name);
         tsri_model_prompt *p = &s->prompts[s->n_prompts++];
         p->name = tsri_base_copy_text(name, strlen(name));
         p->text = tsri_base_copy_text(json_string_value(text), json_string_length(text));
@@ -320,7 +321,7 @@ static tsr_status take_default(const json_t *json, const char *path, tsri_model_
             s->default_prompt = s->prompts[i].name;
     if (name && !s->default_prompt)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: default_prompt_name is \"%s\", which is none of its prompts",
+                              "%s: default_prompt_name is \"%s\", which is not one of its prompts",
                               path, name);
     return TSR_OK;
 }
@@ -333,7 +334,7 @@ static tsr_status read_prompts(const char *folder, tsri_model_sentence *s) {
     if (status == TSR_OK && json && !json_is_object(json))
         status = tsri_base_fail(TSR_E_FORMAT, "%s: an object was expected", path);
     if (status == TSR_OK && list && !json_is_null(list) && !json_is_object(list))
-        status = tsri_base_fail(TSR_E_FORMAT, "%s: \"prompts\" is no object", path);
+        status = tsri_base_fail(TSR_E_FORMAT, "%s: \"prompts\" is not an object", path);
     if (status == TSR_OK && json_is_object(list))
         status = take_prompts(list, path, s);
     if (status == TSR_OK && json)
@@ -345,7 +346,7 @@ static tsr_status read_prompts(const char *folder, tsri_model_sentence *s) {
 
 /* ---- the whole ---- */
 
-/* The folder itself, or the one above it where that one's modules.json names this one first. */
+/* The folder itself, or the one above it if its modules.json names this folder first. */
 static tsr_status find_folder(const char *folder, char **out) {
     const char *slash = strrchr(folder, '/');
     char *own = tsri_base_join(folder, "modules.json");
@@ -370,7 +371,7 @@ tsr_status tsri_model_sentence_read(const char *folder, int32_t width, int64_t c
                                     tsri_model_sentence *out) {
     char *place = NULL;
     *out = (tsri_model_sentence){.pooling = TSR_POOL_MEAN, .pool_prompt = true, .width = width};
-    if (!tsri_base_is_folder(folder)) /* a GGUF file has none of this beside it */
+    if (!tsri_base_is_folder(folder)) /* a GGUF file has no such files beside it */
         return TSR_OK;
     TRY(find_folder(folder, &place));
     tsr_status status = read_modules(place, out);

@@ -1,14 +1,14 @@
-/* model/load/sentence.h - a sentence-transformers folder: how the vector of a text is made of a
+/* model/load/sentence.h - a sentence-transformers folder: how the vector of a text is made from a
  * model's last hidden states, and what is done to the text before.
  *
  * modules.json lists the modules in order: Transformer, Pooling, then any of Dense and Normalize.
- * Every setting that would change a vector is served or refused by name. */
+ * Every setting that would change a vector is either served or refused by name. */
 #ifndef TSRI_MODEL_LOAD_SENTENCE_H
 #define TSRI_MODEL_LOAD_SENTENCE_H
 
 #include "model/load/load.h"
 
-/* y = activation(W x + b), or x / |x| where there is no weight. */
+/* y = activation(W x + b), or x / |x| if there is no weight. */
 typedef struct tsri_model_step {
     float *weight, *bias; /* [out, in]; [out] or NULL */
     int32_t in, out;
@@ -16,23 +16,23 @@ typedef struct tsri_model_step {
 } tsri_model_step;
 
 typedef struct tsri_model_prompt {
-    char *name, *text; /* text is put before each text */
+    char *name, *text; /* `text` is put before each text */
 } tsri_model_prompt;
 
 enum { TSRI_MODEL_MAX_STEPS = 8 };
 
 typedef struct tsri_model_sentence {
-    bool found;       /* modules.json is there; else: mean pooling, and no step */
+    bool found;       /* modules.json exists; otherwise mean pooling and no step */
     uint32_t pooling; /* tsr_pool */
-    bool pool_prompt; /* the prompt's tokens are pooled, too */
+    bool pool_prompt; /* the prompt's tokens are pooled too */
     bool lower_case;
-    int64_t max_tokens; /* 0: the files say none */
+    int64_t max_tokens; /* 0: the files give none */
     tsri_model_step steps[TSRI_MODEL_MAX_STEPS];
     int n_steps;
     int32_t width; /* of the vector */
     tsri_model_prompt *prompts;
     size_t n_prompts;
-    const char *default_prompt; /* a name of `prompts`, or NULL */
+    const char *default_prompt; /* the name of one of `prompts`, or NULL */
 } tsri_model_sentence;
 
 /* Reads the folder of a model whose hidden states are `width` wide and which reads `context`
@@ -45,12 +45,12 @@ tsr_status tsri_model_sentence_read(const char *folder, int32_t width, int64_t c
                                     tsri_model_sentence *out);
 void tsri_model_sentence_clear(tsri_model_sentence *sentence);
 
-/* The steps on rows [n, width] as the model gives them; out is [n, sentence->width]. */
+/* Applies the steps to rows [n, width] as the model gives them; out is [n, sentence->width]. */
 tsr_status tsri_model_sentence_finish(const tsri_model_sentence *sentence, const float *rows,
                                       size_t n, int32_t width, float *out);
 
-/* Where the model of a sentence-transformers folder lies whose config.json is in its first module's
- * folder, in new memory; NULL where `folder` is no such one. */
+/* The folder of the model, if its config.json is in the folder of the first module; new memory.
+ * NULL if `folder` is not such a sentence-transformers folder. */
 char *tsri_model_sentence_transformer(const char *folder);
 
 #endif

@@ -1,5 +1,5 @@
-/* model/load/shapes.c - the sizes of well-known models, for benchmarks with random weights;
- * their families say which arrays they have. */
+/* model/load/shapes.c - the sizes of well-known models, for benchmarks with random weights; their
+ * families say which arrays they have. */
 #include "model/load/shapes.h"
 
 #include "base/error.h"
@@ -79,8 +79,8 @@ static tsr_status find(const char *path, const shape **out) {
         const size_t n = strlen(list);
         snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", shapes[i].name);
     }
-    return tsri_base_fail(TSR_E_ARGUMENT, "%s: no shape has the name \"%s\"; there are %s", path,
-                          name, list);
+    return tsri_base_fail(TSR_E_ARGUMENT, "%s: no shape has the name \"%s\"; the shapes are %s",
+                          path, name, list);
 }
 
 /* The arrays that the family's file would have. */

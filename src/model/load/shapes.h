@@ -7,7 +7,7 @@
 
 /* Whether `path` begins with "shape:". */
 bool tsri_model_is_shape(const char *path);
-/* TSR_E_ARGUMENT: no shape has that name; the sentence lists them. */
+/* TSR_E_ARGUMENT: no shape has that name; the message lists the shapes. */
 tsr_status tsri_model_shape_open(const char *path, tsri_io_archive **out);
 /* Its config.json. */
 tsr_status tsri_model_shape_config(const char *path, json_t **out);

@@ -1,5 +1,5 @@
-/* model/session/chunk.c - runs one chunk of a batch, so many tokens of every sequence, and
- * puts its results where they belong. */
+/* model/session/chunk.c - runs one chunk of a batch (a number of tokens of every sequence) and puts
+ * its results where they belong. */
 #include "model/session/chunk.h"
 
 #include "base/error.h"
@@ -13,13 +13,13 @@ enum {
     MOST_RESULTS = 16 << 20 /* elements of logits or probabilities in one run */
 };
 
-/* One run of a forward: what of the batch it takes. */
+/* One run of a forward pass: the part of the batch that it takes. */
 typedef struct chunk {
     const tsri_model_sequence *sequences;
     const tsri_model_results *results;
-    int64_t done;    /* tokens of every sequence that earlier chunks took */
+    int64_t done;    /* tokens of every sequence that earlier chunks have taken */
     int64_t T, B, N; /* sizes of this one */
-    int64_t wanted;  /* rows that go to results; the N are at least 1 */
+    int64_t wanted;  /* rows that go to results; N is at least 1 */
     size_t n_outputs;
 } chunk;
 
@@ -50,7 +50,7 @@ static tsr_status make_room(tsri_session *session, const chunk *chunk, bool by_k
                           sizeof *session->destination);
 }
 
-/* Which sequences still have tokens, and how many of each this chunk takes. */
+/* Chooses the sequences that still have tokens, and how many of each this chunk takes. */
 static void choose_members(tsri_session *session, int32_t n, int64_t limit, chunk *chunk) {
     chunk->B = chunk->T = 0;
     for (int32_t i = 0; i < n; i++) {
@@ -64,7 +64,8 @@ static void choose_members(tsri_session *session, int32_t n, int64_t limit, chun
     }
 }
 
-/* The slot that holds each key of sequence b: what it appends is in its own. */
+/* Fills in the slot that holds each key of sequence b: what the sequence appends is in its own
+ * slot. */
 static void fill_keys(tsri_session *session, int64_t b, const tsri_model_sequence *sequence) {
     const int64_t capacity = session->plans.capacity;
     int32_t *keys = session->keys + b * capacity;
@@ -75,8 +76,8 @@ static void fill_keys(tsri_session *session, int64_t b, const tsri_model_sequenc
         keys[s] = sequence->slot;
 }
 
-/* The row of the state before token `past` of a sequence, whose first `sequence->past` may lie in
- * others' slots; or that of its source, behind all slots. */
+/* The row of the state before token `past` of a sequence, whose first `sequence->past` states may
+ * be in other slots; for its first token, the row of its source's state, after all slots. */
 static int32_t state_before(const tsri_session *session, const tsri_model_sequence *sequence,
                             int64_t past) {
     const int32_t slot = !past ? session->slots + sequence->source
@@ -117,13 +118,14 @@ static void fill_inputs(tsri_session *session, chunk *chunk, bool by_keys) {
             session->rows[chunk->wanted++] = (int32_t)(b * chunk->T + t);
         }
     }
-    chunk->N = chunk->wanted ? chunk->wanted : 1; /* the head runs for one row that nobody reads */
+    chunk->N = chunk->wanted ? chunk->wanted : 1; /* the head always runs for at least one row,
+                                                     even if nobody reads it */
     if (!chunk->wanted)
         session->rows[0] = 0;
 }
 
-/* A result of `width` elements a row: straight to the caller where its rows lie together there,
- * else by way of staging. */
+/* Binds a result of `width` elements a row: straight to the caller where its rows are contiguous
+ * there, otherwise by way of staging. */
 static tsr_status bind_rows(tsri_session *session, chunk *chunk, tsri_model_output id, void *to,
                             int64_t width) {
     if (!to || !chunk->wanted)
@@ -188,7 +190,7 @@ static tsr_status bind_outputs(tsri_session *session, chunk *chunk) {
     return TSR_OK;
 }
 
-/* [B,T,C] with padding to the caller's rows without. */
+/* Copies [B,T,C] with padding to the caller's rows without padding. */
 static void scatter_hidden(const tsri_session *session, const chunk *chunk, const float *from,
                            float *to) {
     const tsri_model_spec *spec = &session->model->spec;
@@ -203,8 +205,8 @@ static void scatter_hidden(const tsri_session *session, const chunk *chunk, cons
     }
 }
 
-/* [B,H,T,capacity] to the caller's [H,n,S] a sequence, S = past + n, or the length of its source
- * where `cross`; what lies behind a chunk's keys is masked: 0. */
+/* Copies [B,H,T,capacity] to the caller's [H,n,S] for each sequence; S = past + n, or with `cross`
+ * the length of its source. Keys after those of a chunk are masked: 0. */
 static void scatter_attention(const tsri_session *session, const chunk *chunk, bool cross,
                               const float *from, float *to) {
     const int64_t H = session->model->spec.decoder.heads,

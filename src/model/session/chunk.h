@@ -1,5 +1,5 @@
-/* model/session/chunk.h - a forward run in chunks, each a run of so many tokens of every sequence,
- * and its results put where they belong. */
+/* model/session/chunk.h - runs a forward pass in chunks, each with a number of tokens of every
+ * sequence, and puts the results where they belong. */
 #ifndef TSRI_MODEL_SESSION_CHUNK_H
 #define TSRI_MODEL_SESSION_CHUNK_H
 
@@ -8,7 +8,7 @@
 
 enum { TSRI_MODEL_ROW_OUTPUTS = 5 }; /* logits, argmax, top logits, top ids, top lse */
 
-typedef struct tsri_model_staging { /* a result on its way to where it belongs */
+typedef struct tsri_model_staging { /* a result on its way to the caller's memory */
     float *data;
     size_t room; /* elements */
 } tsri_model_staging;
@@ -23,35 +23,37 @@ struct tsri_session {
     tsri_model_plans plans;
     int32_t *ids, *positions, *past, *len, *slot, *rows, *keys, *source, *source_len,
         *state;           /* inputs of a run */
-    int64_t *destination; /* result row of each row */
+    int64_t *destination; /* the row of the results that each row goes to */
     int32_t *member;      /* sequence of each row of the batch */
-    int64_t *taken;       /* tokens of it in this chunk */
+    int64_t *taken;       /* tokens of each sequence in this chunk */
     size_t tokens_room, rows_room, destination_room, keys_room;
-    int32_t *encoded; /* tokens of each source slot; 0: none yet */
+    int32_t *encoded; /* tokens of each source slot; 0: nothing encoded yet */
     float *frequencies;
     tsri_model_staging per_row[TSRI_MODEL_ROW_OUTPUTS],
         *per_token; /* hidden 0 .. L, attention 0 .. L-1, cross 0 .. L-1 */
     tsri_run_binding *outputs;
-    tsri_model_encoder *encoder; /* made when it is first asked to encode */
+    tsri_model_encoder *encoder; /* made at the first call that encodes */
 };
 
 void tsri_model_encoder_destroy(tsri_model_encoder **encoder);
-/* What holds for every token, whichever stack reads it; and for the likeliest ones asked for. */
+/* Checks that hold for every token, whichever stack reads it, and for the number of likeliest
+ * tokens. */
 tsr_status tsri_model_check_token(int32_t sequence, int64_t token, int32_t id, int64_t position,
                                   int32_t vocab, int64_t context);
 tsr_status tsri_model_check_top_k(const tsri_model *model, int32_t top_k);
 
-/* Room for texts of `tokens` in the source slots. */
+/* Makes room for texts of `tokens` in the source slots. */
 void tsri_model_reserve_sources(tsri_session *session, int64_t tokens);
 
-/* The capacity to grow to from `had`, so that `tokens` fit. */
+/* The capacity to grow to from `had` so that `tokens` fit. */
 int64_t tsri_model_capacity_for(int64_t tokens, int64_t had, int64_t most);
 
-/* Tokens of a sequence that one run takes at most: bounded by what the activations and results of
- * the whole batch need. */
+/* The most tokens of a sequence that one run takes, bounded by the memory for the activations and
+ * results of the whole batch. */
 int64_t tsri_model_chunk_limit(const tsri_session *session, const tsri_model_results *results);
 
-/* Runs tokens done .. done + limit - 1 of every sequence that has them, for what `shape` marks. */
+/* Runs tokens done .. done + limit - 1 of every sequence that has them, and computes the results
+ * that `shape` marks. */
 tsr_status tsri_model_chunk_run(tsri_session *session, const tsri_model_sequence *sequences,
                                 int32_t n, const tsri_model_results *results,
                                 const tsri_model_shape *shape, int64_t done, int64_t limit);

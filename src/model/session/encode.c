@@ -1,5 +1,5 @@
-/* model/session/encode.c - running an encoder: sequences of about one length go together, so
- * that a batch takes the time of its tokens and not of its longest sequence. */
+/* model/session/encode.c - runs an encoder: sequences of similar length run together, so that the
+ * time of a batch depends on its tokens and not on its longest sequence. */
 #include "model/session/encode.h"
 
 #include "base/error.h"
@@ -10,9 +10,10 @@
 #include <string.h>
 
 enum {
-    MOST_TOKENS = 1024, /* of a run of several sequences: its activations stay in the caches (2048:
-                           32 texts of 256 tokens by a small model took 1.03 to 1.05 as long) */
-    FULL = 64,          /* tokens from which on padding costs more than another run */
+    MOST_TOKENS = 1024,     /* of a run of several sequences, so that its activations stay in the
+                               caches (2048: 32 texts of 256 tokens took 1.03 to 1.05 as long
+                               with a small model) */
+    FULL = 64,              /* from this many tokens on, padding costs more than another run */
     MOST_RESULTS = 16 << 20 /* elements of logits or probabilities in a run of several sequences */
 };
 
@@ -81,8 +82,8 @@ static tsr_status check_tokens(const tsri_session *session, const tsri_model_seq
                                    spec->source_context));
         if (type < 0 || (type > 0 && type >= spec->token_types))
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "sequence %" PRId32 ": token %" PRId64 " is of segment %" PRId32
-                                  "; the model has %" PRId32,
+                                  "sequence %" PRId32 ": token %" PRId64 " has segment %" PRId32
+                                  "; the model has %" PRId32 " segments",
                                   number, i, type, spec->token_types);
     }
     return TSR_OK;
@@ -94,7 +95,7 @@ static tsr_status check_sequence(const tsri_session *session, const tsri_model_s
     if (sequence->n < 1 || sequence->past != 0)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "sequence %" PRId32 " has %" PRId64 " tokens after %" PRId64
-                              "; an encoder reads a text whole, of one token at least",
+                              "; an encoder reads whole texts of at least one token",
                               number, sequence->n, sequence->past);
     if (sequence->n > session->source_context)
         return tsri_base_fail(TSR_E_ARGUMENT,
@@ -132,7 +133,8 @@ static tsr_status check(const tsri_session *session, const tsri_model_sequence *
             (i && results->listed[i] <= results->listed[i - 1]))
             return tsri_base_fail(TSR_E_ARGUMENT,
                                   "listed token %" PRId64 " is number %" PRId64
-                                  "; the batch has %" PRId64 ", to be listed in their order",
+                                  "; the batch has %" PRId64
+                                  " tokens, to be listed in ascending order",
                                   i, results->listed[i], tokens);
     return TSR_OK;
 }
@@ -145,14 +147,14 @@ static int by_length(const void *a, const void *b) {
                         : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Lengths of a plan's runs: T above lowest[i], at most lowest[i + 1]. */
+/* The range of lengths that the plan for length T serves. */
 static void range_of(int64_t T, int64_t *lowest, int64_t *highest) {
     *lowest = 1;
     for (*highest = 16; *highest < T; *highest *= *highest < 64 ? 4 : 2)
         *lowest = *highest + 1;
 }
 
-/* Elements of the largest result of a run of B sequences of T tokens. */
+/* The elements of the largest result of a run of B sequences of T tokens. */
 static int64_t largest_result(const tsri_model_spec *spec, const tsri_model_results *r, int64_t B,
                               int64_t T) {
     const int64_t logits = !r->logits ? 0 : B * T * spec->vocab,
@@ -160,8 +162,8 @@ static int64_t largest_result(const tsri_model_spec *spec, const tsri_model_resu
     return logits > scores ? logits : scores;
 }
 
-/* Lengths of a run's plan, and the sequences that it may have: so many that every product of its
- * sizes is an int32. */
+/* The lengths that a run's plan serves, and the most sequences that it may have: every product of
+ * its sizes must be an int32. */
 static int64_t limits(const tsri_session *session, const tsri_model_results *r, int64_t T,
                       int64_t *lowest, int64_t *highest) {
     const bool each = r->rows == TSRI_ROWS_ALL || r->rows == TSRI_ROWS_LISTED;
@@ -174,8 +176,8 @@ static int64_t limits(const tsri_session *session, const tsri_model_results *r, 
     return most > 1 ? most : 1;
 }
 
-/* How many of the sequences from order[first] on run together: while padding costs less than
- * another run would, and within what a run may hold. */
+/* How many of the sequences from order[first] on run together: as many as pad at less cost than
+ * another run, within what a run may hold. */
 static int64_t run_size(const tsri_session *session, const run *run, int32_t n) {
     const length *order = session->encoder->order + run->first;
     const tsri_model_spec *spec = &session->model->spec;
@@ -205,8 +207,8 @@ static tsr_status make_room(tsri_model_encoder *e, const run *run) {
     return tsri_base_grow(&e->destination, &e->destination_room, tokens, sizeof(int64_t));
 }
 
-/* Rows of a sequence that are wanted: token t of it is row b * T + t. `listed`: first of the list
- * that is not before it. */
+/* The wanted rows of a sequence: its token t is row b * T + t of the run. If tokens are listed, the
+ * search finds the first one in the list that is not before the sequence. */
 static void want_rows(tsri_model_encoder *e, run *run, int64_t b, int32_t number, int64_t n) {
     const tsri_model_results *r = run->results;
     const int64_t offset = e->offset[number];
@@ -258,12 +260,13 @@ static void fill_inputs(tsri_model_encoder *e, run *run, int32_t slots) {
             e->positions[at + t] = sequence->positions ? sequence->positions[t] : (int32_t)t;
         want_rows(e, run, b, number, sequence->n);
     }
-    run->N = run->wanted ? run->wanted : 1; /* heads run for one row that nobody reads */
+    run->N = run->wanted ? run->wanted : 1; /* heads always run for at least one row, even if
+                                               nobody reads it */
     if (!run->wanted)
         e->rows[0] = 0;
 }
 
-/* Those that the graph reads. */
+/* Binds those inputs that the graph reads. */
 static size_t bind_inputs(const tsri_session *session, const tsri_graph *graph, const run *run,
                           tsri_run_binding *inputs) {
     const tsri_model_encoder *e = session->encoder;
@@ -307,7 +310,7 @@ static tsri_model_shape shape_of(const tsri_model_results *r) {
                               .next = r->next};
 }
 
-/* A plan for one sequence of about T tokens, or for as many as a run may have. */
+/* A plan for one sequence of about T tokens, or for as many sequences as a run may have. */
 static tsr_status plan_for(tsri_session *session, const tsri_graph *graph, const run *run,
                            tsri_run_plan **out) {
     const tsri_model_rows rows = run->results->rows;
@@ -336,7 +339,7 @@ static tsr_status run_one(tsri_session *session, const tsri_graph *graph, run *r
     return TSR_OK;
 }
 
-/* A recurrent decoder's first state lies among its own. */
+/* A recurrent decoder's first state is kept among its other states. */
 static tsr_status reserve(tsri_session *session, int64_t tokens) {
     tsri_model_reserve_sources(session, tokens);
     return session->model->spec.decoder.recurrent ? tsri_session_reserve(session, 1) : TSR_OK;

@@ -1,13 +1,13 @@
-/* model/session/encode.h - what the files of encoding share: one run of an encoder, and its
+/* model/session/encode.h - what the files of encoding share: one run of an encoder and its
  * results. */
 #ifndef TSRI_MODEL_SESSION_ENCODE_H
 #define TSRI_MODEL_SESSION_ENCODE_H
 
 #include "model/session/chunk.h"
 
-enum { TSRI_MODEL_ENCODED_KINDS = 9 }; /* results but hidden states and attention */
+enum { TSRI_MODEL_ENCODED_KINDS = 9 }; /* results other than hidden states and attention */
 
-/* A result of so many numbers a wanted row, or a sequence. */
+/* A result that has `width` numbers for each wanted row (by_row) or each sequence. */
 typedef struct tsri_model_encoded_kind {
     tsri_model_output id;
     void *to;
@@ -16,16 +16,16 @@ typedef struct tsri_model_encoded_kind {
     tsri_model_staging stage;
 } tsri_model_encoded_kind;
 
-typedef struct tsri_model_length { /* of a sequence of the batch */
+typedef struct tsri_model_length { /* the length of one sequence of the batch */
     int64_t n;
     int32_t number;
 } tsri_model_length;
 
 struct tsri_model_encoder {
     tsri_model_length *order; /* [n] shortest first */
-    int64_t *offset;          /* [n] first token of each in the batch */
+    int64_t *offset;          /* where the tokens of each sequence begin in the batch */
     int32_t *ids, *positions, *types, *past, *len, *slot, *rows, *state;
-    int64_t *destination; /* [N] result row of each row */
+    int64_t *destination; /* the row of the results that each row goes to */
     size_t order_room, offset_room, destination_room, tokens_room[4], sequences_room[4];
     tsri_model_encoded_kind kinds[TSRI_MODEL_ENCODED_KINDS];
     tsri_model_staging *per_token; /* hidden 0 .. L, attention 0 .. L-1 */
@@ -41,10 +41,11 @@ typedef struct tsri_model_encode_run {
     size_t n_outputs;
 } tsri_model_encode_run;
 
-/* What a batch is to give, each with its width; `labels`: the classifier's. */
+/* Sets the results that a batch is to give, each with its width; `labels` is the classifier's. */
 void tsri_model_encode_kinds(tsri_model_encoder *encoder, const tsri_model_spec *spec,
                              int64_t labels, const tsri_model_results *results);
-/* Where the outputs of a run go on their way, and from there to the caller. */
+/* Binds the outputs of a run to staging or to the caller's memory; scatter then copies staged
+ * results to the caller. */
 tsr_status tsri_model_encode_bind(tsri_session *session, tsri_model_encode_run *run);
 void tsri_model_encode_scatter(const tsri_session *session, const tsri_model_encode_run *run);
 

@@ -64,7 +64,8 @@ tsr_status tsri_model_encode_bind(tsri_session *session, run *run) {
     return TSR_OK;
 }
 
-/* [B,H,T,T] with padding to [H,n,n] a sequence; `to` is where that of the batch's first begins. */
+/* Copies [B,H,T,T] with padding to [H,n,n] for each sequence; `to` is where that of the batch's
+ * first sequence begins. */
 static void scatter_attention(const tsri_model_encoder *e, const run *run, int64_t H,
                               const float *from, float *to) {
     for (int64_t b = 0; b < run->B; b++) {

@@ -1,20 +1,20 @@
-/* model/session/limits.c - what a session takes: checks of tokens, and how much room its
+/* model/session/limits.c - what a session accepts: checks of tokens, and how much room its
  * key/value memory has and grows to. */
 #include "base/error.h"
 #include "model/session/chunk.h"
 
 #include <inttypes.h>
 
-enum { STEP = 256 }; /* capacities are multiples of it, but for the context itself */
+enum { STEP = 256 }; /* capacities are multiples of it, except the context itself */
 
 tsr_status tsri_session_reserve(tsri_session *session, int64_t tokens) {
     const int64_t had = session->plans.capacity;
     if (tokens > session->context)
-        return tsri_base_fail(TSR_E_ARGUMENT,
-                              "%" PRId64 " tokens do not fit into the context of %" PRId64
-                              "; shorten the text, or ask for a larger "
-                              "context (-c) where the model reads one",
-                              tokens, session->context);
+        return tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "%" PRId64 " tokens do not fit into the context of %" PRId64
+            "; shorten the text, or ask for a larger context (-c) if the model supports one",
+            tokens, session->context);
     if (tokens <= had)
         return TSR_OK;
     tsri_model_plans_grow(&session->plans, tsri_model_capacity_for(tokens, had, session->context),

@@ -1,5 +1,5 @@
-/* model/session/plans.c - builds the graphs of a session by the results that are wanted, and
- * their plans by ranges of sizes. */
+/* model/session/plans.c - builds the graphs of a session, one for each set of wanted results, and
+ * their plans, one for each range of sizes. */
 #include "model/session/plans.h"
 
 #include "base/error.h"

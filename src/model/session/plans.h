@@ -22,11 +22,12 @@ typedef struct tsri_model_plans {
 void tsri_model_plans_begin(tsri_model_plans *plans, const tsri_model *model, int32_t slots,
                             int32_t sources, uint32_t session);
 void tsri_model_plans_end(tsri_model_plans *plans);
-/* Graphs of the old capacity are dropped; the states are copied when the first plan of a new one is
- * made. */
+/* Drops the graphs of the old capacity; the states are copied when the first plan of the new
+ * capacity is made. */
 void tsri_model_plans_grow(tsri_model_plans *plans, int64_t capacity, int64_t source_capacity);
 
-/* The graph for the results that `shape` marks; slots, capacities and states are set here. */
+/* The graph for the results that `shape` marks; slots, capacities and states of `shape` are set
+ * here. */
 tsr_status tsri_model_plans_graph(tsri_model_plans *plans, const tsri_model_shape *shape,
                                   const tsri_graph **out);
 

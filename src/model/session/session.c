@@ -1,5 +1,4 @@
-/* model/session/session.c - a session from its creation to its end, and forward runs of a
- * decoder. */
+/* model/session/session.c - creates and destroys sessions, and runs forward passes of a decoder. */
 #include "model/session/session.h"
 
 #include "base/error.h"
@@ -33,7 +32,7 @@ static tsr_status check_sizes(const tsri_model *model, const tsri_session_sizes 
     return TSR_OK;
 }
 
-/* What a session of so many sequences needs from its beginning. */
+/* Allocates what a session of this many sequences needs from the start. */
 static tsr_status make_arrays(tsri_session *session, const tsri_session_sizes *sizes) {
     const tsri_model_spec *spec = &session->model->spec;
     const size_t layers = (size_t)spec->decoder.layers, slots = (size_t)sizes->slots,
@@ -60,8 +59,8 @@ static void set_contexts(tsri_session *session, const tsri_session_sizes *sizes)
 
 static void destroy(tsri_session *session);
 
-/* The parked session, as new, where it has as many slots. Another one goes: what it holds is for
- * the new one to hold. */
+/* The parked session, reset, if it has as many slots as are wanted. Otherwise it is destroyed, so
+ * that the new session can have the memory that it holds. */
 static tsri_session *take_parked(tsri_model *model, const tsri_session_sizes *sizes) {
     tsri_session *session = model->parked;
     const int32_t sources = sizes->sources ? sizes->sources : sizes->slots;
@@ -165,7 +164,7 @@ int32_t tsri_session_slots(const tsri_session *session) {
 
 /* ---- checks ---- */
 
-/* What a decoder with cross-attention attends to has been encoded. */
+/* The source that a decoder with cross-attention attends to must have been encoded. */
 static tsr_status check_source(const tsri_session *session, const tsri_model_sequence *sequence,
                                int32_t number) {
     if (!session->encoded)
@@ -202,8 +201,8 @@ static tsr_status check_sequence(const tsri_session *session, const tsri_model_s
     for (int64_t i = 0; sequence->keys && i < sequence->past; i++)
         if (sequence->keys[i] < 0 || sequence->keys[i] >= session->slots)
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "sequence %" PRId32 ": key %" PRId64 " is said to lie in slot "
-                                  "%" PRId32 "; the session has %" PRId32 " slots",
+                                  "sequence %" PRId32 ": key %" PRId64 " is placed in slot %" PRId32
+                                  "; the session has %" PRId32 " slots",
                                   number, i, sequence->keys[i], session->slots);
     for (int64_t i = 0; i < sequence->n; i++) {
         const int64_t position = sequence->positions ? sequence->positions[i] : sequence->past + i;
@@ -217,7 +216,7 @@ static tsr_status check_batch(const tsri_session *session, const tsri_model_sequ
                               int32_t n, const tsri_model_results *results) {
     if (!session->model->spec.decoder.layers)
         return tsri_base_fail(TSR_E_STATE,
-                              "%s is an encoder: it reads texts whole and continues none",
+                              "%s is an encoder: it reads whole texts and can't continue one",
                               session->model->path);
     if (n < 1 || n > session->slots)
         return tsri_base_fail(TSR_E_ARGUMENT,
@@ -235,7 +234,7 @@ static tsr_status check_batch(const tsri_session *session, const tsri_model_sequ
     return TSR_OK;
 }
 
-/* Under dynamic scaling the frequencies go by the highest position of a run. */
+/* With dynamic scaling the frequencies depend on the highest position of a run. */
 static int64_t set_frequencies(tsri_session *session, const tsri_model_sequence *sequences,
                                int32_t n) {
     const tsri_model_rope *rope = &session->model->spec.decoder.rope;
@@ -256,7 +255,7 @@ static int64_t set_frequencies(tsri_session *session, const tsri_model_sequence 
 static tsr_status forward(tsri_session *session, const tsri_model_sequence *sequences, int32_t n,
                           const tsri_model_results *results);
 
-/* One sequence, its results where those of the batch have it. */
+/* Runs one sequence and puts its results where those of the batch have them. */
 static tsr_status forward_one(tsri_session *session, const tsri_model_sequence *sequence,
                               const tsri_model_results *all, int64_t row, int64_t token,
                               int64_t probabilities) {
@@ -295,7 +294,8 @@ tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence
     TRY(check_batch(session, sequences, n, results));
     if (n == 1 || set_frequencies(session, sequences, n) <= spec->max_positions)
         return forward(session, sequences, n, results);
-    /* Lengths that change the frequencies: each sequence gets what it would get alone. */
+    /* If lengths change the frequencies, each sequence runs alone, to get what it would get
+     * alone. */
     int64_t tokens = 0, probabilities = 0;
     for (int32_t i = 0; i < n; i++) {
         TRY(forward_one(session, &sequences[i], results,

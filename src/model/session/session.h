@@ -1,5 +1,5 @@
-/* model/session/session.h - running a model: sequences in slots of a key/value memory, fed in
- * batches of unequal length. */
+/* model/session/session.h - runs a model: sequences in slots of a key/value memory, which are fed
+ * in batches of unequal length. */
 #ifndef TSRI_MODEL_SESSION_SESSION_H
 #define TSRI_MODEL_SESSION_SESSION_H
 
@@ -10,44 +10,48 @@ typedef struct tsri_session tsri_session;
 /* What to compute for one sequence: `n` tokens that follow the `past` ones already in its slot. */
 typedef struct tsri_model_sequence {
     const int32_t *ids;       /* [n], each in [0, vocab) */
-    const int32_t *positions; /* [n], or NULL: past, past + 1, ... Causality always goes by order in
-                                 the slot, not by these */
+    const int32_t *positions; /* [n], or NULL: past, past + 1, ... Causality always follows the
+                                 order in the slot, not these positions */
     const int32_t *types;     /* [n] segments, or NULL: 0. Encoders only */
-    const int32_t *keys;      /* [past] the slot that holds each earlier key and value, or NULL: its
-                                 own. What a run appends goes to its own slot in any case, so a beam
-                                 search reorders its hypotheses by these alone */
+    const int32_t *keys;      /* [past] the slot that holds each earlier key and value, or NULL:
+                                 the sequence's own slot. A run always appends to the sequence's
+                                 own slot, so a beam search reorders its hypotheses by changing
+                                 only these */
     int64_t n;                /* >= 1 */
-    int64_t past;             /* tokens of the slot that stay; 0 starts it anew */
-    int32_t slot;   /* 0 <= slot < slots; no two of a batch alike. To be encoded: < sources */
+    int64_t past;             /* tokens of the slot that are kept; 0: the slot starts anew */
+    int32_t slot;   /* 0 <= slot < slots, different for each sequence of a batch. To be encoded:
+                       < sources */
     int32_t source; /* of an encoder-decoder: the source slot that it attends to */
 } tsri_model_sequence;
 
 typedef enum tsri_model_rows {
-    TSRI_ROWS_LAST = 0, /* one row a sequence: that of its last token */
+    TSRI_ROWS_LAST = 0, /* one row for each sequence: that of its last token */
     TSRI_ROWS_ALL,      /* each token's, sequence by sequence, without padding */
     TSRI_ROWS_FIRST,    /* of an encoder: that of each sequence's first token */
     TSRI_ROWS_LISTED    /* of an encoder: those of `listed` tokens */
 } tsri_model_rows;
 
-/* Where results go: the caller's memory, NULL for what is not wanted. R is the number of rows that
- * `rows` gives; N tokens in the batch; sequence b's tokens follow those of b - 1 without gaps. */
+/* Where results go: the caller's memory; NULL for what is not wanted. R is the number of rows that
+ * `rows` gives, N the number of tokens in the batch; sequence b's tokens follow those of b - 1
+ * without gaps. */
 typedef struct tsri_model_results {
     tsri_model_rows rows;
     const int64_t *listed; /* numbers of tokens in the batch, ascending */
     int64_t n_listed;
     float *logits;           /* [R, V]; of an encoder: of its masked LM head */
-    int32_t *argmax;         /* [R] the first largest, found on the device */
+    int32_t *argmax;         /* [R] the index of the first largest logit, found on the device */
     int32_t top_k;           /* > 0: the three below are wanted; at most V */
     float *top_logits;       /* [R, top_k] largest first */
     int32_t *top_ids;        /* [R, top_k] */
     float *top_lse;          /* [R] log sum exp of the whole row: log p = logit - lse */
-    float *const *hidden;    /* L + 1 arrays [N, C]: after the embedding, after each layer; the last
-                                after the final norm. A recurrent stack's are both its states, of
-                                tsri_model_stack_width elements a row */
-    float *const *attention; /* L arrays: of sequence b [H, n, past + n], one sequence after the
-                                other. A recurrent stack has none: left as they are */
-    float *const *cross; /* of a decoder: L arrays, of sequence b [H, n, length of its source] */
-    /* Of an encoder without a decoder; b counts the sequences. */
+    float *const *hidden;    /* L + 1 arrays [N, C]: after the embedding, then after each layer;
+                                the last one after the final norm. Those of a recurrent stack are
+                                both its states, tsri_model_stack_width elements a row */
+    float *const *attention; /* L arrays: [H, n, past + n] of sequence b, one sequence after the
+                                other. A recurrent stack has none and leaves the arrays as they
+                                are */
+    float *const *cross; /* of a decoder: L arrays, [H, n, length of its source] of sequence b */
+    /* Of an encoder without a decoder; b is the number of sequences. */
     float *vectors;   /* [b, C] pooled over the tokens */
     uint32_t pooling; /* of vectors: tsr_pool */
     float *pooled;    /* [b, C] what the pooler makes of the first token */
@@ -56,53 +60,58 @@ typedef struct tsri_model_results {
 } tsri_model_results;
 
 typedef struct tsri_session_sizes {
-    int32_t slots;          /* sequences at once, >= 1 */
+    int32_t slots;          /* sequences at the same time, >= 1 */
     int64_t context;        /* tokens of each; 0: what the model reads */
-    int32_t sources;        /* of an encoder-decoder: encoded texts at once; 0: as many as slots */
+    int32_t sources;        /* of an encoder-decoder: encoded texts at the same time; 0: as many
+                               as slots */
     int64_t source_context; /* tokens of each; 0: what the encoder reads */
 } tsri_session_sizes;
 
-/* A session of `slots` sequences (>= 1) of at most `context` tokens each (0: what the model reads).
+/* Creates a session of `slots` sequences (>= 1) of at most `context` tokens each (0: what the model
+ * reads).
  *
- * owner   the caller; the model outlives it
+ * owner   the caller; the model must outlive it
  * thread  one thread at a time for a model and all its sessions
- * error   TSR_E_ARGUMENT context above what the model reads (both numbers said) */
+ * error   TSR_E_ARGUMENT  context is above what the model reads (the message has both numbers) */
 tsr_status tsri_session_create(tsri_model *model, int32_t slots, int64_t context,
                                tsri_session **out);
 tsr_status tsri_session_create_sized(tsri_model *model, const tsri_session_sizes *sizes,
                                      tsri_session **out);
-/* The model keeps the last session that ended, with its plans, for the next one of as many slots:
- * a call that makes a session for one text doesn't pay for plans again. */
+/* The model keeps the last session that was destroyed, with its plans, for the next one that has as
+ * many slots: a call that makes a session for one text doesn't pay for plans again. */
 void tsri_session_destroy(tsri_session **session);
 
-/* Runs sequences through the encoder, each whole (past is 0). Of an encoder-decoder `slot` is the
- * source slot, whose keys and values for cross-attention are kept until it is encoded anew; results
- * are hidden states and attention. Of a model without a decoder n is any number and slots are not
- * read. Sequences of about one length run together, so a batch takes the time of its tokens; each
- * gets the bytes that it would get alone.
+/* Runs sequences through the encoder, each as a whole (past is 0).
  *
- * error   TSR_E_ARGUMENT  as tsri_session_forward; more than the encoder reads
+ * In an encoder-decoder `slot` is the source slot, whose keys and values for cross-attention are
+ * kept until it is encoded again; results are hidden states and attention. In a model without a
+ * decoder n is any number, and slots are not read. Sequences of similar length run together, so the
+ * time of a batch depends on its tokens; each sequence gets the bytes that it would get alone.
+ *
+ * error   TSR_E_ARGUMENT  as tsri_session_forward, or more tokens than the encoder reads
  *         TSR_E_STATE     the model has no encoder, or lacks the head that a result comes from */
 tsr_status tsri_session_encode(tsri_session *session, const tsri_model_sequence *sequences,
                                int32_t n, const tsri_model_results *results);
 
-/* Runs a batch. Long inputs go in chunks. After the first call of a shape it allocates nothing
- * until the KV capacity must grow. error   TSR_E_ARGUMENT an id, slot, length or position out of
- * range; past + n above the context (both numbers said) */
+/* Runs a batch. Long inputs are run in chunks.
+ *
+ * alloc   nothing after the first call of a shape, until the KV capacity must grow
+ * error   TSR_E_ARGUMENT  an id, slot, length or position is out of range, or past + n is above the
+ *                         context (the message has both numbers) */
 tsr_status tsri_session_forward(tsri_session *session, const tsri_model_sequence *sequences,
                                 int32_t n, const tsri_model_results *results);
 
-/* Makes room for `tokens` a slot, so that steps up to there need not grow it. */
+/* Makes room for `tokens` in each slot, so that steps up to there need not grow it. */
 tsr_status tsri_session_reserve(tsri_session *session, int64_t tokens);
 
 int64_t tsri_session_context(const tsri_session *session);
 int64_t tsri_session_capacity(const tsri_session *session);
 int32_t tsri_session_slots(const tsri_session *session);
 int64_t tsri_session_source_context(const tsri_session *session);
-/* For explain: the plan of a run with `tokens` tokens a sequence and one sequence, giving logits
- * and argmax; of a model without a decoder, the encoder's. */
+/* For explain: the plan of a run with one sequence of `tokens` tokens that gives logits and argmax;
+ * in a model without a decoder, the encoder's plan. */
 tsr_status tsri_session_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out);
-/* The same of an encoder: with every head that the model has, or keeping a source. */
+/* The same for an encoder: with every head that the model has, or with a source to keep. */
 tsr_status tsri_session_encode_plan(tsri_session *session, int64_t tokens, tsri_run_plan **out);
 
 #endif

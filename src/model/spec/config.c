@@ -1,5 +1,5 @@
-/* model/spec/config.c - reads the fields of a config.json, and refuses those that would change
- * results unread. */
+/* model/spec/config.c - reads the fields of a config.json, and refuses fields that would change
+ * results if they were not read. */
 #include "model/spec/config.h"
 
 #include "base/error.h"
@@ -71,9 +71,8 @@ tsr_status tsri_model_config_activation(const tsri_model_config *config, const c
     if (!name)
         return missing(config, key);
     return tsri_base_fail(TSR_E_UNSUPPORTED,
-                          "%s: \"%s\" is \"%s\", which is not served; served are relu, gelu, "
-                          "gelu_new, gelu_fast, gelu_pytorch_tanh, silu, swish, "
-                          "tanh and sigmoid",
+                          "%s: \"%s\" is \"%s\", which is not served; relu, gelu, gelu_new, "
+                          "gelu_fast, gelu_pytorch_tanh, silu, swish, tanh and sigmoid are",
                           config->what, key, name);
 }
 
@@ -115,7 +114,7 @@ tsr_status tsri_model_config_ids(const tsri_model_config *config, tsri_model_spe
 
 /* ---- keys that change results ---- */
 
-/* The value that means "as every family does it". */
+/* The value of a key that means "as in every family". */
 typedef enum neutral {
     NEUTRAL_FALSE,
     NEUTRAL_TRUE,
@@ -186,7 +185,7 @@ static bool is_neutral(const json_t *value, neutral wanted) {
     }
 }
 
-/* transformers 5 keeps the rotary share among the rope parameters. */
+/* transformers 5 has the rotary share among the rope parameters. */
 static const json_t *semantic_field(const tsri_model_config *config, const char *key) {
     const json_t *value = field(config, key);
     if (!value)
@@ -247,7 +246,7 @@ tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_def
     stack->windowed = windowed;
     for (int32_t i = 0; i < stack->layers; i++)
         windowed[i] =
-            use && i >= full; /* the first layers see all, as Qwen's max_window_layers says */
+            use && i >= full; /* the first layers see all keys, as Qwen's max_window_layers says */
     if (types)
         TRY(read_layer_types(config, types, stack, windowed));
     bool any = false;

@@ -1,5 +1,5 @@
-/* model/spec/config.h - reads a model's config.json, in both spellings in use, and refuses by name
- * what would be run wrong. */
+/* model/spec/config.h - reads a model's config.json in both spellings that are in use, and refuses
+ * by name what Tessera would compute wrongly. */
 #ifndef TSRI_MODEL_SPEC_CONFIG_H
 #define TSRI_MODEL_SPEC_CONFIG_H
 
@@ -7,15 +7,16 @@
 #include "io/archive.h"
 #include "model/spec/spec.h"
 
-/* GGUF and llama2.c metadata are turned into the same object, so that a family is read once. */
+/* The metadata of GGUF and llama2.c is turned into the same object, so each family is read by one
+ * function. */
 typedef struct tsri_model_config {
     json_t *root;
-    const char *what;               /* the file, for sentences */
+    const char *what;               /* the file, for messages */
     const tsri_io_archive *archive; /* the arrays that it describes */
 } tsri_model_config;
 
-/* Typed fields. A key that is missing (or null) where *out has no usable default is TSR_E_FORMAT:
- * `required` says so. */
+/* Typed fields. With `required`, *out has no usable default: a key that is missing (or null) is
+ * TSR_E_FORMAT. */
 tsr_status tsri_model_config_int(const tsri_model_config *config, const char *key, bool required,
                                  int64_t lowest, int64_t highest, int32_t *out);
 tsr_status tsri_model_config_long(const tsri_model_config *config, const char *key, bool required,
@@ -28,40 +29,43 @@ tsr_status tsri_model_config_bool(const tsri_model_config *config, const char *k
 tsr_status tsri_model_config_activation(const tsri_model_config *config, const char *key,
                                         const char *fallback, tsr_activation *out);
 
-/* vocab_size, bos/eos/pad ids, tie_word_embeddings: alike in every family. eos may be a list. */
+/* vocab_size, bos/eos/pad ids and tie_word_embeddings, which are the same in every family. eos may
+ * be a list. */
 tsr_status tsri_model_config_common(const tsri_model_config *config, bool tied,
                                     tsri_model_spec *spec);
-/* The bos, eos and pad ids alone; spec->vocab is set before. */
+/* Only the bos, eos and pad ids; spec->vocab must be set before. */
 tsr_status tsri_model_config_ids(const tsri_model_config *config, tsri_model_spec *spec);
 
-/* "architectures" has a class whose name ends so: "ForTokenClassification". */
+/* Whether "architectures" has a class whose name ends in `end`, such as
+ * "ForTokenClassification". */
 bool tsri_model_config_is_for(const tsri_model_config *config, const char *end);
 
-/* id2label (or num_labels) and problem_type: what a classifier's outputs are called and mean. New
- * memory in the spec. Without a problem type one label is regression, several are one of several.
- */
+/* id2label (or num_labels) and problem_type: the names and the meaning of a classifier's outputs.
+ * New memory in the spec. Without a problem type, one label means regression, and several mean that
+ * one of them holds. */
 tsr_status tsri_model_config_labels(const tsri_model_config *config, tsri_model_spec *spec);
 
-/* Refuses another value than the one that is served, by name: "true where false is served". */
+/* Refuses any value but the one that is served, and names both. */
 tsr_status tsri_model_config_only(const tsri_model_config *config, const char *key,
                                   const char *served);
 
 /* rope_theta, rope_scaling, partial_rotary_factor and rotary_pct, or rope_parameters. rope->rotary
- * is set before: the head size. */
+ * must be set before, to the head size. */
 tsr_status tsri_model_config_rope(const tsri_model_config *config, double theta,
                                   int64_t max_positions, tsri_model_rope *rope);
 
-/* sliding_window, use_sliding_window, max_window_layers and layer_types. `stack->layers` is set
- * before, as is `stack->window` where the family has one that no key names; windowed is new memory. */
+/* sliding_window, use_sliding_window, max_window_layers and layer_types. `stack->layers` must be
+ * set before, and so must `stack->window` where the family has a window that no key names; windowed
+ * is new memory. */
 tsr_status tsri_model_config_window(const tsri_model_config *config, bool by_default,
                                     tsri_model_stack *stack);
 
-/* Refuses keys that change results, in values that Tessera does not serve: `handled` lists (NULL at
- * its end) those that the family itself reads. */
+/* Refuses keys that change results and have values that Tessera does not serve, except those in
+ * `handled` (NULL at its end), which the family itself reads. */
 tsr_status tsri_model_config_refuse(const tsri_model_config *config, const char *const *handled);
 
-/* As many heads as config names, of equal parts of the width, which it names too; spec->width is
- * set before. */
+/* Heads of equal parts of the width; the config has both numbers, under the given names.
+ * spec->width must be set before. */
 tsr_status tsri_model_config_even_heads(const tsri_model_config *config, const char *heads,
                                         const char *width, const tsri_model_spec *spec,
                                         tsri_model_stack *stack);

@@ -1,5 +1,5 @@
-/* model/spec/config_labels.c - what a config says of heads: which class it is for, its labels
- * and what they mean. */
+/* model/spec/config_labels.c - what a config says about heads: its class, its labels and what they
+ * mean. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/spec/config.h"
@@ -27,15 +27,15 @@ tsr_status tsri_model_config_only(const tsri_model_config *config, const char *k
     TRY(tsri_base_json_text(config->root, config->what, key, &text));
     if (!strcmp(text, served))
         return TSR_OK;
-    return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: \"%s\" is \"%s\"; \"%s\" is served", config->what,
-                          key, text, served);
+    return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: \"%s\" is \"%s\"; only \"%s\" is served",
+                          config->what, key, text, served);
 }
 
 static tsr_status read_problem(const tsri_model_config *config, tsri_model_spec *spec) {
     const char *type = NULL;
     TRY(tsri_base_json_text(config->root, config->what, "problem_type", &type));
     if (!type)
-        /* as transformers' pipeline: one number is a probability by itself */
+        /* as in transformers' pipeline: a single number is a probability by itself */
         spec->problem = spec->labels == 1 ? TSRI_PROBLEM_MULTIPLE : TSRI_PROBLEM_SINGLE;
     else if (!strcmp(type, "regression"))
         spec->problem = TSRI_PROBLEM_REGRESSION;
@@ -61,10 +61,9 @@ static tsr_status read_labels(const tsri_model_config *config, const json_t *tab
         snprintf(key, sizeof key, "%" PRId32, i);
         const json_t *label = json_object_get(table, key);
         if (!json_is_string(label))
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: \"id2label\" has %" PRId32
-                                  " labels, and none that is a text under \"%s\"",
-                                  config->what, spec->labels, key);
+            return tsri_base_fail(
+                TSR_E_FORMAT, "%s: \"id2label\" has %" PRId32 " labels, but no text under \"%s\"",
+                config->what, spec->labels, key);
         texts[i] = tsri_base_copy_text(json_string_value(label), json_string_length(label));
         if (!texts[i])
             return TSR_E_HOST_MEMORY;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct scope {
-    const json_t *object; /* where the parameters lie; NULL: there are none */
+    const json_t *object; /* the object that has the parameters; NULL: there are none */
     char what[512];
 } scope;
 
@@ -66,10 +66,10 @@ static tsr_status read_scaling(const scope *scope, const tsri_model_config *conf
     else if (strcmp(type, "yarn") == 0)
         rope->scaling = TSRI_SCALING_YARN;
     else
-        return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: rope type \"%s\" is not served; served are default, linear, "
-                              "dynamic, llama3 and yarn",
-                              scope->what, type);
+        return tsri_base_fail(
+            TSR_E_UNSUPPORTED,
+            "%s: rope type \"%s\" is not served; default, linear, dynamic, llama3 and yarn are",
+            scope->what, type);
     TRY(positive(scope, "factor", rope->scaling != TSRI_SCALING_YARN, &rope->factor));
     if (rope->scaling == TSRI_SCALING_LLAMA3) {
         TRY(positive(scope, "low_freq_factor", true, &rope->low_freq_factor));
@@ -79,14 +79,15 @@ static tsr_status read_scaling(const scope *scope, const tsri_model_config *conf
                                               : TSR_OK;
 }
 
-/* Parameters of their own for each kind of layer, of families that are not served. */
+/* Refuses separate parameters for each kind of layer, which only families that are not served
+ * have. */
 static tsr_status refuse_nested(const scope *scope) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)scope->object, key, value) if (json_is_object(value))
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s has parameters for each kind of layer (%s); one set for all is "
-                              "served",
+                              "%s has parameters for each kind of layer (%s); only one set for all "
+                              "layers is served",
                               scope->what, key);
     return TSR_OK;
 }
@@ -114,7 +115,7 @@ tsr_status tsri_model_config_rope(const tsri_model_config *config, double theta,
         TRY(tsri_base_json_real(object, scope.what, "rope_theta", 1e-9, 1e12, &rope->theta));
         TRY(tsri_base_json_real(object, scope.what, "partial_rotary_factor", 0, 1, &share));
         TRY(read_scaling(&scope, config, max_positions, rope));
-        if (json_object_size(object)) /* the older one goes first, as in transformers */
+        if (json_object_size(object)) /* the older spelling takes precedence, as in transformers */
             break;
     }
     rope->rotary = (int32_t)(rope->rotary * share);

@@ -29,7 +29,7 @@ static tsr_status take_id(const tsri_model_generation *g, const tsri_model_spec 
     return TSR_OK;
 }
 
-/* The end tokens of generation_config.json are all: config.json's don't end a text then. */
+/* If generation_config.json has end tokens, those of config.json don't end a text. */
 static tsr_status take_eos(const tsri_model_generation *g, tsri_model_spec *spec) {
     const json_t *eos = json_object_get(g->settings, "eos_token_id");
     const size_t n = json_is_array(eos) ? json_array_size(eos) : 1;
@@ -49,7 +49,7 @@ static tsr_status take_eos(const tsri_model_generation *g, tsri_model_spec *spec
     return TSR_OK;
 }
 
-/* One id, or a list's first. */
+/* Takes one id, or the first of a list. */
 static tsr_status take_one(const tsri_model_generation *g, const tsri_model_spec *spec,
                            const char *key, int32_t *out) {
     const json_t *value = json_object_get(g->settings, key);

@@ -1,4 +1,4 @@
-/* model/spec/generation.h - what a model's folder says of generating text. */
+/* model/spec/generation.h - what a model's folder says about generating text. */
 #ifndef TSRI_MODEL_SPEC_GENERATION_H
 #define TSRI_MODEL_SPEC_GENERATION_H
 
@@ -7,17 +7,16 @@
 
 typedef struct tsri_model_generation {
     json_t *settings; /* the object that the keys are read from; NULL: the folder has none */
-    char *path;       /* of its file */
-    bool old;         /* it is config.json, where files made before generation_config.json keep the
-                         same keys beside those of the model */
-    bool told;        /* what is not served was said */
-    int32_t bos;      /* -1: none is named */
+    char *path;       /* the path of its file */
+    bool old;         /* it is config.json: files made before generation_config.json existed keep
+                         the same keys beside those of the model */
+    bool told;        /* the settings that are not served have been reported */
+    int32_t bos;      /* -1: the folder names none */
     int32_t decoder_start; /* the token that an encoder-decoder's answer begins with; -1: none */
 } tsri_model_generation;
 
-/* generation_config.json alone where the folder has it, else `config`, which is that of
- * `config_name` (NULL: neither counts). Its end tokens take the place of the spec's where it names
- * some.
+/* Reads generation_config.json if the folder has it, otherwise `config`, the object of
+ * `config_name` (NULL: neither counts). If it names end tokens, they replace those of the spec.
  *
  * owner  the caller: tsri_model_generation_clear, also after an error
  * error  TSR_E_FORMAT  the file can't be read, or an id is past the vocabulary */
@@ -25,7 +24,7 @@ tsr_status tsri_model_generation_read(const char *folder, json_t *config, const 
                                       tsri_model_spec *spec, tsri_model_generation *out);
 void tsri_model_generation_clear(tsri_model_generation *generation);
 
-/* One more end token, where it isn't one yet. */
+/* Adds an end token, unless it is one already. */
 void tsri_model_add_eos(tsri_model_spec *spec, int64_t id);
 
 #endif

@@ -1,5 +1,5 @@
-/* model/spec/rope.c - the inverse frequencies of rotary positions under each kind of scaling,
- * in double until they are stored.
+/* model/spec/rope.c - the inverse frequencies of rotary positions for each kind of scaling, in
+ * double until they are stored.
  *
  * source  Su et al. 2021, arXiv:2104.09864; dynamic and yarn: Peng et al. 2023, arXiv:2309.00071;
  *         llama3: Llama 3.1's reference code */
@@ -13,8 +13,8 @@ double tsri_model_yarn_magnitude(double factor, double mscale) {
     return factor <= 1 ? 1 : 0.1 * mscale * log(factor) + 1;
 }
 
-/* Wavelengths that the original context held many times stay, long ones are stretched, between them
- * a ramp. */
+/* Wavelengths that fit many times into the original context stay, long ones are stretched, and
+ * those in between follow a ramp. */
 static double llama3(const tsri_model_rope *rope, double frequency) {
     const double wavelength = TWO_PI / frequency, original = (double)rope->original_positions;
     if (wavelength < original / rope->high_freq_factor)

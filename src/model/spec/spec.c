@@ -1,5 +1,5 @@
-/* model/spec/spec.c - a spec's defaults, the rules that its numbers must keep, and sizes that
- * follow from it. */
+/* model/spec/spec.c - the defaults of a spec, the rules that its numbers must keep, and the sizes
+ * that follow from it. */
 #include "model/spec/spec.h"
 
 #include "base/error.h"
@@ -60,7 +60,7 @@ int32_t tsri_model_attention_layers(const tsri_model_stack *stack) {
     return stack->recurrent ? 0 : stack->layers;
 }
 
-/* A part of the whole that must divide it: heads of a width, key heads of heads. */
+/* Checks that a part divides the whole: heads and width, key heads and heads. */
 static tsr_status divides(const char *what, const char *part, int64_t n, const char *whole,
                           int64_t of) {
     if (n <= 0 || of % n != 0)

@@ -1,9 +1,8 @@
-/* model/spec/spec.h - one struct that says everything the blocks need to know of a transformer.
+/* model/spec/spec.h - one struct that says everything the blocks need to know about a transformer.
  *
- * arch/<name>.c fills it from a family's config; blocks.c builds the graph from it and weights.c
- * the table of weights. A field that a family does not set keeps the value of
- * tsri_model_spec_defaults. Nothing below knows what a family is.
- */
+ * arch/<name>.c fills it from a family's config; blocks.c builds the graph from it, and weights.c
+ * the table of weights. A field that a family does not set keeps its value from
+ * tsri_model_spec_defaults. No other code knows about families. */
 #ifndef TSRI_MODEL_SPEC_SPEC_H
 #define TSRI_MODEL_SPEC_SPEC_H
 
@@ -17,12 +16,12 @@ enum {
     TSRI_MODEL_MAX_WIDTH = 1 << 20,
     TSRI_MODEL_MAX_VOCAB = 1 << 24,
     TSRI_MODEL_MAX_POSITIONS = 1 << 26,
-    TSRI_MODEL_MAX_ALIBI = 1 << 17, /* of positions whose biases by distance are a table */
+    TSRI_MODEL_MAX_ALIBI = 1 << 17, /* positions of a model whose biases by distance are a table */
     TSRI_MODEL_MAX_EOS = 16,
     TSRI_MODEL_MAX_ROTARY = 1024 /* rotary dimensions of a head */
 };
 
-/* How a token's place in the sequence enters. */
+/* How a token's position in the sequence enters the computation. */
 typedef enum tsri_model_positions {
     TSRI_POSITIONS_NONE = 0,
     TSRI_POSITIONS_LEARNED, /* a table added to the embedding; its first `position_offset` rows are
@@ -32,10 +31,11 @@ typedef enum tsri_model_positions {
     TSRI_POSITIONS_ALIBI       /* a bias by the distance of key and query, computed: tables.h */
 } tsri_model_positions;
 
-/* Row p of the table of sinusoids, t = p + first: sin and cos of t / 10000^(i / n), i = 0 .. C/2 -
- * 1, n = C/2 (the 2017 paper), or C/2 - 1 where `to_end` (tensor2tensor, OpenNMT, fairseq). */
+/* Row p of the table of sinusoids, with t = p + first: sin and cos of t / 10000^(i / n), i = 0 ..
+ * C/2 - 1, where n is C/2 (the 2017 paper) or, with `to_end`, C/2 - 1 (tensor2tensor, OpenNMT,
+ * fairseq). */
 typedef struct tsri_model_sinusoid {
-    bool halves; /* all sines, then all cosines; else in turn */
+    bool halves; /* all sines, then all cosines; else sines and cosines alternate */
     bool to_end;
     int32_t first;
 } tsri_model_sinusoid;
@@ -51,17 +51,17 @@ typedef enum tsri_model_scaling {
 
 typedef struct tsri_model_rope {
     double theta;
-    double share;   /* of a head that is rotated, where the config names none */
+    double share;   /* the share of a head that is rotated, where the config names none */
     int32_t rotary; /* rotated dimensions of a head; even */
     bool interleaved;
     tsri_model_scaling scaling;
     double factor, low_freq_factor, high_freq_factor; /* linear, dynamic, llama3, yarn */
     double beta_fast, beta_slow;                      /* yarn */
     bool untruncated;           /* yarn: its ramp is not rounded to whole dimensions */
-    double magnitude;           /* of the rotated vectors (yarn's attention factor); 1 elsewhere */
-    int64_t original_positions; /* before scaling */
-    char factors[64]; /* name of an array by whose elements the frequencies are divided (GGUF), or
-                         "" */
+    double magnitude;           /* factor of the rotated vectors (yarn's attention factor); 1
+                                   elsewhere */
+    int64_t original_positions; /* positions before scaling */
+    char factors[64]; /* name of an array whose elements divide the frequencies (GGUF), or "" */
 } tsri_model_rope;
 
 /* What a classifier's outputs mean. */
@@ -73,32 +73,33 @@ typedef enum tsri_model_problem {
 
 typedef enum tsri_model_norm_place { TSRI_NORM_PRE = 0, TSRI_NORM_POST } tsri_model_norm_place;
 
-/* Where a stack's weights are in the table of weights. */
+/* Which stack of the table of weights a stack's weights are in. */
 typedef enum tsri_model_side { TSRI_SIDE_DECODER = 0, TSRI_SIDE_ENCODER } tsri_model_side;
 
-/* Layers of one kind, one upon the other: a decoder, or an encoder. */
+/* Layers of one kind on top of each other: a decoder or an encoder. */
 typedef struct tsri_model_stack {
     int32_t layers; /* 0: there is no such stack */
     tsri_model_side side;
-    int32_t groups; /* layers that have weights of their own: 0, as many as there are; else
-                       layers / groups following ones share theirs (ALBERT) */
+    int32_t groups; /* number of layers with weights of their own; 0: all of them; else layers /
+                       groups consecutive layers share theirs (ALBERT) */
     int32_t heads, kv_heads, head_size, value_size;
     int32_t ffn; /* inner width of the feed-forward part */
-    /* Size of the state of gated recurrent units (of an encoder: in each direction), which take the
-     * place of all that layers do otherwise: one layer. Its decoder attends to the source
-     * additively, over head_size dimensions. 0: no such stack */
+    /* Size of the state of gated recurrent units (in an encoder: of each direction), which replace
+     * all that layers do otherwise; the stack has one layer. A recurrent decoder attends to the
+     * source additively, over head_size dimensions. 0: the stack is not recurrent */
     int32_t recurrent;
     bool causal;
     bool cross; /* each layer attends to the encoder's output after itself */
     tsri_model_positions positions;
-    int32_t position_offset;  /* learned: rows of the table before that of position 0 */
+    int32_t position_offset;  /* learned: rows of the table before the row of position 0 */
     bool positions_of_tokens; /* the official implementation counts tokens and leaves padding out */
     tsri_model_sinusoid sinusoid;
     int32_t relative_buckets, relative_distance; /* of a bias by the distance of key and query; 0
-                                                    buckets: none */
+                                                    buckets: no such bias */
     bool embed_norm;                             /* a norm right after the embedding */
     tsri_model_rope rope;
-    int32_t window; /* keys a query sees, itself counted, in layers that windowed[] marks; 0: all */
+    int32_t window;          /* keys that a query sees, including its own, in layers that
+                                windowed[] marks; 0: all */
     const uint8_t *windowed; /* [layers], owned by the spec's model, or NULL: every layer */
     tsr_norm norm;
     float norm_eps;
@@ -118,31 +119,32 @@ typedef struct tsri_model_spec {
     char family[32]; /* "llama" */
     int32_t width;   /* hidden size C */
     int32_t vocab;
-    int64_t max_positions; /* the config's number: rows of a learned table; what dynamic scaling
-                              compares with */
-    int64_t context;       /* positions that the model reads: more than max_positions where scaling
-                              extends it */
+    int64_t max_positions; /* the config's number: rows of a learned table, or the length that
+                              dynamic scaling compares with */
+    int64_t context;       /* positions that the model reads: more than max_positions if scaling
+                              extends them */
     tsri_model_stack decoder, encoder;
     int32_t source_vocab;   /* of the encoder of an encoder-decoder */
-    int64_t source_context; /* positions that it reads */
-    bool source_embed;      /* the encoder has a table of its own */
-    bool blank_start; /* the vocabulary's last row is in no file: zeros to begin with, never chosen
-                       */
-    int32_t embed_width; /* of the table, which a matrix then widens to the hidden size; 0: that */
-    int32_t token_types; /* rows of a table that is added by segment; 0: none */
-    bool tied;           /* the output matrix is the embedding */
+    int64_t source_context; /* positions that the encoder reads */
+    bool source_embed;      /* the encoder has its own embedding table */
+    bool blank_start;       /* the vocabulary's last row is not in the files: it starts as zeros
+                               and is never chosen */
+    int32_t embed_width;    /* width of the embedding table, if a matrix then widens it to the
+                               hidden size; 0: the hidden size */
+    int32_t token_types;    /* rows of a table that is added by segment; 0: no such table */
+    bool tied;              /* the output matrix is the embedding */
     bool head_bias;
-    bool head_bias_fixed;             /* it is no parameter of the family's: final_logits_bias */
-    float embed_scale, head_scale;    /* head_scale: of what the output matrix reads */
-    tsr_activation masked_activation; /* of the masked LM head's dense layer */
-    tsr_activation label_activation;  /* of the classifier's */
+    bool head_bias_fixed;             /* not a parameter in this family: final_logits_bias */
+    float embed_scale, head_scale;    /* head_scale: factor of what the output matrix reads */
+    tsr_activation masked_activation; /* the activation of the masked LM head's dense layer */
+    tsr_activation label_activation;  /* the activation of the classifier's dense layer */
     bool label_tokens;                /* the classifier labels every token, not the sequence */
     tsri_model_problem problem;
     int32_t labels;        /* 0: the config names none */
     char *const *label_of; /* [labels] texts, owned by the model */
-    int32_t decoder_start; /* the token that a translation begins with; -1: none is named */
-    bool pad_fixed;        /* the embedding of `pad` gets no gradient where it is looked up */
-    int32_t bos, pad, eos[TSRI_MODEL_MAX_EOS], n_eos; /* bos, pad: -1 where there is none */
+    int32_t decoder_start; /* the token that a translation begins with; -1: none */
+    bool pad_fixed;        /* the embedding of `pad` gets no gradient when it is looked up */
+    int32_t bos, pad, eos[TSRI_MODEL_MAX_EOS], n_eos; /* bos, pad: -1 if there is none */
 } tsri_model_spec;
 
 void tsri_model_spec_defaults(tsri_model_spec *spec);
@@ -150,34 +152,34 @@ void tsri_model_spec_defaults(tsri_model_spec *spec);
 /* Frees what the spec owns. */
 void tsri_model_spec_clear(tsri_model_spec *spec);
 
-/* Fills what follows from the rest: context (scaling may extend max_positions), and attention_scale
- * where it is 0 (1/sqrt(head size)). */
+/* Fills in what follows from the rest: context (scaling may extend max_positions), and
+ * attention_scale if it is 0 (1/sqrt(head size)). */
 void tsri_model_spec_finish(tsri_model_spec *spec);
 
-/* Rules that hold for every family; `what` names the file in the sentence. */
+/* Checks the rules that hold for every family; `what` names the file in messages. */
 tsr_status tsri_model_spec_check(const tsri_model_spec *spec, const char *what);
 
-/* The decoder; of a model that has none, the encoder. */
+/* The decoder or, in a model that has none, the encoder. */
 const tsri_model_stack *tsri_model_main_stack(const tsri_model_spec *spec);
 
-/* Elements of a hidden state of the stack, of what the output matrix reads, and its layers that
- * attend to their own tokens: all, or none where it is recurrent. */
+/* The elements of a hidden state of the stack; those of what the output matrix reads; and the
+ * number of layers that attend to their own tokens: all, or none if the stack is recurrent. */
 int32_t tsri_model_stack_width(const tsri_model_spec *spec, const tsri_model_stack *stack);
 int32_t tsri_model_head_width(const tsri_model_spec *spec);
 int32_t tsri_model_attention_layers(const tsri_model_stack *stack);
 
-/* Layers that have weights of their own. */
+/* The number of layers that have weights of their own. */
 int32_t tsri_model_stack_groups(const tsri_model_stack *stack);
 
-/* Keys that a query of this layer sees, 0: all. */
+/* The keys that a query of this layer sees; 0: all. */
 int32_t tsri_model_layer_window(const tsri_model_stack *stack, int32_t layer);
 
 /* The inverse frequency of each rotated pair, rope->rotary / 2 of them, for a sequence of `length`
- * positions in all (only dynamic scaling reads it). */
+ * positions in all (only dynamic scaling reads `length`). */
 void tsri_model_rope_frequencies(const tsri_model_rope *rope, int64_t max_positions, int64_t length,
                                  float *out);
 
-/* The magnitude that yarn gives where the config names none. */
+/* The magnitude that yarn uses if the config names none. */
 double tsri_model_yarn_magnitude(double factor, double mscale);
 
 #endif

@@ -1,7 +1,7 @@
-/* model/tokens/ctranslate2.c - the tokenizers of a CTranslate2 folder. Its vocabulary files
- * say which pieces there are, not how a text falls into them: a SentencePiece model in the
- * folder or above it does. Where there is none, a text is its pieces with a space between each
- * two, as CTranslate2's own interface takes it. */
+/* model/tokens/ctranslate2.c - the tokenizers of a CTranslate2 folder. Its vocabulary files say
+ * which pieces there are, but not how a text is cut into them: a SentencePiece model in the folder
+ * or above it does. If there is none, a text is its pieces separated by spaces, as CTranslate2's
+ * own interface takes it. */
 #include "model/formats/ctranslate2.h"
 #include "model/tokens/families.h"
 #include "model/tokens/tokens.h"
@@ -23,7 +23,7 @@ static const char *const side_names[2][5] = {
     {"source.spm", "source.model", "src.spm", "src.model", NULL},
     {"target.spm", "target.model", "tgt.spm", "tgt.model", NULL}};
 
-/* The first of the files that is there, in new memory; NULL: none. */
+/* The first of the files that exists, in new memory; NULL: none. */
 static tsr_status first_of(const char *folder, const char *above, const char *const *names,
                            char **out) {
     *out = NULL;
@@ -109,9 +109,9 @@ static tsr_status make(const char *folder, bool target, const tsri_model_vocabul
     return status;
 }
 
-/* Marian and T5, and models whose decoder starts with </s> (M2M-100), read </s> behind a text.
- * Converted from Hugging Face, their settings leave that to the tokenizer there, so add_source_eos
- * is false: true of pieces, and not of a text. */
+/* Whether the model reads </s> after a text: Marian and T5 do, and models whose decoder starts with
+ * </s> (M2M-100). Converted from Hugging Face, their settings leave that to the tokenizer there, so
+ * add_source_eos is false: that is right for pieces, but not for a text. */
 static bool reads_end(const tsri_model_spec *spec,
                       const tsri_model_ctranslate2_settings *settings) {
     const char *start = settings->decoder_start, *bos = settings->bos;
@@ -133,7 +133,7 @@ static tsr_status make_both(const char *folder, const tsri_model_spec *spec,
                       settings->add_source_eos || (models[0] && reads_end(spec, settings)), out);
     if (status == TSR_OK)
         status = find_model(folder, true, &models[1]);
-    /* One vocabulary with a SentencePiece model for each side is two tokenizers, too. */
+    /* One vocabulary with a SentencePiece model for each side also makes two tokenizers. */
     const bool apart = !words.shared || (models[0] && models[1] && strcmp(models[0], models[1]));
     if (status == TSR_OK && apart)
         status = make(folder, true, &words.target, settings, false, false, &target);
@@ -157,7 +157,7 @@ tsr_status tsri_model_ctranslate2_tokenizer(const tsri_io_archive *archive, cons
         return TSR_E_HOST_MEMORY;
     const bool whole = tsri_base_is_file(path);
     free(path);
-    if (whole) /* the converter can be told to copy it */
+    if (whole) /* the converter can be told to copy tokenizer.json */
         return tsri_model_folder_tokenizer(folder, spec, out);
     TRY(tsri_model_ctranslate2_settings_read(archive, folder, &settings));
     const tsr_status status = make_both(folder, spec, &settings, out);

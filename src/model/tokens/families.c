@@ -13,21 +13,22 @@
 
 enum { MOST = 1 << 30, DEPTH = 64, EXTRA_MOST = 10000, VOCABULARY_MOST = 1 << 24 };
 
-typedef enum affixes { END, AROUND } affixes; /* text </s>; <s> text </s>, pairs as RoBERTa */
+/* END: text </s>. AROUND: <s> text </s>, pairs as in RoBERTa */
+typedef enum affixes { END, AROUND } affixes;
 
 struct tsri_model_family {
     const char *model_type; /* config.json */
-    const char *classes[2]; /* tokenizer_class, "Fast" left out */
-    const char *head;       /* tokens before SentencePiece's own, spaces between */
-    int32_t skip;           /* as many of SentencePiece's own are left out */
-    bool fillers;           /* <unk_2> ... <unk_102> behind the head (Pegasus) */
+    const char *classes[2]; /* tokenizer_class without "Fast" */
+    const char *head;       /* tokens before SentencePiece's own, separated by spaces */
+    int32_t skip;           /* this many of SentencePiece's own are left out */
+    bool fillers;           /* <unk_2> ... <unk_102> after the head (Pegasus) */
     bool listed;            /* ids are in vocab.json instead */
     int64_t extra;          /* <extra_id_N-1> ... <extra_id_0> at the end (T5) */
-    const char *last;       /* behind the languages */
+    const char *last;       /* after the languages */
     affixes around;
     tsri_text_language_rule rule;
     const char *codes, *before, *behind; /* a language's token is before + code + behind */
-    const char *from;                    /* the language of a text where nothing says it */
+    const char *from;                    /* the language of a text if nothing else says it */
 };
 
 #define FAIRSEQ .head = "<s> <pad> </s> <unk>", .skip = 3, .last = "<mask>"
@@ -84,7 +85,7 @@ const tsri_model_family *tsri_model_family_of(const tsri_model_place *place) {
             if (families[i].classes[k] && strlen(families[i].classes[k]) == size &&
                 memcmp(families[i].classes[k], class, size) == 0)
                 return &families[i];
-    /* mBART-50 has 27 languages more than mBART-25, and the same type. */
+    /* mBART-50 has 27 languages more than mBART-25, but the same type. */
     const int64_t rows = json_integer_value(json_object_get(place->model_config, "vocab_size"));
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (type && strcmp(families[i].model_type, type) == 0 &&
@@ -127,7 +128,7 @@ static tsr_status list_set(list *l, size_t id, const char *text, size_t n) {
     return TSR_OK;
 }
 
-/* A special token of n bytes between two others, in memory of its own. */
+/* Adds a special token, a text of n bytes between two others, in its own memory. */
 static tsr_status list_add(list *l, const char *before, const char *text, size_t n,
                            const char *behind) {
     tsri_bytes name = {0};
@@ -145,7 +146,7 @@ static tsr_status list_add(list *l, const char *before, const char *text, size_t
     return list_set(l, l->count, name.data, name.size);
 }
 
-/* The next word of a text with single spaces; 0 at its end. */
+/* The size of the next word of a text with single spaces; 0 at its end. */
 static size_t word_of(const char **text) {
     while (**text == ' ')
         (*text)++;
@@ -158,7 +159,7 @@ static tsr_status list_words(list *l, const char *words, const char *before, con
     return TSR_OK;
 }
 
-/* {piece: id}; `what` is the file. */
+/* Adds the pieces of {piece: id}; `what` is the file. */
 static tsr_status list_json(list *l, const json_t *json, const char *what) {
     const char *piece;
     json_t *id;
@@ -168,13 +169,14 @@ static tsr_status list_json(list *l, const json_t *json, const char *what) {
     json_object_foreach((json_t *)json, piece, id) {
         if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= most ||
             json_integer_value(id) >= VOCABULARY_MOST)
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: the id of \"%.60s\" is no whole number from 0 on that fits "
-                                  "%zu pieces",
-                                  what, piece, json_object_size(json));
+            return tsri_base_fail(
+                TSR_E_FORMAT,
+                "%s: the id of \"%.60s\" is not a whole number from 0 up that fits %zu pieces",
+                what, piece, json_object_size(json));
         const size_t at = (size_t)json_integer_value(id);
         if (at < l->count && l->pieces[at].size)
-            return tsri_base_fail(TSR_E_FORMAT, "%s: id %zu is given twice, to \"%.60s\" too", what,
+            return tsri_base_fail(TSR_E_FORMAT,
+                                  "%s: id %zu is given twice, the second time to \"%.60s\"", what,
                                   at, piece);
         TRY(list_set(l, at, piece, strlen(piece)));
     }
@@ -210,7 +212,7 @@ static tsr_status set_usual_roles(tsri_text_tokenizer *tokenizer) {
     return TSR_OK;
 }
 
-/* A listed tokenizer with the usual roles and ends. */
+/* Makes a listed tokenizer with the usual roles and the tokens around a text. */
 static tsr_status make(const list *l, const char *source, affixes around, const char *path,
                        tsri_text_tokenizer **segmenter, tsri_text_tokenizer **out) {
     const tsri_text_listed listed = {.source = source,
@@ -241,8 +243,8 @@ static const char *codes_of(const tsri_model_place *place) {
                                                                        : place->family->codes;
 }
 
-/* The ids of a family: head, SentencePiece's own or vocab.json's, languages and what stands last.
- */
+/* Lists the ids of a family: head, SentencePiece's own or vocab.json's, languages, and the last
+ * token. */
 static tsr_status fill(const tsri_model_place *place, const tsri_text_tokenizer *segmenter,
                        const json_t *vocabulary, const char *what, list *l) {
     const tsri_model_family *f = place->family;
@@ -362,7 +364,7 @@ tsr_status tsri_model_read_marian(const tsri_model_place *place, const char *pat
 
 /* ---- languages ---- */
 
-/* Languages by the form of their tokens, for a family without a list of them. */
+/* Adds languages by the form of their tokens, for a family without a list of them. */
 static tsr_status add_formed(const tsri_model_family *f, tsri_text_tokenizer *t) {
     const size_t nb = strlen(f->before), ne = strlen(f->behind);
     for (int32_t id = 0; id < tsri_text_vocabulary_size(t); id++) {
@@ -375,7 +377,7 @@ static tsr_status add_formed(const tsri_model_family *f, tsri_text_tokenizer *t)
     return TSR_OK;
 }
 
-/* The id of the token of the next code; *n is the code's size, 0 past the last. */
+/* The id of the next code's token; *n is the size of the code, 0 past the last. */
 static int32_t next_code(const tsri_model_family *f, const tsri_text_tokenizer *t,
                          const char **codes, size_t *n) {
     char token[64];
@@ -385,7 +387,8 @@ static int32_t next_code(const tsri_model_family *f, const tsri_text_tokenizer *
     return *n ? tsri_text_id_of(t, token, (size_t)size) : -1;
 }
 
-/* The languages of a list that the vocabulary has; *whole says whether these are all. */
+/* Adds those languages of a list that the vocabulary has; *whole says whether it has all of
+ * them. */
 static tsr_status add_listed(const tsri_model_family *f, const char *codes, bool dry,
                              tsri_text_tokenizer *t, bool *whole) {
     *whole = true;
@@ -455,7 +458,7 @@ tsr_status tsri_model_add_languages(const tsri_model_place *place, tsri_text_tok
     TRY(f->codes ? add_listed(f, codes_of(place), false, tokenizer, &whole)
                  : add_formed(f, tokenizer));
     const bool known = tsri_text_language(tokenizer, 0, &id) != NULL;
-    if (!known && from && to) /* Marian of one pair */
+    if (!known && from && to) /* a Marian model of one pair */
         return tsri_text_add_pair(tokenizer, from, to, NULL);
     if (!known)
         return TSR_OK;

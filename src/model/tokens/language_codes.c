@@ -1,12 +1,12 @@
-/* model/tokens/language_codes.c - the languages of published translation models, in the order
- * of their ids: what a bare SentencePiece model of these families doesn't say. */
+/* model/tokens/language_codes.c - the languages of published translation models, in the order of
+ * their ids, which a bare SentencePiece model of these families doesn't have. */
 #include "model/tokens/families.h"
 
 const char tsri_model_codes_mbart[] =
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR "
     "lt_LT lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN";
 
-/* The first 25 are those above. */
+/* The first 25 are those of mBART. */
 const char tsri_model_codes_mbart50[] =
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR "
     "lt_LT lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ bn_IN "

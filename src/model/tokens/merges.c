@@ -1,5 +1,5 @@
-/* model/tokens/merges.c - reads vocab.json with merges.txt: byte-level BPE from before there
- * was a tokenizer.json, said as one. */
+/* model/tokens/merges.c - reads vocab.json with merges.txt, the files of byte-level BPE before
+ * tokenizer.json existed, by turning them into a tokenizer.json. */
 #include "model/tokens/families.h"
 
 #include "base/error.h"
@@ -11,7 +11,7 @@
 
 enum { MOST = 1 << 30, DEPTH = 64 };
 
-/* Lines "a b"; the first may be a comment, "#version: ...". NULL: one is no UTF-8. */
+/* Reads lines "a b"; the first may be a comment, "#version: ...". NULL: a line is not UTF-8. */
 static json_t *lines_of(const tsri_bytes *bytes) {
     json_t *list = json_array();
     const char *at = bytes->data, *const stop = at ? at + bytes->size : at;
@@ -55,7 +55,8 @@ static tsr_status make(const tsri_model_place *place, json_t *vocabulary, const 
                              specials_of(vocabulary), "pre_tokenizer", "type", "ByteLevel",
                              "add_prefix_space", prefix, "decoder", "type", "ByteLevel");
     if (!json)
-        return tsri_base_fail(TSR_E_FORMAT, "merges.txt holds what is no UTF-8, or memory is out");
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "merges.txt has a line that is not UTF-8, or memory ran out");
     if (json_is_integer(cls) && json_is_integer(sep)) /* RoBERTa, BART */
         tsri_base_json_put(json, "post_processor",
                            json_pack("{s:s, s:[s,I], s:[s,I]}", "type", "RobertaProcessing", "cls",

@@ -18,8 +18,8 @@ static const char *const role_keys[TSRI_TEXT_ROLES] = {
     [TSRI_TEXT_PAD] = "pad_token", [TSRI_TEXT_MASK] = "mask_token", [TSRI_TEXT_CLS] = "cls_token",
     [TSRI_TEXT_SEP] = "sep_token"};
 
-/* A token in tokenizer_config.json: "bos_token": "<s>" or {"content": "<s>"}; NULL where it isn't.
- */
+/* A token in tokenizer_config.json: "bos_token": "<s>" or {"content": "<s>"}; NULL if it is
+ * missing. */
 static const char *named(const json_t *config, const char *key) {
     const json_t *value = json_object_get(config, key);
     if (json_is_object(value))
@@ -27,8 +27,8 @@ static const char *named(const json_t *config, const char *key) {
     return json_string_value(value);
 }
 
-/* What the tokenizer's own file doesn't say: first from tokenizer_config.json, else from the
- * model's config. */
+/* Sets what the tokenizer's own file doesn't say, from tokenizer_config.json, else from the model's
+ * config. */
 static tsr_status set_roles(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {
     const tsri_model_spec *spec = p->spec;
     int32_t fallback[TSRI_TEXT_ROLES];
@@ -51,7 +51,7 @@ static tsr_status set_roles(const tsri_model_place *p, tsri_text_tokenizer *toke
     return TSR_OK;
 }
 
-/* SentencePiece itself adds nothing: what goes around a text is in tokenizer_config.json. */
+/* SentencePiece itself adds no tokens: those around a text are in tokenizer_config.json. */
 static tsr_status set_affixes(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {
     bool add_bos = true, add_eos = false;
     if (!p->config && p->spec->bos < 0)
@@ -100,7 +100,7 @@ static tsr_status place_sentencepiece(const tsri_model_place *p, const char *pat
     return set_affixes(p, *out);
 }
 
-/* The first that is there is the tokenizer. */
+/* The first of these files that exists is the tokenizer. */
 static const struct {
     const char *file;
     tsr_status (*read)(const tsri_model_place *p, const char *path, tsri_text_tokenizer **out);
@@ -114,7 +114,7 @@ static const struct {
     {"vocab.txt", read_bert},
 };
 
-/* "model_max_length" may be a whole number, or 1e30 for none. */
+/* "model_max_length" may be a whole number, or 1e30 for no limit. */
 static void set_max_length(const tsri_model_place *p, tsri_text_tokenizer *tokenizer) {
     const json_t *length = json_object_get(p->config, "model_max_length");
     if (json_is_integer(length))

@@ -1,4 +1,4 @@
-/* model/tokens/tokens.h - the tokenizer that lies with a model, whatever file it is in. */
+/* model/tokens/tokens.h - reads the tokenizer of a model, whichever file it is in. */
 #ifndef TSRI_MODEL_TOKENS_TOKENS_H
 #define TSRI_MODEL_TOKENS_TOKENS_H
 
@@ -6,23 +6,23 @@
 #include "model/spec/spec.h"
 #include "text/tokenizer/tokenizer.h"
 
-/* Of a folder: tokenizer.json; else the files of before: tokenizer.model, source.spm and target.spm
- * with vocab.json, sentencepiece.bpe.model, spiece.model, vocab.json with merges.txt, vocab.txt.
- * *out is NULL where there is none. */
+/* Reads the tokenizer of a folder: tokenizer.json, else the older files: tokenizer.model,
+ * source.spm and target.spm with vocab.json, sentencepiece.bpe.model, spiece.model, vocab.json with
+ * merges.txt, vocab.txt. *out is NULL if there is none. */
 tsr_status tsri_model_folder_tokenizer(const char *folder, const tsri_model_spec *spec,
                                        tsri_text_tokenizer **out);
-/* Of a place that needn't hold a model: a folder, a tokenizer.json, a SentencePiece .model or .spm
- * (which adds no tokens of its own), or the vocabulary in a GGUF file. *out is NULL where there is
- * none. */
+/* Reads the tokenizer of a path that need not have a model: a folder, a tokenizer.json, a
+ * SentencePiece .model or .spm (which adds no tokens of its own), or the vocabulary in a GGUF file.
+ * *out is NULL if there is none. */
 tsr_status tsri_model_tokenizer_at(const char *path, tsri_text_tokenizer **out);
 tsr_status tsri_model_gguf_tokenizer(const tsri_io_archive *archive, tsri_text_tokenizer **out);
-/* tokenizer.bin beside the checkpoint. */
+/* Reads the tokenizer.bin beside the checkpoint. */
 tsr_status tsri_model_llama2c_tokenizer(const char *folder, const tsri_model_spec *spec,
                                         tsri_text_tokenizer **out);
-/* Of a CTranslate2 folder: tokenizer.json, else its vocabulary files, with the SentencePiece model
- * that lies in the folder or above it (sentencepiece.model, source.spm and target.spm, ...);
- * without one, pieces are what stands between spaces. The target has a tokenizer of its own where
- * it has a vocabulary or a SentencePiece model of its own. */
+/* Reads the tokenizer of a CTranslate2 folder: tokenizer.json, else its vocabulary files with the
+ * SentencePiece model in the folder or above it (sentencepiece.model, source.spm and target.spm,
+ * ...); without such a model, texts are cut at spaces. The target has its own tokenizer if it has
+ * its own vocabulary or SentencePiece model. */
 tsr_status tsri_model_ctranslate2_tokenizer(const tsri_io_archive *archive, const char *folder,
                                             const tsri_model_spec *spec, tsri_text_tokenizer **out);
 

@@ -16,14 +16,14 @@
 
 enum { NAME = 512 };
 
-/* What one array of the model is given. */
+/* What the adapters change in one array of the model. */
 typedef struct adapter {
     const tsri_io_array *array;
     int64_t outputs, inputs, rank;
     float scale;
-    float *a, *b;                     /* [rank, inputs], [outputs, rank]; NULL: */
-    const tsri_io_array *replacement; /* what stands in its place, */
-    const tsri_io_archive *archive;   /* and where */
+    float *a, *b;                     /* [rank, inputs], [outputs, rank]; NULL: replaced */
+    const tsri_io_array *replacement; /* the array that replaces it */
+    const tsri_io_archive *archive;   /* the file of the replacement */
 } adapter;
 
 struct tsri_model_adapters {
@@ -44,7 +44,8 @@ static bool ends_with(const char *name, const char *end) {
     return n >= m && !strcmp(name + n - m, end);
 }
 
-/* One is the other, or its last parts: files of a bare base model leave out the first ones. */
+/* Whether one name is the other, or its last parts: files of a bare base model leave out the first
+ * parts. */
 static bool same_module(const char *a, const char *b) {
     const size_t n = strlen(a), m = strlen(b);
     const char *longer = n > m ? a : b, *shorter = n > m ? b : a;
@@ -52,7 +53,7 @@ static bool same_module(const char *a, const char *b) {
     return !strcmp(longer + more, shorter) && (!more || longer[more - 1] == '.');
 }
 
-/* The part of a weight that reads this array; NULL: none. *weight is that weight. */
+/* The part of a weight that reads this array; NULL: none. *weight becomes that weight. */
 static const tsri_model_part *part_of(const tsri_model_weights *weights, const tsri_io_array *array,
                                       const tsri_model_weight **weight) {
     for (uint32_t id = 0; id < weights->count; id++) {
@@ -64,7 +65,8 @@ static const tsri_model_part *part_of(const tsri_model_weights *weights, const t
     return NULL;
 }
 
-/* The model's array of this name, or of one of which either is the end; its part and weight. */
+/* Finds the model's array of this name, or one where either name is the end of the other; and its
+ * part and weight. */
 static tsr_status find_array(const tsri_model_weights *weights, const char *path, const char *given,
                              const char *name, const tsri_model_part **part,
                              const tsri_model_weight **weight) {
@@ -87,7 +89,7 @@ static tsr_status find_array(const tsri_model_weights *weights, const char *path
                           "%s: tensor \"%s\" belongs to \"%s\", which %s %s; the adapter was made "
                           "for another model",
                           path, given, name, archive->path,
-                          found ? "has for something that is computed from it" : "does not have");
+                          found ? "has only to compute something else from it" : "does not have");
 }
 
 /* ---- one array of an adapter's file ---- */
@@ -126,7 +128,7 @@ static tsr_status read_matrix(const reading *r, const tsri_io_array *array, floa
     return TSR_OK;
 }
 
-/* A and, beside it, B. */
+/* Checks the shapes of A and of the B that belongs to it. */
 static tsr_status check_pair(const reading *r, const tsri_io_array *a, const tsri_io_array *b,
                              const adapter *item) {
     char wanted[256];
@@ -161,7 +163,7 @@ static tsr_status read_pair(const reading *r, const tsri_io_array *a) {
     const int64_t *dims = part->array->dims;
     if (part->array->rank != 2 || weight->rank != 2)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: tensor \"%s\" belongs to \"%s\", which is no matrix",
+                              "%s: tensor \"%s\" belongs to \"%s\", which is not a matrix",
                               r->archive->path, a->name, part->array->name);
     adapter item = {.array = part->array,
                     .outputs = dims[part->across ? 1 : 0],
@@ -180,24 +182,25 @@ static tsr_status read_pair(const reading *r, const tsri_io_array *a) {
     return status;
 }
 
-/* An array that is not LoRA's: what the model's of that name is replaced by. */
+/* Reads an array that is not LoRA's: it replaces the model's array of that name. */
 static tsr_status read_whole(const reading *r, const tsri_io_array *array) {
     const char *name = array->name + strlen(prefix);
     const tsri_model_part *part;
     const tsri_model_weight *weight;
     if (strstr(name, ".lora_"))
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "%s: tensor \"%s\" is of a kind that is not served; LoRA's are "
-                              "lora_A.weight and lora_B.weight",
+                              "%s: tensor \"%s\" is of a kind that is not served; LoRA adapters "
+                              "have lora_A.weight and lora_B.weight",
                               r->archive->path, array->name);
     TRY(find_array(r->weights, r->archive->path, array->name, name, &part, &weight));
     bool same = array->rank == part->array->rank;
     for (int i = 0; i < array->rank && same; i++)
         same = array->dims[i] == part->array->dims[i];
     if (!same)
-        return refuse_shape(r, array, "the model's has another");
+        return refuse_shape(r, array, "the model's tensor has another shape");
     if (array->dtype != TSR_F32 && array->dtype != TSR_F16 && array->dtype != TSR_BF16)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: tensor \"%s\" is stored as %s",
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: tensor \"%s\" is stored as %s; f32, f16 or bf16 is needed",
                               r->archive->path, array->name, array->type_name);
     const adapter item = {.array = part->array, .replacement = array, .archive = r->archive};
     return add(r->all, &item);
@@ -206,7 +209,7 @@ static tsr_status read_whole(const reading *r, const tsri_io_array *array) {
 static tsr_status read_array(const reading *r, const tsri_io_array *array) {
     if (strncmp(array->name, prefix, strlen(prefix)) != 0)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: tensor \"%s\": names of PEFT's adapters begin with \"%s\"",
+                              "%s: tensor \"%s\": names in PEFT's adapters begin with \"%s\"",
                               r->archive->path, array->name, prefix);
     if (ends_with(array->name, of_A))
         return read_pair(r, array);
@@ -235,7 +238,7 @@ static tsr_status read_folder(reading *r, const char *folder) {
     TRY(status);
     r->archive = r->all->archives[r->all->n_archives++];
     if (!r->archive->n_arrays)
-        return tsri_base_fail(TSR_E_FORMAT, "%s: it holds no tensor", r->archive->path);
+        return tsri_base_fail(TSR_E_FORMAT, "%s: the file holds no tensor", r->archive->path);
     for (size_t i = 0; i < r->archive->n_arrays; i++)
         TRY(read_array(r, &r->archive->arrays[i]));
     return TSR_OK;
@@ -282,7 +285,7 @@ bool tsri_model_adapters_add_to(const tsri_model_adapters *adapters, const tsri_
     return false;
 }
 
-/* Row `output` of scale * B A, added to `row`. */
+/* Adds row `output` of scale * B A to `row`. */
 static void add_output(const adapter *item, int64_t output, float *row) {
     enum { RUN = 512 };
     for (int64_t first = 0; first < item->inputs; first += RUN) {
@@ -296,7 +299,7 @@ static void add_output(const adapter *item, int64_t output, float *row) {
     }
 }
 
-/* Column `input` of it. The same sums. */
+/* Adds column `input` of scale * B A, with the same sums. */
 static void add_input(const adapter *item, int64_t input, float *row) {
     for (int64_t n = 0; n < item->outputs; n++) {
         float sum = 0;
@@ -326,7 +329,7 @@ const tsri_io_array *tsri_model_adapters_instead(const tsri_model_adapters *adap
     const tsri_io_array *found = array;
     for (size_t i = 0; adapters && i < adapters->n; i++)
         if (adapters->items[i].array == array && adapters->items[i].replacement) {
-            found = adapters->items[i].replacement; /* the last folder's */
+            found = adapters->items[i].replacement; /* the last folder's counts */
             *archive = adapters->items[i].archive;
         }
     return found;

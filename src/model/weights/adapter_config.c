@@ -1,4 +1,4 @@
-/* model/weights/adapter_config.c - reads adapter_config.json, and refuses settings that aren't
+/* model/weights/adapter_config.c - reads adapter_config.json, and refuses settings that are not
  * served. */
 #include "model/weights/adapter_config.h"
 
@@ -12,8 +12,8 @@
 
 enum { CONFIG_BYTES = 4 << 20, CONFIG_DEPTH = 16, MOST_RANK = 1 << 16 };
 
-/* Settings that make of an adapter something else than W + scale * B A, unless they are null,
- * false, or empty. */
+/* Settings that make an adapter something other than W + scale * B A, unless they are null, false
+ * or empty. */
 static const char *const refused[] = {"use_dora",
                                       "lora_bias",
                                       "alpha_pattern",
@@ -34,11 +34,12 @@ static tsr_status check_settings(const json_t *config, const char *what) {
     const json_t *type = json_object_get(config, "peft_type"),
                  *start = json_object_get(config, "init_lora_weights");
     if (!json_is_string(type))
-        return tsri_base_fail(TSR_E_FORMAT, "%s: \"peft_type\" is missing; \"LORA\" is wanted",
+        return tsri_base_fail(TSR_E_FORMAT, "%s: \"peft_type\" is missing; it must be \"LORA\"",
                               what);
     if (strcmp(json_string_value(type), "LORA") != 0)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: \"peft_type\" is \"%.40s\"; LORA is served",
-                              what, json_string_value(type));
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s: \"peft_type\" is \"%.40s\"; only LORA is served", what,
+                              json_string_value(type));
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (is_set(json_object_get(config, refused[i])))
             return tsri_base_fail(TSR_E_UNSUPPORTED,
@@ -86,7 +87,8 @@ tsr_status tsri_model_adapter_config_read(const char *folder, tsri_model_adapter
                                 "adapter_config.json and adapter_model.safetensors",
                                 folder);
     if (status == TSR_OK && !tsri_base_is_file(path))
-        status = tsri_base_fail(TSR_E_IO, "%s: no such file; the folder is no LoRA adapter", path);
+        status =
+            tsri_base_fail(TSR_E_IO, "%s: no such file; the folder is not a LoRA adapter", path);
     if (status == TSR_OK)
         status = tsri_base_json_load(path, CONFIG_BYTES, CONFIG_DEPTH, &config);
     if (status == TSR_OK && !json_is_object(config))

@@ -1,4 +1,4 @@
-/* model/weights/adapter_config.h - adapter_config.json of a LoRA adapter. */
+/* model/weights/adapter_config.h - the adapter_config.json of a LoRA adapter. */
 #ifndef TSRI_MODEL_WEIGHTS_ADAPTER_CONFIG_H
 #define TSRI_MODEL_WEIGHTS_ADAPTER_CONFIG_H
 
@@ -11,10 +11,10 @@ typedef struct tsri_model_adapter_config {
     int64_t rank;
     double alpha;
     bool by_root;    /* B A is scaled by alpha / sqrt(r), else alpha / r */
-    bool ranks_vary; /* r is that of most matrices alone */
+    bool ranks_vary; /* r holds only for most matrices, not for all */
 } tsri_model_adapter_config;
 
-/* Reads it and refuses, by name, what changes results in ways that aren't served. */
+/* Reads the file and refuses, by name, settings that change results in ways that are not served. */
 tsr_status tsri_model_adapter_config_read(const char *folder, tsri_model_adapter_config *out);
 
 #endif

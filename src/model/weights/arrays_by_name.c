@@ -1,4 +1,4 @@
-/* model/weights/arrays_by_name.c - finds the arrays of a weight in a file by a family's names,
+/* model/weights/arrays_by_name.c - finds the arrays of a weight in a file by the names of a family,
  * and checks their shapes. */
 #include "model/weights/arrays_by_name.h"
 
@@ -17,7 +17,7 @@ static const char *file_of(const tsri_io_archive *archive, const tsri_io_array *
     return archive->files[array->file]->path;
 }
 
-/* One alternative of a pattern with its prefix, the layer's number and the suffix. */
+/* Writes one alternative of a pattern with its prefix, the layer's number and the suffix. */
 static void full_name(const tsri_model_finder *finder, const char *pattern, size_t size,
                       int32_t layer, const char *suffix, char out[NAME]) {
     const bool bare = *pattern == '/' || *pattern == '=';
@@ -32,7 +32,7 @@ static void full_name(const tsri_model_finder *finder, const char *pattern, size
         snprintf(out, NAME, "%s%.*s%s", prefix, (int)size, pattern, tail);
 }
 
-/* Norms of old checkpoints are called gamma and beta. */
+/* In old checkpoints the arrays of norms are called gamma and beta. */
 static const tsri_io_array *find_old(const tsri_io_archive *archive, const char *name) {
     static const char *const old[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},
                                          {"LayerNorm.bias", "LayerNorm.beta"}};
@@ -53,8 +53,8 @@ const tsri_io_array *tsri_model_find_stored(const tsri_io_archive *archive, cons
     return array ? array : find_old(archive, name);
 }
 
-/* The first alternative's array; all that are there are marked in `used` where it is given. `name`:
- * that of the one found, else of the first. */
+/* The array of the first alternative that the file has; if `used` is given, all that it has are
+ * marked there. `name` becomes that of the array found, else of the first alternative. */
 static const tsri_io_array *find_first(const tsri_model_finder *finder, const char *pattern,
                                        int32_t layer, const char *suffix, bool *used,
                                        char name[NAME]) {
@@ -82,7 +82,8 @@ const tsri_io_array *tsri_model_find_array(const tsri_model_finder *finder, cons
                                       : NULL;
 }
 
-/* What of the names' prefix the file has: files of a bare base model leave out its first parts. */
+/* Finds how much of the names' prefix the file has: files of a bare base model leave out its first
+ * parts. */
 void tsri_model_find_by(tsri_model_finder *finder, const tsri_model_names *names) {
     finder->names = names;
     finder->prefix = names->prefix;
@@ -149,7 +150,8 @@ static bool is_position(const tsri_model_spec *spec, uint32_t id) {
            id == tsri_model_stack_weight(&spec->encoder, TSRI_STACK_POSITION);
 }
 
-/* Tables of positions, and what multiplies the state of a recurrent unit: never in blocks. */
+/* Tables of positions, and matrices that multiply the state of a recurrent unit, are never kept in
+ * blocks. */
 static bool is_of_numbers(const tsri_model_spec *spec, uint32_t id) {
     const uint32_t role =
         id < TSRI_WEIGHT_LAYERS ? 0 : (id - TSRI_WEIGHT_LAYERS) % TSRI_WEIGHT_PER_LAYER;
@@ -157,8 +159,8 @@ static bool is_of_numbers(const tsri_model_spec *spec, uint32_t id) {
            role == TSRI_ROLE_BACKWARD_STATE;
 }
 
-/* The dtype to keep a matrix in: what was asked for; else as stored. Blocks become f32: no half
- * holds scale times integer exactly. */
+/* The dtype to keep a matrix in: the requested one, else the stored one. Blocks become f32, because
+ * no half-precision dtype holds scale times integer exactly. */
 static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
                       const tsri_model_weight *weight) {
     const tsr_dtype wanted = finder->weights->keeping.dtype;
@@ -180,8 +182,8 @@ static tsr_dtype kept(const tsri_model_finder *finder, uint32_t id,
     return dtype;
 }
 
-/* Lists an array that a weight would be made of; once, where several weights, or parts of one, lie
- * in it. */
+/* Lists an array that a weight would be made from; once, even if several weights or parts of one
+ * are in it. */
 static tsr_status want(tsri_model_finder *finder, uint32_t id, const tsri_model_source *source,
                        int32_t layer, const char *suffix, int64_t columns) {
     tsri_model_wanted *wanted = finder->wanted;
@@ -297,7 +299,7 @@ static bool is_ignored(const tsri_model_names *names, const char *name) {
     return false;
 }
 
-/* Of a head that is not computed; the first is remembered. */
+/* Whether the array belongs to a head that is not computed; the first such array is remembered. */
 static bool is_unserved(const tsri_model_finder *finder, const tsri_model_names *names,
                         const char *name) {
     for (const char *const *begin = names ? names->unserved : NULL; begin && *begin; begin++)

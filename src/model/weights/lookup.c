@@ -1,4 +1,4 @@
-/* model/weights/lookup.c - the ids of weights, and what the table of weights says of one. */
+/* model/weights/lookup.c - computes the ids of weights, and looks weights up in the table. */
 #include "model/weights/weights.h"
 
 #include "tensor/convert.h"

@@ -1,4 +1,4 @@
-/* model/weights/quantized.c - reads what `tessera quantize` wrote: arrays of bytes become
+/* model/weights/quantized.c - reads what `tessera quantize` wrote: turns arrays of bytes into
  * arrays of blocks. */
 #include "model/weights/quantized.h"
 
@@ -46,9 +46,9 @@ static tsr_status read_kind(const json_t *settings, const char *what, tsr_dtype 
             *dtype = kinds[i].dtype;
             return TSR_OK;
         }
-    return tsri_base_fail(TSR_E_FORMAT,
-                          "%s: \"" TSRI_QUANTIZED_KEY "\": \"dtype\" is %s%s%s; q8 or q4 is wanted",
-                          what, name ? "\"" : "", name ? name : "missing", name ? "\"" : "");
+    return tsri_base_fail(
+        TSR_E_FORMAT, "%s: \"" TSRI_QUANTIZED_KEY "\": \"dtype\" is %s%s%s; it must be q8 or q4",
+        what, name ? "\"" : "", name ? name : "missing", name ? "\"" : "");
 }
 
 /* [rows, bytes] becomes [rows, columns] of blocks. */
@@ -59,8 +59,8 @@ static tsr_status adopt_array(const tsri_io_archive *archive, tsri_io_array *arr
     if (bytes <= 0 || bytes % type->bytes)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: tensor \"%s\" has rows of %" PRId64
-                              " bytes, which are no %s blocks of %d: the file is damaged, or "
-                              "config.json belongs to another one",
+                              " bytes, which are not %s blocks of %d: the file is damaged, or "
+                              "config.json belongs to another file",
                               archive->files[array->file]->path, array->name, bytes,
                               tsri_model_quantized_name(dtype), type->bytes);
     array->dtype = dtype;
@@ -86,10 +86,11 @@ tsr_status tsri_model_quantized_adopt(json_t *config, const char *what, tsri_io_
             found++;
         }
     if (!found)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: \"" TSRI_QUANTIZED_KEY "\" says %s, and no tensor of %s holds "
-                              "blocks: the weights are another model's",
-                              what, tsri_model_quantized_name(dtype), archive->path);
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s: \"" TSRI_QUANTIZED_KEY
+            "\" says %s, but no tensor of %s holds blocks: the weights belong to another model",
+            what, tsri_model_quantized_name(dtype), archive->path);
     json_object_del(config, TSRI_QUANTIZED_KEY);
     *quantized = true;
     return TSR_OK;

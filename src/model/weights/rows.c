@@ -1,4 +1,4 @@
-/* model/weights/rows.c - reads the rows of a weight from the arrays that it is made of, with
+/* model/weights/rows.c - reads the rows of a weight from the arrays that it is made from, with
  * adapters added. */
 #include "model/weights/weights.h"
 
@@ -40,7 +40,8 @@ static bool is_finite(tsr_dtype dtype, const void *data, size_t n, size_t *at) {
 static tsr_status read_rows(const tsri_model_weights *weights, const tsri_model_part *part,
                             int64_t columns, int64_t row, int64_t n, tsr_dtype dtype, char *out);
 
-/* Numbers become blocks a few rows at a time: as f32, which is checked, then in blocks. */
+/* Turns numbers into blocks a few rows at a time: reads them as f32, checks them, quantises
+ * them. */
 static tsr_status quantize_rows(const tsri_model_weights *weights, const tsri_model_part *part,
                                 int64_t columns, int64_t row, int64_t n, tsr_dtype dtype,
                                 char *out) {
@@ -61,11 +62,11 @@ static tsr_status quantize_rows(const tsri_model_weights *weights, const tsri_mo
     return status;
 }
 
-/* n columns of an array [inputs, across], from `column` on, as rows of `inputs`. */
+/* Reads n columns of an array [inputs, across], from `column` on, as rows of `inputs`. */
 static tsr_status read_across(const tsri_io_archive *archive, const tsri_io_array *array,
                               int64_t across, int64_t inputs, int64_t column, int64_t n,
                               tsr_dtype dtype, char *out) {
-    enum { LINES = 16 }; /* a cache line of each row is written at a time */
+    enum { LINES = 16 }; /* writes a cache line of each row at a time */
     const size_t size = dtype == TSR_F32 ? 4 : 2, line = (size_t)n * size;
     char *lines = NULL;
     tsr_status status = tsri_base_new((size_t)n, LINES * size, &lines);
@@ -84,7 +85,7 @@ static tsr_status read_across(const tsri_io_archive *archive, const tsri_io_arra
     return status;
 }
 
-/* n rows as numbers, or blocks as they are stored. */
+/* Reads n rows as numbers, or as blocks if they are stored so. */
 static tsr_status read_stored(const tsri_model_weights *weights, const tsri_model_part *part,
                               int64_t columns, int64_t row, int64_t n, tsr_dtype dtype, char *out) {
     const tsri_io_archive *archive = weights->archive;
@@ -96,7 +97,7 @@ static tsr_status read_stored(const tsri_model_weights *weights, const tsri_mode
                            out);
 }
 
-/* n rows with what adapters add to them: in f32 first. */
+/* Reads n rows with what adapters add to them, which is added in f32. */
 static tsr_status read_adapted(const tsri_model_weights *weights, const tsri_model_part *part,
                                int64_t columns, int64_t row, int64_t n, tsr_dtype dtype,
                                char *out) {
@@ -112,7 +113,7 @@ static tsr_status read_adapted(const tsri_model_weights *weights, const tsri_mod
     return status;
 }
 
-/* n rows that lie together in the array, none of them infinite or NaN. */
+/* Reads n rows that are contiguous in the array, and checks that none has an infinity or a NaN. */
 static tsr_status read_rows(const tsri_model_weights *weights, const tsri_model_part *part,
                             int64_t columns, int64_t row, int64_t n, tsr_dtype dtype, char *out) {
     const size_t count = (size_t)(n * columns);
@@ -135,7 +136,7 @@ static tsr_status read_rows(const tsri_model_weights *weights, const tsri_model_
                           dtype == part->array->dtype ? "" : " as converted");
 }
 
-/* Rows of one number. */
+/* Fills rows with one number. */
 static tsr_status blank_rows(float blank, int64_t columns, int64_t count, tsr_dtype dtype,
                              uint64_t row_bytes, char *out) {
     float *row = NULL;
@@ -149,7 +150,7 @@ static tsr_status blank_rows(float blank, int64_t columns, int64_t count, tsr_dt
     return status;
 }
 
-/* Rows first .. first + count - 1 of one part, in runs that lie together in the array. */
+/* Reads rows first .. first + count - 1 of one part, in runs that are contiguous in the array. */
 tsr_status tsri_model_part_rows(const tsri_model_weights *weights, const tsri_model_part *part,
                                 int64_t columns, int64_t first, int64_t count, tsr_dtype dtype,
                                 void *to) {
@@ -183,7 +184,7 @@ tsr_status tsri_model_weights_rows(const tsri_model_weights *weights, uint32_t i
                (size_t)count * columns * sizeof(float));
         return TSR_OK;
     }
-    if (weight->rank == 1) { /* one row of elements to the run; lines of one element here */
+    if (weight->rank == 1) { /* to the run a vector is one row; here each element is a line */
         first = 0;
         count = weight->dims[0];
     }

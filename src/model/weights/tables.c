@@ -23,8 +23,8 @@ void tsri_model_sinusoids(const tsri_model_sinusoid *kind, int64_t rows, int64_t
         }
 }
 
-/* As the official implementation computes it, in float: a distance at a boundary is where it is
- * there. */
+/* As the official implementation computes it, in float: a distance at a boundary falls into the
+ * same bucket. */
 static int32_t bucket_of(int32_t distance, int32_t buckets, int32_t furthest) {
     const int32_t exact = buckets / 2;
     if (distance < exact)
@@ -57,7 +57,7 @@ tsr_status tsri_model_relative(const float *table, int32_t buckets, int32_t furt
 }
 
 void tsri_model_alibi(int32_t furthest, int32_t heads, float *out) {
-    int32_t whole = 1; /* the largest power of two that is no more than the heads */
+    int32_t whole = 1; /* the largest power of two that is not more than the heads */
     while (whole <= heads / 2)
         whole *= 2;
     for (int32_t h = 0; h < heads; h++) {

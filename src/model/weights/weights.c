@@ -1,5 +1,5 @@
-/* model/weights/weights.c - makes the table of a model's weights: which arrays of the files
- * each is made of, or how it is computed. */
+/* model/weights/weights.c - makes the table of a model's weights: which arrays of the files each is
+ * made from, or how it is computed. */
 #include "model/weights/weights.h"
 
 #include "base/error.h"
@@ -14,21 +14,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEVER -1e30f /* the logit of what is no token */
+#define NEVER -1e30f /* the logit of a row that is not a token */
 
-/* One layer of a stack while its weights are looked for. */
+/* One layer of a stack, while its weights are searched for. */
 typedef struct place {
     tsri_model_finder *finder;
     const tsri_model_stack *stack;
-    int32_t layer;  /* the first that has these weights */
-    int32_t number; /* in the names: which weights of the stack's these are */
+    int32_t layer;  /* the first layer that has these weights */
+    int32_t number; /* the number in the names of its arrays */
 } place;
 
 static uint32_t id_of(const place *p, tsri_model_role role) {
     return tsri_model_layer_weight(p->finder->weights->spec, p->stack, p->layer, role);
 }
 
-/* A layer's matrix of all sources' rows, and its bias (the next role) where it has one. */
+/* Defines a layer's matrix from all sources' rows, and its bias (the next role) if it has one. */
 static tsr_status define(const place *p, tsri_model_role role, const char *title,
                          const tsri_model_source *sources, int n, int64_t columns, bool bias) {
     TRY(tsri_model_find(p->finder, id_of(p, role), p->number, title, ".weight", sources, n,
@@ -38,7 +38,7 @@ static tsr_status define(const place *p, tsri_model_role role, const char *title
     return tsri_model_find(p->finder, id_of(p, role) + 1, p->number, title, ".bias", sources, n, 0);
 }
 
-/* A norm's weight and, where the stack's norms have one, its bias (id + 1). */
+/* Defines a norm's weight and, if the stack's norms have one, its bias (id + 1). */
 static tsr_status define_norm(tsri_model_finder *finder, const tsri_model_stack *stack, uint32_t id,
                               int32_t layer, const char *title, const char *pattern,
                               int64_t width) {
@@ -121,7 +121,7 @@ static tsr_status define_mlp(const place *p) {
     return define(p, TSRI_ROLE_DOWN, "down", &down, 1, stack->ffn, stack->mlp_bias);
 }
 
-/* A unit that reads `inputs` numbers: roles `gates` and the next three. */
+/* Defines a unit that reads `inputs` numbers: the role `gates` and the next three. */
 static tsr_status define_unit(const place *p, tsri_model_role gates, const char *title,
                               const char *pattern, int64_t inputs) {
     static const char *const suffixes[] = {".weight_ih", ".bias_ih", ".weight_hh", ".bias_hh"};
@@ -133,7 +133,7 @@ static tsr_status define_unit(const place *p, tsri_model_role gates, const char 
     return TSR_OK;
 }
 
-/* What a recurrent stack has in place of a layer's blocks. */
+/* Defines what a recurrent stack has instead of a layer's blocks. */
 static tsr_status define_recurrent(const place *p) {
     const tsri_model_spec *spec = p->finder->weights->spec;
     const tsri_model_stack *stack = p->stack;
@@ -170,8 +170,7 @@ static tsr_status define_layer(const place *p) {
     return define_mlp(p);
 }
 
-/* The rotary frequencies as a weight of their own, divided by the file's factors where it has them.
- */
+/* Defines the rotary frequencies as a weight, divided by the file's factors if it has them. */
 static tsr_status define_frequencies(tsri_model_finder *finder, const tsri_model_stack *stack) {
     const tsri_model_weights *weights = finder->weights;
     const tsri_model_rope *rope = &stack->rope;
@@ -196,13 +195,13 @@ static tsr_status define_frequencies(tsri_model_finder *finder, const tsri_model
     return status;
 }
 
-/* Positions that a stack reads. */
+/* The number of positions that a stack reads. */
 static int64_t read_by(const tsri_model_spec *spec, const tsri_model_stack *stack) {
     return stack->side == TSRI_SIDE_ENCODER && spec->decoder.layers ? spec->source_context
                                                                     : spec->max_positions;
 }
 
-/* A bias by distance, expanded from its buckets or in proportion. */
+/* Defines a bias by distance, expanded from its buckets or in proportion. */
 static tsr_status define_relative(tsri_model_finder *finder, const tsri_model_stack *stack) {
     const bool alibi = stack->positions == TSRI_POSITIONS_ALIBI;
     const int32_t buckets = stack->relative_buckets,
@@ -255,7 +254,7 @@ static tsr_status define_positions(tsri_model_finder *finder, const tsri_model_s
     return TSR_OK;
 }
 
-/* All that belongs to one stack. */
+/* Defines everything that belongs to one stack. */
 static tsr_status define_stack(tsri_model_finder *finder, const tsri_model_stack *stack,
                                const tsri_model_names *names) {
     const tsri_model_spec *spec = finder->weights->spec;
@@ -284,8 +283,8 @@ static tsr_status define_stack(tsri_model_finder *finder, const tsri_model_stack
     return define_frequencies(finder, stack);
 }
 
-/* A dense layer, where the file has it. It has a bias where the stack's own layers have one: a file
- * that lacks that bias alone is damaged. */
+/* Defines a dense layer if the file has it. It has a bias if the stack's own layers have one: a
+ * file that lacks only that bias is damaged. */
 static tsr_status define_dense(tsri_model_finder *finder, uint32_t id, const char *title,
                                const char *pattern, int64_t outputs, int64_t inputs) {
     const tsri_io_array *array = tsri_model_find_array(finder, pattern, 0, ".weight");
@@ -303,7 +302,7 @@ static tsr_status define_dense(tsri_model_finder *finder, uint32_t id, const cha
     return tsri_model_find(finder, id + 1, -1, title, ".bias", &source, 1, 0);
 }
 
-/* BERT's heads and its relatives': those that the file has. */
+/* Defines the heads of BERT and its relatives that the file has. */
 static tsr_status define_heads(tsri_model_finder *finder) {
     const tsri_model_spec *spec = finder->weights->spec;
     const tsri_model_names *names = finder->names;
@@ -320,8 +319,8 @@ static tsr_status define_heads(tsri_model_finder *finder) {
                        names->masked_norm, E);
 }
 
-/* A file of a bare base model (LlamaModel): its names leave out the prefix, and it has no output
- * matrix. One with the prefix that lacks the matrix is damaged. */
+/* Whether the file is a bare base model (LlamaModel): its names leave out the prefix, and it has no
+ * output matrix. A file with the prefix but without the matrix is damaged. */
 static bool is_bare(const tsri_model_finder *finder) {
     const tsri_model_names *names = finder->names;
     return !finder->weights->spec->tied && !finder->wanted &&
@@ -329,7 +328,7 @@ static bool is_bare(const tsri_model_finder *finder) {
            !tsri_model_find_array(finder, names->head, 0, ".weight");
 }
 
-/* The output matrix: of every decoder that is not bare, and of a masked LM head. */
+/* Defines the output matrix: of every decoder that is not bare, and of a masked LM head. */
 static tsr_status define_output(tsri_model_finder *finder) {
     const tsri_model_spec *spec = finder->weights->spec;
     const tsri_model_names *names = finder->names;
@@ -339,7 +338,7 @@ static tsr_status define_output(tsri_model_finder *finder) {
     const bool has_bias =
         spec->head_bias ||
         (names->head_bias && (masked || tsri_model_find_array(finder, bias_name, 0, ".bias")));
-    /* A row that is no token's gives a logit that is never the largest. */
+    /* A row that is not a token gives a logit that is never the largest. */
     const tsri_model_source head[2] = {{.pattern = names->head, .rows = stored}, {.rows = 1}},
                             bias[2] = {{.pattern = has_bias ? bias_name : NULL, .rows = stored},
                                        {.rows = 1, .blank = NEVER}};
@@ -381,7 +380,7 @@ static tsr_status define_all(tsri_model_finder *finder, const tsri_model_names *
     return define_stack(finder, &spec->encoder, encoder);
 }
 
-/* int8 products need a matrix in blocks, at least one. */
+/* int8 products need at least one matrix in blocks. */
 static tsr_status check_compute(const tsri_model_weights *weights, const char *config_name) {
     if (weights->keeping.compute != TSR_MODEL_COMPUTE_INT8)
         return TSR_OK;
@@ -391,8 +390,8 @@ static tsr_status check_compute(const tsri_model_weights *weights, const char *c
             return TSR_OK;
     }
     return tsri_base_fail(TSR_E_ARGUMENT,
-                          "%s: int8 products are of weights kept as q8 or q4, and none of this "
-                          "model's is: add --dtype q8 (rows must be multiples of 32)",
+                          "%s: int8 products need weights kept as q8 or q4, and this model has "
+                          "none: add --dtype q8 (rows must be multiples of 32)",
                           config_name);
 }
 

@@ -1,4 +1,4 @@
-/* model/weights/weights.h - the weights that a spec needs, where each lies in the files, and their
+/* model/weights/weights.h - the weights that a spec needs, where each is in the files, and their
  * rows as run/ asks for them. */
 #ifndef TSRI_MODEL_WEIGHTS_WEIGHTS_H
 #define TSRI_MODEL_WEIGHTS_WEIGHTS_H
@@ -9,9 +9,9 @@
 #include "run/run.h"
 #include "tessera/model.h"
 
-/* Weights of the whole model, then those of each stack, then those of each of its layers (the
- * decoder's first): tsri_model_stack_weight, tsri_model_layer_weight. A bias is one more than its
- * weight. */
+/* Ids of weights: those of the whole model, then of each stack, then of each of its layers (the
+ * decoder's first): tsri_model_stack_weight, tsri_model_layer_weight. The id of a bias is one more
+ * than that of its weight. */
 typedef enum tsri_model_weight_id {
     TSRI_WEIGHT_EMBED = 0,
     TSRI_WEIGHT_TYPES,
@@ -35,12 +35,12 @@ typedef enum tsri_model_weight_id {
 } tsri_model_weight_id;
 
 typedef enum tsri_model_stack_role {
-    TSRI_STACK_EMBED = 0, /* the encoder's own table */
+    TSRI_STACK_EMBED = 0, /* the encoder's own embedding table */
     TSRI_STACK_POSITION,  /* learned, or computed */
     TSRI_STACK_EMBED_NORM,
     TSRI_STACK_EMBED_NORM_BIAS,
     TSRI_STACK_RELATIVE,       /* [H, 2R+1]: the bias of each head at distance -R .. R; computed */
-    TSRI_STACK_RELATIVE_TABLE, /* [buckets, H]: what it is computed from; for training */
+    TSRI_STACK_RELATIVE_TABLE, /* [buckets, H]: the table that it is computed from; for training */
     TSRI_STACK_FINAL_NORM,
     TSRI_STACK_FINAL_NORM_BIAS,
     TSRI_STACK_FREQUENCIES, /* computed, not read */
@@ -67,11 +67,12 @@ typedef enum tsri_model_role {
     TSRI_ROLE_CROSS_OUT_BIAS,
     TSRI_ROLE_NORM2,
     TSRI_ROLE_NORM2_BIAS,
-    TSRI_ROLE_UP, /* gate and up as one matrix where the feed-forward part is gated */
+    TSRI_ROLE_UP, /* gate and up as one matrix if the feed-forward part is gated */
     TSRI_ROLE_UP_BIAS,
     TSRI_ROLE_DOWN,
     TSRI_ROLE_DOWN_BIAS,
-    TSRI_ROLE_FORWARD, /* of recurrent units: gates from the input; then, from the state */
+    TSRI_ROLE_FORWARD, /* of recurrent units: gates from the input; the next roles: gates from
+                          the state */
     TSRI_ROLE_FORWARD_BIAS,
     TSRI_ROLE_FORWARD_STATE,
     TSRI_ROLE_FORWARD_STATE_BIAS,
@@ -85,10 +86,10 @@ typedef enum tsri_model_role {
     TSRI_WEIGHT_PER_LAYER
 } tsri_model_role;
 
-/* A run of rows (elements, for a vector) of one array: row i lies at first + (i / group) * stride +
+/* A range of rows (elements, for a vector) of one array: row i is at first + (i / group) * stride +
  * i % group. */
 typedef struct tsri_model_part {
-    const tsri_io_array *array; /* NULL: rows of `blank` alone */
+    const tsri_io_array *array; /* NULL: all rows are `blank` */
     float blank;
     int64_t rows, first, group, stride;
     int64_t across; /* > 0: the array is [inputs, across], and its columns are the rows */
@@ -97,34 +98,34 @@ typedef struct tsri_model_part {
 enum { TSRI_MODEL_MAX_PARTS = 3 };
 
 typedef struct tsri_model_weight {
-    char name[64];   /* "layers.0.qkv.weight"; "" where the model has no such weight */
+    char name[64];   /* "layers.0.qkv.weight"; "" if the model has no such weight */
     uint32_t rank;   /* 1 or 2 */
     int64_t dims[2]; /* of a matrix [outputs, inputs] */
-    tsr_dtype dtype; /* as it is kept */
-    float add;       /* to each element */
+    tsr_dtype dtype; /* the dtype that it is kept in */
+    float add;       /* added to each element */
     tsri_model_part parts[TSRI_MODEL_MAX_PARTS];
     int n_parts;   /* 0: computed */
-    float *values; /* of a computed one, [dims], owned by the table */
+    float *values; /* values of a computed weight, [dims], owned by the table */
 } tsri_model_weight;
 
 /* How matrices are kept, and how products are formed from them. Vectors are always f32. */
 typedef struct tsri_model_keeping {
-    /* f32, f16, bf16; q8_0 or q4_0, which a matrix whose rows are no multiple of 32 and the table
-     * of positions don't follow (as stored, and f32); NONE: as stored, f32 where the parts of one
-     * differ, blocks as the f32 that they hold */
+    /* f32, f16 or bf16; q8_0 or q4_0, except for a matrix whose rows are not multiples of 32 (kept
+     * as stored) and the table of positions (f32); NONE: as stored, f32 if the parts of a matrix
+     * differ, and blocks as the f32 values that they hold */
     tsr_dtype dtype;
     tsr_model_compute compute;
-    bool stored_blocks; /* with NONE, q8_0 and q4_0 stay what they are */
+    bool stored_blocks; /* with NONE, q8_0 and q4_0 stay as they are */
 } tsri_model_keeping;
 
 typedef struct tsri_model_weights {
     const tsri_io_archive *archive; /* borrowed */
     const tsri_model_spec *spec;    /* borrowed */
     tsri_model_keeping keeping;
-    tsri_model_adapters *adapters; /* what is added as rows are read; NULL: nothing */
-    tsri_model_weight *items;      /* by id; those the model lacks have no name */
+    tsri_model_adapters *adapters; /* added as rows are read; NULL: nothing */
+    tsri_model_weight *items;      /* by id; weights that the model lacks have no name */
     uint32_t count;
-    const char *unserved; /* an array of a head that is not computed, or NULL */
+    const char *unserved; /* the name of an array of a head that is not computed, or NULL */
 } tsri_model_weights;
 
 /* Finds every array that the spec needs and checks its shape; arrays that no weight reads are
@@ -137,43 +138,43 @@ void tsri_model_weights_destroy(tsri_model_weights **weights);
 /* An array that a family's files have for a spec. */
 typedef struct tsri_model_wanted_array {
     char name[160];
-    uint32_t id; /* of the weight that reads it; of a bias by distance, EMBED's */
+    uint32_t id; /* the weight that reads it; for a bias by distance, EMBED's id */
     int rank;
-    int64_t dims[2]; /* as it is stored */
+    int64_t dims[2]; /* dimensions as stored */
     bool across;     /* [inputs, outputs] */
 } tsri_model_wanted_array;
 
 typedef struct tsri_model_wanted {
-    uint32_t heads; /* bit TSRI_WEIGHT_POOLER, _NEXT, _LABEL_DENSE, _LABEL, _MASKED_DENSE: those of
-                       an encoder that are wanted; the family may have none of that name */
+    uint32_t heads; /* bits TSRI_WEIGHT_POOLER, _NEXT, _LABEL_DENSE, _LABEL, _MASKED_DENSE: the
+                       heads of an encoder that are wanted; the family may have none of that name */
     tsri_model_wanted_array *items;
     size_t count, room;
 } tsri_model_wanted;
 
-/* The arrays that a new model's file has, by the first of alternative names and with all of the
- * prefix; wanted->heads is set. New memory: free(wanted->items). */
+/* The arrays that a new model's file should have, with the first of alternative names and the whole
+ * prefix; wanted->heads must be set. New memory: free(wanted->items). */
 tsr_status tsri_model_weights_wanted(const tsri_model_arch *arch, const tsri_model_spec *spec,
                                      tsri_model_wanted *wanted);
 
 uint32_t tsri_model_stack_weight(const tsri_model_stack *stack, tsri_model_stack_role role);
-/* Layers that share their weights give the same. */
+/* Layers that share their weights have the same ids. */
 uint32_t tsri_model_layer_weight(const tsri_model_spec *spec, const tsri_model_stack *stack,
                                  int32_t layer, tsri_model_role role);
-/* NULL where the model has none. */
+/* The weight, or NULL if the model has none. */
 const tsri_model_weight *tsri_model_weight_at(const tsri_model_weights *weights, uint32_t id);
-/* Whether there is an output matrix, which logits come from. */
+/* Whether the model has an output matrix, which gives logits. */
 bool tsri_model_has_output(const tsri_model_weights *weights);
 /* How a linear op forms its products from this matrix. */
 tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
                                       const tsri_model_weight *weight);
-/* Bytes of all weights as kept. */
+/* The bytes of all weights as they are kept. */
 uint64_t tsri_model_weights_bytes(const tsri_model_weights *weights);
 
-/* What tsri_run_source.rows gives. NaN and infinities are refused, naming the array. */
+/* Gives the rows for tsri_run_source.rows. NaN and infinities are refused with the array's name. */
 tsr_status tsri_model_weights_rows(const tsri_model_weights *weights, uint32_t id, int64_t first,
                                    int64_t count, tsr_dtype dtype, void *out);
 
-/* The same of one part, whose rows have `columns` elements. */
+/* The same for one part, whose rows have `columns` elements. */
 tsr_status tsri_model_part_rows(const tsri_model_weights *weights, const tsri_model_part *part,
                                 int64_t columns, int64_t first, int64_t count, tsr_dtype dtype,
                                 void *out);

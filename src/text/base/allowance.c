@@ -1,8 +1,8 @@
 /* text/base/allowance.c - says how many bytes and steps one text may cost. */
 #include "text/base/allowance.h"
 
-/* Unicode's longest decomposition makes 11 bytes of each, and bytes as characters double that.
- * Usual regular expressions take 3 to 10 steps a byte. */
+/* Unicode's longest decomposition makes 11 bytes of each byte, and writing bytes as characters
+ * doubles that. The usual regular expressions take 3 to 10 steps a byte. */
 enum { BYTES = 32, BYTES_AT_LEAST = 64 * 1024, STEPS = 256, STEPS_AT_LEAST = 50 * 1000 * 1000 };
 
 tsri_text_allowance tsri_text_allowance_of(size_t n) {

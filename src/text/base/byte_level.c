@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "text/base/unicode.h"
 
-/* Printable bytes stand for themselves; the other 68, in order, for U+0100 and on. */
+/* Printable bytes stand for themselves; the other 68, in order, are written as U+0100 and up. */
 static bool printable(int byte) {
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
 }

@@ -10,8 +10,8 @@
 
 /* Appends a character for each byte. */
 tsr_status tsri_text_bytes_to_characters(const char *bytes, size_t n, tsri_bytes *out);
-/* Appends the byte of each character; text with a character outside the alphabet is appended as it
- * is. */
+/* Appends the byte of each character; a text that has a character outside the alphabet is appended
+ * unchanged. */
 tsr_status tsri_text_characters_to_bytes(const char *text, size_t n, tsri_bytes *out);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A growing list of ids. All zero is an empty one. */
+/* A growing list of ids. All zero is an empty list. */
 typedef struct tsri_text_ids {
     int32_t *data;
     size_t count, capacity;

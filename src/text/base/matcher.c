@@ -1,5 +1,5 @@
-/* text/base/matcher.c - finds which of many fixed strings starts at a byte, by a trie in a hash
- * table. */
+/* text/base/matcher.c - finds which of many fixed strings starts at a given byte, with a trie whose
+ * edges are kept in a hash table. */
 #include "text/base/matcher.h"
 
 #include "base/error.h"
@@ -13,7 +13,7 @@ static uint64_t edge_key(uint32_t parent, unsigned char byte) {
     return (uint64_t)parent << BYTE_BITS | byte;
 }
 
-/* The slot that holds the edge, or the empty one where it would go. */
+/* The slot that holds the edge, or the empty slot where it belongs. */
 static size_t slot_of(const uint64_t *edges, size_t slots, uint64_t key) {
     const uint64_t h = key * 0x9E3779B97F4A7C15u;
     size_t slot = (h ^ h >> 32) & (slots - 1);
@@ -39,7 +39,8 @@ static tsr_status new_node(tsri_text_matcher *m, uint32_t *out) {
     if (m->nodes == 0)
         m->nodes = 1; /* the root */
     if (m->nodes >= (size_t)1 << NODE_BITS)
-        return tsri_base_fail(TSR_E_FORMAT, "vocabulary: its pieces have more than %zu beginnings",
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "vocabulary: its pieces have more than %zu distinct prefixes",
                               (size_t)1 << NODE_BITS);
     TRY(tsri_base_grow(&m->values, &m->capacity, m->nodes + 1, sizeof *m->values));
     m->values[0] = -1;

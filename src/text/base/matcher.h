@@ -1,5 +1,5 @@
-/* text/base/matcher.h - which of many fixed strings starts here: a trie over bytes, its edges in
- * one hash table, so that a step costs the same however many children a node has. */
+/* text/base/matcher.h - which of many fixed strings starts at a place: a trie over bytes, with all
+ * its edges in one hash table, so that a step costs the same however many children a node has. */
 #ifndef TSRI_TEXT_BASE_MATCHER_H
 #define TSRI_TEXT_BASE_MATCHER_H
 
@@ -10,26 +10,27 @@
 
 enum { TSRI_TEXT_ROOT = 0 };
 
-/* All zero is an empty one. */
+/* All zero is an empty matcher. */
 typedef struct tsri_text_matcher {
     int32_t *values; /* by node: the value of the string that ends there, or -1 */
     size_t nodes, capacity;
     uint64_t
-        *edges; /* open addressing: parent and byte in the upper 36 bits, child below; 0 none */
+        *edges; /* open addressing: parent and byte in the upper 36 bits, child below; 0: no edge */
     size_t edge_slots;
     uint32_t roots[256]; /* the root's children, by byte */
 } tsri_text_matcher;
 
-/* n >= 1. A string added twice keeps its first value; with the value -1 it is not found itself, but
- * has a node. */
+/* n >= 1. A string that is added twice keeps its first value. With the value -1 the string itself
+ * is never found, but it has a node. */
 tsr_status tsri_text_matcher_add(tsri_text_matcher *m, const char *text, size_t n, int32_t value);
-/* The child of a node, 0 for none; the value of a node, -1 for none. */
+/* The child of a node, 0 if it has none; the value of a node, -1 if it has none. */
 uint32_t tsri_text_matcher_step(const tsri_text_matcher *m, uint32_t node, unsigned char byte);
 int32_t tsri_text_matcher_value(const tsri_text_matcher *m, uint32_t node);
-/* Bytes of the longest added string that text starts with, 0 for none; *value is its own. */
+/* The length in bytes of the longest added string that text starts with, 0 if there is none; *value
+ * is that string's value. */
 size_t tsri_text_matcher_longest(const tsri_text_matcher *m, const char *text, size_t n,
                                  int32_t *value);
-/* The same from a node on, as if the string that leads there stood before the text. */
+/* The same from a node, as if the string that leads to that node stood before the text. */
 size_t tsri_text_matcher_longest_from(const tsri_text_matcher *m, uint32_t node, const char *text,
                                       size_t n, int32_t *value);
 void tsri_text_matcher_clear(tsri_text_matcher *m);

@@ -66,8 +66,8 @@ static tsr_status consider(tsri_text_work *work, tsri_text_pair pair, const void
     return push(work, candidate);
 }
 
-/* As Hugging Face's BPE: a candidate that is left out may be drawn again behind the next one that
- * isn't. */
+/* As in Hugging Face's BPE: a candidate that is left out may be drawn again after the next
+ * candidate that is kept. */
 static tsr_status leave_out(tsri_text_work *work, tsri_text_candidate candidate, bool *left_out) {
     tsri_text_dropout *d = work->dropout;
     *left_out = d && tsri_base_uniform(d->seed, d->stream, d->drawn++) < d->rate;

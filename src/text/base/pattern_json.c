@@ -72,7 +72,7 @@ tsr_status tsri_text_base64_from_json(const json_t *json, const char *what, cons
     for (size_t i = 0; i < n; i++) {
         const int digit = digit_of(text[i]);
         if (digit < 0)
-            return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is no base64 at character %zu", what,
+            return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is not base64 at character %zu", what,
                                   key, i);
         bits = bits << 6 | (uint32_t)digit;
         held += 6;

@@ -1,5 +1,5 @@
-/* text/base/patterns.c - finds the matches of a pattern: by a scanner where the pattern is a
- * known one, else by PCRE2 within a limit of steps. */
+/* text/base/patterns.c - finds the matches of a pattern: with a scanner where the pattern is a
+ * known one, otherwise with PCRE2 and a limit of steps. */
 #include "text/base/patterns.h"
 
 #include "base/error.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    MATCH_LIMIT = 10 * 1000 * 1000, /* ways tried from one start, whatever is left of the steps */
+    MATCH_LIMIT = 10 * 1000 * 1000, /* ways tried from one start, however many steps are left */
     HEAP_LIMIT = 256 * 1024,        /* KiB of backtracking points */
     PATTERN_LIMIT = 64 * 1024       /* bytes of one pattern */
 };
@@ -28,7 +28,7 @@ struct tsri_text_pattern {
 
 static tsr_status compile(const char *pattern, size_t n, tsri_text_pattern *p) {
     /* Oniguruma, for which these files are written, reads && in a class as an intersection; PCRE2
-     * as two characters. */
+     * reads it as two characters. */
     const char *both = memmem(pattern, n, "&&", 2);
     if (both && memchr(pattern, '[', (size_t)(both - pattern)))
         return tsri_base_fail(
@@ -82,14 +82,14 @@ tsr_status tsri_text_pattern_new(const char *pattern, size_t n, bool literal,
     return status;
 }
 
-/* The steps of the matches in one text. */
+/* Counts the steps of the matches in one text. */
 typedef struct walk {
     uint64_t *left;
-    size_t at; /* where the item before was tried */
+    size_t at; /* where the previous item was tried */
 } walk;
 
-/* PCRE2 asks before each item. Its own limits hold for one start of one match, and don't see what a
- * possessive repeat passes over. */
+/* PCRE2 calls this before each item. Its own limits hold for one start of one match, and don't
+ * count the characters that a possessive repeat passes over. */
 static int count_steps(pcre2_callout_block *item, void *data) {
     walk *w = data;
     const size_t at = item->current_position, passed = at > w->at ? at - w->at : w->at - at;
@@ -109,8 +109,8 @@ static tsr_status cover_matches(const tsri_text_pattern *p, const char *text, si
     size_t done = 0, from = 0;
     bool matched = false; /* a match ends at `done` */
     while (status == TSR_OK && from <= n) {
-        /* The text is valid UTF-8 and `from` a character's start: the check would make the whole
-         * quadratic. */
+        /* The text is valid UTF-8 and `from` is the start of a character: checking that for each
+         * match would make the whole loop quadratic. */
         const int answer =
             pcre2_match(p->code, (PCRE2_SPTR)text, n, from, PCRE2_NO_UTF_CHECK, data, context);
         if (answer == PCRE2_ERROR_NOMATCH)
@@ -126,8 +126,9 @@ static tsr_status cover_matches(const tsri_text_pattern *p, const char *text, si
         const size_t *bounds = pcre2_get_ovector_pointer(data);
         const size_t start = bounds[0], end = bounds[1];
         if (start > end || end < done) { /* \K in a lookahead can do this */
-            status = tsri_base_fail(TSR_E_FORMAT,
-                                    "the tokenizer's regular expression matches backwards");
+            status = tsri_base_fail(
+                TSR_E_FORMAT,
+                "the tokenizer's regular expression gives a match that goes backwards");
             break;
         }
         const bool empty_again = start == end && matched && end == done;
@@ -140,7 +141,7 @@ static tsr_status cover_matches(const tsri_text_pattern *p, const char *text, si
             matched = true;
         }
         from = end;
-        if (start == end) { /* an empty match: look on from the next character */
+        if (start == end) { /* an empty match: search on from the next character */
             int32_t c;
             from = end < n ? end + tsri_text_utf8_next(text + end, n - end, &c) : n + 1;
         }

@@ -1,5 +1,6 @@
 /* text/base/patterns.h - where a pattern matches. Known tokenizer patterns run in linear scanners
- * written for them; any other regular expression runs in PCRE2 (UTF, UCP) under match limits. */
+ * written for them; any other regular expression runs in PCRE2 (with UTF and UCP) under match
+ * limits. */
 #ifndef TSRI_TEXT_BASE_PATTERNS_H
 #define TSRI_TEXT_BASE_PATTERNS_H
 
@@ -12,23 +13,24 @@ typedef struct tsri_text_pattern tsri_text_pattern;
 extern const char tsri_text_pattern_gpt2[], tsri_text_pattern_llama3[], tsri_text_pattern_qwen2[],
     tsri_text_pattern_character[];
 
-/* A scanner answers the end of the match that starts at text[at] (at < n); together its matches
+/* A scanner returns the end of the match that starts at text[at] (at < n); its matches together
  * cover any text. */
 typedef size_t (*tsri_text_scanner)(const char *text, size_t n, size_t at);
-/* The scanner of a known regular expression, recognised by its exact text, or NULL; *name is
- * "GPT-2" and so on. */
+/* The scanner of a known regular expression, which is recognised by its exact text, or NULL; *name
+ * is "GPT-2" and so on. */
 tsri_text_scanner tsri_text_scanner_of(const char *regex, size_t n, const char **name);
 
-/* `literal` text is found as it stands, else it is a regular expression. TSR_E_FORMAT: it does not
- * compile; TSR_E_UNSUPPORTED: a construct whose meaning differs between regular expression
- * libraries. */
+/* With `literal` the pattern is found as it stands; without, it is a regular expression.
+ * TSR_E_FORMAT: it does not compile; TSR_E_UNSUPPORTED: it has a construct whose meaning differs
+ * between regular expression libraries. */
 tsr_status tsri_text_pattern_new(const char *pattern, size_t n, bool literal,
                                  tsri_text_pattern **out);
 /* Appends the cover of text (valid UTF-8). A regular expression takes its steps (an item tried, a
- * character passed) from *steps; TSR_E_FORMAT when none are left. thread: any number at once. */
+ * character passed) from *steps; TSR_E_FORMAT when no steps are left. thread: any number at
+ * once. */
 tsr_status tsri_text_pattern_cover(const tsri_text_pattern *p, const char *text, size_t n,
                                    uint64_t *steps, tsri_text_ranges *cover);
-/* Appends text with every match replaced; *at_start says whether one was at the start. */
+/* Appends text with every match replaced; *at_start says whether a match was at the start. */
 tsr_status tsri_text_pattern_replace(const tsri_text_pattern *p, const char *text, size_t n,
                                      const char *by, size_t by_size, uint64_t *steps,
                                      tsri_bytes *out, bool *at_start);

@@ -1,4 +1,4 @@
-/* text/base/reader.c - reads a text file in lines or pieces, and refuses bytes that are not
+/* text/base/reader.c - reads a text file by lines or pieces, and refuses bytes that are not
  * UTF-8. */
 #include "text/base/reader.h"
 
@@ -12,18 +12,18 @@
 
 enum {
     READ_AT_ONCE = 1 << 18,
-    LOOK_BACK = 1 << 14 /* bytes in which a line end, and then a space, is looked for */
+    LOOK_BACK = 1 << 14 /* how far back a line end, and then a space, is looked for */
 };
 
 struct tsri_text_reader {
     tsri_file *file;
-    uint64_t offset; /* of the file: what is read next */
+    uint64_t offset; /* where in the file the next read begins */
     char *data;
     size_t begin, end, capacity; /* data[begin..end) is still to be given */
-    uint64_t line, next_line;    /* of what was given last, of data[begin] */
+    uint64_t line, next_line;    /* the line of the text given last; the line of data[begin] */
 };
 
-/* Whether the text on both sides of the byte at `at` is there, and is no space. */
+/* Whether the byte at `at` has text on both sides, neither of them a space. */
 static bool between_words(const char *text, size_t n, size_t at) {
     int32_t before, after;
     if (at == 0 || at + 1 >= n)
@@ -39,7 +39,7 @@ static size_t whole_characters(const char *text, size_t n) {
     size_t at = n < 4 ? 0 : n - 4;
     while (at < n && ((unsigned char)text[at] & 0xC0) == 0x80)
         at++;
-    if (at == n) /* four bytes that begin nothing: the check of the piece will say so */
+    if (at == n) /* four bytes that begin no character: the check of the piece will report them */
         return n;
     while (at < n) {
         if (tsri_text_utf8_cut(text + at, n - at))
@@ -68,7 +68,7 @@ tsr_status tsri_text_reader_open(const char *path, tsri_text_reader **out) {
     TRY(tsri_base_new(1, sizeof *r, &r));
     tsr_status status = tsri_base_file_open(path, &r->file);
     if (status == TSR_OK && r->file->size == 0)
-        status = tsri_base_fail(TSR_E_FORMAT, "%s is empty; text is wanted", path);
+        status = tsri_base_fail(TSR_E_FORMAT, "%s is empty; it must contain text", path);
     r->next_line = 1;
     if (status == TSR_OK && r->file->size >= 3) {
         char mark[3];
@@ -82,7 +82,7 @@ tsr_status tsri_text_reader_open(const char *path, tsri_text_reader **out) {
     return status;
 }
 
-/* Reads on behind what is there. */
+/* Reads more of the file, after what data holds. */
 static tsr_status more(tsri_text_reader *r) {
     const uint64_t left = r->file->size - r->offset;
     const size_t n = left < READ_AT_ONCE ? (size_t)left : READ_AT_ONCE;
@@ -98,7 +98,7 @@ static tsr_status more(tsri_text_reader *r) {
     return TSR_OK;
 }
 
-/* Gives data[begin .. begin + n), whose line was counted. */
+/* Gives data[begin .. begin + n), whose line is already counted. */
 static tsr_status check(const tsri_text_reader *r, const char *text, size_t n) {
     if (tsri_text_utf8_valid(text, n))
         return TSR_OK;
@@ -127,7 +127,7 @@ static tsr_status check(const tsri_text_reader *r, const char *text, size_t n) {
 static void give(tsri_text_reader *r, size_t n, char **text) {
     *text = r->data;
     r->line = r->next_line;
-    if (n == 0) /* data may be NULL, which has no offset */
+    if (n == 0) /* data may be NULL, to which nothing may be added */
         return;
     *text += r->begin;
     for (const char *at = *text, *end = *text + n; (at = memchr(at, '\n', (size_t)(end - at)));
@@ -164,8 +164,8 @@ tsr_status tsri_text_reader_line(tsri_text_reader *r, char **text, size_t *n) {
             break;
         if (size > TSRI_TEXT_LINE_LIMIT)
             return tsri_base_fail(TSR_E_FORMAT,
-                                  "%s: line %" PRIu64 " has more than %d bytes; lines of at most "
-                                  "that are read",
+                                  "%s: line %" PRIu64
+                                  " has more than %d bytes, the longest line that is read",
                                   r->file->path, r->next_line, TSRI_TEXT_LINE_LIMIT);
         seen = size;
         TRY(more(r));

@@ -1,6 +1,6 @@
-/* text/base/scanners.c - the split patterns of GPT-2, Llama 3 and Qwen2, and of single
- * characters, by hand. Each reads a character a bounded number of times, however long the text;
- * a backtracking engine needs a stack for the same patterns. */
+/* text/base/scanners.c - scanners written by hand for the split patterns of GPT-2, Llama 3 and
+ * Qwen2, and for single characters. Each reads a character a bounded number of times, however long
+ * the text is; a backtracking engine needs a stack for the same patterns. */
 #include "text/base/patterns.h"
 #include "text/base/unicode.h"
 
@@ -30,7 +30,7 @@ static kind kind_at(const char *text, size_t n, size_t at, size_t *next) {
     return tsri_text_is_number(c) ? NUMBER : OTHER;
 }
 
-/* Where the run of one kind that starts at `at` ends. */
+/* Where the run of characters of one kind that starts at `at` ends. */
 static size_t run(const char *text, size_t n, size_t at, kind of) {
     size_t next = at;
     while (kind_at(text, n, at, &next) == of)
@@ -42,8 +42,8 @@ static bool line_end(char c) {
     return c == '\r' || c == '\n';
 }
 
-/* The end of 's 't 're 've 'm 'll 'd at `at`, or 0. Without regard to case, U+017F (long s) is an s
- * too. */
+/* The end of 's 't 're 've 'm 'll 'd at `at`, or 0. If case does not matter, U+017F (long s) counts
+ * as an s too. */
 static size_t contraction(const char *text, size_t n, size_t at, bool any_case) {
     static const char *const endings[] = {"s", "t", "re", "ve", "m", "ll", "d"};
     if (text[at] != '\'')

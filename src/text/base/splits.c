@@ -1,4 +1,4 @@
-/* text/base/splits.c - keeps a text as pieces, and cuts it into pieces where a pattern matches. */
+/* text/base/splits.c - keeps a text as pieces, and cuts it where a pattern matches. */
 #include "text/base/splits.h"
 
 #include "base/error.h"
@@ -50,7 +50,7 @@ void tsri_text_ranges_clear(tsri_text_ranges *ranges) {
     *ranges = (tsri_text_ranges){0};
 }
 
-/* Neighbours that are both matches, or both not, become one range. */
+/* Joins neighbours that are both matches, or both not, into one range. */
 static void join_alike(tsri_text_ranges *cover) {
     size_t kept = 0;
     for (size_t i = 0; i < cover->count; i++) {
@@ -63,7 +63,7 @@ static void join_alike(tsri_text_ranges *cover) {
     cover->count = kept;
 }
 
-/* A match joins the range before it, but the second of two matches in a row stays alone. */
+/* Joins a match with the range before it; the second of two matches in a row stays alone. */
 static void join_previous(tsri_text_ranges *cover) {
     size_t kept = 0;
     bool was_match = false;
@@ -78,7 +78,7 @@ static void join_previous(tsri_text_ranges *cover) {
     cover->count = kept;
 }
 
-/* The mirror image: read from the end, a match joins the range after it. */
+/* The mirror image: going backwards from the end, joins a match with the range after it. */
 static void join_next(tsri_text_ranges *cover) {
     size_t kept = cover->count;
     bool was_match = false;

@@ -13,23 +13,22 @@ typedef struct tsri_text_split {
     bool first;         /* it starts where the input starts */
 } tsri_text_split;
 
-/* All zero is an empty one. */
+/* All zero is an empty list of pieces. */
 typedef struct tsri_text_splits {
     tsri_bytes text;
     tsri_text_split *items;
     size_t count, capacity;
 } tsri_text_splits;
 
-/* Appends a piece, its text copied. Empty text without an id is left out. */
+/* Appends a piece and copies its text. An empty text without an id is left out. */
 tsr_status tsri_text_splits_add(tsri_text_splits *splits, const char *text, size_t n, int32_t id,
                                 bool first);
-/* Appends a piece whose text is already the end of splits->text, from `start` on. */
+/* Appends a piece whose text is already at the end of splits->text, from `start` on. */
 tsr_status tsri_text_splits_close(tsri_text_splits *splits, size_t start, bool first);
-void tsri_text_splits_empty(tsri_text_splits *splits); /* keeps the memory */
+void tsri_text_splits_empty(tsri_text_splits *splits); /* keeps the memory allocated */
 void tsri_text_splits_clear(tsri_text_splits *splits);
 
-/* A cover of a text: neighbouring ranges, each a match of a pattern or what lies between matches.
- */
+/* A cover of a text: adjacent ranges, each a match of a pattern or the text between two matches. */
 typedef struct tsri_text_range {
     size_t start, end;
     bool match;
@@ -43,7 +42,7 @@ typedef struct tsri_text_ranges {
 tsr_status tsri_text_ranges_add(tsri_text_ranges *ranges, size_t start, size_t end, bool match);
 void tsri_text_ranges_clear(tsri_text_ranges *ranges);
 
-/* What becomes of the matches when a text is split: Hugging Face's five behaviours. */
+/* What happens to the matches when a text is split: Hugging Face's five behaviours. */
 typedef enum tsri_text_behavior {
     TSRI_TEXT_REMOVED,
     TSRI_TEXT_ISOLATED,
@@ -52,7 +51,8 @@ typedef enum tsri_text_behavior {
     TSRI_TEXT_CONTIGUOUS
 } tsri_text_behavior;
 
-/* Appends text's pieces to out by the cover (which it may rewrite); `first` is that of text. */
+/* Cuts text by the cover (which it may rewrite) and appends the pieces to out; `first` says whether
+ * text is the first piece of the input. */
 tsr_status tsri_text_cut(const char *text, tsri_text_ranges *cover, tsri_text_behavior behavior,
                          bool first, tsri_text_splits *out);
 

@@ -1,5 +1,5 @@
-/* text/base/unicode.c - reads UTF-8 strictly, repairs what is not UTF-8, and tells the classes
- * of characters. */
+/* text/base/unicode.c - reads UTF-8 strictly, repairs what is not UTF-8, and classifies
+ * characters. */
 #include "text/base/unicode.h"
 
 #include "base/error.h"
@@ -11,9 +11,9 @@
 
 static const char replacement[] = "\xEF\xBF\xBD";
 
-/* How many bytes from text[0] on are a beginning of some character: its length when *complete, else
- * the maximal cut sequence (at least 1). The second byte's range depends on the first (Unicode,
- * table 3-7). */
+/* How many bytes from text[0] on begin some character: its length when *complete, otherwise the
+ * maximal truncated sequence (at least 1). The range of the second byte depends on the first
+ * (Unicode, table 3-7). */
 static size_t sequence(const unsigned char *text, size_t n, bool *complete) {
     const unsigned char lead = text[0];
     *complete = lead < 0x80;
@@ -104,7 +104,7 @@ tsr_status tsri_text_utf8_repair(const char *text, size_t n, tsri_bytes *out) {
 tsr_status tsri_text_utf8_lossy(const char *text, size_t n, bool last, tsri_bytes *out,
                                 size_t *used) {
     size_t good = 0, i = 0;
-    if (n == 0) /* text may be NULL, which has no offset */
+    if (n == 0) /* text may be NULL, to which nothing may be added */
         text = "";
     while (i < n) {
         bool complete;
@@ -200,8 +200,8 @@ static int combining_class(int32_t c) {
     return utf8proc_get_property(c)->combining_class;
 }
 
-/* Stable sort of a run of marks by combining class, by counting: utf8proc's own exchange sort is
- * quadratic in the run. */
+/* Sorts a run of marks by combining class: stable, by counting, because utf8proc's own exchange
+ * sort is quadratic in the run. */
 static void order_marks(int32_t *marks, size_t n, int32_t *scratch) {
     size_t first[257] = {0};
     for (size_t i = 0; i < n; i++)
@@ -281,7 +281,7 @@ tsr_status tsri_text_lowercase(const char *text, size_t n, tsri_bytes *out) {
         int32_t c;
         i += tsri_text_utf8_next(text + i, n - i, &c);
         char bytes[4];
-        if (c == 0x130) { /* the one character whose lower case is two */
+        if (c == 0x130) { /* the only character whose lower case is two characters */
             TRY(tsri_base_bytes_append(out, "i\xCC\x87", 3));
             continue;
         }

@@ -1,5 +1,5 @@
-/* text/base/vocabulary.c - keeps pieces by id in one block of memory, and finds the id of a
- * piece by a hash table. */
+/* text/base/vocabulary.c - keeps pieces by id in one allocation, and finds the id of a piece by a
+ * hash table. */
 #include "text/base/vocabulary.h"
 
 #include "base/error.h"
@@ -17,7 +17,7 @@ static uint64_t hash_of(const char *text, size_t n) {
     return h ^ h >> 29;
 }
 
-/* The slot that holds the piece, or the empty one where it would go. */
+/* The slot that holds the piece, or the empty slot where it belongs. */
 static size_t slot_of(const tsri_text_vocabulary *v, const char *piece, size_t n) {
     size_t slot = hash_of(piece, n) & (v->slot_count - 1);
     for (;; slot = (slot + 1) & (v->slot_count - 1)) {

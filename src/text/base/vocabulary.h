@@ -17,18 +17,18 @@ typedef struct tsri_text_entry {
     bool present;         /* ids may have gaps */
 } tsri_text_entry;
 
-/* All zero is an empty one. */
+/* All zero is an empty vocabulary. */
 typedef struct tsri_text_vocabulary {
     tsri_bytes text;
     tsri_text_entry *entries; /* by id, `count` of them */
     size_t count, capacity, present, longest;
-    int32_t *slots; /* open addressing: id + 1, or 0 */
+    int32_t *slots; /* open addressing: id + 1, or 0 for an empty slot */
     size_t slot_count;
 } tsri_text_vocabulary;
 
-/* Gives `id` the piece. TSR_E_FORMAT: a negative or too large id, one already taken, an empty or
- * too long piece, invalid UTF-8, or, unless `again`, a piece that has an id already; with `again`
- * the piece is found under its latest id. */
+/* Gives `id` the piece. TSR_E_FORMAT: an id that is negative, too large or already taken, a piece
+ * that is empty or too long, invalid UTF-8, or, unless `again`, a piece that already has an id;
+ * with `again` the piece is found under its latest id. */
 tsr_status tsri_text_vocabulary_put(tsri_text_vocabulary *v, int64_t id, const char *piece,
                                     size_t n, bool again);
 int32_t tsri_text_vocabulary_find(const tsri_text_vocabulary *v, const char *piece,
@@ -37,7 +37,7 @@ int32_t tsri_text_vocabulary_find(const tsri_text_vocabulary *v, const char *pie
 const char *tsri_text_vocabulary_piece(const tsri_text_vocabulary *v, int64_t id, size_t *n);
 /* The ids of "<0x00>" ... "<0xFF>", -1 where missing. */
 void tsri_text_vocabulary_byte_ids(const tsri_text_vocabulary *v, int32_t ids[256]);
-/* The byte that a piece "<0xHH>" stands for, or -1. */
+/* The byte that a piece "<0xHH>" stands for, or -1 for any other piece. */
 int tsri_text_byte_of_piece(const char *piece, size_t n);
 void tsri_text_vocabulary_clear(tsri_text_vocabulary *v);
 

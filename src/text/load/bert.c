@@ -1,11 +1,11 @@
-/* text/load/bert.c - BERT's vocab.txt, from before there was a tokenizer.json. */
+/* text/load/bert.c - BERT's vocab.txt, the format used before tokenizer.json existed. */
 #include "base/error.h"
 #include "text/load/load.h"
 #include "text/tokenizer/parts.h"
 
 #include <string.h>
 
-/* Empty lines have an id and no piece; of two lines alike the later one is found. */
+/* An empty line takes an id but has no piece; of two equal lines the later one is found. */
 static tsr_status read_lines(const char *text, size_t n, tsri_text_vocabulary *vocabulary) {
     int64_t id = 0;
     for (size_t at = 0; at < n; id++) {
@@ -19,7 +19,7 @@ static tsr_status read_lines(const char *text, size_t n, tsri_text_vocabulary *v
         at = next;
     }
     if (vocabulary->count == 0)
-        return tsri_base_fail(TSR_E_FORMAT, "no pieces; a vocab.txt has one a line");
+        return tsri_base_fail(TSR_E_FORMAT, "no pieces; a vocab.txt has one piece on each line");
     return TSR_OK;
 }
 

@@ -1,5 +1,5 @@
-/* text/load/gguf.c - the vocabulary in a GGUF file, as arrays. What GGUF leaves to its reader
- * (split patterns, where a space is added) follows llama.cpp. */
+/* text/load/gguf.c - the vocabulary in a GGUF file, as arrays. What GGUF leaves to the program that
+ * reads it (split patterns, where a space is added) follows llama.cpp. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "text/base/patterns.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The split patterns behind a name in tokenizer.ggml.pre, applied one after the other. */
+/* The split patterns that a name in tokenizer.ggml.pre stands for, applied one after the other. */
 typedef struct pre_row {
     const char *name;
     const char *patterns[4];
@@ -110,7 +110,7 @@ static tsr_status load_merges(const tsri_text_gguf *g, const pre_row *pre, tsri_
     TRY(tsri_text_bpe_new(&options, &t->vocabulary, &t->model));
     for (size_t i = 0; i < g->merge_count; i++) {
         const tsri_text_piece merge = g->merges[i];
-        /* A piece may begin with the separator, so it is looked for from the second byte on. */
+        /* A piece may begin with the separator, so the search starts at the second byte. */
         const char *space = merge.size > 1 ? memchr(merge.text + 1, ' ', merge.size - 1) : NULL;
         if (!space)
             return tsri_base_fail(
@@ -144,8 +144,8 @@ static tsr_status load_gpt2(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
     return set_roles(g, pre->ignore_merges, t); /* Llama 3's files leave bos to be known */
 }
 
-/* "▁" stands before the pieces that begin a word; control pieces stand as they are. llama.cpp
- * lowers the case of every text. */
+/* "▁" stands before pieces that begin a word; control pieces are written as they are. llama.cpp
+ * lowercases every text. */
 static tsr_status load_bert(const tsri_text_gguf *g, tsri_text_tokenizer *t) {
     static const tsri_text_bert_rules rules = {true, true, true, true};
     const int64_t cls = g->cls < 0 ? g->bos : g->cls, sep = g->sep < 0 ? g->eos : g->sep;

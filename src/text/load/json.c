@@ -17,7 +17,7 @@ static tsr_status load_model(const json_t *json, tsri_text_tokenizer *t) {
         return tsri_base_fail(TSR_E_FORMAT, "\"model\" is not an object");
     TRY(tsri_base_json_text(json, "model", "type", &type));
     if (!type && json_object_get(json, "merges"))
-        type = "BPE"; /* files before the type was written */
+        type = "BPE"; /* older files have no type */
     if (!type && json_is_array(json_object_get(json, "vocab")))
         type = "Unigram";
     if (!type)
@@ -33,8 +33,8 @@ static tsr_status load_model(const json_t *json, tsri_text_tokenizer *t) {
         "model \"%s\" is not supported; BPE, Unigram, WordLevel and WordPiece are", type);
 }
 
-/* One entry of "added_tokens": its content gets its id, unless the model has it under that id
- * already. */
+/* One entry of "added_tokens": its content gets its id, unless the model already has it under that
+ * id. */
 static tsr_status read_added(const json_t *json, size_t number, tsri_text_tokenizer *t,
                              const char **content, tsri_text_added_token *token) {
     static const char what[] = "added_tokens";
@@ -63,12 +63,13 @@ static tsr_status read_added(const json_t *json, size_t number, tsri_text_tokeni
         return TSR_OK;
     if (known >= 0)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: \"%.60s\" has the id %lld, but %d in the vocabulary", what,
-                              *content, (long long)id, (int)known);
+                              "%s: \"%.60s\" has the id %lld, but the vocabulary has it as id %d",
+                              what, *content, (long long)id, (int)known);
     if (id > 4 * (int64_t)(t->vocabulary.count + 1) + WIDEST_GAP)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "%s: the id of \"%.60s\" is %lld, far above the vocabulary of %zu",
-                              what, *content, (long long)id, t->vocabulary.count);
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "%s: the id of \"%.60s\" is %lld, far above the %zu pieces of the vocabulary", what,
+            *content, (long long)id, t->vocabulary.count);
     return tsri_text_vocabulary_put(&t->vocabulary, id, *content, n, false);
 }
 
@@ -80,7 +81,7 @@ static tsr_status load_added(const json_t *json, tsri_text_tokenizer *t) {
     if (json_array_size(json) > ADDED_LIMIT)
         return tsri_base_fail(TSR_E_FORMAT, "added_tokens: %zu of them; at most %d are read",
                               json_array_size(json), ADDED_LIMIT);
-    /* Of tokens that look alike after normalization a special one is found first. */
+    /* Of tokens that are equal after normalization the special one is found first. */
     for (int special = 1; special >= 0; special--) {
         for (size_t i = 0; i < json_array_size(json); i++) {
             const char *content;
@@ -98,7 +99,7 @@ static tsr_status load_added(const json_t *json, tsri_text_tokenizer *t) {
 
 static tsr_status load(const json_t *json, tsri_text_tokenizer *t) {
     if (!json_is_object(json))
-        return tsri_base_fail(TSR_E_FORMAT, "a tokenizer.json is an object");
+        return tsri_base_fail(TSR_E_FORMAT, "a tokenizer.json must be a JSON object");
     int64_t length = 0;
     const json_t *truncation = json_object_get(json, "truncation");
     if (json_is_object(truncation))

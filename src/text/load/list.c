@@ -1,4 +1,5 @@
-/* text/load/list.c - a vocabulary that is a list of pieces, and what cuts texts into them. */
+/* text/load/list.c - a vocabulary that is a list of pieces, and the tokenizer that cuts texts into
+ * them. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "text/base/unicode.h"
@@ -11,7 +12,7 @@ static tsr_status read_pieces(const tsri_text_listed *listed, tsri_text_tokenize
     if (listed->count == 0 || listed->count > TSRI_TEXT_IDS_LIMIT)
         return tsri_base_fail(TSR_E_FORMAT, "vocabulary: %zu pieces; 1 to %d are read",
                               listed->count, TSRI_TEXT_IDS_LIMIT);
-    /* Backwards, because the last that is put is found. */
+    /* Backwards, because of equal pieces the last one that is put is found. */
     for (size_t i = listed->count; i-- > 0;)
         if (listed->pieces[i].size && listed->pieces[i].size <= TSRI_TEXT_PIECE_LIMIT &&
             tsri_text_utf8_valid(listed->pieces[i].text, listed->pieces[i].size))
@@ -32,7 +33,7 @@ static tsr_status read_pieces(const tsri_text_listed *listed, tsri_text_tokenize
     return TSR_OK;
 }
 
-/* The types of pieces that the segmenter knows, by its own; decoding asks for them. */
+/* The types of pieces are those that the segmenter has; decoding needs them. */
 static tsr_status read_types(const tsri_text_tokenizer *segmenter, tsri_text_tokenizer *t) {
     TRY(tsri_base_new(t->vocabulary.count, sizeof *t->types, &t->types));
     t->type_count = t->vocabulary.count;
@@ -47,7 +48,7 @@ static tsr_status read_types(const tsri_text_tokenizer *segmenter, tsri_text_tok
     return TSR_OK;
 }
 
-/* Files of two models: hardly any piece of one is in the other. */
+/* If hardly any piece of one file is in the other, the files belong to two models. */
 static tsr_status check_match(const tsri_text_tokenizer *segmenter, const tsri_text_tokenizer *t) {
     size_t known = 0, all = 0;
     for (size_t i = 0; i < segmenter->type_count; i++) {
@@ -61,16 +62,16 @@ static tsr_status check_match(const tsri_text_tokenizer *segmenter, const tsri_t
     if (4 * known >= all)
         return TSR_OK;
     return tsri_base_fail(TSR_E_FORMAT,
-                          "of the SentencePiece model's %zu pieces %zu have an id in the "
-                          "vocabulary; the two files must be of one model",
-                          all, known);
+                          "only %zu of the SentencePiece model's %zu pieces have an id in the "
+                          "vocabulary; the two files must belong to the same model",
+                          known, all);
 }
 
 static tsr_status cut_by_segmenter(const tsri_text_listed *listed, tsri_text_tokenizer *t) {
     tsri_text_tokenizer *segmenter = *listed->segmenter;
     if (!segmenter->types || !segmenter->row || segmenter->pre_tokenizer)
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "a vocabulary of its own beside a %s tokenizer is not supported; "
+                              "a separate vocabulary beside a %s tokenizer is not supported; "
                               "beside a SentencePiece model it is",
                               segmenter->source);
     TRY(check_match(segmenter, t));
@@ -79,7 +80,7 @@ static tsr_status cut_by_segmenter(const tsri_text_listed *listed, tsri_text_tok
                                       segmenter->roles[TSRI_TEXT_UNK]};
     TRY(tsri_text_two_vocabularies_new(&cuts, &t->vocabulary, listed->unknown, &t->model));
     t->row = &tsri_text_two_vocabularies;
-    t->cutter = segmenter; /* whose model and symbols this one goes on using */
+    t->cutter = segmenter; /* this tokenizer goes on using its model and symbols */
     *listed->segmenter = NULL;
     t->raw = segmenter->raw;
     t->normalizer = segmenter->normalizer;

@@ -1,6 +1,6 @@
-/* text/load/llama2c.c - llama2.c's tokenizer.bin: int32 longest, then per piece float32 score,
- * int32 size, bytes; all little-endian. It gives neither types nor their number: <unk>, bos and eos
- * come first, then the 256 bytes. */
+/* text/load/llama2c.c - llama2.c's tokenizer.bin: int32 longest, then for each piece float32 score,
+ * int32 size, bytes; all little-endian. The file gives neither types nor the number of pieces:
+ * <unk>, bos and eos come first, then the 256 bytes. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "text/load/load.h"
@@ -26,7 +26,7 @@ static tsr_status read_pieces(const unsigned char *bytes, size_t n, size_t count
         at += 8;
         if (size > n - at)
             return tsri_base_fail(TSR_E_FORMAT,
-                                  "piece %zu of %zu has %u bytes, but the file ends %zu bytes on",
+                                  "piece %zu of %zu has %u bytes, but the file has only %zu more",
                                   i, count, size, n - at);
         memcpy(&pieces[i].score, &bits, sizeof bits);
         pieces[i].text = (const char *)bytes + at;

@@ -1,7 +1,7 @@
-/* text/load/load.h - a tokenizer from each file format that Tessera reads.
+/* text/load/load.h - loads a tokenizer from each file format that Tessera reads.
  *
- * Sentences of errors name the part of the file and the value; the caller knows the file and puts
- * its path before them. */
+ * Error messages name the part of the file and the value; the caller knows the file and puts its
+ * path before them. */
 #ifndef TSRI_TEXT_LOAD_LOAD_H
 #define TSRI_TEXT_LOAD_LOAD_H
 
@@ -12,17 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A Hugging Face tokenizer.json. TSR_E_UNSUPPORTED names a part that is not served; "padding" is
- * not read, of "truncation" only the length (tsri_text_max_length). */
+/* A Hugging Face tokenizer.json. TSR_E_UNSUPPORTED names a part that is not supported. "padding" is
+ * not read, and only the length of "truncation" is (tsri_text_max_length). */
 tsr_status tsri_text_from_json(const json_t *json, tsri_text_tokenizer **out);
 tsr_status tsri_text_from_json_text(const char *text, size_t n, tsri_text_tokenizer **out);
 
 /* A SentencePiece tokenizer.model of type BPE with the identity character map. It adds no tokens of
- * its own, as SentencePiece: see tsri_text_set_affixes. */
+ * its own, as SentencePiece adds none: see tsri_text_set_affixes. */
 tsr_status tsri_text_from_sentencepiece(const void *bytes, size_t n, tsri_text_tokenizer **out);
 
-/* What a GGUF file says under tokenizer.ggml. Texts are not terminated. All borrowed for the call.
- */
+/* What a GGUF file has under tokenizer.ggml. The texts are not terminated. Everything is borrowed
+ * for the call. */
 typedef struct tsri_text_piece {
     const char *text;
     size_t size;
@@ -34,25 +34,25 @@ typedef struct tsri_text_gguf {
         *pre; /* which split patterns ("gpt-2", "llama-bpe", "qwen2", ...); NULL is "default" */
     const tsri_text_piece *tokens;
     size_t token_count;
-    const float *scores; /* NULL, or one a token (needed by "llama") */
+    const float *scores; /* NULL, or one for each token (needed by "llama") */
     size_t score_count;
-    const int32_t *types; /* NULL, or one a token: 1 normal 2 unknown 3 control 4 user-defined 5
-                             unused 6 byte */
+    const int32_t *types; /* NULL, or one for each token: 1 normal 2 unknown 3 control 4
+                             user-defined 5 unused 6 byte */
     size_t type_count;
     const tsri_text_piece *merges; /* "a b"; needed by "gpt2" */
     size_t merge_count;
     int64_t bos, eos, unknown, padding;     /* -1: not given */
-    int64_t mask, cls, sep;                 /* -1: not given; "bert" takes bos and eos then */
+    int64_t mask, cls, sep;                 /* -1: not given; then "bert" takes bos and eos */
     int add_bos, add_eos, add_space_prefix; /* 0, 1, or -1: not given */
 } tsri_text_gguf;
 
 tsr_status tsri_text_from_gguf(const tsri_text_gguf *gguf, tsri_text_tokenizer **out);
 
-/* BERT's vocab.txt: a piece a line, its id the number of the line from 0, "##" before those inside
- * a word. It adds [CLS] and [SEP], where the vocabulary has them. */
+/* BERT's vocab.txt: one piece on each line, its id the number of the line from 0, "##" before
+ * pieces inside a word. It adds [CLS] and [SEP] where the vocabulary has them. */
 typedef struct tsri_text_bert {
-    bool lowercase, strip_accents, chinese; /* do_lower_case, strip_accents (unless told, as
-                                               lowercase), tokenize_chinese_chars */
+    bool lowercase, strip_accents, chinese; /* do_lower_case, strip_accents (the same as
+                                               lowercase unless given), tokenize_chinese_chars */
     const char *names[TSRI_TEXT_ROLES]; /* of the special tokens; NULL: [UNK], [PAD], [MASK], [CLS],
                                            [SEP]; bos and eos: none */
 } tsri_text_bert;
@@ -60,25 +60,26 @@ typedef struct tsri_text_bert {
 tsr_status tsri_text_from_bert_vocabulary(const char *text, size_t n, const tsri_text_bert *options,
                                           tsri_text_tokenizer **out);
 
-/* A vocabulary that is a list of pieces by id, apart from what cuts a text: Marian's and M2M-100's
- * vocab.json, the fairseq order of XLM-R and mBART, CTranslate2's files. Pieces without text (size
- * 0) are gaps; of two alike the first is found. */
+/* A vocabulary that is a list of pieces by id, kept apart from what cuts a text: the vocab.json of
+ * Marian and M2M-100, the fairseq order of XLM-R and mBART, CTranslate2's files. Pieces without
+ * text (size 0) are gaps; of two equal pieces the first is found. */
 typedef struct tsri_text_listed {
-    const char *source; /* for a reader: "Marian"; static */
+    const char *source; /* a name for people: "Marian"; static */
     const tsri_text_piece *pieces;
     size_t count;
-    const int32_t *specials; /* left out of decoded text; found in a text only when asked for */
+    const int32_t *specials; /* left out of decoded text; found in a text only on request */
     size_t special_count;
-    int32_t unknown; /* -1: none; what then has no piece is left out */
-    int32_t mask;    /* a special that takes the white space before it; -1: none */
-    /* A tokenizer of SentencePiece pieces, taken over and set to NULL: it cuts a text, and its
-     * pieces are looked up here. NULL: texts are pieces between spaces, and are joined by them. */
+    int32_t unknown; /* -1: none; then text that has no piece is left out */
+    int32_t mask;    /* a special token that takes the white space before it; -1: none */
+    /* A tokenizer of SentencePiece pieces, which is taken over and set to NULL: it cuts a text, and
+     * its pieces are looked up here. NULL: texts are pieces separated by spaces, and are joined by
+     * spaces. */
     tsri_text_tokenizer **segmenter;
 } tsri_text_listed;
 
 tsr_status tsri_text_from_list(const tsri_text_listed *listed, tsri_text_tokenizer **out);
 
-/* llama2.c's tokenizer.bin for a vocabulary of V pieces. It adds bos (1), as the program does. */
+/* llama2.c's tokenizer.bin for a vocabulary of V pieces. It adds bos (1), as llama2.c does. */
 tsr_status tsri_text_from_llama2c(const void *bytes, size_t n, int64_t V,
                                   tsri_text_tokenizer **out);
 

@@ -16,9 +16,10 @@ static tsr_status add_piece(const tsri_text_scored *piece, int32_t id,
         return tsri_base_fail(TSR_E_FORMAT, "vocabulary: the score of id %d is not finite", id);
     TRY(tsri_text_vocabulary_put(&t->vocabulary, id, piece->text, piece->size, rules->duplicates));
     if (piece->type == TSRI_TEXT_BYTE && tsri_text_byte_of_piece(piece->text, piece->size) < 0)
-        return tsri_base_fail(TSR_E_FORMAT,
-                              "vocabulary: \"%.*s\" (id %d) is of type byte; <0x00> to <0xFF> are",
-                              (int)(piece->size < 60 ? piece->size : 60), piece->text, id);
+        return tsri_base_fail(
+            TSR_E_FORMAT,
+            "vocabulary: \"%.*s\" (id %d) has type byte, which only <0x00> to <0xFF> may have",
+            (int)(piece->size < 60 ? piece->size : 60), piece->text, id);
     const bool control = piece->type == TSRI_TEXT_CONTROL;
     if (control)
         TRY(tsri_text_mark_special(t, id));

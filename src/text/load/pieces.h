@@ -1,5 +1,5 @@
-/* text/load/pieces.h - a tokenizer from pieces with scores and types: what three file formats have
- * in common. */
+/* text/load/pieces.h - makes a tokenizer from pieces with scores and types, which three file
+ * formats share. */
 #ifndef TSRI_TEXT_LOAD_PIECES_H
 #define TSRI_TEXT_LOAD_PIECES_H
 
@@ -14,12 +14,12 @@ typedef struct tsri_text_scored {
 
 typedef struct tsri_text_scored_rules {
     tsri_text_space_rules spaces;
-    const char *space;        /* what pieces hold for a space */
-    bool whole_in_model;      /* user-defined pieces are found by the model, else as added tokens */
+    const char *space;        /* what stands for a space in pieces */
+    bool whole_in_model;      /* user-defined pieces are found by the model; else as added tokens */
     bool duplicates;          /* a piece may have several ids; the last is found */
-    bool unigram;             /* the most probable pieces, else merges by score */
+    bool unigram;             /* the most probable pieces; else merges by score */
     int32_t unknown;          /* -1: the first piece of that type */
-    tsri_text_charsmap **map; /* taken over, set to NULL; NULL: none */
+    tsri_text_charsmap **map; /* taken over and set to NULL; NULL: no map */
 } tsri_text_scored_rules;
 
 /* Fills an empty tokenizer: SentencePiece BPE or Unigram over `count` pieces. */

@@ -41,7 +41,7 @@ static tsr_status varint(reader *r, uint64_t *value) {
         if (byte < 0x80)
             return TSR_OK;
     }
-    return tsri_base_fail(TSR_E_FORMAT, "protobuf: a number is cut or longer than 64 bits");
+    return tsri_base_fail(TSR_E_FORMAT, "protobuf: a number is truncated or longer than 64 bits");
 }
 
 static tsr_status next_field(reader *r, field *f) {
@@ -55,7 +55,7 @@ static tsr_status next_field(reader *r, field *f) {
     if (f->wire == BITS_64 || f->wire == BITS_32) {
         const size_t size = f->wire == BITS_64 ? 8 : 4;
         if (left < size)
-            return tsri_base_fail(TSR_E_FORMAT, "protobuf: field %llu is cut",
+            return tsri_base_fail(TSR_E_FORMAT, "protobuf: field %llu is truncated",
                                   (unsigned long long)f->number);
         f->value = 0;
         for (size_t i = size; i-- > 0;)
@@ -66,7 +66,7 @@ static tsr_status next_field(reader *r, field *f) {
     if (f->wire != BYTES)
         return tsri_base_fail(
             TSR_E_FORMAT,
-            "protobuf: field %llu has the wire type %d; this is no SentencePiece model",
+            "protobuf: field %llu has the wire type %d; this is not a SentencePiece model",
             (unsigned long long)f->number, f->wire);
     uint64_t size;
     TRY(varint(r, &size));
@@ -125,7 +125,7 @@ static tsr_status read_trainer(reader r, content *c) {
         else if (f.number == 44 && f.wire == BYTES) {
             if (f.bytes.end - f.bytes.at != 5 || memcmp(f.bytes.at, " \xE2\x81\x87 ", 5) != 0)
                 return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                      "trainer_spec: an unk_surface of its own is not supported");
+                                      "trainer_spec: a custom unk_surface is not supported");
         } else if (f.number >= 45 && f.number <= 48 &&
                    f.wire == BYTES) { /* unk_piece, bos_, eos_, pad_ */
             static const tsri_text_role roles[] = {TSRI_TEXT_UNK, TSRI_TEXT_BOS, TSRI_TEXT_EOS,
@@ -137,7 +137,7 @@ static tsr_status read_trainer(reader r, content *c) {
     return TSR_OK;
 }
 
-/* *map is the character map, empty for "identity". */
+/* *map becomes the character map, empty for "identity". */
 static tsr_status read_normalizer(reader r, tsri_text_space_rules *spaces, reader *map) {
     while (r.at < r.end) {
         field f;
@@ -172,12 +172,13 @@ static tsr_status read_model(reader r, content *c) {
         } else if (f.number == 5)
             TRY(read_normalizer(f.bytes, &ignored, &back));
         if (back.at < back.end)
-            return tsri_base_fail(TSR_E_UNSUPPORTED,
-                                  "denormalizer_spec: a character map for what is decoded is not "
-                                  "supported");
+            return tsri_base_fail(
+                TSR_E_UNSUPPORTED,
+                "denormalizer_spec: a character map for decoded text is not supported");
     }
     if (c->count == 0 || !c->trainer || !c->normalizer)
-        return tsri_base_fail(TSR_E_FORMAT, "no %s: the file is cut or no SentencePiece model",
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "no %s: the file is truncated or is not a SentencePiece model",
                               c->count == 0 ? "pieces"
                               : !c->trainer ? "trainer_spec"
                                             : "normalizer_spec");

@@ -12,7 +12,7 @@
 enum { MERGES_LIMIT = 1 << 24 };
 
 typedef struct merge {
-    int32_t left, right, id; /* id is -1 in an empty slot */
+    int32_t left, right, id; /* id -1: an empty slot */
     uint32_t rank;
 } merge;
 
@@ -118,7 +118,7 @@ tsr_status tsri_text_bpe_add(void *model, const tsri_text_vocabulary *vocabulary
     merge *slot = &m->slots[slot_of(m->slots, m->slot_count, left, right)];
     m->merge_count += slot->id < 0;
     *slot = (merge){left, right, id,
-                    (uint32_t)m->rank++}; /* of a pair given twice, the later rank counts */
+                    (uint32_t)m->rank++}; /* of a pair that is given twice, the later rank counts */
     return TSR_OK;
 }
 
@@ -190,7 +190,7 @@ static bool ranked(const void *model, tsri_text_work *work, const tsri_text_symb
     return true;
 }
 
-/* The id of one character with the prefix or suffix that its place in the word asks for. */
+/* The id of one character, with the prefix or suffix that its place in the word requires. */
 static tsr_status character_id(const bpe *m, const tsri_text_vocabulary *vocabulary,
                                const char *text, size_t n, bool first, bool last,
                                tsri_bytes *dressed, int32_t *id) {
@@ -210,8 +210,8 @@ static tsr_status character_id(const bpe *m, const tsri_text_vocabulary *vocabul
     return TSR_OK;
 }
 
-/* Symbols for the bytes of a character in no vocabulary; *done stays false when a byte has no piece
- * either. */
+/* Adds symbols for the bytes of a character that is not in the vocabulary; *done stays false when a
+ * byte has no piece either. */
 static tsr_status add_bytes(const bpe *m, tsri_text_work *work, const char *text, size_t n,
                             size_t start, bool *done) {
     for (size_t i = 0; i < n; i++)
@@ -226,7 +226,8 @@ static tsr_status add_bytes(const bpe *m, tsri_text_work *work, const char *text
 static tsr_status symbols_of(const bpe *m, const tsri_text_vocabulary *vocabulary,
                              tsri_text_work *work, const char *word, size_t n,
                              tsri_bytes *dressed) {
-    size_t unknown_start = 0, unknown_size = 0; /* a run of unknown characters not yet added */
+    size_t unknown_start = 0, unknown_size = 0; /* a run of unknown characters that is not added
+                                                   yet */
     work->count = 0;
     for (size_t at = 0, size; at < n; at += size) {
         int32_t c, id;

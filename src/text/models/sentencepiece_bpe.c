@@ -1,5 +1,5 @@
-/* text/models/sentencepiece_bpe.c - SentencePiece's BPE: neighbours join when their sum is a
- * piece, the best score first.
+/* text/models/sentencepiece_bpe.c - SentencePiece's BPE: neighbours merge when their concatenation
+ * is a piece, the best score first.
  * source  Kudo, Richardson 2018, arXiv:1808.06226 */
 #include "base/error.h"
 #include "base/memory.h"
@@ -48,13 +48,13 @@ tsr_status tsri_text_sentencepiece_new(const tsri_text_sentencepiece *options,
     }
     tsri_text_vocabulary_byte_ids(vocabulary, m->bytes);
     m->has_bytes = true;
-    for (size_t b = 0; b < 256; b++) /* the fallback needs them all, as SentencePiece itself does */
+    for (size_t b = 0; b < 256; b++) /* the fallback needs all of them, as in SentencePiece */
         m->has_bytes = m->has_bytes && m->bytes[b] >= 0 && m->types[m->bytes[b]] == TSRI_TEXT_BYTE;
     *model = m;
     return TSR_OK;
 }
 
-/* A piece that text can become: not a control symbol, byte or the unknown piece. */
+/* A piece that text can become: not a control symbol, a byte or the unknown piece. */
 static int32_t text_piece(const sentencepiece *m, const char *text, size_t n) {
     const int32_t id = tsri_text_vocabulary_find(m->vocabulary, text, n);
     if (id < 0)
@@ -65,8 +65,8 @@ static int32_t text_piece(const sentencepiece *m, const char *text, size_t n) {
                : -1;
 }
 
-/* Higher scores get lower numbers: an IEEE number's bits, negative ones mirrored, sort as integers.
- */
+/* Higher scores get lower numbers: the bits of an IEEE number, mirrored if negative, sort as
+ * integers. */
 static uint32_t order_of(float score) {
     const float descending = 0.0f - score; /* never -0, which would sort before 0 */
     uint32_t bits;
@@ -86,7 +86,7 @@ static bool joined(const void *model, tsri_text_work *work, const tsri_text_symb
     return true;
 }
 
-/* What the symbols give in the end; consecutive unknown ones are one unknown token. */
+/* Writes the ids of the remaining symbols; consecutive unknown symbols become one unknown token. */
 typedef struct writer {
     const sentencepiece *model;
     tsri_text_work *work;
@@ -107,8 +107,8 @@ static tsr_status write_unknown(writer *w, size_t start, size_t end) {
     return TSR_OK;
 }
 
-/* An unused piece gives its two parts instead. Each call is on shorter text: at most
- * TSRI_TEXT_PIECE_LIMIT deep. */
+/* An unused piece gives its two parts instead. Each recursive call has a shorter text, so the depth
+ * is at most TSRI_TEXT_PIECE_LIMIT. */
 static tsr_status write_piece(writer *w, size_t start, size_t end) {
     const sentencepiece *m = w->model;
     const int32_t id = text_piece(m, w->work->word + start, end - start);

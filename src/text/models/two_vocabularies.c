@@ -1,6 +1,6 @@
 /* text/models/two_vocabularies.c - a model that cuts with the pieces of one vocabulary and gives
- * the ids of another: Marian, M2M-100 and CTranslate2 keep their ids apart from their
- * SentencePiece model. */
+ * the ids of another: Marian, M2M-100 and CTranslate2 keep their ids apart from the SentencePiece
+ * model. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "text/models/model.h"
@@ -8,8 +8,9 @@
 #include <stdlib.h>
 
 typedef struct mapped {
-    tsri_text_segmenter segmenter; /* the text of its unknown token may be a piece here */
-    int32_t *ids;                  /* by its ids */
+    tsri_text_segmenter segmenter; /* the text of its unknown token may be a piece in this
+                                      vocabulary */
+    int32_t *ids;                  /* by the segmenter's ids */
     int32_t unknown;
 } mapped;
 

@@ -1,10 +1,11 @@
-/* text/models/unigram.c - the most probable pieces of a word: Viterbi's search, forward over the
+/* text/models/unigram.c - the most probable pieces of a word: a Viterbi search, forward over the
  * bytes, for Hugging Face's Unigram and SentencePiece's.
  *
  *     best[e] = max over pieces p that end at e of best[e - |p|] + score(p)
  *
- * A character that is no piece costs 10 more than the worst one. Of equal sums the piece that began
- * earlier stays: which one that is depends on how sums round, so each library's arithmetic is kept.
+ * A character that is not a piece costs 10 more than the worst piece. Of equal sums the piece that
+ * begins earlier wins: which sums are equal depends on rounding, so each library's arithmetic is
+ * kept.
  * source  Kudo 2018, arXiv:1804.10959 */
 #include "base/error.h"
 #include "base/memory.h"
@@ -23,7 +24,7 @@ static const double unknown_penalty = 10;
 typedef struct unigram {
     tsri_text_matcher pieces;
     double *scores; /* by id */
-    bool *user;     /* by id: user-defined, taken wherever it stands; NULL: none */
+    bool *user;     /* by id: user-defined, taken wherever it occurs; NULL: none */
     size_t count;
     int32_t unknown; /* -1: none */
     double unknown_score, best_score;
@@ -57,9 +58,10 @@ static tsr_status new_model(size_t count, int32_t unknown, unigram **out) {
 
 /* ---- Hugging Face's ---- */
 
-/* The library reads a number as its digits, rounded to a double, over a power of ten: two roundings
- * where there are more than 15 digits. Runs of one character have cuts of equal sums but for this
- * last bit. The digits are the fewest that give the number, as it writes them. */
+/* The library reads a number as its digits, rounded to a double, times a power of ten: two
+ * roundings where there are more than 15 digits. In a run of one character some cuts differ in
+ * their sum by this last bit only. The digits are the fewest that give the number back, as the
+ * library writes them. */
 static double read_twice_rounded(double exact) {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                     1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -74,7 +76,7 @@ static double read_twice_rounded(double exact) {
     int places = 0;
     const char *at = text;
     for (bool behind = false; *at && *at != 'e'; at++) {
-        behind |= *at < '0' || *at > '9'; /* the point, whatever the locale has for it */
+        behind |= *at < '0' || *at > '9'; /* the decimal point, in any locale */
         if (*at >= '0' && *at <= '9') {
             significand = 10 * significand + (uint64_t)(*at - '0');
             places += behind;
@@ -95,10 +97,9 @@ static tsr_status read_vocabulary(const json_t *list, unigram *m,
         const json_t *item = json_array_get(list, i), *piece = json_array_get(item, 0),
                      *score = json_array_get(item, 1);
         if (json_array_size(item) != 2 || !json_is_string(piece) || !json_is_number(score))
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "model Unigram: entry %zu of \"vocab\" is not a "
-                                  "piece and its score",
-                                  i);
+            return tsri_base_fail(
+                TSR_E_FORMAT, "model Unigram: entry %zu of \"vocab\" is not a [piece, score] pair",
+                i);
         m->scores[i] = read_twice_rounded(json_number_value(score));
         worst = m->scores[i] < worst ? m->scores[i] : worst;
         if (json_string_length(piece))
@@ -109,7 +110,7 @@ static tsr_status read_vocabulary(const json_t *list, unigram *m,
     for (size_t i = 0; i < m->count; i++) {
         size_t n;
         const char *piece = tsri_text_vocabulary_piece(vocabulary, (int64_t)i, &n);
-        if (piece) /* of two ids with the same piece the later is found */
+        if (piece) /* of two ids with the same piece the later one is found */
             TRY(tsri_text_matcher_add(&m->pieces, piece, n,
                                       tsri_text_vocabulary_find(vocabulary, piece, n)));
     }
@@ -186,7 +187,7 @@ static double round_sum(const unigram *m, double sum) {
     return m->single ? (double)(float)sum : sum;
 }
 
-/* A user-defined piece of n bytes outweighs whatever else there is. */
+/* A user-defined piece of n bytes outweighs any other cut. */
 static double score_of(const unigram *m, int32_t id, size_t n) {
     return m->user[id] ? round_sum(m, (double)((float)n * (float)m->best_score) - 0.1)
                        : m->scores[id];
@@ -198,7 +199,7 @@ static void offer(const unigram *m, tsri_text_best *to, double sum, size_t start
         *to = (tsri_text_best){score, (int32_t)start, id};
 }
 
-/* Fills work->best[0..n]: what the best way to each byte ends with. */
+/* Fills work->best[0..n]: what the best cut up to each byte ends with. */
 static tsr_status search(const unigram *m, tsri_text_work *work, const char *word, size_t n) {
     TRY(tsri_base_grow(&work->best, &work->best_capacity, n + 1, sizeof *work->best));
     tsri_text_best *best = work->best;
@@ -207,7 +208,7 @@ static tsr_status search(const unigram *m, tsri_text_work *work, const char *wor
         best[i].start = -1;
     for (size_t at = 0, size; at < n; at += size) {
         int32_t c;
-        bool alone = false; /* the character itself is a piece */
+        bool alone = false; /* the character by itself is a piece */
         uint32_t node = TSRI_TEXT_ROOT;
         size = tsri_text_utf8_next(word + at, n - at, &c);
         for (size_t end = at; end < n;) {
@@ -226,8 +227,8 @@ static tsr_status search(const unigram *m, tsri_text_work *work, const char *wor
     return TSR_OK;
 }
 
-/* Turns the chain of ends into one of beginnings: best[s].start becomes the end of the piece that
- * starts at s, and best[s].id its id. */
+/* Turns the list of ends into one of starts: best[s].start becomes the end of the piece that starts
+ * at s, and best[s].id its id. */
 static void turn(tsri_text_best *best, size_t n) {
     int32_t end = (int32_t)n, next_end = -1, next_id = -1;
     while (end > 0) {
@@ -242,11 +243,11 @@ static void turn(tsri_text_best *best, size_t n) {
     best[0].id = next_id;
 }
 
-/* One unknown token, or the bytes, of a run of unknown characters word[at..end). */
+/* Writes one unknown token, or the bytes, for a run of unknown characters word[at..end). */
 static tsr_status write_unknown(const unigram *m, const tsri_text_vocabulary *vocabulary,
                                 tsri_text_work *work, const char *word, size_t at, size_t end,
                                 tsri_text_ids *ids) {
-    /* Hugging Face looks such a run up once more: "<unk>" itself may be written in it. */
+    /* Hugging Face looks such a run up once more, because it may be the text "<unk>" itself. */
     const int32_t known =
         m->single ? -1 : tsri_text_vocabulary_find(vocabulary, word + at, end - at);
     bool bytes = known < 0 && m->byte_fallback;

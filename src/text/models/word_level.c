@@ -1,5 +1,5 @@
-/* text/models/word_level.c - a word is one piece or unknown. Also what every model's "vocab"
- * object is read by. */
+/* text/models/word_level.c - a word is one piece or unknown. The reader of a "vocab" object, which
+ * every model uses, is here too. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "text/models/model.h"
@@ -19,7 +19,7 @@ tsr_status tsri_text_model_vocabulary(const json_t *json, const char *what,
     if (!json_is_object(vocab))
         return tsri_base_fail(TSR_E_FORMAT, "%s: \"vocab\" is not an object of pieces and ids",
                               what);
-    /* Ids far above the number of pieces would buy memory with a few bytes of file. */
+    /* Ids far above the number of pieces would let a few bytes of file claim much memory. */
     const int64_t most = 4 * (int64_t)json_object_size(vocab) + WIDEST_GAP;
     const char *piece;
     json_t *id;

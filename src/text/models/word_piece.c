@@ -1,5 +1,5 @@
 /* text/models/word_piece.c - WordPiece: a word is cut into the longest pieces from its left; a word
- * that cannot be is unknown as a whole.
+ * that can't be cut so is unknown as a whole.
  * source  Schuster, Nakajima 2012; Song et al. 2021, arXiv:2012.15524 */
 #include "base/error.h"
 #include "base/memory.h"
@@ -11,7 +11,8 @@
 
 typedef struct word_piece {
     tsri_text_matcher pieces;
-    uint32_t first, inner; /* nodes from which a word's first and its other pieces are searched */
+    uint32_t first, inner; /* the nodes where the search for a word's first piece, and for its
+                              others, starts */
     int32_t unknown;
     int64_t longest_word; /* in characters */
 } word_piece;
@@ -22,7 +23,7 @@ static void destroy(void *model) {
     free(m);
 }
 
-/* The node behind a prefix; false where no piece begins with it. */
+/* The node at the end of a prefix; false where no piece begins with the prefix. */
 static bool node_of(const tsri_text_matcher *m, const char *prefix, uint32_t *node) {
     *node = TSRI_TEXT_ROOT;
     for (const char *p = prefix; p && *p; p++) {
@@ -47,7 +48,7 @@ tsr_status tsri_text_word_piece_new(const tsri_text_word_piece_options *options,
             status = tsri_text_matcher_add(&m->pieces, piece, n,
                                            tsri_text_vocabulary_find(vocabulary, piece, n));
     }
-    /* A prefix that no piece has gets a node that nothing follows. */
+    /* A prefix that no piece begins with gets a node without children. */
     const char *const prefixes[] = {options->first_prefix, options->inner_prefix};
     uint32_t *const nodes[] = {&m->first, &m->inner};
     for (int i = 0; i < 2 && status == TSR_OK; i++) {

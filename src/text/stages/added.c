@@ -1,4 +1,4 @@
-/* text/stages/added.c - finds added tokens in a text before anything else cuts it. */
+/* text/stages/added.c - finds added tokens in a text before anything else cuts the text. */
 #include "text/stages/added.h"
 
 #include "base/error.h"
@@ -20,7 +20,8 @@ tsr_status tsri_text_added_put(tsri_text_added *added, const tsri_text_added_tok
     tsri_text_allowance allowance = tsri_text_allowance_of(n);
     tsr_status status =
         tsri_text_normalizer_apply(normalizer, content, n, &allowance, &text, &moved);
-    if (status == TSR_OK && text.size) /* normalized away: nothing in a normalized text can be it */
+    if (status == TSR_OK && text.size) /* a normalized text can't contain a token that
+                                          normalization empties */
         status = tsri_text_matcher_add(&added->normalized, text.data, text.size, index);
     tsri_base_bytes_clear(&text);
     return status;
@@ -75,7 +76,7 @@ tsr_status tsri_text_added_split(const tsri_text_added *added, bool normalized, 
         }
         const tsri_text_added_token *token = &added->tokens[index];
         size_t start = at, end = at + size;
-        at = end; /* a found token is not searched again, taken or not */
+        at = end; /* a found token is not searched again, whether it was taken or not */
         if (token->special && !special)
             continue;
         if (token->single_word &&

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <utf8proc.h>
 
-/* Hugging Face's BERT parts know the categories of Unicode 8. What marks, punctuation and format
- * characters came later lies in these ranges, and is none there; found by trying every character
- * on tokenizers 0.23.3. */
+/* Hugging Face's BERT parts use the categories of Unicode 8. Marks, punctuation and format
+ * characters that were added later lie in these ranges and do not count there; found by trying
+ * every character on tokenizers 0.23.3. */
 static const struct {
     int32_t first, last;
 } after_unicode_8[] = {
@@ -47,7 +47,7 @@ static bool is_removed(int32_t c) {
            (k == UTF8PROC_CATEGORY_CF && !is_later(c));
 }
 
-/* The last block but two begins where the library has it, not where Unicode has. */
+/* The third block from the end begins where the library has it, not where Unicode has it. */
 static bool is_chinese(int32_t c) {
     return (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x4E00 && c <= 0x9FFF) ||
            (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x20000 && c <= 0x2A6DF) ||
@@ -67,7 +67,7 @@ bool tsri_text_bert_is_punctuation(int32_t c) {
     return c == 0x166D || c == 0x111C9 || (tsri_text_is_punctuation(c) && !is_later(c));
 }
 
-/* Whatever goes through a text of characters above ASCII alone. */
+/* The steps that go character by character, for a text without ASCII characters. */
 static tsr_status separate(const tsri_text_bert_rules *rules, const char *text, size_t n,
                            tsri_bytes *out) {
     for (size_t i = 0, size; i < n; i += size) {
@@ -119,8 +119,8 @@ static tsr_status normalize_run(const tsri_text_bert_rules *rules, const char *t
     return status;
 }
 
-/* ASCII needs none of the tables, and no rule joins a character with ASCII before or after it: so
- * each run goes its own way. */
+/* ASCII needs none of the tables, and no rule joins an ASCII character with one before or after it,
+ * so runs of ASCII are normalized apart. */
 static tsr_status normalize_ascii(const tsri_text_bert_rules *rules, const char *text, size_t n,
                                   tsri_bytes *out) {
     char some[256];

@@ -1,5 +1,5 @@
-/* text/stages/charsmap.c - reads SentencePiece's map of characters, and finds what replaces the
- * longest string at a byte. */
+/* text/stages/charsmap.c - reads SentencePiece's map of characters, and finds the replacement of
+ * the longest string that starts at a byte. */
 #include "text/stages/charsmap.h"
 
 #include "base/error.h"
@@ -12,7 +12,7 @@
 struct tsri_text_charsmap {
     uint32_t *units;
     size_t count;
-    char *texts; /* a NUL behind the last, whatever the file has */
+    char *texts; /* a NUL follows the last text, even where the file has none */
     size_t size;
 };
 
@@ -27,8 +27,8 @@ tsr_status tsri_text_charsmap_new(const void *blob, size_t n, tsri_text_charsmap
     *out = NULL;
     if (n < 4 || size == 0 || size % 4 != 0 || size > n - 4)
         return tsri_base_fail(TSR_E_FORMAT,
-                              "the character map has %zu bytes, and says that %zu of them are its "
-                              "trie; it is cut or none",
+                              "the character map has %zu bytes and says that %zu of them are its "
+                              "trie; it is truncated, or is not a character map",
                               n, size);
     TRY(tsri_base_new(1, sizeof *map, &map));
     map->count = size / 4;

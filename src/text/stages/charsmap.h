@@ -1,11 +1,11 @@
-/* text/stages/charsmap.h - SentencePiece's precompiled character map: strings and what stands for
- * them, in a double array.
+/* text/stages/charsmap.h - SentencePiece's precompiled character map: strings and their
+ * replacements, in a double array.
  *
- *   u32 bytes of the trie | its units, u32 each | texts, each with a NUL behind it
+ *   u32 bytes of the trie | its units, u32 each | texts, each followed by a NUL
  *
- * All numbers little-endian. A unit at p that is no leaf goes on at p ^ offset ^ byte, where the
- * unit's label must be the byte; one with the leaf bit has its value at p ^ offset: where its text
- * begins.
+ * All numbers are little-endian. From a unit at p that is not a leaf, a byte leads to p ^ offset ^
+ * byte, where the unit's label must be that byte. A unit with the leaf bit has its value at p ^
+ * offset: the place where its text begins.
  * source  Yata, darts-clone; sentencepiece, src/normalizer.cc */
 #ifndef TSRI_TEXT_STAGES_CHARSMAP_H
 #define TSRI_TEXT_STAGES_CHARSMAP_H
@@ -16,10 +16,11 @@
 
 typedef struct tsri_text_charsmap tsri_text_charsmap;
 
-/* TSR_E_FORMAT: a size that is not true. What a unit points at is checked when it is read. */
+/* TSR_E_FORMAT: a size does not match the data. Offsets in units are checked when they are read. */
 tsr_status tsri_text_charsmap_new(const void *blob, size_t n, tsri_text_charsmap **out);
-/* Bytes of the longest string of the map that text starts with, 0 for none; *by, *by_size is what
- * stands for it (perhaps empty). With `shortest` it is the shortest. */
+/* The length in bytes of the longest string of the map that text starts with, 0 if there is none;
+ * *by and *by_size are its replacement, which may be empty. With `shortest`, the shortest such
+ * string. */
 size_t tsri_text_charsmap_find(const tsri_text_charsmap *map, const char *text, size_t n,
                                bool shortest, const char **by, size_t *by_size);
 void tsri_text_charsmap_destroy(tsri_text_charsmap **map);

@@ -1,4 +1,5 @@
-/* text/stages/decode.c - makes a decoder of its steps, and runs one text's pieces through them. */
+/* text/stages/decode.c - makes a decoder from its steps, and runs the pieces of one text through
+ * them. */
 #include "text/stages/decode.h"
 
 #include "base/error.h"
@@ -156,7 +157,7 @@ tsr_status tsri_text_decoding_new(const tsri_text_decoder *decoder, tsri_text_de
 tsr_status tsri_text_decoding_push(tsri_text_decoding *d, const char *piece, size_t n,
                                    tsri_text_piece_type type, tsri_bytes *out) {
     d->out = out;
-    tsri_text_allowance_grow(&d->allowance, n + 1); /* one byte for what joins it */
+    tsri_text_allowance_grow(&d->allowance, n + 1); /* one byte for the space that joins it */
     return tsri_text_decode_pass(d, 0, piece, n, type);
 }
 

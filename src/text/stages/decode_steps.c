@@ -1,4 +1,5 @@
-/* text/stages/decode_steps.c - what each step of a decoder does with a piece, and with the end. */
+/* text/stages/decode_steps.c - what each step of a decoder does with a piece, and at the end of a
+ * text. */
 #include "text/stages/decode_steps.h"
 
 #include "base/error.h"
@@ -15,9 +16,9 @@ static const char replacement[] = "\xEF\xBF\xBD";
 tsr_status tsri_text_decode_pass(tsri_text_decoding *d, size_t k, const char *text, size_t n,
                                  tsri_text_piece_type type) {
     if (k && (d->states[k - 1].made += n) > d->allowance.most)
-        return tsri_base_fail(
-            TSR_E_FORMAT, "decoder %s: more than %zu bytes, the most that is made of these pieces",
-            d->decoder->stages[k - 1].row->type, d->allowance.most);
+        return tsri_base_fail(TSR_E_FORMAT,
+                              "decoder %s: makes more than %zu bytes, the limit for these pieces",
+                              d->decoder->stages[k - 1].row->type, d->allowance.most);
     if (k == d->decoder->count)
         return tsri_base_bytes_append(d->out, text, n);
     return d->decoder->stages[k].row->push(d, k, text, n, type);
@@ -89,7 +90,8 @@ static tsr_status push_replace(tsri_text_decoding *d, size_t k, const char *text
     return pass_replaced(d, k, text, n, s->content, s->content_size, type);
 }
 
-/* A run of byte pieces is its text when that is UTF-8 as a whole, else one U+FFFD a byte. */
+/* A run of byte pieces is its text if the whole run is UTF-8, otherwise one U+FFFD for each
+ * byte. */
 static tsr_status finish_fallback(tsri_text_decoding *d, size_t k) {
     tsri_bytes *held = &d->states[k].held;
     const size_t n = held->size;
@@ -141,7 +143,7 @@ static tsr_status pass_characters(tsri_text_decoding *d, size_t k, int64_t count
     return TSR_OK;
 }
 
-/* What was held at the end goes, up to `stop` characters of it. */
+/* Removes what was held at the end, up to `stop` characters of it. */
 static tsr_status finish_strip(tsri_text_decoding *d, size_t k) {
     const int64_t run = d->states[k].run, stop = d->decoder->stages[k].stop;
     d->states[k].run = 0;
@@ -175,7 +177,7 @@ static tsr_status push_strip(tsri_text_decoding *d, size_t k, const char *text, 
         end = before;
         run++;
     }
-    if (end > at) { /* something follows the run held so far: it was not at the end */
+    if (end > at) { /* something follows the run held so far, so the run was not at the end */
         TRY(pass_characters(d, k, st->run));
         st->run = 0;
         TRY(tsri_text_decode_pass(d, k + 1, text + at, end - at, type));
@@ -216,8 +218,7 @@ static tsr_status load_word_piece(const json_t *json, tsri_text_decode_step *s) 
     return s->content ? TSR_OK : TSR_E_HOST_MEMORY;
 }
 
-/* Takes the spaces away that English doesn't write, one rule after the other over the whole piece.
- */
+/* Removes spaces that are not written in English, one rule after the other over the whole piece. */
 static void clean_up(char *text, size_t *n) {
     static const char *const rules[][2] = {
         {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
@@ -232,7 +233,7 @@ static void clean_up(char *text, size_t *n) {
                 text[kept++] = text[i++];
                 continue;
             }
-            memcpy(text + kept, rules[k][1], to); /* never longer than what it stands for */
+            memcpy(text + kept, rules[k][1], to); /* never longer than what it replaces */
             kept += to;
             i += from;
         }
@@ -255,7 +256,7 @@ static tsr_status push_word_piece(tsri_text_decoding *d, size_t k, const char *t
     if (s->cleanup)
         clean_up(st->held.data, &st->held.size);
     const size_t size = st->held.size;
-    st->held.size = 0; /* nothing stays behind */
+    st->held.size = 0; /* nothing is held any longer */
     return tsri_text_decode_pass(d, k + 1, st->held.data ? st->held.data : "", size, type);
 }
 
@@ -265,7 +266,8 @@ static tsr_status load_bpe(const json_t *json, tsri_text_decode_step *s) {
     return tsri_text_pattern_new(suffix, strlen(suffix), true, &s->pattern);
 }
 
-/* The suffix is a space, but nothing at the end: the last piece is held until there is another. */
+/* The suffix becomes a space, but nothing at the end: the last piece is held until another one
+ * comes. */
 static tsr_status push_bpe(tsri_text_decoding *d, size_t k, const char *text, size_t n,
                            tsri_text_piece_type type) {
     tsri_text_decode_state *st = &d->states[k];
@@ -282,7 +284,8 @@ static tsr_status finish_bpe(tsri_text_decoding *d, size_t k) {
                        : TSR_OK;
 }
 
-/* The characters of the bytes held, U+FFFD for each byte of none; a cut one stays unless `last`. */
+/* Passes on the characters of the bytes held, with U+FFFD for each byte that is not part of one; a
+ * truncated character is still held, unless `last`. */
 static tsr_status pass_held(tsri_text_decoding *d, size_t k, bool last) {
     tsri_text_decode_state *st = &d->states[k];
     size_t at = 0;

@@ -14,15 +14,15 @@
 
 typedef struct step step;
 
-/* What a step leaves beside its text. */
+/* What a step reports besides its text. */
 typedef struct tally {
-    bool moved; /* characters at the very start were taken away */
+    bool moved; /* characters at the very start were removed */
     tsri_text_allowance *allowance;
 } tally;
 
 typedef struct step_row {
     const char *type;
-    tsr_status (*load)(const json_t *json, step *s); /* NULL: the type says all */
+    tsr_status (*load)(const json_t *json, step *s); /* NULL: the type has no settings */
     tsr_status (*apply)(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t);
 } step_row;
 
@@ -167,8 +167,9 @@ static tsr_status load_precompiled(const json_t *json, step *s) {
     return status;
 }
 
-/* Hugging Face's reading of the map: a short cluster that begins with a string of the map becomes
- * what stands for the shortest such string, all of it; else the same for each of its characters. */
+/* How Hugging Face reads the map: a short grapheme cluster that begins with a string of the map is
+ * replaced, all of it, by the replacement of the shortest such string; otherwise each of its
+ * characters is looked up in the same way. */
 static tsr_status precompiled(const step *s, const char *text, size_t n, tsri_bytes *out,
                               tally *t) {
     enum { SHORT = 6 };
@@ -195,7 +196,8 @@ static tsr_status precompiled(const step *s, const char *text, size_t n, tsri_by
     return TSR_OK;
 }
 
-/* Control characters go; what is a space in some script, and what stands for nothing, is one. */
+/* Removes control characters; characters that are a space in some script, and those that stand for
+ * nothing, become a space. */
 static tsr_status nmt(const step *s, const char *text, size_t n, tsri_bytes *out, tally *t) {
     (void)s;
     for (size_t i = 0, size; i < n; i += size) {
@@ -215,8 +217,8 @@ static tsr_status nmt(const step *s, const char *text, size_t n, tsri_bytes *out
     return TSR_OK;
 }
 
-/* What the next bytes of a text become, and how many they are: a symbol that passes as it is, what
- * the map has, or one character; a byte of none is U+FFFD. */
+/* What the next bytes of a text become, and how many they are: a symbol that passes unchanged, a
+ * string of the map, or one character; a byte that is not part of a character becomes U+FFFD. */
 static size_t next_of(const step *s, const char *text, size_t n, const char **by, size_t *by_size) {
     int32_t symbol, c;
     size_t size = s->whole ? tsri_text_matcher_longest(s->whole, text, n, &symbol) : 0;
@@ -364,7 +366,7 @@ tsr_status tsri_text_normalizer_bert(const tsri_text_bert_rules *rules,
     return status;
 }
 
-/* Appends what a step makes of the text; *most becomes the largest so far. */
+/* Appends the output of a step; *most becomes the largest output so far. */
 static tsr_status apply(const step *s, const char *text, size_t n, tally *t, tsri_bytes *out,
                         size_t *most) {
     const size_t start = out->size;

@@ -15,25 +15,27 @@ typedef struct tsri_text_normalizer tsri_text_normalizer;
 /* SentencePiece's rules for spaces, all off by default. */
 typedef struct tsri_text_space_rules {
     bool add_prefix;   /* a space before the text (add_dummy_prefix) */
-    bool remove_extra; /* leading, trailing and repeated spaces go (remove_extra_whitespaces) */
+    bool remove_extra; /* leading, trailing and repeated spaces are removed
+                          (remove_extra_whitespaces) */
     bool escape;       /* a space becomes U+2581 (escape_whitespaces) */
-    bool suffix;       /* the added space goes behind (treat_whitespace_as_suffix) */
+    bool suffix;       /* the added space goes after the text (treat_whitespace_as_suffix) */
 } tsri_text_space_rules;
 
-/* json is the "normalizer" of a tokenizer.json; NULL and null give *out NULL: nothing to do. A type
- * that is not supported is TSR_E_UNSUPPORTED, by name. */
+/* json is the "normalizer" of a tokenizer.json; NULL and null make *out NULL: nothing to do.
+ * TSR_E_UNSUPPORTED names a type that is not supported. */
 tsr_status tsri_text_normalizer_load(const json_t *json, tsri_text_normalizer **out);
-/* `whole` (borrowed, may be NULL) holds symbols that pass as they are; `map` (taken over and set to
- * NULL; NULL: "identity") what stands for what. The text needn't be UTF-8. */
+/* `whole` (borrowed, may be NULL) holds symbols that pass unchanged; `map` (taken over and set to
+ * NULL; NULL: "identity") holds the replacements. The text need not be UTF-8. */
 tsr_status tsri_text_normalizer_spaces(tsri_text_space_rules rules, const tsri_text_matcher *whole,
                                        tsri_text_charsmap **map, tsri_text_normalizer **out);
 tsr_status tsri_text_normalizer_bert(const tsri_text_bert_rules *rules, tsri_text_normalizer **out);
-/* Appends the normalized text; NULL copies. Sets *moved where characters at the very start were
- * taken away. What a step makes at most is taken from the allowance; beyond it, TSR_E_FORMAT. */
+/* Appends the normalized text; a NULL normalizer copies. Sets *moved where characters at the very
+ * start were removed. The largest output of a step is taken from the allowance; beyond it,
+ * TSR_E_FORMAT. */
 tsr_status tsri_text_normalizer_apply(const tsri_text_normalizer *normalizer, const char *text,
                                       size_t n, tsri_text_allowance *allowance, tsri_bytes *out,
                                       bool *moved);
-/* Appends the names of the steps, "NFC, Prepend". */
+/* Appends the names of the steps, such as "NFC, Prepend". */
 tsr_status tsri_text_normalizer_describe(const tsri_text_normalizer *normalizer, tsri_bytes *out);
 void tsri_text_normalizer_destroy(tsri_text_normalizer **normalizer);
 

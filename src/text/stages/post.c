@@ -84,8 +84,8 @@ static tsr_status load_template(const json_t *json, const tsri_text_vocabulary *
     TRY(add_template(json, "pair", vocabulary, &post->pair));
     for (size_t i = 0; i < post->single.count; i++)
         if (post->single.items[i].id == TSRI_TEXT_SEQUENCE_B)
-            return tsri_base_fail(TSR_E_FORMAT,
-                                  "post_processor TemplateProcessing: \"single\" has a sequence B");
+            return tsri_base_fail(TSR_E_FORMAT, "post_processor TemplateProcessing: \"single\" has "
+                                                "a sequence B; only \"pair\" may have one");
     return TSR_OK;
 }
 
@@ -136,7 +136,7 @@ static tsr_status load_one(const json_t *json, const tsri_text_vocabulary *vocab
                            tsri_text_post *post) {
     const char *type = NULL;
     TRY(tsri_text_type_of(json, "post_processor", &type));
-    if (strcmp(type, "ByteLevel") == 0) /* moves offsets alone */
+    if (strcmp(type, "ByteLevel") == 0) /* it only changes offsets */
         return TSR_OK;
     if (strcmp(type, "Sequence") == 0) {
         const json_t *list = NULL;

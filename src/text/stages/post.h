@@ -1,6 +1,5 @@
-/* text/stages/post.h - what is put around one text, or two: Hugging Face's post-processors as two
- * lists.
- */
+/* text/stages/post.h - the tokens that are put around one text, or two: Hugging Face's
+ * post-processors as two lists. */
 #ifndef TSRI_TEXT_STAGES_POST_H
 #define TSRI_TEXT_STAGES_POST_H
 
@@ -20,7 +19,7 @@ typedef struct tsri_text_post_list {
     size_t count, capacity;
 } tsri_text_post_list;
 
-/* Empty lists: nothing is added, a pair is A then B, in segments 0 and 1. */
+/* With empty lists nothing is added, and a pair is A then B, in segments 0 and 1. */
 typedef struct tsri_text_post {
     tsri_text_post_list single, pair;
 } tsri_text_post;
@@ -28,14 +27,14 @@ typedef struct tsri_text_post {
 /* json is the "post_processor" of a tokenizer.json; NULL and null leave *post empty. */
 tsr_status tsri_text_post_load(const json_t *json, const tsri_text_vocabulary *vocabulary,
                                tsri_text_post *post);
-/* BERT's: cls A sep, and B sep in segment 1. Replaces what was there. */
+/* BERT's: cls A sep, and B sep in segment 1. Replaces the lists. */
 tsr_status tsri_text_post_bert(int32_t cls, int32_t sep, tsri_text_post *post);
-/* RoBERTa's: cls A sep, and sep B sep, all in segment 0. Replaces what was there. */
+/* RoBERTa's: cls A sep, and sep B sep, all in segment 0. Replaces the lists. */
 tsr_status tsri_text_post_roberta(int32_t cls, int32_t sep, tsri_text_post *post);
-/* bos (-1: none) before and eos (-1: none) behind each text. Replaces what was there. */
+/* bos (-1: none) before and eos (-1: none) after each text. Replaces the lists. */
 tsr_status tsri_text_post_affixes(int32_t bos, int32_t eos, tsri_text_post *post);
-/* Appends the ids of the list around a (and b; NULL for a single text), without its tokens unless
- * `special`. */
+/* Appends the ids of the list around a and b (b is NULL for a single text), without the list's
+ * tokens unless `special`. */
 tsr_status tsri_text_post_apply(const tsri_text_post *post, const tsri_text_ids *a,
                                 const tsri_text_ids *b, bool special, tsri_text_ids *ids,
                                 tsri_text_ids *types);

@@ -16,16 +16,16 @@ typedef struct step step;
 
 typedef struct scratch {
     tsri_text_ranges cover; /* empty */
-    uint64_t *steps;        /* that regular expressions have left */
+    uint64_t *steps;        /* what regular expressions may still take */
 } scratch;
 
-/* What a step does with one piece: it appends pieces to `out`. */
+/* Cuts one piece: appends its parts to `out`. */
 typedef tsr_status (*step_apply)(const step *s, const char *text, size_t n, bool first,
                                  scratch *with, tsri_text_splits *out);
 
 typedef struct step_row {
     const char *type;
-    tsr_status (*load)(const json_t *json, step *s); /* NULL: the type says all */
+    tsr_status (*load)(const json_t *json, step *s); /* NULL: the type has no settings */
     step_apply apply;
 } step_row;
 
@@ -133,7 +133,8 @@ static tsr_status cover_class(bool (*in_class)(int32_t), const char *text, size_
     return done < n ? tsri_text_ranges_add(cover, done, n, false) : TSR_OK;
 }
 
-/* \w+|[^\w\s]+ : runs of word characters and runs of the rest are kept, spaces go. */
+/* \w+|[^\w\s]+ : runs of word characters and runs of other characters are kept, spaces are
+ * dropped. */
 static tsr_status whitespace(const step *s, const char *text, size_t n, bool first, scratch *with,
                              tsri_text_splits *out) {
     (void)s;
@@ -161,7 +162,7 @@ static tsr_status whitespace_split(const step *s, const char *text, size_t n, bo
     return tsri_text_cut(text, &with->cover, TSRI_TEXT_REMOVED, first, out);
 }
 
-/* Words between white space; each punctuation character is one. */
+/* Words between white space; each punctuation character is a word. */
 static tsr_status bert(const step *s, const char *text, size_t n, bool first, scratch *with,
                        tsri_text_splits *out) {
     (void)s, (void)with;
@@ -214,7 +215,7 @@ static tsr_status load_metaspace(const json_t *json, step *s) {
     TRY(tsri_text_character_from_json(json, what, "replacement", &replacement));
     TRY(tsri_base_json_text(json, what, "prepend_scheme", &scheme));
     TRY(tsri_base_json_bool(json, what, "add_prefix_space",
-                            &add_prefix)); /* files before prepend_scheme */
+                            &add_prefix)); /* older files have no prepend_scheme */
     TRY(tsri_base_json_bool(json, what, "split", &s->split));
     s->replacement_size = tsri_text_utf8_put(replacement, s->replacement);
     if (!scheme)

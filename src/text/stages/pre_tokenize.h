@@ -8,23 +8,23 @@
 
 typedef struct tsri_text_pre_tokenizer tsri_text_pre_tokenizer;
 
-/* json is the "pre_tokenizer" of a tokenizer.json; NULL and null give *out NULL: the text stays
- * whole. A type that is not supported is TSR_E_UNSUPPORTED, by name. */
+/* json is the "pre_tokenizer" of a tokenizer.json; NULL and null make *out NULL: the text stays
+ * whole. TSR_E_UNSUPPORTED names a type that is not supported. */
 tsr_status tsri_text_pre_tokenizer_load(const json_t *json, tsri_text_pre_tokenizer **out);
-/* The chain that byte-level GGUF vocabularies name: each pattern isolates its matches, then bytes
+/* The steps that byte-level GGUF vocabularies name: each pattern isolates its matches, then bytes
  * become characters. */
 tsr_status tsri_text_pre_tokenizer_patterns(const char *const *patterns, size_t count,
                                             tsri_text_pre_tokenizer **out);
-/* White space goes, each punctuation character is a word. */
+/* Drops white space; each punctuation character is a word. */
 tsr_status tsri_text_pre_tokenizer_bert(tsri_text_pre_tokenizer **out);
-/* What stands between spaces. */
+/* Cuts at spaces. */
 tsr_status tsri_text_pre_tokenizer_spaces(tsri_text_pre_tokenizer **out);
-/* Rewrites *splits; pieces that are ids already stay. `spare` is scratch. TSR_E_FORMAT where a step
- * passes the allowance. */
+/* Rewrites *splits; pieces that are already ids stay. `spare` is scratch memory. TSR_E_FORMAT where
+ * a step exceeds the allowance. */
 tsr_status tsri_text_pre_tokenizer_apply(const tsri_text_pre_tokenizer *p,
                                          tsri_text_allowance *allowance, tsri_text_splits *splits,
                                          tsri_text_splits *spare);
-/* Appends the names of the steps, "Split (Llama 3), ByteLevel". */
+/* Appends the names of the steps, such as "Split (Llama 3), ByteLevel". */
 tsr_status tsri_text_pre_tokenizer_describe(const tsri_text_pre_tokenizer *p, tsri_bytes *out);
 void tsri_text_pre_tokenizer_destroy(tsri_text_pre_tokenizer **p);
 

@@ -1,4 +1,4 @@
-/* text/tokenizer/describe.c - says in lines of text what a tokenizer is made of. */
+/* text/tokenizer/describe.c - describes in lines of text what a tokenizer consists of. */
 #include "base/error.h"
 #include "text/tokenizer/parts.h"
 

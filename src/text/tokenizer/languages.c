@@ -1,5 +1,5 @@
-/* text/tokenizer/languages.c - knows the languages of a translation model, and encodes a text
- * for a direction. */
+/* text/tokenizer/languages.c - the languages of a translation model, and the encoding of a text for
+ * a direction. */
 #include "text/tokenizer/languages.h"
 
 #include "base/error.h"
@@ -81,7 +81,7 @@ tsr_status tsri_text_languages_list(const tsri_text_tokenizer *tokenizer, tsri_b
 
 /* ---- one direction ---- */
 
-/* The code's own id; else that of the only language which has it before its "_"; else -1. */
+/* The code's own id; else that of the only language that has the code before its "_"; else -1. */
 static int32_t id_of_code(const tsri_text_tokenizer *t, const char *code) {
     const tsri_text_languages *l = &t->languages;
     const size_t n = strlen(code);
@@ -103,13 +103,13 @@ static tsr_status refuse(const tsri_text_tokenizer *t, const char *what, const c
     tsri_bytes known = {0};
     const tsr_status status = tsri_text_languages_list(t, &known);
     if (status == TSR_OK && known.size)
-        tsri_base_fail(TSR_E_ARGUMENT, "%s %s%s%s is not what this model translates; it knows %s",
-                       what, from ? from : "", from && to ? "-" : "", to ? to : "", known.data);
+        tsri_base_fail(TSR_E_ARGUMENT, "this model does not translate %s %s%s%s; it knows %s", what,
+                       from ? from : "", from && to ? "-" : "", to ? to : "", known.data);
     else if (status == TSR_OK)
-        tsri_base_fail(TSR_E_ARGUMENT,
-                       "%s %s%s%s was asked for, but this model's files name no languages; leave "
-                       "them out",
-                       what, from ? from : "", from && to ? "-" : "", to ? to : "");
+        tsri_base_fail(
+            TSR_E_ARGUMENT,
+            "%s %s%s%s was asked for, but this model's files name no languages; do not give any",
+            what, from ? from : "", from && to ? "-" : "", to ? to : "");
     tsri_base_bytes_clear(&known);
     return status == TSR_OK ? TSR_E_ARGUMENT : status;
 }
@@ -149,9 +149,10 @@ tsr_status tsri_text_direction_of(const tsri_text_tokenizer *tokenizer, const ch
     return TSR_OK;
 }
 
-/* ---- texts with what goes around them ---- */
+/* ---- texts and the tokens around them ---- */
 
-/* Bytes of a ">>xx<<" at the start of a text, 0 for none; *id is its token, or the unknown one. */
+/* The length in bytes of a ">>xx<<" at the start of a text, 0 if there is none; *id is its token,
+ * or the unknown token. */
 static size_t written_code(const tsri_text_tokenizer *t, const char *text, size_t n, int32_t *id) {
     if (t->languages.rule != TSRI_TEXT_CODE_OF_TARGET || n < 4 || memcmp(text, ">>", 2) != 0)
         return 0;
@@ -182,7 +183,7 @@ static tsr_status encode_prefixed(const tsri_text_tokenizer *t, const char *pref
     return status;
 }
 
-/* The ids of a text with a code before or behind it, and the end token. */
+/* The ids of a text with a code before or after it, and the end token. */
 static tsr_status encode_coded(const tsri_text_tokenizer *t, const char *text, size_t n,
                                int32_t first, int32_t last, unsigned flags, tsri_text_ids *ids) {
     TRY(append(ids, first));
@@ -221,7 +222,7 @@ static tsr_status encode_target(const tsri_text_tokenizer *t, const char *text, 
 typedef tsr_status (*encoder)(const tsri_text_tokenizer *t, const char *text, size_t n,
                               const tsri_text_direction *d, unsigned flags, tsri_text_ids *ids);
 
-/* All of a text's ids, or none. */
+/* Appends all of a text's ids, or none of them. */
 static tsr_status whole(encoder encode, const tsri_text_tokenizer *tokenizer, const char *text,
                         size_t n, const tsri_text_direction *direction, unsigned flags,
                         tsri_text_ids *ids) {

@@ -1,4 +1,4 @@
-/* text/tokenizer/parts.h - what a tokenizer is made of; for the loaders, which fill it. */
+/* text/tokenizer/parts.h - what a tokenizer consists of, for the loaders, which fill it. */
 #ifndef TSRI_TEXT_TOKENIZER_PARTS_H
 #define TSRI_TEXT_TOKENIZER_PARTS_H
 
@@ -21,22 +21,23 @@ typedef struct tsri_text_language_pair {
     char *from, *to, *prefix; /* prefix may be NULL */
 } tsri_text_language_pair;
 
-/* All zero: none. */
+/* All zero: no languages. */
 typedef struct tsri_text_languages {
     tsri_text_language_rule rule;
     tsri_text_language_item *items;
     size_t count, capacity;
     tsri_text_language_pair *pairs;
     size_t pair_count, pair_capacity;
-    char *from, *to; /* where the caller says nothing; NULL: none */
+    char *from, *to; /* used where the caller names none; NULL: none */
 } tsri_text_languages;
 
 struct tsri_text_tokenizer {
     const char *source;              /* "tokenizer.json", "SentencePiece", ... */
-    tsri_text_vocabulary vocabulary; /* added tokens too */
+    tsri_text_vocabulary vocabulary; /* including added tokens */
     tsri_text_added added;
-    tsri_text_matcher whole;                /* SentencePiece: symbols that are pieces as they are */
-    bool raw;                               /* the normalizer takes bytes that are no UTF-8 */
+    tsri_text_matcher whole;                /* SentencePiece: symbols that are pieces wherever
+                                               they stand */
+    bool raw;                               /* the normalizer takes bytes that are not UTF-8 */
     tsri_text_normalizer *normalizer;       /* NULL: none */
     tsri_text_pre_tokenizer *pre_tokenizer; /* NULL: none */
     const tsri_text_model_row *row;
@@ -48,15 +49,15 @@ struct tsri_text_tokenizer {
     bool *special; /* by id */
     size_t special_count;
     int32_t roles[TSRI_TEXT_ROLES];
-    tsri_text_tokenizer *cutter; /* whose parts this one uses; NULL: none */
-    int64_t max_length;          /* 0: not said */
+    tsri_text_tokenizer *cutter; /* the tokenizer whose parts this one uses; NULL: none */
+    int64_t max_length;          /* 0: not given */
     tsri_text_dropout *dropout;  /* NULL: none */
     tsri_text_languages languages;
-    tsri_text_tokenizer *target; /* of the other side; NULL: this one serves */
+    tsri_text_tokenizer *target; /* the tokenizer of the other side; NULL: this one serves both */
 };
 
-/* An empty one with all roles unknown. Destroyed by tsri_text_tokenizer_destroy whatever has been
- * filled. */
+/* A new tokenizer without content and with all roles unknown. tsri_text_tokenizer_destroy frees
+ * whatever has been filled in. */
 tsr_status tsri_text_tokenizer_new(const char *source, tsri_text_tokenizer **out);
 tsr_status tsri_text_mark_special(tsri_text_tokenizer *tokenizer, int32_t id);
 

@@ -64,8 +64,8 @@ tsr_status tsri_text_mark_special(tsri_text_tokenizer *tokenizer, int32_t id) {
     return TSR_OK;
 }
 
-/* Finds added tokens as the text is written, normalizes what lies between, and finds the normalized
- * ones there. */
+/* Finds added tokens in the original text, normalizes the text between them, and finds the
+ * normalized added tokens there. */
 static tsr_status find_added(const tsri_text_tokenizer *t, bool special, const char *text, size_t n,
                              tsri_text_allowance *allowance, tsri_text_splits *raw,
                              tsri_text_splits *out) {
@@ -90,7 +90,7 @@ static tsr_status find_added(const tsri_text_tokenizer *t, bool special, const c
     return status;
 }
 
-/* The ids of one text, nothing around them. */
+/* The ids of one text, without the tokens around it. */
 static tsr_status ids_of(const tsri_text_tokenizer *t, const char *text, size_t n, bool special,
                          tsri_text_ids *ids) {
     if (n == 0)
@@ -101,8 +101,9 @@ static tsr_status ids_of(const tsri_text_tokenizer *t, const char *text, size_t 
     tsri_text_allowance allowance = tsri_text_allowance_of(n);
     tsr_status status = TSR_OK;
     if (n > TEXT_LIMIT)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a text of %zu bytes; at most %d are encoded at once",
-                              n, TEXT_LIMIT);
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a text of %zu bytes; at most %d bytes can be encoded at once", n,
+                              TEXT_LIMIT);
     if (!t->raw && !tsri_text_utf8_valid(text, n)) {
         status = tsri_text_utf8_repair(text, n, &repaired);
         text = repaired.data;
@@ -253,7 +254,7 @@ tsr_status tsri_text_set_role(tsri_text_tokenizer *tokenizer, tsri_text_role rol
 tsr_status tsri_text_set_affixes(tsri_text_tokenizer *tokenizer, bool add_bos, bool add_eos) {
     const int32_t bos = tokenizer->roles[TSRI_TEXT_BOS], eos = tokenizer->roles[TSRI_TEXT_EOS];
     if ((add_bos && bos < 0) || (add_eos && eos < 0))
-        return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but none is known",
+        return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but the tokenizer has none",
                               add_bos && bos < 0 ? "bos" : "eos");
     return tsri_text_post_affixes(add_bos ? bos : -1, add_eos ? eos : -1, &tokenizer->post);
 }
@@ -261,7 +262,7 @@ tsr_status tsri_text_set_affixes(tsri_text_tokenizer *tokenizer, bool add_bos, b
 tsr_status tsri_text_set_roberta_affixes(tsri_text_tokenizer *tokenizer) {
     const int32_t cls = tokenizer->roles[TSRI_TEXT_CLS], sep = tokenizer->roles[TSRI_TEXT_SEP];
     if (cls < 0 || sep < 0)
-        return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but none is known",
+        return tsri_base_fail(TSR_E_FORMAT, "a %s token is to be added, but the tokenizer has none",
                               cls < 0 ? "cls" : "separator");
     return tsri_text_post_roberta(cls, sep, &tokenizer->post);
 }
@@ -287,8 +288,8 @@ static bool merges(const tsri_text_tokenizer *t) {
 tsr_status tsri_text_set_dropout(tsri_text_tokenizer *t, tsri_text_dropout *dropout) {
     if (dropout && (!merges(t) || (t->target && !merges(t->target))))
         return tsri_base_fail(TSR_E_UNSUPPORTED,
-                              "this tokenizer (%s) merges no pairs that could be left out; it is "
-                              "for byte-pair encoding",
+                              "this tokenizer (%s) merges no pairs that could be left out; only "
+                              "byte-pair encoding does",
                               (merges(t) ? t->target : t)->row->type);
     t->dropout = dropout;
     if (t->target)

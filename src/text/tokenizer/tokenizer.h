@@ -1,14 +1,15 @@
 /* text/tokenizer/tokenizer.h - text to ids and back, for every tokenizer file that Tessera reads.
  *
  * A tokenizer is immutable once it is loaded and set up: any number of threads may use one at once.
- * Sentences of errors name the part of the file and the value; the caller knows the file and puts
- * its path before them.
+ * Error messages name the part of the file and the value; the caller knows the file and puts its
+ * path before them.
  *
- * Input  any bytes. A byte that belongs to no UTF-8 character counts as U+FFFD, for every kind of
- * tokenizer. Up to 1 GiB. Output valid UTF-8, always. Byte-level tokenizers give one U+FFFD for
- * each maximal broken sequence, SentencePiece one for each broken byte, `ByteFallback` one for each
- * byte of a run that is not UTF-8 as a whole. Ids that have no piece (rows that pad a model's
- * vocabulary) decode to nothing. */
+ * Input   any bytes, up to 1 GiB. A byte that does not belong to a UTF-8 character counts as
+ *         U+FFFD, for every kind of tokenizer.
+ * Output  always valid UTF-8. Byte-level tokenizers give one U+FFFD for each maximal broken
+ *         sequence, SentencePiece one for each broken byte, `ByteFallback` one for each byte of a
+ *         run that is not UTF-8 as a whole. Ids without a piece (rows that pad a model's
+ *         vocabulary) decode to nothing. */
 #ifndef TSRI_TEXT_TOKENIZER_TOKENIZER_H
 #define TSRI_TEXT_TOKENIZER_TOKENIZER_H
 
@@ -38,37 +39,38 @@ enum {
     TSRI_TEXT_ADD_SPECIAL =
         1, /* the tokens that the file's template or the affixes put around a text */
     TSRI_TEXT_PARSE_SPECIAL =
-        2 /* a special token's name in the text is that token, not its letters */
+        2 /* the name of a special token in the text is that token, not its letters */
 };
 
 void tsri_text_tokenizer_destroy(tsri_text_tokenizer **tokenizer);
 
 /* Appends text's ids. On an error nothing is appended. TSR_E_FORMAT: the file's regular expression
- * passed its match limit, or a WordLevel vocabulary has neither a word nor an unknown token. */
+ * exceeded its match limit, or a WordLevel vocabulary has neither a word nor an unknown token. */
 tsr_status tsri_text_encode(const tsri_text_tokenizer *tokenizer, const char *text, size_t n,
                             unsigned flags, tsri_text_ids *ids);
-/* Appends a pair's ids; and, where `types` is not NULL, each one's segment (0 or 1, or what the
+/* Appends a pair's ids and, if `types` is not NULL, the segment of each (0 or 1, or what the
  * template says). */
 tsr_status tsri_text_encode_pair(const tsri_text_tokenizer *tokenizer, const char *a, size_t na,
                                  const char *b, size_t nb, unsigned flags, tsri_text_ids *ids,
                                  tsri_text_ids *types);
 
-/* Appends the text of ids, without special tokens if asked. */
+/* Appends the text of ids, on request without special tokens. */
 tsr_status tsri_text_decode(const tsri_text_tokenizer *tokenizer, const int32_t *ids, size_t n,
                             bool skip_special, tsri_bytes *out);
 
-/* The same, id by id: what all pushes and finish append together is what decode gives, and each
- * appends whole characters only. The tokenizer must outlive the stream. */
+/* The same, id by id: the output of all pushes and of finish together is what decode gives, and
+ * each call appends whole characters only. The tokenizer must outlive the stream. */
 tsr_status tsri_text_stream_new(const tsri_text_tokenizer *tokenizer, bool skip_special,
                                 tsri_text_stream **out);
 tsr_status tsri_text_stream_push(tsri_text_stream *stream, int32_t id, tsri_bytes *out);
 tsr_status tsri_text_stream_finish(tsri_text_stream *stream,
-                                   tsri_bytes *out); /* what was held back; the stream is as new */
+                                   tsri_bytes *out); /* appends what was held back; then the
+                                                        stream is as new */
 void tsri_text_stream_destroy(tsri_text_stream **stream);
 
 /* One more than the highest id. */
 int32_t tsri_text_vocabulary_size(const tsri_text_tokenizer *tokenizer);
-/* The piece as the file spells it, borrowed, not terminated; NULL for an id without one. */
+/* The piece as the file spells it, borrowed, not terminated; NULL for an id without a piece. */
 const char *tsri_text_piece_of(const tsri_text_tokenizer *tokenizer, int32_t id, size_t *n);
 int32_t tsri_text_id_of(const tsri_text_tokenizer *tokenizer, const char *piece,
                         size_t n); /* -1: none */
@@ -77,33 +79,35 @@ bool tsri_text_is_special(const tsri_text_tokenizer *tokenizer, int32_t id);
 int32_t tsri_text_role_id(const tsri_text_tokenizer *tokenizer,
                           tsri_text_role role); /* -1: not known */
 
-/* Set-up, before other threads use it. What a tokenizer.json doesn't say (bos, eos, pad) comes from
- * config files. TSR_E_FORMAT: -1 is allowed, an id without a piece is not. */
+/* Set-up, before other threads use the tokenizer. What a tokenizer.json doesn't say (bos, eos, pad)
+ * comes from config files. -1 is allowed; TSR_E_FORMAT: an id without a piece. */
 tsr_status tsri_text_set_role(tsri_text_tokenizer *tokenizer, tsri_text_role role, int64_t id);
-/* Replaces what is added around a text: bos before, eos behind, each sequence of a pair. The roles
- * must be known. */
+/* Replaces the tokens that are added around a text: bos before and eos after each sequence of a
+ * pair. The roles must be known. */
 tsr_status tsri_text_set_affixes(tsri_text_tokenizer *tokenizer, bool add_bos, bool add_eos);
-/* RoBERTa's: cls A sep, and cls A sep sep B sep, all in segment 0; from the roles. */
+/* RoBERTa's: cls A sep, and cls A sep sep B sep, all in segment 0; the tokens are those of the
+ * roles. */
 tsr_status tsri_text_set_roberta_affixes(tsri_text_tokenizer *tokenizer);
 /* Whether encoding with TSRI_TEXT_ADD_SPECIAL puts the bos token first. */
 bool tsri_text_adds_bos(const tsri_text_tokenizer *tokenizer);
 
-/* The most tokens that a text should have, those around it counted: model_max_length of
- * tokenizer_config.json, else truncation of tokenizer.json; 0 where neither says (or says a number
- * that means none). Encoding never cuts and never pads: the caller does, and it may know better
- * (sentence_bert_config.json's max_seq_length, the positions that a model has). */
+/* The most tokens that a text should have, counting those around it: model_max_length of
+ * tokenizer_config.json, else truncation of tokenizer.json; 0 if neither gives a number (or the
+ * number means no limit). Encoding never cuts and never pads: the caller does, and it may know a
+ * better length (sentence_bert_config.json's max_seq_length, the positions that a model has). */
 int64_t tsri_text_max_length(const tsri_text_tokenizer *tokenizer);
 void tsri_text_set_max_length(tsri_text_tokenizer *tokenizer, int64_t length); /* set-up */
 
-/* Set-up: encoding draws on from `dropout`, borrowed, so only one thread may encode; NULL ends it.
- * A target side is meant, too. TSR_E_UNSUPPORTED: no byte-pair encoding. */
+/* Set-up: encoding draws random numbers from `dropout`, which is borrowed, so only one thread may
+ * encode; NULL ends this. It applies to a target side too. TSR_E_UNSUPPORTED: not byte-pair
+ * encoding. */
 tsr_status tsri_text_set_dropout(tsri_text_tokenizer *tokenizer, tsri_text_dropout *dropout);
 
-/* Where it comes from, for describe; borrowed: a literal. */
+/* The kind of file that it comes from, for describe; borrowed: a literal. */
 void tsri_text_set_source(tsri_text_tokenizer *tokenizer, const char *source);
 
-/* Appends lines "name: value" for a reader: source, model, vocabulary, normalizer, pre-tokenizer,
- * decoder, added tokens; languages and the target side of a translation model. */
+/* Appends lines "name: value" for people: source, model, vocabulary, normalizer, pre-tokenizer,
+ * decoder, added tokens; for a translation model also the languages and the target side. */
 tsr_status tsri_text_describe(const tsri_text_tokenizer *tokenizer, tsri_bytes *out);
 
 #endif

@@ -1,10 +1,11 @@
-/* text/train/bpe.c - which neighbours to merge: always the pair that is seen most often.
+/* text/train/bpe.c - which neighbours to merge: always the pair that occurs most often.
  *
- * Hugging Face's BpeTrainer, its ties and its shortcuts too. Of pairs seen equally often the lower
- * ids go first. A pair's count is kept up to date while its neighbours are merged; the queue holds
- * counts of before, so what is taken from it is put back where its count has changed. Where a piece
- * comes about in two ways, pairs with it enter the queue twice, each time with the words of then,
- * and merge twice; of such a pair the later rank counts.
+ * This is Hugging Face's BpeTrainer, including its ties and its shortcuts. Of pairs that occur
+ * equally often the one with the lower ids goes first. A pair's count is kept up to date while its
+ * neighbours are merged, but the queue holds earlier counts, so a pair that is taken from it is put
+ * back if its count has changed. If a piece can arise in two ways, pairs with it enter the queue
+ * twice, each time with the words of that moment, and merge twice; the later rank of such a pair
+ * counts.
  * source  huggingface/tokenizers, models/bpe/trainer.rs, word.rs; arXiv:1508.07909 */
 #include "base/error.h"
 #include "base/memory.h"
@@ -18,7 +19,8 @@
 typedef struct pair_count {
     uint64_t key; /* left id << 32 | right id */
     int64_t count;
-    uint32_t places; /* of `fresh`: 1 + where its words are gathered for the queue; 0: nowhere */
+    uint32_t places; /* 1 + the index in `fresh` where its words are gathered for the queue; 0:
+                        none */
 } pair_count;
 
 typedef struct place_list { /* words, ascending */
@@ -46,7 +48,7 @@ typedef struct learning {
     struct {
         uint64_t key;
         place_list list;
-    } *fresh; /* pairs that came about since the queue was last filled */
+    } *fresh; /* pairs that have appeared since the queue was last filled */
     size_t n_fresh, fresh_capacity;
     queued *queue; /* a heap */
     size_t n_queue, queue_capacity;
@@ -80,7 +82,8 @@ static tsr_status more_pairs(learning *l) {
     return TSR_OK;
 }
 
-/* The pair stands `by` times more often (or less) in the word; where more, it will be queued. */
+/* The pair occurs `by` times more (or fewer, if negative) in the word; if more, it will be
+ * queued. */
 static tsr_status change(learning *l, int32_t left, int32_t right, int64_t by, uint32_t word) {
     if (2 * (l->n_pairs + 1) > l->pair_slots)
         TRY(more_pairs(l));
@@ -120,7 +123,7 @@ static tsr_status push(learning *l, queued item) {
     return TSR_OK;
 }
 
-/* The first leaves, or comes back with another count. */
+/* Removes the first item of the queue, or puts it back with another count. */
 static void sift(learning *l, queued item) {
     size_t at = 0;
     for (size_t child; (child = 2 * at + 1) < l->n_queue; at = child) {
@@ -148,7 +151,7 @@ static tsr_status queue_fresh(learning *l) {
         if (p->count > 0 && status == TSR_OK) {
             status = push(l, (queued){(uint64_t)p->count, p->key, list->items, list->count});
             if (status == TSR_OK)
-                list->items = NULL; /* the queue's now */
+                list->items = NULL; /* the queue owns it now */
         }
         free(list->items);
     }
@@ -156,7 +159,7 @@ static tsr_status queue_fresh(learning *l) {
     return status;
 }
 
-/* Every left, right of the word becomes id. */
+/* Replaces every left, right of the word by id. */
 static tsr_status merge_word(learning *l, uint32_t word, int32_t left, int32_t right, int32_t id) {
     int32_t *s = l->symbols + l->spans[word].start;
     const uint32_t n = l->spans[word].size;
@@ -206,7 +209,7 @@ static tsr_status first_symbols(learning *l, const int32_t *byte_ids) {
     return queue_fresh(l);
 }
 
-/* The id of both pieces in one; -1 where it would be too long for a piece. */
+/* The id of the two pieces joined; -1 if the result would be too long for a piece. */
 static tsr_status joined(learning *l, int32_t left, int32_t right, int32_t *id) {
     tsri_bytes both = {0};
     size_t na, nb;

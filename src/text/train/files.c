@@ -1,4 +1,4 @@
-/* text/train/files.c - a tokenizer of text files. */
+/* text/train/files.c - trains a tokenizer on text files. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/structs.h"
@@ -36,7 +36,7 @@ static tsr_status feed_file(reading *r, const char *path, tsri_text_trainer *tra
     return status;
 }
 
-/* All are looked at before the first is read. */
+/* All files are checked before the first is read. */
 static tsr_status measure(const char *const *paths, size_t n, uint64_t *total) {
     for (size_t i = 0; i < n; i++) {
         tsri_text_reader *reader = NULL;
@@ -61,7 +61,7 @@ tsr_status tsr_tokenizer_train(const tsr_tokenizer_training *options, const char
     tsri_bytes json = {0};
     tsr_tokenizer_trained result;
     if (!n_paths)
-        return tsri_base_fail(TSR_E_ARGUMENT, "no file of text was given");
+        return tsri_base_fail(TSR_E_ARGUMENT, "no text file was given");
     tsr_status status = tsri_text_trainer_new(&known, &trainer);
     if (status == TSR_OK)
         status = measure(paths, n_paths, &r.total);

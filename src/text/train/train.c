@@ -1,4 +1,4 @@
-/* text/train/train.c - counts the words or characters of texts and makes a tokenizer.json of
+/* text/train/train.c - counts the words or characters of texts and makes a tokenizer.json from
  * them. */
 #include "text/train/train.h"
 
@@ -35,12 +35,12 @@ static tsr_status check_names(const tsr_tokenizer_training *o, const tsri_text_v
         if (rows[i].name &&
             tsri_text_vocabulary_find(pieces, rows[i].name, strlen(rows[i].name)) < 0)
             return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "the %s token \"%s\" is none of the special tokens", rows[i].what,
-                                  rows[i].name);
+                                  "the %s token \"%s\" is not one of the special tokens",
+                                  rows[i].what, rows[i].name);
     if (o->unknown && o->type != TSR_TOKENIZER_CHAR)
         return tsri_base_fail(TSR_E_ARGUMENT,
-                              "an unknown token \"%s\" was given; a byte-level "
-                              "tokenizer knows every text",
+                              "an unknown token \"%s\" was given; a byte-level tokenizer encodes "
+                              "every text and needs none",
                               o->unknown);
     return TSR_OK;
 }
@@ -61,7 +61,7 @@ static tsr_status add_specials(const tsr_tokenizer_training *o, tsri_text_vocabu
     return check_names(o, pieces);
 }
 
-/* The alphabet in the order of its characters, as the library sorts it. */
+/* Adds the alphabet in the order of its characters, as the library sorts it. */
 static tsr_status add_bytes(tsri_text_trainer *t) {
     int byte_of[0x200];
     tsri_bytes text = {0};
@@ -108,13 +108,14 @@ tsr_status tsri_text_trainer_new(const tsr_tokenizer_training *options, tsri_tex
     tsri_text_trainer *t = NULL;
     *out = NULL;
     if (options->type > TSR_TOKENIZER_CHAR)
-        return tsri_base_fail(TSR_E_ARGUMENT, "a tokenizer of type %" PRIu32 "; there are 0 and 1",
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "a tokenizer of type %" PRIu32 "; the types are 0 and 1",
                               options->type);
     if (options->vocab_size < 0 || options->vocab_size > TSRI_TEXT_IDS_LIMIT ||
         options->min_frequency < 0)
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "a vocabulary of %" PRId64 " tokens, pairs seen %" PRId64
-                              " times; 0 to %d tokens and 0 or more times are possible",
+                              " times; 0 to %d tokens and 0 or more times are allowed",
                               options->vocab_size, options->min_frequency, TSRI_TEXT_IDS_LIMIT);
     TRY(tsri_base_new(1, sizeof *t, &t));
     const bool bpe = options->type == TSR_TOKENIZER_BPE;
@@ -136,9 +137,9 @@ static tsr_status see_characters(tsri_text_trainer *t, const char *text, size_t 
     for (size_t at = 0; at < n;) {
         int32_t c;
         at += tsri_text_utf8_next(text + at, n - at, &c);
-        if (c == 0) /* jansson has no keys with it, so that no such file would be read back */
-            return tsri_base_fail(TSR_E_FORMAT, "the text has a NUL character, which can't be a "
-                                                "token; take it out");
+        if (c == 0) /* jansson allows no NUL in a key, so such a file could not be read back */
+            return tsri_base_fail(
+                TSR_E_FORMAT, "the text has a NUL character, which can't be a token; remove it");
         t->seen[c] = true;
     }
     return TSR_OK;
@@ -182,7 +183,7 @@ tsr_status tsri_text_trainer_finish(tsri_text_trainer *t, tsri_bytes *json,
     const tsr_tokenizer_training *o = t->options;
     tsri_text_merges merges = {0};
     if (!t->bytes)
-        return tsri_base_fail(TSR_E_FORMAT, "there is no text to make a tokenizer of");
+        return tsri_base_fail(TSR_E_FORMAT, "there is no text to train a tokenizer on");
     tsr_status status = t->seen ? add_characters(t)
                                 : tsri_text_learn_merges(&t->words, t->byte_ids, t->vocab_size,
                                                          (uint64_t)o->min_frequency, o->progress,

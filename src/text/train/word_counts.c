@@ -1,5 +1,5 @@
-/* text/train/word_counts.c - counts words in a hash table, and forgets the rarest ones where
- * there are too many. */
+/* text/train/word_counts.c - counts words in a hash table, and forgets the rarest words if there
+ * are too many. */
 #include "text/train/word_counts.h"
 
 #include "base/error.h"
@@ -24,7 +24,7 @@ static uint64_t hash_of(const char *word, size_t n) {
     return mix(h, bits);
 }
 
-/* The slot that holds the word, or the empty one where it would go. */
+/* The slot that holds the word, or the empty slot where it belongs. */
 static size_t slot_of(const tsri_text_word_counts *w, const char *word, size_t n, uint64_t hash) {
     size_t slot = hash & (w->slot_count - 1);
     for (;; slot = (slot + 1) & (w->slot_count - 1)) {
@@ -36,7 +36,7 @@ static size_t slot_of(const tsri_text_word_counts *w, const char *word, size_t n
     }
 }
 
-/* Words are there once: only an empty slot is looked for. */
+/* Each word occurs once, so only an empty slot is looked for. */
 static void fill_slots(tsri_text_word_counts *w) {
     for (size_t i = 0; i < w->count; i++) {
         size_t slot = w->items[i].hash & (w->slot_count - 1);
@@ -57,7 +57,7 @@ static tsr_status more_slots(tsri_text_word_counts *w) {
     return TSR_OK;
 }
 
-/* Forgets the words seen least often, until half of what may be kept is free. */
+/* Forgets the rarest words, until half of the limit is free. */
 static void prune(tsri_text_word_counts *w) {
     for (uint64_t least = 1; w->count > w->most / 2; least *= 2) {
         size_t kept = 0, size = 0;

@@ -12,14 +12,14 @@ typedef struct tsri_text_word_count {
     uint32_t size; /* in `text` */
 } tsri_text_word_count;
 
-/* All zero is an empty one, without a limit. */
+/* All zero is an empty table without a limit. */
 typedef struct tsri_text_word_counts {
     tsri_bytes text;
-    tsri_text_word_count *items; /* in order of their first sight */
+    tsri_text_word_count *items; /* in the order in which they were first seen */
     size_t count, capacity;
-    uint32_t *slots; /* open addressing: index + 1, or 0 */
+    uint32_t *slots; /* open addressing: index + 1, or 0 for an empty slot */
     size_t slot_count;
-    size_t most;     /* words kept: past it those seen least are forgotten; 0: all */
+    size_t most;     /* words to keep: beyond that the rarest are forgotten; 0: all */
     uint64_t pruned; /* words forgotten */
 } tsri_text_word_counts;
 

@@ -1,5 +1,5 @@
-/* text/train/write.c - a trained tokenizer as tokenizer.json, written as Hugging Face's library
- * writes it: vocabulary by id, merges by rank. */
+/* text/train/write.c - writes a trained tokenizer as tokenizer.json in the form of Hugging Face's
+ * library: vocabulary by id, merges by rank. */
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -88,7 +88,7 @@ static int by_pair(const void *a, const void *b) {
     return *x < *y ? -1 : *x > *y; /* by rank */
 }
 
-/* Of a pair that merged twice the later rank counts: the others are marked. */
+/* Of a pair that merged twice only the later rank counts: the earlier ones are marked. */
 static tsr_status forget_doubles(tsri_text_merges *merges) {
     tsri_text_merge_pair **sorted = NULL;
     TRY(tsri_base_new(merges->count, sizeof *sorted, &sorted));
