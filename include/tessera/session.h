@@ -53,12 +53,11 @@ TSR_API tsr_status tsr_session_encode(tsr_session *session, uint32_t sequence, c
  * shape   ids: [n], n >= 1; logits: [V], of the last token, or NULL; next: one id, the likeliest
  *         after it (of equal ones the first), or NULL
  * units   logits are natural logarithms, not normalized
- * exact   the bytes are those that the sequence would get alone, however its tokens are divided
- *         over calls of the same sizes
  * error   TSR_E_ARGUMENT  an id past the vocabulary; more tokens than the context holds (both
  *                         numbers are said)
  *         TSR_E_STATE     another sequence reads tokens that would be overwritten: see
  *                         tsr_session_rewind
+ * exact   the bytes are those that the sequence would get alone, by calls of the same sizes
  */
 TSR_API tsr_status tsr_session_prefill(tsr_session *session, uint32_t sequence, const int32_t *ids,
                                        size_t n, float *logits, int32_t *next);

@@ -106,21 +106,44 @@ TSR_API tsr_status tsr_training_norm(tsr_training *training, double *out);
  * error   TSR_E_STATE  there are no gradients since the last step
  */
 TSR_API tsr_status tsr_training_step(tsr_training *training, double learning_rate, double factor);
-/** The loss of a batch, without dropout and smoothing; nothing is learned.  error  as
- * tsr_training_gradients */
+/**
+ * The loss of a batch, without dropout and smoothing; nothing is learned.
+ *
+ * error  as tsr_training_gradients
+ */
 TSR_API tsr_status tsr_training_evaluate(tsr_training *training, const tsr_training_batch *batch,
                                          tsr_training_loss *out);
 
 /** Every parameter and what the optimizer knows of it: what a checkpoint keeps. */
 TSR_API size_t tsr_training_array_count(const tsr_training *training);
-/** error  TSR_E_ARGUMENT  i is not below the count */
+/**
+ * Describes array i.
+ *
+ * error  TSR_E_ARGUMENT  i is not below the count
+ */
 TSR_API tsr_status tsr_training_array_get(tsr_training *training, size_t i,
                                           tsr_training_array *out);
-/** shape  data: [elements] of array i.  error  as tsr_training_array_get */
+/**
+ * Reads array i.
+ *
+ * shape  data: [elements]
+ * error  TSR_E_ARGUMENT  i is not below the count
+ */
 TSR_API tsr_status tsr_training_array_read(tsr_training *training, size_t i, float *data);
+/**
+ * Replaces the numbers of array i.
+ *
+ * shape  data: [elements]
+ * error  TSR_E_ARGUMENT  i is not below the count
+ */
 TSR_API tsr_status tsr_training_array_write(tsr_training *training, size_t i, const float *data);
-/** The gradient of parameter i since the last step.  error  TSR_E_ARGUMENT  array i is a moment;
- * TSR_E_STATE  there are no gradients */
+/**
+ * Reads the gradient of parameter i since the last step.
+ *
+ * shape  data: [elements]
+ * error  TSR_E_ARGUMENT  i is not below the count, or array i is a moment
+ *        TSR_E_STATE     there are no gradients since the last step
+ */
 TSR_API tsr_status tsr_training_gradient_read(tsr_training *training, size_t i, float *data);
 
 /**
