@@ -34,7 +34,7 @@ Test(base, json_refuses_each_bad_text_with_a_reason) {
         BAD("[\"\\u0000\"]", "\\u0000"),
         BAD("[1e999]", "real number overflow"),
         BAD("[99999999999999999999, 1e999]", "too big integer"),
-        BAD("[[[[1]]]]", "nests 4 levels deep; at most 3"),
+        BAD("[[[[1]]]]", "is nested 4 levels deep; at most 3"),
         BAD("[NaN]", "invalid token"),
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

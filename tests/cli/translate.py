@@ -106,7 +106,7 @@ def test_settings_of_the_folder(folder):
     change_json(folder / "model" / "generation_config.json", num_beams=2, max_length=4, bad_words_ids=[[VOCAB("W")]])
     run_it = lambda *a: run("translate", *REFERENCE, "-m", folder / "model", "-q", *a)
     equal(run_it("three").text, "THR\n")
-    refused(2, "--n-best 3: there are 2 beams", "translate", *REFERENCE, "-m", folder / "model", "--n-best", "3", "one")
+    refused(2, "--n-best 3: there are only 2 beams", "translate", *REFERENCE, "-m", folder / "model", "--n-best", "3", "one")
     assert "W" not in run_it("-n", "8", "two").text
     change_json(folder / "model" / "generation_config.json", bad_words_ids=[[500]])
     refused(3, "bad_words_ids", "translate", *REFERENCE, "-m", folder / "model", "one")
@@ -120,7 +120,7 @@ def VOCAB(piece):
 
 def test_refused(folder):
     refused(2, "name no languages", "translate", *REFERENCE, "-m", TINY, "--from", "de", "--to", "en", "one")
-    refused(2, "--n-best 5: there are 4 beams", "translate", *REFERENCE, "-m", TINY, "--n-best", "5", "one")
+    refused(2, "--n-best 5: there are only 4 beams", "translate", *REFERENCE, "-m", TINY, "--n-best", "5", "one")
     refused(2, "--early-stopping soon", "translate", *REFERENCE, "-m", TINY, "--early-stopping", "soon", "one")
     refused(2, "not both", "translate", *REFERENCE, "-m", TINY, "-f", folder / "x", "one")
     refused(3, "No such file", "translate", *REFERENCE, "-m", TINY, "-f", folder / "nothing.txt")

@@ -163,7 +163,7 @@ def test_aliases(_):
 
 
 def test_help_that_cannot_be_written(_):
-    for arguments in (["--help"], ["--version"], ["help", "generate"]):
+    for arguments in (["--help"], ["--version"], ["help", "environment"], ["help", "generate"], ["help", "train"], ["embed", "--help"]):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, env=environment(), check=False)
         equal(done.returncode, 5, arguments)

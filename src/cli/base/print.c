@@ -77,7 +77,10 @@ bool tsri_cli_write(tsri_cli_app *app, const void *data, size_t n) {
 }
 
 bool tsri_cli_flush(tsri_cli_app *app) {
-    return !app->stopped && (fflush(stdout) == 0 || write_ends(app));
+    if (app->stopped)
+        return false;
+    /* Where an earlier print failed, nothing may be left to flush: the stream remembers it. */
+    return (fflush(stdout) == 0 && !ferror(stdout)) || write_ends(app);
 }
 
 void tsri_cli_lost(tsri_cli_app *app) {
