@@ -132,6 +132,27 @@ TSR_API tsr_value tsr_graph_slice(tsr_graph *graph, tsr_value x, uint32_t axis, 
 TSR_API tsr_status tsr_graph_shape(const tsr_graph *graph, tsr_value value, uint32_t *rank,
                                    int64_t dims[TSR_MAX_RANK]);
 
+/* ---- gradients ---- */
+
+/**
+ * Adds the backward pass: the gradients of a sum with respect to leaves. The sum is, over i, that of
+ * all elements of of[i] times those of seeds[i]. Each run computes them anew; they are values like
+ * any other, for tsr_graph_output or for further ops.
+ *
+ * leaves     [n] weights or inputs of rank 1 to 4
+ * of         [n_of] values that ops have computed from them
+ * seeds      [n_of] of the shape of of[i]; for cross_entropy and kl_divergence, whose rows all weigh
+ *            the same, one number [1]
+ * gradients  [n] the results: gradients[i] has the shape of leaves[i]; 0 where nothing depends on it
+ * dtype      leaves: f32, f16 or bf16; seeds and gradients: f32
+ * error      kept by the graph; gradients are TSR_VALUE_NONE then
+ *            TSR_E_ARGUMENT     a value that is not a leaf, or a seed of another shape
+ *            TSR_E_UNSUPPORTED  an op on the way has no gradient: the sentence names it
+ */
+TSR_API void tsr_graph_gradients(tsr_graph *graph, const tsr_value *leaves, uint32_t n,
+                                 const tsr_value *of, const tsr_value *seeds, uint32_t n_of,
+                                 tsr_value *gradients);
+
 /* ---- running ---- */
 
 /**

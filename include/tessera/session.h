@@ -84,7 +84,8 @@ TSR_API tsr_status tsr_session_fork(tsr_session *session, uint32_t from, uint32_
  * Cuts a sequence to its first `length` tokens. What a forked sequence still reads of it stays: to
  * append there is refused (TSR_E_STATE) until that one is rewound to before it.
  *
- * error   TSR_E_ARGUMENT  there is no such sequence; length is negative or above that of the sequence
+ * error   TSR_E_ARGUMENT  there is no such sequence; length is negative, or above that of the
+ *                         sequence
  */
 TSR_API tsr_status tsr_session_rewind(tsr_session *session, uint32_t sequence, int64_t length);
 

@@ -1,5 +1,5 @@
-/* tessera/training.h - a model that learns, step by step: the caller brings batches and decides about
- * learning rates, validation and when to save. tessera/train.h does all of that from files. */
+/* tessera/training.h - a model that learns, step by step: the caller brings batches, and decides
+ * about learning rates, validation and when to save. tessera/train.h does all of that from files. */
 #ifndef TESSERA_TRAINING_H
 #define TESSERA_TRAINING_H
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/structs.h"
+#include "graph/gradient.h"
 #include "graph/graph.h"
 #include "graph/ops.h"
 #include "run/run.h"
@@ -265,6 +266,76 @@ tsr_status tsr_graph_shape(const tsr_graph *graph, tsr_value value, uint32_t *ra
     for (uint32_t i = 0; i < t->rank; i++)
         dims[i] = tsri_tensor_value(t->dim[i], ones);
     return TSR_OK;
+}
+
+/* ---- gradients ---- */
+
+/* A gradient's state: f32, of the leaf's shape. */
+static tsr_value gradient_state(tsr_graph *graph, tsr_value leaf) {
+    uint32_t rank;
+    int64_t dims[TSR_MAX_RANK];
+    if (!is_value(graph, "gradients", leaf))
+        return TSR_VALUE_NONE;
+    const tsri_graph_value *v = tsri_graph_value_at(graph->graph, leaf);
+    const bool is_leaf = v->producer < 0 && v->storage == leaf &&
+                         (v->tensor.kind == TSR_KIND_WEIGHT || v->tensor.kind == TSR_KIND_INPUT);
+    if (!is_leaf ||
+        (v->tensor.dtype != TSR_F32 && v->tensor.dtype != TSR_F16 && v->tensor.dtype != TSR_BF16)) {
+        tsri_graph_fail(graph->graph, TSR_E_ARGUMENT,
+                        "gradients: value %d is not a weight or an input of f32, f16 or bf16",
+                        (int)leaf);
+        return TSR_VALUE_NONE;
+    }
+    (void)tsr_graph_shape(graph, leaf, &rank, dims);
+    return tsr_graph_state(graph, "gradient", TSR_F32, rank, dims);
+}
+
+static bool fill_gradients(tsr_graph *graph, const tsr_value *leaves, uint32_t n,
+                           const tsr_value *of, const tsr_value *seeds, uint32_t n_of,
+                           tsri_graph_parameter *parameters, tsri_graph_seed *seeded) {
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < i; k++)
+            if (leaves[k] == leaves[i])
+                tsri_graph_fail(graph->graph, TSR_E_ARGUMENT,
+                                "gradients: value %d is asked for twice", (int)leaves[i]);
+        parameters[i] = (tsri_graph_parameter){leaves[i], gradient_state(graph, leaves[i])};
+    }
+    for (uint32_t i = 0; i < n_of; i++) {
+        if (!is_value(graph, "gradients", of[i]) || !is_value(graph, "gradients", seeds[i]))
+            return false;
+        seeded[i] = (tsri_graph_seed){of[i], seeds[i]};
+    }
+    return tsri_graph_status(graph->graph) == TSR_OK;
+}
+
+void tsr_graph_gradients(tsr_graph *graph, const tsr_value *leaves, uint32_t n, const tsr_value *of,
+                         const tsr_value *seeds, uint32_t n_of, tsr_value *gradients) {
+    static const float nothing_before = 0;
+    static const int64_t one = 1;
+    tsri_graph_parameter *parameters = NULL;
+    tsri_graph_seed *seeded = NULL;
+    for (uint32_t i = 0; i < n; i++)
+        gradients[i] = TSR_VALUE_NONE;
+    if (!building(graph))
+        return;
+    const tsr_value beta = tsr_graph_input(graph, "beta", TSR_F32, 1, &one, &nothing_before);
+    tsr_status status = tsri_base_new(n, sizeof *parameters, &parameters);
+    if (status == TSR_OK)
+        status = tsri_base_new(n_of, sizeof *seeded, &seeded);
+    if (status != TSR_OK)
+        tsri_graph_fail(graph->graph, status, "%s", tsri_base_reported());
+    else if (fill_gradients(graph, leaves, n, of, seeds, n_of, parameters, seeded)) {
+        const tsri_graph_gradients wanted = {.parameters = parameters,
+                                             .n_parameters = n,
+                                             .seeds = seeded,
+                                             .n_seeds = n_of,
+                                             .beta = beta};
+        tsri_graph_add_gradients(graph->graph, &wanted);
+    }
+    for (uint32_t i = 0; i < n && tsri_graph_status(graph->graph) == TSR_OK; i++)
+        gradients[i] = parameters[i].gradient;
+    free(parameters);
+    free(seeded);
 }
 
 /* ---- running ---- */

@@ -6,7 +6,6 @@
 #include "base/files.h"
 #include "base/folder.h"
 #include "base/structs.h"
-#include "base/folder.h"
 #include "train/run/job.h"
 
 #include <math.h>

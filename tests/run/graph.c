@@ -135,6 +135,132 @@ Test(graph_api, sizes_of_zero_and_one) {
     close_rig(&r);
 }
 
+/* y = v gelu(x w + b), cross entropy of it, and a term x x beside: every kind of leaf. */
+typedef struct net {
+    float x[3][4], w[4][5], b[5], v[5][6], seed[1], side[3][4];
+    int32_t targets[3];
+    float loss[3], square[3][4], dx[3][4], dw[4][5], db[5], dv[5][6], unused[2], dunused[2];
+} net;
+
+static void build_net(rig *r, net *n, bool weights) {
+    tsr_graph *g = r->graph;
+    const tsr_linear_attrs linear = {.struct_size = sizeof linear};
+    const tsr_cross_entropy_attrs loss = {.struct_size = sizeof loss, .ignore = -100};
+    tsr_value (*leaf)(tsr_graph *, const char *, tsr_dtype, uint32_t, const int64_t *,
+                      const void *) = weights ? tsr_graph_weight : tsr_graph_input;
+    const tsr_value x = tsr_graph_input(g, "x", TSR_F32, 2, (int64_t[]){3, 4}, n->x),
+                    w = leaf(g, "w", TSR_F32, 2, (int64_t[]){4, 5}, n->w),
+                    b = leaf(g, "b", TSR_F32, 1, (int64_t[]){5}, n->b),
+                    v = leaf(g, "v", TSR_F32, 2, (int64_t[]){5, 6}, n->v),
+                    unused = tsr_graph_input(g, "u", TSR_F32, 1, (int64_t[]){2}, n->unused),
+                    targets = tsr_graph_input(g, "t", TSR_I32, 1, (int64_t[]){3}, n->targets),
+                    seed = tsr_graph_input(g, "seed", TSR_F32, 1, (int64_t[]){1}, n->seed),
+                    side = tsr_graph_input(g, "side", TSR_F32, 2, (int64_t[]){3, 4}, n->side);
+    const tsr_value h = unary(g, TSR_OP_GELU,
+                              tsr_graph_op(g, TSR_OP_LINEAR, &linear, (tsr_value[]){x, w, b}, 3)),
+                    y = tsr_graph_op(g, TSR_OP_LINEAR, &linear, (tsr_value[]){h, v}, 2),
+                    rows =
+                        tsr_graph_op(g, TSR_OP_CROSS_ENTROPY, &loss, (tsr_value[]){y, targets}, 2),
+                    square = tsr_graph_op(g, TSR_OP_MUL, NULL, (tsr_value[]){x, x}, 2);
+    const tsr_value leaves[] = {x, w, b, v, unused}, of[] = {rows, square}, seeds[] = {seed, side};
+    tsr_value d[5];
+    tsr_graph_gradients(g, leaves, 5, of, seeds, 2, d);
+    tsr_graph_output(g, "loss", rows, n->loss, sizeof n->loss);
+    tsr_graph_output(g, "square", square, n->square, sizeof n->square);
+    tsr_graph_output(g, "dx", d[0], n->dx, sizeof n->dx);
+    tsr_graph_output(g, "dw", d[1], n->dw, sizeof n->dw);
+    tsr_graph_output(g, "db", d[2], n->db, sizeof n->db);
+    tsr_graph_output(g, "dv", d[3], n->dv, sizeof n->dv);
+    tsr_graph_output(g, "du", d[4], n->dunused, sizeof n->dunused);
+    cr_assert_eq(tsr_graph_status(g), TSR_OK, "%s", tsr_error_last());
+}
+
+static void fill_net(net *n) {
+    float *all = n->x[0];
+    const size_t count = (size_t)(n->seed - all);
+    *n = (net){.seed = {0.5f}, .targets = {1, 5, 2}};
+    for (size_t i = 0; i < count; i++)
+        all[i] = (float)((i * 37 + 11) % 23) / 23 - 0.5f;
+    for (size_t i = 0; i < 12; i++)
+        n->side[i / 4][i % 4] = (float)i / 12 - 0.4f;
+}
+
+/* What the gradients are of. */
+static double sum_of(const net *n) {
+    double sum = 0;
+    for (int i = 0; i < 3; i++)
+        sum += (double)n->seed[0] * (double)n->loss[i];
+    for (int i = 0; i < 12; i++)
+        sum += (double)n->side[i / 4][i % 4] * (double)n->square[i / 4][i % 4];
+    return sum;
+}
+
+Test(graph_api, gradients_are_those_of_the_sum) {
+    for (size_t d = 0; d < 2; d++) {
+        rig r = open_rig(devices[d]);
+        net n;
+        fill_net(&n);
+        build_net(&r, &n, false);
+        struct {
+            float *values, *gradient;
+            int count;
+        } parts[] = {
+            {n.x[0], n.dx[0], 12}, {n.w[0], n.dw[0], 20}, {n.b, n.db, 5}, {n.v[0], n.dv[0], 30}};
+        for (size_t p = 0; p < 4; p++)
+            for (int i = 0; i < parts[p].count; i++) {
+                const float kept = parts[p].values[i], h = 1e-2f;
+                double sums[2];
+                for (int side = 0; side < 2; side++) {
+                    parts[p].values[i] = side ? kept + h : kept - h;
+                    cr_assert_eq(tsr_graph_run(r.graph), TSR_OK, "%s", tsr_error_last());
+                    sums[side] = sum_of(&n);
+                }
+                parts[p].values[i] = kept;
+                cr_assert_eq(tsr_graph_run(r.graph), TSR_OK); /* each run begins anew */
+                const double slope = (sums[1] - sums[0]) / (2 * (double)h),
+                             got = (double)parts[p].gradient[i];
+                cr_assert(got - slope < 1e-3 && slope - got < 1e-3, "%zu[%d]: %g, wanted %g", p, i,
+                          got, slope);
+            }
+        cr_assert(n.dunused[0] == 0 && n.dunused[1] == 0);
+        close_rig(&r);
+
+        net same; /* weights in place of inputs */
+        fill_net(&same);
+        r = open_rig(devices[d]);
+        build_net(&r, &same, true);
+        cr_assert_eq(tsr_graph_run(r.graph), TSR_OK, "%s", tsr_error_last());
+        for (int i = 0; i < 20; i++)
+            cr_assert(same.dw[i / 5][i % 5] - n.dw[i / 5][i % 5] < 1e-5f &&
+                      n.dw[i / 5][i % 5] - same.dw[i / 5][i % 5] < 1e-5f);
+        close_rig(&r);
+    }
+}
+
+Test(graph_api, gradients_that_cannot_be) {
+    static const float data[4] = {0};
+    rig r = open_rig("reference");
+    tsr_value d[2];
+    tsr_value x = tsr_graph_input(r.graph, "x", TSR_F32, 1, (int64_t[]){4}, data);
+    tsr_value y = unary(r.graph, TSR_OP_RELU, x);
+    tsr_graph_gradients(r.graph, &y, 1, &y, &x, 1, d);
+    cr_assert_eq(d[0], TSR_VALUE_NONE);
+    refused(&r, TSR_E_ARGUMENT, "is not a weight or an input");
+    x = tsr_graph_input(r.graph, "x", TSR_F32, 1, (int64_t[]){4}, data);
+    y = unary(r.graph, TSR_OP_RELU, x);
+    tsr_graph_gradients(r.graph, (tsr_value[]){x, x}, 2, &y, &x, 1, d);
+    refused(&r, TSR_E_ARGUMENT, "is asked for twice");
+    x = tsr_graph_input(r.graph, "x", TSR_F32, 1, (int64_t[]){4}, data);
+    tsr_graph_gradients(r.graph, &x, 1, (tsr_value[]){77}, &x, 1, d);
+    refused(&r, TSR_E_ARGUMENT, "no value 77");
+    x = tsr_graph_input(r.graph, "x", TSR_F32, 1, (int64_t[]){4}, data);
+    y = unary(r.graph, TSR_OP_RELU, x);
+    const tsr_value small = tsr_graph_input(r.graph, "s", TSR_F32, 1, (int64_t[]){3}, data);
+    tsr_graph_gradients(r.graph, &x, 1, &y, &small, 1, d);
+    cr_assert_eq(tsr_graph_status(r.graph), TSR_E_ARGUMENT, "%s", tsr_error_last());
+    close_rig(&r);
+}
+
 Test(graph_api, attributes_of_another_version) {
     struct newer {
         tsr_scale_attrs known;

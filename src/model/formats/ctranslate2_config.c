@@ -224,7 +224,8 @@ static tsr_status read_side(const maker *m, double norm_eps) {
                                  : norm_bias  ? 1e-5
                                               : 1e-6));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        tsri_base_json_put(stack, parts[i].key, json_boolean(find(m, "%s", parts[i].array) != NULL));
+        tsri_base_json_put(stack, parts[i].key,
+                           json_boolean(find(m, "%s", parts[i].array) != NULL));
     tsri_base_json_put(stack, "attention_scale", json_real(queries_scale));
     if (table && table->rank == 2)
         tsri_base_json_put(stack, "learned_positions", json_integer(table->dims[0]));

@@ -5,7 +5,6 @@
 #include "base/files.h"
 #include "base/folder.h"
 #include "base/memory.h"
-#include "base/folder.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -37,8 +37,8 @@ typedef struct tsri_train_kept {
     const char *identity; /* of the data: tsri_train_data_identity */
 } tsri_train_kept;
 
-/* Writes the model's own files into a folder that exists: of `kept`, the training, companions, base and
- * settings are read. */
+/* Writes the model's own files into a folder that exists: of `kept`, the training, companions, base
+ * and settings are read. */
 tsr_status tsri_train_checkpoint_write_model(const tsri_train_kept *kept, const char *folder);
 
 /* Where it fails, no part of the checkpoint stays. */

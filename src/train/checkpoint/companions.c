@@ -7,7 +7,6 @@
 #include "base/folder.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/folder.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

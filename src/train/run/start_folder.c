@@ -4,7 +4,6 @@
 #include "base/files.h"
 #include "base/folder.h"
 #include "base/memory.h"
-#include "base/folder.h"
 #include "model/load/model_path.h"
 #include "model/model.h"
 #include "text/train/train.h"
