@@ -180,6 +180,7 @@ tsr_status tsr_tune_shapes(tsr_device *device, const char *shapes,
     tsr_tune_options known;
     tsri_run_tune *tune = NULL;
     shape one;
+    TRY(NEED(device));
     TRY(take_options(options, &known));
     if (!shapes || !*shapes)
         return tsri_base_fail(TSR_E_ARGUMENT, "no shape was given: M,N,K[,dtype];... is needed");
