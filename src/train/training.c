@@ -31,14 +31,7 @@ static tsri_training_objective objective_of(const tsri_model *model, uint32_t ta
                                                     [TSR_TRAIN_TRANSLATE] =
                                                         TSRI_OBJECTIVE_TRANSLATE,
                                                     [TSR_TRAIN_CLASSIFY] = TSRI_OBJECTIVE_CLASSIFY};
-    if (task != TSR_TRAIN_AUTO)
-        return tasks[task];
-    if (!model->spec.encoder.layers)
-        return TSRI_OBJECTIVE_NEXT;
-    if (model->spec.decoder.layers)
-        return TSRI_OBJECTIVE_TRANSLATE;
-    return tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL) ? TSRI_OBJECTIVE_CLASSIFY
-                                                                   : TSRI_OBJECTIVE_MASKED;
+    return task == TSR_TRAIN_AUTO ? tsri_training_objective_of(model) : tasks[task];
 }
 
 static tsr_status read_settings(const tsr_training_options *o, tsri_train_settings *out) {
@@ -56,7 +49,7 @@ static tsr_status read_settings(const tsr_training_options *o, tsri_train_settin
     return TSR_OK;
 }
 
-/* A file beside the weights that is left out is none that a training needs. */
+/* A training does not need the files beside the weights that are left out. */
 static void pass_over(void *data, const char *sentence) {
     (void)data, (void)sentence;
 }

@@ -74,16 +74,10 @@ static tsri_training_objective of_kind(int32_t kind) {
 static tsr_status of_model(const char *name, tsri_training_objective *out) {
     const tsr_model_options options = {.struct_size = sizeof options};
     tsr_model *model = NULL;
-    tsr_model_info info = {.struct_size = sizeof info};
     TRY(tsr_model_open(name, NULL, &options, &model));
-    const tsr_status status = tsr_model_info_get(model, &info);
-    if (status == TSR_OK)
-        *out = !strcmp(info.kind, "decoder") ? TSRI_OBJECTIVE_NEXT
-               : !strcmp(info.kind, "encoder")
-                   ? (info.labels ? TSRI_OBJECTIVE_CLASSIFY : TSRI_OBJECTIVE_MASKED)
-                   : TSRI_OBJECTIVE_TRANSLATE;
+    *out = tsri_training_objective_of(tsri_model_of(model));
     tsr_model_close(&model);
-    return status;
+    return TSR_OK;
 }
 
 tsr_status tsri_train_objective(tsri_train_job *job) {

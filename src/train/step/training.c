@@ -97,6 +97,15 @@ tsr_status tsri_training_set_for(tsri_training *t, int32_t T, tsri_training_set 
     return tsri_training_begin_set(t, *out);
 }
 
+tsri_training_objective tsri_training_objective_of(const tsri_model *model) {
+    if (!model->spec.encoder.layers)
+        return TSRI_OBJECTIVE_NEXT;
+    if (model->spec.decoder.layers)
+        return TSRI_OBJECTIVE_TRANSLATE;
+    return tsri_model_weight_at(model->weights, TSRI_WEIGHT_LABEL) ? TSRI_OBJECTIVE_CLASSIFY
+                                                                   : TSRI_OBJECTIVE_MASKED;
+}
+
 tsr_status tsri_training_create(tsr_model *model, tsr_device *device,
                                 const tsri_training_options *options, tsri_training **out) {
     tsri_training *t;

@@ -84,6 +84,10 @@ typedef struct tsri_training_memory {
     uint64_t inputs;
 } tsri_training_memory;
 
+/* What a model is made for: a decoder generates, an encoder-decoder translates, an encoder
+ * classifies where it has labels and else fills masks. */
+tsri_training_objective tsri_training_objective_of(const tsri_model *model);
+
 /* The model must have been opened without a device, so that its weights are not also kept there;
  * the device must be open. Both outlive the training.
  * error   TSR_E_STATE        the model has no head for the objective

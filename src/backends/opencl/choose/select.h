@@ -14,8 +14,8 @@ typedef struct tsri_opencl_forced {
     tsri_opencl_wish rows[TSRI_OPENCL_MAX_FORCED]; /* at most one for each op */
 } tsri_opencl_forced;
 
-/* Reads "op=variant,op=variant:TUNABLE=number"; NULL or "" is none. TSR_E_ARGUMENT for a name that
- * it does not know; the message lists what there is. */
+/* Reads "op=variant,op=variant:TUNABLE=number"; NULL or "" forces nothing. TSR_E_ARGUMENT for a name
+ * that it does not know; the message lists what there is. */
 tsr_status tsri_opencl_force(const char *kernels, tsri_opencl_forced *out);
 /* What is forced for an op; `row` is NULL where the choice is free. */
 tsri_opencl_wish tsri_opencl_forced_row(const tsri_opencl_forced *forced, tsr_op_id op);

@@ -187,8 +187,8 @@ tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const cha
         return TSR_OK;
     }
     clReleaseProgram(program);
-    /* LLVM catches a signal before we do and removes what it was writing: this is no kernel's
-     * fault. */
+    /* LLVM catches a signal before we do and removes what it was writing: no kernel
+     * caused this failure. */
     if (tsri_opencl_stops(dev->state))
         return tsri_base_fail(TSR_E_CANCELLED, "stopped while building kernels");
     if (code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES)

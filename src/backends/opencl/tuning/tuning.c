@@ -88,7 +88,7 @@ tsr_status tsri_opencl_read_values(const tsri_opencl_row *row, const char *place
     return TSR_OK;
 }
 
-/* Reads "64-", "2-8" or "1" as the range that it spans; false where the text is none of these. */
+/* Reads "64-", "2-8" or "1" as the range that it spans; false for other texts. */
 static bool read_span(const char *text, size_t n, long *lowest, long *highest) {
     char copy[48], *end = NULL;
     if (!n || n >= sizeof copy)

@@ -32,7 +32,7 @@ bool tsri_opencl_is_constant(tsr_dim dim); /* the same in every run */
 bool tsri_opencl_last_contiguous(const tsr_tensor *tensor);
 int64_t tsri_opencl_highest(const tsr_op *op, tsr_dim dim); /* at the plan's largest sizes */
 
-/* Each of these sets *why to a sentence where the answer is no. */
+/* Each of these sets *why to a sentence where it returns false. */
 bool tsri_opencl_fits_index(const tsr_op *op,
                             const char **why); /* the index of every element fits int */
 bool tsri_opencl_fits_rows(const tsr_tensor *tensor,
