@@ -60,7 +60,7 @@ typedef struct tsr_verify_summary {
  * thread  that of the device
  * error   TSR_E_ARGUMENT   no op has the name options->op, or level is above 2
  *         TSR_E_CANCELLED  `result` asked for it
- * exact   each bound is derived beside its case, in src/verify/<op>.c
+ * exact   each bound is derived beside its case, in src/cases/<op>.c
  */
 TSR_API tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *options,
                               int (*result)(void *data, const tsr_verify_result *result),

@@ -1,4 +1,4 @@
-/* graph/graph.h - a graph of ops over values: built by model/ and verify/, lowered and placed by
+/* graph/graph.h - a graph of ops over values: built by model/ and cases/, lowered and placed by
  * run/.
  *
  * Values are SSA: each is a leaf (input, weight, state), is written once by an op, or is a view of

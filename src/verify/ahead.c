@@ -28,8 +28,8 @@ tsr_status tsri_verify_decompose(tsr_op_id op, tsri_graph **graph) {
 }
 
 /* The case with its sizes as constants, so that cases of different sizes fit into one graph. */
-static tsri_verify_case fixed(const tsri_verify_case *c) {
-    tsri_verify_case copy = *c;
+static tsri_case fixed(const tsri_case *c) {
+    tsri_case copy = *c;
     for (uint32_t i = 0; i < copy.n_in; i++)
         for (uint32_t d = 0; copy.in[i].present && d < copy.in[i].rank; d++) {
             const int64_t size = tsri_tensor_value(copy.in[i].dim[d], c->sizes);
@@ -38,9 +38,9 @@ static tsri_verify_case fixed(const tsri_verify_case *c) {
     return copy;
 }
 
-static bool decomposes(const tsri_verify_case *c) {
+static bool decomposes(const tsri_case *c) {
     tsri_graph *graph = NULL;
-    tsr_status status = tsri_verify_graph(c, &c->attrs, &graph);
+    tsr_status status = tsri_case_graph(c, &c->attrs, &graph);
     if (status == TSR_OK)
         status = tsri_verify_decompose(c->op, &graph);
     tsri_graph_destroy(&graph);
@@ -50,9 +50,9 @@ static bool decomposes(const tsri_verify_case *c) {
 /* Weights are zeros, because nothing runs. */
 static tsr_status give_zeros(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype,
                              void *out) {
-    const tsri_verify_case *const *cases = data;
-    const tsri_verify_case *c = cases[id / TSRI_VERIFY_MAX_IN];
-    const tsri_verify_operand *operand = &c->in[id % TSRI_VERIFY_MAX_IN];
+    const tsri_case *const *cases = data;
+    const tsri_case *c = cases[id / TSRI_CASE_MAX_IN];
+    const tsri_case_operand *operand = &c->in[id % TSRI_CASE_MAX_IN];
     const int64_t columns = tsri_tensor_value(operand->dim[operand->rank - 1], c->sizes);
     uint64_t bytes = 0;
     (void)first;
@@ -61,7 +61,7 @@ static tsr_status give_zeros(void *data, uint32_t id, int64_t first, int64_t cou
     return TSR_OK;
 }
 
-static tsr_status plan(const tsri_graph *graph, const tsri_verify_case *const *cases,
+static tsr_status plan(const tsri_graph *graph, const tsri_case *const *cases,
                        const tsri_verify_place *place) {
     const tsri_run_options options = {
         .devices = &place->device, .n_devices = 1, .set = place->set, .kernels = place->kernels};
@@ -79,15 +79,15 @@ static tsr_status plan(const tsri_graph *graph, const tsri_verify_case *const *c
     return status;
 }
 
-tsr_status tsri_verify_build_ahead(const tsri_verify_case *const *cases, size_t n,
+tsr_status tsri_verify_build_ahead(const tsri_case *const *cases, size_t n,
                                    const tsri_verify_place *place) {
     tsri_graph *graph = NULL;
     TRY(tsri_graph_create(&graph));
     for (size_t i = 0; i < n; i++) {
         if (place->decomposed && !decomposes(cases[i]))
             continue;
-        const tsri_verify_case c = fixed(cases[i]);
-        tsri_verify_append(graph, &c, &c.attrs, (uint32_t)i * TSRI_VERIFY_MAX_IN);
+        const tsri_case c = fixed(cases[i]);
+        tsri_case_append(graph, &c, &c.attrs, (uint32_t)i * TSRI_CASE_MAX_IN);
     }
     tsr_status status = tsri_graph_status(graph);
     if (status == TSR_OK && n && place->decomposed)

@@ -1,101 +1,25 @@
-/* verify/run.c - a case on a device: its graph, its run, and the comparison with the oracle. */
+/* verify/run.c - a case on a device: its run, and the comparison with the oracle. */
 #include "verify/verify.h"
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "graph/ops.h"
 #include "tensor/convert.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Operand i as the op reads it: a leaf, or a view of one. */
-static tsri_value operand_value(tsri_graph *graph, const tsri_verify_case *c, uint32_t i,
-                                uint32_t id) {
-    static const char *const names[TSRI_VERIFY_MAX_IN] = {"in0", "in1", "in2", "in3", "in4",
-                                                          "in5", "in6", "in7", "in8", "in9"};
-    const tsri_verify_operand *operand = &c->in[i];
-    if (!operand->present)
-        return TSRI_GRAPH_NONE;
-    tsr_dim dims[TSR_MAX_RANK];
-    tsri_verify_leaf_dims(operand, dims);
-    tsri_value x =
-        tsri_graph_leaf(graph, operand->kind, id, names[i], operand->dtype, operand->rank, dims);
-    if (operand->view == TSRI_VERIFY_SLICED)
-        x = tsri_graph_slice(graph, x, operand->rank - 1, TSRI_VERIFY_MARGIN,
-                             operand->dim[operand->rank - 1].factor);
-    if (operand->view == TSRI_VERIFY_AMONG)
-        x = tsri_graph_slice(graph, x, operand->rank - 2, TSRI_VERIFY_MARGIN,
-                             operand->dim[operand->rank - 2].factor);
-    if (operand->view == TSRI_VERIFY_SWAPPED) {
-        uint32_t order[TSR_MAX_RANK] = {0, 1, 2, 3, 4, 5};
-        const uint32_t a = operand->rank > 2 ? operand->rank - 3 : 0;
-        order[a] = a + 1;
-        order[a + 1] = a;
-        x = tsri_graph_permute(graph, x, order);
-    }
-    return x;
-}
-
-void tsri_verify_append(tsri_graph *graph, const tsri_verify_case *c,
-                        const tsri_verify_attrs *attrs, uint32_t first_id) {
-    static const char *const names[TSRI_VERIFY_MAX_OUT] = {"out0", "out1", "out2", "out3"};
-    tsri_value in[TSRI_VERIFY_MAX_IN], results[TSRI_GRAPH_MAX_OPERANDS];
-    for (int i = 0; i < TSRI_GRAPH_MAX_OPERANDS; i++)
-        results[i] = TSRI_GRAPH_NONE;
-    for (uint32_t i = 0; i < c->n_in; i++)
-        in[i] = operand_value(graph, c, i, first_id + i);
-    if (c->reads_state) { /* the states first, then the result of the op */
-        const uint8_t writes = tsri_graph_op_find(c->op)->writes;
-        tsri_value made = TSRI_GRAPH_NONE;
-        int n = 0;
-        tsri_graph_op(graph, c->op, attrs->struct_size ? attrs : NULL, in, c->n_in, c->want, &made);
-        for (uint32_t i = 0; i < c->n_in; i++)
-            if (writes >> i & 1 && in[i] != TSRI_GRAPH_NONE)
-                results[n++] = tsri_graph_op1(graph, TSR_OP_COPY, NULL, &in[i], 1);
-        results[n] = made;
-    } else {
-        tsri_graph_op(graph, c->op, attrs->struct_size ? attrs : NULL, in, c->n_in, c->want,
-                      results);
-    }
-    for (uint32_t i = 0; i < TSRI_VERIFY_MAX_OUT; i++)
-        if (results[i] != TSRI_GRAPH_NONE)
-            tsri_graph_output(graph, first_id + i, names[i], results[i]);
-}
-
-tsr_status tsri_verify_graph(const tsri_verify_case *c, const tsri_verify_attrs *attrs,
-                             tsri_graph **out) {
-    tsri_graph *graph;
-    TRY(tsri_graph_create(&graph));
-    tsri_verify_append(graph, c, attrs, 0);
-    const tsr_status status = tsri_graph_status(graph);
-    if (status != TSR_OK)
-        tsri_graph_destroy(&graph);
-    *out = graph;
-    return status;
-}
-
-void tsri_verify_bounds(const tsri_verify_case *c, tsr_bounds *bounds) {
-    *bounds = (tsr_bounds){.struct_size = sizeof *bounds};
-    for (int i = 0; i < TSR_SYMBOLS; i++) {
-        bounds->lowest[i] = c->sizes[i];
-        bounds->highest[i] =
-            c->sizes[i] > 1 ? c->sizes[i] : 1; /* a plan for sizes of 0 is made for 1 */
-    }
-}
-
 /* ---- the run ---- */
 
 typedef struct weights {
-    const tsri_verify_case *c;
-    const tsri_verify_values *values;
+    const tsri_case *c;
+    const tsri_case_values *values;
 } weights;
 
 static tsr_status give_rows(void *data, uint32_t id, int64_t first, int64_t count, tsr_dtype dtype,
                             void *out) {
     const weights *w = data;
-    const tsri_verify_operand *operand = &w->c->in[id];
+    const tsri_case_operand *operand = &w->c->in[id];
     size_t columns = (size_t)tsri_tensor_value(operand->dim[operand->rank - 1], w->c->sizes);
     uint64_t before = 0;
     tsri_tensor_bytes(operand->dtype, (uint64_t)first * columns, &before);
@@ -103,8 +27,8 @@ static tsr_status give_rows(void *data, uint32_t id, int64_t first, int64_t coun
                                (size_t)count * columns);
 }
 
-static tsr_status make_outputs(const tsri_verify_case *c, const tsri_graph *graph,
-                               tsri_verify_values *values) {
+static tsr_status make_outputs(const tsri_case *c, const tsri_graph *graph,
+                               tsri_case_values *values) {
     values->n_out = (int)tsri_graph_output_count(graph);
     for (int i = 0; i < values->n_out; i++) {
         const tsri_graph_output_mark *mark = tsri_graph_output_at(graph, (size_t)i);
@@ -120,9 +44,9 @@ static tsr_status make_outputs(const tsri_verify_case *c, const tsri_graph *grap
     return TSR_OK;
 }
 
-static tsr_status execute(tsri_run_plan *plan, const tsri_verify_case *c, const tsri_graph *graph,
-                          tsri_verify_values *values) {
-    tsri_run_binding in[TSRI_VERIFY_MAX_IN], out[TSRI_VERIFY_MAX_OUT];
+static tsr_status execute(tsri_run_plan *plan, const tsri_case *c, const tsri_graph *graph,
+                          tsri_case_values *values) {
+    tsri_run_binding in[TSRI_CASE_MAX_IN], out[TSRI_CASE_MAX_OUT];
     size_t n_in = 0, n_out = 0;
     for (uint32_t i = 0; i < c->n_in; i++)
         if (c->in[i].present && c->in[i].kind == TSR_KIND_INPUT)
@@ -136,34 +60,34 @@ static tsr_status execute(tsri_run_plan *plan, const tsri_verify_case *c, const 
 }
 
 /* Fills the states as the case says. */
-static tsr_status write_states(tsri_run_context *context, const tsri_verify_case *c,
-                               const tsri_verify_values *values) {
+static tsr_status write_states(tsri_run_context *context, const tsri_case *c,
+                               const tsri_case_values *values) {
     for (uint32_t i = 0; i < c->n_in; i++)
         if (c->in[i].present && c->in[i].kind == TSR_KIND_STATE)
             TRY(tsri_run_write_state(context, i, values->in[i], values->in_bytes[i]));
     return TSR_OK;
 }
 
-static tsr_status run_on(tsri_run_context *context, const tsri_verify_case *c,
-                         const tsri_graph *graph, tsri_verify_values *values) {
-    tsri_verify_values poisoned;
+static tsr_status run_on(tsri_run_context *context, const tsri_case *c, const tsri_graph *graph,
+                         tsri_case_values *values) {
+    tsri_case_values poisoned;
     tsr_bounds bounds;
     tsri_run_plan *plan;
     weights given = {.c = c, .values = values};
     const tsri_run_source source = {.data = &given, .rows = give_rows};
-    tsri_verify_bounds(c, &bounds);
+    tsri_case_bounds(c, &bounds);
     TRY(tsri_run_load(context, graph, &bounds, &source));
     TRY(tsri_run_prepare(context, graph, &bounds, &plan));
-    tsr_status status = tsri_verify_fill_values(c, false, &poisoned);
+    tsr_status status = tsri_case_values_fill(c, false, &poisoned);
     if (status == TSR_OK)
         status = make_outputs(c, graph, &poisoned);
     if (status == TSR_OK) {
-        tsri_verify_poison(c, &poisoned);
+        tsri_case_values_poison(c, &poisoned);
         status = execute(plan, c, graph, &poisoned);
     }
     if (status == TSR_OK)
         status = tsri_run_poison(plan);
-    tsri_verify_clear_values(&poisoned);
+    tsri_case_values_clear(&poisoned);
     if (status == TSR_OK)
         status = write_states(context, c, values);
     if (status == TSR_OK)
@@ -171,11 +95,11 @@ static tsr_status run_on(tsri_run_context *context, const tsri_verify_case *c,
     return status == TSR_OK ? execute(plan, c, graph, values) : status;
 }
 
-tsr_status tsri_verify_run(const tsri_verify_case *c, const tsri_verify_attrs *attrs,
-                           const tsri_verify_place *place, tsri_verify_values *values) {
+tsr_status tsri_verify_run(const tsri_case *c, const tsri_case_attrs *attrs,
+                           const tsri_verify_place *place, tsri_case_values *values) {
     tsri_graph *graph = NULL;
     tsri_run_context *context = NULL;
-    tsr_status status = tsri_verify_graph(c, attrs, &graph);
+    tsr_status status = tsri_case_graph(c, attrs, &graph);
     if (status == TSR_OK && place->decomposed)
         status = tsri_verify_decompose(c->op, &graph);
     const tsri_run_options options = {
@@ -191,7 +115,7 @@ tsr_status tsri_verify_run(const tsri_verify_case *c, const tsri_verify_attrs *a
 
 /* ---- the comparison ---- */
 
-static double value_at(const tsri_verify_values *values, int output, size_t i) {
+static double value_at(const tsri_case_values *values, int output, size_t i) {
     if (values->out_dtype[output] == TSR_I32)
         return ((const int32_t *)values->out[output])[i];
     const size_t size = (size_t)tsri_tensor_dtype_info(values->out_dtype[output])->bytes;
@@ -205,13 +129,13 @@ static bool same(double a, double b) {
     return a == b || (isnan(a) && isnan(b));
 }
 
-tsr_status tsri_verify_compare(const tsri_verify_case *c, const tsri_verify_values *want,
-                               const tsri_verify_values *terms, const tsri_verify_values *got,
+tsr_status tsri_verify_compare(const tsri_case *c, const tsri_case_values *want,
+                               const tsri_case_values *terms, const tsri_case_values *got,
                                tsri_verify_worst *out) {
     double worst_ratio = -1;
     *out = (tsri_verify_worst){0};
     for (int o = 0; o < want->n_out; o++) {
-        const tsri_verify_bound *b = &c->bound[o];
+        const tsri_case_bound *b = &c->bound[o];
         double largest = 0;
         size_t zeros = 0;
         for (size_t i = 0; i < want->out_count[o]; i++) {

@@ -34,7 +34,7 @@ typedef struct session {
     void *data;
     tsr_verify_summary *summary;
     const tsri_graph_op_row *op;
-    const tsri_verify_case *c;
+    const tsri_case *c;
     tsri_graph_cost cost;
     seen_row rows[MAX_ROWS];
     size_t n_rows;
@@ -91,7 +91,7 @@ static void see(void *data, const tsr_row *row) {
 static tsr_status ask_rows(session *s, const tsri_graph *graph, bool *any) {
     tsri_graph_op_store store;
     tsr_bounds bounds;
-    tsri_verify_bounds(s->c, &bounds);
+    tsri_case_bounds(s->c, &bounds);
     tsr_op op = *tsri_graph_as_op(graph, tsri_graph_node_at(graph, 0), &store);
     op.bounds = &bounds;
     s->cost = s->op->cost(&op, s->c->sizes);
@@ -115,19 +115,19 @@ static void force(const session *s, const char *row, char text[160]) {
 /* ---- one case ---- */
 
 typedef struct answers {
-    tsri_verify_values want, terms;
+    tsri_case_values want, terms;
     bool has_terms;
 } answers;
 
 static tsr_status ask_oracle(const session *s, answers *out) {
     const tsri_verify_place oracle = {.set = s->set, .device = s->oracle};
-    TRY(tsri_verify_fill_values(s->c, false, &out->want));
+    TRY(tsri_case_values_fill(s->c, false, &out->want));
     TRY(tsri_verify_run(s->c, &s->c->attrs, &oracle, &out->want));
-    for (int i = 0; i < TSRI_VERIFY_MAX_OUT; i++)
+    for (int i = 0; i < TSRI_CASE_MAX_OUT; i++)
         out->has_terms |= s->c->bound[i].terms > 0;
     if (!out->has_terms)
         return TSR_OK;
-    TRY(tsri_verify_fill_values(s->c, true, &out->terms));
+    TRY(tsri_case_values_fill(s->c, true, &out->terms));
     return tsri_verify_run(s->c, &s->c->term_attrs, &oracle, &out->terms);
 }
 
@@ -136,16 +136,16 @@ static tsr_status ask_oracle(const session *s, answers *out) {
 static tsr_status check_row(session *s, const answers *known, const tsri_verify_place *place,
                             seen_row *seen) {
     const char *row = seen ? seen->name : "decomposed";
-    tsri_verify_values got;
+    tsri_case_values got;
     tsri_verify_worst worst = {0};
     char message[256] = "";
-    tsr_status status = tsri_verify_fill_values(s->c, false, &got);
+    tsr_status status = tsri_case_values_fill(s->c, false, &got);
     if (status == TSR_OK)
         status = tsri_verify_run(s->c, &s->c->attrs, place, &got);
     if (status == TSR_OK)
         status = tsri_verify_compare(s->c, &known->want, known->has_terms ? &known->terms : NULL,
                                      &got, &worst);
-    tsri_verify_clear_values(&got);
+    tsri_case_values_clear(&got);
     if (status == TSR_E_UNSUPPORTED && seen)
         snprintf(seen->why, sizeof seen->why, "%s", tsri_base_reported());
     if (status == TSR_E_UNSUPPORTED)
@@ -186,7 +186,7 @@ static tsr_status check_rows(session *s, const answers *known, wanted want) {
 static tsr_status check_case(session *s, wanted want, bool *offered) {
     tsri_graph *graph = NULL;
     answers known = {0};
-    tsr_status status = tsri_verify_graph(s->c, &s->c->attrs, &graph);
+    tsr_status status = tsri_case_graph(s->c, &s->c->attrs, &graph);
     if (status == TSR_OK)
         status = ask_rows(s, graph, offered);
     tsri_graph_destroy(&graph);
@@ -194,8 +194,8 @@ static tsr_status check_case(session *s, wanted want, bool *offered) {
         status = ask_oracle(s, &known);
     if (status == TSR_OK && *offered)
         status = check_rows(s, &known, want);
-    tsri_verify_clear_values(&known.want);
-    tsri_verify_clear_values(&known.terms);
+    tsri_case_values_clear(&known.want);
+    tsri_case_values_clear(&known.terms);
     return status == TSR_OK || status == TSR_E_CANCELLED
                ? status
                : tsri_base_fail_within(status, "%s, case %s", s->op->name, s->c->name);
@@ -261,7 +261,7 @@ static uint32_t fitting(const session *s) {
 
 static tsr_status look(session *s, bool *any) {
     tsri_graph *graph = NULL;
-    tsr_status status = tsri_verify_graph(s->c, &s->c->attrs, &graph);
+    tsr_status status = tsri_case_graph(s->c, &s->c->attrs, &graph);
     if (status == TSR_OK)
         status = ask_rows(s, graph, any);
     tsri_graph_destroy(&graph);
@@ -276,7 +276,7 @@ static void choose_kinds(const kinds *all, wanted *want) {
 }
 
 /* Moves the cases of a level to the start of the list, and says what each is run on. */
-static tsr_status choose_cases(session *s, tsri_verify_list *list, uint32_t level, wanted *want,
+static tsr_status choose_cases(session *s, tsri_case_list *list, uint32_t level, wanted *want,
                                size_t *n) {
     enum { SHARE = 40 };
     kinds *all = NULL;
@@ -307,9 +307,8 @@ static tsr_status choose_cases(session *s, tsri_verify_list *list, uint32_t leve
 }
 
 /* Builds the cases of each kernel variant as one program, and those of the decomposition. */
-static tsr_status build_ahead(session *s, const tsri_verify_case *cases, const wanted *want,
-                              size_t n) {
-    const tsri_verify_case **list = NULL;
+static tsr_status build_ahead(session *s, const tsri_case *cases, const wanted *want, size_t n) {
+    const tsri_case **list = NULL;
     tsr_status status = tsri_base_new(n ? n : 1, sizeof *list, &list);
     for (size_t r = 0; r <= s->n_rows && status == TSR_OK; r++) {
         tsri_verify_place place = {.set = s->set, .device = s->device};
@@ -341,14 +340,14 @@ static tsr_status give_skipped(session *s) {
 }
 
 static tsr_status check_op(session *s, const tsri_graph_op_row *op, uint32_t level) {
-    tsri_verify_list list = {0};
+    tsri_case_list list = {0};
     wanted *want = NULL;
     bool offered = true;
     size_t n = 0;
     s->op = op;
     s->c = NULL;
     s->n_rows = 0;
-    tsr_status status = tsri_verify_cases(op->id, &list);
+    tsr_status status = tsri_cases_of(op->id, &list);
     if (status == TSR_OK)
         status = tsri_base_new(list.n ? list.n : 1, sizeof *want, &want);
     if (status == TSR_OK)

@@ -20,19 +20,19 @@ typedef struct subject {
     int most;                   /* so many cases at most, at level all */
 } subject;
 
-static tsr_status run_row(const tsri_verify_case *c, tsri_verify_place place, const char *op,
-                          const char *row, tsri_verify_values *values) {
+static tsr_status run_row(const tsri_case *c, tsri_verify_place place, const char *op,
+                          const char *row, tsri_case_values *values) {
     char kernels[64];
     snprintf(kernels, sizeof kernels, "%s=%s", op, row);
     place.kernels = kernels;
-    tsr_status status = tsri_verify_fill_values(c, false, values);
+    tsr_status status = tsri_case_values_fill(c, false, values);
     if (status == TSR_OK)
         status = tsri_verify_run(c, &c->attrs, &place, values);
     return status;
 }
 
-static void compare(const tsri_verify_case *c, const char *row, const tsri_verify_values *plain,
-                    const tsri_verify_values *other) {
+static void compare(const tsri_case *c, const char *row, const tsri_case_values *plain,
+                    const tsri_case_values *other) {
     for (int i = 0; i < plain->n_out; i++)
         for (size_t k = 0; k < plain->out_count[i]; k++) {
             float a, b;
@@ -52,7 +52,7 @@ static void check(const subject *s) {
     const tsri_backend_options options = {0};
     const tsr_device_options device_options = {.struct_size = sizeof device_options};
     tsri_verify_place place = {0};
-    tsri_verify_list list = {0};
+    tsri_case_list list = {0};
     size_t number = 0;
     int ran = 0, cases = 0;
     static const int share[] = {[TEST_SMOKE] = 4, [TEST_SOME] = 3, [TEST_ALL] = 1};
@@ -65,13 +65,13 @@ static void check(const subject *s) {
     }
     cr_assert_eq(tsri_backend_device_open(place.set, number, &device_options, &place.device),
                  TSR_OK, "%s", tsr_error_last());
-    cr_assert_eq(tsri_verify_cases(s->op, &list), TSR_OK, "%s", tsr_error_last());
+    cr_assert_eq(tsri_cases_of(s->op, &list), TSR_OK, "%s", tsr_error_last());
     for (size_t i = 0; i < list.n && cases < most; i++) {
-        const tsri_verify_case *c = &list.cases[i];
+        const tsri_case *c = &list.cases[i];
         if (!strstr(c->name, s->part))
             continue;
         cases++;
-        tsri_verify_values plain, other;
+        tsri_case_values plain, other;
         cr_assert_eq(run_row(c, place, s->name, "plain", &plain), TSR_OK, "%s: %s", c->name,
                      tsr_error_last());
         for (int r = 0; r < 4 && s->rows[r]; r++) {
@@ -82,9 +82,9 @@ static void check(const subject *s) {
                 compare(c, s->rows[r], &plain, &other);
                 ran++;
             }
-            tsri_verify_clear_values(&other);
+            tsri_case_values_clear(&other);
         }
-        tsri_verify_clear_values(&plain);
+        tsri_case_values_clear(&plain);
     }
     free(list.cases);
     tsri_backend_device_close(&place.device);
@@ -207,19 +207,19 @@ static void run_all(uint32_t threads, uint64_t sums[N_LEARNING]) {
     tsri_verify_place place = {0};
     open_device(&place, threads);
     for (int i = 0; i < N_LEARNING; i++) {
-        tsri_verify_list list = {0};
+        tsri_case_list list = {0};
         sums[i] = 0xcbf29ce484222325u;
-        cr_assert_eq(tsri_verify_cases(learning[i], &list), TSR_OK, "%s", tsr_error_last());
+        cr_assert_eq(tsri_cases_of(learning[i], &list), TSR_OK, "%s", tsr_error_last());
         for (int k = 0; k < 2; k++) {
-            const tsri_verify_case *c = &list.cases[k ? list.n - 1 : 0];
-            tsri_verify_values values;
-            cr_assert_eq(tsri_verify_fill_values(c, false, &values), TSR_OK);
+            const tsri_case *c = &list.cases[k ? list.n - 1 : 0];
+            tsri_case_values values;
+            cr_assert_eq(tsri_case_values_fill(c, false, &values), TSR_OK);
             cr_assert_eq(tsri_verify_run(c, &c->attrs, &place, &values), TSR_OK, "%s: %s", c->name,
                          tsr_error_last());
             for (int o = 0; o < values.n_out; o++)
                 for (size_t b = 0; b < values.out_bytes[o]; b++)
                     sums[i] = (sums[i] ^ ((unsigned char *)values.out[o])[b]) * 0x100000001b3u;
-            tsri_verify_clear_values(&values);
+            tsri_case_values_clear(&values);
         }
         free(list.cases);
     }

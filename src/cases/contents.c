@@ -1,0 +1,135 @@
+/* cases/contents.c - the contents of a case's operands. */
+#include "cases/cases.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "tensor/convert.h"
+#include "tensor/quantize.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEED = 20170612 };
+
+void tsri_case_leaf_dims(const tsri_case_operand *operand, tsr_dim dims[TSR_MAX_RANK]) {
+    const uint32_t rank = operand->rank, a = rank > 2 ? rank - 3 : 0, b = a + 1;
+    memcpy(dims, operand->dim, sizeof operand->dim);
+    if (operand->view == TSRI_CASE_SLICED)
+        dims[rank - 1].factor += 2 * TSRI_CASE_MARGIN;
+    if (operand->view == TSRI_CASE_AMONG)
+        dims[rank - 2].factor += 2 * TSRI_CASE_MARGIN;
+    if (operand->view == TSRI_CASE_SWAPPED) {
+        dims[a] = operand->dim[b];
+        dims[b] = operand->dim[a];
+    }
+}
+
+/* The largest element of a row of x is its last, in every second row its first. The rows of a view
+ * lie between the margins of the leaf's rows. */
+static double step_at(const tsri_case_operand *operand, size_t i, size_t columns, double u,
+                      double v) {
+    const size_t margin = operand->view == TSRI_CASE_SLICED ? TSRI_CASE_MARGIN : 0;
+    const size_t largest = i / columns % 2 ? margin : columns - 1 - margin;
+    const double m = floor(u * 253) - 126;
+    return (i % columns == largest ? 127 : m + 0.8 * v - 0.4) * operand->high / 127;
+}
+
+static double element(const tsri_case_operand *operand, int number, size_t i, size_t n,
+                      size_t columns) {
+    const double extremes[] = {operand->low, operand->high, 0x1p-100, -0x1p-100, 1, -1, 0.0, -0.0};
+    const double u = tsri_base_uniform(SEED, (uint64_t)number, i);
+    switch (operand->fill) {
+    case TSRI_CASE_INTEGER:
+        return operand->low + floor(u * (operand->high - operand->low + 1));
+    case TSRI_CASE_EQUAL:
+        return operand->low;
+    case TSRI_CASE_ZEROS:
+        return i % 2 ? -0.0 : 0.0;
+    case TSRI_CASE_EXTREME:
+        return extremes[i % (sizeof extremes / sizeof *extremes)];
+    case TSRI_CASE_POWERS:
+        return pow(operand->high, -(double)i / (double)n);
+    case TSRI_CASE_LIST:
+        return operand->list[i % (size_t)operand->n_list];
+    case TSRI_CASE_NUMBERS:
+        return operand->numbers[i % 4];
+    case TSRI_CASE_MASK:
+        return u < operand->low ? -INFINITY : 0;
+    case TSRI_CASE_STEPS:
+        return step_at(operand, i, columns, u, tsri_base_uniform(SEED + 1, (uint64_t)number, i));
+    case TSRI_CASE_SOME_NAN:
+        return u < operand->low ? NAN : 2 * (u - operand->low) / (1 - operand->low) - 1;
+    default:
+        return operand->low + u * (operand->high - operand->low);
+    }
+}
+
+/* Replaces the numbers in blocks by their magnitudes: the scale becomes negative, and the integers
+ * lie in -8 .. 0 or in -127 .. 0, where all magnitudes have a place. */
+static void make_absolute(tsr_dtype dtype, unsigned char *blocks, size_t count) {
+    const tsri_tensor_dtype *type = tsri_tensor_dtype_info(dtype);
+    for (unsigned char *p = blocks; p < blocks + count / 32 * (size_t)type->bytes;
+         p += type->bytes) {
+        p[1] |= 0x80; /* the sign of a little-endian f16 */
+        for (int i = 2; i < type->bytes; i++)
+            if (dtype == TSR_GGML_Q8_0)
+                p[i] = p[i] < 128 ? (unsigned char)-p[i] : p[i];
+            else
+                p[i] = (unsigned char)(((p[i] & 15) > 8 ? 16 - (p[i] & 15) : p[i] & 15) |
+                                       ((p[i] >> 4) > 8 ? 16 - (p[i] >> 4) : p[i] >> 4) << 4);
+    }
+}
+
+static tsr_status fill_operand(const tsri_case *c, int number, bool magnitude, void **out,
+                               size_t *bytes) {
+    const tsri_case_operand *operand = &c->in[number];
+    tsr_tensor leaf = {.rank = operand->rank, .dtype = operand->dtype};
+    tsri_case_leaf_dims(operand, leaf.dim);
+    size_t count = 1;
+    for (uint32_t i = 0; i < leaf.rank; i++)
+        count *= (size_t)tsri_tensor_value(leaf.dim[i], c->sizes);
+    const bool blocks = tsri_tensor_is_kept_blocks(operand->dtype);
+    const bool absolute = magnitude && operand->absolute;
+    const size_t columns =
+        leaf.rank ? (size_t)tsri_tensor_value(leaf.dim[leaf.rank - 1], c->sizes) : 1;
+    uint64_t size = 0;
+    float *values = NULL;
+    if (!tsri_tensor_bytes(operand->dtype, count, &size))
+        return tsri_base_fail(TSR_E_INTERNAL, "case %s: operand %d has no size", c->name, number);
+    *bytes = (size_t)size;
+    TRY(tsri_base_new_aligned(*bytes + 1, out));
+    TRY(tsri_base_new(count + 1, sizeof *values, &values));
+    for (size_t i = 0; i < count; i++) {
+        const double value = element(operand, number, i, count, columns);
+        values[i] = (float)(absolute && !blocks ? fabs(value) : value);
+    }
+    const tsr_status status = tsri_tensor_convert(operand->dtype, *out, TSR_F32, values, count);
+    if (status == TSR_OK && absolute && blocks)
+        make_absolute(operand->dtype, *out, count);
+    free(values);
+    return status;
+}
+
+tsr_status tsri_case_values_fill(const tsri_case *c, bool magnitude, tsri_case_values *values) {
+    *values = (tsri_case_values){0};
+    for (int i = 0; i < TSRI_CASE_MAX_IN; i++)
+        if (c->in[i].present)
+            TRY(fill_operand(c, i, magnitude, &values->in[i], &values->in_bytes[i]));
+    return TSR_OK;
+}
+
+void tsri_case_values_poison(const tsri_case *c, tsri_case_values *values) {
+    for (int i = 0; i < TSRI_CASE_MAX_IN; i++)
+        if (c->in[i].present && c->in[i].kind == TSR_KIND_INPUT && c->in[i].dtype == TSR_F32)
+            memset(values->in[i], 0xff, values->in_bytes[i]); /* a NaN */
+}
+
+void tsri_case_values_clear(tsri_case_values *values) {
+    for (int i = 0; i < TSRI_CASE_MAX_IN; i++)
+        free(values->in[i]);
+    for (int i = 0; i < TSRI_CASE_MAX_OUT; i++)
+        free(values->out[i]);
+    *values = (tsri_case_values){0};
+}
