@@ -78,6 +78,18 @@ const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app) {
     return rows;
 }
 
+const tsri_cli_option *tsri_cli_running_options(tsri_cli_app *app, bool json) {
+    static tsri_cli_option rows[24];
+    const tsri_cli_option *const tables[] = {
+        tsri_cli_model_options(app), tsri_cli_device_options(app),
+        json ? tsri_cli_json_option(app) : &(tsri_cli_option){0}, tsri_cli_common_options(app)};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (const tsri_cli_option *row = tables[i]; row->names; row++)
+            rows[n++] = *row;
+    return rows;
+}
+
 /* Remembers the last warnings, so that none is printed twice. */
 static bool is_told(tsri_cli_app *app, const char *line) {
     enum { MOST = sizeof app->told / sizeof *app->told };
@@ -255,6 +267,15 @@ int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options) {
     return code;
 }
 
+int tsri_cli_take_model(tsri_cli_app *app, const tsri_cli_list *operands, size_t first) {
+    if (operands->n > first + (app->model_name ? 0 : 1))
+        return tsri_cli_fail(CLI_USAGE, "%s: give only one model",
+                             operands->items[operands->n - 1]);
+    if (operands->n > first)
+        app->model_name = operands->items[first];
+    return CLI_OK;
+}
+
 int tsri_cli_open_model(tsri_cli_app *app) {
     tsr_model_options options;
     int code = tsri_cli_model_settings(app, &options);
@@ -264,9 +285,7 @@ int tsri_cli_open_model(tsri_cli_app *app) {
         return code;
     const tsr_status status = tsr_model_open(app->model_name, app->device, &options, &app->model);
     tsri_cli_clear_progress(app);
-    if (status == TSR_E_CANCELLED && tsri_cli_signal())
-        return 128 + tsri_cli_signal();
-    return tsri_cli_status(status);
+    return tsri_cli_run_status(status);
 }
 
 /* ---- profile ---- */

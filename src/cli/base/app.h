@@ -41,11 +41,15 @@ const tsri_cli_option *
 tsri_cli_model_options(tsri_cli_app *app); /* -m --dtype --kv-dtype --compute -c --lora */
 const tsri_cli_option *tsri_cli_common_options(tsri_cli_app *app); /* -q -v */
 const tsri_cli_option *tsri_cli_json_option(tsri_cli_app *app);    /* --json */
+/* All of these, of a command that runs a model; --json only where `json` is true. */
+const tsri_cli_option *tsri_cli_running_options(tsri_cli_app *app, bool json);
 
 /* Each returns an exit code, and prints what went wrong. */
 int tsri_cli_open_engine(tsri_cli_app *app);
 int tsri_cli_open_device(tsri_cli_app *app);
 int tsri_cli_open_model(tsri_cli_app *app); /* also opens the engine and the device */
+/* Takes the operand at `first` as the model's name: there may be one, and none beside -m. */
+int tsri_cli_take_model(tsri_cli_app *app, const tsri_cli_list *operands, size_t first);
 /* Fills `options` from the command line, for commands that open the model themselves. */
 int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options);
 /* Takes one entry of the profile; a callback of tsr_profile and tsr_train. */

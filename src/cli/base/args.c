@@ -242,6 +242,8 @@ int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about,
                                    "-: this command does not take \"-\" for standard input; see "
                                    "tessera help %s",
                                    argv[0]);
+        else if (!operands)
+            status = tsri_cli_fail(CLI_USAGE, "%s: %s takes no operands", argv[optind], argv[0]);
         else
             status = append(operands, argv[optind]);
     }

@@ -45,9 +45,9 @@ typedef struct tsri_cli_option {
 } tsri_cli_option;
 
 /* Parses the command line by `tables`, which ends with NULL; each table ends with names == NULL.
- * Operands go to `operands`. "-" is an operand where `usage` has "|-", and a value of a file option
- * where the option's help names standard input. Returns CLI_OK, CLI_HELP (help was printed), or
- * CLI_USAGE (the error was printed on stderr). */
+ * Operands go to `operands`; it is NULL for a command that takes none. "-" is an operand where
+ * `usage` has "|-", and a value of a file option where the option's help names standard input.
+ * Returns CLI_OK, CLI_HELP (help was printed), or CLI_USAGE (the error was printed on stderr). */
 int tsri_cli_parse(int argc, char **argv, const char *usage, const char *about,
                    const tsri_cli_option *const *tables, tsri_cli_list *operands);
 void tsri_cli_print_help(const char *usage, const char *about,

@@ -24,12 +24,15 @@ int tsri_cli_status(tsr_status status) {
                          "%s", tsr_error_last());
 }
 
+int tsri_cli_run_status(tsr_status status) {
+    return status == TSR_E_CANCELLED && tsri_cli_signal() ? 128 + tsri_cli_signal()
+                                                          : tsri_cli_status(status);
+}
+
 int tsri_cli_file_status(tsr_status status, const char *path) {
     if (status == TSR_E_FORMAT)
         return tsri_cli_fail(CLI_FILE, "%s: %s", path, tsr_error_last());
-    if (status == TSR_E_CANCELLED && tsri_cli_signal())
-        return 128 + tsri_cli_signal();
-    return tsri_cli_status(status);
+    return tsri_cli_run_status(status);
 }
 
 void tsri_cli_clear_progress(tsri_cli_app *app) {

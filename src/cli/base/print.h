@@ -11,8 +11,10 @@ typedef struct tsri_cli_app tsri_cli_app;
 
 /* Prints tsr_error_last(), and returns the exit code of a status. */
 int tsri_cli_status(tsr_status status);
-/* The same for work on a file: the message of a bad file names it, and a call that a signal
- * cancelled gives the signal's exit code. */
+/* The same for work that a signal may cancel: it then gives the signal's exit code, and prints
+ * nothing. */
+int tsri_cli_run_status(tsr_status status);
+/* The same for work on a file: the message of a bad file names it. */
 int tsri_cli_file_status(tsr_status status, const char *path);
 
 /* Writes to stdout. Returns false where it cannot; then app->stopped is set, and an error was

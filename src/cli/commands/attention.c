@@ -149,12 +149,8 @@ int tsri_cli_attention(int argc, char **argv) {
          "an HTML page, or tables of the mean over layers and heads (default: html)", 0, 0, NULL},
         {"output", 'o', CLI_TEXT, &j.path, "FILE.html", "the page to write", 0, 0, NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own,
-                                       tsri_cli_encoding_option(&j.encoding),
-                                       tsri_cli_model_options(&j.app),
-                                       tsri_cli_device_options(&j.app),
-                                       tsri_cli_common_options(&j.app),
-                                       NULL};
+    const tsri_cli_option *tables[] = {own, tsri_cli_encoding_option(&j.encoding),
+                                       tsri_cli_running_options(&j.app, false), NULL};
     int code = tsri_cli_parse(argc, argv,
                               "tessera attention [options] [TEXT|-] (-o FILE.html | --format text)",
                               "Shows how much each word attends to each other word in a model. "

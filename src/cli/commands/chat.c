@@ -60,12 +60,8 @@ int tsri_cli_chat(int argc, char **argv) {
         {"chat-template", 0, CLI_TEXT, &template_name, "NAME",
          "chatml, llama2, llama3, mistral, gemma or phi3 (default: the model's own)", 0, 0, NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own,
-                                       tsri_cli_sampling_options(&sampling),
-                                       tsri_cli_model_options(&app),
-                                       tsri_cli_device_options(&app),
-                                       tsri_cli_common_options(&app),
-                                       NULL};
+    const tsri_cli_option *tables[] = {own, tsri_cli_sampling_options(&sampling),
+                                       tsri_cli_running_options(&app, false), NULL};
     int code = tsri_cli_parse(argc, argv, "tessera chat -m MODEL [options]",
                               "Talks with an instruction-tuned model. Each line is a turn; the end "
                               "of the input (Ctrl-D) ends the conversation.",

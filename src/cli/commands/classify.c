@@ -150,10 +150,8 @@ static int next_window(job *j) {
                                   ? tsr_classify_tokens(j->classifier, j->window.texts, j->window.n,
                                                         visit_spans, j, &stats)
                                   : label_texts(j, &stats);
-    if (status == TSR_E_CANCELLED && tsri_cli_signal())
-        return 128 + tsri_cli_signal();
-    if (status != TSR_OK && !(status == TSR_E_CANCELLED && j->app.stopped))
-        return tsri_cli_status(status);
+    if (status != TSR_OK && !(status == TSR_E_CANCELLED && j->app.stopped && !tsri_cli_signal()))
+        return tsri_cli_run_status(status);
     j->done += j->window.n;
     j->cut += stats.cut;
     j->progress.done = j->done;
@@ -248,13 +246,8 @@ int tsri_cli_classify(int argc, char **argv) {
         {"next-sentence", 0, CLI_FLAG, &j.next, NULL,
          "tell whether the second text of a pair follows the first: next or random", 0, 0, NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own,
-                                       tsri_cli_lines_options(&j.source),
-                                       tsri_cli_model_options(&j.app),
-                                       tsri_cli_device_options(&j.app),
-                                       tsri_cli_json_option(&j.app),
-                                       tsri_cli_common_options(&j.app),
-                                       NULL};
+    const tsri_cli_option *tables[] = {own, tsri_cli_lines_options(&j.source),
+                                       tsri_cli_running_options(&j.app, true), NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera classify -m MODEL [--top-k K] [TEXT... | -f FILE|-]",
         "Labels each text with the model's classifier, and prints K lines \"label<TAB>score\" per "

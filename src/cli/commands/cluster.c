@@ -170,7 +170,7 @@ static int group(job *j) {
     const tsr_status status = tsr_cluster(j->vectors, j->n, j->width, &options, &found);
     tsri_cli_progress_end(&j->progress, false);
     if (status != TSR_OK)
-        return tsri_cli_embedding_status(status);
+        return tsri_cli_run_status(status);
     (j->centres ? print_centres : print_rows)(j, found);
     uint64_t alone = j->n;
     for (uint32_t c = 0; c < found->n; c++)
@@ -200,13 +200,9 @@ int tsri_cli_cluster(int argc, char **argv) {
         {"lines", 0, CLI_TEXT, &j.lines_path, "FILE",
          "the texts that the vectors of an .npy file were made from, to show them", 0, 0, NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own,
-                                       tsri_cli_lines_options(&j.source),
+    const tsri_cli_option *tables[] = {own, tsri_cli_lines_options(&j.source),
                                        tsri_cli_embedding_options(&j.embedding),
-                                       tsri_cli_model_options(&j.app),
-                                       tsri_cli_device_options(&j.app),
-                                       tsri_cli_common_options(&j.app),
-                                       NULL};
+                                       tsri_cli_running_options(&j.app, false), NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera cluster (-k K | --threshold C) [FILE|E.npy|-]",
         "Groups lines, or the vectors of an .npy file, by cosine. For each line, in order, it "

@@ -4,7 +4,6 @@
 #include "cli/base/json.h"
 #include "cli/commands/commands.h"
 
-#include <stdlib.h>
 
 static const char *type_name(uint32_t type) {
     static const char *const names[] = {"other", "cpu", "gpu", "accelerator"};
@@ -99,7 +98,6 @@ static int list(tsri_cli_app *app) {
 
 int tsri_cli_devices(int argc, char **argv) {
     tsri_cli_app app = {0};
-    tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {{"backend", 0, CLI_LIST, &app.backends, "FILE",
                                     "also load this backend plugin; may be given several times", 0,
                                     0, NULL},
@@ -109,13 +107,10 @@ int tsri_cli_devices(int argc, char **argv) {
     int code = tsri_cli_parse(argc, argv, "tessera devices [--json]",
                               "Lists the devices of all backends, whether each can be used, why or "
                               "why not, and which is the default.",
-                              tables, &operands);
-    if (code == CLI_OK && operands.n)
-        code = tsri_cli_fail(CLI_USAGE, "%s: devices takes no operands", operands.items[0]);
+                              tables, NULL);
     if (code == CLI_OK)
         code = tsri_cli_open_engine(&app);
     if (code == CLI_OK)
         code = list(&app);
-    free(operands.items);
     return tsri_cli_close(&app, code);
 }

@@ -119,12 +119,8 @@ int tsri_cli_dump(int argc, char **argv) {
          NULL},
         {"output", 'o', CLI_TEXT, &path, "FILE", "the safetensors file to write", 0, 0, NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own,
-                                       tsri_cli_encoding_option(&encoding),
-                                       tsri_cli_model_options(&app),
-                                       tsri_cli_device_options(&app),
-                                       tsri_cli_common_options(&app),
-                                       NULL};
+    const tsri_cli_option *tables[] = {own, tsri_cli_encoding_option(&encoding),
+                                       tsri_cli_running_options(&app, false), NULL};
     int code = tsri_cli_parse(
         argc, argv,
         "tessera dump -m MODEL (--ids 1,2,3 | --text TEXT | --inputs FILE.json) -o FILE",

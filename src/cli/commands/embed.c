@@ -136,7 +136,7 @@ static int take_tokens(void *data, tsr_embed_stats *stats) {
     tsri_cli_output_flush(&j->output);
     if (status == TSR_E_CANCELLED && (j->app.stopped || j->failed))
         return j->failed;
-    return tsri_cli_embedding_status(status);
+    return tsri_cli_run_status(status);
 }
 
 /* ---- the whole ---- */
@@ -210,13 +210,9 @@ int tsri_cli_embed(int argc, char **argv) {
          "the last layer)",
          0, 1 << 20, &j.has_layer},
         {0}};
-    const tsri_cli_option *tables[] = {own,
-                                       tsri_cli_lines_options(&j.source),
+    const tsri_cli_option *tables[] = {own, tsri_cli_lines_options(&j.source),
                                        tsri_cli_embedding_options(&j.embedding),
-                                       tsri_cli_model_options(&j.app),
-                                       tsri_cli_device_options(&j.app),
-                                       tsri_cli_common_options(&j.app),
-                                       NULL};
+                                       tsri_cli_running_options(&j.app, false), NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera embed [-m MODEL] [-o OUT] [FILE|-]",
         "Writes a vector for each line of FILE, in order. Lines that are too long for the model "

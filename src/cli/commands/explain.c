@@ -104,20 +104,13 @@ int tsri_cli_explain(int argc, char **argv) {
                                     "explain the prefill of N tokens (default: 64)", 2, 1 << 20,
                                     NULL},
                                    {0}};
-    const tsri_cli_option *tables[] = {own,
-                                       tsri_cli_model_options(&j.app),
-                                       tsri_cli_device_options(&j.app),
-                                       tsri_cli_json_option(&j.app),
-                                       tsri_cli_common_options(&j.app),
-                                       NULL};
+    const tsri_cli_option *tables[] = {own, tsri_cli_running_options(&j.app, true), NULL};
     int code = tsri_cli_parse(argc, argv, "tessera explain [MODEL] [options]",
                               "Shows which kernel variant runs each op of a model (in encode, "
                               "prefill and decode), and why the\nother variants do not.",
                               tables, &operands);
-    if (code == CLI_OK && operands.n > (j.app.model_name ? 0u : 1u))
-        code = tsri_cli_fail(CLI_USAGE, "%s: give only one model", operands.items[operands.n - 1]);
-    if (code == CLI_OK && operands.n)
-        j.app.model_name = operands.items[0];
+    if (code == CLI_OK)
+        code = tsri_cli_take_model(&j.app, &operands, 0);
     if (code == CLI_OK)
         code = tsri_cli_open_model(&j.app);
     if (code == CLI_OK)

@@ -101,10 +101,8 @@ static int each_window(job *j) {
             break;
         const tsr_status status =
             tsr_fill_mask(j->app.model, j->window.texts, j->window.n, (uint32_t)j->top_k, visit, j);
-        if (status == TSR_E_CANCELLED && tsri_cli_signal())
-            code = 128 + tsri_cli_signal();
-        else if (status != TSR_OK && !(status == TSR_E_CANCELLED && j->app.stopped))
-            code = tsri_cli_status(status);
+        if (status != TSR_E_CANCELLED || !j->app.stopped || tsri_cli_signal())
+            code = tsri_cli_run_status(status);
         tsri_cli_flush(&j->app);
     }
     return code == CLI_OK ? tsri_cli_window_end(&j->app, j->lines, &j->window) : code;
@@ -119,13 +117,8 @@ int tsri_cli_fill_mask(int argc, char **argv) {
                                    {"top-k", 'k', CLI_INT, &j.top_k, "K",
                                     "show K tokens for each mask (default: 5)", 1, 1 << 24, NULL},
                                    {0}};
-    const tsri_cli_option *tables[] = {own,
-                                       tsri_cli_lines_options(&j.source),
-                                       tsri_cli_model_options(&j.app),
-                                       tsri_cli_device_options(&j.app),
-                                       tsri_cli_json_option(&j.app),
-                                       tsri_cli_common_options(&j.app),
-                                       NULL};
+    const tsri_cli_option *tables[] = {own, tsri_cli_lines_options(&j.source),
+                                       tsri_cli_running_options(&j.app, true), NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera fill-mask -m MODEL [--top-k K] [TEXT... | -f FILE|-]",
         "Shows the most likely tokens in place of [MASK] (or the model's own mask token) "

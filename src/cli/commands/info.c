@@ -115,10 +115,8 @@ int tsri_cli_info(int argc, char **argv) {
                               "Describes a model: its architecture, size, memory and tokenizer. "
                               "Without MODEL, lists the bundled models.",
                               tables, &operands);
-    if (code == CLI_OK && operands.n > (j.app.model_name ? 0u : 1u))
-        code = tsri_cli_fail(CLI_USAGE, "%s: give only one model", operands.items[operands.n - 1]);
-    if (code == CLI_OK && operands.n)
-        j.app.model_name = operands.items[0];
+    if (code == CLI_OK)
+        code = tsri_cli_take_model(&j.app, &operands, 0);
     if (code == CLI_OK && j.app.model_name) {
         code = about_model(&j);
     } else if (code == CLI_OK) {

@@ -14,15 +14,13 @@ typedef struct job {
 } job;
 
 static int export_model(job *j) {
-    if (j->operands.n > (j->app.model_name ? 1u : 2u))
-        return tsri_cli_fail(CLI_USAGE, "%s: give only one model",
-                             j->operands.items[j->operands.n - 1]);
+    int code = tsri_cli_take_model(&j->app, &j->operands, 1);
+    if (code != CLI_OK)
+        return code;
     if (!j->output)
         return tsri_cli_fail(CLI_USAGE, "the folder to write is missing; give -o FOLDER");
-    if (j->operands.n == 2)
-        j->app.model_name = j->operands.items[1];
     j->app.record = true;
-    int code = tsri_cli_open_model(&j->app);
+    code = tsri_cli_open_model(&j->app);
     if (code == CLI_OK)
         code = tsri_cli_status(tsr_bundle_export(j->app.model, j->output));
     if (code == CLI_OK)
@@ -54,9 +52,7 @@ int tsri_cli_kernels(int argc, char **argv) {
          "with build: take this file, which the vendor's compiler made from program.cl", 0, 0,
          NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own, tsri_cli_model_options(&j.app),
-                                       tsri_cli_device_options(&j.app),
-                                       tsri_cli_common_options(&j.app), NULL};
+    const tsri_cli_option *tables[] = {own, tsri_cli_running_options(&j.app, false), NULL};
     tsri_cli_watch_patience(CLI_END_MS);
     int code = tsri_cli_parse(
         argc, argv, "tessera kernels export [MODEL] -o FOLDER | build FOLDER [options]",

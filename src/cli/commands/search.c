@@ -57,8 +57,7 @@ static int find(job *j) {
     j->hits = calloc(k, sizeof *j->hits);
     int code = vector && j->hits ? CLI_OK : tsri_cli_fail(CLI_OTHER, "out of memory");
     if (code == CLI_OK)
-        code =
-            tsri_cli_embedding_status(tsr_embed(j->embedding.embedder, &query, 1, vector, &stats));
+        code = tsri_cli_run_status(tsr_embed(j->embedding.embedder, &query, 1, vector, &stats));
     if (code == CLI_OK && stats.cut)
         tsri_cli_note(&j->app, "the question is longer than %" PRId64 " tokens and was cut",
                       j->embedding.info.max_tokens);
@@ -142,13 +141,9 @@ int tsri_cli_search(int argc, char **argv) {
          "the corpus, to show the texts of the lines found; - is standard input", 0, 0, NULL},
         {"top-k", 'k', CLI_INT, &j.k, "K", "show K lines (default: 10)", 1, 1 << 30, NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own,
-                                       tsri_cli_lines_options(&j.lines),
+    const tsri_cli_option *tables[] = {own, tsri_cli_lines_options(&j.lines),
                                        tsri_cli_embedding_options(&j.embedding),
-                                       tsri_cli_model_options(&j.app),
-                                       tsri_cli_device_options(&j.app),
-                                       tsri_cli_common_options(&j.app),
-                                       NULL};
+                                       tsri_cli_running_options(&j.app, false), NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera search QUERY|- --index E.npy [--lines FILE] [-k K]",
         "Finds the lines nearest to a question by cosine, and prints \"cosine<TAB>line<TAB>text\", "

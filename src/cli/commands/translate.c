@@ -169,13 +169,9 @@ int tsri_cli_translate(int argc, char **argv) {
          "above 1: avoid tokens that the translation already has", 1e-3, 1e3,
          &j.has_repeat_penalty},
         {0}};
-    const tsri_cli_option *tables[] = {own,
-                                       tsri_cli_encoding_option(&j.source.encoding),
+    const tsri_cli_option *tables[] = {own, tsri_cli_encoding_option(&j.source.encoding),
                                        tsri_cli_searching_options(&j.searching),
-                                       tsri_cli_model_options(&j.app),
-                                       tsri_cli_device_options(&j.app),
-                                       tsri_cli_common_options(&j.app),
-                                       NULL};
+                                       tsri_cli_running_options(&j.app, false), NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera translate [options] [TEXT... | -f FILE|-]",
         "Translates each line into one line, in order; empty lines stay empty. Without TEXT or -f, "

@@ -87,12 +87,7 @@ int tsri_cli_tune(int argc, char **argv) {
                                     "also add the best values to this table (see cl/tuned/)", 0, 0,
                                     NULL},
                                    {0}};
-    const tsri_cli_option *tables[] = {own,
-                                       tsri_cli_model_options(&j.app),
-                                       tsri_cli_device_options(&j.app),
-                                       tsri_cli_json_option(&j.app),
-                                       tsri_cli_common_options(&j.app),
-                                       NULL};
+    const tsri_cli_option *tables[] = {own, tsri_cli_running_options(&j.app, true), NULL};
     j.app.measure = j.app.no_self_test = true; /* the search itself compares every candidate */
     tsri_cli_watch_patience(CLI_END_MS);
     int code = tsri_cli_parse(

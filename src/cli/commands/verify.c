@@ -175,7 +175,6 @@ static int verify_all(job *j, const char *op, bool smoke) {
 
 int tsri_cli_verify(int argc, char **argv) {
     job j = {0};
-    tsri_cli_list operands = {0};
     const char *op = NULL;
     bool smoke = false;
     j.app.no_self_test = true; /* a wrong variant must be reported as a miss, not refused */
@@ -191,9 +190,7 @@ int tsri_cli_verify(int argc, char **argv) {
     int code = tsri_cli_parse(argc, argv, "tessera verify [--device D|all] [--op OP]",
                               "Runs every op's test cases on every kernel variant that fits the "
                               "device, and compares the results\nwith the reference.",
-                              tables, &operands);
-    if (code == CLI_OK && operands.n)
-        code = tsri_cli_fail(CLI_USAGE, "%s: verify takes no operands", operands.items[0]);
+                              tables, NULL);
     j.results = j.app.json ? json_array() : NULL;
     if (code == CLI_OK)
         code = j.app.device_name && !strcmp(j.app.device_name, "all")
@@ -205,6 +202,5 @@ int tsri_cli_verify(int argc, char **argv) {
         json_decref(j.results);
     free(j.worst);
     free(j.skips);
-    free(operands.items);
     return tsri_cli_close(&j.app, code);
 }

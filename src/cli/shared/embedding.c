@@ -79,11 +79,6 @@ int tsri_cli_embedding_windows(tsri_cli_embedding *e, const tsri_cli_source *sou
     return code;
 }
 
-int tsri_cli_embedding_status(tsr_status status) {
-    return status == TSR_E_CANCELLED && tsri_cli_signal() ? 128 + tsri_cli_signal()
-                                                          : tsri_cli_status(status);
-}
-
 typedef struct vectors {
     tsri_cli_embedding *e;
     float *rows;
@@ -94,8 +89,7 @@ typedef struct vectors {
 static int embed_window(void *data, tsr_embed_stats *stats) {
     vectors *v = data;
     const tsri_cli_window *w = &v->e->window;
-    const int code =
-        tsri_cli_embedding_status(tsr_embed(v->e->embedder, w->texts, w->n, v->rows, stats));
+    const int code = tsri_cli_run_status(tsr_embed(v->e->embedder, w->texts, w->n, v->rows, stats));
     if (code != CLI_OK)
         return code;
     const size_t width = v->e->info.width;

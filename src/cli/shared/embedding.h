@@ -32,8 +32,6 @@ int tsri_cli_embedding_run(tsri_cli_embedding *e, const tsri_cli_source *source,
 /* The same loop, where `each` does the work on each window. */
 int tsri_cli_embedding_windows(tsri_cli_embedding *e, const tsri_cli_source *source,
                                int (*each)(void *data, tsr_embed_stats *stats), void *data);
-/* Like tsri_cli_status, but a call that a signal cancelled gives 128 plus the signal's number. */
-int tsri_cli_embedding_status(tsr_status status);
 void tsri_cli_embedding_close(tsri_cli_embedding *e);
 
 #endif

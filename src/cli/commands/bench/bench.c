@@ -110,9 +110,7 @@ static int bench_device(job *j) {
     const tsr_status status = tsr_bench(j->app.engine, j->app.device, j->subject.model,
                                         &j->model_options, &options, show, j, &summary);
     tsr_device_close(&j->app.device);
-    if (status == TSR_E_CANCELLED && tsri_cli_signal())
-        return 128 + tsri_cli_signal();
-    code = tsri_cli_status(status);
+    code = tsri_cli_run_status(status);
     return code != CLI_OK ? code : summary.failed_accuracy + summary.errors ? CLI_MISS : CLI_OK;
 }
 
@@ -180,7 +178,6 @@ int tsri_cli_bench(int argc, char **argv) {
              .batches = "1",
              .trains = "0",
              .repeats = 5};
-    tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
         {"shape", 0, CLI_TEXT, &j.shape, "NAME",
          "measure a model with random weights instead: llama-110m, gpt2-124m, gpt-10m, char-gpt or "
@@ -215,9 +212,7 @@ int tsri_cli_bench(int argc, char **argv) {
                        "Measures a device's peaks, then a model's prompt processing, generation "
                        "and training steps: median,\nspread, share of the roofline, and memory. No "
                        "rate is given where the logits differ from the\nreference's.",
-                       tables, &operands);
-    if (code == CLI_OK && operands.n)
-        code = tsri_cli_fail(CLI_USAGE, "%s: bench takes no operands", operands.items[0]);
+                       tables, NULL);
     if (code == CLI_OK)
         code = prepare(&j);
     if (code == CLI_OK) {
@@ -228,6 +223,5 @@ int tsri_cli_bench(int argc, char **argv) {
             j.format->end(&j.writer);
     }
     free(j.name);
-    free(operands.items);
     return tsri_cli_close(&j.app, code);
 }

@@ -6,7 +6,6 @@
 #include "cli/commands/commands.h"
 #include "cli/reading/input.h"
 
-#include <stdlib.h>
 
 typedef struct kind {
     const char *const *file;
@@ -38,7 +37,6 @@ static int run(tsri_cli_evaluation *j) {
 
 int tsri_cli_evaluate(int argc, char **argv) {
     tsri_cli_evaluation j = {.text_field = "text", .label_field = "label"};
-    tsri_cli_list operands = {0};
     const tsri_cli_option own[] = {
         {"perplexity", 0, CLI_TEXT, &j.perplexity, "FILE",
          "print the loss per token, perplexity and bits per byte of this text; - is standard input",
@@ -73,25 +71,17 @@ int tsri_cli_evaluate(int argc, char **argv) {
         {"metric", 0, CLI_TEXT, &j.metrics, "LIST",
          "for translations: bleu, chrf, or both (default: bleu,chrf)", 0, 0, NULL},
         {0}};
-    const tsri_cli_option *tables[] = {own,
-                                       tsri_cli_encoding_option(&j.encoding),
+    const tsri_cli_option *tables[] = {own, tsri_cli_encoding_option(&j.encoding),
                                        tsri_cli_searching_options(&j.searching),
-                                       tsri_cli_model_options(&j.app),
-                                       tsri_cli_device_options(&j.app),
-                                       tsri_cli_json_option(&j.app),
-                                       tsri_cli_common_options(&j.app),
-                                       NULL};
+                                       tsri_cli_running_options(&j.app, true), NULL};
     int code = tsri_cli_parse(
         argc, argv, "tessera evaluate --perplexity|--labelled|--parallel FILE [-m MODEL]",
         "Scores a model. For perplexity, sliding windows score each token of a text once, after at "
         "least\nwindow - stride other tokens. BLEU and chrF agree with sacrebleu digit by digit "
         "(13a, exponential\nsmoothing; chrF2), and are printed with its signature.",
-        tables, &operands);
-    if (code == CLI_OK && operands.n)
-        code = tsri_cli_fail(CLI_USAGE, "%s: evaluate takes no operands", operands.items[0]);
+        tables, NULL);
     if (code == CLI_OK)
         code = run(&j);
     tsri_cli_searching_clear(&j.searching);
-    free(operands.items);
     return tsri_cli_close(&j.app, code);
 }
