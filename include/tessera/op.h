@@ -99,8 +99,8 @@ typedef enum tsr_op_id {
      * defined for attention; 0 elsewhere.
      *
      * attrs  tsr_softmax_attrs
-     * in     x[B,..,T,S], past?[B], len?[B], bias? (broadcast to x), relative?[H,2R+1] f32 (x is
-     *        then [B,H,T,S])
+     * in     x[B,..,T,S], past?[B], len?[B], bias?[..,T,S] (broadcast to x), relative?[H,2R+1] f32
+     *        (x is then [B,H,T,S])
      * out    y
      */
     TSR_OP_SOFTMAX = 8,
@@ -128,7 +128,7 @@ typedef enum tsr_op_id {
      * state[slot[b], :, past[b]+t, :] = x[b,t,:,:] for past[b]+t < min(len[b], capacity). The keys
      * of one head are adjacent.
      *
-     * in     state[slots,G,capacity,D] f32, f16 or bf16 (rounds to nearest even), x[B,T,G,D],
+     * in     state[slots,G,capacity,D] (f32, f16 or bf16; rounds to nearest even), x[B,T,G,D],
      *        past[B], len[B], slot?[B] (b where missing)
      * out    none: writes in[0]
      */
@@ -183,16 +183,16 @@ typedef enum tsr_op_id {
     /**
      * T steps of a gated recurrent unit from state h (zeros where it is missing):
      *
-     *     r  = sigmoid(x_r + w_r h + b_r)
-     *     z  = sigmoid(x_z + w_z h + b_z)
-     *     n  = tanh(x_n + r (w_n h + b_n))
+     *     r  = sigmoid(x_r + w_r h + bias_r)
+     *     z  = sigmoid(x_z + w_z h + bias_z)
+     *     n  = tanh(x_n + r (w_n h + bias_n))
      *     h' = (1 - z) n + z h
      *
      * Step t reads gates_x[b,t,:], which holds x_r, x_z, x_n side by side (W_ih x + b_ih), and
      * y[b,t,:] is the state after it. Steps with t >= len[b] do not change the state and give 0.
      *
      * attrs  tsr_gru_cell_attrs
-     * in     gates_x[B,T,3E], state?[B,E], w[3E,E] (a weight: r, z, n), b[3E], len?[B]
+     * in     gates_x[B,T,3E], state?[B,E], w[3E,E] (a weight: r, z, n), bias[3E], len?[B]
      * out    y[B,T,E]
      */
     TSR_OP_GRU_CELL = 27,
@@ -214,10 +214,11 @@ typedef enum tsr_op_id {
      */
     TSR_OP_POOL = 29,
     /**
-     * y = the inputs side by side along the last dimension.
+     * y = the inputs side by side along the last dimension, C = C0 + C1 + .. wide. x3, or both x2
+     * and x3, may be left out, but no input is NULL.
      *
-     * in     2 to 4 arrays x[..,C_i]
-     * out    y[..,sum of C_i]
+     * in     x0[..,C0], x1[..,C1], x2[..,C2], x3[..,C3]
+     * out    y[..,C]
      */
     TSR_OP_CONCAT = 30,
     /* ---- training: the parts of gradients, losses, optimizers ----
@@ -331,8 +332,8 @@ typedef enum tsr_op_id {
      * The gradient of gru_cell, from its inputs and its result. Steps with t >= len[b] give 0.
      *
      * attrs  tsr_gru_cell_attrs
-     * in     gates_x[B,T,3E], state?[B,E], w[3E,E], b[3E], y[B,T,E], dy[B,T,E], len?[B]
-     * out    dgates_x[B,T,3E], dgates_h[B,T,3E] (of w h + b, so that dw = dgates_h^T before),
+     * in     gates_x[B,T,3E], state?[B,E], w[3E,E], bias[3E], y[B,T,E], dy[B,T,E], len?[B]
+     * out    dgates_x[B,T,3E], dgates_h[B,T,3E] (of w h + bias, so that dw = dgates_h^T before),
      *        before[B,T,E] (the state that each step began with), dstate?[B,E]
      */
     TSR_OP_GRU_CELL_GRAD = 42,
@@ -415,7 +416,7 @@ typedef enum tsr_op_id {
      * (0 for an empty one).
      *
      * attrs  tsr_sumsq_attrs
-     * in     sums[..] f32, x (packed, f32)
+     * in     sums[parts] f32 (more are allowed), x (packed, f32)
      * out    none: writes in[0]
      * exact  sums are in f32, in a fixed order
      */
