@@ -40,12 +40,11 @@ void tsri_case_append(tsri_graph *graph, const tsri_case *c, const tsri_case_att
     for (uint32_t i = 0; i < c->n_in; i++)
         in[i] = operand_value(graph, c, i, first_id + i);
     if (c->reads_state) { /* the states first, then the result of the op */
-        const uint8_t writes = tsri_graph_op_find(c->op)->writes;
         tsri_value made = TSRI_GRAPH_NONE;
         int n = 0;
         tsri_graph_op(graph, c->op, attrs->struct_size ? attrs : NULL, in, c->n_in, c->want, &made);
         for (uint32_t i = 0; i < c->n_in; i++)
-            if (writes >> i & 1 && in[i] != TSRI_GRAPH_NONE)
+            if (tsri_tensor_input_is(c->op, i, TSRI_TENSOR_WRITTEN) && in[i] != TSRI_GRAPH_NONE)
                 results[n++] = tsri_graph_op1(graph, TSR_OP_COPY, NULL, &in[i], 1);
         results[n] = made;
     } else {

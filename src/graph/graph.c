@@ -256,10 +256,11 @@ tsri_value tsri_graph_expand(tsri_graph *graph, tsri_value x, uint32_t axis, tsr
  * inputs. */
 static bool check_operands(tsri_graph *graph, const tsri_graph_op_row *row, const void *attrs,
                            const tsri_value *in, uint32_t n_in, tsri_graph_signature *signature) {
-    if (n_in < row->min_in || n_in > row->max_in || (row->attrs_size && !attrs)) {
+    const uint32_t least = tsri_tensor_least_inputs(row->id),
+                   most = tsri_tensor_operands_of(row->id)->n_in;
+    if (n_in < least || n_in > most || (row->attrs_size && !attrs)) {
         tsri_graph_fail(graph, TSR_E_ARGUMENT, "%s: %u operands%s; it takes %u to %u", row->name,
-                        n_in, row->attrs_size && !attrs ? " and no attributes" : "", row->min_in,
-                        row->max_in);
+                        n_in, row->attrs_size && !attrs ? " and no attributes" : "", least, most);
         return false;
     }
     if (row->attrs_size) {
@@ -273,12 +274,12 @@ static bool check_operands(tsri_graph *graph, const tsri_graph_op_row *row, cons
         }
     }
     for (uint32_t i = 0; i < n_in; i++) {
-        if (in[i] == TSRI_GRAPH_NONE && row->optional_in >> i & 1)
+        if (in[i] == TSRI_GRAPH_NONE && tsri_tensor_input_is(row->id, i, TSRI_TENSOR_OPTIONAL))
             continue;
         if (!usable(graph, in[i]))
             return false;
         signature->in[i] = &graph->values[in[i]].tensor;
-        if (row->writes >> i & 1 &&
+        if (tsri_tensor_input_is(row->id, i, TSRI_TENSOR_WRITTEN) &&
             (signature->in[i]->kind != TSR_KIND_STATE || graph->values[in[i]].storage != in[i])) {
             tsri_graph_fail(graph, TSR_E_ARGUMENT,
                             "%s: operand %u is written and must be a state leaf", row->name, i);
@@ -320,8 +321,9 @@ static tsri_graph_node *add_node(tsri_graph *graph, const tsri_graph_op_row *row
 void tsri_graph_op(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsri_value *in,
                    uint32_t n_in, uint32_t want, tsri_value *out) {
     const tsri_graph_op_row *row = tsri_graph_op_find(id);
+    const uint32_t n_out = row ? tsri_tensor_operands_of(id)->n_out : 0;
     tsri_graph_signature signature = {0};
-    for (uint32_t i = 0; row && i < row->n_out; i++)
+    for (uint32_t i = 0; i < n_out; i++)
         out[i] = TSRI_GRAPH_NONE;
     if (graph->status != TSR_OK)
         return;
@@ -337,7 +339,7 @@ void tsri_graph_op(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsr
                         tsri_base_reported());
         return;
     }
-    for (uint32_t i = 0; i < row->n_out; i++) {
+    for (uint32_t i = 0; i < n_out; i++) {
         char shape[96];
         if (is_countable(&signature.out[i]))
             continue;
@@ -352,10 +354,10 @@ void tsri_graph_op(tsri_graph *graph, tsr_op_id id, const void *attrs, const tsr
         return;
     node->n_in = n_in;
     memcpy(node->in, in, n_in * sizeof *in);
-    node->n_out = row->n_out;
-    for (uint32_t i = 0; i < row->n_out; i++) {
+    node->n_out = n_out;
+    for (uint32_t i = 0; i < n_out; i++) {
         node->out[i] = TSRI_GRAPH_NONE;
-        if (row->optional_out >> i & 1 && !(want >> i & 1))
+        if (tsri_tensor_result_is(id, i, TSRI_TENSOR_ON_REQUEST) && !(want >> i & 1))
             continue;
         tsri_graph_value value = {
             .tensor = signature.out[i], .storage = TSRI_GRAPH_NONE, .producer = producer};

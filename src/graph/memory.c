@@ -54,11 +54,11 @@ static tsr_status collect(const tsri_graph *graph, const tsr_bounds *bounds, con
 static const block *overwritten(const tsri_graph *graph, const block *b, const block *blocks,
                                 size_t placed) {
     const tsri_graph_node *node = tsri_graph_node_at(graph, (size_t)b->first);
-    const uint8_t mask = tsri_graph_op_find(node->id)->may_overwrite;
     if (node->out[0] != b->value)
         return NULL;
     for (uint32_t i = 0; i < node->n_in; i++) {
-        if (!(mask >> i & 1) || node->in[i] == TSRI_GRAPH_NONE)
+        if (!tsri_tensor_input_is(node->id, i, TSRI_TENSOR_OVERWRITTEN) ||
+            node->in[i] == TSRI_GRAPH_NONE)
             continue;
         const tsri_graph_value *in = tsri_graph_value_at(graph, node->in[i]);
         if (!tsri_tensor_is_packed(&in->tensor) || in->tensor.offset)

@@ -1,9 +1,10 @@
-/* graph/ops.h - the op table: what the graph knows about each op. Each row has a file of its own:
- * ops/<op>.c. */
+/* graph/ops.h - the op table: what the graph knows about each op besides its operands
+ * (tensor/operands.h). Each row has a file of its own: ops/<op>.c. */
 #ifndef TSRI_GRAPH_OPS_H
 #define TSRI_GRAPH_OPS_H
 
 #include "graph/gradient.h"
+#include "tensor/operands.h"
 
 /* What infer gets and fills: it gets operands (NULL where missing) and attributes, and writes
  * out[i].{dtype, rank, dim}. */
@@ -24,13 +25,7 @@ typedef struct tsri_graph_cost {
 typedef struct tsri_graph_op_row {
     const char *name; /* "linear" */
     tsr_op_id id;
-    uint8_t min_in, max_in, n_out;
-    uint16_t optional_in;  /* bit i: in[i] may be missing */
-    uint8_t optional_out;  /* bit i: out[i] is made only on request */
-    uint8_t may_overwrite; /* bit i: out[0] may take the memory of in[i], where both have the same
-                              size and are packed */
-    uint8_t writes;        /* bit i: in[i] is a state leaf that this op writes */
-    uint32_t attrs_size;   /* 0: no attributes */
+    uint32_t attrs_size; /* 0: no attributes */
     tsr_status (*infer)(tsri_graph_signature *signature);
     /* Emits simpler ops that compute the node's outputs from `in`; fills out[]. NULL: a primitive
      * op. */

@@ -201,18 +201,19 @@ static void add_op(tsr_graph *graph, const tsri_graph_op_row *row, tsr_op_id op,
 void tsr_graph_op_outputs(tsr_graph *graph, tsr_op_id op, const void *attrs, const tsr_value *in,
                           uint32_t n_in, uint32_t want, tsr_value *out, uint32_t n_out) {
     const tsri_graph_op_row *row = tsri_graph_op_find(op);
+    const tsri_tensor_operands *operands = tsri_tensor_operands_of(op);
     tsri_value made[TSRI_GRAPH_MAX_OPERANDS];
     for (uint32_t i = 0; i < n_out; i++)
         out[i] = TSR_VALUE_NONE;
     if (!building(graph))
         return;
-    for (uint32_t i = 0; row && i < n_in && i < row->max_in; i++)
+    for (uint32_t i = 0; row && i < n_in && i < operands->n_in; i++)
         if (in[i] != TSR_VALUE_NONE && !is_value(graph, row->name, in[i]))
             return;
     add_op(graph, row, op, attrs, in, n_in, want, made);
     if (tsri_graph_status(graph->graph) != TSR_OK)
         return;
-    for (uint32_t i = 0; i < row->n_out; i++) {
+    for (uint32_t i = 0; i < operands->n_out; i++) {
         uint32_t rank;
         int64_t dims[TSR_MAX_RANK];
         if (made[i] == TSRI_GRAPH_NONE)
@@ -222,7 +223,7 @@ void tsr_graph_op_outputs(tsr_graph *graph, tsr_op_id op, const void *attrs, con
             tsri_graph_fail(graph->graph, TSR_E_UNSUPPORTED,
                             "%s: its result would have more than 2^31 - 1 elements", row->name);
     }
-    for (uint32_t i = 0; i < n_out && i < row->n_out; i++)
+    for (uint32_t i = 0; i < n_out && i < operands->n_out; i++)
         out[i] = tsri_graph_status(graph->graph) == TSR_OK ? made[i] : TSR_VALUE_NONE;
 }
 

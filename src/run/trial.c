@@ -69,7 +69,6 @@ const tsr_op *tsri_run_case_op(const tsri_run_case *c, tsri_graph_op_store *stor
 static tsr_status build_graph(const tsr_op *op, tsri_graph *graph) {
     static const char *const names[TSRI_RUN_TRIAL_OPERANDS] = {"in0", "in1", "in2", "in3",
                                                                "in4", "in5", "in6", "in7"};
-    const tsri_graph_op_row *row = tsri_graph_op_find((tsr_op_id)op->id);
     tsri_value in[TSRI_GRAPH_MAX_OPERANDS], out[TSRI_GRAPH_MAX_OPERANDS];
     uint32_t want = 0;
     for (uint32_t i = 0; i < op->n_in; i++) {
@@ -83,7 +82,8 @@ static tsr_status build_graph(const tsr_op *op, tsri_graph *graph) {
     for (uint32_t i = 0; i < TSRI_GRAPH_MAX_OPERANDS; i++)
         out[i] = TSRI_GRAPH_NONE;
     for (uint32_t i = 0; i < op->n_out; i++)
-        want |= op->out[i] && (row->optional_out >> i & 1) ? 1u << i : 0;
+        want |=
+            op->out[i] && tsri_tensor_result_is(op->id, i, TSRI_TENSOR_ON_REQUEST) ? 1u << i : 0;
     tsri_graph_op(graph, (tsr_op_id)op->id, op->attrs, in, op->n_in, want, out);
     for (uint32_t i = 0; i < op->n_out; i++)
         if (out[i] != TSRI_GRAPH_NONE)
@@ -95,7 +95,7 @@ tsr_status tsri_run_case_make(const tsr_op *op, double count, tsri_run_case *out
     const tsri_graph_op_row *row = tsri_graph_op_find((tsr_op_id)op->id);
     tsri_graph_op_store store;
     *out = (tsri_run_case){.bounds = *op->bounds};
-    if (!row || row->writes || op->n_in > TSRI_RUN_TRIAL_OPERANDS)
+    if (!row || tsri_tensor_op_writes(op->id) || op->n_in > TSRI_RUN_TRIAL_OPERANDS)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "%s can't be tried alone", row ? row->name : "?");
     for (int i = 0; i < TSR_SYMBOLS; i++) {
         out->sizes[i] = out->bounds.highest[i];

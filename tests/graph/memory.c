@@ -91,7 +91,7 @@ static bool may_lie_on(const play *p, const tsri_graph_node *node, uint32_t out,
     uint32_t reads = 0;
     for (uint32_t j = 0; j < node->n_in; j++)
         reads += storage_of(p, node->in[j]) == storage_of(p, node->in[in]);
-    return out == 0 && reads == 1 && tsri_graph_op_find(node->id)->may_overwrite >> in & 1 &&
+    return out == 0 && reads == 1 && tsri_tensor_input_is(node->id, in, TSRI_TENSOR_OVERWRITTEN) &&
            p->memory->origin[node->out[0]] == p->memory->origin[storage_of(p, node->in[in])];
 }
 

@@ -2,7 +2,7 @@
  * replace it, its gradient and its cost. */
 #include "graph/ops/check.h"
 
-enum { Q, K, V, VALUES, LEN, SLOT };
+TSRI_OPERANDS(additive_attention);
 
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *q = s->in[Q], *k = s->in[K], *values = s->in[VALUES],
@@ -26,8 +26,8 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (!tsri_graph_is_ints(len, q->dim[0]) || !tsri_graph_is_ints(slot, q->dim[0]))
         return tsri_graph_refuse("additive_attention", "len or slot",
                                  !tsri_graph_is_ints(len, q->dim[0]) ? len : slot, "i32 [B]");
-    tsri_graph_shape_like(&s->out[0], TSR_F32, q, values->dim[2]);
-    tsri_graph_shape_like(&s->out[1], TSR_F32, q, k->dim[1]);
+    tsri_graph_shape_like(&s->out[Y], TSR_F32, q, values->dim[2]);
+    tsri_graph_shape_like(&s->out[PROBABILITIES], TSR_F32, q, k->dim[1]);
     return TSR_OK;
 }
 
@@ -91,10 +91,10 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 }
 
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
-    enum { Q, K, V, VALUES, LEN, SLOT };
     tsri_graph *graph = tsri_graph_of(b);
-    if (node->out[1] == TSRI_GRAPH_NONE || d_out[0] == TSRI_GRAPH_NONE ||
-        d_out[1] != TSRI_GRAPH_NONE || (node->n_in > SLOT && node->in[SLOT] != TSRI_GRAPH_NONE)) {
+    if (node->out[PROBABILITIES] == TSRI_GRAPH_NONE || d_out[Y] == TSRI_GRAPH_NONE ||
+        d_out[PROBABILITIES] != TSRI_GRAPH_NONE ||
+        (node->n_in > SLOT && node->in[SLOT] != TSRI_GRAPH_NONE)) {
         tsri_graph_fail(
             graph, TSR_E_UNSUPPORTED,
             "additive_attention has a gradient only where its probabilities are an output, no loss "
@@ -105,8 +105,8 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
                              node->in[K],
                              node->in[V],
                              node->in[VALUES],
-                             node->out[1],
-                             d_out[0],
+                             node->out[PROBABILITIES],
+                             d_out[Y],
                              node->n_in > LEN ? node->in[LEN] : TSRI_GRAPH_NONE};
     tsri_value d[4];
     tsri_graph_op(graph, TSR_OP_ADDITIVE_ATTENTION_GRAD, NULL, in, 7, 0, d);
@@ -119,11 +119,6 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
 
 const tsri_graph_op_row tsri_graph_op_additive_attention = {.name = "additive_attention",
                                                             .id = TSR_OP_ADDITIVE_ATTENTION,
-                                                            .min_in = 4,
-                                                            .max_in = 6,
-                                                            .n_out = 2,
-                                                            .optional_in = 48,
-                                                            .optional_out = 2,
                                                             .infer = infer,
                                                             .decompose = decompose,
                                                             .gradient = gradient,

@@ -1,8 +1,7 @@
 /* graph/ops/additive_attention_grad.c - the op additive_attention_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
-enum { Q, K, V, VALUES, PROBABILITIES, DY, LEN };
-enum { DQ, DK, DV, DVALUES };
+TSRI_OPERANDS(additive_attention_grad);
 
 static bool is_array(const tsr_tensor *x, tsr_dim B, tsr_dim rows, tsr_dim columns) {
     return tsri_graph_is_f32(x) && x->rank == 3 && tsri_tensor_same_dim(x->dim[0], B) &&
@@ -51,9 +50,5 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 const tsri_graph_op_row tsri_graph_op_additive_attention_grad = {.name = "additive_attention_grad",
                                                                  .id =
                                                                      TSR_OP_ADDITIVE_ATTENTION_GRAD,
-                                                                 .min_in = 6,
-                                                                 .max_in = 7,
-                                                                 .n_out = 4,
-                                                                 .optional_in = 64,
                                                                  .infer = infer,
                                                                  .cost = cost};

@@ -16,10 +16,5 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
-const tsri_graph_op_row tsri_graph_op_argmax = {.name = "argmax",
-                                                .id = TSR_OP_ARGMAX,
-                                                .min_in = 1,
-                                                .max_in = 1,
-                                                .n_out = 1,
-                                                .infer = infer,
-                                                .cost = cost};
+const tsri_graph_op_row tsri_graph_op_argmax = {
+    .name = "argmax", .id = TSR_OP_ARGMAX, .infer = infer, .cost = cost};

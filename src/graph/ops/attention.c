@@ -2,13 +2,12 @@
  * gradient and its cost. */
 #include "graph/ops/check.h"
 
-enum { Q, K, V, PAST, LEN, SLOT, SOURCE, BIAS, RELATIVE };
+TSRI_OPERANDS(attention);
 
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *q = s->in[Q], *k = s->in[K], *v = s->in[V],
                      *source = tsri_graph_operand(s, SOURCE), *bias = tsri_graph_operand(s, BIAS),
                      *relative = tsri_graph_operand(s, RELATIVE);
-    static const char *const facts[] = {[PAST] = "past", [LEN] = "len", [SLOT] = "slot"};
     if (!tsri_graph_is_f32(q) || q->rank != 4)
         return tsri_graph_refuse("attention", "q", q, "f32 [B,T,H,D]");
     if (!tsri_graph_is_float(k) || k->rank != 4 || !tsri_tensor_same_dim(k->dim[3], q->dim[3]))
@@ -23,7 +22,8 @@ static tsr_status infer(tsri_graph_signature *s) {
                                  "f32, f16 or bf16 [J,S,G,Dv] with k's J, S and G");
     for (uint32_t i = PAST; i <= SLOT; i++)
         if (!tsri_graph_is_ints(tsri_graph_operand(s, i), q->dim[0]))
-            return tsri_graph_refuse("attention", facts[i], s->in[i], "i32 [B]");
+            return tsri_graph_refuse("attention", tsri_graph_input_name(TSR_OP_ATTENTION, i),
+                                     s->in[i], "i32 [B]");
     if (source && (source->dtype != TSR_I32 || source->rank != 2 ||
                    !tsri_tensor_same_dim(source->dim[0], q->dim[0])))
         return tsri_graph_refuse("attention", "source", source, "i32 [B,S]");
@@ -31,15 +31,15 @@ static tsr_status infer(tsri_graph_signature *s) {
         return tsri_graph_refuse("attention", "bias", bias, "f32 [1 or B,H,T,S]");
     if (!tsri_graph_is_relative(relative, q->dim[2]))
         return tsri_graph_refuse("attention", "relative", relative, "f32 [H,2R+1]");
-    s->out[0].dtype = s->out[1].dtype = TSR_F32;
-    s->out[0].rank = 4;
+    s->out[Y].dtype = s->out[LSE].dtype = TSR_F32;
+    s->out[Y].rank = 4;
     for (int i = 0; i < 3; i++)
-        s->out[0].dim[i] = q->dim[i];
-    s->out[0].dim[3] = v->dim[3];
-    s->out[1].rank = 3;
-    s->out[1].dim[0] = q->dim[0];
-    s->out[1].dim[1] = q->dim[2];
-    s->out[1].dim[2] = q->dim[1];
+        s->out[Y].dim[i] = q->dim[i];
+    s->out[Y].dim[3] = v->dim[3];
+    s->out[LSE].rank = 3;
+    s->out[LSE].dim[0] = q->dim[0];
+    s->out[LSE].dim[1] = q->dim[2];
+    s->out[LSE].dim[2] = q->dim[1];
     return TSR_OK;
 }
 
@@ -145,7 +145,7 @@ static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri
 
 /* Simpler ops can compute neither keys by source nor the log of a masked sum. */
 static bool decomposes(const tsr_op *op) {
-    const bool lse = op->n_out > 1 && op->out[1], source = op->n_in > SOURCE && op->in[SOURCE];
+    const bool lse = op->n_out > 1 && op->out[LSE], source = op->n_in > SOURCE && op->in[SOURCE];
     return !lse && !source;
 }
 
@@ -156,7 +156,7 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
     return (tsri_graph_cost){
         .flops = 2 * tsri_graph_seen_pairs(op->attrs, q, k, sizes) *
                  (double)(q->dim[3].factor + v->dim[3].factor),
-        .bytes = 4 * (tsri_graph_elements(q, sizes) + tsri_graph_elements(op->out[0], sizes) +
+        .bytes = 4 * (tsri_graph_elements(q, sizes) + tsri_graph_elements(op->out[Y], sizes) +
                       B * S * G * (double)(k->dim[3].factor + v->dim[3].factor))};
 }
 
@@ -165,7 +165,7 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     tsri_value all[RELATIVE + 1], d[4];
     for (uint32_t i = 0; i <= RELATIVE; i++)
         all[i] = i < node->n_in ? node->in[i] : TSRI_GRAPH_NONE;
-    if (node->out[1] == TSRI_GRAPH_NONE || all[SLOT] != TSRI_GRAPH_NONE ||
+    if (node->out[LSE] == TSRI_GRAPH_NONE || all[SLOT] != TSRI_GRAPH_NONE ||
         all[SOURCE] != TSRI_GRAPH_NONE || tsri_graph_wants(b, all[BIAS])) {
         tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
                         "attention has a gradient only where lse is an output, the keys are those "
@@ -173,8 +173,8 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
         return;
     }
     const bool learns = tsri_graph_wants(b, all[RELATIVE]);
-    const tsri_value in[] = {all[Q],   all[K],    all[V],   node->out[0], node->out[1],
-                             d_out[0], all[PAST], all[LEN], all[BIAS],    all[RELATIVE]};
+    const tsri_value in[] = {all[Q],   all[K],    all[V],   node->out[Y], node->out[LSE],
+                             d_out[Y], all[PAST], all[LEN], all[BIAS],    all[RELATIVE]};
     tsri_graph_op(graph, TSR_OP_ATTENTION_GRAD, node->attrs, in, 10, learns ? 8 : 0, d);
     tsri_graph_give(b, all[Q], d[0]);
     tsri_graph_give(b, all[K], d[1]);
@@ -185,11 +185,6 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
 
 const tsri_graph_op_row tsri_graph_op_attention = {.name = "attention",
                                                    .id = TSR_OP_ATTENTION,
-                                                   .min_in = 3,
-                                                   .max_in = 9,
-                                                   .n_out = 2,
-                                                   .optional_in = 0x1f8,
-                                                   .optional_out = 2,
                                                    .attrs_size = sizeof(tsr_attention_attrs),
                                                    .infer = infer,
                                                    .decompose = decompose,

@@ -1,8 +1,7 @@
 /* graph/ops/attention_grad.c - the op attention_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
-enum { Q, K, V, Y, LSE, DY, PAST, LEN, BIAS, RELATIVE };
-enum { DQ, DK, DV, DRELATIVE };
+TSRI_OPERANDS(attention_grad);
 
 static bool same_dims(const tsr_tensor *a, const tsr_tensor *b, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
@@ -77,11 +76,6 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 
 const tsri_graph_op_row tsri_graph_op_attention_grad = {.name = "attention_grad",
                                                         .id = TSR_OP_ATTENTION_GRAD,
-                                                        .min_in = 6,
-                                                        .max_in = 10,
-                                                        .n_out = 4,
-                                                        .optional_in = 0x3c0,
-                                                        .optional_out = 8,
                                                         .attrs_size = sizeof(tsr_attention_attrs),
                                                         .infer = infer,
                                                         .cost = cost};

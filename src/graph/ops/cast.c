@@ -13,9 +13,6 @@ static tsr_status infer(tsri_graph_signature *s) {
 
 const tsri_graph_op_row tsri_graph_op_cast = {.name = "cast",
                                               .id = TSR_OP_CAST,
-                                              .min_in = 1,
-                                              .max_in = 1,
-                                              .n_out = 1,
                                               .attrs_size = sizeof(tsr_cast_attrs),
                                               .infer = infer,
                                               .cost = tsri_graph_cost_unary};

@@ -81,6 +81,10 @@ void tsri_graph_shape_like(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor *l
         out->dim[out->rank - 1] = last;
 }
 
+const char *tsri_graph_input_name(tsr_op_id op, uint32_t i) {
+    return tsri_tensor_operands_of(op)->in[i].name;
+}
+
 const tsr_tensor *tsri_graph_operand(const tsri_graph_signature *signature, uint32_t i) {
     return i < signature->n_in ? signature->in[i] : NULL;
 }

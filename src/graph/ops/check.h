@@ -40,6 +40,8 @@ void tsri_graph_shape_like(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor *l
 /* out = dtype, one element for each row of `like`. */
 void tsri_graph_shape_of_rows(tsr_tensor *out, tsr_dtype dtype, const tsr_tensor *like);
 
+/* The name of an op's input, for messages. */
+const char *tsri_graph_input_name(tsr_op_id op, uint32_t i);
 /* The operand, or NULL where it is missing. */
 const tsr_tensor *tsri_graph_operand(const tsri_graph_signature *signature, uint32_t i);
 

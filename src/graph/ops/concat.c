@@ -1,8 +1,10 @@
 /* graph/ops/concat.c - the op concat: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
+TSRI_OPERANDS(concat);
+
 static tsr_status infer(tsri_graph_signature *s) {
-    const tsr_tensor *first = s->in[0];
+    const tsr_tensor *first = s->in[X0];
     tsr_dim columns = tsri_tensor_const(0);
     for (uint32_t i = 0; i < s->n_in; i++) {
         const tsr_tensor *x = s->in[i];
@@ -15,7 +17,7 @@ static tsr_status infer(tsri_graph_signature *s) {
                                      "f32 [..,C] with the leading sizes of the first, C constant");
         columns.factor += tsri_tensor_columns(x).factor;
     }
-    tsri_graph_shape_like(&s->out[0], TSR_F32, first, columns);
+    tsri_graph_shape_like(&s->out[Y], TSR_F32, first, columns);
     return TSR_OK;
 }
 
@@ -30,16 +32,10 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
         const tsr_tensor *x = &tsri_graph_value_at(graph, node->in[i])->tensor;
         const uint32_t axis = x->rank - 1;
         const int64_t n = x->dim[axis].factor;
-        tsri_graph_give(b, node->in[i], tsri_graph_slice(graph, d_out[0], axis, first, n));
+        tsri_graph_give(b, node->in[i], tsri_graph_slice(graph, d_out[Y], axis, first, n));
         first += n;
     }
 }
 
-const tsri_graph_op_row tsri_graph_op_concat = {.name = "concat",
-                                                .id = TSR_OP_CONCAT,
-                                                .min_in = 2,
-                                                .max_in = 4,
-                                                .n_out = 1,
-                                                .infer = infer,
-                                                .gradient = gradient,
-                                                .cost = cost};
+const tsri_graph_op_row tsri_graph_op_concat = {
+    .name = "concat", .id = TSR_OP_CONCAT, .infer = infer, .gradient = gradient, .cost = cost};

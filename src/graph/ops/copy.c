@@ -15,11 +15,5 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     tsri_graph_give(b, node->in[0], d_out[0]);
 }
 
-const tsri_graph_op_row tsri_graph_op_copy = {.name = "copy",
-                                              .id = TSR_OP_COPY,
-                                              .min_in = 1,
-                                              .max_in = 1,
-                                              .n_out = 1,
-                                              .infer = infer,
-                                              .gradient = gradient,
-                                              .cost = cost};
+const tsri_graph_op_row tsri_graph_op_copy = {
+    .name = "copy", .id = TSR_OP_COPY, .infer = infer, .gradient = gradient, .cost = cost};

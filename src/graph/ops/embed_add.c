@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { STATE, IDS, DY, BETA };
+TSRI_OPERANDS(embed_add);
 
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *state = s->in[STATE], *ids = s->in[IDS];
@@ -33,10 +33,6 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 
 const tsri_graph_op_row tsri_graph_op_embed_add = {.name = "embed_add",
                                                    .id = TSR_OP_EMBED_ADD,
-                                                   .min_in = 3,
-                                                   .max_in = 4,
-                                                   .optional_in = 1 << BETA,
-                                                   .writes = 1 << STATE,
                                                    .attrs_size = sizeof(tsr_embed_attrs),
                                                    .infer = infer,
                                                    .cost = cost};

@@ -8,10 +8,6 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
 
 const tsri_graph_op_row tsri_graph_op_gelu = {.name = "gelu",
                                               .id = TSR_OP_GELU,
-                                              .min_in = 1,
-                                              .max_in = 1,
-                                              .n_out = 1,
-                                              .may_overwrite = 1,
                                               .infer = tsri_graph_infer_unary,
                                               .gradient = gradient,
                                               .cost = tsri_graph_cost_unary};

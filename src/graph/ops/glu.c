@@ -25,9 +25,6 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 
 const tsri_graph_op_row tsri_graph_op_glu = {.name = "glu",
                                              .id = TSR_OP_GLU,
-                                             .min_in = 1,
-                                             .max_in = 1,
-                                             .n_out = 1,
                                              .attrs_size = sizeof(tsr_activation_attrs),
                                              .infer = infer,
                                              .gradient = gradient,

@@ -2,10 +2,12 @@
  * gradient and its cost. */
 #include "graph/ops/check.h"
 
+TSRI_OPERANDS(glu_linear);
+
 static tsr_status infer(tsri_graph_signature *s) {
     static const char *const wanted[] = {"[K,2F] with x's K", "[2F,K] with x's K"};
     const tsr_glu_linear_attrs *attrs = s->attrs;
-    const tsr_tensor *x = s->in[0], *w = s->in[1];
+    const tsr_tensor *x = s->in[X], *w = s->in[W];
     tsr_dim n;
     if (!tsri_graph_is_f32(x) || x->rank < 1)
         return tsri_graph_refuse("glu_linear", "x", x, "f32 [..,K]");
@@ -14,9 +16,9 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (n.symbols || n.factor % 2)
         return tsri_graph_refuse("glu_linear", "the weight", w,
                                  "an even number of outputs, gate then up");
-    if (!tsri_graph_is_vector(tsri_graph_operand(s, 2), n))
-        return tsri_graph_refuse("glu_linear", "the bias", s->in[2], "f32 [2F]");
-    tsri_graph_shape_like(&s->out[0], TSR_F32, x, tsri_tensor_const(n.factor / 2));
+    if (!tsri_graph_is_vector(tsri_graph_operand(s, BIAS), n))
+        return tsri_graph_refuse("glu_linear", "the bias", s->in[BIAS], "f32 [2F]");
+    tsri_graph_shape_like(&s->out[Y], TSR_F32, x, tsri_tensor_const(n.factor / 2));
     return TSR_OK;
 }
 
@@ -39,8 +41,8 @@ static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    const double k = (double)tsri_tensor_value(tsri_tensor_columns(op->in[0]), sizes);
-    return (tsri_graph_cost){.flops = 4 * k * tsri_graph_elements(op->out[0], sizes),
+    const double k = (double)tsri_tensor_value(tsri_tensor_columns(op->in[X]), sizes);
+    return (tsri_graph_cost){.flops = 4 * k * tsri_graph_elements(op->out[Y], sizes),
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
@@ -51,17 +53,13 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
     const tsr_activation_attrs gate = {.struct_size = sizeof gate, .activation = attrs->activation};
     const tsri_value z =
         tsri_graph_op1(tsri_graph_of(b), TSR_OP_LINEAR, &plain, node->in, node->n_in);
-    const tsri_value in[] = {z, d_out[0]};
+    const tsri_value in[] = {z, d_out[Y]};
     tsri_graph_linear_gradient(b, node, attrs->trans_w != 0,
                                tsri_graph_op1(tsri_graph_of(b), TSR_OP_GLU_GRAD, &gate, in, 2));
 }
 
 const tsri_graph_op_row tsri_graph_op_glu_linear = {.name = "glu_linear",
                                                     .id = TSR_OP_GLU_LINEAR,
-                                                    .min_in = 2,
-                                                    .max_in = 3,
-                                                    .n_out = 1,
-                                                    .optional_in = 4,
                                                     .attrs_size = sizeof(tsr_glu_linear_attrs),
                                                     .infer = infer,
                                                     .decompose = decompose,

@@ -1,7 +1,7 @@
 /* graph/ops/gru_cell.c - the op gru_cell: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
-enum { GATES_X, STATE, W, BIAS, LEN };
+TSRI_OPERANDS(gru_cell);
 
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *gates = s->in[GATES_X], *state = s->in[STATE], *w = s->in[W],
@@ -21,31 +21,30 @@ static tsr_status infer(tsri_graph_signature *s) {
         return tsri_graph_refuse("gru_cell", "b", s->in[BIAS], "f32 [3E]");
     if (!tsri_graph_is_ints(len, gates->dim[0]))
         return tsri_graph_refuse("gru_cell", "len", len, "i32 [B]");
-    tsri_graph_shape_like(&s->out[0], TSR_F32, gates, E);
+    tsri_graph_shape_like(&s->out[Y], TSR_F32, gates, E);
     return TSR_OK;
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const double E = (double)op->in[W]->dim[1].factor;
-    return (tsri_graph_cost){.flops = 6 * E * tsri_graph_elements(op->out[0], sizes),
+    return (tsri_graph_cost){.flops = 6 * E * tsri_graph_elements(op->out[Y], sizes),
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     tsri_graph *graph = tsri_graph_of(b);
-    enum { GATES, STATE, W, BIAS, LEN };
     const tsr_matmul_attrs turned = {.struct_size = sizeof turned, .trans_a = 1};
-    const tsri_value in[] = {node->in[GATES],
+    const tsri_value in[] = {node->in[GATES_X],
                              node->in[STATE],
                              node->in[W],
                              node->in[BIAS],
-                             node->out[0],
-                             d_out[0],
+                             node->out[Y],
+                             d_out[Y],
                              node->n_in > LEN ? node->in[LEN] : TSRI_GRAPH_NONE};
     const bool state = tsri_graph_wants(b, node->in[STATE]);
     tsri_value d[4];
     tsri_graph_op(graph, TSR_OP_GRU_CELL_GRAD, node->attrs, in, 7, state ? 8 : 0, d);
-    tsri_graph_give(b, node->in[GATES], d[0]);
+    tsri_graph_give(b, node->in[GATES_X], d[0]);
     if (state)
         tsri_graph_give(b, node->in[STATE], d[3]);
     const tsri_value rows = tsri_graph_matrix(graph, d[1]);
@@ -56,10 +55,6 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
 
 const tsri_graph_op_row tsri_graph_op_gru_cell = {.name = "gru_cell",
                                                   .id = TSR_OP_GRU_CELL,
-                                                  .min_in = 4,
-                                                  .max_in = 5,
-                                                  .n_out = 1,
-                                                  .optional_in = 2 | 16,
                                                   .attrs_size = sizeof(tsr_gru_cell_attrs),
                                                   .infer = infer,
                                                   .gradient = gradient,

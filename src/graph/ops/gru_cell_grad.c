@@ -1,8 +1,7 @@
 /* graph/ops/gru_cell_grad.c - the op gru_cell_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
-enum { GATES_X, STATE, W, BIAS, Y, DY, LEN };
-enum { DGATES_X, DGATES_H, BEFORE, DSTATE };
+TSRI_OPERANDS(gru_cell_grad);
 
 static bool is_sequence(const tsr_tensor *x, const tsr_tensor *gates, tsr_dim E) {
     return tsri_graph_is_f32(x) && x->rank == 3 && tsri_tensor_same_dim(x->dim[0], gates->dim[0]) &&
@@ -48,11 +47,6 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 
 const tsri_graph_op_row tsri_graph_op_gru_cell_grad = {.name = "gru_cell_grad",
                                                        .id = TSR_OP_GRU_CELL_GRAD,
-                                                       .min_in = 6,
-                                                       .max_in = 7,
-                                                       .n_out = 4,
-                                                       .optional_in = 2 | 64,
-                                                       .optional_out = 8,
                                                        .attrs_size = sizeof(tsr_gru_cell_attrs),
                                                        .infer = infer,
                                                        .cost = cost};

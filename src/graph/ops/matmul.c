@@ -1,9 +1,11 @@
 /* graph/ops/matmul.c - the op matmul: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
+TSRI_OPERANDS(matmul);
+
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_matmul_attrs *attrs = s->attrs;
-    const tsr_tensor *a = s->in[0], *b = s->in[1];
+    const tsr_tensor *a = s->in[A], *b = s->in[B];
     if (!tsri_graph_is_f32(a) || a->rank < 2 || a->rank > 5)
         return tsri_graph_refuse("matmul", "a", a,
                                  "f32 [..,M,K] with at most 3 leading dimensions");
@@ -19,16 +21,16 @@ static tsr_status infer(tsri_graph_signature *s) {
         if (!tsri_tensor_same_dim(a->dim[ra - 1 - i], b->dim[rb - 1 - i]) &&
             !tsri_tensor_is_one(b->dim[rb - 1 - i]))
             return tsri_graph_refuse("matmul", "b", b, "the leading sizes of a, or 1");
-    tsri_graph_shape_like(&s->out[0], TSR_F32, a, b->dim[rb - (attrs->trans_b ? 2 : 1)]);
-    s->out[0].dim[ra - 2] = a->dim[ra - (attrs->trans_a ? 1 : 2)];
+    tsri_graph_shape_like(&s->out[Y], TSR_F32, a, b->dim[rb - (attrs->trans_b ? 2 : 1)]);
+    s->out[Y].dim[ra - 2] = a->dim[ra - (attrs->trans_a ? 1 : 2)];
     return TSR_OK;
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const tsr_matmul_attrs *attrs = op->attrs;
-    const tsr_tensor *a = op->in[0];
+    const tsr_tensor *a = op->in[A];
     const double k = (double)tsri_tensor_value(a->dim[a->rank - (attrs->trans_a ? 2 : 1)], sizes);
-    return (tsri_graph_cost){.flops = 2 * k * tsri_graph_elements(op->out[0], sizes),
+    return (tsri_graph_cost){.flops = 2 * k * tsri_graph_elements(op->out[Y], sizes),
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
@@ -36,7 +38,7 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
     const tsr_matmul_attrs *attrs = node->attrs;
     tsri_graph *graph = tsri_graph_of(b);
-    const tsri_value x = node->in[0], w = node->in[1], dy = d_out[0];
+    const tsri_value x = node->in[A], w = node->in[B], dy = d_out[Y];
     const uint32_t ta = attrs->trans_a != 0, tb = attrs->trans_b != 0;
     const tsr_matmul_attrs for_x = {.struct_size = sizeof for_x,
                                     .trans_a = ta && tb,
@@ -61,9 +63,6 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
 
 const tsri_graph_op_row tsri_graph_op_matmul = {.name = "matmul",
                                                 .id = TSR_OP_MATMUL,
-                                                .min_in = 2,
-                                                .max_in = 2,
-                                                .n_out = 1,
                                                 .attrs_size = sizeof(tsr_matmul_attrs),
                                                 .infer = infer,
                                                 .gradient = gradient,

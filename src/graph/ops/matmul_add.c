@@ -2,10 +2,12 @@
  * cost. */
 #include "graph/ops/check.h"
 
+TSRI_OPERANDS(matmul_add);
+
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_matmul_attrs *attrs = s->attrs;
-    const tsr_tensor *state = s->in[0], *a = s->in[1], *b = s->in[2],
-                     *beta = tsri_graph_operand(s, 3);
+    const tsr_tensor *state = s->in[STATE], *a = s->in[A], *b = s->in[B],
+                     *beta = tsri_graph_operand(s, BETA);
     if (!tsri_graph_is_f32(state) || state->rank != 2)
         return tsri_graph_refuse("matmul_add", "the state", state, "f32 [M,N]");
     if (!tsri_graph_is_f32(a) || a->rank != 2 ||
@@ -27,26 +29,23 @@ static tsr_status infer(tsri_graph_signature *s) {
 
 static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
                       tsri_value *out) {
-    const tsri_value beta = node->n_in > 3 ? in[3] : TSRI_GRAPH_NONE;
-    const tsri_value product = tsri_graph_op1(graph, TSR_OP_MATMUL, node->attrs, &in[1], 2);
+    const tsri_value beta = node->n_in > BETA ? in[BETA] : TSRI_GRAPH_NONE;
+    const tsri_value product = tsri_graph_op1(graph, TSR_OP_MATMUL, node->attrs, &in[A], 2);
     (void)out;
-    tsri_graph_op(graph, TSR_OP_ACCUMULATE, NULL, (tsri_value[]){in[0], product, beta}, 3, 0, NULL);
+    tsri_graph_op(graph, TSR_OP_ACCUMULATE, NULL, (tsri_value[]){in[STATE], product, beta}, 3, 0,
+                  NULL);
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const tsr_matmul_attrs *attrs = op->attrs;
-    const double k = (double)tsri_tensor_value(op->in[1]->dim[attrs->trans_a ? 0 : 1], sizes);
-    const double elements = tsri_graph_elements(op->in[0], sizes);
+    const double k = (double)tsri_tensor_value(op->in[A]->dim[attrs->trans_a ? 0 : 1], sizes);
+    const double elements = tsri_graph_elements(op->in[STATE], sizes);
     return (tsri_graph_cost){.flops = 2 * k * elements,
                              .bytes = tsri_graph_bytes(op, sizes) + 4 * elements};
 }
 
 const tsri_graph_op_row tsri_graph_op_matmul_add = {.name = "matmul_add",
                                                     .id = TSR_OP_MATMUL_ADD,
-                                                    .min_in = 3,
-                                                    .max_in = 4,
-                                                    .optional_in = 1 << 3,
-                                                    .writes = 1,
                                                     .attrs_size = sizeof(tsr_matmul_attrs),
                                                     .infer = infer,
                                                     .decompose = decompose,

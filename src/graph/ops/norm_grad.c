@@ -1,7 +1,7 @@
 /* graph/ops/norm_grad.c - the op norm_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
-enum { X, WEIGHT, DY, ADDEND };
+TSRI_OPERANDS(norm_grad);
 
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_norm_attrs *attrs = s->attrs;
@@ -18,8 +18,8 @@ static tsr_status infer(tsri_graph_signature *s) {
         return tsri_graph_refuse("norm_grad", "dy", s->in[DY], "f32 of the shape of x");
     if (addend && (!tsri_graph_is_f32(addend) || !tsri_graph_same_shape(addend, x)))
         return tsri_graph_refuse("norm_grad", "the addend", addend, "f32 of the shape of x");
-    tsri_graph_shape_like(&s->out[0], TSR_F32, x, tsri_tensor_columns(x));
-    tsri_graph_shape_like(&s->out[1], TSR_F32, x, tsri_tensor_const(2));
+    tsri_graph_shape_like(&s->out[DX], TSR_F32, x, tsri_tensor_columns(x));
+    tsri_graph_shape_like(&s->out[STATS], TSR_F32, x, tsri_tensor_const(2));
     return TSR_OK;
 }
 
@@ -30,12 +30,6 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 
 const tsri_graph_op_row tsri_graph_op_norm_grad = {.name = "norm_grad",
                                                    .id = TSR_OP_NORM_GRAD,
-                                                   .min_in = 3,
-                                                   .max_in = 4,
-                                                   .n_out = 2,
-                                                   .optional_in = 1 << ADDEND,
-                                                   .optional_out = 2,
-                                                   .may_overwrite = 1 << X | 1 << DY | 1 << ADDEND,
                                                    .attrs_size = sizeof(tsr_norm_attrs),
                                                    .infer = infer,
                                                    .cost = cost};

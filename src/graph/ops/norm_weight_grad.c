@@ -1,7 +1,7 @@
 /* graph/ops/norm_weight_grad.c - the op norm_weight_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
-enum { X, DY, STATS };
+TSRI_OPERANDS(norm_weight_grad);
 
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *x = s->in[X];
@@ -14,7 +14,7 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (!tsri_graph_is_f32(s->in[STATS]) || !tsri_graph_same_shape(s->in[STATS], &stats))
         return tsri_graph_refuse("norm_weight_grad", "stats", s->in[STATS],
                                  "f32 [..,2] with the rows of x");
-    for (int i = 0; i < 2; i++) {
+    for (int i = DWEIGHT; i <= DBIAS; i++) {
         s->out[i].dtype = TSR_F32;
         s->out[i].rank = 1;
         s->out[i].dim[0] = tsri_tensor_columns(x);
@@ -27,11 +27,5 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
-const tsri_graph_op_row tsri_graph_op_norm_weight_grad = {.name = "norm_weight_grad",
-                                                          .id = TSR_OP_NORM_WEIGHT_GRAD,
-                                                          .min_in = 3,
-                                                          .max_in = 3,
-                                                          .n_out = 2,
-                                                          .optional_out = 2,
-                                                          .infer = infer,
-                                                          .cost = cost};
+const tsri_graph_op_row tsri_graph_op_norm_weight_grad = {
+    .name = "norm_weight_grad", .id = TSR_OP_NORM_WEIGHT_GRAD, .infer = infer, .cost = cost};

@@ -1,9 +1,11 @@
 /* graph/ops/pool.c - the op pool: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
+TSRI_OPERANDS(pool);
+
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_pool_attrs *attrs = s->attrs;
-    const tsr_tensor *x = s->in[0], *len = tsri_graph_operand(s, 1);
+    const tsr_tensor *x = s->in[X], *len = tsri_graph_operand(s, LEN);
     if (!tsri_graph_is_f32(x) || x->rank != 3)
         return tsri_graph_refuse("pool", "x", x, "f32 [B,T,C]");
     if (!tsri_graph_is_ints(len, x->dim[0]))
@@ -11,30 +13,27 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (attrs->kind > TSR_POOL_LAST)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "pool: kind %u is not known to this version",
                               attrs->kind);
-    s->out[0].dtype = TSR_F32;
-    s->out[0].rank = 2;
-    s->out[0].dim[0] = x->dim[0];
-    s->out[0].dim[1] = x->dim[2];
+    s->out[Y].dtype = TSR_F32;
+    s->out[Y].rank = 2;
+    s->out[Y].dim[0] = x->dim[0];
+    s->out[Y].dim[1] = x->dim[2];
     return TSR_OK;
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    return (tsri_graph_cost){.flops = tsri_graph_elements(op->in[0], sizes),
+    return (tsri_graph_cost){.flops = tsri_graph_elements(op->in[X], sizes),
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
 static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
-    const tsri_value in[] = {node->in[0], node->n_in > 1 ? node->in[1] : TSRI_GRAPH_NONE, d_out[0]};
-    tsri_graph_give(b, node->in[0],
+    const tsri_value in[] = {node->in[X], node->n_in > LEN ? node->in[LEN] : TSRI_GRAPH_NONE,
+                             d_out[Y]};
+    tsri_graph_give(b, node->in[X],
                     tsri_graph_op1(tsri_graph_of(b), TSR_OP_POOL_GRAD, node->attrs, in, 3));
 }
 
 const tsri_graph_op_row tsri_graph_op_pool = {.name = "pool",
                                               .id = TSR_OP_POOL,
-                                              .min_in = 1,
-                                              .max_in = 2,
-                                              .n_out = 1,
-                                              .optional_in = 2,
                                               .attrs_size = sizeof(tsr_pool_attrs),
                                               .infer = infer,
                                               .gradient = gradient,

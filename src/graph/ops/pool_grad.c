@@ -1,7 +1,7 @@
 /* graph/ops/pool_grad.c - the op pool_grad: its shapes and its cost. */
 #include "graph/ops/check.h"
 
-enum { X, LEN, DY };
+TSRI_OPERANDS(pool_grad);
 
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_pool_attrs *attrs = s->attrs;
@@ -16,7 +16,7 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (attrs->kind > TSR_POOL_LAST)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "pool_grad: kind %u is not known to this version",
                               attrs->kind);
-    tsri_graph_shape_like(&s->out[0], TSR_F32, x, x->dim[2]);
+    tsri_graph_shape_like(&s->out[DX], TSR_F32, x, x->dim[2]);
     return TSR_OK;
 }
 
@@ -27,11 +27,6 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 
 const tsri_graph_op_row tsri_graph_op_pool_grad = {.name = "pool_grad",
                                                    .id = TSR_OP_POOL_GRAD,
-                                                   .min_in = 3,
-                                                   .max_in = 3,
-                                                   .n_out = 1,
-                                                   .optional_in = 1 << LEN,
-                                                   .may_overwrite = 1 << X,
                                                    .attrs_size = sizeof(tsr_pool_attrs),
                                                    .infer = infer,
                                                    .cost = cost};

@@ -2,7 +2,7 @@
  * cost. */
 #include "graph/ops/check.h"
 
-enum { KEYS, VALUES, K, V, PAST, LEN, SLOT, Q, POSITIONS, INV_FREQ };
+TSRI_OPERANDS(qkv_append);
 
 static tsr_status check_state(const tsr_tensor *state, const tsr_tensor *x, const char *names[2]) {
     if (state->rank != 4 || !tsri_graph_is_float(state))
@@ -40,12 +40,11 @@ static tsr_status check_rope(tsri_graph_signature *s) {
         return tsri_graph_refuse("qkv_append", "positions", positions, "i32 [B,T]");
     if (!tsri_graph_is_vector(s->in[INV_FREQ], tsri_tensor_const(attrs->rotary / 2)))
         return tsri_graph_refuse("qkv_append", "inv_freq", s->in[INV_FREQ], "f32 [rotary/2]");
-    tsri_graph_shape_like(&s->out[0], TSR_F32, q, q->dim[3]);
+    tsri_graph_shape_like(&s->out[Y], TSR_F32, q, q->dim[3]);
     return TSR_OK;
 }
 
 static tsr_status infer(tsri_graph_signature *s) {
-    static const char *const facts[] = {[PAST] = "past", [LEN] = "len", [SLOT] = "slot"};
     const tsr_tensor *k = s->in[K], *v = s->in[V];
     TRY(check_state(s->in[KEYS], k, (const char *[]){"the state of keys", "k"}));
     TRY(check_state(s->in[VALUES], v, (const char *[]){"the state of values", "v"}));
@@ -56,10 +55,11 @@ static tsr_status infer(tsri_graph_signature *s) {
                                      "the sizes of k, and a state of the sizes of k's state");
     for (uint32_t i = PAST; i <= SLOT; i++)
         if (!tsri_graph_is_ints(tsri_graph_operand(s, i), k->dim[0]))
-            return tsri_graph_refuse("qkv_append", facts[i], s->in[i], "i32 [B]");
+            return tsri_graph_refuse("qkv_append", tsri_graph_input_name(TSR_OP_QKV_APPEND, i),
+                                     s->in[i], "i32 [B]");
     if (tsri_graph_operand(s, Q))
         return check_rope(s);
-    tsri_graph_shape_like(&s->out[0], TSR_F32, k, k->dim[3]); /* not made */
+    tsri_graph_shape_like(&s->out[Y], TSR_F32, k, k->dim[3]); /* not made */
     return TSR_OK;
 }
 
@@ -91,12 +91,6 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 
 const tsri_graph_op_row tsri_graph_op_qkv_append = {.name = "qkv_append",
                                                     .id = TSR_OP_QKV_APPEND,
-                                                    .min_in = 6,
-                                                    .max_in = 10,
-                                                    .n_out = 1,
-                                                    .optional_in = 0xf << 6,
-                                                    .optional_out = 1,
-                                                    .writes = 3,
                                                     .attrs_size = sizeof(tsr_rope_attrs),
                                                     .infer = infer,
                                                     .decompose = decompose,

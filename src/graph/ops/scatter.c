@@ -1,7 +1,7 @@
 /* graph/ops/scatter.c - the op scatter: its shapes and its cost. */
 #include "graph/ops/check.h"
 
-enum { X, INDEX, DY };
+TSRI_OPERANDS(scatter);
 
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_tensor *x = s->in[X], *index = s->in[INDEX], *dy = s->in[DY];
@@ -13,20 +13,15 @@ static tsr_status infer(tsri_graph_signature *s) {
         !tsri_tensor_same_dim(dy->dim[0], index->dim[0]) ||
         !tsri_tensor_same_dim(dy->dim[1], x->dim[1]))
         return tsri_graph_refuse("scatter", "dy", dy, "f32 [N,C] with the index's N and x's C");
-    tsri_graph_shape_like(&s->out[0], TSR_F32, x, x->dim[1]);
+    tsri_graph_shape_like(&s->out[DX], TSR_F32, x, x->dim[1]);
     return TSR_OK;
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     const double dy = tsri_graph_elements(op->in[DY], sizes);
     return (tsri_graph_cost){.flops = dy,
-                             .bytes = 4 * (dy + tsri_graph_elements(op->out[0], sizes))};
+                             .bytes = 4 * (dy + tsri_graph_elements(op->out[DX], sizes))};
 }
 
-const tsri_graph_op_row tsri_graph_op_scatter = {.name = "scatter",
-                                                 .id = TSR_OP_SCATTER,
-                                                 .min_in = 3,
-                                                 .max_in = 3,
-                                                 .n_out = 1,
-                                                 .infer = infer,
-                                                 .cost = cost};
+const tsri_graph_op_row tsri_graph_op_scatter = {
+    .name = "scatter", .id = TSR_OP_SCATTER, .infer = infer, .cost = cost};

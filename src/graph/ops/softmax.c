@@ -1,25 +1,28 @@
 /* graph/ops/softmax.c - the op softmax: its shapes, its gradient and its cost. */
 #include "graph/ops/check.h"
 
+TSRI_OPERANDS(softmax);
+
 static tsr_status infer(tsri_graph_signature *s) {
-    const tsr_tensor *x = s->in[0], *bias = tsri_graph_operand(s, 3),
-                     *relative = tsri_graph_operand(s, 4);
+    const tsr_tensor *x = s->in[X], *bias = tsri_graph_operand(s, BIAS),
+                     *relative = tsri_graph_operand(s, RELATIVE);
     if (!tsri_graph_is_f32(x) || x->rank < 2)
         return tsri_graph_refuse("softmax", "x", x, "f32 [B,..,T,S]");
-    for (uint32_t i = 1; i < 3; i++)
+    for (uint32_t i = PAST; i <= LEN; i++)
         if (!tsri_graph_is_ints(tsri_graph_operand(s, i), x->dim[0]))
-            return tsri_graph_refuse("softmax", i == 1 ? "past" : "len", s->in[i], "i32 [B]");
+            return tsri_graph_refuse("softmax", tsri_graph_input_name(TSR_OP_SOFTMAX, i), s->in[i],
+                                     "i32 [B]");
     if (bias && (!tsri_graph_is_f32(bias) || bias->rank > x->rank))
         return tsri_graph_refuse("softmax", "bias", bias, "f32, broadcasting to x");
     if (relative && (x->rank != 4 || !tsri_graph_is_relative(relative, x->dim[1])))
         return tsri_graph_refuse("softmax", "relative", relative,
                                  "f32 [H,2R+1], with x of [B,H,T,S]");
-    tsri_graph_shape_like(&s->out[0], TSR_F32, x, tsri_tensor_columns(x));
+    tsri_graph_shape_like(&s->out[Y], TSR_F32, x, tsri_tensor_columns(x));
     return TSR_OK;
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    return (tsri_graph_cost){.flops = 5 * tsri_graph_elements(op->in[0], sizes),
+    return (tsri_graph_cost){.flops = 5 * tsri_graph_elements(op->in[X], sizes),
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
@@ -32,18 +35,13 @@ static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const 
         if (tsri_graph_wants(b, node->in[i]))
             tsri_graph_fail(tsri_graph_of(b), TSR_E_UNSUPPORTED,
                             "softmax: the gradient of a bias or a relative table is not supported");
-    const tsri_value in[] = {node->out[0], d_out[0]};
-    tsri_graph_give(b, node->in[0],
+    const tsri_value in[] = {node->out[Y], d_out[Y]};
+    tsri_graph_give(b, node->in[X],
                     tsri_graph_op1(tsri_graph_of(b), TSR_OP_SOFTMAX_GRAD, &scale, in, 2));
 }
 
 const tsri_graph_op_row tsri_graph_op_softmax = {.name = "softmax",
                                                  .id = TSR_OP_SOFTMAX,
-                                                 .min_in = 1,
-                                                 .max_in = 5,
-                                                 .n_out = 1,
-                                                 .optional_in = 2 | 4 | 8 | 16,
-                                                 .may_overwrite = 1,
                                                  .attrs_size = sizeof(tsr_softmax_attrs),
                                                  .infer = infer,
                                                  .gradient = gradient,

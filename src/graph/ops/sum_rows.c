@@ -16,10 +16,5 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
                              .bytes = tsri_graph_bytes(op, sizes)};
 }
 
-const tsri_graph_op_row tsri_graph_op_sum_rows = {.name = "sum_rows",
-                                                  .id = TSR_OP_SUM_ROWS,
-                                                  .min_in = 1,
-                                                  .max_in = 1,
-                                                  .n_out = 1,
-                                                  .infer = infer,
-                                                  .cost = cost};
+const tsri_graph_op_row tsri_graph_op_sum_rows = {
+    .name = "sum_rows", .id = TSR_OP_SUM_ROWS, .infer = infer, .cost = cost};

@@ -1,9 +1,11 @@
 /* graph/ops/sumsq.c - the op sumsq: its shapes and its cost. */
 #include "graph/ops/check.h"
 
+TSRI_OPERANDS(sumsq);
+
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_sumsq_attrs *attrs = s->attrs;
-    const tsr_tensor *sums = s->in[0], *x = s->in[1];
+    const tsr_tensor *sums = s->in[SUMS], *x = s->in[X];
     if (!tsri_graph_is_f32(sums))
         return tsri_graph_refuse("sumsq", "sums", sums, "f32");
     if (!tsri_graph_is_f32(x) || !tsri_tensor_is_packed(x))
@@ -18,15 +20,12 @@ static tsr_status infer(tsri_graph_signature *s) {
 }
 
 static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    const double n = tsri_graph_elements(op->in[1], sizes);
+    const double n = tsri_graph_elements(op->in[X], sizes);
     return (tsri_graph_cost){.flops = 2 * n, .bytes = 4 * n};
 }
 
 const tsri_graph_op_row tsri_graph_op_sumsq = {.name = "sumsq",
                                                .id = TSR_OP_SUMSQ,
-                                               .min_in = 2,
-                                               .max_in = 2,
-                                               .writes = 1,
                                                .attrs_size = sizeof(tsr_sumsq_attrs),
                                                .infer = infer,
                                                .cost = cost};

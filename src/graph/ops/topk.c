@@ -1,6 +1,8 @@
 /* graph/ops/topk.c - the op topk: its shapes and its cost. */
 #include "graph/ops/check.h"
 
+TSRI_OPERANDS(topk);
+
 static tsr_status infer(tsri_graph_signature *s) {
     const tsr_topk_attrs *attrs = s->attrs;
     const tsr_tensor *x = s->in[0];
@@ -9,9 +11,9 @@ static tsr_status infer(tsri_graph_signature *s) {
     if (attrs->k < 1 || attrs->k > x->dim[1].factor)
         return tsri_base_fail(TSR_E_ARGUMENT, "topk: k is %u; wanted 1 to %lld", attrs->k,
                               (long long)x->dim[1].factor);
-    for (int i = 0; i < 3; i++) {
-        s->out[i].dtype = i == 1 ? TSR_I32 : TSR_F32;
-        s->out[i].rank = i == 2 ? 1 : 2;
+    for (int i = VALUES; i <= LSE; i++) {
+        s->out[i].dtype = i == INDICES ? TSR_I32 : TSR_F32;
+        s->out[i].rank = i == LSE ? 1 : 2;
         s->out[i].dim[0] = x->dim[0];
         s->out[i].dim[1] = tsri_tensor_const(attrs->k);
     }
@@ -25,10 +27,6 @@ static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) 
 
 const tsri_graph_op_row tsri_graph_op_topk = {.name = "topk",
                                               .id = TSR_OP_TOPK,
-                                              .min_in = 1,
-                                              .max_in = 1,
-                                              .n_out = 3,
-                                              .optional_out = 4,
                                               .attrs_size = sizeof(tsr_topk_attrs),
                                               .infer = infer,
                                               .cost = cost};
