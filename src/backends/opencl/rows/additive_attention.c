@@ -2,8 +2,8 @@
  * device, lanes for CPUs. */
 #include "backends/opencl/rows/shared/common.h"
 
-enum { Q, K, V, VALUES, LEN, SLOT }; /* operands; outputs are y, probabilities */
-enum { WIDE = 64 };                  /* elements of the context that a work-item of lanes.cl sums */
+TSRI_OPERANDS(additive_attention);
+enum { WIDE = 64 }; /* elements of the context that a work-item of lanes.cl sums */
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

@@ -1,8 +1,7 @@
 /* backends/opencl/rows/additive_attention_grad.c - the gradients of additive_attention. */
 #include "backends/opencl/rows/shared/common.h"
 
-enum { Q, K, V, VALUES, PROBABILITIES, DY, LEN };
-enum { DQ, DK, DV, DVALUES };
+TSRI_OPERANDS(additive_attention_grad);
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

@@ -2,7 +2,7 @@
  * queries, by key heads, and in tiles. */
 #include "backends/opencl/rows/shared/group.h"
 
-enum { Q, K, V, PAST, LEN, SLOT, SOURCE, BIAS, RELATIVE }; /* operands; outputs are y, lse */
+TSRI_OPERANDS(attention);
 enum {
     LARGEST_HEAD = 512,  /* a work-item keeps a query and a sum of values in private memory */
     LARGEST_FLASH = 256, /* it keeps 32 of each, and a tile of keys */

@@ -1,8 +1,7 @@
 /* backends/opencl/rows/attention_grad.c - the gradients of attention from its lse, in tiles. */
 #include "backends/opencl/rows/shared/group.h"
 
-enum { Q, K, V, Y, LSE, DY, PAST, LEN, BIAS, RELATIVE };
-enum { DQ, DK, DV, DRELATIVE };
+TSRI_OPERANDS(attention_grad);
 enum {
     LARGEST_HEAD = 512,  /* a work-item keeps the sums of a head in private memory */
     LARGEST_FLASH = 256, /* it keeps 32 queries and 32 keys of a head */

@@ -2,7 +2,7 @@
  * their ids, in order. */
 #include "backends/opencl/rows/shared/group.h"
 
-enum { STATE, IDS, DY, BETA };
+TSRI_OPERANDS(embed_add);
 enum { EACH = 1024 }; /* elements for each work-item of embed_add/beta.cl */
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,

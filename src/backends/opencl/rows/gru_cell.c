@@ -1,7 +1,8 @@
 /* backends/opencl/rows/gru_cell.c - gru_cell: all steps of a recurrent layer. */
 #include "backends/opencl/rows/shared/common.h"
 
-enum { GATES, STATE, W, BIAS, LEN };
+TSRI_OPERANDS(gru_cell);
+enum { GATES = GATES_X };
 enum { ROWS = 4 /* sequences for each work-item of packed.cl */ };
 enum { LARGEST_STATE = 2048, FEW = 4 /* with so few sequences most lanes of rows.cl are idle */ };
 

@@ -2,8 +2,8 @@
  * in a stage, then step by step. */
 #include "backends/opencl/rows/shared/common.h"
 
-enum { GATES, STATE, W, BIAS, Y, DY, LEN };
-enum { DGATES_X, DGATES_H, BEFORE, DSTATE };
+TSRI_OPERANDS(gru_cell_grad);
+enum { GATES = GATES_X };
 enum { LARGEST_STATE = 2048, SEQUENCES = 8 /* for each work-item of rows.cl */ };
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,

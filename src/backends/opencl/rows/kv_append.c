@@ -2,7 +2,7 @@
  * state. */
 #include "backends/opencl/rows/shared/common.h"
 
-enum { STATE, X, PAST, LEN, SLOT };
+TSRI_OPERANDS(kv_append);
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

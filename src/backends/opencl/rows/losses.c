@@ -1,7 +1,7 @@
 /* backends/opencl/rows/losses.c - cross_entropy, kl_divergence and their gradients. */
 #include "backends/opencl/rows/shared/group.h"
 
-enum { LOGITS, TARGETS };
+TSRI_OPERANDS(cross_entropy);
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

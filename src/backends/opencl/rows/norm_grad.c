@@ -2,7 +2,7 @@
  * respect to their input. */
 #include "backends/opencl/rows/shared/group.h"
 
-enum { X, WEIGHT, DY, ADDEND };
+TSRI_OPERANDS(norm_grad);
 enum { LANES_ROWS = 4 }; /* for each work-item of norm_grad/lanes.cl */
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,

@@ -1,7 +1,7 @@
 /* backends/opencl/rows/pool.c - pool: one vector for each sequence. */
 #include "backends/opencl/rows/shared/common.h"
 
-enum { X, LEN };
+TSRI_OPERANDS(pool);
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

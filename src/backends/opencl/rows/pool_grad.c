@@ -1,7 +1,7 @@
 /* backends/opencl/rows/pool_grad.c - the gradient of pool. */
 #include "backends/opencl/rows/shared/common.h"
 
-enum { X, LEN, DY };
+TSRI_OPERANDS(pool_grad);
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

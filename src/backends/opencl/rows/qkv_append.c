@@ -2,7 +2,7 @@
  * values to their states. */
 #include "backends/opencl/rows/shared/common.h"
 
-enum { KEYS, VALUES, K, V, PAST, LEN, SLOT, Q, POSITIONS, INV_FREQ }; /* out: y */
+TSRI_OPERANDS(qkv_append);
 enum { LARGEST_HEAD = 512 }; /* a work-item keeps cosines and sines in private memory */
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,

@@ -1,7 +1,7 @@
 /* backends/opencl/rows/rope.c - rope: rotary positions. */
 #include "backends/opencl/rows/shared/common.h"
 
-enum { X, POSITIONS, INV_FREQ };
+TSRI_OPERANDS(rope);
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

@@ -1,7 +1,7 @@
 /* backends/opencl/rows/scatter.c - scatter: the gradient of gather. */
 #include "backends/opencl/rows/shared/common.h"
 
-enum { X, INDEX, DY };
+TSRI_OPERANDS(scatter);
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

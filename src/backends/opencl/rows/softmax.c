@@ -1,7 +1,7 @@
 /* backends/opencl/rows/softmax.c - softmax, with masks and biases. */
 #include "backends/opencl/rows/shared/group.h"
 
-enum { X, PAST, LEN, BIAS, RELATIVE };
+TSRI_OPERANDS(softmax);
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

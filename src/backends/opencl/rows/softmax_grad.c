@@ -1,7 +1,7 @@
 /* backends/opencl/rows/softmax_grad.c - the gradient of softmax. */
 #include "backends/opencl/rows/shared/common.h"
 
-enum { Y, DY };
+TSRI_OPERANDS(softmax_grad);
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {

@@ -4,6 +4,7 @@
 #define TSRI_OPENCL_ROWS_SHARED_COMMON_H
 
 #include "backends/opencl/bind/row.h"
+#include "tensor/operands.h"
 #include "tensor/shape.h"
 
 /* The tables, rows_<op>[], each ended by an entry without a name. The table of an op that is not
