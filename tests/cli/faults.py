@@ -2,7 +2,8 @@
 """Whole commands in which one call fails: each allocation, and each call on a file. The process must end by itself, with a correct exit code, after
 one message; its output must be complete or absent; every checkpoint must be complete.
 
-ci/test --all tries as many calls as its time allows; without --all, some of each command's calls are tried, spread evenly.
+ci/test --all tries as many calls as its time allows; without --all, some of each command's calls are tried. They are spread evenly, and
+are other calls for each commit.
 """
 
 import os
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+import zlib
 
 from support import words
 from support.command import ALL, BUILD, COMMAND, GOLDEN, SOURCE, environment, main, run, skip
@@ -21,6 +23,7 @@ TRIES = 100000 if ALL else 5  # faults of one kind in one command
 SECONDS = 5 if ALL else 0.3  # seconds that one kind may take in one command
 TRIES_OF_JSON = 100000 if ALL else 200
 PATIENCE = 60
+COMMIT = subprocess.run(["git", "rev-parse", "HEAD"], cwd=SOURCE, capture_output=True, check=False).stdout
 REFERENCE = ("-d", "reference", "-q")
 
 
@@ -107,7 +110,7 @@ writes must be complete, or the command must report that memory is out."""
     for calls, fault, codes in faults_of(tuple(map(int, count.read_text().split())), json):
         tries = TRIES_OF_JSON if json else min(TRIES, 1 + int(SECONDS / seconds))
         step = max(1, calls // tries)
-        for n in range((step + 1) // 2, calls + 1, step):
+        for n in range(1 + zlib.crc32(COMMIT + fault.encode()) % step, calls + 1, step):
             if out is not None:
                 clear(out)
             tried += 1
