@@ -6,6 +6,7 @@ import random
 import shutil
 
 from support.command import ALL, DEVICE, GOLDEN, environment, equal, has_device, main, run, skip, start
+from support.planted import dying
 
 TINY = ("generate", "-d", DEVICE, "-m", GOLDEN / "gpt2-tiny", "--temp", "0", "--ignore-eos", "--print-ids", "--ids", "9", "-n", "8")
 WAYS = ("half", "empty", "flipped", "another", "longer", "a folder")
@@ -24,9 +25,9 @@ def damage(path, how, other, rng):
     path.write_bytes({"half": data[:len(data) // 2], "empty": b"", "flipped": bytes(changed), "another": other, "longer": data + b"\0"}[how])
 
 
-def filled(folder, **more):
+def filled(folder, make=environment, **more):
     """Caches of a machine that has run the model, and its text. The driver's cache is the one that all tests share."""
-    place = environment(TESSERA_CACHE=folder / "ours", **more)
+    place = make(TESSERA_CACHE=folder / "ours", **more)
     return place, run(*TINY, env=place).out
 
 
@@ -93,7 +94,7 @@ def test_the_drivers_files(folder):
     """pocl's files lie in our cache: a damaged one that makes pocl crash is gone in the next run."""
     if not ALL or DEVICE != "pocl":
         return  # the driver compiles again each time, which takes half a minute per file
-    place, wanted = filled(folder, POCL_CACHE_DIR=None)
+    place, wanted = filled(folder, dying, POCL_CACHE_DIR=None)
     theirs = folder / "ours" / "pocl"
     rng = random.Random(7)
     sound = folder / "sound"
@@ -112,7 +113,7 @@ def test_the_users_own_driver_cache(folder):
     """Where POCL_CACHE_DIR names the folder, we may not clear it: the message names the folder, and without its files the next run is right."""
     if not ALL or DEVICE != "pocl":
         return
-    place, wanted = filled(folder, POCL_CACHE_DIR=folder / "pocl")
+    place, wanted = filled(folder, dying, POCL_CACHE_DIR=folder / "pocl")
     for path in (folder / "pocl").rglob("program.bc"):
         path.write_bytes(path.read_bytes()[:1000])
     told = [start(*TINY, env=place).communicate()[1].decode() for _ in range(2)]

@@ -25,7 +25,9 @@ def test_killed_at_any_moment(folder):
         process.communicate()
     told = run(*TINY, env=fresh)
     equal(told.out, wanted, "after the kills")
-    assert "warning" not in told.err, told
+    # Two runs killed while the driver was building are taken for crashes of the driver; any other warning is about what they left.
+    warnings = [line for line in told.err.splitlines() if "warning" in line and "the last two runs ended" not in line]
+    assert not warnings, warnings
     again = run(*TINY, env=fresh)
     equal(again.out, wanted, "from the cache")
     assert "building" not in again.err, again
