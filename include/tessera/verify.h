@@ -1,5 +1,5 @@
-/* tessera/verify.h - each kernel variant that fits a device, compared with the reference: `tessera
- * verify`, and the conformance suite of a backend. */
+/* tessera/verify.h - each kernel variant that fits a device, compared with the reference, or timed:
+ * `tessera verify`, and the conformance suite of a backend. */
 #ifndef TESSERA_VERIFY_H
 #define TESSERA_VERIFY_H
 
@@ -16,7 +16,8 @@ typedef enum tsr_verify_status {
      * reference. */
     TSR_VERIFY_NOT_OFFERED = 2,
     TSR_VERIFY_SKIPPED = 3, /**< a variant that ran no case on this device; message says why */
-    TSR_VERIFY_ERROR = 4    /**< a variant that fits failed to build or to run: counts as a miss */
+    TSR_VERIFY_ERROR = 4,   /**< a variant that fits failed to build or to run: counts as a miss */
+    TSR_VERIFY_TIMED = 5    /**< the variant was timed; its results were not compared */
 } tsr_verify_status;
 
 typedef struct tsr_verify_result {
@@ -28,7 +29,18 @@ typedef struct tsr_verify_result {
     const char *reason;  /**< where the bound comes from */
     const char *message; /**< for SKIPPED, ERROR and MISS: what happened; else "" */
     double error, bound; /**< of the worst element: |got - want|, and the most that it may be */
-    double flops, bytes; /**< of one run of the case, for a caller that times it */
+    /** Of one run of the case: a multiply-add is 2 flops; bytes are those that must be read or
+     * written once. */
+    double flops, bytes;
+    /* for TIMED; 0 elsewhere: */
+    double best_seconds, median_seconds; /**< of one run, by the device's events */
+    /** The time that flops, or that bytes take at the device's measured peaks, whichever is longer,
+     * divided by best_seconds. Above 1 where operands stay in caches, or where the device was busy
+     * when its peaks were measured; 0: not known. */
+    double peak_share;
+    double plain_ratio; /**< plain's best_seconds divided by this one's; 0: plain was not timed */
+    uint32_t runs;      /**< how many runs were measured */
+    uint32_t reserved;
 } tsr_verify_result;
 
 typedef struct tsr_verify_options {
@@ -38,12 +50,17 @@ typedef struct tsr_verify_options {
      * compiler takes seconds. 2: those of 1, and one case in forty. */
     uint32_t level;
     const char *op; /**< only this one; NULL: all */
+    /** Above 0: nothing is compared. Each kernel variant that fits is timed on cases with sizes as
+     * models have them, on each for about so many seconds; `level` is ignored. */
+    double bench_seconds;
 } tsr_verify_options;
 
 typedef struct tsr_verify_summary {
     uint32_t struct_size;
     uint32_t ok, misses, errors, skipped, not_offered; /**< results by status */
     uint32_t ops, ops_done; /**< ops to verify, over all devices; those that are finished */
+    uint32_t timed;         /**< results with status TIMED */
+    uint32_t reserved;
 } tsr_verify_summary;
 
 /**
@@ -51,14 +68,17 @@ typedef struct tsr_verify_summary {
  * each fused op, and compares the results with the reference backend's. Outputs are poisoned first.
  * A miss is a result, not a failure of the call: look at the summary.
  *
- * device  should be opened with no_self_test, so that a wrong variant is a miss and not a refusal
+ * device  should be opened with no_self_test, so that a wrong variant is a miss and not a refusal;
+ *         with profile where bench_seconds is set
  * options may be NULL
  * result  called with each result; returns not 0 to cancel
  * summary may be NULL
  * owner   what `result` is given is valid during its call
- * order   results come by op, then case, then kernel variant
+ * order   results come by op, then case, then kernel variant; where they are timed, `plain` first
  * thread  that of the device
- * error   TSR_E_ARGUMENT   no op has the name options->op, or level is above 2
+ * error   TSR_E_ARGUMENT   no op has the name options->op, or level is above 2, or bench_seconds is
+ *                          below 0 or not a number
+ *         TSR_E_STATE      bench_seconds is set, and the device was opened without profile
  *         TSR_E_CANCELLED  `result` asked for it
  * exact   each bound is derived beside its case, in src/cases/<op>.c
  */

@@ -18,8 +18,10 @@ static void add_all(tsri_case_list *list, tsr_op_id op, double relative, double 
                  {9, 700, 3, TSRI_CASE_UNIFORM, " of several items"},
                  {0, 7, 1, TSRI_CASE_UNIFORM, ""},
                  {2, 24, 80, TSRI_CASE_EXTREME, " extremes"},
-                 {2, 5, 0, TSRI_CASE_ZEROS, " signed zeros"}};
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+                 {2, 5, 0, TSRI_CASE_ZEROS, " signed zeros"},
+                 {512, 2048, 3, TSRI_CASE_UNIFORM, ""}};
+    enum { N_FORMS = sizeof forms / sizeof *forms }; /* the last is timed */
+    for (int i = 0; i < N_FORMS; i++) {
         tsri_case *c = tsri_case_add(list, op, "[%lld,%lld]%s", (long long)forms[i].T,
                                      (long long)forms[i].C, forms[i].what);
         tsri_case_operand *x =
@@ -28,6 +30,7 @@ static void add_all(tsri_case_list *list, tsr_op_id op, double relative, double 
         x->fill = forms[i].fill;
         x->view = i == 2 ? TSRI_CASE_SLICED : TSRI_CASE_PACKED;
         c->sizes[1] = forms[i].T;
+        c->timed = i == N_FORMS - 1;
         c->sparse = op == TSR_OP_RELU || forms[i].fill == TSRI_CASE_ZEROS || forms[i].range > 12;
         c->bound[0].relative = relative * TSRI_CASE_U;
         c->bound[0].absolute =

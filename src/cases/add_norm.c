@@ -20,6 +20,7 @@ void tsri_cases_add_norm(tsri_case_list *list) {
         if (f->bias && !rms)
             tsri_case_in(c, 3, TSR_KIND_WEIGHT, TSR_F32, 1, C);
         c->sizes[1] = f->T;
+        c->timed = tsri_case_norm_is_timed(f);
         c->attrs.add_norm = (tsr_norm_attrs){.struct_size = sizeof c->attrs.add_norm,
                                              .norm = rms ? TSR_NORM_RMS : TSR_NORM_LAYER,
                                              .eps = f->eps};

@@ -82,4 +82,6 @@ void tsri_cases_additive_attention(tsri_case_list *list) {
     const form turned = {2, 3, 9, 16, 32, 2, {9, 5}, " axes swapped"};
     c = add(list, &turned);
     c->in[0].view = c->in[1].view = c->in[3].view = TSRI_CASE_SWAPPED;
+    add(list, &(form){8, 1, 32, 512, 1024, 0, {0}, " a step"})->timed = true;
+    add(list, &(form){8, 32, 32, 512, 1024, 0, {0}, " training"})->timed = true;
 }

@@ -53,4 +53,5 @@ void tsri_cases_additive_attention_grad(tsri_case_list *list) {
     f.what = " axes swapped";
     c = add(list, &f);
     c->in[0].view = c->in[1].view = c->in[3].view = c->in[5].view = TSRI_CASE_SWAPPED;
+    add(list, &(form){8, 32, 32, 512, 1024, 0, {0}, " training"})->timed = true;
 }

@@ -16,8 +16,11 @@ void tsri_cases_argmax(tsri_case_list *list) {
                  {3, 5003, TSRI_CASE_UNIFORM, ""},
                  {0, 7, TSRI_CASE_UNIFORM, ""},
                  {3, 30, TSRI_CASE_MASK, " -inf among them"},
-                 {5, 70, TSRI_CASE_SOME_NAN, " NaN among them"}};
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+                 {5, 70, TSRI_CASE_SOME_NAN, " NaN among them"},
+                 {1, 32000, TSRI_CASE_UNIFORM, ""},
+                 {8, 128256, TSRI_CASE_UNIFORM, ""}};
+    enum { N_FORMS = sizeof forms / sizeof *forms }; /* the last two are timed */
+    for (int i = 0; i < N_FORMS; i++) {
         tsri_case *c = tsri_case_add(list, TSR_OP_ARGMAX, "R=%lld V=%lld%s", (long long)forms[i].R,
                                      (long long)forms[i].V, forms[i].what);
         tsri_case_operand *x =
@@ -27,6 +30,7 @@ void tsri_cases_argmax(tsri_case_list *list) {
         x->high = 3;
         c->sizes[4] = forms[i].R;
         c->sparse = true;
+        c->timed = i >= N_FORMS - 2;
         tsri_case_reason(c, "exact: the first largest");
     }
 }

@@ -212,6 +212,49 @@ static void add_variants(tsri_case_list *list) {
                         "mean of the visible values");
 }
 
+/* Prompts, with as many key heads as query heads and with fewer; an encoder's batch; tokens after
+ * 1023 others, alone and in a batch. */
+static void add_timed(tsri_case_list *list) {
+    static const form forms[] = {
+        {1, 512, 512, 12, 12, 64, 64, 1, 0, 1, 1, {0}, {512}, " prompt"},
+        {1, 256, 256, 32, 4, 64, 64, 1, 0, 1, 1, {0}, {256}, " prompt"},
+        {4, 128, 128, 12, 12, 64, 64, 0, 0, 0, 4, {0}, {128, 100, 77, 31}, " batch of texts"},
+        {1, 1, 1024, 12, 12, 64, 64, 1, 0, 1, 1, {1023}, {1024}, " token"},
+        {1, 1, 1024, 32, 4, 64, 64, 1, 0, 1, 1, {1023}, {1024}, " token"},
+        {4,
+         1,
+         1024,
+         32,
+         4,
+         64,
+         64,
+         1,
+         0,
+         4,
+         4,
+         {1023, 700, 300, 20},
+         {1024, 701, 301, 21},
+         " tokens"},
+    };
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        for (int d = 0; d < (forms[i].causal ? 2 : 1); d++) {
+            form f = forms[i];
+            char what[64];
+            snprintf(what, sizeof what, "%s %s", f.what, tsri_tensor_dtype_name(dtypes[d]));
+            f.what = what;
+            tsri_case *c = add(list, &f);
+            for (int k = 1; k < 3 && f.causal; k++) { /* in slots [G, capacity, D] */
+                c->in[k].view = TSRI_CASE_SWAPPED;
+                c->in[k].kind = TSR_KIND_STATE;
+                c->in[k].dtype = dtypes[d];
+                c->in[k].dim[0] = TSRI_CASE_K(f.B);
+                c->in[k].dim[1] = TSRI_CASE_K(f.S);
+            }
+            c->timed = true;
+        }
+}
+
 void tsri_cases_attention(tsri_case_list *list) {
     static const form forms[] = {
         {2, 5, 7, 4, 2, 8, 8, 1, 0, 2, 2, {0, 2}, {5, 7}, " causal"},
@@ -242,4 +285,5 @@ void tsri_cases_attention(tsri_case_list *list) {
     add_variants(list);
     add_relative(list);
     add_models(list);
+    add_timed(list);
 }

@@ -141,4 +141,6 @@ void tsri_cases_attention_grad(tsri_case_list *list) {
         add(list, &forms[i])->sparse = forms[i].n_len > 0 || forms[i].T == 0;
     add_variants(list);
     add_relative(list);
+    add(list, &(form){4, 128, 128, 12, 12, 64, 64, 1, 0, 0, 0, {0}, {0}, " causal"})->timed = true;
+    add(list, &(form){1, 512, 512, 12, 12, 64, 64, 1, 0, 0, 0, {0}, {0}, " causal"})->timed = true;
 }

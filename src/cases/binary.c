@@ -33,4 +33,5 @@ void tsri_cases_binary(tsri_case_list *list, tsr_op_id op) {
     c = add(list, op, 3, 6, ", signed zeros");
     c->in[0].fill = TSRI_CASE_ZEROS;
     c->sparse = true;
+    add(list, op, 256, 2048, "")->timed = true;
 }

@@ -50,7 +50,7 @@ void tsri_case_reason(tsri_case *c, const char *format, ...) {
     va_end(args);
 }
 
-tsr_status tsri_cases_of(tsr_op_id op, tsri_case_list *list) {
+static tsr_status list_all(tsr_op_id op, tsri_case_list *list) {
     static const struct {
         tsr_op_id id;
         void (*cases)(tsri_case_list *list);
@@ -65,4 +65,47 @@ tsr_status tsri_cases_of(tsr_op_id op, tsri_case_list *list) {
             return list->status;
         }
     return tsri_base_fail(TSR_E_UNSUPPORTED, "op number %d has no cases", (int)op);
+}
+
+static void keep(tsri_case_list *list, bool timed) {
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++)
+        if (list->cases[i].timed == timed)
+            list->cases[n++] = list->cases[i];
+    list->n = n;
+}
+
+tsr_status tsri_cases_of(tsr_op_id op, tsri_case_list *list) {
+    TRY(list_all(op, list));
+    keep(list, false);
+    return TSR_OK;
+}
+
+/* The number of elements of all operands. */
+static double elements(const tsri_case *c) {
+    double sum = 0;
+    for (uint32_t i = 0; i < c->n_in; i++) {
+        double n = c->in[i].present;
+        for (uint32_t d = 0; d < c->in[i].rank; d++)
+            n *= (double)tsri_tensor_value(c->in[i].dim[d], c->sizes);
+        sum += n;
+    }
+    return sum;
+}
+
+tsr_status tsri_cases_timed(tsr_op_id op, tsri_case_list *list) {
+    TRY(list_all(op, list));
+    bool any = false;
+    size_t largest = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        any |= list->cases[i].timed;
+        if (elements(&list->cases[i]) > elements(&list->cases[largest]))
+            largest = i;
+    }
+    if (list->n && !any)
+        list->cases[largest].timed = true;
+    keep(list, true);
+    for (size_t i = 0; i < list->n; i++) /* nothing is compared, so states need no copy */
+        list->cases[i].reads_state = false;
+    return TSR_OK;
 }

@@ -93,6 +93,7 @@ typedef struct tsri_case {
     char reason[200]; /* how the bound is derived */
     bool reads_state; /* the states that the op writes are compared, and its result */
     bool sparse;      /* more than half of the expected answer is 0 */
+    bool timed;       /* too large to compare; its sizes are those of models */
 } tsri_case;
 
 typedef struct tsri_case_list {
@@ -118,9 +119,11 @@ __attribute__((format(printf, 2, 3))) void tsri_case_reason(tsri_case *c, const 
 #define TSRI_CASE_S tsri_tensor_symbol(TSR_SYM_S)
 #define TSRI_CASE_N tsri_tensor_symbol(TSR_SYM_N)
 
-/* Lists all cases of an op, the plainest first; TSR_E_UNSUPPORTED if it has none. The caller frees
- * list->cases. */
+/* Lists the cases of an op that are compared with the oracle, the plainest first; TSR_E_UNSUPPORTED
+ * if it has none. The caller frees list->cases. */
 tsr_status tsri_cases_of(tsr_op_id op, tsri_case_list *list);
+/* Lists the cases of an op that are timed: those that are marked so, or its largest. */
+tsr_status tsri_cases_timed(tsr_op_id op, tsri_case_list *list);
 
 #define X(id, name, attributes) void tsri_cases_##name(tsri_case_list *list);
 TSR_OP_LIST(X)

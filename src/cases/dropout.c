@@ -18,8 +18,10 @@ void tsri_cases_dropout(tsri_case_list *list) {
                  {2, 40, 0, 1, {3, 1, 4, 1}, TSRI_CASE_PACKED},
                  {0, 7, 0.5f, 1, {3, 1, 4, 1}, TSRI_CASE_PACKED},
                  {6, 50, 0.3f, 9, {2, 7, 1, 8}, TSRI_CASE_SLICED},
-                 {6, 6, 0.3f, 9, {2, 7, 1, 8}, TSRI_CASE_SWAPPED}};
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+                 {6, 6, 0.3f, 9, {2, 7, 1, 8}, TSRI_CASE_SWAPPED},
+                 {512, 2048, 0.1f, 9, {2, 7, 1, 8}, TSRI_CASE_PACKED}};
+    enum { N_FORMS = sizeof forms / sizeof *forms }; /* the last is timed */
+    for (int i = 0; i < N_FORMS; i++) {
         tsri_case *c = tsri_case_add(list, TSR_OP_DROPOUT, "[%lld,%lld] rate %g%s",
                                      (long long)forms[i].T, (long long)forms[i].C,
                                      (double)forms[i].rate, forms[i].view ? " a view" : "");
@@ -27,6 +29,7 @@ void tsri_cases_dropout(tsri_case_list *list) {
             forms[i].view;
         tsri_case_ints(c, 1, TSRI_CASE_K(4), 4, forms[i].seed);
         c->sizes[1] = forms[i].T;
+        c->timed = i == N_FORMS - 1;
         c->attrs.dropout = (tsr_dropout_attrs){
             .struct_size = sizeof c->attrs.dropout, .site = forms[i].site, .rate = forms[i].rate};
         c->sparse = true;

@@ -37,4 +37,7 @@ void tsri_cases_embed(tsri_case_list *list) {
     }
     add(list, 0, 16, 16, TSR_F32, 0);
     add(list, 33, 2, 257, TSR_F32, 0);
+    static const tsr_dtype stored[] = {TSR_F32, TSR_F16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    for (size_t d = 0; d < sizeof stored / sizeof *stored; d++)
+        add(list, 128, 32000, 768, stored[d], 0)->timed = true;
 }

@@ -68,4 +68,5 @@ void tsri_cases_embed_add(tsri_case_list *list) {
     c->in[1].low = -3, c->in[1].high = 33;
     c = add(list, &(form){6, 11, 40, 0, 1, ", dy from wider rows"});
     c->in[2].view = TSRI_CASE_SLICED;
+    add(list, &(form){256, 32000, 768, 0, -1, ""})->timed = true;
 }

@@ -94,6 +94,21 @@ static void add_halves(tsri_case_list *list) {
     }
 }
 
+/* A gated layer, for a token and for a prompt. */
+static void add_timed(tsri_case_list *list) {
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    for (int prompt = 0; prompt < 2; prompt++)
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+            const int64_t T = prompt ? 128 : 1;
+            add(list, T, 768, 2048, dtypes[d], true, TSR_ACT_SILU, false, "")->timed = true;
+            if (!tsri_tensor_is_kept_blocks(dtypes[d]))
+                continue;
+            tsri_case *c = add(list, T, 768, 2048, dtypes[d], true, TSR_ACT_SILU, false, " int8");
+            c->attrs.glu_linear.compute = TSR_COMPUTE_INT8;
+            c->timed = true;
+        }
+}
+
 void tsri_cases_glu_linear(tsri_case_list *list) {
     static const int64_t shapes[][3] = {{3, 32, 40},   {1, 1, 1},    {1, 64, 64},  {8, 63, 33},
                                         {9, 17, 65},   {64, 40, 96}, {67, 24, 31}, {0, 8, 8},
@@ -124,4 +139,5 @@ void tsri_cases_glu_linear(tsri_case_list *list) {
     add_halves(list);
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
+    add_timed(list);
 }

@@ -41,4 +41,6 @@ void tsri_cases_kv_append(tsri_case_list *list) {
     c = add(list, 2, 3, 2, 8, 2, 12, (const int32_t[]){0, 4}, (const int32_t[]){3, 7},
             " x from wider rows");
     c->in[1].view = TSRI_CASE_SLICED;
+    add(list, 1, 512, 1, 1024, 12, 64, (const int32_t[]){0}, (const int32_t[]){512}, " a prompt")
+        ->timed = true;
 }

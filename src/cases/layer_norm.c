@@ -13,6 +13,7 @@ void tsri_cases_layer_norm(tsri_case_list *list) {
         if (f->bias)
             tsri_case_in(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1, C);
         c->sizes[1] = f->T;
+        c->timed = tsri_case_norm_is_timed(f);
         c->attrs.layer_norm =
             (tsr_norm_attrs){.struct_size = sizeof c->attrs.layer_norm, .eps = f->eps};
         tsri_case_norm_bound(c, 0, f, true);

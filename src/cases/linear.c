@@ -164,6 +164,23 @@ static void add_states(tsri_case_list *list) {
                 .kind = TSR_KIND_STATE;
 }
 
+/* A projection, for a token and for a prompt. */
+static void add_timed(tsri_case_list *list) {
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    for (int prompt = 0; prompt < 2; prompt++)
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+            const shape s = {1, prompt ? 128 : 1, 2048, 2048};
+            const bool blocks = tsri_tensor_is_kept_blocks(dtypes[d]);
+            add(list, s, dtypes[d], true, TSR_ACT_NONE, false, false, "")->timed = true;
+            if (!blocks && dtypes[d] != TSR_F16)
+                continue;
+            tsri_case *c = add(list, s, dtypes[d], true, TSR_ACT_NONE, false, false,
+                               blocks ? " int8" : " f16");
+            c->attrs.linear.compute = blocks ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F16;
+            c->timed = true;
+        }
+}
+
 void tsri_cases_linear(tsri_case_list *list) {
     static const shape shapes[] = {
         {1, 3, 32, 48},   {1, 1, 1, 1},     {1, 1, 64, 64},    {2, 1, 63, 65},   {1, 8, 65, 63},
@@ -203,4 +220,5 @@ void tsri_cases_linear(tsri_case_list *list) {
     add_halves(list);
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
+    add_timed(list);
 }

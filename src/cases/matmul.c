@@ -91,4 +91,6 @@ void tsri_cases_matmul(tsri_case_list *list) {
     add_batch(list, 2, false);
     add_batch(list, 1, false);
     add_batch(list, 2, true);
+    for (int t = 0; t < 3; t++) /* as in training: the product, and both gradients */
+        add(list, 256, 768, 768, t == 1, t == 2, "")->timed = true;
 }

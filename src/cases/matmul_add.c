@@ -81,4 +81,10 @@ void tsri_cases_matmul_add(tsri_case_list *list) {
     }
     c->bound[0] = (tsri_case_bound){0};
     tsri_case_reason(c, "exact: sums of integers below 2^24 are");
+    for (int beta = 0; beta < 2; beta++) { /* the gradient of a weight, over 256 tokens */
+        c = add(list, 768, 256, 768, true, false, beta ? " beta 1" : "");
+        c->timed = true;
+        if (beta)
+            give_beta(c, 1);
+    }
 }

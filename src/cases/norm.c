@@ -19,8 +19,14 @@ const tsri_case_norm_form tsri_case_norm_forms[] = {
     {3, 40, 0, 1e-3, 1e-6f, true, TSRI_CASE_PACKED, " small: eps counts"},
     {3, 40, 0, 1e8, 1e-5f, true, TSRI_CASE_PACKED, " large"},
     {4, 40, 0, 1, 1e-5f, true, TSRI_CASE_SLICED, " from wider rows"},
+    {1, 2048, 0, 1, 1e-5f, true, TSRI_CASE_PACKED, " a token"},
+    {512, 2048, 0, 1, 1e-5f, true, TSRI_CASE_PACKED, " a prompt"},
 };
 const size_t tsri_case_norm_form_count = sizeof tsri_case_norm_forms / sizeof *tsri_case_norm_forms;
+
+bool tsri_case_norm_is_timed(const tsri_case_norm_form *form) {
+    return form >= &tsri_case_norm_forms[tsri_case_norm_form_count - 2]; /* the last two */
+}
 
 void tsri_case_norm_fill(tsri_case_operand *x, const tsri_case_norm_form *form) {
     x->low = form->offset - form->scale;

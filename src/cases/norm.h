@@ -15,6 +15,7 @@ typedef struct tsri_case_norm_form {
 
 extern const tsri_case_norm_form tsri_case_norm_forms[];
 extern const size_t tsri_case_norm_form_count;
+bool tsri_case_norm_is_timed(const tsri_case_norm_form *form);
 
 /* Sets the bound of output `output`, the normed value, for rows with elements as the form says. */
 void tsri_case_norm_bound(tsri_case *c, int output, const tsri_case_norm_form *form, bool layer);

@@ -19,6 +19,7 @@ static tsri_case *add(tsri_case_list *list, const tsri_case_norm_form *f, bool r
     if (addend)
         tsri_case_in(c, 3, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, C);
     c->sizes[1] = f->T;
+    c->timed = tsri_case_norm_is_timed(f);
     c->want = f->bias ? 2 : 0;
     c->sparse = f->C == 1 && !rms && !addend; /* one column is its own mean */
     c->attrs.norm_grad = (tsr_norm_attrs){.struct_size = sizeof c->attrs.norm_grad,

@@ -41,4 +41,6 @@ void tsri_cases_norm_weight_grad(tsri_case_list *list) {
     add(list, 2, 0, 33, true, " no rows")->sparse = true;
     tsri_case *c = add(list, 3, 70, 80, true, " from wider rows");
     c->in[0].view = c->in[1].view = TSRI_CASE_SLICED;
+    add(list, 4, 128, 2048, false, "")->timed = true;
+    add(list, 4, 128, 2048, true, "")->timed = true;
 }

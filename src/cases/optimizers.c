@@ -4,8 +4,10 @@
 
 #include <math.h>
 
-static const int64_t lengths[] = {119, 1, 2, 15, 16, 17, 1023, 1025, 4099};
-enum { N_LENGTHS = sizeof lengths / sizeof *lengths };
+static const int64_t lengths[] = {119, 1, 2, 15, 16, 17, 1023, 1025, 4099, 2048 * 2048};
+enum {
+    N_LENGTHS = sizeof lengths / sizeof *lengths
+}; /* the last is that of a weight: it is timed */
 
 static tsri_case_operand *state(tsri_case *c, int i, int64_t n) {
     c->reads_state = true;
@@ -33,6 +35,7 @@ void tsri_cases_accumulate(tsri_case_list *list) {
             old->low = 0.5;
         }
         c->bound[0].relative = 2 * TSRI_CASE_U;
+        c->timed = i == N_LENGTHS - 1;
         tsri_case_reason(c, "2 u |state|: one rounding on either side");
     }
     tsri_case *c = tsri_case_add(list, TSR_OP_ACCUMULATE, "[5,48] x from wider rows");
@@ -57,6 +60,7 @@ void tsri_cases_sumsq(tsri_case_list *list) {
                 .struct_size = sizeof c->attrs.sumsq, .first = 5, .parts = parts[p]};
             c->bound[0].relative = (70 + run / 1024) * TSRI_CASE_U;
             c->sparse = true;
+            c->timed = i == N_LENGTHS - 1;
             tsri_case_reason(c, "(70 + n/1024) u of each sum: 16 partial sums over segments of "
                                 "1024; the other elements stay unchanged");
         }
@@ -105,6 +109,7 @@ void tsri_cases_adamw(tsri_case_list *list) {
                                                .beta2 = 0.95f,
                                                .eps = 1e-8f,
                                                .decay = decay};
+            c->timed = i == N_LENGTHS - 1;
             const double down = (double)r->rate / (double)r->of_m / sqrt(0.23 / (double)r->of_v);
             c->bound[0].absolute = (4 + 24 * down) * TSRI_CASE_U;
             c->bound[1].absolute = c->bound[2].absolute = 6 * TSRI_CASE_U;
@@ -145,6 +150,7 @@ void tsri_cases_sgd(tsri_case_list *list) {
                                            .momentum = kind ? 0.9f : 0.0f,
                                            .decay = decay};
             c->bound[0].absolute = c->bound[1].absolute = 8 * TSRI_CASE_U;
+            c->timed = i == N_LENGTHS - 1;
             if (i % 3 == 0)
                 rounded(c, 4, n, last);
             tsri_case_reason(c, "8 u: sums of four numbers of at most 2, lr at most 0.01; bf16 "

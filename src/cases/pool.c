@@ -41,4 +41,5 @@ void tsri_cases_pool(tsri_case_list *list) {
         c = add(list, 3, 6, 32, kind, 3, (const int32_t[]){3, 4, 5});
         c->in[0].view = TSRI_CASE_SWAPPED;
     }
+    add(list, 32, 128, 384, TSR_POOL_MEAN, 0, NULL)->timed = true;
 }

@@ -94,4 +94,14 @@ void tsri_cases_qkv_append(tsri_case_list *list) {
         c->in[0].dtype = c->in[1].dtype = i ? TSR_BF16 : TSR_F16;
         c->bound[0].absolute += i ? 0x1p-8 : 0x1p-11; /* may round to the other neighbour */
     }
+    static const form models[] = {
+        {1, 1, 1, 1024, 32, 4, 64, 64, 64, 0, {1023}, {1024}, " a token"},
+        {1, 512, 1, 1024, 32, 4, 64, 64, 64, 0, {0}, {512}, " a prompt"},
+        {1, 512, 1, 1024, 0, 12, 64, 64, 0, 0, {0}, {512}, " a prompt, no rotation"},
+    };
+    for (size_t i = 0; i < 2 * sizeof models / sizeof *models; i++) {
+        tsri_case *c = add(list, &models[i / 2]);
+        c->in[0].dtype = c->in[1].dtype = i % 2 ? TSR_F16 : TSR_F32;
+        c->timed = true;
+    }
 }

@@ -16,6 +16,7 @@ void tsri_cases_rms_norm(tsri_case_list *list) {
         c->sparse = zeros;
         tsri_case_in(c, 1, TSR_KIND_WEIGHT, TSR_F32, 1, C);
         c->sizes[1] = f->T;
+        c->timed = tsri_case_norm_is_timed(f);
         c->attrs.rms_norm =
             (tsr_norm_attrs){.struct_size = sizeof c->attrs.rms_norm, .eps = f->eps};
         tsri_case_norm_bound(c, 0, f, false);

@@ -51,4 +51,7 @@ void tsri_cases_rope(tsri_case_list *list) {
         add(list, 3, 7, 2, 10, 6, interleaved, 40, " inverse, part of the head")
             ->attrs.rope.inverse = 1;
     }
+    add(list, 1, 1, 32, 64, 64, false, 1023, " a token")->timed = true;
+    add(list, 1, 512, 32, 64, 64, false, 511, " a prompt")->timed = true;
+    add(list, 1, 512, 32, 64, 64, true, 511, " a prompt")->timed = true;
 }

@@ -34,12 +34,13 @@ static const struct {
 } forms[] = {
     {5, 33, 3, ""},      {1, 1, 1, ""},        {2, 512, 12, " wide"},
     {3, 1031, 90, ""},   {0, 7, 1, ""},        {2, 24, 80, " extremes"},
-    {2, 5, 0, " zeros"}, {7, 16, 2, " views"},
+    {2, 5, 0, " zeros"}, {7, 16, 2, " views"}, {512, 2048, 3, ""},
 };
+enum { N_FORMS = sizeof forms / sizeof *forms }; /* the last is timed */
 
 void tsri_cases_activation_grad(tsri_case_list *list) {
     for (uint32_t act = 0; act <= LAST; act++)
-        for (int i = 0; i < (int)(sizeof forms / sizeof *forms); i++) {
+        for (int i = 0; i < N_FORMS; i++) {
             const within *w = &activations[act];
             tsri_case *c =
                 tsri_case_add(list, TSR_OP_ACTIVATION_GRAD, "%s [%lld,%lld]%s", w->name,
@@ -51,6 +52,7 @@ void tsri_cases_activation_grad(tsri_case_list *list) {
             if (i == 7)
                 c->in[0].view = TSRI_CASE_SWAPPED, c->in[1].view = TSRI_CASE_SLICED;
             c->sizes[1] = forms[i].T;
+            c->timed = i == N_FORMS - 1;
             c->attrs.activation_grad = (tsr_activation_attrs){
                 .struct_size = sizeof c->attrs.activation_grad, .activation = act};
             c->sparse = act == TSR_ACT_RELU || forms[i].range > 12 || i == 6;
@@ -61,8 +63,11 @@ void tsri_cases_activation_grad(tsri_case_list *list) {
         }
 }
 
+enum { N_GATED = 7 }; /* the last is timed */
+
 static tsri_case *add_gated(tsri_case_list *list, tsr_op_id op, uint32_t act, int form) {
-    static const int64_t shapes[][2] = {{5, 33}, {1, 1}, {3, 16}, {4, 17}, {0, 8}, {2, 1031}};
+    static const int64_t shapes[][2] = {{5, 33}, {1, 1},    {3, 16},    {4, 17},
+                                        {0, 8},  {2, 1031}, {256, 2048}};
     const int64_t T = shapes[form][0], F = shapes[form][1];
     tsri_case *c = tsri_case_add(list, op, "%s T=%lld F=%lld%s", activations[act].name,
                                  (long long)T, (long long)F, form == 3 ? " views" : "");
@@ -71,6 +76,7 @@ static tsri_case *add_gated(tsri_case_list *list, tsr_op_id op, uint32_t act, in
     x->low = -4, x->high = 4;
     x->view = form == 3 ? TSRI_CASE_SLICED : TSRI_CASE_PACKED;
     c->sizes[0] = T ? 2 : 1;
+    c->timed = form == N_GATED - 1;
     c->sizes[1] = T;
     c->attrs.glu = (tsr_activation_attrs){.struct_size = sizeof c->attrs.glu, .activation = act};
     c->sparse = act == TSR_ACT_RELU;
@@ -79,7 +85,7 @@ static tsri_case *add_gated(tsri_case_list *list, tsr_op_id op, uint32_t act, in
 
 void tsri_cases_glu(tsri_case_list *list) {
     for (uint32_t act = 0; act <= LAST; act++)
-        for (int form = 0; form < 6; form++) {
+        for (int form = 0; form < N_GATED; form++) {
             const within *w = &activations[act];
             tsri_case *c = add_gated(list, TSR_OP_GLU, act, form);
             c->bound[0].relative = (w->value + 2) * TSRI_CASE_U;
@@ -90,7 +96,7 @@ void tsri_cases_glu(tsri_case_list *list) {
 
 void tsri_cases_glu_grad(tsri_case_list *list) {
     for (uint32_t act = 0; act <= LAST; act++)
-        for (int form = 0; form < 6; form++) {
+        for (int form = 0; form < N_GATED; form++) {
             const within *w = &activations[act];
             tsri_case *c = add_gated(list, TSR_OP_GLU_GRAD, act, form);
             tsri_case_in(c, 1, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T,

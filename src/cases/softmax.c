@@ -77,4 +77,8 @@ void tsri_cases_softmax(tsri_case_list *list) {
     c = add(list, 2, 3, 10, 3, " heads swapped");
     c->in[0].view = TSRI_CASE_SWAPPED;
     add_masked(list);
+    c = add(list, 4, 256, 256, 3, " causal");
+    c->attrs.softmax.causal = 1;
+    c->timed = true;
+    add(list, 4, 1, 1024, 3, "")->timed = true;
 }

@@ -19,8 +19,11 @@ void tsri_cases_topk(tsri_case_list *list) {
                  {2, 1031, 40, TSRI_CASE_UNIFORM, true, ""},
                  {1, 33, 4, TSRI_CASE_EQUAL, true, " all equal"},
                  {2, 5000, 40, TSRI_CASE_UNIFORM, false, ""},
-                 {0, 9, 3, TSRI_CASE_UNIFORM, true, ""}};
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+                 {0, 9, 3, TSRI_CASE_UNIFORM, true, ""},
+                 {1, 32000, 40, TSRI_CASE_UNIFORM, false, ""},
+                 {8, 128256, 40, TSRI_CASE_UNIFORM, true, ""}};
+    enum { N_FORMS = sizeof forms / sizeof *forms }; /* the last two are timed */
+    for (int i = 0; i < N_FORMS; i++) {
         tsri_case *c = tsri_case_add(list, TSR_OP_TOPK, "R=%lld V=%lld k=%u%s%s",
                                      (long long)forms[i].R, (long long)forms[i].V, forms[i].k,
                                      forms[i].lse ? " lse" : "", forms[i].what);
@@ -31,6 +34,7 @@ void tsri_cases_topk(tsri_case_list *list) {
         c->want = forms[i].lse ? 4 : 0;
         c->sizes[4] = forms[i].R;
         c->sparse = true;
+        c->timed = i >= N_FORMS - 2;
         c->attrs.topk = (tsr_topk_attrs){.struct_size = sizeof c->attrs.topk, .k = forms[i].k};
         c->bound[2].relative = 8 * TSRI_CASE_U;
         c->bound[2].absolute = ((double)forms[i].V + 48) * TSRI_CASE_U;

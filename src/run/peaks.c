@@ -73,3 +73,24 @@ tsr_status tsri_run_peak(const tsr_device *opened, uint32_t peak, uint32_t repea
                               backend->name);
     return peaks->measure(device->dev, peak, repeats, values);
 }
+
+bool tsri_run_peak_best(const tsr_device *device, uint32_t peak, uint32_t repeats, double *best) {
+    double values[TSRI_RUN_PEAK_REPEATS];
+    if (tsri_run_peak(device, peak, repeats, values) != TSR_OK)
+        return false;
+    *best = 0;
+    for (uint32_t i = 0; i < repeats; i++)
+        *best = values[i] > *best ? values[i] : *best;
+    return true;
+}
+
+double tsri_run_least_seconds(const tsri_run_peaks *p, const double flops[3], double bytes) {
+    const double peak[3] = {p->fma_f32, p->fma_f16 > 0 ? p->fma_f16 : p->fma_f32,
+                            p->dot_int8 > p->fma_f32 ? p->dot_int8 : p->fma_f32};
+    double seconds = 0;
+    if (p->fma_f32 <= 0 || p->read <= 0)
+        return 0;
+    for (int i = 0; i < 3; i++)
+        seconds += flops[i] > 0 ? flops[i] / peak[i] : 0;
+    return seconds > bytes / p->read ? seconds : bytes / p->read;
+}

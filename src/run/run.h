@@ -102,6 +102,8 @@ typedef struct tsri_run_work {
 } tsri_run_work;
 void tsri_run_work_of(const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
                       tsri_run_work *out);
+/* The tsr_compute of an op's products. */
+uint32_t tsri_run_compute_of(const tsri_graph_node *node);
 
 /* The memory of the context over all devices, by contents, in bytes. */
 typedef struct tsri_run_memory {

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/ops.h"
+#include "run/timing.h"
 #include "tensor/convert.h"
 #include "tensor/shape.h"
 
@@ -230,19 +231,17 @@ tsr_status tsri_run_trial_results(tsri_run_trial *trial, const int64_t sizes[TSR
     return tsri_run_execute(trial->plan, sizes, in, n, out, trial->n_out);
 }
 
-static void add_time(void *data, const tsri_run_profile_entry *entry) {
-    *(uint64_t *)data += entry->nanoseconds;
-}
-
 tsr_status tsri_run_trial_time(tsri_run_trial *trial, uint64_t *nanoseconds) {
     tsri_run_binding in[TSRI_RUN_TRIAL_OPERANDS];
-    uint64_t total = 0;
-    const size_t n = bind_inputs(trial, trial->c->sizes, in);
-    TRY(tsri_run_execute(trial->plan, trial->c->sizes, in, n, NULL, 0));
-    TRY(tsri_run_profile(trial->context, add_time, &total));
-    *nanoseconds = total - trial->measured;
-    trial->measured = total;
-    return TSR_OK;
+    tsri_run_timed timed = {.context = trial->context,
+                            .plan = trial->plan,
+                            .sizes = trial->c->sizes,
+                            .in = in,
+                            .n_in = bind_inputs(trial, trial->c->sizes, in),
+                            .measured = trial->measured};
+    const tsr_status status = tsri_run_time(&timed, nanoseconds);
+    trial->measured = timed.measured;
+    return status;
 }
 
 bool tsri_run_trial_same(const tsri_run_trial *a, const tsri_run_trial *b) {

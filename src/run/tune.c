@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "run/context.h"
+#include "run/timing.h"
 #include "run/trial.h"
 
 #include <inttypes.h>
@@ -282,16 +283,10 @@ static bool agrees(const group *g, const contender *a, const contender *b) {
     return true;
 }
 
-static int ascending(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(const uint64_t *times, int n) {
     uint64_t sorted[ROUNDS];
     memcpy(sorted, times, (size_t)n * sizeof *times);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-    return n % 2 ? (double)sorted[n / 2] : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
+    return tsri_run_median(sorted, (size_t)n);
 }
 
 typedef struct duel {

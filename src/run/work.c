@@ -2,7 +2,7 @@
 #include "graph/ops.h"
 #include "run/context.h"
 
-static uint32_t compute_of(const tsri_graph_node *node) {
+uint32_t tsri_run_compute_of(const tsri_graph_node *node) {
     const uint32_t compute =
         node->id == TSR_OP_LINEAR       ? ((const tsr_linear_attrs *)node->attrs)->compute
         : node->id == TSR_OP_GLU_LINEAR ? ((const tsr_glu_linear_attrs *)node->attrs)->compute
@@ -37,7 +37,7 @@ void tsri_run_work_of(const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS
         const tsri_graph_op_row *row = tsri_graph_op_find(node->id);
         tsri_graph_op_store store;
         if (node->id != TSR_OP_ATTENTION && row->cost)
-            out->flops[compute_of(node)] +=
+            out->flops[tsri_run_compute_of(node)] +=
                 row->cost(tsri_graph_as_op(graph, node, &store), sizes).flops;
         if (node->id != TSR_OP_EMBED && node->id != TSR_OP_GATHER)
             out->weight_bytes += weights_read(plan, i, node);

@@ -44,72 +44,92 @@ static tsr_status make_outputs(const tsri_case *c, const tsri_graph *graph,
     return TSR_OK;
 }
 
-static tsr_status execute(tsri_run_plan *plan, const tsri_case *c, const tsri_graph *graph,
-                          tsri_case_values *values) {
-    tsri_run_binding in[TSRI_CASE_MAX_IN], out[TSRI_CASE_MAX_OUT];
-    size_t n_in = 0, n_out = 0;
+size_t tsri_verify_bind(const tsri_case *c, const tsri_case_values *values,
+                        tsri_run_binding in[TSRI_CASE_MAX_IN]) {
+    size_t n = 0;
     for (uint32_t i = 0; i < c->n_in; i++)
         if (c->in[i].present && c->in[i].kind == TSR_KIND_INPUT)
-            in[n_in++] =
+            in[n++] =
                 (tsri_run_binding){.id = i, .data = values->in[i], .bytes = values->in_bytes[i]};
-    for (; n_out < (size_t)values->n_out; n_out++)
-        out[n_out] = (tsri_run_binding){.id = tsri_graph_output_at(graph, n_out)->id,
-                                        .data = values->out[n_out],
-                                        .bytes = values->out_bytes[n_out]};
-    return tsri_run_execute(plan, c->sizes, in, n_in, out, n_out);
+    return n;
 }
 
-/* Fills the states as the case says. */
-static tsr_status write_states(tsri_run_context *context, const tsri_case *c,
-                               const tsri_case_values *values) {
+static tsr_status execute(const tsri_verify_opened *opened, tsri_case_values *values) {
+    tsri_run_binding in[TSRI_CASE_MAX_IN], out[TSRI_CASE_MAX_OUT];
+    const size_t n_in = tsri_verify_bind(opened->c, values, in);
+    size_t n_out = 0;
+    for (; n_out < (size_t)values->n_out; n_out++)
+        out[n_out] = (tsri_run_binding){.id = tsri_graph_output_at(opened->graph, n_out)->id,
+                                        .data = values->out[n_out],
+                                        .bytes = values->out_bytes[n_out]};
+    return tsri_run_execute(opened->plan, opened->c->sizes, in, n_in, out, n_out);
+}
+
+tsr_status tsri_verify_write_states(const tsri_verify_opened *opened,
+                                    const tsri_case_values *values) {
+    const tsri_case *c = opened->c;
     for (uint32_t i = 0; i < c->n_in; i++)
         if (c->in[i].present && c->in[i].kind == TSR_KIND_STATE)
-            TRY(tsri_run_write_state(context, i, values->in[i], values->in_bytes[i]));
+            TRY(tsri_run_write_state(opened->context, i, values->in[i], values->in_bytes[i]));
     return TSR_OK;
 }
 
-static tsr_status run_on(tsri_run_context *context, const tsri_case *c, const tsri_graph *graph,
-                         tsri_case_values *values) {
-    tsri_case_values poisoned;
-    tsr_bounds bounds;
-    tsri_run_plan *plan;
+tsr_status tsri_verify_open(const tsri_case *c, const tsri_case_attrs *attrs,
+                            const tsri_verify_place *place, const tsri_case_values *values,
+                            tsri_verify_opened *out) {
     weights given = {.c = c, .values = values};
     const tsri_run_source source = {.data = &given, .rows = give_rows};
+    const tsri_run_options options = {
+        .devices = &place->device, .n_devices = 1, .set = place->set, .kernels = place->kernels};
+    tsr_bounds bounds;
     tsri_case_bounds(c, &bounds);
-    TRY(tsri_run_load(context, graph, &bounds, &source));
-    TRY(tsri_run_prepare(context, graph, &bounds, &plan));
-    tsr_status status = tsri_case_values_fill(c, false, &poisoned);
+    *out = (tsri_verify_opened){.c = c};
+    tsr_status status = tsri_case_graph(c, attrs, &out->graph);
+    if (status == TSR_OK && place->decomposed)
+        status = tsri_verify_decompose(c->op, &out->graph);
     if (status == TSR_OK)
-        status = make_outputs(c, graph, &poisoned);
+        status = tsri_run_create(&options, &out->context);
+    if (status == TSR_OK)
+        status = tsri_run_load(out->context, out->graph, &bounds, &source);
+    if (status == TSR_OK)
+        status = tsri_run_prepare(out->context, out->graph, &bounds, &out->plan);
+    if (status != TSR_OK)
+        tsri_verify_close(out);
+    return status;
+}
+
+void tsri_verify_close(tsri_verify_opened *opened) {
+    tsri_run_destroy(&opened->context);
+    tsri_graph_destroy(&opened->graph);
+}
+
+static tsr_status run_poisoned(const tsri_verify_opened *opened) {
+    tsri_case_values poisoned;
+    tsr_status status = tsri_case_values_fill(opened->c, false, &poisoned);
+    if (status == TSR_OK)
+        status = make_outputs(opened->c, opened->graph, &poisoned);
     if (status == TSR_OK) {
-        tsri_case_values_poison(c, &poisoned);
-        status = execute(plan, c, graph, &poisoned);
+        tsri_case_values_poison(opened->c, &poisoned);
+        status = execute(opened, &poisoned);
     }
     if (status == TSR_OK)
-        status = tsri_run_poison(plan);
+        status = tsri_run_poison(opened->plan);
     tsri_case_values_clear(&poisoned);
-    if (status == TSR_OK)
-        status = write_states(context, c, values);
-    if (status == TSR_OK)
-        status = make_outputs(c, graph, values);
-    return status == TSR_OK ? execute(plan, c, graph, values) : status;
+    return status;
 }
 
 tsr_status tsri_verify_run(const tsri_case *c, const tsri_case_attrs *attrs,
                            const tsri_verify_place *place, tsri_case_values *values) {
-    tsri_graph *graph = NULL;
-    tsri_run_context *context = NULL;
-    tsr_status status = tsri_case_graph(c, attrs, &graph);
-    if (status == TSR_OK && place->decomposed)
-        status = tsri_verify_decompose(c->op, &graph);
-    const tsri_run_options options = {
-        .devices = &place->device, .n_devices = 1, .set = place->set, .kernels = place->kernels};
+    tsri_verify_opened opened;
+    TRY(tsri_verify_open(c, attrs, place, values, &opened));
+    tsr_status status = run_poisoned(&opened);
     if (status == TSR_OK)
-        status = tsri_run_create(&options, &context);
+        status = tsri_verify_write_states(&opened, values);
     if (status == TSR_OK)
-        status = run_on(context, c, graph, values);
-    tsri_run_destroy(&context);
-    tsri_graph_destroy(&graph);
+        status = make_outputs(c, opened.graph, values);
+    if (status == TSR_OK)
+        status = execute(&opened, values);
+    tsri_verify_close(&opened);
     return status;
 }
 

@@ -12,20 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROWS = 32, ALL = 0, SMOKE = 1, SOME = 2, MAX_KINDS = 128 };
+enum { ALL = 0, SMOKE = 1, SOME = 2, MAX_KINDS = 128 };
 
-/* What a case is run on: kernel variants, bit i for s->rows[i], and the decomposition. */
+/* What a case is run on: kernel variants, bit i for s->known.list[i], and the decomposition. */
 typedef struct wanted {
     uint32_t rows;
     bool decomposed;
 } wanted;
-
-typedef struct seen_row {
-    char name[96], why[256];
-    bool fits; /* it fits this case */
-    bool here; /* the device has it for this case */
-    bool ran;  /* it has run a case */
-} seen_row;
 
 typedef struct session {
     tsri_backend_set *set;
@@ -35,10 +28,7 @@ typedef struct session {
     tsr_verify_summary *summary;
     const tsri_graph_op_row *op;
     const tsri_case *c;
-    tsri_graph_cost cost;
-    seen_row rows[MAX_ROWS];
-    size_t n_rows;
-    int best; /* the kernel variant that the device would choose for the case; -1: none fits */
+    tsri_verify_variants known; /* the kernel variants of the op, as they are for the case */
 } session;
 
 static tsr_status give(session *s, tsr_verify_status status, const char *row,
@@ -54,62 +44,12 @@ static tsr_status give(session *s, tsr_verify_status status, const char *row,
                                       .message = message,
                                       .error = worst ? worst->error : 0,
                                       .bound = worst ? worst->bound : 0,
-                                      .flops = s->c ? s->cost.flops : 0,
-                                      .bytes = s->c ? s->cost.bytes : 0};
+                                      .flops = s->c ? s->known.cost.flops : 0,
+                                      .bytes = s->c ? s->known.cost.bytes : 0};
     ++*counts[status];
     if (s->result && s->result(s->data, &result))
         return tsri_base_fail(TSR_E_CANCELLED, "verify was stopped at %s", s->op->name);
     return TSR_OK;
-}
-
-/* ---- kernel variants ---- */
-
-/* A kernel variant is identified by its name up to the constants, which may differ between
- * cases. */
-static void see(void *data, const tsr_row *row) {
-    session *s = data;
-    const size_t n = strcspn(row->name, ":");
-    size_t i = 0;
-    while (i < s->n_rows &&
-           (strlen(s->rows[i].name) != n || strncmp(s->rows[i].name, row->name, n) != 0))
-        i++;
-    if (i == MAX_ROWS)
-        return;
-    if (i == s->n_rows) {
-        s->rows[s->n_rows++] = (seen_row){0};
-        snprintf(s->rows[i].name, sizeof s->rows[i].name, "%.*s", (int)n, row->name);
-    }
-    s->rows[i].here = true;
-    s->rows[i].fits = row->fits;
-    if (row->fits && s->best < 0)
-        s->best = (int)i;
-    if (!row->fits)
-        snprintf(s->rows[i].why, sizeof s->rows[i].why, "%s", row->why);
-}
-
-/* Asks the device for its kernel variants of the case's op; *any is false if it has none. */
-static tsr_status ask_rows(session *s, const tsri_graph *graph, bool *any) {
-    tsri_graph_op_store store;
-    tsr_bounds bounds;
-    tsri_case_bounds(s->c, &bounds);
-    tsr_op op = *tsri_graph_as_op(graph, tsri_graph_node_at(graph, 0), &store);
-    op.bounds = &bounds;
-    s->cost = s->op->cost(&op, s->c->sizes);
-    for (size_t i = 0; i < s->n_rows; i++)
-        s->rows[i].fits = s->rows[i].here = false;
-    s->best = -1;
-    TRY(s->device->backend->op_rows(s->device->dev, &op, see, s));
-    *any = false;
-    for (size_t i = 0; i < s->n_rows; i++)
-        *any |= s->rows[i].here;
-    return TSR_OK;
-}
-
-/* Writes "linear=packed" for "linear/packed"; the whole name if it does not begin with the op's. */
-static void force(const session *s, const char *row, char text[160]) {
-    const size_t n = strlen(s->op->name);
-    const bool own = strncmp(row, s->op->name, n) == 0 && row[n] == '/';
-    snprintf(text, 160, "%s=%s", s->op->name, own ? row + n + 1 : row);
 }
 
 /* ---- one case ---- */
@@ -134,7 +74,7 @@ static tsr_status ask_oracle(const session *s, answers *out) {
 /* `seen` is NULL for the decomposition. A kernel variant for which the device turns out to lack
  * something is not checked, nor is a form of the op without a decomposition. */
 static tsr_status check_row(session *s, const answers *known, const tsri_verify_place *place,
-                            seen_row *seen) {
+                            tsri_verify_variant *seen) {
     const char *row = seen ? seen->name : "decomposed";
     tsri_case_values got;
     tsri_verify_worst worst = {0};
@@ -168,13 +108,13 @@ static tsr_status check_row(session *s, const answers *known, const tsri_verify_
 }
 
 static tsr_status check_rows(session *s, const answers *known, wanted want) {
-    for (size_t i = 0; i < s->n_rows; i++) {
-        char kernels[160];
-        if (!s->rows[i].here || !s->rows[i].fits || !(want.rows >> i & 1))
+    for (size_t i = 0; i < s->known.n; i++) {
+        char kernels[TSRI_VERIFY_FORCED];
+        if (!s->known.list[i].here || !s->known.list[i].fits || !(want.rows >> i & 1))
             continue;
-        force(s, s->rows[i].name, kernels);
+        tsri_verify_force(s->op->name, s->known.list[i].name, kernels);
         const tsri_verify_place place = {.set = s->set, .device = s->device, .kernels = kernels};
-        TRY(check_row(s, known, &place, &s->rows[i]));
+        TRY(check_row(s, known, &place, &s->known.list[i]));
     }
     if (!want.decomposed)
         return TSR_OK;
@@ -184,12 +124,8 @@ static tsr_status check_rows(session *s, const answers *known, wanted want) {
 
 /* *offered is false if the device has no kernel variant for the op. */
 static tsr_status check_case(session *s, wanted want, bool *offered) {
-    tsri_graph *graph = NULL;
     answers known = {0};
-    tsr_status status = tsri_case_graph(s->c, &s->c->attrs, &graph);
-    if (status == TSR_OK)
-        status = ask_rows(s, graph, offered);
-    tsri_graph_destroy(&graph);
+    tsr_status status = tsri_verify_ask(s->device, s->c, &s->known, offered);
     if (status == TSR_OK && *offered)
         status = ask_oracle(s, &known);
     if (status == TSR_OK && *offered)
@@ -221,7 +157,7 @@ typedef struct kinds {
 static const double fair_flops = 0x1p24;
 
 static void name_kind(const session *s, size_t row, bool chosen, char name[192]) {
-    size_t n = (size_t)snprintf(name, 192, "%s", s->rows[row].name);
+    size_t n = (size_t)snprintf(name, 192, "%s", s->known.list[row].name);
     for (uint32_t i = 0; chosen && i < s->c->n_in && n < 180; i++)
         if (s->c->in[i].present && s->c->in[i].kind != TSR_KIND_INPUT && s->c->in[i].rank > 1)
             n += (size_t)snprintf(name + n, 192 - n, ",%d", (int)s->c->in[i].dtype);
@@ -229,7 +165,8 @@ static void name_kind(const session *s, size_t row, bool chosen, char name[192])
 
 /* Offers the current case, number `at`, as the one of its kind on a variant that fits it. */
 static void offer(const session *s, kinds *all, size_t row, size_t at) {
-    kind here = {.row = row, .at = at, .chosen = s->best == (int)row, .flops = s->cost.flops};
+    kind here = {
+        .row = row, .at = at, .chosen = s->known.best == (int)row, .flops = s->known.cost.flops};
     size_t i = 0;
     name_kind(s, row, here.chosen, here.name);
     while (i < all->n && strcmp(all->items[i].name, here.name) != 0)
@@ -254,18 +191,9 @@ static bool is_spare(const kinds *all, const kind *one) {
 /* The kernel variants that fit the current case, as a mask. */
 static uint32_t fitting(const session *s) {
     uint32_t rows = 0;
-    for (size_t i = 0; i < s->n_rows; i++)
-        rows |= (uint32_t)(s->rows[i].here && s->rows[i].fits) << i;
+    for (size_t i = 0; i < s->known.n; i++)
+        rows |= (uint32_t)(s->known.list[i].here && s->known.list[i].fits) << i;
     return rows;
-}
-
-static tsr_status look(session *s, bool *any) {
-    tsri_graph *graph = NULL;
-    tsr_status status = tsri_case_graph(s->c, &s->c->attrs, &graph);
-    if (status == TSR_OK)
-        status = ask_rows(s, graph, any);
-    tsri_graph_destroy(&graph);
-    return status;
 }
 
 /* Chooses the cases of smoke, as masks for all cases. */
@@ -287,12 +215,12 @@ static tsr_status choose_cases(session *s, tsri_case_list *list, uint32_t level,
     for (size_t i = 0; i < list->n && status == TSR_OK; i++) {
         const bool whole = level == ALL || (level == SOME && i % SHARE == 0);
         s->c = &list->cases[i];
-        status = look(s, &any);
+        status = tsri_verify_ask(s->device, s->c, &s->known, &any);
         if (status != TSR_OK)
             break;
         want[i].decomposed = s->op->decompose && (whole || i == 0);
         want[i].rows = whole ? fitting(s) : 0;
-        for (size_t r = 0; r < s->n_rows && level != ALL; r++)
+        for (size_t r = 0; r < s->known.n && level != ALL; r++)
             if (fitting(s) >> r & 1)
                 offer(s, all, r, i);
     }
@@ -310,16 +238,16 @@ static tsr_status choose_cases(session *s, tsri_case_list *list, uint32_t level,
 static tsr_status build_ahead(session *s, const tsri_case *cases, const wanted *want, size_t n) {
     const tsri_case **list = NULL;
     tsr_status status = tsri_base_new(n ? n : 1, sizeof *list, &list);
-    for (size_t r = 0; r <= s->n_rows && status == TSR_OK; r++) {
+    for (size_t r = 0; r <= s->known.n && status == TSR_OK; r++) {
         tsri_verify_place place = {.set = s->set, .device = s->device};
-        char kernels[160];
+        char kernels[TSRI_VERIFY_FORCED];
         size_t count = 0;
-        place.decomposed = r == s->n_rows;
+        place.decomposed = r == s->known.n;
         for (size_t i = 0; i < n; i++)
             if (place.decomposed ? want[i].decomposed : want[i].rows >> r & 1)
                 list[count++] = &cases[i];
         if (!place.decomposed) {
-            force(s, s->rows[r].name, kernels);
+            tsri_verify_force(s->op->name, s->known.list[r].name, kernels);
             place.kernels = kernels;
         }
         if (count && tsri_verify_build_ahead(list, count, &place) == TSR_E_CANCELLED)
@@ -331,8 +259,8 @@ static tsr_status build_ahead(session *s, const tsri_case *cases, const wanted *
 
 static tsr_status give_skipped(session *s) {
     tsr_status status = TSR_OK;
-    for (size_t i = 0; i < s->n_rows && status == TSR_OK; i++) {
-        const seen_row *row = &s->rows[i];
+    for (size_t i = 0; i < s->known.n && status == TSR_OK; i++) {
+        const tsri_verify_variant *row = &s->known.list[i];
         if (!row->ran)
             status = give(s, TSR_VERIFY_SKIPPED, row->name, NULL, row->why);
     }
@@ -346,7 +274,7 @@ static tsr_status check_op(session *s, const tsri_graph_op_row *op, uint32_t lev
     size_t n = 0;
     s->op = op;
     s->c = NULL;
-    s->n_rows = 0;
+    s->known.n = 0;
     tsr_status status = tsri_cases_of(op->id, &list);
     if (status == TSR_OK)
         status = tsri_base_new(list.n ? list.n : 1, sizeof *want, &want);
@@ -370,6 +298,46 @@ const char *tsr_verify_op_name(size_t index) {
     return index < tsri_graph_op_count() ? tsri_graph_op_at(index)->name : NULL;
 }
 
+/* ---- the call ---- */
+
+static tsr_status check_options(const tsr_device *device, const tsr_verify_options *given) {
+    if (given->level > 2)
+        return tsri_base_fail(TSR_E_ARGUMENT, "verify: level %u is not 0, 1 or 2", given->level);
+    if (!(given->bench_seconds >= 0))
+        return tsri_base_fail(TSR_E_ARGUMENT, "verify: bench_seconds is %g; it can't be below 0",
+                              given->bench_seconds);
+    if (given->bench_seconds > 0 && !tsri_backend_opened(device)->profile)
+        return tsri_base_fail(TSR_E_STATE,
+                              "the device was opened without profile, so it measures no launch");
+    if (given->op && !tsri_graph_op_named(given->op))
+        return tsri_base_fail(TSR_E_ARGUMENT, "no op is called \"%s\"", given->op);
+    return TSR_OK;
+}
+
+/* What can't be measured stays 0. */
+static void measure_peaks(const tsr_device *device, tsri_run_peaks *out) {
+    enum { REPEATS = 3 };
+    (void)tsri_run_peak_best(device, TSR_PEAK_FMA_F32, REPEATS, &out->fma_f32);
+    (void)tsri_run_peak_best(device, TSR_PEAK_FMA_F16, REPEATS, &out->fma_f16);
+    (void)tsri_run_peak_best(device, TSR_PEAK_DOT_INT8, REPEATS, &out->dot_int8);
+    (void)tsri_run_peak_best(device, TSR_PEAK_READ, REPEATS, &out->read);
+}
+
+/* Checks or times each op, or the one that is asked for, on one device. */
+static tsr_status each_op(session *s, const tsri_verify_bench *bench,
+                          const tsr_verify_options *given) {
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < tsri_graph_op_count() && status == TSR_OK; i++) {
+        const tsri_graph_op_row *op = tsri_graph_op_at(i);
+        if (given->op && strcmp(op->name, given->op) != 0)
+            continue;
+        status = given->bench_seconds > 0 ? tsri_verify_bench_op(bench, op)
+                                          : check_op(s, op, given->level);
+        s->summary->ops_done += status == TSR_OK;
+    }
+    return status;
+}
+
 tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *options,
                       int (*result)(void *data, const tsr_verify_result *result), void *data,
                       tsr_verify_summary *summary) {
@@ -377,36 +345,35 @@ tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *options,
     TRY(NEED(device));
     TRY(NEED(result));
     TRY(tsri_base_check_out("tsr_verify_summary", summary));
+    TRY(tsri_base_adopt("tsr_verify_options", options, &given, sizeof given));
+    TRY(check_options(device, &given));
     const tsri_backend_opened_device *opened = tsri_backend_opened(device);
     tsr_verify_summary counts = {.struct_size = sizeof counts};
     tsri_backend_device *oracle = NULL;
-    TRY(tsri_base_adopt("tsr_verify_options", options, &given, sizeof given));
-    if (given.level > 2)
-        return tsri_base_fail(TSR_E_ARGUMENT, "verify: level %u is not 0, 1 or 2", given.level);
-    const tsri_graph_op_row *only = given.op ? tsri_graph_op_named(given.op) : NULL;
-    if (given.op && !only)
-        return tsri_base_fail(TSR_E_ARGUMENT, "no op is called \"%s\"", given.op);
-    counts.ops = (uint32_t)((only ? 1 : tsri_graph_op_count()) * opened->n_devices);
+    session *s = NULL;
+    tsri_verify_bench bench = {.set = opened->set,
+                               .seconds = given.bench_seconds,
+                               .result = result,
+                               .data = data,
+                               .summary = &counts};
+    counts.ops = (uint32_t)((given.op ? 1 : tsri_graph_op_count()) * opened->n_devices);
+    if (given.bench_seconds > 0)
+        measure_peaks(device, &bench.peaks);
     tsr_status status = tsri_backend_reference_open(opened->set, &oracle);
-    for (size_t d = 0; d < opened->n_devices && status == TSR_OK; d++) {
-        session *s = NULL;
+    if (status == TSR_OK)
         status = tsri_base_new(1, sizeof *s, &s);
-        if (status != TSR_OK)
-            break;
+    for (size_t d = 0; d < opened->n_devices && status == TSR_OK; d++) {
         *s = (session){.set = opened->set,
-                       .device = opened->devices[d],
+                       .device = bench.device = opened->devices[d],
                        .oracle = oracle,
                        .result = result,
                        .data = data,
                        .summary = &counts};
-        for (size_t i = 0; i < tsri_graph_op_count() && status == TSR_OK; i++) {
-            if (only && tsri_graph_op_at(i) != only)
-                continue;
-            status = check_op(s, tsri_graph_op_at(i), given.level);
-            counts.ops_done += status == TSR_OK;
-        }
-        free(s);
+        if (d)
+            bench.peaks = (tsri_run_peaks){0}; /* those of the first device */
+        status = each_op(s, &bench, &given);
     }
+    free(s);
     tsri_backend_device_close(&oracle);
     tsri_base_give(&counts, sizeof counts, summary);
     return status;

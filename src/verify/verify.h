@@ -4,9 +4,40 @@
 #define TSRI_VERIFY_VERIFY_H
 
 #include "cases/cases.h"
+#include "graph/ops.h"
+#include "run/peaks.h"
 #include "run/run.h"
+#include "tessera/verify.h"
 
 #include <stdbool.h>
+
+/* ---- variants.c ---- */
+
+enum { TSRI_VERIFY_MAX_VARIANTS = 32, TSRI_VERIFY_FORCED = 160 };
+
+typedef struct tsri_verify_variant {
+    char name[96]; /* "linear/packed" */
+    char why[256]; /* why it did not fit the latest case that it did not fit */
+    bool fits;     /* it fits the case */
+    bool here;     /* the device has it for the case */
+    bool ran;      /* it has run a case */
+} tsri_verify_variant;
+
+/* The kernel variants of an op that were seen so far, and what was asked about a case. */
+typedef struct tsri_verify_variants {
+    tsri_verify_variant list[TSRI_VERIFY_MAX_VARIANTS];
+    size_t n;
+    int best;             /* the variant that the device would choose for the case; -1: none fits */
+    tsri_graph_cost cost; /* of the case */
+    uint32_t compute;     /* the tsr_compute of its products */
+} tsri_verify_variants;
+
+/* Asks the device for its kernel variants of the case's op; *any is false if it has none. The list
+ * begins as {0}, and grows from case to case of the same op. */
+tsr_status tsri_verify_ask(const tsri_backend_device *device, const tsri_case *c,
+                           tsri_verify_variants *seen, bool *any);
+/* Writes "linear=packed" for "linear/packed"; the whole name if it does not begin with the op's. */
+void tsri_verify_force(const char *op, const char *variant, char text[TSRI_VERIFY_FORCED]);
 
 /* ---- run.c ---- */
 
@@ -16,6 +47,24 @@ typedef struct tsri_verify_place {
     const char *kernels; /* the forced kernel variant, or NULL */
     bool decomposed;     /* the op is replaced by its decomposition first */
 } tsri_verify_place;
+
+/* A case that is ready to run: its weights are loaded, its plan is made. */
+typedef struct tsri_verify_opened {
+    const tsri_case *c;
+    tsri_graph *graph;
+    tsri_run_context *context;
+    tsri_run_plan *plan;
+} tsri_verify_opened;
+tsr_status tsri_verify_open(const tsri_case *c, const tsri_case_attrs *attrs,
+                            const tsri_verify_place *place, const tsri_case_values *values,
+                            tsri_verify_opened *out);
+void tsri_verify_close(tsri_verify_opened *opened);
+/* Fills the states as the case says. */
+tsr_status tsri_verify_write_states(const tsri_verify_opened *opened,
+                                    const tsri_case_values *values);
+/* The case's inputs as the run takes them; gives their number. */
+size_t tsri_verify_bind(const tsri_case *c, const tsri_case_values *values,
+                        tsri_run_binding in[TSRI_CASE_MAX_IN]);
 
 /* Runs the case at that place: first with poisoned inputs, so that an element that is never written
  * stays wrong; then with `values`, whose outputs it fills. */
@@ -47,5 +96,21 @@ typedef struct tsri_verify_worst {
 tsr_status tsri_verify_compare(const tsri_case *c, const tsri_case_values *want,
                                const tsri_case_values *terms, const tsri_case_values *got,
                                tsri_verify_worst *out);
+
+/* ---- bench.c ---- */
+
+/* What is timed, and where its results go. */
+typedef struct tsri_verify_bench {
+    tsri_backend_set *set;
+    tsri_backend_device *device;
+    tsri_run_peaks peaks; /* of the device; zeros: not known */
+    double seconds;       /* for each variant and case */
+    int (*result)(void *data, const tsr_verify_result *result);
+    void *data;
+    tsr_verify_summary *summary;
+} tsri_verify_bench;
+
+/* Times every kernel variant of the op that fits, on the op's timed cases. */
+tsr_status tsri_verify_bench_op(const tsri_verify_bench *bench, const tsri_graph_op_row *op);
 
 #endif

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tessera verify: what it runs, what it prints about what it did not run, and what it prints when it is interrupted."""
+"""tessera verify: what it runs, what it prints about what it did not run, what it times, and what it prints when it is interrupted."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import shutil
 import signal
 import time
 
-from support.command import DEVICE, SOURCE, environment, equal, has_device, main, run, start
+from support.command import DEVICE, SOURCE, environment, equal, has_device, main, refused, run, start
 
 LINEAR = {"linear/packed", "linear/packed_few", "linear/cached", "linear/plain"}
 
@@ -63,6 +63,44 @@ def test_what_did_not_run_is_counted_with_its_reason(_):
     skipped = sum(" skipped: " in line for line in lines)
     if skipped:
         assert lines[-2].startswith("skipped variants: ") and f"{skipped} variants skipped" in lines[-1], lines
+
+
+def test_bench_times_the_variants(_):
+    """On a device with kernels every variant is timed, `plain` first; the figures of a row agree with each other."""
+    device = DEVICE if has_device() else "reference"
+    told = json.loads(run("verify", "--bench", "--json", "--seconds", "0.001", "-d", device, "--op", "softmax").text)
+    assert told and all(r["status"] == "timed" for r in told), told
+    for r in told:
+        assert 0 < r["best_seconds"] <= r["median_seconds"] and r["runs"] >= 1 and r["flops"] > 0 and r["bytes"] > 0, r
+        assert (r["ratio_to_plain"] == 1) == r["row"].endswith("/plain") or not has_device(), r
+    if has_device():
+        first = {}
+        for r in told:
+            first.setdefault(r["case"], r["row"])
+            assert r["of_peak"] > 0, r
+        assert len(first) > 1 and set(first.values()) == {"softmax/plain"}, first
+
+
+def test_bench_as_text(_):
+    lines = run("verify", "--bench", "--seconds", "0.001", "-d", "reference", "--op", "argmax").text.splitlines()
+    assert lines[0].startswith("argmax  R=") and re.search(r"us best .* us median .* GFLOP/s .* GB/s", lines[1]), lines
+    assert re.match(r"\d+ timed, 0 failed to run, 0 skipped, 0 ops not offered$", lines[-1]), lines
+
+
+def test_bench_interrupted(_):
+    """It ends after the variant that is being timed."""
+    process = start("verify", "--bench", "-d", "reference", "--seconds", "2", "--op", "argmax")
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    _, err = process.communicate(timeout=60)
+    equal(process.returncode, 130, err)
+    assert re.search(rb"interrupted after 0 of 1 ops: 1 timed, 0 failed to run\n$", err), err
+    assert time.monotonic() - begun < 5, err
+
+
+def test_bench_usage(_):
+    refused(2, "--smoke and --bench can't be combined", "verify", "--bench", "--smoke")
 
 
 main(globals())

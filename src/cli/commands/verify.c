@@ -1,5 +1,5 @@
 /* cli/commands/verify.c - tessera verify: compares every kernel variant that fits with the
- * reference. */
+ * reference, or times it. */
 #include "cli/base/app.h"
 #include "cli/base/json.h"
 #include "cli/base/watch.h"
@@ -22,7 +22,11 @@ typedef struct skip { /* variants that ran no case, by reason */
 
 typedef struct job {
     tsri_cli_app app;
+    const char *op; /* only this one; NULL: all */
+    bool smoke, bench;
+    float seconds; /* for each variant and case of the benchmark */
     json_t *results;
+    char heading[192]; /* op and case of the latest result of the benchmark */
     worst *worst;
     size_t n, room;
     skip *skips;
@@ -30,7 +34,7 @@ typedef struct job {
 } job;
 
 static const char *status_name(uint32_t status) {
-    static const char *const names[] = {"ok", "miss", "not offered", "skipped", "error"};
+    static const char *const names[] = {"ok", "miss", "not offered", "skipped", "error", "timed"};
     return status < sizeof names / sizeof *names ? names[status] : "error";
 }
 
@@ -111,8 +115,56 @@ static int take(void *data, const tsr_verify_result *r) {
     return tsri_cli_signal() || j->app.stopped;
 }
 
+/* ---- the benchmark ---- */
+
+static json_t *known(double value) {
+    return value > 0 ? json_real(value) : json_null();
+}
+
+static void print_timed(job *j, const tsr_verify_result *r) {
+    char heading[sizeof j->heading], share[32] = "", ratio[32] = "";
+    snprintf(heading, sizeof heading, "%s  %s", r->op, r->name);
+    if (strcmp(heading, j->heading) != 0)
+        tsri_cli_print(&j->app, "%s\n", strcpy(j->heading, heading));
+    if (r->status != TSR_VERIFY_TIMED) {
+        tsri_cli_print(&j->app, "  %-38s %s: %s\n", r->row, status_name(r->status), r->message);
+        return;
+    }
+    if (r->peak_share > 0)
+        snprintf(share, sizeof share, "  %6.1f %% of peak", 100 * r->peak_share);
+    if (r->plain_ratio > 0)
+        snprintf(ratio, sizeof ratio, "  %8.2f x plain", r->plain_ratio);
+    tsri_cli_print(
+        &j->app, "  %-38s %11.1f us best %11.1f us median %8.1f GFLOP/s %7.1f GB/s%s%s\n", r->row,
+        r->best_seconds * 1e6, r->median_seconds * 1e6, r->flops / r->best_seconds * 1e-9,
+        r->bytes / r->best_seconds * 1e-9, share, ratio);
+}
+
+static int take_timed(void *data, const tsr_verify_result *r) {
+    job *j = data;
+    if (j->app.json)
+        tsri_cli_json_append(
+            j->results, json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:i,s:o,s:o,s:o,s:o}", "op", r->op,
+                                  "row", r->row, "case", r->name, "status", status_name(r->status),
+                                  "message", r->message, "best_seconds", known(r->best_seconds),
+                                  "median_seconds", known(r->median_seconds), "runs", (int)r->runs,
+                                  "flops", known(r->flops), "bytes", known(r->bytes), "of_peak",
+                                  known(r->peak_share), "ratio_to_plain", known(r->plain_ratio)));
+    else
+        print_timed(j, r);
+    tsri_cli_flush(&j->app);
+    return tsri_cli_signal() || j->app.stopped;
+}
+
+/* ---- a device ---- */
+
 /* Prints how many cases ran, which variants did not run, and why. */
 static void close_report(job *j, const tsr_verify_summary *summary) {
+    if (j->bench) {
+        tsri_cli_print(&j->app, "%u timed, %u failed to run, %u skipped, %u ops not offered\n",
+                       summary->timed, summary->errors, summary->skipped, summary->not_offered);
+        return;
+    }
     for (size_t i = 0; i < j->n_skips; i++)
         tsri_cli_print(&j->app, "%s%u %s", i ? "; " : "skipped variants: ", j->skips[i].rows,
                        j->skips[i].why);
@@ -123,14 +175,18 @@ static void close_report(job *j, const tsr_verify_summary *summary) {
                    summary->skipped, summary->not_offered);
 }
 
-static int verify_device(job *j, const char *op, bool smoke) {
+static int verify_device(job *j) {
     tsr_verify_summary summary = {.struct_size = sizeof summary};
-    const tsr_verify_options options = {.struct_size = sizeof options, .level = smoke, .op = op};
+    const tsr_verify_options options = {.struct_size = sizeof options,
+                                        .level = j->smoke,
+                                        .op = j->op,
+                                        .bench_seconds = j->bench ? (double)j->seconds : 0};
     int code = tsri_cli_open_device(&j->app);
     if (code != CLI_OK)
         return code;
     j->n = j->n_skips = 0;
-    const tsr_status status = tsr_verify(j->app.device, &options, take, j, &summary);
+    const tsr_status status =
+        tsr_verify(j->app.device, &options, j->bench ? take_timed : take, j, &summary);
     if (status != TSR_OK && status != TSR_E_CANCELLED)
         code = tsri_cli_status(status);
     for (size_t i = 0; i < j->n && !j->app.json; i++) {
@@ -141,10 +197,14 @@ static int verify_device(job *j, const char *op, bool smoke) {
     }
     if (status == TSR_E_CANCELLED && tsri_cli_signal()) {
         tsri_cli_flush(&j->app);
-        code = tsri_cli_fail(128 + tsri_cli_signal(),
-                             "interrupted after %u of %u ops: %u ok, %u missed, %u failed to run",
-                             summary.ops_done, summary.ops, summary.ok, summary.misses,
-                             summary.errors);
+        code = j->bench
+                   ? tsri_cli_fail(128 + tsri_cli_signal(),
+                                   "interrupted after %u of %u ops: %u timed, %u failed to run",
+                                   summary.ops_done, summary.ops, summary.timed, summary.errors)
+                   : tsri_cli_fail(
+                         128 + tsri_cli_signal(),
+                         "interrupted after %u of %u ops: %u ok, %u missed, %u failed to run",
+                         summary.ops_done, summary.ops, summary.ok, summary.misses, summary.errors);
     } else if (!j->app.json)
         close_report(j, &summary);
     tsri_cli_flush(&j->app);
@@ -153,7 +213,7 @@ static int verify_device(job *j, const char *op, bool smoke) {
 }
 
 /* Verifies every usable device, one after the other. */
-static int verify_all(job *j, const char *op, bool smoke) {
+static int verify_all(job *j) {
     int worst_code = tsri_cli_open_engine(&j->app);
     for (size_t i = 0;
          worst_code <= CLI_MISS && i < tsr_device_count(j->app.engine) && !tsri_cli_signal(); i++) {
@@ -167,7 +227,7 @@ static int verify_all(job *j, const char *op, bool smoke) {
         j->app.device_name = number;
         if (!j->app.json)
             tsri_cli_print(&j->app, "%s / %s\n", info.facts.platform, info.facts.name);
-        const int code = verify_device(j, op, smoke);
+        const int code = verify_device(j);
         worst_code = code > worst_code ? code : worst_code;
     }
     return worst_code;
@@ -175,27 +235,37 @@ static int verify_all(job *j, const char *op, bool smoke) {
 
 int tsri_cli_verify(int argc, char **argv) {
     job j = {0};
-    const char *op = NULL;
-    bool smoke = false;
+    j.seconds = 0.2f;
     j.app.no_self_test = true; /* a wrong variant must be reported as a miss, not refused */
     const tsri_cli_option own[] = {
-        {"op", 0, CLI_TEXT, &op, "OP", "verify only this op", 0, 0, NULL},
-        {"smoke", 0, CLI_FLAG, &smoke, NULL,
+        {"op", 0, CLI_TEXT, &j.op, "OP", "verify only this op", 0, 0, NULL},
+        {"smoke", 0, CLI_FLAG, &j.smoke, NULL,
          "run only one case for each kernel variant that the device would choose", 0, 0, NULL},
+        {"bench", 0, CLI_FLAG, &j.bench, NULL,
+         "compare nothing; time the variants on cases with sizes as models have them", 0, 0, NULL},
+        {"seconds", 0, CLI_REAL, &j.seconds, "S",
+         "with --bench: time each variant and case for about S seconds (default: 0.2)", 1e-4, 10,
+         NULL},
         {0}};
     const tsri_cli_option *tables[] = {own, tsri_cli_device_options(&j.app),
                                        tsri_cli_json_option(&j.app),
                                        tsri_cli_common_options(&j.app), NULL};
     tsri_cli_watch_patience(CLI_END_MS);
-    int code = tsri_cli_parse(argc, argv, "tessera verify [--device D|all] [--op OP]",
-                              "Runs every op's test cases on every kernel variant that fits the "
-                              "device, and compares the results\nwith the reference.",
-                              tables, NULL);
+    int code =
+        tsri_cli_parse(argc, argv, "tessera verify [--device D|all] [--op OP] [--smoke|--bench]",
+                       "Runs every op's test cases on every kernel variant that fits the "
+                       "device, and compares the results\nwith the reference; or, with "
+                       "--bench, times the variants: best and median of several runs,\n"
+                       "GFLOP/s, GB/s, share of the device's measured peak, and how much "
+                       "faster than the variant `plain`.",
+                       tables, NULL);
+    if (code == CLI_OK && j.smoke && j.bench)
+        code = tsri_cli_fail(CLI_USAGE, "--smoke and --bench can't be combined");
+    j.app.measure = j.bench;
     j.results = j.app.json ? json_array() : NULL;
     if (code == CLI_OK)
-        code = j.app.device_name && !strcmp(j.app.device_name, "all")
-                   ? verify_all(&j, op, smoke)
-                   : verify_device(&j, op, smoke);
+        code = j.app.device_name && !strcmp(j.app.device_name, "all") ? verify_all(&j)
+                                                                      : verify_device(&j);
     if (j.app.json && code <= CLI_MISS && code >= 0)
         tsri_cli_json_print(&j.app, j.results, JSON_INDENT(1));
     else

@@ -24,7 +24,7 @@ typedef struct bench {
     const tsr_bench_options *options;
     const tsri_task_sink *sink;
     const tsr_device *device;
-    tsri_task_peaks best, now; /* the device's peaks: the best so far, and the latest */
+    tsri_run_peaks best, now; /* the device's peaks: the best so far, and the latest */
     uint64_t host_bytes;       /* the largest resident set so far, not counting that of the peaks */
     kept *rows;
     size_t n;
@@ -120,14 +120,14 @@ static uint64_t host_peak(bench *b) {
 /* Measures the peaks now; the memory that this takes is left out of the host's. */
 static void measure_peaks(bench *b) {
     host_peak(b);
-    const tsri_task_peaks last = b->now;
+    const tsri_run_peaks last = b->now;
     tsri_task_bench_beside(b->device, &last, &b->now);
     tsri_task_bench_best(&b->best, &b->now);
     forget_host_peak();
 }
 
 /* Notes why a row's share is doubtful, after its runs; `before`: the peaks from before them. */
-static tsr_status doubt(bench *b, const tsri_task_peaks *before, kept *k) {
+static tsr_status doubt(bench *b, const tsri_run_peaks *before, kept *k) {
     char why[256];
     if (k->row.roofline <= 0 ||
         !tsri_task_bench_doubt(&b->best, before, &b->now, k->row.roofline, why, sizeof why))
@@ -204,7 +204,7 @@ static tsr_status measure(bench *b, tsr_model *model, kept *k) {
     row->host_bytes = host_peak(b);
     tsr_session_destroy(&session);
     free(ids);
-    const tsri_task_peaks before = b->now;
+    const tsri_run_peaks before = b->now;
     if (status == TSR_OK) {
         measure_peaks(b);
         status = tsri_task_bench_work(model, &b->best, row);
@@ -308,7 +308,7 @@ static tsr_status train(bench *b, tsr_engine *engine, tsr_device *device, const 
     TRY(tsri_task_bench_tell(b->options, k->test));
     tsr_status status = tsri_task_bench_train(device, name, b->options->repeats, &b->best, &k->row);
     k->row.host_bytes = host_peak(b);
-    const tsri_task_peaks before = b->now;
+    const tsri_run_peaks before = b->now;
     const double used = b->best.fma_f32;
     if (status == TSR_OK && k->row.roofline > 0) {
         measure_peaks(b);

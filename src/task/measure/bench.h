@@ -3,14 +3,10 @@
 #define TSRI_TASK_MEASURE_BENCH_H
 
 #include "model/model.h"
+#include "run/peaks.h"
 #include "tessera/bench.h"
 
 enum { TSRI_TASK_BENCH_PEAKS = 9 };
-
-/* The best value of each of the device's peaks; 0: it is not known. */
-typedef struct tsri_task_peaks {
-    double fma_f32, fma_f16, dot_int8, read;
-} tsri_task_peaks;
 
 /* Where rows go, and their counts. */
 typedef struct tsri_task_sink {
@@ -26,25 +22,25 @@ void tsri_task_bench_spread(double *values, uint32_t n, tsr_bench_row *row);
 uint32_t tsri_task_bench_failed(tsr_status status);
 
 tsr_status tsri_task_bench_peaks(tsr_device *device, const tsr_bench_options *options,
-                                 const tsri_task_sink *sink, tsri_task_peaks *out);
+                                 const tsri_task_sink *sink, tsri_run_peaks *out);
 
 /* bench_beside.c: measures the peaks again that `first` has; one that can't be measured keeps its
  * value. */
-void tsri_task_bench_beside(const tsr_device *device, const tsri_task_peaks *first,
-                            tsri_task_peaks *out);
+void tsri_task_bench_beside(const tsr_device *device, const tsri_run_peaks *first,
+                            tsri_run_peaks *out);
 /* Keeps the larger value of each peak. */
-void tsri_task_bench_best(tsri_task_peaks *best, const tsri_task_peaks *other);
+void tsri_task_bench_best(tsri_run_peaks *best, const tsri_run_peaks *other);
 /* Whether a row's share is doubtful, and why: peaks before or after it are far below the best, or
  * the share is above 1. False: the text is empty. */
-bool tsri_task_bench_doubt(const tsri_task_peaks *best, const tsri_task_peaks *before,
-                           const tsri_task_peaks *after, double share, char *why, size_t room);
+bool tsri_task_bench_doubt(const tsri_run_peaks *best, const tsri_run_peaks *before,
+                           const tsri_run_peaks *after, double share, char *why, size_t room);
 
 /* Sets n ids in [0, vocab), which depend on n and vocab alone. */
 void tsri_task_bench_ids(int32_t *ids, int64_t n, int32_t vocab);
 
 /* Fills in what a row's run computes and reads, and its share of the roofline; the row's median is
  * set already. */
-tsr_status tsri_task_bench_work(tsr_model *model, const tsri_task_peaks *peaks, tsr_bench_row *row);
+tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, tsr_bench_row *row);
 /* The kernel variants of the plan, "linear/packed attention/lanes": new memory in *out. */
 tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, char **out);
 
@@ -53,7 +49,7 @@ tsr_status tsri_task_bench_kernels(tsr_model *model, int64_t tokens, char **out)
  * gives the relative error, against the reference, of the loss and of the gradients' norm of a
  * short first step: the larger of the two. */
 tsr_status tsri_task_bench_train(tsr_device *device, const char *model, uint32_t runs,
-                                 const tsri_task_peaks *peaks, tsr_bench_row *row);
+                                 const tsri_run_peaks *peaks, tsr_bench_row *row);
 tsr_status tsri_task_bench_train_gate(tsr_engine *engine, tsr_device *device, const char *model,
                                       double *error);
 

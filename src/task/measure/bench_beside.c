@@ -3,24 +3,18 @@
  * now. */
 #include "task/measure/bench.h"
 
-#include "run/peaks.h"
-
 #include <stdio.h>
 
 enum { RUNS = 3 }; /* of each peak; the best counts */
 #define MOVED 0.15 /* share of a peak from which a difference is reported */
 
 static void measure(const tsr_device *device, uint32_t peak, double *out) {
-    double values[RUNS];
-    if (*out <= 0 || tsri_run_peak(device, peak, RUNS, values) != TSR_OK)
-        return;
-    *out = 0;
-    for (int i = 0; i < RUNS; i++)
-        *out = values[i] > *out ? values[i] : *out;
+    if (*out > 0)
+        (void)tsri_run_peak_best(device, peak, RUNS, out);
 }
 
-void tsri_task_bench_beside(const tsr_device *device, const tsri_task_peaks *first,
-                            tsri_task_peaks *out) {
+void tsri_task_bench_beside(const tsr_device *device, const tsri_run_peaks *first,
+                            tsri_run_peaks *out) {
     *out = *first;
     measure(device, TSR_PEAK_FMA_F32, &out->fma_f32);
     measure(device, TSR_PEAK_READ, &out->read);
@@ -34,7 +28,7 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-void tsri_task_bench_best(tsri_task_peaks *best, const tsri_task_peaks *other) {
+void tsri_task_bench_best(tsri_run_peaks *best, const tsri_run_peaks *other) {
     best->fma_f32 = larger(best->fma_f32, other->fma_f32);
     best->fma_f16 = larger(best->fma_f16, other->fma_f16);
     best->dot_int8 = larger(best->dot_int8, other->dot_int8);
@@ -47,8 +41,8 @@ static double below(double best, double before, double after) {
     return best > 0 ? 1 - least / best : 0;
 }
 
-bool tsri_task_bench_doubt(const tsri_task_peaks *best, const tsri_task_peaks *before,
-                           const tsri_task_peaks *after, double share, char *why, size_t room) {
+bool tsri_task_bench_doubt(const tsri_run_peaks *best, const tsri_run_peaks *before,
+                           const tsri_run_peaks *after, double share, char *why, size_t room) {
     const double moved = larger(below(best->fma_f32, before->fma_f32, after->fma_f32),
                                 below(best->read, before->read, after->read));
     int n = 0;

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "run/peaks.h"
 
 #include <stdlib.h>
 
@@ -22,7 +21,7 @@ static const struct {
     {TSRI_RUN_COPY_READ, "copy from device", "B/s"},
 };
 
-static void keep(uint32_t peak, double best, tsri_task_peaks *out) {
+static void keep(uint32_t peak, double best, tsri_run_peaks *out) {
     switch (peak) {
     case TSR_PEAK_FMA_F32:
         out->fma_f32 = best;
@@ -42,7 +41,7 @@ static void keep(uint32_t peak, double best, tsri_task_peaks *out) {
 }
 
 static tsr_status measure(const tsr_device *device, size_t i, double *values, uint32_t repeats,
-                          const tsri_task_sink *sink, tsri_task_peaks *out) {
+                          const tsri_task_sink *sink, tsri_run_peaks *out) {
     tsr_bench_row row = {.struct_size = sizeof row,
                          .kind = TSR_BENCH_PEAK,
                          .test = peaks[i].test,
@@ -62,9 +61,9 @@ static tsr_status measure(const tsr_device *device, size_t i, double *values, ui
 }
 
 tsr_status tsri_task_bench_peaks(tsr_device *device, const tsr_bench_options *options,
-                                 const tsri_task_sink *sink, tsri_task_peaks *out) {
+                                 const tsri_task_sink *sink, tsri_run_peaks *out) {
     double *values = NULL;
-    *out = (tsri_task_peaks){0};
+    *out = (tsri_run_peaks){0};
     TRY(tsri_base_new(options->repeats, sizeof *values, &values));
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < TSRI_TASK_BENCH_PEAKS && status == TSR_OK; i++) {

@@ -131,7 +131,7 @@ static uint64_t bytes_of(const tsri_training_memory *m) {
 enum { GATE_TOKENS = 8, MOST_RUNS = 1000 };
 
 tsr_status tsri_task_bench_train(tsr_device *device, const char *model, uint32_t runs,
-                                 const tsri_task_peaks *peaks, tsr_bench_row *row) {
+                                 const tsri_run_peaks *peaks, tsr_bench_row *row) {
     tsr_bench_training *t = NULL;
     double rates[MOST_RUNS];
     TRY(tsr_bench_training_create(model, device, (uint32_t)row->batch, row->tokens, &t));

@@ -16,18 +16,7 @@ static double pairs(double first, double n) {
     return n * first + n * (n - 1) / 2;
 }
 
-/* Seconds that the multiply-adds take at the peaks of their types. 0: a peak was not measured. */
-static double least_seconds(const double flops[3], const tsri_task_peaks *p) {
-    const double peak[3] = {p->fma_f32, p->fma_f16 > 0 ? p->fma_f16 : p->fma_f32,
-                            p->dot_int8 > p->fma_f32 ? p->dot_int8 : p->fma_f32};
-    double seconds = 0;
-    for (int i = 0; i < 3; i++)
-        seconds += flops[i] > 0 && peak[i] > 0 ? flops[i] / peak[i] : 0;
-    return p->fma_f32 > 0 ? seconds : 0;
-}
-
-tsr_status tsri_task_bench_work(tsr_model *model, const tsri_task_peaks *peaks,
-                                tsr_bench_row *row) {
+tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, tsr_bench_row *row) {
     tsri_model *m = tsri_model_of(model);
     const bool prompt = row->kind == TSR_BENCH_PROMPT;
     const int64_t T = prompt ? row->tokens : 1, steps = prompt ? 1 : row->tokens;
@@ -53,11 +42,10 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_task_peaks *peaks,
     row->flops = flops[0] + flops[1] + flops[2];
     row->bytes =
         (double)work.weight_bytes * (double)steps + (double)figures.kv_bytes_per_token * keys;
-    const double arithmetic = least_seconds(flops, peaks),
-                 memory = peaks->read > 0 ? row->bytes / peaks->read : 0,
+    const double least = tsri_run_least_seconds(peaks, flops, row->bytes),
                  took = (double)(row->batch * row->tokens) / row->median;
-    if (arithmetic > 0 && memory > 0)
-        row->roofline = (arithmetic > memory ? arithmetic : memory) / took;
+    if (least > 0)
+        row->roofline = least / took;
     return TSR_OK;
 }
 

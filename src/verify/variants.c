@@ -1,0 +1,61 @@
+/* verify/variants.c - the kernel variants of an op on a device, and which of them fit a case. */
+#include "verify/verify.h"
+
+#include "base/error.h"
+#include "graph/ops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A kernel variant is identified by its name up to the constants, which may differ between
+ * cases. */
+static void see(void *data, const tsr_row *row) {
+    tsri_verify_variants *seen = data;
+    const size_t n = strcspn(row->name, ":");
+    size_t i = 0;
+    while (i < seen->n &&
+           (strlen(seen->list[i].name) != n || strncmp(seen->list[i].name, row->name, n) != 0))
+        i++;
+    if (i == TSRI_VERIFY_MAX_VARIANTS)
+        return;
+    tsri_verify_variant *variant = &seen->list[i];
+    if (i == seen->n) {
+        seen->n++;
+        *variant = (tsri_verify_variant){0};
+        snprintf(variant->name, sizeof variant->name, "%.*s", (int)n, row->name);
+    }
+    variant->here = true;
+    variant->fits = row->fits;
+    if (row->fits && seen->best < 0)
+        seen->best = (int)i;
+    if (!row->fits)
+        snprintf(variant->why, sizeof variant->why, "%s", row->why);
+}
+
+tsr_status tsri_verify_ask(const tsri_backend_device *device, const tsri_case *c,
+                           tsri_verify_variants *seen, bool *any) {
+    tsri_graph *graph = NULL;
+    tsri_graph_op_store store;
+    tsr_bounds bounds;
+    TRY(tsri_case_graph(c, &c->attrs, &graph));
+    tsri_case_bounds(c, &bounds);
+    tsr_op op = *tsri_graph_as_op(graph, tsri_graph_node_at(graph, 0), &store);
+    op.bounds = &bounds;
+    seen->cost = tsri_graph_op_find(c->op)->cost(&op, c->sizes);
+    seen->compute = tsri_run_compute_of(tsri_graph_node_at(graph, 0));
+    for (size_t i = 0; i < seen->n; i++)
+        seen->list[i].fits = seen->list[i].here = false;
+    seen->best = -1;
+    const tsr_status status = device->backend->op_rows(device->dev, &op, see, seen);
+    tsri_graph_destroy(&graph);
+    *any = false;
+    for (size_t i = 0; i < seen->n; i++)
+        *any |= seen->list[i].here;
+    return status;
+}
+
+void tsri_verify_force(const char *op, const char *variant, char text[TSRI_VERIFY_FORCED]) {
+    const size_t n = strlen(op);
+    const bool own = strncmp(variant, op, n) == 0 && variant[n] == '/';
+    snprintf(text, TSRI_VERIFY_FORCED, "%s=%s", op, own ? variant + n + 1 : variant);
+}
