@@ -16,23 +16,23 @@
 #include "glu_linear/finish64.clh"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *unused, int unused0, __global const uchar *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
-       int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F, int K, int unused_row,
+KERNEL(__global const float *x, int x0, __global const uchar *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
+       int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F, int K, int x_row,
        int y_row, __global const uchar *scratch)
 {
     const int panel = (int)get_global_id(1), m = (int)get_global_id(0) * MR, rows = min(SIZE(R) - m, MR);
     float sum[2][MR + 1][64] __attribute__((aligned(64)));
     if (rows <= 0 || panel * 64 >= F)
         return;
-    __global const uchar *x = scratch + (size_t)m * VNNI_ROW_BYTES(K);
+    __global const uchar *packed = scratch + (size_t)m * VNNI_ROW_BYTES(K);
     for (int r = 0; r < rows; r++)
         tsr_vnni_expect((ulong)(y + y0 + (m + r) * y_row + panel * 64));
     for (int part = 0; part < 2; part++)
         LOCAL_NAME(tile)
-        (x, w + (size_t)(panel + part * (F / 64)) * (K / 32) * VNNI_BLOCK(W_BITS), K, rows, sum[part]);
+        (packed, w + (size_t)(panel + part * (F / 64)) * (K / 32) * VNNI_BLOCK(W_BITS), K, rows, sum[part]);
     for (int r = 0; r < rows; r++)
         LOCAL_NAME(finish)
-        (sum[0][r], sum[1][r], *(__global const float *)(x + r * VNNI_ROW_BYTES(K)), bias + bias0,
+        (sum[0][r], sum[1][r], *(__global const float *)(packed + r * VNNI_ROW_BYTES(K)), bias + bias0,
          y + y0 + (m + r) * y_row, panel * 64, F);
 }
 

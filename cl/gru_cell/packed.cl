@@ -34,7 +34,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
         n[i] = max(0, min(steps, len[len0 + b]));
 #endif
         h[i] = state + state0 + b * SIZE(hb);
-        x[i] = gates + gates0 + b * SIZE(xb);
+        x[i] = gates_x + gates_x0 + b * SIZE(xb);
         longest = max(longest, n[i]);
     }
 

@@ -11,7 +11,7 @@
  *
  *   grid    ONE: (E, B), one element of the new state each; else (1, B): all steps of a sequence,
  *           one after the other
- *   gates   x_r, x_z, x_n of step t at gates0 + b*xb + t*xt, +E, +2E
+ *   gates_x x_r, x_z, x_n of step t at gates_x0 + b*xb + t*xt, +E, +2E
  *   w[g,k]  at w0 + g*E + k, rows r, z, n
  *   state   h before the first step at state0 + b*hb; after step t at y0 + b*yb + t*yt, from where
  *           the next step reads it
@@ -43,7 +43,7 @@ __kernel void KERNEL(
     __global const float *h = state + state0 + b * SIZE(hb);
     for (int i = 0; i < n; i++) {
         const int t = REVERSE ? n - 1 - i : i;
-        __global const float *x = gates + gates0 + b * SIZE(xb) + t * SIZE(xt);
+        __global const float *x = gates_x + gates_x0 + b * SIZE(xb) + t * SIZE(xt);
         __global float *next = y + y0 + b * SIZE(yb) + t * SIZE(yt);
         const int known = HAS_STATE || i > 0 ? E : 0; /* a first state of zeros adds nothing */
         for (int e = first; e < end; e++) {

@@ -51,9 +51,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
                 float x[3][16] __attribute__((aligned(64)));
                 const int e = e0 + j;
                 for (int i = 0; i < 16; i++) {
-                    const int t = REVERSE ? n[i] - 1 - step : step, own = gates0 + (b0 + i) * SIZE(xb) + t * SIZE(xt) + e;
+                    const int t = REVERSE ? n[i] - 1 - step : step, own = gates_x0 + (b0 + i) * SIZE(xb) + t * SIZE(xt) + e;
                     for (int g = 0; g < 3; g++)
-                        x[g][i] = step < n[i] ? gates[own + g * E] : 0.0f;
+                        x[g][i] = step < n[i] ? gates_x[own + g * E] : 0.0f;
                 }
                 const float16 r = ACTIVATE(6, float16, (*(float16 *)x[0] + sum[0][j]));
                 const float16 z = ACTIVATE(6, float16, (*(float16 *)x[1] + sum[1][j]));

@@ -30,7 +30,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
 #if HAS_LEN
         n = min(n, len[len0 + b]);
 #endif
-        x_at[i] = i < many && t < n ? gates0 + b * SIZE(xb) + t * SIZE(xt) : -1;
+        x_at[i] = i < many && t < n ? gates_x0 + b * SIZE(xb) + t * SIZE(xt) : -1;
         if (x_at[i] < 0)
             continue;
         const int from = REVERSE ? t + 1 : t - 1;
@@ -53,7 +53,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
             const int e = e0 + j;
             for (int i = 0; i < 16; i++)
                 for (int g = 0; g < 3; g++)
-                    x[g][i] = x_at[i] >= 0 ? gates[x_at[i] + g * E + e] : 0.0f;
+                    x[g][i] = x_at[i] >= 0 ? gates_x[x_at[i] + g * E + e] : 0.0f;
             const float16 r = ACTIVATE(6, float16, (*(float16 *)x[0] + sum[0][j]));
             const float16 z = ACTIVATE(6, float16, (*(float16 *)x[1] + sum[1][j]));
             const float16 fresh = ACTIVATE(5, float16, fma(r, sum[2][j], *(float16 *)x[2]));

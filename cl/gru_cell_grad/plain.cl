@@ -6,7 +6,7 @@
  *     dr = dn (w_n h + b_n) r (1 - r)
  *
  *   grid    (1, B), one work-item per sequence
- *   gates   as gru_cell/plain
+ *   gates_x as gru_cell/plain
  *   y       y[b,t,e] at y0 + b*yb + t*yt + e, dy likewise; dgates_x, dgates_h, before and dstate
  *           are contiguous
  *   reads   scratch[b*E + e]: what is carried from step to step
@@ -36,7 +36,7 @@ __kernel void KERNEL(
 
     for (int i = n - 1; i >= 0; i--) {
         const int t = REVERSE ? n - 1 - i : i, from = REVERSE ? t + 1 : t - 1;
-        __global const float *x = gates + gates0 + b * SIZE(xb) + t * SIZE(xt);
+        __global const float *x = gates_x + gates_x0 + b * SIZE(xb) + t * SIZE(xt);
         __global const float *h = i > 0 ? y + y0 + b * SIZE(yb) + from * SIZE(yt) : state + state0 + b * SIZE(hb);
         __global const float *gradient = dy + dy0 + b * SIZE(db) + t * SIZE(dt);
         __global float *dx = dgates_x + dgates_x0 + (b * steps + t) * 3 * E;

@@ -21,7 +21,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL
                      __global const int *len, int len0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,
                      __global const float *relative, int relative0, int reach,
                      __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int R, int R_set, int8 size,
-                     int8 size_set, int8 x_step, int8 x_set, int8 b_step, int8 b_set, int8 y_step, int8 y_set,
+                     int8 size_set, int8 x_step, int8 x_set, int8 bias_step, int8 bias_set, int8 y_step, int8 y_set,
                      float scale)
 {
     __local float share[GROUP];

@@ -8,7 +8,7 @@
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 KERNEL(__global const float *y, int y0, __global const float *dy, int dy0, __global float *dx, int dx0, __global const int *dims,
-       int R, int R_set, int8 size, int8 size_set, int8 y_step, int8 y_set, int8 d_step, int8 d_set, int8 x_step, int8 x_set,
+       int R, int R_set, int8 size, int8 size_set, int8 y_step, int8 y_set, int8 dy_step, int8 dy_set, int8 dx_step, int8 dx_set,
        float scale)
 {
     const int row = (int)get_global_id(0);
@@ -17,8 +17,8 @@ KERNEL(__global const float *y, int y0, __global const float *dy, int dy0, __glo
     const int S = size.s7 * dims[size_set.s7], whole = S / 16 * 16;
 #include "softmax/place.clh"
     y += y0 + ROW_AT(y_step, y_set);
-    dy += dy0 + ROW_AT(d_step, d_set);
-    dx += dx0 + ROW_AT(x_step, x_set);
+    dy += dy0 + ROW_AT(dy_step, dy_set);
+    dx += dx0 + ROW_AT(dx_step, dx_set);
 
     float16 part = 0.0f;
     for (int s = 0; s < whole; s += 16)

@@ -7,18 +7,18 @@
  *   needs   nothing beyond OpenCL C 1.1 */
 
 __kernel void KERNEL(__global const float *y, int y0, __global const float *dy, int dy0, __global float *dx, int dx0,
-                     __global const int *dims, int R, int R_set, int8 size, int8 size_set, int8 y_step, int8 y_set, int8 d_step,
-                     int8 d_set, int8 x_step, int8 x_set, float scale)
+                     __global const int *dims, int R, int R_set, int8 size, int8 size_set, int8 y_step, int8 y_set, int8 dy_step,
+                     int8 dy_set, int8 dx_step, int8 dx_set, float scale)
 {
     const int row = (int)get_global_id(0);
     if (row >= SIZE(R))
         return;
     const int S = size.s7 * dims[size_set.s7], whole = S / 16 * 16;
 #include "softmax/place.clh"
-    const int y7 = y_step.s7 * dims[y_set.s7], d7 = d_step.s7 * dims[d_set.s7], x7 = x_step.s7 * dims[x_set.s7];
+    const int y7 = y_step.s7 * dims[y_set.s7], d7 = dy_step.s7 * dims[dy_set.s7], x7 = dx_step.s7 * dims[dx_set.s7];
     y += y0 + ROW_AT(y_step, y_set);
-    dy += dy0 + ROW_AT(d_step, d_set);
-    dx += dx0 + ROW_AT(x_step, x_set);
+    dy += dy0 + ROW_AT(dy_step, dy_set);
+    dx += dx0 + ROW_AT(dx_step, dx_set);
 
     float part[16];
     for (int j = 0; j < 16; j++)

@@ -104,6 +104,21 @@ Test(opencl_fallback, a_packed_row_that_gives_wrong_results) {
     expect_fallback("self-test: element");
 }
 
+/* Both are ints, so no driver could tell. */
+Test(opencl_fallback, parameters_that_are_not_in_the_order_of_the_arguments_are_named) {
+    rig r;
+    rig_linear plain;
+    break_kernels("plain.cl", "int N, int K", "int K, int N");
+    rig_begin(&r, NULL, NULL);
+    rig_open(&r, pocl, false);
+    cr_expect_eq(rig_linear_make(&r, r.dev, "linear=plain", &plain), TSR_E_INTERNAL);
+    cr_expect(strstr(r.sentence, "linear/plain.cl: parameter 13 of the kernel is \"K\", and its "
+                                 "variant binds \"N\" there"),
+              "%s", r.sentence);
+    rig_linear_free(&r, &plain);
+    rig_end(&r);
+}
+
 static tsr_status refuse(void *data, const tsr_op *op, const int64_t sizes[TSR_SYMBOLS],
                          void *const *operands) {
     (void)data, (void)op, (void)sizes, (void)operands;

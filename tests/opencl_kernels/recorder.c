@@ -46,48 +46,65 @@ void tsri_opencl_define_tunable(tsri_opencl_defines *defines, const char *name) 
             tsri_opencl_define_int(defines, name, defines->row->tunables[i].value);
 }
 
-void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
+/* Records the name of the parameter that takes the next argument, in two parts. */
+static void add(tsri_opencl_launch *launch, const char *name, const char *ending) {
+    if (launch->arguments == RECORDED)
+        abort(); /* more arguments than a chain can take */
+    snprintf(launch->names[launch->arguments], sizeof launch->names[0], "%s%s", name, ending);
+    launch->arguments++;
+}
+
+static void add_two(tsri_opencl_launch *launch, const char *name, const char *first,
+                    const char *second) {
+    add(launch, name, first);
+    add(launch, name, second);
+}
+
+void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const char *name,
+                            const tsr_tensor *tensor) {
     (void)tensor;
-    launch->arguments += 2;
+    add_two(launch, name, "", "0");
 }
 
 void tsri_opencl_arg_dims(tsri_opencl_launch *launch) {
-    launch->arguments++;
+    add(launch, "dims", "");
 }
 
-void tsri_opencl_arg_int(tsri_opencl_launch *launch, int64_t value) {
+void tsri_opencl_arg_int(tsri_opencl_launch *launch, const char *name, int64_t value) {
     (void)value;
-    launch->arguments++;
+    add(launch, name, "");
 }
 
-void tsri_opencl_arg_float(tsri_opencl_launch *launch, float value) {
+void tsri_opencl_arg_float(tsri_opencl_launch *launch, const char *name, float value) {
     (void)value;
-    launch->arguments++;
+    add(launch, name, "");
 }
 
-void tsri_opencl_arg_dim(tsri_opencl_launch *launch, tsr_dim dim) {
+void tsri_opencl_arg_dim(tsri_opencl_launch *launch, const char *name, tsr_dim dim) {
     (void)dim;
-    launch->arguments += 2;
+    add_two(launch, name, "", "_set");
 }
 
-void tsri_opencl_arg_strides(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
+void tsri_opencl_arg_strides(tsri_opencl_launch *launch, const char *name,
+                             const tsr_tensor *tensor) {
     (void)tensor;
-    launch->arguments += 2;
+    add_two(launch, name, "_step", "_set");
 }
 
 void tsri_opencl_arg_sizes(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
     (void)tensor;
-    launch->arguments += 2;
+    add_two(launch, "size", "", "_set");
 }
 
-void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t n) {
+void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const char *name, const tsr_dim *dims,
+                              uint32_t n) {
     (void)dims, (void)n;
-    launch->arguments += 2;
+    add_two(launch, name, "", "_set");
 }
 
-void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
+void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, const char *name, tsr_dim bytes) {
     (void)bytes;
-    launch->arguments++;
+    add(launch, name, "");
 }
 
 void tsri_opencl_grid(tsri_opencl_launch *launch, int axis, tsr_dim n, int per_item) {

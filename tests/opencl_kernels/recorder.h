@@ -10,10 +10,12 @@ struct tsri_opencl_defines {
     char text[2048];
 };
 
+enum { RECORDED = 48 };
 struct tsri_opencl_launch {
     const tsri_opencl_row *row;
     unsigned arguments;
-    bool grid; /* whether an axis was stated */
+    char names[RECORDED][32]; /* of the parameters that take them */
+    bool grid;                /* whether an axis was stated */
 };
 
 /* An op made up for a variant. */

@@ -1,7 +1,7 @@
 /* Every kernel file builds twice in one program, with different constants, as OpenCL C 1.1 and 1.2;
- * and a variant binds as many arguments as its kernel has. */
-#include "backends/opencl/rows/shared/group.h"
+ * and a variant binds the parameters that its kernel has, by their names and in their order. */
 #include "backends/opencl/rows/rows.h"
+#include "backends/opencl/rows/shared/group.h"
 #include "recorder.h"
 
 #include <criterion/criterion.h>
@@ -96,6 +96,13 @@ static void check_arguments(cl_program program, const kernel_of *of, const sampl
     of->bind(row, &s->op, &launch);
     cr_expect_eq(launch.arguments, wanted, "op %d, variant %s: binds %u arguments, %s takes %u",
                  row->op, row->name, launch.arguments, of->file, wanted);
+    for (cl_uint i = 0; i < wanted && i < launch.arguments; i++) {
+        char given[64] = "";
+        clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_NAME, sizeof given, given, NULL);
+        cr_expect_str_eq(given, launch.names[i],
+                         "op %d, variant %s: parameter %u of %s is \"%s\"; \"%s\" is bound there",
+                         row->op, row->name, i, of->file, given, launch.names[i]);
+    }
     cr_expect(launch.grid, "op %d, variant %s states no grid for %s", row->op, row->name, of->file);
     if (row->gpu && of->tunables)
         check_safe(kernel, row);
@@ -114,7 +121,8 @@ static void build_twice(const kernel_of *kernel, const char *options) {
     }
     const char *text = source;
     char with_includes[768];
-    snprintf(with_includes, sizeof with_includes, "%s -I%s/cl", options, TESSERA_SOURCE_DIR);
+    snprintf(with_includes, sizeof with_includes, "%s -cl-kernel-arg-info -I%s/cl", options,
+             TESSERA_SOURCE_DIR);
     cl_program program = clCreateProgramWithSource(driver.context, 1, &text, NULL, NULL);
     if (clBuildProgram(program, 1, &driver.device, with_includes, NULL, NULL) != CL_SUCCESS) {
         static char log[16384];

@@ -7,6 +7,7 @@
 #include "tensor/shape.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static void keep(tsri_opencl_launch *launch, tsr_status status) {
@@ -28,7 +29,29 @@ static void push_traced(tsri_opencl_launch *launch, char kind, size_t size, cons
     launch->n_args++;
 }
 
-static void push(tsri_opencl_launch *launch, char kind, size_t size, const void *value) {
+/* Compares the name under which the next argument is bound with the kernel's. Each device of OpenCL
+ * 1.2 tells it if the program was built with -cl-kernel-arg-info, and some drivers do not. */
+static void compare(tsri_opencl_launch *launch, const char *name, const char *ending) {
+    char own[64], given[64] = "";
+    if (!launch->named || launch->status != TSR_OK)
+        return;
+    if (clGetKernelArgInfo(launch->named, launch->n_args, CL_KERNEL_ARG_NAME, sizeof given, given,
+                           NULL) != CL_SUCCESS) {
+        launch->named = NULL;
+        return;
+    }
+    snprintf(own, sizeof own, "%s%s", name, ending);
+    if (strcmp(own, given) != 0)
+        keep(launch, tsri_base_fail(TSR_E_INTERNAL,
+                                    "%s: parameter %u of the kernel is \"%s\", and its variant "
+                                    "binds \"%s\" there",
+                                    launch->file, launch->n_args, given, own));
+}
+
+/* Binds the next argument, for the parameter whose name is these two parts. */
+static void push(tsri_opencl_launch *launch, const char *name, const char *ending, char kind,
+                 size_t size, const void *value) {
+    compare(launch, name, ending);
     if (launch->trace) {
         push_traced(launch, kind, size, value);
         return;
@@ -50,20 +73,22 @@ static bool fits_int(int64_t value) {
     return value >= INT32_MIN && value <= INT32_MAX;
 }
 
-static void push_int(tsri_opencl_launch *launch, int64_t value, const char *what) {
+static void push_int(tsri_opencl_launch *launch, const char *name, const char *ending,
+                     int64_t value, const char *what) {
     const cl_int narrow = (cl_int)value;
     if (!fits_int(value))
         keep(launch,
              tsri_base_fail(TSR_E_UNSUPPORTED,
                             "%s: %s %" PRId64 " does not fit into the kernels' 32-bit indices",
                             launch->file, what, value));
-    push(launch, 'i', sizeof narrow, &narrow);
+    push(launch, name, ending, 'i', sizeof narrow, &narrow);
 }
 
-void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
+void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const char *name,
+                            const tsr_tensor *tensor) {
     if (!tensor) {
-        push(launch, 'p', sizeof launch->dims, &launch->dims);
-        push_int(launch, 0, "an offset of");
+        push(launch, name, "", 'p', sizeof launch->dims, &launch->dims);
+        push_int(launch, name, "0", 0, "an offset of");
         return;
     }
     const tsri_tensor_dtype *dtype = tsri_tensor_dtype_info((tsr_dtype)tensor->dtype);
@@ -80,32 +105,33 @@ void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor
                                     tensor->origin));
         return;
     }
-    push(launch, 'p', sizeof tensor->buf->mem, &tensor->buf->mem);
-    push_int(launch,
+    push(launch, name, "", 'p', sizeof tensor->buf->mem, &tensor->buf->mem);
+    push_int(launch, name, "0",
              (int64_t)(tensor->origin / (uint64_t)dtype->bytes) * dtype->block + tensor->offset,
              "the first element's index");
 }
 
 void tsri_opencl_arg_dims(tsri_opencl_launch *launch) {
-    push(launch, 'p', sizeof launch->dims, &launch->dims);
+    push(launch, "dims", "", 'p', sizeof launch->dims, &launch->dims);
 }
 
-void tsri_opencl_arg_int(tsri_opencl_launch *launch, int64_t value) {
-    push_int(launch, value, "the argument");
+void tsri_opencl_arg_int(tsri_opencl_launch *launch, const char *name, int64_t value) {
+    push_int(launch, name, "", value, "the argument");
 }
 
-void tsri_opencl_arg_float(tsri_opencl_launch *launch, float value) {
-    push(launch, 'f', sizeof value, &value);
+void tsri_opencl_arg_float(tsri_opencl_launch *launch, const char *name, float value) {
+    push(launch, name, "", 'f', sizeof value, &value);
 }
 
-void tsri_opencl_arg_dim(tsri_opencl_launch *launch, tsr_dim dim) {
-    push_int(launch, dim.factor, "the size");
-    push_int(launch, dim.symbols, "the set of sizes");
+void tsri_opencl_arg_dim(tsri_opencl_launch *launch, const char *name, tsr_dim dim) {
+    push_int(launch, name, "", dim.factor, "the size");
+    push_int(launch, name, "_set", dim.symbols, "the set of sizes");
 }
 
-/* Pushes the last 8 of `dims` as two vectors, right-aligned; missing leading ones get `missing`. */
-static void push_dims(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t rank,
-                      int64_t missing, const char *what) {
+/* Pushes the last 8 of `dims` as two vectors, <name><ending> and <name>_set, right-aligned; missing
+ * leading ones get `missing`. */
+static void push_dims(tsri_opencl_launch *launch, const char *name, const char *ending,
+                      const tsr_dim *dims, uint32_t rank, int64_t missing, const char *what) {
     cl_int8 factors, symbols;
     for (uint32_t i = 0; i < 8; i++) {
         const bool present = i + rank >= 8;
@@ -118,19 +144,23 @@ static void push_dims(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t 
         factors.s[i] = (cl_int)dim.factor;
         symbols.s[i] = (cl_int)dim.symbols;
     }
-    push(launch, '8', sizeof factors, &factors);
-    push(launch, '8', sizeof symbols, &symbols);
+    push(launch, name, ending, '8', sizeof factors, &factors);
+    push(launch, name, "_set", '8', sizeof symbols, &symbols);
 }
 
-void tsri_opencl_arg_strides(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
-    push_dims(launch, tensor ? tensor->stride : NULL, tensor ? tensor->rank : 0, 0, "the stride");
+void tsri_opencl_arg_strides(tsri_opencl_launch *launch, const char *name,
+                             const tsr_tensor *tensor) {
+    push_dims(launch, name, "_step", tensor ? tensor->stride : NULL, tensor ? tensor->rank : 0, 0,
+              "the stride");
 }
 
 void tsri_opencl_arg_sizes(tsri_opencl_launch *launch, const tsr_tensor *tensor) {
-    push_dims(launch, tensor ? tensor->dim : NULL, tensor ? tensor->rank : 0, 1, "the size");
+    push_dims(launch, "size", "", tensor ? tensor->dim : NULL, tensor ? tensor->rank : 0, 1,
+              "the size");
 }
 
-void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t n) {
+void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const char *name, const tsr_dim *dims,
+                              uint32_t n) {
     cl_int16 factors = {{0}}, symbols = {{0}};
     for (uint32_t i = 0; i < n; i++) {
         if (!fits_int(dims[i].factor))
@@ -141,11 +171,11 @@ void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const tsr_dim *dims, u
         factors.s[i] = (cl_int)dims[i].factor;
         symbols.s[i] = (cl_int)dims[i].symbols;
     }
-    push(launch, 'g', sizeof factors, &factors);
-    push(launch, 'g', sizeof symbols, &symbols);
+    push(launch, name, "", 'g', sizeof factors, &factors);
+    push(launch, name, "_set", 'g', sizeof symbols, &symbols);
 }
 
-void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
+void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, const char *name, tsr_dim bytes) {
     const int64_t wanted = tsri_tensor_value(bytes, launch->bounds->highest);
     if (launch->n_scratch == TSRI_OPENCL_SCRATCH_ARGS || wanted < 0) {
         keep(launch,
@@ -156,9 +186,10 @@ void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes) {
     if ((uint64_t)wanted > launch->scratch_bytes)
         launch->scratch_bytes = (uint64_t)wanted;
     if (launch->trace) {
-        push(launch, 'p', 0, NULL);
+        push(launch, name, "", 'p', 0, NULL);
         return;
     }
+    compare(launch, name, "");
     launch->scratch_args[launch->n_scratch++] = launch->n_args++;
 }
 

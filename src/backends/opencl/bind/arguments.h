@@ -29,6 +29,7 @@ struct tsri_opencl_launch {
     const tsr_bounds *bounds;
     cl_mem dims;
     cl_kernel kernel; /* owned; NULL for a provider without a file, and for a step of a chain */
+    cl_kernel named;  /* borrowed: tells the names of the parameters; NULL: they are not compared */
     tsri_opencl_trace *trace; /* owned; NULL: the arguments are set in the kernel */
     cl_uint n_args;
     tsr_status status; /* the first failure while binding */

@@ -123,31 +123,34 @@ void tsri_opencl_define_tunable(tsri_opencl_defines *defines, const char *name);
  * table: they hold whatever values the tunables have. */
 int tsri_opencl_define_value(const tsri_opencl_defines *defines, const char *name);
 
-/* --- for `bind` --- Each push is one kernel argument unless stated otherwise. Errors are kept in
- * the launch. */
-/* Two arguments, `__global T *x, int x0`: the buffer, and the index of the first element in it. For
- * NULL (a missing operand) they are the dims buffer and 0; the kernel must not read it (a HAS_...
- * constant says so). */
-void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const tsr_tensor *tensor);
+/* --- for `bind` --- Each call binds one or two arguments and names the kernel's parameters that
+ * take them; where the driver tells the parameters' names, another name is an internal error.
+ * Errors are kept in the launch. */
+/* "x" is `__global T *x, int x0`: the buffer, and the index of the first element in it. For NULL (a
+ * missing operand) they are the dims buffer and 0; the kernel must not read it (a HAS_... constant
+ * says so). */
+void tsri_opencl_arg_tensor(tsri_opencl_launch *launch, const char *name, const tsr_tensor *tensor);
 /* `__global const int *dims`: the table of symbol products. */
 void tsri_opencl_arg_dims(tsri_opencl_launch *launch);
-void tsri_opencl_arg_int(tsri_opencl_launch *launch,
+void tsri_opencl_arg_int(tsri_opencl_launch *launch, const char *name,
                          int64_t value); /* refused where it does not fit into an int */
-void tsri_opencl_arg_float(tsri_opencl_launch *launch, float value);
-/* Two int arguments, `int n, int n_set`: the size is n * dims[n_set]. */
-void tsri_opencl_arg_dim(tsri_opencl_launch *launch, tsr_dim dim);
-/* Two int8 arguments: the stride factors and symbol sets of the LAST min(rank, 8) dimensions,
- * right-aligned (missing leading ones are 0, 0). The second call does the same for sizes (missing
- * ones are 1). */
-void tsri_opencl_arg_strides(tsri_opencl_launch *launch, const tsr_tensor *tensor);
+void tsri_opencl_arg_float(tsri_opencl_launch *launch, const char *name, float value);
+/* "n" is `int n, int n_set`: the size is n * dims[n_set]. */
+void tsri_opencl_arg_dim(tsri_opencl_launch *launch, const char *name, tsr_dim dim);
+/* "x" is `int8 x_step, int8 x_set`: the stride factors and symbol sets of the LAST min(rank, 8)
+ * dimensions, right-aligned (missing leading ones are 0, 0). The second call does the same for
+ * sizes (missing ones are 1), as `int8 size, int8 size_set`. */
+void tsri_opencl_arg_strides(tsri_opencl_launch *launch, const char *name,
+                             const tsr_tensor *tensor);
 void tsri_opencl_arg_sizes(tsri_opencl_launch *launch, const tsr_tensor *tensor);
-/* Two int16 arguments: the factors and the symbol sets of n <= 16 sizes or strides. A driver copies
- * each argument at each launch (pocl 3.1: 5 us for 70 of them, 2 us for 20), so many sizes are
- * passed as one argument. */
-void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const tsr_dim *dims, uint32_t n);
-/* `__global float *scratch` of at least that many bytes at the plan's largest sizes; all launches
- * of a device share it. */
-void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, tsr_dim bytes);
+/* "sizes" is `int16 sizes, int16 sizes_set`: the factors and the symbol sets of n <= 16 sizes or
+ * strides. A driver copies each argument at each launch (pocl 3.1: 5 us for 70 of them, 2 us for
+ * 20), so many sizes are passed as one argument. */
+void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const char *name, const tsr_dim *dims,
+                              uint32_t n);
+/* "sums" is `__global float *sums` of at least that many bytes at the plan's largest sizes; all
+ * launches of a device share it. */
+void tsri_opencl_arg_scratch(tsri_opencl_launch *launch, const char *name, tsr_dim bytes);
 /* The grid along axis 0, 1 or 2: ceil(n / per_item) work-items (per_item > 0). Axes that are not
  * stated have 1. */
 void tsri_opencl_grid(tsri_opencl_launch *launch, int axis, tsr_dim n, int per_item);

@@ -29,6 +29,7 @@ typedef struct test {
     void *host[TSRI_OPENCL_OPERANDS]; /* operands as the reference has them */
     void *got[TSRI_OPENCL_OPERANDS];  /* what the kernel wrote */
     bool chained;
+    bool defect; /* arguments and parameters differ: an error of this program, not of the device */
     cl_mem dims;
 } test;
 
@@ -120,6 +121,7 @@ static tsr_status launch(test *t) {
     step->operation = t->trial.operation;
     tsr_status status = (t->chained ? tsri_opencl_launch_trace : tsri_opencl_launch_create)(
         dev, step->instance, &t->trial.operation.op, t->dims, &step->launch);
+    t->defect = status == TSR_E_INTERNAL;
     if (status == TSR_OK)
         status = tsri_opencl_scratch_grow(dev, step->launch.scratch_bytes);
     if (status == TSR_OK && t->chained)
@@ -266,7 +268,7 @@ static tsr_status try_axis(tsr_plan *plan, const tsri_opencl_step *step, bool ch
                         "%s: no self-test along axis %d is small enough to run",
                         step->instance->name, axis);
     release(&t);
-    if (status != TSR_OK && !plan->dev->poisoned) {
+    if (status != TSR_OK && !plan->dev->poisoned && !t.defect) {
         snprintf(verdict, size, "self-test: %.200s", tsri_base_reported());
         *once = status != TSR_E_UNSUPPORTED;
         status = TSR_OK;

@@ -78,6 +78,18 @@ static tsr_status check_rounds(const tsri_opencl_launch *launch) {
                      (long long)rounds, (long long)most);
 }
 
+static tsr_status check_count(const tsri_opencl_launch *launch) {
+    cl_uint wanted = 0;
+    if (!launch->kernel ||
+        clGetKernelInfo(launch->kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL) !=
+            CL_SUCCESS ||
+        wanted == launch->n_args)
+        return TSR_OK;
+    return tsri_base_fail(TSR_E_INTERNAL,
+                          "%s: the kernel has %u parameters and its variant binds %u", launch->file,
+                          wanted, launch->n_args);
+}
+
 /* Creates one kernel: the variant's own, or its stage's. */
 static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
                              const tsri_opencl_values *values, const tsri_opencl_instance *instance,
@@ -104,21 +116,23 @@ static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
         return TSR_OK;
     if (traced)
         TRY(tsri_base_new(1, sizeof *launch->trace, &launch->trace));
-    else if (!dev->record)
+    /* A step of a chain needs the kernel only to compare its parameters, when it is first traced. */
+    if (!dev->record && !(traced && instance->signature)) {
         launch->kernel = clCreateKernel(instance->program, instance->kernel, &code);
-    if (!launch->kernel && !traced && !dev->record)
-        return tsri_opencl_fail_create(dev, code, instance->kernel);
+        if (!launch->kernel)
+            return tsri_opencl_fail_create(dev, code, instance->kernel);
+    }
+    launch->named = dev->found->version >= 102 ? launch->kernel : NULL;
     (stage ? stage->bind : row->bind)(row, op, launch);
     TRY(launch->status);
-    if (dev->record || traced)
+    TRY(check_count(launch));
+    launch->named = NULL;
+    if (traced && launch->kernel) {
+        clReleaseKernel(launch->kernel);
+        launch->kernel = NULL;
+    }
+    if (!launch->kernel)
         return TSR_OK;
-    cl_uint wanted = 0;
-    if (clGetKernelInfo(launch->kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL) ==
-            CL_SUCCESS &&
-        wanted != launch->n_args)
-        return tsri_base_fail(TSR_E_INTERNAL,
-                              "%s: the kernel has %u arguments and its variant binds %u",
-                              launch->file, wanted, launch->n_args);
     TRY(check_rounds(launch));
     return settle_group(launch);
 }

@@ -16,12 +16,15 @@ tsr_status tsri_opencl_programs_create(tsr_dev *dev, tsri_opencl_programs **out)
     const char *folder = getenv("TESSERA_KERNEL_PATH");
     TRY(tsri_base_new(1, sizeof **out, out));
     (*out)->dev = dev;
-    /* With correct rounding, a quotient is the same in a lane of a vector and in the scalar
-     * tail. */
-    static const char *const options[][2] = {
-        {"-cl-std=CL1.2", "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"},
-        {"-cl-std=CL2.0", "-cl-std=CL2.0 -cl-fp32-correctly-rounded-divide-sqrt"},
-        {"-cl-std=CL3.0", "-cl-std=CL3.0 -cl-fp32-correctly-rounded-divide-sqrt"}};
+    /* With correct rounding, a quotient is the same in a lane of a vector and in the scalar tail.
+     * The names of parameters are kept for launches, which compare them with what they bind. */
+#define EXACT " -cl-fp32-correctly-rounded-divide-sqrt"
+#define OPTIONS(version) "-cl-std=CL" version " -cl-kernel-arg-info"
+    static const char *const options[][2] = {{OPTIONS("1.2"), OPTIONS("1.2") EXACT},
+                                             {OPTIONS("2.0"), OPTIONS("2.0") EXACT},
+                                             {OPTIONS("3.0"), OPTIONS("3.0") EXACT}};
+#undef OPTIONS
+#undef EXACT
     const int version = dev->found->version, newest = version < 200 ? 0 : version < 300 ? 1 : 2;
     (*out)->options[0] = version < 102 ? "" : options[0][dev->found->exact_division];
     (*out)->options[1] = version < 102 ? "" : options[newest][dev->found->exact_division];

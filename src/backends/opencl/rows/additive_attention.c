@@ -61,23 +61,21 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
         probabilities ? probabilities->stride[0] : tsri_tensor_const(0),
         probabilities ? probabilities->stride[1] : tsri_tensor_const(0),
     };
-    for (uint32_t i = Q; i <= SLOT; i++)
-        if (tsri_opencl_in(op, i))
-            tsri_opencl_arg_tensor(launch, op->in[i]);
+    tsri_opencl_arg_given(launch, op, Q, SLOT);
     if (probabilities)
-        tsri_opencl_arg_tensor(launch, probabilities);
-    tsri_opencl_arg_tensor(launch, y);
+        tsri_opencl_arg_tensor(launch, "probabilities", probabilities);
+    tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim_list(launch, sizes, sizeof sizes / sizeof *sizes);
-    tsri_opencl_arg_int(launch, q->dim[2].factor);
-    tsri_opencl_arg_int(launch, values->dim[2].factor);
+    tsri_opencl_arg_dim_list(launch, "sizes", sizes, sizeof sizes / sizeof *sizes);
+    tsri_opencl_arg_int(launch, "A", q->dim[2].factor);
+    tsri_opencl_arg_int(launch, "E", values->dim[2].factor);
 }
 
 static void arg_scores(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_tensor *q = op->in[Q];
     const tsr_dim scores =
         tsri_tensor_times(tsri_tensor_times(q->dim[0], q->dim[1]), op->in[K]->dim[1]);
-    tsri_opencl_arg_scratch(launch, tsri_tensor_times(scores, tsri_tensor_const(4)));
+    tsri_opencl_arg_scratch(launch, "scratch", tsri_tensor_times(scores, tsri_tensor_const(4)));
 }
 
 static void bind_scores(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {

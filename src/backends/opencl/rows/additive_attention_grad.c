@@ -53,17 +53,14 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
                              probabilities->stride[1],
                              dy->stride[0],
                              dy->stride[1]};
-    for (uint32_t i = Q; i <= LEN; i++)
-        if (tsri_opencl_in(op, i))
-            tsri_opencl_arg_tensor(launch, op->in[i]);
-    for (uint32_t i = DQ; i <= DVALUES; i++)
-        tsri_opencl_arg_tensor(launch, op->out[i]);
+    tsri_opencl_arg_given(launch, op, Q, LEN);
+    tsri_opencl_arg_results(launch, op, DQ, DVALUES);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim_list(launch, sizes, sizeof sizes / sizeof *sizes);
-    tsri_opencl_arg_int(launch, q->dim[2].factor);
-    tsri_opencl_arg_int(launch, values->dim[2].factor);
+    tsri_opencl_arg_dim_list(launch, "sizes", sizes, sizeof sizes / sizeof *sizes);
+    tsri_opencl_arg_int(launch, "A", q->dim[2].factor);
+    tsri_opencl_arg_int(launch, "E", values->dim[2].factor);
     tsri_opencl_arg_scratch(
-        launch,
+        launch, "scratch",
         tsri_tensor_times(tsri_tensor_times(tsri_tensor_times(q->dim[0], q->dim[1]), k->dim[1]),
                           tsri_tensor_const(4)));
 }

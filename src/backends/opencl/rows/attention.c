@@ -123,19 +123,17 @@ static void define_tiled(const tsri_opencl_row *row, const tsr_op *op,
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_attention_attrs *attrs = op->attrs;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[0];
-    for (uint32_t i = Q; i <= BIAS; i++)
-        if (tsri_opencl_in(op, i))
-            tsri_opencl_arg_tensor(launch, op->in[i]);
+    tsri_opencl_arg_given(launch, op, Q, BIAS);
     tsri_opencl_arg_score_addends(launch, q, k, tsri_opencl_in(op, BIAS),
                                   tsri_opencl_in(op, RELATIVE));
     if (tsri_opencl_out(op, 1))
-        tsri_opencl_arg_tensor(launch, op->out[1]);
-    tsri_opencl_arg_tensor(launch, y);
+        tsri_opencl_arg_tensor(launch, "lse", op->out[1]);
+    tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_head_sizes(launch, q, k, v, y);
-    tsri_opencl_arg_int(launch, q->dim[2].factor);
-    tsri_opencl_arg_int(launch, q->dim[2].factor / k->dim[2].factor);
-    tsri_opencl_arg_float(launch, attrs->scale);
+    tsri_opencl_arg_int(launch, "H", q->dim[2].factor);
+    tsri_opencl_arg_int(launch, "group", q->dim[2].factor / k->dim[2].factor);
+    tsri_opencl_arg_float(launch, "scale", attrs->scale);
 }
 
 /* The grid where each work-item takes `queries` queries of `heads` query heads. */

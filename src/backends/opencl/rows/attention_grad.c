@@ -92,27 +92,24 @@ static void define_tiled(const tsri_opencl_row *row, const tsr_op *op,
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_attention_attrs *attrs = op->attrs;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->in[Y];
-    for (uint32_t i = Q; i <= BIAS; i++)
-        if (tsri_opencl_in(op, i))
-            tsri_opencl_arg_tensor(launch, op->in[i]);
+    tsri_opencl_arg_given(launch, op, Q, BIAS);
     tsri_opencl_arg_score_addends(launch, q, k, tsri_opencl_in(op, BIAS),
                                   tsri_opencl_in(op, RELATIVE));
     if (distances(op))
-        tsri_opencl_arg_tensor(launch, distances(op));
-    for (int i = DQ; i <= DV; i++)
-        tsri_opencl_arg_tensor(launch, op->out[i]);
+        tsri_opencl_arg_tensor(launch, "drelative", distances(op));
+    tsri_opencl_arg_results(launch, op, DQ, DV);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_head_sizes(launch, q, k, v, y);
-    tsri_opencl_arg_leading_strides(launch, op->in[DY], 3);
-    tsri_opencl_arg_int(launch, q->dim[2].factor);
-    tsri_opencl_arg_int(launch, q->dim[2].factor / k->dim[2].factor);
-    tsri_opencl_arg_float(launch, attrs->scale);
+    tsri_opencl_arg_leading_strides(launch, "d", "bth", op->in[DY]);
+    tsri_opencl_arg_int(launch, "H", q->dim[2].factor);
+    tsri_opencl_arg_int(launch, "group", q->dim[2].factor / k->dim[2].factor);
+    tsri_opencl_arg_float(launch, "scale", attrs->scale);
 }
 
 /* Binds scratch for <dy, y> of each query: f32 [B,H,T]. */
 static void arg_own(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_scratch(
-        launch, tsri_tensor_times(tsri_tensor_count(op->in[LSE]), tsri_tensor_const(4)));
+        launch, "scratch", tsri_tensor_times(tsri_tensor_count(op->in[LSE]), tsri_tensor_const(4)));
 }
 
 static void bind_queries(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {

@@ -27,19 +27,25 @@ static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 }
 
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
+    static const struct {
+        const char *tensor, *columns, *row;
+    } names[MOST] = {{"a", "a_columns", "a_row"},
+                     {"b", "b_columns", "b_row"},
+                     {"c", "c_columns", "c_row"},
+                     {"d", "d_columns", "d_row"}};
     const tsr_tensor *y = op->out[0];
     for (uint32_t i = 0; i < MOST; i++)
-        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
-    tsri_opencl_arg_tensor(launch, y);
+        tsri_opencl_arg_tensor(launch, names[i].tensor, tsri_opencl_in(op, i));
+    tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(y));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(y));
     for (uint32_t i = 0; i < MOST; i++) {
         const tsr_tensor *x = tsri_opencl_in(op, i);
-        tsri_opencl_arg_int(launch, x ? tsri_tensor_columns(x).factor : 0);
-        tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
+        tsri_opencl_arg_int(launch, names[i].columns, x ? tsri_tensor_columns(x).factor : 0);
+        tsri_opencl_arg_int(launch, names[i].row, tsri_opencl_row_stride(x));
     }
-    tsri_opencl_arg_int(launch, tsri_tensor_columns(y).factor);
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+    tsri_opencl_arg_int(launch, "C", tsri_tensor_columns(y).factor);
+    tsri_opencl_arg_row(launch, "y", y);
 }
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {

@@ -43,16 +43,14 @@ static void bind_binary(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
     const tsr_tensor *y = op->out[0];
     const tsr_tensor a = tsri_opencl_broadcast(op->in[0], y),
                      b = tsri_opencl_broadcast(op->in[1], y);
-    tsri_opencl_arg_tensor(launch, op->in[0]);
-    tsri_opencl_arg_tensor(launch, op->in[1]);
-    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_count(y));
+    tsri_opencl_arg_dim(launch, "N", tsri_tensor_count(y));
     if (!is_flat_binary(op)) {
         tsri_opencl_arg_sizes(launch, y);
-        tsri_opencl_arg_strides(launch, &a);
-        tsri_opencl_arg_strides(launch, &b);
-        tsri_opencl_arg_strides(launch, y);
+        tsri_opencl_arg_strides(launch, "a", &a);
+        tsri_opencl_arg_strides(launch, "b", &b);
+        tsri_opencl_arg_strides(launch, "y", y);
     }
     grid(launch, y);
 }
@@ -93,15 +91,14 @@ static void bind_unary(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     (void)row;
     const tsr_tensor *x = op->in[0], *y = op->out[0];
     const tsr_scale_attrs *scale = op->id == TSR_OP_SCALE ? op->attrs : NULL;
-    tsri_opencl_arg_tensor(launch, x);
-    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_count(y));
-    tsri_opencl_arg_float(launch, scale ? scale->alpha : 1.0f);
+    tsri_opencl_arg_dim(launch, "N", tsri_tensor_count(y));
+    tsri_opencl_arg_float(launch, "alpha", scale ? scale->alpha : 1.0f);
     if (!tsri_opencl_is_flat(x, y)) {
         tsri_opencl_arg_sizes(launch, y);
-        tsri_opencl_arg_strides(launch, x);
-        tsri_opencl_arg_strides(launch, y);
+        tsri_opencl_arg_strides(launch, "x", x);
+        tsri_opencl_arg_strides(launch, "y", y);
     }
     grid(launch, y);
 }
@@ -133,16 +130,14 @@ static void bind_activation_grad(const tsri_opencl_row *row, const tsr_op *op,
                                  tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *dx = op->out[0];
-    tsri_opencl_arg_tensor(launch, op->in[0]);
-    tsri_opencl_arg_tensor(launch, op->in[1]);
-    tsri_opencl_arg_tensor(launch, dx);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_count(dx));
+    tsri_opencl_arg_dim(launch, "N", tsri_tensor_count(dx));
     if (!is_flat_grad(op)) {
         tsri_opencl_arg_sizes(launch, dx);
-        tsri_opencl_arg_strides(launch, op->in[0]);
-        tsri_opencl_arg_strides(launch, op->in[1]);
-        tsri_opencl_arg_strides(launch, dx);
+        tsri_opencl_arg_strides(launch, "x", op->in[0]);
+        tsri_opencl_arg_strides(launch, "dy", op->in[1]);
+        tsri_opencl_arg_strides(launch, "dx", dx);
     }
     grid(launch, dx);
 }
@@ -160,13 +155,12 @@ static void bind_accumulate(const tsri_opencl_row *row, const tsr_op *op,
                             tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *state = op->in[0];
-    for (uint32_t i = 0; i < 3; i++)
-        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_count(state));
+    tsri_opencl_arg_dim(launch, "N", tsri_tensor_count(state));
     if (!tsri_opencl_is_flat(state, op->in[1])) {
         tsri_opencl_arg_sizes(launch, state);
-        tsri_opencl_arg_strides(launch, op->in[1]);
+        tsri_opencl_arg_strides(launch, "x", op->in[1]);
     }
     grid(launch, state);
 }
@@ -183,14 +177,12 @@ static void bind_dropout_operands(const tsr_op *op, tsri_opencl_launch *launch) 
     const tsr_dropout_attrs *attrs = op->attrs;
     const tsr_tensor *y = op->out[0];
     const uint32_t threshold = (uint32_t)ceil((double)attrs->rate * 0x1p32);
-    tsri_opencl_arg_tensor(launch, op->in[0]);
-    tsri_opencl_arg_tensor(launch, op->in[1]);
-    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_count(y));
-    tsri_opencl_arg_int(launch, (int32_t)attrs->site);
-    tsri_opencl_arg_int(launch, (int32_t)threshold);
-    tsri_opencl_arg_float(launch, (float)(1 / (1 - (double)attrs->rate)));
+    tsri_opencl_arg_dim(launch, "N", tsri_tensor_count(y));
+    tsri_opencl_arg_int(launch, "site", (int32_t)attrs->site);
+    tsri_opencl_arg_int(launch, "threshold", (int32_t)threshold);
+    tsri_opencl_arg_float(launch, "scale", (float)(1 / (1 - (double)attrs->rate)));
 }
 
 static void bind_dropout(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
@@ -199,8 +191,8 @@ static void bind_dropout(const tsri_opencl_row *row, const tsr_op *op, tsri_open
     bind_dropout_operands(op, launch);
     if (!tsri_opencl_is_flat(x, y)) {
         tsri_opencl_arg_sizes(launch, y);
-        tsri_opencl_arg_strides(launch, x);
-        tsri_opencl_arg_strides(launch, y);
+        tsri_opencl_arg_strides(launch, "x", x);
+        tsri_opencl_arg_strides(launch, "y", y);
     }
     tsri_opencl_grid(launch, 0, tsri_tensor_count(y), 4);
     tsri_opencl_work(launch, tsri_tensor_const(64));

@@ -51,15 +51,13 @@ static void bind_table(const tsr_op *op, tsri_opencl_launch *launch, int columns
     const tsr_embed_attrs *attrs = op->attrs;
     const tsr_tensor *table = op->in[0], *ids = op->in[1], *y = op->out[0];
 
-    tsri_opencl_arg_tensor(launch, table);
-    tsri_opencl_arg_tensor(launch, ids);
-    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_count(ids));
-    tsri_opencl_arg_int(launch, table->dim[0].factor);
-    tsri_opencl_arg_int(launch, table->dim[1].factor);
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
-    tsri_opencl_arg_float(launch, attrs->scale != 0.0f ? attrs->scale : 1.0f);
+    tsri_opencl_arg_dim(launch, "N", tsri_tensor_count(ids));
+    tsri_opencl_arg_int(launch, "V", table->dim[0].factor);
+    tsri_opencl_arg_int(launch, "C", table->dim[1].factor);
+    tsri_opencl_arg_row(launch, "y", y);
+    tsri_opencl_arg_float(launch, "scale", attrs->scale != 0.0f ? attrs->scale : 1.0f);
     tsri_opencl_grid(launch, 0, table->dim[1], columns);
     tsri_opencl_grid(launch, 1, tsri_tensor_count(ids), 1);
 }

@@ -38,9 +38,9 @@ static void bind_beta(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_
     (void)row;
     const tsr_tensor *beta = tsri_opencl_in(op, BETA);
     const tsr_dim n = tsri_tensor_count(op->in[STATE]);
-    tsri_opencl_arg_tensor(launch, op->in[STATE]);
-    tsri_opencl_arg_tensor(launch, beta);
-    tsri_opencl_arg_int(launch, n.factor);
+    tsri_opencl_arg_tensor(launch, "state", op->in[STATE]);
+    tsri_opencl_arg_tensor(launch, "beta", beta);
+    tsri_opencl_arg_int(launch, "n", n.factor);
     tsri_opencl_grid(launch, 0, beta ? n : tsri_tensor_const(0), EACH);
     tsri_opencl_work(launch, tsri_tensor_const(EACH));
 }
@@ -51,15 +51,14 @@ static const tsri_opencl_stage stage_beta = {
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_embed_attrs *attrs = op->attrs;
     const tsr_tensor *state = op->in[STATE];
-    for (uint32_t i = STATE; i <= DY; i++)
-        tsri_opencl_arg_tensor(launch, op->in[i]);
+    tsri_opencl_arg_inputs(launch, op, STATE, DY);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_count(op->in[IDS]));
-    tsri_opencl_arg_int(launch, state->dim[0].factor);
-    tsri_opencl_arg_int(launch, state->dim[1].factor);
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->in[DY]));
-    tsri_opencl_arg_float(launch, attrs->scale != 0.0f ? attrs->scale : 1.0f);
-    tsri_opencl_arg_int(launch, (int64_t)attrs->padding - 1);
+    tsri_opencl_arg_dim(launch, "N", tsri_tensor_count(op->in[IDS]));
+    tsri_opencl_arg_int(launch, "V", state->dim[0].factor);
+    tsri_opencl_arg_int(launch, "C", state->dim[1].factor);
+    tsri_opencl_arg_row(launch, "dy", op->in[DY]);
+    tsri_opencl_arg_float(launch, "scale", attrs->scale != 0.0f ? attrs->scale : 1.0f);
+    tsri_opencl_arg_int(launch, "skip", (int64_t)attrs->padding - 1);
 }
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {

@@ -28,15 +28,13 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     (void)row;
     const tsr_tensor *x = op->in[0], *index = op->in[1], *y = op->out[0];
 
-    tsri_opencl_arg_tensor(launch, x);
-    tsri_opencl_arg_tensor(launch, index);
-    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
-    tsri_opencl_arg_dim(launch, tsri_tensor_count(index));
-    tsri_opencl_arg_dim(launch, tsri_tensor_columns(x));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
+    tsri_opencl_arg_dim(launch, "N", tsri_tensor_count(index));
+    tsri_opencl_arg_dim(launch, "C", tsri_tensor_columns(x));
+    tsri_opencl_arg_row(launch, "x", x);
+    tsri_opencl_arg_row(launch, "y", y);
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(x), 1);
     tsri_opencl_grid(launch, 1, tsri_tensor_count(index), 1);
 }

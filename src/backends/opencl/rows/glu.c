@@ -20,16 +20,17 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_tensor *x = op->in[0];
     const int64_t half = tsri_tensor_columns(x).factor / 2;
-    const uint32_t n_in = op->id == TSR_OP_GLU ? 1 : 2;
-    for (uint32_t i = 0; i < n_in; i++)
-        tsri_opencl_arg_tensor(launch, op->in[i]);
-    tsri_opencl_arg_tensor(launch, op->out[0]);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
-    tsri_opencl_arg_int(launch, half);
-    for (uint32_t i = 0; i < n_in; i++)
-        tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->in[i]));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->out[0]));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
+    tsri_opencl_arg_int(launch, "F", half);
+    tsri_opencl_arg_row(launch, "x", x);
+    if (op->id == TSR_OP_GLU)
+        tsri_opencl_arg_row(launch, "y", op->out[0]);
+    else {
+        tsri_opencl_arg_row(launch, "dy", op->in[1]);
+        tsri_opencl_arg_row(launch, "dx", op->out[0]);
+    }
 }
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {

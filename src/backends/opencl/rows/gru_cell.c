@@ -2,14 +2,13 @@
 #include "backends/opencl/rows/shared/common.h"
 
 TSRI_OPERANDS(gru_cell);
-enum { GATES = GATES_X };
 enum { ROWS = 4 /* sequences for each work-item of packed.cl */ };
 enum { LARGEST_STATE = 2048, FEW = 4 /* with so few sequences most lanes of rows.cl are idle */ };
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    const tsr_tensor *rows[] = {op->in[GATES], op->out[0], tsri_opencl_in(op, STATE)};
+    const tsr_tensor *rows[] = {op->in[GATES_X], op->out[0], tsri_opencl_in(op, STATE)};
     for (int i = 0; i < 3 && rows[i]; i++) {
         if (!tsri_opencl_is_f32(rows[i]))
             return tsri_opencl_refuse(why, "activations are taken as f32 only");
@@ -37,18 +36,18 @@ static bool fits_rows(const tsri_opencl_row *row, const tsri_opencl_facts *facts
         return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 sequences");
     if (op->in[W]->dim[1].factor > LARGEST_STATE)
         return tsri_opencl_refuse(why, "the state is larger than 2048");
-    if (tsri_opencl_highest(op, op->in[GATES]->dim[0]) <= FEW)
+    if (tsri_opencl_highest(op, op->in[GATES_X]->dim[0]) <= FEW)
         return tsri_opencl_refuse(why, "made for more than 4 sequences");
     return fits_plain(row, facts, op, why);
 }
 
 /* A plan whose runs have one step uses a work-item for each element, not one for each sequence. */
 static bool one_step(const tsr_op *op) {
-    return tsri_opencl_highest(op, op->in[GATES]->dim[1]) <= 1;
+    return tsri_opencl_highest(op, op->in[GATES_X]->dim[1]) <= 1;
 }
 
 static int rows_together(const tsr_op *op) {
-    return tsri_opencl_highest(op, op->in[GATES]->dim[0]) < ROWS ? 1 : ROWS;
+    return tsri_opencl_highest(op, op->in[GATES_X]->dim[0]) < ROWS ? 1 : ROWS;
 }
 
 static int vectors(const tsr_op *op) {
@@ -83,18 +82,16 @@ static void define_rows(const tsri_opencl_row *row, const tsr_op *op,
 /* Binds the arguments of names.clh. Where a run has one step, a work-item takes `width` elements of
  * `rows` sequences. */
 static void bind(const tsr_op *op, tsri_opencl_launch *launch, int width, int rows) {
-    const tsr_tensor *gates = op->in[GATES], *state = tsri_opencl_in(op, STATE), *y = op->out[0];
+    const tsr_tensor *gates = op->in[GATES_X], *state = tsri_opencl_in(op, STATE), *y = op->out[0];
     const int64_t E = op->in[W]->dim[1].factor;
-    for (uint32_t i = GATES; i <= LEN; i++)
-        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
-    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, gates->dim[0]);
-    tsri_opencl_arg_dim(launch, gates->dim[1]);
-    tsri_opencl_arg_int(launch, E);
-    tsri_opencl_arg_leading_strides(launch, gates, 2);
-    tsri_opencl_arg_leading_strides(launch, state, 1);
-    tsri_opencl_arg_leading_strides(launch, y, 2);
+    tsri_opencl_arg_dim(launch, "B", gates->dim[0]);
+    tsri_opencl_arg_dim(launch, "T", gates->dim[1]);
+    tsri_opencl_arg_int(launch, "E", E);
+    tsri_opencl_arg_leading_strides(launch, "x", "bt", gates);
+    tsri_opencl_arg_leading_strides(launch, "h", "b", state);
+    tsri_opencl_arg_leading_strides(launch, "y", "bt", y);
     tsri_opencl_grid(launch, 0, tsri_tensor_const(one_step(op) ? E : 1), one_step(op) ? width : 1);
     tsri_opencl_grid(launch, 1, gates->dim[0], rows);
     tsri_opencl_work(launch, one_step(op) ? tsri_tensor_const(3 * E * width * rows)

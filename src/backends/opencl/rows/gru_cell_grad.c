@@ -3,13 +3,12 @@
 #include "backends/opencl/rows/shared/common.h"
 
 TSRI_OPERANDS(gru_cell_grad);
-enum { GATES = GATES_X };
 enum { LARGEST_STATE = 2048, SEQUENCES = 8 /* for each work-item of rows.cl */ };
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    const tsr_tensor *rows[] = {op->in[GATES], op->in[Y], op->in[DY], tsri_opencl_in(op, STATE)};
+    const tsr_tensor *rows[] = {op->in[GATES_X], op->in[Y], op->in[DY], tsri_opencl_in(op, STATE)};
     for (int i = 0; i < 4; i++) {
         if (rows[i] && !tsri_opencl_is_f32(rows[i]))
             return tsri_opencl_refuse(why, "activations are taken as f32 only");
@@ -52,27 +51,25 @@ static void define_rows(const tsri_opencl_row *row, const tsr_op *op,
 
 /* Binds the arguments of names.clh. */
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
-    const tsr_tensor *gates = op->in[GATES];
-    for (uint32_t i = GATES; i <= LEN; i++)
-        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
-    for (uint32_t i = DGATES_X; i <= DSTATE; i++)
-        tsri_opencl_arg_tensor(launch, tsri_opencl_out(op, i));
+    const tsr_tensor *gates = op->in[GATES_X];
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, gates->dim[0]);
-    tsri_opencl_arg_dim(launch, gates->dim[1]);
-    tsri_opencl_arg_int(launch, op->in[W]->dim[1].factor);
-    tsri_opencl_arg_leading_strides(launch, gates, 2);
-    tsri_opencl_arg_leading_strides(launch, tsri_opencl_in(op, STATE), 1);
-    tsri_opencl_arg_leading_strides(launch, op->in[Y], 2);
-    tsri_opencl_arg_leading_strides(launch, op->in[DY], 2);
+    tsri_opencl_arg_dim(launch, "B", gates->dim[0]);
+    tsri_opencl_arg_dim(launch, "T", gates->dim[1]);
+    tsri_opencl_arg_int(launch, "E", op->in[W]->dim[1].factor);
+    tsri_opencl_arg_leading_strides(launch, "x", "bt", gates);
+    tsri_opencl_arg_leading_strides(launch, "h", "b", tsri_opencl_in(op, STATE));
+    tsri_opencl_arg_leading_strides(launch, "y", "bt", op->in[Y]);
+    tsri_opencl_arg_leading_strides(launch, "d", "bt", op->in[DY]);
 }
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *gates = op->in[GATES];
+    const tsr_tensor *gates = op->in[GATES_X];
     const int64_t E = op->in[W]->dim[1].factor;
     bind_operands(op, launch);
-    tsri_opencl_arg_scratch(launch, tsri_tensor_times(gates->dim[0], tsri_tensor_const(4 * E)));
+    tsri_opencl_arg_scratch(launch, "scratch",
+                            tsri_tensor_times(gates->dim[0], tsri_tensor_const(4 * E)));
     tsri_opencl_grid(launch, 1, gates->dim[0], 1);
     tsri_opencl_work(launch, tsri_tensor_times(gates->dim[1], tsri_tensor_const(6 * E * E)));
 }
@@ -80,12 +77,13 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 /* Binds scratch for five numbers of each element of y: see gates.cl. */
 static void arg_gates(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_scratch(
-        launch, tsri_tensor_times(tsri_tensor_count(op->in[Y]), tsri_tensor_const(5 * 4)));
+        launch, "scratch",
+        tsri_tensor_times(tsri_tensor_count(op->in[Y]), tsri_tensor_const(5 * 4)));
 }
 
 static void bind_gates(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *gates = op->in[GATES];
+    const tsr_tensor *gates = op->in[GATES_X];
     const int64_t E = op->in[W]->dim[1].factor;
     bind_operands(op, launch);
     arg_gates(op, launch);
@@ -96,7 +94,7 @@ static void bind_gates(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 
 static void bind_rows(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *gates = op->in[GATES];
+    const tsr_tensor *gates = op->in[GATES_X];
     const int64_t E = op->in[W]->dim[1].factor;
     bind_operands(op, launch);
     arg_gates(op, launch);

@@ -30,16 +30,15 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     (void)row;
     const tsr_tensor *state = op->in[STATE], *x = op->in[X];
 
-    for (uint32_t i = STATE; i <= SLOT; i++)
-        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, x->dim[0]);
-    tsri_opencl_arg_dim(launch, x->dim[1]);
-    tsri_opencl_arg_int(launch, x->dim[2].factor);
-    tsri_opencl_arg_int(launch, x->dim[3].factor);
-    tsri_opencl_arg_dim(launch, state->dim[2]);
-    tsri_opencl_arg_leading_strides(launch, x, 3);
-    tsri_opencl_arg_leading_strides(launch, state, 3);
+    tsri_opencl_arg_dim(launch, "B", x->dim[0]);
+    tsri_opencl_arg_dim(launch, "T", x->dim[1]);
+    tsri_opencl_arg_int(launch, "G", x->dim[2].factor);
+    tsri_opencl_arg_int(launch, "D", x->dim[3].factor);
+    tsri_opencl_arg_dim(launch, "capacity", state->dim[2]);
+    tsri_opencl_arg_leading_strides(launch, "x", "btg", x);
+    tsri_opencl_arg_leading_strides(launch, "s", "jgs", state);
     tsri_opencl_grid(launch, 0, tsri_tensor_times(x->dim[2], x->dim[3]), 1);
     tsri_opencl_grid(launch, 1, x->dim[1], 1);
     tsri_opencl_grid(launch, 2, x->dim[0], 1);

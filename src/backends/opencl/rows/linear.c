@@ -88,7 +88,7 @@ static void bind_cached(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
     const tsr_dim rows = tsri_tensor_rows(op->out[0]), outputs = tsri_tensor_columns(op->out[0]);
     const int each = tsri_opencl_cached_rows(launch, op, rows, outputs);
     tsri_opencl_bind_linear(op, launch, each, TSRI_OPENCL_CACHED_COLUMNS);
-    tsri_opencl_arg_int(launch, each);
+    tsri_opencl_arg_int(launch, "each", each);
     tsri_opencl_grid(launch, 0, rows, each);
     tsri_opencl_grid(launch, 1, outputs, TSRI_OPENCL_CACHED_COLUMNS);
     tsri_opencl_group(launch, 1, 1, 1);

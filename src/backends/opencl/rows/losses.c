@@ -57,24 +57,22 @@ static void define_entropy_group(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_group_row(row, defines);
 }
 
-/* Binds n_in operands and the results, then R and V, then the row strides of the operands that
- * `rows` has a bit for, and of dlogits. */
-static void bind_operands(const tsr_op *op, uint32_t n_in, uint32_t rows,
-                          tsri_opencl_launch *launch) {
+/* Binds the operands and results, then R and V, then the row strides of the logits, of a teacher
+ * and of a gradient. */
+static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_tensor *logits = op->in[LOGITS];
-    for (uint32_t i = 0; i < n_in; i++)
-        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
-    tsri_opencl_arg_tensor(launch, op->out[0]);
-    if (op->id == TSR_OP_CROSS_ENTROPY)
-        tsri_opencl_arg_tensor(launch, op->out[1]);
+    const bool teacher = op->id == TSR_OP_KL_DIVERGENCE || op->id == TSR_OP_KL_DIVERGENCE_GRAD;
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(logits));
-    tsri_opencl_arg_int(launch, tsri_tensor_columns(logits).factor);
-    for (uint32_t i = 0; i < n_in; i++)
-        if (rows >> i & 1)
-            tsri_opencl_arg_int(launch, tsri_opencl_row_stride(tsri_opencl_in(op, i)));
-    if (op->out[0]->rank == logits->rank)
-        tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->out[0]));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(logits));
+    tsri_opencl_arg_int(launch, "V", tsri_tensor_columns(logits).factor);
+    tsri_opencl_arg_int(launch, "row", tsri_opencl_row_stride(logits));
+    if (teacher)
+        tsri_opencl_arg_row(launch, "teacher", tsri_opencl_in(op, 2));
+    if (op->out[0]->rank == logits->rank) {
+        tsri_opencl_arg_row(launch, "addend", tsri_opencl_in(op, 4));
+        tsri_opencl_arg_row(launch, "d", op->out[0]);
+    }
 }
 
 static void a_row_each(const tsr_op *op, int64_t work, tsri_opencl_launch *launch) {
@@ -87,8 +85,8 @@ static void bind_cross_entropy(const tsri_opencl_row *row, const tsr_op *op,
                                tsri_opencl_launch *launch) {
     (void)row;
     const tsr_cross_entropy_attrs *attrs = op->attrs;
-    bind_operands(op, 2, 1, launch);
-    tsri_opencl_arg_float(launch, attrs->label_smoothing);
+    bind_operands(op, launch);
+    tsri_opencl_arg_float(launch, "smoothing", attrs->label_smoothing);
     a_row_each(op, 16, launch);
 }
 
@@ -97,8 +95,8 @@ static void bind_cross_entropy_group(const tsri_opencl_row *row, const tsr_op *o
     (void)row;
     const tsr_tensor *logits = op->in[LOGITS];
     const tsr_cross_entropy_attrs *attrs = op->attrs;
-    bind_operands(op, 2, 1, launch);
-    tsri_opencl_arg_float(launch, attrs->label_smoothing);
+    bind_operands(op, launch);
+    tsri_opencl_arg_float(launch, "smoothing", attrs->label_smoothing);
     tsri_opencl_group_row(launch, tsri_tensor_rows(logits), tsri_tensor_columns(logits));
 }
 
@@ -106,8 +104,8 @@ static void bind_cross_entropy_grad(const tsri_opencl_row *row, const tsr_op *op
                                     tsri_opencl_launch *launch) {
     (void)row;
     const tsr_cross_entropy_attrs *attrs = op->attrs;
-    bind_operands(op, 5, 1 | 16, launch);
-    tsri_opencl_arg_float(launch, attrs->label_smoothing);
+    bind_operands(op, launch);
+    tsri_opencl_arg_float(launch, "smoothing", attrs->label_smoothing);
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->in[LOGITS]), 1);
     tsri_opencl_grid(launch, 1, tsri_tensor_rows(op->in[LOGITS]), 1);
     tsri_opencl_work(launch, tsri_tensor_const(16));
@@ -127,8 +125,8 @@ static void bind_cross_entropy_grad_lanes(const tsri_opencl_row *row, const tsr_
     const tsr_cross_entropy_attrs *attrs = op->attrs;
     const tsr_tensor *logits = op->in[LOGITS];
     const int64_t V = tsri_tensor_columns(logits).factor;
-    bind_operands(op, 5, 1 | 16, launch);
-    tsri_opencl_arg_float(launch, attrs->label_smoothing);
+    bind_operands(op, launch);
+    tsri_opencl_arg_float(launch, "smoothing", attrs->label_smoothing);
     tsri_opencl_grid(launch, 0, tsri_tensor_const(V), SPAN);
     tsri_opencl_grid(launch, 1, tsri_tensor_rows(logits), 1);
     tsri_opencl_group(launch, 1, 1, 1);
@@ -144,16 +142,16 @@ static float temperature(const tsr_op *op) {
 static void bind_kl_divergence(const tsri_opencl_row *row, const tsr_op *op,
                                tsri_opencl_launch *launch) {
     (void)row;
-    bind_operands(op, 3, 1 | 4, launch);
-    tsri_opencl_arg_float(launch, temperature(op));
+    bind_operands(op, launch);
+    tsri_opencl_arg_float(launch, "temperature", temperature(op));
     a_row_each(op, 48, launch);
 }
 
 static void bind_kl_divergence_grad(const tsri_opencl_row *row, const tsr_op *op,
                                     tsri_opencl_launch *launch) {
     (void)row;
-    bind_operands(op, 5, 1 | 4 | 16, launch);
-    tsri_opencl_arg_float(launch, temperature(op));
+    bind_operands(op, launch);
+    tsri_opencl_arg_float(launch, "temperature", temperature(op));
     a_row_each(op, 48, launch);
 }
 

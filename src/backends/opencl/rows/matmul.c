@@ -98,18 +98,18 @@ static tsr_dim bind_matrices(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_tensor *y = of.y, a = spread(of.a, y), b = spread(of.b, y);
     const tsr_dim depth = a.dim[a.rank - (attrs->trans_a ? 2 : 1)];
 
-    tsri_opencl_arg_tensor(launch, of.a);
-    tsri_opencl_arg_tensor(launch, of.b);
-    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_tensor(launch, "a", of.a);
+    tsri_opencl_arg_tensor(launch, "b", of.b);
+    tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_sizes(launch, y);
-    tsri_opencl_arg_strides(launch, &a);
-    tsri_opencl_arg_strides(launch, &b);
-    tsri_opencl_arg_strides(launch, y);
-    tsri_opencl_arg_dim(launch, depth);
-    tsri_opencl_arg_float(launch, attrs->alpha != 0.0f ? attrs->alpha : 1.0f);
+    tsri_opencl_arg_strides(launch, "a", &a);
+    tsri_opencl_arg_strides(launch, "b", &b);
+    tsri_opencl_arg_strides(launch, "y", y);
+    tsri_opencl_arg_dim(launch, "K", depth);
+    tsri_opencl_arg_float(launch, "alpha", attrs->alpha != 0.0f ? attrs->alpha : 1.0f);
     if (of.add)
-        tsri_opencl_arg_tensor(launch, of.beta);
+        tsri_opencl_arg_tensor(launch, "beta", of.beta);
     tsri_opencl_grid(launch, 2, matrices_of(y), 1);
     return depth;
 }
@@ -155,8 +155,8 @@ static void bind_cached(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
                   depth = bind_matrices(op, launch);
     const int each = tsri_opencl_cached_rows(launch, op, M, N);
     const bool rows_first = tsri_opencl_highest(op, M) <= tsri_opencl_highest(op, N);
-    tsri_opencl_arg_int(launch, each);
-    tsri_opencl_arg_int(launch, rows_first);
+    tsri_opencl_arg_int(launch, "each", each);
+    tsri_opencl_arg_int(launch, "rows_first", rows_first);
     tsri_opencl_grid(launch, rows_first ? 0 : 1, M, each);
     tsri_opencl_grid(launch, rows_first ? 1 : 0, N, TSRI_OPENCL_CACHED_COLUMNS);
     tsri_opencl_group(launch, 1, 1, 1);

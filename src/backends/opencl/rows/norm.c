@@ -72,22 +72,22 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const operands all = read_operands(op);
     const int64_t width = tsri_tensor_columns(all.x).factor;
 
-    tsri_opencl_arg_tensor(launch, all.x);
+    tsri_opencl_arg_tensor(launch, "x", all.x);
     if (all.residual) {
-        tsri_opencl_arg_tensor(launch, all.residual);
-        tsri_opencl_arg_tensor(launch, all.sum);
-        tsri_opencl_arg_int(launch, tsri_opencl_row_stride(all.residual));
-        tsri_opencl_arg_int(launch, tsri_opencl_row_stride(all.sum));
+        tsri_opencl_arg_tensor(launch, "residual", all.residual);
+        tsri_opencl_arg_tensor(launch, "sum", all.sum);
+        tsri_opencl_arg_row(launch, "residual", all.residual);
+        tsri_opencl_arg_row(launch, "sum", all.sum);
     }
-    tsri_opencl_arg_tensor(launch, all.weight);
-    tsri_opencl_arg_tensor(launch, all.bias);
-    tsri_opencl_arg_tensor(launch, all.y);
+    tsri_opencl_arg_tensor(launch, "weight", all.weight);
+    tsri_opencl_arg_tensor(launch, "bias", all.bias);
+    tsri_opencl_arg_tensor(launch, "y", all.y);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(all.x));
-    tsri_opencl_arg_int(launch, width);
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(all.x));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(all.y));
-    tsri_opencl_arg_float(launch, attrs->eps);
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(all.x));
+    tsri_opencl_arg_int(launch, "C", width);
+    tsri_opencl_arg_row(launch, "x", all.x);
+    tsri_opencl_arg_row(launch, "y", all.y);
+    tsri_opencl_arg_float(launch, "eps", attrs->eps);
 }
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {

@@ -51,19 +51,16 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_norm_attrs *attrs = op->attrs;
     const tsr_tensor *x = op->in[X], *addend = tsri_opencl_in(op, ADDEND),
                      *stats = tsri_opencl_out(op, 1);
-    for (uint32_t i = X; i <= ADDEND; i++)
-        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
-    tsri_opencl_arg_tensor(launch, op->out[0]);
-    tsri_opencl_arg_tensor(launch, stats);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
-    tsri_opencl_arg_int(launch, tsri_tensor_columns(x).factor);
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->in[DY]));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(addend));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->out[0]));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(stats));
-    tsri_opencl_arg_float(launch, attrs->eps);
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
+    tsri_opencl_arg_int(launch, "C", tsri_tensor_columns(x).factor);
+    tsri_opencl_arg_row(launch, "x", x);
+    tsri_opencl_arg_row(launch, "dy", op->in[DY]);
+    tsri_opencl_arg_row(launch, "addend", addend);
+    tsri_opencl_arg_row(launch, "dx", op->out[0]);
+    tsri_opencl_arg_row(launch, "stats", stats);
+    tsri_opencl_arg_float(launch, "eps", attrs->eps);
 }
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {

@@ -16,12 +16,10 @@ static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 }
 
 /* Binds all operands, then the number of elements of `like`. */
-static void bind_operands(const tsr_op *op, uint32_t n_in, const tsr_tensor *like,
-                          tsri_opencl_launch *launch) {
-    for (uint32_t i = 0; i < n_in; i++)
-        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
+static void bind_operands(const tsr_op *op, const tsr_tensor *like, tsri_opencl_launch *launch) {
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_count(like));
+    tsri_opencl_arg_dim(launch, "N", tsri_tensor_count(like));
 }
 
 static void an_element_each(const tsr_op *op, tsri_opencl_launch *launch) {
@@ -35,9 +33,9 @@ static void bind_sumsq(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     (void)row;
     const tsr_sumsq_attrs *attrs = op->attrs;
     const int64_t run = tsri_opencl_highest(op, tsri_tensor_count(op->in[1])) / attrs->parts + 1;
-    bind_operands(op, 2, op->in[1], launch);
-    tsri_opencl_arg_int(launch, attrs->first);
-    tsri_opencl_arg_int(launch, attrs->parts);
+    bind_operands(op, op->in[1], launch);
+    tsri_opencl_arg_int(launch, "first", attrs->first);
+    tsri_opencl_arg_int(launch, "parts", attrs->parts);
     tsri_opencl_grid(launch, 0, tsri_tensor_const(attrs->parts), 1);
     tsri_opencl_work(launch, tsri_tensor_const(run));
 }
@@ -58,13 +56,13 @@ static void define_adamw(const tsri_opencl_row *row, const tsr_op *op,
 
 static void bind_adamw_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_adamw_attrs *attrs = op->attrs;
-    bind_operands(op, 6, op->in[0], launch);
-    tsri_opencl_arg_float(launch, attrs->beta1);
-    tsri_opencl_arg_float(launch, (float)(1 - (double)attrs->beta1));
-    tsri_opencl_arg_float(launch, attrs->beta2);
-    tsri_opencl_arg_float(launch, (float)(1 - (double)attrs->beta2));
-    tsri_opencl_arg_float(launch, attrs->eps);
-    tsri_opencl_arg_float(launch, attrs->decay);
+    bind_operands(op, op->in[0], launch);
+    tsri_opencl_arg_float(launch, "beta1", attrs->beta1);
+    tsri_opencl_arg_float(launch, "rest1", (float)(1 - (double)attrs->beta1));
+    tsri_opencl_arg_float(launch, "beta2", attrs->beta2);
+    tsri_opencl_arg_float(launch, "rest2", (float)(1 - (double)attrs->beta2));
+    tsri_opencl_arg_float(launch, "eps", attrs->eps);
+    tsri_opencl_arg_float(launch, "decay", attrs->decay);
 }
 
 static void bind_adamw(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
@@ -96,9 +94,9 @@ static void define_sgd(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 static void bind_sgd(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_sgd_attrs *attrs = op->attrs;
-    bind_operands(op, 5, op->in[0], launch);
-    tsri_opencl_arg_float(launch, attrs->momentum);
-    tsri_opencl_arg_float(launch, attrs->decay);
+    bind_operands(op, op->in[0], launch);
+    tsri_opencl_arg_float(launch, "momentum", attrs->momentum);
+    tsri_opencl_arg_float(launch, "decay", attrs->decay);
     an_element_each(op, launch);
 }
 

@@ -34,15 +34,13 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
 
 static void bind(const tsr_op *op, tsri_opencl_launch *launch, int per_item) {
     const tsr_tensor *x = op->in[X], *y = op->out[0];
-    tsri_opencl_arg_tensor(launch, x);
-    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, LEN));
-    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, x->dim[0]);
-    tsri_opencl_arg_dim(launch, x->dim[1]);
-    tsri_opencl_arg_int(launch, x->dim[2].factor);
-    tsri_opencl_arg_leading_strides(launch, x, 2);
-    tsri_opencl_arg_leading_strides(launch, y, 1);
+    tsri_opencl_arg_dim(launch, "B", x->dim[0]);
+    tsri_opencl_arg_dim(launch, "T", x->dim[1]);
+    tsri_opencl_arg_int(launch, "C", x->dim[2].factor);
+    tsri_opencl_arg_leading_strides(launch, "x", "bt", x);
+    tsri_opencl_arg_leading_strides(launch, "y", "b", y);
     tsri_opencl_grid(launch, 0, x->dim[2], per_item);
     tsri_opencl_grid(launch, 1, x->dim[0], 1);
     tsri_opencl_work(launch, x->dim[1]);

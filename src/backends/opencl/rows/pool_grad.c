@@ -29,16 +29,14 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *x = op->in[X], *dx = op->out[0];
-    for (uint32_t i = X; i <= DY; i++)
-        tsri_opencl_arg_tensor(launch, op->in[i]);
-    tsri_opencl_arg_tensor(launch, dx);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, x->dim[0]);
-    tsri_opencl_arg_dim(launch, x->dim[1]);
-    tsri_opencl_arg_int(launch, x->dim[2].factor);
-    tsri_opencl_arg_leading_strides(launch, x, 2);
-    tsri_opencl_arg_leading_strides(launch, op->in[DY], 1);
-    tsri_opencl_arg_leading_strides(launch, dx, 2);
+    tsri_opencl_arg_dim(launch, "B", x->dim[0]);
+    tsri_opencl_arg_dim(launch, "T", x->dim[1]);
+    tsri_opencl_arg_int(launch, "C", x->dim[2].factor);
+    tsri_opencl_arg_leading_strides(launch, "x", "bt", x);
+    tsri_opencl_arg_leading_strides(launch, "d", "b", op->in[DY]);
+    tsri_opencl_arg_leading_strides(launch, "o", "bt", dx);
     tsri_opencl_grid(launch, 0, x->dim[2], 1);
     tsri_opencl_grid(launch, 1, x->dim[0], 1);
     tsri_opencl_work(launch, x->dim[1]);

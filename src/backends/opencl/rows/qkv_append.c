@@ -64,20 +64,19 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
         k->stride[2],    v->stride[0],    v->stride[1],      v->stride[2],      keys->stride[0],
         keys->stride[1], keys->stride[2], values->stride[0], values->stride[1], values->stride[2],
     };
-    for (uint32_t i = KEYS; i <= INV_FREQ; i++)
-        if (tsri_opencl_in(op, i))
-            tsri_opencl_arg_tensor(launch, op->in[i]);
+    tsri_opencl_arg_given(launch, op, KEYS, INV_FREQ);
     if (q) {
         const tsr_tensor *y = op->out[0], *positions = op->in[POSITIONS];
         const tsr_dim strides[] = {q->stride[0],         q->stride[1],        q->stride[2],
                                    y->stride[0],         y->stride[1],        y->stride[2],
                                    positions->stride[0], positions->stride[1]};
-        tsri_opencl_arg_tensor(launch, y);
-        tsri_opencl_arg_dim_list(launch, strides, sizeof strides / sizeof *strides);
-        tsri_opencl_arg_float(launch, attrs->magnitude != 0.0f ? attrs->magnitude : 1.0f);
+        tsri_opencl_arg_tensor(launch, "y", y);
+        tsri_opencl_arg_dim_list(launch, "rope_sizes", strides, sizeof strides / sizeof *strides);
+        tsri_opencl_arg_float(launch, "magnitude",
+                              attrs->magnitude != 0.0f ? attrs->magnitude : 1.0f);
     }
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim_list(launch, sizes, sizeof sizes / sizeof *sizes);
+    tsri_opencl_arg_dim_list(launch, "sizes", sizes, sizeof sizes / sizeof *sizes);
 }
 
 static int64_t heads_of(const tsr_op *op) {

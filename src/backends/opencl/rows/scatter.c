@@ -21,15 +21,15 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     (void)row;
     const tsr_tensor *dy = op->in[DY], *dx = op->out[0];
     const tsr_dim N = tsri_tensor_count(op->in[INDEX]);
-    tsri_opencl_arg_tensor(launch, op->in[INDEX]);
-    tsri_opencl_arg_tensor(launch, dy);
-    tsri_opencl_arg_tensor(launch, dx);
+    tsri_opencl_arg_tensor(launch, "index", op->in[INDEX]);
+    tsri_opencl_arg_tensor(launch, "dy", dy);
+    tsri_opencl_arg_tensor(launch, "dx", dx);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(dx));
-    tsri_opencl_arg_dim(launch, N);
-    tsri_opencl_arg_dim(launch, tsri_tensor_columns(dx));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(dy));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(dx));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(dx));
+    tsri_opencl_arg_dim(launch, "N", N);
+    tsri_opencl_arg_dim(launch, "C", tsri_tensor_columns(dx));
+    tsri_opencl_arg_row(launch, "dy", dy);
+    tsri_opencl_arg_row(launch, "dx", dx);
     tsri_opencl_grid(launch, 0, tsri_tensor_rows(dx), 1);
     tsri_opencl_work(launch, tsri_tensor_const(tsri_opencl_highest(op, N) +
                                                tsri_opencl_highest(op, tsri_tensor_columns(dx))));

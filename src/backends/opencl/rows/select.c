@@ -35,17 +35,14 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *x = op->in[0];
-    const uint32_t outputs = op->id == TSR_OP_TOPK ? 3 : 1;
 
-    tsri_opencl_arg_tensor(launch, x);
-    for (uint32_t i = 0; i < outputs; i++)
-        tsri_opencl_arg_tensor(launch, tsri_opencl_out(op, i));
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
-    tsri_opencl_arg_dim(launch, tsri_tensor_columns(x));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
+    tsri_opencl_arg_dim(launch, "V", tsri_tensor_columns(x));
     if (op->id == TSR_OP_TOPK)
-        tsri_opencl_arg_int(launch, ((const tsr_topk_attrs *)op->attrs)->k);
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
+        tsri_opencl_arg_int(launch, "k", ((const tsr_topk_attrs *)op->attrs)->k);
+    tsri_opencl_arg_row(launch, "x", x);
     tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), 1);
     tsri_opencl_work(launch, tsri_tensor_times(tsri_tensor_columns(x), tsri_tensor_const(8)));
 }

@@ -56,17 +56,16 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
                      *relative = tsri_opencl_in(op, RELATIVE);
     const tsr_tensor view = tsri_opencl_broadcast(bias ? bias : x, x);
 
-    for (uint32_t i = X; i <= RELATIVE; i++)
-        tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, i));
-    tsri_opencl_arg_int(launch, relative ? relative->dim[1].factor / 2 : 0);
-    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_inputs(launch, op, X, RELATIVE);
+    tsri_opencl_arg_int(launch, "reach", relative ? relative->dim[1].factor / 2 : 0);
+    tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
     tsri_opencl_arg_sizes(launch, x);
-    tsri_opencl_arg_strides(launch, x);
-    tsri_opencl_arg_strides(launch, &view);
-    tsri_opencl_arg_strides(launch, y);
-    tsri_opencl_arg_float(launch, attrs->scale != 0.0f ? attrs->scale : 1.0f);
+    tsri_opencl_arg_strides(launch, "x", x);
+    tsri_opencl_arg_strides(launch, "bias", &view);
+    tsri_opencl_arg_strides(launch, "y", y);
+    tsri_opencl_arg_float(launch, "scale", attrs->scale != 0.0f ? attrs->scale : 1.0f);
 }
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {

@@ -26,16 +26,14 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     (void)row;
     const tsr_scale_attrs *attrs = op->attrs;
     const tsr_tensor *y = op->in[Y], *dy = op->in[DY], *dx = op->out[0];
-    tsri_opencl_arg_tensor(launch, y);
-    tsri_opencl_arg_tensor(launch, dy);
-    tsri_opencl_arg_tensor(launch, dx);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(y));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(y));
     tsri_opencl_arg_sizes(launch, y);
-    tsri_opencl_arg_strides(launch, y);
-    tsri_opencl_arg_strides(launch, dy);
-    tsri_opencl_arg_strides(launch, dx);
-    tsri_opencl_arg_float(launch, attrs->alpha);
+    tsri_opencl_arg_strides(launch, "y", y);
+    tsri_opencl_arg_strides(launch, "dy", dy);
+    tsri_opencl_arg_strides(launch, "dx", dx);
+    tsri_opencl_arg_float(launch, "scale", attrs->alpha);
     tsri_opencl_grid(launch, 0, tsri_tensor_rows(y), 1);
     tsri_opencl_work(launch, tsri_tensor_times(tsri_tensor_columns(y), tsri_tensor_const(3)));
 }

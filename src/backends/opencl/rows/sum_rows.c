@@ -56,19 +56,22 @@ static int64_t blocks_of(const tsr_op *op) {
 
 static void arg_sums(const tsr_op *op, tsri_opencl_launch *launch) {
     const int64_t columns = tsri_opencl_highest(op, tsri_tensor_columns(op->in[0]));
-    tsri_opencl_arg_scratch(launch, tsri_tensor_const(blocks_of(op) * columns * parts_of(op) * 4));
+    tsri_opencl_arg_scratch(launch, "sums",
+                            tsri_tensor_const(blocks_of(op) * columns * parts_of(op) * 4));
 }
 
 static void bind_stage(const tsr_op *op, tsri_opencl_launch *launch, int lanes) {
     const tsr_tensor *x = op->in[0];
-    for (uint32_t i = 0; i < operands_of(op); i++)
-        tsri_opencl_arg_tensor(launch, op->in[i]);
+    tsri_opencl_arg_inputs(launch, op, 0, operands_of(op) - 1);
     arg_sums(op, launch);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
-    tsri_opencl_arg_dim(launch, tsri_tensor_columns(x));
-    for (uint32_t i = 0; i < operands_of(op); i++)
-        tsri_opencl_arg_int(launch, tsri_opencl_row_stride(op->in[i]));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
+    tsri_opencl_arg_dim(launch, "C", tsri_tensor_columns(x));
+    tsri_opencl_arg_row(launch, "x", x);
+    if (operands_of(op) > 1) {
+        tsri_opencl_arg_row(launch, "dy", op->in[1]);
+        tsri_opencl_arg_row(launch, "stats", op->in[2]);
+    }
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(x), lanes);
     tsri_opencl_grid(launch, 1, tsri_tensor_rows(x), BLOCK);
     tsri_opencl_work(launch, tsri_tensor_const(BLOCK * (lanes > 1 ? lanes / 8 : 1)));
@@ -88,11 +91,11 @@ static void bind_stage_lanes(const tsri_opencl_row *row, const tsr_op *op,
 
 static void bind_sums(const tsr_op *op, tsri_opencl_launch *launch, int lanes) {
     arg_sums(op, launch);
-    tsri_opencl_arg_tensor(launch, op->out[0]);
-    tsri_opencl_arg_tensor(launch, parts_of(op) > 1 ? op->out[1] : NULL);
+    tsri_opencl_arg_tensor(launch, "y", op->out[0]);
+    tsri_opencl_arg_tensor(launch, "z", parts_of(op) > 1 ? op->out[1] : NULL);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(op->in[0]));
-    tsri_opencl_arg_dim(launch, tsri_tensor_columns(op->in[0]));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(op->in[0]));
+    tsri_opencl_arg_dim(launch, "C", tsri_tensor_columns(op->in[0]));
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->in[0]), lanes);
     tsri_opencl_work(launch, tsri_tensor_const(blocks_of(op)));
 }

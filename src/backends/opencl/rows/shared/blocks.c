@@ -114,7 +114,7 @@ void tsri_opencl_bind_vnni(const tsri_opencl_row *row, const tsr_op *op,
     tsr_dim bytes = tsri_tensor_rows(op->in[0]);
     bytes.factor *= row_bytes(op);
     tsri_opencl_bind_blocks(row, op, launch);
-    tsri_opencl_arg_scratch(launch, bytes);
+    tsri_opencl_arg_scratch(launch, "scratch", bytes);
 }
 
 /* With few panels, each is a work-item of its own, so that every core has some. */
@@ -124,7 +124,7 @@ void tsri_opencl_bind_vnni_one(const tsri_opencl_row *row, const tsr_op *op,
     const int64_t panels = tsri_tensor_columns(op->out[0]).factor / PANEL;
     const int shared = panels >= 64 * PANELS_SHARED ? PANELS_SHARED : panels >= 64 ? 2 : 1;
     bind_common(op, launch, 1, PANEL * shared);
-    tsri_opencl_arg_int(launch, shared);
+    tsri_opencl_arg_int(launch, "P", shared);
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[0]), PANEL * shared);
 }
 
@@ -139,12 +139,12 @@ static void bind_rows(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_
     const tsr_tensor *x = op->in[0];
     tsr_dim bytes = tsri_tensor_rows(x);
     bytes.factor *= row_bytes(op);
-    tsri_opencl_arg_tensor(launch, x);
-    tsri_opencl_arg_scratch(launch, bytes);
+    tsri_opencl_arg_tensor(launch, "x", x);
+    tsri_opencl_arg_scratch(launch, "scratch", bytes);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
-    tsri_opencl_arg_int(launch, depth_of(op));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
+    tsri_opencl_arg_int(launch, "K", depth_of(op));
+    tsri_opencl_arg_row(launch, "x", x);
     tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), STAGE_ROWS);
     tsri_opencl_group(launch, 1, 1, 1);
 }

@@ -91,17 +91,18 @@ void tsri_opencl_clblast_bind(const tsri_opencl_row *row, const tsr_op *op,
     const tsr_tensor *y = op->out[0];
     const tsr_dim rows = tsri_tensor_rows(y), columns = tsri_tensor_columns(y);
     const tsr_dim products = tsri_tensor_times(rows, tsri_tensor_const(weight_size(op, false)));
-    tsri_opencl_arg_scratch(launch, tsri_tensor_times(products, tsri_tensor_const(sizeof(float))));
-    tsri_opencl_arg_tensor(launch, input(op, 2));
+    tsri_opencl_arg_scratch(launch, "p",
+                            tsri_tensor_times(products, tsri_tensor_const(sizeof(float))));
+    tsri_opencl_arg_tensor(launch, "bias", input(op, 2));
     if (row->op == TSR_OP_LINEAR)
-        tsri_opencl_arg_tensor(launch, input(op, 3));
-    tsri_opencl_arg_tensor(launch, y);
+        tsri_opencl_arg_tensor(launch, "residual", input(op, 3));
+    tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, rows);
-    tsri_opencl_arg_int(launch, columns.factor);
+    tsri_opencl_arg_dim(launch, "R", rows);
+    tsri_opencl_arg_int(launch, row->op == TSR_OP_LINEAR ? "N" : "F", columns.factor);
     if (row->op == TSR_OP_LINEAR)
-        tsri_opencl_arg_int(launch, row_step(input(op, 3)));
-    tsri_opencl_arg_int(launch, row_step(y));
+        tsri_opencl_arg_int(launch, "residual_row", row_step(input(op, 3)));
+    tsri_opencl_arg_int(launch, "y_row", row_step(y));
     tsri_opencl_grid(launch, 0, columns, 1);
     tsri_opencl_grid(launch, 1, rows, 1);
 }

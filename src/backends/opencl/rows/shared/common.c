@@ -1,7 +1,10 @@
 /* backends/opencl/rows/shared/common.c - what the files of variants share: questions that several
  * `fits` ask, operands, common arguments. */
 #include "backends/opencl/rows/shared/common.h"
+#include "tensor/operands.h"
 #include "tensor/quantize.h"
+
+#include <stdio.h>
 
 const tsr_tensor *tsri_opencl_in(const tsr_op *op, uint32_t i) {
     return i < op->n_in ? op->in[i] : NULL;
@@ -124,10 +127,47 @@ void tsri_opencl_define_operand(tsri_opencl_defines *defines, const char *name,
     tsri_opencl_define_dtype(defines, name, tensor ? tensor : &missing);
 }
 
-void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const tsr_tensor *tensor,
-                                     uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        tsri_opencl_arg_dim(launch, tensor ? tensor->stride[i] : tsri_tensor_const(0));
+void tsri_opencl_arg_inputs(tsri_opencl_launch *launch, const tsr_op *op, uint32_t first,
+                            uint32_t last) {
+    const tsri_tensor_operands *all = tsri_tensor_operands_of(op->id);
+    for (uint32_t i = first; i <= last; i++)
+        tsri_opencl_arg_tensor(launch, all->in[i].name, tsri_opencl_in(op, i));
+}
+
+void tsri_opencl_arg_given(tsri_opencl_launch *launch, const tsr_op *op, uint32_t first,
+                           uint32_t last) {
+    for (uint32_t i = first; i <= last; i++)
+        if (tsri_opencl_in(op, i))
+            tsri_opencl_arg_inputs(launch, op, i, i);
+}
+
+void tsri_opencl_arg_results(tsri_opencl_launch *launch, const tsr_op *op, uint32_t first,
+                             uint32_t last) {
+    const tsri_tensor_operands *all = tsri_tensor_operands_of(op->id);
+    for (uint32_t i = first; i <= last; i++)
+        tsri_opencl_arg_tensor(launch, all->out[i].name, tsri_opencl_out(op, i));
+}
+
+void tsri_opencl_arg_operands(tsri_opencl_launch *launch, const tsr_op *op) {
+    const tsri_tensor_operands *all = tsri_tensor_operands_of(op->id);
+    tsri_opencl_arg_inputs(launch, op, 0, all->n_in - 1);
+    if (all->n_out)
+        tsri_opencl_arg_results(launch, op, 0, all->n_out - 1);
+}
+
+void tsri_opencl_arg_row(tsri_opencl_launch *launch, const char *name, const tsr_tensor *tensor) {
+    char full[32];
+    snprintf(full, sizeof full, "%s_row", name);
+    tsri_opencl_arg_int(launch, full, tsri_opencl_row_stride(tensor));
+}
+
+void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const char *name,
+                                     const char *letters, const tsr_tensor *tensor) {
+    for (uint32_t i = 0; letters[i]; i++) {
+        char full[32];
+        snprintf(full, sizeof full, "%s%c", name, letters[i]);
+        tsri_opencl_arg_dim(launch, full, tensor ? tensor->stride[i] : tsri_tensor_const(0));
+    }
 }
 
 bool tsri_opencl_fits_vectors(const tsri_opencl_facts *facts, const char **why) {
@@ -141,11 +181,11 @@ void tsri_opencl_arg_score_addends(tsri_opencl_launch *launch, const tsr_tensor 
     if (bias) {
         const tsr_tensor scores = {.rank = 4, .dim = {q->dim[0], q->dim[2], q->dim[1], k->dim[1]}};
         const tsr_tensor view = tsri_opencl_broadcast(bias, &scores);
-        tsri_opencl_arg_dim_list(launch, view.stride, 4);
+        tsri_opencl_arg_dim_list(launch, "bias_sizes", view.stride, 4);
     }
     if (relative) {
-        tsri_opencl_arg_tensor(launch, relative);
-        tsri_opencl_arg_int(launch, relative->dim[1].factor / 2);
+        tsri_opencl_arg_tensor(launch, "relative", relative);
+        tsri_opencl_arg_int(launch, "reach", relative->dim[1].factor / 2);
     }
 }
 
@@ -154,5 +194,5 @@ void tsri_opencl_arg_head_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
     const tsr_dim sizes[] = {q->dim[0],    q->dim[1],    k->dim[1],    q->stride[0], q->stride[1],
                              q->stride[2], k->stride[0], k->stride[1], k->stride[2], v->stride[0],
                              v->stride[1], v->stride[2], y->stride[0], y->stride[1], y->stride[2]};
-    tsri_opencl_arg_dim_list(launch, sizes, sizeof sizes / sizeof *sizes);
+    tsri_opencl_arg_dim_list(launch, "sizes", sizes, sizeof sizes / sizeof *sizes);
 }

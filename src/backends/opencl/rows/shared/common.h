@@ -55,9 +55,22 @@ tsr_tensor tsri_opencl_broadcast(const tsr_tensor *tensor, const tsr_tensor *to)
 /* Defines <name>_DTYPE, f32 for a missing operand. */
 void tsri_opencl_define_operand(tsri_opencl_defines *defines, const char *name,
                                 const tsr_tensor *tensor);
-/* Binds the strides of the first `count` dimensions, as arg_dim; zeros for a missing operand. */
-void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const tsr_tensor *tensor,
-                                     uint32_t count);
+/* Each of these binds operands by the names of the op's list (tensor/operands.h): all operands and
+ * then all results; inputs first .. last, missing ones too; those of them that are given, for a
+ * kernel that has no parameters for missing ones; results first .. last. */
+void tsri_opencl_arg_operands(tsri_opencl_launch *launch, const tsr_op *op);
+void tsri_opencl_arg_inputs(tsri_opencl_launch *launch, const tsr_op *op, uint32_t first,
+                            uint32_t last);
+void tsri_opencl_arg_given(tsri_opencl_launch *launch, const tsr_op *op, uint32_t first,
+                           uint32_t last);
+void tsri_opencl_arg_results(tsri_opencl_launch *launch, const tsr_op *op, uint32_t first,
+                             uint32_t last);
+/* Binds tsri_opencl_row_stride as `int <name>_row`. */
+void tsri_opencl_arg_row(tsri_opencl_launch *launch, const char *name, const tsr_tensor *tensor);
+/* Binds the strides of the first dimensions, as arg_dim; zeros for a missing operand. "x", "bth"
+ * are xb, xt and xh, each with its set. */
+void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const char *name,
+                                     const char *letters, const tsr_tensor *tensor);
 
 /* For attention and its gradient: binds what is added to the scores, where it is given; then B, T,
  * S and the strides of q, k, v, y. */

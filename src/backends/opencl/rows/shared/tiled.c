@@ -63,20 +63,15 @@ void tsri_opencl_bind_tiled(const tsri_opencl_row *row, const tsr_op *op,
     (void)row;
     const bool glu = op->id == TSR_OP_GLU_LINEAR;
     const tsr_tensor *x = op->in[0], *residual = tsri_opencl_in(op, 3), *y = op->out[0];
-    tsri_opencl_arg_tensor(launch, x);
-    tsri_opencl_arg_tensor(launch, op->in[1]);
-    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, 2));
-    if (!glu)
-        tsri_opencl_arg_tensor(launch, residual);
-    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
-    tsri_opencl_arg_int(launch, glu ? outputs_of(op) / 2 : outputs_of(op));
-    tsri_opencl_arg_int(launch, depth_of(op));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
+    tsri_opencl_arg_int(launch, glu ? "F" : "N", glu ? outputs_of(op) / 2 : outputs_of(op));
+    tsri_opencl_arg_int(launch, "depth", depth_of(op));
+    tsri_opencl_arg_row(launch, "x", x);
     if (!glu)
-        tsri_opencl_arg_int(launch, tsri_opencl_row_stride(residual));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+        tsri_opencl_arg_row(launch, "residual", residual);
+    tsri_opencl_arg_row(launch, "y", y);
     tsri_opencl_group_tile(launch, tsri_tensor_rows(x), tsri_tensor_const(outputs_of(op)),
                            tsri_tensor_const(depth_of(op)));
 }
@@ -158,19 +153,19 @@ void tsri_opencl_bind_int8(const tsri_opencl_row *row, const tsr_op *op,
     const bool glu = op->id == TSR_OP_GLU_LINEAR;
     const tsr_tensor *residual = tsri_opencl_in(op, 3), *y = op->out[0];
     const int tm = int8_rows(op), tn = int8_columns(op);
-    tsri_opencl_arg_scratch(launch, packed_bytes(op));
-    tsri_opencl_arg_tensor(launch, op->in[1]);
-    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, 2));
+    tsri_opencl_arg_scratch(launch, "x", packed_bytes(op));
+    tsri_opencl_arg_tensor(launch, "w", op->in[1]);
+    tsri_opencl_arg_tensor(launch, "bias", tsri_opencl_in(op, 2));
     if (!glu)
-        tsri_opencl_arg_tensor(launch, residual);
-    tsri_opencl_arg_tensor(launch, y);
+        tsri_opencl_arg_tensor(launch, "residual", residual);
+    tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(op->in[0]));
-    tsri_opencl_arg_int(launch, glu ? outputs_of(op) / 2 : outputs_of(op));
-    tsri_opencl_arg_int(launch, depth_of(op));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(op->in[0]));
+    tsri_opencl_arg_int(launch, glu ? "F" : "N", glu ? outputs_of(op) / 2 : outputs_of(op));
+    tsri_opencl_arg_int(launch, "depth", depth_of(op));
     if (!glu)
-        tsri_opencl_arg_int(launch, tsri_opencl_row_stride(residual));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+        tsri_opencl_arg_row(launch, "residual", residual);
+    tsri_opencl_arg_row(launch, "y", y);
     tsri_opencl_grid(launch, 0, tsri_tensor_const(outputs_of(op)), tn);
     tsri_opencl_grid(launch, 1, tsri_tensor_rows(op->in[0]), tm);
     tsri_opencl_group(launch, tsri_opencl_tuned(launch, "GN"), tsri_opencl_tuned(launch, "GM"), 1);
@@ -181,11 +176,11 @@ static void bind_quantise(const tsri_opencl_row *row, const tsr_op *op,
                           tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *x = op->in[0];
-    tsri_opencl_arg_tensor(launch, x);
-    tsri_opencl_arg_scratch(launch, packed_bytes(op));
+    tsri_opencl_arg_tensor(launch, "x", x);
+    tsri_opencl_arg_scratch(launch, "packed", packed_bytes(op));
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_int(launch, depth_of(op));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
+    tsri_opencl_arg_int(launch, "K", depth_of(op));
+    tsri_opencl_arg_row(launch, "x", x);
     tsri_opencl_grid(launch, 0, tsri_tensor_const(64), 1);
     tsri_opencl_grid(launch, 1, tsri_tensor_rows(x), 1);
     tsri_opencl_group(launch, 64, 1, 1);

@@ -79,18 +79,14 @@ void tsri_opencl_bind_linear(const tsr_op *op, tsri_opencl_launch *launch, int t
     const tsr_dim outputs = w->dim[attrs->trans_w ? 0 : 1], depth = w->dim[attrs->trans_w ? 1 : 0];
     const tsr_dim rows = tsri_tensor_rows(x);
 
-    tsri_opencl_arg_tensor(launch, x);
-    tsri_opencl_arg_tensor(launch, w);
-    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, 2));
-    tsri_opencl_arg_tensor(launch, residual);
-    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, rows);
-    tsri_opencl_arg_int(launch, outputs.factor);
-    tsri_opencl_arg_int(launch, depth.factor);
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(residual));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+    tsri_opencl_arg_dim(launch, "R", rows);
+    tsri_opencl_arg_int(launch, "N", outputs.factor);
+    tsri_opencl_arg_int(launch, "K", depth.factor);
+    tsri_opencl_arg_row(launch, "x", x);
+    tsri_opencl_arg_row(launch, "residual", residual);
+    tsri_opencl_arg_row(launch, "y", y);
     tsri_opencl_work(launch, tsri_tensor_const(depth.factor * tile_m * tile_n));
 }
 
@@ -100,15 +96,12 @@ void tsri_opencl_bind_glu_linear(const tsr_op *op, tsri_opencl_launch *launch, i
     const tsr_tensor *x = op->in[0], *w = op->in[1], *y = op->out[0];
     const int64_t depth = w->dim[attrs->trans_w ? 1 : 0].factor;
 
-    tsri_opencl_arg_tensor(launch, x);
-    tsri_opencl_arg_tensor(launch, w);
-    tsri_opencl_arg_tensor(launch, tsri_opencl_in(op, 2));
-    tsri_opencl_arg_tensor(launch, y);
+    tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, tsri_tensor_rows(x));
-    tsri_opencl_arg_int(launch, w->dim[attrs->trans_w ? 0 : 1].factor / 2);
-    tsri_opencl_arg_int(launch, depth);
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(x));
-    tsri_opencl_arg_int(launch, tsri_opencl_row_stride(y));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
+    tsri_opencl_arg_int(launch, "F", w->dim[attrs->trans_w ? 0 : 1].factor / 2);
+    tsri_opencl_arg_int(launch, "K", depth);
+    tsri_opencl_arg_row(launch, "x", x);
+    tsri_opencl_arg_row(launch, "y", y);
     tsri_opencl_work(launch, tsri_tensor_const(2 * depth * tile_m * tile_n));
 }
