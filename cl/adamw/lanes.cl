@@ -34,13 +34,12 @@
 #endif
 #define ONE(p) (*(p))
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global float *p, int p0, __global float *m, int m0, __global float *v, int v0, __global const float *gradient,
-       int gradient0, __global const float *rates, int rates0, __global ushort *rounded, int rounded0,
-       __global const int *dims, int N, int N_set, float beta1, float rest1, float beta2, float rest2, float eps,
-       float decay)
+ENTRY_OF_ONE KERNEL(PLACE __global float *p, int p0, __global float *m, int m0, __global float *v, int v0,
+                    __global const float *gradient, int gradient0, __global const float *rates, int rates0,
+                    __global ushort *rounded, int rounded0, __global const int *dims, int N, int N_set, float beta1,
+                    float rest1, float beta2, float rest2, float eps, float decay)
 {
-    const int n = SIZE(N), begin = (int)get_global_id(0) * SPAN, end = n - begin < SPAN ? n : begin + SPAN;
+    const int n = SIZE(N), begin = ITEM(0) * SPAN, end = n - begin < SPAN ? n : begin + SPAN;
     const float lr = rates[rates0], of_m = rates[rates0 + 1], of_v = rates[rates0 + 2], factor = rates[rates0 + 3];
     p += p0;
     m += m0;

@@ -23,12 +23,12 @@
  *   paid    see the ladder
  *   source  Loshchilov, Hutter 2019, arXiv:1711.05101 */
 
-__kernel void KERNEL(__global float *p, int p0, __global float *m, int m0, __global float *v, int v0,
-                     __global const float *gradient, int gradient0, __global const float *rates, int rates0,
-                     __global ushort *rounded, int rounded0, __global const int *dims, int N, int N_set, float beta1,
-                     float rest1, float beta2, float rest2, float eps, float decay)
+ENTRY KERNEL(PLACE __global float *p, int p0, __global float *m, int m0, __global float *v, int v0,
+             __global const float *gradient, int gradient0, __global const float *rates, int rates0,
+             __global ushort *rounded, int rounded0, __global const int *dims, int N, int N_set, float beta1,
+             float rest1, float beta2, float rest2, float eps, float decay)
 {
-    const int i = (int)get_global_id(0);
+    const int i = ITEM(0);
     if (i >= SIZE(N))
         return;
     const float lr = rates[rates0], g = gradient[gradient0 + i] * rates[rates0 + 3];

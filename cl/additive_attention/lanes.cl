@@ -9,11 +9,11 @@
 #define WIDE 64
 #include "elementwise/sixteen.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+ENTRY_OF_ONE KERNEL(PLACE
 #include "additive_attention/operands.clh"
     , __global const float *scratch)
 {
-    const int first = (int)get_global_id(0) * WIDE, t = (int)get_global_id(1), b = (int)get_global_id(2);
+    const int first = ITEM(0) * WIDE, t = ITEM(1), b = ITEM(2);
     const int queries = FAR(T), keys = FAR(S), value_step = FAR(vs);
     int n = keys, j = b;
     if (first >= E || t >= queries || b >= FAR(B))

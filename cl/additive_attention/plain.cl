@@ -24,11 +24,11 @@ float LOCAL_NAME(score)(__global const float *q, __global const ELEMENT(K_DTYPE)
     return SUM8(sum);
 }
 
-__kernel void KERNEL(
+ENTRY KERNEL(PLACE
 #include "additive_attention/operands.clh"
 )
 {
-    const int t = (int)get_global_id(0), b = (int)get_global_id(1);
+    const int t = ITEM(0), b = ITEM(1);
     if (t >= FAR(T) || b >= FAR(B))
         return;
     const int keys = FAR(S), k_step = FAR(ks), value_step = FAR(vs);

@@ -7,11 +7,11 @@
  *   needs   float16 in registers (a CPU) */
 #include "elementwise/math16.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+ENTRY_OF_ONE KERNEL(PLACE
 #include "additive_attention/operands.clh"
     , __global float *scratch)
 {
-    const int s = (int)get_global_id(0), t = (int)get_global_id(1), b = (int)get_global_id(2);
+    const int s = ITEM(0), t = ITEM(1), b = ITEM(2);
     const int queries = FAR(T), keys = FAR(S);
     int n = keys, j = b;
     if (t >= queries || b >= FAR(B))

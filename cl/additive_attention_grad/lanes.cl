@@ -7,11 +7,11 @@
 #include "elementwise/math16.clh"
 #include "elementwise/sixteen.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+ENTRY_OF_ONE KERNEL(PLACE
 #include "additive_attention_grad/operands.clh"
     , __global const float *scratch)
 {
-    const int a = (int)get_global_id(0) * 16, b = (int)get_global_id(1);
+    const int a = ITEM(0) * 16, b = ITEM(1);
     const int queries = FAR_IN(T), keys = FAR_IN(S), q_step = FAR_IN(qt), k_step = FAR_IN(ks), d_step = FAR_IN(dt), p_step = FAR_IN(pt);
     int n = keys;
     if (b >= FAR_IN(B))

@@ -15,11 +15,11 @@
  *   build   HAS_LEN
  *   source  Bahdanau, Cho, Bengio 2015, arXiv:1409.0473 */
 
-__kernel void KERNEL(
+ENTRY KERNEL(PLACE
 #include "additive_attention_grad/operands.clh"
     , __global const float *scratch)
 {
-    const int a = (int)get_global_id(0), b = (int)get_global_id(1);
+    const int a = ITEM(0), b = ITEM(1);
     const int queries = FAR_IN(T), keys = FAR_IN(S);
     int n = keys;
     if (b >= FAR_IN(B))

@@ -10,11 +10,11 @@
  *   needs   nothing beyond OpenCL C 1.1
  *   build   HAS_LEN */
 
-__kernel void KERNEL(
+ENTRY KERNEL(PLACE
 #include "additive_attention_grad/operands.clh"
     , __global float *scratch)
 {
-    const int t = (int)get_global_id(0), b = (int)get_global_id(1);
+    const int t = ITEM(0), b = ITEM(1);
     const int queries = FAR_IN(T), keys = FAR_IN(S);
     int n = keys;
     if (t >= queries || b >= FAR_IN(B))

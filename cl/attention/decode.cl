@@ -66,11 +66,11 @@ static inline float16 LOCAL_NAME(relative16)(__global const float *relative, int
 }
 #endif
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+ENTRY_OF_ONE KERNEL(PLACE
 #include "attention/operands.clh"
 )
 {
-    const int t = (int)get_global_id(0), h0 = (int)get_global_id(1) * HEADS, b = (int)get_global_id(2);
+    const int t = ITEM(0), h0 = ITEM(1) * HEADS, b = ITEM(2);
     if (t >= AT(T) || h0 >= H || b >= AT(B))
         return;
     const int g = h0 / group, keys = AT(S);

@@ -55,12 +55,12 @@ typedef float16 __attribute__((aligned(4))) tsr_loose_private16;
 #include "attention/relative16.clh"
 #endif
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+ENTRY_OF_ONE KERNEL(PLACE
 #include "attention/operands.clh"
 )
 {
     const int queries = AT(T), tiles = (queries + QUERIES - 1) / QUERIES;
-    const int tile = tiles - 1 - (int)get_global_id(0), h = (int)get_global_id(1), b = (int)get_global_id(2);
+    const int tile = tiles - 1 - ITEM(0), h = ITEM(1), b = ITEM(2);
     if (tile < 0 || h >= H || b >= AT(B))
         return;
     const int g = h / group, keys = AT(S), t0 = tile * QUERIES, here_many = min(QUERIES, queries - t0);

@@ -44,11 +44,11 @@ float LOCAL_NAME(exp2)(float x)
     return x;
 }
 
-__kernel void KERNEL(
+ENTRY KERNEL(PLACE
 #include "attention/operands.clh"
 )
 {
-    const int t = (int)get_global_id(0), h = (int)get_global_id(1), b = (int)get_global_id(2);
+    const int t = ITEM(0), h = ITEM(1), b = ITEM(2);
     if (t >= AT(T) || h >= H || b >= AT(B))
         return;
     const int g = h / group, keys = AT(S);

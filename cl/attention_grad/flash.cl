@@ -36,11 +36,11 @@
 #include "attention/relative16.clh"
 #endif
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+ENTRY_OF_ONE KERNEL(PLACE
 #include "attention_grad/operands.clh"
 )
 {
-    const int g = (int)get_global_id(0), b = (int)get_global_id(1), heads = H / group;
+    const int g = ITEM(0), b = ITEM(1), heads = H / group;
     if (g >= heads || b >= AT(B))
         return;
     const int queries = AT(T), keys = AT(S), q_step = AT(qt), d_step = SIZE(dt), y_step = AT(yt), k_step = AT(ks), v_step = AT(vs);

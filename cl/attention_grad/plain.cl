@@ -35,11 +35,11 @@
 #include "attention/order.clh"
 #include "attention_grad/pair.clh"
 
-__kernel void KERNEL(
+ENTRY KERNEL(PLACE
 #include "attention_grad/operands.clh"
     , __global const float *scratch)
 {
-    const int s = (int)get_global_id(0), g = (int)get_global_id(1), b = (int)get_global_id(2);
+    const int s = ITEM(0), g = ITEM(1), b = ITEM(2);
     const int queries = AT(T), keys = AT(S), heads = H / group;
     const int q_step = AT(qt), d_step = SIZE(dt);
     int first, end;

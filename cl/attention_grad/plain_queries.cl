@@ -8,11 +8,11 @@
 #include "attention/order.clh"
 #include "attention_grad/pair.clh"
 
-__kernel void KERNEL(
+ENTRY KERNEL(PLACE
 #include "attention_grad/operands.clh"
     , __global float *scratch)
 {
-    const int t = (int)get_global_id(0), h = (int)get_global_id(1), b = (int)get_global_id(2);
+    const int t = ITEM(0), h = ITEM(1), b = ITEM(2);
     const int queries = AT(T), keys = AT(S), g = h / group, k_step = AT(ks), v_step = AT(vs);
     if (t >= queries || h >= H || b >= AT(B))
         return;

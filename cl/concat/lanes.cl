@@ -18,13 +18,12 @@
         y += x##_columns;                                                        \
     }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *a, int a0, __global const float *b, int b0, __global const float *c, int c0,
-       __global const float *d, int d0, __global float *y, int y0, __global const int *dims, int R, int R_set,
-       int a_columns, int a_row, int b_columns, int b_row, int c_columns, int c_row, int d_columns, int d_row, int C,
-       int y_row)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *a, int a0, __global const float *b, int b0, __global const float *c,
+                    int c0, __global const float *d, int d0, __global float *y, int y0, __global const int *dims, int R,
+                    int R_set, int a_columns, int a_row, int b_columns, int b_row, int c_columns, int c_row,
+                    int d_columns, int d_row, int C, int y_row)
 {
-    const int r = (int)get_global_id(0);
+    const int r = ITEM(0);
     if (r >= SIZE(R))
         return;
     y += y0 + r * y_row;

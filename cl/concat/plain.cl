@@ -6,12 +6,12 @@
  *   build   INPUTS 2..4
  *   paid    see concat/lanes */
 
-__kernel void KERNEL(__global const float *a, int a0, __global const float *b, int b0, __global const float *c, int c0,
-                     __global const float *d, int d0, __global float *y, int y0, __global const int *dims, int R, int R_set,
-                     int a_columns, int a_row, int b_columns, int b_row, int c_columns, int c_row, int d_columns, int d_row,
-                     int C, int y_row)
+ENTRY KERNEL(PLACE __global const float *a, int a0, __global const float *b, int b0, __global const float *c, int c0,
+             __global const float *d, int d0, __global float *y, int y0, __global const int *dims, int R, int R_set,
+             int a_columns, int a_row, int b_columns, int b_row, int c_columns, int c_row, int d_columns, int d_row,
+             int C, int y_row)
 {
-    const int column = (int)get_global_id(0), r = (int)get_global_id(1);
+    const int column = ITEM(0), r = ITEM(1);
     if (column >= C || r >= SIZE(R))
         return;
     int at = column;

@@ -8,12 +8,11 @@
 #include "elementwise/sixteen.clh"
 #define BLOCK 1024
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *logits, int logits0, __global const int *targets, int targets0, __global float *loss,
-       int loss0, __global float *lse, int lse0, __global const int *dims, int R, int R_set, int V, int row,
-       float smoothing)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *logits, int logits0, __global const int *targets, int targets0,
+                    __global float *loss, int loss0, __global float *lse, int lse0, __global const int *dims, int R,
+                    int R_set, int V, int row, float smoothing)
 {
-    const int r = (int)get_global_id(0);
+    const int r = ITEM(0);
     if (r >= SIZE(R))
         return;
     const int target = targets[targets0 + r], whole = V / 16 * 16;

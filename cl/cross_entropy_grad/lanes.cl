@@ -7,13 +7,13 @@
 #include "elementwise/sixteen.clh"
 #define SPAN 8192
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *logits, int logits0, __global const int *targets, int targets0, __global const float *lse,
-       int lse0, __global const float *scale, int scale0, __global const float *addend, int addend0,
-       __global float *dlogits, int dlogits0, __global const int *dims, int R, int R_set, int V, int row, int addend_row,
-       int d_row, float smoothing)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *logits, int logits0, __global const int *targets, int targets0,
+                    __global const float *lse, int lse0, __global const float *scale, int scale0,
+                    __global const float *addend, int addend0, __global float *dlogits, int dlogits0,
+                    __global const int *dims, int R, int R_set, int V, int row, int addend_row, int d_row,
+                    float smoothing)
 {
-    const int first = (int)get_global_id(0) * SPAN, r = (int)get_global_id(1), end = min(first + SPAN, V);
+    const int first = ITEM(0) * SPAN, r = ITEM(1), end = min(first + SPAN, V);
     if (r >= SIZE(R))
         return;
     const int target = targets[targets0 + r];

@@ -10,12 +10,12 @@
  *   needs   nothing beyond OpenCL C 1.1
  *   build   HAS_ADDEND */
 
-__kernel void KERNEL(__global const float *logits, int logits0, __global const int *targets, int targets0,
-                     __global const float *lse, int lse0, __global const float *scale, int scale0,
-                     __global const float *addend, int addend0, __global float *dlogits, int dlogits0,
-                     __global const int *dims, int R, int R_set, int V, int row, int addend_row, int d_row, float smoothing)
+ENTRY KERNEL(PLACE __global const float *logits, int logits0, __global const int *targets, int targets0,
+             __global const float *lse, int lse0, __global const float *scale, int scale0, __global const float *addend,
+             int addend0, __global float *dlogits, int dlogits0, __global const int *dims, int R, int R_set, int V,
+             int row, int addend_row, int d_row, float smoothing)
 {
-    const int v = (int)get_global_id(0), r = (int)get_global_id(1);
+    const int v = ITEM(0), r = ITEM(1);
     if (v >= V || r >= SIZE(R))
         return;
     const int target = targets[targets0 + r];

@@ -8,14 +8,14 @@
  *   build   HAS_BETA; FLAT
  *   paid    see elementwise/unary.cl */
 
-__kernel void KERNEL(__global float *state, int state0, __global const float *x, int x0, __global const float *beta,
-                     int beta0, __global const int *dims, int N, int N_set
+ENTRY KERNEL(PLACE __global float *state, int state0, __global const float *x, int x0, __global const float *beta,
+             int beta0, __global const int *dims, int N, int N_set
 #if !FLAT
-                     , int8 size, int8 size_set, int8 x_step, int8 x_set
+             , int8 size, int8 size_set, int8 x_step, int8 x_set
 #endif
 )
 {
-    const int i = (int)get_global_id(0);
+    const int i = ITEM(0);
     if (i >= SIZE(N))
         return;
 #if FLAT

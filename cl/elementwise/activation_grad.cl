@@ -10,15 +10,15 @@
 #define VECTOR float
 #include "elementwise/slope.clh"
 
-__kernel void KERNEL(__global const float *x, int x0, __global const float *dy, int dy0, __global float *dx, int dx0,
-                     __global const int *dims, int N, int N_set
+ENTRY KERNEL(PLACE __global const float *x, int x0, __global const float *dy, int dy0, __global float *dx, int dx0,
+             __global const int *dims, int N, int N_set
 #if !FLAT
-                     , int8 size, int8 size_set, int8 x_step, int8 x_set, int8 dy_step, int8 dy_set, int8 dx_step,
-                     int8 dx_set
+             , int8 size, int8 size_set, int8 x_step, int8 x_set, int8 dy_step, int8 dy_set, int8 dx_step,
+             int8 dx_set
 #endif
 )
 {
-    const int i = (int)get_global_id(0);
+    const int i = ITEM(0);
     if (i >= SIZE(N))
         return;
 #if FLAT

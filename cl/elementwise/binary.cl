@@ -9,15 +9,15 @@
  *   build   A_DTYPE, B_DTYPE, Y_DTYPE; MULTIPLY 0: a + b, 1: a * b; FLAT
  *   paid    see elementwise/unary.cl */
 
-__kernel void KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
-                     __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int N, int N_set
+ENTRY KERNEL(PLACE __global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
+             __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int N, int N_set
 #if !FLAT
-                     , int8 size, int8 size_set, int8 a_step, int8 a_set, int8 b_step, int8 b_set, int8 y_step,
-                     int8 y_set
+             , int8 size, int8 size_set, int8 a_step, int8 a_set, int8 b_step, int8 b_set, int8 y_step,
+             int8 y_set
 #endif
 )
 {
-    const int i = (int)get_global_id(0);
+    const int i = ITEM(0);
     if (i >= SIZE(N))
         return;
 #if FLAT

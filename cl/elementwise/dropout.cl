@@ -13,14 +13,14 @@
  *   paid    see elementwise/unary.cl
  *   source  Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", SC11 */
 
-__kernel void KERNEL(__global const float *x, int x0, __global const int *seed, int seed0, __global float *y, int y0,
-                     __global const int *dims, int N, int N_set, int site, int threshold, float scale
+ENTRY KERNEL(PLACE __global const float *x, int x0, __global const int *seed, int seed0, __global float *y, int y0,
+             __global const int *dims, int N, int N_set, int site, int threshold, float scale
 #if !FLAT
-                     , int8 size, int8 size_set, int8 x_step, int8 x_set, int8 y_step, int8 y_set
+             , int8 size, int8 size_set, int8 x_step, int8 x_set, int8 y_step, int8 y_set
 #endif
 )
 {
-    const int g = (int)get_global_id(0), n = SIZE(N);
+    const int g = ITEM(0), n = SIZE(N);
     if (4 * g >= n)
         return;
     uint word[4], k0 = (uint)seed[seed0], k1 = (uint)seed[seed0 + 1];

@@ -14,11 +14,10 @@
 #define KEEP(at, words) \
     SIXTEEN(y + (at)) = (words) >= (uint)threshold ? SIXTEEN_OF(x + (at)) * scale : (float16)(0.0f)
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0, __global const int *seed, int seed0, __global float *y, int y0,
-       __global const int *dims, int N, int N_set, int site, int threshold, float scale)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const int *seed, int seed0, __global float *y,
+                    int y0, __global const int *dims, int N, int N_set, int site, int threshold, float scale)
 {
-    const int n = SIZE(N), begin = (int)get_global_id(0) * SPAN, end = n - begin < SPAN ? n : begin + SPAN;
+    const int n = SIZE(N), begin = ITEM(0) * SPAN, end = n - begin < SPAN ? n : begin + SPAN;
     const uint16 numbers = (uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     x += x0;
     y += y0;

@@ -38,11 +38,11 @@
 #endif
 #define ONE(p) (*(p))
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *a, int a0, __global const float *b, int b0, __global const float *number, int number0,
-       __global float *y, int y0, __global const int *dims, int N, int N_set, float alpha)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *a, int a0, __global const float *b, int b0,
+                    __global const float *number, int number0, __global float *y, int y0, __global const int *dims,
+                    int N, int N_set, float alpha)
 {
-    const int n = SIZE(N), begin = (int)get_global_id(0) * SPAN, end = n - begin < SPAN ? n : begin + SPAN;
+    const int n = SIZE(N), begin = ITEM(0) * SPAN, end = n - begin < SPAN ? n : begin + SPAN;
 #if FORM == 5 && HAS_NUMBER
     const float keep = number[number0];
 #endif

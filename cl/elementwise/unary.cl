@@ -33,14 +33,14 @@
 #define Y_TYPE ELEMENT(Y_DTYPE)
 #endif
 
-__kernel void KERNEL(__global const X_TYPE *x, int x0, __global Y_TYPE *y, int y0, __global const int *dims, int N,
-                     int N_set, float alpha
+ENTRY KERNEL(PLACE __global const X_TYPE *x, int x0, __global Y_TYPE *y, int y0, __global const int *dims, int N,
+             int N_set, float alpha
 #if !FLAT
-                     , int8 size, int8 size_set, int8 x_step, int8 x_set, int8 y_step, int8 y_set
+             , int8 size, int8 size_set, int8 x_step, int8 x_set, int8 y_step, int8 y_set
 #endif
 )
 {
-    const int i = (int)get_global_id(0);
+    const int i = ITEM(0);
     if (i >= SIZE(N))
         return;
 #if FLAT

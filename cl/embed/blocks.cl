@@ -17,10 +17,10 @@
 #define OFFSET 8
 #endif
 
-__kernel void KERNEL(__global const uchar *table, int table0, __global const int *ids, int ids0, __global float *y, int y0,
-                     __global const int *dims, int N, int N_set, int V, int C, int y_row, float scale)
+ENTRY KERNEL(PLACE __global const uchar *table, int table0, __global const int *ids, int ids0, __global float *y,
+             int y0, __global const int *dims, int N, int N_set, int V, int C, int y_row, float scale)
 {
-    const int block = (int)get_global_id(0), n = (int)get_global_id(1);
+    const int block = ITEM(0), n = ITEM(1);
     if (block >= C / 32 || n >= SIZE(N))
         return;
     const int id = min(max(ids[ids0 + n], 0), V - 1), lane = id & 63;

@@ -6,11 +6,11 @@
  *   build   TABLE_DTYPE
  *   paid    1700 rows of 384, pocl 3.1, 2 Zen 4 cores, us: f32 496, plain 1067; q8_0 737, plain
  *           1940 */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const ELEMENT(TABLE_DTYPE) *table, int table0, __global const int *ids, int ids0, __global float *y, int y0,
-       __global const int *dims, int N, int N_set, int V, int C, int y_row, float scale)
+ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(TABLE_DTYPE) *table, int table0, __global const int *ids, int ids0,
+                    __global float *y, int y0, __global const int *dims, int N, int N_set, int V, int C, int y_row,
+                    float scale)
 {
-    const int n = (int)get_global_id(0);
+    const int n = ITEM(0);
     if (n >= SIZE(N))
         return;
     const int from = table0 + min(max(ids[ids0 + n], 0), V - 1) * C;

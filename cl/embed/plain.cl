@@ -9,11 +9,11 @@
  *   build   TABLE_DTYPE; PANELS 0|1
  *   paid    see embed/lanes */
 
-__kernel void KERNEL(__global const ELEMENT(TABLE_DTYPE) *table, int table0, __global const int *ids, int ids0,
-                     __global float *y, int y0, __global const int *dims, int N, int N_set, int V, int C, int y_row,
-                     float scale)
+ENTRY KERNEL(PLACE __global const ELEMENT(TABLE_DTYPE) *table, int table0, __global const int *ids, int ids0,
+             __global float *y, int y0, __global const int *dims, int N, int N_set, int V, int C, int y_row,
+             float scale)
 {
-    const int c = (int)get_global_id(0), n = (int)get_global_id(1);
+    const int c = ITEM(0), n = ITEM(1);
     if (c >= C || n >= SIZE(N))
         return;
     const int id = min(max(ids[ids0 + n], 0), V - 1);

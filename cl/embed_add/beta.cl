@@ -6,9 +6,9 @@
  *   needs   nothing beyond OpenCL C 1.1
  *   build   EACH */
 
-__kernel void KERNEL(__global float *state, int state0, __global const float *beta, int beta0, int n)
+ENTRY KERNEL(PLACE __global float *state, int state0, __global const float *beta, int beta0, int n)
 {
-    const int first = (int)get_global_id(0) * EACH, end = min(n - EACH, first) + EACH;
+    const int first = ITEM(0) * EACH, end = min(n - EACH, first) + EACH;
     const float b = beta[beta0];
     if (first >= n || b == 1.0f)
         return;

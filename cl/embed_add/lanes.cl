@@ -12,11 +12,11 @@
  *           16384 of 8000            28400    13600    34400 */
 #include "embed_add/find.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global float *state, int state0, __global const int *ids, int ids0, __global const float *dy, int dy0,
-       __global const int *dims, int N, int N_set, int V, int C, int dy_row, float scale, int skip)
+ENTRY_OF_ONE KERNEL(PLACE __global float *state, int state0, __global const int *ids, int ids0,
+                    __global const float *dy, int dy0, __global const int *dims, int N, int N_set, int V, int C,
+                    int dy_row, float scale, int skip)
 {
-    const int n = (int)get_global_id(0), tokens = SIZE(N);
+    const int n = ITEM(0), tokens = SIZE(N);
     ids += ids0;
     if (n >= tokens || ids[n] < 0 || ids[n] >= V || ids[n] == skip || LOCAL_NAME(find)(ids, 0, n, ids[n]) < n)
         return;

@@ -9,10 +9,10 @@
  *   needs   nothing beyond OpenCL C 1.1
  *   paid    see embed_add/lanes */
 
-__kernel void KERNEL(__global float *state, int state0, __global const int *ids, int ids0, __global const float *dy, int dy0,
-                     __global const int *dims, int N, int N_set, int V, int C, int dy_row, float scale, int skip)
+ENTRY KERNEL(PLACE __global float *state, int state0, __global const int *ids, int ids0, __global const float *dy,
+             int dy0, __global const int *dims, int N, int N_set, int V, int C, int dy_row, float scale, int skip)
 {
-    const int n = (int)get_global_id(0), tokens = SIZE(N);
+    const int n = ITEM(0), tokens = SIZE(N);
     if (n >= tokens)
         return;
     ids += ids0;

@@ -6,11 +6,11 @@
  *   needs   nothing beyond OpenCL C 1.1
  *   build   X_DTYPE, which is y's too */
 
-__kernel void KERNEL(__global const BITS(X_DTYPE) *x, int x0, __global const int *index, int index0,
-                     __global BITS(X_DTYPE) *y, int y0, __global const int *dims, int R, int R_set, int N, int N_set,
-                     int C, int C_set, int x_row, int y_row)
+ENTRY KERNEL(PLACE __global const BITS(X_DTYPE) *x, int x0, __global const int *index, int index0,
+             __global BITS(X_DTYPE) *y, int y0, __global const int *dims, int R, int R_set, int N, int N_set, int C,
+             int C_set, int x_row, int y_row)
 {
-    const int c = (int)get_global_id(0), i = (int)get_global_id(1);
+    const int c = ITEM(0), i = ITEM(1);
     if (c >= SIZE(C) || i >= SIZE(N))
         return;
     const int r = min(max(index[index0 + i], 0), SIZE(R) - 1);

@@ -5,10 +5,10 @@
  *   needs   nothing beyond OpenCL C 1.1
  *   build   ACT */
 
-__kernel void KERNEL(__global const float *x, int x0, __global float *y, int y0, __global const int *dims, int R,
-                     int R_set, int F, int x_row, int y_row)
+ENTRY KERNEL(PLACE __global const float *x, int x0, __global float *y, int y0, __global const int *dims, int R,
+             int R_set, int F, int x_row, int y_row)
 {
-    const int f = (int)get_global_id(0), r = (int)get_global_id(1);
+    const int f = ITEM(0), r = ITEM(1);
     if (f >= F || r >= SIZE(R))
         return;
     x += x0 + r * x_row;

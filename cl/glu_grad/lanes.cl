@@ -16,11 +16,10 @@
 #undef VECTOR
 #define SLOPE(T, v) TSR_PASTE(slope_##T##_, INSTANCE)(v)
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0, __global const float *dy, int dy0, __global float *dx, int dx0,
-       __global const int *dims, int R, int R_set, int F, int x_row, int dy_row, int dx_row)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const float *dy, int dy0, __global float *dx,
+                    int dx0, __global const int *dims, int R, int R_set, int F, int x_row, int dy_row, int dx_row)
 {
-    const int r = (int)get_global_id(1), begin = (int)get_global_id(0) * SPAN, end = min(begin + SPAN, F);
+    const int r = ITEM(1), begin = ITEM(0) * SPAN, end = min(begin + SPAN, F);
     if (r >= SIZE(R))
         return;
     x += x0 + r * x_row;

@@ -9,10 +9,10 @@
 #define VECTOR float
 #include "elementwise/slope.clh"
 
-__kernel void KERNEL(__global const float *x, int x0, __global const float *dy, int dy0, __global float *dx, int dx0,
-                     __global const int *dims, int R, int R_set, int F, int x_row, int dy_row, int dx_row)
+ENTRY KERNEL(PLACE __global const float *x, int x0, __global const float *dy, int dy0, __global float *dx, int dx0,
+             __global const int *dims, int R, int R_set, int F, int x_row, int dy_row, int dx_row)
 {
-    const int f = (int)get_global_id(0), r = (int)get_global_id(1);
+    const int f = ITEM(0), r = ITEM(1);
     if (f >= F || r >= SIZE(R))
         return;
     x += x0 + r * x_row;

@@ -13,11 +13,11 @@
 #include "linear/blocks.clh"
 #include "glu_linear/finish64.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0, __global const uchar *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
-       int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F, int K, int x_row, int y_row)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar *w, int w0,
+                    __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global float *y, int y0,
+                    __global const int *dims, int R, int R_set, int F, int K, int x_row, int y_row)
 {
-    const int rows = SIZE(R), m = (int)get_global_id(0) * MR, panel = (int)get_global_id(1);
+    const int rows = SIZE(R), m = ITEM(0) * MR, panel = ITEM(1);
     if (m >= rows || panel * 64 >= F)
         return;
     __global const float *left[MR];

@@ -4,10 +4,10 @@
  *   grid    (F, R), one work-item per element
  *   needs   nothing beyond OpenCL C 1.1
  *   build   HAS_BIAS; ACT */
-__kernel void KERNEL(__global const float *p, __global const float *bias, int bias0, __global float *y, int y0,
-                     __global const int *dims, int R, int R_set, int F, int y_row)
+ENTRY KERNEL(PLACE __global const float *p, __global const float *bias, int bias0, __global float *y, int y0,
+             __global const int *dims, int R, int R_set, int F, int y_row)
 {
-    const int f = (int)get_global_id(0), r = (int)get_global_id(1);
+    const int f = ITEM(0), r = ITEM(1);
     if (f >= F || r >= SIZE(R))
         return;
     float gate = p[r * 2 * F + f], up = p[r * 2 * F + F + f];

@@ -24,13 +24,12 @@
 
 #include "elementwise/math16.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
-       __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global float *y, int y0, __global const int *dims, int R,
-       int R_set, int F, int K, int x_row, int y_row)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
+                    __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global float *y, int y0,
+                    __global const int *dims, int R, int R_set, int F, int K, int x_row, int y_row)
 {
     const int rows = SIZE(R);
-    const int m = (int)get_global_id(0) * MR, n = (int)get_global_id(1) * NV * 16;
+    const int m = ITEM(0) * MR, n = ITEM(1) * NV * 16;
     if (m >= rows || n >= F)
         return;
     const int panel = n / 64, apart = F / 64; /* panels between a gate and its up */

@@ -18,12 +18,12 @@
 #define TN 2
 #endif
 
-__kernel void KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
-                     __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global float *y, int y0,
-                     __global const int *dims, int R, int R_set, int F, int K, int x_row, int y_row)
+ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
+             __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global float *y, int y0, __global const int *dims,
+             int R, int R_set, int F, int K, int x_row, int y_row)
 {
     const int rows = SIZE(R);
-    const int n = (int)get_global_id(0) * TN, m = (int)get_global_id(1) * TM;
+    const int n = ITEM(0) * TN, m = ITEM(1) * TM;
     if (n >= F || m >= rows)
         return;
 #if TRANS_W

@@ -15,12 +15,12 @@
 #include "linear/vnni_tile.clh"
 #include "glu_linear/finish64.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0, __global const uchar *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
-       int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int F, int K, int x_row,
-       int y_row, __global const uchar *scratch)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar *w, int w0,
+                    __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global float *y, int y0,
+                    __global const int *dims, int R, int R_set, int F, int K, int x_row, int y_row,
+                    __global const uchar *scratch)
 {
-    const int panel = (int)get_global_id(1), m = (int)get_global_id(0) * MR, rows = min(SIZE(R) - m, MR);
+    const int panel = ITEM(1), m = ITEM(0) * MR, rows = min(SIZE(R) - m, MR);
     float sum[2][MR + 1][64] __attribute__((aligned(64)));
     if (rows <= 0 || panel * 64 >= F)
         return;

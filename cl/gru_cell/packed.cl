@@ -11,15 +11,15 @@
 #define WIDTH (16 * NV)
 #include "elementwise/sixteen.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+ENTRY_OF_ONE KERNEL(PLACE
 #include "gru_cell/names.clh"
 )
 {
-    const int b0 = (int)get_global_id(1) * ROWS, sequences = SIZE(B), steps = SIZE(T);
+    const int b0 = ITEM(1) * ROWS, sequences = SIZE(B), steps = SIZE(T);
 #if ONE
-    const int first = (int)get_global_id(0) * WIDTH, end = first + WIDTH;
+    const int first = ITEM(0) * WIDTH, end = first + WIDTH;
 #else
-    const int first = (int)get_global_id(0) * E, end = E;
+    const int first = ITEM(0) * E, end = E;
 #endif
     if (first >= E || b0 >= sequences)
         return;

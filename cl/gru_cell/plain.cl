@@ -23,15 +23,15 @@
  *           zeros
  *   source  Cho et al. 2014, arXiv:1406.1078 */
 
-__kernel void KERNEL(
+ENTRY KERNEL(PLACE
 #include "gru_cell/names.clh"
 )
 {
-    const int b = (int)get_global_id(1);
+    const int b = ITEM(1);
 #if ONE
-    const int first = (int)get_global_id(0), end = first + 1;
+    const int first = ITEM(0), end = first + 1;
 #else
-    const int first = (int)get_global_id(0) * E, end = E;
+    const int first = ITEM(0) * E, end = E;
 #endif
     if (first >= E || b >= SIZE(B))
         return;

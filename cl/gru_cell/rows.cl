@@ -11,15 +11,15 @@
 #include "elementwise/math16.clh"
 #include "gru_cell/sequences.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+ENTRY_OF_ONE KERNEL(PLACE
 #include "gru_cell/names.clh"
 )
 {
-    const int b0 = (int)get_global_id(1) * 16, sequences = SIZE(B), steps = SIZE(T);
+    const int b0 = ITEM(1) * 16, sequences = SIZE(B), steps = SIZE(T);
 #if ONE
-    const int first = (int)get_global_id(0) * 32, end = min(first + 32, E);
+    const int first = ITEM(0) * 32, end = min(first + 32, E);
 #else
-    const int first = (int)get_global_id(0) * E, end = E;
+    const int first = ITEM(0) * E, end = E;
 #endif
     if (first >= E || b0 >= sequences)
         return;

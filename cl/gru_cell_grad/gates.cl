@@ -12,11 +12,11 @@
 #include "elementwise/math16.clh"
 #include "gru_cell/sequences.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+ENTRY_OF_ONE KERNEL(PLACE
 #include "gru_cell_grad/names.clh"
     , __global float *scratch)
 {
-    const int steps = SIZE(T), all = SIZE(B) * steps, first = (int)get_global_id(0) * 32, row0 = (int)get_global_id(1) * 16;
+    const int steps = SIZE(T), all = SIZE(B) * steps, first = ITEM(0) * 32, row0 = ITEM(1) * 16;
     if (first >= E || row0 >= all)
         return;
     const int many = min(16, all - row0), end = min(first + 32, E);

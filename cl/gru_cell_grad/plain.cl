@@ -14,12 +14,12 @@
  *   needs   nothing beyond OpenCL C 1.1
  *   build   W_DTYPE, BIAS_DTYPE; REVERSE; HAS_LEN; HAS_STATE: else zeros; HAS_DSTATE */
 
-__kernel void KERNEL(
+ENTRY KERNEL(PLACE
 #include "gru_cell_grad/names.clh"
     , __global float *scratch)
 {
-    const int b = (int)get_global_id(1);
-    if (get_global_id(0) > 0 || b >= SIZE(B))
+    const int b = ITEM(1);
+    if (ITEM(0) > 0 || b >= SIZE(B))
         return;
     const int steps = SIZE(T);
     int n = steps;

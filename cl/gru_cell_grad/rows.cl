@@ -15,12 +15,12 @@
 typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
 #define LOOSE(p) (*(__global LOCAL_NAME(loose) *)(p))
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+ENTRY_OF_ONE KERNEL(PLACE
 #include "gru_cell_grad/names.clh"
     , __global float *scratch)
 {
-    const int b0 = (int)get_global_id(1) * SEQUENCES, steps = SIZE(T), sequences = SIZE(B);
-    if (get_global_id(0) > 0 || b0 >= sequences)
+    const int b0 = ITEM(1) * SEQUENCES, steps = SIZE(T), sequences = SIZE(B);
+    if (ITEM(0) > 0 || b0 >= sequences)
         return;
     const int many = min(SEQUENCES, sequences - b0);
     float16 carried[SEQUENCES][STATE_SIZE / 16];

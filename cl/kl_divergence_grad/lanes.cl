@@ -17,13 +17,13 @@
 #endif
 #define ONE(p) (*(p))
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *logits, int logits0, __global const int *targets, int targets0,
-       __global const float *teacher, int teacher0, __global const float *scale, int scale0,
-       __global const float *addend, int addend0, __global float *dlogits, int dlogits0, __global const int *dims, int R,
-       int R_set, int V, int row, int teacher_row, int addend_row, int d_row, float temperature)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *logits, int logits0, __global const int *targets, int targets0,
+                    __global const float *teacher, int teacher0, __global const float *scale, int scale0,
+                    __global const float *addend, int addend0, __global float *dlogits, int dlogits0,
+                    __global const int *dims, int R, int R_set, int V, int row, int teacher_row, int addend_row,
+                    int d_row, float temperature)
 {
-    const int r = (int)get_global_id(0);
+    const int r = ITEM(0);
     if (r >= SIZE(R))
         return;
     float factor = scale[scale0] * temperature;

@@ -7,13 +7,13 @@
  *   needs   nothing beyond OpenCL C 1.1
  *   build   STATE_DTYPE (rounds to nearest even); HAS_SLOT (else slot[b] is b) */
 
-__kernel void KERNEL(__global ELEMENT(STATE_DTYPE) *state, int state0, __global const float *x, int x0,
-                     __global const int *past, int past0, __global const int *len, int len0, __global const int *slot,
-                     int slot0, __global const int *dims, int B, int B_set, int T, int T_set, int G, int D, int capacity,
-                     int capacity_set, int xb, int xb_set, int xt, int xt_set, int xg, int xg_set, int sj, int sj_set,
-                     int sg, int sg_set, int ss, int ss_set)
+ENTRY KERNEL(PLACE __global ELEMENT(STATE_DTYPE) *state, int state0, __global const float *x, int x0,
+             __global const int *past, int past0, __global const int *len, int len0, __global const int *slot,
+             int slot0, __global const int *dims, int B, int B_set, int T, int T_set, int G, int D, int capacity,
+             int capacity_set, int xb, int xb_set, int xt, int xt_set, int xg, int xg_set, int sj, int sj_set, int sg,
+             int sg_set, int ss, int ss_set)
 {
-    const int i = (int)get_global_id(0), t = (int)get_global_id(1), b = (int)get_global_id(2);
+    const int i = ITEM(0), t = ITEM(1), b = ITEM(2);
     if (i >= G * D || t >= SIZE(T) || b >= SIZE(B))
         return;
     const int s = past[past0 + b] + t;

@@ -24,14 +24,13 @@
 #include "linear/finish64.clh"
 #include "matmul/cached_pack.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
-       __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global const float *residual, int residual0,
-       __global float *y, int y0, __global const int *dims, int R, int R_set, int N, int K, int x_row, int residual_row,
-       int y_row, int each)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
+                    __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global const float *residual, int residual0,
+                    __global float *y, int y0, __global const int *dims, int R, int R_set, int N, int K, int x_row,
+                    int residual_row, int y_row, int each)
 {
     const int rows = SIZE(R), depth = K, am = x_row, ak = 1;
-    const int first = (int)get_global_id(0) * each, end = min(first + each, rows), n = (int)get_global_id(1) * 64;
+    const int first = ITEM(0) * each, end = min(first + each, rows), n = ITEM(1) * 64;
     if (first >= rows || n >= N)
         return;
 #if TRANS_W

@@ -5,11 +5,11 @@
  *   p[r,n]  at r*N + n; y and residual as in linear/plain
  *   needs   nothing beyond OpenCL C 1.1
  *   build   HAS_BIAS, HAS_RESIDUAL; ACT */
-__kernel void KERNEL(__global const float *p, __global const float *bias, int bias0, __global const float *residual,
-                     int residual0, __global float *y, int y0, __global const int *dims, int R, int R_set, int N,
-                     int residual_row, int y_row)
+ENTRY KERNEL(PLACE __global const float *p, __global const float *bias, int bias0, __global const float *residual,
+             int residual0, __global float *y, int y0, __global const int *dims, int R, int R_set, int N,
+             int residual_row, int y_row)
 {
-    const int n = (int)get_global_id(0), r = (int)get_global_id(1);
+    const int n = ITEM(0), r = ITEM(1);
     if (n >= N || r >= SIZE(R))
         return;
     float v = p[r * N + n];

@@ -37,14 +37,13 @@
 
 #include "linear/finish64.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
-       __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global const float *residual, int residual0,
-       __global float *y, int y0, __global const int *dims, int R, int R_set, int N, int K, int x_row, int residual_row,
-       int y_row)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
+                    __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global const float *residual, int residual0,
+                    __global float *y, int y0, __global const int *dims, int R, int R_set, int N, int K, int x_row,
+                    int residual_row, int y_row)
 {
     const int rows = SIZE(R), panels = (N + 63) / 64;
-    const int m = (int)get_global_id(0) * MR, panel = (int)get_global_id(1);
+    const int m = ITEM(0) * MR, panel = ITEM(1);
     if (m >= rows || panel >= panels)
         return;
 

@@ -56,13 +56,13 @@
 #define TN 4
 #endif
 
-__kernel void KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
-                     __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global const float *residual, int residual0,
-                     __global float *y, int y0, __global const int *dims, int R, int R_set, int N, int K, int x_row,
-                     int residual_row, int y_row)
+ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int w0,
+             __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global const float *residual, int residual0,
+             __global float *y, int y0, __global const int *dims, int R, int R_set, int N, int K, int x_row,
+             int residual_row, int y_row)
 {
     const int rows = SIZE(R);
-    const int n = (int)get_global_id(0) * TN, m = (int)get_global_id(1) * TM;
+    const int n = ITEM(0) * TN, m = ITEM(1) * TM;
     if (n >= N || m >= rows)
         return;
 #if TRANS_W

@@ -16,12 +16,12 @@
 #define DEPTH 4096 /* inputs quantised at a time */
 #define MOST 4     /* panels */
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0, __global const uchar *w, int w0, __global const ELEMENT(BIAS_DTYPE) *bias,
-       int bias0, __global const float *residual, int residual0, __global float *y, int y0, __global const int *dims, int R,
-       int R_set, int N, int K, int x_row, int residual_row, int y_row, int P)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar *w, int w0,
+                    __global const ELEMENT(BIAS_DTYPE) *bias, int bias0, __global const float *residual, int residual0,
+                    __global float *y, int y0, __global const int *dims, int R, int R_set, int N, int K, int x_row,
+                    int residual_row, int y_row, int P)
 {
-    const int panels = (N + 63) / 64, first = (int)get_global_id(0) * P, count = min(P, panels - first);
+    const int panels = (N + 63) / 64, first = ITEM(0) * P, count = min(P, panels - first);
     uchar whole[DEPTH / 32 * 36] __attribute__((aligned(64)));
     float sum[MOST][64] __attribute__((aligned(64)));
     if (count <= 0 || SIZE(R) <= 0)

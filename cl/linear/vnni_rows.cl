@@ -10,11 +10,11 @@
 
 #define VNNI_ROWS 4 /* of a work-item */
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0, __global uchar *scratch, __global const int *dims, int R, int R_set, int K, int x_row)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global uchar *scratch, __global const int *dims, int R,
+                    int R_set, int K, int x_row)
 {
-    const int end = min(SIZE(R), ((int)get_global_id(0) + 1) * VNNI_ROWS);
-    for (int r = (int)get_global_id(0) * VNNI_ROWS; r < end; r++) {
+    const int end = min(SIZE(R), (ITEM(0) + 1) * VNNI_ROWS);
+    for (int r = ITEM(0) * VNNI_ROWS; r < end; r++) {
         __global const float *from = x + x0 + r * x_row;
         __global uchar *to = scratch + (size_t)r * VNNI_ROW_BYTES(K);
         float down, up = tsr_vnni_scale(from, K, &down);

@@ -42,19 +42,19 @@
 
 #include "matmul/cached_pack.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
-       __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int8 size, int8 size_set, int8 a_step, int8 a_set,
-       int8 b_step, int8 b_set, int8 y_step, int8 y_set, int K, int K_set, float alpha
+ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
+                    __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int8 size, int8 size_set,
+                    int8 a_step, int8 a_set, int8 b_step, int8 b_set, int8 y_step, int8 y_set, int K, int K_set,
+                    float alpha
 #if ADD
-       ,
-       __global const float *beta, int beta0
+                    ,
+                    __global const float *beta, int beta0
 #endif
-       ,
-       int each, int rows_first)
+                    ,
+                    int each, int rows_first)
 {
     const int M = size.s6 * dims[size_set.s6], N = size.s7 * dims[size_set.s7], depth = SIZE(K);
-    const int item0 = (int)get_global_id(0), item1 = (int)get_global_id(1), matrix = (int)get_global_id(2);
+    const int item0 = ITEM(0), item1 = ITEM(1), matrix = ITEM(2);
     const int first = (rows_first ? item0 : item1) * each, end = min(first + each, M);
     const int n = (rows_first ? item1 : item0) * 64;
     const int inner = size.s5 * dims[size_set.s5], middle = size.s4 * dims[size_set.s4];

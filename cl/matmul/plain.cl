@@ -20,21 +20,20 @@
 #define TN 4
 #endif
 
-__kernel void KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
-                     __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int8 size, int8 size_set,
-                     int8 a_step, int8 a_set, int8 b_step, int8 b_set, int8 y_step, int8 y_set, int K, int K_set,
-                     float alpha
+ENTRY KERNEL(PLACE __global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,
+             __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int8 size, int8 size_set, int8 a_step,
+             int8 a_set, int8 b_step, int8 b_set, int8 y_step, int8 y_set, int K, int K_set, float alpha
 #if ADD
-                     ,
-                     __global const float *beta, int beta0
+             ,
+             __global const float *beta, int beta0
 #endif
 )
 {
     const int M = size.s6 * dims[size_set.s6], N = size.s7 * dims[size_set.s7], depth = SIZE(K);
-    const int n = (int)get_global_id(0) * TN, m = (int)get_global_id(1) * TM;
+    const int n = ITEM(0) * TN, m = ITEM(1) * TM;
     const int inner = size.s5 * dims[size_set.s5], middle = size.s4 * dims[size_set.s4];
     const int outer = size.s3 * dims[size_set.s3];
-    const int matrix = (int)get_global_id(2);
+    const int matrix = ITEM(2);
     if (n >= N || m >= M || matrix >= inner * middle * outer)
         return;
 #include "matmul/place.clh"

@@ -107,15 +107,16 @@ LOCAL_NAME(norm)(const int rows, __global const float *x, int x_row,
         }
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0,
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0,
 #if ADD
-       __global const float *residual, int residual0, __global float *sum, int sum0, int residual_row, int sum_row,
+                    __global const float *residual, int residual0, __global float *sum, int sum0, int residual_row,
+                    int sum_row,
 #endif
-       __global const ELEMENT(W_DTYPE) *weight, int weight0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,
-       __global float *y, int y0, __global const int *dims, int R, int R_set, int C, int x_row, int y_row, float eps)
+                    __global const ELEMENT(W_DTYPE) *weight, int weight0, __global const ELEMENT(BIAS_DTYPE) *bias,
+                    int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int C, int x_row,
+                    int y_row, float eps)
 {
-    const int first = (int)get_global_id(0) * 4, rows = min(SIZE(R) - first, 4);
+    const int first = ITEM(0) * 4, rows = min(SIZE(R) - first, 4);
 #if ADD
 #define ROWS_FROM(r, n)                                                                                                       \
     LOCAL_NAME(norm)(n, x + x0 + (r) * x_row, x_row, residual + residual0 + (r) * residual_row, sum + sum0 + (r) * sum_row,     \

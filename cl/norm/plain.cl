@@ -37,16 +37,16 @@
  *   paid    608 us; see the ladder
  *   source  Ba et al. 2016, arXiv:1607.06450; Zhang, Sennrich 2019, arXiv:1910.07467 */
 
-__kernel void KERNEL(__global const float *x, int x0,
+ENTRY KERNEL(PLACE __global const float *x, int x0,
 #if ADD
-                     __global const float *residual, int residual0, __global float *sum, int sum0, int residual_row,
-                     int sum_row,
+             __global const float *residual, int residual0, __global float *sum, int sum0, int residual_row,
+             int sum_row,
 #endif
-                     __global const ELEMENT(W_DTYPE) *weight, int weight0, __global const ELEMENT(BIAS_DTYPE) *bias,
-                     int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int C, int x_row,
-                     int y_row, float eps)
+             __global const ELEMENT(W_DTYPE) *weight, int weight0, __global const ELEMENT(BIAS_DTYPE) *bias,
+             int bias0, __global float *y, int y0, __global const int *dims, int R, int R_set, int C, int x_row,
+             int y_row, float eps)
 {
-    const int r = (int)get_global_id(0);
+    const int r = ITEM(0);
     if (r >= SIZE(R))
         return;
     x += x0 + r * x_row;

@@ -104,13 +104,12 @@ LOCAL_NAME(rows)(const int rows, __global const float *x, __global const float *
         }
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0, __global const float *weight, int weight0, __global const float *dy, int dy0,
-       __global const float *addend, int addend0, __global float *dx, int dx0, __global float *stats, int stats0,
-       __global const int *dims, int R, int R_set, int C, int x_row, int dy_row, int addend_row, int dx_row, int stats_row,
-       float eps)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const float *weight, int weight0,
+                    __global const float *dy, int dy0, __global const float *addend, int addend0, __global float *dx,
+                    int dx0, __global float *stats, int stats0, __global const int *dims, int R, int R_set, int C,
+                    int x_row, int dy_row, int addend_row, int dx_row, int stats_row, float eps)
 {
-    const int first = (int)get_global_id(0) * ROWS, rows = min(SIZE(R) - first, ROWS);
+    const int first = ITEM(0) * ROWS, rows = min(SIZE(R) - first, ROWS);
 #define ROWS_FROM(r, n)                                                                                                       \
     LOCAL_NAME(rows)(n, x + x0 + (r) * x_row, weight + weight0, dy + dy0 + (r) * dy_row, addend + addend0 + (r) * addend_row, \
                      dx + dx0 + (r) * dx_row, stats + stats0 + (r) * stats_row, C, x_row, dy_row, addend_row, dx_row,         \

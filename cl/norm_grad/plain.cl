@@ -14,12 +14,12 @@
  *   build   RMS 0|1; HAS_ADDEND; HAS_STATS; W_DTYPE
  *   paid    see norm_grad/lanes */
 
-__kernel void KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *weight, int weight0,
-                     __global const float *dy, int dy0, __global const float *addend, int addend0, __global float *dx, int dx0,
-                     __global float *stats, int stats0, __global const int *dims, int R, int R_set, int C, int x_row,
-                     int dy_row, int addend_row, int dx_row, int stats_row, float eps)
+ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTYPE) *weight, int weight0,
+             __global const float *dy, int dy0, __global const float *addend, int addend0, __global float *dx, int dx0,
+             __global float *stats, int stats0, __global const int *dims, int R, int R_set, int C, int x_row,
+             int dy_row, int addend_row, int dx_row, int stats_row, float eps)
 {
-    const int r = (int)get_global_id(0), whole = C / 16 * 16;
+    const int r = ITEM(0), whole = C / 16 * 16;
     if (r >= SIZE(R))
         return;
     x += x0 + r * x_row;

@@ -13,13 +13,13 @@
 #define MEAN stats[r * stats_row]
 #define SCALE stats[r * stats_row + 1]
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0, __global const float *dy, int dy0, __global const float *stats, int stats0,
-       __global float *sums, __global const int *dims, int R, int R_set, int C, int C_set, int x_row, int dy_row, int stats_row)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const float *dy, int dy0,
+                    __global const float *stats, int stats0, __global float *sums, __global const int *dims, int R,
+                    int R_set, int C, int C_set, int x_row, int dy_row, int stats_row)
 {
-    const int b = (int)get_global_id(1), rows = min(SIZE(R) - b * BLOCK, BLOCK), columns = SIZE(C);
-    const int last = min(columns, (int)get_global_id(0) * 64 + 64);
-    int c = (int)get_global_id(0) * 64;
+    const int b = ITEM(1), rows = min(SIZE(R) - b * BLOCK, BLOCK), columns = SIZE(C);
+    const int last = min(columns, ITEM(0) * 64 + 64);
+    int c = ITEM(0) * 64;
     x += x0 + b * BLOCK * x_row;
     dy += dy0 + b * BLOCK * dy_row;
     stats += stats0 + b * BLOCK * stats_row;

@@ -5,11 +5,11 @@
  *   needs   float16 in registers (a CPU); C a multiple of 16 */
 typedef float16 __attribute__((aligned(4))) LOCAL_NAME(loose);
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0, __global const int *len, int len0, __global float *y, int y0, __global const int *dims,
-       int B, int B_set, int T, int T_set, int C, int xb, int xb_set, int xt, int xt_set, int yb, int yb_set)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const int *len, int len0, __global float *y, int y0,
+                    __global const int *dims, int B, int B_set, int T, int T_set, int C, int xb, int xb_set, int xt,
+                    int xt_set, int yb, int yb_set)
 {
-    const int c = (int)get_global_id(0) * 16, b = (int)get_global_id(1), step = SIZE(xt);
+    const int c = ITEM(0) * 16, b = ITEM(1), step = SIZE(xt);
     if (c >= C || b >= SIZE(B))
         return;
     int n = SIZE(T);

@@ -7,11 +7,11 @@
  *   needs   nothing beyond OpenCL C 1.1
  *   build   KIND 0 mean, 1 first, 2 max, 3 last; HAS_LEN */
 
-__kernel void KERNEL(__global const float *x, int x0, __global const int *len, int len0, __global float *y, int y0,
-                     __global const int *dims, int B, int B_set, int T, int T_set, int C, int xb, int xb_set, int xt,
-                     int xt_set, int yb, int yb_set)
+ENTRY KERNEL(PLACE __global const float *x, int x0, __global const int *len, int len0, __global float *y, int y0,
+             __global const int *dims, int B, int B_set, int T, int T_set, int C, int xb, int xb_set, int xt,
+             int xt_set, int yb, int yb_set)
 {
-    const int c = (int)get_global_id(0), b = (int)get_global_id(1), step = SIZE(xt);
+    const int c = ITEM(0), b = ITEM(1), step = SIZE(xt);
     if (c >= C || b >= SIZE(B))
         return;
     int n = SIZE(T);

@@ -8,11 +8,11 @@
  *   needs   nothing beyond OpenCL C 1.1
  *   build   KIND 0 mean, 1 first, 2 max, 3 last; HAS_LEN */
 
-__kernel void KERNEL(__global const float *x, int x0, __global const int *len, int len0, __global const float *dy, int dy0,
-                     __global float *dx, int dx0, __global const int *dims, int B, int B_set, int T, int T_set, int C, int xb,
-                     int xb_set, int xt, int xt_set, int db, int db_set, int ob, int ob_set, int ot, int ot_set)
+ENTRY KERNEL(PLACE __global const float *x, int x0, __global const int *len, int len0, __global const float *dy,
+             int dy0, __global float *dx, int dx0, __global const int *dims, int B, int B_set, int T, int T_set, int C,
+             int xb, int xb_set, int xt, int xt_set, int db, int db_set, int ob, int ob_set, int ot, int ot_set)
 {
-    const int c = (int)get_global_id(0), b = (int)get_global_id(1), steps = SIZE(T);
+    const int c = ITEM(0), b = ITEM(1), steps = SIZE(T);
     if (c >= C || b >= SIZE(B))
         return;
     int n = steps;

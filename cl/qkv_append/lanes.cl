@@ -56,11 +56,11 @@ typedef float16 __attribute__((aligned(4))) tsr_own_float16;
 #define ROTATE(dtype, to, from) COPY(dtype, to, from, 0, HEAD)
 #endif
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void KERNEL(
+ENTRY_OF_ONE KERNEL(PLACE
 #include "qkv_append/body.clh"
 )
 {
-    const int t = (int)get_global_id(0), b = (int)get_global_id(1);
+    const int t = ITEM(0), b = ITEM(1);
     if (t >= QUERIES || b >= SIZE_AT(0))
         return;
 #if ROPE

@@ -17,11 +17,11 @@
 #define H 0
 #endif
 
-__kernel void KERNEL(
+ENTRY KERNEL(PLACE
 #include "qkv_append/body.clh"
 )
 {
-    const int i = (int)get_global_id(0), head = (int)get_global_id(1), bt = (int)get_global_id(2);
+    const int i = ITEM(0), head = ITEM(1), bt = ITEM(2);
     const int queries = QUERIES, half_size = ROTARY / 2;
     if (head >= H + 2 * G || bt >= SIZE_AT(0) * queries)
         return;

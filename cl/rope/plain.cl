@@ -11,13 +11,13 @@
  *   build   INTERLEAVED; INVERSE: by minus the angle
  *   source  Su et al. 2021, arXiv:2104.09864 */
 
-__kernel void KERNEL(__global const float *x, int x0, __global const int *positions, int positions0,
-                     __global const float *inv_freq, int inv_freq0, __global float *y, int y0, __global const int *dims,
-                     int B, int B_set, int T, int T_set, int H, int D, int rotary, int xb, int xb_set, int xt,
-                     int xt_set, int xh, int xh_set, int yb, int yb_set, int yt, int yt_set, int yh, int yh_set, int pb,
-                     int pb_set, int pt, int pt_set, float magnitude)
+ENTRY KERNEL(PLACE __global const float *x, int x0, __global const int *positions, int positions0,
+             __global const float *inv_freq, int inv_freq0, __global float *y, int y0, __global const int *dims, int B,
+             int B_set, int T, int T_set, int H, int D, int rotary, int xb, int xb_set, int xt, int xt_set, int xh,
+             int xh_set, int yb, int yb_set, int yt, int yt_set, int yh, int yh_set, int pb, int pb_set, int pt,
+             int pt_set, float magnitude)
 {
-    const int i = (int)get_global_id(0), h = (int)get_global_id(1), bt = (int)get_global_id(2);
+    const int i = ITEM(0), h = ITEM(1), bt = ITEM(2);
     const int half_size = rotary / 2, queries = SIZE(T);
     if (i >= D - half_size || h >= H || bt >= SIZE(B) * queries)
         return;

@@ -5,11 +5,11 @@
  *   needs   float16 in registers (a CPU) */
 #include "embed_add/find.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const int *index, int index0, __global const float *dy, int dy0, __global float *dx, int dx0,
-       __global const int *dims, int R, int R_set, int N, int N_set, int C, int C_set, int dy_row, int dx_row)
+ENTRY_OF_ONE KERNEL(PLACE __global const int *index, int index0, __global const float *dy, int dy0, __global float *dx,
+                    int dx0, __global const int *dims, int R, int R_set, int N, int N_set, int C, int C_set, int dy_row,
+                    int dx_row)
 {
-    const int r = (int)get_global_id(0), columns = SIZE(C), n = SIZE(N);
+    const int r = ITEM(0), columns = SIZE(C), n = SIZE(N);
     if (r >= SIZE(R))
         return;
     index += index0;

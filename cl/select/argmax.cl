@@ -5,10 +5,10 @@
  *   needs   nothing beyond OpenCL C 1.1
  *   build   X_DTYPE */
 
-__kernel void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global int *y, int y0, __global const int *dims,
-                     int R, int R_set, int V, int V_set, int x_row)
+ENTRY KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global int *y, int y0, __global const int *dims, int R,
+             int R_set, int V, int V_set, int x_row)
 {
-    const int r = (int)get_global_id(0), n = SIZE(V);
+    const int r = ITEM(0), n = SIZE(V);
     if (r >= SIZE(R))
         return;
     int best = 0;

@@ -11,11 +11,11 @@
 #include "elementwise/sixteen.clh"
 #define BEATS(u, v) ((u) > (v) || (isnan(v) && !isnan(u)))
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global float *values, int values0, __global int *indices, int indices0,
-       __global float *lse, int lse0, __global const int *dims, int R, int R_set, int V, int V_set, int k, int x_row)
+ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global float *values, int values0,
+                    __global int *indices, int indices0, __global float *lse, int lse0, __global const int *dims, int R,
+                    int R_set, int V, int V_set, int k, int x_row)
 {
-    const int r = (int)get_global_id(0), n = SIZE(V);
+    const int r = ITEM(0), n = SIZE(V);
     if (r >= SIZE(R))
         return;
     x += x0 + r * x_row;

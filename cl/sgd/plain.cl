@@ -6,11 +6,11 @@
  *   needs   nothing beyond OpenCL C 1.1
  *   build   HAS_VELOCITY; NESTEROV; HAS_ROUNDED: rounded, bf16, receives p */
 
-__kernel void KERNEL(__global float *p, int p0, __global float *velocity, int velocity0, __global const float *gradient,
-                     int gradient0, __global const float *rates, int rates0, __global ushort *rounded, int rounded0,
-                     __global const int *dims, int N, int N_set, float momentum, float decay)
+ENTRY KERNEL(PLACE __global float *p, int p0, __global float *velocity, int velocity0, __global const float *gradient,
+             int gradient0, __global const float *rates, int rates0, __global ushort *rounded, int rounded0,
+             __global const int *dims, int N, int N_set, float momentum, float decay)
 {
-    const int i = (int)get_global_id(0);
+    const int i = ITEM(0);
     if (i >= SIZE(N))
         return;
     const float old = p[p0 + i], g = fma(decay, old, gradient[gradient0 + i] * rates[rates0 + 3]);

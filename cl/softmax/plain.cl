@@ -11,14 +11,13 @@
  *   build   X_DTYPE, Y_DTYPE, BIAS_DTYPE; BATCH_AXIS 0..6 the position of B among the eight
  *           dimensions; CAUSAL, WINDOW; HAS_PAST, HAS_LEN, HAS_BIAS, HAS_RELATIVE */
 
-__kernel void KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const int *past, int past0,
-                     __global const int *len, int len0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,
-                     __global const float *relative, int relative0, int reach,
-                     __global ELEMENT(Y_DTYPE) *y, int y0, __global const int *dims, int R, int R_set, int8 size,
-                     int8 size_set, int8 x_step, int8 x_set, int8 bias_step, int8 bias_set, int8 y_step, int8 y_set,
-                     float scale)
+ENTRY KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global const int *past, int past0,
+             __global const int *len, int len0, __global const ELEMENT(BIAS_DTYPE) *bias, int bias0,
+             __global const float *relative, int relative0, int reach, __global ELEMENT(Y_DTYPE) *y, int y0,
+             __global const int *dims, int R, int R_set, int8 size, int8 size_set, int8 x_step, int8 x_set,
+             int8 bias_step, int8 bias_set, int8 y_step, int8 y_set, float scale)
 {
-    const int row = (int)get_global_id(0);
+    const int row = ITEM(0);
     if (row >= SIZE(R))
         return;
 #include "softmax/row.clh"

@@ -6,12 +6,11 @@
  *   needs   float16 in registers (a CPU) */
 #include "elementwise/sixteen.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *y, int y0, __global const float *dy, int dy0, __global float *dx, int dx0, __global const int *dims,
-       int R, int R_set, int8 size, int8 size_set, int8 y_step, int8 y_set, int8 dy_step, int8 dy_set, int8 dx_step, int8 dx_set,
-       float scale)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *y, int y0, __global const float *dy, int dy0, __global float *dx,
+                    int dx0, __global const int *dims, int R, int R_set, int8 size, int8 size_set, int8 y_step,
+                    int8 y_set, int8 dy_step, int8 dy_set, int8 dx_step, int8 dx_set, float scale)
 {
-    const int row = (int)get_global_id(0);
+    const int row = ITEM(0);
     if (row >= SIZE(R))
         return;
     const int S = size.s7 * dims[size_set.s7], whole = S / 16 * 16;

@@ -8,10 +8,10 @@
  *   build   BLOCK
  *   paid    see sum_rows/blocks_lanes */
 
-__kernel void KERNEL(__global const float *x, int x0, __global float *sums, __global const int *dims, int R, int R_set, int C,
-                     int C_set, int x_row)
+ENTRY KERNEL(PLACE __global const float *x, int x0, __global float *sums, __global const int *dims, int R, int R_set,
+             int C, int C_set, int x_row)
 {
-    const int c = (int)get_global_id(0), b = (int)get_global_id(1), end = min(b * BLOCK + BLOCK, SIZE(R));
+    const int c = ITEM(0), b = ITEM(1), end = min(b * BLOCK + BLOCK, SIZE(R));
     if (c >= SIZE(C) || b * BLOCK >= SIZE(R))
         return;
     float sum = 0.0f;

@@ -12,13 +12,12 @@
  *           256 x 50257       4780    1550 (33) */
 #include "elementwise/sixteen.clh"
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *x, int x0, __global float *sums, __global const int *dims, int R, int R_set, int C, int C_set,
-       int x_row)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global float *sums, __global const int *dims, int R,
+                    int R_set, int C, int C_set, int x_row)
 {
-    const int b = (int)get_global_id(1), rows = min(SIZE(R) - b * BLOCK, BLOCK), columns = SIZE(C);
-    const int last = min(columns, (int)get_global_id(0) * 64 + 64);
-    int c = (int)get_global_id(0) * 64;
+    const int b = ITEM(1), rows = min(SIZE(R) - b * BLOCK, BLOCK), columns = SIZE(C);
+    const int last = min(columns, ITEM(0) * 64 + 64);
+    int c = ITEM(0) * 64;
     x += x0 + b * BLOCK * x_row;
     sums += b * columns;
     if (c + 64 <= last) {

@@ -23,11 +23,10 @@ LOCAL_NAME(add)(__global const float *sums, int blocks, int pitch, int width, __
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global const float *sums, __global float *y, int y0, __global float *z, int z0, __global const int *dims, int R,
-       int R_set, int C, int C_set)
+ENTRY_OF_ONE KERNEL(PLACE __global const float *sums, __global float *y, int y0, __global float *z, int z0,
+                    __global const int *dims, int R, int R_set, int C, int C_set)
 {
-    const int c = (int)get_global_id(0) * 16, columns = SIZE(C), blocks = (SIZE(R) + BLOCK - 1) / BLOCK;
+    const int c = ITEM(0) * 16, columns = SIZE(C), blocks = (SIZE(R) + BLOCK - 1) / BLOCK;
     if (c >= columns)
         return;
     LOCAL_NAME(add)(sums + c, blocks, PARTS * columns, columns - c, y + y0 + c);

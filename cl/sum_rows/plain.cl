@@ -7,10 +7,10 @@
  *   needs   nothing beyond OpenCL C 1.1
  *   build   BLOCK; PARTS 1|2: without | with z */
 
-__kernel void KERNEL(__global const float *sums, __global float *y, int y0, __global float *z, int z0, __global const int *dims,
-                     int R, int R_set, int C, int C_set)
+ENTRY KERNEL(PLACE __global const float *sums, __global float *y, int y0, __global float *z, int z0,
+             __global const int *dims, int R, int R_set, int C, int C_set)
 {
-    const int c = (int)get_global_id(0), columns = SIZE(C), blocks = (SIZE(R) + BLOCK - 1) / BLOCK;
+    const int c = ITEM(0), columns = SIZE(C), blocks = (SIZE(R) + BLOCK - 1) / BLOCK;
     if (c >= columns)
         return;
     float total = 0.0f;

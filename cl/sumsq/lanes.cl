@@ -7,11 +7,10 @@
 #include "elementwise/sixteen.clh"
 #define BLOCK 1024
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-KERNEL(__global float *sums, int sums0, __global const float *x, int x0, __global const int *dims, int N, int N_set,
-       int first, int parts)
+ENTRY_OF_ONE KERNEL(PLACE __global float *sums, int sums0, __global const float *x, int x0, __global const int *dims,
+                    int N, int N_set, int first, int parts)
 {
-    const int j = (int)get_global_id(0), n = SIZE(N), run = n / parts + (n % parts > 0);
+    const int j = ITEM(0), n = SIZE(N), run = n / parts + (n % parts > 0);
     if (j >= parts)
         return;
     /* j * run may exceed an int where runs are short */

@@ -9,10 +9,10 @@
  *   paid    see sumsq/lanes */
 #define BLOCK 1024
 
-__kernel void KERNEL(__global float *sums, int sums0, __global const float *x, int x0, __global const int *dims, int N,
-                     int N_set, int first, int parts)
+ENTRY KERNEL(PLACE __global float *sums, int sums0, __global const float *x, int x0, __global const int *dims, int N,
+             int N_set, int first, int parts)
 {
-    const int j = (int)get_global_id(0), n = SIZE(N), run = n / parts + (REST(n, parts) > 0);
+    const int j = ITEM(0), n = SIZE(N), run = n / parts + (REST(n, parts) > 0);
     if (j >= parts)
         return;
     /* j * run may exceed an int where runs are short */

@@ -109,6 +109,20 @@ static void check_arguments(cl_program program, const kernel_of *of, const sampl
     clReleaseKernel(kernel);
 }
 
+/* Builds a source with the names of parameters; fails the test, naming `what`, where it can't. */
+static cl_program build(const char *source, const char *options, const char *what) {
+    char all[768];
+    snprintf(all, sizeof all, "%s -cl-kernel-arg-info -I%s/cl", options, TESSERA_SOURCE_DIR);
+    cl_program program = clCreateProgramWithSource(driver.context, 1, &source, NULL, NULL);
+    if (clBuildProgram(program, 1, &driver.device, all, NULL, NULL) != CL_SUCCESS) {
+        static char log[16384];
+        clGetProgramBuildInfo(program, driver.device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log,
+                              NULL);
+        cr_assert_fail("%s, built with \"%s\": %s", what, options, log);
+    }
+    return program;
+}
+
 static void build_twice(const kernel_of *kernel, const char *options) {
     char *source = calloc(1, MAX_SOURCE);
     sample samples[2];
@@ -119,19 +133,9 @@ static void build_twice(const kernel_of *kernel, const char *options) {
         make_sample(kernel->row, i, &samples[i]);
         append_instance(source, kernel, &samples[i], i);
     }
-    const char *text = source;
-    char with_includes[768];
-    snprintf(with_includes, sizeof with_includes, "%s -cl-kernel-arg-info -I%s/cl", options,
-             TESSERA_SOURCE_DIR);
-    cl_program program = clCreateProgramWithSource(driver.context, 1, &text, NULL, NULL);
-    if (clBuildProgram(program, 1, &driver.device, with_includes, NULL, NULL) != CL_SUCCESS) {
-        static char log[16384];
-        clGetProgramBuildInfo(program, driver.device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log,
-                              NULL);
-        cr_expect_fail("%s twice with \"%s\": %s", kernel->file, options, log);
-    } else
-        for (int i = 0; i < 2; i++)
-            check_arguments(program, kernel, &samples[i], i);
+    cl_program program = build(source, options, kernel->file);
+    for (int i = 0; i < 2; i++)
+        check_arguments(program, kernel, &samples[i], i);
     clReleaseProgram(program);
     free(source);
 }
@@ -144,6 +148,11 @@ static const tsr_op_id listed[] = {
 };
 #define N_LISTED (sizeof listed / sizeof *listed)
 
+/* pocl has no sub-groups, dot products, halves. */
+static bool is_built_here(const tsri_opencl_row *row) {
+    return row->file && !row->newest_c;
+}
+
 Test(opencl_kernels, twice) {
     if (!open_driver())
         cr_skip_test("no pocl CPU device");
@@ -151,7 +160,7 @@ Test(opencl_kernels, twice) {
         const tsri_opencl_row *row = tsri_opencl_rows_of(listed[i]);
         cr_expect_not_null(row, "op %d has no variant", listed[i]);
         for (; row && row->name; row++) {
-            if (!row->file || row->newest_c) /* pocl has no sub-groups, dot products, halves */
+            if (!is_built_here(row))
                 continue;
             const kernel_of own = {row, row->file, row->define, row->bind, true};
             build_twice(&own, "-cl-std=CL1.2");
@@ -166,20 +175,13 @@ Test(opencl_kernels, twice) {
     clReleaseContext(driver.context);
 }
 
-/* A task's kernels share one program: no file leaves a macro or a name defined, and none gives a
- * warning. */
-Test(opencl_kernels, together) {
-    if (!open_driver())
-        cr_skip_test("no pocl CPU device");
-    char *source = calloc(1, MAX_SOURCE);
-    cr_assert_not_null(source);
-    append_file(source, "common/tessera.clh");
-    append_file(source, "common/group.clh");
+/* Appends the kernels of the variants that are wanted, and of their stages. */
+static void append_all(char *source, bool (*wanted)(const tsri_opencl_row *row)) {
     int number = 0;
     for (size_t n = 0; n < N_LISTED; n++)
         for (const tsri_opencl_row *row = tsri_opencl_rows_of(listed[n]); row && row->name; row++) {
             sample s;
-            if (!row->file || row->newest_c)
+            if (!wanted(row))
                 continue;
             make_sample(row, 0, &s);
             const tsri_opencl_stage *before = row->before;
@@ -190,16 +192,38 @@ Test(opencl_kernels, together) {
                     source, &(kernel_of){row, before->file, before->define, before->bind, false},
                     &s, number++);
         }
-    const char *text = source;
-    char options[512];
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -Werror -I%s/cl", TESSERA_SOURCE_DIR);
-    cl_program program = clCreateProgramWithSource(driver.context, 1, &text, NULL, NULL);
-    if (clBuildProgram(program, 1, &driver.device, options, NULL, NULL) != CL_SUCCESS) {
-        static char log[16384];
-        clGetProgramBuildInfo(program, driver.device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log,
-                              NULL);
-        cr_expect_fail("%d kernels in one program: %s", number, log);
-    }
+}
+
+/* A task's kernels share one program: no file leaves a macro or a name defined, and none gives a
+ * warning. */
+Test(opencl_kernels, together) {
+    if (!open_driver())
+        cr_skip_test("no pocl CPU device");
+    char *source = calloc(1, MAX_SOURCE);
+    cr_assert_not_null(source);
+    append_file(source, "common/tessera.clh");
+    append_file(source, "common/group.clh");
+    append_all(source, is_built_here);
+    clReleaseProgram(build(source, "-cl-std=CL1.2 -Werror", "in one program"));
+    clReleaseContext(driver.context);
+    free(source);
+}
+
+/* In the program of a chain, kernels are functions; the variants that may be part of one leave no
+ * kernel in it. */
+Test(opencl_kernels, as_functions_of_a_chain) {
+    if (!open_driver())
+        cr_skip_test("no pocl CPU device");
+    char *source = calloc(1, MAX_SOURCE);
+    cr_assert_not_null(source);
+    strcpy(source, "#define TSR_CHAIN\n");
+    append_file(source, "common/tessera.clh");
+    append_file(source, "common/group.clh");
+    append_all(source, tsri_opencl_row_chains);
+    cl_program program = build(source, "-cl-std=CL1.2 -Werror", "as functions");
+    size_t kernels = 1;
+    clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof kernels, &kernels, NULL);
+    cr_expect_eq(kernels, 0, "%zu kernels don't begin with ENTRY", kernels);
     clReleaseProgram(program);
     clReleaseContext(driver.context);
     free(source);

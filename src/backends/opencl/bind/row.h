@@ -10,11 +10,14 @@
  *   - every file of cl/common/ appears once, at the start of the program, in path order: an
  *     #include of one is dropped; an #include of any other file ("linear/body.clh") is pasted
  *     wherever it appears;
- *   - the kernel is `__kernel void KERNEL(args)`. KERNEL is the instance's own name, INSTANCE is
- *     the same (for LOCAL_NAME of common/tessera.clh). Both, the build constants and the tunables
- *     are defined before the file and undefined after it;
- *   - long launches are split along the axes of the grid, by an offset: use get_global_id
- *     (get_group_id and get_num_groups count within a piece). A piece is whole work-groups.
+ *   - the kernel is `ENTRY KERNEL(PLACE parameters)`, with ITEM(axis) for the work-item's number
+ *     (common/tessera.clh), so that it can be a function of a chain (launch/chain.h); or `__kernel
+ *     void KERNEL(parameters)` where its work-items share local memory or wait for each other.
+ *     KERNEL is the instance's own name, INSTANCE is the same (for LOCAL_NAME). Both, the build
+ *     constants and the tunables are defined before the file and undefined after it;
+ *   - long launches are split along the axes of the grid, by an offset: ITEM and
+ *     get_global_id count from the start of the grid, get_group_id and get_num_groups within a
+ *     piece. A piece is whole work-groups.
  */
 #ifndef TSRI_OPENCL_BIND_ROW_H
 #define TSRI_OPENCL_BIND_ROW_H
@@ -86,9 +89,8 @@ struct tsri_opencl_row {
     bool gpu;     /* made for GPUs: on other devices it ranks below plain, for those who force it */
     bool newest_c; /* built as OpenCL C 3.0 or 2.0 where the device has it, in a program of its own:
                       for sub-groups, dot products and halves; does not apply to its stage */
-    bool alone;    /* never part of a chain: its work-items run for milliseconds, and the workers
-                      that wait for one would give up and leave the chain */
-    int score;     /* see tsri_opencl_row_score */
+    const char *alone; /* why it is never part of a chain; NULL: it may be */
+    int score;         /* see tsri_opencl_row_score */
     tsri_opencl_tunable tunables[TSRI_OPENCL_TUNABLES];
     const tsri_opencl_layout *layout; /* of the weight operand; NULL: plain rows */
     int weight_operand;               /* index of the weight among op->in, -1: there is none */

@@ -4,6 +4,7 @@
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/program/compile.h"
 #include "backends/opencl/program/program.h"
+#include "backends/opencl/rows/rows.h"
 #include "backends/opencl/source/source.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -34,9 +35,7 @@ bool tsri_opencl_chains(const tsr_dev *dev) {
 }
 
 static bool takes_part(const tsri_opencl_instance *instance) {
-    const tsri_opencl_row *row = instance->row;
-    return row->file && !row->enqueue && !row->gpu && !row->newest_c && !row->alone &&
-           instance->state == TSRI_OPENCL_BUILT;
+    return tsri_opencl_row_chains(instance->row) && instance->state == TSRI_OPENCL_BUILT;
 }
 
 /* The index of an instance among the program's cases; -1 where it is not one of them. */
@@ -100,30 +99,6 @@ static tsr_status sign(tsr_plan *plan, const tsri_opencl_chained *chained) {
     return status;
 }
 
-/* The kernel's text as a function whose first parameters are the work-item's place. */
-static tsr_status add_function(const tsr_dev *dev, const tsri_opencl_instance *instance,
-                               tsri_bytes *source) {
-    static const char name[] = " KERNEL(", line_name[] = "\nKERNEL(";
-    tsri_bytes text = {0};
-    tsr_status status = tsri_opencl_instance_source(dev, instance, &text);
-    const char *at = status == TSR_OK ? strstr(text.data, line_name) : NULL;
-    if (status == TSR_OK && !at)
-        at = strstr(text.data, name);
-    if (status == TSR_OK && !at)
-        status = tsri_base_fail(TSR_E_INTERNAL, "%s has no kernel of the form KERNEL(arguments)",
-                                tsri_opencl_instance_file(instance));
-    if (status == TSR_OK) {
-        const size_t head = (size_t)(at - text.data) + strlen(name);
-        status = tsri_base_bytes_append(source, text.data, head);
-        if (status == TSR_OK)
-            status = tsri_base_bytes_printf(
-                source, "const int tsr_item0, const int tsr_item1, const int tsr_item2, %s\n",
-                text.data + head);
-    }
-    tsri_base_bytes_clear(&text);
-    return status;
-}
-
 /* A function that runs work-items first .. end - 1 with the arguments of record r. */
 static tsr_status add_loop(const tsri_opencl_instance *instance, size_t number,
                            tsri_bytes *source) {
@@ -153,20 +128,17 @@ static tsr_status add_loop(const tsri_opencl_instance *instance, size_t number,
 
 static tsr_status assemble(const tsr_dev *dev, const tsri_opencl_chain *chain, tsri_bytes *source) {
     const char *folder = tsri_opencl_kernel_folder(dev);
+    /* With TSR_CHAIN, common/tessera.clh makes functions of the kernels. */
+    TRY(tsri_base_bytes_printf(source, "#define TSR_CHAIN\n"));
     TRY(tsri_opencl_source_common(folder, source));
-    TRY(tsri_base_bytes_printf(source,
-                               "#define __kernel static\n#define reqd_work_group_size(x, y, z) "
-                               "unused\n#define get_global_id(axis) tsr_item##axis\n"));
     for (size_t i = 0; i < chain->n; i++) {
-        TRY(add_function(dev, chain->cases[i], source));
+        TRY(tsri_opencl_instance_source(dev, chain->cases[i], source));
         TRY(add_loop(chain->cases[i], i, source));
     }
-    TRY(tsri_base_bytes_printf(
-        source,
-        "#undef __kernel\n#undef reqd_work_group_size\n#undef get_global_id\n"
-        "#define RECORD %d\n"
-        "#define TSR_CHAIN_CASES(r, first, end, g0, g1) switch ((r)[0]) {",
-        RECORD));
+    TRY(tsri_base_bytes_printf(source,
+                               "#define RECORD %d\n"
+                               "#define TSR_CHAIN_CASES(r, first, end, g0, g1) switch ((r)[0]) {",
+                               RECORD));
     for (size_t i = 0; i < chain->n; i++)
         TRY(tsri_base_bytes_printf(
             source, " case %zu: tsr_chain_%zu(r, first, end, g0, g1); break;", i, i));

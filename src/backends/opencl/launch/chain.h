@@ -6,9 +6,10 @@
  * after the other, and wait for each other at the end of each. The list has the arguments that the
  * variants bind, with the addresses of their buffers, which do not change on these devices.
  *
- * Kernel variants need not know of this: a kernel takes part where it needs neither local memory
- * nor a work-group. Plans that measure each op, bundles and devices of other kinds launch each
- * kernel by itself. */
+ * A kernel that needs neither local memory nor a work-group begins with ENTRY
+ * (cl/common/tessera.clh), which makes it a kernel or a function, and takes part; except where its
+ * variant says why it is launched alone. Plans that measure each op, bundles and devices of other
+ * kinds launch each kernel by itself. */
 #ifndef TSRI_OPENCL_LAUNCH_CHAIN_H
 #define TSRI_OPENCL_LAUNCH_CHAIN_H
 

@@ -18,6 +18,10 @@ const tsri_opencl_row *tsri_opencl_rows_of(tsr_op_id op) {
     return op > TSR_OP_NONE && op < TSR_OP_COUNT ? tables[op] : NULL;
 }
 
+bool tsri_opencl_row_chains(const tsri_opencl_row *row) {
+    return row->file && !row->enqueue && !row->gpu && !row->newest_c && !row->alone;
+}
+
 static const char *const names[TSR_OP_COUNT] = {
 #define NAME(id, name, attributes) [TSR_OP_##id] = #name,
     TSR_OP_LIST(NAME)

@@ -10,6 +10,9 @@ const tsri_opencl_row *tsri_opencl_rows_of(tsr_op_id op);
 /* The score that a variant ranks by on a device: its own, or a tenth of it (less than plain has)
  * for a variant made for GPUs on another device. */
 int tsri_opencl_row_score(const tsri_opencl_row *row, const tsri_opencl_facts *facts);
+/* Whether the variant's kernels can be functions of a chain: they begin with ENTRY
+ * (cl/common/tessera.clh). */
+bool tsri_opencl_row_chains(const tsri_opencl_row *row);
 
 /* The op's name, "linear"; NULL for an unknown op. */
 const char *tsri_opencl_op_name(tsr_op_id op);
