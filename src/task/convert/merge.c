@@ -7,9 +7,7 @@
 #include "base/folder.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "io/save.h"
-#include "model/load/load.h"
-#include "model/load/model_path.h"
+#include "task/convert/conversion.h"
 #include "tensor/convert.h"
 
 #include <dirent.h>
@@ -18,19 +16,7 @@
 
 enum { PIECE_BYTES = 4 << 20 };
 
-typedef struct job {
-    const tsr_merge_options *options;
-    tsri_model *model;
-    uint64_t done, total;
-    char *source, *temporary; /* folders */
-} job;
-
-static tsr_status wrote(job *j, uint64_t bytes) {
-    j->done += bytes;
-    if (j->options->progress && j->options->progress(j->options->progress_data, j->done, j->total))
-        return tsri_base_fail(TSR_E_CANCELLED, "merging was cancelled");
-    return TSR_OK;
-}
+typedef tsri_task_conversion job;
 
 /* Whether the array's rows belong to inputs, as in GPT-2's matrices. */
 static bool inputs_first(const tsri_model_weights *weights, const tsri_io_array *array) {
@@ -69,9 +55,7 @@ static tsr_status write_added(job *j, const tsri_io_array *array, tsri_io_saver 
         const int64_t n = array->dims[0] - first < piece ? array->dims[0] - first : piece;
         status = read_added(j, array, first, n, values, out);
         if (status == TSR_OK)
-            status = tsri_io_save_write(saver, out, (size_t)n * row);
-        if (status == TSR_OK)
-            status = wrote(j, (uint64_t)n * row);
+            status = tsri_task_conversion_write(j, saver, out, (uint64_t)n * row);
     }
     free(values);
     free(out);
@@ -93,9 +77,7 @@ static tsr_status write_whole(job *j, const tsri_io_array *array, tsri_io_saver 
         status = other ? tsri_io_read_as(archive, from, array->dtype, first, (size_t)n, data)
                        : tsri_io_read(archive, from, first, (size_t)n, data);
         if (status == TSR_OK)
-            status = tsri_io_save_write(saver, data, (size_t)(n * item));
-        if (status == TSR_OK)
-            status = wrote(j, n * item);
+            status = tsri_task_conversion_write(j, saver, data, n * item);
     }
     free(data);
     return status;
@@ -108,24 +90,19 @@ static tsr_status write_entry(void *data, const tsri_io_entry *entry, tsri_io_sa
 }
 
 static tsr_status write_weights(job *j) {
-    static const char *const metadata[] = {"format", "pt"};
     const tsri_io_archive *archive = j->model->archive;
     tsri_io_entry *entries = NULL;
-    char *path = tsri_base_join(j->temporary, "model.safetensors");
-    tsr_status status = path ? TSR_OK : TSR_E_HOST_MEMORY;
-    if (status == TSR_OK)
-        status = tsri_base_new(archive->n_arrays + 1, sizeof *entries, &entries);
-    for (size_t i = 0; status == TSR_OK && i < archive->n_arrays; i++) {
+    TRY(tsri_base_new(archive->n_arrays + 1, sizeof *entries, &entries));
+    for (size_t i = 0; i < archive->n_arrays; i++) {
         const tsri_io_array *array = &archive->arrays[i];
         entries[i] = (tsri_io_entry){
             .name = array->name, .dtype = array->dtype, .rank = array->rank, .data = array};
         memcpy(entries[i].dims, array->dims, sizeof entries[i].dims);
         j->total += array->bytes;
     }
-    if (status == TSR_OK)
-        status = tsri_io_save_each(path, entries, archive->n_arrays, metadata, 1, write_entry, j);
+    const tsr_status status =
+        tsri_task_conversion_weights(j, entries, archive->n_arrays, write_entry, j);
     free(entries);
-    free(path);
     return status;
 }
 
@@ -156,21 +133,10 @@ static tsr_status copy_others(const job *j) {
     return status;
 }
 
-static tsr_status open_source(job *j, const char *name) {
-    const tsri_model_options options = {.lora = j->options->lora, .n_lora = j->options->n_lora};
-    char *path = NULL;
-    TRY(tsri_model_locate(name, &path));
-    tsr_status status = tsri_model_open(path, &options, &j->model);
-    if (status == TSR_OK && j->model->archive->format != TSRI_IO_SAFETENSORS &&
-        j->model->archive->format != TSRI_IO_INDEX)
-        status = tsri_base_fail(TSR_E_UNSUPPORTED,
-                                "%s is %s; adapters can only be merged into a folder with "
-                                "config.json and safetensors: run the model with --lora",
-                                path, j->model->format);
-    if (status == TSR_OK)
-        status = tsri_base_folder_of(path, &j->source);
-    free(path);
-    return status;
+static tsr_status fill(void *data) {
+    job *j = data;
+    TRY(write_weights(j));
+    return copy_others(j);
 }
 
 tsr_status tsr_merge(const char *name, const char *folder, const tsr_merge_options *options) {
@@ -180,17 +146,14 @@ tsr_status tsr_merge(const char *name, const char *folder, const tsr_merge_optio
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "tsr_merge: give a new folder and at least one adapter");
     TRY(tsri_base_folder_check_free(folder));
-    job j = {.options = &known};
-    tsr_status status = open_source(&j, name);
+    const tsri_model_options adapters = {.lora = known.lora, .n_lora = known.n_lora};
+    job j = {.doing = "merging", .progress = known.progress, .progress_data = known.progress_data};
+    tsr_status status = tsri_task_conversion_open(
+        &j, name, &adapters,
+        "adapters can only be merged into a folder with config.json and safetensors: run the model "
+        "with --lora");
     if (status == TSR_OK)
-        status = tsri_base_folder_begin(folder, &j.temporary);
-    if (status == TSR_OK) {
-        status = write_weights(&j);
-        if (status == TSR_OK)
-            status = copy_others(&j);
-        status = tsri_base_folder_end(folder, &j.temporary, status);
-    }
-    tsri_model_close(&j.model);
-    free(j.source);
+        status = tsri_task_conversion_fill(&j, folder, fill, &j);
+    tsri_task_conversion_close(&j);
     return status;
 }

@@ -8,10 +8,8 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/structs.h"
-#include "io/save.h"
-#include "model/load/load.h"
-#include "model/load/model_path.h"
 #include "model/weights/quantized.h"
+#include "task/convert/conversion.h"
 #include "tensor/convert.h"
 #include "tensor/quantize.h"
 
@@ -37,13 +35,11 @@ typedef struct item {
 } item;
 
 typedef struct job {
-    const tsr_quantize_options *options;
-    tsri_model *model;
+    tsri_task_conversion conversion;
+    tsr_dtype dtype; /* of the blocks */
     item *items;
     tsri_io_entry *entries;
     size_t n;
-    uint64_t done, total;
-    char *source, *temporary; /* folders */
 } job;
 
 static void add_item(job *j, const tsri_model_weight *weight, const tsri_model_part *part) {
@@ -71,12 +67,12 @@ static void add_item(job *j, const tsri_model_weight *weight, const tsri_model_p
         entry->dims[1] = (int64_t)row;
         bytes = (uint64_t)it->rows * row;
     }
-    j->total += bytes;
+    j->conversion.total += bytes;
 }
 
 static tsr_status list_items(job *j) {
-    const tsri_model_weights *weights = j->model->weights;
-    const size_t most = j->model->archive->n_arrays;
+    const tsri_model_weights *weights = j->conversion.model->weights;
+    const size_t most = j->conversion.model->archive->n_arrays;
     TRY(tsri_base_new(most, sizeof *j->items, &j->items));
     TRY(tsri_base_new(most, sizeof *j->entries, &j->entries));
     for (uint32_t id = 0; id < weights->count; id++) {
@@ -90,14 +86,7 @@ static tsr_status list_items(job *j) {
     return tsri_base_fail(
         TSR_E_UNSUPPORTED,
         "%s: no matrix can be quantised, because none has rows whose length is a multiple of 32",
-        j->model->path);
-}
-
-static tsr_status wrote(job *j, uint64_t bytes) {
-    j->done += bytes;
-    if (j->options->progress && j->options->progress(j->options->progress_data, j->done, j->total))
-        return tsri_base_fail(TSR_E_CANCELLED, "quantising was cancelled");
-    return TSR_OK;
+        j->conversion.model->path);
 }
 
 static tsr_status write_item(void *data_of, const tsri_io_entry *entry, tsri_io_saver *saver) {
@@ -118,39 +107,28 @@ static tsr_status write_item(void *data_of, const tsri_io_entry *entry, tsri_io_
     tsr_status status = tsri_base_new_aligned((size_t)(piece * row), &data);
     for (uint64_t first = 0; first < rows && status == TSR_OK; first += piece) {
         const uint64_t n = rows - first < piece ? rows - first : piece;
-        status = it->dtype != TSR_DTYPE_NONE
-                     ? tsri_model_part_rows(j->model->weights, &part, it->columns, (int64_t)first,
-                                            (int64_t)n, it->dtype, data)
-                     : tsri_io_read(j->model->archive, it->array, first, (size_t)n, data);
+        status =
+            it->dtype != TSR_DTYPE_NONE
+                ? tsri_model_part_rows(j->conversion.model->weights, &part, it->columns,
+                                       (int64_t)first, (int64_t)n, it->dtype, data)
+                : tsri_io_read(j->conversion.model->archive, it->array, first, (size_t)n, data);
         if (status == TSR_OK)
-            status = tsri_io_save_write(saver, data, (size_t)(n * row));
-        if (status == TSR_OK)
-            status = wrote(j, n * row);
+            status = tsri_task_conversion_write(&j->conversion, saver, data, n * row);
     }
     free(data);
     return status;
 }
 
-static tsr_status write_weights(job *j) {
-    static const char *const metadata[] = {"format", "pt"};
-    char *path = tsri_base_join(j->temporary, "model.safetensors");
-    if (!path)
-        return TSR_E_HOST_MEMORY;
-    const tsr_status status = tsri_io_save_each(path, j->entries, j->n, metadata, 1, write_item, j);
-    free(path);
-    return status;
-}
-
-static tsr_status write_config(const job *j, tsr_dtype dtype) {
+static tsr_status write_config(const job *j) {
     json_t *config = NULL;
-    char *path = tsri_base_join(j->temporary, "config.json");
-    tsr_status status =
-        path ? tsri_base_json_load(j->model->config_name, CONFIG_BYTES, CONFIG_DEPTH, &config)
-             : TSR_E_HOST_MEMORY;
+    char *path = tsri_base_join(j->conversion.temporary, "config.json");
+    tsr_status status = path ? tsri_base_json_load(j->conversion.model->config_name, CONFIG_BYTES,
+                                                   CONFIG_DEPTH, &config)
+                             : TSR_E_HOST_MEMORY;
     if (status == TSR_OK) {
         json_t *settings =
             json_pack("{s:s, s:i, s:s}", "quant_method", TSRI_QUANTIZED_METHOD, "version",
-                      TSRI_QUANTIZED_VERSION, "dtype", tsri_model_quantized_name(dtype));
+                      TSRI_QUANTIZED_VERSION, "dtype", tsri_model_quantized_name(j->dtype));
         status = json_object_set_new(config, TSRI_QUANTIZED_KEY, settings) == 0
                      ? tsri_base_json_save(path, config, JSON_INDENT(2))
                      : tsri_base_fail(TSR_E_HOST_MEMORY, "%s: out of host memory", path);
@@ -160,35 +138,28 @@ static tsr_status write_config(const job *j, tsr_dtype dtype) {
     return status;
 }
 
-static tsr_status write_folder(job *j, const char *folder, tsr_dtype dtype) {
-    TRY(tsri_base_folder_begin(folder, &j->temporary));
-    tsr_status status = write_weights(j);
-    if (status == TSR_OK)
-        status = write_config(j, dtype);
-    for (size_t i = 0; i < COMPANIONS && status == TSR_OK; i++)
-        status = tsri_base_folder_copy(j->source, companions[i], j->temporary);
-    return tsri_base_folder_end(folder, &j->temporary, status);
+static tsr_status fill(void *data) {
+    job *j = data;
+    TRY(tsri_task_conversion_weights(&j->conversion, j->entries, j->n, write_item, j));
+    TRY(write_config(j));
+    for (size_t i = 0; i < COMPANIONS; i++)
+        TRY(tsri_base_folder_copy(j->conversion.source, companions[i], j->conversion.temporary));
+    return TSR_OK;
 }
 
-static tsr_status open_source(job *j, const char *name, tsr_dtype dtype) {
-    const tsri_model_options options = {.dtype = dtype};
-    char *path = NULL;
-    TRY(tsri_model_locate(name, &path));
-    tsr_status status = tsri_model_open(path, &options, &j->model);
-    if (status == TSR_OK && j->model->archive->format != TSRI_IO_SAFETENSORS &&
-        j->model->archive->format != TSRI_IO_INDEX)
-        status = tsri_base_fail(TSR_E_UNSUPPORTED,
-                                "%s is %s; only a folder with config.json and safetensors can be "
-                                "quantised: run the model as it is, with --dtype %s",
-                                path, j->model->format, tsri_model_quantized_name(dtype));
-    if (status == TSR_OK && j->model->quantized)
-        status =
-            tsri_base_fail(TSR_E_UNSUPPORTED,
-                           "%s is quantised already; give the model that it was made from", path);
-    if (status == TSR_OK)
-        status = tsri_base_folder_of(path, &j->source);
-    free(path);
-    return status;
+static tsr_status open_source(job *j, const char *name) {
+    const tsri_model_options options = {.dtype = j->dtype};
+    char only[160];
+    snprintf(only, sizeof only,
+             "only a folder with config.json and safetensors can be quantised: run the model as it "
+             "is, with --dtype %s",
+             tsri_model_quantized_name(j->dtype));
+    TRY(tsri_task_conversion_open(&j->conversion, name, &options, only));
+    if (j->conversion.model->quantized)
+        return tsri_base_fail(TSR_E_UNSUPPORTED,
+                              "%s is quantised already; give the model that it was made from",
+                              j->conversion.model->path);
+    return TSR_OK;
 }
 
 tsr_status tsr_quantize(const char *name, const char *folder, const tsr_quantize_options *options) {
@@ -203,15 +174,17 @@ tsr_status tsr_quantize(const char *name, const char *folder, const tsr_quantize
                               "neither",
                               known.dtype);
     TRY(tsri_base_folder_check_free(folder));
-    job j = {.options = &known};
-    tsr_status status = open_source(&j, name, dtype);
+    job j = {.dtype = dtype,
+             .conversion = {.doing = "quantising",
+                            .progress = known.progress,
+                            .progress_data = known.progress_data}};
+    tsr_status status = open_source(&j, name);
     if (status == TSR_OK)
         status = list_items(&j);
     if (status == TSR_OK)
-        status = write_folder(&j, folder, dtype);
-    tsri_model_close(&j.model);
+        status = tsri_task_conversion_fill(&j.conversion, folder, fill, &j);
+    tsri_task_conversion_close(&j.conversion);
     free(j.items);
     free(j.entries);
-    free(j.source);
     return status;
 }
