@@ -302,26 +302,18 @@ static tsri_text_gguf gguf_of(const char *model) {
     static const float scores[3] = {0, 0, 0};
     static const int32_t types[3] = {1, 1, 1};
     static const tsri_text_piece merges[1] = {{"a b", 3}};
-    return (tsri_text_gguf){.model = model,
-                            .pre = "gpt-2",
-                            .tokens = three,
-                            .token_count = 3,
-                            .scores = scores,
-                            .score_count = 3,
-                            .types = types,
-                            .type_count = 3,
-                            .merges = merges,
-                            .merge_count = 1,
-                            .bos = -1,
-                            .eos = -1,
-                            .unknown = -1,
-                            .padding = -1,
-                            .mask = -1,
-                            .cls = -1,
-                            .sep = -1,
-                            .add_bos = -1,
-                            .add_eos = -1,
-                            .add_space_prefix = -1};
+    tsri_text_gguf g = tsri_text_gguf_unstated;
+    g.model = model;
+    g.pre = "gpt-2";
+    g.tokens = three;
+    g.token_count = 3;
+    g.scores = scores;
+    g.score_count = 3;
+    g.types = types;
+    g.type_count = 3;
+    g.merges = merges;
+    g.merge_count = 1;
+    return g;
 }
 
 static void expect_gguf(const tsri_text_gguf *g, tsr_status status, const char *fragment) {

@@ -299,20 +299,13 @@ Test(text, the_best_score_joins_first_whatever_its_sign) {
     static const float scores[][5] = {
         {0, 0, 0, 1, 2}, {0, 0, 0, -2, -1}, {0, 0, 0, -1, 1}, {0, 0, 0, -1, 0}};
     for (size_t k = 0; k < sizeof scores / sizeof *scores; k++) {
-        const tsri_text_gguf g = {.model = "llama",
-                                  .tokens = pieces,
-                                  .token_count = 5,
-                                  .scores = scores[k],
-                                  .score_count = 5,
-                                  .bos = -1,
-                                  .eos = -1,
-                                  .unknown = -1,
-                                  .padding = -1,
-                                  .mask = -1,
-                                  .cls = -1,
-                                  .sep = -1,
-                                  .add_bos = -1,
-                                  .add_eos = -1};
+        tsri_text_gguf g = tsri_text_gguf_unstated;
+        g.model = "llama";
+        g.tokens = pieces;
+        g.token_count = 5;
+        g.scores = scores[k];
+        g.score_count = 5;
+        g.add_space_prefix = 0;
         tsri_text_tokenizer *t = NULL;
         tsri_text_ids ids = {0};
         cr_assert_eq(tsri_text_from_gguf(&g, &t), TSR_OK, "%s", tsri_base_reported());

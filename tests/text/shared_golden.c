@@ -177,16 +177,7 @@ LARGER_TEST(text, golden_stories260k_round_trip, "data/models/stories260k") {
 /* The arrays of a GGUF file's vocabulary; the archive owns the pieces. */
 static tsri_text_tokenizer *from_gguf(const tsri_io_archive *archive) {
     const tsri_io_value *tokens, *scores, *types, *merges;
-    tsri_text_gguf g = {.bos = -1,
-                        .eos = -1,
-                        .unknown = -1,
-                        .padding = -1,
-                        .mask = -1,
-                        .cls = -1,
-                        .sep = -1,
-                        .add_bos = -1,
-                        .add_eos = -1,
-                        .add_space_prefix = -1};
+    tsri_text_gguf g = tsri_text_gguf_unstated;
     cr_assert_eq(tsri_io_meta_text(archive, "tokenizer.ggml.model", &g.model, NULL), TSR_OK);
     cr_assert_eq(tsri_io_meta_text(archive, "tokenizer.ggml.pre", &g.pre, NULL), TSR_OK);
     cr_assert_eq(tsri_io_meta_list(archive, "tokenizer.ggml.tokens", TSRI_IO_TEXT, &tokens),

@@ -68,16 +68,7 @@ static tsr_status read_specials(const tsri_io_archive *archive, tsri_text_gguf *
 }
 
 tsr_status tsri_model_gguf_tokenizer(const tsri_io_archive *archive, tsri_text_tokenizer **out) {
-    tsri_text_gguf gguf = {.bos = -1,
-                           .eos = -1,
-                           .unknown = -1,
-                           .padding = -1,
-                           .mask = -1,
-                           .cls = -1,
-                           .sep = -1,
-                           .add_bos = -1,
-                           .add_eos = -1,
-                           .add_space_prefix = -1};
+    tsri_text_gguf gguf = tsri_text_gguf_unstated;
     tsri_text_piece *tokens = NULL, *merges = NULL;
     float *scores = NULL;
     int32_t *types = NULL;

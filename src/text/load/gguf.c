@@ -187,6 +187,17 @@ static tsr_status load(const tsri_text_gguf *gguf, tsri_text_tokenizer *t) {
                           model);
 }
 
+const tsri_text_gguf tsri_text_gguf_unstated = {.bos = -1,
+                                                .eos = -1,
+                                                .unknown = -1,
+                                                .padding = -1,
+                                                .mask = -1,
+                                                .cls = -1,
+                                                .sep = -1,
+                                                .add_bos = -1,
+                                                .add_eos = -1,
+                                                .add_space_prefix = -1};
+
 tsr_status tsri_text_from_gguf(const tsri_text_gguf *gguf, tsri_text_tokenizer **out) {
     *out = NULL;
     TRY(tsri_text_tokenizer_new("GGUF", out));

@@ -46,6 +46,8 @@ typedef struct tsri_text_gguf {
     int add_bos, add_eos, add_space_prefix; /* 0, 1, or -1: not given */
 } tsri_text_gguf;
 
+/* Of a file that states nothing: what -1 says above. */
+extern const tsri_text_gguf tsri_text_gguf_unstated;
 tsr_status tsri_text_from_gguf(const tsri_text_gguf *gguf, tsri_text_tokenizer **out);
 
 /* BERT's vocab.txt: one piece on each line, its id the number of the line from 0, "##" before
