@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "model/arch/arch.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Reads one of `names`, which ends in NULL: gives its index. */
@@ -79,17 +78,8 @@ static tsr_status read_stack(const tsri_model_config *config, const char *layers
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {"is_encoder_decoder", NULL};
-    bool scale = false;
     TRY(tsri_model_config_refuse(config, handled));
-    TRY(tsri_model_config_common(config, true, spec));
-    TRY(tsri_model_config_int(config, "hidden_size", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
-    TRY(tsri_model_config_long(config, "max_position_embeddings", true, 1, TSRI_MODEL_MAX_POSITIONS,
-                               &spec->max_positions));
-    TRY(tsri_model_config_int(config, "decoder_start_token_id", false, -1, INT32_MAX,
-                              &spec->decoder_start));
-    TRY(tsri_model_config_bool(config, "scale_embedding", &scale));
-    if (scale)
-        spec->embed_scale = (float)sqrt(spec->width);
+    TRY(tsri_model_config_two_stacks(config, "hidden_size", spec));
     TRY(read_stack(config, "encoder_layers", spec, &spec->encoder));
     TRY(read_stack(config, "decoder_layers", spec, &spec->decoder));
     if (!spec->encoder.layers && !spec->decoder.layers)

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static const json_t *field(const tsri_model_config *config, const char *key) {
@@ -104,6 +105,40 @@ tsr_status tsri_model_config_common(const tsri_model_config *config, bool tied,
     TRY(tsri_model_config_int(config, "vocab_size", true, 1, TSRI_MODEL_MAX_VOCAB, &spec->vocab));
     TRY(tsri_model_config_bool(config, "tie_word_embeddings", &spec->tied));
     return tsri_model_config_ids(config, spec);
+}
+
+static tsr_status read_width(const tsri_model_config *config, const char *key,
+                             tsri_model_spec *spec) {
+    return tsri_model_config_int(config, key, true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width);
+}
+
+static tsr_status read_max_positions(const tsri_model_config *config, tsri_model_spec *spec) {
+    return tsri_model_config_long(config, "max_position_embeddings", true, 1,
+                                  TSRI_MODEL_MAX_POSITIONS, &spec->max_positions);
+}
+
+tsr_status tsri_model_config_sizes(const tsri_model_config *config, tsri_model_spec *spec,
+                                   tsri_model_stack *stack) {
+    TRY(read_width(config, "hidden_size", spec));
+    TRY(tsri_model_config_int(config, "num_hidden_layers", true, 1, TSRI_MODEL_MAX_LAYERS,
+                              &stack->layers));
+    TRY(tsri_model_config_int(config, "intermediate_size", true, 1, TSRI_MODEL_MAX_WIDTH,
+                              &stack->ffn));
+    return read_max_positions(config, spec);
+}
+
+tsr_status tsri_model_config_two_stacks(const tsri_model_config *config, const char *width,
+                                        tsri_model_spec *spec) {
+    bool scale = false;
+    TRY(tsri_model_config_common(config, true, spec));
+    TRY(read_width(config, width, spec));
+    TRY(read_max_positions(config, spec));
+    TRY(tsri_model_config_int(config, "decoder_start_token_id", false, -1, INT32_MAX,
+                              &spec->decoder_start));
+    TRY(tsri_model_config_bool(config, "scale_embedding", &scale));
+    if (scale)
+        spec->embed_scale = (float)sqrt(spec->width);
+    return TSR_OK;
 }
 
 tsr_status tsri_model_config_ids(const tsri_model_config *config, tsri_model_spec *spec) {

@@ -33,6 +33,14 @@ tsr_status tsri_model_config_activation(const tsri_model_config *config, const c
  * be a list. */
 tsr_status tsri_model_config_common(const tsri_model_config *config, bool tied,
                                     tsri_model_spec *spec);
+/* hidden_size, num_hidden_layers, intermediate_size and max_position_embeddings: the sizes of most
+ * families with one stack. */
+tsr_status tsri_model_config_sizes(const tsri_model_config *config, tsri_model_spec *spec,
+                                   tsri_model_stack *stack);
+/* What a config says of an encoder and a decoder together: tsri_model_config_common, the width by
+ * the key `width`, max_position_embeddings, decoder_start_token_id and scale_embedding. */
+tsr_status tsri_model_config_two_stacks(const tsri_model_config *config, const char *width,
+                                        tsri_model_spec *spec);
 /* Only the bos, eos and pad ids; spec->vocab must be set before. */
 tsr_status tsri_model_config_ids(const tsri_model_config *config, tsri_model_spec *spec);
 

@@ -1,8 +1,8 @@
-/* model/arch/marian.c - Marian: BART without the embedding's norm, sinusoids in halves; source and
- * target may have separate tables.
+/* model/arch/encoder_decoder/marian.c - Marian: BART without the embedding's norm, sinusoids in
+ * halves; source and target may have separate tables.
  * https://huggingface.co/docs/transformers/model_doc/marian */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/encoder_decoder/bart.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     bool shared = true;

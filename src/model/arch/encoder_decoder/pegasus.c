@@ -1,7 +1,7 @@
-/* model/arch/pegasus.c - Pegasus: norms before the blocks, sinusoids in halves.
+/* model/arch/encoder_decoder/pegasus.c - Pegasus: norms before the blocks, sinusoids in halves.
  * https://huggingface.co/docs/transformers/model_doc/pegasus */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/encoder_decoder/bart.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     TRY(tsri_model_arch_bart_like(config, spec));

@@ -1,7 +1,7 @@
-/* model/arch/distilbert.c - DistilBERT: BERT without segments and without a pooler.
+/* model/arch/encoder/distilbert.c - DistilBERT: BERT without segments and without a pooler.
  * https://huggingface.co/docs/transformers/model_doc/distilbert */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/encoder/bert.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {NULL};
@@ -31,8 +31,6 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return TSR_OK;
 }
 
-static const char *const ignored[] = {"embeddings.position_ids", NULL};
-
 static const tsri_model_names names = {
     .prefix = "distilbert.",
     .embed = "embeddings.word_embeddings",
@@ -53,7 +51,7 @@ static const tsri_model_names names = {
     .label_dense = "/pre_classifier",
     .label = "/classifier",
     .token_label = "/classifier",
-    .ignored = ignored,
+    .ignored = tsri_model_names_position_ids,
 };
 
 const tsri_model_arch tsri_model_arch_distilbert = {

@@ -1,8 +1,8 @@
-/* model/arch/m2m_100.c - M2M-100 and NLLB: norms before the blocks, sinusoids that start after the
- * padding's id.
+/* model/arch/encoder_decoder/m2m_100.c - M2M-100 and NLLB: norms before the blocks, sinusoids that
+ * start after the padding's id.
  * https://huggingface.co/docs/transformers/model_doc/m2m_100 */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/encoder_decoder/bart.h"
 
 #include <math.h>
 

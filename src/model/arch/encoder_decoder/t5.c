@@ -1,8 +1,8 @@
-/* model/arch/t5.c - T5: RMS norms before the blocks, a bias by distance instead of positions, no
- * scaling of scores; from version 1.1 on gated, with a separate output matrix.
+/* model/arch/encoder_decoder/t5.c - T5: RMS norms before the blocks, a bias by distance instead of
+ * positions, no scaling of scores; from version 1.1 on gated, with a separate output matrix.
  * https://huggingface.co/docs/transformers/model_doc/t5 */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/common/family.h"
 
 #include <inttypes.h>
 #include <math.h>

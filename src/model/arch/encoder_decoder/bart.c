@@ -1,9 +1,8 @@
-/* model/arch/bart.c - BART: norms after the blocks, learned positions that begin at row 2.
+/* model/arch/encoder_decoder/bart.c - BART: norms after the blocks, learned positions that begin at
+ * row 2.
  * https://huggingface.co/docs/transformers/model_doc/bart */
+#include "model/arch/encoder_decoder/bart.h"
 #include "base/error.h"
-#include "model/arch/arch.h"
-
-#include <math.h>
 
 static tsr_status read_stack(const tsri_model_config *config, const char *const keys[3],
                              const tsri_model_spec *spec, tsri_model_stack *stack) {
@@ -29,17 +28,8 @@ tsr_status tsri_model_arch_bart_like(const tsri_model_config *config, tsri_model
                                           "encoder_ffn_dim"},
                              *const decoder[] = {"decoder_layers", "decoder_attention_heads",
                                                  "decoder_ffn_dim"};
-    bool scale = false;
     TRY(tsri_model_config_refuse(config, handled));
-    TRY(tsri_model_config_common(config, true, spec));
-    TRY(tsri_model_config_int(config, "d_model", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
-    TRY(tsri_model_config_long(config, "max_position_embeddings", true, 1, TSRI_MODEL_MAX_POSITIONS,
-                               &spec->max_positions));
-    TRY(tsri_model_config_int(config, "decoder_start_token_id", false, -1, INT32_MAX,
-                              &spec->decoder_start));
-    TRY(tsri_model_config_bool(config, "scale_embedding", &scale));
-    if (scale)
-        spec->embed_scale = (float)sqrt(spec->width);
+    TRY(tsri_model_config_two_stacks(config, "d_model", spec));
     spec->pad_fixed = spec->head_bias_fixed = true;
     TRY(read_stack(config, encoder, spec, &spec->encoder));
     TRY(read_stack(config, decoder, spec, &spec->decoder));
@@ -56,10 +46,6 @@ void tsri_model_arch_sinusoids(tsri_model_spec *spec, tsri_model_sinusoid sinuso
     spec->encoder.embed_norm = spec->decoder.embed_norm = false;
     spec->encoder.positions = spec->decoder.positions = TSRI_POSITIONS_SINUSOIDAL;
     spec->encoder.sinusoid = spec->decoder.sinusoid = sinusoid;
-}
-
-static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
-    return tsri_model_arch_bart_like(config, spec);
 }
 
 /* some files store tables of sinusoids, which are computed here */
@@ -110,5 +96,5 @@ const tsri_model_arch tsri_model_arch_bart = {
     .name = "bart",
     .names = &tsri_model_names_bart_decoder,
     .encoder_names = &tsri_model_names_bart_encoder,
-    .read = read,
+    .read = tsri_model_arch_bart_like,
 };

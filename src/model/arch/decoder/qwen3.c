@@ -1,6 +1,7 @@
-/* model/arch/qwen3.c - Qwen3: Qwen2 with RMS norms on each query and key head instead of biases. */
+/* model/arch/decoder/qwen3.c - Qwen3: Qwen2 with RMS norms on each query and key head instead of
+ * biases. */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/decoder/llama.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {"attention_bias",

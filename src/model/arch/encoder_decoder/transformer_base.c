@@ -1,7 +1,7 @@
-/* model/arch/transformer_base.c - The Transformer of 2017: norms after the blocks, sinusoids that
- * alternate sine and cosine, ReLU. */
+/* model/arch/encoder_decoder/transformer_base.c - The Transformer of 2017: norms after the blocks,
+ * sinusoids that alternate sine and cosine, ReLU. */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/common/family.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
-/* model/arch/qwen2.c - Qwen2 and 2.5: Llama's layout, biases on queries, keys and values, and
- * possibly a window in the upper layers. */
+/* model/arch/decoder/qwen2.c - Qwen2 and 2.5: Llama's layout, biases on queries, keys and values,
+ * and possibly a window in the upper layers. */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/decoder/llama.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {"use_sliding_window", "sliding_window",  "layer_types",

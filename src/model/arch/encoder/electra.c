@@ -1,9 +1,9 @@
-/* model/arch/electra.c - ELECTRA: BERT with an embedding table that may be narrower than its
- * layers; its generator is a masked LM. The discriminator's own head, which detects replaced
+/* model/arch/encoder/electra.c - ELECTRA: BERT with an embedding table that may be narrower than
+ * its layers; its generator is a masked LM. The discriminator's own head, which detects replaced
  * tokens, is not computed, and a warning says so.
  * https://huggingface.co/docs/transformers/model_doc/electra */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/encoder/bert.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     int32_t width = 0;
@@ -16,7 +16,6 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return TSR_OK;
 }
 
-static const char *const ignored[] = {"embeddings.position_ids", NULL};
 static const char *const unserved[] = {"discriminator_predictions.", NULL};
 
 static const tsri_model_names names = {
@@ -30,7 +29,7 @@ static const tsri_model_names names = {
     .label_dense = "/classifier.dense",
     .label = "/classifier.out_proj",
     .token_label = "/classifier",
-    .ignored = ignored,
+    .ignored = tsri_model_names_position_ids,
     .unserved = unserved,
 };
 

@@ -1,52 +1,24 @@
-/* model/arch/llama.c - Llama 1, 2 and 3, models that follow their config, and what relatives share:
+/* model/arch/decoder/llama.c - Llama 1, 2 and 3, models that follow their config, and what
+ * relatives share:
  * https://huggingface.co/docs/transformers/model_doc/llama */
+#include "model/arch/decoder/llama.h"
 #include "base/error.h"
-#include "model/arch/arch.h"
 
 #include <inttypes.h>
 
-static const char *const ignored_llama[] = {"rotary_emb.inv_freq", NULL};
+static const char *const ignored[] = {"rotary_emb.inv_freq", NULL};
 
 const tsri_model_names tsri_model_names_llama = {
-    .prefix = "model.",
-    .embed = "embed_tokens",
-    .final_norm = "norm",
-    .head = "/lm_head",
-    .norm1 = "layers.%d.input_layernorm",
-    .norm2 = "layers.%d.post_attention_layernorm",
+    TSRI_MODEL_NAMES_LLAMA,
     .q = "layers.%d.self_attn.q_proj",
     .k = "layers.%d.self_attn.k_proj",
     .v = "layers.%d.self_attn.v_proj",
     .q_norm = "layers.%d.self_attn.q_norm",
     .k_norm = "layers.%d.self_attn.k_norm",
-    .out = "layers.%d.self_attn.o_proj",
     .gate = "layers.%d.mlp.gate_proj",
     .up = "layers.%d.mlp.up_proj",
     .down = "layers.%d.mlp.down_proj",
-    .ignored = ignored_llama,
-};
-
-static const char *const ignored_gguf[] = {".attn_rot_embd.weight", NULL};
-
-const tsri_model_names tsri_model_names_gguf = {
-    .prefix = "",
-    .embed = "token_embd",
-    .position = "position_embd",
-    .final_norm = "output_norm",
-    .head = "/output",
-    .norm1 = "blk.%d.attn_norm",
-    .norm2 = "blk.%d.ffn_norm",
-    .q = "blk.%d.attn_q",
-    .k = "blk.%d.attn_k",
-    .v = "blk.%d.attn_v",
-    .qkv = "blk.%d.attn_qkv",
-    .q_norm = "blk.%d.attn_q_norm",
-    .k_norm = "blk.%d.attn_k_norm",
-    .out = "blk.%d.attn_output",
-    .gate = "blk.%d.ffn_gate",
-    .up = "blk.%d.ffn_up",
-    .down = "blk.%d.ffn_down",
-    .ignored = ignored_gguf,
+    .ignored = ignored,
 };
 
 /* Reads the heads and their size; kv_heads and head_dim have defaults. */
@@ -73,13 +45,7 @@ static tsr_status read_heads(const tsri_model_config *config, int32_t width,
 tsr_status tsri_model_arch_llama_like(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->decoder;
     TRY(tsri_model_config_common(config, false, spec));
-    TRY(tsri_model_config_int(config, "hidden_size", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
-    TRY(tsri_model_config_int(config, "num_hidden_layers", true, 1, TSRI_MODEL_MAX_LAYERS,
-                              &stack->layers));
-    TRY(tsri_model_config_int(config, "intermediate_size", true, 1, TSRI_MODEL_MAX_WIDTH,
-                              &stack->ffn));
-    TRY(tsri_model_config_long(config, "max_position_embeddings", true, 1, TSRI_MODEL_MAX_POSITIONS,
-                               &spec->max_positions));
+    TRY(tsri_model_config_sizes(config, spec, stack));
     TRY(read_heads(config, spec->width, stack));
     stack->norm = TSR_NORM_RMS;
     stack->norm_eps = 1e-6f;

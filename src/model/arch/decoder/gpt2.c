@@ -1,6 +1,6 @@
-/* model/arch/gpt2.c - GPT-2: https://huggingface.co/docs/transformers/model_doc/gpt2 */
+/* model/arch/decoder/gpt2.c - GPT-2: https://huggingface.co/docs/transformers/model_doc/gpt2 */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/common/family.h"
 
 static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->decoder;
@@ -54,25 +54,10 @@ static const tsri_model_names names = {
     .ignored = ignored,
 };
 
-static const tsri_model_names gguf_names = {
-    .prefix = "",
-    .embed = "token_embd",
-    .position = "position_embd",
-    .final_norm = "output_norm",
-    .head = "/output",
-    .norm1 = "blk.%d.attn_norm",
-    .norm2 = "blk.%d.ffn_norm",
-    .qkv = "blk.%d.attn_qkv",
-    .out = "blk.%d.attn_output",
-    .up = "blk.%d.ffn_up",
-    .down = "blk.%d.ffn_down",
-    .fused = TSRI_FUSED_QKV,
-};
-
 const tsri_model_arch tsri_model_arch_gpt2 = {
     .name = "gpt2",
     .gguf = "gpt2",
     .names = &names,
-    .gguf_names = &gguf_names,
+    .gguf_names = &tsri_model_names_gguf_fused,
     .read = read,
 };

@@ -1,8 +1,8 @@
-/* model/arch/mpnet.c - MPNet: RoBERTa with a bias by distance, the same in all layers, and
+/* model/arch/encoder/mpnet.c - MPNet: RoBERTa with a bias by distance, the same in all layers, and
  * without segments.
  * https://huggingface.co/docs/transformers/model_doc/mpnet */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/encoder/bert.h"
 
 #include <inttypes.h>
 
@@ -26,8 +26,6 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return TSR_OK;
 }
 
-static const char *const ignored[] = {"embeddings.position_ids", NULL};
-
 static const tsri_model_names names = {
     .prefix = "mpnet.",
     .embed = "embeddings.word_embeddings",
@@ -42,15 +40,8 @@ static const tsri_model_names names = {
     .out = "encoder.layer.%d.attention.attn.o",
     .up = "encoder.layer.%d.intermediate.dense",
     .down = "encoder.layer.%d.output.dense",
-    .pooler = "pooler.dense",
-    .head = "/lm_head.decoder",
-    .head_bias = "/lm_head|/lm_head.decoder",
-    .masked_dense = "/lm_head.dense",
-    .masked_norm = "/lm_head.layer_norm",
-    .label_dense = "/classifier.dense",
-    .label = "/classifier.out_proj",
-    .token_label = "/classifier",
-    .ignored = ignored,
+    TSRI_MODEL_NAMES_ROBERTA_HEADS,
+    .ignored = tsri_model_names_position_ids,
 };
 
 const tsri_model_arch tsri_model_arch_mpnet = {

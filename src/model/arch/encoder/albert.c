@@ -1,8 +1,8 @@
-/* model/arch/albert.c - ALBERT: BERT whose layers share their weights and whose embedding table is
- * narrower than its layers.
+/* model/arch/encoder/albert.c - ALBERT: BERT whose layers share their weights and whose embedding
+ * table is narrower than its layers.
  * https://huggingface.co/docs/transformers/model_doc/albert */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/encoder/bert.h"
 
 #include <inttypes.h>
 
@@ -25,7 +25,6 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
                                  &spec->embed_width);
 }
 
-static const char *const ignored[] = {"embeddings.position_ids", NULL};
 static const char *const unserved[] = {"sop_classifier.", NULL}; /* sentence order */
 
 #define LAYER "encoder.albert_layer_groups.%d.albert_layers.0."
@@ -51,7 +50,7 @@ static const tsri_model_names names = {
     .masked_norm = "/predictions.LayerNorm",
     .label = "/classifier",
     .token_label = "/classifier",
-    .ignored = ignored,
+    .ignored = tsri_model_names_position_ids,
     .unserved = unserved,
 };
 

@@ -1,6 +1,6 @@
-/* model/arch/mistral.c - Mistral: Llama's layout with a sliding window over all layers. */
+/* model/arch/decoder/mistral.c - Mistral: Llama's layout with a sliding window over all layers. */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/decoder/llama.h"
 
 enum { WINDOW = 4096 }; /* if the key is missing */
 

@@ -1,8 +1,8 @@
-/* model/arch/bahdanau.c - The encoder-decoder of gated recurrent units with additive attention
- * (Bahdanau, Cho, Bengio 2015, arXiv:1409.0473): a bidirectional encoder, and a decoder whose
- * attended context enters each step. */
+/* model/arch/encoder_decoder/bahdanau.c - The encoder-decoder of gated recurrent units with
+ * additive attention (Bahdanau, Cho, Bengio 2015, arXiv:1409.0473): a bidirectional encoder, and a
+ * decoder whose attended context enters each step. */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/common/family.h"
 
 enum { READS = 4096 }; /* tokens, if the config names no bound: the model itself has none */
 

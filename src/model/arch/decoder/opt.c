@@ -1,7 +1,8 @@
-/* model/arch/opt.c - OPT: learned positions that begin at row 2, ReLU, norm before or after.
+/* model/arch/decoder/opt.c - OPT: learned positions that begin at row 2, ReLU, norm before or
+ * after.
  * https://huggingface.co/docs/transformers/model_doc/opt */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/common/family.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
-/* model/arch/gpt_neox.c - GPT-NeoX and Pythia: parallel residual, partial rotary positions, one
- * matrix for q, k and v ordered by head. */
+/* model/arch/decoder/gpt_neox.c - GPT-NeoX and Pythia: parallel residual, partial rotary positions,
+ * one matrix for q, k and v ordered by head. */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/decoder/llama.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {
@@ -44,25 +44,10 @@ static const tsri_model_names names = {
     .ignored = ignored,
 };
 
-/* GGUF's converter puts all queries first, then all keys, then all values. */
-static const tsri_model_names gguf_names = {
-    .prefix = "",
-    .embed = "token_embd",
-    .final_norm = "output_norm",
-    .head = "/output",
-    .norm1 = "blk.%d.attn_norm",
-    .norm2 = "blk.%d.ffn_norm",
-    .qkv = "blk.%d.attn_qkv",
-    .out = "blk.%d.attn_output",
-    .up = "blk.%d.ffn_up",
-    .down = "blk.%d.ffn_down",
-    .fused = TSRI_FUSED_QKV,
-};
-
 const tsri_model_arch tsri_model_arch_gpt_neox = {
     .name = "gpt_neox",
     .gguf = "gptneox",
     .names = &names,
-    .gguf_names = &gguf_names,
+    .gguf_names = &tsri_model_names_gguf_fused,
     .read = read,
 };

@@ -1,7 +1,7 @@
-/* model/arch/gemma.c - Gemma (the first): Llama's layout, norms with 1 + weight, embeddings scaled
- * by the square root of the width, GELU. */
+/* model/arch/decoder/gemma.c - Gemma (the first): Llama's layout, norms with 1 + weight, embeddings
+ * scaled by the square root of the width, GELU. */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/decoder/llama.h"
 
 #include <math.h>
 #include <string.h>

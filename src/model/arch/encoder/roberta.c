@@ -1,8 +1,8 @@
-/* model/arch/roberta.c - RoBERTa: BERT whose positions begin after the padding's id, with a
+/* model/arch/encoder/roberta.c - RoBERTa: BERT whose positions begin after the padding's id, with a
  * different classifier.
  * https://huggingface.co/docs/transformers/model_doc/roberta */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/encoder/bert.h"
 
 #include <inttypes.h>
 
@@ -24,32 +24,19 @@ tsr_status tsri_model_arch_roberta_positions(const tsri_model_config *config, in
 }
 
 tsr_status tsri_model_arch_roberta_like(const tsri_model_config *config, tsri_model_spec *spec) {
+    spec->token_types = 1;
     return tsri_model_arch_roberta_positions(config, -1, spec);
 }
-
-static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
-    spec->token_types = 1;
-    return tsri_model_arch_roberta_like(config, spec);
-}
-
-static const char *const ignored[] = {"embeddings.position_ids", NULL};
 
 const tsri_model_names tsri_model_names_roberta = {
     .prefix = "roberta.",
     TSRI_MODEL_NAMES_BERT,
-    .pooler = "pooler.dense",
-    .head = "/lm_head.decoder",
-    .head_bias = "/lm_head|/lm_head.decoder",
-    .masked_dense = "/lm_head.dense",
-    .masked_norm = "/lm_head.layer_norm",
-    .label_dense = "/classifier.dense",
-    .label = "/classifier.out_proj",
-    .token_label = "/classifier",
-    .ignored = ignored,
+    TSRI_MODEL_NAMES_ROBERTA_HEADS,
+    .ignored = tsri_model_names_position_ids,
 };
 
 const tsri_model_arch tsri_model_arch_roberta = {
     .name = "roberta",
     .encoder_names = &tsri_model_names_roberta,
-    .read = read,
+    .read = tsri_model_arch_roberta_like,
 };

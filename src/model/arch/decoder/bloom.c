@@ -1,7 +1,8 @@
-/* model/arch/bloom.c - BLOOM: ALiBi instead of positions, a norm of the embedding, one matrix for
- * q, k and v, ordered by head. https://huggingface.co/docs/transformers/model_doc/bloom */
+/* model/arch/decoder/bloom.c - BLOOM: ALiBi instead of positions, a norm of the embedding, one
+ * matrix for q, k and v, ordered by head. https://huggingface.co/docs/transformers/model_doc/bloom
+ */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/common/family.h"
 
 enum { READS = 2048 }; /* tokens, if the config names no bound: the model itself has none */
 

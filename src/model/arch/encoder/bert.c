@@ -1,17 +1,11 @@
-/* model/arch/bert.c - BERT, and MiniLM, which has the same layout:
+/* model/arch/encoder/bert.c - BERT, and MiniLM, which has the same layout:
  * https://huggingface.co/docs/transformers/model_doc/bert */
+#include "model/arch/encoder/bert.h"
 #include "base/error.h"
-#include "model/arch/arch.h"
 
 static tsr_status read_sizes(const tsri_model_config *config, tsri_model_spec *spec) {
     tsri_model_stack *stack = &spec->encoder;
-    TRY(tsri_model_config_int(config, "hidden_size", true, 1, TSRI_MODEL_MAX_WIDTH, &spec->width));
-    TRY(tsri_model_config_int(config, "num_hidden_layers", true, 1, TSRI_MODEL_MAX_LAYERS,
-                              &stack->layers));
-    TRY(tsri_model_config_int(config, "intermediate_size", true, 1, TSRI_MODEL_MAX_WIDTH,
-                              &stack->ffn));
-    TRY(tsri_model_config_long(config, "max_position_embeddings", true, 1, TSRI_MODEL_MAX_POSITIONS,
-                               &spec->max_positions));
+    TRY(tsri_model_config_sizes(config, spec, stack));
     TRY(tsri_model_config_int(config, "type_vocab_size", false, 0, TSRI_MODEL_MAX_WIDTH,
                               &spec->token_types));
     return tsri_model_config_even_heads(config, "num_attention_heads", "hidden_size", spec, stack);
@@ -52,7 +46,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return tsri_model_arch_bert_like(config, spec);
 }
 
-static const char *const ignored[] = {"embeddings.position_ids", NULL};
+const char *const tsri_model_names_position_ids[] = {"embeddings.position_ids", NULL};
 
 static const tsri_model_names names = {
     .prefix = "bert.",
@@ -65,7 +59,7 @@ static const tsri_model_names names = {
     .next = "/cls.seq_relationship",
     .label = "/classifier",
     .token_label = "/classifier",
-    .ignored = ignored,
+    .ignored = tsri_model_names_position_ids,
 };
 
 const tsri_model_arch tsri_model_arch_bert = {

@@ -1,8 +1,8 @@
-/* model/arch/starcoder2.c - StarCoder2: Llama's attention with biases, layer norms, and a plain
- * feed-forward part.
+/* model/arch/decoder/starcoder2.c - StarCoder2: Llama's attention with biases, layer norms, and a
+ * plain feed-forward part.
  * source  Lozhkov et al. 2024, arXiv:2402.19173 */
 #include "base/error.h"
-#include "model/arch/arch.h"
+#include "model/arch/decoder/llama.h"
 
 static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     static const char *const handled[] = {"use_bias",     "sliding_window",  "layer_types",
@@ -25,16 +25,10 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
 }
 
 static const tsri_model_names names = {
-    .prefix = "model.",
-    .embed = "embed_tokens",
-    .final_norm = "norm",
-    .head = "/lm_head",
-    .norm1 = "layers.%d.input_layernorm",
-    .norm2 = "layers.%d.post_attention_layernorm",
+    TSRI_MODEL_NAMES_LLAMA,
     .q = "layers.%d.self_attn.q_proj",
     .k = "layers.%d.self_attn.k_proj",
     .v = "layers.%d.self_attn.v_proj",
-    .out = "layers.%d.self_attn.o_proj",
     .up = "layers.%d.mlp.c_fc",
     .down = "layers.%d.mlp.c_proj",
 };

@@ -1,0 +1,57 @@
+/* model/arch/common/family.h - what a family of models is: how its config is read, and how its
+ * arrays are called. */
+#ifndef TSRI_MODEL_ARCH_COMMON_FAMILY_H
+#define TSRI_MODEL_ARCH_COMMON_FAMILY_H
+
+#include "model/spec/config.h"
+
+/* How a family orders the rows of its matrix of queries, keys and values, if that is one array. */
+typedef enum tsri_model_fused {
+    TSRI_FUSED_NO = 0, /* q, k and v are separate arrays */
+    TSRI_FUSED_QKV,    /* all queries, all keys, all values */
+    TSRI_FUSED_HEADS   /* by head: its query, its key, its value */
+} tsri_model_fused;
+
+/* Names of a family's arrays without ".weight" and ".bias"; "%d" is the layer. NULL: the family has
+ * no such array. "a|b": the first of these that the file has (the others, if they are there too,
+ * are copies of it). A name that begins with '/' is not preceded by the prefix; one that begins
+ * with '=' has neither prefix nor suffix. */
+typedef struct tsri_model_names {
+    const char *prefix; /* files of a bare base model leave out its first parts */
+    const char *embed, *position, *types, *embed_norm, *project, *relative, *final_norm;
+    const char *norm1, *norm2, *q, *k, *v, *qkv, *out, *q_norm, *k_norm, *gate, *up, *gate_up,
+        *down;
+    const char *cross_norm, *cross_q, *cross_k, *cross_v, *cross_kv, *cross_out;
+    /* recurrent units, whose arrays end in weight_ih, weight_hh, bias_ih and bias_hh; the matrix
+     * that gives the decoder's first state; the vector of its scores */
+    const char *forward, *backward, *init, *score;
+    /* heads: the output matrix, and its bias if that has another name; the heads of BERT and its
+     * relatives */
+    const char *head, *head_bias, *masked_dense, *masked_norm, *pooler, *next, *label_dense, *label,
+        *token_label;
+    tsri_model_fused fused;
+    bool inputs_first; /* matrices are stored as [in, out], as in GPT-2 */
+    const char *const
+        *ignored; /* ends of names that may be in the file without being read; NULL at the end */
+    const char *const *unserved; /* beginnings of the names of heads that are not computed, which
+                                    a warning reports; NULL at the end */
+} tsri_model_names;
+
+typedef struct tsri_model_arch {
+    const char *name; /* "llama": config.json's model_type */
+    const char *gguf; /* general.architecture, or NULL if it isn't read from GGUF */
+    const tsri_model_names
+        *names; /* names in Hugging Face's files: the decoder and what belongs to the whole model */
+    const tsri_model_names *encoder_names; /* names of the encoder; in a model without a decoder,
+                                              all names */
+    const tsri_model_names *gguf_names;
+    bool gguf_interleaved; /* GGUF files hold q and k rows in pairs (2i, 2i+1) */
+    bool gguf_norm_added;  /* GGUF files hold norm weights with norm_offset already added */
+    tsr_status (*read)(const tsri_model_config *config, tsri_model_spec *spec);
+} tsri_model_arch;
+
+/* The names that most families have in GGUF files; and the same, with queries, keys and values in
+ * one array, and gate and up in one where there is a gate. */
+extern const tsri_model_names tsri_model_names_gguf, tsri_model_names_gguf_fused;
+
+#endif

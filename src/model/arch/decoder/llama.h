@@ -1,0 +1,25 @@
+/* model/arch/decoder/llama.h - what Llama shares with its relatives. */
+#ifndef TSRI_MODEL_ARCH_DECODER_LLAMA_H
+#define TSRI_MODEL_ARCH_DECODER_LLAMA_H
+
+#include "model/arch/common/family.h"
+
+/* Reads Llama's layout from a config: its relatives start from it. */
+tsr_status tsri_model_arch_llama_like(const tsri_model_config *config, tsri_model_spec *spec);
+
+/* Their names in Hugging Face's files. */
+extern const tsri_model_names tsri_model_names_llama;
+
+/* The part of these names that relatives with other arrays in their layers have, too. */
+/* clang-format off */
+#define TSRI_MODEL_NAMES_LLAMA \
+    .prefix = "model.", \
+    .embed = "embed_tokens", \
+    .final_norm = "norm", \
+    .head = "/lm_head", \
+    .norm1 = "layers.%d.input_layernorm", \
+    .norm2 = "layers.%d.post_attention_layernorm", \
+    .out = "layers.%d.self_attn.o_proj"
+/* clang-format on */
+
+#endif

@@ -1,0 +1,50 @@
+/* model/arch/encoder/bert.h - what BERT and RoBERTa share with their relatives. */
+#ifndef TSRI_MODEL_ARCH_ENCODER_BERT_H
+#define TSRI_MODEL_ARCH_ENCODER_BERT_H
+
+#include "model/arch/common/family.h"
+
+/* BERT's names of the arrays of a layer and of the embedding, which its relatives keep under their
+ * own prefix. */
+/* clang-format off */
+#define TSRI_MODEL_NAMES_BERT \
+    .embed = "embeddings.word_embeddings", \
+    .position = "embeddings.position_embeddings", \
+    .types = "embeddings.token_type_embeddings", \
+    .embed_norm = "embeddings.LayerNorm", \
+    .norm1 = "encoder.layer.%d.attention.output.LayerNorm", \
+    .norm2 = "encoder.layer.%d.output.LayerNorm", \
+    .q = "encoder.layer.%d.attention.self.query", \
+    .k = "encoder.layer.%d.attention.self.key", \
+    .v = "encoder.layer.%d.attention.self.value", \
+    .out = "encoder.layer.%d.attention.output.dense", \
+    .up = "encoder.layer.%d.intermediate.dense", \
+    .down = "encoder.layer.%d.output.dense"
+/* clang-format on */
+
+/* RoBERTa's names of what lies above the layers. */
+/* clang-format off */
+#define TSRI_MODEL_NAMES_ROBERTA_HEADS \
+    .pooler = "pooler.dense", \
+    .head = "/lm_head.decoder", \
+    .head_bias = "/lm_head|/lm_head.decoder", \
+    .masked_dense = "/lm_head.dense", \
+    .masked_norm = "/lm_head.layer_norm", \
+    .label_dense = "/classifier.dense", \
+    .label = "/classifier.out_proj", \
+    .token_label = "/classifier"
+/* clang-format on */
+
+/* A list for tsri_model_names.ignored: the numbers of the positions, as a buffer. */
+extern const char *const tsri_model_names_position_ids[];
+
+/* Reads BERT's layout from a config: its relatives start from it. */
+tsr_status tsri_model_arch_bert_like(const tsri_model_config *config, tsri_model_spec *spec);
+tsr_status tsri_model_arch_roberta_like(const tsri_model_config *config, tsri_model_spec *spec);
+/* The same, with positions that begin after `padding` whatever the config says; -1: after the
+ * config's pad_token_id. */
+tsr_status tsri_model_arch_roberta_positions(const tsri_model_config *config, int32_t padding,
+                                             tsri_model_spec *spec);
+extern const tsri_model_names tsri_model_names_roberta;
+
+#endif
