@@ -4,7 +4,6 @@
 #include "cli/base/json.h"
 #include "cli/commands/commands.h"
 
-
 static const char *type_name(uint32_t type) {
     static const char *const names[] = {"other", "cpu", "gpu", "accelerator"};
     return type < sizeof names / sizeof *names ? names[type] : "other";
