@@ -15,7 +15,7 @@ import json
 import pathlib
 import sys
 
-from duel import ROOT, WORKERS, Worker, distance, fail, machine, median, peaks, say
+from duel import ROOT, WORKERS, distance, fail, machine, median, peaks, say, start
 
 IDS = list(range(5, 21))
 
@@ -70,14 +70,6 @@ def expected(o, model):
     return json.loads(path.read_text())
 
 
-def start(o, name, command):
-    try:
-        return Worker(name, command)
-    except RuntimeError as error:
-        say(engine=name, status="unsupported", reason=str(error)[:400])
-        return None
-
-
 def work(model, test, tokens_at):
     """The operations of a test (a multiply-add counts as two), and the weights that a step reads: the layers' matrices, and the head for one row."""
     width, ffn, vocab, gated = (768, 2048, 32000, 3) if model == "llama-110m" else (768, 3072, 50257, 2)
@@ -121,8 +113,8 @@ def spread(times):
 
 def duel(o, group, top):
     _, _, mine, theirs = GROUPS[group]
-    ours = start(o, "Tessera", mine(o))
-    rivals = [w for w in (start(o, name, command) for name, command in theirs(o).items()) if w]
+    ours = start("Tessera", mine(o))
+    rivals = [w for w in (start(name, command) for name, command in theirs(o).items()) if w]
     if not ours:
         for w in rivals:
             w.close()

@@ -84,6 +84,15 @@ def say(**line):
     print(json.dumps(line), flush=True)
 
 
+def start(name, command):
+    """The engine, or None where it can't run, which is reported."""
+    try:
+        return Worker(name, command)
+    except RuntimeError as error:
+        say(engine=name, status="unsupported", reason=str(error)[:400])
+        return None
+
+
 def median(times):
     return statistics.median(times)
 

@@ -19,7 +19,7 @@ import pathlib
 import subprocess
 import sys
 
-from duel import ROOT, WORKERS, Worker, fail, machine, median, peaks, say
+from duel import ROOT, WORKERS, fail, machine, median, peaks, say, start
 
 WIDTH = 384
 CELLS = [(batch, tokens) for batch in (1, 32) for tokens in (16, 64, 256)]
@@ -69,14 +69,6 @@ def expected(o):
     values = array.array("f")
     values.frombytes(path.read_bytes())
     return values
-
-
-def start(name, command):
-    try:
-        return Worker(name, command)
-    except RuntimeError as error:
-        say(engine=name, status="unsupported", reason=str(error)[:300])
-        return None
 
 
 def requests(o):

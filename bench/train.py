@@ -14,21 +14,13 @@ import math
 import pathlib
 import sys
 
-from duel import ROOT, WORKERS, Worker, machine, peaks, say
+from duel import ROOT, WORKERS, machine, peaks, say, start
 
 sys.path.insert(0, str(WORKERS))
 from trainers import SHAPES  # pylint: disable=wrong-import-position
 
 GOALS = {"char-gpt": 1.2, "gpt-10m": 1.0, "gpt2-124m": 1.1}
 STEPS = {"char-gpt": 20, "gpt-10m": 2, "gpt2-124m": 2}  # steps per turn
-
-
-def start(name, command):
-    try:
-        return Worker(name, command)
-    except RuntimeError as error:
-        say(engine=name, status="unsupported", reason=str(error)[:300])
-        return None
 
 
 def duel(o, shape, peak):

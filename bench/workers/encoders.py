@@ -11,15 +11,12 @@ A worker begins by embedding one sentence, and reports that it did.
 """
 
 import array
-import json
-import os
 import statistics
-import sys
 import tempfile
 import time
 
 import texts
-from protocol import memory
+from protocol import answer, memory
 
 SHORT = "A man is eating a piece of bread."
 
@@ -54,18 +51,11 @@ def vectors(engine):
     return {"file": file.name}
 
 
+def begin(engine):
+    engine.embed([SHORT])
+    return {}
+
+
 def serve(make):
     """`make(arguments)` gives the engine: embed(texts) -> unit vectors."""
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
-    engine = make(sys.argv[1:])
-    engine.embed([SHORT])
-    print(json.dumps({"first": True, "engine": engine.name}), file=answers)
-    actions = {"embed": embed, "mixed": mixed, "short": short, "vectors": vectors, "memory": memory}
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer = actions[request.pop("do")](engine, **request)
-        except Exception as error:  # pylint: disable=broad-except  # any exception of a peer becomes its answer
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), file=answers)
+    answer(make, begin, {"embed": embed, "mixed": mixed, "short": short, "vectors": vectors, "memory": memory})

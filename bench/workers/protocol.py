@@ -50,18 +50,27 @@ def memory(_):
     return {"bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
 
 
-def serve(make):
-    """`make(arguments)` gives the engine: prefill(ids) -> likeliest next id, step(id, place) -> the same, logits(ids)."""
+def answer(make, begin, actions):
+    """Makes the engine from the command line's arguments, runs `begin(engine)`, reports what that gives, and answers requests."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # an engine's own output must not be taken for an answer
     engine = make(sys.argv[1:])
-    engine.prefill(ids_of(1))
-    print(json.dumps({"first": True, "engine": engine.name}), file=answers)
-    actions = {"prefill": prefill, "decode": decode, "logits": logits, "memory": memory}
+    said = begin(engine)
+    print(json.dumps({"first": True, "engine": engine.name, **said}), file=answers)
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            answer = actions[request.pop("do")](engine, **request)
+            answered = actions[request.pop("do")](engine, **request)
         except Exception as error:  # pylint: disable=broad-except  # any exception of a peer becomes its answer
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), file=answers)
+            answered = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answered), file=answers)
+
+
+def begin(engine):
+    engine.prefill(ids_of(1))
+    return {}
+
+
+def serve(make):
+    """`make(arguments)` gives the engine: prefill(ids) -> likeliest next id, step(id, place) -> the same, logits(ids)."""
+    answer(make, begin, {"prefill": prefill, "decode": decode, "logits": logits, "memory": memory})

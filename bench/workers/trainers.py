@@ -6,12 +6,9 @@
 A worker begins with one step, and reports it, so that its starter can measure how long that took, including compilation.
 """
 
-import json
-import os
-import sys
 import time
 
-from protocol import memory
+from protocol import answer, memory
 
 # vocabulary, positions, layers, heads, width, batch, tokens
 SHAPES = {"char-gpt": (65, 64, 4, 4, 128, 12, 64), "gpt-10m": (65, 256, 6, 6, 384, 16, 256), "gpt2-124m": (50257, 1024, 12, 12, 768, 4, 64)}
@@ -26,18 +23,10 @@ def train(engine, steps):
     return {"seconds": min(times), "loss": loss}
 
 
+def begin(engine):
+    return {"loss": engine.step(), "parameters": engine.parameters}
+
+
 def serve(make):
     """`make(arguments)` gives the engine: step() -> loss, name, parameters."""
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # an engine's own output must not be taken for an answer
-    engine = make(sys.argv[1:])
-    loss = engine.step()
-    print(json.dumps({"first": True, "engine": engine.name, "loss": loss, "parameters": engine.parameters}), file=answers)
-    actions = {"train": train, "memory": memory}
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer = actions[request.pop("do")](engine, **request)
-        except Exception as error:  # pylint: disable=broad-except  # any exception of a peer becomes its answer
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), file=answers)
+    answer(make, begin, {"train": train, "memory": memory})

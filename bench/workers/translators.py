@@ -7,13 +7,10 @@
 A worker begins by generating one token for one sentence, and reports that it did.
 """
 
-import json
-import os
 import statistics
-import sys
 import time
 
-from protocol import memory
+from protocol import answer, memory
 
 BASE = {"length": 20, "made": 25, "vocabulary": 32000, "end": 0}
 
@@ -43,18 +40,11 @@ def greedy(engine):
     return {"ids": engine.translate(sources(8, engine.kind), 1)}
 
 
+def begin(engine):
+    engine.translate(sources(1, engine.kind), 1)
+    return {}
+
+
 def serve(make):
     """`make(arguments)` gives the engine: kind ("base" or "tiny"), translate(ids, beams) -> the best ids of each."""
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
-    engine = make(sys.argv[1:])
-    engine.translate(sources(1, engine.kind), 1)
-    print(json.dumps({"first": True, "engine": engine.name}), file=answers)
-    actions = {"translate": translate, "greedy": greedy, "memory": memory}
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer = actions[request.pop("do")](engine, **request)
-        except Exception as error:  # pylint: disable=broad-except  # any exception of a peer becomes its answer
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), file=answers)
+    answer(make, begin, {"translate": translate, "greedy": greedy, "memory": memory})
