@@ -10,9 +10,8 @@
  * - COUNT_LAYER_REPORT: a line on stderr says at exit what was built
  * - COUNT_LAYER_BINARY_ONLY: the same; and devices can't compile, as FPGAs can't: sources are
  *   refused with -3 */
-#define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl_layer.h>
+#include "layer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,9 +29,6 @@ void count_hang(bool on);
 long count_alive(void);
 bool count_unfinished(void);
 long count_early(void);
-
-static const struct _cl_icd_dispatch *next;
-static struct _cl_icd_dispatch mine;
 
 /* Each call with its parameters and the arguments to pass on. A creator that fails gives NULL and
  * the code. */
@@ -353,25 +349,7 @@ static void begin(void) {
         count_fail(name, n, code, !strcmp(when, "after"));
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t n, void *value,
-                                               size_t *size) {
-    if (what != CL_LAYER_API_VERSION || (value && n < sizeof(cl_layer_api_version)))
-        return CL_INVALID_VALUE;
-    if (value)
-        *(cl_layer_api_version *)value = CL_LAYER_API_VERSION_100;
-    if (size)
-        *size = sizeof(cl_layer_api_version);
-    return CL_SUCCESS;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_icd_dispatch *target,
-                                            cl_uint *out_entries,
-                                            const struct _cl_icd_dispatch **out) {
-    const size_t known = entries * sizeof(void *); /* the loader may be older than this header */
-    if (!target || !out || !out_entries)
-        return CL_INVALID_VALUE;
-    memcpy(&mine, target, known < sizeof mine ? known : sizeof mine);
-    next = target;
+static void layer_begin(void) {
 #define WRAP(f, ...) mine.f = my_##f;
 #define WRAP_CREATOR(type, f, ...) mine.f = my_##f;
     CALLS(WRAP)
@@ -379,7 +357,4 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_ic
     CREATORS(WRAP_CREATOR)
     OTHERS(WRAP)
     begin();
-    *out_entries = entries;
-    *out = &mine;
-    return CL_SUCCESS;
 }

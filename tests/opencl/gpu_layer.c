@@ -5,14 +5,10 @@
  * TSR_GPU_GROUP         largest work-group (64)
  * TSR_GPU_KERNEL_GROUP  largest work-group of a compiled kernel (0: what the driver says)
  * TSR_GPU_EXTENSIONS    1: the driver's own extensions */
-#define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl_layer.h>
+#include "layer.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const struct _cl_icd_dispatch *next;
-static struct _cl_icd_dispatch mine;
 
 static unsigned long setting(const char *name, unsigned long otherwise) {
     const char *text = getenv(name);
@@ -61,24 +57,7 @@ static cl_int CL_API_CALL my_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_devic
     return next->clGetKernelWorkGroupInfo(kernel, device, what, room, value, size);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t n, void *value,
-                                               size_t *size) {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    return what == CL_LAYER_API_VERSION ? give(&version, sizeof version, n, value, size)
-                                        : CL_INVALID_VALUE;
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const struct _cl_icd_dispatch *target,
-                                            cl_uint *out_entries,
-                                            const struct _cl_icd_dispatch **out) {
-    const size_t known = entries * sizeof(void *); /* the loader may be older than this header */
-    if (!target || !out || !out_entries)
-        return CL_INVALID_VALUE;
-    memcpy(&mine, target, known < sizeof mine ? known : sizeof mine);
-    next = target;
+static void layer_begin(void) {
     mine.clGetDeviceInfo = my_clGetDeviceInfo;
     mine.clGetKernelWorkGroupInfo = my_clGetKernelWorkGroupInfo;
-    *out_entries = entries;
-    *out = &mine;
-    return CL_SUCCESS;
 }
