@@ -91,26 +91,32 @@ Test(session, a_batch_gives_what_each_gives_alone_device) {
     in_company(NULL);
 }
 
-/* At once, token by token, and in chunks (a session of many slots takes fewer tokens of each at a
- * time). */
-static void in_pieces(const char *selector) {
-    static float whole[LENGTH * V], pieces[LENGTH * V], steps[LENGTH * V];
-    int32_t ids[40];
-    tsri_model_sequence sequence = {.ids = ids, .n = LENGTH};
+/* One token a run gives the same bytes as the whole text in one run. */
+static void expect_same_by_steps(const int32_t *ids, const float *whole) {
+    static float steps[LENGTH * V];
     tsri_session *session = NULL;
-    open_model("gpt2-tiny", selector);
-    some_ids(ids, LENGTH, 3);
-    run_all(1, &sequence, 1, whole);
-    run_all(300, &sequence, 1, pieces);
-    cr_expect(memcmp(whole, pieces, sizeof whole) == 0, "pieces give other logits");
     OK(tsri_session_create(fix.model, 1, 0, &session));
     for (int64_t t = 0; t < LENGTH; t++) {
         const tsri_model_results results = {.logits = steps + t * V};
         const tsri_model_sequence step = {.ids = ids + t, .n = 1, .past = t};
         OK(tsri_session_forward(session, &step, 1, &results));
     }
-    cr_expect(memcmp(whole, steps, sizeof whole) == 0, "token by token gives other logits");
+    cr_expect(memcmp(whole, steps, sizeof steps) == 0, "token by token gives other logits");
     tsri_session_destroy(&session);
+}
+
+/* At once, token by token, and in chunks (a session of many slots takes fewer tokens of each at a
+ * time). */
+static void in_pieces(const char *selector) {
+    static float whole[LENGTH * V], pieces[LENGTH * V];
+    int32_t ids[40];
+    tsri_model_sequence sequence = {.ids = ids, .n = LENGTH};
+    open_model("gpt2-tiny", selector);
+    some_ids(ids, LENGTH, 3);
+    run_all(1, &sequence, 1, whole);
+    run_all(300, &sequence, 1, pieces);
+    cr_expect(memcmp(whole, pieces, sizeof whole) == 0, "pieces give other logits");
+    expect_same_by_steps(ids, whole);
     fixture_close(&fix);
 }
 
@@ -125,11 +131,10 @@ Test(session, pieces_and_steps_give_the_same_device) {
 /* Keys and values kept as f16 are each off by 2^-11, relative, so scores of a few units and their
  * means are off by a few times that; the promises about bytes hold as for f32. */
 static void halves(const char *selector) {
-    static float single[LENGTH * V], whole[LENGTH * V], steps[LENGTH * V];
+    static float single[LENGTH * V], whole[LENGTH * V];
     const tsri_model_options options = {.kv_dtype = TSR_F16};
     int32_t ids[LENGTH];
     const tsri_model_sequence sequence = {.ids = ids, .n = LENGTH};
-    tsri_session *session = NULL;
     char path[1024];
     double largest = 0, difference = 0;
     some_ids(ids, LENGTH, 3);
@@ -146,14 +151,7 @@ static void halves(const char *selector) {
     }
     cr_expect(difference > 0 && difference <= 8 * 0x1p-11 * largest, "logits up to %g differ by %g",
               largest, difference);
-    OK(tsri_session_create(fix.model, 1, 0, &session));
-    for (int64_t t = 0; t < LENGTH; t++) {
-        const tsri_model_results results = {.logits = steps + t * V};
-        const tsri_model_sequence step = {.ids = ids + t, .n = 1, .past = t};
-        OK(tsri_session_forward(session, &step, 1, &results));
-    }
-    cr_expect(memcmp(whole, steps, sizeof whole) == 0, "token by token gives other logits");
-    tsri_session_destroy(&session);
+    expect_same_by_steps(ids, whole);
     fixture_close(&fix);
 }
 

@@ -121,3 +121,16 @@ int collect(void *data, const tsr_generated *g) {
     c->finish = g->finish;
     return c->cancel_after && c->n >= c->cancel_after;
 }
+
+void hypothesis_add(hypothesis *one, const tsr_generated *generated) {
+    cr_assert(!one->finished && one->n < MOST_STEPS);
+    if (generated->id >= 0)
+        one->ids[one->n++] = generated->id;
+    one->finished = generated->finish != TSR_FINISH_NONE;
+    one->score = generated->score;
+}
+
+bool hypothesis_scores(const hypothesis *one, const json_t *wanted) {
+    const double w = json_number_value(wanted), error = fabs((double)one->score - w);
+    return error <= 1e-4 + 5e-5 * fabs(w);
+}

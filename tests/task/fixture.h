@@ -38,4 +38,17 @@ typedef struct collected {
 } collected;
 int collect(void *data, const tsr_generated *generated);
 
+/* One hypothesis of a search. */
+enum { MOST_STEPS = 64 };
+typedef struct hypothesis {
+    int32_t ids[MOST_STEPS];
+    size_t n;
+    float score;
+    bool finished;
+} hypothesis;
+/* Adds what a search tells of this hypothesis. */
+void hypothesis_add(hypothesis *one, const tsr_generated *generated);
+/* Whether |score - wanted| <= 1e-4 + 5e-5 |wanted|, the golden sets' bound for beam scores. */
+bool hypothesis_scores(const hypothesis *one, const json_t *wanted);
+
 #endif

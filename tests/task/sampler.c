@@ -19,6 +19,13 @@ static tsr_generate_options plain(void) {
                                   .seed = 7};
 }
 
+static double log_sum(void) {
+    double sum = 0;
+    for (int i = 0; i < V; i++)
+        sum += exp(logits[i]);
+    return log(sum);
+}
+
 static bool before(const double *x, int a, int b) {
     return x[a] > x[b] || (x[a] == x[b] && a < b);
 }
@@ -162,22 +169,19 @@ Test(sampler, seed_and_position) {
 Test(sampler, greedy_and_logprobs) {
     tsr_generate_options o = plain();
     tsri_task_sampler *sampler;
-    double sum = 0;
     int32_t id;
     float logprob;
     o.temperature = 0;
     o.logprobs = 3;
-    for (int i = 0; i < V; i++)
-        sum += exp(logits[i]);
     OK(tsri_task_sampler_create(&o, V, &sampler));
     cr_expect(tsri_task_sampler_top_k(sampler, 0) == 3);
     tsri_task_sampler_row(sampler, logits, NULL, NULL);
     OK(tsri_task_sampler_draw(sampler, 0, &id, &logprob));
-    cr_expect(id == 7 && fabs(logprob - (3 - log(sum))) < 1e-5);
+    cr_expect(id == 7 && fabs(logprob - (3 - log_sum())) < 1e-5);
     static const int32_t best[] = {7, 2, 3};
     for (int i = 0; i < 3; i++) {
         const tsr_candidate c = tsri_task_sampler_candidates(sampler)[i];
-        cr_expect(c.id == best[i] && fabs(c.logprob - (logits[best[i]] - log(sum))) < 1e-5);
+        cr_expect(c.id == best[i] && fabs(c.logprob - (logits[best[i]] - log_sum())) < 1e-5);
     }
     tsri_task_sampler_destroy(&sampler);
 }
@@ -186,20 +190,17 @@ Test(sampler, greedy_and_logprobs) {
 Test(sampler, logprob_of_the_row) {
     tsr_generate_options o = plain();
     tsri_task_sampler *sampler;
-    double sum = 0;
     int32_t id;
     float logprob;
     o.temperature = 0;
     o.repeat_penalty = 2;
-    for (int i = 0; i < V; i++)
-        sum += exp(logits[i]);
     for (int logprobs = 0; logprobs < 2; logprobs++) {
         o.logprobs = (uint32_t)logprobs;
         OK(tsri_task_sampler_create(&o, V, &sampler));
         tsri_task_sampler_row(sampler, logits,
                               (const unsigned char[V]){[7] = 1, [2] = 1, [3] = 1, [5] = 1}, NULL);
         OK(tsri_task_sampler_draw(sampler, 0, &id, &logprob)); /* the penalty makes 1.5 of 3 */
-        cr_expect(id == 7 && fabs(logprob - (3 - log(sum))) < 1e-5, "%d: %g", id, (double)logprob);
+        cr_expect(id == 7 && fabs(logprob - (3 - log_sum())) < 1e-5, "%d: %g", id, (double)logprob);
         tsri_task_sampler_destroy(&sampler);
     }
 }
@@ -210,17 +211,14 @@ Test(sampler, largest_only) {
     tsr_generate_options o = plain();
     tsri_task_sampler *row, *largest;
     float top[4];
-    double sum = 0;
     o.top_k = 4;
-    for (int i = 0; i < V; i++)
-        sum += exp(logits[i]);
     for (int i = 0; i < 4; i++)
         top[i] = logits[ids[i]];
     OK(tsri_task_sampler_create(&o, V, &row));
     OK(tsri_task_sampler_create(&o, V, &largest));
     cr_assert(tsri_task_sampler_top_k(largest, 0) == 4);
     tsri_task_sampler_row(row, logits, NULL, NULL);
-    tsri_task_sampler_largest(largest, 4, ids, top, (float)log(sum), NULL);
+    tsri_task_sampler_largest(largest, 4, ids, top, (float)log_sum(), NULL);
     for (int i = 0; i < 500; i++) {
         int32_t a, b;
         float pa, pb;

@@ -12,26 +12,14 @@
 
 enum { PROMPTS = 9, BEST = 5, STEPS = 24 };
 
-typedef struct result {
-    int32_t ids[STEPS];
-    size_t n;
-    float score;
-    bool finished;
-} result;
-
 typedef struct results {
-    result of[PROMPTS][BEST];
+    hypothesis of[PROMPTS][BEST];
 } results;
 
 static int take(void *data, const tsr_generated *g) {
     results *r = data;
     cr_assert(g->prompt < PROMPTS && g->hypothesis < BEST);
-    result *one = &r->of[g->prompt][g->hypothesis];
-    cr_assert(!one->finished && one->n < STEPS);
-    if (g->id >= 0)
-        one->ids[one->n++] = g->id;
-    one->finished = g->finish != TSR_FINISH_NONE;
-    one->score = g->score;
+    hypothesis_add(&r->of[g->prompt][g->hypothesis], g);
     return 0;
 }
 
@@ -43,22 +31,18 @@ static size_t read_ids(const json_t *list, int32_t *out, size_t most) {
     return n;
 }
 
-/* Ids must be equal, and |score - wanted| <= 1e-4 + 5e-5 |wanted|, the golden set's bound for beam
- * scores. */
-static void compare(const char *name, const result *got, const json_t *wanted) {
+static void compare(const char *name, const hypothesis *got, const json_t *wanted) {
     int32_t ids[STEPS];
     const size_t n = read_ids(json_object_get(wanted, "ids"), ids, STEPS);
     const json_t *score = json_object_get(wanted, "score");
     cr_assert(got->finished, "%s: not found", name);
     cr_assert(got->n == n && !memcmp(got->ids, ids, n * sizeof *ids), "%s: other ids", name);
-    if (score) {
-        const double w = json_number_value(score), error = fabs((double)got->score - w);
-        cr_assert(error <= 1e-4 + 5e-5 * fabs(w), "%s: score %g, wanted %g", name,
-                  (double)got->score, w);
-    }
+    if (score)
+        cr_assert(hypothesis_scores(got, score), "%s: score %g, wanted %g", name,
+                  (double)got->score, json_number_value(score));
 }
 
-static void compare_all(const char *name, const result *got, const json_t *wanted) {
+static void compare_all(const char *name, const hypothesis *got, const json_t *wanted) {
     const json_t *one;
     size_t i;
     json_array_foreach(wanted, i, one) compare(name, &got[i], one);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BEST = 8, STEPS = 64 };
+enum { BEST = 8 };
 #define GOLDEN TESSERA_SOURCE_DIR "/tests/golden/settings"
 
 static char folder[64];
@@ -59,36 +59,22 @@ static void close_folder(void) {
 
 /* ---- generated texts ---- */
 
-typedef struct result {
-    int32_t ids[STEPS];
-    size_t n;
-    float score;
-    bool finished;
-} result;
-
 static int take(void *data, const tsr_generated *g) {
-    result *of = data;
+    hypothesis *all = data;
     cr_assert(g->hypothesis < BEST);
-    result *one = &of[g->hypothesis];
-    cr_assert(!one->finished && one->n < STEPS);
-    if (g->id >= 0)
-        one->ids[one->n++] = g->id;
-    one->finished = g->finish != TSR_FINISH_NONE;
-    one->score = g->score;
+    hypothesis_add(&all[g->hypothesis], g);
     return 0;
 }
 
-/* Ids must be equal, and |score - wanted| <= 1e-4 + 5e-5 |wanted|, as for the golden searches. */
-static bool is_wanted(const result *got, const json_t *wanted) {
+static bool is_wanted(const hypothesis *got, const json_t *wanted) {
     const json_t *ids = json_object_get(wanted, "ids"), *score = json_object_get(wanted, "score");
     bool same = got->finished && got->n == json_array_size(ids);
     for (size_t i = 0; same && i < got->n; i++)
         same = got->ids[i] == json_integer_value(json_array_get(ids, i));
-    const double w = json_number_value(score), error = fabs((double)got->score - w);
-    return same && (!score || error <= 1e-4 + 5e-5 * fabs(w));
+    return same && (!score || hypothesis_scores(got, score));
 }
 
-static void run_case(json_t *one, result got[BEST]) {
+static void run_case(json_t *one, hypothesis got[BEST]) {
     int32_t ids[64];
     const json_t *given = json_object_get(one, "input_ids");
     tsr_generate_options options = {.struct_size = sizeof options};
@@ -109,19 +95,19 @@ static void run_case(json_t *one, result got[BEST]) {
 }
 
 static void check_model(const char *name) {
-    static result got[BEST];
+    static hypothesis got[BEST];
     json_t *root = read_json(GOLDEN, "cases.json"), *one;
     size_t i, cases = 0, wrong = 0;
     open_folder();
     open_reference();
     json_array_foreach(root, i, one) {
-        const json_t *wanted = json_object_get(one, "hypotheses"), *hypothesis;
+        const json_t *wanted = json_object_get(one, "hypotheses"), *one_wanted;
         size_t k;
         if (strcmp(json_string_value(json_object_get(one, "model")), name) != 0)
             continue;
         run_case(one, got);
         bool same = !got[json_array_size(wanted)].finished;
-        json_array_foreach(wanted, k, hypothesis) same = same && is_wanted(&got[k], hypothesis);
+        json_array_foreach(wanted, k, one_wanted) same = same && is_wanted(&got[k], one_wanted);
         if (!same)
             fprintf(stderr, "%s: other results\n", json_string_value(json_object_get(one, "name")));
         wrong += !same;
@@ -168,7 +154,7 @@ static void collect_warning(void *data, tsr_log_level level, const char *line) {
 /* Collects the warnings while a llama generates three times with these settings; wrong values of
  * served keys may be refused. */
 static void generate_with(json_t *more, const json_t *generation, told *t) {
-    static result got[BEST];
+    static hypothesis got[BEST];
     const tsr_engine_options options = {
         .struct_size = sizeof options, .log = collect_warning, .log_data = t};
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = (int32_t[]){5, 6}, .n_ids = 2};
@@ -301,7 +287,7 @@ Test(settings_keys, of_the_model) {
 /* A token that is both forced and suppressed is refused, as in transformers. A bad word may be
  * forced. */
 Test(settings_keys, forced_and_suppressed) {
-    static result got[BEST];
+    static hypothesis got[BEST];
     static const struct {
         const char *generation, *fragment;
     } cases[] = {
@@ -337,7 +323,7 @@ Test(settings_keys, forced_and_suppressed) {
 /* ---- bounds of a text with its prompt ---- */
 
 static tsr_status lengths(json_t *generation, uint32_t n_prompt, int64_t most_new,
-                          result got[BEST]) {
+                          hypothesis got[BEST]) {
     static const int32_t ids[] = {9, 44, 21, 6, 8, 17, 30, 12, 50, 4};
     const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = ids, .n_ids = n_prompt};
     const tsr_prompt *prompts[] = {&prompt};
@@ -359,7 +345,7 @@ static tsr_status lengths(json_t *generation, uint32_t n_prompt, int64_t most_ne
 }
 
 Test(settings_lengths, prompt_counts) {
-    static result got[BEST];
+    static hypothesis got[BEST];
     for (int beams = 1; beams <= 2; beams++) {
 #define LENGTH json_pack("{s:i,s:i,s:b}", "max_length", 9, "num_beams", beams, "do_sample", 0)
         open_folder();
@@ -415,8 +401,7 @@ Test(settings_found, empty_prompt) {
                              "max_new_tokens", 8, "eos_token_id", 2);
     open_folder();
     for (int i = 0; i < 3; i++) { /* no prompt; the settings' token as an id; config.json's token */
-        const tsr_prompt prompt = {
-            .struct_size = sizeof prompt, .ids = &bos[i], .n_ids = i > 0};
+        const tsr_prompt prompt = {.struct_size = sizeof prompt, .ids = &bos[i], .n_ids = i > 0};
         const tsr_prompt *prompts[] = {&prompt};
         tsr_generate_options options = {.struct_size = sizeof options};
         tsr_model *model;

@@ -1,17 +1,13 @@
-/* threads.h - several threads that begin at once, and a tiny model that each of them runs. */
+/* threads.h - several threads that begin at once, and the device that they open. */
 #ifndef TESTS_THREADS_H
 #define TESTS_THREADS_H
 
-#include "tessera/tessera.h"
+#include "threads/nine.h"
 
-enum { THREADS = 6, TOKENS = 8 };
+enum { THREADS = 6 };
 
 /* Runs `body` in n threads, which begin together; all have ended when it returns. */
 void together(int n, void (*body)(int thread, void *data), void *data);
-
-/* The ids that gpt2-tiny continues "9" with on an open device. On failure the status; the sentence
- * is in this thread's record. */
-tsr_status continue_nine(tsr_device *device, int32_t ids[TOKENS]);
 
 /* What the test's device is called: TESSERA_TEST_DEVICES, or pocl. */
 const char *test_device(void);

@@ -1,14 +1,14 @@
 /* Engines in several threads, under ThreadSanitizer: Criterion's processes do not start there, so a
  * program of its own. Its argument is the device; with "race" it has a data race on purpose, which
  * must be reported, or the lane proves nothing. */
-#include "tessera/tessera.h"
+#include "threads/nine.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { THREADS = 4, TOKENS = 6 };
+enum { THREADS = 4 };
 
 typedef struct shared {
     tsr_engine *engine; /* NULL: each thread has its own */
@@ -19,7 +19,7 @@ typedef struct shared {
 
 typedef struct worker {
     shared *all;
-    int number, taken;
+    int number;
 } worker;
 
 static atomic_int failures;
@@ -27,32 +27,6 @@ static atomic_int failures;
 static void fail(const char *what) {
     fprintf(stderr, "%s: %s\n", what, tsr_error_last());
     atomic_fetch_add(&failures, 1);
-}
-
-static int take(void *data, const tsr_generated *generated) {
-    worker *w = data;
-    if (generated->id >= 0 && w->taken < TOKENS)
-        w->all->ids[w->number][w->taken++] = generated->id;
-    return 0;
-}
-
-static tsr_status continue_nine(worker *w, tsr_device *device) {
-    static const int32_t nine = 9;
-    const tsr_prompt prompt = {.struct_size = sizeof prompt, .n_ids = 1, .ids = &nine};
-    const tsr_prompt *const prompts[] = {&prompt};
-    tsr_generate_options options = {.struct_size = sizeof options};
-    tsr_model *model = NULL;
-    tsr_status status =
-        tsr_model_open(TESSERA_SOURCE_DIR "/tests/golden/models/gpt2-tiny", device, NULL, &model);
-    if (status == TSR_OK)
-        status = tsr_generate_defaults(model, &options);
-    options.temperature = 0;
-    options.ignore_eos = 1;
-    options.max_new_tokens = TOKENS;
-    if (status == TSR_OK)
-        status = tsr_generate(model, prompts, 1, &options, take, w, NULL);
-    tsr_model_close(&model);
-    return status;
 }
 
 static void *work(void *given) {
@@ -64,7 +38,7 @@ static void *work(void *given) {
         fail("tsr_engine_create");
     else if (tsr_device_open(engine, w->all->selector, NULL, &device) != TSR_OK)
         fail("tsr_device_open");
-    else if (continue_nine(w, device) != TSR_OK)
+    else if (continue_nine(device, w->all->ids[w->number]) != TSR_OK)
         fail("tsr_generate");
     tsr_device_close(&device);
     if (!w->all->engine)
