@@ -3,6 +3,7 @@
 
 #include "text/base/unicode.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
