@@ -104,7 +104,7 @@ static void check_group(tsr_model *model, const json_t *const *cases, uint32_t n
             compare(name, together.of[i], cases[i]);
         run(model, cases + i, 1, options, &alone);
         for (int k = 0; k < BEST; k++) /* to the byte */
-            cr_assert(!memcmp(&alone.of[0][k], &together.of[i][k], sizeof(result)),
+            cr_assert(!memcmp(&alone.of[0][k], &together.of[i][k], sizeof(hypothesis)),
                       "%s: other results in a batch", name);
     }
 }

@@ -395,7 +395,7 @@ Test(settings_keys, refused) {
 
 /* An empty prompt begins with the settings' token, where config.json has another one. */
 Test(settings_found, empty_prompt) {
-    static result got[3][BEST];
+    static hypothesis got[3][BEST];
     static const int32_t bos[] = {9, 9, 1};
     json_t *both = json_pack("{s:i,s:b,s:i,s:i}", "bos_token_id", 9, "do_sample", 0,
                              "max_new_tokens", 8, "eos_token_id", 2);
@@ -415,6 +415,6 @@ Test(settings_found, empty_prompt) {
     }
     close_folder();
     json_decref(both);
-    cr_assert(got[0][0].n && !memcmp(&got[0][0], &got[1][0], sizeof(result)));
-    cr_assert(memcmp(&got[0][0], &got[2][0], sizeof(result)));
+    cr_assert(got[0][0].n && !memcmp(&got[0][0], &got[1][0], sizeof(hypothesis)));
+    cr_assert(memcmp(&got[0][0], &got[2][0], sizeof(hypothesis)));
 }
