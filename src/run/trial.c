@@ -6,6 +6,7 @@
 #include "graph/ops.h"
 #include "run/timing.h"
 #include "tensor/convert.h"
+#include "tensor/sample.h"
 #include "tensor/shape.h"
 
 #include <math.h>
@@ -16,47 +17,12 @@ enum { SMALL = 7 };
 
 /* --- operands --- */
 
-/* Multiples of 1/16 in [-1/2, 1/2]: exact in every float type. */
-static float value_at(uint32_t operand, size_t i) {
-    return (float)((int)((i * 37 + operand * 11 + i / 13) % 17) - 8) / 16.0f;
-}
-
-static tsr_status fill_floats(uint32_t operand, tsr_dtype dtype, size_t first, size_t n,
-                              void *out) {
-    float *values = NULL;
-    TRY(tsri_base_new(n ? n : 1, sizeof *values, &values));
-    for (size_t i = 0; i < n; i++)
-        values[i] = value_at(operand, first + i);
-    const tsr_status status = tsri_tensor_convert(dtype, out, TSR_F32, values, n);
-    free(values);
-    return status;
-}
-
-/* Valid positions, lengths, slots and ids for the op; half of the keys in a slot are past. */
-static int32_t index_at(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS], uint32_t operand,
-                        size_t i) {
-    const bool attends = op->id == TSR_OP_ATTENTION;
-    const tsr_tensor *rows = attends ? op->in[1] : op->in[0];
-    const int64_t T = sizes[1], n = rows ? tsri_tensor_value(rows->dim[0], sizes) : 1;
-    if (!attends)
-        return (int32_t)((int64_t)i % (n > 0 ? n : 1));
-    const int64_t S = tsri_tensor_value(rows->dim[1], sizes);
-    const int64_t past = S > 2 * T ? S / 2 : S > T ? S - T : 0;
-    return (int32_t)(operand == 3   ? past
-                     : operand == 4 ? (past + T < S ? past + T : S)
-                                    : (int64_t)i % (n > 0 ? n : 1));
-}
-
 static tsr_status fill_input(tsri_run_case *c, const tsr_op *op, uint32_t i) {
     const tsr_tensor *tensor = op->in[i];
     const size_t n = (size_t)tsri_tensor_value(tsri_tensor_count(tensor), c->sizes);
     c->in_bytes[i] = (size_t)tsri_tensor_extent(tensor, c->sizes);
     TRY(tsri_base_new_aligned(c->in_bytes[i] + 1, &c->in[i]));
-    if (tensor->dtype != TSR_I32)
-        return fill_floats(i, (tsr_dtype)tensor->dtype, 0, n, c->in[i]);
-    for (size_t k = 0; k < n; k++)
-        ((int32_t *)c->in[i])[k] = index_at(op, c->sizes, i, k);
-    return TSR_OK;
+    return tsri_tensor_sample(op, c->sizes, i, true, 0, n, (tsr_dtype)tensor->dtype, c->in[i]);
 }
 
 /* --- the case --- */
@@ -159,9 +125,10 @@ static tsr_status give_rows(void *data, uint32_t id, int64_t first, int64_t coun
                             void *out) {
     const tsri_run_case *c = data;
     tsri_graph_op_store store;
-    const tsr_tensor *weight = tsri_run_case_op(c, &store)->in[id];
-    const size_t columns = (size_t)tsri_tensor_value(tsri_tensor_columns(weight), c->sizes);
-    return fill_floats(id, dtype, (size_t)first * columns, (size_t)count * columns, out);
+    const tsr_op *op = tsri_run_case_op(c, &store);
+    const size_t columns = (size_t)tsri_tensor_value(tsri_tensor_columns(op->in[id]), c->sizes);
+    return tsri_tensor_sample(op, c->sizes, id, true, (size_t)first * columns,
+                              (size_t)count * columns, dtype, out);
 }
 
 static tsr_status make_outputs(tsri_run_trial *trial) {

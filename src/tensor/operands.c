@@ -27,6 +27,7 @@ enum {
 #define SLOT_OF(word) TSRI_TENSOR_SLOT, .of = word
 #define PAST_OF(word) TSRI_TENSOR_PAST, .of = word
 #define LENGTH_OF(word) TSRI_TENSOR_LENGTH, .of = word
+#define CUT_LENGTH_OF(word) TSRI_TENSOR_CUT_LENGTH, .of = word
 #define EXCHANGED(attributes, field) .exchanged_by = offsetof(attributes, field)
 
 #define IN(NAME, text, words, type, means, ...) \

@@ -214,7 +214,7 @@
     IN(LSE, lse, "B H T", F32, NUMBERS, 0)                   \
     IN(DY, dy, "B T H Dv", F32, NUMBERS, 0)                  \
     IN(PAST, past, "B", I32, PAST_OF("S"), OPTIONAL)         \
-    IN(LEN, len, "B", I32, LENGTH_OF("S"), OPTIONAL)         \
+    IN(LEN, len, "B", I32, CUT_LENGTH_OF("S"), OPTIONAL)     \
     IN(BIAS, bias, "1|B H T S", F32, NUMBERS, OPTIONAL)      \
     IN(RELATIVE, relative, "H 2R+1", F32, NUMBERS, OPTIONAL) \
     OUT(DQ, dq, "B T H D", F32, 0)                           \
@@ -315,8 +315,9 @@ typedef enum tsri_tensor_role {
     TSRI_TENSOR_SLOT,     /* the same, but sequences that write have slots of their own */
     TSRI_TENSOR_PAST,     /* how many positions of a sequence come before this run's */
     TSRI_TENSOR_LENGTH, /* how many positions of a sequence are valid, those of this run included */
-    TSRI_TENSOR_POSITION, /* a token's place in its text: 0 or more */
-    TSRI_TENSOR_SEED      /* any integers */
+    TSRI_TENSOR_CUT_LENGTH, /* the same; a sequence may end before the last position of this run */
+    TSRI_TENSOR_POSITION,   /* a token's place in its text: 0 or more */
+    TSRI_TENSOR_SEED        /* any integers */
 } tsri_tensor_role;
 
 /* What dtypes an operand may have. */

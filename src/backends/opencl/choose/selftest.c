@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "tensor/convert.h"
+#include "tensor/operands.h"
+#include "tensor/sample.h"
 #include "tensor/shape.h"
 
 #include <inttypes.h>
@@ -73,12 +75,13 @@ static tsr_status place_operand(test *t, uint32_t place, const tsri_opencl_row *
     const uint64_t bytes = tsri_tensor_extent(tensor, t->trial.sizes);
     tensor->buf = &t->buffers[place];
     tensor->layout = layout ? layout->id : 0;
+    TRY(tsri_base_new_aligned(bytes ? (size_t)bytes : 1, &t->host[place]));
     if (input)
-        TRY(tsri_opencl_trial_fill(&t->trial, place, &t->host[place]));
-    else {
-        TRY(tsri_base_new_aligned(bytes ? (size_t)bytes : 1, &t->host[place]));
+        TRY(tsri_tensor_sample(&t->trial.operation.op, t->trial.sizes, place, false, 0,
+                               tsri_opencl_trial_count(&t->trial, place), (tsr_dtype)tensor->dtype,
+                               t->host[place]));
+    else
         memset(t->host[place], 0xff, (size_t)bytes);
-    }
     return layout ? place_weight(t, place, layout) : new_buffer(t, place, bytes, t->host[place]);
 }
 
@@ -139,11 +142,15 @@ static tsr_status launch(test *t) {
     return status;
 }
 
+static bool is_written(const tsr_op *op, uint32_t place) {
+    return place >= op->n_in || tsri_tensor_input_is(op->id, place, TSRI_TENSOR_WRITTEN);
+}
+
 static tsr_status read_results(test *t) {
     tsr_dev *dev = t->plan->dev;
     for (uint32_t i = 0; i < tsri_opencl_trial_operands(&t->trial); i++) {
         const tsr_tensor *tensor = tsri_opencl_trial_tensor(&t->trial, i);
-        if (!tensor || !tsri_opencl_trial_writes(&t->trial, i))
+        if (!tensor || !is_written(&t->trial.operation.op, i))
             continue;
         const size_t bytes = (size_t)tsri_tensor_extent(tensor, t->trial.sizes);
         if (!bytes)

@@ -36,14 +36,6 @@ uint32_t tsri_opencl_trial_operands(const tsri_opencl_trial *t);
 /* The number of elements of an operand. */
 size_t tsri_opencl_trial_count(const tsri_opencl_trial *t, uint32_t place);
 
-/* --- selftest_data.c --- */
-
-/* The elements of input number `operand`, in its tensor's dtype: numbers whose sums of products are
- * exact, and indices that reach the end of what they index. *out is new memory. */
-tsr_status tsri_opencl_trial_fill(const tsri_opencl_trial *t, uint32_t operand, void **out);
-/* Whether the op writes this operand. */
-bool tsri_opencl_trial_writes(const tsri_opencl_trial *t, uint32_t place);
-
 /* --- selftest.c --- */
 
 /* Tests the kernels that the plan's steps chose and that were not tested at such sizes yet, and

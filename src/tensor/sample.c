@@ -1,0 +1,108 @@
+/* tensor/sample.c - the formulas of made-up operands, by what the operands mean. */
+#include "tensor/sample.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "tensor/convert.h"
+#include "tensor/operands.h"
+#include "tensor/shape.h"
+
+#include <stdlib.h>
+
+/* What the formula of an operand needs to know of its op. */
+typedef struct counts {
+    tsri_tensor_role role;
+    int64_t all; /* what the operand counts: places, slots, positions */
+    int64_t own; /* positions of this run */
+    bool follows, level;
+} counts;
+
+static uint32_t scramble(uint32_t n, uint32_t stream) {
+    n = n * 2654435761u + stream * 0x9e3779b9u;
+    n = (n ^ n >> 15) * 0x2c1b3c6du;
+    return n ^ n >> 12;
+}
+
+/* One of 0 .. n - 1: first the last, then the first, then any. */
+static int64_t place_of(int64_t i, int64_t n) {
+    if (n < 1)
+        return 0;
+    return i == 0 ? n - 1 : i == 1 ? 0 : (int64_t)scramble((uint32_t)i, 7) % n;
+}
+
+/* The position at which sequence i begins: the first sequence fills all of them. */
+static int64_t past_of(const counts *c, int64_t i) {
+    if (c->level && c->all > 2 * c->own)
+        return c->all / 2;
+    if (c->all <= c->own)
+        return 0;
+    return c->level ? c->all - c->own : place_of(i, c->all - c->own + 1);
+}
+
+static int64_t length_of(const counts *c, int64_t i) {
+    const int64_t end = past_of(c, i) + c->own;
+    if (c->follows)
+        return end < c->all ? end : c->all;
+    return c->level || c->all < 1 ? c->all : c->all - i % c->all;
+}
+
+static int64_t whole_number(const counts *c, int64_t i) {
+    const int64_t n = c->all > 0 ? c->all : 1;
+    switch (c->role) {
+    case TSRI_TENSOR_INDEX: /* some occur more than once */
+        return c->level ? i % n : i % 3 == 2 ? i * i % 11 % n : place_of(i, c->all);
+    case TSRI_TENSOR_SLOT:
+        return i % n;
+    case TSRI_TENSOR_PAST:
+        return past_of(c, i);
+    case TSRI_TENSOR_LENGTH:
+        return length_of(c, i);
+    case TSRI_TENSOR_CUT_LENGTH:
+        return past_of(c, i) + (c->level || c->own < i % 3 ? c->own : c->own - i % 3);
+    case TSRI_TENSOR_POSITION:
+        return i * 37 % 2048;
+    default:
+        return i;
+    }
+}
+
+static float number(bool positive, uint32_t input, size_t i) {
+    const float value = (float)((int)(scramble((uint32_t)i, input) % 17) - 8) / 8.0f;
+    return !positive ? value : 0.125f + (value < 0 ? -value : value);
+}
+
+static counts counts_of(const tsr_op *op, const int64_t *sizes, const tsri_tensor_operand *facts,
+                        bool level) {
+    const tsri_tensor_operands *operands = tsri_tensor_operands_of(op->id);
+    counts c = {.role = (tsri_tensor_role)facts->role, .level = level};
+    if (facts->of)
+        c.all = tsri_tensor_value(tsri_tensor_size(op, facts->of), sizes);
+    c.own = tsri_tensor_value(tsri_tensor_size(op, "T"), sizes);
+    for (uint32_t i = 0; i < operands->n_in; i++)
+        c.follows |= operands->in[i].role == TSRI_TENSOR_PAST;
+    return c;
+}
+
+tsr_status tsri_tensor_sample(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS], uint32_t input,
+                              bool level, size_t first, size_t n, tsr_dtype dtype, void *out) {
+    const tsri_tensor_operands *operands = tsri_tensor_operands_of(op->id);
+    if (!operands || input >= operands->n_in)
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "op %u has no operand %u", op->id, input);
+    const tsri_tensor_operand *facts = &operands->in[input];
+    if (dtype == TSR_I32) {
+        const counts c = counts_of(op, sizes, facts, level);
+        for (size_t i = 0; i < n; i++)
+            ((int32_t *)out)[i] = (int32_t)whole_number(&c, (int64_t)(first + i));
+        return TSR_OK;
+    }
+    float *values = out;
+    if (dtype != TSR_F32)
+        TRY(tsri_base_new(n ? n : 1, sizeof *values, &values));
+    for (size_t i = 0; i < n; i++)
+        values[i] = number(facts->role == TSRI_TENSOR_POSITIVE, input, first + i);
+    if (dtype == TSR_F32)
+        return TSR_OK;
+    const tsr_status status = tsri_tensor_convert(dtype, out, TSR_F32, values, n);
+    free(values);
+    return status;
+}
