@@ -128,7 +128,7 @@ int tsri_tensor_axis(const tsr_op *op, uint32_t place, const char *word) {
         return -1;
     int n, any;
     const int found = find_word(facts->dimensions, word, &n, &any), rank = (int)tensor->rank;
-    if (found < 0)
+    if (found < 0 || found == any)
         return -1;
     int axis = any >= 0 && found > any ? rank - n + found : found;
     if (exchanged(op, facts) && axis >= rank - 2)
@@ -136,11 +136,24 @@ int tsri_tensor_axis(const tsr_op *op, uint32_t place, const char *word) {
     return axis < rank ? axis : -1;
 }
 
+/* The product of the dimensions that ".." stands for. */
+static tsr_dim leading(const tsr_tensor *tensor, int n, int any) {
+    tsr_dim all = tsri_tensor_const(1);
+    for (int i = any; i < (int)tensor->rank - (n - 1 - any); i++)
+        all = tsri_tensor_times(all, tensor->dim[i]);
+    return all;
+}
+
 tsr_dim tsri_tensor_size(const tsr_op *op, const char *word) {
     for (uint32_t i = 0; i < op->n_in + op->n_out; i++) {
+        const tsri_tensor_operand *facts = facts_of(op, i);
+        const tsr_tensor *tensor = tsri_tensor_operand_at(op, i);
         const int axis = tsri_tensor_axis(op, i, word);
+        int n, any;
         if (axis >= 0)
-            return tsri_tensor_operand_at(op, i)->dim[axis];
+            return tensor->dim[axis];
+        if (facts && tensor && find_word(facts->dimensions, word, &n, &any) == any && any >= 0)
+            return leading(tensor, n, any);
     }
     return tsri_tensor_const(1);
 }

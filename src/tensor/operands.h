@@ -365,7 +365,8 @@ bool tsri_tensor_op_writes(uint32_t op);
 const tsr_tensor *tsri_tensor_operand_at(const tsr_op *op, uint32_t place);
 /* Which of an operand's dimensions a word names, as the attributes say; -1: it has none. */
 int tsri_tensor_axis(const tsr_op *op, uint32_t place, const char *word);
-/* The size that a word names in the first operand that has it; 1 where none has. */
+/* The size that a word names in the first operand that has it; 1 where none has. ".." names the
+ * product of the leading dimensions. */
 tsr_dim tsri_tensor_size(const tsr_op *op, const char *word);
 
 #endif

@@ -88,20 +88,3 @@ Test(sample, numbers_are_eighths) {
                       whole[i] >= (positive ? 0.125f : -1));
     }
 }
-
-Test(operands, words_name_dimensions) {
-    tsr_tensor tensors[3] = {{.rank = 3}, {.rank = 2}, {.rank = 3}};
-    const tsr_tensor *in[] = {&tensors[0], &tensors[1]}, *out[] = {&tensors[2]};
-    tsr_linear_attrs attrs = {.struct_size = sizeof attrs};
-    const tsr_op op = {
-        .id = TSR_OP_LINEAR, .n_in = 2, .n_out = 1, .in = in, .out = out, .attrs = &attrs};
-    cr_assert_eq(tsri_tensor_axis(&op, 0, "K"), 2);
-    cr_assert_eq(tsri_tensor_axis(&op, 0, "N"), -1);
-    cr_assert_eq(tsri_tensor_axis(&op, 1, "K"), 0);
-    cr_assert_eq(tsri_tensor_axis(&op, 1, "N"), 1);
-    cr_assert_eq(tsri_tensor_axis(&op, 2, "N"), 2);
-    attrs.trans_w = 1;
-    cr_assert_eq(tsri_tensor_axis(&op, 1, "K"), 1);
-    cr_assert_eq(tsri_tensor_axis(&op, 1, "N"), 0);
-    cr_assert_eq(tsri_tensor_axis(&op, 2, "N"), 2);
-}

@@ -1,6 +1,7 @@
 /* backends/opencl/choose/selftest_sizes.c - chooses the sizes of a kernel's trials. */
 #include "backends/opencl/choose/selftest.h"
 #include "base/error.h"
+#include "tensor/operands.h"
 #include "tensor/quantize.h"
 #include "tensor/shape.h"
 
@@ -8,13 +9,66 @@
  * operand. The reference takes about a nanosecond for a multiply-add. */
 static const int64_t fair_work = INT64_C(1) << 21, most_work = INT64_C(1) << 27,
                      fair_elements = INT64_C(1) << 20, most_elements = INT64_C(1) << 24;
-/* The largest sizes along axes that are constant. */
-static const int64_t most_rows = 1 << 10, most_width = 1 << 19;
 
 enum { SMALL_AXIS, FIRST_AXIS, SECOND_AXIS, THIRD_AXIS };
 enum { B, T, S, U, N };
+enum { MOST_ROWS = 1 << 10, MOST_WIDTH = 1 << 19 };
 
 static const int64_t own = INT64_MAX; /* in place of a small size */
+
+/* An axis of an op: a dimension, by its word in the list of operands. */
+typedef struct axis {
+    const char *word, *twice; /* twice: the word of one that is twice as large; NULL: none */
+    int64_t small, thin;      /* the size in small trials, and along other axes; 0: its own */
+    int64_t most;             /* the largest size that is tried; 0: any */
+    bool rounded;             /* how far a trial goes is rounded up to a power of two */
+} axis;
+
+typedef struct facts {
+    uint32_t op;
+    /* For each element of the first operand the reference takes (the size of `by` + plus) * times
+     * multiply-adds; NULL: 8 for each element of the largest operand. */
+    const char *by;
+    int64_t plus, times;
+    axis axes[TSRI_OPENCL_AXES - 1]; /* none: the elements are the only axis */
+    bool grows;                      /* any of them may be a symbol, which grows along each */
+} facts;
+
+/* clang-format off */
+#define ROWS(name)   {.word = name, .most = MOST_ROWS, .rounded = true}
+#define DEPTH(name)  {.word = name, .small = 130, .thin = 32}
+#define WIDTH(name)  .word = name, .small = 70, .thin = 70, .most = MOST_WIDTH
+#define PLACES(name) {.word = name, .small = 67, .thin = 67, .most = MOST_WIDTH}
+#define PRODUCT      {.word = "M", .small = 67, .thin = 67, .rounded = true},  \
+                     {.word = "N", .small = 70, .thin = 70, .rounded = true},  \
+                     {.word = "K", .small = 130, .thin = 32, .rounded = true}
+static const facts table[] = {
+    {.op = TSR_OP_LINEAR, .by = "N", .times = 1, .axes = {ROWS(".."), DEPTH("K"), {WIDTH("N")}}},
+    {.op = TSR_OP_GLU_LINEAR, .by = "2F", .times = 1, .axes = {ROWS(".."), DEPTH("K"), {WIDTH("F"), .twice = "2F"}}},
+    {.op = TSR_OP_MATMUL, .by = "N", .times = 1, .axes = {PRODUCT}, .grows = true},
+    {.op = TSR_OP_MATMUL_ADD, .by = "K", .times = 1, .axes = {PRODUCT}, .grows = true},
+    {.op = TSR_OP_EMBED, .axes = {ROWS(".."), PLACES("V"), DEPTH("C")}},
+    {.op = TSR_OP_EMBED_ADD, .by = "..", .plus = 8, .times = 1, .axes = {ROWS(".."), PLACES("V"), DEPTH("C")}},
+    {.op = TSR_OP_GATHER, .axes = {ROWS("N"), PLACES("R"), DEPTH("C")}},
+    {.op = TSR_OP_SCATTER, .by = "N", .plus = 8, .times = 1},
+    /* shrink_attention() has its sizes */
+    {.op = TSR_OP_ATTENTION, .by = "S", .times = 2, .axes = {ROWS("T"), {.word = "S", .rounded = true}, {.word = "H"}}},
+    {.op = TSR_OP_ATTENTION_GRAD, .by = "S", .times = 6},
+    {.op = TSR_OP_ADDITIVE_ATTENTION, .by = "S", .times = 20}, /* tanh */
+    {.op = TSR_OP_ADDITIVE_ATTENTION_GRAD, .by = "S", .times = 20},
+    {.op = TSR_OP_GRU_CELL, .by = "E", .times = 1},
+    {.op = TSR_OP_GRU_CELL_GRAD, .by = "E", .times = 1},
+    {.op = TSR_OP_TOPK, .by = "k", .plus = 4, .times = 4},
+};
+/* clang-format on */
+
+static const facts *facts_of(uint32_t op) {
+    static const facts others = {0};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].op == op)
+            return &table[i];
+    return &others;
+}
 
 static int64_t class_of(int64_t n) {
     int64_t power = 1;
@@ -53,173 +107,77 @@ static int64_t largest(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
     return most;
 }
 
-/* The size of a dimension, counted from the last one. */
-static int64_t size_at(const tsr_tensor *tensor, uint32_t from_last, const int64_t *sizes) {
-    return tsri_tensor_value(tensor->dim[tensor->rank - from_last], sizes);
-}
-
-/* Of matmul or matmul_add: the operand that is [M, N]; below, the one that is [M, K]. */
-static const tsr_tensor *product_of(const tsr_op *op) {
-    return op->id == TSR_OP_MATMUL ? op->out[0] : op->in[0];
-}
-
-static const tsr_tensor *left_of(const tsr_op *op) {
-    return op->in[op->id == TSR_OP_MATMUL ? 0 : 1];
-}
-
-static int64_t depth_of(const tsr_op *op, const int64_t *sizes) {
-    const tsr_matmul_attrs *attrs = op->attrs;
-    return size_at(left_of(op), attrs->trans_a ? 2 : 1, sizes);
+static int64_t size_of(const tsr_op *op, const char *word, const int64_t sizes[TSR_SYMBOLS]) {
+    return tsri_tensor_value(tsri_tensor_size(op, word), sizes);
 }
 
 /* The multiply-adds of an op, or the number of them that takes the reference as long. */
 static int64_t work_of(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
-    switch (op->id) {
-    case TSR_OP_LINEAR:
-    case TSR_OP_GLU_LINEAR:
-        return tsri_tensor_value(tsri_tensor_rows(op->in[0]), sizes) * count(op->in[1], sizes);
-    case TSR_OP_MATMUL:
-    case TSR_OP_MATMUL_ADD:
-        return count(product_of(op), sizes) * depth_of(op, sizes);
-    case TSR_OP_ATTENTION:
-        return count(op->in[0], sizes) * size_at(op->in[1], 3, sizes) * 2;
-    case TSR_OP_ATTENTION_GRAD:
-        return count(op->in[0], sizes) * size_at(op->in[1], 3, sizes) * 6;
-    case TSR_OP_ADDITIVE_ATTENTION:
-    case TSR_OP_ADDITIVE_ATTENTION_GRAD: /* tanh */
-        return count(op->in[0], sizes) * size_at(op->in[1], 2, sizes) * 20;
-    case TSR_OP_GRU_CELL:
-    case TSR_OP_GRU_CELL_GRAD:
-        return count(op->in[0], sizes) * size_at(op->in[2], 1, sizes);
-    case TSR_OP_EMBED_ADD:
-    case TSR_OP_SCATTER:
-        return count(op->in[0], sizes) * (count(op->in[1], sizes) + 8);
-    case TSR_OP_TOPK:
-        return count(op->in[0], sizes) * (size_at(op->out[0], 1, sizes) + 4) * 4;
-    default:
-        return largest(op, sizes) * 8;
-    }
+    const facts *f = facts_of(op->id);
+    return f->by ? count(op->in[0], sizes) * (size_of(op, f->by, sizes) + f->plus) * f->times
+                 : largest(op, sizes) * 8;
 }
 
 /* --- axes --- */
 
 void tsri_opencl_trial_reach(const tsr_op *op, int64_t most[TSRI_OPENCL_AXES]) {
     const int64_t *sizes = op->bounds->highest;
-    const tsr_linear_attrs *linear = op->attrs; /* glu_linear's begin with the same fields */
+    const facts *f = facts_of(op->id);
     most[SMALL_AXIS] = 1;
+    most[FIRST_AXIS] = lesser(class_of(largest(op, sizes)), fair_elements);
     most[SECOND_AXIS] = most[THIRD_AXIS] = 0;
-    switch (op->id) {
-    case TSR_OP_LINEAR:
-    case TSR_OP_GLU_LINEAR:
-        most[FIRST_AXIS] =
-            lesser(class_of(tsri_tensor_value(tsri_tensor_rows(op->in[0]), sizes)), most_rows);
-        most[SECOND_AXIS] = size_at(op->in[1], linear->trans_w ? 1 : 2, sizes);
-        most[THIRD_AXIS] = size_at(op->in[1], linear->trans_w ? 2 : 1, sizes);
-        break;
-    case TSR_OP_MATMUL:
-    case TSR_OP_MATMUL_ADD:
-        most[FIRST_AXIS] = class_of(size_at(product_of(op), 2, sizes));
-        most[SECOND_AXIS] = class_of(size_at(product_of(op), 1, sizes));
-        most[THIRD_AXIS] = class_of(depth_of(op, sizes));
-        break;
-    case TSR_OP_EMBED:
-    case TSR_OP_EMBED_ADD:
-    case TSR_OP_GATHER:
-        most[FIRST_AXIS] = lesser(class_of(count(op->in[1], sizes)), most_rows);
-        most[SECOND_AXIS] = size_at(op->in[0], 2, sizes);
-        most[THIRD_AXIS] = size_at(op->in[0], 1, sizes);
-        break;
-    case TSR_OP_ATTENTION:
-        most[FIRST_AXIS] = lesser(class_of(size_at(op->in[0], 3, sizes)), most_rows);
-        most[SECOND_AXIS] = class_of(size_at(op->in[1], 3, sizes));
-        most[THIRD_AXIS] = size_at(op->in[0], 2, sizes);
-        break;
-    default:
-        most[FIRST_AXIS] = lesser(class_of(largest(op, sizes)), fair_elements);
+    for (int i = FIRST_AXIS; i <= THIRD_AXIS; i++) {
+        const axis *x = &f->axes[i - 1];
+        if (!x->word)
+            return;
+        const int64_t n = size_of(op, x->word, sizes), reach = x->rounded ? class_of(n) : n;
+        most[i] = x->most ? lesser(reach, x->most) : reach;
     }
 }
 
-/* Replaces a constant size that is larger by `small`. */
-static void shrink(tsr_tensor *tensor, uint32_t from_last, int64_t small) {
-    if (!tensor || tensor->rank < from_last)
-        return;
-    tsr_dim *dim = &tensor->dim[tensor->rank - from_last];
-    if (!dim->symbols && dim->factor > small)
-        dim->factor = small;
+/* Replaces constant sizes that are larger by `small`, in all operands that have the dimension.
+ * dtypes that are stored in blocks keep whole blocks. */
+static void shrink(tsri_opencl_trial *t, const char *word, int64_t small) {
+    const uint32_t n = tsri_opencl_trial_operands(t);
+    for (uint32_t i = 0; i < n; i++) {
+        const tsr_tensor *x = tsri_opencl_trial_tensor(t, i);
+        const int at = tsri_tensor_axis(&t->operation.op, i, word);
+        if (small != own && at >= 0 && at == (int)x->rank - 1 &&
+            tsri_tensor_is_kept_blocks((tsr_dtype)x->dtype))
+            small = small / 32 * 32;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const int at = tsri_tensor_axis(&t->operation.op, i, word);
+        tsr_dim *dim = at >= 0 ? &tsri_opencl_trial_tensor(t, i)->dim[at] : NULL;
+        if (dim && !dim->symbols && dim->factor > small)
+            dim->factor = small;
+    }
 }
 
-static tsr_tensor *in(const tsri_opencl_trial *t, uint32_t i) {
-    return i < t->operation.op.n_in ? t->operation.in[i] : NULL;
-}
-
-static tsr_tensor *out(const tsri_opencl_trial *t, uint32_t i) {
-    return i < t->operation.op.n_out ? t->operation.out[i] : NULL;
-}
-
-/* Rounds a small size down to whole blocks, for dtypes that are stored in blocks. */
-static int64_t whole(const tsr_tensor *tensor, int64_t n) {
-    return n != own && tsri_tensor_is_kept_blocks((tsr_dtype)tensor->dtype) ? n / 32 * 32 : n;
-}
-
-static void shrink_linear(tsri_opencl_trial *t, int64_t depth, int64_t outputs) {
-    const tsr_linear_attrs *attrs = t->operation.attrs;
-    const int64_t parts = t->operation.op.id == TSR_OP_GLU_LINEAR ? 2 : 1;
-    const int64_t stored = outputs == own ? parts * most_width : parts * outputs;
-    outputs = lesser(outputs, most_width);
-    depth = whole(in(t, 1), depth);
-    shrink(in(t, 0), 1, depth);
-    shrink(in(t, 1), attrs->trans_w ? 1 : 2, depth);
-    shrink(in(t, 1), attrs->trans_w ? 2 : 1, stored);
-    shrink(in(t, 2), 1, stored);
-    shrink(in(t, 3), 1, outputs);
-    shrink(out(t, 0), 1, outputs);
-}
-
-static void shrink_matmul(tsri_opencl_trial *t, int64_t rows, int64_t columns, int64_t depth) {
-    const tsr_matmul_attrs *attrs = t->operation.attrs;
-    const bool adds = t->operation.op.id == TSR_OP_MATMUL_ADD;
-    tsr_tensor *a = in(t, adds), *b = in(t, adds + 1), *y = adds ? in(t, 0) : out(t, 0);
-    shrink(a, attrs->trans_a ? 1 : 2, rows);
-    shrink(a, attrs->trans_a ? 2 : 1, depth);
-    shrink(b, attrs->trans_b ? 2 : 1, columns);
-    shrink(b, attrs->trans_b ? 1 : 2, depth);
-    shrink(y, 2, rows);
-    shrink(y, 1, columns);
-}
-
-static void shrink_table(tsri_opencl_trial *t, int64_t rows, int64_t width) {
-    const uint32_t id = t->operation.op.id;
-    width = whole(in(t, 0), width);
-    shrink(in(t, 0), 2, lesser(rows, most_width));
-    shrink(in(t, 0), 1, width);
-    shrink(id == TSR_OP_EMBED_ADD ? in(t, 2) : out(t, 0), 1, width);
+static void shrink_axis(tsri_opencl_trial *t, const axis *x, int64_t n) {
+    n = x->most ? lesser(n, x->most) : n;
+    if (x->small)
+        shrink(t, x->word, n);
+    if (x->twice)
+        shrink(t, x->twice, n == own ? own : 2 * n);
 }
 
 /* Keeps one key head, with the query heads that share it. */
 static void shrink_attention(tsri_opencl_trial *t, int64_t keys, int64_t heads) {
-    const tsr_tensor *q = in(t, 0), *k = in(t, 1);
-    const tsr_dim H = q->dim[q->rank - 2], G = k->dim[k->rank - 2];
-    const int64_t shared = !H.symbols && !G.symbols && G.factor ? H.factor / G.factor : 1;
-    const int64_t all = heads == own ? own : heads * shared, D = k->dim[k->rank - 1].factor;
-    keys = lesser(keys, most_elements / 4 / (D ? D : 1));
-    for (uint32_t i = 1; i <= 2; i++) {
-        shrink(in(t, i), 4, 2);
-        shrink(in(t, i), 3, keys);
-        shrink(in(t, i), 2, heads);
-    }
-    shrink(in(t, 0), 2, all);
-    shrink(in(t, 6), 1, keys);
-    shrink(in(t, 7), 3, all);
-    shrink(in(t, 7), 1, keys);
-    shrink(in(t, 8), 2, all);
-    shrink(out(t, 0), 2, all);
-    shrink(out(t, 1), 2, all);
+    const tsr_dim H = tsri_tensor_size(&t->operation.op, "H"),
+                  G = tsri_tensor_size(&t->operation.op, "G");
+    const int64_t shared = !H.symbols && !G.symbols && G.factor ? H.factor / G.factor : 1,
+                  D = tsri_tensor_size(&t->operation.op, "D").factor;
+    shrink(t, "J", 2);
+    shrink(t, "S", lesser(keys, most_elements / 4 / (D ? D : 1)));
+    shrink(t, "G", heads);
+    shrink(t, "H", heads == own ? own : heads * shared);
 }
 
 /* Ops over the elements of an array in order, as a weight's update, are tested with some of the
  * array's rows. */
 static void shrink_elements(tsri_opencl_trial *t) {
-    const tsr_tensor *first = in(t, 0);
+    const tsr_tensor *first = t->operation.in[0];
     const tsr_dim rows = first->rank > 1 ? first->dim[0] : tsri_tensor_const(1);
     const int64_t sizes[TSR_SYMBOLS] = {1, 1, 1, 1, 1}, n = count(first, sizes);
     if (rows.symbols || n <= fair_elements)
@@ -229,59 +187,39 @@ static void shrink_elements(tsri_opencl_trial *t) {
     for (uint32_t i = 0; i < tsri_opencl_trial_operands(t); i++) {
         tsr_tensor *tensor = tsri_opencl_trial_tensor(t, i);
         if (tensor && tensor->rank == rank && tsri_tensor_same_dim(tensor->dim[0], rows))
-            shrink(tensor, rank, few);
+            tensor->dim[0].factor = few;
     }
 }
 
-/* A state holds many sequences; the trial keeps three of them and 2048 positions. */
-static void shrink_states(tsri_opencl_trial *t, uint32_t states) {
-    for (uint32_t i = 0; i < states; i++) {
-        shrink(in(t, i), 4, 3);
-        shrink(in(t, i), 2, 2048);
-    }
+/* A size in the attempts one after the other. */
+static int64_t size_in(int attempt, int64_t first, int64_t second) {
+    return attempt == 0 ? first : attempt == 1 ? second : own;
 }
 
-static void shrink_op(tsri_opencl_trial *t, int axis, int attempt) {
-    static const int64_t depths[] = {130, 128, INT64_MAX}, widths[] = {70, 128, INT64_MAX},
-                         rows[] = {67, 128, INT64_MAX}, thin[] = {32, 128, INT64_MAX},
-                         heads[] = {3, 2, INT64_MAX}, one[] = {1, 2, INT64_MAX};
-    const int64_t depth = axis == SMALL_AXIS ? depths[attempt] : thin[attempt];
+static void shrink_op(tsri_opencl_trial *t, int along, int attempt) {
+    const facts *f = facts_of(t->operation.op.id);
     switch (t->operation.op.id) {
-    case TSR_OP_LINEAR:
-    case TSR_OP_GLU_LINEAR:
-        shrink_linear(t, axis == SECOND_AXIS ? own : depth,
-                      axis == THIRD_AXIS ? own : widths[attempt]);
-        break;
-    case TSR_OP_MATMUL:
-    case TSR_OP_MATMUL_ADD:
-        shrink_matmul(t, axis == FIRST_AXIS ? own : rows[attempt],
-                      axis == SECOND_AXIS ? own : widths[attempt],
-                      axis == THIRD_AXIS ? own : depth);
-        break;
-    case TSR_OP_EMBED:
-    case TSR_OP_EMBED_ADD:
-    case TSR_OP_GATHER:
-        shrink_table(t, axis == SECOND_AXIS ? own : rows[attempt],
-                     axis == THIRD_AXIS ? own : depth);
-        break;
     case TSR_OP_ATTENTION:
         shrink_attention(t,
-                         axis == SECOND_AXIS  ? own
-                         : axis == FIRST_AXIS ? 2 * most_rows
-                                              : rows[attempt],
-                         axis == THIRD_AXIS   ? own
-                         : axis == SMALL_AXIS ? heads[attempt]
-                                              : one[attempt]);
+                         along == SECOND_AXIS  ? own
+                         : along == FIRST_AXIS ? 2 * MOST_ROWS
+                                               : size_in(attempt, 67, 128),
+                         along == THIRD_AXIS ? own
+                                             : size_in(attempt, along == SMALL_AXIS ? 3 : 1, 2));
         break;
     case TSR_OP_KV_APPEND:
-        shrink_states(t, 1);
-        break;
-    case TSR_OP_QKV_APPEND:
-        shrink_states(t, 2);
+    case TSR_OP_QKV_APPEND: /* a state holds many sequences and positions */
+        shrink(t, "slots", 3);
+        shrink(t, "capacity", 2048);
         break;
     default:
-        if (attempt < TSRI_OPENCL_ATTEMPTS - 1)
+        if (!f->axes[0].word && attempt < TSRI_OPENCL_ATTEMPTS - 1)
             shrink_elements(t);
+    }
+    for (int i = FIRST_AXIS; i <= THIRD_AXIS; i++) {
+        const axis *x = &f->axes[i - 1];
+        const int64_t first = along == SMALL_AXIS ? x->small : x->thin;
+        shrink_axis(t, x, along == i ? own : size_in(attempt, first, 128));
     }
 }
 
@@ -293,7 +231,7 @@ static bool too_much(const tsri_opencl_trial *t, int64_t work, int64_t elements)
 }
 
 /* Grows every size as far as it is wanted and the work stays within the limit. */
-static void choose_sizes(tsri_opencl_trial *t, int axis) {
+static void choose_sizes(tsri_opencl_trial *t, int along) {
     static const int64_t tails[TSR_SYMBOLS] = {2, 7, 70, 7, 7}, few[TSR_SYMBOLS] = {2, 3, 70, 3, 3};
     static const int order[TSR_SYMBOLS] = {S, T, N, U, B};
     const tsr_bounds *bounds = &t->operation.bounds;
@@ -301,14 +239,14 @@ static void choose_sizes(tsri_opencl_trial *t, int axis) {
     int64_t wanted[TSR_SYMBOLS];
     for (int i = 0; i < TSR_SYMBOLS; i++) {
         t->sizes[i] = bounds->lowest[i] > 1 ? bounds->lowest[i] : 1;
-        wanted[i] = axis == SMALL_AXIS ? tails[i] : few[i];
-        if (axis == FIRST_AXIS || (axis == SECOND_AXIS && i == S && id == TSR_OP_ATTENTION) ||
-            id == TSR_OP_MATMUL || id == TSR_OP_MATMUL_ADD)
-            wanted[i] = axis == SMALL_AXIS ? tails[i] : bounds->highest[i];
+        wanted[i] = along == SMALL_AXIS ? tails[i] : few[i];
+        if (along == FIRST_AXIS || (along == SECOND_AXIS && i == S && id == TSR_OP_ATTENTION) ||
+            (along != SMALL_AXIS && facts_of(id)->grows))
+            wanted[i] = bounds->highest[i];
     }
     if (id == TSR_OP_KV_APPEND || id == TSR_OP_QKV_APPEND)
         wanted[B] = 2; /* two sequences must not share a slot */
-    if (id == TSR_OP_ATTENTION && axis == FIRST_AXIS)
+    if (id == TSR_OP_ATTENTION && along == FIRST_AXIS)
         wanted[S] = wanted[T] > 70 ? wanted[T] : 70;
     for (int i = 0; i < TSR_SYMBOLS; i++) {
         int64_t *size = &t->sizes[order[i]];
@@ -319,11 +257,11 @@ static void choose_sizes(tsri_opencl_trial *t, int axis) {
     }
 }
 
-tsr_status tsri_opencl_trial_make(const tsr_op *op, int axis, int attempt, tsri_opencl_trial *t,
+tsr_status tsri_opencl_trial_make(const tsr_op *op, int along, int attempt, tsri_opencl_trial *t,
                                   bool *usable) {
     *usable = false;
     TRY(tsri_opencl_operation_copy(op, &t->operation));
-    shrink_op(t, axis, attempt);
+    shrink_op(t, along, attempt);
     for (uint32_t i = 0; i < tsri_opencl_trial_operands(t); i++) {
         tsr_tensor *tensor = tsri_opencl_trial_tensor(t, i);
         if (!tensor)
@@ -332,7 +270,7 @@ tsr_status tsri_opencl_trial_make(const tsr_op *op, int axis, int attempt, tsri_
         tensor->offset = 0;
         tensor->origin = 0;
     }
-    choose_sizes(t, axis);
+    choose_sizes(t, along);
     *usable = tsri_opencl_trial_operands(t) <= TSRI_OPENCL_OPERANDS &&
               !too_much(t, most_work, most_elements);
     return TSR_OK;
