@@ -29,6 +29,10 @@ static tsri_case_operand *classes_of(tsri_case *c, int i, const form *f, double 
     tsri_case_operand *operand =
         tsri_case_in(c, i, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, TSRI_CASE_K(f->V));
     operand->low = -range, operand->high = range;
+    if (!strcmp(f->what, " rising")) {
+        operand->fill = TSRI_CASE_POWERS; /* from 1 to the range */
+        operand->high = 1 / range;
+    }
     return operand;
 }
 
@@ -70,6 +74,7 @@ static const form entropies[] = {
     {1, 4, 33, 3, 0, 0, 2, false, true, ""},
     {1, 3, 17, 300, 0, 0, 0, false, false, " huge"},
     {1, 2, 1023, 3, 0, 0, 0, false, false, ""},
+    {1, 1, 2311, 1000, 0, 0, 0, false, false, " rising"},
     {1, 2, 1025, 3, 0.1f, 0, 0, false, false, " smoothed"},
     {1, 2, 5003, 3, 0.1f, 0, 0, false, true, " smoothed"},
     {0, 3, 16, 3, 0, 0, 0, false, false, ""},
@@ -130,6 +135,7 @@ static const form divergences[] = {
     {1, 3, 2047, 3, 0, 0, 3, false, false, " uniform"},
     {0, 3, 16, 2, 0, 1, 0, true, false, ""},
     {1, 3, 17, 200, 0, 1, 0, true, false, " huge"},
+    {1, 1, 2311, 1000, 0, 1, 0, true, false, " rising"},
     {1, 5, 48, 2, 0, 2, 0, true, false, " sliced"},
     {4, 32, VOCABULARY, 2, 0, 1, 0, true, false, ""},
 };

@@ -58,6 +58,11 @@ static void add_masked(tsri_case_list *list) {
         tsri_case_in(c, 4, TSR_KIND_INPUT, TSR_F32, 2, TSRI_CASE_K(3), TSRI_CASE_K(2 * reach + 1));
         c->bound[0].relative += 24 * TSRI_CASE_U; /* R is larger by 2 */
     }
+    c = add(list, 2, 3, 310, 2, " window 20, many keys"); /* of which only late ones are visible */
+    c->attrs.softmax.causal = 1;
+    c->attrs.softmax.window = 20;
+    tsri_case_ints(c, 1, TSRI_CASE_B, 2, (const int32_t[]){307, 280});
+    c->sparse = true;
     c = add(list, 1, 6, 6, 2, " causal, all negative");
     c->attrs.softmax.causal = 1;
     c->in[0].low = -40, c->in[0].high = -38;
@@ -71,7 +76,11 @@ void tsri_cases_softmax(tsri_case_list *list) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         add(list, shapes[i][0], shapes[i][1], shapes[i][2], 3, "");
     add(list, 2, 3, 9, 300, " beyond exp's range")->sparse = true;
-    tsri_case *c = add(list, 1, 3, 24, 1, " all equal");
+    tsri_case *c = add(list, 1, 1, 1031, 1000, " rising beyond exp's range");
+    c->in[0].fill = TSRI_CASE_POWERS; /* from 1 to 1000 */
+    c->in[0].high = 1e-3;
+    c->sparse = true;
+    c = add(list, 1, 3, 24, 1, " all equal");
     c->in[0].fill = TSRI_CASE_EQUAL;
     c->in[0].low = 88.5;
     c = add(list, 2, 3, 10, 3, " heads swapped");

@@ -19,6 +19,7 @@ void tsri_cases_topk(tsri_case_list *list) {
                  {2, 1031, 40, TSRI_CASE_UNIFORM, true, ""},
                  {1, 33, 4, TSRI_CASE_EQUAL, true, " all equal"},
                  {2, 5000, 40, TSRI_CASE_UNIFORM, false, ""},
+                 {1, 5003, 40, TSRI_CASE_POWERS, true, " rising"},
                  {0, 9, 3, TSRI_CASE_UNIFORM, true, ""},
                  {1, 32000, 40, TSRI_CASE_UNIFORM, false, ""},
                  {8, 128256, 40, TSRI_CASE_UNIFORM, true, ""}};
@@ -30,7 +31,7 @@ void tsri_cases_topk(tsri_case_list *list) {
         tsri_case_operand *x =
             tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 2, TSRI_CASE_N, TSRI_CASE_K(forms[i].V));
         x->fill = forms[i].fill;
-        x->low = -8, x->high = 8;
+        x->low = -8, x->high = forms[i].fill == TSRI_CASE_POWERS ? 1e-3 : 8;
         c->want = forms[i].lse ? 4 : 0;
         c->sizes[4] = forms[i].R;
         c->sparse = true;
