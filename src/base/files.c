@@ -183,9 +183,13 @@ static tsr_status wrote_nothing(const char *path) {
                           path);
 }
 
-tsr_status tsri_base_writer_write(tsri_file_writer *writer, const void *data, size_t n) {
+/* At an offset, or after what was written before where that is negative. */
+static tsr_status write_at(const tsri_file_writer *writer, int64_t offset, const char *data,
+                           size_t n) {
     for (size_t done = 0; done < n;) {
-        const ssize_t put = write(writer->fd, (const char *)data + done, n - done);
+        const ssize_t put =
+            offset < 0 ? write(writer->fd, data + done, n - done)
+                       : pwrite(writer->fd, data + done, n - done, (off_t)offset + (off_t)done);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
@@ -197,20 +201,13 @@ tsr_status tsri_base_writer_write(tsri_file_writer *writer, const void *data, si
     return TSR_OK;
 }
 
+tsr_status tsri_base_writer_write(tsri_file_writer *writer, const void *data, size_t n) {
+    return write_at(writer, -1, data, n);
+}
+
 tsr_status tsri_base_writer_patch(tsri_file_writer *writer, uint64_t offset, const void *data,
                                   size_t n) {
-    for (size_t done = 0; done < n;) {
-        const ssize_t put =
-            pwrite(writer->fd, (const char *)data + done, n - done, (off_t)(offset + done));
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return no_access(writer->path, "write");
-        if (put == 0)
-            return wrote_nothing(writer->path);
-        done += (size_t)put;
-    }
-    return TSR_OK;
+    return write_at(writer, (int64_t)offset, data, n);
 }
 
 /* Makes a rename in the folder of `path` survive a power cut. A file system that does not support
