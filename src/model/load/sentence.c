@@ -76,15 +76,21 @@ static tsr_status read_mode(const json_t *json, const char *path, tsri_model_sen
     return TSR_OK;
 }
 
+/* Loads a module's config.json, which must be there. */
+static tsr_status load_settings(const char *folder, json_t **json, char **path) {
+    TRY(load(folder, "config.json", json, path));
+    return json_is_object(*json)
+               ? TSR_OK
+               : tsri_base_fail(TSR_E_FORMAT, "%s: %s", *path,
+                                *json ? "an object was expected"
+                                      : "there is no such file, and modules.json needs it");
+}
+
 static tsr_status read_pooling(const char *folder, tsri_model_sentence *s) {
     json_t *json = NULL;
     char *path = NULL;
     int64_t width = s->width;
-    tsr_status status = load(folder, "config.json", &json, &path);
-    if (status == TSR_OK && !json_is_object(json))
-        status = tsri_base_fail(TSR_E_FORMAT, "%s: %s", path,
-                                json ? "an object was expected"
-                                     : "there is no such file, and modules.json needs it");
+    tsr_status status = load_settings(folder, &json, &path);
     if (status == TSR_OK)
         status = read_mode(json, path, s);
     if (status == TSR_OK)
@@ -153,11 +159,7 @@ static tsr_status read_dense(const char *folder, tsri_model_sentence *s) {
     char *path = NULL;
     int64_t in = 0, out = 0;
     bool bias = true;
-    tsr_status status = load(folder, "config.json", &json, &path);
-    if (status == TSR_OK && !json_is_object(json))
-        status = tsri_base_fail(TSR_E_FORMAT, "%s: %s", path,
-                                json ? "an object was expected"
-                                     : "there is no such file, and modules.json needs it");
+    tsr_status status = load_settings(folder, &json, &path);
     if (status == TSR_OK)
         status = tsri_base_json_int(json, path, "in_features", 1, TSRI_MODEL_MAX_WIDTH, &in);
     if (status == TSR_OK)
