@@ -329,6 +329,11 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
     return TSR_OK;
 }
 
+tsr_status tsri_model_need_device(const tsri_model *model) {
+    return model->run ? TSR_OK
+                      : tsri_base_fail(TSR_E_STATE, "%s was opened without a device", model->path);
+}
+
 void tsri_model_close(tsri_model **model) {
     tsri_model *m = *model;
     if (!m)

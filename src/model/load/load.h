@@ -55,5 +55,7 @@ tsr_status tsri_model_open(const char *path, const tsri_model_options *options, 
 tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
                             const tsri_model_options *options);
 void tsri_model_close(tsri_model **model);
+/* TSR_E_STATE where the model was opened only for inspection. */
+tsr_status tsri_model_need_device(const tsri_model *model);
 
 #endif

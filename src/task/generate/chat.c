@@ -183,8 +183,7 @@ static tsr_status choose_template(const tsri_model *model, const char *name,
 }
 
 static tsr_status check_model(const tsri_model *model) {
-    if (!model->run)
-        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", model->path);
+    TRY(tsri_model_need_device(model));
     if (!model->tokenizer)
         return tsri_base_fail(TSR_E_STATE,
                               "%s has no tokenizer that can be used%s%s: a conversation needs one",

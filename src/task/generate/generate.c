@@ -280,7 +280,7 @@ static tsr_status check_model(const tsri_model *m) {
                               "%s (%s) has no decoder, and only a decoder generates text; see "
                               "tessera embed, classify and fill-mask",
                               m->path, m->spec.family);
-    return m->run ? TSR_OK : tsri_base_fail(TSR_E_STATE, "%s was opened without a device", m->path);
+    return tsri_model_need_device(m);
 }
 
 tsr_status tsr_generate(tsr_model *model, const tsr_prompt *const *prompts, uint32_t n,

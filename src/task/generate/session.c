@@ -34,7 +34,7 @@ static tsr_status check_model(const tsri_model *m) {
                               "%s is an encoder: it reads texts whole and continues "
                               "none",
                               m->path);
-    return m->run ? TSR_OK : tsri_base_fail(TSR_E_STATE, "%s was opened without a device", m->path);
+    return tsri_model_need_device(m);
 }
 
 static tsr_status make(tsr_session *s, tsri_model *m, const tsr_session_options *options) {

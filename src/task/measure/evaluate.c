@@ -140,8 +140,7 @@ tsr_status tsr_evaluate_perplexity(tsr_model *model, const char *text, size_t si
     tsr_perplexity p = {.struct_size = sizeof p, .bytes = size};
     int32_t *ids = NULL;
     size_t n = 0;
-    if (!m->run)
-        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", m->path);
+    TRY(tsri_model_need_device(m));
     TRY(check_text(text, size));
     TRY(check_sizes(m, s.options, &p));
     TRY(tsr_encode(model, text, size, TSR_ENCODE_ADD_SPECIAL | TSR_ENCODE_PARSE_SPECIAL, &ids, &n));

@@ -230,8 +230,7 @@ tsr_status tsr_attention_create(tsr_model *model, const char *text, size_t size,
     TRY(NEED(text));
     looking l = {.opened = model, .model = tsri_model_of(model)};
     TRY(tsri_base_adopt("tsr_attention_options", options, &l.options, sizeof l.options));
-    if (!l.model->run)
-        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", l.model->path);
+    TRY(tsri_model_need_device(l.model));
     if (!l.model->tokenizer)
         return tsri_base_fail(TSR_E_STATE, "%s has no tokenizer that can be used%s%s",
                               l.model->path, l.model->tokenizer_why ? ": " : "",

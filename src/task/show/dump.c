@@ -235,8 +235,7 @@ tsr_status tsr_dump(tsr_model *model, const tsr_dump_inputs *inputs, const char 
     dump d = {
         .model = m, .encodes = m->spec.encoder.layers > 0, .decodes = m->spec.decoder.layers > 0};
     TRY(tsri_base_adopt("tsr_dump_inputs", inputs, &d.in, sizeof d.in));
-    if (!m->run)
-        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", m->path);
+    TRY(tsri_model_need_device(m));
     tsr_status status = take_inputs(&d);
     if (status == TSR_OK)
         status = make_room(&d);

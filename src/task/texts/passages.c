@@ -77,8 +77,7 @@ tsr_status tsri_task_reader_begin(const tsri_model *model, const char *job, int6
             "%s is of the family %s, a decoder or an encoder-decoder; %s needs an "
             "encoder (BERT, RoBERTa, MPNet, ...)",
             model->path, spec->family, job);
-    if (!model->run)
-        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", model->path);
+    TRY(tsri_model_need_device(model));
     if (!out->tokenizer)
         return tsri_base_fail(TSR_E_STATE, "%s has no tokenizer that can be used%s%s: %s needs one",
                               model->path, model->tokenizer_why ? ": " : "",

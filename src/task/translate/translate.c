@@ -58,8 +58,7 @@ static tsr_status check(const tsri_model *m, const tsr_translate_options *o,
                               "%s is not an encoder-decoder, and only such models translate; see "
                               "tessera generate (decoders) and tessera embed (encoders)",
                               m->path);
-    if (!m->run)
-        return tsri_base_fail(TSR_E_STATE, "%s was opened without a device", m->path);
+    TRY(tsri_model_need_device(m));
     if (!m->tokenizer)
         return tsri_base_fail(TSR_E_STATE, "%s has no tokenizer that can be used%s%s", m->path,
                               m->tokenizer_why ? ": " : "",
