@@ -5,17 +5,11 @@ static const char *const ignored[] = {".attn_rot_embd.weight", NULL};
 
 /* clang-format off */
 #define COMMON \
-    .prefix = "", \
-    .embed = "token_embd", \
-    .position = "position_embd", \
-    .final_norm = "output_norm", \
-    .head = "/output", \
-    .norm1 = "blk.%d.attn_norm", \
-    .norm2 = "blk.%d.ffn_norm", \
-    .qkv = "blk.%d.attn_qkv", \
-    .out = "blk.%d.attn_output", \
-    .up = "blk.%d.ffn_up", \
-    .down = "blk.%d.ffn_down"
+    .prefix = "", .embed = "token_embd", .position = "position_embd", \
+    .final_norm = "output_norm", .head = "/output", \
+    .norm1 = "blk.%d.attn_norm", .norm2 = "blk.%d.ffn_norm", \
+    .qkv = "blk.%d.attn_qkv", .out = "blk.%d.attn_output", \
+    .up = "blk.%d.ffn_up", .down = "blk.%d.ffn_down"
 /* clang-format on */
 
 const tsri_model_names tsri_model_names_gguf = {

@@ -10,9 +10,7 @@ static const char *const ignored[] = {"rotary_emb.inv_freq", NULL};
 
 const tsri_model_names tsri_model_names_llama = {
     TSRI_MODEL_NAMES_LLAMA,
-    .q = "layers.%d.self_attn.q_proj",
-    .k = "layers.%d.self_attn.k_proj",
-    .v = "layers.%d.self_attn.v_proj",
+    TSRI_MODEL_NAMES_LLAMA_QKV,
     .q_norm = "layers.%d.self_attn.q_norm",
     .k_norm = "layers.%d.self_attn.k_norm",
     .gate = "layers.%d.mlp.gate_proj",

@@ -13,13 +13,13 @@ extern const tsri_model_names tsri_model_names_llama;
 /* The part of these names that relatives with other arrays in their layers have, too. */
 /* clang-format off */
 #define TSRI_MODEL_NAMES_LLAMA \
-    .prefix = "model.", \
-    .embed = "embed_tokens", \
-    .final_norm = "norm", \
-    .head = "/lm_head", \
-    .norm1 = "layers.%d.input_layernorm", \
-    .norm2 = "layers.%d.post_attention_layernorm", \
+    .prefix = "model.", .embed = "embed_tokens", .final_norm = "norm", .head = "/lm_head", \
+    .norm1 = "layers.%d.input_layernorm", .norm2 = "layers.%d.post_attention_layernorm", \
     .out = "layers.%d.self_attn.o_proj"
+/* Queries, keys and values in three arrays. */
+#define TSRI_MODEL_NAMES_LLAMA_QKV \
+    .q = "layers.%d.self_attn.q_proj", .k = "layers.%d.self_attn.k_proj", \
+    .v = "layers.%d.self_attn.v_proj"
 /* clang-format on */
 
 #endif

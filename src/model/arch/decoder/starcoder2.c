@@ -26,9 +26,7 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
 
 static const tsri_model_names names = {
     TSRI_MODEL_NAMES_LLAMA,
-    .q = "layers.%d.self_attn.q_proj",
-    .k = "layers.%d.self_attn.k_proj",
-    .v = "layers.%d.self_attn.v_proj",
+    TSRI_MODEL_NAMES_LLAMA_QKV,
     .up = "layers.%d.mlp.c_fc",
     .down = "layers.%d.mlp.c_proj",
 };

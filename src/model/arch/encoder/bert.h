@@ -8,30 +8,23 @@
  * own prefix. */
 /* clang-format off */
 #define TSRI_MODEL_NAMES_BERT \
-    .embed = "embeddings.word_embeddings", \
-    .position = "embeddings.position_embeddings", \
-    .types = "embeddings.token_type_embeddings", \
-    .embed_norm = "embeddings.LayerNorm", \
+    .embed = "embeddings.word_embeddings", .position = "embeddings.position_embeddings", \
+    .types = "embeddings.token_type_embeddings", .embed_norm = "embeddings.LayerNorm", \
     .norm1 = "encoder.layer.%d.attention.output.LayerNorm", \
     .norm2 = "encoder.layer.%d.output.LayerNorm", \
-    .q = "encoder.layer.%d.attention.self.query", \
-    .k = "encoder.layer.%d.attention.self.key", \
+    .q = "encoder.layer.%d.attention.self.query", .k = "encoder.layer.%d.attention.self.key", \
     .v = "encoder.layer.%d.attention.self.value", \
     .out = "encoder.layer.%d.attention.output.dense", \
-    .up = "encoder.layer.%d.intermediate.dense", \
-    .down = "encoder.layer.%d.output.dense"
+    .up = "encoder.layer.%d.intermediate.dense", .down = "encoder.layer.%d.output.dense"
 /* clang-format on */
 
 /* RoBERTa's names of what lies above the layers. */
 /* clang-format off */
 #define TSRI_MODEL_NAMES_ROBERTA_HEADS \
     .pooler = "pooler.dense", \
-    .head = "/lm_head.decoder", \
-    .head_bias = "/lm_head|/lm_head.decoder", \
-    .masked_dense = "/lm_head.dense", \
-    .masked_norm = "/lm_head.layer_norm", \
-    .label_dense = "/classifier.dense", \
-    .label = "/classifier.out_proj", \
+    .head = "/lm_head.decoder", .head_bias = "/lm_head|/lm_head.decoder", \
+    .masked_dense = "/lm_head.dense", .masked_norm = "/lm_head.layer_norm", \
+    .label_dense = "/classifier.dense", .label = "/classifier.out_proj", \
     .token_label = "/classifier"
 /* clang-format on */
 
