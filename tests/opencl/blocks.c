@@ -112,14 +112,7 @@ static tsr_status make(rig *r, product *p, const char *kernels) {
                residual = matrix(p->M, p->N, TSR_F32, TSR_KIND_ACTIVATION, NULL),
                y = matrix(p->M, p->N, TSR_F32, TSR_KIND_ACTIVATION, NULL);
     const tsr_tensor *in[] = {&x, &w, &bias, &residual}, *out[] = {&y};
-    const tsr_op op = {.struct_size = sizeof op,
-                       .id = TSR_OP_LINEAR,
-                       .n_in = 4,
-                       .n_out = 1,
-                       .in = in,
-                       .out = out,
-                       .attrs = &attrs,
-                       .bounds = &bounds};
+    const tsr_op op = rig_linear_op(4, in, out, &attrs, &bounds);
     const tsr_op *const ops[] = {&op};
     const tsr_weight_use use = {.struct_size = sizeof use, .operand = 1, .op = &op};
     const tsr_weight_use *const uses[] = {&use};

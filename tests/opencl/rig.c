@@ -136,6 +136,18 @@ static tsr_status store_weight(rig *r, tsr_dev *dev, rig_linear *l) {
     return status;
 }
 
+tsr_op rig_linear_op(uint32_t n_in, const tsr_tensor *const *in, const tsr_tensor *const *out,
+                     const tsr_linear_attrs *attrs, const tsr_bounds *bounds) {
+    return (tsr_op){.struct_size = sizeof(tsr_op),
+                    .id = TSR_OP_LINEAR,
+                    .n_in = n_in,
+                    .n_out = 1,
+                    .in = in,
+                    .out = out,
+                    .attrs = attrs,
+                    .bounds = bounds};
+}
+
 #define STEP(call)        \
     if (status == TSR_OK) \
     status = (call)
@@ -152,14 +164,7 @@ tsr_status rig_linear_make(rig *r, tsr_dev *dev, const char *kernels, rig_linear
     const tsr_tensor *in[] = {&x, &w, &bias}, *out[] = {&y};
     const tsr_linear_attrs attrs = {
         .struct_size = sizeof attrs, .trans_w = 1, .activation = TSR_ACT_RELU};
-    const tsr_op op = {.struct_size = sizeof op,
-                       .id = TSR_OP_LINEAR,
-                       .n_in = 3,
-                       .n_out = 1,
-                       .in = in,
-                       .out = out,
-                       .attrs = &attrs,
-                       .bounds = &bounds};
+    const tsr_op op = rig_linear_op(3, in, out, &attrs, &bounds);
     const tsr_op *const ops[] = {&op};
     const tsr_weight_use use = {.struct_size = sizeof use, .operand = 1, .op = &op}, *const uses[] =
                                                                                          {&use};

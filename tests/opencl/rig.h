@@ -36,6 +36,9 @@ void rig_open(rig *r, const char *platform, bool profile);
 tsr_status rig_open_index(rig *r, uint32_t index, bool profile, tsr_dev **dev);
 void rig_end(rig *r);
 
+/* A linear op with these operands; it borrows all of them. */
+tsr_op rig_linear_op(uint32_t n_in, const tsr_tensor *const *in, const tsr_tensor *const *out,
+                     const tsr_linear_attrs *attrs, const tsr_bounds *bounds);
 tsr_status rig_linear_make(rig *r, tsr_dev *dev, const char *kernels, rig_linear *linear);
 tsr_status rig_linear_run(rig *r, tsr_dev *dev, rig_linear *linear);
 void rig_linear_free(rig *r, rig_linear *linear);

@@ -64,14 +64,7 @@ static seen listed(rig *r) {
     const tsr_tensor *in[] = {&x, &w, &bias}, *out[] = {&y};
     const tsr_bounds bounds = {
         .struct_size = sizeof bounds, .lowest = {1, 1, 1, 1, 1}, .highest = {1, 1, 1, 1, RIG_T}};
-    const tsr_op op = {.struct_size = sizeof op,
-                       .id = TSR_OP_LINEAR,
-                       .n_in = 3,
-                       .n_out = 1,
-                       .in = in,
-                       .out = out,
-                       .attrs = &attrs,
-                       .bounds = &bounds};
+    const tsr_op op = rig_linear_op(3, in, out, &attrs, &bounds);
     seen s = {0};
     cr_assert_eq(r->backend->op_rows(r->dev, &op, see_packed, &s), TSR_OK, "%s", r->sentence);
     if (!s.found) {
