@@ -7,7 +7,6 @@ Each case is a generation_config.json, a prompt, and the hypotheses, best first:
 and score. Everything is computed in float64; a case is kept only where two float64 models whose weights moved by a relative
 2e-6 find the same, so that ids can be exact.
 """
-import copy
 import json
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ import transformers as tr
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "models"))
+from found import hypotheses, nudged  # noqa: E402
 from make import Exact64  # noqa: E402
 
 MODELS = ["gpt2-tiny", "llama-tiny", "marian", "bart", "t5"]
@@ -71,23 +71,7 @@ def find(model, config, prompt, start):
     first = prompt.shape[1] if start is None else 1
     ends = config["eos_token_id"]
     ends = ends if isinstance(ends, list) else [ends]
-    out = []
-    for i, row in enumerate(r.sequences):
-        ids = row[first:].tolist()
-        stop = next((k + 1 for k, t in enumerate(ids) if t in ends or (k + 1 == config["max_new_tokens"])), len(ids))
-        out.append({"ids": ids[:stop]})
-        if config["num_beams"] > 1:
-            out[-1]["score"] = r.sequences_scores[i].item()
-    return [h for h in out if h.get("score", 0) > -1e8]
-
-
-def nudged(model, seed):
-    other = copy.deepcopy(model)
-    g = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for p in other.parameters():
-            p.mul_(1 + 2e-6 * torch.randn(p.shape, generator=g, dtype=torch.float64))
-    return other
+    return hypotheses(r, first, ends, config["max_new_tokens"], config["num_beams"] > 1)
 
 
 def frequent_tokens(model, prompt, start):

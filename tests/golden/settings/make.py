@@ -10,7 +10,6 @@ generation_config.json or null, a prompt, and the hypotheses, best first: ids (w
 Everything is computed in float64; a case is kept only where models whose weights moved by a relative 2e-6 find the same, so that ids
 can be exact.
 """
-import copy
 import json
 import shutil
 import sys
@@ -22,6 +21,7 @@ import transformers as tr
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "models"))
+from found import hypotheses, nudged  # noqa: E402
 from make import Exact64, randomize  # noqa: E402
 
 SIZES = dict(vocab_size=37, d_model=16, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2,
@@ -147,23 +147,7 @@ def find(model, prompt):
     g = model.generation_config
     ends = g.eos_token_id if isinstance(g.eos_token_id, list) else [g.eos_token_id]
     most = g.max_new_tokens or g.max_length - first
-    out = []
-    for i, row in enumerate(r.sequences):
-        new = row[first:].tolist()
-        stop = next((k + 1 for k, t in enumerate(new) if t in ends or k + 1 == most), len(new))
-        out.append({"ids": new[:stop]})
-        if beams > 1:
-            out[-1]["score"] = r.sequences_scores[i].item()
-    return [h for h in out if h.get("score", 0) > -1e8]
-
-
-def nudged(model, seed):
-    other = copy.deepcopy(model)
-    g = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for p in other.parameters():
-            p.mul_(1 + 2e-6 * torch.randn(p.shape, generator=g, dtype=torch.float64))
-    return other
+    return hypotheses(r, first, ends, most, beams > 1)
 
 
 def cases_of(name):
