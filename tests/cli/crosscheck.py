@@ -7,28 +7,16 @@ The goldens have one configuration per family; this script varies what checkpoin
 import copy
 import json
 import math
-import os
 import sys
 
 from support.command import ALL, DEVICE, equal, has_device, main, refused, run, skip
+from support.hugging_face import hf, load_file, np, torch
+from safetensors.torch import load_file as load_tensors  # pylint: disable=wrong-import-order
+from safetensors.torch import save_file as save_tensors  # pylint: disable=wrong-import-order
 
-os.environ.update(TRANSFORMERS_OFFLINE="1", HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error", HF_HUB_DISABLE_PROGRESS_BARS="1")
-try:
-    import numpy as np
-    import torch
-    import transformers as hf
-    from safetensors.numpy import load_file
-    from safetensors.torch import load_file as load_tensors
-    from safetensors.torch import save_file as save_tensors
-except ImportError as error:
-    skip(f"{error.name} is missing (pip install torch transformers safetensors)")
-if not hasattr(hf.LlamaConfig(), "rope_parameters"):
-    skip(f"transformers 5 or later is needed; this is {hf.__version__}")
 ON = DEVICE if ALL else "reference"  # each configuration needs kernels of its own
 if not has_device(ON):
     skip(f"no device {ON}")
-torch.set_num_threads(1)
-hf.logging.disable_progress_bar()
 
 TOKENS = {"vocab_size": 96, "bos_token_id": 1, "eos_token_id": 2}
 PLAIN = {**TOKENS, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 80, "max_position_embeddings": 64}

@@ -6,22 +6,9 @@ The run trains the tokenizer, and puts a new head on an encoder. Skipped without
 """
 
 import json
-import os
 
-from support.command import equal, main, refused, run, skip
-
-os.environ.update(TRANSFORMERS_OFFLINE="1", HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error", HF_HUB_DISABLE_PROGRESS_BARS="1")
-try:
-    import numpy as np
-    import torch
-    import transformers as hf
-    from safetensors.numpy import load_file
-except ImportError as error:
-    skip(f"{error.name} is missing (pip install torch transformers safetensors)")
-if not hasattr(hf.LlamaConfig(), "rope_parameters"):
-    skip(f"transformers 5 or later is needed; this is {hf.__version__}")
-torch.set_num_threads(1)
-hf.logging.disable_progress_bar()
+from support.command import equal, main, refused, run
+from support.hugging_face import hf, load_file, np, torch
 
 DEVICE = "reference"
 TINY = ("layers=2", "hidden_size=32", "heads=4", "ffn=48", "vocab_size=300", "block_size=16", "max_positions=24", "max_steps=2",
