@@ -2,9 +2,9 @@
  * one op through the backend interface. Weights are stored before; whatever a kernel variant does
  * to its activations counts.
  *
- * ops.c has an entry for each op: how a request becomes operands, and what an element of the result
- * should be, in double. The numbers are small whole numbers times a power of two, so that every
- * dtype represents them exactly. */
+ * ops.c has an entry for each op: how a request becomes operands. The numbers are small whole
+ * numbers times a power of two, so that every dtype represents them exactly. Results are compared
+ * with those of the kernel variant `plain` on the same device. */
 #ifndef BENCH_KERNELS_H
 #define BENCH_KERNELS_H
 
@@ -23,8 +23,7 @@ typedef struct bench_operand {
     int32_t constant; /* the value of every element, for I32 */
 } bench_operand;
 
-typedef struct bench_case bench_case;
-struct bench_case {
+typedef struct bench_case {
     bench_operand operands[BENCH_OPERANDS]; /* inputs as op.h numbers them, then outputs */
     uint32_t n_in, n_out; /* n_out 0: one output, or none where a state is compared */
     uint32_t
@@ -37,10 +36,7 @@ struct bench_case {
     } attrs;
     int64_t sizes[TSR_SYMBOLS];
     double flops; /* of one run; a multiply-add counts as two */
-    int64_t d[8]; /* the sizes of the request, as `want` needs them */
-    /* Computes element i of the result, and the sum of its terms' magnitudes. */
-    double (*want)(const bench_case *c, int64_t i, double *terms);
-};
+} bench_case;
 
 typedef struct bench_op {
     const char *name;
@@ -51,9 +47,8 @@ typedef struct bench_op {
 
 extern const bench_op bench_ops[]; /* ends with an entry without a name */
 
-/* Element i of an operand whose rows have this many columns (numbers.c). */
-double bench_value(const bench_operand *operand, uint32_t number, int64_t i, int64_t columns);
-/* Fills n elements from i on, a multiple of 32, in the operand's dtype. */
+/* Fills n elements from i on, a multiple of 32, in the operand's dtype; its rows have this many
+ * columns (numbers.c). */
 void bench_fill(const bench_operand *operand, uint32_t number, int64_t i, int64_t columns, size_t n,
                 void *out);
 size_t bench_bytes(uint32_t dtype, int64_t n);

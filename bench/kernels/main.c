@@ -10,7 +10,8 @@
  * answer has its median and the share of it that the op's median reaches: of weight bytes, or of
  * flops. Any request may have "device" (a part of platform/name) and "kernels" (forced kernel
  * variants). An answer has best_ns and median_ns of one run, gflops, the variant ("row"), and
- * max_error against a reference in double, in units of the sum of the terms; or it has "error". The
+ * max_error, the largest difference from the results of the kernel variant `plain` on the same
+ * device, in units of the largest of these ("check":0 leaves that out); or it has "error". The
  * plugin is --backend FILE, or else the one of this build.
  */
 #include "kernels.h"

@@ -17,10 +17,6 @@ static int whole(const bench_operand *operand, uint32_t number, int64_t i, int64
     return operand->tensor.dtype == TSR_GGML_Q4_0 ? (int)(h & 15) - 8 : (int)(h % 255) - 127;
 }
 
-double bench_value(const bench_operand *operand, uint32_t number, int64_t i, int64_t columns) {
-    return whole(operand, number, i, columns) * (double)operand->unit;
-}
-
 /* Exact for the numbers of bench_fill: few significant bits, no denormals. */
 static uint16_t f16_of(float v) {
     uint32_t bits;

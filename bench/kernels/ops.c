@@ -38,33 +38,6 @@ static uint32_t compute_of(const json_t *request) {
                                   : TSR_COMPUTE_F32;
 }
 
-/* x times row n of the weight; d: M N K. */
-static double product(const bench_case *c, int64_t m, int64_t n, double *terms) {
-    const int64_t K = c->d[2];
-    double sum = 0;
-    for (int64_t k = 0; k < K; k++) {
-        const double term = bench_value(&c->operands[0], 0, m * K + k, K) *
-                            bench_value(&c->operands[1], 1, n * K + k, K);
-        sum += term;
-        *terms += fabs(term);
-    }
-    return sum;
-}
-
-static double want_linear(const bench_case *c, int64_t i, double *terms) {
-    const int64_t N = c->d[1];
-    double y = product(c, i / N, i % N, terms);
-    if (c->operands[2].tensor.struct_size)
-        y += bench_value(&c->operands[2], 2, i % N, N);
-    if (c->attrs.linear.activation == TSR_ACT_RELU)
-        y = fmax(y, 0);
-    if (c->attrs.linear.activation == TSR_ACT_GELU)
-        y = y / 2 * (1 + erf(y * sqrt(0.5)));
-    if (c->operands[3].tensor.struct_size)
-        y += bench_value(&c->operands[3], 3, i, N);
-    return y;
-}
-
 /* "n" outputs, of a weight [n, k]; "state": 1, one that is trained. "bias", "residual", "relu",
  * "gelu": 1 adds them. */
 static const char *make_linear(const json_t *request, bench_case *c) {
@@ -91,19 +64,7 @@ static const char *make_linear(const json_t *request, bench_case *c) {
                            .compute = compute_of(request)};
     c->sizes[T] = M;
     c->flops = 2.0 * (double)M * (double)N * (double)K;
-    memcpy(c->d, (int64_t[]){M, N, K}, 3 * sizeof *c->d);
-    c->want = want_linear;
     return NULL;
-}
-
-static double want_glu_linear(const bench_case *c, int64_t i, double *terms) {
-    const int64_t F = c->d[1];
-    double other = 0, up_terms = 0;
-    const double gate = product(c, i / F, i % F, &other),
-                 up = product(c, i / F, F + i % F, &up_terms);
-    const double act = fmax(gate, 0);
-    *terms = other * up_terms;
-    return act * up;
 }
 
 /* "n" outputs of a weight [2n, k]; the activation is relu. */
@@ -112,8 +73,8 @@ static const char *make_glu_linear(const json_t *request, bench_case *c) {
     if (refused)
         return refused;
     const tsr_linear_attrs attrs = c->attrs.linear;
-    OPERAND(c, 1, TSR_KIND_WEIGHT, (tsr_dtype)c->operands[1].tensor.dtype, 1.0f / 1024, 2 * c->d[1],
-            c->d[2]);
+    OPERAND(c, 1, TSR_KIND_WEIGHT, (tsr_dtype)c->operands[1].tensor.dtype, 1.0f / 1024,
+            2 * bench_int(request, "n", 0), bench_int(request, "k", 0));
     c->operands[2] = c->operands[3] = (bench_operand){0};
     c->operands[3] = c->operands[4];
     c->n_in = c->result = 3;
@@ -122,25 +83,7 @@ static const char *make_glu_linear(const json_t *request, bench_case *c) {
                                                  .activation = TSR_ACT_RELU,
                                                  .compute = attrs.compute};
     c->flops *= 2;
-    c->want = want_glu_linear;
     return NULL;
-}
-
-static double want_matmul(const bench_case *c, int64_t i, double *terms) {
-    const uint32_t a = c->n_in - 2 - (c->result == 0), b = a + 1; /* after the state; before beta */
-    const int64_t M = c->d[0], N = c->d[1], K = c->d[2], batch = i / (M * N), m = i / N % M,
-                  n = i % N;
-    double sum = 0;
-    for (int64_t k = 0; k < K; k++) {
-        const double term =
-            bench_value(&c->operands[a], a,
-                        batch * M * K + (c->attrs.matmul.trans_a ? k * M + m : m * K + k), K) *
-            bench_value(&c->operands[b], b,
-                        batch * K * N + (c->attrs.matmul.trans_b ? n * K + k : k * N + n), K);
-        sum += term;
-        *terms += fabs(term);
-    }
-    return sum;
 }
 
 /* "batch" products of activations, f32: a [m,k], b [k,n], or as "trans_a", "trans_b" say. */
@@ -160,8 +103,6 @@ static const char *make_matmul(const json_t *request, bench_case *c) {
         .struct_size = sizeof c->attrs.matmul, .trans_a = ta, .trans_b = tb, .alpha = 1};
     c->sizes[T] = M;
     c->flops = 2.0 * (double)batch * (double)M * (double)N * (double)K;
-    memcpy(c->d, (int64_t[]){M, N, K}, 3 * sizeof *c->d);
-    c->want = want_matmul;
     return NULL;
 }
 
@@ -171,7 +112,8 @@ static const char *make_matmul_add(const json_t *request, bench_case *c) {
     const char *refused = make_matmul(request, c);
     if (refused)
         return refused;
-    const int64_t M = c->d[0], N = c->d[1], K = c->d[2];
+    const int64_t M = bench_int(request, "m", 0), N = bench_int(request, "n", 0),
+                  K = bench_int(request, "k", 0);
     const bool ta = c->attrs.matmul.trans_a, tb = c->attrs.matmul.trans_b;
     OPERAND(c, 0, TSR_KIND_STATE, TSR_F32, 1, M, N);
     OPERAND(c, 1, TSR_KIND_ACTIVATION, TSR_F32, 1.0f / 64, ta ? SYMBOL(T) : M, ta ? M : SYMBOL(T));
@@ -183,35 +125,6 @@ static const char *make_matmul_add(const json_t *request, bench_case *c) {
     c->result = 0;
     c->sizes[T] = K;
     return NULL;
-}
-
-/* d: T S H G D capacity; one output element. */
-static double want_attention(const bench_case *c, int64_t i, double *terms) {
-    const int64_t Tq = c->d[0], Sk = c->d[1], H = c->d[2], G = c->d[3], D = c->d[4];
-    const int64_t column = i % D, h = i / D % H, t = i / D / H % Tq, b = i / D / H / Tq,
-                  g = h / (H / G);
-    const int64_t seen = c->attrs.attention.causal ? Sk - Tq + t + 1 : Sk;
-    double top = -INFINITY, weights = 0, sum = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t s = 0; s < seen; s++) {
-            double score = 0;
-            for (int64_t e = 0; e < D; e++)
-                score += bench_value(&c->operands[0], 0, ((b * Tq + t) * H + h) * D + e, D) *
-                         bench_value(&c->operands[1], 1, ((b * Sk + s) * G + g) * D + e, D);
-            score *= c->attrs.attention.scale;
-            if (pass == 0) {
-                top = fmax(top, score);
-                continue;
-            }
-            const double p = exp(score - top),
-                         v = bench_value(&c->operands[2], 2, ((b * Sk + s) * G + g) * D + column,
-                                         D);
-            weights += p;
-            sum += p * v;
-            *terms += p * fabs(v);
-        }
-    *terms /= weights;
-    return sum / weights;
 }
 
 /* The last "t" queries of "b" sequences of "s" keys: "h" heads of "d" over "g" key heads; with
@@ -242,36 +155,7 @@ static const char *make_attention(const json_t *request, bench_case *c) {
     c->sizes[S] = Sk;
     c->flops = 4.0 * (double)sequences * (double)H * (double)D * (double)Tq *
                (c->attrs.attention.causal ? (double)Sk - ((double)Tq - 1) / 2 : (double)Sk);
-    memcpy(c->d, (int64_t[]){Tq, Sk, H, G, D}, 5 * sizeof *c->d);
-    c->want = want_attention;
     return NULL;
-}
-
-/* d: T S H G D; an element of dq. y and lse are any numbers here: the op takes them as given. */
-static double want_attention_grad(const bench_case *c, int64_t i, double *terms) {
-    const int64_t Tq = c->d[0], H = c->d[2], G = c->d[3], D = c->d[4], column = i % D,
-                  h = i / D % H, t = i / D / H % Tq, b = i / D / H / Tq, g = h / (H / G),
-                  query = ((b * Tq + t) * H + h) * D;
-    const double lse = bench_value(&c->operands[4], 4, (b * H + h) * Tq + t, Tq);
-    double sum = 0, own = 0;
-    for (int64_t e = 0; e < D; e++)
-        own += bench_value(&c->operands[3], 3, query + e, D) *
-               bench_value(&c->operands[5], 5, query + e, D);
-    for (int64_t s = 0; s < (c->attrs.attention.causal ? t + 1 : Tq); s++) {
-        const int64_t key = ((b * Tq + s) * G + g) * D;
-        double score = 0, dp = 0;
-        for (int64_t e = 0; e < D; e++) {
-            score += bench_value(&c->operands[0], 0, query + e, D) *
-                     bench_value(&c->operands[1], 1, key + e, D);
-            dp += bench_value(&c->operands[5], 5, query + e, D) *
-                  bench_value(&c->operands[2], 2, key + e, D);
-        }
-        const double term = c->attrs.attention.scale * exp(c->attrs.attention.scale * score - lse) *
-                            (dp - own) * bench_value(&c->operands[1], 1, key + column, D);
-        sum += term;
-        *terms += fabs(term);
-    }
-    return sum;
 }
 
 /* Self-attention of "b" sequences of "t": "h" heads of "d" over "g" key heads. */
@@ -296,8 +180,6 @@ static const char *make_attention_grad(const json_t *request, bench_case *c) {
     c->sizes[T] = Tq;
     c->flops = 10.0 * (double)c->sizes[B] * (double)H * (double)D * (double)Tq *
                (c->attrs.attention.causal ? ((double)Tq + 1) / 2 : (double)Tq);
-    memcpy(c->d, (int64_t[]){Tq, Tq, H, G, D}, 5 * sizeof *c->d);
-    c->want = want_attention_grad;
     return NULL;
 }
 
