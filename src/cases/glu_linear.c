@@ -41,8 +41,9 @@ static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int eight = 0; eight < 2; eight++) {
             const int64_t K = shapes[i][1];
-            tsri_case *c = add(list, shapes[i][0], K, shapes[i][2], dtype, true, TSR_ACT_SILU,
-                               i % 2, eight ? " int8" : "");
+            tsri_case *c =
+                add(list, shapes[i][0], K, shapes[i][2], dtype, true,
+                    i % 3 == 2 ? TSR_ACT_GELU : TSR_ACT_SILU, i % 2, eight ? " int8" : "");
             if (!eight)
                 continue;
             c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = TSR_COMPUTE_INT8;
@@ -127,6 +128,8 @@ void tsri_cases_glu_linear(tsri_case_list *list) {
                     47, m == 1 ? 64 : 128, dtypes[d], trans, TSR_ACT_SILU, d % 2, " lattice");
     for (uint32_t a = TSR_ACT_RELU; a <= TSR_ACT_GELU_TANH; a++)
         add(list, 4, 24, 20, TSR_F32, true, a, false, "");
+    for (int64_t T = 1; T < 70; T = T * 4 + 1) /* 1, 5, 21: as the lattice */
+        add(list, T, 47, 128, TSR_F32, true, TSR_ACT_GELU, false, "");
     tsri_case *c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false, " integers");
     for (int i = 0; i < 2; i++) {
         c->in[i].fill = TSRI_CASE_INTEGER;

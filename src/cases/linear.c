@@ -139,6 +139,10 @@ static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
                 int8(c, shapes[i].K, activation != TSR_ACT_NONE);
         }
     for (int eight = 0; eight < 2; eight++) {
+        tsri_case *one = add(list, (shape){1, 1, 64, 66}, dtype, true, TSR_ACT_GELU, true, false,
+                             eight ? " int8" : "");
+        if (eight)
+            int8(one, 64, true);
         tsri_case *c = add(list, (shape){2, 5, 64, 33}, dtype, true, TSR_ACT_NONE, true, false,
                            eight ? " int8, sliced x" : " sliced x");
         if (eight)

@@ -4,6 +4,7 @@
 #define RECORDER_H
 
 #include "backends/opencl/bind/row.h"
+#include "cases/cases.h"
 
 struct tsri_opencl_defines {
     const tsri_opencl_row *row;
@@ -18,37 +19,31 @@ struct tsri_opencl_launch {
     bool grid;                /* whether an axis was stated */
 };
 
-/* An op made up for a variant. */
+/* An op of a case in src/cases. */
 typedef struct sample {
+    char name[96];
     tsr_op op;
-    tsr_tensor tensors[14];
-    const tsr_tensor *in[10], *out[4];
-    union {
-        tsr_matmul_attrs matmul;
-        tsr_linear_attrs linear; /* glu_linear's begins with the same fields */
-        tsr_attention_attrs attention;
-        tsr_norm_attrs norm;
-        tsr_softmax_attrs softmax;
-        tsr_rope_attrs rope;
-        tsr_embed_attrs embed;
-        tsr_scale_attrs scale;
-        tsr_topk_attrs topk;
-        tsr_gru_cell_attrs gru_cell;
-        tsr_pool_attrs pool;
-        tsr_activation_attrs activation; /* for activation_grad, glu and glu_grad */
-        tsr_cross_entropy_attrs cross_entropy;
-        tsr_kl_divergence_attrs kl_divergence;
-        tsr_dropout_attrs dropout;
-        tsr_sumsq_attrs sumsq;
-        tsr_adamw_attrs adamw;
-        tsr_sgd_attrs sgd;
-    } attrs;
+    tsri_graph_op_store store;
     tsr_bounds bounds;
-    uint32_t used;
 } sample;
 
-/* One of two ops that give a variant's kernel different build constants: 0 the full form in f32, 1
- * the bare form in f16. */
-void make_sample(const tsri_opencl_row *row, int variant, sample *out);
+typedef struct sample_list {
+    sample *samples;
+    size_t n;
+} sample_list;
+
+/* All of an op; they stay until the process ends. */
+const sample_list *samples_of(tsr_op_id id);
+bool sample_fits(const tsri_opencl_row *row, const sample *s);
+
+/* Chooses samples that fit the variant. Each adds most to the values that the build constants have
+ * in the others: both values of a flag, every dtype, two values of a size. At least two, where any
+ * fits. */
+enum { SAMPLES = 6 };
+int choose_samples(const tsri_opencl_row *row, const sample *chosen[SAMPLES]);
+
+/* A CPU, and the least that GPUs report. */
+tsri_opencl_facts sample_cpu(void);
+tsri_opencl_facts sample_gpu(void);
 
 #endif
