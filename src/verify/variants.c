@@ -26,6 +26,7 @@ static void see(void *data, const tsr_row *row) {
     }
     variant->here = true;
     variant->fits = row->fits;
+    variant->varies = row->variant;
     if (row->fits && seen->best < 0)
         seen->best = (int)i;
     if (!row->fits)

@@ -19,6 +19,7 @@ typedef struct tsri_verify_variant {
     char name[96]; /* "linear/packed" */
     char why[256]; /* why it did not fit the latest case that it did not fit */
     bool fits;     /* it fits the case */
+    bool varies;   /* it may give other bytes in a batch than alone */
     bool here;     /* the device has it for the case */
     bool ran;      /* it has run a case */
 } tsri_verify_variant;
