@@ -119,9 +119,7 @@ static int run(job *j) {
                                            .search = &search,
                                            .progress = on_progress,
                                            .progress_data = j};
-    int code = tsri_cli_status(tsr_translate_defaults(j->app.model, &search));
-    if (code == CLI_OK)
-        code = tsri_cli_searching_apply(&j->searching, &search);
+    const int code = tsri_cli_searching_translation(&j->searching, j->app.model, &search);
     if (code != CLI_OK)
         return code;
     if (j->has_most)

@@ -73,6 +73,12 @@ int tsri_cli_searching_apply(tsri_cli_searching *s, tsr_generate_options *o) {
     return code;
 }
 
+int tsri_cli_searching_translation(tsri_cli_searching *searching, tsr_model *model,
+                                   tsr_generate_options *options) {
+    const int code = tsri_cli_status(tsr_translate_defaults(model, options));
+    return code == CLI_OK ? tsri_cli_searching_apply(searching, options) : code;
+}
+
 void tsri_cli_searching_clear(tsri_cli_searching *s) {
     free(s->suppressed);
     s->suppressed = NULL;

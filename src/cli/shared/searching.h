@@ -17,6 +17,9 @@ typedef struct tsri_cli_searching {
 const tsri_cli_option *tsri_cli_searching_options(tsri_cli_searching *searching);
 /* Applies what was given to `options`, which borrows from `searching` until that is cleared. */
 int tsri_cli_searching_apply(tsri_cli_searching *searching, tsr_generate_options *options);
+/* The same on the settings with which the model translates. */
+int tsri_cli_searching_translation(tsri_cli_searching *searching, tsr_model *model,
+                                   tsr_generate_options *options);
 void tsri_cli_searching_clear(tsri_cli_searching *searching);
 
 #endif

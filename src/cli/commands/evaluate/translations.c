@@ -195,9 +195,7 @@ static int translate(work *w) {
                                            .search = &search,
                                            .progress = on_progress,
                                            .progress_data = w};
-    int code = tsri_cli_status(tsr_translate_defaults(j->app.model, &search));
-    if (code == CLI_OK)
-        code = tsri_cli_searching_apply(&j->searching, &search);
+    const int code = tsri_cli_searching_translation(&j->searching, j->app.model, &search);
     if (code != CLI_OK)
         return code;
     w->progress = (tsri_cli_progress){.app = &j->app, .doing = "translating", .unit = "tokens"};
