@@ -249,6 +249,16 @@ def write_llama2c(path, exact):
     path.write_bytes(struct.pack("<7i", *sizes) + b"".join(np.ascontiguousarray(p.numpy()).astype("<f4").tobytes() for p in parts))
 
 
+def list_generated(prompts, runs, search, expected, listing):
+    """Adds what a model generates: the greedy runs with their logits, and the searches in their place where there are some."""
+    for i, (prompt, (ids, gap, logits)) in enumerate(zip(prompts, runs)):
+        expected[f"greedy.{i}.logits"] = logits
+        listing["generate"].append({"name": f"greedy.{i}", "mode": "greedy", "input_ids": prompt[0].tolist(), "ids_without_eos_stop": ids,
+                                    "least_top2_gap": round(gap, 5)})
+    if search:
+        listing["generate"] = search[1]
+
+
 def make(name, seed):
     model = (MODELS | SEARCHED)[name]()
     model.config._attn_implementation = "eager"
@@ -297,12 +307,7 @@ def make(name, seed):
         for i, a in enumerate(r.attentions if attention else []):
             expected[f"{case}.attn.{i}"] = a * mask[:, None, :, None]
         listing["cases"].append({"name": case, **{k: v.tolist() for k, v in inputs.items()}})
-    for i, (prompt, (ids, gap, logits)) in enumerate(zip(prompts, runs)):
-        expected[f"greedy.{i}.logits"] = logits
-        listing["generate"].append({"name": f"greedy.{i}", "mode": "greedy", "input_ids": prompt[0].tolist(), "ids_without_eos_stop": ids,
-                                    "least_top2_gap": round(gap, 5)})
-    if search:
-        listing["generate"] = search[1]
+    list_generated(prompts, runs, search, expected, listing)
     assert all(v.dtype == torch.float64 for v in expected.values())
     save_file({k: np.ascontiguousarray(v.numpy().astype(np.float32)) for k, v in expected.items()}, str(out / "expected.safetensors"))
     (out / "cases.json").write_text(json.dumps(listing) + "\n")

@@ -16,7 +16,7 @@ import torch
 import transformers as tr
 from safetensors.numpy import save_file
 
-from make import GAP, HERE, STEPS, Exact64, randomize
+from make import GAP, HERE, STEPS, Exact64, list_generated, randomize
 
 BERT = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40, max_position_embeddings=48)
 BART = dict(vocab_size=61, d_model=24, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=3,
@@ -198,12 +198,7 @@ def translator(name, seed):
         for i, (a, c) in enumerate(zip(r.decoder_attentions, r.cross_attentions) if case != "long" else []):
             expected[f"{case}.dec.attn.{i}"], expected[f"{case}.cross.attn.{i}"] = a, c
         listing["cases"].append({"name": case, "input_ids": ids.tolist(), "attention_mask": mask.tolist(), "decoder_input_ids": after.tolist()})
-    for i, (prompt, (ids, gap, logits)) in enumerate(zip(prompts, runs)):
-        expected[f"greedy.{i}.logits"] = logits
-        listing["generate"].append({"name": f"greedy.{i}", "mode": "greedy", "input_ids": prompt[0].tolist(), "ids_without_eos_stop": ids,
-                                    "least_top2_gap": round(gap, 5)})
-    if search:
-        listing["generate"] = search[1]
+    list_generated(prompts, runs, search, expected, listing)
     save(out, expected, listing)
 
 
