@@ -8,14 +8,14 @@ enum { WIDE = 64 }; /* elements of the context that a work-item of lanes.cl sums
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    const tsr_tensor *probabilities = tsri_opencl_out(op, 1);
+    const tsr_tensor *probabilities = tsri_opencl_out(op, PROBABILITIES);
     const tsr_tensor *rows[] = {op->in[Q],      op->in[K],  op->in[V],
-                                op->in[VALUES], op->out[0], probabilities};
+                                op->in[VALUES], op->out[Y], probabilities};
     for (int i = 0; i < 6; i++)
         if (rows[i] && !tsri_opencl_last_contiguous(rows[i]))
             return tsri_opencl_refuse(why, "the elements of a vector are not contiguous");
     if (!tsri_opencl_is_f32(op->in[Q]) || !tsri_opencl_is_f32(op->in[V]) ||
-        !tsri_opencl_is_f32(op->out[0]))
+        !tsri_opencl_is_f32(op->out[Y]))
         return tsri_opencl_refuse(why, "activations are taken as f32 only");
     if (!tsri_opencl_is_float(op->in[K]) || !tsri_opencl_is_float(op->in[VALUES]))
         return tsri_opencl_refuse(why, "keys and values are taken as f32, f16 or bf16 only");
@@ -39,13 +39,14 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_operand(defines, "VALUES", op->in[VALUES]);
     tsri_opencl_define_int(defines, "HAS_LEN", tsri_opencl_in(op, LEN) != NULL);
     tsri_opencl_define_int(defines, "HAS_SLOT", tsri_opencl_in(op, SLOT) != NULL);
-    tsri_opencl_define_int(defines, "HAS_PROBABILITIES", tsri_opencl_out(op, 1) != NULL);
+    tsri_opencl_define_int(defines, "HAS_PROBABILITIES",
+                           tsri_opencl_out(op, PROBABILITIES) != NULL);
 }
 
 /* Binds the arguments of operands.clh. */
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
-    const tsr_tensor *q = op->in[Q], *k = op->in[K], *values = op->in[VALUES], *y = op->out[0],
-                     *probabilities = tsri_opencl_out(op, 1);
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *values = op->in[VALUES], *y = op->out[Y],
+                     *probabilities = tsri_opencl_out(op, PROBABILITIES);
     const tsr_dim sizes[] = {
         q->dim[0],
         q->dim[1],

@@ -13,7 +13,7 @@ enum {
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[0];
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[Y];
     const tsr_tensor *source = tsri_opencl_in(op, SOURCE), *bias = tsri_opencl_in(op, BIAS),
                      *relative = tsri_opencl_in(op, RELATIVE);
     const tsr_tensor *heads[] = {q, k, v, y};
@@ -104,7 +104,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "HAS_SOURCE", tsri_opencl_in(op, SOURCE) != NULL);
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
-    tsri_opencl_define_int(defines, "HAS_LSE", tsri_opencl_out(op, 1) != NULL);
+    tsri_opencl_define_int(defines, "HAS_LSE", tsri_opencl_out(op, LSE) != NULL);
 }
 
 static void define_decode(const tsri_opencl_row *row, const tsr_op *op,
@@ -122,12 +122,12 @@ static void define_tiled(const tsri_opencl_row *row, const tsr_op *op,
 /* Binds the arguments of operands.clh. */
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_attention_attrs *attrs = op->attrs;
-    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[0];
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[Y];
     tsri_opencl_arg_given(launch, op, Q, BIAS);
     tsri_opencl_arg_score_addends(launch, q, k, tsri_opencl_in(op, BIAS),
                                   tsri_opencl_in(op, RELATIVE));
-    if (tsri_opencl_out(op, 1))
-        tsri_opencl_arg_tensor(launch, "lse", op->out[1]);
+    if (tsri_opencl_out(op, LSE))
+        tsri_opencl_arg_tensor(launch, "lse", op->out[LSE]);
     tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_head_sizes(launch, q, k, v, y);

@@ -1,10 +1,12 @@
 /* backends/opencl/rows/gather.c - gather: the rows that an index names. */
 #include "backends/opencl/rows/shared/common.h"
 
+TSRI_OPERANDS(gather);
+
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    const tsr_tensor *x = op->in[0], *index = op->in[1], *y = op->out[0];
+    const tsr_tensor *x = op->in[X], *index = op->in[INDEX], *y = op->out[Y];
     int64_t stride;
     if (!tsri_opencl_is_float(x) && x->dtype != TSR_I32)
         return tsri_opencl_refuse(why, "rows are taken as f32, f16, bf16 or i32 only");
@@ -21,12 +23,12 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
                          tsri_opencl_defines *defines) {
     (void)row;
-    tsri_opencl_define_operand(defines, "X", op->in[0]);
+    tsri_opencl_define_operand(defines, "X", op->in[X]);
 }
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *x = op->in[0], *index = op->in[1], *y = op->out[0];
+    const tsr_tensor *x = op->in[X], *index = op->in[INDEX], *y = op->out[Y];
 
     tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);

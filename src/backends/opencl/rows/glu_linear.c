@@ -5,6 +5,8 @@
 #include "backends/opencl/rows/shared/group.h"
 #include "backends/opencl/rows/shared/weighted.h"
 
+TSRI_OPERANDS(glu_linear);
+
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
@@ -15,7 +17,7 @@ static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *fac
                         const tsr_op *op, const char **why) {
     (void)row;
     const tsr_glu_linear_attrs *attrs = op->attrs;
-    if (tsri_tensor_columns(op->out[0]).factor % 64 != 0)
+    if (tsri_tensor_columns(op->out[Y]).factor % 64 != 0)
         return tsri_opencl_refuse(why, "needs a feed-forward width that is a multiple of 64");
     return tsri_opencl_fits_panels(facts, op, attrs->trans_w != 0, why) &&
            tsri_opencl_fits_weighted(op, why);
@@ -54,7 +56,7 @@ static void define_packed(const tsri_opencl_row *row, const tsr_op *op,
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *y = op->out[0];
+    const tsr_tensor *y = op->out[Y];
     const int tn = tsri_opencl_tuned(launch, "TN"), tm = tsri_opencl_tile_rows(op);
     tsri_opencl_bind_glu_linear(op, launch, tm, tn);
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(y), tn);
@@ -63,7 +65,7 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 
 static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *y = op->out[0];
+    const tsr_tensor *y = op->out[Y];
     const int mr = tsri_opencl_tuned(launch, "MR"), lanes = 16 * tsri_opencl_tuned(launch, "NV");
     tsri_opencl_bind_glu_linear(op, launch, mr, lanes);
     tsri_opencl_grid(launch, 0, tsri_tensor_rows(y), mr);
@@ -75,22 +77,22 @@ static void bind_one(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_l
     (void)row;
     const int outputs = 16 * tsri_opencl_tuned(launch, "NV");
     tsri_opencl_bind_glu_linear(op, launch, 1, outputs);
-    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[0]), outputs);
+    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[Y]), outputs);
     tsri_opencl_group(launch, 1, 1, 1);
 }
 
 static void bind_few(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     tsri_opencl_bind_glu_linear(op, launch, TSRI_OPENCL_FEW_ROWS, 64);
-    tsri_opencl_grid(launch, 0, tsri_tensor_rows(op->out[0]), TSRI_OPENCL_FEW_ROWS);
-    tsri_opencl_grid(launch, 1, tsri_tensor_columns(op->out[0]), 64);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(op->out[Y]), TSRI_OPENCL_FEW_ROWS);
+    tsri_opencl_grid(launch, 1, tsri_tensor_columns(op->out[Y]), 64);
     tsri_opencl_group(launch, 1, 1, 1);
 }
 
 #define PACKED(variant, file_, score_, fits_, bind_, ...)                                       \
     {                                                                                           \
         .name = variant, .op = TSR_OP_GLU_LINEAR, .file = "glu_linear/" file_, .score = score_, \
-        .tunables = {__VA_ARGS__}, .layout = &tsri_opencl_layout_panels64, .weight_operand = 1, \
+        .tunables = {__VA_ARGS__}, .layout = &tsri_opencl_layout_panels64, .weight_operand = W, \
         .fits = fits_, .define = define_packed, .bind = bind_                                   \
     }
 
@@ -110,7 +112,7 @@ const tsri_opencl_row tsri_opencl_rows_glu_linear[] = {
      .plain = true,
      .score = 10,
      .tunables = {{"TN", 2, 1, 8}},
-     .weight_operand = 1,
+     .weight_operand = W,
      .fits = fits_plain,
      .define = define_plain,
      .bind = bind_plain},

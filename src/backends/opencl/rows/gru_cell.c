@@ -8,7 +8,7 @@ enum { LARGEST_STATE = 2048, FEW = 4 /* with so few sequences most lanes of rows
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    const tsr_tensor *rows[] = {op->in[GATES_X], op->out[0], tsri_opencl_in(op, STATE)};
+    const tsr_tensor *rows[] = {op->in[GATES_X], op->out[Y], tsri_opencl_in(op, STATE)};
     for (int i = 0; i < 3 && rows[i]; i++) {
         if (!tsri_opencl_is_f32(rows[i]))
             return tsri_opencl_refuse(why, "activations are taken as f32 only");
@@ -82,7 +82,7 @@ static void define_rows(const tsri_opencl_row *row, const tsr_op *op,
 /* Binds the arguments of names.clh. Where a run has one step, a work-item takes `width` elements of
  * `rows` sequences. */
 static void bind(const tsr_op *op, tsri_opencl_launch *launch, int width, int rows) {
-    const tsr_tensor *gates = op->in[GATES_X], *state = tsri_opencl_in(op, STATE), *y = op->out[0];
+    const tsr_tensor *gates = op->in[GATES_X], *state = tsri_opencl_in(op, STATE), *y = op->out[Y];
     const int64_t E = op->in[W]->dim[1].factor;
     tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);

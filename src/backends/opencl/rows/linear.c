@@ -6,10 +6,13 @@
 #include "backends/opencl/rows/shared/group.h"
 #include "backends/opencl/rows/shared/weighted.h"
 
+TSRI_OPERANDS(linear);
+
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    return tsri_opencl_fits_weighted(op, why) && tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why);
+    return tsri_opencl_fits_weighted(op, why) &&
+           tsri_opencl_fits_rows(tsri_opencl_in(op, RESIDUAL), why);
 }
 
 static bool fits_packed(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
@@ -37,8 +40,8 @@ static bool fits_few(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
 
 static bool fits_cached(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                         const tsr_op *op, const char **why) {
-    return tsri_opencl_fits_cached(facts, op, tsri_tensor_columns(op->out[0]), why) &&
-           tsri_opencl_fits_vector(op->in[1], why) && fits_plain(row, facts, op, why);
+    return tsri_opencl_fits_cached(facts, op, tsri_tensor_columns(op->out[Y]), why) &&
+           tsri_opencl_fits_vector(op->in[W], why) && fits_plain(row, facts, op, why);
 }
 
 static void define_cached(const tsri_opencl_row *row, const tsr_op *op,
@@ -66,7 +69,7 @@ static void define_packed(const tsri_opencl_row *row, const tsr_op *op,
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *y = op->out[0];
+    const tsr_tensor *y = op->out[Y];
     const int tn = tsri_opencl_tuned(launch, "TN"), tm = tsri_opencl_tile_rows(op);
     tsri_opencl_bind_linear(op, launch, tm, tn);
     tsri_opencl_grid(launch, 0, tsri_tensor_columns(y), tn);
@@ -75,7 +78,7 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 
 static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *y = op->out[0];
+    const tsr_tensor *y = op->out[Y];
     const int mr = tsri_opencl_tuned(launch, "MR");
     tsri_opencl_bind_linear(op, launch, mr, 64);
     tsri_opencl_grid(launch, 0, tsri_tensor_rows(y), mr);
@@ -85,7 +88,7 @@ static void bind_packed(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
 
 static void bind_cached(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_dim rows = tsri_tensor_rows(op->out[0]), outputs = tsri_tensor_columns(op->out[0]);
+    const tsr_dim rows = tsri_tensor_rows(op->out[Y]), outputs = tsri_tensor_columns(op->out[Y]);
     const int each = tsri_opencl_cached_rows(launch, op, rows, outputs);
     tsri_opencl_bind_linear(op, launch, each, TSRI_OPENCL_CACHED_COLUMNS);
     tsri_opencl_arg_int(launch, "each", each);
@@ -98,22 +101,22 @@ static void bind_one(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_l
     (void)row;
     const int outputs = 16 * tsri_opencl_tuned(launch, "STREAMS") * tsri_opencl_tuned(launch, "NV");
     tsri_opencl_bind_linear(op, launch, 1, outputs);
-    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[0]), outputs);
+    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[Y]), outputs);
     tsri_opencl_group(launch, 1, 1, 1);
 }
 
 static void bind_few(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     tsri_opencl_bind_linear(op, launch, TSRI_OPENCL_FEW_ROWS, 64);
-    tsri_opencl_grid(launch, 0, tsri_tensor_rows(op->out[0]), TSRI_OPENCL_FEW_ROWS);
-    tsri_opencl_grid(launch, 1, tsri_tensor_columns(op->out[0]), 64);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(op->out[Y]), TSRI_OPENCL_FEW_ROWS);
+    tsri_opencl_grid(launch, 1, tsri_tensor_columns(op->out[Y]), 64);
     tsri_opencl_group(launch, 1, 1, 1);
 }
 
 #define PACKED(variant, file_, score_, fits_, bind_, ...)                                       \
     {                                                                                           \
         .name = variant, .op = TSR_OP_LINEAR, .file = "linear/" file_, .score = score_,         \
-        .tunables = {__VA_ARGS__}, .layout = &tsri_opencl_layout_panels64, .weight_operand = 1, \
+        .tunables = {__VA_ARGS__}, .layout = &tsri_opencl_layout_panels64, .weight_operand = W, \
         .fits = fits_, .define = define_packed, .bind = bind_                                   \
     }
 
@@ -129,7 +132,7 @@ const tsri_opencl_row tsri_opencl_rows_linear[] = {
      .file = "linear/cached.cl",
      .score = 75,
      .tunables = {{"MR", 6, 1, 7}, {"KC", 256, 64, 512}},
-     .weight_operand = 1,
+     .weight_operand = W,
      .fits = fits_cached,
      .define = define_cached,
      .bind = bind_cached},
@@ -142,7 +145,7 @@ const tsri_opencl_row tsri_opencl_rows_linear[] = {
      .plain = true,
      .score = 10,
      .tunables = {{"TN", 4, 1, 8}},
-     .weight_operand = 1,
+     .weight_operand = W,
      .fits = fits_plain,
      .define = define_plain,
      .bind = bind_plain},

@@ -12,8 +12,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         return tsri_opencl_refuse(why, "the normed dimension is not constant");
     return tsri_opencl_fits_rows(op->in[X], why) && tsri_opencl_fits_rows(op->in[DY], why) &&
            tsri_opencl_fits_rows(tsri_opencl_in(op, ADDEND), why) &&
-           tsri_opencl_fits_rows(op->out[0], why) &&
-           tsri_opencl_fits_rows(tsri_opencl_out(op, 1), why) &&
+           tsri_opencl_fits_rows(op->out[DX], why) &&
+           tsri_opencl_fits_rows(tsri_opencl_out(op, STATS), why) &&
            tsri_opencl_fits_vector(op->in[WEIGHT], why) && tsri_opencl_fits_index(op, why);
 }
 
@@ -38,7 +38,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_operand(defines, "W", op->in[WEIGHT]);
     tsri_opencl_define_int(defines, "RMS", attrs->norm == TSR_NORM_RMS);
     tsri_opencl_define_int(defines, "HAS_ADDEND", tsri_opencl_in(op, ADDEND) != NULL);
-    tsri_opencl_define_int(defines, "HAS_STATS", tsri_opencl_out(op, 1) != NULL);
+    tsri_opencl_define_int(defines, "HAS_STATS", tsri_opencl_out(op, STATS) != NULL);
 }
 
 static void define_group(const tsri_opencl_row *row, const tsr_op *op,
@@ -50,7 +50,7 @@ static void define_group(const tsri_opencl_row *row, const tsr_op *op,
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_norm_attrs *attrs = op->attrs;
     const tsr_tensor *x = op->in[X], *addend = tsri_opencl_in(op, ADDEND),
-                     *stats = tsri_opencl_out(op, 1);
+                     *stats = tsri_opencl_out(op, STATS);
     tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
@@ -58,7 +58,7 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_row(launch, "x", x);
     tsri_opencl_arg_row(launch, "dy", op->in[DY]);
     tsri_opencl_arg_row(launch, "addend", addend);
-    tsri_opencl_arg_row(launch, "dx", op->out[0]);
+    tsri_opencl_arg_row(launch, "dx", op->out[DX]);
     tsri_opencl_arg_row(launch, "stats", stats);
     tsri_opencl_arg_float(launch, "eps", attrs->eps);
 }

@@ -6,7 +6,7 @@ TSRI_OPERANDS(pool);
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    const tsr_tensor *x = op->in[X], *y = op->out[0];
+    const tsr_tensor *x = op->in[X], *y = op->out[Y];
     if (!tsri_opencl_is_f32(x) || !tsri_opencl_is_f32(y))
         return tsri_opencl_refuse(why, "activations are taken as f32 only");
     if (!tsri_opencl_last_contiguous(x) || !tsri_opencl_last_contiguous(y) ||
@@ -33,7 +33,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
 }
 
 static void bind(const tsr_op *op, tsri_opencl_launch *launch, int per_item) {
-    const tsr_tensor *x = op->in[X], *y = op->out[0];
+    const tsr_tensor *x = op->in[X], *y = op->out[Y];
     tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "B", x->dim[0]);

@@ -6,7 +6,7 @@ TSRI_OPERANDS(pool_grad);
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    const tsr_tensor *all[] = {op->in[X], op->in[DY], op->out[0]};
+    const tsr_tensor *all[] = {op->in[X], op->in[DY], op->out[DX]};
     for (int i = 0; i < 3; i++) {
         if (!tsri_opencl_is_f32(all[i]))
             return tsri_opencl_refuse(why, "activations are taken as f32 only");
@@ -28,7 +28,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *x = op->in[X], *dx = op->out[0];
+    const tsr_tensor *x = op->in[X], *dx = op->out[DX];
     tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "B", x->dim[0]);

@@ -8,7 +8,7 @@ enum { LARGEST_HEAD = 512 }; /* a work-item keeps cosines and sines in private m
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    const tsr_tensor *q = tsri_opencl_in(op, Q), *y = tsri_opencl_out(op, 0);
+    const tsr_tensor *q = tsri_opencl_in(op, Q), *y = tsri_opencl_out(op, Y);
     const tsr_tensor *heads[] = {op->in[KEYS], op->in[VALUES], op->in[K], op->in[V], q, y};
     for (int i = 0; i < 6; i++) {
         if (!heads[i])
@@ -66,7 +66,7 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     };
     tsri_opencl_arg_given(launch, op, KEYS, INV_FREQ);
     if (q) {
-        const tsr_tensor *y = op->out[0], *positions = op->in[POSITIONS];
+        const tsr_tensor *y = op->out[Y], *positions = op->in[POSITIONS];
         const tsr_dim strides[] = {q->stride[0],         q->stride[1],        q->stride[2],
                                    y->stride[0],         y->stride[1],        y->stride[2],
                                    positions->stride[0], positions->stride[1]};

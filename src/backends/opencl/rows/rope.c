@@ -6,7 +6,7 @@ TSRI_OPERANDS(rope);
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
     (void)row, (void)facts;
-    const tsr_tensor *x = op->in[X], *y = op->out[0];
+    const tsr_tensor *x = op->in[X], *y = op->out[Y];
     if (!tsri_opencl_is_f32(x) || !tsri_opencl_is_f32(y) || !tsri_opencl_is_f32(op->in[INV_FREQ]))
         return tsri_opencl_refuse(why, "activations and inverse frequencies are taken as f32 only");
     if (!tsri_opencl_last_contiguous(x) || !tsri_opencl_last_contiguous(y) ||
@@ -28,7 +28,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_rope_attrs *attrs = op->attrs;
-    const tsr_tensor *x = op->in[X], *y = op->out[0], *positions = op->in[POSITIONS];
+    const tsr_tensor *x = op->in[X], *y = op->out[Y], *positions = op->in[POSITIONS];
     const int64_t head = x->dim[3].factor;
 
     tsri_opencl_arg_operands(launch, op);

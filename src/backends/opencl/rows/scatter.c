@@ -8,7 +8,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     (void)row, (void)facts;
     if (!tsri_tensor_is_packed(op->in[INDEX]))
         return tsri_opencl_refuse(why, "the index is not contiguous; copy it first");
-    return tsri_opencl_fits_rows(op->in[DY], why) && tsri_opencl_fits_rows(op->out[0], why) &&
+    return tsri_opencl_fits_rows(op->in[DY], why) && tsri_opencl_fits_rows(op->out[DX], why) &&
            tsri_opencl_fits_index(op, why);
 }
 
@@ -19,7 +19,7 @@ static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *dy = op->in[DY], *dx = op->out[0];
+    const tsr_tensor *dy = op->in[DY], *dx = op->out[DX];
     const tsr_dim N = tsri_tensor_count(op->in[INDEX]);
     tsri_opencl_arg_tensor(launch, "index", op->in[INDEX]);
     tsri_opencl_arg_tensor(launch, "dy", dy);

@@ -7,7 +7,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
                        const char **why) {
     (void)row, (void)facts;
     const tsr_softmax_attrs *attrs = op->attrs;
-    const tsr_tensor *x = op->in[X], *y = op->out[0], *bias = tsri_opencl_in(op, BIAS),
+    const tsr_tensor *x = op->in[X], *y = op->out[Y], *bias = tsri_opencl_in(op, BIAS),
                      *relative = tsri_opencl_in(op, RELATIVE);
     const bool masked =
         attrs->causal || attrs->window || tsri_opencl_in(op, PAST) || tsri_opencl_in(op, LEN);
@@ -32,7 +32,7 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     const tsr_softmax_attrs *attrs = op->attrs;
     const tsr_tensor *x = op->in[X];
     tsri_opencl_define_operand(defines, "X", x);
-    tsri_opencl_define_operand(defines, "Y", op->out[0]);
+    tsri_opencl_define_operand(defines, "Y", op->out[Y]);
     tsri_opencl_define_operand(defines, "BIAS", tsri_opencl_in(op, BIAS));
     tsri_opencl_define_int(defines, "BATCH_AXIS", x->rank > 1 ? 8 - (int)x->rank : 6);
     tsri_opencl_define_int(defines, "CAUSAL", attrs->causal != 0);
@@ -52,7 +52,7 @@ static void define_group(const tsri_opencl_row *row, const tsr_op *op,
 
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_softmax_attrs *attrs = op->attrs;
-    const tsr_tensor *x = op->in[X], *y = op->out[0], *bias = tsri_opencl_in(op, BIAS),
+    const tsr_tensor *x = op->in[X], *y = op->out[Y], *bias = tsri_opencl_in(op, BIAS),
                      *relative = tsri_opencl_in(op, RELATIVE);
     const tsr_tensor view = tsri_opencl_broadcast(bias ? bias : x, x);
 

@@ -7,7 +7,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
                        const char **why) {
     (void)row, (void)facts;
     if (!tsri_opencl_is_f32(op->in[Y]) || !tsri_opencl_is_f32(op->in[DY]) ||
-        !tsri_opencl_is_f32(op->out[0]))
+        !tsri_opencl_is_f32(op->out[DX]))
         return tsri_opencl_refuse(why, "operands are taken as f32 only");
     return tsri_opencl_fits_index(op, why);
 }
@@ -17,7 +17,7 @@ static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     if (!tsri_opencl_fits_vectors(facts, why))
         return false;
     if (!tsri_opencl_last_contiguous(op->in[Y]) || !tsri_opencl_last_contiguous(op->in[DY]) ||
-        !tsri_opencl_last_contiguous(op->out[0]))
+        !tsri_opencl_last_contiguous(op->out[DX]))
         return tsri_opencl_refuse(why, "the elements of a row are not contiguous");
     return fits_plain(row, facts, op, why);
 }
@@ -25,7 +25,7 @@ static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_scale_attrs *attrs = op->attrs;
-    const tsr_tensor *y = op->in[Y], *dy = op->in[DY], *dx = op->out[0];
+    const tsr_tensor *y = op->in[Y], *dy = op->in[DY], *dx = op->out[DX];
     tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(y));

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
+
 enum { PANEL = 64, PANELS_SHARED = 4, STAGE_ROWS = 4 };
 
 static bool is_glu(const tsr_op *op) {
@@ -22,7 +24,7 @@ static bool is_int8(const tsr_op *op) {
 }
 
 static int64_t depth_of(const tsr_op *op) {
-    return op->in[1]->dim[1].factor;
+    return op->in[W]->dim[1].factor;
 }
 
 /* The bytes of a row of x in the form of linear/vnni.clh. */
@@ -33,7 +35,7 @@ static int64_t row_bytes(const tsr_op *op) {
 bool tsri_opencl_fits_blocks(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                              const tsr_op *op, const char **why) {
     (void)row;
-    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[1]->dtype))
+    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype))
         return tsri_opencl_refuse(why, "made for weights of q8_0 or q4_0 blocks");
     if (!tsri_opencl_fits_tiles(facts, op, attrs_of(op)->trans_w != 0, why) ||
         !tsri_opencl_fits_weighted(op, why))
@@ -41,9 +43,9 @@ bool tsri_opencl_fits_blocks(const tsri_opencl_row *row, const tsri_opencl_facts
     if (depth_of(op) < 32 || depth_of(op) % 32)
         return tsri_opencl_refuse(why, "needs whole blocks of 32 inputs");
     if (is_glu(op))
-        return tsri_tensor_columns(op->out[0]).factor % PANEL == 0 ||
+        return tsri_tensor_columns(op->out[Y]).factor % PANEL == 0 ||
                tsri_opencl_refuse(why, "needs a feed-forward width that is a multiple of 64");
-    return tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why);
+    return tsri_opencl_fits_rows(tsri_opencl_in(op, RESIDUAL), why);
 }
 
 bool tsri_opencl_fits_blocks_one(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
@@ -61,7 +63,7 @@ bool tsri_opencl_fits_vnni(const tsri_opencl_row *row, const tsri_opencl_facts *
 
 bool tsri_opencl_fits_vnni_few(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                                const tsr_op *op, const char **why) {
-    if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) > TSRI_OPENCL_FEW)
+    if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[X])) > TSRI_OPENCL_FEW)
         return tsri_opencl_refuse(why, "made for up to 9 rows of x; this plan has more");
     return tsri_opencl_fits_vnni(row, facts, op, why);
 }
@@ -105,13 +107,13 @@ void tsri_opencl_bind_blocks(const tsri_opencl_row *row, const tsr_op *op,
     (void)row;
     const int mr = tsri_opencl_tuned(launch, "MR");
     bind_common(op, launch, mr, PANEL);
-    tsri_opencl_grid(launch, 0, tsri_tensor_rows(op->out[0]), mr);
-    tsri_opencl_grid(launch, 1, tsri_tensor_columns(op->out[0]), PANEL);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(op->out[Y]), mr);
+    tsri_opencl_grid(launch, 1, tsri_tensor_columns(op->out[Y]), PANEL);
 }
 
 void tsri_opencl_bind_vnni(const tsri_opencl_row *row, const tsr_op *op,
                            tsri_opencl_launch *launch) {
-    tsr_dim bytes = tsri_tensor_rows(op->in[0]);
+    tsr_dim bytes = tsri_tensor_rows(op->in[X]);
     bytes.factor *= row_bytes(op);
     tsri_opencl_bind_blocks(row, op, launch);
     tsri_opencl_arg_scratch(launch, "scratch", bytes);
@@ -121,22 +123,22 @@ void tsri_opencl_bind_vnni(const tsri_opencl_row *row, const tsr_op *op,
 void tsri_opencl_bind_vnni_one(const tsri_opencl_row *row, const tsr_op *op,
                                tsri_opencl_launch *launch) {
     (void)row;
-    const int64_t panels = tsri_tensor_columns(op->out[0]).factor / PANEL;
+    const int64_t panels = tsri_tensor_columns(op->out[Y]).factor / PANEL;
     const int shared = panels >= 64 * PANELS_SHARED ? PANELS_SHARED : panels >= 64 ? 2 : 1;
     bind_common(op, launch, 1, PANEL * shared);
     tsri_opencl_arg_int(launch, "P", shared);
-    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[0]), PANEL * shared);
+    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[Y]), PANEL * shared);
 }
 
 static void define_rows(const tsri_opencl_row *row, const tsr_op *op,
                         tsri_opencl_defines *defines) {
     (void)row;
-    tsri_opencl_define_operand(defines, "W", op->in[1]);
+    tsri_opencl_define_operand(defines, "W", op->in[W]);
 }
 
 static void bind_rows(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *x = op->in[0];
+    const tsr_tensor *x = op->in[X];
     tsr_dim bytes = tsri_tensor_rows(x);
     bytes.factor *= row_bytes(op);
     tsri_opencl_arg_tensor(launch, "x", x);

@@ -4,7 +4,10 @@
 #include "backends/opencl/device/failure.h"
 #include "base/error.h"
 #include "tensor/convert.h"
+#include "tensor/operands.h"
 #include "tensor/shape.h"
+
+TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
 
 #ifdef TESSERA_CLBLAST
 #include <clblast_c.h>
@@ -43,8 +46,8 @@ static bool fits_matmul(const tsr_op *op, const char **why) {
 }
 
 static bool fits_linear(const tsr_op *op, const char **why) {
-    const tsr_tensor *x = op->in[0], *w = op->in[1], *bias = input(op, 2), *residual = input(op, 3),
-                     *y = op->out[0];
+    const tsr_tensor *x = op->in[X], *w = op->in[W], *bias = input(op, BIAS),
+                     *residual = input(op, RESIDUAL), *y = op->out[Y];
     int64_t step;
     if (w->dtype != TSR_F32 || w->rank != 2 || (bias && bias->dtype != TSR_F32))
         return refuse(why, "takes weights kept as f32 only (--dtype f32)");
@@ -70,9 +73,9 @@ void tsri_opencl_clblast_define(const tsri_opencl_row *row, const tsr_op *op,
     if (row->op == TSR_OP_MATMUL)
         return;
     tsri_opencl_define_int(defines, "ACT", (int)attrs->activation);
-    tsri_opencl_define_int(defines, "HAS_BIAS", input(op, 2) != NULL);
+    tsri_opencl_define_int(defines, "HAS_BIAS", input(op, BIAS) != NULL);
     if (row->op == TSR_OP_LINEAR)
-        tsri_opencl_define_int(defines, "HAS_RESIDUAL", input(op, 3) != NULL);
+        tsri_opencl_define_int(defines, "HAS_RESIDUAL", input(op, RESIDUAL) != NULL);
 }
 
 static int64_t row_step(const tsr_tensor *tensor) {
@@ -82,26 +85,26 @@ static int64_t row_step(const tsr_tensor *tensor) {
 
 static int64_t weight_size(const tsr_op *op, bool depth) {
     const tsr_linear_attrs *attrs = op->attrs;
-    const tsr_tensor *w = op->in[1];
+    const tsr_tensor *w = op->in[W];
     return w->dim[(attrs->trans_w != 0) == depth].factor;
 }
 
 void tsri_opencl_clblast_bind(const tsri_opencl_row *row, const tsr_op *op,
                               tsri_opencl_launch *launch) {
-    const tsr_tensor *y = op->out[0];
+    const tsr_tensor *y = op->out[Y];
     const tsr_dim rows = tsri_tensor_rows(y), columns = tsri_tensor_columns(y);
     const tsr_dim products = tsri_tensor_times(rows, tsri_tensor_const(weight_size(op, false)));
     tsri_opencl_arg_scratch(launch, "p",
                             tsri_tensor_times(products, tsri_tensor_const(sizeof(float))));
-    tsri_opencl_arg_tensor(launch, "bias", input(op, 2));
+    tsri_opencl_arg_tensor(launch, "bias", input(op, BIAS));
     if (row->op == TSR_OP_LINEAR)
-        tsri_opencl_arg_tensor(launch, "residual", input(op, 3));
+        tsri_opencl_arg_tensor(launch, "residual", input(op, RESIDUAL));
     tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", rows);
     tsri_opencl_arg_int(launch, row->op == TSR_OP_LINEAR ? "N" : "F", columns.factor);
     if (row->op == TSR_OP_LINEAR)
-        tsri_opencl_arg_int(launch, "residual_row", row_step(input(op, 3)));
+        tsri_opencl_arg_int(launch, "residual_row", row_step(input(op, RESIDUAL)));
     tsri_opencl_arg_int(launch, "y_row", row_step(y));
     tsri_opencl_grid(launch, 0, columns, 1);
     tsri_opencl_grid(launch, 1, rows, 1);
@@ -191,10 +194,10 @@ static tsr_status enqueue_matmul(const tsr_op *op, cl_command_queue queue,
 static tsr_status enqueue_linear(const tsr_op *op, cl_command_queue queue,
                                  const int64_t sizes[TSR_SYMBOLS], cl_event *event) {
     const tsr_linear_attrs *attrs = op->attrs;
-    const tsr_tensor *x = op->in[0], *w = op->in[1];
+    const tsr_tensor *x = op->in[X], *w = op->in[W];
     tsr_dev *dev = x->buf->dev;
     product p = {.trans_b = attrs->trans_w != 0, .alpha = 1};
-    p.m = (size_t)tsri_tensor_value(tsri_tensor_rows(op->out[0]), sizes);
+    p.m = (size_t)tsri_tensor_value(tsri_tensor_rows(op->out[Y]), sizes);
     p.n = (size_t)weight_size(op, false);
     p.k = (size_t)weight_size(op, true);
     p.a = x->buf->mem;

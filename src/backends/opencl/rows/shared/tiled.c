@@ -4,6 +4,8 @@
 #include "backends/opencl/rows/shared/weighted.h"
 #include "tensor/quantize.h"
 
+TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
+
 enum { SKINNY = 8 }; /* rows of x for each work-group of a skinny variant: decode, small batches */
 
 static bool trans_w(const tsr_op *op) {
@@ -12,11 +14,11 @@ static bool trans_w(const tsr_op *op) {
 }
 
 static int64_t depth_of(const tsr_op *op) {
-    return op->in[1]->dim[trans_w(op) ? 1 : 0].factor;
+    return op->in[W]->dim[trans_w(op) ? 1 : 0].factor;
 }
 
 static int64_t outputs_of(const tsr_op *op) {
-    return op->in[1]->dim[trans_w(op) ? 0 : 1].factor;
+    return op->in[W]->dim[trans_w(op) ? 0 : 1].factor;
 }
 
 bool tsri_opencl_fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
@@ -25,13 +27,13 @@ bool tsri_opencl_fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts 
     if (attrs->compute == TSR_COMPUTE_INT8)
         return tsri_opencl_refuse(why, "its products are of floats; this op asks for int8");
     return tsri_opencl_fits_weighted(op, why) &&
-           tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why) &&
+           tsri_opencl_fits_rows(tsri_opencl_in(op, RESIDUAL), why) &&
            tsri_opencl_fits_tile(row, facts, why);
 }
 
 bool tsri_opencl_fits_skinny(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                              const tsr_op *op, const char **why) {
-    if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) > SKINNY)
+    if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[X])) > SKINNY)
         return tsri_opencl_refuse(why, "made for up to 8 rows of x; this plan has more");
     return tsri_opencl_fits_tiled(row, facts, op, why);
 }
@@ -46,7 +48,7 @@ void tsri_opencl_define_tiled(const tsri_opencl_row *row, const tsr_op *op,
                               tsri_opencl_defines *defines) {
     (void)row;
     const tsr_linear_attrs *attrs = op->attrs;
-    const tsr_tensor *x = op->in[0], *w = op->in[1];
+    const tsr_tensor *x = op->in[X], *w = op->in[W];
     /* The outputs of glu_linear are read in two halves. */
     const int64_t outputs = op->id == TSR_OP_LINEAR ? outputs_of(op) : outputs_of(op) / 2;
     const int64_t along = trans_w(op) ? depth_of(op) : outputs;
@@ -55,14 +57,14 @@ void tsri_opencl_define_tiled(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "FOUR_X", by_fours(x, depth_of(op), tsri_opencl_row_stride(x)));
     tsri_opencl_define_int(defines, "FOUR_W", by_fours(w, along, along));
     if (op->id == TSR_OP_LINEAR)
-        tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, 3) != NULL);
+        tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, RESIDUAL) != NULL);
 }
 
 void tsri_opencl_bind_tiled(const tsri_opencl_row *row, const tsr_op *op,
                             tsri_opencl_launch *launch) {
     (void)row;
     const bool glu = op->id == TSR_OP_GLU_LINEAR;
-    const tsr_tensor *x = op->in[0], *residual = tsri_opencl_in(op, 3), *y = op->out[0];
+    const tsr_tensor *x = op->in[X], *residual = tsri_opencl_in(op, RESIDUAL), *y = op->out[Y];
     tsri_opencl_arg_operands(launch, op);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
@@ -105,7 +107,7 @@ void tsri_opencl_define_tiled_half(const tsri_opencl_row *row, const tsr_op *op,
 
 /* The rows of a work-group's tile. */
 static int int8_rows(const tsr_op *op) {
-    return tsri_opencl_highest(op, tsri_tensor_rows(op->in[0])) <= SKINNY ? 2 : 8;
+    return tsri_opencl_highest(op, tsri_tensor_rows(op->in[X])) <= SKINNY ? 2 : 8;
 }
 
 static int int8_columns(const tsr_op *op) {
@@ -119,13 +121,13 @@ bool tsri_opencl_fits_int8(const tsri_opencl_row *row, const tsri_opencl_facts *
     const int64_t m = gm * int8_rows(op), n = gn * int8_columns(op);
     if (attrs->compute != TSR_COMPUTE_INT8)
         return tsri_opencl_refuse(why, "its products are of int8; this op asks for floats");
-    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[1]->dtype))
+    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype))
         return tsri_opencl_refuse(why, "reads weights of q8_0 or q4_0 blocks");
     if (row->newest_c && !facts->common.int_dot)
         return tsri_opencl_refuse(
             why, "needs cl_khr_integer_dot_product, which the device does not have");
     return tsri_opencl_fits_weighted(op, why) &&
-           tsri_opencl_fits_rows(tsri_opencl_in(op, 3), why) &&
+           tsri_opencl_fits_rows(tsri_opencl_in(op, RESIDUAL), why) &&
            tsri_opencl_fits_group(facts, gn * gm < 64 ? 64 : gn * gm, 4 * (8 * (m + n + 2) + n),
                                   why);
 }
@@ -138,36 +140,36 @@ void tsri_opencl_define_int8(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "TM", int8_rows(op));
     tsri_opencl_define_int(defines, "TN", int8_columns(op));
     if (op->id == TSR_OP_LINEAR)
-        tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, 3) != NULL);
+        tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, RESIDUAL) != NULL);
 }
 
 /* The bytes that quantise_rows.cl writes: a row's numbers, four to a word, and a word with the
  * row's scale. */
 static tsr_dim packed_bytes(const tsr_op *op) {
-    return tsri_tensor_times(tsri_tensor_rows(op->in[0]), tsri_tensor_const(depth_of(op) + 4));
+    return tsri_tensor_times(tsri_tensor_rows(op->in[X]), tsri_tensor_const(depth_of(op) + 4));
 }
 
 void tsri_opencl_bind_int8(const tsri_opencl_row *row, const tsr_op *op,
                            tsri_opencl_launch *launch) {
     (void)row;
     const bool glu = op->id == TSR_OP_GLU_LINEAR;
-    const tsr_tensor *residual = tsri_opencl_in(op, 3), *y = op->out[0];
+    const tsr_tensor *residual = tsri_opencl_in(op, RESIDUAL), *y = op->out[Y];
     const int tm = int8_rows(op), tn = int8_columns(op);
     tsri_opencl_arg_scratch(launch, "x", packed_bytes(op));
-    tsri_opencl_arg_tensor(launch, "w", op->in[1]);
-    tsri_opencl_arg_tensor(launch, "bias", tsri_opencl_in(op, 2));
+    tsri_opencl_arg_tensor(launch, "w", op->in[W]);
+    tsri_opencl_arg_tensor(launch, "bias", tsri_opencl_in(op, BIAS));
     if (!glu)
         tsri_opencl_arg_tensor(launch, "residual", residual);
     tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(op->in[0]));
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(op->in[X]));
     tsri_opencl_arg_int(launch, glu ? "F" : "N", glu ? outputs_of(op) / 2 : outputs_of(op));
     tsri_opencl_arg_int(launch, "depth", depth_of(op));
     if (!glu)
         tsri_opencl_arg_row(launch, "residual", residual);
     tsri_opencl_arg_row(launch, "y", y);
     tsri_opencl_grid(launch, 0, tsri_tensor_const(outputs_of(op)), tn);
-    tsri_opencl_grid(launch, 1, tsri_tensor_rows(op->in[0]), tm);
+    tsri_opencl_grid(launch, 1, tsri_tensor_rows(op->in[X]), tm);
     tsri_opencl_group(launch, tsri_opencl_tuned(launch, "GN"), tsri_opencl_tuned(launch, "GM"), 1);
     tsri_opencl_work(launch, tsri_tensor_const(depth_of(op) * tm * tn));
 }
@@ -175,7 +177,7 @@ void tsri_opencl_bind_int8(const tsri_opencl_row *row, const tsr_op *op,
 static void bind_quantise(const tsri_opencl_row *row, const tsr_op *op,
                           tsri_opencl_launch *launch) {
     (void)row;
-    const tsr_tensor *x = op->in[0];
+    const tsr_tensor *x = op->in[X];
     tsri_opencl_arg_tensor(launch, "x", x);
     tsri_opencl_arg_scratch(launch, "packed", packed_bytes(op));
     tsri_opencl_arg_dims(launch);
