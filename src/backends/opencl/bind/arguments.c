@@ -30,7 +30,8 @@ static void push_traced(tsri_opencl_launch *launch, char kind, size_t size, cons
 }
 
 /* Compares the name under which the next argument is bound with the kernel's. Each device of OpenCL
- * 1.2 tells it if the program was built with -cl-kernel-arg-info, and some drivers do not. */
+ * 1.2 tells it if the program was built with -cl-kernel-arg-info, but some drivers do not. A driver
+ * whose name of the first parameter is another one makes up names, so it is not believed. */
 static void compare(tsri_opencl_launch *launch, const char *name, const char *ending) {
     char own[64], given[64] = "";
     if (!launch->named || launch->status != TSR_OK)
@@ -41,7 +42,11 @@ static void compare(tsri_opencl_launch *launch, const char *name, const char *en
         return;
     }
     snprintf(own, sizeof own, "%s%s", name, ending);
-    if (strcmp(own, given) != 0)
+    if (!strcmp(own, given))
+        return;
+    if (!launch->n_args)
+        launch->named = NULL;
+    else
         keep(launch, tsri_base_fail(TSR_E_INTERNAL,
                                     "%s: parameter %u of the kernel is \"%s\", and its variant "
                                     "binds \"%s\" there",
@@ -61,9 +66,10 @@ static void push(tsri_opencl_launch *launch, const char *name, const char *endin
                             : clSetKernelArg(launch->kernel, launch->n_args, size, value);
     if (code == CL_INVALID_ARG_INDEX || code == CL_INVALID_ARG_VALUE ||
         code == CL_INVALID_ARG_SIZE || code == CL_INVALID_MEM_OBJECT)
-        keep(launch, tsri_base_fail(
-                         TSR_E_INTERNAL, "%s: the driver refuses argument %u of %zu bytes: %s (%d)",
-                         launch->file, launch->n_args, size, tsri_opencl_code_name(code), code));
+        keep(launch,
+             tsri_base_fail(TSR_E_UNSUPPORTED,
+                            "%s: the driver refuses argument %u of %zu bytes: %s (%d)",
+                            launch->file, launch->n_args, size, tsri_opencl_code_name(code), code));
     else if (code != CL_SUCCESS)
         keep(launch, tsri_opencl_fail(launch->dev, code, launch->file));
     launch->n_args++;
