@@ -80,7 +80,7 @@ typedef struct tsr_verify_summary {
  *                          below 0 or not a number
  *         TSR_E_STATE      bench_seconds is set, and the device was opened without profile
  *         TSR_E_CANCELLED  `result` asked for it
- * exact   each bound is derived beside its case, in src/cases/<op>.c
+ * exact   each bound is derived beside its case, in src/cases/<kind>/<op>.c
  */
 TSR_API tsr_status tsr_verify(tsr_device *device, const tsr_verify_options *options,
                               int (*result)(void *data, const tsr_verify_result *result),

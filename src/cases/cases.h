@@ -3,8 +3,8 @@
  *
  * A case is one op with a description of its operands. contents.c fills them, graph.c makes the
  * graph that computes it; verify/ runs the op on the oracle and on a kernel variant, and compares
- * the difference with the case's bound. <op>.c has the cases of an op, in a lattice: sizes 0, 1,
- * prime, tile - 1, tile, tile + 1; strides; dtypes; fills; masks.
+ * the difference with the case's bound. <kind>/<op>.c has the cases of an op, in a lattice: sizes
+ * 0, 1, prime, tile - 1, tile, tile + 1; strides; dtypes; fills; masks.
  *
  * In the bounds, u is 2^-24, half the relative distance of neighbouring f32 numbers: the largest
  * error of one rounding.

@@ -3,8 +3,8 @@
  *
  * A .cl file holds one kernel. A kernel variant is one way to run it: for which op, what it needs,
  * with which build constants, weight layout and score. In the code a variant is called a row,
- * because it is a row of a table: rows/<op>.c has the variants of an op, best first; the last one,
- * "plain", serves every device. Nothing else names a kernel.
+ * because it is a row of a table: rows/<kind>/<op>.c has the variants of an op, best first; the
+ * last one, "plain", serves every device. Nothing else names a kernel.
  *
  * What a .cl file can count on (program/program.c assembles a program of many instances):
  *   - every file of cl/common/ appears once, at the start of the program, in path order: an

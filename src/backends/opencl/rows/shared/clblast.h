@@ -15,8 +15,8 @@ tsr_status tsri_opencl_clblast_enqueue(const tsri_opencl_row *row, const tsr_op 
                                        cl_command_queue queue, const int64_t sizes[TSR_SYMBOLS],
                                        cl_event *event);
 
-/* CLBlast's variants, for rows/<op>.c: for linear and glu_linear the product goes to scratch and a
- * small kernel completes it; matmul needs none. */
+/* CLBlast's variants, for rows/<kind>/<op>.c: for linear and glu_linear the product goes to scratch
+ * and a small kernel completes it; matmul needs none. */
 #define TSRI_OPENCL_CLBLAST_ROW(op_, file_)                                                \
     {                                                                                      \
         .name = "clblast", .op = op_, .file = file_, .variant = true, .score = 1,          \

@@ -53,7 +53,7 @@ void tsri_opencl_group_row(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim col
         {"TN", tn, 1, 8},  {"BK", bk, 4, 64}, {"VW", 1, 1, 4},  \
     }
 
-/* Their variants of linear and glu_linear, for rows/<op>.c (tiled.c): best first. */
+/* Their variants of linear and glu_linear, for rows/<kind>/<op>.c (tiled.c): best first. */
 bool tsri_opencl_fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                             const tsr_op *op, const char **why);
 bool tsri_opencl_fits_skinny(const tsri_opencl_row *row, const tsri_opencl_facts *facts,

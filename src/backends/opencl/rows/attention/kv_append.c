@@ -1,0 +1,58 @@
+/* backends/opencl/rows/attention/kv_append.c - kv_append: writes keys or values to their positions
+ * in a state. */
+#include "backends/opencl/rows/shared/common.h"
+
+TSRI_OPERANDS(kv_append);
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    const tsr_tensor *state = op->in[STATE], *x = op->in[X];
+    if (!tsri_opencl_is_f32(x))
+        return tsri_opencl_refuse(why, "activations are taken as f32 only");
+    if (!tsri_opencl_is_float(state))
+        return tsri_opencl_refuse(why, "the state is kept as f32, f16 or bf16 only");
+    if (!tsri_opencl_last_contiguous(state) || !tsri_opencl_last_contiguous(x))
+        return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
+    if (!tsri_opencl_is_constant(x->dim[2]) || !tsri_opencl_is_constant(x->dim[3]))
+        return tsri_opencl_refuse(why, "the number or size of heads is not constant");
+    return tsri_opencl_fits_index(op, why);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    tsri_opencl_define_operand(defines, "STATE", op->in[STATE]);
+    tsri_opencl_define_int(defines, "HAS_SLOT", tsri_opencl_in(op, SLOT) != NULL);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *state = op->in[STATE], *x = op->in[X];
+
+    tsri_opencl_arg_operands(launch, op);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, "B", x->dim[0]);
+    tsri_opencl_arg_dim(launch, "T", x->dim[1]);
+    tsri_opencl_arg_int(launch, "G", x->dim[2].factor);
+    tsri_opencl_arg_int(launch, "D", x->dim[3].factor);
+    tsri_opencl_arg_dim(launch, "capacity", state->dim[2]);
+    tsri_opencl_arg_leading_strides(launch, "x", "btg", x);
+    tsri_opencl_arg_leading_strides(launch, "s", "jgs", state);
+    tsri_opencl_grid(launch, 0, tsri_tensor_times(x->dim[2], x->dim[3]), 1);
+    tsri_opencl_grid(launch, 1, x->dim[1], 1);
+    tsri_opencl_grid(launch, 2, x->dim[0], 1);
+}
+
+const tsri_opencl_row tsri_opencl_rows_kv_append[] = {
+    {.name = "plain",
+     .op = TSR_OP_KV_APPEND,
+     .file = "kv_append/plain.cl",
+     .plain = true,
+     .score = 10,
+     .weight_operand = -1,
+     .fits = fits_plain,
+     .define = define_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};

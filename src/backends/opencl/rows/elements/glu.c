@@ -1,0 +1,85 @@
+/* backends/opencl/rows/elements/glu.c - glu and glu_grad. */
+#include "backends/opencl/rows/shared/common.h"
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (!tsri_opencl_fits_rows(op->in[i], why))
+            return false;
+    return tsri_opencl_fits_rows(op->out[0], why) && tsri_opencl_fits_index(op, why);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    const tsr_activation_attrs *attrs = op->attrs;
+    tsri_opencl_define_int(defines, "ACT", (int)attrs->activation);
+}
+
+static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
+    const tsr_tensor *x = op->in[0];
+    const int64_t half = tsri_tensor_columns(x).factor / 2;
+    tsri_opencl_arg_operands(launch, op);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
+    tsri_opencl_arg_int(launch, "F", half);
+    tsri_opencl_arg_row(launch, "x", x);
+    if (op->id == TSR_OP_GLU)
+        tsri_opencl_arg_row(launch, "y", op->out[0]);
+    else {
+        tsri_opencl_arg_row(launch, "dy", op->in[1]);
+        tsri_opencl_arg_row(launch, "dx", op->out[0]);
+    }
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *x = op->in[0];
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(tsri_tensor_columns(x).factor / 2), 1);
+    tsri_opencl_grid(launch, 1, tsri_tensor_rows(x), 1);
+    tsri_opencl_work(launch, tsri_tensor_const(32));
+}
+
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    return tsri_opencl_fits_vectors(facts, why) && fits_plain(row, facts, op, why);
+}
+
+static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    enum { SPAN = 1024 };
+    (void)row;
+    const tsr_tensor *x = op->in[0];
+    const int64_t half = tsri_tensor_columns(x).factor / 2;
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(half), SPAN);
+    tsri_opencl_grid(launch, 1, tsri_tensor_rows(x), 1);
+    tsri_opencl_group(launch, 1, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(8 * (half < SPAN ? half : SPAN)));
+}
+
+#define ROWS(id, name_)              \
+    {.name = "lanes",                \
+     .op = id,                       \
+     .file = #name_ "/lanes.cl",     \
+     .score = 50,                    \
+     .weight_operand = -1,           \
+     .fits = fits_lanes,             \
+     .define = define_plain,         \
+     .bind = bind_lanes},            \
+        {.name = "plain",            \
+         .op = id,                   \
+         .file = #name_ "/plain.cl", \
+         .plain = true,              \
+         .score = 10,                \
+         .weight_operand = -1,       \
+         .fits = fits_plain,         \
+         .define = define_plain,     \
+         .bind = bind_plain},        \
+    {                                \
+        .name = NULL                 \
+    }
+
+const tsri_opencl_row tsri_opencl_rows_glu[] = {ROWS(TSR_OP_GLU, glu)};
+const tsri_opencl_row tsri_opencl_rows_glu_grad[] = {ROWS(TSR_OP_GLU_GRAD, glu_grad)};

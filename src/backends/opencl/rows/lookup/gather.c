@@ -1,0 +1,55 @@
+/* backends/opencl/rows/lookup/gather.c - gather: the rows that an index names. */
+#include "backends/opencl/rows/shared/common.h"
+
+TSRI_OPERANDS(gather);
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    const tsr_tensor *x = op->in[X], *index = op->in[INDEX], *y = op->out[Y];
+    int64_t stride;
+    if (!tsri_opencl_is_float(x) && x->dtype != TSR_I32)
+        return tsri_opencl_refuse(why, "rows are taken as f32, f16, bf16 or i32 only");
+    if (!tsri_tensor_collapses(x, &stride) || !tsri_tensor_collapses(y, &stride))
+        return tsri_opencl_refuse(why,
+                                  "the rows of an operand are not evenly spaced; copy it first");
+    if (!tsri_tensor_is_packed(index))
+        return tsri_opencl_refuse(why, "the index is not contiguous; copy it first");
+    if (x->layout)
+        return tsri_opencl_refuse(why, "x is a weight in a layout of its own");
+    return tsri_opencl_fits_index(op, why);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    tsri_opencl_define_operand(defines, "X", op->in[X]);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *x = op->in[X], *index = op->in[INDEX], *y = op->out[Y];
+
+    tsri_opencl_arg_operands(launch, op);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
+    tsri_opencl_arg_dim(launch, "N", tsri_tensor_count(index));
+    tsri_opencl_arg_dim(launch, "C", tsri_tensor_columns(x));
+    tsri_opencl_arg_row(launch, "x", x);
+    tsri_opencl_arg_row(launch, "y", y);
+    tsri_opencl_grid(launch, 0, tsri_tensor_columns(x), 1);
+    tsri_opencl_grid(launch, 1, tsri_tensor_count(index), 1);
+}
+
+const tsri_opencl_row tsri_opencl_rows_gather[] = {
+    {.name = "plain",
+     .op = TSR_OP_GATHER,
+     .file = "gather/plain.cl",
+     .plain = true,
+     .score = 10,
+     .weight_operand = -1,
+     .fits = fits_plain,
+     .define = define_plain,
+     .bind = bind_plain},
+    {.name = NULL},
+};

@@ -1,0 +1,141 @@
+/* backends/opencl/rows/norms/norm.c - layer_norm, rms_norm and add_norm, with one kernel. */
+#include "backends/opencl/rows/shared/group.h"
+
+enum { LANES_ROWS = 4 }; /* for each work-item of norm/lanes.cl */
+
+/* The operands, by their roles. */
+typedef struct operands {
+    const tsr_tensor *x, *residual, *weight, *bias, *sum, *y;
+    bool rms;
+} operands;
+
+static operands read_operands(const tsr_op *op) {
+    const tsr_norm_attrs *attrs = op->attrs;
+    if (op->id == TSR_OP_ADD_NORM)
+        return (operands){.x = op->in[0],
+                          .residual = op->in[1],
+                          .weight = op->in[2],
+                          .bias = tsri_opencl_in(op, 3),
+                          .sum = op->out[0],
+                          .y = op->out[1],
+                          .rms = attrs->norm == TSR_NORM_RMS};
+    return (operands){.x = op->in[0],
+                      .weight = op->in[1],
+                      .bias = op->id == TSR_OP_LAYER_NORM ? tsri_opencl_in(op, 2) : NULL,
+                      .y = op->out[0],
+                      .rms = op->id == TSR_OP_RMS_NORM};
+}
+
+static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    (void)row, (void)facts;
+    const operands all = read_operands(op);
+    if (!tsri_opencl_is_constant(tsri_tensor_columns(all.x)))
+        return tsri_opencl_refuse(why, "the normed dimension is not constant");
+    return tsri_opencl_fits_rows(all.x, why) && tsri_opencl_fits_rows(all.residual, why) &&
+           tsri_opencl_fits_rows(all.sum, why) && tsri_opencl_fits_rows(all.y, why) &&
+           tsri_opencl_fits_vector(all.weight, why) && tsri_opencl_fits_vector(all.bias, why) &&
+           tsri_opencl_fits_index(op, why);
+}
+
+static bool fits_group(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    return fits_plain(row, facts, op, why) && tsri_opencl_fits_group_row(row, facts, why);
+}
+
+static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
+                       const char **why) {
+    if (!facts->cpu || !facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: its sums are vectors");
+    return fits_plain(row, facts, op, why);
+}
+
+static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)row;
+    const operands all = read_operands(op);
+    tsri_opencl_define_operand(defines, "W", all.weight);
+    tsri_opencl_define_operand(defines, "BIAS", all.bias);
+    tsri_opencl_define_int(defines, "RMS", all.rms);
+    tsri_opencl_define_int(defines, "ADD", all.residual != NULL);
+    tsri_opencl_define_int(defines, "HAS_BIAS", all.bias != NULL);
+}
+
+static void define_group(const tsri_opencl_row *row, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    define_plain(row, op, defines);
+    tsri_opencl_define_group_row(row, defines);
+}
+
+static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
+    const tsr_norm_attrs *attrs = op->attrs;
+    const operands all = read_operands(op);
+    const int64_t width = tsri_tensor_columns(all.x).factor;
+
+    tsri_opencl_arg_tensor(launch, "x", all.x);
+    if (all.residual) {
+        tsri_opencl_arg_tensor(launch, "residual", all.residual);
+        tsri_opencl_arg_tensor(launch, "sum", all.sum);
+        tsri_opencl_arg_row(launch, "residual", all.residual);
+        tsri_opencl_arg_row(launch, "sum", all.sum);
+    }
+    tsri_opencl_arg_tensor(launch, "weight", all.weight);
+    tsri_opencl_arg_tensor(launch, "bias", all.bias);
+    tsri_opencl_arg_tensor(launch, "y", all.y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(all.x));
+    tsri_opencl_arg_int(launch, "C", width);
+    tsri_opencl_arg_row(launch, "x", all.x);
+    tsri_opencl_arg_row(launch, "y", all.y);
+    tsri_opencl_arg_float(launch, "eps", attrs->eps);
+}
+
+static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *x = op->in[0];
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), 1);
+    tsri_opencl_work(launch, tsri_tensor_const(4 * tsri_tensor_columns(x).factor));
+}
+
+static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    const tsr_tensor *x = op->in[0];
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), LANES_ROWS);
+    tsri_opencl_group(launch, 1, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(LANES_ROWS * tsri_tensor_columns(x).factor));
+}
+
+static void bind_group(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+    (void)row;
+    bind_operands(op, launch);
+    tsri_opencl_group_row(launch, tsri_tensor_rows(op->in[0]), tsri_tensor_columns(op->in[0]));
+}
+
+#define ROWS(id)                                                                       \
+    TSRI_OPENCL_GROUP_ROWS(id, "norm/group.cl", fits_group, define_group, bind_group), \
+        {.name = "lanes",                                                              \
+         .op = id,                                                                     \
+         .file = "norm/lanes.cl",                                                      \
+         .score = 40,                                                                  \
+         .weight_operand = -1,                                                         \
+         .fits = fits_lanes,                                                           \
+         .define = define_plain,                                                       \
+         .bind = bind_lanes},                                                          \
+        {.name = "plain",                                                              \
+         .op = id,                                                                     \
+         .file = "norm/plain.cl",                                                      \
+         .plain = true,                                                                \
+         .score = 10,                                                                  \
+         .weight_operand = -1,                                                         \
+         .fits = fits_plain,                                                           \
+         .define = define_plain,                                                       \
+         .bind = bind_plain},                                                          \
+    {                                                                                  \
+        .name = NULL                                                                   \
+    }
+
+const tsri_opencl_row tsri_opencl_rows_add_norm[] = {ROWS(TSR_OP_ADD_NORM)};
+const tsri_opencl_row tsri_opencl_rows_layer_norm[] = {ROWS(TSR_OP_LAYER_NORM)};
+const tsri_opencl_row tsri_opencl_rows_rms_norm[] = {ROWS(TSR_OP_RMS_NORM)};

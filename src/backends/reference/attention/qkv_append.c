@@ -1,0 +1,70 @@
+/* backends/reference/attention/qkv_append.c - qkv_append: rope of queries and keys and both
+ * kv_append, one token after another.
+ *
+ * source  Su et al. 2021, arXiv:2104.09864 */
+#include "backends/reference/reference.h"
+
+typedef struct append {
+    const tsri_reference_call *call;
+    tsri_reference_view keys, values, k, v, past, len, slot, q, positions, inv_freq, y;
+    tsr_rope_attrs attrs;
+} append;
+
+/* Writes head h of x at a token, rotated where the op rotates, into `to` at to_at. */
+static void place(const append *a, const tsri_reference_view *x, int64_t b, int64_t t, int64_t h,
+                  const tsri_reference_view *to, int64_t to_at, bool rotates) {
+    const int64_t x_at = b * x->stride[0] + t * x->stride[1] + h * x->stride[2];
+    if (rotates) {
+        const int64_t position = tsri_reference_load_int(
+            &a->positions, b * a->positions.stride[0] + t * a->positions.stride[1]);
+        tsri_reference_rotate(&a->attrs, &a->inv_freq, position, x, x_at, to, to_at);
+        return;
+    }
+    for (int64_t d = 0; d < x->dim[3]; d++)
+        tsri_reference_store(to, to_at + d * to->stride[3],
+                             tsri_reference_load(x, x_at + d * x->stride[3]));
+}
+
+static tsr_status one_token(const append *a, int64_t b, int64_t t) {
+    const bool rotates = a->q.data != NULL;
+    for (int64_t h = 0; rotates && h < a->q.dim[2]; h++)
+        place(a, &a->q, b, t, h, &a->y,
+              b * a->y.stride[0] + t * a->y.stride[1] + h * a->y.stride[2], true);
+    const int64_t j = a->slot.data ? tsri_reference_load_int(&a->slot, b * a->slot.stride[0]) : b;
+    const int64_t s = tsri_reference_load_int(&a->past, b * a->past.stride[0]) + t;
+    const int64_t length = tsri_reference_load_int(&a->len, b * a->len.stride[0]);
+    if (s >= length || s >= a->keys.dim[2])
+        return TSR_OK;
+    if (j < 0 || j >= a->keys.dim[0])
+        return tsri_reference_check_index(a->call->op, "slot", j, a->keys.dim[0]);
+    if (s < 0)
+        return tsri_reference_check_index(a->call->op, "position", s, a->keys.dim[2]);
+    for (int64_t g = 0; g < a->k.dim[2]; g++) {
+        place(a, &a->k, b, t, g, &a->keys,
+              j * a->keys.stride[0] + g * a->keys.stride[1] + s * a->keys.stride[2], rotates);
+        place(a, &a->v, b, t, g, &a->values,
+              j * a->values.stride[0] + g * a->values.stride[1] + s * a->values.stride[2], false);
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_reference_qkv_append(const tsri_reference_call *call) {
+    append a = {.call = call,
+                .keys = tsri_reference_in(call, 0),
+                .values = tsri_reference_in(call, 1),
+                .k = tsri_reference_in(call, 2),
+                .v = tsri_reference_in(call, 3),
+                .past = tsri_reference_in(call, 4),
+                .len = tsri_reference_in(call, 5),
+                .slot = tsri_reference_in(call, 6),
+                .q = tsri_reference_in(call, 7),
+                .positions = tsri_reference_in(call, 8),
+                .inv_freq = tsri_reference_in(call, 9),
+                .y = tsri_reference_out(call, 0)};
+    tsri_reference_attrs(call->op, &a.attrs, sizeof a.attrs);
+    tsr_status status = TSR_OK;
+    for (int64_t b = 0; b < a.k.dim[0]; b++)
+        for (int64_t t = 0; t < a.k.dim[1] && status == TSR_OK; t++)
+            status = one_token(&a, b, t);
+    return status;
+}

@@ -1,0 +1,111 @@
+/* backends/reference/products/linear.c - linear and glu_linear.
+ *
+ * source  Shazeer 2020, arXiv:2002.05202 (gated units) */
+#include "backends/reference/reference.h"
+
+#include "tensor/blocks.h"
+#include "tensor/convert.h"
+
+#include <math.h>
+
+static double bias_of(const tsri_reference_view *bias, int64_t n) {
+    return bias->data ? tsri_reference_load(bias, n * bias->stride[0]) : 0;
+}
+
+/* The operands of either op, and how products are formed. */
+typedef struct product {
+    tsri_reference_view x, w, bias;
+    bool transposed, int8; /* transposed: output n is row n of w, else column n of it */
+    int64_t x_at;          /* place of the current row of x */
+    float up, down;        /* int8: 127 / a and a / 127, or 0 and 0 */
+} product;
+
+static product operands(const tsri_reference_call *call, uint32_t trans_w, uint32_t compute) {
+    return (product){.x = tsri_reference_in(call, 0),
+                     .w = tsri_reference_in(call, 1),
+                     .bias = tsri_reference_in(call, 2),
+                     .transposed = trans_w != 0,
+                     .int8 = compute == TSR_COMPUTE_INT8};
+}
+
+static void take_row(product *p, int64_t r) {
+    float largest = 0;
+    p->x_at = tsri_reference_row_at(&p->x, r);
+    if (!p->int8)
+        return;
+    for (int64_t k = 0; k < tsri_reference_columns(&p->x); k++)
+        largest = fmaxf(largest, fabsf((float)tsri_reference_load(
+                                     &p->x, p->x_at + k * tsri_reference_step(&p->x))));
+    p->up = largest >= 0x1p-120f ? 127.0f / largest : 0;
+    p->down = largest >= 0x1p-120f ? largest / 127.0f : 0;
+}
+
+/* The products of the quantised row of x with the blocks of output n. The integers of each block
+ * are exact; scales are applied in double. */
+static double int8_sum(const product *p, int64_t n) {
+    enum { BLOCK = 32 };
+    const int bytes = tsri_tensor_dtype_info((tsr_dtype)p->w.dtype)->bytes;
+    const char *block = p->w.data + n * p->w.stride[0] / BLOCK * bytes;
+    double sum = 0;
+    for (int64_t k = 0; k < tsri_reference_columns(&p->x); k += BLOCK, block += bytes) {
+        float w[BLOCK];
+        tsri_tensor_unpack((tsr_dtype)p->w.dtype, block, w, BLOCK);
+        for (int i = 0; i < BLOCK; i++) {
+            const float x =
+                (float)tsri_reference_load(&p->x, p->x_at + (k + i) * tsri_reference_step(&p->x));
+            const float scaled = x * p->up; /* rounded to f32, as in every kernel variant */
+            sum += (double)rintf(scaled) * w[i];
+        }
+    }
+    return sum * p->down;
+}
+
+/* <row of x, output n of w> + bias[n] */
+static double output(const product *p, int64_t n) {
+    if (p->int8)
+        return bias_of(&p->bias, n) + int8_sum(p, n);
+    return bias_of(&p->bias, n) + tsri_reference_dot(&p->x, p->x_at, tsri_reference_step(&p->x),
+                                                     &p->w, n * p->w.stride[p->transposed ? 0 : 1],
+                                                     p->w.stride[p->transposed ? 1 : 0],
+                                                     tsri_reference_columns(&p->x));
+}
+
+tsr_status tsri_reference_linear(const tsri_reference_call *call) {
+    tsr_linear_attrs attrs;
+    tsri_reference_attrs(call->op, &attrs, sizeof attrs);
+    product p = operands(call, attrs.trans_w, attrs.compute);
+    const tsri_reference_view residual = tsri_reference_in(call, 3),
+                              y = tsri_reference_out(call, 0);
+    const int64_t R = tsri_reference_rows(&y), N = tsri_reference_columns(&y);
+    for (int64_t r = 0; r < R; r++) {
+        const int64_t y_at = tsri_reference_row_at(&y, r);
+        take_row(&p, r);
+        const int64_t residual_at = residual.data ? tsri_reference_row_at(&residual, r) : 0;
+        for (int64_t n = 0; n < N; n++) {
+            double value = tsri_reference_activate(attrs.activation, output(&p, n));
+            if (residual.data)
+                value += tsri_reference_load(&residual,
+                                             residual_at + n * tsri_reference_step(&residual));
+            tsri_reference_store(&y, y_at + n * tsri_reference_step(&y), value);
+        }
+    }
+    return TSR_OK;
+}
+
+tsr_status tsri_reference_glu_linear(const tsri_reference_call *call) {
+    tsr_glu_linear_attrs attrs;
+    tsri_reference_attrs(call->op, &attrs, sizeof attrs);
+    product p = operands(call, attrs.trans_w, attrs.compute);
+    const tsri_reference_view y = tsri_reference_out(call, 0);
+    const int64_t R = tsri_reference_rows(&y), F = tsri_reference_columns(&y);
+    for (int64_t r = 0; r < R; r++) {
+        const int64_t y_at = tsri_reference_row_at(&y, r);
+        take_row(&p, r);
+        for (int64_t f = 0; f < F; f++) {
+            const double gate = output(&p, f), up = output(&p, F + f);
+            tsri_reference_store(&y, y_at + f * tsri_reference_step(&y),
+                                 tsri_reference_activate(attrs.activation, gate) * up);
+        }
+    }
+    return TSR_OK;
+}

@@ -1,0 +1,20 @@
+/* cases/attention/attention.h - what attention and its gradient have in common. */
+#ifndef TSRI_CASES_ATTENTION_H
+#define TSRI_CASES_ATTENTION_H
+
+#include "cases/cases.h"
+
+typedef struct tsri_case_attention_form {
+    int64_t B, T, S, H, G, D, Dv;
+    uint32_t causal, window;
+    int n_past, n_len; /* 0: missing */
+    int32_t past[4], len[4];
+    const char *what;
+} tsri_case_attention_form;
+
+/* Adds a case of `op` with its sizes, with queries, keys and values as operands 0 to 2, and with
+ * past and lengths as operands `past` and `past` + 1. */
+tsri_case *tsri_case_attention(tsri_case_list *list, uint32_t op, int past,
+                               const tsri_case_attention_form *form);
+
+#endif

@@ -1,0 +1,24 @@
+/* cases/norms/norm.h - what layer_norm, rms_norm and add_norm have in common. */
+#ifndef TSRI_CASES_NORM_H
+#define TSRI_CASES_NORM_H
+
+#include "cases/cases.h"
+
+typedef struct tsri_case_norm_form {
+    int64_t T, C;
+    double offset, scale; /* x is offset + scale * [-1, 1) */
+    float eps;
+    bool bias;
+    tsri_case_view view;
+    const char *what;
+} tsri_case_norm_form;
+
+extern const tsri_case_norm_form tsri_case_norm_forms[];
+extern const size_t tsri_case_norm_form_count;
+bool tsri_case_norm_is_timed(const tsri_case_norm_form *form);
+
+/* Sets the bound of output `output`, the normed value, for rows with elements as the form says. */
+void tsri_case_norm_bound(tsri_case *c, int output, const tsri_case_norm_form *form, bool layer);
+void tsri_case_norm_fill(tsri_case_operand *x, const tsri_case_norm_form *form);
+
+#endif

@@ -1,0 +1,146 @@
+/* cases/products/glu_linear.c - the cases of glu_linear. */
+#include "cases/cases.h"
+#include "tensor/quantize.h"
+
+/* Gate and up are sums g and u as in linear, with errors e_g and e_u. act(g) u is off by
+ * |u| 1.13 e_g + |act(g)| e_u, and |act(g)| <= |g| (1 for sigmoid and tanh): relative to the
+ * product of the sums of terms, twice the error of one. The activation and the product add 24 u. */
+static tsri_case *add(tsri_case_list *list, int64_t T, int64_t K, int64_t F, tsr_dtype dtype,
+                      bool trans, uint32_t activation, bool bias, const char *what) {
+    const tsr_dim k = TSRI_CASE_K(K), f = TSRI_CASE_K(2 * F);
+    tsri_case *c =
+        tsri_case_add(list, TSR_OP_GLU_LINEAR, "M=%lld K=%lld F=%lld %s%s act %u%s%s", (long long)T,
+                      (long long)K, (long long)F, tsri_tensor_dtype_name(dtype), trans ? " w'" : "",
+                      activation, bias ? " bias" : "", what);
+    tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, k);
+    tsri_case_in(c, 1, TSR_KIND_WEIGHT, dtype, 2, trans ? f : k, trans ? k : f);
+    if (bias)
+        tsri_case_in(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1, f);
+    c->sizes[1] = T;
+    c->attrs.glu_linear = (tsr_glu_linear_attrs){
+        .struct_size = sizeof c->attrs.glu_linear, .trans_w = trans, .activation = activation};
+    c->term_attrs = c->attrs;
+    c->term_attrs.glu_linear.activation = TSR_ACT_NONE;
+    for (int i = 0; i < 3; i++)
+        c->in[i].absolute = true;
+    c->bound[0].terms = (2.3 * (double)(K + 4) + 24) * TSRI_CASE_U;
+    c->bound[0].absolute = 4 * TSRI_CASE_U;
+    c->sparse = activation == TSR_ACT_RELU;
+    tsri_case_reason(c,
+                     "(2.3 (K + 4) + 24) u sum|gate terms| sum|up terms|, K = %lld: two sums, "
+                     "the slope of the activation, its own 20 u",
+                     (long long)K);
+    return c;
+}
+
+/* As in linear.c. */
+static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
+    static const int64_t shapes[][3] = {
+        {3, 32, 40},  {1, 32, 1},    {1, 64, 64},  {8, 96, 33}, {9, 64, 65},    {64, 96, 128},
+        {67, 32, 31}, {1, 2048, 64}, {5, 160, 64}, {0, 32, 8},  {1, 1088, 192}, {5, 1088, 192}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int eight = 0; eight < 2; eight++) {
+            const int64_t K = shapes[i][1];
+            tsri_case *c =
+                add(list, shapes[i][0], K, shapes[i][2], dtype, true,
+                    i % 3 == 2 ? TSR_ACT_GELU : TSR_ACT_SILU, i % 2, eight ? " int8" : "");
+            if (!eight)
+                continue;
+            c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = TSR_COMPUTE_INT8;
+            c->in[0].fill = TSRI_CASE_STEPS;
+            c->bound[0].terms = (2.3 * (double)(K / 32 + 12) + 24) * TSRI_CASE_U;
+            tsri_case_reason(c,
+                             "(2.3 (K/32 + 12) + 24) u sum|gate terms| sum|up terms|, K = %lld: "
+                             "as linear's int8, twice",
+                             (long long)K);
+        }
+}
+
+/* As in linear.c, a sum g is off by e_g = 10.03 h G + 4 K 2^-14, where G, the sum of its terms'
+ * magnitudes, is at most K here. So g u is off by 2.3 * 10.03 h G U and, with 4 K 2^-14 in either
+ * factor times at most K of the other, by 2.3 * 4 * 2^-14 K^2. */
+static void half(tsri_case *c, int64_t K) {
+    c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = TSR_COMPUTE_F16;
+    c->bound[0].terms += 2.3 * 10.03 * 0x1p-11 * 1.01;
+    c->bound[0].absolute += 2.3 * 4 * 0x1p-14 * 1.01 * (double)(K * K);
+    tsri_case_reason(c,
+                     "(2.3 (10.2 h + (K + 4) u) + 24 u) sum|gate terms| sum|up terms| + 9.3 K^2 "
+                     "2^-14, h = 2^-11, K = %lld: as linear's f16, twice",
+                     (long long)K);
+}
+
+static void add_halves(tsri_case_list *list) {
+    static const int64_t shapes[][3] = {{3, 32, 40},  {1, 1, 1},    {8, 63, 33}, {9, 17, 65},
+                                        {64, 40, 96}, {67, 24, 31}, {0, 8, 8},   {1, 70, 576}};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        half(add(list, shapes[i][0], shapes[i][1], shapes[i][2], TSR_F32, true, TSR_ACT_SILU, i % 2,
+                 " f16"),
+             shapes[i][1]);
+    for (int m = 0; m < 2; m++) {
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+            for (int trans = tsri_tensor_is_kept_blocks(dtypes[d]); trans < 2; trans++)
+                half(add(list, m ? 40 : 5, 64, 48, dtypes[d], trans, TSR_ACT_SILU, d % 2,
+                         " f16 lattice"),
+                     64);
+        tsri_case *c =
+            add(list, m ? 37 : 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false, " f16, integers");
+        half(c, 24);
+        for (int i = 0; i < 2; i++) {
+            c->in[i].fill = TSRI_CASE_INTEGER;
+            c->in[i].low = -4, c->in[i].high = 4;
+        }
+        c->bound[0] = (tsri_case_bound){0};
+        tsri_case_reason(c, "exact: sums of 8 products below 2^11 are, in half");
+    }
+}
+
+/* A gated layer, for a token and for a prompt. */
+static void add_timed(tsri_case_list *list) {
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    for (int prompt = 0; prompt < 2; prompt++)
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+            const int64_t T = prompt ? 128 : 1;
+            add(list, T, 768, 2048, dtypes[d], true, TSR_ACT_SILU, false, "")->timed = true;
+            if (!tsri_tensor_is_kept_blocks(dtypes[d]))
+                continue;
+            tsri_case *c = add(list, T, 768, 2048, dtypes[d], true, TSR_ACT_SILU, false, " int8");
+            c->attrs.glu_linear.compute = TSR_COMPUTE_INT8;
+            c->timed = true;
+        }
+}
+
+void tsri_cases_glu_linear(tsri_case_list *list) {
+    static const int64_t shapes[][3] = {{3, 32, 40},   {1, 1, 1},    {1, 64, 64},  {8, 63, 33},
+                                        {9, 17, 65},   {64, 40, 96}, {67, 24, 31}, {0, 8, 8},
+                                        {7, 129, 128}, {4, 65, 64},  {1, 70, 576}, {5, 1030, 128}};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        add(list, shapes[i][0], shapes[i][1], shapes[i][2], TSR_F32, true, TSR_ACT_SILU, i % 2, "");
+    for (int m = 0; m < 3; m++) /* the three dtypes, in each orientation, with one row, a few and
+                                   many; widths that fill panels of 64 */
+        for (size_t d = 0; d < 3; d++)
+            for (int trans = 0; trans < 2; trans++)
+                add(list,
+                    m == 0   ? 1
+                    : m == 1 ? 5
+                             : 66,
+                    47, m == 1 ? 64 : 128, dtypes[d], trans, TSR_ACT_SILU, d % 2, " lattice");
+    for (uint32_t a = TSR_ACT_RELU; a <= TSR_ACT_GELU_TANH; a++)
+        add(list, 4, 24, 20, TSR_F32, true, a, false, "");
+    for (int64_t T = 1; T < 70; T = T * 4 + 1) /* 1, 5, 21: as the lattice */
+        add(list, T, 47, 128, TSR_F32, true, TSR_ACT_GELU, false, "");
+    tsri_case *c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false, " integers");
+    for (int i = 0; i < 2; i++) {
+        c->in[i].fill = TSRI_CASE_INTEGER;
+        c->in[i].low = -4, c->in[i].high = 4;
+    }
+    c->bound[0] = (tsri_case_bound){0};
+    tsri_case_reason(c, "exact: sums and products of integers below 2^24 are");
+    c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_SILU, false, " x from wider rows");
+    c->in[0].view = TSRI_CASE_SLICED;
+    add_halves(list);
+    add_blocks(list, TSR_GGML_Q8_0);
+    add_blocks(list, TSR_GGML_Q4_0);
+    add_timed(list);
+}

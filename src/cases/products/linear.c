@@ -1,0 +1,228 @@
+/* cases/products/linear.c - the cases of linear: M in every range of rows that backends distinguish
+ * (1, 2-8, 9-63, from 64), K and N around their panels, dtypes, activations, fused epilogues. */
+#include "cases/cases.h"
+#include "tensor/quantize.h"
+
+#include <string.h>
+
+static const char *const activation_names[] = {"none", "relu", "gelu",   "gelu_tanh",
+                                               "silu", "tanh", "sigmoid"};
+
+typedef struct shape {
+    int64_t B, T, K, N;
+} shape;
+
+/* As matmul; then the activation, with a slope of at most 1.13 (gelu, silu) and an error of its own
+ * of 16 u of its argument (exp, erf and tanh are within 16 ulp); bias and residual are terms
+ * too. */
+static void bound(tsri_case *c, int64_t K, bool activated) {
+    c->bound[0].terms = ((double)(K + 4) * 1.13 + (activated ? 20 : 0)) * TSRI_CASE_U;
+    c->bound[0].absolute =
+        activated ? 4 * TSRI_CASE_U : TSRI_CASE_TINY; /* sigmoid and tanh: of 1 */
+    for (int i = 0; i < 4; i++)
+        c->in[i].absolute = true;
+    c->term_attrs = c->attrs;
+    c->term_attrs.linear.activation = TSR_ACT_NONE;
+    tsri_case_reason(c,
+                     "1.13 (K + 4) u sum|terms|, K = %lld: a rounding per product and sum, slope "
+                     "of the activation 1.13%s",
+                     (long long)K, activated ? "; 20 u for the activation itself" : "");
+}
+
+static tsri_case *add(tsri_case_list *list, shape s, tsr_dtype dtype, bool trans,
+                      uint32_t activation, bool bias, bool residual, const char *what) {
+    const tsr_dim k = TSRI_CASE_K(s.K), n = TSRI_CASE_K(s.N);
+    tsri_case *c = tsri_case_add(list, TSR_OP_LINEAR, "M=%lldx%lld K=%lld N=%lld %s%s %s%s%s%s",
+                                 (long long)s.B, (long long)s.T, (long long)s.K, (long long)s.N,
+                                 tsri_tensor_dtype_name(dtype), trans ? " w'" : "",
+                                 activation_names[activation], bias ? " bias" : "",
+                                 residual ? " residual" : "", what);
+    tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, k);
+    tsri_case_in(c, 1, TSR_KIND_WEIGHT, dtype, 2, trans ? n : k, trans ? k : n);
+    if (bias)
+        tsri_case_in(c, 2, TSR_KIND_WEIGHT, TSR_F32, 1, n);
+    if (residual)
+        tsri_case_in(c, 3, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, n);
+    c->sizes[0] = s.B;
+    c->sizes[1] = s.T;
+    c->attrs.linear = (tsr_linear_attrs){
+        .struct_size = sizeof c->attrs.linear, .trans_w = trans, .activation = activation};
+    c->sparse = activation == TSR_ACT_RELU;
+    bound(c, s.K, activation > TSR_ACT_RELU);
+    return c;
+}
+
+/* By their fill, x has the same integers on all devices, and so the same sums of blocks. What can
+ * differ are K / 32 sums, two scales (a division to within 5 u), bias, activation and residual. */
+static void int8(tsri_case *c, int64_t K, bool activated) {
+    c->attrs.linear.compute = TSR_COMPUTE_INT8;
+    c->in[0].fill = TSRI_CASE_STEPS;
+    c->in[0].high = 3;
+    bound(c, K / 32 + 8, activated);
+    tsri_case_reason(c,
+                     "1.13 (K/32 + 12) u sum|terms|, K = %lld: exact sums of blocks, one rounding "
+                     "each, the scales of w and x, slope of the activation 1.13%s",
+                     (long long)K, activated ? "; 20 u for the activation itself" : "");
+}
+
+/* Products of halves have 10 roundings of 2^-11 (op.h). Numbers below 2^-14 may be flushed to 0 in
+ * half: x, w, their product, a sum. */
+static void half(tsri_case *c, int64_t K, bool activated) {
+    c->attrs.linear.compute = c->term_attrs.linear.compute = TSR_COMPUTE_F16;
+    c->bound[0].terms += 1.13 * 10.03 * 0x1p-11;
+    c->bound[0].absolute += 1.13 * 4 * 0x1p-14 * (double)K;
+    tsri_case_reason(c,
+                     "1.13 (10 h + (K + 4) u) sum|terms| + 4.6 K 2^-14, h = 2^-11, K = %lld: x, w, "
+                     "the product, 7 sums of halves, what half may flush%s",
+                     (long long)K, activated ? "; 20 u for the activation" : "");
+}
+
+/* M, N and K around tiles and groups of 8; each dtype and orientation; integers, which halves hold
+ * exactly. */
+static void add_halves(tsri_case_list *list) {
+    static const shape shapes[] = {{1, 3, 32, 48},  {1, 1, 1, 1},    {1, 8, 65, 63},
+                                   {3, 3, 17, 130}, {2, 31, 7, 129}, {1, 64, 48, 96},
+                                   {1, 33, 15, 65}, {1, 0, 16, 16},  {1, 1, 1030, 17}};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const uint32_t activation = i % 4 == 3 ? TSR_ACT_GELU : TSR_ACT_NONE;
+        tsri_case *c = add(list, shapes[i], TSR_F32, true, activation, i % 2, i % 3 == 1, " f16");
+        half(c, shapes[i].K, activation != TSR_ACT_NONE);
+    }
+    for (int m = 0; m < 2; m++)
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+            for (int trans = tsri_tensor_is_kept_blocks(dtypes[d]); trans < 2; trans++)
+                half(add(list, (shape){1, m ? 70 : 5, 96, 100}, dtypes[d], trans, TSR_ACT_NONE,
+                         d == 1, d == 2, " f16 lattice"),
+                     96, false);
+    for (int m = 0; m < 2; m++) {
+        tsri_case *c = add(list, (shape){2, m ? 35 : 3, 43, 67}, TSR_F16, true, TSR_ACT_NONE, true,
+                           true, " f16, integers");
+        half(c, 43, false);
+        for (int i = 0; i < 4; i++) {
+            c->in[i].fill = TSRI_CASE_INTEGER;
+            c->in[i].low = -8, c->in[i].high = 8;
+        }
+        c->bound[0] = (tsri_case_bound){0};
+        tsri_case_reason(c, "exact: in half, sums of 8 products below 2^11 are");
+    }
+}
+
+/* Fills w and x with integers that blocks (and int8 x) hold exactly with a scale of 1. */
+static void whole(tsri_case *c, tsr_dtype dtype) {
+    static const int32_t q8[] = {127, -3, 0, 64, -127, 5, 99, -1, 17},
+                         q4[] = {-8, 7, 3, -1, 0, 5, -6};
+    static const int32_t x[] = {127, -1, 2, 30, -77, 0, 3, 127, -127, 11, 6};
+    const bool wide = dtype == TSR_GGML_Q8_0;
+    c->in[0].fill = c->in[1].fill = TSRI_CASE_LIST;
+    c->in[0].n_list = sizeof x / sizeof *x;
+    memcpy(c->in[0].list, x, sizeof x);
+    c->in[1].n_list = wide ? sizeof q8 / sizeof *q8 : sizeof q4 / sizeof *q4;
+    memcpy(c->in[1].list, wide ? q8 : q4, wide ? sizeof q8 : sizeof q4);
+    c->bound[0] = (tsri_case_bound){0};
+    tsri_case_reason(c, "exact: sums of integers below 2^24 are");
+}
+
+/* Weights in blocks: K of 1, 2, 3 and many blocks, M and N as elsewhere; float and int8
+ * products. */
+static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
+    static const shape shapes[] = {
+        {1, 3, 32, 48},  {1, 1, 32, 1},    {1, 1, 64, 64},   {2, 1, 96, 65},    {1, 8, 32, 63},
+        {3, 3, 64, 130}, {2, 31, 96, 129}, {1, 64, 64, 128}, {5, 13, 160, 200}, {1, 65, 128, 5},
+        {2, 64, 96, 64}, {1, 1, 4096, 67}, {1, 9, 2048, 70}, {1, 0, 32, 16}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int eight = 0; eight < 2; eight++) {
+            const uint32_t activation = i % 5 == 4 ? TSR_ACT_SILU : TSR_ACT_NONE;
+            tsri_case *c = add(list, shapes[i], dtype, true, activation, i % 2, i % 3 == 1,
+                               eight ? " int8" : "");
+            if (eight)
+                int8(c, shapes[i].K, activation != TSR_ACT_NONE);
+        }
+    for (int eight = 0; eight < 2; eight++) {
+        tsri_case *one = add(list, (shape){1, 1, 64, 66}, dtype, true, TSR_ACT_GELU, true, false,
+                             eight ? " int8" : "");
+        if (eight)
+            int8(one, 64, true);
+        tsri_case *c = add(list, (shape){2, 5, 64, 33}, dtype, true, TSR_ACT_NONE, true, false,
+                           eight ? " int8, sliced x" : " sliced x");
+        if (eight)
+            int8(c, 64, false);
+        c->in[0].view = TSRI_CASE_SLICED;
+        c = add(list, (shape){1, 7, 96, 70}, dtype, true, TSR_ACT_NONE, false, false,
+                eight ? " int8, integers" : " integers");
+        if (eight)
+            int8(c, 96, false);
+        whole(c, dtype);
+    }
+}
+
+/* Weights that are trained are plain rows of a state: more rows of x than a work-item takes (264),
+ * more inputs than it packs at once (256), a last panel of 1 output, of 17 and of all 64. */
+static void add_states(tsri_case_list *list) {
+    static const shape shapes[] = {{2, 140, 40, 65}, {1, 7, 300, 81}, {3, 90, 259, 128}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int trans = 0; trans < 2; trans++)
+            add(list, shapes[i], i == 1 ? TSR_BF16 : TSR_F32, trans, TSR_ACT_GELU_TANH * (i == 0),
+                true, i == 2, " state")
+                ->in[1]
+                .kind = TSR_KIND_STATE;
+}
+
+/* A projection, for a token and for a prompt. */
+static void add_timed(tsri_case_list *list) {
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    for (int prompt = 0; prompt < 2; prompt++)
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+            const shape s = {1, prompt ? 128 : 1, 2048, 2048};
+            const bool blocks = tsri_tensor_is_kept_blocks(dtypes[d]);
+            add(list, s, dtypes[d], true, TSR_ACT_NONE, false, false, "")->timed = true;
+            if (!blocks && dtypes[d] != TSR_F16)
+                continue;
+            tsri_case *c = add(list, s, dtypes[d], true, TSR_ACT_NONE, false, false,
+                               blocks ? " int8" : " f16");
+            c->attrs.linear.compute = blocks ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F16;
+            c->timed = true;
+        }
+}
+
+void tsri_cases_linear(tsri_case_list *list) {
+    static const shape shapes[] = {
+        {1, 3, 32, 48},   {1, 1, 1, 1},     {1, 1, 64, 64},    {2, 1, 63, 65},   {1, 8, 65, 63},
+        {3, 3, 17, 130},  {2, 31, 7, 129},  {1, 64, 48, 96},   {5, 13, 40, 200}, {1, 65, 128, 5},
+        {2, 64, 33, 64},  {1, 0, 16, 16},   {1, 6, 130, 200},  {1, 4, 66, 65},   {1, 1, 129, 577},
+        {1, 5, 1030, 66}, {1, 1, 1030, 66}, {1, 11, 1030, 130} /* 6 rows, and 5 are left over */};
+    static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        add(list, shapes[i], TSR_F32, true, TSR_ACT_NONE, i % 2, i % 3 == 1, "");
+    for (int m = 0; m < 3;
+         m++) /* the three dtypes, in each orientation, with one row, a few and many */
+        for (size_t d = 0; d < 3; d++)
+            for (int trans = 0; trans < 2; trans++)
+                add(list,
+                    (shape){1,
+                            m == 0   ? 1
+                            : m == 1 ? 6
+                                     : 70,
+                            72, 100},
+                    dtypes[d], trans, TSR_ACT_NONE, d == 1, d == 2, " lattice");
+    for (uint32_t a = TSR_ACT_RELU; a <= TSR_ACT_SIGMOID; a++)
+        add(list, (shape){2, a % 2 ? 1 : 5, 24, 66}, TSR_F32, true, a, true, a % 2, "");
+    tsri_case *c = add(list, (shape){2, 5, 40, 33}, TSR_F32, true, TSR_ACT_NONE, true, false,
+                       " x from wider rows");
+    c->in[0].view = TSRI_CASE_SLICED;
+    c = add(list, (shape){2, 5, 40, 33}, TSR_F16, true, TSR_ACT_NONE, true, true, " integers");
+    for (int i = 0; i < 4; i++) {
+        c->in[i].fill = TSRI_CASE_INTEGER;
+        c->in[i].low = -8, c->in[i].high = 8;
+    }
+    c->bound[0] = (tsri_case_bound){0};
+    tsri_case_reason(c, "exact: sums of integers below 2^24 are");
+    c = add(list, (shape){1, 2, 9, 70}, TSR_F32, true, TSR_ACT_GELU_TANH, true, false, " large");
+    c->in[0].low = -1e6, c->in[0].high = 1e6;
+    c->sparse = true;
+    add_states(list);
+    add_halves(list);
+    add_blocks(list, TSR_GGML_Q8_0);
+    add_blocks(list, TSR_GGML_Q4_0);
+    add_timed(list);
+}

@@ -1,0 +1,193 @@
+/* graph/ops/attention/attention.c - the op attention: its shapes, the simpler ops that replace it,
+ * its gradient and its cost. */
+#include "graph/ops/check.h"
+
+TSRI_OPERANDS(attention);
+
+static tsr_status infer(tsri_graph_signature *s) {
+    const tsr_tensor *q = s->in[Q], *k = s->in[K], *v = s->in[V],
+                     *source = tsri_graph_operand(s, SOURCE), *bias = tsri_graph_operand(s, BIAS),
+                     *relative = tsri_graph_operand(s, RELATIVE);
+    if (!tsri_graph_is_f32(q) || q->rank != 4)
+        return tsri_graph_refuse("attention", "q", q, "f32 [B,T,H,D]");
+    if (!tsri_graph_is_float(k) || k->rank != 4 || !tsri_tensor_same_dim(k->dim[3], q->dim[3]))
+        return tsri_graph_refuse("attention", "k", k, "f32, f16 or bf16 [J,S,G,D] with q's D");
+    if (k->dim[2].symbols || k->dim[2].factor < 1 || q->dim[2].symbols ||
+        q->dim[2].factor % k->dim[2].factor)
+        return tsri_graph_refuse("attention", "k", k,
+                                 "a number of key heads that divides the query heads");
+    if (!tsri_graph_is_float(v) || v->rank != 4 || !tsri_tensor_same_dim(v->dim[0], k->dim[0]) ||
+        !tsri_tensor_same_dim(v->dim[1], k->dim[1]) || !tsri_tensor_same_dim(v->dim[2], k->dim[2]))
+        return tsri_graph_refuse("attention", "v", v,
+                                 "f32, f16 or bf16 [J,S,G,Dv] with k's J, S and G");
+    for (uint32_t i = PAST; i <= SLOT; i++)
+        if (!tsri_graph_is_ints(tsri_graph_operand(s, i), q->dim[0]))
+            return tsri_graph_refuse("attention", tsri_graph_input_name(TSR_OP_ATTENTION, i),
+                                     s->in[i], "i32 [B]");
+    if (source && (source->dtype != TSR_I32 || source->rank != 2 ||
+                   !tsri_tensor_same_dim(source->dim[0], q->dim[0])))
+        return tsri_graph_refuse("attention", "source", source, "i32 [B,S]");
+    if (bias && (!tsri_graph_is_f32(bias) || bias->rank != 4))
+        return tsri_graph_refuse("attention", "bias", bias, "f32 [1 or B,H,T,S]");
+    if (!tsri_graph_is_relative(relative, q->dim[2]))
+        return tsri_graph_refuse("attention", "relative", relative, "f32 [H,2R+1]");
+    s->out[Y].dtype = s->out[LSE].dtype = TSR_F32;
+    s->out[Y].rank = 4;
+    for (int i = 0; i < 3; i++)
+        s->out[Y].dim[i] = q->dim[i];
+    s->out[Y].dim[3] = v->dim[3];
+    s->out[LSE].rank = 3;
+    s->out[LSE].dim[0] = q->dim[0];
+    s->out[LSE].dim[1] = q->dim[2];
+    s->out[LSE].dim[2] = q->dim[1];
+    return TSR_OK;
+}
+
+/* Where the number of keys is T, as that of the queries, counts the keys as S, because the dims
+ * table has no product T x T for the scores. A run of such a graph has S = T. */
+static tsri_value with_own_length(tsri_graph *graph, tsri_value x, tsr_dim T) {
+    if (x == TSRI_GRAPH_NONE)
+        return x;
+    tsr_tensor t = tsri_graph_value_at(graph, x)->tensor;
+    if (!(t.dim[1].symbols & T.symbols))
+        return x;
+    t.dim[1] = tsri_tensor_symbol(TSR_SYM_S);
+    return tsri_graph_same_view(graph, x, &t);
+}
+
+/* x[J,S,G,E] -> [B,G,R,S,E]: picks the slots that the batch reads, and repeats each head for the R
+ * query heads that share it. */
+static tsri_value per_query_head(tsri_graph *graph, tsri_value x, tsri_value slot, int64_t R) {
+    if (x == TSRI_GRAPH_NONE)
+        return x;
+    const tsri_value by_head = tsri_graph_permute(graph, x, (uint32_t[]){0, 2, 1, 3});
+    if (by_head == TSRI_GRAPH_NONE)
+        return by_head;
+    /* in a state the keys of a head are adjacent */
+    const bool turned = !tsri_tensor_is_packed(&tsri_graph_value_at(graph, x)->tensor) &&
+                        tsri_tensor_is_packed(&tsri_graph_value_at(graph, by_head)->tensor);
+    if (slot != TSRI_GRAPH_NONE) {
+        x = turned ? by_head : x;
+        const tsr_tensor t = tsri_graph_value_at(graph, x)->tensor;
+        const tsr_dim flat[] = {t.dim[0],
+                                tsri_tensor_times(tsri_tensor_times(t.dim[1], t.dim[2]), t.dim[3])};
+        const tsri_value rows = tsri_graph_reshape(graph, x, 2, flat);
+        const tsri_value picked =
+            tsri_graph_op1(graph, TSR_OP_GATHER, NULL, (tsri_value[]){rows, slot}, 2);
+        if (picked == TSRI_GRAPH_NONE)
+            return picked;
+        const tsr_dim dims[] = {tsri_graph_value_at(graph, picked)->tensor.dim[0], t.dim[1],
+                                t.dim[2], t.dim[3]};
+        x = tsri_graph_reshape(graph, picked, 4, dims);
+        if (turned)
+            return tsri_graph_expand(graph, x, 2, tsri_tensor_const(R));
+    }
+    const tsri_value heads = tsri_graph_permute(graph, x, (uint32_t[]){0, 2, 1, 3});
+    return tsri_graph_expand(graph, heads, 2, tsri_tensor_const(R));
+}
+
+void tsri_graph_attention_steps(tsri_graph *graph, const tsr_attention_attrs *attrs,
+                                const tsri_value *in, uint32_t n_in, tsri_value *probabilities,
+                                tsri_value *y) {
+    tsri_value all[RELATIVE + 1];
+    for (uint32_t i = 0; i <= RELATIVE; i++)
+        all[i] = i < n_in ? in[i] : TSRI_GRAPH_NONE;
+    *probabilities = *y = TSRI_GRAPH_NONE;
+    if (all[SOURCE] != TSRI_GRAPH_NONE) {
+        tsri_graph_fail(
+            graph, TSR_E_UNSUPPORTED,
+            "attention: keys that are chosen by `source` can't be split into simpler ops");
+        return;
+    }
+    if (tsri_graph_status(graph) != TSR_OK)
+        return;
+    const tsr_dim T = tsri_graph_value_at(graph, all[Q])->tensor.dim[1];
+    all[K] = with_own_length(graph, all[K], T);
+    all[V] = with_own_length(graph, all[V], T);
+    if (tsri_graph_status(graph) != TSR_OK)
+        return;
+    const tsr_tensor q = tsri_graph_value_at(graph, all[Q])->tensor,
+                     k = tsri_graph_value_at(graph, all[K])->tensor;
+    const int64_t G = k.dim[2].factor, R = q.dim[2].factor / G;
+    const tsr_matmul_attrs scores = {.struct_size = sizeof scores, .trans_b = 1, .alpha = 1},
+                           values = {.struct_size = sizeof values, .alpha = 1};
+    const tsr_softmax_attrs softmax = {.struct_size = sizeof softmax,
+                                       .causal = attrs->causal,
+                                       .window = attrs->window,
+                                       .scale = attrs->scale};
+
+    const tsri_value heads = tsri_graph_permute(graph, all[Q], (uint32_t[]){0, 2, 1, 3});
+    const tsri_value q5 = tsri_graph_split(graph, heads, 1, G, R),
+                     k5 = per_query_head(graph, all[K], all[SLOT], R);
+    const tsri_value s5 = tsri_graph_op1(graph, TSR_OP_MATMUL, &scores, (tsri_value[]){q5, k5}, 2);
+    const tsr_dim flat[] = {q.dim[0], q.dim[2], q.dim[1], k.dim[1]};
+    const tsri_value s4 = tsri_graph_reshape(graph, s5, 4, flat);
+    *probabilities =
+        tsri_graph_op1(graph, TSR_OP_SOFTMAX, &softmax,
+                       (tsri_value[]){s4, all[PAST], all[LEN], all[BIAS], all[RELATIVE]}, 5);
+    const tsri_value p5 = tsri_graph_split(graph, *probabilities, 1, G, R),
+                     v5 = per_query_head(graph, all[V], all[SLOT], R);
+    const tsri_value y5 = tsri_graph_op1(graph, TSR_OP_MATMUL, &values, (tsri_value[]){p5, v5}, 2);
+    if (y5 == TSRI_GRAPH_NONE)
+        return;
+    const tsr_dim merged[] = {q.dim[0], q.dim[2], q.dim[1],
+                              tsri_graph_value_at(graph, all[V])->tensor.dim[3]};
+    const tsri_value y4 = tsri_graph_permute(graph, tsri_graph_reshape(graph, y5, 4, merged),
+                                             (uint32_t[]){0, 2, 1, 3});
+    *y = tsri_graph_op1(graph, TSR_OP_COPY, NULL, &y4, 1);
+}
+
+static void decompose(tsri_graph *graph, const tsri_graph_node *node, const tsri_value *in,
+                      tsri_value *out) {
+    tsri_value probabilities;
+    tsri_graph_attention_steps(graph, node->attrs, in, node->n_in, &probabilities, &out[0]);
+}
+
+/* Simpler ops can compute neither keys by source nor the log of a masked sum. */
+static bool decomposes(const tsr_op *op) {
+    const bool lse = op->n_out > 1 && op->out[LSE], source = op->n_in > SOURCE && op->in[SOURCE];
+    return !lse && !source;
+}
+
+static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
+    const double S = (double)tsri_tensor_value(k->dim[1], sizes);
+    const double B = (double)tsri_tensor_value(q->dim[0], sizes), G = (double)k->dim[2].factor;
+    return (tsri_graph_cost){
+        .flops = 2 * tsri_graph_seen_pairs(op->attrs, q, k, sizes) *
+                 (double)(q->dim[3].factor + v->dim[3].factor),
+        .bytes = 4 * (tsri_graph_elements(q, sizes) + tsri_graph_elements(op->out[Y], sizes) +
+                      B * S * G * (double)(k->dim[3].factor + v->dim[3].factor))};
+}
+
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    tsri_graph *graph = tsri_graph_of(b);
+    tsri_value all[RELATIVE + 1], d[4];
+    for (uint32_t i = 0; i <= RELATIVE; i++)
+        all[i] = i < node->n_in ? node->in[i] : TSRI_GRAPH_NONE;
+    if (node->out[LSE] == TSRI_GRAPH_NONE || all[SLOT] != TSRI_GRAPH_NONE ||
+        all[SOURCE] != TSRI_GRAPH_NONE || tsri_graph_wants(b, all[BIAS])) {
+        tsri_graph_fail(graph, TSR_E_UNSUPPORTED,
+                        "attention has a gradient only where lse is an output, the keys are those "
+                        "of this run (no slot, no source), and the bias is not trained");
+        return;
+    }
+    const bool learns = tsri_graph_wants(b, all[RELATIVE]);
+    const tsri_value in[] = {all[Q],   all[K],    all[V],   node->out[Y], node->out[LSE],
+                             d_out[Y], all[PAST], all[LEN], all[BIAS],    all[RELATIVE]};
+    tsri_graph_op(graph, TSR_OP_ATTENTION_GRAD, node->attrs, in, 10, learns ? 8 : 0, d);
+    tsri_graph_give(b, all[Q], d[0]);
+    tsri_graph_give(b, all[K], d[1]);
+    tsri_graph_give(b, all[V], d[2]);
+    if (learns)
+        tsri_graph_give(b, all[RELATIVE], d[3]);
+}
+
+const tsri_graph_op_row tsri_graph_op_attention = {.name = "attention",
+                                                   .id = TSR_OP_ATTENTION,
+                                                   .attrs_size = sizeof(tsr_attention_attrs),
+                                                   .infer = infer,
+                                                   .decompose = decompose,
+                                                   .decomposes = decomposes,
+                                                   .gradient = gradient,
+                                                   .cost = cost};

@@ -1,0 +1,48 @@
+/* graph/ops/attention/softmax.c - the op softmax: its shapes, its gradient and its cost. */
+#include "graph/ops/check.h"
+
+TSRI_OPERANDS(softmax);
+
+static tsr_status infer(tsri_graph_signature *s) {
+    const tsr_tensor *x = s->in[X], *bias = tsri_graph_operand(s, BIAS),
+                     *relative = tsri_graph_operand(s, RELATIVE);
+    if (!tsri_graph_is_f32(x) || x->rank < 2)
+        return tsri_graph_refuse("softmax", "x", x, "f32 [B,..,T,S]");
+    for (uint32_t i = PAST; i <= LEN; i++)
+        if (!tsri_graph_is_ints(tsri_graph_operand(s, i), x->dim[0]))
+            return tsri_graph_refuse("softmax", tsri_graph_input_name(TSR_OP_SOFTMAX, i), s->in[i],
+                                     "i32 [B]");
+    if (bias && (!tsri_graph_is_f32(bias) || bias->rank > x->rank))
+        return tsri_graph_refuse("softmax", "bias", bias, "f32, broadcasting to x");
+    if (relative && (x->rank != 4 || !tsri_graph_is_relative(relative, x->dim[1])))
+        return tsri_graph_refuse("softmax", "relative", relative,
+                                 "f32 [H,2R+1], with x of [B,H,T,S]");
+    tsri_graph_shape_like(&s->out[Y], TSR_F32, x, tsri_tensor_columns(x));
+    return TSR_OK;
+}
+
+static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
+    return (tsri_graph_cost){.flops = 5 * tsri_graph_elements(op->in[X], sizes),
+                             .bytes = tsri_graph_bytes(op, sizes)};
+}
+
+/* What is added to the scores (bias, relative) gets no gradient here; in attention it does. */
+static void gradient(tsri_graph_backward *b, const tsri_graph_node *node, const tsri_value *d_out) {
+    const tsr_softmax_attrs *attrs = node->attrs;
+    const tsr_scale_attrs scale = {.struct_size = sizeof scale,
+                                   .alpha = attrs->scale != 0.0f ? attrs->scale : 1.0f};
+    for (uint32_t i = 3; i < node->n_in; i++)
+        if (tsri_graph_wants(b, node->in[i]))
+            tsri_graph_fail(tsri_graph_of(b), TSR_E_UNSUPPORTED,
+                            "softmax: the gradient of a bias or a relative table is not supported");
+    const tsri_value in[] = {node->out[Y], d_out[Y]};
+    tsri_graph_give(b, node->in[X],
+                    tsri_graph_op1(tsri_graph_of(b), TSR_OP_SOFTMAX_GRAD, &scale, in, 2));
+}
+
+const tsri_graph_op_row tsri_graph_op_softmax = {.name = "softmax",
+                                                 .id = TSR_OP_SOFTMAX,
+                                                 .attrs_size = sizeof(tsr_softmax_attrs),
+                                                 .infer = infer,
+                                                 .gradient = gradient,
+                                                 .cost = cost};

@@ -1,0 +1,20 @@
+/* graph/ops/reduce/argmax.c - the op argmax: its shapes and its cost. */
+#include "graph/ops/check.h"
+
+static tsr_status infer(tsri_graph_signature *s) {
+    const tsr_tensor *x = s->in[0];
+    if (!tsri_graph_is_f32(x) || x->rank != 2)
+        return tsri_graph_refuse("argmax", "x", x, "f32 [R,V]");
+    s->out[0].dtype = TSR_I32;
+    s->out[0].rank = 1;
+    s->out[0].dim[0] = x->dim[0];
+    return TSR_OK;
+}
+
+static tsri_graph_cost cost(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]) {
+    return (tsri_graph_cost){.flops = tsri_graph_elements(op->in[0], sizes),
+                             .bytes = tsri_graph_bytes(op, sizes)};
+}
+
+const tsri_graph_op_row tsri_graph_op_argmax = {
+    .name = "argmax", .id = TSR_OP_ARGMAX, .infer = infer, .cost = cost};
