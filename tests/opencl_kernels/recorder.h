@@ -25,6 +25,7 @@ typedef struct sample {
     tsr_op op;
     tsri_graph_op_store store;
     tsr_bounds bounds;
+    tsri_graph *graph; /* has the op's tensors */
 } sample;
 
 typedef struct sample_list {

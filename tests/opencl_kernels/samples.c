@@ -39,12 +39,11 @@ static void make_samples(tsr_op_id id, sample_list *out) {
     out->n = list.n;
     for (size_t i = 0; i < list.n; i++) {
         sample *s = &out->samples[i];
-        tsri_graph *graph = NULL;
-        cr_assert_eq(tsri_case_graph(&list.cases[i], &list.cases[i].attrs, &graph), TSR_OK, "%s",
+        cr_assert_eq(tsri_case_graph(&list.cases[i], &list.cases[i].attrs, &s->graph), TSR_OK, "%s",
                      tsr_error_last());
         tsri_case_bounds(&list.cases[i], &s->bounds);
         memcpy(s->name, list.cases[i].name, sizeof s->name);
-        s->op = *tsri_graph_as_op(graph, tsri_graph_node_at(graph, 0), &s->store);
+        s->op = *tsri_graph_as_op(s->graph, tsri_graph_node_at(s->graph, 0), &s->store);
         s->op.bounds = &s->bounds;
     }
     free(list.cases);
