@@ -60,4 +60,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global float *p, int p0, __global float *m, int m0, 
 #undef ROUND_float
 #undef ROUND_float16
 #undef SPAN
-#undef HAS_ROUNDED

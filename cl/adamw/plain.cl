@@ -42,5 +42,3 @@ ENTRY KERNEL(PLACE __global float *p, int p0, __global float *m, int m0, __globa
     rounded[rounded0 + i] = tsr_bf16(now);
 #endif
 }
-
-#undef HAS_ROUNDED

@@ -61,6 +61,5 @@ ENTRY_OF_ONE KERNEL(PLACE
 }
 
 #undef WIDE
-#include "additive_attention/forget.clh"
 #undef SIXTEEN
 #undef SIXTEEN_OF

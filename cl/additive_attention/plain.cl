@@ -69,5 +69,3 @@ ENTRY KERNEL(PLACE
         probabilities[s] = s < n ? probabilities[s] * share : 0.0f;
 #endif
 }
-
-#include "additive_attention/forget.clh"

@@ -41,5 +41,3 @@ ENTRY_OF_ONE KERNEL(PLACE
         sum[i] += sum[i + 8];
     scratch[(b * queries + t) * keys + s] = SUM8(sum);
 }
-
-#include "additive_attention/forget.clh"

@@ -55,6 +55,5 @@ ENTRY_OF_ONE KERNEL(PLACE
     }
 }
 
-#undef HAS_LEN
 #undef SIXTEEN
 #undef SIXTEEN_OF

@@ -60,5 +60,3 @@ ENTRY KERNEL(PLACE
         }
     }
 }
-
-#undef HAS_LEN

@@ -46,5 +46,3 @@ ENTRY KERNEL(PLACE
     for (int s = 0; s < n; s++)
         scratch[s] = probabilities[s] * (scratch[s] - mean);
 }
-
-#undef HAS_LEN

@@ -266,5 +266,4 @@ ENTRY_OF_ONE KERNEL(PLACE
 #undef ROWS_A_STEP
 #undef FETCH
 #undef AHEAD
-#undef HEADS
-#include "attention/forget.clh"
+#undef BLOCK

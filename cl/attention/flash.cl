@@ -181,4 +181,4 @@ ENTRY_OF_ONE KERNEL(PLACE
 #undef QUERIES
 #undef LONGEST
 #undef STEP
-#include "attention/forget.clh"
+#undef BLOCK

@@ -142,4 +142,4 @@ ENTRY KERNEL(PLACE
 #endif
 }
 
-#include "attention/forget.clh"
+#undef BLOCK

@@ -212,6 +212,4 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
 #undef COLUMNS
 #undef LOADS
 #undef HOME
-#undef STEP
-#undef QUERIES
-#include "attention/forget.clh"
+#undef BLOCK

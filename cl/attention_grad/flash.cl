@@ -246,4 +246,4 @@ ENTRY_OF_ONE KERNEL(PLACE
 #undef KEYS
 #undef HEAD_ROW
 #undef VALUE_ROW
-#include "attention_grad/forget.clh"
+#undef BLOCK

@@ -38,6 +38,5 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *a, int a0, __global const float 
 }
 
 #undef PART
-#undef INPUTS
 #undef SIXTEEN
 #undef SIXTEEN_OF

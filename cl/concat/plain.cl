@@ -33,5 +33,3 @@ ENTRY KERNEL(PLACE __global const float *a, int a0, __global const float *b, int
 #endif
     y[y0 + r * y_row + column] = v;
 }
-
-#undef INPUTS

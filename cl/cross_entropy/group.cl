@@ -52,8 +52,4 @@ KERNEL(__global const float *logits, int logits0, __global const int *targets, i
     lse[lse0 + r] = counts ? top + log_sum : 0.0f;
 }
 
-#undef GROUP
-#undef SUB
 #undef SUB_SIZE
-#undef SUB_GROUPS
-#undef SMOOTH

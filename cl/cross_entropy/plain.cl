@@ -80,4 +80,3 @@ ENTRY KERNEL(PLACE __global const float *logits, int logits0, __global const int
 }
 
 #undef BLOCK
-#undef SMOOTH

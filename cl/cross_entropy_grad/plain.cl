@@ -29,5 +29,3 @@ ENTRY KERNEL(PLACE __global const float *logits, int logits0, __global const int
 #endif
     dlogits[dlogits0 + r * d_row + v] = d;
 }
-
-#undef HAS_ADDEND

@@ -36,4 +36,3 @@ ENTRY KERNEL(PLACE __global const uchar *table, int table0, __global const int *
 #undef GROUPS
 #undef MASK
 #undef OFFSET
-#undef TABLE_DTYPE

@@ -26,5 +26,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(TABLE_DTYPE) *table, int table0
         y[c] = scale * LOAD(TABLE_DTYPE, table, from + c);
 #endif
 }
-
-#undef TABLE_DTYPE

@@ -24,6 +24,3 @@ ENTRY KERNEL(PLACE __global const ELEMENT(TABLE_DTYPE) *table, int table0, __glo
 #endif
     y[y0 + n * y_row + c] = scale * LOAD(TABLE_DTYPE, table, table0 + from);
 }
-
-#undef TABLE_DTYPE
-#undef PANELS

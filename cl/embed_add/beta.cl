@@ -16,5 +16,3 @@ ENTRY KERNEL(PLACE __global float *state, int state0, __global const float *beta
     for (int i = first; i < end; i++)
         state[i] = b == 0.0f ? 0.0f : b * state[i];
 }
-
-#undef EACH

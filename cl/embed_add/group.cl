@@ -29,5 +29,3 @@ KERNEL(__global float *state, int state0, __global const int *ids, int ids0, __g
             for (int c = lane; c < C; c += GROUP)
                 state[c] = fma(scale, dy[dy0 + i * dy_row + c], state[c]);
 }
-
-#undef GROUP

@@ -16,5 +16,3 @@ ENTRY KERNEL(PLACE __global const BITS(X_DTYPE) *x, int x0, __global const int *
     const int r = min(max(index[index0 + i], 0), SIZE(R) - 1);
     y[y0 + i * y_row + c] = x[x0 + r * x_row + c];
 }
-
-#undef X_DTYPE

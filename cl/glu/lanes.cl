@@ -29,4 +29,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global float *y, in
 #undef SIXTEEN
 #undef SIXTEEN_OF
 #undef SPAN
-#undef ACT

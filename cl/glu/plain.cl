@@ -15,5 +15,3 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global float *y, int y0, _
     const float gate = x[f];
     y[y0 + r * y_row + f] = ACTIVATE(ACT, float, gate) * x[F + f];
 }
-
-#undef ACT

@@ -42,4 +42,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const float 
 #undef SIXTEEN
 #undef SIXTEEN_OF
 #undef SPAN
-#undef ACT

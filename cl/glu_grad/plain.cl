@@ -24,4 +24,3 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const float *dy, in
 
 #undef SLOPE
 #undef VECTOR
-#undef ACT

@@ -44,8 +44,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
 #undef MASK
 #undef OFFSET
 #undef PANEL_BLOCK
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef HAS_BIAS
-#undef ACT
-#undef INT8

@@ -18,6 +18,3 @@ ENTRY KERNEL(PLACE __global const float *p, __global const float *bias, int bias
     gate = ACTIVATE(ACT, float, gate);
     y[y0 + r * y_row + f] = gate * up;
 }
-
-#undef HAS_BIAS
-#undef ACT

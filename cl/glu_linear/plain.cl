@@ -105,9 +105,3 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTY
 
 #undef TM
 #undef TN
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef TRANS_W
-#undef HAS_BIAS
-#undef ACT
-#undef INT8

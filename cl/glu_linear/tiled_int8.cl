@@ -32,7 +32,3 @@ KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __glo
 
 #include "matmul/tile_int8_end.clh"
 #undef TILE_F
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef HAS_BIAS
-#undef ACT

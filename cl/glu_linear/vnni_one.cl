@@ -42,7 +42,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
 #undef DEPTH
 #undef MOST
 #undef W_BITS
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef HAS_BIAS
-#undef ACT

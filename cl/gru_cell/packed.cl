@@ -97,13 +97,5 @@ ENTRY_OF_ONE KERNEL(PLACE
 }
 
 #undef WIDTH
-#undef NV
-#undef ROWS
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef ONE
-#undef REVERSE
-#undef HAS_STATE
-#undef HAS_LEN
 #undef SIXTEEN
 #undef SIXTEEN_OF

@@ -65,10 +65,3 @@ ENTRY KERNEL(PLACE
         for (int e = first; e < end; e++)
             y[y0 + b * SIZE(yb) + t * SIZE(yt) + e] = 0.0f;
 }
-
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef ONE
-#undef REVERSE
-#undef HAS_STATE
-#undef HAS_LEN

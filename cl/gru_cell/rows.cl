@@ -77,11 +77,3 @@ ENTRY_OF_ONE KERNEL(PLACE
             for (int e = first; e < end; e++)
                 y[y0 + (b0 + i) * SIZE(yb) + t * SIZE(yt) + e] = 0.0f;
 }
-
-#undef STATE_SIZE
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef ONE
-#undef REVERSE
-#undef HAS_STATE
-#undef HAS_LEN

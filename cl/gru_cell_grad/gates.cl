@@ -70,6 +70,3 @@ ENTRY_OF_ONE KERNEL(PLACE
         }
     }
 }
-
-#undef STATE_SIZE
-#include "gru_cell_grad/forget.clh"

@@ -70,5 +70,3 @@ ENTRY KERNEL(PLACE
         dstate[dstate0 + b * E + e] = carried[e];
 #endif
 }
-
-#include "gru_cell_grad/forget.clh"

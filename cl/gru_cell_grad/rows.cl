@@ -98,5 +98,3 @@ ENTRY_OF_ONE KERNEL(PLACE
 
 #undef SEQUENCES
 #undef LOOSE
-#undef STATE_SIZE
-#include "gru_cell_grad/forget.clh"

@@ -56,5 +56,3 @@ ENTRY KERNEL(PLACE __global const float *logits, int logits0, __global const int
 }
 
 #undef BLOCK
-#undef HAS_TARGETS
-#undef HAS_TEACHER

@@ -28,6 +28,3 @@ ENTRY KERNEL(PLACE __global ELEMENT(STATE_DTYPE) *state, int state0, __global co
     const float v = x[x0 + b * SIZE(xb) + t * SIZE(xt) + g * SIZE(xg) + d];
     STORE(STATE_DTYPE, state, state0 + j * SIZE(sj) + g * SIZE(sg) + s * SIZE(ss) + d, v);
 }
-
-#undef STATE_DTYPE
-#undef HAS_SLOT

@@ -50,14 +50,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMEN
 
 #undef MR
 #undef KC
-#undef ROWS
 #undef PACK16
 #undef A_DTYPE
 #undef B_DTYPE
 #undef TRANS_A
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef TRANS_W
-#undef HAS_BIAS
-#undef HAS_RESIDUAL
-#undef ACT

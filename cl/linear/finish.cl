@@ -22,7 +22,3 @@ ENTRY KERNEL(PLACE __global const float *p, __global const float *bias, int bias
 #endif
     y[y0 + r * y_row + n] = v;
 }
-
-#undef HAS_BIAS
-#undef HAS_RESIDUAL
-#undef ACT

@@ -59,8 +59,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMEN
 }
 
 #undef PANELS
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef HAS_BIAS
-#undef HAS_RESIDUAL
-#undef ACT

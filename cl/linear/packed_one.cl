@@ -52,9 +52,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMEN
 
 #undef STREAMS
 #undef NV
-#undef AHEAD
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef HAS_BIAS
-#undef HAS_RESIDUAL
-#undef ACT

@@ -138,10 +138,3 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTY
 
 #undef TM
 #undef TN
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef TRANS_W
-#undef HAS_BIAS
-#undef HAS_RESIDUAL
-#undef ACT
-#undef INT8

@@ -83,11 +83,3 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *w, int 
 
 #include "matmul/tile_end.clh"
 #undef W_INDEX
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef TRANS_W
-#undef FOUR_X
-#undef FOUR_W
-#undef HAS_BIAS
-#undef HAS_RESIDUAL
-#undef ACT

@@ -33,8 +33,3 @@ KERNEL(__global const uint *x, __global const ELEMENT(W_DTYPE) *w, int w0, __glo
 }
 
 #include "matmul/tile_int8_end.clh"
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef HAS_BIAS
-#undef HAS_RESIDUAL
-#undef ACT

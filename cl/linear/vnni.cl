@@ -47,10 +47,4 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
 
 #undef MR
 #undef BLOCKS
-#undef FEW
 #undef W_BITS
-#undef W_DTYPE
-#undef BIAS_DTYPE
-#undef HAS_BIAS
-#undef HAS_RESIDUAL
-#undef ACT

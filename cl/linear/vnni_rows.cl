@@ -26,4 +26,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global uchar *scrat
 
 #undef VNNI_ROWS
 #undef W_BITS
-#undef W_DTYPE

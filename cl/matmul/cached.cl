@@ -84,13 +84,5 @@ ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(A_DTYPE) *a, int a0, __global c
 
 #undef MR
 #undef KC
-#undef ROWS
 #undef PACK16
-#undef A_DTYPE
-#undef B_DTYPE
-#undef Y_DTYPE
-#undef TRANS_A
-#undef TRANS_B
-#undef ADD
-#undef HAS_BETA
 #undef KEPT

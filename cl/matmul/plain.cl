@@ -70,11 +70,4 @@ ENTRY KERNEL(PLACE __global const ELEMENT(A_DTYPE) *a, int a0, __global const EL
 
 #undef TM
 #undef TN
-#undef A_DTYPE
-#undef B_DTYPE
-#undef Y_DTYPE
-#undef TRANS_A
-#undef TRANS_B
-#undef ADD
-#undef HAS_BETA
 #undef KEPT

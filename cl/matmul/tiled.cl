@@ -53,11 +53,4 @@ KERNEL(__global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYP
 }
 
 #include "matmul/tile_end.clh"
-#undef A_DTYPE
-#undef B_DTYPE
-#undef Y_DTYPE
-#undef TRANS_A
-#undef TRANS_B
-#undef ADD
-#undef HAS_BETA
 #undef KEPT

@@ -65,11 +65,4 @@ KERNEL(__global const float *x, int x0, __global const ELEMENT(W_DTYPE) *weight,
 }
 
 #undef G
-#undef GROUP
-#undef SUB
 #undef SUB_SIZE
-#undef SUB_GROUPS
-#undef RMS
-#undef HAS_ADDEND
-#undef HAS_STATS
-#undef W_DTYPE

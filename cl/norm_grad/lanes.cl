@@ -125,7 +125,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const float 
 #undef ROWS
 #undef SIXTEEN
 #undef SIXTEEN_OF
-#undef RMS
-#undef HAS_ADDEND
-#undef HAS_STATS
-#undef W_DTYPE

@@ -81,7 +81,3 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const ELEMENT(W_DTY
 
 #undef G
 #undef FOLD
-#undef RMS
-#undef HAS_ADDEND
-#undef HAS_STATS
-#undef W_DTYPE

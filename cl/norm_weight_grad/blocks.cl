@@ -33,6 +33,3 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const float *dy, in
     sums[SIZE(C)] = plain;
 #endif
 }
-
-#undef BLOCK
-#undef PARTS

@@ -67,5 +67,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const float 
 #undef SIXTEEN
 #undef MEAN
 #undef SCALE
-#undef BLOCK
-#undef PARTS

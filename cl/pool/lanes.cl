@@ -36,5 +36,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const int *l
 }
 
 #undef AT_TIME
-#undef KIND
-#undef HAS_LEN

@@ -35,6 +35,3 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const int *len, int
 #endif
     y[y0 + b * SIZE(yb) + c] = v;
 }
-
-#undef KIND
-#undef HAS_LEN

@@ -37,6 +37,3 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const int *len, int
 #endif
     }
 }
-
-#undef KIND
-#undef HAS_LEN

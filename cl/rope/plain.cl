@@ -39,6 +39,3 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const int *position
     y[left] = u * c - v * s;
     y[right] = v * c + u * s;
 }
-
-#undef INTERLEAVED
-#undef INVERSE

@@ -30,7 +30,3 @@ ENTRY KERNEL(PLACE __global float *p, int p0, __global float *velocity, int velo
     rounded[rounded0 + i] = tsr_bf16(now);
 #endif
 }
-
-#undef HAS_VELOCITY
-#undef NESTEROV
-#undef HAS_ROUNDED

@@ -44,21 +44,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) SUB_SIZE void KERNEL
     }
 }
 
-#undef GROUP
-#undef SUB
 #undef SUB_SIZE
-#undef SUB_GROUPS
 #undef SCORE
 #undef BIAS
 #undef BY_DISTANCE
 #undef ROW_AT
-#undef X_DTYPE
-#undef Y_DTYPE
-#undef BIAS_DTYPE
-#undef BATCH_AXIS
-#undef CAUSAL
-#undef WINDOW
-#undef HAS_PAST
-#undef HAS_LEN
-#undef HAS_BIAS
-#undef HAS_RELATIVE

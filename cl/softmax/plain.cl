@@ -44,13 +44,3 @@ ENTRY KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global const in
 #undef BIAS
 #undef BY_DISTANCE
 #undef ROW_AT
-#undef X_DTYPE
-#undef Y_DTYPE
-#undef BIAS_DTYPE
-#undef BATCH_AXIS
-#undef CAUSAL
-#undef WINDOW
-#undef HAS_PAST
-#undef HAS_LEN
-#undef HAS_BIAS
-#undef HAS_RELATIVE

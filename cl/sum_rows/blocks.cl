@@ -20,5 +20,3 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global float *sums, __glob
         sum = ORDERED_ADD(x[r * x_row], sum);
     sums[b * SIZE(C) + c] = sum;
 }
-
-#undef BLOCK

@@ -51,4 +51,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global float *sums,
 
 #undef SIXTEEN_OF
 #undef SIXTEEN
-#undef BLOCK

@@ -34,6 +34,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *sums, __global float *y, int y0,
     LOCAL_NAME(add)(sums + columns + c, blocks, PARTS * columns, columns - c, z + z0 + c);
 #endif
 }
-
-#undef BLOCK
-#undef PARTS

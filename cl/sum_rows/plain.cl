@@ -24,6 +24,3 @@ ENTRY KERNEL(PLACE __global const float *sums, __global float *y, int y0, __glob
     z[z0 + c] = total;
 #endif
 }
-
-#undef BLOCK
-#undef PARTS

@@ -6,8 +6,9 @@
 #include <string.h>
 
 static void append(tsri_opencl_defines *defines, const char *name, const char *value) {
-    const size_t used = strlen(defines->text);
+    const size_t used = strlen(defines->text), undone = strlen(defines->undefine);
     snprintf(defines->text + used, sizeof defines->text - used, "#define %s %s\n", name, value);
+    snprintf(defines->undefine + undone, sizeof defines->undefine - undone, "#undef %s\n", name);
 }
 
 void tsri_opencl_define_int(tsri_opencl_defines *defines, const char *name, int value) {

@@ -8,7 +8,7 @@
 
 struct tsri_opencl_defines {
     const tsri_opencl_row *row;
-    char text[2048];
+    char text[2048], undefine[1024];
 };
 
 enum { RECORDED = 48 };

@@ -68,6 +68,7 @@ static void append_instance(char *source, const kernel_of *kernel, const sample 
              number, number, defines.text);
     append_file(source, kernel->file);
     strcat(source, "\n#undef INSTANCE\n#undef KERNEL\n");
+    strcat(source, defines.undefine);
 }
 
 /* The defaults of a variant for GPUs are legal on all GPUs, with room for a second work-group. */
