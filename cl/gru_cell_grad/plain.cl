@@ -1,16 +1,17 @@
 /* gru_cell_grad/plain.cl - the gradient of gru_cell/plain, step by step backwards.
  *
  *     dh = dy_t + what the step after it gives      the step before gets dh z + w^T dgates_h
- *     dn = dh (1 - z) (1 - n^2)                     dgates_x = dr, dz, dn
- *     dz = dh (h - n) z (1 - z)                     dgates_h = dr, dz, dn r
- *     dr = dn (w_n h + b_n) r (1 - r)
+ *     dn = dh ((1 - z) (1 - n^2))                   dgates_x = dr, dz, dn
+ *     dz = dh ((h - n) z (1 - z))                   dgates_h = dr, dz, dn r
+ *     dr = dn ((w_n h + b_n) r (1 - r))
  *
  *   grid    (1, B), one work-item per sequence
  *   gates_x as gru_cell/plain
  *   y       y[b,t,e] at y0 + b*yb + t*yt + e, dy likewise; dgates_x, dgates_h, before and dstate
  *           are contiguous
  *   reads   scratch[b*E + e]: what is carried from step to step
- *   order   gates as gru_cell/plain; w^T dgates_h is added to dh z by fma, ascending gates
+ *   order   gates as gru_cell/plain; factors are multiplied as the brackets above say; w^T dgates_h
+ *           is added to dh z by fma, ascending gates
  *   needs   nothing beyond OpenCL C 1.1
  *   build   W_DTYPE, BIAS_DTYPE; REVERSE; HAS_LEN; HAS_STATE: else zeros; HAS_DSTATE */
 
@@ -53,10 +54,10 @@ ENTRY KERNEL(PLACE
             }
             const float r = ACTIVATE(6, float, (x[e] + sum[0])), z = ACTIVATE(6, float, (x[E + e] + sum[1]));
             const float fresh = ACTIVATE(5, float, fma(r, sum[2], x[2 * E + e])), old = known ? h[e] : 0.0f;
-            const float dh = carried[e] + gradient[e], dn = dh * (1.0f - z) * fma(-fresh, fresh, 1.0f);
+            const float dh = carried[e] + gradient[e], dn = dh * ((1.0f - z) * fma(-fresh, fresh, 1.0f));
             before[before0 + (b * steps + t) * E + e] = old;
-            dx[e] = dg[e] = dn * sum[2] * r * (1.0f - r);
-            dx[E + e] = dg[E + e] = dh * (old - fresh) * z * (1.0f - z);
+            dx[e] = dg[e] = dn * (sum[2] * r * (1.0f - r));
+            dx[E + e] = dg[E + e] = dh * ((old - fresh) * z * (1.0f - z));
             dx[2 * E + e] = dn;
             dg[2 * E + e] = dn * r;
             carried[e] = dh * z;

@@ -7,8 +7,7 @@
  *   adds    over gru_cell_grad/plain: what is carried from step to step lies in private memory, 16
  *           elements to a vector; w^T dgates_h adds one row of w after the other, for 8 sequences
  *           and 32 elements in registers
- *   order   w^T dgates_h as gru_cell_grad/plain; the factors are multiplied in another order than
- *           there
+ *   order   as gru_cell_grad/plain
  *   needs   float16 in registers (a CPU); E a multiple of 16
  *   build   as gru_cell_grad/plain; STATE_SIZE: E */
 #define SEQUENCES 8
