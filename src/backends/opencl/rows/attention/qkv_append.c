@@ -104,22 +104,9 @@ static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 }
 
 const tsri_opencl_row tsri_opencl_rows_qkv_append[] = {
-    {.name = "lanes",
-     .op = TSR_OP_QKV_APPEND,
-     .file = "qkv_append/lanes.cl",
-     .score = 50,
-     .weight_operand = -1,
-     .fits = fits_lanes,
-     .define = define_plain,
-     .bind = bind_lanes},
-    {.name = "plain",
-     .op = TSR_OP_QKV_APPEND,
-     .file = "qkv_append/plain.cl",
-     .plain = true,
-     .score = 10,
-     .weight_operand = -1,
-     .fits = fits_plain,
-     .define = define_plain,
-     .bind = bind_plain},
+    {TSRI_OPENCL_LANES(TSR_OP_QKV_APPEND, "qkv_append", 50, fits_lanes, define_plain, bind_lanes),
+     .weight_operand = -1},
+    {TSRI_OPENCL_PLAIN(TSR_OP_QKV_APPEND, "qkv_append", fits_plain, define_plain, bind_plain),
+     .weight_operand = -1},
     {.name = NULL},
 };

@@ -48,14 +48,7 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 }
 
 const tsri_opencl_row tsri_opencl_rows_rope[] = {
-    {.name = "plain",
-     .op = TSR_OP_ROPE,
-     .file = "rope/plain.cl",
-     .plain = true,
-     .score = 10,
-     .weight_operand = -1,
-     .fits = fits_plain,
-     .define = define_plain,
-     .bind = bind_plain},
+    {TSRI_OPENCL_PLAIN(TSR_OP_ROPE, "rope", fits_plain, define_plain, bind_plain),
+     .weight_operand = -1},
     {.name = NULL},
 };

@@ -85,14 +85,7 @@ static void bind_group(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 const tsri_opencl_row tsri_opencl_rows_softmax[] = {
     TSRI_OPENCL_GROUP_ROWS(TSR_OP_SOFTMAX, "softmax/group.cl", fits_group, define_group,
                            bind_group),
-    {.name = "plain",
-     .op = TSR_OP_SOFTMAX,
-     .file = "softmax/plain.cl",
-     .plain = true,
-     .score = 10,
-     .weight_operand = -1,
-     .fits = fits_plain,
-     .define = define_plain,
-     .bind = bind_plain},
+    {TSRI_OPENCL_PLAIN(TSR_OP_SOFTMAX, "softmax", fits_plain, define_plain, bind_plain),
+     .weight_operand = -1},
     {.name = NULL},
 };

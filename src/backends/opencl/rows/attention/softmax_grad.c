@@ -39,20 +39,9 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 }
 
 const tsri_opencl_row tsri_opencl_rows_softmax_grad[] = {
-    {.name = "lanes",
-     .op = TSR_OP_SOFTMAX_GRAD,
-     .file = "softmax_grad/lanes.cl",
-     .score = 40,
-     .weight_operand = -1,
-     .fits = fits_lanes,
-     .bind = bind_plain},
-    {.name = "plain",
-     .op = TSR_OP_SOFTMAX_GRAD,
-     .file = "softmax_grad/plain.cl",
-     .plain = true,
-     .score = 10,
-     .weight_operand = -1,
-     .fits = fits_plain,
-     .bind = bind_plain},
+    {TSRI_OPENCL_LANES(TSR_OP_SOFTMAX_GRAD, "softmax_grad", 40, fits_lanes, NULL, bind_plain),
+     .weight_operand = -1},
+    {TSRI_OPENCL_PLAIN(TSR_OP_SOFTMAX_GRAD, "softmax_grad", fits_plain, NULL, bind_plain),
+     .weight_operand = -1},
     {.name = NULL},
 };

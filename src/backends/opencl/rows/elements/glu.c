@@ -59,26 +59,13 @@ static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_const(8 * (half < SPAN ? half : SPAN)));
 }
 
-#define ROWS(id, name_)              \
-    {.name = "lanes",                \
-     .op = id,                       \
-     .file = #name_ "/lanes.cl",     \
-     .score = 50,                    \
-     .weight_operand = -1,           \
-     .fits = fits_lanes,             \
-     .define = define_plain,         \
-     .bind = bind_lanes},            \
-        {.name = "plain",            \
-         .op = id,                   \
-         .file = #name_ "/plain.cl", \
-         .plain = true,              \
-         .score = 10,                \
-         .weight_operand = -1,       \
-         .fits = fits_plain,         \
-         .define = define_plain,     \
-         .bind = bind_plain},        \
-    {                                \
-        .name = NULL                 \
+#define ROWS(id, name_)                                                       \
+    {TSRI_OPENCL_LANES(id, #name_, 50, fits_lanes, define_plain, bind_lanes), \
+     .weight_operand = -1},                                                   \
+        {TSRI_OPENCL_PLAIN(id, #name_, fits_plain, define_plain, bind_plain), \
+         .weight_operand = -1},                                               \
+    {                                                                         \
+        .name = NULL                                                          \
     }
 
 const tsri_opencl_row tsri_opencl_rows_glu[] = {ROWS(TSR_OP_GLU, glu)};

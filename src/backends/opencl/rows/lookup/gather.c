@@ -42,14 +42,7 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 }
 
 const tsri_opencl_row tsri_opencl_rows_gather[] = {
-    {.name = "plain",
-     .op = TSR_OP_GATHER,
-     .file = "gather/plain.cl",
-     .plain = true,
-     .score = 10,
-     .weight_operand = -1,
-     .fits = fits_plain,
-     .define = define_plain,
-     .bind = bind_plain},
+    {TSRI_OPENCL_PLAIN(TSR_OP_GATHER, "gather", fits_plain, define_plain, bind_plain),
+     .weight_operand = -1},
     {.name = NULL},
 };

@@ -36,20 +36,9 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 }
 
 const tsri_opencl_row tsri_opencl_rows_scatter[] = {
-    {.name = "lanes",
-     .op = TSR_OP_SCATTER,
-     .file = "scatter/lanes.cl",
-     .score = 40,
-     .weight_operand = -1,
-     .fits = fits_lanes,
-     .bind = bind_plain},
-    {.name = "plain",
-     .op = TSR_OP_SCATTER,
-     .file = "scatter/plain.cl",
-     .plain = true,
-     .score = 10,
-     .weight_operand = -1,
-     .fits = fits_plain,
-     .bind = bind_plain},
+    {TSRI_OPENCL_LANES(TSR_OP_SCATTER, "scatter", 40, fits_lanes, NULL, bind_plain),
+     .weight_operand = -1},
+    {TSRI_OPENCL_PLAIN(TSR_OP_SCATTER, "scatter", fits_plain, NULL, bind_plain),
+     .weight_operand = -1},
     {.name = NULL},
 };

@@ -172,14 +172,38 @@ static void bind_kl_divergence_grad_lanes(const tsri_opencl_row *row, const tsr_
 const tsri_opencl_row tsri_opencl_rows_cross_entropy[] = {
     TSRI_OPENCL_GROUP_ROWS(TSR_OP_CROSS_ENTROPY, "cross_entropy/group.cl", fits_group,
                            define_entropy_group, bind_cross_entropy_group),
-    TSRI_OPENCL_LANES_ROW(TSR_OP_CROSS_ENTROPY, cross_entropy, define_entropy),
-    TSRI_OPENCL_PLAIN_ROW(TSR_OP_CROSS_ENTROPY, cross_entropy, define_entropy)};
+    {TSRI_OPENCL_LANES(TSR_OP_CROSS_ENTROPY, "cross_entropy", 50, fits_lanes, define_entropy,
+                       bind_cross_entropy_lanes),
+     .weight_operand = -1},
+    {TSRI_OPENCL_PLAIN(TSR_OP_CROSS_ENTROPY, "cross_entropy", fits_plain, define_entropy,
+                       bind_cross_entropy),
+     .weight_operand = -1},
+    {.name = NULL},
+};
 const tsri_opencl_row tsri_opencl_rows_cross_entropy_grad[] = {
-    TSRI_OPENCL_LANES_ROW(TSR_OP_CROSS_ENTROPY_GRAD, cross_entropy_grad, define_entropy),
-    TSRI_OPENCL_PLAIN_ROW(TSR_OP_CROSS_ENTROPY_GRAD, cross_entropy_grad, define_entropy)};
+    {TSRI_OPENCL_LANES(TSR_OP_CROSS_ENTROPY_GRAD, "cross_entropy_grad", 50, fits_lanes,
+                       define_entropy, bind_cross_entropy_grad_lanes),
+     .weight_operand = -1},
+    {TSRI_OPENCL_PLAIN(TSR_OP_CROSS_ENTROPY_GRAD, "cross_entropy_grad", fits_plain, define_entropy,
+                       bind_cross_entropy_grad),
+     .weight_operand = -1},
+    {.name = NULL},
+};
 const tsri_opencl_row tsri_opencl_rows_kl_divergence[] = {
-    TSRI_OPENCL_LANES_ROW(TSR_OP_KL_DIVERGENCE, kl_divergence, define_divergence),
-    TSRI_OPENCL_PLAIN_ROW(TSR_OP_KL_DIVERGENCE, kl_divergence, define_divergence)};
+    {TSRI_OPENCL_LANES(TSR_OP_KL_DIVERGENCE, "kl_divergence", 50, fits_lanes, define_divergence,
+                       bind_kl_divergence_lanes),
+     .weight_operand = -1},
+    {TSRI_OPENCL_PLAIN(TSR_OP_KL_DIVERGENCE, "kl_divergence", fits_plain, define_divergence,
+                       bind_kl_divergence),
+     .weight_operand = -1},
+    {.name = NULL},
+};
 const tsri_opencl_row tsri_opencl_rows_kl_divergence_grad[] = {
-    TSRI_OPENCL_LANES_ROW(TSR_OP_KL_DIVERGENCE_GRAD, kl_divergence_grad, define_divergence),
-    TSRI_OPENCL_PLAIN_ROW(TSR_OP_KL_DIVERGENCE_GRAD, kl_divergence_grad, define_divergence)};
+    {TSRI_OPENCL_LANES(TSR_OP_KL_DIVERGENCE_GRAD, "kl_divergence_grad", 50, fits_lanes,
+                       define_divergence, bind_kl_divergence_grad_lanes),
+     .weight_operand = -1},
+    {TSRI_OPENCL_PLAIN(TSR_OP_KL_DIVERGENCE_GRAD, "kl_divergence_grad", fits_plain,
+                       define_divergence, bind_kl_divergence_grad),
+     .weight_operand = -1},
+    {.name = NULL},
+};

@@ -115,23 +115,10 @@ static void bind_group(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 
 #define ROWS(id)                                                                       \
     TSRI_OPENCL_GROUP_ROWS(id, "norm/group.cl", fits_group, define_group, bind_group), \
-        {.name = "lanes",                                                              \
-         .op = id,                                                                     \
-         .file = "norm/lanes.cl",                                                      \
-         .score = 40,                                                                  \
-         .weight_operand = -1,                                                         \
-         .fits = fits_lanes,                                                           \
-         .define = define_plain,                                                       \
-         .bind = bind_lanes},                                                          \
-        {.name = "plain",                                                              \
-         .op = id,                                                                     \
-         .file = "norm/plain.cl",                                                      \
-         .plain = true,                                                                \
-         .score = 10,                                                                  \
-         .weight_operand = -1,                                                         \
-         .fits = fits_plain,                                                           \
-         .define = define_plain,                                                       \
-         .bind = bind_plain},                                                          \
+        {TSRI_OPENCL_LANES(id, "norm", 40, fits_lanes, define_plain, bind_lanes),      \
+         .weight_operand = -1},                                                        \
+        {TSRI_OPENCL_PLAIN(id, "norm", fits_plain, define_plain, bind_plain),          \
+         .weight_operand = -1},                                                        \
     {                                                                                  \
         .name = NULL                                                                   \
     }

@@ -100,9 +100,20 @@ static void bind_sgd(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_l
     an_element_each(op, launch);
 }
 
-const tsri_opencl_row tsri_opencl_rows_sumsq[] = {TSRI_OPENCL_LANES_ROW(TSR_OP_SUMSQ, sumsq, NULL),
-                                                  TSRI_OPENCL_PLAIN_ROW(TSR_OP_SUMSQ, sumsq, NULL)};
+const tsri_opencl_row tsri_opencl_rows_sumsq[] = {
+    {TSRI_OPENCL_LANES(TSR_OP_SUMSQ, "sumsq", 50, fits_lanes, NULL, bind_sumsq_lanes),
+     .weight_operand = -1},
+    {TSRI_OPENCL_PLAIN(TSR_OP_SUMSQ, "sumsq", fits_plain, NULL, bind_sumsq), .weight_operand = -1},
+    {.name = NULL},
+};
 const tsri_opencl_row tsri_opencl_rows_adamw[] = {
-    TSRI_OPENCL_LANES_ROW(TSR_OP_ADAMW, adamw, define_adamw),
-    TSRI_OPENCL_PLAIN_ROW(TSR_OP_ADAMW, adamw, define_adamw)};
-const tsri_opencl_row tsri_opencl_rows_sgd[] = {TSRI_OPENCL_PLAIN_ROW(TSR_OP_SGD, sgd, define_sgd)};
+    {TSRI_OPENCL_LANES(TSR_OP_ADAMW, "adamw", 50, fits_lanes, define_adamw, bind_adamw_lanes),
+     .weight_operand = -1},
+    {TSRI_OPENCL_PLAIN(TSR_OP_ADAMW, "adamw", fits_plain, define_adamw, bind_adamw),
+     .weight_operand = -1},
+    {.name = NULL},
+};
+const tsri_opencl_row tsri_opencl_rows_sgd[] = {
+    {TSRI_OPENCL_PLAIN(TSR_OP_SGD, "sgd", fits_plain, define_sgd, bind_sgd), .weight_operand = -1},
+    {.name = NULL},
+};

@@ -120,28 +120,13 @@ static const tsri_opencl_stage
     norm_blocks_lanes =
         STAGE("norm_blocks_lanes", "norm_weight_grad/blocks_lanes.cl", bind_stage_lanes);
 
-#define ROWS(id, blocks, blocks_lanes) \
-    {.name = "lanes",                  \
-     .op = id,                         \
-     .file = "sum_rows/lanes.cl",      \
-     .before = &blocks_lanes,          \
-     .score = 40,                      \
-     .weight_operand = -1,             \
-     .fits = fits_lanes,               \
-     .define = define_plain,           \
-     .bind = bind_lanes},              \
-        {.name = "plain",              \
-         .op = id,                     \
-         .file = "sum_rows/plain.cl",  \
-         .before = &blocks,            \
-         .plain = true,                \
-         .score = 10,                  \
-         .weight_operand = -1,         \
-         .fits = fits_plain,           \
-         .define = define_plain,       \
-         .bind = bind_plain},          \
-    {                                  \
-        .name = NULL                   \
+#define ROWS(id, blocks, blocks_lanes)                                            \
+    {TSRI_OPENCL_LANES(id, "sum_rows", 40, fits_lanes, define_plain, bind_lanes), \
+     .before = &blocks_lanes, .weight_operand = -1},                              \
+        {TSRI_OPENCL_PLAIN(id, "sum_rows", fits_plain, define_plain, bind_plain), \
+         .before = &blocks, .weight_operand = -1},                                \
+    {                                                                             \
+        .name = NULL                                                              \
     }
 
 const tsri_opencl_row tsri_opencl_rows_sum_rows[] = {

@@ -80,25 +80,13 @@ void tsri_opencl_arg_score_addends(tsri_opencl_launch *launch, const tsr_tensor 
 void tsri_opencl_arg_head_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
                                 const tsr_tensor *k, const tsr_tensor *v, const tsr_tensor *y);
 
-/* The variants of a file whose ops are alike: <name>/lanes.cl and <name>/plain.cl, by the file's
- * fits_lanes and fits_plain, bind_<name>_lanes and bind_<name>. The plain one ends a table. */
-#define TSRI_OPENCL_LANES_ROW(id, name_, define_)                                                 \
-    {                                                                                             \
-        .name = "lanes", .op = id, .file = #name_ "/lanes.cl", .score = 50, .weight_operand = -1, \
-        .fits = fits_lanes, .define = define_, .bind = bind_##name_##_lanes                       \
-    }
-#define TSRI_OPENCL_PLAIN_ROW(id, name_, define_) \
-    {.name = "plain",                             \
-     .op = id,                                    \
-     .file = #name_ "/plain.cl",                  \
-     .plain = true,                               \
-     .score = 10,                                 \
-     .weight_operand = -1,                        \
-     .fits = fits_plain,                          \
-     .define = define_,                           \
-     .bind = bind_##name_},                       \
-    {                                             \
-        .name = NULL                              \
-    }
+/* Fields of the two variants that most ops have: <folder>/lanes.cl, for CPUs, and <folder>/plain.cl,
+ * the last of a table. */
+#define TSRI_OPENCL_LANES(op_, folder, score_, fits_, define_, bind_)                       \
+    .name = "lanes", .op = op_, .file = folder "/lanes.cl", .score = score_, .fits = fits_, \
+    .define = define_, .bind = bind_
+#define TSRI_OPENCL_PLAIN(op_, folder, fits_, define_, bind_)                           \
+    .name = "plain", .op = op_, .file = folder "/plain.cl", .plain = true, .score = 10, \
+    .fits = fits_, .define = define_, .bind = bind_
 
 #endif
