@@ -15,15 +15,9 @@ ENTRY_OF_ONE KERNEL(PLACE
 {
     const int first = ITEM(0) * WIDE, t = ITEM(1), b = ITEM(2);
     const int queries = FAR(T), keys = FAR(S), value_step = FAR(vs);
-    int n = keys, j = b;
     if (first >= E || t >= queries || b >= FAR(B))
         return;
-#if HAS_LEN
-    n = min(n, len[len0 + b]);
-#endif
-#if HAS_SLOT
-    j = slot[slot0 + b];
-#endif
+#include "additive_attention/sequence.clh"
     scratch += (b * queries + t) * keys;
     values += values0 + j * FAR(vj) + first;
     y += y0 + b * FAR(yb) + t * FAR(yt) + first;

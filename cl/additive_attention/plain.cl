@@ -32,13 +32,7 @@ ENTRY KERNEL(PLACE
     if (t >= FAR(T) || b >= FAR(B))
         return;
     const int keys = FAR(S), k_step = FAR(ks), value_step = FAR(vs);
-    int n = keys, j = b;
-#if HAS_LEN
-    n = min(n, len[len0 + b]);
-#endif
-#if HAS_SLOT
-    j = slot[slot0 + b];
-#endif
+#include "additive_attention/sequence.clh"
     q += q0 + b * FAR(qb) + t * FAR(qt);
     v += v0;
     y += y0 + b * FAR(yb) + t * FAR(yt);

@@ -13,17 +13,11 @@ ENTRY_OF_ONE KERNEL(PLACE
 {
     const int s = ITEM(0), t = ITEM(1), b = ITEM(2);
     const int queries = FAR(T), keys = FAR(S);
-    int n = keys, j = b;
     if (t >= queries || b >= FAR(B))
         return;
-#if HAS_LEN
-    n = min(n, len[len0 + b]);
-#endif
+#include "additive_attention/sequence.clh"
     if (s >= n)
         return;
-#if HAS_SLOT
-    j = slot[slot0 + b];
-#endif
     q += q0 + b * FAR(qb) + t * FAR(qt);
     k += k0 + j * FAR(kj) + s * FAR(ks);
     v += v0;

@@ -33,11 +33,6 @@
 #endif
 #include "attention/order.clh"
 #include "attention/vectors.clh"
-#if HAS_SOURCE
-#define HOME(s) source[source0 + b * keys + (s)]
-#else
-#define HOME(s) home
-#endif
 #define PARTS ((VALUE + 15) / 16)
 #if VALUE % 64 == 0
 #define WIDE 4
@@ -76,32 +71,17 @@ ENTRY_OF_ONE KERNEL(PLACE
     const int g = h0 / group, keys = AT(S);
 
     int first = 0, end = keys;
-#if HAS_LEN
-    end = min(end, len[len0 + b]);
-#endif
 #if HAS_PAST
     const int here = past[past0 + b] + t;
 #else
     const int here = t;
 #endif
-#if CAUSAL
-    end = min(end, here + 1);
-#endif
-#if WINDOW > 0
-    first = max(0, here - WINDOW + 1);
-#endif
+#include "attention/visible.clh"
 
-#if HAS_SLOT
-    const int home = slot[slot0 + b];
-#elif !HAS_SOURCE
-    const int home = b;
-#endif
-    k += k0 + g * AT(kg);
-    v += v0 + g * AT(vg);
+#include "attention/place.clh"
     q += q0 + b * AT(qb) + h0 * AT(qh) + t * AT(qt);
     y += y0 + b * AT(yb) + h0 * AT(yh) + t * AT(yt);
-    const int k_step = AT(ks), v_step = AT(vs), k_slot = AT(kj), v_slot = AT(vj), q_head = AT(qh),
-              y_head = AT(yh);
+    const int q_head = AT(qh), y_head = AT(yh);
     const float to_powers = scale * LOG2_E;
     const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 

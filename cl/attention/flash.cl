@@ -41,11 +41,6 @@
         for (; d < (size); d++)                                                             \
             rows[i * (size) + d] = LOAD(dtype, from, place + d);                            \
     }
-#if HAS_SOURCE
-#define HOME(s) source[source0 + b * keys + (s)]
-#else
-#define HOME(s) home
-#endif
 #ifndef LOOSE_PRIVATE16 /* a program may include this file several times */
 #define LOOSE_PRIVATE16
 typedef float16 __attribute__((aligned(4))) tsr_loose_private16;
@@ -96,17 +91,10 @@ ENTRY_OF_ONE KERNEL(PLACE
     all_first = max(0, before + t0 + here_many - WINDOW);
 #endif
 
-#if HAS_SLOT
-    const int home = slot[slot0 + b];
-#elif !HAS_SOURCE
-    const int home = b;
-#endif
-    k += k0 + g * AT(kg);
-    v += v0 + g * AT(vg);
+#include "attention/place.clh"
     q += q0 + b * AT(qb) + h * AT(qh) + t0 * AT(qt);
     y += y0 + b * AT(yb) + h * AT(yh) + t0 * AT(yt);
-    const int k_step = AT(ks), v_step = AT(vs), k_slot = AT(kj), v_slot = AT(vj), q_step = AT(qt),
-              y_step = AT(yt);
+    const int q_step = AT(qt), y_step = AT(yt);
     const float to_powers = scale * LOG2_E;
 
     float16 query[HEAD][2], sum[VALUE][2], score[BLOCK][2];

@@ -54,9 +54,6 @@ ENTRY KERNEL(PLACE
     const int g = h / group, keys = AT(S);
 
     int first = 0, end = keys;
-#if HAS_LEN
-    end = min(end, len[len0 + b]);
-#endif
 #if CAUSAL || WINDOW > 0 || HAS_RELATIVE
 #if HAS_PAST
     const int here = past[past0 + b] + t;
@@ -64,20 +61,9 @@ ENTRY KERNEL(PLACE
     const int here = t;
 #endif
 #endif
-#if CAUSAL
-    end = min(end, here + 1);
-#endif
-#if WINDOW > 0
-    first = max(0, here - WINDOW + 1);
-#endif
+#include "attention/visible.clh"
 
-    int home = b;
-#if HAS_SLOT
-    home = slot[slot0 + b];
-#endif
-    const int k_step = AT(ks), v_step = AT(vs), k_slot = AT(kj), v_slot = AT(vj);
-    k += k0 + g * AT(kg);
-    v += v0 + g * AT(vg);
+#include "attention/place.clh"
 
     float query[HEAD], sum[VALUE];
     q += q0 + b * AT(qb) + t * AT(qt) + h * AT(qh);
@@ -94,10 +80,7 @@ ENTRY KERNEL(PLACE
             const int s = block + i;
             score[i] = -INFINITY;
             if (s >= first && s < end) {
-#if HAS_SOURCE
-                home = source[source0 + b * keys + s];
-#endif
-                __global const ELEMENT(K_DTYPE) *key = k + home * k_slot + s * k_step;
+                __global const ELEMENT(K_DTYPE) *key = k + HOME(s) * k_slot + s * k_step;
                 float dot = 0.0f;
                 for (int d = 0; d < HEAD; d++)
                     dot = fma(LOAD(K_DTYPE, key, d), query[d], dot);
@@ -121,10 +104,7 @@ ENTRY KERNEL(PLACE
         for (int i = 0; i < BLOCK; i++) {
             const int s = block + i;
             if (score[i] != -INFINITY) {
-#if HAS_SOURCE
-                home = source[source0 + b * keys + s];
-#endif
-                __global const ELEMENT(V_DTYPE) *value = v + home * v_slot + s * v_step;
+                __global const ELEMENT(V_DTYPE) *value = v + HOME(s) * v_slot + s * v_step;
                 const float p = LOCAL_NAME(exp2)(score[i] - top);
                 total = ORDERED_ADD(p, total);
                 for (int d = 0; d < VALUE; d++)
@@ -142,4 +122,5 @@ ENTRY KERNEL(PLACE
 #endif
 }
 
+#undef HOME
 #undef BLOCK

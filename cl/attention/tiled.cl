@@ -29,11 +29,6 @@
 #define OWN (QUERIES / 2)
 #define COLUMNS ((VALUE + GROUP - 1) / GROUP)
 #define LOADS ((BLOCK * STEP + GROUP - 1) / GROUP)
-#if HAS_SOURCE
-#define HOME(s) source[source0 + b * keys + (s)]
-#else
-#define HOME(s) home
-#endif
 
 float LOCAL_NAME(exp2)(float x)
 {
@@ -59,15 +54,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
         here += past[past0 + b];
 #endif
 #endif
-#if HAS_LEN
-        end = min(end, len[len0 + b]);
-#endif
-#if CAUSAL
-        end = min(end, here + 1);
-#endif
-#if WINDOW > 0
-        first = max(0, here - WINDOW + 1);
-#endif
+#include "attention/visible.clh"
         firsts[lane] = first;
         ends[lane] = end;
     }
@@ -83,13 +70,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
             end = max(end, ends[r]);
         }
 
-    int home = b;
-#if HAS_SLOT
-    home = slot[slot0 + b];
-#endif
-    const int k_step = AT(ks), v_step = AT(vs), k_slot = AT(kj), v_slot = AT(vj);
-    k += k0 + g * AT(kg);
-    v += v0 + g * AT(vg);
+#include "attention/place.clh"
     const int own_key = REST(lane, BLOCK), own_row = lane / BLOCK * OWN;
     float largest = -INFINITY, total = 0.0f; /* of row number `lane`, if there is one */
     float sum[QUERIES][COLUMNS];

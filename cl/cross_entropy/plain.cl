@@ -70,13 +70,7 @@ ENTRY KERNEL(PLACE __global const float *logits, int logits0, __global const int
         all = ORDERED_ADD(SUM16(mean), all);
 #endif
     }
-    const float log_sum = log(total), hard = log_sum - (logits[target] - top);
-#if SMOOTH
-    loss[loss0 + r] = fma(smoothing, log_sum - all / (float)V, (1.0f - smoothing) * hard);
-#else
-    loss[loss0 + r] = hard;
-#endif
-    lse[lse0 + r] = top + log_sum;
+#include "cross_entropy/finish.clh"
 }
 
 #undef BLOCK

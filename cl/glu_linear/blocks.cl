@@ -20,17 +20,8 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const uchar 
     const int rows = SIZE(R), m = ITEM(0) * MR, panel = ITEM(1);
     if (m >= rows || panel * 64 >= F)
         return;
-    __global const float *left[MR];
-    float up[MR], down[MR];
+#include "linear/blocks_rows.clh"
     float16 sum[2][MR][4];
-#pragma unroll
-    for (int r = 0; r < MR; r++) {
-        left[r] = x + x0 + min(m + r, rows - 1) * x_row;
-        up[r] = down[r] = 1.0f;
-#if INT8
-        up[r] = tsr_blocks_scale(left[r], K, &down[r]);
-#endif
-    }
     for (int part = 0; part < 2; part++)
         LOCAL_NAME(tile)(left, up, w + (size_t)(panel + part * (F / 64)) * (K / 32) * PANEL_BLOCK, K, sum[part]);
     for (int r = 0; r < MR && m + r < rows; r++)

@@ -23,30 +23,8 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const ELEMEN
     if (top >= rows || panel * 64 >= F)
         return;
 
-    __global const float *left[8];
     __global const ELEMENT(W_DTYPE) *right[PANELS] = {w + w0 + panel * K * 64, w + w0 + (panel + F / 64) * K * 64};
-    float16 done[8][8];
-#pragma unroll
-    for (int r = 0; r < 8; r++)
-        left[r] = x + x0 + min(top + r, rows - 1) * x_row;
-
-    if (rows - top <= 4) {
-#define MR 4
-#define NV 4
-#define TOGETHER 1
-#include "linear/few.clh"
-#undef MR
-#undef NV
-#undef TOGETHER
-    } else {
-#define MR 8
-#define NV 1
-#define TOGETHER 2
-#include "linear/few.clh"
-#undef MR
-#undef NV
-#undef TOGETHER
-    }
+#include "linear/few_rows.clh"
 
     for (int m = top; m < min(top + 8, rows); m++)
         for (int j = 0; j < 4; j++) {

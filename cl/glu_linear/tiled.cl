@@ -19,15 +19,7 @@
 #error "TN is a multiple of 2*VW: as many gates as ups in a work-item"
 #endif
 #define TILE_F (GN * TN / 2)
-#define A_ALONG_K 1
-#define B_ALONG_K TRANS_W
-#define RUN_A (FOUR_X ? 4 : 1)
-#define RUN_B (FOUR_W ? 4 : 1)
-#if FOUR_X
-#define FETCH_A(to, m, k) FETCH4(TSR_DTYPE_F32, to, tile_m + (m) < rows && (k) < depth, x, (tile_m + (m)) * x_row + (k))
-#else
-#define FETCH_A(to, m, k) (to)[0] = tile_m + (m) < rows && (k) < depth ? x[(tile_m + (m)) * x_row + (k)] : 0.0f
-#endif
+#include "linear/tiled_fetch.clh"
 #define W_OUTPUT(n) ((n) < TILE_F ? tile_f + (n) : F + tile_f + (n) - TILE_F)
 #define W_INSIDE(n, k) (tile_f + ((n) < TILE_F ? (n) : (n) - TILE_F) < F && (k) < depth)
 #if TRANS_W

@@ -47,17 +47,8 @@ ENTRY KERNEL(PLACE
         __global float *next = y + y0 + b * SIZE(yb) + t * SIZE(yt);
         const int known = HAS_STATE || i > 0 ? E : 0; /* a first state of zeros adds nothing */
         for (int e = first; e < end; e++) {
-            float sum[3];
-            for (int g = 0; g < 3; g++) {
-                const int row = w0 + (g * E + e) * E;
-                sum[g] = 0.0f;
-                for (int k = 0; k < known; k++)
-                    sum[g] = fma(LOAD(W_DTYPE, w, row + k), h[k], sum[g]);
-                sum[g] += LOAD(BIAS_DTYPE, bias, bias0 + g * E + e);
-            }
-            const float r = ACTIVATE(6, float, (x[e] + sum[0])), z = ACTIVATE(6, float, (x[E + e] + sum[1]));
-            const float fresh = ACTIVATE(5, float, fma(r, sum[2], x[2 * E + e]));
-            next[e] = fma(z, (known ? h[e] : 0.0f) - fresh, fresh);
+#include "gru_cell/gates.clh"
+            next[e] = fma(z, old - fresh, fresh);
         }
         h = next;
     }

@@ -44,16 +44,7 @@ ENTRY KERNEL(PLACE
         __global float *dg = dgates_h + dgates_h0 + (b * steps + t) * 3 * E;
         const int known = HAS_STATE || i > 0 ? E : 0; /* a first state of zeros adds nothing */
         for (int e = 0; e < E; e++) {
-            float sum[3];
-            for (int g = 0; g < 3; g++) {
-                const int row = w0 + (g * E + e) * E;
-                sum[g] = 0.0f;
-                for (int k = 0; k < known; k++)
-                    sum[g] = fma(LOAD(W_DTYPE, w, row + k), h[k], sum[g]);
-                sum[g] += LOAD(BIAS_DTYPE, bias, bias0 + g * E + e);
-            }
-            const float r = ACTIVATE(6, float, (x[e] + sum[0])), z = ACTIVATE(6, float, (x[E + e] + sum[1]));
-            const float fresh = ACTIVATE(5, float, fma(r, sum[2], x[2 * E + e])), old = known ? h[e] : 0.0f;
+#include "gru_cell/gates.clh"
             const float dh = carried[e] + gradient[e], dn = dh * ((1.0f - z) * fma(-fresh, fresh, 1.0f));
             before[before0 + (b * steps + t) * E + e] = old;
             dx[e] = dg[e] = dn * (sum[2] * r * (1.0f - r));

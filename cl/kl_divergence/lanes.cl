@@ -20,24 +20,9 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *logits, int logits0, __global co
                     __global const float *teacher, int teacher0, __global float *loss, int loss0,
                     __global const int *dims, int R, int R_set, int V, int row, int teacher_row, float temperature)
 {
-    const int r = ITEM(0);
-    if (r >= SIZE(R))
-        return;
-#if HAS_TARGETS
-    if (targets[targets0 + r] < 0 || targets[targets0 + r] >= V) {
-        loss[loss0 + r] = 0.0f;
-        return;
-    }
-#endif
-    const float inverse = 1.0f / temperature;
+#include "kl_divergence/begin.clh"
     const int whole = V / 16 * 16;
-    float top, teacher_top = 0.0f, total = 0.0f;
-    logits += logits0 + r * row;
-    const float log_s = LOCAL_NAME(log_sum)(logits, V, inverse, &top);
-#if HAS_TEACHER
-    teacher += teacher0 + r * teacher_row;
-    const float log_t = LOCAL_NAME(log_sum)(teacher, V, inverse, &teacher_top);
-#endif
+    float total = 0.0f;
     for (int first = 0; first < V; first += BLOCK) {
         float16 part = 0.0f;
         int v = first;
@@ -54,11 +39,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *logits, int logits0, __global co
         const float *sums = (const float *)&part;
         total = ORDERED_ADD(SUM16(sums), total);
     }
-#if HAS_TEACHER
-    loss[loss0 + r] = temperature * temperature * total;
-#else
-    loss[loss0 + r] = -log((float)V) - total / (float)V;
-#endif
+#include "kl_divergence/finish.clh"
 }
 
 #undef TERM

@@ -23,30 +23,15 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *logits, int logits0, __global co
                     __global const int *dims, int R, int R_set, int V, int row, int teacher_row, int addend_row,
                     int d_row, float temperature)
 {
-    const int r = ITEM(0);
-    if (r >= SIZE(R))
-        return;
-    float factor = scale[scale0] * temperature;
-#if HAS_TARGETS
-    if (targets[targets0 + r] < 0 || targets[targets0 + r] >= V)
-        factor = 0.0f;
-#endif
-    logits += logits0 + r * row;
-    addend += addend0 + r * addend_row;
-    dlogits += dlogits0 + r * d_row;
+#include "kl_divergence_grad/begin.clh"
     int v = 0;
     if (factor == 0.0f) {
         for (; v < V; v++)
             dlogits[v] = 0.0f MORE(ONE);
         return;
     }
-    const float inverse = 1.0f / temperature, share = 1.0f / (float)V;
-    float top, teacher_top = 0.0f;
-    const float log_s = LOCAL_NAME(log_sum)(logits, V, inverse, &top);
-#if HAS_TEACHER
-    teacher += teacher0 + r * teacher_row;
-    const float log_t = LOCAL_NAME(log_sum)(teacher, V, inverse, &teacher_top);
-#endif
+    const float share = 1.0f / (float)V;
+#include "kl_divergence/logs.clh"
     for (; v + 16 <= V; v += 16) {
         const float16 s = tsr_exp_float16((SIXTEEN_OF(logits + v) - top) * inverse - log_s);
         SIXTEEN(dlogits + v) = factor * (s - WANTED(float16, SIXTEEN_OF)) MORE(SIXTEEN_OF);

@@ -18,24 +18,8 @@ ENTRY KERNEL(PLACE __global const float *logits, int logits0, __global const int
              __global const float *addend, int addend0, __global float *dlogits, int dlogits0, __global const int *dims,
              int R, int R_set, int V, int row, int teacher_row, int addend_row, int d_row, float temperature)
 {
-    const int r = ITEM(0);
-    if (r >= SIZE(R))
-        return;
-    float factor = scale[scale0] * temperature;
-#if HAS_TARGETS
-    if (targets[targets0 + r] < 0 || targets[targets0 + r] >= V)
-        factor = 0.0f;
-#endif
-    const float inverse = 1.0f / temperature;
-    float top, teacher_top = 0.0f;
-    logits += logits0 + r * row;
-    addend += addend0 + r * addend_row;
-    dlogits += dlogits0 + r * d_row;
-    const float log_s = LOCAL_NAME(log_sum)(logits, V, inverse, &top);
-#if HAS_TEACHER
-    teacher += teacher0 + r * teacher_row;
-    const float log_t = LOCAL_NAME(log_sum)(teacher, V, inverse, &teacher_top);
-#endif
+#include "kl_divergence_grad/begin.clh"
+#include "kl_divergence/logs.clh"
     for (int v = 0; v < V; v++) {
         const float s = tsr_exp_float((logits[v] - top) * inverse - log_s);
 #if HAS_TEACHER

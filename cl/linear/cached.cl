@@ -11,13 +11,6 @@
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, HAS_RESIDUAL; ACT
  *   tune    MR, KC as matmul/cached
  *   paid    "forward" in the table of matmul/cached.cl: 179-215 GFLOP/s of 236, plain 13-16 */
-#ifndef MR
-#define MR 6
-#endif
-#ifndef KC
-#define KC 256
-#endif
-
 #define A_DTYPE TSR_DTYPE_F32
 #define B_DTYPE W_DTYPE
 #define TRANS_A 0

@@ -46,15 +46,7 @@
  *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 (register tiles over blocks in local
  *           memory) */
 
-#define A_ALONG_K 1
-#define B_ALONG_K TRANS_W
-#define RUN_A (FOUR_X ? 4 : 1)
-#define RUN_B (FOUR_W ? 4 : 1)
-#if FOUR_X
-#define FETCH_A(to, m, k) FETCH4(TSR_DTYPE_F32, to, tile_m + (m) < rows && (k) < depth, x, (tile_m + (m)) * x_row + (k))
-#else
-#define FETCH_A(to, m, k) (to)[0] = tile_m + (m) < rows && (k) < depth ? x[(tile_m + (m)) * x_row + (k)] : 0.0f
-#endif
+#include "linear/tiled_fetch.clh"
 #if TRANS_W
 #define W_INDEX(n, k) (w0 + (tile_n + (n)) * depth + (k))
 #else

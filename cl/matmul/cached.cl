@@ -33,13 +33,6 @@
  *           read, 147-185 in place of 212; prefetched into the first cache in place of the second,
  *           204. Products of fewer than 8 columns are left to matmul/plain
  *   source  Goto, van de Geijn 2008, doi:10.1145/1356052.1356053 */
-#ifndef MR
-#define MR 6
-#endif
-#ifndef KC
-#define KC 256
-#endif
-
 #include "matmul/cached_pack.clh"
 
 ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(A_DTYPE) *a, int a0, __global const ELEMENT(B_DTYPE) *b, int b0,

@@ -5,9 +5,9 @@
  *   needs   float16 in registers (a CPU) */
 #include "embed_add/find.clh"
 
-ENTRY_OF_ONE KERNEL(PLACE __global const int *index, int index0, __global const float *dy, int dy0, __global float *dx,
-                    int dx0, __global const int *dims, int R, int R_set, int N, int N_set, int C, int C_set, int dy_row,
-                    int dx_row)
+ENTRY_OF_ONE KERNEL(PLACE
+#include "scatter/names.clh"
+)
 {
     const int r = ITEM(0), columns = SIZE(C), n = SIZE(N);
     if (r >= SIZE(R))

@@ -10,11 +10,7 @@
 ENTRY_OF_ONE KERNEL(PLACE __global float *sums, int sums0, __global const float *x, int x0, __global const int *dims,
                     int N, int N_set, int first, int parts)
 {
-    const int j = ITEM(0), n = SIZE(N), run = n / parts + (n % parts > 0);
-    if (j >= parts)
-        return;
-    /* j * run may exceed an int where runs are short */
-    const int begin = run && j > n / run ? n : min(j * run, n), end = n - begin < run ? n : begin + run;
+#include "sumsq/run.clh"
     float total = 0.0f;
     x += x0;
     for (int at = begin; at < end; at += BLOCK) {
