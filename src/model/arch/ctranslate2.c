@@ -90,47 +90,35 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
 static const char *const ignored[] = {"self_attention.relative_attention_bias.weight", NULL};
 
 /* In a gated feed-forward part, linear_0 is the gate. */
+/* What both stacks have. */
+/* clang-format off */
+#define STACK \
+    .position = "position_encodings", .embed_norm = "layernorm_embedding", \
+    .relative = "layer_0.self_attention.relative_attention_bias", .final_norm = "layer_norm", \
+    .norm1 = "layer_%d.self_attention.layer_norm", .norm2 = "layer_%d.ffn.layer_norm", \
+    .qkv = "layer_%d.self_attention.linear_0", .out = "layer_%d.self_attention.linear_1", \
+    .gate = "layer_%d.ffn.linear_0", \
+    .up = "layer_%d.ffn.linear_0_noact|layer_%d.ffn.linear_0", \
+    .down = "layer_%d.ffn.linear_1", .fused = TSRI_FUSED_QKV, .ignored = ignored
+/* clang-format on */
+
 static const tsri_model_names encoder_names = {
+    STACK,
     .prefix = "encoder.",
     .embed = "embeddings_0",
-    .position = "position_encodings",
     .types = "embeddings_1",
-    .embed_norm = "layernorm_embedding",
-    .relative = "layer_0.self_attention.relative_attention_bias",
-    .final_norm = "layer_norm",
-    .norm1 = "layer_%d.self_attention.layer_norm",
-    .norm2 = "layer_%d.ffn.layer_norm",
-    .qkv = "layer_%d.self_attention.linear_0",
-    .out = "layer_%d.self_attention.linear_1",
-    .gate = "layer_%d.ffn.linear_0",
-    .up = "layer_%d.ffn.linear_0_noact|layer_%d.ffn.linear_0",
-    .down = "layer_%d.ffn.linear_1",
     .pooler = "/pooler_dense",
-    .fused = TSRI_FUSED_QKV,
-    .ignored = ignored,
 };
 
 static const tsri_model_names names = {
+    STACK,
     .prefix = "decoder.",
     .embed = "embeddings|/encoder.embeddings_0",
-    .position = "position_encodings",
-    .embed_norm = "layernorm_embedding",
-    .relative = "layer_0.self_attention.relative_attention_bias",
-    .final_norm = "layer_norm",
     .head = "/decoder.projection",
-    .norm1 = "layer_%d.self_attention.layer_norm",
-    .norm2 = "layer_%d.ffn.layer_norm",
-    .qkv = "layer_%d.self_attention.linear_0",
-    .out = "layer_%d.self_attention.linear_1",
     .cross_norm = "layer_%d.attention.layer_norm",
     .cross_q = "layer_%d.attention.linear_0",
     .cross_kv = "layer_%d.attention.linear_1",
     .cross_out = "layer_%d.attention.linear_2",
-    .gate = "layer_%d.ffn.linear_0",
-    .up = "layer_%d.ffn.linear_0_noact|layer_%d.ffn.linear_0",
-    .down = "layer_%d.ffn.linear_1",
-    .fused = TSRI_FUSED_QKV,
-    .ignored = ignored,
 };
 
 const tsri_model_arch tsri_model_arch_ctranslate2 = {

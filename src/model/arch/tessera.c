@@ -115,10 +115,7 @@ static const tsri_model_names names = {
     .embed = "embed",
     LAYER("decoder"),
     .cross_norm = "decoder.layers.%d.cross.norm",
-    .cross_q = "decoder.layers.%d.cross.q",
-    .cross_k = "decoder.layers.%d.cross.k",
-    .cross_v = "decoder.layers.%d.cross.v",
-    .cross_out = "decoder.layers.%d.cross.out",
+    TSRI_MODEL_NAMES_CROSS("decoder.layers.%d.cross.", "q", "k", "v", "out"),
     .head = "head",
 };
 

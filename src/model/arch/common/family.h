@@ -37,6 +37,14 @@ typedef struct tsri_model_names {
                                     a warning reports; NULL at the end */
 } tsri_model_names;
 
+/* Names of a table that begin alike: `at` is the beginning. */
+/* clang-format off */
+#define TSRI_MODEL_NAMES_QKV(at, query, key, value) \
+    .q = at query, .k = at key, .v = at value
+#define TSRI_MODEL_NAMES_CROSS(at, query, key, value, output) \
+    .cross_q = at query, .cross_k = at key, .cross_v = at value, .cross_out = at output
+/* clang-format on */
+
 typedef struct tsri_model_arch {
     const char *name; /* "llama": config.json's model_type */
     const char *gguf; /* general.architecture, or NULL if it isn't read from GGUF */

@@ -14,9 +14,7 @@ static const char *const ignored[] = {".attn_rot_embd.weight", NULL};
 
 const tsri_model_names tsri_model_names_gguf = {
     COMMON,
-    .q = "blk.%d.attn_q",
-    .k = "blk.%d.attn_k",
-    .v = "blk.%d.attn_v",
+    TSRI_MODEL_NAMES_QKV("blk.%d.attn_", "q", "k", "v"),
     .q_norm = "blk.%d.attn_q_norm",
     .k_norm = "blk.%d.attn_k_norm",
     .gate = "blk.%d.ffn_gate",

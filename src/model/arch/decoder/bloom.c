@@ -2,7 +2,7 @@
  * matrix for q, k and v, ordered by head. https://huggingface.co/docs/transformers/model_doc/bloom
  */
 #include "base/error.h"
-#include "model/arch/common/family.h"
+#include "model/arch/decoder/gpt_neox.h"
 
 enum { READS = 2048 }; /* tokens, if the config names no bound: the model itself has none */
 
@@ -49,13 +49,7 @@ static const tsri_model_names names = {
     .embed_norm = "word_embeddings_layernorm",
     .final_norm = "ln_f",
     .head = "/lm_head",
-    .norm1 = "h.%d.input_layernorm",
-    .norm2 = "h.%d.post_attention_layernorm",
-    .qkv = "h.%d.self_attention.query_key_value",
-    .out = "h.%d.self_attention.dense",
-    .up = "h.%d.mlp.dense_h_to_4h",
-    .down = "h.%d.mlp.dense_4h_to_h",
-    .fused = TSRI_FUSED_HEADS,
+    TSRI_MODEL_NAMES_MEGATRON("h.%d.", "self_attention."),
 };
 
 const tsri_model_arch tsri_model_arch_bloom = {

@@ -1,5 +1,6 @@
 /* model/arch/decoder/gpt_neox.c - GPT-NeoX and Pythia: parallel residual, partial rotary positions,
  * one matrix for q, k and v ordered by head. */
+#include "model/arch/decoder/gpt_neox.h"
 #include "base/error.h"
 #include "model/arch/decoder/llama.h"
 
@@ -34,13 +35,7 @@ static const tsri_model_names names = {
     .embed = "embed_in",
     .final_norm = "final_layer_norm",
     .head = "/embed_out",
-    .norm1 = "layers.%d.input_layernorm",
-    .norm2 = "layers.%d.post_attention_layernorm",
-    .qkv = "layers.%d.attention.query_key_value",
-    .out = "layers.%d.attention.dense",
-    .up = "layers.%d.mlp.dense_h_to_4h",
-    .down = "layers.%d.mlp.dense_4h_to_h",
-    .fused = TSRI_FUSED_HEADS,
+    TSRI_MODEL_NAMES_MEGATRON("layers.%d.", "attention."),
     .ignored = ignored,
 };
 

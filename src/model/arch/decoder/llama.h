@@ -18,8 +18,7 @@ extern const tsri_model_names tsri_model_names_llama;
     .out = "layers.%d.self_attn.o_proj"
 /* Queries, keys and values in three arrays. */
 #define TSRI_MODEL_NAMES_LLAMA_QKV \
-    .q = "layers.%d.self_attn.q_proj", .k = "layers.%d.self_attn.k_proj", \
-    .v = "layers.%d.self_attn.v_proj"
+    TSRI_MODEL_NAMES_QKV("layers.%d.self_attn.", "q_proj", "k_proj", "v_proj")
 /* clang-format on */
 
 #endif

@@ -54,12 +54,9 @@ static const tsri_model_names names = {
     .pooler = "pooler.dense",
     .head = "/cls.predictions.decoder",
     .head_bias = "/cls.predictions|/cls.predictions.decoder",
-    .masked_dense = "/cls.predictions.transform.dense",
-    .masked_norm = "/cls.predictions.transform.LayerNorm",
+    TSRI_MODEL_NAMES_BERT_MASKED("/cls.predictions.transform."),
     .next = "/cls.seq_relationship",
-    .label = "/classifier",
-    .token_label = "/classifier",
-    .ignored = tsri_model_names_position_ids,
+    TSRI_MODEL_NAMES_BERT_LABELS,
 };
 
 const tsri_model_arch tsri_model_arch_bert = {

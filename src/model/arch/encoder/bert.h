@@ -7,25 +7,34 @@
 /* BERT's names of the arrays of a layer and of the embedding, which its relatives keep under their
  * own prefix. */
 /* clang-format off */
-#define TSRI_MODEL_NAMES_BERT \
+#define TSRI_MODEL_NAMES_BERT_EMBEDDING \
     .embed = "embeddings.word_embeddings", .position = "embeddings.position_embeddings", \
-    .types = "embeddings.token_type_embeddings", .embed_norm = "embeddings.LayerNorm", \
+    .embed_norm = "embeddings.LayerNorm"
+#define TSRI_MODEL_NAMES_BERT \
+    TSRI_MODEL_NAMES_BERT_EMBEDDING, .types = "embeddings.token_type_embeddings", \
     .norm1 = "encoder.layer.%d.attention.output.LayerNorm", \
     .norm2 = "encoder.layer.%d.output.LayerNorm", \
-    .q = "encoder.layer.%d.attention.self.query", .k = "encoder.layer.%d.attention.self.key", \
-    .v = "encoder.layer.%d.attention.self.value", \
+    TSRI_MODEL_NAMES_QKV("encoder.layer.%d.attention.self.", "query", "key", "value"), \
     .out = "encoder.layer.%d.attention.output.dense", \
     .up = "encoder.layer.%d.intermediate.dense", .down = "encoder.layer.%d.output.dense"
 /* clang-format on */
 
-/* RoBERTa's names of what lies above the layers. */
+/* Their names of what lies above the layers: of the head that fills masks, and of those that
+ * label. */
 /* clang-format off */
+#define TSRI_MODEL_NAMES_BERT_MASKED(at) \
+    .masked_dense = at "dense", .masked_norm = at "LayerNorm"
+#define TSRI_MODEL_NAMES_BERT_LABELS \
+    .label = "/classifier", .token_label = "/classifier", \
+    .ignored = tsri_model_names_position_ids
+#define TSRI_MODEL_NAMES_ROBERTA_LABELS \
+    .label_dense = "/classifier.dense", .label = "/classifier.out_proj", \
+    .token_label = "/classifier", .ignored = tsri_model_names_position_ids
 #define TSRI_MODEL_NAMES_ROBERTA_HEADS \
     .pooler = "pooler.dense", \
     .head = "/lm_head.decoder", .head_bias = "/lm_head|/lm_head.decoder", \
     .masked_dense = "/lm_head.dense", .masked_norm = "/lm_head.layer_norm", \
-    .label_dense = "/classifier.dense", .label = "/classifier.out_proj", \
-    .token_label = "/classifier"
+    TSRI_MODEL_NAMES_ROBERTA_LABELS
 /* clang-format on */
 
 /* A list for tsri_model_names.ignored: the numbers of the positions, as a buffer. */

@@ -33,14 +33,10 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
 
 static const tsri_model_names names = {
     .prefix = "distilbert.",
-    .embed = "embeddings.word_embeddings",
-    .position = "embeddings.position_embeddings",
-    .embed_norm = "embeddings.LayerNorm",
+    TSRI_MODEL_NAMES_BERT_EMBEDDING,
     .norm1 = "transformer.layer.%d.sa_layer_norm",
     .norm2 = "transformer.layer.%d.output_layer_norm",
-    .q = "transformer.layer.%d.attention.q_lin",
-    .k = "transformer.layer.%d.attention.k_lin",
-    .v = "transformer.layer.%d.attention.v_lin",
+    TSRI_MODEL_NAMES_QKV("transformer.layer.%d.attention.", "q_lin", "k_lin", "v_lin"),
     .out = "transformer.layer.%d.attention.out_lin",
     .up = "transformer.layer.%d.ffn.lin1",
     .down = "transformer.layer.%d.ffn.lin2",
@@ -49,9 +45,7 @@ static const tsri_model_names names = {
     .masked_dense = "/vocab_transform",
     .masked_norm = "/vocab_layer_norm",
     .label_dense = "/pre_classifier",
-    .label = "/classifier",
-    .token_label = "/classifier",
-    .ignored = tsri_model_names_position_ids,
+    TSRI_MODEL_NAMES_BERT_LABELS,
 };
 
 const tsri_model_arch tsri_model_arch_distilbert = {

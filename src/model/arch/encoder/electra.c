@@ -24,12 +24,8 @@ static const tsri_model_names names = {
     .project = "embeddings_project",
     .head = "/generator_lm_head",
     .head_bias = "/generator_lm_head",
-    .masked_dense = "/generator_predictions.dense",
-    .masked_norm = "/generator_predictions.LayerNorm",
-    .label_dense = "/classifier.dense",
-    .label = "/classifier.out_proj",
-    .token_label = "/classifier",
-    .ignored = tsri_model_names_position_ids,
+    TSRI_MODEL_NAMES_BERT_MASKED("/generator_predictions."),
+    TSRI_MODEL_NAMES_ROBERTA_LABELS,
     .unserved = unserved,
 };
 

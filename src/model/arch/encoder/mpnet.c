@@ -28,20 +28,15 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
 
 static const tsri_model_names names = {
     .prefix = "mpnet.",
-    .embed = "embeddings.word_embeddings",
-    .position = "embeddings.position_embeddings",
-    .embed_norm = "embeddings.LayerNorm",
+    TSRI_MODEL_NAMES_BERT_EMBEDDING,
     .relative = "encoder.relative_attention_bias",
     .norm1 = "encoder.layer.%d.attention.LayerNorm",
     .norm2 = "encoder.layer.%d.output.LayerNorm",
-    .q = "encoder.layer.%d.attention.attn.q",
-    .k = "encoder.layer.%d.attention.attn.k",
-    .v = "encoder.layer.%d.attention.attn.v",
+    TSRI_MODEL_NAMES_QKV("encoder.layer.%d.attention.attn.", "q", "k", "v"),
     .out = "encoder.layer.%d.attention.attn.o",
     .up = "encoder.layer.%d.intermediate.dense",
     .down = "encoder.layer.%d.output.dense",
     TSRI_MODEL_NAMES_ROBERTA_HEADS,
-    .ignored = tsri_model_names_position_ids,
 };
 
 const tsri_model_arch tsri_model_arch_mpnet = {

@@ -32,7 +32,6 @@ const tsri_model_names tsri_model_names_roberta = {
     .prefix = "roberta.",
     TSRI_MODEL_NAMES_BERT,
     TSRI_MODEL_NAMES_ROBERTA_HEADS,
-    .ignored = tsri_model_names_position_ids,
 };
 
 const tsri_model_arch tsri_model_arch_roberta = {

@@ -52,43 +52,30 @@ void tsri_model_arch_sinusoids(tsri_model_spec *spec, tsri_model_sinusoid sinuso
 static const char *const ignored[] = {"embed_positions.weight", "embed_positions.weights",
                                       "model.encoder.version", "model.decoder.version", NULL};
 
+/* What both stacks have. */
+/* clang-format off */
+#define STACK(side) \
+    .prefix = "model.", .position = side ".embed_positions", \
+    .embed_norm = side ".layernorm_embedding", .final_norm = side ".layer_norm", \
+    .norm1 = side ".layers.%d.self_attn_layer_norm", .norm2 = side ".layers.%d.final_layer_norm", \
+    TSRI_MODEL_NAMES_QKV(side ".layers.%d.self_attn.", "q_proj", "k_proj", "v_proj"), \
+    .out = side ".layers.%d.self_attn.out_proj", \
+    .up = side ".layers.%d.fc1", .down = side ".layers.%d.fc2"
+/* clang-format on */
+
 const tsri_model_names tsri_model_names_bart_encoder = {
-    .prefix = "model.",
+    STACK("encoder"),
     .embed = "shared|encoder.embed_tokens|decoder.embed_tokens",
-    .position = "encoder.embed_positions",
-    .embed_norm = "encoder.layernorm_embedding",
-    .final_norm = "encoder.layer_norm",
-    .norm1 = "encoder.layers.%d.self_attn_layer_norm",
-    .norm2 = "encoder.layers.%d.final_layer_norm",
-    .q = "encoder.layers.%d.self_attn.q_proj",
-    .k = "encoder.layers.%d.self_attn.k_proj",
-    .v = "encoder.layers.%d.self_attn.v_proj",
-    .out = "encoder.layers.%d.self_attn.out_proj",
-    .up = "encoder.layers.%d.fc1",
-    .down = "encoder.layers.%d.fc2",
 };
 
 const tsri_model_names tsri_model_names_bart_decoder = {
-    .prefix = "model.",
+    STACK("decoder"),
     .embed = "shared|decoder.embed_tokens|encoder.embed_tokens",
-    .position = "decoder.embed_positions",
-    .embed_norm = "decoder.layernorm_embedding",
-    .final_norm = "decoder.layer_norm",
     .head = "/lm_head",
     .head_bias = "=final_logits_bias",
-    .norm1 = "decoder.layers.%d.self_attn_layer_norm",
-    .norm2 = "decoder.layers.%d.final_layer_norm",
-    .q = "decoder.layers.%d.self_attn.q_proj",
-    .k = "decoder.layers.%d.self_attn.k_proj",
-    .v = "decoder.layers.%d.self_attn.v_proj",
-    .out = "decoder.layers.%d.self_attn.out_proj",
-    .up = "decoder.layers.%d.fc1",
-    .down = "decoder.layers.%d.fc2",
     .cross_norm = "decoder.layers.%d.encoder_attn_layer_norm",
-    .cross_q = "decoder.layers.%d.encoder_attn.q_proj",
-    .cross_k = "decoder.layers.%d.encoder_attn.k_proj",
-    .cross_v = "decoder.layers.%d.encoder_attn.v_proj",
-    .cross_out = "decoder.layers.%d.encoder_attn.out_proj",
+    TSRI_MODEL_NAMES_CROSS("decoder.layers.%d.encoder_attn.", "q_proj", "k_proj", "v_proj",
+                           "out_proj"),
     .ignored = ignored,
 };
 

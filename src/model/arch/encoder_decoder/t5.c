@@ -84,44 +84,29 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
 
 /* old files store a bias of cross-attention, which is not used */
 static const char *const ignored[] = {"EncDecAttention.relative_attention_bias.weight", NULL};
-#define EMBED "shared|encoder.embed_tokens|decoder.embed_tokens"
+/* What both stacks have; `mlp` is the number of the feed-forward block in a layer. */
+/* clang-format off */
+#define STACK(side, mlp) \
+    .prefix = "", .embed = "shared|encoder.embed_tokens|decoder.embed_tokens", \
+    .relative = side ".block.0.layer.0.SelfAttention.relative_attention_bias", \
+    .final_norm = side ".final_layer_norm", \
+    .norm1 = side ".block.%d.layer.0.layer_norm", \
+    .norm2 = side ".block.%d.layer." mlp ".layer_norm", \
+    TSRI_MODEL_NAMES_QKV(side ".block.%d.layer.0.SelfAttention.", "q", "k", "v"), \
+    .out = side ".block.%d.layer.0.SelfAttention.o", \
+    .gate = side ".block.%d.layer." mlp ".DenseReluDense.wi_0", \
+    .up = side ".block.%d.layer." mlp ".DenseReluDense.wi_1|" \
+          side ".block.%d.layer." mlp ".DenseReluDense.wi", \
+    .down = side ".block.%d.layer." mlp ".DenseReluDense.wo"
+/* clang-format on */
 
-static const tsri_model_names encoder_names = {
-    .prefix = "",
-    .embed = EMBED,
-    .relative = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias",
-    .final_norm = "encoder.final_layer_norm",
-    .norm1 = "encoder.block.%d.layer.0.layer_norm",
-    .norm2 = "encoder.block.%d.layer.1.layer_norm",
-    .q = "encoder.block.%d.layer.0.SelfAttention.q",
-    .k = "encoder.block.%d.layer.0.SelfAttention.k",
-    .v = "encoder.block.%d.layer.0.SelfAttention.v",
-    .out = "encoder.block.%d.layer.0.SelfAttention.o",
-    .gate = "encoder.block.%d.layer.1.DenseReluDense.wi_0",
-    .up = "encoder.block.%d.layer.1.DenseReluDense.wi_1|encoder.block.%d.layer.1.DenseReluDense.wi",
-    .down = "encoder.block.%d.layer.1.DenseReluDense.wo",
-};
+static const tsri_model_names encoder_names = {STACK("encoder", "1")};
 
 static const tsri_model_names names = {
-    .prefix = "",
-    .embed = EMBED,
-    .relative = "decoder.block.0.layer.0.SelfAttention.relative_attention_bias",
-    .final_norm = "decoder.final_layer_norm",
+    STACK("decoder", "2"),
     .head = "/lm_head",
-    .norm1 = "decoder.block.%d.layer.0.layer_norm",
-    .norm2 = "decoder.block.%d.layer.2.layer_norm",
-    .q = "decoder.block.%d.layer.0.SelfAttention.q",
-    .k = "decoder.block.%d.layer.0.SelfAttention.k",
-    .v = "decoder.block.%d.layer.0.SelfAttention.v",
-    .out = "decoder.block.%d.layer.0.SelfAttention.o",
     .cross_norm = "decoder.block.%d.layer.1.layer_norm",
-    .cross_q = "decoder.block.%d.layer.1.EncDecAttention.q",
-    .cross_k = "decoder.block.%d.layer.1.EncDecAttention.k",
-    .cross_v = "decoder.block.%d.layer.1.EncDecAttention.v",
-    .cross_out = "decoder.block.%d.layer.1.EncDecAttention.o",
-    .gate = "decoder.block.%d.layer.2.DenseReluDense.wi_0",
-    .up = "decoder.block.%d.layer.2.DenseReluDense.wi_1|decoder.block.%d.layer.2.DenseReluDense.wi",
-    .down = "decoder.block.%d.layer.2.DenseReluDense.wo",
+    TSRI_MODEL_NAMES_CROSS("decoder.block.%d.layer.1.EncDecAttention.", "q", "k", "v", "o"),
     .ignored = ignored,
 };
 

@@ -56,36 +56,27 @@ static tsr_status read(const tsri_model_config *config, tsri_model_spec *spec) {
     return TSR_OK;
 }
 
+/* What both stacks have. */
+/* clang-format off */
+#define STACK(side) \
+    .prefix = "", .norm1 = side ".%d.norm1", \
+    TSRI_MODEL_NAMES_QKV(side ".%d.self.", "q", "k", "v"), .out = side ".%d.self.o", \
+    .up = side ".%d.ffn.w1", .down = side ".%d.ffn.w2"
+/* clang-format on */
+
 static const tsri_model_names encoder_names = {
-    .prefix = "",
+    STACK("encoder"),
     .embed = "src_embed|embed",
-    .norm1 = "encoder.%d.norm1",
     .norm2 = "encoder.%d.norm2",
-    .q = "encoder.%d.self.q",
-    .k = "encoder.%d.self.k",
-    .v = "encoder.%d.self.v",
-    .out = "encoder.%d.self.o",
-    .up = "encoder.%d.ffn.w1",
-    .down = "encoder.%d.ffn.w2",
 };
 
 static const tsri_model_names names = {
-    .prefix = "",
+    STACK("decoder"),
     .embed = "tgt_embed|embed",
     .head = "output",
-    .norm1 = "decoder.%d.norm1",
     .cross_norm = "decoder.%d.norm2",
     .norm2 = "decoder.%d.norm3",
-    .q = "decoder.%d.self.q",
-    .k = "decoder.%d.self.k",
-    .v = "decoder.%d.self.v",
-    .out = "decoder.%d.self.o",
-    .cross_q = "decoder.%d.cross.q",
-    .cross_k = "decoder.%d.cross.k",
-    .cross_v = "decoder.%d.cross.v",
-    .cross_out = "decoder.%d.cross.o",
-    .up = "decoder.%d.ffn.w1",
-    .down = "decoder.%d.ffn.w2",
+    TSRI_MODEL_NAMES_CROSS("decoder.%d.cross.", "q", "k", "v", "o"),
 };
 
 const tsri_model_arch tsri_model_arch_transformer_base = {
