@@ -10,26 +10,13 @@ TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
 
 enum { PANEL = 64, PANELS_SHARED = 4, STAGE_ROWS = 4 };
 
-static bool is_glu(const tsr_op *op) {
-    return op->id == TSR_OP_GLU_LINEAR;
-}
-
-/* The attributes of the two ops begin with the same fields. */
-static const tsr_linear_attrs *attrs_of(const tsr_op *op) {
-    return op->attrs;
-}
-
 static bool is_int8(const tsr_op *op) {
-    return attrs_of(op)->compute == TSR_COMPUTE_INT8;
-}
-
-static int64_t depth_of(const tsr_op *op) {
-    return op->in[W]->dim[1].factor;
+    return tsri_opencl_weighted_attrs(op)->compute == TSR_COMPUTE_INT8;
 }
 
 /* The bytes of a row of x in the form of linear/vnni.clh. */
 static int64_t row_bytes(const tsr_op *op) {
-    return depth_of(op) / 32 * 36 + 4;
+    return tsri_opencl_weight_depth(op) / 32 * 36 + 4;
 }
 
 bool tsri_opencl_fits_blocks(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
@@ -37,15 +24,11 @@ bool tsri_opencl_fits_blocks(const tsri_opencl_row *row, const tsri_opencl_facts
     (void)row;
     if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype))
         return tsri_opencl_refuse(why, "made for weights of q8_0 or q4_0 blocks");
-    if (!tsri_opencl_fits_tiles(facts, op, attrs_of(op)->trans_w != 0, why) ||
-        !tsri_opencl_fits_weighted(op, why))
+    if (!tsri_opencl_fits_tiles(facts, op, why) || !tsri_opencl_fits_weighted(op, why))
         return false;
-    if (depth_of(op) < 32 || depth_of(op) % 32)
+    if (tsri_opencl_weight_depth(op) < 32 || tsri_opencl_weight_depth(op) % 32)
         return tsri_opencl_refuse(why, "needs whole blocks of 32 inputs");
-    if (is_glu(op))
-        return tsri_tensor_columns(op->out[Y]).factor % PANEL == 0 ||
-               tsri_opencl_refuse(why, "needs a feed-forward width that is a multiple of 64");
-    return tsri_opencl_fits_rows(tsri_opencl_in(op, RESIDUAL), why);
+    return tsri_opencl_fits_halves(op, why);
 }
 
 bool tsri_opencl_fits_blocks_one(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
@@ -73,42 +56,22 @@ bool tsri_opencl_fits_vnni_one(const tsri_opencl_row *row, const tsri_opencl_fac
     return tsri_opencl_fits_few_rows(op, 1, why) && tsri_opencl_fits_vnni(row, facts, op, why);
 }
 
-void tsri_opencl_define_vnni_one(const tsri_opencl_row *row, const tsr_op *op,
-                                 tsri_opencl_defines *defines) {
-    (void)row;
-    if (is_glu(op))
-        tsri_opencl_define_weighted(op, attrs_of(op)->activation, defines);
-    else
-        tsri_opencl_define_linear(op, defines);
-}
-
 void tsri_opencl_define_vnni(const tsri_opencl_row *row, const tsr_op *op,
                              tsri_opencl_defines *defines) {
-    tsri_opencl_define_vnni_one(row, op, defines);
+    tsri_opencl_define_weighted(row, op, defines);
     tsri_opencl_define_int(defines, "FEW", !strcmp(row->name, "vnni_few"));
 }
 
 void tsri_opencl_define_blocks(const tsri_opencl_row *row, const tsr_op *op,
                                tsri_opencl_defines *defines) {
-    tsri_opencl_define_vnni_one(row, op, defines);
+    tsri_opencl_define_weighted(row, op, defines);
     tsri_opencl_define_int(defines, "INT8", is_int8(op));
-}
-
-static void bind_common(const tsr_op *op, tsri_opencl_launch *launch, int tile_m, int tile_n) {
-    if (is_glu(op))
-        tsri_opencl_bind_glu_linear(op, launch, tile_m, tile_n);
-    else
-        tsri_opencl_bind_linear(op, launch, tile_m, tile_n);
-    tsri_opencl_group(launch, 1, 1, 1);
 }
 
 void tsri_opencl_bind_blocks(const tsri_opencl_row *row, const tsr_op *op,
                              tsri_opencl_launch *launch) {
     (void)row;
-    const int mr = tsri_opencl_tuned(launch, "MR");
-    bind_common(op, launch, mr, PANEL);
-    tsri_opencl_grid(launch, 0, tsri_tensor_rows(op->out[Y]), mr);
-    tsri_opencl_grid(launch, 1, tsri_tensor_columns(op->out[Y]), PANEL);
+    tsri_opencl_bind_panels(op, launch, tsri_opencl_tuned(launch, "MR"), PANEL);
 }
 
 void tsri_opencl_bind_vnni(const tsri_opencl_row *row, const tsr_op *op,
@@ -125,9 +88,8 @@ void tsri_opencl_bind_vnni_one(const tsri_opencl_row *row, const tsr_op *op,
     (void)row;
     const int64_t panels = tsri_tensor_columns(op->out[Y]).factor / PANEL;
     const int shared = panels >= 64 * PANELS_SHARED ? PANELS_SHARED : panels >= 64 ? 2 : 1;
-    bind_common(op, launch, 1, PANEL * shared);
+    tsri_opencl_bind_panels_one(op, launch, PANEL * shared);
     tsri_opencl_arg_int(launch, "P", shared);
-    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[Y]), PANEL * shared);
 }
 
 static void define_rows(const tsri_opencl_row *row, const tsr_op *op,
@@ -145,7 +107,7 @@ static void bind_rows(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_
     tsri_opencl_arg_scratch(launch, "scratch", bytes);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
-    tsri_opencl_arg_int(launch, "K", depth_of(op));
+    tsri_opencl_arg_int(launch, "K", tsri_opencl_weight_depth(op));
     tsri_opencl_arg_row(launch, "x", x);
     tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), STAGE_ROWS);
     tsri_opencl_group(launch, 1, 1, 1);

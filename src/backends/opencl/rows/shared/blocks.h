@@ -4,7 +4,7 @@
 #ifndef TSRI_OPENCL_ROWS_SHARED_BLOCKS_H
 #define TSRI_OPENCL_ROWS_SHARED_BLOCKS_H
 
-#include "backends/opencl/rows/shared/common.h"
+#include "backends/opencl/rows/shared/weighted.h"
 
 enum { TSRI_OPENCL_FEW = 9 }; /* rows of x that vnni_few takes */
 
@@ -22,8 +22,6 @@ void tsri_opencl_define_blocks(const tsri_opencl_row *row, const tsr_op *op,
                                tsri_opencl_defines *defines);
 void tsri_opencl_define_vnni(const tsri_opencl_row *row, const tsr_op *op,
                              tsri_opencl_defines *defines);
-void tsri_opencl_define_vnni_one(const tsri_opencl_row *row, const tsr_op *op,
-                                 tsri_opencl_defines *defines);
 void tsri_opencl_bind_blocks(const tsri_opencl_row *row, const tsr_op *op,
                              tsri_opencl_launch *launch);
 void tsri_opencl_bind_vnni(const tsri_opencl_row *row, const tsr_op *op,
@@ -38,7 +36,7 @@ extern const tsri_opencl_stage tsri_opencl_stage_vnni_rows;
     .layout = &tsri_opencl_layout_panels64_blocks, .fits = tsri_opencl_fits_##kind
 #define TSRI_OPENCL_BLOCKS_ROWS(op_, folder)                                             \
     {TSRI_OPENCL_BLOCKS_ROW("vnni_one", op_, folder "/vnni_one.cl", 95, vnni_one),       \
-     .probe = TSRI_OPENCL_PROBE_VNNI, .define = tsri_opencl_define_vnni_one,             \
+     .probe = TSRI_OPENCL_PROBE_VNNI, .define = tsri_opencl_define_weighted,             \
      .bind = tsri_opencl_bind_vnni_one},                                                 \
         {TSRI_OPENCL_BLOCKS_ROW("vnni_few", op_, folder "/vnni.cl", 93, vnni_few),       \
          .probe = TSRI_OPENCL_PROBE_VNNI,                                                \

@@ -2,10 +2,9 @@
 #include "backends/opencl/rows/shared/clblast.h"
 #include "backends/opencl/bind/arguments.h"
 #include "backends/opencl/device/failure.h"
+#include "backends/opencl/rows/shared/weighted.h"
 #include "base/error.h"
 #include "tensor/convert.h"
-#include "tensor/operands.h"
-#include "tensor/shape.h"
 
 TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
 
@@ -15,22 +14,9 @@ TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
 
 enum { LEADING = TSR_MAX_RANK - 2 };
 
-static const tsr_tensor *input(const tsr_op *op, uint32_t i) {
-    return i < op->n_in ? op->in[i] : NULL;
-}
-
-static bool refuse(const char **why, const char *sentence) {
-    *why = sentence;
-    return false;
-}
-
-static bool is_one(tsr_dim dim) {
-    return tsri_tensor_is_one(dim);
-}
-
 /* A matrix whose rows are contiguous and a constant step apart. */
 static bool is_matrix(const tsr_tensor *tensor) {
-    return tensor->rank >= 2 && is_one(tensor->stride[tensor->rank - 1]) &&
+    return tensor->rank >= 2 && tsri_tensor_is_one(tensor->stride[tensor->rank - 1]) &&
            !tensor->stride[tensor->rank - 2].symbols && tensor->stride[tensor->rank - 2].factor > 0;
 }
 
@@ -38,74 +24,64 @@ static bool fits_matmul(const tsr_op *op, const char **why) {
     const tsr_tensor *operands[] = {op->in[0], op->in[1], op->out[0]};
     for (int i = 0; i < 3; i++) {
         if (operands[i]->dtype != TSR_F32)
-            return refuse(why, "takes f32 only");
+            return tsri_opencl_refuse(why, "takes f32 only");
         if (!is_matrix(operands[i]))
-            return refuse(why, "takes matrices with contiguous rows a constant step apart only");
+            return tsri_opencl_refuse(
+                why, "takes matrices with contiguous rows a constant step apart only");
     }
     return true;
 }
 
 static bool fits_linear(const tsr_op *op, const char **why) {
-    const tsr_tensor *x = op->in[X], *w = op->in[W], *bias = input(op, BIAS),
-                     *residual = input(op, RESIDUAL), *y = op->out[Y];
+    const tsr_tensor *x = op->in[X], *w = op->in[W], *bias = tsri_opencl_in(op, BIAS),
+                     *residual = tsri_opencl_in(op, RESIDUAL), *y = op->out[Y];
     int64_t step;
     if (w->dtype != TSR_F32 || w->rank != 2 || (bias && bias->dtype != TSR_F32))
-        return refuse(why, "takes weights kept as f32 only (--dtype f32)");
+        return tsri_opencl_refuse(why, "takes weights kept as f32 only (--dtype f32)");
     if (!tsri_tensor_is_packed(w) || (bias && !tsri_tensor_is_packed(bias)))
-        return refuse(why, "takes contiguous weights only");
+        return tsri_opencl_refuse(why, "takes contiguous weights only");
     const tsr_tensor *rows[] = {x, y, residual};
     for (int i = 0; i < 3; i++)
         if (rows[i] && (rows[i]->dtype != TSR_F32 || !tsri_tensor_collapses(rows[i], &step)))
-            return refuse(why, "takes f32 rows a constant step apart only");
+            return tsri_opencl_refuse(why, "takes f32 rows a constant step apart only");
     return true;
 }
 
 bool tsri_opencl_clblast_fits(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                               const tsr_op *op, const char **why) {
     if (!facts->clblast)
-        return refuse(why, "this build has no CLBlast, or the device has no compiler");
+        return tsri_opencl_refuse(why, "this build has no CLBlast, or the device has no compiler");
     return row->op == TSR_OP_MATMUL ? fits_matmul(op, why) : fits_linear(op, why);
 }
 
 void tsri_opencl_clblast_define(const tsri_opencl_row *row, const tsr_op *op,
                                 tsri_opencl_defines *defines) {
-    const tsr_linear_attrs *attrs = op->attrs; /* glu_linear's begins with the same fields */
     if (row->op == TSR_OP_MATMUL)
         return;
-    tsri_opencl_define_int(defines, "ACT", (int)attrs->activation);
-    tsri_opencl_define_int(defines, "HAS_BIAS", input(op, BIAS) != NULL);
+    tsri_opencl_define_int(defines, "ACT", (int)tsri_opencl_weighted_attrs(op)->activation);
+    tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     if (row->op == TSR_OP_LINEAR)
-        tsri_opencl_define_int(defines, "HAS_RESIDUAL", input(op, RESIDUAL) != NULL);
-}
-
-static int64_t row_step(const tsr_tensor *tensor) {
-    int64_t step = 0;
-    return tensor && tsri_tensor_collapses(tensor, &step) ? step : 0;
-}
-
-static int64_t weight_size(const tsr_op *op, bool depth) {
-    const tsr_linear_attrs *attrs = op->attrs;
-    const tsr_tensor *w = op->in[W];
-    return w->dim[(attrs->trans_w != 0) == depth].factor;
+        tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, RESIDUAL) != NULL);
 }
 
 void tsri_opencl_clblast_bind(const tsri_opencl_row *row, const tsr_op *op,
                               tsri_opencl_launch *launch) {
     const tsr_tensor *y = op->out[Y];
     const tsr_dim rows = tsri_tensor_rows(y), columns = tsri_tensor_columns(y);
-    const tsr_dim products = tsri_tensor_times(rows, tsri_tensor_const(weight_size(op, false)));
+    const tsr_dim products =
+        tsri_tensor_times(rows, tsri_tensor_const(tsri_opencl_weight_outputs(op)));
     tsri_opencl_arg_scratch(launch, "p",
                             tsri_tensor_times(products, tsri_tensor_const(sizeof(float))));
-    tsri_opencl_arg_tensor(launch, "bias", input(op, BIAS));
+    tsri_opencl_arg_tensor(launch, "bias", tsri_opencl_in(op, BIAS));
     if (row->op == TSR_OP_LINEAR)
-        tsri_opencl_arg_tensor(launch, "residual", input(op, RESIDUAL));
+        tsri_opencl_arg_tensor(launch, "residual", tsri_opencl_in(op, RESIDUAL));
     tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_dim(launch, "R", rows);
     tsri_opencl_arg_int(launch, row->op == TSR_OP_LINEAR ? "N" : "F", columns.factor);
     if (row->op == TSR_OP_LINEAR)
-        tsri_opencl_arg_int(launch, "residual_row", row_step(input(op, RESIDUAL)));
-    tsri_opencl_arg_int(launch, "y_row", row_step(y));
+        tsri_opencl_arg_row(launch, "residual", tsri_opencl_in(op, RESIDUAL));
+    tsri_opencl_arg_row(launch, "y", y);
     tsri_opencl_grid(launch, 0, columns, 1);
     tsri_opencl_grid(launch, 1, rows, 1);
 }
@@ -193,19 +169,18 @@ static tsr_status enqueue_matmul(const tsr_op *op, cl_command_queue queue,
 /* Computes the product into scratch; the op's kernel then adds the bias and the rest. */
 static tsr_status enqueue_linear(const tsr_op *op, cl_command_queue queue,
                                  const int64_t sizes[TSR_SYMBOLS], cl_event *event) {
-    const tsr_linear_attrs *attrs = op->attrs;
     const tsr_tensor *x = op->in[X], *w = op->in[W];
     tsr_dev *dev = x->buf->dev;
-    product p = {.trans_b = attrs->trans_w != 0, .alpha = 1};
+    product p = {.trans_b = tsri_opencl_weighted_attrs(op)->trans_w != 0, .alpha = 1};
     p.m = (size_t)tsri_tensor_value(tsri_tensor_rows(op->out[Y]), sizes);
-    p.n = (size_t)weight_size(op, false);
-    p.k = (size_t)weight_size(op, true);
+    p.n = (size_t)tsri_opencl_weight_outputs(op);
+    p.k = (size_t)tsri_opencl_weight_depth(op);
     p.a = x->buf->mem;
     p.b = w->buf->mem;
     p.c = dev->scratch;
     p.a0 = first_of(x);
     p.b0 = first_of(w);
-    p.a_row = (size_t)row_step(x);
+    p.a_row = (size_t)tsri_opencl_row_stride(x);
     p.b_row = p.trans_b ? p.k : p.n;
     p.c_row = p.n;
     /* The step of a single row may be less than its length; CLBlast needs at least the length. */

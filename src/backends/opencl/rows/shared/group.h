@@ -53,7 +53,8 @@ void tsri_opencl_group_row(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim col
         {"TN", tn, 1, 8},  {"BK", bk, 4, 64}, {"VW", 1, 1, 4},  \
     }
 
-/* Their variants of linear and glu_linear, for rows/<kind>/<op>.c (tiled.c): best first. */
+/* Their variants of linear and glu_linear (tiled.c), best first: TILED_ROWS below. tn and bk are TN
+ * and BK of the variants for up to 8 rows of x (skinny). */
 bool tsri_opencl_fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
                             const tsr_op *op, const char **why);
 bool tsri_opencl_fits_skinny(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
@@ -77,7 +78,6 @@ void tsri_opencl_define_tiled_half(const tsri_opencl_row *row, const tsr_op *op,
     .name = name_, .op = op_, .file = file_, .newest_c = true, .score = score_,  \
     .weight_operand = 1, .fits = fits_, .define = tsri_opencl_define_tiled_half, \
     .bind = tsri_opencl_bind_tiled
-/* skinny: TN and BK of the variant for up to 8 rows of x. */
 #define TSRI_OPENCL_HALF_ROWS(op_, file_, tn, bk)                                        \
     {TSRI_OPENCL_HALF_ROW("skinny_half", op_, file_, 96, tsri_opencl_fits_skinny_half),  \
      TSRI_OPENCL_TILE(16, 4, 2, tn, bk)},                                                \
@@ -104,27 +104,14 @@ void tsri_opencl_bind_int8(const tsri_opencl_row *row, const tsr_op *op,
 #define TSRI_OPENCL_INT8_ROWS(op_, file_)                   \
     TSRI_OPENCL_INT8_ROW("int8_dot", op_, file_, true, 65), \
         TSRI_OPENCL_INT8_ROW("int8", op_, file_, false, 60)
-#define TSRI_OPENCL_TILED_LINEAR                                               \
-    TSRI_OPENCL_HALF_ROWS(TSR_OP_LINEAR, "linear/tiled.cl", 1, 64),            \
-        TSRI_OPENCL_INT8_ROWS(TSR_OP_LINEAR, "linear/tiled_int8.cl"),          \
-        {TSRI_OPENCL_TILED_ROW("skinny", TSR_OP_LINEAR, "linear/tiled.cl", 70, \
-                               tsri_opencl_fits_skinny),                       \
-         TSRI_OPENCL_TILE(16, 4, 2, 1, 64)},                                   \
-    {                                                                          \
-        TSRI_OPENCL_TILED_ROW("tiled", TSR_OP_LINEAR, "linear/tiled.cl", 60,   \
-                              tsri_opencl_fits_tiled),                         \
-            TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                  \
-    }
-#define TSRI_OPENCL_TILED_GLU_LINEAR                                                   \
-    TSRI_OPENCL_HALF_ROWS(TSR_OP_GLU_LINEAR, "glu_linear/tiled.cl", 2, 32),            \
-        TSRI_OPENCL_INT8_ROWS(TSR_OP_GLU_LINEAR, "glu_linear/tiled_int8.cl"),          \
-        {TSRI_OPENCL_TILED_ROW("skinny", TSR_OP_GLU_LINEAR, "glu_linear/tiled.cl", 70, \
-                               tsri_opencl_fits_skinny),                               \
-         TSRI_OPENCL_TILE(16, 4, 2, 2, 32)},                                           \
-    {                                                                                  \
-        TSRI_OPENCL_TILED_ROW("tiled", TSR_OP_GLU_LINEAR, "glu_linear/tiled.cl", 60,   \
-                              tsri_opencl_fits_tiled),                                 \
-            TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                          \
+#define TSRI_OPENCL_TILED_ROWS(op_, folder, tn, bk)                                             \
+    TSRI_OPENCL_HALF_ROWS(op_, folder "/tiled.cl", tn, bk),                                     \
+        TSRI_OPENCL_INT8_ROWS(op_, folder "/tiled_int8.cl"),                                    \
+        {TSRI_OPENCL_TILED_ROW("skinny", op_, folder "/tiled.cl", 70, tsri_opencl_fits_skinny), \
+         TSRI_OPENCL_TILE(16, 4, 2, tn, bk)},                                                   \
+    {                                                                                           \
+        TSRI_OPENCL_TILED_ROW("tiled", op_, folder "/tiled.cl", 60, tsri_opencl_fits_tiled),    \
+            TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                                   \
     }
 
 #endif
