@@ -252,18 +252,10 @@ const tsri_opencl_row tsri_opencl_rows_tanh[] = {TSRI_OPENCL_ELEMENTWISE_LANES(T
 const tsri_opencl_row tsri_opencl_rows_sigmoid[] = {TSRI_OPENCL_ELEMENTWISE_LANES(TSR_OP_SIGMOID),
                                                     PLAIN(TSR_OP_SIGMOID, unary)};
 
-#define PLAIN_F32(id, name_)              \
-    {.name = "plain",                     \
-     .op = id,                            \
-     .file = "elementwise/" #name_ ".cl", \
-     .plain = true,                       \
-     .score = 10,                         \
-     .weight_operand = -1,                \
-     .fits = fits_f32,                    \
-     .define = define_##name_,            \
-     .bind = bind_##name_},               \
-    {                                     \
-        .name = NULL                      \
+#define PLAIN_F32(id, name_)                                                                       \
+    {TSRI_OPENCL_PLAIN(id, #name_, fits_f32, define_##name_, bind_##name_), .weight_operand = -1}, \
+    {                                                                                              \
+        .name = NULL                                                                               \
     }
 
 const tsri_opencl_row tsri_opencl_rows_activation_grad[] = {
@@ -271,11 +263,7 @@ const tsri_opencl_row tsri_opencl_rows_activation_grad[] = {
     PLAIN_F32(TSR_OP_ACTIVATION_GRAD, activation_grad)};
 const tsri_opencl_row tsri_opencl_rows_accumulate[] = {
     TSRI_OPENCL_ELEMENTWISE_LANES(TSR_OP_ACCUMULATE), PLAIN_F32(TSR_OP_ACCUMULATE, accumulate)};
-const tsri_opencl_row tsri_opencl_rows_dropout[] = {{.name = "lanes",
-                                                     .op = TSR_OP_DROPOUT,
-                                                     .file = "elementwise/dropout_lanes.cl",
-                                                     .score = 50,
-                                                     .weight_operand = -1,
-                                                     .fits = fits_dropout_lanes,
-                                                     .bind = bind_dropout_lanes},
-                                                    PLAIN_F32(TSR_OP_DROPOUT, dropout)};
+const tsri_opencl_row tsri_opencl_rows_dropout[] = {
+    {TSRI_OPENCL_LANES(TSR_OP_DROPOUT, "dropout", 50, fits_dropout_lanes, NULL, bind_dropout_lanes),
+     .weight_operand = -1},
+    PLAIN_F32(TSR_OP_DROPOUT, dropout)};

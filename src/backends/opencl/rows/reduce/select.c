@@ -52,29 +52,14 @@ static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_group(launch, 1, 1, 1);
 }
 
-#define ROWS(id, lanes_path, path) \
-    {.name = "lanes",              \
-     .op = id,                     \
-     .file = lanes_path,           \
-     .score = 50,                  \
-     .weight_operand = -1,         \
-     .fits = fits_lanes,           \
-     .define = define_plain,       \
-     .bind = bind_lanes},          \
-        {.name = "plain",          \
-         .op = id,                 \
-         .file = path,             \
-         .plain = true,            \
-         .score = 10,              \
-         .weight_operand = -1,     \
-         .fits = fits_plain,       \
-         .define = define_plain,   \
-         .bind = bind_plain},      \
-    {                              \
-        .name = NULL               \
+#define ROWS(id, folder)                                                      \
+    {TSRI_OPENCL_LANES(id, folder, 50, fits_lanes, define_plain, bind_lanes), \
+     .weight_operand = -1},                                                   \
+        {TSRI_OPENCL_PLAIN(id, folder, fits_plain, define_plain, bind_plain), \
+         .weight_operand = -1},                                               \
+    {                                                                         \
+        .name = NULL                                                          \
     }
 
-const tsri_opencl_row tsri_opencl_rows_argmax[] = {
-    ROWS(TSR_OP_ARGMAX, "select/argmax_lanes.cl", "select/argmax.cl")};
-const tsri_opencl_row tsri_opencl_rows_topk[] = {
-    ROWS(TSR_OP_TOPK, "select/topk_lanes.cl", "select/topk.cl")};
+const tsri_opencl_row tsri_opencl_rows_argmax[] = {ROWS(TSR_OP_ARGMAX, "argmax")};
+const tsri_opencl_row tsri_opencl_rows_topk[] = {ROWS(TSR_OP_TOPK, "topk")};

@@ -1,12 +1,12 @@
-/* select/topk_lanes.cl - select/topk for CPUs: sixteen elements are skipped at once if none beats
- * the smallest of those kept, and their exponentials are vectors.
+/* topk/lanes.cl - topk/plain for CPUs: sixteen elements are skipped at once if none beats the smallest of
+ * those kept, and their exponentials are vectors.
  *
  *   grid    (R), work-groups of one work-item
- *   operands, keeps, order as select/topk, x of f32
+ *   operands, keeps, order as topk/plain, x of f32
  *   needs   float16 in registers (a CPU)
  *   build   X_DTYPE; HAS_LSE
  *   paid    part of docs/performance.md: a search of 4 beams by a Transformer-base, 64 sentences,
- *           with argmax_lanes */
+ *           with argmax/lanes */
 #include "elementwise/math16.clh"
 #include "elementwise/sixteen.clh"
 #define BEATS(u, v) ((u) > (v) || (isnan(v) && !isnan(u)))

@@ -1,8 +1,8 @@
-/* select/argmax_lanes.cl - select/argmax for CPUs: sixteen elements are skipped at once if none
- * beats the largest so far.
+/* argmax/lanes.cl - argmax/plain for CPUs: sixteen elements are skipped at once if none beats the
+ * largest so far.
  *
  *   grid    (R), work-groups of one work-item
- *   operands as select/argmax, x of f32
+ *   operands as argmax/plain, x of f32
  *   needs   float16 in registers (a CPU)
  *   build   X_DTYPE */
 #include "elementwise/sixteen.clh"

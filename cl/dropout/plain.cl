@@ -1,5 +1,5 @@
-/* elementwise/dropout.cl - y = x / (1 - rate) where the random number of an element is not below
- * the rate, else 0.
+/* dropout/plain.cl - y = x / (1 - rate) where the random number of an element is not below the rate,
+ * else 0.
  *
  *   grid    (elements / 4), one work-item for the four elements of a counter
  *   x, y    at any strides, given in elements for the last eight dimensions; both contiguous where

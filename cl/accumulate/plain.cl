@@ -1,4 +1,4 @@
-/* elementwise/accumulate.cl - state = beta * state + x, element by element.
+/* accumulate/plain.cl - state = beta * state + x, element by element.
  *
  *   grid    (elements), one work-item each
  *   state   contiguous; x at any strides, given in elements for the last eight dimensions;

@@ -1,7 +1,7 @@
-/* elementwise/dropout_lanes.cl - elementwise/dropout for CPUs: sixteen counters to a vector.
+/* dropout/lanes.cl - dropout/plain for CPUs: sixteen counters to a vector.
  *
  *   grid    (N/SPAN), work-groups of one work-item
- *   x, y    contiguous; numbers and alias as elementwise/dropout
+ *   x, y    contiguous; numbers and alias as dropout/plain
  *   needs   float16 in registers (a CPU)
  *   paid    4 million elements, pocl 3.1, 2 Zen 4 cores: 3.24 ms (10 GB/s), plain 29.20. Ten rounds
  *           of Philox, not memory, take the time */

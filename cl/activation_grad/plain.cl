@@ -1,4 +1,4 @@
-/* elementwise/activation_grad.cl - dx = dy * act'(x), element by element.
+/* activation_grad/plain.cl - dx = dy * act'(x), element by element.
  *
  *   grid    (elements), one work-item each
  *   x, dy, dx at any strides, given in elements for the last eight dimensions; all contiguous where

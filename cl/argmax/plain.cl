@@ -1,4 +1,4 @@
-/* select/argmax.cl - y[r] = the index of the first largest of x[r,:]; NaN counts as smallest.
+/* argmax/plain.cl - y[r] = the index of the first largest of x[r,:]; NaN counts as smallest.
  *
  *   grid    (R), one work-item per row
  *   x[r,v]  at x0 + r*x_row + v; y contiguous

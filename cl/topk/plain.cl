@@ -1,4 +1,4 @@
-/* select/topk.cl - the k largest of each row, largest first, equal ones by index; and log sum exp
+/* topk/plain.cl - the k largest of each row, largest first, equal ones by index; and log sum exp
  * of the whole row.
  *
  *   grid    (R), one work-item per row
