@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { MOST_DEVICES = 16, MOST_RUNS = 512, STORE_BYTES = 4 << 20 };
+enum { MOST_DEVICES = 16, MOST_RUNS = 512, MOST_REPEATS = 16, STORE_BYTES = 4 << 20 };
 
 static char sentence[1024];
 static void *library;
@@ -78,6 +77,23 @@ const char *bench_device(const char *selector, tsr_dev **dev, const char **name)
         return sentence;
     *dev = opened[found];
     *name = names[found];
+    return NULL;
+}
+
+const char *bench_peak(tsr_dev *dev, const char *what, uint32_t repeats, double *rate) {
+    const tsr_backend_peaks *peaks =
+        backend->extension ? backend->extension(state, "tsr.peaks/1") : NULL;
+    const bool reads = !strcmp(what, "read");
+    double values[MOST_REPEATS];
+    if (!reads && strcmp(what, "fma_f32") != 0)
+        return "a peak is fma_f32 or read";
+    if (!peaks)
+        return "the plugin measures no peaks";
+    if (peaks->measure(dev, reads ? TSR_PEAK_READ : TSR_PEAK_FMA_F32, repeats, values) != TSR_OK)
+        return sentence;
+    *rate = 0;
+    for (uint32_t i = 0; i < repeats; i++)
+        *rate = fmax(*rate, values[i] * 1e-9);
     return NULL;
 }
 
@@ -263,34 +279,33 @@ typedef struct samples {
 } samples;
 
 /* Takes samples of at least 2 ms each, for this many seconds and at least "repeat" times. */
-static tsr_status take_samples(const set *s, const json_t *request, samples *out) {
+static const char *take_samples(const set *s, const json_t *request, samples *out) {
     const json_t *wanted = json_object_get(request, "seconds");
     const double seconds = wanted ? json_number_value(wanted) : 0.5;
     const int64_t repeat = bench_int(request, "repeat", 5);
-    const char *beside = bench_text(request, "beside", NULL);
+    const char *beside = bench_text(request, "beside", NULL), *failed = NULL;
     double ns = 0;
-    if (beside)
-        bench_peak(beside, (int)sysconf(_SC_NPROCESSORS_ONLN), 0);
     tsr_status status = sample(s, 1, &ns);
     if (status == TSR_OK)
         status = sample(s, 1, &ns);
     const int inner = ns < 2e6 ? (int)(2e6 / ns) + 1 : 1;
     const double begun = now();
-    for (out->n = 0; status == TSR_OK && out->n < MOST_RUNS &&
+    for (out->n = 0; status == TSR_OK && !failed && out->n < MOST_RUNS &&
                      (out->n < repeat || now() - begun < seconds * 1e9);
          out->n++) {
         status = sample(s, inner, &out->runs[out->n]);
-        out->beside[out->n] = beside ? bench_peak_pass(!strcmp(beside, "read")) : 0;
+        if (beside && status == TSR_OK)
+            failed = bench_peak(s->dev, beside, 1, &out->beside[out->n]);
     }
-    return status;
+    return status == TSR_OK ? failed : sentence;
 }
 
-static tsr_status measure(const set *s, const json_t *request, json_t *answer) {
+static const char *measure(const set *s, const json_t *request, json_t *answer) {
     const char *beside = bench_text(request, "beside", NULL);
-    samples taken;
-    const tsr_status status = take_samples(s, request, &taken);
-    if (status != TSR_OK)
-        return status;
+    samples taken = {0};
+    const char *failed = take_samples(s, request, &taken);
+    if (failed)
+        return failed;
     json_t *list = json_array();
     for (int i = 0; i < taken.n && i < 16; i++)
         json_array_append_new(list, json_real(taken.runs[i]));
@@ -309,7 +324,7 @@ static tsr_status measure(const set *s, const json_t *request, json_t *answer) {
         json_object_set_new(answer, "peak_median", json_real(peak));
         json_object_set_new(answer, "share", json_real(done / median / peak));
     }
-    return TSR_OK;
+    return NULL;
 }
 
 static tsr_status read_result(const set *s, float *out, size_t bytes) {
@@ -366,8 +381,11 @@ const char *bench_time(tsr_dev *dev, const bench_op *op, bench_case *c, const js
     set s = {.dev = dev, .c = c};
     bench_case again = *c; /* without buffers yet */
     tsr_status status = prepare(&s, op, bench_text(request, "kernels", NULL));
-    if (status == TSR_OK)
-        status = measure(&s, request, answer);
+    const char *failed = status == TSR_OK ? measure(&s, request, answer) : NULL;
+    if (failed) {
+        drop(&s);
+        return failed;
+    }
     if (status == TSR_OK && bench_int(request, "check", 1))
         status = check(&s, op, &again, answer);
     if (status == TSR_OK)

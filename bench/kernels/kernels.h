@@ -55,13 +55,6 @@ size_t bench_bytes(uint32_t dtype, int64_t n);
 /* NONE for a word that does not name a dtype. */
 tsr_dtype bench_dtype(const char *word);
 
-/* Peaks in units of 1e9 per second (peaks.c): first the best pass of all ways, or 0 where the peak
- * is neither "fma_f32" nor "read"; after that, single passes of the best way, on all threads at
- * once. */
-double bench_peak(const char *what, int threads, double seconds);
-double bench_peak_pass(bool reads);
-void bench_peak_stop(void);
-
 int64_t bench_int(const json_t *request, const char *key, int64_t otherwise);
 const char *bench_text(const json_t *request, const char *key, const char *otherwise);
 
@@ -71,6 +64,9 @@ const char *bench_open(const char *plugin);
 const char *bench_device(const char *selector, tsr_dev **dev, const char **name);
 const char *bench_time(tsr_dev *dev, const bench_op *op, bench_case *c, const json_t *request,
                        json_t *answer);
+/* The best of so many measurements of the peak "fma_f32" or "read", by the backend itself: flops or
+ * bytes, in units of 1e9 per second. */
+const char *bench_peak(tsr_dev *dev, const char *what, uint32_t repeats, double *rate);
 void bench_close(void);
 
 #endif

@@ -6,9 +6,9 @@
  *     {"op":"attention_grad","b":16,"t":256,"h":6,"d":64,"causal":1}
  *     {"peak":"fma_f32"} {"peak":"read"}
  *
- * With "beside":"read" or "fma_f32", a pass of that peak runs between any two samples, and the
- * answer has its median and the share of it that the op's median reaches: of weight bytes, or of
- * flops. Any request may have "device" (a part of platform/name) and "kernels" (forced kernel
+ * Peaks are those that the backend measures, as `tessera bench` does (flops, bytes; 1e9 per second).
+ * With "beside":"read" or "fma_f32", that peak is measured between any two samples, and the answer
+ * has its median and the share of it that the op's median reaches: of weight bytes, or of flops. Any request may have "device" (a part of platform/name) and "kernels" (forced kernel
  * variants). An answer has best_ns and median_ns of one run, gflops, the variant ("row"), and
  * max_error, the largest difference from the results of the kernel variant `plain` on the same
  * device, in units of the largest of these ("check":0 leaves that out); or it has "error". The
@@ -19,7 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+enum { PEAK_REPEATS = 10 };
 
 int64_t bench_int(const json_t *request, const char *key, int64_t otherwise) {
     const json_t *given = json_object_get(request, key);
@@ -55,12 +56,15 @@ static const char *time_op(const json_t *request, const char *name, json_t *answ
 }
 
 static const char *time_peak(const json_t *request, const char *what, json_t *answer) {
-    const int threads = (int)bench_int(request, "threads", sysconf(_SC_NPROCESSORS_ONLN));
-    const double rate = bench_peak(what, threads, 0.5);
-    if (rate == 0)
-        return "a peak is fma_f32 or read, with 1 to 256 threads";
-    json_object_set_new(answer, !strcmp(what, "read") ? "gbytes" : "gflops", json_real(rate));
-    return NULL;
+    tsr_dev *dev = NULL;
+    const char *device = "";
+    double rate = 0;
+    const char *failed = bench_device(bench_text(request, "device", ""), &dev, &device);
+    if (!failed)
+        failed = bench_peak(dev, what, PEAK_REPEATS, &rate);
+    if (!failed)
+        json_object_set_new(answer, !strcmp(what, "read") ? "gbytes" : "gflops", json_real(rate));
+    return failed;
 }
 
 static void answer_line(const char *line) {
@@ -97,7 +101,6 @@ int main(int argc, char **argv) {
     while (getline(&line, &room, stdin) > 0)
         answer_line(line);
     free(line);
-    bench_peak_stop();
     bench_close();
     return 0;
 }
