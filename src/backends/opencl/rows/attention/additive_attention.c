@@ -27,9 +27,7 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
-    if (!facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
-    return fits_plain(row, facts, op, why);
+    return tsri_opencl_fits_vectors(facts, why) && fits_plain(row, facts, op, why);
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,

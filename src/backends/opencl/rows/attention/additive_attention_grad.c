@@ -23,8 +23,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
-    if (!facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
+    if (!tsri_opencl_fits_vectors(facts, why))
+        return false;
     if (op->in[Q]->dim[2].factor % 16 || op->in[VALUES]->dim[2].factor % 16)
         return tsri_opencl_refuse(why, "the size of a key or a value is not a multiple of 16");
     return fits_plain(row, facts, op, why);

@@ -1,13 +1,12 @@
 /* backends/opencl/rows/attention/attention.c - attention: scores, softmax and the sum of values;
  * variants by queries, by key heads, and in tiles. */
 #include "backends/opencl/rows/shared/group.h"
+#include "backends/opencl/rows/shared/heads.h"
 
 TSRI_OPERANDS(attention);
 enum {
-    LARGEST_HEAD = 512,  /* a work-item keeps a query and a sum of values in private memory */
-    LARGEST_FLASH = 256, /* it keeps 32 of each, and a tile of keys */
-    MOST_DECODED = 8,    /* from 9 queries on, a tile of 32 is faster */
-    QUERIES = 32         /* of a tile of flash.cl */
+    MOST_DECODED = 8, /* from 9 queries on, a tile of 32 is faster */
+    QUERIES = 32      /* of a tile of flash.cl */
 };
 
 static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
@@ -17,15 +16,9 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     const tsr_tensor *source = tsri_opencl_in(op, SOURCE), *bias = tsri_opencl_in(op, BIAS),
                      *relative = tsri_opencl_in(op, RELATIVE);
     const tsr_tensor *heads[] = {q, k, v, y};
-    for (int i = 0; i < 4; i++) {
-        if (heads[i]->rank != 4 || !tsri_opencl_last_contiguous(heads[i]))
-            return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
-        if (!tsri_opencl_is_constant(heads[i]->dim[2]) ||
-            !tsri_opencl_is_constant(heads[i]->dim[3]))
-            return tsri_opencl_refuse(why, "the number or size of heads is not constant");
-        if (heads[i]->dim[3].factor > LARGEST_HEAD)
-            return tsri_opencl_refuse(why, "a head is larger than 512");
-    }
+    for (int i = 0; i < 4; i++)
+        if (!tsri_opencl_fits_private_heads(heads[i], why))
+            return false;
     if (!tsri_opencl_is_f32(q) || !tsri_opencl_is_f32(y) || (bias && !tsri_opencl_is_f32(bias)))
         return tsri_opencl_refuse(why, "activations are taken as f32 only");
     if (!tsri_opencl_is_float(k) || !tsri_opencl_is_float(v))
@@ -42,10 +35,8 @@ static bool fits_flash(const tsri_opencl_row *row, const tsri_opencl_facts *fact
                        const char **why) {
     if (!facts->vector16)
         return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 queries or keys");
-    if (op->in[Q]->rank == 4 && op->in[V]->rank == 4 &&
-        (op->in[Q]->dim[3].factor > LARGEST_FLASH || op->in[V]->dim[3].factor > LARGEST_FLASH))
-        return tsri_opencl_refuse(why, "a head is larger than 256");
-    return fits_plain(row, facts, op, why);
+    return tsri_opencl_fits_flash_heads(op->in[Q], op->in[V], why) &&
+           fits_plain(row, facts, op, why);
 }
 
 static bool fits_decode(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
@@ -60,7 +51,7 @@ static bool fits_decode(const tsri_opencl_row *row, const tsri_opencl_facts *fac
  * 64 work-items. */
 static int tile_rows(const tsr_op *op) {
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
-    const int64_t group = q->dim[2].factor / k->dim[2].factor;
+    const int64_t group = tsri_opencl_heads_of_key(q, k);
     const int64_t size = q->dim[3].factor > v->dim[3].factor ? q->dim[3].factor : v->dim[3].factor;
     int rows = tsri_opencl_highest(op, q->dim[1]) * group <= 4 ? 4 : 16;
     while (rows > 4 && rows * size > 2048)
@@ -80,7 +71,7 @@ static bool fits_tiled(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 /* The query heads that a work-item of decode.cl takes: as many of one key head as its registers
  * hold. */
 static int heads_together(const tsr_op *op) {
-    const int64_t group = op->in[Q]->dim[2].factor / op->in[K]->dim[2].factor;
+    const int64_t group = tsri_opencl_heads_of_key(op->in[Q], op->in[K]);
     for (int heads = 4; heads > 1; heads--)
         if (group % heads == 0)
             return heads;
@@ -95,11 +86,8 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_operand(defines, "V", op->in[V]);
     tsri_opencl_define_int(defines, "HEAD", (int)op->in[Q]->dim[3].factor);
     tsri_opencl_define_int(defines, "VALUE", (int)op->in[V]->dim[3].factor);
-    tsri_opencl_define_int(defines, "CAUSAL", attrs->causal != 0);
-    tsri_opencl_define_int(defines, "WINDOW",
-                           attrs->window > INT32_MAX / 2 ? 0 : (int)attrs->window);
-    tsri_opencl_define_int(defines, "HAS_PAST", tsri_opencl_in(op, PAST) != NULL);
-    tsri_opencl_define_int(defines, "HAS_LEN", tsri_opencl_in(op, LEN) != NULL);
+    tsri_opencl_define_mask(defines, attrs->causal, attrs->window, tsri_opencl_in(op, PAST),
+                            tsri_opencl_in(op, LEN));
     tsri_opencl_define_int(defines, "HAS_SLOT", tsri_opencl_in(op, SLOT) != NULL);
     tsri_opencl_define_int(defines, "HAS_SOURCE", tsri_opencl_in(op, SOURCE) != NULL);
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
@@ -132,7 +120,7 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_head_sizes(launch, q, k, v, y);
     tsri_opencl_arg_int(launch, "H", q->dim[2].factor);
-    tsri_opencl_arg_int(launch, "group", q->dim[2].factor / k->dim[2].factor);
+    tsri_opencl_arg_int(launch, "group", tsri_opencl_heads_of_key(q, k));
     tsri_opencl_arg_float(launch, "scale", attrs->scale);
 }
 
@@ -168,7 +156,7 @@ static void bind_tiled(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     (void)row;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
     const int rows = tile_rows(op);
-    const int64_t group = q->dim[2].factor / k->dim[2].factor;
+    const int64_t group = tsri_opencl_heads_of_key(q, k);
     const int64_t a_key = (q->dim[3].factor + v->dim[3].factor) * rows;
     const tsr_dim items = tsri_tensor_times(q->dim[1], tsri_tensor_const(64 * group));
     bind_operands(op, launch);

@@ -1,11 +1,10 @@
 /* backends/opencl/rows/attention/attention_grad.c - the gradients of attention from its lse, in
  * tiles. */
 #include "backends/opencl/rows/shared/group.h"
+#include "backends/opencl/rows/shared/heads.h"
 
 TSRI_OPERANDS(attention_grad);
 enum {
-    LARGEST_HEAD = 512,  /* a work-item keeps the sums of a head in private memory */
-    LARGEST_FLASH = 256, /* it keeps 32 queries and 32 keys of a head */
     TILE_GROUP = 64,
     TILE_QUERIES = 16 /* of a tile of tile.clh */
 };
@@ -22,13 +21,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     const tsr_tensor *packed[] = {op->in[LSE], op->out[DQ],   op->out[DK],
                                   op->out[DV], distances(op), relative};
     for (int i = 0; i < 5; i++) {
-        if (heads[i]->rank != 4 || !tsri_opencl_last_contiguous(heads[i]))
-            return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
-        if (!tsri_opencl_is_constant(heads[i]->dim[2]) ||
-            !tsri_opencl_is_constant(heads[i]->dim[3]))
-            return tsri_opencl_refuse(why, "the number or size of heads is not constant");
-        if (heads[i]->dim[3].factor > LARGEST_HEAD)
-            return tsri_opencl_refuse(why, "a head is larger than 512");
+        if (!tsri_opencl_fits_private_heads(heads[i], why))
+            return false;
         if (!tsri_opencl_is_f32(heads[i]))
             return tsri_opencl_refuse(why, "activations are taken as f32 only");
     }
@@ -47,10 +41,8 @@ static bool fits_flash(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 queries or elements");
     if (distances(op))
         return tsri_opencl_refuse(why, "the table of distances needs a gradient");
-    if (op->in[Q]->rank == 4 && op->in[V]->rank == 4 &&
-        (op->in[Q]->dim[3].factor > LARGEST_FLASH || op->in[V]->dim[3].factor > LARGEST_FLASH))
-        return tsri_opencl_refuse(why, "a head is larger than 256");
-    return fits_plain(row, facts, op, why);
+    return tsri_opencl_fits_flash_heads(op->in[Q], op->in[V], why) &&
+           fits_plain(row, facts, op, why);
 }
 
 /* The keys of a work-group of tiled.cl, whose sums are private to its work-items. */
@@ -73,11 +65,8 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     const tsr_attention_attrs *attrs = op->attrs;
     tsri_opencl_define_int(defines, "HEAD", (int)op->in[Q]->dim[3].factor);
     tsri_opencl_define_int(defines, "VALUE", (int)op->in[V]->dim[3].factor);
-    tsri_opencl_define_int(defines, "CAUSAL", attrs->causal != 0);
-    tsri_opencl_define_int(defines, "WINDOW",
-                           attrs->window > INT32_MAX / 2 ? 0 : (int)attrs->window);
-    tsri_opencl_define_int(defines, "HAS_PAST", tsri_opencl_in(op, PAST) != NULL);
-    tsri_opencl_define_int(defines, "HAS_LEN", tsri_opencl_in(op, LEN) != NULL);
+    tsri_opencl_define_mask(defines, attrs->causal, attrs->window, tsri_opencl_in(op, PAST),
+                            tsri_opencl_in(op, LEN));
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
     tsri_opencl_define_int(defines, "HAS_DRELATIVE", distances(op) != NULL);
@@ -103,7 +92,7 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_head_sizes(launch, q, k, v, y);
     tsri_opencl_arg_leading_strides(launch, "d", "bth", op->in[DY]);
     tsri_opencl_arg_int(launch, "H", q->dim[2].factor);
-    tsri_opencl_arg_int(launch, "group", q->dim[2].factor / k->dim[2].factor);
+    tsri_opencl_arg_int(launch, "group", tsri_opencl_heads_of_key(q, k));
     tsri_opencl_arg_float(launch, "scale", attrs->scale);
 }
 
@@ -131,7 +120,7 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     (void)row;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *relative = distances(op);
     const int64_t a_query =
-        2 * (q->dim[3].factor + op->in[V]->dim[3].factor) * (q->dim[2].factor / k->dim[2].factor);
+        2 * (q->dim[3].factor + op->in[V]->dim[3].factor) * (tsri_opencl_heads_of_key(q, k));
     tsr_dim keys = k->dim[1];
     if (relative && relative->dim[1].factor > 0) {
         const int64_t most = tsri_opencl_highest(op, keys), many = relative->dim[1].factor;
@@ -148,8 +137,8 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
 static void bind_flash(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *q = op->in[Q], *k = op->in[K];
-    const int64_t a_pair = (3 * q->dim[3].factor + 2 * op->in[V]->dim[3].factor) *
-                           (q->dim[2].factor / k->dim[2].factor);
+    const int64_t a_pair =
+        (3 * q->dim[3].factor + 2 * op->in[V]->dim[3].factor) * (tsri_opencl_heads_of_key(q, k));
     const tsr_dim pairs = q->dim[1].symbols & k->dim[1].symbols
                               ? tsri_tensor_const(tsri_opencl_highest(op, q->dim[1]) *
                                                   tsri_opencl_highest(op, k->dim[1]))
@@ -184,7 +173,7 @@ static void bind_tiled_queries(const tsri_opencl_row *row, const tsr_op *op,
 static void bind_tiled(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *q = op->in[Q], *k = op->in[K];
-    const tsr_dim group = tsri_tensor_const(q->dim[2].factor / k->dim[2].factor);
+    const tsr_dim group = tsri_tensor_const(tsri_opencl_heads_of_key(q, k));
     bind_tiles(op, launch, k->dim[1], tile_keys(op), k->dim[2],
                tsri_tensor_times(q->dim[1], group));
 }

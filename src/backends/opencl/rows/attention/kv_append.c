@@ -1,6 +1,6 @@
 /* backends/opencl/rows/attention/kv_append.c - kv_append: writes keys or values to their positions
  * in a state. */
-#include "backends/opencl/rows/shared/common.h"
+#include "backends/opencl/rows/shared/heads.h"
 
 TSRI_OPERANDS(kv_append);
 
@@ -12,11 +12,9 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
         return tsri_opencl_refuse(why, "activations are taken as f32 only");
     if (!tsri_opencl_is_float(state))
         return tsri_opencl_refuse(why, "the state is kept as f32, f16 or bf16 only");
-    if (!tsri_opencl_last_contiguous(state) || !tsri_opencl_last_contiguous(x))
+    if (!tsri_opencl_last_contiguous(state))
         return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
-    if (!tsri_opencl_is_constant(x->dim[2]) || !tsri_opencl_is_constant(x->dim[3]))
-        return tsri_opencl_refuse(why, "the number or size of heads is not constant");
-    return tsri_opencl_fits_index(op, why);
+    return tsri_opencl_fits_heads(x, why) && tsri_opencl_fits_index(op, why);
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,

@@ -30,8 +30,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                        const char **why) {
-    if (!facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
+    if (!tsri_opencl_fits_vectors(facts, why))
+        return false;
     if (op->in[K]->rank == 4 && op->in[K]->dim[3].factor > LARGEST_HEAD)
         return tsri_opencl_refuse(why, "a head is larger than 512");
     return fits_plain(row, facts, op, why);

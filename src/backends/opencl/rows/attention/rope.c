@@ -1,5 +1,5 @@
 /* backends/opencl/rows/attention/rope.c - rope: rotary positions. */
-#include "backends/opencl/rows/shared/common.h"
+#include "backends/opencl/rows/shared/heads.h"
 
 TSRI_OPERANDS(rope);
 
@@ -9,12 +9,9 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     const tsr_tensor *x = op->in[X], *y = op->out[Y];
     if (!tsri_opencl_is_f32(x) || !tsri_opencl_is_f32(y) || !tsri_opencl_is_f32(op->in[INV_FREQ]))
         return tsri_opencl_refuse(why, "activations and inverse frequencies are taken as f32 only");
-    if (!tsri_opencl_last_contiguous(x) || !tsri_opencl_last_contiguous(y) ||
-        !tsri_tensor_is_packed(op->in[INV_FREQ]))
+    if (!tsri_opencl_last_contiguous(y) || !tsri_tensor_is_packed(op->in[INV_FREQ]))
         return tsri_opencl_refuse(why, "the elements of a head are not contiguous");
-    if (!tsri_opencl_is_constant(x->dim[2]) || !tsri_opencl_is_constant(x->dim[3]))
-        return tsri_opencl_refuse(why, "the number or size of heads is not constant");
-    return tsri_opencl_fits_index(op, why);
+    return tsri_opencl_fits_heads(x, why) && tsri_opencl_fits_index(op, why);
 }
 
 static void define_plain(const tsri_opencl_row *row, const tsr_op *op,

@@ -1,5 +1,6 @@
 /* backends/opencl/rows/attention/softmax.c - softmax, with masks and biases. */
 #include "backends/opencl/rows/shared/group.h"
+#include "backends/opencl/rows/shared/heads.h"
 
 TSRI_OPERANDS(softmax);
 
@@ -35,11 +36,8 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_operand(defines, "Y", op->out[Y]);
     tsri_opencl_define_operand(defines, "BIAS", tsri_opencl_in(op, BIAS));
     tsri_opencl_define_int(defines, "BATCH_AXIS", x->rank > 1 ? 8 - (int)x->rank : 6);
-    tsri_opencl_define_int(defines, "CAUSAL", attrs->causal != 0);
-    tsri_opencl_define_int(defines, "WINDOW",
-                           attrs->window > INT32_MAX / 2 ? 0 : (int)attrs->window);
-    tsri_opencl_define_int(defines, "HAS_PAST", tsri_opencl_in(op, PAST) != NULL);
-    tsri_opencl_define_int(defines, "HAS_LEN", tsri_opencl_in(op, LEN) != NULL);
+    tsri_opencl_define_mask(defines, attrs->causal, attrs->window, tsri_opencl_in(op, PAST),
+                            tsri_opencl_in(op, LEN));
     tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
     tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
 }

@@ -170,54 +170,27 @@ static void bind_cached(const tsri_opencl_row *row, const tsr_op *op, tsri_openc
         .tunables = {{"MR", 6, 1, 7}, {"KC", 256, 64, 512}}, .weight_operand = -1, \
         .fits = fits_cached, .define = define_cached, .bind = bind_cached          \
     }
+#define TILED(op_)                                                                       \
+    {                                                                                    \
+        .name = "tiled", .op = op_, .file = "matmul/tiled.cl", .gpu = true, .score = 60, \
+        TSRI_OPENCL_TILE(16, 4, 8, 4, 16), .weight_operand = -1, .fits = fits_tiled,     \
+        .define = define_tiled, .bind = bind_tiled                                       \
+    }
+#define PLAIN(op_)                                                              \
+    {                                                                           \
+        TSRI_OPENCL_PLAIN(op_, "matmul", fits_plain, define_plain, bind_plain), \
+            .tunables = {{"TN", 4, 1, 8}}, .weight_operand = -1                 \
+    }
 
 const tsri_opencl_row tsri_opencl_rows_matmul[] = {
-    CACHED(TSR_OP_MATMUL),
-    {.name = "tiled",
-     .op = TSR_OP_MATMUL,
-     .file = "matmul/tiled.cl",
-     .gpu = true,
-     .score = 60,
-     TSRI_OPENCL_TILE(16, 4, 8, 4, 16),
-     .weight_operand = -1,
-     .fits = fits_tiled,
-     .define = define_tiled,
-     .bind = bind_tiled},
+    CACHED(TSR_OP_MATMUL),      TILED(TSR_OP_MATMUL),
     TSRI_OPENCL_CLBLAST_MATMUL, /* used only where it is forced: its score is the lowest */
-    {.name = "plain",
-     .op = TSR_OP_MATMUL,
-     .file = "matmul/plain.cl",
-     .plain = true,
-     .score = 10,
-     .tunables = {{"TN", 4, 1, 8}},
-     .weight_operand = -1,
-     .fits = fits_plain,
-     .define = define_plain,
-     .bind = bind_plain},
-    {.name = NULL},
+    PLAIN(TSR_OP_MATMUL),       {.name = NULL},
 };
 
 const tsri_opencl_row tsri_opencl_rows_matmul_add[] = {
     CACHED(TSR_OP_MATMUL_ADD),
-    {.name = "tiled",
-     .op = TSR_OP_MATMUL_ADD,
-     .file = "matmul/tiled.cl",
-     .gpu = true,
-     .score = 60,
-     TSRI_OPENCL_TILE(16, 4, 8, 4, 16),
-     .weight_operand = -1,
-     .fits = fits_tiled,
-     .define = define_tiled,
-     .bind = bind_tiled},
-    {.name = "plain",
-     .op = TSR_OP_MATMUL_ADD,
-     .file = "matmul/plain.cl",
-     .plain = true,
-     .score = 10,
-     .tunables = {{"TN", 4, 1, 8}},
-     .weight_operand = -1,
-     .fits = fits_plain,
-     .define = define_plain,
-     .bind = bind_plain},
+    TILED(TSR_OP_MATMUL_ADD),
+    PLAIN(TSR_OP_MATMUL_ADD),
     {.name = NULL},
 };

@@ -24,8 +24,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
 
 static bool fits_rows(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
                       const char **why) {
-    if (!facts->cpu || !facts->vector16)
-        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
+    if (!tsri_opencl_fits_vectors(facts, why))
+        return false;
     if (op->in[W]->dim[1].factor % 16 || op->in[W]->dim[1].factor > LARGEST_STATE)
         return tsri_opencl_refuse(why, "the size of the state is not a multiple of 16 up to 2048");
     return fits_plain(row, facts, op, why);

@@ -174,25 +174,3 @@ bool tsri_opencl_fits_vectors(const tsri_opencl_facts *facts, const char **why) 
     return (facts->cpu && facts->vector16) ||
            tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
 }
-
-void tsri_opencl_arg_score_addends(tsri_opencl_launch *launch, const tsr_tensor *q,
-                                   const tsr_tensor *k, const tsr_tensor *bias,
-                                   const tsr_tensor *relative) {
-    if (bias) {
-        const tsr_tensor scores = {.rank = 4, .dim = {q->dim[0], q->dim[2], q->dim[1], k->dim[1]}};
-        const tsr_tensor view = tsri_opencl_broadcast(bias, &scores);
-        tsri_opencl_arg_dim_list(launch, "bias_sizes", view.stride, 4);
-    }
-    if (relative) {
-        tsri_opencl_arg_tensor(launch, "relative", relative);
-        tsri_opencl_arg_int(launch, "reach", relative->dim[1].factor / 2);
-    }
-}
-
-void tsri_opencl_arg_head_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
-                                const tsr_tensor *k, const tsr_tensor *v, const tsr_tensor *y) {
-    const tsr_dim sizes[] = {q->dim[0],    q->dim[1],    k->dim[1],    q->stride[0], q->stride[1],
-                             q->stride[2], k->stride[0], k->stride[1], k->stride[2], v->stride[0],
-                             v->stride[1], v->stride[2], y->stride[0], y->stride[1], y->stride[2]};
-    tsri_opencl_arg_dim_list(launch, "sizes", sizes, sizeof sizes / sizeof *sizes);
-}

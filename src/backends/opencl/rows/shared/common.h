@@ -72,14 +72,6 @@ void tsri_opencl_arg_row(tsri_opencl_launch *launch, const char *name, const tsr
 void tsri_opencl_arg_leading_strides(tsri_opencl_launch *launch, const char *name,
                                      const char *letters, const tsr_tensor *tensor);
 
-/* For attention and its gradient: binds what is added to the scores, where it is given; then B, T,
- * S and the strides of q, k, v, y. */
-void tsri_opencl_arg_score_addends(tsri_opencl_launch *launch, const tsr_tensor *q,
-                                   const tsr_tensor *k, const tsr_tensor *bias,
-                                   const tsr_tensor *relative);
-void tsri_opencl_arg_head_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
-                                const tsr_tensor *k, const tsr_tensor *v, const tsr_tensor *y);
-
 /* Fields of the two variants that most ops have: <folder>/lanes.cl, for CPUs, and <folder>/plain.cl,
  * the last of a table. */
 #define TSRI_OPENCL_LANES(op_, folder, score_, fits_, define_, bind_)                       \
