@@ -55,3 +55,13 @@ void tsri_base_hash_hex(const unsigned char digest[32], char text[65]) {
     }
     text[64] = 0;
 }
+
+tsr_status tsri_base_hash_bytes(const void *data, size_t n, char hex[65]) {
+    unsigned char digest[32];
+    tsri_hash *hash = NULL;
+    TRY(tsri_base_hash_begin(&hash));
+    tsri_base_hash_add(hash, data, n);
+    tsri_base_hash_end(&hash, digest);
+    tsri_base_hash_hex(digest, hex);
+    return TSR_OK;
+}

@@ -6,6 +6,7 @@
 #include "backends/opencl/rows/rows.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
 
@@ -203,7 +204,7 @@ static tsr_status read_binary(const tsr_dev *dev, const json_t *manifest,
             "%s has %zu bytes and the manifest says %" PRId64
             ": it is cut off, or belongs to another manifest; build the bundle again",
             bundle->binary, out->size, bytes);
-    TRY(tsri_opencl_bundle_hash(out->data, out->size, hex));
+    TRY(tsri_base_hash_bytes(out->data, out->size, hex));
     return strcmp(hex, wanted) == 0
                ? TSR_OK
                : tsri_base_fail(

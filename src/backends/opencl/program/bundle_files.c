@@ -1,20 +1,10 @@
-/* backends/opencl/program/bundle_files.c - the hashes that reading and writing a bundle share. */
+/* backends/opencl/program/bundle_files.c - the hash of the kernel files, which a bundle names. */
 #include "backends/opencl/program/bundle_files.h"
 #include "backends/opencl/source/sources.h"
 #include "base/error.h"
 #include "base/hash.h"
 
 #include <stdlib.h>
-
-tsr_status tsri_opencl_bundle_hash(const void *data, size_t n, char hex[65]) {
-    unsigned char digest[32];
-    tsri_hash *hash = NULL;
-    TRY(tsri_base_hash_begin(&hash));
-    tsri_base_hash_add(hash, data, n);
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, hex);
-    return TSR_OK;
-}
 
 /* The hash of the embedded kernel files. Files of TESSERA_KERNEL_PATH are a developer's; their
  * folder's name stands for them. */

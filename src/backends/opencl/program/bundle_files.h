@@ -23,8 +23,7 @@ tsr_status tsri_opencl_bundle_read(const tsr_dev *dev, const char *folder, json_
 tsr_status tsri_opencl_bundle_program(tsr_dev *dev, tsri_opencl_bundle *bundle, const char *file,
                                       const tsri_bytes *binary);
 
-/* SHA-256 in hexadecimal: of some bytes; below, of all kernel files. */
-tsr_status tsri_opencl_bundle_hash(const void *data, size_t n, char hex[65]);
+/* SHA-256 of all kernel files, in hexadecimal. */
 tsr_status tsri_opencl_bundle_sources(char hex[65]);
 
 #endif

@@ -8,6 +8,7 @@
 #include "backends/opencl/program/program.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
 
@@ -76,7 +77,7 @@ static tsr_status export_bundle(tsr_dev *dev, const char *folder) {
                                 "export",
                                 dev->facts.common.platform, dev->facts.common.name);
     if (status == TSR_OK)
-        status = tsri_opencl_bundle_hash(source.data, source.size, hex);
+        status = tsri_base_hash_bytes(source.data, source.size, hex);
     if (status == TSR_OK)
         status = tsri_opencl_bundle_sources(sources);
     if (status == TSR_OK) {
@@ -102,7 +103,7 @@ static tsr_status read_source(const char *folder, const json_t *manifest, tsri_b
     const char *wanted = json_string_value(json_object_get(manifest, "source_sha256"));
     tsr_status status = path ? tsri_base_read_whole(path, SOURCE_LIMIT, out) : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
-        status = tsri_opencl_bundle_hash(out->data, out->size, hex);
+        status = tsri_base_hash_bytes(out->data, out->size, hex);
     if (status == TSR_OK && (!wanted || strcmp(wanted, hex) != 0))
         status = tsri_base_fail(TSR_E_FORMAT,
                                 "%s was changed after it was exported: export it again", path);
@@ -157,7 +158,7 @@ static tsr_status compile(tsr_dev *dev, const char *folder, const json_t *manife
 static tsr_status seal(const tsr_dev *dev, const char *folder, json_t *manifest,
                        const tsri_bytes *binary) {
     char hex[65];
-    TRY(tsri_opencl_bundle_hash(binary->data, binary->size, hex));
+    TRY(tsri_base_hash_bytes(binary->data, binary->size, hex));
     json_t *entry = identity(dev);
     tsri_base_json_put(entry, "file", json_string(TSRI_OPENCL_BUNDLE_BINARY));
     tsri_base_json_put(entry, "bytes", json_integer((json_int_t)binary->size));

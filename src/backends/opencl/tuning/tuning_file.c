@@ -25,21 +25,11 @@ static tsr_status write_head(const tsr_dev *dev, tsri_bytes *out) {
                                   facts->driver);
 }
 
-static tsr_status hash_hex(const void *data, size_t n, char hex[HEX + 1]) {
-    unsigned char digest[32];
-    tsri_hash *hash = NULL;
-    TRY(tsri_base_hash_begin(&hash));
-    tsri_base_hash_add(hash, data, n);
-    tsri_base_hash_end(&hash, digest);
-    tsri_base_hash_hex(digest, hex);
-    return TSR_OK;
-}
-
 /* New memory; NULL where there is no cache folder, or no memory. */
 static char *path_of(const tsr_dev *dev, const tsri_bytes *head) {
     char hex[HEX + 1], name[64];
     const char *cache = dev->state->host->cache_folder;
-    if (!cache || hash_hex(head->data, head->size, hex) != TSR_OK)
+    if (!cache || tsri_base_hash_bytes(head->data, head->size, hex) != TSR_OK)
         return NULL;
     snprintf(name, sizeof name, "tuned/opencl-%.16s.tsv", hex);
     return tsri_base_join(cache, name);
@@ -54,7 +44,7 @@ static const char *damage(const tsri_bytes *file, const tsri_bytes *head) {
     const char *last = file->data + file->size - end;
     if (strncmp(last, seal, strlen(seal)) != 0)
         return "its last line is not a checksum";
-    if (hash_hex(file->data, file->size - end, hex) != TSR_OK ||
+    if (tsri_base_hash_bytes(file->data, file->size - end, hex) != TSR_OK ||
         strncmp(last + strlen(seal), hex, HEX) != 0)
         return "it was changed or damaged";
     if (file->size < head->size || memcmp(file->data, head->data, head->size) != 0)
@@ -183,7 +173,7 @@ static tsr_status store_here(tsr_dev *dev, const tsri_opencl_tuned_line *lines, 
     if (status == TSR_OK)
         status = add_new(lines, n, &out);
     if (status == TSR_OK)
-        status = hash_hex(out.data, out.size, hex);
+        status = tsri_base_hash_bytes(out.data, out.size, hex);
     if (status == TSR_OK)
         status = tsri_base_bytes_printf(&out, "%s%s\n", seal, hex);
     if (status == TSR_OK)

@@ -3,14 +3,13 @@
  * in double.
  *
  * source  Cho et al. 2014, arXiv:1406.1078, differentiated */
-#include "backends/reference/reference.h"
-
-#include <math.h>
+#include "backends/reference/recurrent/gru_cell.h"
 
 typedef struct cell {
-    tsri_reference_view gates, state, w, bias, y, dy, len, dgates_x, dgates_h, before, dstate;
+    tsri_reference_gru of;
+    tsri_reference_view y, dy, dgates_x, dgates_h, before, dstate;
     int64_t E;
-    double *h, *carried, *next, *dh; /* [E], [E], [E]; [3E] of a step */
+    double *carried, *next, *dh; /* [E], [E]; [3E] of a step */
 } cell;
 
 int64_t tsri_reference_gru_cell_grad_scratch(const tsr_op *op, const int64_t *sizes) {
@@ -22,58 +21,43 @@ static int64_t at(const tsri_reference_view *x, int64_t b, int64_t t, int64_t i)
     return b * x->stride[0] + t * x->stride[1] + i * x->stride[2];
 }
 
-static double from_state(const cell *c, int64_t gate) {
-    double sum = tsri_reference_load(&c->bias, gate * c->bias.stride[0]);
-    for (int64_t k = 0; k < c->E; k++)
-        sum += tsri_reference_load(&c->w, gate * c->w.stride[0] + k * c->w.stride[1]) * c->h[k];
-    return sum;
-}
-
 /* Element e of step t; the gradient of its state is the carried gradient plus dy. */
 static void one_element(const cell *c, int64_t b, int64_t t, int64_t e) {
     const int64_t E = c->E;
-    const double x_r = tsri_reference_load(&c->gates, at(&c->gates, b, t, e)),
-                 x_z = tsri_reference_load(&c->gates, at(&c->gates, b, t, E + e)),
-                 x_n = tsri_reference_load(&c->gates, at(&c->gates, b, t, 2 * E + e));
-    const double inner = from_state(c, 2 * E + e), r = 1 / (1 + exp(-(x_r + from_state(c, e)))),
-                 z = 1 / (1 + exp(-(x_z + from_state(c, E + e)))), n = tanh(x_n + r * inner);
+    const tsri_reference_gates g = tsri_reference_gru_gates(&c->of, b, t, e);
     const double dh = c->carried[e] + tsri_reference_load(&c->dy, at(&c->dy, b, t, e));
-    const double dn = dh * (1 - z) * (1 - n * n), dz = dh * (c->h[e] - n) * z * (1 - z),
-                 dr = dn * inner * r * (1 - r);
+    const double dn = dh * (1 - g.z) * (1 - g.n * g.n),
+                 dz = dh * (c->of.h[e] - g.n) * g.z * (1 - g.z),
+                 dr = dn * g.inner * g.r * (1 - g.r);
     const double gates[3] = {dr, dz, dn};
     for (int64_t i = 0; i < 3; i++) {
-        c->dh[i * E + e] = i == 2 ? dn * r : gates[i];
+        c->dh[i * E + e] = i == 2 ? dn * g.r : gates[i];
         tsri_reference_store(&c->dgates_x, at(&c->dgates_x, b, t, i * E + e), gates[i]);
         tsri_reference_store(&c->dgates_h, at(&c->dgates_h, b, t, i * E + e), c->dh[i * E + e]);
     }
-    c->next[e] = dh * z;
+    c->next[e] = dh * g.z;
 }
 
 /* Step t. The state before it is that of step `from`, or the first state where from < 0. */
 static void step(cell *c, int64_t b, int64_t t, int64_t from) {
     for (int64_t e = 0; e < c->E; e++) {
-        c->h[e] =
-            from >= 0 ? tsri_reference_load(&c->y, at(&c->y, b, from, e))
-            : c->state.data
-                ? tsri_reference_load(&c->state, b * c->state.stride[0] + e * c->state.stride[1])
-                : 0;
-        tsri_reference_store(&c->before, at(&c->before, b, t, e), c->h[e]);
+        c->of.h[e] = from >= 0 ? tsri_reference_load(&c->y, at(&c->y, b, from, e))
+                               : tsri_reference_gru_first(&c->of, b, e);
+        tsri_reference_store(&c->before, at(&c->before, b, t, e), c->of.h[e]);
     }
     for (int64_t e = 0; e < c->E; e++)
         one_element(c, b, t, e);
+    const tsri_reference_view *w = &c->of.w;
     for (int64_t k = 0; k < c->E; k++) {
         double sum = c->next[k];
         for (int64_t gate = 0; gate < 3 * c->E; gate++)
-            sum += tsri_reference_load(&c->w, gate * c->w.stride[0] + k * c->w.stride[1]) *
-                   c->dh[gate];
+            sum += tsri_reference_load(w, gate * w->stride[0] + k * w->stride[1]) * c->dh[gate];
         c->carried[k] = sum;
     }
 }
 
 static void one_sequence(cell *c, int64_t b, bool reverse) {
-    const int64_t T = c->gates.dim[1],
-                  limit = c->len.data ? tsri_reference_load_int(&c->len, b * c->len.stride[0]) : T;
-    const int64_t n = limit < 0 ? 0 : limit < T ? limit : T;
+    const int64_t T = c->of.gates.dim[1], n = tsri_reference_gru_steps(&c->of, b);
     for (int64_t e = 0; e < c->E; e++)
         c->carried[e] = 0;
     for (int64_t t = n; t < T; t++)
@@ -95,23 +79,18 @@ static void one_sequence(cell *c, int64_t b, bool reverse) {
 tsr_status tsri_reference_gru_cell_grad(const tsri_reference_call *call) {
     tsr_gru_cell_attrs attrs;
     tsri_reference_attrs(call->op, &attrs, sizeof attrs);
-    cell c = {.gates = tsri_reference_in(call, 0),
-              .state = tsri_reference_in(call, 1),
-              .w = tsri_reference_in(call, 2),
-              .bias = tsri_reference_in(call, 3),
+    cell c = {.of = tsri_reference_gru_of(call, 6),
               .y = tsri_reference_in(call, 4),
               .dy = tsri_reference_in(call, 5),
-              .len = tsri_reference_in(call, 6),
               .dgates_x = tsri_reference_out(call, 0),
               .dgates_h = tsri_reference_out(call, 1),
               .before = tsri_reference_out(call, 2),
               .dstate = tsri_reference_out(call, 3)};
-    c.E = c.w.dim[1];
-    c.h = call->scratch;
-    c.carried = c.h + c.E;
+    c.E = c.of.E;
+    c.carried = c.of.h + c.E;
     c.next = c.carried + c.E;
     c.dh = c.next + c.E;
-    for (int64_t b = 0; b < c.gates.dim[0]; b++)
+    for (int64_t b = 0; b < c.of.gates.dim[0]; b++)
         one_sequence(&c, b, attrs.reverse != 0);
     return TSR_OK;
 }

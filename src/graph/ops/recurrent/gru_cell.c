@@ -1,24 +1,30 @@
 /* graph/ops/recurrent/gru_cell.c - the op gru_cell: its shapes, its gradient and its cost. */
-#include "graph/ops/check.h"
+#include "graph/ops/recurrent/gru_cell.h"
 
 TSRI_OPERANDS(gru_cell);
 
-static tsr_status infer(tsri_graph_signature *s) {
-    const tsr_tensor *gates = s->in[GATES_X], *state = s->in[STATE], *w = s->in[W],
-                     *len = tsri_graph_operand(s, LEN);
+tsr_status tsri_graph_check_gru(const char *op, const tsri_graph_signature *s, tsr_dim *E) {
+    const tsr_tensor *gates = s->in[GATES_X], *state = s->in[STATE], *w = s->in[W];
     if (!tsri_graph_is_f32(gates) || gates->rank != 3)
-        return tsri_graph_refuse("gru_cell", "gates_x", gates, "f32 [B,T,3E]");
-    const tsr_dim E = tsri_tensor_columns(w);
-    if (!tsri_graph_is_float(w) || w->rank != 2 || E.symbols ||
+        return tsri_graph_refuse(op, "gates_x", gates, "f32 [B,T,3E]");
+    *E = tsri_tensor_columns(w);
+    if (!tsri_graph_is_float(w) || w->rank != 2 || E->symbols ||
         !tsri_tensor_same_dim(w->dim[0], gates->dim[2]) || w->dim[0].symbols ||
-        w->dim[0].factor != 3 * E.factor)
-        return tsri_graph_refuse("gru_cell", "w", w, "f32, f16 or bf16 [3E,E] with gates_x's 3E");
+        w->dim[0].factor != 3 * E->factor)
+        return tsri_graph_refuse(op, "w", w, "f32, f16 or bf16 [3E,E] with gates_x's 3E");
     if (state && (!tsri_graph_is_f32(state) || state->rank != 2 ||
                   !tsri_tensor_same_dim(state->dim[0], gates->dim[0]) ||
-                  !tsri_tensor_same_dim(state->dim[1], E)))
-        return tsri_graph_refuse("gru_cell", "state", state, "f32 [B,E] with w's E");
-    if (!tsri_graph_is_vector(s->in[BIAS], w->dim[0]))
-        return tsri_graph_refuse("gru_cell", "b", s->in[BIAS], "f32 [3E]");
+                  !tsri_tensor_same_dim(state->dim[1], *E)))
+        return tsri_graph_refuse(op, "state", state, "f32 [B,E] with w's E");
+    return tsri_graph_is_vector(s->in[BIAS], w->dim[0])
+               ? TSR_OK
+               : tsri_graph_refuse(op, "b", s->in[BIAS], "f32 [3E]");
+}
+
+static tsr_status infer(tsri_graph_signature *s) {
+    const tsr_tensor *gates = s->in[GATES_X], *len = tsri_graph_operand(s, LEN);
+    tsr_dim E;
+    TRY(tsri_graph_check_gru("gru_cell", s, &E));
     if (!tsri_graph_is_ints(len, gates->dim[0]))
         return tsri_graph_refuse("gru_cell", "len", len, "i32 [B]");
     tsri_graph_shape_like(&s->out[Y], TSR_F32, gates, E);

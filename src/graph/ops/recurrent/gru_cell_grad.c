@@ -1,5 +1,5 @@
 /* graph/ops/recurrent/gru_cell_grad.c - the op gru_cell_grad: its shapes and its cost. */
-#include "graph/ops/check.h"
+#include "graph/ops/recurrent/gru_cell.h"
 
 TSRI_OPERANDS(gru_cell_grad);
 
@@ -9,22 +9,9 @@ static bool is_sequence(const tsr_tensor *x, const tsr_tensor *gates, tsr_dim E)
 }
 
 static tsr_status infer(tsri_graph_signature *s) {
-    const tsr_tensor *gates = s->in[GATES_X], *state = s->in[STATE], *w = s->in[W],
-                     *len = tsri_graph_operand(s, LEN);
-    if (!tsri_graph_is_f32(gates) || gates->rank != 3)
-        return tsri_graph_refuse("gru_cell_grad", "gates_x", gates, "f32 [B,T,3E]");
-    const tsr_dim E = tsri_tensor_columns(w);
-    if (!tsri_graph_is_float(w) || w->rank != 2 || E.symbols ||
-        !tsri_tensor_same_dim(w->dim[0], gates->dim[2]) || w->dim[0].symbols ||
-        w->dim[0].factor != 3 * E.factor)
-        return tsri_graph_refuse("gru_cell_grad", "w", w,
-                                 "f32, f16 or bf16 [3E,E] with gates_x's 3E");
-    if (state && (!tsri_graph_is_f32(state) || state->rank != 2 ||
-                  !tsri_tensor_same_dim(state->dim[0], gates->dim[0]) ||
-                  !tsri_tensor_same_dim(state->dim[1], E)))
-        return tsri_graph_refuse("gru_cell_grad", "state", state, "f32 [B,E] with w's E");
-    if (!tsri_graph_is_vector(s->in[BIAS], w->dim[0]))
-        return tsri_graph_refuse("gru_cell_grad", "b", s->in[BIAS], "f32 [3E]");
+    const tsr_tensor *gates = s->in[GATES_X], *len = tsri_graph_operand(s, LEN);
+    tsr_dim E;
+    TRY(tsri_graph_check_gru("gru_cell_grad", s, &E));
     for (uint32_t i = Y; i <= DY; i++)
         if (!is_sequence(s->in[i], gates, E))
             return tsri_graph_refuse("gru_cell_grad", i == Y ? "y" : "dy", s->in[i],
