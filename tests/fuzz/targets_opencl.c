@@ -6,6 +6,7 @@
 #include "backends/opencl/tuning/tuning.h"
 #include "backends/opencl/tuning/tuning_file.h"
 #include "base/files.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,7 @@ static void tuned(const fuzz_part *parts, size_t n) {
                                      "# driver %s\n%.*s\n",
                                      TESSERA_VERSION, "Platform", "Device", "1.0",
                                      (int)parts[0].size, parts[0].data) == TSR_OK &&
-                  tsri_opencl_bundle_hash(file.data, file.size, hex) == TSR_OK &&
+                  tsri_base_hash_bytes(file.data, file.size, hex) == TSR_OK &&
                   tsri_base_bytes_printf(&file, "# sha256 %s\n", hex) == TSR_OK,
               "a file");
     fuzz_write(path, file.data, file.size);

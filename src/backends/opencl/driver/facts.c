@@ -14,27 +14,32 @@ enum {
     QUERY_WARP_SIZE_NV = 0x4003
 };
 
-char *tsri_opencl_platform_text(cl_platform_id platform, cl_platform_info what) {
+/* A text of the platform, or else of the device, in new memory; NULL where there is none. */
+static char *text_of(cl_platform_id platform, cl_device_id device, cl_uint what) {
     size_t size = 0;
     char *text = NULL;
-    if (clGetPlatformInfo(platform, what, 0, NULL, &size) != CL_SUCCESS)
+    cl_int code = platform ? clGetPlatformInfo(platform, what, 0, NULL, &size)
+                           : clGetDeviceInfo(device, what, 0, NULL, &size);
+    if (code != CL_SUCCESS)
         size = 0;
     if (tsri_base_new(size + 1, 1, &text) != TSR_OK)
         return NULL;
-    if (size && clGetPlatformInfo(platform, what, size, text, NULL) != CL_SUCCESS)
+    if (size)
+        code = platform ? clGetPlatformInfo(platform, what, size, text, NULL)
+                        : clGetDeviceInfo(device, what, size, text, NULL);
+    if (code != CL_SUCCESS)
         text[0] = 0;
     return text;
 }
 
+char *tsri_opencl_platform_text(cl_platform_id platform, cl_platform_info what) {
+    return text_of(platform, NULL, what);
+}
+
 char *tsri_opencl_device_text(cl_device_id id, cl_device_info what) {
-    size_t size = 0;
-    char *text = NULL;
-    if (clGetDeviceInfo(id, what, 0, NULL, &size) != CL_SUCCESS)
-        size = 0;
-    if (tsri_base_new(size + 1, 1, &text) != TSR_OK)
+    char *text = text_of(NULL, id, what);
+    if (!text)
         return NULL;
-    if (size && clGetDeviceInfo(id, what, size, text, NULL) != CL_SUCCESS)
-        text[0] = 0;
     /* Some drivers pad names with blanks. */
     const size_t lead = strspn(text, " ");
     memmove(text, text + lead, strlen(text + lead) + 1);

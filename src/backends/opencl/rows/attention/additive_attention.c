@@ -1,6 +1,6 @@
 /* backends/opencl/rows/attention/additive_attention.c - additive_attention (Bahdanau's): plain for
  * every device, lanes for CPUs. */
-#include "backends/opencl/rows/shared/common.h"
+#include "backends/opencl/rows/shared/heads.h"
 
 TSRI_OPERANDS(additive_attention);
 enum { WIDE = 64 }; /* elements of the context that a work-item of lanes.cl sums */
@@ -45,43 +45,22 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *values = op->in[VALUES], *y = op->out[Y],
                      *probabilities = tsri_opencl_out(op, PROBABILITIES);
-    const tsr_dim sizes[] = {
-        q->dim[0],
-        q->dim[1],
-        k->dim[1],
-        q->stride[0],
-        q->stride[1],
-        k->stride[0],
-        k->stride[1],
-        values->stride[0],
-        values->stride[1],
-        y->stride[0],
-        y->stride[1],
-        probabilities ? probabilities->stride[0] : tsri_tensor_const(0),
-        probabilities ? probabilities->stride[1] : tsri_tensor_const(0),
-    };
     tsri_opencl_arg_given(launch, op, Q, SLOT);
     if (probabilities)
         tsri_opencl_arg_tensor(launch, "probabilities", probabilities);
     tsri_opencl_arg_tensor(launch, "y", y);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim_list(launch, "sizes", sizes, sizeof sizes / sizeof *sizes);
+    tsri_opencl_arg_sequence_sizes(launch, q, k,
+                                   (const tsr_tensor *const[]){q, k, values, y, probabilities});
     tsri_opencl_arg_int(launch, "A", q->dim[2].factor);
     tsri_opencl_arg_int(launch, "E", values->dim[2].factor);
-}
-
-static void arg_scores(const tsr_op *op, tsri_opencl_launch *launch) {
-    const tsr_tensor *q = op->in[Q];
-    const tsr_dim scores =
-        tsri_tensor_times(tsri_tensor_times(q->dim[0], q->dim[1]), op->in[K]->dim[1]);
-    tsri_opencl_arg_scratch(launch, "scratch", tsri_tensor_times(scores, tsri_tensor_const(4)));
 }
 
 static void bind_scores(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *q = op->in[Q];
     bind_operands(op, launch);
-    arg_scores(op, launch);
+    tsri_opencl_arg_pairs(launch, q, op->in[K]);
     tsri_opencl_grid(launch, 0, op->in[K]->dim[1], 1);
     tsri_opencl_grid(launch, 1, q->dim[1], 1);
     tsri_opencl_grid(launch, 2, q->dim[0], 1);
@@ -92,7 +71,7 @@ static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     (void)row;
     const tsr_tensor *q = op->in[Q];
     bind_operands(op, launch);
-    arg_scores(op, launch);
+    tsri_opencl_arg_pairs(launch, q, op->in[K]);
     tsri_opencl_grid(launch, 0, op->in[VALUES]->dim[2], WIDE);
     tsri_opencl_grid(launch, 1, q->dim[1], 1);
     tsri_opencl_grid(launch, 2, q->dim[0], 1);

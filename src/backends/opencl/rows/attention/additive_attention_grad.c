@@ -1,5 +1,5 @@
 /* backends/opencl/rows/attention/additive_attention_grad.c - the gradients of additive_attention. */
-#include "backends/opencl/rows/shared/common.h"
+#include "backends/opencl/rows/shared/heads.h"
 
 TSRI_OPERANDS(additive_attention_grad);
 
@@ -40,29 +40,14 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
 static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *values = op->in[VALUES], *dy = op->in[DY],
                      *probabilities = op->in[PROBABILITIES];
-    const tsr_dim sizes[] = {q->dim[0],
-                             q->dim[1],
-                             k->dim[1],
-                             q->stride[0],
-                             q->stride[1],
-                             k->stride[0],
-                             k->stride[1],
-                             values->stride[0],
-                             values->stride[1],
-                             probabilities->stride[0],
-                             probabilities->stride[1],
-                             dy->stride[0],
-                             dy->stride[1]};
     tsri_opencl_arg_given(launch, op, Q, LEN);
     tsri_opencl_arg_results(launch, op, DQ, DVALUES);
     tsri_opencl_arg_dims(launch);
-    tsri_opencl_arg_dim_list(launch, "sizes", sizes, sizeof sizes / sizeof *sizes);
+    tsri_opencl_arg_sequence_sizes(launch, q, k,
+                                   (const tsr_tensor *const[]){q, k, values, probabilities, dy});
     tsri_opencl_arg_int(launch, "A", q->dim[2].factor);
     tsri_opencl_arg_int(launch, "E", values->dim[2].factor);
-    tsri_opencl_arg_scratch(
-        launch, "scratch",
-        tsri_tensor_times(tsri_tensor_times(tsri_tensor_times(q->dim[0], q->dim[1]), k->dim[1]),
-                          tsri_tensor_const(4)));
+    tsri_opencl_arg_pairs(launch, q, k);
 }
 
 static void bind_scores(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {

@@ -55,3 +55,19 @@ void tsri_opencl_arg_head_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
                              v->stride[1], v->stride[2], y->stride[0], y->stride[1], y->stride[2]};
     tsri_opencl_arg_dim_list(launch, "sizes", sizes, sizeof sizes / sizeof *sizes);
 }
+
+void tsri_opencl_arg_sequence_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
+                                    const tsr_tensor *k, const tsr_tensor *const tensors[5]) {
+    tsr_dim sizes[3 + 2 * 5] = {q->dim[0], q->dim[1], k->dim[1]};
+    for (int i = 0; i < 5; i++)
+        for (int axis = 0; axis < 2; axis++)
+            sizes[3 + 2 * i + axis] = tensors[i] ? tensors[i]->stride[axis] : tsri_tensor_const(0);
+    tsri_opencl_arg_dim_list(launch, "sizes", sizes, sizeof sizes / sizeof *sizes);
+}
+
+void tsri_opencl_arg_pairs(tsri_opencl_launch *launch, const tsr_tensor *q, const tsr_tensor *k) {
+    const tsr_dim queries = tsri_tensor_times(q->dim[0], q->dim[1]);
+    tsri_opencl_arg_scratch(
+        launch, "scratch",
+        tsri_tensor_times(tsri_tensor_times(queries, k->dim[1]), tsri_tensor_const(4)));
+}

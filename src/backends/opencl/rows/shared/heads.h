@@ -26,4 +26,11 @@ void tsri_opencl_arg_score_addends(tsri_opencl_launch *launch, const tsr_tensor 
 void tsri_opencl_arg_head_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
                                 const tsr_tensor *k, const tsr_tensor *v, const tsr_tensor *y);
 
+/* For additive attention and its gradient: binds B, T and S and the first two strides of five
+ * tensors (zeros for a missing one) as "sizes"; scratch for a number of each query and key, f32
+ * [B,T,S]. */
+void tsri_opencl_arg_sequence_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
+                                    const tsr_tensor *k, const tsr_tensor *const tensors[5]);
+void tsri_opencl_arg_pairs(tsri_opencl_launch *launch, const tsr_tensor *q, const tsr_tensor *k);
+
 #endif
