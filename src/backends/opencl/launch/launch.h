@@ -8,12 +8,12 @@
 
 /* Creates the kernels and lets the variant bind them; scratch arguments are bound later, by
  * bind_scratch. Release the launch also after a failure. */
-tsr_status tsri_opencl_launch_create(tsr_dev *dev, const tsri_opencl_instance *instance,
-                                     const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch);
+tsr_status tsri_opencl_launch_create(tsr_dev *dev, tsri_opencl_instance *instance, const tsr_op *op,
+                                     cl_mem dims, tsri_opencl_launch *launch);
 /* The same without a kernel object: the arguments are kept in launch->trace, those of its stage in
  * launch->before->trace. */
-tsr_status tsri_opencl_launch_trace(tsr_dev *dev, const tsri_opencl_instance *instance,
-                                    const tsr_op *op, cl_mem dims, tsri_opencl_launch *launch);
+tsr_status tsri_opencl_launch_trace(tsr_dev *dev, tsri_opencl_instance *instance, const tsr_op *op,
+                                    cl_mem dims, tsri_opencl_launch *launch);
 tsr_status tsri_opencl_launch_bind_scratch(tsri_opencl_launch *launch);
 void tsri_opencl_launch_release(tsri_opencl_launch *launch);
 
