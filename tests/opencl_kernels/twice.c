@@ -149,7 +149,8 @@ static const tsr_op_id listed[] = {
 };
 #define N_LISTED (sizeof listed / sizeof *listed)
 
-/* pocl has no sub-groups, dot products, halves. */
+/* pocl has no sub-groups, dot products, halves. The parameters of variants with these are compared where a device
+ * launches them. */
 static bool is_built_here(const tsri_opencl_row *row) {
     return row->file && !row->newest_c;
 }
