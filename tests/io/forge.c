@@ -30,6 +30,13 @@ void forge_file(const char *path, const void *data, size_t n) {
     cr_assert_eq(fclose(f), 0);
 }
 
+tsri_io_archive *forge_open(const char *path, const tsri_bytes *file) {
+    tsri_io_archive *a = NULL;
+    forge_file(path, file->data, file->size);
+    cr_assert_eq(tsri_io_open(path, &a), TSR_OK, "%s", tsri_base_reported());
+    return a;
+}
+
 void forge_put(tsri_bytes *file, const void *data, size_t n) {
     cr_assert_eq(tsri_base_bytes_append(file, data, n), TSR_OK);
 }

@@ -13,6 +13,8 @@ void forge_folder(void);
 void forge_clean(void);
 
 void forge_file(const char *path, const void *data, size_t n);
+/* Writes the file and opens it, which must succeed. */
+tsri_io_archive *forge_open(const char *path, const tsri_bytes *file);
 void forge_put(tsri_bytes *file, const void *data, size_t n);
 void forge_u32(tsri_bytes *file, uint32_t value);
 void forge_u64(tsri_bytes *file, uint64_t value);

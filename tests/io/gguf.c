@@ -305,10 +305,8 @@ static void good(tsri_bytes *f) {
 
 Test(gguf, a_good_file_is_read) {
     tsri_bytes file = {0};
-    tsri_io_archive *a = NULL;
     good(&file);
-    forge_file("m.gguf", file.data, file.size);
-    cr_assert_eq(tsri_io_open("m.gguf", &a), TSR_OK, "%s", tsri_base_reported());
+    tsri_io_archive *a = forge_open("m.gguf", &file);
     cr_expect(a->n_arrays == 4 && a->n_values == 16 && a->format == TSRI_IO_GGUF);
     const tsri_io_array *h = tsri_io_find(a, "h"), *q = tsri_io_find(a, "q"),
                         *x = tsri_io_find(a, "x");
@@ -343,10 +341,8 @@ Test(gguf, metadata_of_every_type_is_read) {
                 {"u64", INT64_MAX},
                 {"i64", -(INT64_C(1) << 40)}};
     tsri_bytes file = {0};
-    tsri_io_archive *a = NULL;
     good(&file);
-    forge_file("m.gguf", file.data, file.size);
-    cr_assert_eq(tsri_io_open("m.gguf", &a), TSR_OK, "%s", tsri_base_reported());
+    tsri_io_archive *a = forge_open("m.gguf", &file);
     for (size_t i = 0; i < sizeof ints / sizeof *ints; i++) {
         int64_t got = 0;
         cr_expect_eq(tsri_io_meta_int(a, ints[i].key, INT64_MIN, INT64_MAX, &got), TSR_OK);
@@ -400,8 +396,7 @@ Test(gguf, infinite_scales_are_refused_when_they_are_read) {
     forge_tensor(&file, "q", 8, 0, 2, rows32);
     forge_data(&file, 32, 68);
     memcpy(file.data + file.size - 34, &infinite, 2);
-    forge_file("m.gguf", file.data, file.size);
-    cr_assert_eq(tsri_io_open("m.gguf", &a), TSR_OK, "%s", tsri_base_reported());
+    a = forge_open("m.gguf", &file);
     cr_expect_eq(tsri_io_read_as(a, tsri_io_find(a, "q"), TSR_F32, 0, 32, got), TSR_OK);
     cr_expect_eq(tsri_io_read_as(a, tsri_io_find(a, "q"), TSR_F32, 32, 32, got), TSR_E_FORMAT);
     cr_expect_not_null(

@@ -147,10 +147,8 @@ static void small_file(tsri_bytes *file) {
 
 Test(safetensors, a_good_file_is_read) {
     tsri_bytes file = {0};
-    tsri_io_archive *a = NULL;
     small_file(&file);
-    forge_file("m.safetensors", file.data, file.size);
-    cr_assert_eq(tsri_io_open("m.safetensors", &a), TSR_OK, "%s", tsri_base_reported());
+    tsri_io_archive *a = forge_open("m.safetensors", &file);
     cr_expect_eq(a->n_arrays, 5);
     cr_expect_eq(a->format, TSRI_IO_SAFETENSORS);
     const tsri_io_array *half = tsri_io_find(a, "half"), *none = tsri_io_find(a, "none"),
@@ -188,11 +186,9 @@ Test(safetensors, a_good_file_is_read) {
 /* bad-input 28 */
 Test(safetensors, a_file_that_shrinks_after_open_is_an_error) {
     tsri_bytes file = {0};
-    tsri_io_archive *a = NULL;
     unsigned char bytes[8];
     small_file(&file);
-    forge_file("m.safetensors", file.data, file.size);
-    cr_assert_eq(tsri_io_open("m.safetensors", &a), TSR_OK);
+    tsri_io_archive *a = forge_open("m.safetensors", &file);
     cr_assert_eq(truncate("m.safetensors", (off_t)file.size - 14), 0);
     cr_expect_eq(tsri_io_read(a, tsri_io_find(a, "half"), 0, 8, bytes), TSR_E_IO);
     cr_expect_not_null(strstr(tsri_base_reported(), "shrank while it was read"));

@@ -124,44 +124,49 @@ static void equal(const char *what, const json_t *rows, const float *got, size_t
     cr_expect(worst <= ALLOWED(largest), "%s is %g off, of %g", what, worst, largest);
 }
 
-static void encodes(const char *selector) {
-    static float hidden[MOST * MOST_V], first[MOST * MOST_V], second[MOST * MOST_V], pooled[MOST_V];
-    json_t *cases = open_folder("bert", selector), *item;
+/* Opens a model and compares what it gives for the ids of each of its cases. */
+static void compare_all(const char *folder, const char *selector,
+                        void (*compare)(tsri_session *session, const json_t *item,
+                                        const tsri_model_sequence *text)) {
+    json_t *cases = open_folder(folder, selector), *item;
     tsri_session *session = NULL;
     size_t i;
     OK(tsri_session_create(fix.model, 1, 0, &session));
     json_array_foreach(cases, i, item) {
         int32_t ids[MOST];
-        float *const layers[] = {first, second, hidden};
         const tsri_model_sequence text = {.ids = ids,
                                           .n = ids_of(json_object_get(item, "ids"), ids)};
-        const tsri_model_results results = {.hidden = layers, .pooled = pooled};
-        OK(tsri_session_encode(session, &text, 1, &results));
-        equal("hidden", json_object_get(item, "hidden"), hidden, 16);
-        equal("pooled", json_object_get(item, "pooled"), pooled, 16);
+        compare(session, item, &text);
     }
     tsri_session_destroy(&session);
     fixture_close(&fix);
     json_decref(cases);
 }
 
-static void decodes(const char *selector) {
+static void compare_encoded(tsri_session *session, const json_t *item,
+                            const tsri_model_sequence *text) {
+    static float hidden[MOST * MOST_V], first[MOST * MOST_V], second[MOST * MOST_V], pooled[MOST_V];
+    float *const layers[] = {first, second, hidden};
+    const tsri_model_results results = {.hidden = layers, .pooled = pooled};
+    OK(tsri_session_encode(session, text, 1, &results));
+    equal("hidden", json_object_get(item, "hidden"), hidden, 16);
+    equal("pooled", json_object_get(item, "pooled"), pooled, 16);
+}
+
+static void encodes(const char *selector) {
+    compare_all("bert", selector, compare_encoded);
+}
+
+static void compare_logits(tsri_session *session, const json_t *item,
+                           const tsri_model_sequence *text) {
     static float logits[MOST * MOST_V];
-    json_t *cases = open_folder("gpt2", selector), *item;
-    tsri_session *session = NULL;
-    size_t i;
-    OK(tsri_session_create(fix.model, 1, 0, &session));
-    json_array_foreach(cases, i, item) {
-        int32_t ids[MOST];
-        const tsri_model_sequence text = {.ids = ids,
-                                          .n = ids_of(json_object_get(item, "ids"), ids)};
-        const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = logits};
-        OK(tsri_session_forward(session, &text, 1, &results));
-        equal("logits", json_object_get(item, "logits"), logits, (size_t)fix.model->spec.vocab);
-    }
-    tsri_session_destroy(&session);
-    fixture_close(&fix);
-    json_decref(cases);
+    const tsri_model_results results = {.rows = TSRI_ROWS_ALL, .logits = logits};
+    OK(tsri_session_forward(session, text, 1, &results));
+    equal("logits", json_object_get(item, "logits"), logits, (size_t)fix.model->spec.vocab);
+}
+
+static void decodes(const char *selector) {
+    compare_all("gpt2", selector, compare_logits);
 }
 
 Test(ctranslate2, float32_reference) {

@@ -122,21 +122,29 @@ static void compare_inside(const golden *g, const char *title, const batch *batc
     free_arrays(attention, L);
 }
 
-static void compare_encoder_in(const char *folder, const char *head, const char *selector) {
-    static batch batch;
-    golden g = {0};
+static void compare_cases(const golden *g, void (*compare)(const golden *g, const char *title,
+                                                           const json_t *object)) {
     json_t *object;
     size_t i;
-    golden_open(&g, folder, head, selector);
-    json_array_foreach(json_object_get(g.cases, "cases"), i, object) {
-        const char *title = json_string_value(json_object_get(object, "name"));
-        read_batch(object, "input_ids", "attention_mask", &batch);
-        for (int32_t b = 0; b < batch.B; b++)
-            if (g.fixture.model->spec.encoder.positions_of_tokens)
-                batch.sequences[b].positions = NULL;
-        compare_inside(&g, title, &batch);
-        compare_heads(&g, title, &batch);
+    json_array_foreach(json_object_get(g->cases, "cases"), i, object) {
+        compare(g, json_string_value(json_object_get(object, "name")), object);
     }
+}
+
+static void compare_encoder_case(const golden *g, const char *title, const json_t *object) {
+    static batch batch;
+    read_batch(object, "input_ids", "attention_mask", &batch);
+    for (int32_t b = 0; b < batch.B; b++)
+        if (g->fixture.model->spec.encoder.positions_of_tokens)
+            batch.sequences[b].positions = NULL;
+    compare_inside(g, title, &batch);
+    compare_heads(g, title, &batch);
+}
+
+static void compare_encoder_in(const char *folder, const char *head, const char *selector) {
+    golden g = {0};
+    golden_open(&g, folder, head, selector);
+    compare_cases(&g, compare_encoder_case);
     golden_close(&g);
 }
 
@@ -268,22 +276,21 @@ static void compare_greedy(const golden *g) {
     free(logits);
 }
 
-static void compare_translator_in(const char *folder, const char *part, const char *selector) {
+static void compare_translator_case(const golden *g, const char *title, const json_t *object) {
     static batch source, target;
+    tsri_session *session = NULL;
+    read_batch(object, "input_ids", "attention_mask", &source);
+    read_batch(object, "decoder_input_ids", "decoder_attention_mask", &target);
+    OK(tsri_session_create(g->fixture.model, source.B, 0, &session));
+    compare_source(g, session, title, &source);
+    compare_target(g, session, title, &source, &target);
+    tsri_session_destroy(&session);
+}
+
+static void compare_translator_in(const char *folder, const char *part, const char *selector) {
     golden g = {0};
-    json_t *object;
-    size_t i;
     golden_open(&g, folder, part, selector);
-    json_array_foreach(json_object_get(g.cases, "cases"), i, object) {
-        const char *title = json_string_value(json_object_get(object, "name"));
-        tsri_session *session = NULL;
-        read_batch(object, "input_ids", "attention_mask", &source);
-        read_batch(object, "decoder_input_ids", "decoder_attention_mask", &target);
-        OK(tsri_session_create(g.fixture.model, source.B, 0, &session));
-        compare_source(&g, session, title, &source);
-        compare_target(&g, session, title, &source, &target);
-        tsri_session_destroy(&session);
-    }
+    compare_cases(&g, compare_translator_case);
     if (tsri_model_has_output(g.fixture.model->weights))
         compare_greedy(&g);
     golden_close(&g);
@@ -369,16 +376,16 @@ TRANSLATOR(tessera_translate, "tessera-translate")
 
 /* Everything that a config says has a value other than the default: a key that is not read gives
  * other numbers. */
-#define ODD_ENCODER(title, name)                         \
-    Test(golden_odd, title##_mlm) {                      \
+#define ODD_ENCODER(title, name)                          \
+    Test(golden_odd, title##_mlm) {                       \
         compare_encoder(name "-odd", "mlm", "reference"); \
-    }                                                    \
-    Test(golden_odd, title##_cls) {                      \
+    }                                                     \
+    Test(golden_odd, title##_cls) {                       \
         compare_encoder(name "-odd", "cls", "reference"); \
     }
-#define ODD_TRANSLATOR(title, name)                      \
-    Test(golden_odd, title) {                            \
-        compare_translator(name "-odd", "reference");    \
+#define ODD_TRANSLATOR(title, name)                   \
+    Test(golden_odd, title) {                         \
+        compare_translator(name "-odd", "reference"); \
     }
 
 ODD_ENCODER(bert, "bert")

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "model/load/load.h"
 #include "model/load/model_path.h"
+#include "support/folder.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -16,19 +17,11 @@
 static char folder[64];
 
 static void make_folder(void) {
-    snprintf(folder, sizeof folder, "/tmp/tessera-model-XXXXXX");
-    cr_assert(mkdtemp(folder));
+    folder_make(folder);
 }
 
 static void drop_folder(void) {
-    static const char *const names[] = {"config.json", "model.safetensors",
-                                        "generation_config.json", "tokenizer.json"};
-    char path[128];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        unlink(path);
-    }
-    rmdir(folder);
+    folder_drop(folder);
 }
 
 TestSuite(refused, .init = make_folder, .fini = drop_folder);

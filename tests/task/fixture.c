@@ -1,6 +1,7 @@
 /* tests/task/fixture.c - makes the tiny instruction model, and collects what callbacks get. */
 #include "task/fixture.h"
 
+#include "support/folder.h"
 #include "text/base/unicode.h"
 
 #include <math.h>
@@ -88,14 +89,7 @@ void make_chat_folder(void) {
 }
 
 void remove_chat_folder(void) {
-    static const char *const files[] = {"model.safetensors", "config.json", "tokenizer.json",
-                                        "tokenizer_config.json", "chat_template.jinja"};
-    char path[256];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        path_of(files[i], path);
-        unlink(path);
-    }
-    rmdir(chat_folder);
+    folder_drop(chat_folder);
 }
 
 void open_reference(void) {

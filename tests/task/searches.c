@@ -1,6 +1,7 @@
 /* Generated texts, compared with the official implementation: the golden models' greedy and beam
  * results, alone and as one batch, and every setting of a search (tests/golden/search). */
 #include "support/cases.h"
+#include "support/folder.h"
 #include "support/larger.h"
 #include "task/fixture.h"
 
@@ -201,7 +202,7 @@ static void write_model(const char *from, const char *to, json_t *settings, int6
 }
 
 static void check_settings(const char *name) {
-    char folder[1024], to[64] = "/tmp/tessera-search-XXXXXX", path[1100], file[64];
+    char folder[1024], to[64], file[64];
     static results got;
     tsr_model *model;
     json_t *one;
@@ -209,7 +210,7 @@ static void check_settings(const char *name) {
     folder_of(name, folder);
     snprintf(file, sizeof file, "%s.json", name);
     json_t *root = read_json(TESSERA_SOURCE_DIR "/tests/golden/search", file);
-    cr_assert(mkdtemp(to));
+    folder_make(to);
     open_reference();
     json_array_foreach(json_object_get(root, "cases"), i, one) {
         const json_t *wanted = json_object_get(one, "hypotheses");
@@ -228,13 +229,7 @@ static void check_settings(const char *name) {
     cr_assert(i > 40);
     json_decref(root);
     close_reference();
-    static const char *const files[] = {"model.safetensors", "config.json",
-                                        "generation_config.json"};
-    for (size_t k = 0; k < 3; k++) {
-        snprintf(path, sizeof path, "%s/%s", to, files[k]);
-        unlink(path);
-    }
-    rmdir(to);
+    folder_drop(to);
 }
 
 Test(searches_settings, gpt2_tiny) {

@@ -168,9 +168,22 @@ Test(text, deep_nesting_is_refused) {
     expect_refusal(status, TSR_E_FORMAT, "81 levels", t);
 }
 
+/* Gives `check` a file of this format. */
+static void with_sentencepiece(void (*check)(tsri_bytes *file, int64_t V)) {
+    tsri_bytes file = golden_own("small.model");
+    check(&file, 0);
+    tsri_base_bytes_clear(&file);
+}
+
+static void with_llama2c(void (*check)(tsri_bytes *file, int64_t V)) {
+    tsri_bytes file = golden_own("small.bin");
+    check(&file, 320);
+    tsri_base_bytes_clear(&file);
+}
+
 /* A file is refused when it is truncated at any length. What is left is placed at the end of its
  * own memory, so that a memory checker sees reads beyond it. */
-static void expect_every_cut_refused(const tsri_bytes *file, int64_t V) {
+static void expect_every_cut_refused(tsri_bytes *file, int64_t V) {
     for (size_t n = 0; n < file->size; n++) {
         char *cut = malloc(n + 1);
         cr_assert_not_null(cut);
@@ -187,19 +200,15 @@ static void expect_every_cut_refused(const tsri_bytes *file, int64_t V) {
 }
 
 Test(text, sentencepiece_cut_at_every_byte) {
-    tsri_bytes file = golden_own("small.model");
-    expect_every_cut_refused(&file, 0);
-    tsri_base_bytes_clear(&file);
+    with_sentencepiece(expect_every_cut_refused);
 }
 
 Test(text, llama2c_cut_at_every_byte) {
-    tsri_bytes file = golden_own("small.bin");
-    expect_every_cut_refused(&file, 320);
-    tsri_base_bytes_clear(&file);
+    with_llama2c(expect_every_cut_refused);
 }
 
 /* With any one byte changed there is a refusal or a tokenizer that works. */
-static void expect_survival(const tsri_bytes *file, int64_t V) {
+static void expect_survival(tsri_bytes *file, int64_t V) {
     static const unsigned char flips[] = {0x01, 0x80, 0xFF};
     for (size_t i = 0; i < file->size; i++) {
         for (size_t k = 0; k < sizeof flips; k++) {
@@ -221,15 +230,11 @@ static void expect_survival(const tsri_bytes *file, int64_t V) {
 }
 
 Test(text, sentencepiece_survives_any_changed_byte) {
-    tsri_bytes file = golden_own("small.model");
-    expect_survival(&file, 0);
-    tsri_base_bytes_clear(&file);
+    with_sentencepiece(expect_survival);
 }
 
 Test(text, llama2c_survives_any_changed_byte) {
-    tsri_bytes file = golden_own("small.bin");
-    expect_survival(&file, 320);
-    tsri_base_bytes_clear(&file);
+    with_llama2c(expect_survival);
 }
 
 Test(text, bad_llama2c_sizes_are_refused) {

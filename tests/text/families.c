@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "model/tokens/tokens.h"
+#include "support/folder.h"
 #include "text/load/load.h"
 #include "text/tokenizer/languages.h"
 
@@ -12,32 +13,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char text[] = "The summer's day";
 
 static char folder[64];
 
 static void begin(void) {
-    snprintf(folder, sizeof folder, "/tmp/tessera-families-XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
+    folder_make(folder);
 }
 
 static void end(void) {
-    static const char *const names[] = {"tokenizer_config.json",
-                                        "config.json",
-                                        "vocab.json",
-                                        "source.spm",
-                                        "target.spm",
-                                        "spiece.model",
-                                        "sentencepiece.bpe.model",
-                                        "merges.txt"};
-    char path[128];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        unlink(path);
-    }
-    rmdir(folder);
+    folder_drop(folder);
 }
 
 TestSuite(families, .init = begin, .fini = end);

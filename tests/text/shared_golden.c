@@ -76,26 +76,6 @@ static void check_tokenizer_json(const char *kind) {
     json_decref(expected);
 }
 
-LARGER_TEST(text, golden_bpe_small, "golden/tokenizers/bpe-small") {
-    check_tokenizer_json("bpe-small");
-}
-
-LARGER_TEST(text, golden_bpe_large, "golden/tokenizers/bpe-large") {
-    check_tokenizer_json("bpe-large");
-}
-
-LARGER_TEST(text, golden_bpe_fallback, "golden/tokenizers/bpe-fallback") {
-    check_tokenizer_json("bpe-fallback");
-}
-
-LARGER_TEST(text, golden_wordpiece_cased, "golden/tokenizers/wordpiece-cased") {
-    check_tokenizer_json("wordpiece-cased");
-}
-
-LARGER_TEST(text, golden_wordpiece_lower, "golden/tokenizers/wordpiece-lower") {
-    check_tokenizer_json("wordpiece-lower");
-}
-
 static void check_sentencepiece(const char *kind) {
     char path[200];
     snprintf(path, sizeof path, "golden/tokenizers/%s/tokenizer.model", kind);
@@ -142,17 +122,20 @@ static void check_sentencepiece(const char *kind) {
     json_decref(expected);
 }
 
-LARGER_TEST(text, golden_spm_bpe, "golden/tokenizers/spm-bpe") {
-    check_sentencepiece("spm-bpe");
-}
+/* A tokenizer whose folder of goldens has its name. */
+#define GOLDEN(title, kind, check)                                 \
+    LARGER_TEST(text, golden_##title, "golden/tokenizers/" kind) { \
+        check(kind);                                               \
+    }
 
-LARGER_TEST(text, golden_spm_unigram, "golden/tokenizers/spm-unigram") {
-    check_sentencepiece("spm-unigram");
-}
-
-LARGER_TEST(text, golden_unigram, "golden/tokenizers/unigram") {
-    check_tokenizer_json("unigram");
-}
+GOLDEN(bpe_small, "bpe-small", check_tokenizer_json)
+GOLDEN(bpe_large, "bpe-large", check_tokenizer_json)
+GOLDEN(bpe_fallback, "bpe-fallback", check_tokenizer_json)
+GOLDEN(wordpiece_cased, "wordpiece-cased", check_tokenizer_json)
+GOLDEN(wordpiece_lower, "wordpiece-lower", check_tokenizer_json)
+GOLDEN(unigram, "unigram", check_tokenizer_json)
+GOLDEN(spm_bpe, "spm-bpe", check_sentencepiece)
+GOLDEN(spm_unigram, "spm-unigram", check_sentencepiece)
 
 LARGER_TEST(text, golden_stories260k_round_trip, "data/models/stories260k") {
     tsri_bytes file = golden_shared("data/models/stories260k/tokenizer.bin");

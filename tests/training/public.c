@@ -1,4 +1,5 @@
 /* tessera/training.h: a caller's own loop of batches, gradients and steps. */
+#include "support/folder.h"
 #include "tessera/session.h"
 #include "tessera/training.h"
 
@@ -7,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define OK(call) cr_assert((call) == TSR_OK, "%s", tsr_error_last())
 #define MODEL TESSERA_SOURCE_DIR "/tests/golden/models/gpt2-tiny"
@@ -69,18 +69,38 @@ static float *read_array(tsr_training *t, size_t i, int64_t *n) {
     return data;
 }
 
-Test(public_training, learns_and_is_saved) {
-    char folder[] = "/tmp/tessera-public-XXXXXX", out[64], command[128];
-    static const char *const set[] = {"weight_decay=0", "dropout=0"};
-    cr_assert_not_null(mkdtemp(folder));
-    snprintf(out, sizeof out, "%s/model", folder);
+static char folder[64], out[80];
+
+static void begin_with_folder(void) {
+    begin();
+    folder_make(folder);
+    snprintf(out, sizeof out, "%s/saved", folder);
+}
+
+static void end_with_folder(void) {
+    folder_drop(folder);
+    end();
+}
+
+TestSuite(saved_training, .init = begin_with_folder, .fini = end_with_folder);
+
+/* The model after some steps, which is saved at `out`; its loss falls below `share` of what it
+ * was. */
+static tsr_training *learn_and_save(const char *const *set, int steps, double rate, double share) {
     tsr_training *t = make(MODEL, set, 2, 0);
     const double before = loss_of(t);
-    for (int i = 0; i < 20; i++)
-        step(t, 0.01);
+    for (int i = 0; i < steps; i++)
+        step(t, rate);
     const double after = loss_of(t);
-    cr_assert(after < 0.7 * before, "%g to %g", before, after);
+    cr_assert(after < share * before, "%g to %g", before, after);
     OK(tsr_training_save(t, out));
+    return t;
+}
+
+Test(saved_training, is_a_model_like_any_other) {
+    static const char *const set[] = {"weight_decay=0", "dropout=0"};
+    tsr_training *t = learn_and_save(set, 20, 0.01, 0.7);
+    const double after = loss_of(t);
     cr_assert_eq(tsr_training_save(t, out), TSR_E_IO);
     tsr_training_destroy(&t);
     cr_assert_null(t);
@@ -96,8 +116,6 @@ Test(public_training, learns_and_is_saved) {
     OK(tsr_session_prefill(session, 0, ids, 3, NULL, NULL));
     tsr_session_destroy(&session);
     tsr_model_close(&model);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    cr_assert_eq(system(command), 0);
 }
 
 /* The largest few elements of each parameter's gradient, by central differences. */
@@ -183,25 +201,15 @@ Test(public_training, arrays_carry_a_training_on) {
     tsr_training_destroy(&second);
 }
 
-Test(public_training, adapters_are_saved_alone) {
-    char folder[] = "/tmp/tessera-public-XXXXXX", out[64], command[128];
+Test(saved_training, adapters_are_saved_alone) {
     static const char *const set[] = {"lora_rank=2", "lora_alpha=4"};
-    cr_assert_not_null(mkdtemp(folder));
-    snprintf(out, sizeof out, "%s/adapter", folder);
-    tsr_training *t = make(MODEL, set, 2, 0);
-    const double before = loss_of(t);
-    for (int i = 0; i < 10; i++)
-        step(t, 0.05);
-    cr_assert(loss_of(t) < before);
-    OK(tsr_training_save(t, out));
+    tsr_training *t = learn_and_save(set, 10, 0.05, 1);
     tsr_training_destroy(&t);
     const char *const lora[] = {out};
     const tsr_model_options options = {.struct_size = sizeof options, .n_lora = 1, .lora = lora};
     tsr_model *model = NULL;
     OK(tsr_model_open(MODEL, NULL, &options, &model));
     tsr_model_close(&model);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    cr_assert_eq(system(command), 0);
 }
 
 Test(public_training, wrong_calls_are_refused) {

@@ -66,56 +66,47 @@ tsr_status tsri_text_decoder_load(const json_t *json, tsri_text_decoder **out) {
     return status;
 }
 
-tsr_status tsri_text_decoder_bytes(tsri_text_decoder **out) {
+/* A decoder of one step, with a copy of its text; NULL: the step has none. */
+static tsr_status make_single(const tsri_text_decode_row *row, const char *content,
+                              tsri_text_decoder **out, tsri_text_decode_step **step) {
     *out = NULL;
     tsri_text_decoder *decoder = NULL;
     TRY(tsri_base_new(1, sizeof *decoder, &decoder));
-    tsri_text_decode_step *s;
-    const tsr_status status = add_stage(decoder, tsri_text_decode_row_named("ByteLevel"), &s);
+    tsr_status status = add_stage(decoder, row, step);
+    if (status == TSR_OK && content) {
+        (*step)->content_size = strlen(content);
+        (*step)->content = tsri_base_copy_text(content, (*step)->content_size);
+        status = (*step)->content ? TSR_OK : TSR_E_HOST_MEMORY;
+    }
     if (status != TSR_OK)
         tsri_text_decoder_destroy(&decoder);
     *out = decoder;
     return status;
+}
+
+tsr_status tsri_text_decoder_bytes(tsri_text_decoder **out) {
+    tsri_text_decode_step *s;
+    return make_single(tsri_text_decode_row_named("ByteLevel"), NULL, out, &s);
 }
 
 tsr_status tsri_text_decoder_word_piece(const char *prefix, bool first, bool cleanup,
                                         tsri_text_decoder **out) {
-    *out = NULL;
-    tsri_text_decoder *decoder = NULL;
-    TRY(tsri_base_new(1, sizeof *decoder, &decoder));
     tsri_text_decode_step *s;
-    tsr_status status = add_stage(decoder, &tsri_text_decode_word_piece, &s);
-    if (status == TSR_OK) {
-        s->first = first;
-        s->cleanup = cleanup;
-        s->content_size = strlen(prefix);
-        s->content = tsri_base_copy_text(prefix, s->content_size);
-        status = s->content ? TSR_OK : TSR_E_HOST_MEMORY;
-    }
-    if (status != TSR_OK)
-        tsri_text_decoder_destroy(&decoder);
-    *out = decoder;
-    return status;
+    TRY(make_single(&tsri_text_decode_word_piece, prefix, out, &s));
+    s->first = first;
+    s->cleanup = cleanup;
+    return TSR_OK;
 }
 
 tsr_status tsri_text_decoder_sentencepiece(const char *space, bool strip_one, bool strip_all,
                                            tsri_text_decoder **out) {
-    *out = NULL;
-    tsri_text_decoder *decoder = NULL;
-    TRY(tsri_base_new(1, sizeof *decoder, &decoder));
     tsri_text_decode_step *s;
-    tsr_status status = add_stage(decoder, &tsri_text_decode_sentencepiece, &s);
-    if (status == TSR_OK) {
-        s->strip_one = strip_one;
-        s->strip_all = strip_all;
-        s->content_size = strlen(space);
-        s->content = tsri_base_copy_text(space, s->content_size);
-        status = s->content ? tsri_text_pattern_new(space, s->content_size, true, &s->pattern)
-                            : TSR_E_HOST_MEMORY;
-    }
+    TRY(make_single(&tsri_text_decode_sentencepiece, space, out, &s));
+    s->strip_one = strip_one;
+    s->strip_all = strip_all;
+    const tsr_status status = tsri_text_pattern_new(space, s->content_size, true, &s->pattern);
     if (status != TSR_OK)
-        tsri_text_decoder_destroy(&decoder);
-    *out = decoder;
+        tsri_text_decoder_destroy(out);
     return status;
 }
 
