@@ -1,5 +1,6 @@
 /* graph/ops.h - the op table: what the graph knows about each op besides its operands
- * (tensor/operands.h). Each row has a file of its own: ops/<kind>/<op>.c. */
+ * (tensor/operands.h). Each row has a file of its own: ops/<kind>/<op>.c; only
+ * those of relu, gelu and their like are together in ops/elements/activations.c. */
 #ifndef TSRI_GRAPH_OPS_H
 #define TSRI_GRAPH_OPS_H
 

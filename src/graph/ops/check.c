@@ -176,19 +176,6 @@ tsr_status tsri_graph_check_activation(const char *op, uint32_t activation) {
                           activation);
 }
 
-tsri_value tsri_graph_activate(tsri_graph *graph, uint32_t activation, tsri_value x) {
-    static const tsr_op_id ops[] = {TSR_OP_NONE, TSR_OP_RELU, TSR_OP_GELU,   TSR_OP_GELU_TANH,
-                                    TSR_OP_SILU, TSR_OP_TANH, TSR_OP_SIGMOID};
-    if (activation == TSR_ACT_NONE)
-        return x;
-    if (activation >= sizeof ops / sizeof *ops) {
-        tsri_graph_fail(graph, TSR_E_UNSUPPORTED, "activation %u is not known to this version",
-                        activation);
-        return TSRI_GRAPH_NONE;
-    }
-    return tsri_graph_op1(graph, ops[activation], NULL, &x, 1);
-}
-
 static bool same_dims(const tsr_tensor *a, const tsr_tensor *b, uint32_t n) {
     bool same = true;
     for (uint32_t i = 0; i < n && same; i++)

@@ -1,5 +1,5 @@
-/* backends/reference/elements/activations.c - relu, gelu, gelu_tanh, silu, tanh, sigmoid, and the
- * activation of linear and glu_linear; glu; and their gradients.
+/* backends/reference/elements/activations.c - relu, gelu, gelu_tanh, silu, tanh, sigmoid,
+ * which linear and glu_linear apply too, and their derivatives.
  *
  * source  Hendrycks, Gimpel 2016, arXiv:1606.08415 (gelu); Elfwing et al. 2018,
  *         arXiv:1702.03118 (silu) */
@@ -25,42 +25,6 @@ double tsri_reference_activate(uint32_t activation, double x) {
         return x;
     }
 }
-
-static tsr_status each(const tsri_reference_call *call, tsr_activation activation) {
-    const tsri_reference_view x = tsri_reference_in(call, 0), y = tsri_reference_out(call, 0);
-    for (int64_t i = 0, n = tsri_reference_count(&y); i < n; i++) {
-        const double value = tsri_reference_load(&x, tsri_reference_element_at(&x, i));
-        tsri_reference_store(&y, tsri_reference_element_at(&y, i),
-                             tsri_reference_activate(activation, value));
-    }
-    return TSR_OK;
-}
-
-tsr_status tsri_reference_relu(const tsri_reference_call *call) {
-    return each(call, TSR_ACT_RELU);
-}
-
-tsr_status tsri_reference_gelu(const tsri_reference_call *call) {
-    return each(call, TSR_ACT_GELU);
-}
-
-tsr_status tsri_reference_gelu_tanh(const tsri_reference_call *call) {
-    return each(call, TSR_ACT_GELU_TANH);
-}
-
-tsr_status tsri_reference_silu(const tsri_reference_call *call) {
-    return each(call, TSR_ACT_SILU);
-}
-
-tsr_status tsri_reference_tanh(const tsri_reference_call *call) {
-    return each(call, TSR_ACT_TANH);
-}
-
-tsr_status tsri_reference_sigmoid(const tsri_reference_call *call) {
-    return each(call, TSR_ACT_SIGMOID);
-}
-
-/* ---- gradients ---- */
 
 /* e^-|x| / (1 + e^-|x|)^2 = s (1 - s), s = sigmoid(x): neither cancels nor overflows. */
 static double bell(double x) {
@@ -88,54 +52,24 @@ double tsri_reference_slope(uint32_t activation, double x) {
     }
 }
 
-tsr_status tsri_reference_activation_grad(const tsri_reference_call *call) {
-    tsr_activation_attrs attrs;
-    tsri_reference_attrs(call->op, &attrs, sizeof attrs);
-    const tsri_reference_view x = tsri_reference_in(call, 0), dy = tsri_reference_in(call, 1),
-                              dx = tsri_reference_out(call, 0);
-    for (int64_t i = 0, n = tsri_reference_count(&dx); i < n; i++) {
-        const double at = tsri_reference_load(&x, tsri_reference_element_at(&x, i)),
-                     d = tsri_reference_load(&dy, tsri_reference_element_at(&dy, i));
-        tsri_reference_store(&dx, tsri_reference_element_at(&dx, i),
-                             d * tsri_reference_slope(attrs.activation, at));
+static tsr_status each(const tsri_reference_call *call, tsr_activation activation) {
+    const tsri_reference_view x = tsri_reference_in(call, 0), y = tsri_reference_out(call, 0);
+    for (int64_t i = 0, n = tsri_reference_count(&y); i < n; i++) {
+        const double value = tsri_reference_load(&x, tsri_reference_element_at(&x, i));
+        tsri_reference_store(&y, tsri_reference_element_at(&y, i),
+                             tsri_reference_activate(activation, value));
     }
     return TSR_OK;
 }
 
-/* ---- gated ---- */
-
-tsr_status tsri_reference_glu(const tsri_reference_call *call) {
-    tsr_activation_attrs attrs;
-    tsri_reference_attrs(call->op, &attrs, sizeof attrs);
-    const tsri_reference_view x = tsri_reference_in(call, 0), y = tsri_reference_out(call, 0);
-    const int64_t F = tsri_reference_columns(&y), step = tsri_reference_step(&x);
-    for (int64_t r = 0, R = tsri_reference_rows(&y); r < R; r++)
-        for (int64_t f = 0; f < F; f++) {
-            const int64_t at = tsri_reference_row_at(&x, r) + f * step;
-            const double gate = tsri_reference_load(&x, at),
-                         up = tsri_reference_load(&x, at + F * step);
-            tsri_reference_store(&y, tsri_reference_element_at(&y, r * F + f),
-                                 tsri_reference_activate(attrs.activation, gate) * up);
-        }
-    return TSR_OK;
-}
-
-tsr_status tsri_reference_glu_grad(const tsri_reference_call *call) {
-    tsr_activation_attrs attrs;
-    tsri_reference_attrs(call->op, &attrs, sizeof attrs);
-    const tsri_reference_view x = tsri_reference_in(call, 0), dy = tsri_reference_in(call, 1),
-                              dx = tsri_reference_out(call, 0);
-    const int64_t F = tsri_reference_columns(&dy), step = tsri_reference_step(&x);
-    for (int64_t r = 0, R = tsri_reference_rows(&dy); r < R; r++)
-        for (int64_t f = 0; f < F; f++) { /* dx may be the same memory as x */
-            const int64_t at = tsri_reference_row_at(&x, r) + f * step;
-            const double gate = tsri_reference_load(&x, at),
-                         up = tsri_reference_load(&x, at + F * step),
-                         d = tsri_reference_load(&dy, tsri_reference_element_at(&dy, r * F + f));
-            tsri_reference_store(&dx, tsri_reference_element_at(&dx, r * 2 * F + f),
-                                 d * up * tsri_reference_slope(attrs.activation, gate));
-            tsri_reference_store(&dx, tsri_reference_element_at(&dx, r * 2 * F + F + f),
-                                 d * tsri_reference_activate(attrs.activation, gate));
-        }
-    return TSR_OK;
-}
+#define ACTIVATION(name, activation)                                    \
+    tsr_status tsri_reference_##name(const tsri_reference_call *call) { \
+        return each(call, activation);                                  \
+    }
+ACTIVATION(relu, TSR_ACT_RELU)
+ACTIVATION(gelu, TSR_ACT_GELU)
+ACTIVATION(gelu_tanh, TSR_ACT_GELU_TANH)
+ACTIVATION(silu, TSR_ACT_SILU)
+ACTIVATION(tanh, TSR_ACT_TANH)
+ACTIVATION(sigmoid, TSR_ACT_SIGMOID)
+#undef ACTIVATION

@@ -1,5 +1,5 @@
-/* backends/reference/elements/elementwise.c - add and mul (b is broadcast to a), scale, cast, copy. */
-#include "backends/reference/reference.h"
+/* backends/reference/elements/elements.c - what ops on single elements have in common. */
+#include "backends/reference/elements/elements.h"
 
 /* The place of the element of b that belongs to element i of a: sizes are aligned at the last
  * dimension. */
@@ -13,7 +13,7 @@ static int64_t broadcast_at(const tsri_reference_view *b, const tsri_reference_v
     return at;
 }
 
-static tsr_status binary(const tsri_reference_call *call, bool multiply) {
+tsr_status tsri_reference_binary(const tsri_reference_call *call, bool multiply) {
     const tsri_reference_view a = tsri_reference_in(call, 0), b = tsri_reference_in(call, 1),
                               y = tsri_reference_out(call, 0);
     for (int64_t i = 0, n = tsri_reference_count(&y); i < n; i++) {
@@ -24,31 +24,11 @@ static tsr_status binary(const tsri_reference_call *call, bool multiply) {
     return TSR_OK;
 }
 
-tsr_status tsri_reference_add(const tsri_reference_call *call) {
-    return binary(call, false);
-}
-
-tsr_status tsri_reference_mul(const tsri_reference_call *call) {
-    return binary(call, true);
-}
-
-tsr_status tsri_reference_scale(const tsri_reference_call *call) {
-    tsr_scale_attrs attrs;
-    tsri_reference_attrs(call->op, &attrs, sizeof attrs);
-    const tsri_reference_view x = tsri_reference_in(call, 0), y = tsri_reference_out(call, 0);
-    for (int64_t i = 0, n = tsri_reference_count(&y); i < n; i++)
-        tsri_reference_store(&y, tsri_reference_element_at(&y, i),
-                             attrs.alpha *
-                                 tsri_reference_load(&x, tsri_reference_element_at(&x, i)));
-    return TSR_OK;
-}
-
 static bool is_integer(uint32_t dtype) {
     return dtype >= TSR_I32 && dtype <= TSR_BOOL;
 }
 
-/* cast and copy: where both sides are integers, no float is involved. */
-static tsr_status move(const tsri_reference_call *call) {
+tsr_status tsri_reference_move(const tsri_reference_call *call) {
     const tsri_reference_view x = tsri_reference_in(call, 0), y = tsri_reference_out(call, 0);
     const bool whole = is_integer(x.dtype) && is_integer(y.dtype);
     for (int64_t i = 0, n = tsri_reference_count(&y); i < n; i++) {
@@ -60,12 +40,4 @@ static tsr_status move(const tsri_reference_call *call) {
             tsri_reference_store(&y, to, tsri_reference_load(&x, from));
     }
     return TSR_OK;
-}
-
-tsr_status tsri_reference_cast(const tsri_reference_call *call) {
-    return move(call);
-}
-
-tsr_status tsri_reference_copy(const tsri_reference_call *call) {
-    return move(call);
 }
