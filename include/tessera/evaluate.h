@@ -52,7 +52,7 @@ typedef struct tsr_perplexity {
  *         TSR_E_STATE      the model has no tokenizer, or was opened without a device
  *         TSR_E_DEVICE     a logit is not finite
  *         TSR_E_CANCELLED  progress asked for it
- * exact   the sum is kept in f64; tests/cli/evaluate.py, against PyTorch
+ * exact   the sum is kept in f64; tests/cli/results/evaluate.py, against PyTorch
  * source  Hugging Face, Perplexity of fixed-length models
  */
 TSR_API tsr_status tsr_evaluate_perplexity(tsr_model *model, const char *text, size_t size,
@@ -79,7 +79,7 @@ typedef struct tsr_bleu {
  * units   score and precision: percent
  * thread  any
  * error   TSR_E_FORMAT  n is 0, or a line is not UTF-8: the sentence says which
- * exact   tests/cli/scores.py, against sacrebleu
+ * exact   tests/cli/results/scores.py, against sacrebleu
  * source  Papineni et al. 2002, BLEU; Post 2018, arXiv:1804.08771
  */
 TSR_API tsr_status tsr_evaluate_bleu(const tsr_string *translations, const tsr_string *references,
@@ -102,7 +102,7 @@ typedef struct tsr_chrf {
  * units   score, precision and recall: percent
  * thread  any
  * error   as for tsr_evaluate_bleu
- * exact   tests/cli/scores.py, against sacrebleu
+ * exact   tests/cli/results/scores.py, against sacrebleu
  * source  Popović 2015, chrF
  */
 TSR_API tsr_status tsr_evaluate_chrf(const tsr_string *translations, const tsr_string *references,
@@ -134,7 +134,7 @@ typedef struct tsr_label_scores {
  * range   given, wanted: 0 to labels - 1
  * thread  any
  * error   TSR_E_ARGUMENT  n is 0, or a number is out of its range
- * exact   tests/cli/scores.py
+ * exact   tests/cli/results/scores.py
  */
 TSR_API tsr_status tsr_evaluate_labels(const uint32_t *given, const uint32_t *wanted, size_t n,
                                        uint32_t labels, tsr_label_score *each,

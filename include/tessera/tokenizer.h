@@ -114,7 +114,7 @@ typedef struct tsr_tokenizer_trained {
  *                          are more characters than the vocabulary has room for
  *         TSR_E_IO         a file can't be read, or `out` can't be written
  *         TSR_E_CANCELLED  progress asked for it
- * exact   tests/cli/tokenizer_train.py, against the tokenizers library
+ * exact   tests/cli/training/tokenizer_train.py, against the tokenizers library
  * source  Sennrich, Haddow, Birch 2016, arXiv:1508.07909; Radford et al. 2019
  */
 TSR_API tsr_status tsr_tokenizer_train(const tsr_tokenizer_training *options,

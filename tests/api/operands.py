@@ -2,12 +2,9 @@
 """What include/tessera/op.h says of the operands and results of each op is what src/tensor/operands.h lists: their order, their names, which may be
 missing, which are written, and, where op.h states them, their dimensions and dtypes."""
 
-import pathlib
 import re
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from support.command import SOURCE, main  # noqa: E402
+from support.command import SOURCE, main
 
 DTYPES = {"f32": "F32", "i32": "I32", "bf16": "BF16"}
 

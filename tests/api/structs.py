@@ -12,13 +12,10 @@ and each function that returns a status with NULL for each pointer: TSR_OK or TS
 """
 
 import os
-import pathlib
 import re
 import subprocess
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from support.command import BUILD, SOURCE, environment, main  # noqa: E402
+from support.command import BUILD, SOURCE, environment, main
 
 INCLUDE = SOURCE / "include" / "tessera"
 # op.h and backend.h are between the host and its backends: tests/backend has their cases.

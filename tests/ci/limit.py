@@ -2,14 +2,12 @@
 """ci/limit and ci/counts.awk: they distinguish a test that hangs, one that computes endlessly, a slow one and one that fails."""
 
 import os
-import pathlib
 import signal
 import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from support.command import SOURCE, main  # noqa: E402
+from support.command import SOURCE, main
 
 SLEEP = f"sleep 1001.{os.getpid()}"  # a mark that only this run has
 LIMIT = SOURCE / "ci" / "limit"

@@ -1,6 +1,6 @@
 /* Memory is flat in a process that goes on: a million generated tokens, and what is opened and
  * closed again and again; a tenth of it without ci/test --all.
- * tests/cli/long.py has the commands. */
+ * tests/cli/faults/long.py has the commands. */
 #include "base/memory.h"
 #include "support/cases.h"
 #include "tessera/generate.h"

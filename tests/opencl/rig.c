@@ -36,7 +36,7 @@ void rig_begin(rig *r, const char *name, const char *value) {
     r->backend = get(TSR_BACKEND_ABI);
     cr_assert(r->backend != NULL);
     const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-    setenv("TESSERA_TRUST_DRIVERS", "1", 0); /* tests/cli/crashing.py tests trying them */
+    setenv("TESSERA_TRUST_DRIVERS", "1", 0); /* tests/cli/faults/crashing.py tests trying them */
     snprintf(r->cache, sizeof r->cache, "%s/tessera-opencl-XXXXXX", folder);
     cr_assert_not_null(mkdtemp(r->cache));
     r->host = (tsr_host){.struct_size = sizeof r->host,

@@ -1,5 +1,5 @@
 /* Recipes, and the folders made from them: refusals and their messages, the families chosen, and
- * the weights drawn. tests/cli/train_hf.py compares what such folders compute. */
+ * the weights drawn. tests/cli/training/train_hf.py compares what such folders compute. */
 #include "train/start/init.h"
 #include "base/files.h"
 #include "io/archive.h"

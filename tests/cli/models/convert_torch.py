@@ -20,7 +20,7 @@ except ImportError as error:
     print(f"SKIP: {error.name} is missing (pip install torch safetensors)")
     sys.exit(77)
 
-SOURCE = pathlib.Path(os.environ.get("TESSERA_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+SOURCE = pathlib.Path(os.environ.get("TESSERA_SOURCE", pathlib.Path(__file__).resolve().parents[3]))
 
 
 TOOL = str(SOURCE / "tools" / "convert-torch")
