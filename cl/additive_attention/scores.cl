@@ -4,7 +4,9 @@
  *   grid    (S, T, B), work-groups of one work-item: a key and a query, 16 elements in lanes
  *   gives   scratch[(b*T + t)*S + s], for s < len[b]
  *   operands, order, build as additive_attention/plain: the same bytes
- *   needs   float16 in registers (a CPU) */
+ *   needs   float16 in registers (a CPU)
+ *   paid    its time is part of the figures of additive_attention/lanes, the variant that it
+ *           precedes; it was not timed alone */
 #include "elementwise/math16.clh"
 
 ENTRY_OF_ONE KERNEL(PLACE

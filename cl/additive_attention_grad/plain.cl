@@ -13,6 +13,15 @@
  *           ascending t
  *   needs   nothing beyond OpenCL C 1.1
  *   build   HAS_LEN
+ *   paid    the baseline. 2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of
+ *           tessera verify --bench; ratio: how many times as fast as plain. The figures include the
+ *           stage before it.
+ *
+ *                                   pocl             Intel
+ *           variant           us   ratio        us   ratio
+ *           B=8 T=32 S=32 A=512 E=1024 training
+ *           plain          31860    1.00      3631    1.00
+ *           lanes           2706   11.77      2214    1.64
  *   source  Bahdanau, Cho, Bengio 2015, arXiv:1409.0473 */
 
 ENTRY KERNEL(PLACE

@@ -8,7 +8,9 @@
  *   order   each sum by fma, ascending; those of 8 keys are formed together, because a single sum
  *           waits for the latency of fma
  *   needs   nothing beyond OpenCL C 1.1
- *   build   HAS_LEN */
+ *   build   HAS_LEN
+ *   paid    its time is part of the figures of both variants of additive_attention_grad; it was not
+ *           timed alone */
 
 ENTRY KERNEL(PLACE
 #include "additive_attention_grad/operands.clh"

@@ -4,7 +4,9 @@
  *   grid    (T, H, B), one work-item each: one query of one head
  *   gives   scratch[(b*H + h)*T + t] = <dy, y>; and dq
  *   operands, build as attention_grad/plain; order, visible: pair.clh
- *   needs   nothing beyond OpenCL C 1.1 */
+ *   needs   nothing beyond OpenCL C 1.1
+ *   paid    its time is part of the figures of attention_grad/plain, the variant that it precedes;
+ *           it was not timed alone */
 #include "attention/order.clh"
 #include "attention_grad/pair.clh"
 

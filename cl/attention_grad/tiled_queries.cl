@@ -6,7 +6,9 @@
  *   operands, gives, order as attention_grad/plain_queries: the same bytes
  *   adds    over plain_queries: pairs of a tile are formed once, in local memory
  *   needs   a work-group of 64; at most 5 KiB of local memory
- *   build   as attention_grad/plain; KEYS 4|8|16 keys at a time */
+ *   build   as attention_grad/plain; KEYS 4|8|16 keys at a time
+ *   paid    its time is part of the figures of attention_grad/tiled, the variant that it precedes;
+ *           it was not timed alone */
 #include "attention/order.clh"
 #include "attention_grad/pair.clh"
 #define OWN_OF(h, t, row) \

@@ -5,7 +5,15 @@
  *   x       x[b,t,g,d] at x0 + b*xb + t*xt + g*xg + d; state[j,g,s,d] at state0 + j*sj + g*sg +
  *           s*ss + d
  *   needs   nothing beyond OpenCL C 1.1
- *   build   STATE_DTYPE (rounds to nearest even); HAS_SLOT (else slot[b] is b) */
+ *   build   STATE_DTYPE (rounds to nearest even); HAS_SLOT (else slot[b] is b)
+ *   paid    the baseline. 2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of
+ *           tessera verify --bench; ratio: how many times as fast as plain. It has no other
+ *           variant.
+ *
+ *                                            pocl                      Intel
+ *           variant           us     GB/s   ratio        us     GB/s   ratio
+ *           B=1 T=512 state [1,12,1024,64] a prompt
+ *           plain          774.3      4.1    1.00     428.4      7.3    1.00 */
 
 ENTRY KERNEL(PLACE __global ELEMENT(STATE_DTYPE) *state, int state0, __global const float *x, int x0,
              __global const int *past, int past0, __global const int *len, int len0, __global const int *slot,

@@ -3,7 +3,15 @@
  *
  *   grid    (rows), work-groups of one work-item
  *   operands, alias, order as softmax_grad/plain; the elements of a row are contiguous
- *   needs   float16 in registers (a CPU) */
+ *   needs   float16 in registers (a CPU)
+ *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
+ *           --bench; ratio: how many times as fast as plain.
+ *
+ *                                            pocl                      Intel
+ *           variant           us     GB/s   ratio        us     GB/s   ratio
+ *           B=4 T=256 S=256 scale 0.125
+ *           plain          568.1     16.6    1.00     712.7     13.2    1.00
+ *           lanes           97.4     96.9    5.84     138.6     68.1    5.14 */
 #include "elementwise/sixteen.clh"
 
 ENTRY_OF_ONE KERNEL(PLACE __global const float *y, int y0, __global const float *dy, int dy0, __global float *dx,
