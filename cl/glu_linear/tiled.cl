@@ -13,6 +13,35 @@
  *           work-items and 7 KiB by default
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS; ACT; FOUR_X, FOUR_W, HALF as linear/tiled
  *   tune    as linear/tiled, TN a multiple of 2*VW
+ *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
+ *           --bench; ratio: how many times as fast as plain. Meant for GPUs, where it was not
+ *           measured.
+ *
+ *                                            pocl                      Intel
+ *           variant           us  GFLOP/s   ratio        us  GFLOP/s   ratio
+ *           M=1 K=768 F=2048 f32 w' act 4
+ *           plain           1334      4.7    1.00     390.6     16.1    1.00
+ *           tiled           3595      1.8    0.37      2366      2.7    0.17
+ *
+ *           M=1 K=768 F=2048 f16 w' act 4
+ *           plain           2478      2.5    1.00     396.5     15.9    1.00
+ *           tiled           3394      1.9    0.73      1888      3.3    0.21
+ *
+ *           M=1 K=768 F=2048 bf16 w' act 4
+ *           plain           1305      4.8    1.00     468.9     13.4    1.00
+ *           tiled           3368      1.9    0.39      1941      3.2    0.24
+ *
+ *           M=128 K=768 F=2048 f32 w' act 4
+ *           plain         106179      7.6    1.00     18547     43.4    1.00
+ *           tiled          17979     44.8    5.91      9380     85.8    1.98
+ *
+ *           M=128 K=768 F=2048 f16 w' act 4
+ *           plain         121075      6.7    1.00     30720     26.2    1.00
+ *           tiled          15205     53.0    7.96      7858    102.5    3.91
+ *
+ *           M=128 K=768 F=2048 bf16 w' act 4
+ *           plain          91854      8.8    1.00     26484     30.4    1.00
+ *           tiled          15649     51.5    5.87      7571    106.4    3.50
  *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 */
 
 #if TN % (2 * VW)

@@ -8,7 +8,9 @@
  *           len[b] on
  *   operands, steps as gru_cell_grad/plain; order as gru_cell/rows
  *   needs   float16 in registers (a CPU)
- *   build   as gru_cell_grad/plain; STATE_SIZE: E */
+ *   build   as gru_cell_grad/plain; STATE_SIZE: E
+ *   paid    its time is part of the figures of gru_cell_grad/rows, the variant that it precedes; it
+ *           was not timed alone */
 #include "elementwise/math16.clh"
 #include "gru_cell/sequences.clh"
 

@@ -8,7 +8,9 @@
  *   x[r,k]  at x0 + r*x_row + k; K a multiple of 4
  *   packed  q[r, 4w .. 4w + 3] in the bytes of word r*(K/4 + 1) + w, the first in the lowest byte;
  *           down[r] in the word after them
- *   needs   a work-group of 64, 256 bytes of local memory; nothing beyond OpenCL C 1.1 */
+ *   needs   a work-group of 64, 256 bytes of local memory; nothing beyond OpenCL C 1.1
+ *   paid    its time is part of the figures of linear/tiled_int8 and glu_linear/tiled_int8, the
+ *           variants that it precedes; it was not timed alone */
 #define GROUP 64
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 KERNEL(__global const float *x, int x0, __global uint *packed, __global const int *dims, int K, int x_row)

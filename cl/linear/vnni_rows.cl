@@ -5,7 +5,9 @@
  *           as a short row
  *   x[r,k]  at x0 + r*x_row + k; row r of scratch at r * VNNI_ROW_BYTES(K), as linear/vnni.clh says
  *   needs   as linear/vnni.clh
- *   build   W_DTYPE */
+ *   build   W_DTYPE
+ *   paid    its time is part of the figures of linear/vnni and glu_linear/vnni, the variants that
+ *           it precedes; it was not timed alone */
 #include "linear/vnni.clh"
 
 #define VNNI_ROWS 4 /* of a work-item */
