@@ -2,7 +2,15 @@
  *
  *   grid    (V/SPAN, R), work-groups of one work-item
  *   operands, ignored, alias, build as cross_entropy_grad/plain
- *   needs   float16 in registers (a CPU) */
+ *   needs   float16 in registers (a CPU)
+ *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
+ *           --bench; ratio: how many times as fast as plain.
+ *
+ *                                            pocl                      Intel
+ *           variant           us     GB/s   ratio        us     GB/s   ratio
+ *           B=4 T=32 V=32000
+ *           plain           7868      4.2    1.00      3963      8.3    1.00
+ *           lanes          912.4     35.9    8.62     611.3     53.6    6.48 */
 #include "elementwise/math16.clh"
 #include "elementwise/sixteen.clh"
 #define SPAN 8192

@@ -4,7 +4,9 @@
  *   grid    (n / EACH), EACH contiguous elements for a work-item
  *   state   contiguous, n elements from state0 on
  *   needs   nothing beyond OpenCL C 1.1
- *   build   EACH */
+ *   build   EACH
+ *   paid    its time is part of the figures of embed_add, which it precedes where beta is not 1; it
+ *           was not timed alone */
 
 ENTRY KERNEL(PLACE __global float *state, int state0, __global const float *beta, int beta0, int n)
 {

@@ -6,6 +6,8 @@
  *           byte)
  *   out     one number for each work-item, so that the compiler removes nothing
  *   needs   cl_khr_integer_dot_product with packed operands
+ *   paid    not a kernel of an op: what it measures is the scale that products of bytes are held
+ *           against
  *   source  the Khronos extension's specification, version 2 */
 #pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
 #define DOT(a) a += dot_4x8packed_ss_int(w, as_uint(a))

@@ -4,7 +4,9 @@
  *           dealt one by one (GPUs: neighbours read neighbouring words)
  *   data    vectors of T, aligned; out: one number for each work-item, so that the compiler removes
  *           nothing
- *   tune    T uint4|uint16 */
+ *   tune    T uint4|uint16
+ *   paid    not a kernel of an op: what it measures is the scale that kernels limited by memory are
+ *           held against */
 __kernel GROUP void peak_read(__global const T *data, __global uint *out, int count)
 {
     const int item = get_global_id(0);

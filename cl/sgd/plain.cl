@@ -4,7 +4,21 @@
  *   grid    (N), one work-item per element
  *   p, velocity, gradient, rounded: contiguous
  *   needs   nothing beyond OpenCL C 1.1
- *   build   HAS_VELOCITY; NESTEROV; HAS_ROUNDED: rounded, bf16, receives p */
+ *   build   HAS_VELOCITY; NESTEROV; HAS_ROUNDED: rounded, bf16, receives p
+ *   paid    the baseline. 2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of
+ *           tessera verify --bench; ratio: how many times as fast as plain. It has no other
+ *           variant.
+ *
+ *                                            pocl                      Intel
+ *           variant           us     GB/s   ratio        us     GB/s   ratio
+ *           N=4194304 decay rounded
+ *           plain           3715     15.8    1.00      1352     43.4    1.00
+ *
+ *           N=4194304 decay momentum rounded
+ *           plain           3900     23.7    1.00      1654     55.8    1.00
+ *
+ *           N=4194304 decay nesterov rounded
+ *           plain           4030     22.9    1.00      1597     57.8    1.00 */
 
 ENTRY KERNEL(PLACE __global float *p, int p0, __global float *velocity, int velocity0, __global const float *gradient,
              int gradient0, __global const float *rates, int rates0, __global ushort *rounded, int rounded0,
