@@ -40,5 +40,3 @@ ENTRY KERNEL(PLACE __global float *state, int state0, __global const float *x, i
 }
 
 #undef AXIS
-#undef HAS_BETA
-#undef FLAT

@@ -42,5 +42,3 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const float *dy, in
 #undef AXIS
 #undef SLOPE
 #undef VECTOR
-#undef ACT
-#undef FLAT

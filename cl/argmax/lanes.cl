@@ -42,6 +42,5 @@ ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global i
     y[y0 + r] = best;
 }
 
-#undef X_DTYPE
 #undef SIXTEEN
 #undef SIXTEEN_OF

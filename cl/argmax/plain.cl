@@ -34,5 +34,3 @@ ENTRY KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global int *y, 
     }
     y[y0 + r] = best;
 }
-
-#undef X_DTYPE

@@ -58,4 +58,3 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const int *seed, in
 }
 
 #undef AXIS
-#undef FLAT

@@ -44,8 +44,3 @@ ENTRY KERNEL(PLACE __global const ELEMENT(A_DTYPE) *a, int a0, __global const EL
 }
 
 #undef AXIS
-#undef A_DTYPE
-#undef B_DTYPE
-#undef Y_DTYPE
-#undef MULTIPLY
-#undef FLAT

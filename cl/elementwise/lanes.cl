@@ -65,7 +65,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *a, int a0, __global const float 
 #undef SIXTEEN_OF
 #undef ONE
 #undef SPAN
-#undef FORM
-#undef ACT
-#undef SCALED
-#undef HAS_NUMBER

@@ -80,9 +80,3 @@ ENTRY KERNEL(PLACE __global const X_TYPE *x, int x0, __global Y_TYPE *y, int y0,
 #undef X_TYPE
 #undef Y_TYPE
 #undef AXIS
-#undef X_DTYPE
-#undef Y_DTYPE
-#undef ACT
-#undef MOVE
-#undef FLAT
-#undef SCALE

@@ -38,12 +38,7 @@ ENTRY_OF_ONE KERNEL(PLACE
     const int many = min(16, sequences - b0);
     int n[16], longest = 0;
     for (int i = 0; i < 16; i++) {
-        n[i] = i < many ? steps : 0;
-#if HAS_LEN
-        if (i < many)
-            n[i] = max(0, min(steps, len[len0 + b0 + i]));
-#endif
-        longest = max(longest, n[i]);
+#include "gru_cell/lengths.clh"
     }
     float16 h[STATE_SIZE], next[ONE ? 32 : STATE_SIZE];
     for (int e = 0; e < E; e++)

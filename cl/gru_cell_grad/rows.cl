@@ -35,12 +35,7 @@ ENTRY_OF_ONE KERNEL(PLACE
     float gradient[3 * STATE_SIZE][SEQUENCES];
     int n[SEQUENCES], longest = 0;
     for (int i = 0; i < SEQUENCES; i++) {
-        n[i] = i < many ? steps : 0;
-#if HAS_LEN
-        if (i < many)
-            n[i] = max(0, min(steps, len[len0 + b0 + i]));
-#endif
-        longest = max(longest, n[i]);
+#include "gru_cell/lengths.clh"
         for (int e = 0; e < E / 16; e++)
             carried[i][e] = 0.0f;
     }

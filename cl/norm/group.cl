@@ -79,12 +79,4 @@ KERNEL(__global const float *x, int x0,
 }
 
 #undef ROW
-#undef GROUP
-#undef SUB
 #undef SUB_SIZE
-#undef SUB_GROUPS
-#undef RMS
-#undef ADD
-#undef HAS_BIAS
-#undef W_DTYPE
-#undef BIAS_DTYPE

@@ -138,8 +138,3 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0,
 #undef EIGHT_OF
 #undef SIXTEEN
 #undef SIXTEEN_OF
-#undef RMS
-#undef ADD
-#undef HAS_BIAS
-#undef W_DTYPE
-#undef BIAS_DTYPE

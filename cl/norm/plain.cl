@@ -96,8 +96,3 @@ ENTRY KERNEL(PLACE __global const float *x, int x0,
 }
 
 #undef ROW
-#undef RMS
-#undef ADD
-#undef HAS_BIAS
-#undef W_DTYPE
-#undef BIAS_DTYPE

@@ -18,13 +18,7 @@ ENTRY_OF_ONE KERNEL(PLACE __global const float *x, int x0, __global const int *l
                     int xt_set, int yb, int yb_set)
 {
     const int c = ITEM(0) * 16, b = ITEM(1), step = SIZE(xt);
-    if (c >= C || b >= SIZE(B))
-        return;
-    int n = SIZE(T);
-#if HAS_LEN
-    n = min(n, len[len0 + b]);
-#endif
-    x += x0 + b * SIZE(xb) + c;
+#include "pool/sequence.clh"
 #define AT_TIME(t) (*(__global const LOCAL_NAME(loose) *)(x + (t) * step))
     float16 v = 0.0f;
 #if KIND == 0

@@ -27,13 +27,7 @@ ENTRY KERNEL(PLACE __global const float *x, int x0, __global const int *len, int
              int xt_set, int yb, int yb_set)
 {
     const int c = ITEM(0), b = ITEM(1), step = SIZE(xt);
-    if (c >= C || b >= SIZE(B))
-        return;
-    int n = SIZE(T);
-#if HAS_LEN
-    n = min(n, len[len0 + b]);
-#endif
-    x += x0 + b * SIZE(xb) + c;
+#include "pool/sequence.clh"
     float v = 0.0f;
 #if KIND == 0
     for (int t = 0; t < n; t++)

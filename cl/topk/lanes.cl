@@ -65,6 +65,4 @@ ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global f
 
 #undef SIXTEEN
 #undef BEATS
-#undef X_DTYPE
-#undef HAS_LSE
 #undef SIXTEEN_OF

@@ -67,5 +67,3 @@ ENTRY KERNEL(PLACE __global const ELEMENT(X_DTYPE) *x, int x0, __global float *v
 }
 
 #undef BEATS
-#undef X_DTYPE
-#undef HAS_LSE
