@@ -24,7 +24,8 @@ static void bound(tsri_case *c, int64_t S, int64_t D, double score) {
                      (long long)D, score, (long long)S);
 }
 
-tsri_case *tsri_case_attention(tsri_case_list *list, uint32_t op, int past, const form *f) {
+tsri_case *tsri_case_attention(tsri_case_list *list, uint32_t op, int past, float scale,
+                               const form *f) {
     tsri_case *c = tsri_case_add(list, op, "B=%lld T=%lld S=%lld H=%lld/%lld D=%lld/%lld%s",
                                  (long long)f->B, (long long)f->T, (long long)f->S, (long long)f->H,
                                  (long long)f->G, (long long)f->D, (long long)f->Dv, f->what);
@@ -40,16 +41,16 @@ tsri_case *tsri_case_attention(tsri_case_list *list, uint32_t op, int past, cons
     c->sizes[0] = f->B;
     c->sizes[1] = f->T;
     c->sizes[2] = f->S;
+    c->attrs.attention = (tsr_attention_attrs){.struct_size = sizeof c->attrs.attention,
+                                               .causal = f->causal,
+                                               .window = f->window,
+                                               .scale = scale};
     return c;
 }
 
 static tsri_case *add(tsri_case_list *list, const form *f) {
     const double scale = 1 / sqrt((double)f->D);
-    tsri_case *c = tsri_case_attention(list, TSR_OP_ATTENTION, 3, f);
-    c->attrs.attention = (tsr_attention_attrs){.struct_size = sizeof c->attrs.attention,
-                                               .causal = f->causal,
-                                               .window = f->window,
-                                               .scale = (float)scale};
+    tsri_case *c = tsri_case_attention(list, TSR_OP_ATTENTION, 3, (float)scale, f);
     bound(c, f->S, f->D, scale * (double)f->D);
     return c;
 }

@@ -12,9 +12,9 @@ typedef struct tsri_case_attention_form {
     const char *what;
 } tsri_case_attention_form;
 
-/* Adds a case of `op` with its sizes, with queries, keys and values as operands 0 to 2, and with
- * past and lengths as operands `past` and `past` + 1. */
-tsri_case *tsri_case_attention(tsri_case_list *list, uint32_t op, int past,
+/* Adds a case of `op` with its sizes and attributes (which both ops have), with queries, keys and
+ * values as operands 0 to 2, and with past and lengths as operands `past` and `past` + 1. */
+tsri_case *tsri_case_attention(tsri_case_list *list, uint32_t op, int past, float scale,
                                const tsri_case_attention_form *form);
 
 #endif

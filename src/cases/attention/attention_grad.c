@@ -30,15 +30,11 @@ static void bound(tsri_case *c, const form *f, double added) {
 }
 
 static tsri_case *add(tsri_case_list *list, const form *f) {
-    tsri_case *c = tsri_case_attention(list, TSR_OP_ATTENTION_GRAD, 6, f);
+    tsri_case *c = tsri_case_attention(list, TSR_OP_ATTENTION_GRAD, 6, 1 / (float)f->D, f);
     for (int i = 3; i < 6; i += 2)
         tsri_case_in(c, i, TSR_KIND_INPUT, TSR_F32, 4, TSRI_CASE_B, TSRI_CASE_T, TSRI_CASE_K(f->H),
                      TSRI_CASE_K(f->Dv));
     tsri_case_in(c, 4, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_K(f->H), TSRI_CASE_T);
-    c->attrs.attention_grad = (tsr_attention_attrs){.struct_size = sizeof c->attrs.attention_grad,
-                                                    .causal = f->causal,
-                                                    .window = f->window,
-                                                    .scale = 1 / (float)f->D};
     bound(c, f, 0);
     return c;
 }

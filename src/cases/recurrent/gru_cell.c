@@ -33,6 +33,8 @@ tsri_case *tsri_case_gru(tsri_case_list *list, uint32_t op, int64_t B, int64_t T
     c->sizes[0] = B;
     c->sizes[1] = T;
     c->sparse = unequal;
+    c->attrs.gru_cell =
+        (tsr_gru_cell_attrs){.struct_size = sizeof c->attrs.gru_cell, .reverse = reverse};
     return c;
 }
 
@@ -42,8 +44,6 @@ static tsri_case *add(tsri_case_list *list, int64_t B, int64_t T, int64_t E, tsr
     tsri_case *c = tsri_case_gru(list, TSR_OP_GRU_CELL, B, T, E, dtype, reverse, n_len != 0, L);
     if (n_len)
         tsri_case_ints(c, 4, TSRI_CASE_B, n_len, len);
-    c->attrs.gru_cell =
-        (tsr_gru_cell_attrs){.struct_size = sizeof c->attrs.gru_cell, .reverse = reverse};
     bound(c, T, E, L);
     return c;
 }

@@ -31,8 +31,6 @@ static tsri_case *add(tsri_case_list *list, int64_t B, int64_t T, int64_t E, tsr
         tsri_case_in(c, i, TSR_KIND_INPUT, TSR_F32, 3, TSRI_CASE_B, TSRI_CASE_T, TSRI_CASE_K(E));
     if (n_len)
         tsri_case_ints(c, 6, TSRI_CASE_B, n_len, len);
-    c->attrs.gru_cell_grad =
-        (tsr_gru_cell_attrs){.struct_size = sizeof c->attrs.gru_cell_grad, .reverse = reverse};
     c->want = 8;
     bound(c, T, E, L);
     return c;

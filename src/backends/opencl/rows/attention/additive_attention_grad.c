@@ -15,10 +15,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     for (uint32_t i = DQ; i <= DVALUES; i++)
         if (!tsri_tensor_is_packed(op->out[i]))
             return tsri_opencl_refuse(why, "a result is not a packed array");
-    if (!tsri_opencl_is_constant(op->in[Q]->dim[2]) ||
-        !tsri_opencl_is_constant(op->in[VALUES]->dim[2]))
-        return tsri_opencl_refuse(why, "the size of a key or a value is not constant");
-    return tsri_opencl_fits_index(op, why);
+    return tsri_opencl_fits_key_sizes(op->in[Q], op->in[VALUES], why) &&
+           tsri_opencl_fits_index(op, why);
 }
 
 static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,

@@ -56,6 +56,11 @@ void tsri_opencl_arg_head_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
     tsri_opencl_arg_dim_list(launch, "sizes", sizes, sizeof sizes / sizeof *sizes);
 }
 
+bool tsri_opencl_fits_key_sizes(const tsr_tensor *q, const tsr_tensor *values, const char **why) {
+    return (tsri_opencl_is_constant(q->dim[2]) && tsri_opencl_is_constant(values->dim[2])) ||
+           tsri_opencl_refuse(why, "the size of a key or a value is not constant");
+}
+
 void tsri_opencl_arg_sequence_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
                                     const tsr_tensor *k, const tsr_tensor *const tensors[5]) {
     tsr_dim sizes[3 + 2 * 5] = {q->dim[0], q->dim[1], k->dim[1]};

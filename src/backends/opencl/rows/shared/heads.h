@@ -26,7 +26,9 @@ void tsri_opencl_arg_score_addends(tsri_opencl_launch *launch, const tsr_tensor 
 void tsri_opencl_arg_head_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
                                 const tsr_tensor *k, const tsr_tensor *v, const tsr_tensor *y);
 
-/* For additive attention and its gradient: binds B, T and S and the first two strides of five
+/* For additive attention and its gradient. Whether a query and a value have constant sizes. */
+bool tsri_opencl_fits_key_sizes(const tsr_tensor *q, const tsr_tensor *values, const char **why);
+/* Binds B, T and S and the first two strides of five
  * tensors (zeros for a missing one) as "sizes"; scratch for a number of each query and key, f32
  * [B,T,S]. */
 void tsri_opencl_arg_sequence_sizes(tsri_opencl_launch *launch, const tsr_tensor *q,
