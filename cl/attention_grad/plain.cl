@@ -19,7 +19,7 @@
  *
  *   variant  adds over the one before it                                     GFLOP/s
  *   plain    pairs are formed twice, without a buffer: seven products        -
- *   tiled    GPUs: the pairs of a tile in local memory; not measured         -
+ *   tiled    GPUs: the pairs of a tile in local memory; no GPU was measured  -
  *   flash    CPUs: pairs are formed once: five products; lanes               145.5
  *
  *   grid    (max(S, 2R+1), max(G, H), B), one work-item each: one key of one key head; with
