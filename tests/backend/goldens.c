@@ -1,5 +1,7 @@
 /* The oracle against float64 results with which it shares no code: those of tests/golden/ops and,
  * where $TESSERA_SHARED/golden/ops is present, those of the official implementations. */
+#include "backend/golden.h"
+
 #include "base/files.h"
 #include "base/json.h"
 #include "io/archive.h"
@@ -13,225 +15,89 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX = 14 };
-
-typedef struct golden {
-    const tsri_io_archive *archive;
-    const json_t *settings;
-    const char *op, *name;
-    /* the operands of the run */
-    tsr_tensor tensor[MAX];
-    void *data[MAX];
-    size_t bytes[MAX];
-} golden;
-
-static int64_t whole(const golden *g, const char *key) {
-    const json_t *value = json_object_get(g->settings, key);
-    return json_is_true(value) ? 1 : json_integer_value(value);
-}
-
-static double real(const golden *g, const char *key) {
-    return json_number_value(json_object_get(g->settings, key));
-}
-
-static const tsri_io_array *find(const golden *g, const char *tensor) {
-    char name[128];
-    snprintf(name, sizeof name, "%s.%s", g->name, tensor);
-    return tsri_io_find(g->archive, name);
-}
-
-/* Makes operand i of the golden's tensor, as f32 or i32. False where there is no such tensor. */
-static bool take(golden *g, int i, const char *tensor) {
-    const tsri_io_array *array = find(g, tensor);
-    if (!array)
-        return false;
-    const tsr_dtype dtype = array->dtype == TSR_F32 ? TSR_F32 : TSR_I32;
-    g->tensor[i] = direct_tensor(dtype, (uint32_t)array->rank, array->dims);
-    g->bytes[i] = array->elements * 4;
-    g->data[i] = malloc(g->bytes[i] + 1);
-    cr_assert_eq(tsri_io_read_as(g->archive, array, dtype, 0, array->elements, g->data[i]), TSR_OK,
-                 "%s", tsr_error_last());
-    return true;
-}
-
-/* Makes operand i of a list of integers among the settings ("past", "len"), where there is one. */
-static void take_list(golden *g, int i, const char *key) {
-    const json_t *list = json_object_get(g->settings, key);
-    if (!list)
-        return;
-    const int64_t n = (int64_t)json_array_size(list);
-    int32_t *values = malloc((size_t)n * 4);
-    for (int64_t k = 0; k < n; k++)
-        values[k] = (int32_t)json_integer_value(json_array_get(list, (size_t)k));
-    g->tensor[i] = direct_tensor(TSR_I32, 1, &n);
-    g->data[i] = values;
-    g->bytes[i] = (size_t)n * 4;
-}
-
-/* keep (1 = visible) becomes a bias of 0 or -inf that is broadcast to `like`. */
-static void take_keep(golden *g, int i, const tsr_tensor *like) {
-    if (!take(g, i, "keep"))
-        return;
-    float *bias = g->data[i];
-    for (size_t k = 0; k < g->bytes[i] / 4; k++) {
-        int32_t keep;
-        memcpy(&keep, (char *)g->data[i] + 4 * k, 4);
-        bias[k] = keep ? 0.0f : -INFINITY;
-    }
-    g->tensor[i].dtype = TSR_F32;
-    for (uint32_t d = 0; d < g->tensor[i].rank; d++)
-        if (g->tensor[i].dim[d].factor == 1) {
-            g->tensor[i].dim[d] = like->dim[d];
-            g->tensor[i].stride[d] = tsri_tensor_const(0);
-        }
-}
-
-/* Runs the op and compares its output with the golden's tensor `result`. The oracle sums in double,
- * so each side rounds once: 2^-23 |want|. `slack` allows for attributes that are floats (relative
- * to the largest value). */
-static void compare(golden *g, tsr_op_id id, const void *attrs, uint32_t n_in, const char *result,
-                    double slack) {
-    const tsri_io_array *array = find(g, result);
-    float *want = malloc(array->bytes + 1), *got = g->data[n_in];
-    cr_assert_eq(tsri_io_read_as(g->archive, array, TSR_F32, 0, array->elements, want), TSR_OK);
-    for (uint64_t i = 0; i < array->elements; i++)
-        got[i] = NAN;
-    cr_assert_eq(direct_run(id, attrs, n_in, 1, g->tensor, g->data, g->bytes), TSR_OK, "%s %s: %s",
-                 g->op, g->name, tsr_error_last());
-    double largest = 0;
-    for (uint64_t i = 0; i < array->elements; i++)
-        largest = fmax(largest, fabs((double)want[i]));
-    for (uint64_t i = 0; i < array->elements; i++) {
-        const double error = fabs((double)got[i] - want[i]),
-                     bound = 0x1p-23 * fabs((double)want[i]) + slack * largest + 1e-44;
-        cr_expect(error <= bound, "%s %s [%llu]: %.9g for %.9g", g->op, g->name,
-                  (unsigned long long)i, got[i], want[i]);
-    }
-    free(want);
-}
-
-/* Compares one result of a gradient op, which has several. */
-static void compare_result(golden *g, const char *op, int i, const char *result, double slack) {
-    const tsri_io_array *array = find(g, result);
-    cr_assert(array, "%s %s has no %s", g->op, g->name, result);
-    float *want = malloc(array->bytes + 1), *got = g->data[i];
-    double largest = 0;
-    cr_assert_eq(tsri_io_read_as(g->archive, array, TSR_F32, 0, array->elements, want), TSR_OK);
-    for (uint64_t k = 0; k < array->elements; k++)
-        largest = fmax(largest, fabs((double)want[k]));
-    for (uint64_t k = 0; k < array->elements; k++) {
-        const double error = fabs((double)got[k] - want[k]),
-                     bound = 0x1p-23 * fabs((double)want[k]) + slack * largest + 1e-30;
-        cr_expect(error <= bound, "%s %s of %s [%llu]: %.9g for %.9g", op, result, g->name,
-                  (unsigned long long)k, got[k], want[k]);
-    }
-    free(want);
-}
-
-static void run_gradient(golden *g, tsr_op_id id, const void *attrs, uint32_t n_in,
-                         uint32_t n_out) {
-    cr_assert_eq(direct_run(id, attrs, n_in, n_out, g->tensor, g->data, g->bytes), TSR_OK,
-                 "%s %s: %s", g->op, g->name, tsr_error_last());
-}
-
-/* Makes operand i of f64 with this shape, uninitialised. */
-static void make_f64(golden *g, int i, uint32_t rank, const int64_t *dims) {
-    size_t n = 1;
-    for (uint32_t d = 0; d < rank; d++)
-        n *= (size_t)dims[d];
-    g->tensor[i] = direct_tensor(TSR_F64, rank, dims);
-    g->bytes[i] = n * 8;
-    g->data[i] = calloc(n + 1, 8);
-}
-
-static void drop(golden *g) {
-    for (int i = 0; i < MAX; i++) {
-        free(g->data[i]);
-        g->data[i] = NULL;
-    }
-}
-
 static void check_matmul(golden *g) {
     const tsr_matmul_attrs attrs = {.struct_size = sizeof attrs,
-                                    .trans_a = (uint32_t)whole(g, "trans_a"),
-                                    .trans_b = (uint32_t)whole(g, "trans_b")};
-    take(g, 0, "a"), take(g, 1, "b"), take(g, 2, "y");
-    compare(g, TSR_OP_MATMUL, &attrs, 2, "y", 1e-12);
+                                    .trans_a = (uint32_t)golden_whole(g, "trans_a"),
+                                    .trans_b = (uint32_t)golden_whole(g, "trans_b")};
+    golden_take(g, 0, "a"), golden_take(g, 1, "b"), golden_take(g, 2, "y");
+    golden_compare(g, TSR_OP_MATMUL, &attrs, 2, "y", 1e-12);
 }
 
 static void check_softmax(golden *g) {
     const tsr_softmax_attrs attrs = {.struct_size = sizeof attrs,
-                                     .causal = (uint32_t)whole(g, "causal"),
-                                     .window = (uint32_t)whole(g, "window")};
-    take(g, 0, "x"), take(g, 4, "y");
-    take_list(g, 1, "past"), take_list(g, 2, "len"), take_keep(g, 3, &g->tensor[0]);
-    compare(g, TSR_OP_SOFTMAX, &attrs, 4, "y", 1e-12);
-    if (!find(g, "g_x"))
+                                     .causal = (uint32_t)golden_whole(g, "causal"),
+                                     .window = (uint32_t)golden_whole(g, "window")};
+    golden_take(g, 0, "x"), golden_take(g, 4, "y");
+    golden_take_list(g, 1, "past"), golden_take_list(g, 2, "len"),
+        golden_take_keep(g, 3, &g->tensor[0]);
+    golden_compare(g, TSR_OP_SOFTMAX, &attrs, 4, "y", 1e-12);
+    if (!golden_find(g, "g_x"))
         return;
     int64_t dims[TSR_MAX_RANK]; /* the gradient reads y as the op wrote it, in double */
     const uint32_t rank = g->tensor[4].rank;
     for (uint32_t d = 0; d < rank; d++)
         dims[d] = g->tensor[4].dim[d].factor;
     free(g->data[4]);
-    make_f64(g, 4, rank, dims);
-    run_gradient(g, TSR_OP_SOFTMAX, &attrs, 4, 1);
+    golden_make_f64(g, 4, rank, dims);
+    golden_run_gradient(g, TSR_OP_SOFTMAX, &attrs, 4, 1);
     g->tensor[5] = g->tensor[4], g->data[5] = g->data[4], g->bytes[5] = g->bytes[4];
     g->data[4] = NULL;
     const tsr_scale_attrs one = {.struct_size = sizeof one, .alpha = 1};
-    take(g, 6, "d_y"), take(g, 7, "g_x");
-    run_gradient(&(golden){.op = g->op,
-                           .name = g->name,
-                           .tensor = {g->tensor[5], g->tensor[6], g->tensor[7]},
-                           .data = {g->data[5], g->data[6], g->data[7]},
-                           .bytes = {g->bytes[5], g->bytes[6], g->bytes[7]}},
-                 TSR_OP_SOFTMAX_GRAD, &one, 2, 1);
-    compare_result(g, "softmax_grad", 7, "g_x", 1e-7);
+    golden_take(g, 6, "d_y"), golden_take(g, 7, "g_x");
+    golden_run_gradient(&(golden){.op = g->op,
+                                  .name = g->name,
+                                  .tensor = {g->tensor[5], g->tensor[6], g->tensor[7]},
+                                  .data = {g->data[5], g->data[6], g->data[7]},
+                                  .bytes = {g->bytes[5], g->bytes[6], g->bytes[7]}},
+                        TSR_OP_SOFTMAX_GRAD, &one, 2, 1);
+    golden_compare_result(g, "softmax_grad", 7, "g_x", 1e-7);
 }
 
 static void check_norm_gradients(golden *g, tsr_op_id id, tsr_norm_attrs attrs) {
     const bool layer = id == TSR_OP_LAYER_NORM;
     attrs.norm = layer ? TSR_NORM_LAYER : TSR_NORM_RMS;
-    drop(g);
-    take(g, 0, "x"), take(g, 1, "weight"), take(g, 2, "d_y"), take(g, 4, "g_x");
+    golden_drop(g);
+    golden_take(g, 0, "x"), golden_take(g, 1, "weight"), golden_take(g, 2, "d_y"),
+        golden_take(g, 4, "g_x");
     const uint32_t rank = g->tensor[0].rank;
     int64_t stats[TSR_MAX_RANK];
     for (uint32_t d = 0; d < rank; d++)
         stats[d] = d + 1 < rank ? g->tensor[0].dim[d].factor : 2;
-    make_f64(g, 5, rank, stats);
-    run_gradient(g, TSR_OP_NORM_GRAD, &attrs, 4, 2);
-    compare_result(g, "norm_grad", 4, "g_x", 3e-8);
+    golden_make_f64(g, 5, rank, stats);
+    golden_run_gradient(g, TSR_OP_NORM_GRAD, &attrs, 4, 2);
+    golden_compare_result(g, "norm_grad", 4, "g_x", 3e-8);
 
     golden w = {.archive = g->archive, .op = g->op, .name = g->name};
-    take(&w, 0, "x"), take(&w, 1, "d_y"), take(&w, 3, "g_weight");
+    golden_take(&w, 0, "x"), golden_take(&w, 1, "d_y"), golden_take(&w, 3, "g_weight");
     if (layer)
-        take(&w, 4, "g_bias");
-    make_f64(&w, 2, rank, stats);
+        golden_take(&w, 4, "g_bias");
+    golden_make_f64(&w, 2, rank, stats);
     memcpy(w.data[2], g->data[5], g->bytes[5]);
-    run_gradient(&w, TSR_OP_NORM_WEIGHT_GRAD, NULL, 3, 2);
-    compare_result(&w, "norm_weight_grad", 3, "g_weight", 3e-8);
+    golden_run_gradient(&w, TSR_OP_NORM_WEIGHT_GRAD, NULL, 3, 2);
+    golden_compare_result(&w, "norm_weight_grad", 3, "g_weight", 3e-8);
     if (layer)
-        compare_result(&w, "norm_weight_grad", 4, "g_bias", 1e-12);
-    drop(&w);
+        golden_compare_result(&w, "norm_weight_grad", 4, "g_bias", 1e-12);
+    golden_drop(&w);
 }
 
 static void check_norm(golden *g, tsr_op_id id) {
-    const tsr_norm_attrs attrs = {.struct_size = sizeof attrs, .eps = (float)real(g, "eps")};
+    const tsr_norm_attrs attrs = {.struct_size = sizeof attrs, .eps = (float)golden_real(g, "eps")};
     const uint32_t n_in = id == TSR_OP_LAYER_NORM ? 3 : 2;
-    take(g, 0, "x"), take(g, 1, "weight"), take(g, (int)n_in, "y");
+    golden_take(g, 0, "x"), golden_take(g, 1, "weight"), golden_take(g, (int)n_in, "y");
     if (n_in == 3)
-        take(g, 2, "bias");
-    compare(g, id, &attrs, n_in, "y", 3e-8); /* eps is a float */
-    if (find(g, "g_x"))
+        golden_take(g, 2, "bias");
+    golden_compare(g, id, &attrs, n_in, "y", 3e-8); /* eps is a float */
+    if (golden_find(g, "g_x"))
         check_norm_gradients(g, id, attrs);
 }
 
 static void check_rope(golden *g) {
     static const uint32_t heads_last[] = {0, 2, 1, 3}; /* [B,H,T,D] read as [B,T,H,D] */
-    const uint32_t rotary = (uint32_t)whole(g, "rotary_dim");
+    const uint32_t rotary = (uint32_t)golden_whole(g, "rotary_dim");
     const tsr_rope_attrs attrs = {.struct_size = sizeof attrs,
                                   .rotary = rotary,
-                                  .interleaved = (uint32_t)whole(g, "interleaved")};
-    take(g, 0, "x"), take(g, 1, "positions"), take(g, 3, "y");
+                                  .interleaved = (uint32_t)golden_whole(g, "interleaved")};
+    golden_take(g, 0, "x"), golden_take(g, 1, "positions"), golden_take(g, 3, "y");
     g->tensor[0] = direct_permute(g->tensor[0], heads_last);
     g->tensor[3] = direct_permute(g->tensor[3], heads_last);
     const int64_t T = g->tensor[1].dim[0].factor, both[] = {g->tensor[0].dim[0].factor, T},
@@ -241,32 +107,32 @@ static void check_rope(golden *g) {
     double *inv_freq = malloc(
         (size_t)half * sizeof *inv_freq); /* in double, because the goldens don't round them */
     for (int64_t p = 0; p < half; p++)
-        inv_freq[p] = pow(real(g, "theta"), -2.0 * (double)p / rotary);
+        inv_freq[p] = pow(golden_real(g, "theta"), -2.0 * (double)p / rotary);
     g->tensor[2] = direct_tensor(TSR_F64, 1, &half);
     g->data[2] = inv_freq;
     g->bytes[2] = (size_t)half * sizeof *inv_freq;
-    compare(g, TSR_OP_ROPE, &attrs, 3, "y", 1e-11);
-    if (!find(g, "g_x"))
+    golden_compare(g, TSR_OP_ROPE, &attrs, 3, "y", 1e-11);
+    if (!golden_find(g, "g_x"))
         return;
     tsr_rope_attrs back = attrs; /* the gradient rotates the incoming one back */
     back.inverse = 1;
     free(g->data[0]), free(g->data[3]);
-    take(g, 0, "d_y"), take(g, 3, "g_x");
+    golden_take(g, 0, "d_y"), golden_take(g, 3, "g_x");
     g->tensor[0] = direct_permute(g->tensor[0], heads_last);
     g->tensor[3] = direct_permute(g->tensor[3], heads_last);
-    compare(g, TSR_OP_ROPE, &back, 3, "g_x", 1e-11);
+    golden_compare(g, TSR_OP_ROPE, &back, 3, "g_x", 1e-11);
 }
 
 static void check_embedding(golden *g) {
-    take(g, 0, "table"), take(g, 1, "ids"), take(g, 2, "y");
-    compare(g, TSR_OP_EMBED, NULL, 2, "y", 0);
-    if (!find(g, "g_table"))
+    golden_take(g, 0, "table"), golden_take(g, 1, "ids"), golden_take(g, 2, "y");
+    golden_compare(g, TSR_OP_EMBED, NULL, 2, "y", 0);
+    if (!golden_find(g, "g_table"))
         return;
-    drop(g);
-    take(g, 0, "g_table"), take(g, 1, "ids"), take(g, 2, "d_y");
+    golden_drop(g);
+    golden_take(g, 0, "g_table"), golden_take(g, 1, "ids"), golden_take(g, 2, "d_y");
     memset(g->data[0], 0, g->bytes[0]);
-    run_gradient(g, TSR_OP_EMBED_ADD, NULL, 3, 0);
-    compare_result(g, "embed_add", 0, "g_table", 1e-12);
+    golden_run_gradient(g, TSR_OP_EMBED_ADD, NULL, 3, 0);
+    golden_compare_result(g, "embed_add", 0, "g_table", 1e-12);
 }
 
 /* For a golden whose attention was run: forms y and lse again, in double, and compares the
@@ -280,8 +146,8 @@ static void check_attention_grad(golden *g, const tsr_attention_attrs *attrs) {
                   lse[] = {y[0], y[2], y[1]};
     golden d = {.op = g->op, .name = g->name, .archive = g->archive};
     free(g->data[8]);
-    make_f64(g, 8, 4, y), make_f64(g, 9, 3, lse);
-    run_gradient(g, TSR_OP_ATTENTION, attrs, 8, 2);
+    golden_make_f64(g, 8, 4, y), golden_make_f64(g, 9, 3, lse);
+    golden_run_gradient(g, TSR_OP_ATTENTION, attrs, 8, 2);
     static const int from[][2] = {{0, 0},   {1, 1},    {2, 2},   {Y, 8},
                                   {LSE, 9}, {PAST, 3}, {LEN, 4}, {BIAS, 7}};
     for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
@@ -289,15 +155,15 @@ static void check_attention_grad(golden *g, const tsr_attention_attrs *attrs) {
         d.data[from[i][0]] = g->data[from[i][1]];
         d.bytes[from[i][0]] = g->bytes[from[i][1]];
     }
-    take(&d, DY, "d_y");
+    golden_take(&d, DY, "d_y");
     d.tensor[DY] = direct_permute(d.tensor[DY], heads_last);
     for (int i = 0; i < 3; i++) {
-        take(&d, DQ + i, results[i]);
+        golden_take(&d, DQ + i, results[i]);
         d.tensor[DQ + i] = direct_permute(d.tensor[DQ + i], heads_last);
     }
-    run_gradient(&d, TSR_OP_ATTENTION_GRAD, attrs, DQ, 3);
+    golden_run_gradient(&d, TSR_OP_ATTENTION_GRAD, attrs, DQ, 3);
     for (int i = 0; i < 3; i++) {
-        compare_result(&d, "attention_grad", DQ + i, results[i], 1e-6);
+        golden_compare_result(&d, "attention_grad", DQ + i, results[i], 1e-6);
         free(d.data[DQ + i]);
     }
     free(d.data[DY]);
@@ -307,42 +173,42 @@ static void check_attention(golden *g) {
     static const uint32_t heads_last[] = {0, 2, 1, 3};
     static const char *const names[] = {"q", "k", "v"};
     const tsr_attention_attrs attrs = {.struct_size = sizeof attrs,
-                                       .causal = (uint32_t)whole(g, "causal"),
-                                       .window = (uint32_t)whole(g, "window"),
-                                       .scale = (float)real(g, "scale")};
+                                       .causal = (uint32_t)golden_whole(g, "causal"),
+                                       .window = (uint32_t)golden_whole(g, "window"),
+                                       .scale = (float)golden_real(g, "scale")};
     for (int i = 0; i < 3; i++) {
-        take(g, i, names[i]);
+        golden_take(g, i, names[i]);
         g->tensor[i] = direct_permute(g->tensor[i], heads_last);
     }
-    take_list(g, 3, "past"), take_list(g, 4, "len");
+    golden_take_list(g, 3, "past"), golden_take_list(g, 4, "len");
     const int64_t scores[] = {g->tensor[0].dim[0].factor, g->tensor[0].dim[2].factor,
                               g->tensor[0].dim[1].factor, g->tensor[1].dim[1].factor};
     const tsr_tensor like = direct_tensor(TSR_F32, 4, scores);
-    take_keep(g, 7, &like);
-    take(g, 8, "y");
+    golden_take_keep(g, 7, &like);
+    golden_take(g, 8, "y");
     g->tensor[8] = direct_permute(g->tensor[8], heads_last);
-    compare(g, TSR_OP_ATTENTION, &attrs, 8, "y",
-            1e-6); /* the scale is a float: 2^-25 of a score, in the exponent */
-    if (find(g, "g_q"))
+    golden_compare(g, TSR_OP_ATTENTION, &attrs, 8, "y",
+                   1e-6); /* the scale is a float: 2^-25 of a score, in the exponent */
+    if (golden_find(g, "g_q"))
         check_attention_grad(g, &attrs);
 }
 
 static void check_activation(golden *g, tsr_op_id id, tsr_activation activation) {
     const tsr_activation_attrs attrs = {.struct_size = sizeof attrs, .activation = activation};
-    take(g, 0, "x"), take(g, 1, "y");
-    compare(g, id, NULL, 1, "y", 1e-15);
-    if (!find(g, "g_x"))
+    golden_take(g, 0, "x"), golden_take(g, 1, "y");
+    golden_compare(g, id, NULL, 1, "y", 1e-15);
+    if (!golden_find(g, "g_x"))
         return;
-    drop(g);
-    take(g, 0, "x"), take(g, 1, "d_y"), take(g, 2, "g_x");
-    run_gradient(g, TSR_OP_ACTIVATION_GRAD, &attrs, 2, 1);
-    compare_result(g, "activation_grad", 2, "g_x", 1e-15);
+    golden_drop(g);
+    golden_take(g, 0, "x"), golden_take(g, 1, "d_y"), golden_take(g, 2, "g_x");
+    golden_run_gradient(g, TSR_OP_ACTIVATION_GRAD, &attrs, 2, 1);
+    golden_compare_result(g, "activation_grad", 2, "g_x", 1e-15);
 }
 
 /* ---- losses: the goldens' losses are means over the rows that count ---- */
 
 static double number_of(const golden *g, const char *tensor) {
-    const tsri_io_array *array = find(g, tensor);
+    const tsri_io_array *array = golden_find(g, tensor);
     float value = NAN;
     cr_assert(array && array->elements == 1);
     cr_assert_eq(tsri_io_read_as(g->archive, array, TSR_F32, 0, 1, &value), TSR_OK);
@@ -365,69 +231,70 @@ static double compare_loss(const golden *g, int i) {
 }
 
 static void take_scale(golden *g, int i, double counted) {
-    make_f64(g, i, 1, (const int64_t[]){1});
+    golden_make_f64(g, i, 1, (const int64_t[]){1});
     *(double *)g->data[i] = number_of(g, "d_loss") / (counted > 0 ? counted : 1);
 }
 
 static void check_cross_entropy(golden *g) {
     const tsr_cross_entropy_attrs attrs = {.struct_size = sizeof attrs,
-                                           .ignore = (int32_t)whole(g, "ignore_index"),
-                                           .label_smoothing = (float)real(g, "smoothing")};
-    take(g, 0, "logits"), take(g, 1, "targets");
+                                           .ignore = (int32_t)golden_whole(g, "ignore_index"),
+                                           .label_smoothing = (float)golden_real(g, "smoothing")};
+    golden_take(g, 0, "logits"), golden_take(g, 1, "targets");
     const int64_t rows = g->tensor[0].dim[0].factor;
-    make_f64(g, 2, 1, &rows), make_f64(g, 3, 1, &rows);
-    run_gradient(g, TSR_OP_CROSS_ENTROPY, &attrs, 2, 2);
+    golden_make_f64(g, 2, 1, &rows), golden_make_f64(g, 3, 1, &rows);
+    golden_run_gradient(g, TSR_OP_CROSS_ENTROPY, &attrs, 2, 2);
     const double counted = compare_loss(g, 2);
 
     golden d = {.archive = g->archive, .op = g->op, .name = g->name};
-    take(&d, 0, "logits"), take(&d, 1, "targets"), take(&d, 5, "g_logits");
-    make_f64(&d, 2, 1, &rows);
+    golden_take(&d, 0, "logits"), golden_take(&d, 1, "targets"), golden_take(&d, 5, "g_logits");
+    golden_make_f64(&d, 2, 1, &rows);
     memcpy(d.data[2], g->data[3], g->bytes[3]);
     take_scale(&d, 3, counted);
-    run_gradient(&d, TSR_OP_CROSS_ENTROPY_GRAD, &attrs, 5, 1);
-    compare_result(&d, "cross_entropy_grad", 5, "g_logits", 1e-7);
-    drop(&d);
+    golden_run_gradient(&d, TSR_OP_CROSS_ENTROPY_GRAD, &attrs, 5, 1);
+    golden_compare_result(&d, "cross_entropy_grad", 5, "g_logits", 1e-7);
+    golden_drop(&d);
 }
 
 static void check_kl_divergence(golden *g) {
-    const tsr_kl_divergence_attrs attrs = {
-        .struct_size = sizeof attrs, .ignore = -1, .temperature = (float)real(g, "temperature")};
-    take(g, 0, "student"), take(g, 2, "teacher");
+    const tsr_kl_divergence_attrs attrs = {.struct_size = sizeof attrs,
+                                           .ignore = -1,
+                                           .temperature = (float)golden_real(g, "temperature")};
+    golden_take(g, 0, "student"), golden_take(g, 2, "teacher");
     const int64_t rows = g->tensor[0].dim[0].factor;
-    make_f64(g, 3, 1, &rows);
-    run_gradient(g, TSR_OP_KL_DIVERGENCE, &attrs, 3, 1);
+    golden_make_f64(g, 3, 1, &rows);
+    golden_run_gradient(g, TSR_OP_KL_DIVERGENCE, &attrs, 3, 1);
     const double counted = compare_loss(g, 3);
     free(g->data[3]);
-    take_scale(g, 3, counted), take(g, 5, "g_student");
-    run_gradient(g, TSR_OP_KL_DIVERGENCE_GRAD, &attrs, 5, 1);
-    compare_result(g, "kl_divergence_grad", 5, "g_student", 1e-7);
+    take_scale(g, 3, counted), golden_take(g, 5, "g_student");
+    golden_run_gradient(g, TSR_OP_KL_DIVERGENCE_GRAD, &attrs, 5, 1);
+    golden_compare_result(g, "kl_divergence_grad", 5, "g_student", 1e-7);
 }
 
 /* The betas are floats; with them 1 - beta2 = 0.001 and its results are exact within 1.3e-5. */
 static void check_adamw(golden *g) {
     const tsr_adamw_attrs attrs = {.struct_size = sizeof attrs,
-                                   .beta1 = (float)real(g, "beta1"),
-                                   .beta2 = (float)real(g, "beta2"),
-                                   .eps = (float)real(g, "eps"),
-                                   .decay = (float)real(g, "weight_decay")};
-    take(g, 0, "p"), take(g, 1, "m"), take(g, 2, "v"), take(g, 3, "g");
-    make_f64(g, 4, 1, (const int64_t[]){4});
+                                   .beta1 = (float)golden_real(g, "beta1"),
+                                   .beta2 = (float)golden_real(g, "beta2"),
+                                   .eps = (float)golden_real(g, "eps"),
+                                   .decay = (float)golden_real(g, "weight_decay")};
+    golden_take(g, 0, "p"), golden_take(g, 1, "m"), golden_take(g, 2, "v"), golden_take(g, 3, "g");
+    golden_make_f64(g, 4, 1, (const int64_t[]){4});
     double *rates = g->data[4];
-    rates[0] = real(g, "lr");
-    rates[1] = 1 - pow((double)attrs.beta1, real(g, "step"));
-    rates[2] = 1 - pow((double)attrs.beta2, real(g, "step"));
+    rates[0] = golden_real(g, "lr");
+    rates[1] = 1 - pow((double)attrs.beta1, golden_real(g, "step"));
+    rates[2] = 1 - pow((double)attrs.beta2, golden_real(g, "step"));
     rates[3] = 1;
-    run_gradient(g, TSR_OP_ADAMW, &attrs, 5, 0);
-    compare_result(g, "adamw", 0, "new_p", 1e-8);
-    compare_result(g, "adamw", 1, "new_m", 3e-7);
-    compare_result(g, "adamw", 2, "new_v", 2e-5);
+    golden_run_gradient(g, TSR_OP_ADAMW, &attrs, 5, 0);
+    golden_compare_result(g, "adamw", 0, "new_p", 1e-8);
+    golden_compare_result(g, "adamw", 1, "new_m", 3e-7);
+    golden_compare_result(g, "adamw", 2, "new_v", 2e-5);
 }
 
 /* Forms w_a s and u_a h here, in double: q, k and their weights are f32, and the op's operands are
  * f64 here, which the oracle reads as they are. */
 static void take_product(golden *g, int i, const char *x, const char *w) {
     enum { X = 6, W = 7 };
-    cr_assert(take(g, X, x) && take(g, W, w));
+    cr_assert(golden_take(g, X, x) && golden_take(g, W, w));
     const int64_t B = g->tensor[X].dim[0].factor, T = g->tensor[X].dim[1].factor,
                   K = g->tensor[X].dim[2].factor, N = g->tensor[W].dim[0].factor;
     const float *left = g->data[X], *right = g->data[W];
@@ -445,7 +312,7 @@ static void take_product(golden *g, int i, const char *x, const char *w) {
 
 /* keep, where it is given, masks the end of each sequence. */
 static void take_length(golden *g, int i) {
-    const tsri_io_array *array = find(g, "keep");
+    const tsri_io_array *array = golden_find(g, "keep");
     if (!array)
         return;
     const int64_t B = array->dims[0], S = array->dims[1];
@@ -465,23 +332,26 @@ static void take_length(golden *g, int i) {
 
 static void check_additive_attention(golden *g) {
     take_product(g, 0, "s", "wa"), take_product(g, 1, "h", "ua");
-    take(g, 2, "va"), take(g, 3, "h"), take_length(g, 4), take(g, 6, "context");
-    compare(g, TSR_OP_ADDITIVE_ATTENTION, NULL, 6, "context", 1e-12);
+    golden_take(g, 2, "va"), golden_take(g, 3, "h"), take_length(g, 4),
+        golden_take(g, 6, "context");
+    golden_compare(g, TSR_OP_ADDITIVE_ATTENTION, NULL, 6, "context", 1e-12);
 }
 
 static void check_gru_cell(golden *g) {
     const tsr_gru_cell_attrs attrs = {.struct_size = sizeof attrs,
-                                      .reverse = (uint32_t)whole(g, "reverse")};
-    take(g, 0, "gates"), take(g, 1, "state"), take(g, 2, "w"), take(g, 3, "b"), take(g, 5, "y");
-    take_list(g, 4, "len");
-    compare(g, TSR_OP_GRU_CELL, &attrs, 5, "y", 1e-12);
+                                      .reverse = (uint32_t)golden_whole(g, "reverse")};
+    golden_take(g, 0, "gates"), golden_take(g, 1, "state"), golden_take(g, 2, "w"),
+        golden_take(g, 3, "b"), golden_take(g, 5, "y");
+    golden_take_list(g, 4, "len");
+    golden_compare(g, TSR_OP_GRU_CELL, &attrs, 5, "y", 1e-12);
 }
 
 static void check_pool(golden *g) {
-    const tsr_pool_attrs attrs = {.struct_size = sizeof attrs, .kind = (uint32_t)whole(g, "kind")};
-    take(g, 0, "x"), take(g, 2, "y");
-    take_list(g, 1, "len");
-    compare(g, TSR_OP_POOL, &attrs, 2, "y", 1e-12);
+    const tsr_pool_attrs attrs = {.struct_size = sizeof attrs,
+                                  .kind = (uint32_t)golden_whole(g, "kind")};
+    golden_take(g, 0, "x"), golden_take(g, 2, "y");
+    golden_take_list(g, 1, "len");
+    golden_compare(g, TSR_OP_POOL, &attrs, 2, "y", 1e-12);
 }
 
 static bool check(golden *g) {
@@ -543,7 +413,7 @@ static size_t check_folder(const char *folder) {
                         .op = op,
                         .name = json_string_value(json_object_get(settings, "name"))};
             checked += check(&g);
-            for (int k = 0; k < MAX; k++)
+            for (int k = 0; k < GOLDEN_OPERANDS; k++)
                 free(g.data[k]);
         }
         tsri_io_close(&archive);
