@@ -1,8 +1,8 @@
-/* backends/opencl/rows/reduce/select.c - argmax and topk. */
-#include "backends/opencl/rows/shared/common.h"
+/* backends/opencl/rows/reduce/largest.c - what the variants of argmax and topk have in common. */
+#include "backends/opencl/rows/reduce/largest.h"
 
-static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
-                       const char **why) {
+bool tsri_opencl_largest_fits(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                              const tsr_op *op, const char **why) {
     (void)row, (void)facts;
     int64_t stride;
     if (!tsri_opencl_is_float(op->in[0]))
@@ -15,24 +15,25 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return tsri_opencl_fits_index(op, why);
 }
 
-static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
-                       const char **why) {
+bool tsri_opencl_largest_fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                    const tsr_op *op, const char **why) {
     if (!facts->cpu || !facts->vector16)
         return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 elements");
     if (!tsri_opencl_is_f32(op->in[0]))
         return tsri_opencl_refuse(why, "x is taken as f32 only");
-    return fits_plain(row, facts, op, why);
+    return tsri_opencl_largest_fits(row, facts, op, why);
 }
 
-static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
-                         tsri_opencl_defines *defines) {
+void tsri_opencl_largest_define(const tsri_opencl_row *row, const tsr_op *op,
+                                tsri_opencl_defines *defines) {
     (void)row;
     tsri_opencl_define_operand(defines, "X", op->in[0]);
     if (op->id == TSR_OP_TOPK)
         tsri_opencl_define_int(defines, "HAS_LSE", tsri_opencl_out(op, 2) != NULL);
 }
 
-static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+void tsri_opencl_largest_bind(const tsri_opencl_row *row, const tsr_op *op,
+                              tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *x = op->in[0];
 
@@ -47,19 +48,8 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_times(tsri_tensor_columns(x), tsri_tensor_const(8)));
 }
 
-static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
-    bind_plain(row, op, launch);
+void tsri_opencl_largest_bind_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                                    tsri_opencl_launch *launch) {
+    tsri_opencl_largest_bind(row, op, launch);
     tsri_opencl_group(launch, 1, 1, 1);
 }
-
-#define ROWS(id, folder)                                                      \
-    {TSRI_OPENCL_LANES(id, folder, 50, fits_lanes, define_plain, bind_lanes), \
-     .weight_operand = -1},                                                   \
-        {TSRI_OPENCL_PLAIN(id, folder, fits_plain, define_plain, bind_plain), \
-         .weight_operand = -1},                                               \
-    {                                                                         \
-        .name = NULL                                                          \
-    }
-
-const tsri_opencl_row tsri_opencl_rows_argmax[] = {ROWS(TSR_OP_ARGMAX, "argmax")};
-const tsri_opencl_row tsri_opencl_rows_topk[] = {ROWS(TSR_OP_TOPK, "topk")};
