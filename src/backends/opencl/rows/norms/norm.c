@@ -1,5 +1,5 @@
 /* backends/opencl/rows/norms/norm.c - layer_norm, rms_norm and add_norm, with one kernel. */
-#include "backends/opencl/rows/shared/group.h"
+#include "backends/opencl/rows/norms/norm.h"
 
 enum { LANES_ROWS = 4 }; /* for each work-item of norm/lanes.cl */
 
@@ -26,8 +26,8 @@ static operands read_operands(const tsr_op *op) {
                       .rms = op->id == TSR_OP_RMS_NORM};
 }
 
-static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
-                       const char **why) {
+bool tsri_opencl_norm_fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why) {
     (void)row, (void)facts;
     const operands all = read_operands(op);
     if (!tsri_opencl_is_constant(tsri_tensor_columns(all.x)))
@@ -38,20 +38,21 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
            tsri_opencl_fits_index(op, why);
 }
 
-static bool fits_group(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
-                       const char **why) {
-    return fits_plain(row, facts, op, why) && tsri_opencl_fits_group_row(row, facts, why);
+bool tsri_opencl_norm_fits_group(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why) {
+    return tsri_opencl_norm_fits_plain(row, facts, op, why) &&
+           tsri_opencl_fits_group_row(row, facts, why);
 }
 
-static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
-                       const char **why) {
+bool tsri_opencl_norm_fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why) {
     if (!facts->cpu || !facts->vector16)
         return tsri_opencl_refuse(why, "made for CPUs: its sums are vectors");
-    return fits_plain(row, facts, op, why);
+    return tsri_opencl_norm_fits_plain(row, facts, op, why);
 }
 
-static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
-                         tsri_opencl_defines *defines) {
+void tsri_opencl_norm_define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                                   tsri_opencl_defines *defines) {
     (void)row;
     const operands all = read_operands(op);
     tsri_opencl_define_operand(defines, "W", all.weight);
@@ -61,9 +62,9 @@ static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
     tsri_opencl_define_int(defines, "HAS_BIAS", all.bias != NULL);
 }
 
-static void define_group(const tsri_opencl_row *row, const tsr_op *op,
-                         tsri_opencl_defines *defines) {
-    define_plain(row, op, defines);
+void tsri_opencl_norm_define_group(const tsri_opencl_row *row, const tsr_op *op,
+                                   tsri_opencl_defines *defines) {
+    tsri_opencl_norm_define_plain(row, op, defines);
     tsri_opencl_define_group_row(row, defines);
 }
 
@@ -90,7 +91,8 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     tsri_opencl_arg_float(launch, "eps", attrs->eps);
 }
 
-static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+void tsri_opencl_norm_bind_plain(const tsri_opencl_row *row, const tsr_op *op,
+                                 tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *x = op->in[0];
     bind_operands(op, launch);
@@ -98,7 +100,8 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_const(4 * tsri_tensor_columns(x).factor));
 }
 
-static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+void tsri_opencl_norm_bind_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                                 tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *x = op->in[0];
     bind_operands(op, launch);
@@ -107,22 +110,9 @@ static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_const(LANES_ROWS * tsri_tensor_columns(x).factor));
 }
 
-static void bind_group(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+void tsri_opencl_norm_bind_group(const tsri_opencl_row *row, const tsr_op *op,
+                                 tsri_opencl_launch *launch) {
     (void)row;
     bind_operands(op, launch);
     tsri_opencl_group_row(launch, tsri_tensor_rows(op->in[0]), tsri_tensor_columns(op->in[0]));
 }
-
-#define ROWS(id)                                                                       \
-    TSRI_OPENCL_GROUP_ROWS(id, "norm/group.cl", fits_group, define_group, bind_group), \
-        {TSRI_OPENCL_LANES(id, "norm", 40, fits_lanes, define_plain, bind_lanes),      \
-         .weight_operand = -1},                                                        \
-        {TSRI_OPENCL_PLAIN(id, "norm", fits_plain, define_plain, bind_plain),          \
-         .weight_operand = -1},                                                        \
-    {                                                                                  \
-        .name = NULL                                                                   \
-    }
-
-const tsri_opencl_row tsri_opencl_rows_add_norm[] = {ROWS(TSR_OP_ADD_NORM)};
-const tsri_opencl_row tsri_opencl_rows_layer_norm[] = {ROWS(TSR_OP_LAYER_NORM)};
-const tsri_opencl_row tsri_opencl_rows_rms_norm[] = {ROWS(TSR_OP_RMS_NORM)};
