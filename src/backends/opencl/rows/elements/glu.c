@@ -1,8 +1,8 @@
-/* backends/opencl/rows/elements/glu.c - glu and glu_grad. */
-#include "backends/opencl/rows/shared/common.h"
+/* backends/opencl/rows/elements/glu.c - glu, and what its gradient's variants share with it. */
+#include "backends/opencl/rows/elements/glu.h"
 
-static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
-                       const char **why) {
+bool tsri_opencl_glu_fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                const tsr_op *op, const char **why) {
     (void)row, (void)facts;
     for (uint32_t i = 0; i < op->n_in; i++)
         if (!tsri_opencl_fits_rows(op->in[i], why))
@@ -10,8 +10,8 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
     return tsri_opencl_fits_rows(op->out[0], why) && tsri_opencl_fits_index(op, why);
 }
 
-static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
-                         tsri_opencl_defines *defines) {
+void tsri_opencl_glu_define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                                  tsri_opencl_defines *defines) {
     (void)row;
     const tsr_activation_attrs *attrs = op->attrs;
     tsri_opencl_define_int(defines, "ACT", (int)attrs->activation);
@@ -33,7 +33,8 @@ static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
     }
 }
 
-static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+void tsri_opencl_glu_bind_plain(const tsri_opencl_row *row, const tsr_op *op,
+                                tsri_opencl_launch *launch) {
     (void)row;
     const tsr_tensor *x = op->in[0];
     bind_operands(op, launch);
@@ -42,12 +43,13 @@ static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_const(32));
 }
 
-static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
-                       const char **why) {
-    return tsri_opencl_fits_vectors(facts, why) && fits_plain(row, facts, op, why);
+bool tsri_opencl_glu_fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                const tsr_op *op, const char **why) {
+    return tsri_opencl_fits_vectors(facts, why) && tsri_opencl_glu_fits_plain(row, facts, op, why);
 }
 
-static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+void tsri_opencl_glu_bind_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                                tsri_opencl_launch *launch) {
     enum { SPAN = 1024 };
     (void)row;
     const tsr_tensor *x = op->in[0];
@@ -59,14 +61,4 @@ static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl
     tsri_opencl_work(launch, tsri_tensor_const(8 * (half < SPAN ? half : SPAN)));
 }
 
-#define ROWS(id, name_)                                                       \
-    {TSRI_OPENCL_LANES(id, #name_, 50, fits_lanes, define_plain, bind_lanes), \
-     .weight_operand = -1},                                                   \
-        {TSRI_OPENCL_PLAIN(id, #name_, fits_plain, define_plain, bind_plain), \
-         .weight_operand = -1},                                               \
-    {                                                                         \
-        .name = NULL                                                          \
-    }
-
-const tsri_opencl_row tsri_opencl_rows_glu[] = {ROWS(TSR_OP_GLU, glu)};
-const tsri_opencl_row tsri_opencl_rows_glu_grad[] = {ROWS(TSR_OP_GLU_GRAD, glu_grad)};
+const tsri_opencl_row tsri_opencl_rows_glu[] = {TSRI_OPENCL_GLU_TABLE(TSR_OP_GLU, glu)};

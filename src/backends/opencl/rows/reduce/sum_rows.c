@@ -1,6 +1,6 @@
-/* backends/opencl/rows/reduce/sum_rows.c - sum_rows and norm_weight_grad: a stage sums tiles of
- * rows, the kernel adds these partial sums. */
-#include "backends/opencl/rows/shared/common.h"
+/* backends/opencl/rows/reduce/sum_rows.c - sum_rows, and what norm_weight_grad shares with it: a stage
+ * sums tiles of rows, the kernel adds these partial sums. */
+#include "backends/opencl/rows/reduce/sum_rows.h"
 
 enum { BLOCK = 64 };                   /* rows that are added into one partial sum */
 enum { STAGE_LANES = 64, LANES = 16 }; /* columns for each work-item of the CPU kernels */
@@ -19,8 +19,8 @@ static int parts_of(const tsr_op *op) {
     return norm(op) && tsri_opencl_out(op, 1) ? 2 : 1;
 }
 
-static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
-                       const char **why) {
+bool tsri_opencl_sums_fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why) {
     (void)row, (void)facts;
     for (uint32_t i = 0; i < operands_of(op); i++)
         if (!tsri_opencl_fits_rows(op->in[i], why))
@@ -29,21 +29,21 @@ static bool fits_plain(const tsri_opencl_row *row, const tsri_opencl_facts *fact
            tsri_opencl_fits_vector(tsri_opencl_out(op, 1), why) && tsri_opencl_fits_index(op, why);
 }
 
-static bool fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts, const tsr_op *op,
-                       const char **why) {
-    return tsri_opencl_fits_vectors(facts, why) && fits_plain(row, facts, op, why);
+bool tsri_opencl_sums_fits_lanes(const tsri_opencl_row *row, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why) {
+    return tsri_opencl_fits_vectors(facts, why) && tsri_opencl_sums_fits_plain(row, facts, op, why);
 }
 
-static void define_stage(const tsri_opencl_row *row, const tsr_op *op,
-                         tsri_opencl_defines *defines) {
+void tsri_opencl_sums_define_stage(const tsri_opencl_row *row, const tsr_op *op,
+                                   tsri_opencl_defines *defines) {
     (void)row;
     tsri_opencl_define_int(defines, "BLOCK", BLOCK);
     if (norm(op))
         tsri_opencl_define_int(defines, "PARTS", parts_of(op));
 }
 
-static void define_plain(const tsri_opencl_row *row, const tsr_op *op,
-                         tsri_opencl_defines *defines) {
+void tsri_opencl_sums_define_plain(const tsri_opencl_row *row, const tsr_op *op,
+                                   tsri_opencl_defines *defines) {
     (void)row;
     tsri_opencl_define_int(defines, "BLOCK", BLOCK);
     tsri_opencl_define_int(defines, "PARTS", parts_of(op));
@@ -77,14 +77,14 @@ static void bind_stage(const tsr_op *op, tsri_opencl_launch *launch, int lanes) 
     tsri_opencl_work(launch, tsri_tensor_const(BLOCK * (lanes > 1 ? lanes / 8 : 1)));
 }
 
-static void bind_stage_plain(const tsri_opencl_row *row, const tsr_op *op,
-                             tsri_opencl_launch *launch) {
+void tsri_opencl_sums_bind_stage_plain(const tsri_opencl_row *row, const tsr_op *op,
+                                       tsri_opencl_launch *launch) {
     (void)row;
     bind_stage(op, launch, 1);
 }
 
-static void bind_stage_lanes(const tsri_opencl_row *row, const tsr_op *op,
-                             tsri_opencl_launch *launch) {
+void tsri_opencl_sums_bind_stage_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                                       tsri_opencl_launch *launch) {
     (void)row;
     bind_stage(op, launch, STAGE_LANES);
 }
@@ -100,36 +100,24 @@ static void bind_sums(const tsr_op *op, tsri_opencl_launch *launch, int lanes) {
     tsri_opencl_work(launch, tsri_tensor_const(blocks_of(op)));
 }
 
-static void bind_plain(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+void tsri_opencl_sums_bind_plain(const tsri_opencl_row *row, const tsr_op *op,
+                                 tsri_opencl_launch *launch) {
     (void)row;
     bind_sums(op, launch, 1);
 }
 
-static void bind_lanes(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch) {
+void tsri_opencl_sums_bind_lanes(const tsri_opencl_row *row, const tsr_op *op,
+                                 tsri_opencl_launch *launch) {
     (void)row;
     bind_sums(op, launch, LANES);
 }
 
-#define STAGE(name_, file_, bind_) \
-    { .name = name_, .file = file_, .define = define_stage, .bind = bind_ }
-
-static const tsri_opencl_stage
-    sum_blocks = STAGE("sum_blocks", "sum_rows/blocks.cl", bind_stage_plain),
-    sum_blocks_lanes = STAGE("sum_blocks_lanes", "sum_rows/blocks_lanes.cl", bind_stage_lanes),
-    norm_blocks = STAGE("norm_blocks", "norm_weight_grad/blocks.cl", bind_stage_plain),
-    norm_blocks_lanes =
-        STAGE("norm_blocks_lanes", "norm_weight_grad/blocks_lanes.cl", bind_stage_lanes);
-
-#define ROWS(id, blocks, blocks_lanes)                                            \
-    {TSRI_OPENCL_LANES(id, "sum_rows", 40, fits_lanes, define_plain, bind_lanes), \
-     .before = &blocks_lanes, .weight_operand = -1},                              \
-        {TSRI_OPENCL_PLAIN(id, "sum_rows", fits_plain, define_plain, bind_plain), \
-         .before = &blocks, .weight_operand = -1},                                \
-    {                                                                             \
-        .name = NULL                                                              \
-    }
+static const tsri_opencl_stage sum_blocks =
+                                   TSRI_OPENCL_SUMS_STAGE("sum_blocks", "sum_rows/blocks.cl",
+                                                          tsri_opencl_sums_bind_stage_plain),
+                               sum_blocks_lanes = TSRI_OPENCL_SUMS_STAGE(
+                                   "sum_blocks_lanes", "sum_rows/blocks_lanes.cl",
+                                   tsri_opencl_sums_bind_stage_lanes);
 
 const tsri_opencl_row tsri_opencl_rows_sum_rows[] = {
-    ROWS(TSR_OP_SUM_ROWS, sum_blocks, sum_blocks_lanes)};
-const tsri_opencl_row tsri_opencl_rows_norm_weight_grad[] = {
-    ROWS(TSR_OP_NORM_WEIGHT_GRAD, norm_blocks, norm_blocks_lanes)};
+    TSRI_OPENCL_SUM_ROWS_TABLE(TSR_OP_SUM_ROWS, sum_blocks, sum_blocks_lanes)};
