@@ -1,5 +1,5 @@
-/* backends/opencl/rows/reduce/sum_rows.c - sum_rows, and what norm_weight_grad shares with it: a stage
- * sums tiles of rows, the kernel adds these partial sums. */
+/* backends/opencl/rows/reduce/sum_rows.c - sum_rows, and what norm_weight_grad shares with it: a
+ * stage sums tiles of rows, the kernel adds these partial sums. */
 #include "backends/opencl/rows/reduce/sum_rows.h"
 
 enum { BLOCK = 64 };                   /* rows that are added into one partial sum */
