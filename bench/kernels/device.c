@@ -369,11 +369,11 @@ static tsr_status check(const set *s, const bench_op *op, bench_case *again, jso
     return status;
 }
 
-static void keep_chosen(void *data, const tsr_row *row) {
-    if (!row->chosen)
+static void keep_chosen(void *data, const tsr_variant *variant) {
+    if (!variant->chosen)
         return;
-    json_object_set_new(data, "row", json_string(row->name));
-    json_object_set_new(data, "tunables", json_string(row->tunables));
+    json_object_set_new(data, "row", json_string(variant->name));
+    json_object_set_new(data, "tunables", json_string(variant->tunables));
 }
 
 const char *bench_time(tsr_dev *dev, const bench_op *op, bench_case *c, const json_t *request,

@@ -174,18 +174,19 @@ static const char *refuse(const tsr_op *op) {
 }
 
 static void visit_row(const struct op_row *row, const char *why, uint32_t chosen,
-                      tsr_row_visitor visit, void *data) {
-    const tsr_row seen = {.struct_size = sizeof seen,
-                          .fits = !why,
-                          .chosen = chosen,
-                          .score = 10,
-                          .name = row->name,
-                          .why = why ? why : "",
-                          .tunables = ""};
+                      tsr_variant_visitor visit, void *data) {
+    const tsr_variant seen = {.struct_size = sizeof seen,
+                              .fits = !why,
+                              .chosen = chosen,
+                              .score = 10,
+                              .name = row->name,
+                              .why = why ? why : "",
+                              .tunables = ""};
     visit(data, &seen);
 }
 
-static tsr_status op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor visit, void *data) {
+static tsr_status op_variants(tsr_dev *dev, const tsr_op *op, tsr_variant_visitor visit,
+                              void *data) {
     const struct op_row *found = find(op->id);
     (void)dev;
     if (found)
@@ -371,7 +372,7 @@ static tsr_status plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *
     return TSR_OK;
 }
 
-static tsr_status plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor visit, void *data) {
+static tsr_status plan_explain(tsr_plan *plan, size_t op, tsr_variant_visitor visit, void *data) {
     if (op >= plan->n)
         return fail(plan->host, TSR_E_ARGUMENT, "minimal: the plan has no op of this number");
     visit_row(plan->steps[op].row, NULL, 1, visit, data);
@@ -453,7 +454,7 @@ TSR_API const tsr_backend *tsr_backend_get(uint32_t abi) {
                                       .transfer = transfer,
                                       .event_wait = event_wait,
                                       .event_destroy = event_destroy,
-                                      .op_rows = op_rows,
+                                      .op_variants = op_variants,
                                       .weight_store = weight_store,
                                       .weight_load = weight_load,
                                       .plan_create = plan_create,

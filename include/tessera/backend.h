@@ -168,20 +168,20 @@ typedef struct tsr_waits {
 } tsr_waits;
 
 /** A kernel variant: one way to run an op on a device. */
-typedef struct tsr_row {
+typedef struct tsr_variant {
     uint32_t struct_size;
     uint32_t fits;   /**< 0: `why` says what is missing */
     uint32_t chosen; /**< plan_explain: 1 for the variant that the plan runs */
     int32_t score;
-    /** Canonical, e.g. "linear/packed:MR=6"; op_rows may give "linear/packed". */
+    /** Canonical, e.g. "linear/packed:MR=6"; op_variants may give "linear/packed". */
     const char *name;
     /** Why it does not fit, was refused, or was chosen; "" where there is nothing to say. */
     const char *why;
     const char *tunables; /**< "MR=6 (default)", or "" */
     /** 1: may give other bytes in a batch than alone (partial sums); 0: batch-invariant. */
-    uint32_t variant;
-} tsr_row;
-typedef void (*tsr_row_visitor)(void *data, const tsr_row *row);
+    uint32_t batch_variant;
+} tsr_variant;
+typedef void (*tsr_variant_visitor)(void *data, const tsr_variant *variant);
 
 /** One place where a weight is read. */
 typedef struct tsr_weight_use {
@@ -278,7 +278,8 @@ typedef struct tsr_backend {
 
     /** Visits each kernel variant that exists for op->id, best first, without side effects. Where
      * it visits none, the op is not offered. */
-    tsr_status (*op_rows)(tsr_dev *dev, const tsr_op *op, tsr_row_visitor visit, void *data);
+    tsr_status (*op_variants)(tsr_dev *dev, const tsr_op *op, tsr_variant_visitor visit,
+                              void *data);
 
     /** Given ALL uses of one weight (op->in[operand] has its shape and its storage dtype), gives
      * one layout that the kernel variant of each use can read. NULL entry: always plain. `kernels`
@@ -302,7 +303,7 @@ typedef struct tsr_backend {
                            tsr_event **done);
     /** Visits the kernel variants of op number `op` in the order in which they were tried; the
      * chosen one has chosen = 1. */
-    tsr_status (*plan_explain)(tsr_plan *plan, size_t op, tsr_row_visitor visit, void *data);
+    tsr_status (*plan_explain)(tsr_plan *plan, size_t op, tsr_variant_visitor visit, void *data);
     /** Visits what was measured; nothing where the device was opened without profile. Waits for
      * runs in flight. */
     tsr_status (*plan_profile)(tsr_plan *plan, tsr_profile_visitor visit, void *data);
@@ -330,24 +331,24 @@ typedef struct tsr_tunable {
 } tsr_tunable;
 
 /** A kernel variant with tunables that fits an op. */
-typedef struct tsr_tunable_row {
+typedef struct tsr_tunable_variant {
     uint32_t struct_size;
     uint32_t n_tunables;
     const tsr_tunable *const *tunables;
-    const char *op, *row; /**< "linear"; the kernel variant, "packed" */
+    const char *op, *variant; /**< "linear"; the kernel variant, "packed" */
     /** What its best values may depend on in the op; results are kept by it
      * ("W_DTYPE=F32,rows=64-"). */
     const char *condition;
-    uint32_t variant; /**< as tsr_row.variant: 0: its bytes are the same for all values */
-} tsr_tunable_row;
-typedef void (*tsr_tunable_visitor)(void *data, const tsr_tunable_row *row);
+    uint32_t batch_variant; /**< as tsr_variant.variant: 0: its bytes are the same for all values */
+} tsr_tunable_variant;
+typedef void (*tsr_tunable_visitor)(void *data, const tsr_tunable_variant *variant);
 
 /** The best values that were found on a device. */
 typedef struct tsr_tuned {
     uint32_t struct_size, reserved;
-    const char *op, *row, *condition; /**< as visited */
-    const char *values;               /**< "MR=4,NV=2" */
-    const char *note;                 /**< a line for a person who reads the file, or NULL */
+    const char *op, *variant, *condition; /**< as visited */
+    const char *values;                   /**< "MR=4,NV=2" */
+    const char *note;                     /**< a line for a person who reads the file, or NULL */
 } tsr_tuned;
 
 /** Extension "tsr.tune/1": lists the kernel variants that can be tuned, and keeps what was found.

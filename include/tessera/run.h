@@ -9,24 +9,24 @@ extern "C" {
 #endif
 
 /** A kernel variant that was considered for an op. */
-typedef struct tsr_explained_row {
+typedef struct tsr_explained_variant {
     const char *name; /**< canonical: "linear/packed:MR=6" */
     /** Why it was refused; or, where it was chosen, what the user should know of it; or "". */
     const char *why;
-    const char *tunables; /**< as tsr_row.tunables */
-    uint32_t chosen, fits, variant;
+    const char *tunables; /**< as tsr_variant.tunables */
+    uint32_t chosen, fits, batch_variant;
     int32_t score;
-} tsr_explained_row;
+} tsr_explained_variant;
 
 /** An op of a plan, and the kernel variants that were considered for it. */
 typedef struct tsr_explained {
     uint32_t struct_size;
     uint32_t n_rows;
-    const char *label;             /**< "layers.0.attention" */
-    const char *op;                /**< "attention" */
-    const char *device;            /**< the device that it runs on */
-    const char *note;              /**< why that is not the model's device, or "" */
-    const tsr_explained_row *rows; /**< in the order in which they were tried */
+    const char *label;                     /**< "layers.0.attention" */
+    const char *op;                        /**< "attention" */
+    const char *device;                    /**< the device that it runs on */
+    const char *note;                      /**< why that is not the model's device, or "" */
+    const tsr_explained_variant *variants; /**< in the order in which they were tried */
 } tsr_explained;
 
 /**

@@ -81,7 +81,7 @@ typedef struct tsr_tensor {
     tsr_dim dim[TSR_MAX_RANK];    /**< sizes */
     tsr_dim stride[TSR_MAX_RANK]; /**< in elements; 0 repeats the element (broadcast) */
     int64_t offset;               /**< of the first element from `origin`, in elements */
-    /** The memory that holds it; NULL in a query for kernel variants (op_rows), and where no memory
+    /** The memory that holds it; NULL in a query for kernel variants (op_variants), and where no memory
      * has been assigned yet. */
     tsr_buf *buf;
     uint64_t origin; /**< bytes from the start of buf to the storage that `offset` counts in */

@@ -13,7 +13,7 @@ typedef struct tsr_tune_result {
     uint32_t struct_size;
     uint32_t kept;              /**< 1: more than 2 % faster, and kept */
     uint32_t tried, wrong;      /**< candidates; those whose results differed */
-    const char *op, *row;       /**< "linear"; the kernel variant, "packed" */
+    const char *op, *variant;   /**< "linear"; the kernel variant, "packed" */
     const char *condition;      /**< "W_DTYPE=F32,rows=64-" */
     const char *before, *after; /**< "MR=6": the values in force before; the best */
     double before_ns, after_ns; /**< time of the variant's ops in a run, on the device */

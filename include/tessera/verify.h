@@ -24,7 +24,8 @@ typedef struct tsr_verify_result {
     uint32_t struct_size;
     uint32_t status; /**< tsr_verify_status */
     const char *op;  /**< "linear" */
-    const char *row; /**< the kernel variant, "linear/packed:MR=6"; "decomposed"; "": not offered */
+    const char
+        *variant; /**< the kernel variant, "linear/packed:MR=6"; "decomposed"; "": not offered */
     const char *name;    /**< of the case; "" where the result belongs to no case */
     const char *reason;  /**< where the bound comes from */
     const char *message; /**< for SKIPPED, ERROR and MISS: what happened; else "" */

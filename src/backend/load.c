@@ -20,7 +20,7 @@ static const struct {
     ENTRY(version),       ENTRY(description),    ENTRY(open),         ENTRY(close),
     ENTRY(device_count),  ENTRY(device_facts),   ENTRY(device_open),  ENTRY(device_close),
     ENTRY(buffer_create), ENTRY(buffer_destroy), ENTRY(transfer),     ENTRY(event_wait),
-    ENTRY(event_destroy), ENTRY(op_rows),        ENTRY(weight_store), ENTRY(weight_load),
+    ENTRY(event_destroy), ENTRY(op_variants),    ENTRY(weight_store), ENTRY(weight_load),
     ENTRY(plan_create),   ENTRY(plan_destroy),   ENTRY(plan_run),     ENTRY(plan_explain),
     ENTRY(plan_profile),
 #undef ENTRY

@@ -205,27 +205,28 @@ static const char *device_name(const tsri_backend_opened_device *opened, size_t 
 }
 
 typedef struct row_list {
-    tsr_explained_row *rows;
+    tsr_explained_variant *variants;
     size_t n, room;
     tsr_status status;
 } row_list;
 
-static void collect_row(void *data, const tsr_row *row) {
+static void collect_row(void *data, const tsr_variant *variant) {
     row_list *list = data;
     if (list->status == TSR_OK)
-        list->status = tsri_base_grow(&list->rows, &list->room, list->n + 1, sizeof *list->rows);
+        list->status =
+            tsri_base_grow(&list->variants, &list->room, list->n + 1, sizeof *list->variants);
     if (list->status != TSR_OK)
         return;
     /* The backend's strings may be gone after the visit, so they are copied. */
-    list->rows[list->n++] =
-        (tsr_explained_row){.name = strdup(row->name ? row->name : ""),
-                            .why = strdup(row->why ? row->why : ""),
-                            .tunables = strdup(row->tunables ? row->tunables : ""),
-                            .chosen = row->chosen,
-                            .fits = row->fits,
-                            .variant = row->variant,
-                            .score = row->score};
-    const tsr_explained_row *last = &list->rows[list->n - 1];
+    list->variants[list->n++] =
+        (tsr_explained_variant){.name = strdup(variant->name ? variant->name : ""),
+                                .why = strdup(variant->why ? variant->why : ""),
+                                .tunables = strdup(variant->tunables ? variant->tunables : ""),
+                                .chosen = variant->chosen,
+                                .fits = variant->fits,
+                                .batch_variant = variant->batch_variant,
+                                .score = variant->score};
+    const tsr_explained_variant *last = &list->variants[list->n - 1];
     if (!last->name || !last->why || !last->tunables)
         list->status =
             tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory while a plan was explained");
@@ -233,9 +234,9 @@ static void collect_row(void *data, const tsr_row *row) {
 
 static void clear_rows(row_list *list) {
     for (size_t i = 0; i < list->n; i++) {
-        free((void *)list->rows[i].name);
-        free((void *)list->rows[i].why);
-        free((void *)list->rows[i].tunables);
+        free((void *)list->variants[i].name);
+        free((void *)list->variants[i].why);
+        free((void *)list->variants[i].tunables);
     }
     list->n = 0;
 }
@@ -270,12 +271,12 @@ static tsr_status explain(tsr_model *model, int64_t tokens, plan_of make,
                                   .op = step.op,
                                   .device = device_name(model->opened, step.device),
                                   .note = step.note,
-                                  .rows = list.rows};
+                                  .variants = list.variants};
         if (status == TSR_OK)
             visit(data, &op);
         clear_rows(&list);
     }
-    free(list.rows);
+    free(list.variants);
     tsri_session_destroy(&session);
     return status;
 }

@@ -28,7 +28,7 @@ static void pass_result(void *data, const tsri_run_tuned *found) {
                                     .tried = found->tried,
                                     .wrong = found->wrong,
                                     .op = found->op,
-                                    .row = found->row,
+                                    .variant = found->variant,
                                     .condition = found->condition,
                                     .before = found->before,
                                     .after = found->after,

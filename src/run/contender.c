@@ -41,7 +41,7 @@ tsr_status tsri_run_contender_open(const tsri_run_tune *tune, const tsri_run_gro
     char text[160], kernels[320];
     tsri_run_options options = tune->options;
     tsri_run_values_print(g, v, ":", text, sizeof text);
-    snprintf(kernels, sizeof kernels, "%s=%s:%s", g->op, g->row, text);
+    snprintf(kernels, sizeof kernels, "%s=%s:%s", g->op, g->variant, text);
     options.kernels = kernels;
     *out = (tsri_run_contender){.v = *v};
     for (; out->n < g->n_cases; out->n++) {
@@ -62,7 +62,7 @@ tsr_status tsri_run_contender_check(const tsri_run_tune *tune, const tsri_run_gr
     snprintf(kernels, sizeof kernels, "%s=plain", g->op);
     options.kernels = kernels;
     *near = true;
-    for (size_t i = 0; i < c->n && *near && strcmp(g->row, "plain") != 0; i++) {
+    for (size_t i = 0; i < c->n && *near && strcmp(g->variant, "plain") != 0; i++) {
         tsri_run_trial plain;
         const tsri_run_case *wanted = c->trials[i].c;
         TRY(tsri_run_trial_open(wanted, &options, &plain));
@@ -89,8 +89,8 @@ tsr_status tsri_run_contender_warm(tsri_run_contender *c) {
 bool tsri_run_contender_agrees(const tsri_run_group *g, const tsri_run_contender *a,
                                const tsri_run_contender *b) {
     for (size_t i = 0; i < a->n; i++)
-        if (g->variant ? !tsri_run_trial_near(&a->trials[i], &b->trials[i])
-                       : !tsri_run_trial_same(&a->trials[i], &b->trials[i]))
+        if (g->batch_variant ? !tsri_run_trial_near(&a->trials[i], &b->trials[i])
+                             : !tsri_run_trial_same(&a->trials[i], &b->trials[i]))
             return false;
     return true;
 }

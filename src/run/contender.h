@@ -18,8 +18,8 @@ typedef struct tsri_run_values {
 
 /* A kernel variant with tunables, and the ops that it serves in the same way. */
 typedef struct tsri_run_group {
-    char op[48], row[64], condition[256], name[TSRI_RUN_TUNABLES][32];
-    uint32_t n_tunables, variant;
+    char op[48], variant[64], condition[256], name[TSRI_RUN_TUNABLES][32];
+    uint32_t n_tunables, batch_variant;
     int32_t lowest[TSRI_RUN_TUNABLES], highest[TSRI_RUN_TUNABLES];
     tsri_run_values first; /* the values in force before */
     int place;             /* its rank; 0: the variant that would be chosen */

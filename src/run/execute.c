@@ -232,7 +232,7 @@ tsr_status tsri_run_step_at(const tsri_run_plan *plan, size_t i, tsri_run_step *
     return TSR_OK;
 }
 
-tsr_status tsri_run_step_rows(const tsri_run_plan *plan, size_t i, tsr_row_visitor visit,
+tsr_status tsri_run_step_rows(const tsri_run_plan *plan, size_t i, tsr_variant_visitor visit,
                               void *data) {
     for (size_t s = 0; s < plan->n_segments; s++) {
         const tsri_run_segment *segment = &plan->segments[s];

@@ -28,12 +28,12 @@ typedef struct offer {
     char why[256];
 } offer;
 
-static void look(void *data, const tsr_row *row) {
+static void look(void *data, const tsr_variant *variant) {
     offer *o = data;
     o->any = true;
-    o->fits |= row->fits;
-    if (!row->fits && !*o->why)
-        snprintf(o->why, sizeof o->why, "%s: %s", row->name, row->why);
+    o->fits |= variant->fits;
+    if (!variant->fits && !*o->why)
+        snprintf(o->why, sizeof o->why, "%s: %s", variant->name, variant->why);
 }
 
 static bool offered(const tsri_run_slot *slot, const tsr_op *op, const tsr_bounds *bounds,
@@ -41,7 +41,7 @@ static bool offered(const tsri_run_slot *slot, const tsr_op *op, const tsr_bound
     tsr_op bounded = *op;
     bounded.bounds = bounds;
     *found = (offer){0};
-    if (TSRI_RUN_CALL(slot, op_rows, &bounded, look, found) != TSR_OK)
+    if (TSRI_RUN_CALL(slot, op_variants, &bounded, look, found) != TSR_OK)
         snprintf(found->why, sizeof found->why, "%s", tsri_base_reported());
     return found->fits;
 }

@@ -90,7 +90,7 @@ typedef struct tsri_run_step {
 } tsri_run_step;
 size_t tsri_run_step_count(const tsri_run_plan *plan);
 tsr_status tsri_run_step_at(const tsri_run_plan *plan, size_t i, tsri_run_step *out);
-tsr_status tsri_run_step_rows(const tsri_run_plan *plan, size_t i, tsr_row_visitor visit,
+tsr_status tsri_run_step_rows(const tsri_run_plan *plan, size_t i, tsr_variant_visitor visit,
                               void *data);
 
 /* What one run of a plan computes and reads, according to the costs of its ops. */

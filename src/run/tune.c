@@ -70,36 +70,37 @@ static void add_case(tsri_run_tune *tune, tsri_run_group *g, size_t index) {
     g->cases[at] = index;
 }
 
-static void add_row(void *data, const tsr_tunable_row *row) {
+static void add_variant(void *data, const tsr_tunable_variant *variant) {
     gathering *to = data;
     tsri_run_tune *tune = to->tune;
     size_t i = 0;
     const int place = to->place++;
     bool choice = false;
-    for (uint32_t t = 0; t < row->n_tunables; t++)
-        choice |= row->tunables[t]->lowest < row->tunables[t]->highest;
+    for (uint32_t t = 0; t < variant->n_tunables; t++)
+        choice |= variant->tunables[t]->lowest < variant->tunables[t]->highest;
     if (!choice)
         return;
-    while (i < tune->n_groups &&
-           (strcmp(tune->groups[i].op, row->op) || strcmp(tune->groups[i].row, row->row) ||
-            strcmp(tune->groups[i].condition, row->condition)))
+    while (i < tune->n_groups && (strcmp(tune->groups[i].op, variant->op) ||
+                                  strcmp(tune->groups[i].variant, variant->variant) ||
+                                  strcmp(tune->groups[i].condition, variant->condition)))
         i++;
     if (i == tune->n_groups) {
-        if (to->status != TSR_OK || row->n_tunables > TSRI_RUN_TUNABLES ||
+        if (to->status != TSR_OK || variant->n_tunables > TSRI_RUN_TUNABLES ||
             (to->status = tsri_base_grow(&tune->groups, &tune->groups_room, i + 1,
                                          sizeof *tune->groups)) != TSR_OK)
             return;
         tsri_run_group *g = &tune->groups[tune->n_groups++];
-        *g = (tsri_run_group){
-            .n_tunables = row->n_tunables, .variant = row->variant, .place = place};
-        snprintf(g->op, sizeof g->op, "%s", row->op);
-        snprintf(g->row, sizeof g->row, "%s", row->row);
-        snprintf(g->condition, sizeof g->condition, "%s", row->condition);
-        for (uint32_t t = 0; t < row->n_tunables; t++) {
-            snprintf(g->name[t], sizeof g->name[t], "%s", row->tunables[t]->name);
-            g->first.of[t] = row->tunables[t]->value;
-            g->lowest[t] = row->tunables[t]->lowest;
-            g->highest[t] = row->tunables[t]->highest;
+        *g = (tsri_run_group){.n_tunables = variant->n_tunables,
+                              .batch_variant = variant->batch_variant,
+                              .place = place};
+        snprintf(g->op, sizeof g->op, "%s", variant->op);
+        snprintf(g->variant, sizeof g->variant, "%s", variant->variant);
+        snprintf(g->condition, sizeof g->condition, "%s", variant->condition);
+        for (uint32_t t = 0; t < variant->n_tunables; t++) {
+            snprintf(g->name[t], sizeof g->name[t], "%s", variant->tunables[t]->name);
+            g->first.of[t] = variant->tunables[t]->value;
+            g->lowest[t] = variant->tunables[t]->lowest;
+            g->highest[t] = variant->tunables[t]->highest;
         }
     }
     tsri_run_group *g = &tune->groups[i];
@@ -157,7 +158,7 @@ static tsr_status make_groups(tsri_run_tune *tune) {
     for (size_t i = 0; i < tune->n_cases; i++) {
         gathering to = {tune, i, 0, TSR_OK};
         tsri_graph_op_store store;
-        TRY(tune->backend->rows(device->dev, tsri_run_case_op(&tune->cases[i], &store), add_row,
+        TRY(tune->backend->rows(device->dev, tsri_run_case_op(&tune->cases[i], &store), add_variant,
                                 &to));
         TRY(to.status);
     }
@@ -292,7 +293,7 @@ static tsr_status search_group(tsri_run_tune *tune, tsri_run_group *g, const tsr
     /* A variant that can't run here by itself keeps its values. */
     if (status != TSR_OK && tune->options.log) {
         char line[640];
-        snprintf(line, sizeof line, "%s/%s isn't tuned: %.400s", g->op, g->row,
+        snprintf(line, sizeof line, "%s/%s isn't tuned: %.400s", g->op, g->variant,
                  tsri_base_reported());
         tune->options.log(tune->options.log_data, TSR_LOG_DEBUG, line);
     }
@@ -311,7 +312,7 @@ tsr_status tsri_run_tune_search(tsri_run_tune *tune, const tsri_run_search *aske
             alike += tune->groups[k].place == g->place;
         if (now >= end)
             break;
-        g->found = (tsri_run_tuned){.op = g->op, .row = g->row, .condition = g->condition};
+        g->found = (tsri_run_tuned){.op = g->op, .variant = g->variant, .condition = g->condition};
         TRY(search_group(tune, g, asked, (double)(end - now) / 1e9 / (double)alike, &stopped));
         if (asked->visit && *g->found.before)
             asked->visit(asked->data, &g->found);
@@ -332,7 +333,7 @@ tsr_status tsri_run_tune_keep(tsri_run_tune *tune, const char *path) {
             continue;
         kept[n] = (tsr_tuned){.struct_size = sizeof *kept,
                               .op = g->op,
-                              .row = g->row,
+                              .variant = g->variant,
                               .condition = g->condition,
                               .values = g->found.after,
                               .note = g->note};

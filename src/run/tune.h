@@ -26,7 +26,7 @@ tsr_status tsri_run_tune_add_op(tsri_run_tune *tune, const tsr_op *op);
 
 /* What was found for one kernel variant. Texts are valid during the visit. */
 typedef struct tsri_run_tuned {
-    const char *op, *row, *condition;
+    const char *op, *variant, *condition;
     char before[96], after[96]; /* "MR=6,NV=1" */
     double before_ns, after_ns; /* of the group's ops: the sum of medians */
     unsigned tried, wrong;      /* candidates; those with other results */

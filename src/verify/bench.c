@@ -84,7 +84,7 @@ static tsr_status give_times(const job *j, const char *variant, const figures *f
         .struct_size = sizeof result,
         .status = TSR_VERIFY_TIMED,
         .op = j->op->name,
-        .row = variant,
+        .variant = variant,
         .name = j->c->name,
         .reason = "",
         .message = "",
@@ -115,7 +115,7 @@ static tsr_status bench_variant(job *j, const char *variant, bool plain) {
                                       .status = status == TSR_E_UNSUPPORTED ? TSR_VERIFY_SKIPPED
                                                                             : TSR_VERIFY_ERROR,
                                       .op = j->op->name,
-                                      .row = variant,
+                                      .variant = variant,
                                       .name = j->c->name,
                                       .reason = "",
                                       .message = tsr_error_last()};
@@ -161,7 +161,7 @@ tsr_status tsri_verify_bench_op(const tsri_verify_bench *bench, const tsri_graph
     const tsr_verify_result missing = {.struct_size = sizeof missing,
                                        .status = TSR_VERIFY_NOT_OFFERED,
                                        .op = op->name,
-                                       .row = "",
+                                       .variant = "",
                                        .name = "",
                                        .reason = "",
                                        .message = ""};

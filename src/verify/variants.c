@@ -9,12 +9,12 @@
 
 /* A kernel variant is identified by its name up to the constants, which may differ between
  * cases. */
-static void see(void *data, const tsr_row *row) {
+static void see(void *data, const tsr_variant *offered) {
     tsri_verify_variants *seen = data;
-    const size_t n = strcspn(row->name, ":");
+    const size_t n = strcspn(offered->name, ":");
     size_t i = 0;
     while (i < seen->n &&
-           (strlen(seen->list[i].name) != n || strncmp(seen->list[i].name, row->name, n) != 0))
+           (strlen(seen->list[i].name) != n || strncmp(seen->list[i].name, offered->name, n) != 0))
         i++;
     if (i == TSRI_VERIFY_MAX_VARIANTS)
         return;
@@ -22,15 +22,15 @@ static void see(void *data, const tsr_row *row) {
     if (i == seen->n) {
         seen->n++;
         *variant = (tsri_verify_variant){0};
-        snprintf(variant->name, sizeof variant->name, "%.*s", (int)n, row->name);
+        snprintf(variant->name, sizeof variant->name, "%.*s", (int)n, offered->name);
     }
     variant->here = true;
-    variant->fits = row->fits;
-    variant->varies = row->variant;
-    if (row->fits && seen->best < 0)
+    variant->fits = offered->fits;
+    variant->varies = offered->batch_variant;
+    if (offered->fits && seen->best < 0)
         seen->best = (int)i;
-    if (!row->fits)
-        snprintf(variant->why, sizeof variant->why, "%s", row->why);
+    if (!offered->fits)
+        snprintf(variant->why, sizeof variant->why, "%s", offered->why);
 }
 
 tsr_status tsri_verify_ask(const tsri_backend_device *device, const tsri_case *c,
@@ -47,7 +47,7 @@ tsr_status tsri_verify_ask(const tsri_backend_device *device, const tsri_case *c
     for (size_t i = 0; i < seen->n; i++)
         seen->list[i].fits = seen->list[i].here = false;
     seen->best = -1;
-    const tsr_status status = device->backend->op_rows(device->dev, &op, see, seen);
+    const tsr_status status = device->backend->op_variants(device->dev, &op, see, seen);
     tsri_graph_destroy(&graph);
     *any = false;
     for (size_t i = 0; i < seen->n; i++)

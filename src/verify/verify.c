@@ -16,7 +16,7 @@ enum { ALL = 0, SMOKE = 1, SOME = 2, MAX_KINDS = 128 };
 
 /* What a case is run on: kernel variants, bit i for s->known.list[i], and the decomposition. */
 typedef struct wanted {
-    uint32_t rows;
+    uint32_t variants;
     bool decomposed;
 } wanted;
 
@@ -31,14 +31,14 @@ typedef struct session {
     tsri_verify_variants known; /* the kernel variants of the op, as they are for the case */
 } session;
 
-static tsr_status give(session *s, tsr_verify_status status, const char *row,
+static tsr_status give(session *s, tsr_verify_status status, const char *variant,
                        const tsri_verify_worst *worst, const char *message) {
     uint32_t *const counts[] = {&s->summary->ok, &s->summary->misses, &s->summary->not_offered,
                                 &s->summary->skipped, &s->summary->errors};
     const tsr_verify_result result = {.struct_size = sizeof result,
                                       .status = status,
                                       .op = s->op->name,
-                                      .row = row,
+                                      .variant = variant,
                                       .name = s->c ? s->c->name : "",
                                       .reason = s->c ? s->c->reason : "",
                                       .message = message,
@@ -75,7 +75,7 @@ static tsr_status ask_oracle(const session *s, answers *out) {
  * something is not checked, nor is a form of the op without a decomposition. */
 static tsr_status check_row(session *s, const answers *known, const tsri_verify_place *place,
                             tsri_verify_variant *seen) {
-    const char *row = seen ? seen->name : "decomposed";
+    const char *variant = seen ? seen->name : "decomposed";
     tsri_case_values got;
     tsri_verify_worst worst = {0};
     char message[256] = "";
@@ -96,21 +96,21 @@ static tsr_status check_row(session *s, const answers *known, const tsri_verify_
         seen->ran = true;
     if (status != TSR_OK) {
         snprintf(message, sizeof message, "%s", tsri_base_reported());
-        return give(s, TSR_VERIFY_ERROR, row, NULL, message);
+        return give(s, TSR_VERIFY_ERROR, variant, NULL, message);
     }
     if (worst.misses == 0)
-        return give(s, TSR_VERIFY_OK, row, &worst, "");
+        return give(s, TSR_VERIFY_OK, variant, &worst, "");
     snprintf(message, sizeof message,
              "%zu elements miss the bound; the worst, number %zu of output %d, is %.9g and should "
              "be %.9g",
              worst.misses, worst.element, worst.output, worst.got, worst.want);
-    return give(s, TSR_VERIFY_MISS, row, &worst, message);
+    return give(s, TSR_VERIFY_MISS, variant, &worst, message);
 }
 
 static tsr_status check_rows(session *s, const answers *known, wanted want) {
     for (size_t i = 0; i < s->known.n; i++) {
         char kernels[TSRI_VERIFY_FORCED];
-        if (!s->known.list[i].here || !s->known.list[i].fits || !(want.rows >> i & 1))
+        if (!s->known.list[i].here || !s->known.list[i].fits || !(want.variants >> i & 1))
             continue;
         tsri_verify_force(s->op->name, s->known.list[i].name, kernels);
         const tsri_verify_place place = {.set = s->set, .device = s->device, .kernels = kernels};
@@ -143,7 +143,7 @@ static tsr_status check_case(session *s, wanted want, bool *offered) {
  * dtypes of the weights and states that it reads. */
 typedef struct kind {
     char name[192];
-    size_t row, at; /* the numbers of the variant and of the case */
+    size_t variant, at; /* the numbers of the variant and of the case */
     bool chosen;
     double
         flops; /* of the case: the largest up to fair_flops shows most errors that begin at a size */
@@ -156,19 +156,21 @@ typedef struct kinds {
 
 static const double fair_flops = 0x1p24;
 
-static void name_kind(const session *s, size_t row, bool chosen, char name[192]) {
-    size_t n = (size_t)snprintf(name, 192, "%s", s->known.list[row].name);
+static void name_kind(const session *s, size_t variant, bool chosen, char name[192]) {
+    size_t n = (size_t)snprintf(name, 192, "%s", s->known.list[variant].name);
     for (uint32_t i = 0; chosen && i < s->c->n_in && n < 180; i++)
         if (s->c->in[i].present && s->c->in[i].kind != TSR_KIND_INPUT && s->c->in[i].rank > 1)
             n += (size_t)snprintf(name + n, 192 - n, ",%d", (int)s->c->in[i].dtype);
 }
 
 /* Offers the current case, number `at`, as the one of its kind on a variant that fits it. */
-static void offer(const session *s, kinds *all, size_t row, size_t at) {
-    kind here = {
-        .row = row, .at = at, .chosen = s->known.best == (int)row, .flops = s->known.cost.flops};
+static void offer(const session *s, kinds *all, size_t variant, size_t at) {
+    kind here = {.variant = variant,
+                 .at = at,
+                 .chosen = s->known.best == (int)variant,
+                 .flops = s->known.cost.flops};
     size_t i = 0;
-    name_kind(s, row, here.chosen, here.name);
+    name_kind(s, variant, here.chosen, here.name);
     while (i < all->n && strcmp(all->items[i].name, here.name) != 0)
         i++;
     if (i == MAX_KINDS)
@@ -183,24 +185,24 @@ static void offer(const session *s, kinds *all, size_t row, size_t at) {
 static bool is_spare(const kinds *all, const kind *one) {
     bool elsewhere = false;
     for (size_t i = 0; i < all->n; i++)
-        elsewhere |= all->items[i].row == one->row && all->items[i].chosen &&
+        elsewhere |= all->items[i].variant == one->variant && all->items[i].chosen &&
                      all->items[i].flops >= one->flops;
     return elsewhere && !one->chosen;
 }
 
 /* The kernel variants that fit the current case, as a mask. */
 static uint32_t fitting(const session *s) {
-    uint32_t rows = 0;
+    uint32_t variants = 0;
     for (size_t i = 0; i < s->known.n; i++)
-        rows |= (uint32_t)(s->known.list[i].here && s->known.list[i].fits) << i;
-    return rows;
+        variants |= (uint32_t)(s->known.list[i].here && s->known.list[i].fits) << i;
+    return variants;
 }
 
 /* Chooses the cases of smoke, as masks for all cases. */
 static void choose_kinds(const kinds *all, wanted *want) {
     for (size_t i = 0; i < all->n; i++)
         if (!is_spare(all, &all->items[i]))
-            want[all->items[i].at].rows |= (uint32_t)1 << all->items[i].row;
+            want[all->items[i].at].variants |= (uint32_t)1 << all->items[i].variant;
 }
 
 /* Moves the cases of a level to the start of the list, and says what each is run on. */
@@ -219,14 +221,14 @@ static tsr_status choose_cases(session *s, tsri_case_list *list, uint32_t level,
         if (status != TSR_OK)
             break;
         want[i].decomposed = s->op->decompose && (whole || i == 0);
-        want[i].rows = whole ? fitting(s) : 0;
+        want[i].variants = whole ? fitting(s) : 0;
         for (size_t r = 0; r < s->known.n && level != ALL; r++)
             if (fitting(s) >> r & 1)
                 offer(s, all, r, i);
     }
     choose_kinds(all, want);
     for (size_t i = 0; i < list->n && status == TSR_OK; i++)
-        if (want[i].rows || want[i].decomposed || i == 0) {
+        if (want[i].variants || want[i].decomposed || i == 0) {
             want[*n] = want[i];
             list->cases[(*n)++] = list->cases[i];
         }
@@ -244,7 +246,7 @@ static tsr_status build_ahead(session *s, const tsri_case *cases, const wanted *
         size_t count = 0;
         place.decomposed = r == s->known.n;
         for (size_t i = 0; i < n; i++)
-            if (place.decomposed ? want[i].decomposed : want[i].rows >> r & 1)
+            if (place.decomposed ? want[i].decomposed : want[i].variants >> r & 1)
                 list[count++] = &cases[i];
         if (!place.decomposed) {
             tsri_verify_force(s->op->name, s->known.list[r].name, kernels);
@@ -260,9 +262,9 @@ static tsr_status build_ahead(session *s, const tsri_case *cases, const wanted *
 static tsr_status give_skipped(session *s) {
     tsr_status status = TSR_OK;
     for (size_t i = 0; i < s->known.n && status == TSR_OK; i++) {
-        const tsri_verify_variant *row = &s->known.list[i];
-        if (!row->ran)
-            status = give(s, TSR_VERIFY_SKIPPED, row->name, NULL, row->why);
+        const tsri_verify_variant *variant = &s->known.list[i];
+        if (!variant->ran)
+            status = give(s, TSR_VERIFY_SKIPPED, variant->name, NULL, variant->why);
     }
     return status;
 }

@@ -178,10 +178,10 @@ def training():
     put("state", "none", {}, b"")
     put("page", "log", '{"step": 1, "loss": 2.5, "lr": 0.1}\n{"step": 2, "loss": 2.25, "eval_loss": 3, "grad_norm": 1e3}\n{"step": 2, "loss": null}\nx\n')
     put("page", "name", '</script><!--<script>\u2028\n{"step": 1, "loss": 1}\n')
-    kernel = {"name": "linear_plain", "row": "linear/plain:W_DTYPE=F32", "tunables": {}, "arguments": 5}
+    kernel = {"name": "linear_plain", "variant": "linear/plain:W_DTYPE=F32", "tunables": {}, "arguments": 5}
     put("bundle", "one", {"format": "tessera-bundle", "version": 1, "engine": "", "kernel_abi": 1, "sources": "", "options": "-cl-std=CL1.2",
                           "source_sha256": "", "target": {"platform": "P", "device": "D", "driver": "1"}, "kernels": [
-                              kernel, {**kernel, "row": "linear/packed:MR=4", "tunables": {"MR": 4}}, {**kernel, "row": "pack_rows:K=2"}]})
+                              kernel, {**kernel, "variant": "linear/packed:MR=4", "tunables": {"MR": 4}}, {**kernel, "variant": "pack_rows:K=2"}]})
     put("tuned", "lines", "Platform\tDevice\tcpu\tlinear/packed\tW_DTYPE=F32,rows=2-8\tMR=4,NV=2\n*\t*\t*\tlinear/plain\t-\tscore=95\n"
                           "# a comment\nPl*\tDev?ce\tother\tlinear/packed\trows=64-\tMR=2\n")
 

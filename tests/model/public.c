@@ -111,7 +111,7 @@ Test(public_model, options_are_checked) {
 static void check_step(void *data, const tsr_explained *op) {
     uint32_t chosen = 0;
     for (uint32_t i = 0; i < op->n_rows; i++)
-        chosen += op->rows[i].chosen;
+        chosen += op->variants[i].chosen;
     cr_expect(chosen == 1, "%s: %u kernel variants are chosen", op->label, chosen);
     cr_expect(*op->label && *op->op && *op->device);
     ++*(int *)data;

@@ -92,9 +92,9 @@ static void store(rig *r, product *p, const tsr_layout *layout) {
     free(back);
 }
 
-static void see(void *data, const tsr_row *row) {
-    if (row->chosen)
-        snprintf(data, 160, "%s", row->name);
+static void see(void *data, const tsr_variant *variant) {
+    if (variant->chosen)
+        snprintf(data, 160, "%s", variant->name);
 }
 
 /* Makes a plan of the product with this variant; TSR_E_ARGUMENT where it can't be forced. */

@@ -48,13 +48,13 @@ typedef struct told {
     const char *why;
 } told;
 
-static void see(void *data, const tsr_row *row) {
+static void see(void *data, const tsr_variant *variant) {
     told *t = data;
-    if (row->chosen)
-        t->chosen_says = strstr(row->name, "linear/cached") && strstr(row->why, "is refused on") &&
-                         strstr(row->why, t->why);
-    else if (strstr(row->name, "linear/packed:"))
-        t->packed_says = !row->fits && strstr(row->why, t->why);
+    if (variant->chosen)
+        t->chosen_says = strstr(variant->name, "linear/cached") &&
+                         strstr(variant->why, "is refused on") && strstr(variant->why, t->why);
+    else if (strstr(variant->name, "linear/packed:"))
+        t->packed_says = !variant->fits && strstr(variant->why, t->why);
 }
 
 /* The rig's linear layer, with the best variant that reads plain rows, gives plain's bytes through

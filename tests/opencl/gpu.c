@@ -24,12 +24,12 @@ typedef struct seen {
     char chosen[128], tiled[512]; /* why the tiled variant is not chosen */
 } seen;
 
-static void see(void *data, const tsr_row *row) {
+static void see(void *data, const tsr_variant *variant) {
     seen *s = data;
-    if (row->chosen)
-        strncpy(s->chosen, row->name, sizeof s->chosen - 1);
-    if (!strncmp(row->name, "linear/tiled", 12) && !row->fits)
-        strncpy(s->tiled, row->why, sizeof s->tiled - 1);
+    if (variant->chosen)
+        strncpy(s->chosen, variant->name, sizeof s->chosen - 1);
+    if (!strncmp(variant->name, "linear/tiled", 12) && !variant->fits)
+        strncpy(s->tiled, variant->why, sizeof s->tiled - 1);
 }
 
 /* The variant that the device gets, and its result. */

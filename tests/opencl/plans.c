@@ -41,12 +41,12 @@ typedef struct seen {
     char name[128];
 } seen;
 
-static void see(void *data, const tsr_row *row) {
+static void see(void *data, const tsr_variant *variant) {
     seen *s = data;
-    s->chosen += row->chosen != 0;
-    if (row->chosen)
-        strncpy(s->name, row->name, sizeof s->name - 1);
-    cr_expect(row->fits || row->why[0], "%s says why not", row->name);
+    s->chosen += variant->chosen != 0;
+    if (variant->chosen)
+        strncpy(s->name, variant->name, sizeof s->name - 1);
+    cr_expect(variant->fits || variant->why[0], "%s says why not", variant->name);
 }
 
 Test(opencl_plans, forced_rows_run_and_agree) {

@@ -16,13 +16,13 @@ typedef struct seen {
     int score, found;
 } seen;
 
-static void see_packed(void *data, const tsr_row *row) {
+static void see_packed(void *data, const tsr_variant *variant) {
     seen *s = data;
-    if (strncmp(row->name, "linear/packed:", 14) != 0)
+    if (strncmp(variant->name, "linear/packed:", 14) != 0)
         return;
-    snprintf(s->name, sizeof s->name, "%s", row->name);
-    snprintf(s->tunables, sizeof s->tunables, "%s", row->tunables);
-    s->score = row->score;
+    snprintf(s->name, sizeof s->name, "%s", variant->name);
+    snprintf(s->tunables, sizeof s->tunables, "%s", variant->tunables);
+    s->score = variant->score;
     s->found++;
 }
 
@@ -66,7 +66,7 @@ static seen listed(rig *r) {
         .struct_size = sizeof bounds, .lowest = {1, 1, 1, 1, 1}, .highest = {1, 1, 1, 1, RIG_T}};
     const tsr_op op = rig_linear_op(3, in, out, &attrs, &bounds);
     seen s = {0};
-    cr_assert_eq(r->backend->op_rows(r->dev, &op, see_packed, &s), TSR_OK, "%s", r->sentence);
+    cr_assert_eq(r->backend->op_variants(r->dev, &op, see_packed, &s), TSR_OK, "%s", r->sentence);
     if (!s.found) {
         rig_end(r);
         cr_skip_test("linear/packed is made for CPUs");
@@ -213,7 +213,7 @@ static void keep_value(rig *r, const char *path, const char *condition, const ch
     const tsr_backend_tune *tune = r->backend->extension(r->state, "tsr.tune/1");
     const tsr_tuned one = {.struct_size = sizeof one,
                            .op = "linear",
-                           .row = "packed",
+                           .variant = "packed",
                            .condition = condition,
                            .values = values,
                            .note = "a note"};

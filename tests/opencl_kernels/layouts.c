@@ -1,5 +1,5 @@
 /* Weight layouts: what is stored is a function of the weights alone, and is loaded as it was. */
-#include "backends/opencl/rows/rows.h"
+#include "backends/opencl/variants/variants.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

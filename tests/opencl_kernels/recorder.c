@@ -1,4 +1,4 @@
-/* opencl_kernels/recorder.c - the calls of row.h, recorded in place of a driver. */
+/* opencl_kernels/recorder.c - the calls of variant.h, recorded in place of a driver. */
 #include "recorder.h"
 
 #include <stdio.h>
@@ -35,16 +35,16 @@ void tsri_opencl_define_dtype(tsri_opencl_defines *defines, const char *name,
 }
 
 int tsri_opencl_define_value(const tsri_opencl_defines *defines, const char *name) {
-    for (int i = 0; i < TSRI_OPENCL_TUNABLES && defines->row->tunables[i].name; i++)
-        if (!strcmp(defines->row->tunables[i].name, name))
-            return defines->row->tunables[i].value;
+    for (int i = 0; i < TSRI_OPENCL_TUNABLES && defines->variant->tunables[i].name; i++)
+        if (!strcmp(defines->variant->tunables[i].name, name))
+            return defines->variant->tunables[i].value;
     return 0;
 }
 
 void tsri_opencl_define_tunable(tsri_opencl_defines *defines, const char *name) {
-    for (int i = 0; i < TSRI_OPENCL_TUNABLES && defines->row->tunables[i].name; i++)
-        if (!strcmp(defines->row->tunables[i].name, name))
-            tsri_opencl_define_int(defines, name, defines->row->tunables[i].value);
+    for (int i = 0; i < TSRI_OPENCL_TUNABLES && defines->variant->tunables[i].name; i++)
+        if (!strcmp(defines->variant->tunables[i].name, name))
+            tsri_opencl_define_int(defines, name, defines->variant->tunables[i].value);
 }
 
 /* Records the name of the parameter that takes the next argument, in two parts. */
@@ -122,8 +122,8 @@ void tsri_opencl_work(tsri_opencl_launch *launch, tsr_dim per_item) {
 }
 
 int tsri_opencl_tuned(const tsri_opencl_launch *launch, const char *name) {
-    for (int i = 0; i < TSRI_OPENCL_TUNABLES && launch->row->tunables[i].name; i++)
-        if (!strcmp(launch->row->tunables[i].name, name))
-            return launch->row->tunables[i].value;
+    for (int i = 0; i < TSRI_OPENCL_TUNABLES && launch->variant->tunables[i].name; i++)
+        if (!strcmp(launch->variant->tunables[i].name, name))
+            return launch->variant->tunables[i].value;
     abort(); /* the variant asks for a tunable that it does not declare */
 }

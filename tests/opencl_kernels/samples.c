@@ -60,24 +60,25 @@ const sample_list *samples_of(tsr_op_id id) {
 /* ---- those of a variant ---- */
 
 /* On a device that has all that variants ask for. */
-bool sample_fits(const tsri_opencl_row *row, const sample *s) {
+bool sample_fits(const tsri_opencl_variant *variant, const sample *s) {
     const char *why = "";
     for (int gpu = 0; gpu < 2; gpu++) {
         tsri_opencl_facts facts = gpu ? small_gpu : cpu;
         facts.extension_fp16 = true;
-        if (!row->fits || row->fits(row, &facts, &s->op, &why))
+        if (!variant->fits || variant->fits(variant, &facts, &s->op, &why))
             return true;
     }
     return false;
 }
 
 /* What the variant and its stage define for the sample. */
-static void define_all(const tsri_opencl_row *row, const sample *s, tsri_opencl_defines *out) {
-    *out = (tsri_opencl_defines){.row = row};
-    if (row->define)
-        row->define(row, &s->op, out);
-    if (row->before && row->before->define)
-        row->before->define(row, &s->op, out);
+static void define_all(const tsri_opencl_variant *variant, const sample *s,
+                       tsri_opencl_defines *out) {
+    *out = (tsri_opencl_defines){.variant = variant};
+    if (variant->define)
+        variant->define(variant, &s->op, out);
+    if (variant->before && variant->before->define)
+        variant->before->define(variant, &s->op, out);
 }
 
 /* Whether a line "#define NAME VALUE" is not among those `seen`. Of a number, two values are enough:
@@ -108,8 +109,8 @@ static int news(const char *text, char *seen, bool keep) {
     return n;
 }
 
-int choose_samples(const tsri_opencl_row *row, const sample *chosen[SAMPLES]) {
-    const sample_list *all = samples_of(row->op);
+int choose_samples(const tsri_opencl_variant *variant, const sample *chosen[SAMPLES]) {
+    const sample_list *all = samples_of(variant->op);
     char seen[SAMPLES * sizeof((tsri_opencl_defines *)NULL)->text] = "";
     int n = 0;
     for (; n < SAMPLES; n++) {
@@ -117,9 +118,9 @@ int choose_samples(const tsri_opencl_row *row, const sample *chosen[SAMPLES]) {
         const sample *best = NULL;
         int most = -1;
         for (size_t i = 0; i < all->n; i++) {
-            if (!sample_fits(row, &all->samples[i]))
+            if (!sample_fits(variant, &all->samples[i]))
                 continue;
-            define_all(row, &all->samples[i], &defines);
+            define_all(variant, &all->samples[i], &defines);
             const int gain = news(defines.text, seen, false);
             if (gain > most) {
                 most = gain;
@@ -128,7 +129,7 @@ int choose_samples(const tsri_opencl_row *row, const sample *chosen[SAMPLES]) {
         }
         if (!best || (n >= 2 && most == 0))
             break;
-        define_all(row, best, &defines);
+        define_all(variant, best, &defines);
         news(defines.text, seen, true);
         chosen[n] = best;
     }

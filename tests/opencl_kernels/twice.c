@@ -1,8 +1,8 @@
 /* Every kernel file builds several times in one program, with different constants, as OpenCL C 1.1
  * and 1.2; and a variant binds the parameters that its kernel has, by their names and in their
  * order. The ops are those of src/cases that fit the variant. */
-#include "backends/opencl/rows/rows.h"
-#include "backends/opencl/rows/shared/group.h"
+#include "backends/opencl/variants/shared/group.h"
+#include "backends/opencl/variants/variants.h"
 #include "recorder.h"
 
 #include <criterion/criterion.h>
@@ -49,20 +49,21 @@ static void append_file(char *source, const char *path) {
 
 /* A kernel of a variant: its own, or its stage's. */
 typedef struct kernel_of {
-    const tsri_opencl_row *row;
+    const tsri_opencl_variant *variant;
     const char *file;
-    void (*define)(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_defines *defines);
-    void (*bind)(const tsri_opencl_row *row, const tsr_op *op, tsri_opencl_launch *launch);
+    void (*define)(const tsri_opencl_variant *variant, const tsr_op *op,
+                   tsri_opencl_defines *defines);
+    void (*bind)(const tsri_opencl_variant *variant, const tsr_op *op, tsri_opencl_launch *launch);
     bool tunables; /* whether all tunables of the variant are defined */
 } kernel_of;
 
 static void append_instance(char *source, const kernel_of *kernel, const sample *s, int number) {
-    const tsri_opencl_row *row = kernel->row;
-    tsri_opencl_defines defines = {.row = row};
+    const tsri_opencl_variant *variant = kernel->variant;
+    tsri_opencl_defines defines = {.variant = variant};
     if (kernel->define)
-        kernel->define(row, &s->op, &defines);
-    for (int i = 0; i < TSRI_OPENCL_TUNABLES && kernel->tunables && row->tunables[i].name; i++)
-        tsri_opencl_define_int(&defines, row->tunables[i].name, row->tunables[i].value);
+        kernel->define(variant, &s->op, &defines);
+    for (int i = 0; i < TSRI_OPENCL_TUNABLES && kernel->tunables && variant->tunables[i].name; i++)
+        tsri_opencl_define_int(&defines, variant->tunables[i].name, variant->tunables[i].value);
     const size_t used = strlen(source);
     snprintf(source + used, MAX_SOURCE - used, "#define INSTANCE k%d\n#define KERNEL k%d\n%s",
              number, number, defines.text);
@@ -72,7 +73,7 @@ static void append_instance(char *source, const kernel_of *kernel, const sample 
 }
 
 /* The defaults of a variant for GPUs are legal on all GPUs, with room for a second work-group. */
-static void check_safe(cl_kernel kernel, const tsri_opencl_row *row) {
+static void check_safe(cl_kernel kernel, const tsri_opencl_variant *variant) {
     size_t group[3] = {0};
     cl_ulong local = 0;
     clGetKernelWorkGroupInfo(kernel, driver.device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof group,
@@ -80,34 +81,35 @@ static void check_safe(cl_kernel kernel, const tsri_opencl_row *row) {
     clGetKernelWorkGroupInfo(kernel, driver.device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local,
                              NULL);
     cr_expect(group[0] && group[0] * group[1] * group[2] <= 64,
-              "op %d, variant %s: a work-group of %zux%zux%zu", row->op, row->name, group[0],
-              group[1], group[2]);
-    cr_expect(local <= 16384, "op %d, variant %s: %llu bytes of local memory", row->op, row->name,
-              (unsigned long long)local);
+              "op %d, variant %s: a work-group of %zux%zux%zu", variant->op, variant->name,
+              group[0], group[1], group[2]);
+    cr_expect(local <= 16384, "op %d, variant %s: %llu bytes of local memory", variant->op,
+              variant->name, (unsigned long long)local);
 }
 
 static void check_arguments(cl_program program, const kernel_of *of, const sample *s, int number) {
     char name[16];
     cl_uint wanted = 0;
-    const tsri_opencl_row *row = of->row;
-    tsri_opencl_launch launch = {.row = row};
+    const tsri_opencl_variant *variant = of->variant;
+    tsri_opencl_launch launch = {.variant = variant};
     snprintf(name, sizeof name, "k%d", number);
     cl_kernel kernel = clCreateKernel(program, name, NULL);
     cr_assert_not_null(kernel, "%s has no kernel %s", of->file, name);
     clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof wanted, &wanted, NULL);
-    of->bind(row, &s->op, &launch);
+    of->bind(variant, &s->op, &launch);
     cr_expect_eq(launch.arguments, wanted, "op %d, variant %s: binds %u arguments, %s takes %u",
-                 row->op, row->name, launch.arguments, of->file, wanted);
+                 variant->op, variant->name, launch.arguments, of->file, wanted);
     for (cl_uint i = 0; i < wanted && i < launch.arguments; i++) {
         char given[64] = "";
         clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_NAME, sizeof given, given, NULL);
         cr_expect_str_eq(given, launch.names[i],
                          "op %d, variant %s: parameter %u of %s is \"%s\"; \"%s\" is bound there",
-                         row->op, row->name, i, of->file, given, launch.names[i]);
+                         variant->op, variant->name, i, of->file, given, launch.names[i]);
     }
-    cr_expect(launch.grid, "op %d, variant %s states no grid for %s", row->op, row->name, of->file);
-    if (row->gpu && of->tunables)
-        check_safe(kernel, row);
+    cr_expect(launch.grid, "op %d, variant %s states no grid for %s", variant->op, variant->name,
+              of->file);
+    if (variant->gpu && of->tunables)
+        check_safe(kernel, variant);
     clReleaseKernel(kernel);
 }
 
@@ -128,7 +130,7 @@ static cl_program build(const char *source, const char *options, const char *wha
 static void build_several(const kernel_of *kernel, const char *options) {
     char *source = calloc(1, MAX_SOURCE);
     const sample *samples[SAMPLES];
-    const int n = choose_samples(kernel->row, samples);
+    const int n = choose_samples(kernel->variant, samples);
     cr_assert_not_null(source);
     append_file(source, "common/tessera.clh");
     append_file(source, "common/group.clh");
@@ -151,46 +153,50 @@ static const tsr_op_id listed[] = {
 
 /* pocl has no sub-groups, dot products, halves. The parameters of variants with these are compared where a device
  * launches them. */
-static bool is_built_here(const tsri_opencl_row *row) {
-    return row->file && !row->newest_c;
+static bool is_built_here(const tsri_opencl_variant *variant) {
+    return variant->file && !variant->newest_c;
 }
 
 Test(opencl_kernels, twice) {
     if (!open_driver())
         cr_skip_test("no pocl CPU device");
     for (size_t i = 0; i < N_LISTED; i++) {
-        const tsri_opencl_row *row = tsri_opencl_rows_of(listed[i]);
-        cr_expect_not_null(row, "op %d has no variant", listed[i]);
-        for (; row && row->name; row++) {
-            if (!is_built_here(row))
+        const tsri_opencl_variant *variant = tsri_opencl_variants_of(listed[i]);
+        cr_expect_not_null(variant, "op %d has no variant", listed[i]);
+        for (; variant && variant->name; variant++) {
+            if (!is_built_here(variant))
                 continue;
-            const kernel_of own = {row, row->file, row->define, row->bind, true};
+            const kernel_of own = {variant, variant->file, variant->define, variant->bind, true};
             build_several(&own, "-cl-std=CL1.2");
-            if (row->plain)
+            if (variant->plain)
                 build_several(&own, "-cl-std=CL1.1");
-            const tsri_opencl_stage *before = row->before;
+            const tsri_opencl_stage *before = variant->before;
             if (before)
-                build_several(&(kernel_of){row, before->file, before->define, before->bind, false},
-                              "-cl-std=CL1.2");
+                build_several(
+                    &(kernel_of){variant, before->file, before->define, before->bind, false},
+                    "-cl-std=CL1.2");
         }
     }
     clReleaseContext(driver.context);
 }
 
 /* Appends the kernels of the variants that are wanted, and of their stages. */
-static void append_all(char *source, bool (*wanted)(const tsri_opencl_row *row)) {
+static void append_all(char *source, bool (*wanted)(const tsri_opencl_variant *variant)) {
     int number = 0;
     for (size_t n = 0; n < N_LISTED; n++)
-        for (const tsri_opencl_row *row = tsri_opencl_rows_of(listed[n]); row && row->name; row++) {
+        for (const tsri_opencl_variant *variant = tsri_opencl_variants_of(listed[n]);
+             variant && variant->name; variant++) {
             const sample *samples[SAMPLES];
-            if (!wanted(row) || !choose_samples(row, samples))
+            if (!wanted(variant) || !choose_samples(variant, samples))
                 continue;
-            const tsri_opencl_stage *before = row->before;
-            append_instance(source, &(kernel_of){row, row->file, row->define, row->bind, true},
-                            samples[0], number++);
+            const tsri_opencl_stage *before = variant->before;
+            append_instance(
+                source, &(kernel_of){variant, variant->file, variant->define, variant->bind, true},
+                samples[0], number++);
             if (before)
                 append_instance(
-                    source, &(kernel_of){row, before->file, before->define, before->bind, false},
+                    source,
+                    &(kernel_of){variant, before->file, before->define, before->bind, false},
                     samples[0], number++);
         }
 }
@@ -220,7 +226,7 @@ Test(opencl_kernels, as_functions_of_a_chain) {
     strcpy(source, "#define TSR_CHAIN\n");
     append_file(source, "common/tessera.clh");
     append_file(source, "common/group.clh");
-    append_all(source, tsri_opencl_row_chains);
+    append_all(source, tsri_opencl_variant_chains);
     cl_program program = build(source, "-cl-std=CL1.2 -Werror", "as functions");
     size_t kernels = 1;
     clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof kernels, &kernels, NULL);
@@ -233,10 +239,11 @@ Test(opencl_kernels, as_functions_of_a_chain) {
 /* Where too few cases fit a variant, verify doesn't show much about it, nor do these tests. */
 Test(opencl_kernels, every_variant_has_cases) {
     for (size_t n = 0; n < N_LISTED; n++)
-        for (const tsri_opencl_row *row = tsri_opencl_rows_of(listed[n]); row && row->name; row++) {
+        for (const tsri_opencl_variant *variant = tsri_opencl_variants_of(listed[n]);
+             variant && variant->name; variant++) {
             const sample *samples[SAMPLES];
-            cr_expect_geq(choose_samples(row, samples), 2, "op %d, variant %s: no case fits",
-                          row->op, row->name);
+            cr_expect_geq(choose_samples(variant, samples), 2, "op %d, variant %s: no case fits",
+                          variant->op, variant->name);
         }
 }
 
@@ -246,13 +253,14 @@ Test(opencl_kernels, halves_are_for_those_who_ask_and_have_them) {
     static const tsr_op_id ops[] = {TSR_OP_LINEAR, TSR_OP_GLU_LINEAR};
     int refused = 0;
     for (int i = 0; i < 4; i++)
-        for (const tsri_opencl_row *row = tsri_opencl_rows_of(ops[i % 2]); row->name; row++) {
+        for (const tsri_opencl_variant *variant = tsri_opencl_variants_of(ops[i % 2]);
+             variant->name; variant++) {
             const char *why = "";
             tsri_opencl_facts facts = sample_gpu();
             const sample *samples[SAMPLES];
-            if (row->define != tsri_opencl_define_tiled_half)
+            if (variant->define != tsri_opencl_define_tiled_half)
                 continue;
-            cr_assert_gt(choose_samples(row, samples), 0);
+            cr_assert_gt(choose_samples(variant, samples), 0);
             sample s = *samples[0];
             tsri_case_attrs attrs = {0};
             memcpy(&attrs, s.op.attrs, i % 2 ? sizeof attrs.glu_linear : sizeof attrs.linear);
@@ -260,21 +268,22 @@ Test(opencl_kernels, halves_are_for_those_who_ask_and_have_them) {
             *compute = i < 2 ? TSR_COMPUTE_F32 : TSR_COMPUTE_F16;
             s.op.attrs = &attrs;
             facts.extension_fp16 = i < 2;
-            refused += !row->fits(row, &facts, &s.op, &why) &&
+            refused += !variant->fits(variant, &facts, &s.op, &why) &&
                        strstr(why, i < 2 ? "this op asks for others" : "needs cl_khr_fp16") != NULL;
         }
     cr_expect_eq(refused, 8);
 }
 
 /* The variant that a device gets for an op. */
-static const tsri_opencl_row *best(const tsri_opencl_facts *facts, const tsr_op *op) {
-    const tsri_opencl_row *found = NULL;
-    for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op->id); row && row->name;
-         row++) {
+static const tsri_opencl_variant *best(const tsri_opencl_facts *facts, const tsr_op *op) {
+    const tsri_opencl_variant *found = NULL;
+    for (const tsri_opencl_variant *variant = tsri_opencl_variants_of((tsr_op_id)op->id);
+         variant && variant->name; variant++) {
         const char *why = "";
-        if ((!row->fits || row->fits(row, facts, op, &why)) &&
-            (!found || tsri_opencl_row_score(row, facts) > tsri_opencl_row_score(found, facts)))
-            found = row;
+        if ((!variant->fits || variant->fits(variant, facts, op, &why)) &&
+            (!found ||
+             tsri_opencl_variant_score(variant, facts) > tsri_opencl_variant_score(found, facts)))
+            found = variant;
     }
     return found;
 }
@@ -295,16 +304,17 @@ Test(opencl_kernels, rows_for_gpus_are_chosen_on_gpus_alone) {
             for (size_t f = 0; f < sizeof facts / sizeof *facts; f++) {
                 const int op = listed[n];
                 const char *name = all->samples[i].name;
-                const tsri_opencl_row *row = best(&facts[f], &all->samples[i].op);
-                cr_assert_not_null(row);
-                cr_expect(f < 2 || !row->gpu, "op %d, %s, device %zu: %s", op, name, f, row->name);
-                cr_expect(f < 2 || facts[f].cpu || row->plain, "op %d, %s, device %zu: %s", op,
-                          name, f, row->name);
-                cr_expect(f > 1 || !row->variant, "op %d, %s, device %zu: %s varies", op, name, f,
-                          row->name);
-                cr_expect(f > 1 || row->gpu || row->plain, "op %d, %s, a GPU: %s", op, name,
-                          row->name);
-                any |= f == 0 && row->gpu;
+                const tsri_opencl_variant *variant = best(&facts[f], &all->samples[i].op);
+                cr_assert_not_null(variant);
+                cr_expect(f < 2 || !variant->gpu, "op %d, %s, device %zu: %s", op, name, f,
+                          variant->name);
+                cr_expect(f < 2 || facts[f].cpu || variant->plain, "op %d, %s, device %zu: %s", op,
+                          name, f, variant->name);
+                cr_expect(f > 1 || !variant->batch_variant, "op %d, %s, device %zu: %s varies", op,
+                          name, f, variant->name);
+                cr_expect(f > 1 || variant->gpu || variant->plain, "op %d, %s, a GPU: %s", op, name,
+                          variant->name);
+                any |= f == 0 && variant->gpu;
             }
         chosen += any;
     }
@@ -314,11 +324,11 @@ Test(opencl_kernels, rows_for_gpus_are_chosen_on_gpus_alone) {
 Test(opencl_kernels, plain_row_is_last) {
     for (size_t n = 0; n < N_LISTED; n++) {
         const int op = listed[n];
-        const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op), *last = NULL;
-        for (; row && row->name; row++)
-            last = row;
+        const tsri_opencl_variant *variant = tsri_opencl_variants_of((tsr_op_id)op), *last = NULL;
+        for (; variant && variant->name; variant++)
+            last = variant;
         cr_assert_not_null(last, "op %d has no variant", op);
-        cr_expect(last->plain && !last->layout && !last->variant, "op %d ends with %s", op,
+        cr_expect(last->plain && !last->layout && !last->batch_variant, "op %d ends with %s", op,
                   last->name);
     }
 }

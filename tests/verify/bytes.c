@@ -17,10 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static tsr_status run_row(const tsri_case *c, tsri_verify_place place, const char *op,
-                          const char *row, tsri_case_values *values) {
+static tsr_status run_variant(const tsri_case *c, tsri_verify_place place, const char *op,
+                              const char *variant, tsri_case_values *values) {
     char kernels[TSRI_VERIFY_FORCED];
-    tsri_verify_force(op, row, kernels);
+    tsri_verify_force(op, variant, kernels);
     place.kernels = kernels;
     tsr_status status = tsri_case_values_fill(c, false, values);
     if (status == TSR_OK)
@@ -39,15 +39,15 @@ static double value_at(const tsri_case_values *values, int output, size_t i) {
 }
 
 /* Equal numbers have equal bytes, but for 0 and -0, and for NaNs. */
-static void compare(const tsri_case *c, const char *row, const tsri_case_values *plain,
+static void compare(const tsri_case *c, const char *variant, const tsri_case_values *plain,
                     const tsri_case_values *other) {
     for (int i = 0; i < plain->n_out; i++)
         for (size_t k = 0; k < plain->out_count[i]; k++) {
             const double a = value_at(plain, i, k), b = value_at(other, i, k);
             if (a == b || (isnan(a) && isnan(b)))
                 continue;
-            cr_expect_fail("%s, %s: output %d[%zu] is %.9g, plain's %.9g", row, c->name, i, k, b,
-                           a);
+            cr_expect_fail("%s, %s: output %d[%zu] is %.9g, plain's %.9g", variant, c->name, i, k,
+                           b, a);
             return;
         }
 }
@@ -116,9 +116,9 @@ static void check_variant(tsri_verify_place place, const char *op, const char *v
     build_ahead(place, op, variant, cases, n);
     for (size_t k = 0; k < n; k++) {
         tsri_case_values plain, other;
-        cr_assert_eq(run_row(cases[k], place, op, "plain", &plain), TSR_OK, "%s: %s",
+        cr_assert_eq(run_variant(cases[k], place, op, "plain", &plain), TSR_OK, "%s: %s",
                      cases[k]->name, tsr_error_last());
-        const tsr_status status = run_row(cases[k], place, op, variant, &other);
+        const tsr_status status = run_variant(cases[k], place, op, variant, &other);
         cr_expect(status == TSR_OK || strstr(tsr_error_last(), "can't be used"), "%s, %s: %s",
                   variant, cases[k]->name, tsr_error_last());
         if (status == TSR_OK) {

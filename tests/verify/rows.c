@@ -32,7 +32,7 @@ ParameterizedTestParameters(verify, rows) {
 static int report(void *data, const tsr_verify_result *r) {
     (void)data;
     if (r->status == TSR_VERIFY_MISS || r->status == TSR_VERIFY_ERROR)
-        cr_expect(false, "%s, %s, %s: error %.3g, bound %.3g (%s): %s", r->op, r->row, r->name,
+        cr_expect(false, "%s, %s, %s: error %.3g, bound %.3g (%s): %s", r->op, r->variant, r->name,
                   r->error, r->bound, r->reason, r->message);
     return 0;
 }

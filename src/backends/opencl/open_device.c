@@ -10,7 +10,7 @@
 #include "backends/opencl/program/bundle.h"
 #include "backends/opencl/program/probe.h"
 #include "backends/opencl/program/program.h"
-#include "backends/opencl/rows/shared/clblast.h"
+#include "backends/opencl/variants/shared/clblast.h"
 #include "base/error.h"
 #include "base/memory.h"
 

@@ -9,7 +9,7 @@
 #include "backends/opencl/launch/profile.h"
 #include "backends/opencl/launch/scratch.h"
 #include "backends/opencl/program/program.h"
-#include "backends/opencl/rows/rows.h"
+#include "backends/opencl/variants/variants.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -59,7 +59,7 @@ static tsr_status copy_ops(tsr_plan *plan, const tsr_plan_spec *spec) {
         TRY(tsri_opencl_operation_copy(op, &step->operation));
         /* All ops of a plan have the plan's bounds. */
         step->operation.bounds = plan->bounds;
-        step->forced = tsri_opencl_forced_row(&forced, (tsr_op_id)op->id);
+        step->forced = tsri_opencl_forced_variant(&forced, (tsr_op_id)op->id);
     }
     return TSR_OK;
 }
@@ -241,61 +241,63 @@ tsr_status tsri_opencl_plan_run(tsr_plan *plan, const tsr_run *run, const tsr_wa
 }
 
 /* What explain says of a variant. */
-static const char *reason(const tsri_opencl_step *step, const tsri_opencl_row *row,
+static const char *reason(const tsri_opencl_step *step, const tsri_opencl_variant *variant,
                           const tsri_opencl_instance *instance, const char *why) {
     if (*why)
         return why;
     if (instance && instance->state == TSRI_OPENCL_REFUSED)
         return instance->why;
-    if (step->fallback && row == step->instance->row)
+    if (step->fallback && variant == step->instance->variant)
         return step->fallback;
-    if (step->forced.row == row)
+    if (step->forced.variant == variant)
         return "forced";
-    if (step->forced.row)
+    if (step->forced.variant)
         return "another variant is forced";
-    return row == step->instance->row ? "the best score of those that fit"
-                                      : "fits; a better one is chosen";
+    return variant == step->instance->variant ? "the best score of those that fit"
+                                              : "fits; a better one is chosen";
 }
 
 /* A variant for the layout that the step fell back from is shown as it was when it was refused. */
-static bool fits_as_stored(const tsr_dev *dev, tsri_opencl_step *step, const tsri_opencl_row *row,
-                           const char **why) {
-    const bool stored = step->fallback && row->layout && row->layout->id == step->stored_layout;
+static bool fits_as_stored(const tsr_dev *dev, tsri_opencl_step *step,
+                           const tsri_opencl_variant *variant, const char **why) {
+    const bool stored =
+        step->fallback && variant->layout && variant->layout->id == step->stored_layout;
     tsr_tensor *weight = stored ? step->operation.in[step->stored_operand] : NULL;
     if (stored)
         weight->layout = step->stored_layout;
-    const bool fits = tsri_opencl_fits(dev, row, &step->operation.op, true, why);
+    const bool fits = tsri_opencl_fits(dev, variant, &step->operation.op, true, why);
     if (stored)
         weight->layout = 0;
     return fits;
 }
 
-tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor visit, void *data) {
-    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_variant_visitor visit,
+                                    void *data) {
+    const tsri_opencl_variant *variants[TSRI_OPENCL_MAX_VARIANTS];
     if (op >= plan->n_ops)
         return tsri_base_fail(TSR_E_ARGUMENT, "op %zu was asked for; the plan has %u ops", op,
                               plan->n_ops);
     tsri_opencl_step *step = &plan->steps[op];
     const tsr_op *own = &step->operation.op;
-    const size_t n = tsri_opencl_candidates(plan->dev, own, rows);
+    const size_t n = tsri_opencl_candidates(plan->dev, own, variants);
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
         char short_name[128];
         tsri_opencl_instance *instance = NULL;
-        const bool fits = fits_as_stored(plan->dev, step, rows[i], &why);
+        const bool fits = fits_as_stored(plan->dev, step, variants[i], &why);
         if (fits)
-            TRY(tsri_opencl_instance_of(plan->dev, rows[i], own, &step->forced, &instance));
+            TRY(tsri_opencl_instance_of(plan->dev, variants[i], own, &step->forced, &instance));
         snprintf(short_name, sizeof short_name, "%s/%s", tsri_opencl_op_name((tsr_op_id)own->id),
-                 rows[i]->name);
-        const char *said = reason(step, rows[i], instance, why);
-        visit(data, &(tsr_row){.struct_size = sizeof(tsr_row),
-                               .fits = fits && instance->state != TSRI_OPENCL_REFUSED,
-                               .chosen = rows[i] == step->instance->row,
-                               .score = tsri_opencl_score_of(plan->dev, rows[i], own),
-                               .name = instance ? instance->name : short_name,
-                               .why = said,
-                               .tunables = instance ? instance->tunables : "",
-                               .variant = rows[i]->variant});
+                 variants[i]->name);
+        const char *said = reason(step, variants[i], instance, why);
+        visit(data, &(tsr_variant){.struct_size = sizeof(tsr_variant),
+                                   .fits = fits && instance->state != TSRI_OPENCL_REFUSED,
+                                   .chosen = variants[i] == step->instance->variant,
+                                   .score = tsri_opencl_score_of(plan->dev, variants[i], own),
+                                   .name = instance ? instance->name : short_name,
+                                   .why = said,
+                                   .tunables = instance ? instance->tunables : "",
+                                   .batch_variant = variants[i]->batch_variant});
     }
     return TSR_OK;
 }

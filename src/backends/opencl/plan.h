@@ -9,6 +9,7 @@ tsr_status tsri_opencl_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_
 void tsri_opencl_plan_destroy(tsr_plan *plan);
 tsr_status tsri_opencl_plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *waits,
                                 tsr_event **done);
-tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor visit, void *data);
+tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_variant_visitor visit,
+                                    void *data);
 
 #endif

@@ -155,9 +155,10 @@ static tsr_status event_wait(tsr_event *event, uint64_t timeout_ns) {
     return tsri_opencl_event_wait(event, timeout_ns);
 }
 
-static tsr_status op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor visit, void *data) {
+static tsr_status op_variants(tsr_dev *dev, const tsr_op *op, tsr_variant_visitor visit,
+                              void *data) {
     tsri_opencl_enter(dev->state);
-    return tsri_opencl_op_rows(dev, op, visit, data);
+    return tsri_opencl_op_variants(dev, op, visit, data);
 }
 
 static tsr_status weight_layout(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n,
@@ -200,7 +201,7 @@ static tsr_status plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *
     return tsri_opencl_plan_run(plan, &taken, waits, done);
 }
 
-static tsr_status plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor visit, void *data) {
+static tsr_status plan_explain(tsr_plan *plan, size_t op, tsr_variant_visitor visit, void *data) {
     tsri_opencl_enter(plan->dev->state);
     return tsri_opencl_plan_explain(plan, op, visit, data);
 }
@@ -249,7 +250,7 @@ const tsr_backend *tsr_backend_get(uint32_t abi) {
         .transfer = transfer,
         .event_wait = event_wait,
         .event_destroy = tsri_opencl_event_destroy,
-        .op_rows = op_rows,
+        .op_variants = op_variants,
         .weight_layout = weight_layout,
         .weight_store = weight_store,
         .weight_load = weight_load,

@@ -246,7 +246,7 @@ const tsr_backend *tsri_reference_get(uint32_t abi) {
         .transfer = transfer,
         .event_wait = event_wait,
         .event_destroy = event_destroy,
-        .op_rows = tsri_reference_op_rows,
+        .op_variants = tsri_reference_op_variants,
         .weight_layout = weight_layout,
         .weight_store = weight_store,
         .weight_load = weight_load,

@@ -58,20 +58,20 @@ static const char *refusal(const tsr_op *op) {
     return NULL;
 }
 
-static void visit_row(const char *name, const char *why, bool chosen, tsr_row_visitor visit,
+static void visit_row(const char *name, const char *why, bool chosen, tsr_variant_visitor visit,
                       void *data) {
-    const tsr_row row = {.struct_size = sizeof row,
-                         .fits = !why,
-                         .chosen = chosen,
-                         .score = 1,
-                         .name = name,
-                         .why = why ? why : "",
-                         .tunables = ""};
-    visit(data, &row);
+    const tsr_variant variant = {.struct_size = sizeof variant,
+                                 .fits = !why,
+                                 .chosen = chosen,
+                                 .score = 1,
+                                 .name = name,
+                                 .why = why ? why : "",
+                                 .tunables = ""};
+    visit(data, &variant);
 }
 
-tsr_status tsri_reference_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor visit,
-                                  void *data) {
+tsr_status tsri_reference_op_variants(tsr_dev *dev, const tsr_op *op, tsr_variant_visitor visit,
+                                      void *data) {
     (void)dev;
     const tsri_reference_row *row = tsri_reference_find(op->id);
     if (!row)
@@ -212,7 +212,7 @@ tsr_status tsri_reference_plan_run(tsr_plan *plan, const tsr_run *run, const tsr
     return TSR_OK;
 }
 
-tsr_status tsri_reference_plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor visit,
+tsr_status tsri_reference_plan_explain(tsr_plan *plan, size_t op, tsr_variant_visitor visit,
                                        void *data) {
     if (op >= plan->n)
         return tsri_base_fail(TSR_E_ARGUMENT, "op %zu was asked for; the plan has %zu ops", op,

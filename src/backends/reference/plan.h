@@ -9,13 +9,13 @@ struct tsr_dev {
     bool profile; /* runs of ops are counted and timed */
 };
 
-tsr_status tsri_reference_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor visit,
-                                  void *data);
+tsr_status tsri_reference_op_variants(tsr_dev *dev, const tsr_op *op, tsr_variant_visitor visit,
+                                      void *data);
 tsr_status tsri_reference_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_plan **out);
 void tsri_reference_plan_destroy(tsr_plan *plan);
 tsr_status tsri_reference_plan_run(tsr_plan *plan, const tsr_run *run, const tsr_waits *waits,
                                    tsr_event **done);
-tsr_status tsri_reference_plan_explain(tsr_plan *plan, size_t op, tsr_row_visitor visit,
+tsr_status tsri_reference_plan_explain(tsr_plan *plan, size_t op, tsr_variant_visitor visit,
                                        void *data);
 tsr_status tsri_reference_plan_profile(tsr_plan *plan, tsr_profile_visitor visit, void *data);
 

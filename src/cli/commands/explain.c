@@ -18,9 +18,10 @@ static void show(void *data, const tsr_explained *op) {
     if (*op->note)
         tsri_cli_print(&j->app, "    %s\n", op->note);
     for (uint32_t i = 0; i < op->n_rows; i++) {
-        const tsr_explained_row *r = &op->rows[i];
+        const tsr_explained_variant *r = &op->variants[i];
         tsri_cli_print(&j->app, "    %s %-44s %s%s%s%s\n", r->chosen ? "->" : "  ", r->name,
-                       r->variant ? "[a batch may give other bytes than its sequences alone] " : "",
+                       r->batch_variant ? "[a batch may give other bytes than its sequences alone] "
+                                        : "",
                        r->tunables, *r->tunables && *r->why ? "; " : "", r->why);
     }
 }
@@ -29,16 +30,16 @@ static void collect(void *data, const tsr_explained *op) {
     job *j = data;
     json_t *rows = json_array();
     for (uint32_t i = 0; i < op->n_rows; i++) {
-        const tsr_explained_row *r = &op->rows[i];
+        const tsr_explained_variant *r = &op->variants[i];
         tsri_cli_json_append(rows,
                              json_pack("{s:s,s:b,s:b,s:b,s:i,s:s,s:s}", "name", r->name, "chosen",
                                        (int)r->chosen, "fits", (int)r->fits, "batch_invariant",
-                                       (int)!r->variant, "score", (int)r->score, "why", r->why,
-                                       "tunables", r->tunables));
+                                       (int)!r->batch_variant, "score", (int)r->score, "why",
+                                       r->why, "tunables", r->tunables));
     }
     tsri_cli_json_append(j->ops,
                          json_pack("{s:s,s:s,s:s,s:s,s:o}", "label", op->label, "op", op->op,
-                                   "device", op->device, "note", op->note, "rows", rows));
+                                   "device", op->device, "note", op->note, "variants", rows));
 }
 
 /* Of all that describes a model, prints how its weights are stored and its products computed. */

@@ -21,7 +21,7 @@ static void show(void *data, const tsr_tune_result *r) {
     if (j->app.json) {
         tsri_cli_json_append(j->rows,
                              json_pack("{s:s,s:s,s:s,s:s,s:s,s:f,s:f,s:i,s:i,s:b}", "op", r->op,
-                                       "row", r->row, "condition", r->condition, "before",
+                                       "variant", r->variant, "condition", r->condition, "before",
                                        r->before, "after", r->after, "before_ns", r->before_ns,
                                        "after_ns", r->after_ns, "tried", (int)r->tried, "wrong",
                                        (int)r->wrong, "kept", (int)r->kept));
@@ -30,7 +30,7 @@ static void show(void *data, const tsr_tune_result *r) {
     if (j->n == 1)
         tsri_cli_print(&j->app, "%-58s %-16s %-16s %9s %9s  %s\n", "variant", "old", "new",
                        "old ms", "new ms", "gain");
-    snprintf(name, sizeof name, "%s/%s %s", r->op, r->row, r->condition);
+    snprintf(name, sizeof name, "%s/%s %s", r->op, r->variant, r->condition);
     tsri_cli_print(&j->app, "%-58s %-16s %-16s %9.3f %9.3f  ", name, r->before,
                    r->kept ? r->after : "-", r->before_ns / 1e6,
                    (r->kept ? r->after_ns : r->before_ns) / 1e6);

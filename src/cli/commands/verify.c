@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef struct worst { /* of one op and kernel variant */
-    char op[64], row[96], name[128], reason[256];
+    char op[64], variant[96], name[128], reason[256];
     double error, bound;
     unsigned cases, misses;
 } worst;
@@ -40,7 +40,7 @@ static const char *status_name(uint32_t status) {
 
 static worst *find(job *j, const tsr_verify_result *r) {
     for (size_t i = j->n; i-- > 0;)
-        if (!strcmp(j->worst[i].op, r->op) && !strcmp(j->worst[i].row, r->row))
+        if (!strcmp(j->worst[i].op, r->op) && !strcmp(j->worst[i].variant, r->variant))
             return &j->worst[i];
     if (j->n == j->room) {
         const size_t room = j->room ? j->room * 2 : 64;
@@ -53,7 +53,7 @@ static worst *find(job *j, const tsr_verify_result *r) {
     worst *w = &j->worst[j->n++];
     *w = (worst){.bound = 1};
     snprintf(w->op, sizeof w->op, "%s", r->op);
-    snprintf(w->row, sizeof w->row, "%s", r->row);
+    snprintf(w->variant, sizeof w->variant, "%s", r->variant);
     return w;
 }
 
@@ -86,12 +86,12 @@ static int take(void *data, const tsr_verify_result *r) {
     job *j = data;
     if (j->app.json)
         tsri_cli_json_append(j->results,
-                             json_pack("{s:s,s:s,s:s,s:o,s:o,s:s,s:s,s:s}", "op", r->op, "row",
-                                       r->row, "case", r->name, "error", number(r->error), "bound",
-                                       number(r->bound), "reason", r->reason, "status",
+                             json_pack("{s:s,s:s,s:s,s:o,s:o,s:s,s:s,s:s}", "op", r->op, "variant",
+                                       r->variant, "case", r->name, "error", number(r->error),
+                                       "bound", number(r->bound), "reason", r->reason, "status",
                                        status_name(r->status), "message", r->message));
     else if (r->status == TSR_VERIFY_NOT_OFFERED || r->status == TSR_VERIFY_SKIPPED) {
-        tsri_cli_print(&j->app, "%-14s %-40s %s: %s\n", r->op, r->row, status_name(r->status),
+        tsri_cli_print(&j->app, "%-14s %-40s %s: %s\n", r->op, r->variant, status_name(r->status),
                        r->message);
         if (r->status == TSR_VERIFY_SKIPPED && !count_skip(j, r->message))
             return 1;
@@ -102,7 +102,8 @@ static int take(void *data, const tsr_verify_result *r) {
         const bool bad = r->status == TSR_VERIFY_MISS || r->status == TSR_VERIFY_ERROR;
         if (bad)
             tsri_cli_print(&j->app, "%-14s %-40s %s in %s: error %.3g, bound %.3g: %s\n", r->op,
-                           r->row, status_name(r->status), r->name, r->error, r->bound, r->message);
+                           r->variant, status_name(r->status), r->name, r->error, r->bound,
+                           r->message);
         if (w->cases == 0 || r->error * w->bound > w->error * r->bound) {
             w->error = r->error;
             w->bound = r->bound;
@@ -127,7 +128,7 @@ static void print_timed(job *j, const tsr_verify_result *r) {
     if (strcmp(heading, j->heading) != 0)
         tsri_cli_print(&j->app, "%s\n", strcpy(j->heading, heading));
     if (r->status != TSR_VERIFY_TIMED) {
-        tsri_cli_print(&j->app, "  %-38s %s: %s\n", r->row, status_name(r->status), r->message);
+        tsri_cli_print(&j->app, "  %-38s %s: %s\n", r->variant, status_name(r->status), r->message);
         return;
     }
     if (r->peak_share > 0)
@@ -135,21 +136,22 @@ static void print_timed(job *j, const tsr_verify_result *r) {
     if (r->plain_ratio > 0)
         snprintf(ratio, sizeof ratio, "  %8.2f x plain", r->plain_ratio);
     tsri_cli_print(
-        &j->app, "  %-38s %11.1f us best %11.1f us median %8.1f GFLOP/s %7.1f GB/s%s%s\n", r->row,
-        r->best_seconds * 1e6, r->median_seconds * 1e6, r->flops / r->best_seconds * 1e-9,
-        r->bytes / r->best_seconds * 1e-9, share, ratio);
+        &j->app, "  %-38s %11.1f us best %11.1f us median %8.1f GFLOP/s %7.1f GB/s%s%s\n",
+        r->variant, r->best_seconds * 1e6, r->median_seconds * 1e6,
+        r->flops / r->best_seconds * 1e-9, r->bytes / r->best_seconds * 1e-9, share, ratio);
 }
 
 static int take_timed(void *data, const tsr_verify_result *r) {
     job *j = data;
     if (j->app.json)
         tsri_cli_json_append(
-            j->results, json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:i,s:o,s:o,s:o,s:o}", "op", r->op,
-                                  "row", r->row, "case", r->name, "status", status_name(r->status),
-                                  "message", r->message, "best_seconds", known(r->best_seconds),
-                                  "median_seconds", known(r->median_seconds), "runs", (int)r->runs,
-                                  "flops", known(r->flops), "bytes", known(r->bytes), "of_peak",
-                                  known(r->peak_share), "ratio_to_plain", known(r->plain_ratio)));
+            j->results,
+            json_pack("{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:i,s:o,s:o,s:o,s:o}", "op", r->op, "variant",
+                      r->variant, "case", r->name, "status", status_name(r->status), "message",
+                      r->message, "best_seconds", known(r->best_seconds), "median_seconds",
+                      known(r->median_seconds), "runs", (int)r->runs, "flops", known(r->flops),
+                      "bytes", known(r->bytes), "of_peak", known(r->peak_share), "ratio_to_plain",
+                      known(r->plain_ratio)));
     else
         print_timed(j, r);
     tsri_cli_flush(&j->app);
@@ -191,9 +193,9 @@ static int verify_device(job *j) {
         code = tsri_cli_status(status);
     for (size_t i = 0; i < j->n && !j->app.json; i++) {
         const worst *w = &j->worst[i];
-        tsri_cli_print(&j->app,
-                       "%-14s %-40s %u cases, %u missed; worst error %.3g of %.3g in %s (%s)\n",
-                       w->op, w->row, w->cases, w->misses, w->error, w->bound, w->name, w->reason);
+        tsri_cli_print(
+            &j->app, "%-14s %-40s %u cases, %u missed; worst error %.3g of %.3g in %s (%s)\n",
+            w->op, w->variant, w->cases, w->misses, w->error, w->bound, w->name, w->reason);
     }
     if (status == TSR_E_CANCELLED && tsri_cli_signal()) {
         tsri_cli_flush(&j->app);

@@ -60,10 +60,11 @@ typedef struct names {
 static void add(void *data, const tsr_explained *op) {
     names *all = data;
     for (uint32_t i = 0; i < op->n_rows; i++) {
-        if (!op->rows[i].chosen)
+        if (!op->variants[i].chosen)
             continue;
         char name[96];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(op->rows[i].name, ":"), op->rows[i].name);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(op->variants[i].name, ":"),
+                 op->variants[i].name);
         const size_t n = strlen(name);
         bool listed = false;
         for (const char *at = all->text.data; at && !listed && (at = strstr(at, name)); at += n)

@@ -166,7 +166,8 @@ const tsr_backend *tsr_backend_get(uint32_t abi) {
         (tsr_status(*)(tsr_dev *, const tsr_transfer *, const tsr_waits *, tsr_event **))unused;
     table.event_wait = (tsr_status(*)(tsr_event *, uint64_t))unused;
     table.event_destroy = (void (*)(tsr_event *))unused_void;
-    table.op_rows = (tsr_status(*)(tsr_dev *, const tsr_op *, tsr_row_visitor, void *))unused;
+    table.op_variants =
+        (tsr_status(*)(tsr_dev *, const tsr_op *, tsr_variant_visitor, void *))unused;
     table.weight_store =
         (tsr_status(*)(tsr_dev *, const tsr_layout *, const tsr_rows *, tsr_buf *))unused;
     table.weight_load = (tsr_status(*)(tsr_dev *, const tsr_layout *, tsr_buf *, tsr_rows *))unused;
@@ -174,7 +175,7 @@ const tsr_backend *tsr_backend_get(uint32_t abi) {
     table.plan_destroy = (void (*)(tsr_plan *))unused_void;
     table.plan_run =
         (tsr_status(*)(tsr_plan *, const tsr_run *, const tsr_waits *, tsr_event **))unused;
-    table.plan_explain = (tsr_status(*)(tsr_plan *, size_t, tsr_row_visitor, void *))unused;
+    table.plan_explain = (tsr_status(*)(tsr_plan *, size_t, tsr_variant_visitor, void *))unused;
     table.plan_profile = (tsr_status(*)(tsr_plan *, tsr_profile_visitor, void *))unused;
 #ifdef DROP
     table.DROP = NULL;

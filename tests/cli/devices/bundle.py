@@ -110,7 +110,7 @@ def test_wrong_folders(folder):
     told("from other kernel files", field("sources", "0" * 64))
     told('"kernels" is not a list', field("kernels", []))
     told('kernels[0] has no "arguments"', lambda m: m["kernels"][0].pop("arguments"))
-    told("kernels[0] is of kernel variant soup/plain, which this Tessera does not have", first("row", "soup/plain:X=1"))
+    told("kernels[0] is of kernel variant soup/plain, which this Tessera does not have", first("variant", "soup/plain:X=1"))
     told("SALT is not a tunable of its kernel variant", first("tunables", {"SALT": 1}))
     told("has no kernel no_such_kernel", first("name", "no_such_kernel"))
     told("arguments, and the manifest says 3", first("arguments", 3))
@@ -128,7 +128,7 @@ def test_wrong_folders(folder):
 def test_a_kernel_that_was_not_exported(folder):
     bundle = make(folder / "b")
     manifest = json.loads((bundle / "manifest.json").read_text())
-    manifest["kernels"] = [k for k in manifest["kernels"] if not k["row"].startswith("argmax/")]
+    manifest["kernels"] = [k for k in manifest["kernels"] if not k["variant"].startswith("argmax/")]
     (bundle / "manifest.json").write_text(json.dumps(manifest))
     told = run("generate", "-m", TINY, "-d", DEVICE, *GREEDY[:-1], "--bundle", bundle, env=binary_only())
     equal(told.out, generate().out, "the reference picks the largest logit")

@@ -74,9 +74,9 @@ def test_forced_kernels(_):
     equal(plain, generate(*greedy))
     told = run("explain", *ON, "--json", "--kernels", "linear=plain", GOLDEN / "gpt2-tiny").text
     for phase in ("prefill", "decode"):
-        rows = [row for op in json.loads(told)[phase]["ops"] if op["op"] == "linear" for row in op["rows"] if row["chosen"]]
+        rows = [row for op in json.loads(told)[phase]["ops"] if op["op"] == "linear" for row in op["variants"] if row["chosen"]]
         assert rows and all(row["name"].startswith("linear/plain") for row in rows), rows
-    for forced, fragment in (("linear=no_such_row", "linear has no kernel variant no_such_row"), ("no_such_op=plain", "no_such_op is not an op"), ("plain", "is not of the form op=variant")):
+    for forced, fragment in (("linear=no_such_variant", "linear has no kernel variant no_such_variant"), ("no_such_op=plain", "no_such_op is not an op"), ("plain", "is not of the form op=variant")):
         assert fragment in run("explain", *ON, "--kernels", forced, GOLDEN / "gpt2-tiny", code=2).err
 
 

@@ -66,8 +66,8 @@ def check(folder, stages, *arguments):
     told = [r for op in (arguments or (None,)) for r in verify(tree, folder, *(("--op", op) if op else ()))]
     rows = {}
     for r in told:
-        if r["row"] and r["row"] != "decomposed":
-            rows.setdefault(r["row"], []).append(r["status"])
+        if r["variant"] and r["variant"] != "decomposed":
+            rows.setdefault(r["variant"], []).append(r["status"])
     missed = sorted(row for row, statuses in rows.items() if "miss" in statuses)
     right = sorted(row for row, statuses in rows.items() if set(statuses) == {"ok"} and row != FOREIGN)
     idle = sorted(row for row, statuses in rows.items() if set(statuses) <= {"skipped", "not offered"})

@@ -32,7 +32,7 @@ def test_smoke_runs_every_row_that_would_be_chosen(_):
         print(f"not on {DEVICE}: it is not here")
         return
     told = json.loads(run("verify", "--smoke", "--json", "-d", DEVICE, "--op", "linear").text)
-    ran = {(r["row"], word) for r in told if r["status"] == "ok" for word in r["case"].split()}
+    ran = {(r["variant"], word) for r in told if r["status"] == "ok" for word in r["case"].split()}
     assert LINEAR <= {row for row, _ in ran}, ran
     types = {word for _, word in ran}
     assert {"f32", "f16", "bf16", "q8_0", "q4_0", "int8"} <= types, types
@@ -72,11 +72,11 @@ def test_bench_times_the_variants(_):
     assert told and all(r["status"] == "timed" for r in told), told
     for r in told:
         assert 0 < r["best_seconds"] <= r["median_seconds"] and r["runs"] >= 1 and r["flops"] > 0 and r["bytes"] > 0, r
-        assert (r["ratio_to_plain"] == 1) == r["row"].endswith("/plain") or not has_device(), r
+        assert (r["ratio_to_plain"] == 1) == r["variant"].endswith("/plain") or not has_device(), r
     if has_device():
         first = {}
         for r in told:
-            first.setdefault(r["case"], r["row"])
+            first.setdefault(r["case"], r["variant"])
             assert r["of_peak"] > 0, r
         assert len(first) > 1 and set(first.values()) == {"softmax/plain"}, first
 

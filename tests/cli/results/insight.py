@@ -118,8 +118,8 @@ def test_explain(_):
         names = {op["op"] for op in phase["ops"]}
         assert {"embed", "linear", "attention", "qkv_append"} <= names, names
         for op in phase["ops"]:
-            equal(set(op), {"label", "op", "device", "note", "rows"})
-            for r in op["rows"]:
+            equal(set(op), {"label", "op", "device", "note", "variants"})
+            for r in op["variants"]:
                 equal(set(r), {"name", "chosen", "fits", "batch_invariant", "score", "why", "tunables"})
     equal(json.loads(run("explain", *REFERENCE, "--json", "-m", TINY, "--prompt-tokens", "7").text)["prefill"]["tokens"], 7)
     text = run("explain", *REFERENCE, TINY).text
@@ -127,7 +127,7 @@ def test_explain(_):
 
 
 def test_forced_rows_that_are_not_there(_):
-    told = run("explain", *REFERENCE, "--kernels", "linear=no_such_row", TINY, code=2)
+    told = run("explain", *REFERENCE, "--kernels", "linear=no_such_variant", TINY, code=2)
     assert "on the reference device linear has one kernel variant, reference" in told.err
 
 

@@ -173,7 +173,7 @@ void tsri_opencl_arg_dim_list(tsri_opencl_launch *launch, const char *name, cons
             keep(launch, tsri_base_fail(TSR_E_UNSUPPORTED,
                                         "%s: the size or stride %" PRId64
                                         " does not fit into the kernels' 32-bit indices",
-                                        launch->row->file, dims[i].factor));
+                                        launch->variant->file, dims[i].factor));
         factors.s[i] = (cl_int)dims[i].factor;
         symbols.s[i] = (cl_int)dims[i].symbols;
     }
@@ -221,6 +221,6 @@ void tsri_opencl_work(tsri_opencl_launch *launch, tsr_dim per_item) {
 }
 
 int tsri_opencl_tuned(const tsri_opencl_launch *launch, const char *name) {
-    const int t = tsri_opencl_find_tunable(launch->row, name);
+    const int t = tsri_opencl_find_tunable(launch->variant, name);
     return t < 0 ? 0 : launch->values->value[t];
 }

@@ -1,5 +1,5 @@
 /* backends/opencl/bind/arguments.h - a launch while a kernel variant binds it: the struct that the
- * calls of row.h fill. */
+ * calls of variant.h fill. */
 #ifndef TSRI_OPENCL_BIND_ARGUMENTS_H
 #define TSRI_OPENCL_BIND_ARGUMENTS_H
 
@@ -21,7 +21,7 @@ typedef struct tsri_opencl_trace {
 
 struct tsri_opencl_launch {
     tsr_dev *dev;
-    const tsri_opencl_row *row;
+    const tsri_opencl_variant *variant;
     const tsri_opencl_values *values; /* of the variant's tunables; owned by the instance */
     const char *file;                 /* of the kernel; NULL for a provider without one */
     tsri_opencl_launch *before;       /* the stage that runs first; owned; NULL: there is none */

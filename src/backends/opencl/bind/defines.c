@@ -46,23 +46,23 @@ void tsri_opencl_defines_clear(tsri_opencl_defines *defines) {
     tsri_base_bytes_clear(&defines->name);
 }
 
-int tsri_opencl_find_tunable(const tsri_opencl_row *row, const char *name) {
-    for (int t = 0; t < TSRI_OPENCL_TUNABLES && row->tunables[t].name; t++)
-        if (!strcmp(row->tunables[t].name, name))
+int tsri_opencl_find_tunable(const tsri_opencl_variant *variant, const char *name) {
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && variant->tunables[t].name; t++)
+        if (!strcmp(variant->tunables[t].name, name))
             return t;
     return -1;
 }
 
 int tsri_opencl_define_value(const tsri_opencl_defines *defines, const char *name) {
-    const int t = tsri_opencl_find_tunable(defines->row, name);
+    const int t = tsri_opencl_find_tunable(defines->variant, name);
     return t < 0 ? 0 : defines->values.value[t];
 }
 
 void tsri_opencl_define_tunable(tsri_opencl_defines *defines, const char *name) {
-    const int t = tsri_opencl_find_tunable(defines->row, name);
+    const int t = tsri_opencl_find_tunable(defines->variant, name);
     if (t >= 0)
         tsri_opencl_define_int(defines, name, defines->values.value[t]);
     else if (defines->status == TSR_OK)
         defines->status = tsri_base_fail(TSR_E_INTERNAL, "kernel variant %s has no tunable %s",
-                                         defines->row->name, name);
+                                         defines->variant->name, name);
 }

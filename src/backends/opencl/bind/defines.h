@@ -3,7 +3,7 @@
 #ifndef TSRI_OPENCL_BIND_DEFINES_H
 #define TSRI_OPENCL_BIND_DEFINES_H
 
-#include "backends/opencl/bind/row.h"
+#include "backends/opencl/bind/variant.h"
 #include "base/bytes.h"
 
 typedef struct tsri_opencl_values {
@@ -15,12 +15,12 @@ struct tsri_opencl_defines {
     tsri_bytes define, undefine; /* "#define M 6\n", "#undef M\n" */
     tsri_bytes name;             /* "M=6," */
     tsri_opencl_values values;   /* of the variant's tunables */
-    const tsri_opencl_row *row;
+    const tsri_opencl_variant *variant;
     tsr_status status;
 };
 
 void tsri_opencl_defines_clear(tsri_opencl_defines *defines);
 /* The index of a tunable of the variant; -1 where it has none of that name. */
-int tsri_opencl_find_tunable(const tsri_opencl_row *row, const char *name);
+int tsri_opencl_find_tunable(const tsri_opencl_variant *variant, const char *name);
 
 #endif

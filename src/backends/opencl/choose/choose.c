@@ -7,7 +7,7 @@
 #include "backends/opencl/driver/host.h"
 #include "backends/opencl/launch/chain.h"
 #include "backends/opencl/program/program.h"
-#include "backends/opencl/rows/rows.h"
+#include "backends/opencl/variants/variants.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -59,32 +59,33 @@ static bool passes_over(const tsri_opencl_instance *instance) {
 
 /* Says why each variant of an op can't be used: TSR_E_ARGUMENT where one was forced,
  * TSR_E_UNSUPPORTED where none fits, TSR_E_BUILD where none builds. */
-static tsr_status fail_no_row(tsr_dev *dev, const tsri_opencl_step *step, uint32_t index) {
+static tsr_status fail_no_variant(tsr_dev *dev, const tsri_opencl_step *step, uint32_t index) {
     const tsr_op *op = &step->operation.op;
-    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
-    const size_t n = tsri_opencl_candidates(dev, op, rows);
+    const tsri_opencl_variant *variants[TSRI_OPENCL_MAX_VARIANTS];
+    const size_t n = tsri_opencl_candidates(dev, op, variants);
     tsri_bytes list = {0};
     bool refused = false;
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
         tsri_opencl_instance *instance = NULL;
-        if (step->forced.row && rows[i] != step->forced.row)
+        if (step->forced.variant && variants[i] != step->forced.variant)
             continue;
-        if (tsri_opencl_fits(dev, rows[i], op, true, &why) &&
-            tsri_opencl_instance_of(dev, rows[i], op, &step->forced, &instance) == TSR_OK &&
+        if (tsri_opencl_fits(dev, variants[i], op, true, &why) &&
+            tsri_opencl_instance_of(dev, variants[i], op, &step->forced, &instance) == TSR_OK &&
             instance->why) {
             why = instance->why;
             refused = true;
         }
-        (void)!tsri_base_bytes_printf(&list, "%s%s: %s", list.size ? "; " : "", rows[i]->name, why);
+        (void)!tsri_base_bytes_printf(&list, "%s%s: %s", list.size ? "; " : "", variants[i]->name,
+                                      why);
     }
-    const tsr_status code = step->forced.row ? TSR_E_ARGUMENT
-                            : refused        ? TSR_E_BUILD
-                                             : TSR_E_UNSUPPORTED;
+    const tsr_status code = step->forced.variant ? TSR_E_ARGUMENT
+                            : refused            ? TSR_E_BUILD
+                                                 : TSR_E_UNSUPPORTED;
     const tsr_status status =
         tsri_base_fail(code, "op %u, %s: %s (%s)", index, tsri_opencl_op_name((tsr_op_id)op->id),
-                       step->forced.row ? "the forced kernel variant can't be used"
-                                        : "no kernel variant serves it",
+                       step->forced.variant ? "the forced kernel variant can't be used"
+                                            : "no kernel variant serves it",
                        list.size ? list.data : "it has no variants");
     tsri_base_bytes_clear(&list);
     return status;
@@ -93,14 +94,14 @@ static tsr_status fail_no_row(tsr_dev *dev, const tsri_opencl_step *step, uint32
 /* The best variant of a step that is not refused yet; the instance is NULL where there is none. */
 static tsr_status pick_placed(tsr_dev *dev, tsri_opencl_step *step) {
     const tsr_op *op = &step->operation.op;
-    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
-    const size_t n = tsri_opencl_candidates(dev, op, rows);
+    const tsri_opencl_variant *variants[TSRI_OPENCL_MAX_VARIANTS];
+    const size_t n = tsri_opencl_candidates(dev, op, variants);
     const char *why;
     for (size_t i = 0; i < n; i++) {
-        if ((step->forced.row && rows[i] != step->forced.row) ||
-            !tsri_opencl_fits(dev, rows[i], op, true, &why))
+        if ((step->forced.variant && variants[i] != step->forced.variant) ||
+            !tsri_opencl_fits(dev, variants[i], op, true, &why))
             continue;
-        TRY(tsri_opencl_instance_of(dev, rows[i], op, &step->forced, &step->instance));
+        TRY(tsri_opencl_instance_of(dev, variants[i], op, &step->forced, &step->instance));
         if (!passes_over(step->instance))
             return TSR_OK;
     }
@@ -113,11 +114,11 @@ static tsr_status pick_placed(tsr_dev *dev, tsri_opencl_step *step) {
 static tsr_status pick(tsr_dev *dev, tsri_opencl_step *step, uint32_t index) {
     bool moved = false;
     TRY(pick_placed(dev, step));
-    if (!step->instance && !step->forced.row)
+    if (!step->instance && !step->forced.variant)
         TRY(tsri_opencl_fall_back(dev, step, &moved));
     if (moved)
         TRY(pick_placed(dev, step));
-    return step->instance ? TSR_OK : fail_no_row(dev, step, index);
+    return step->instance ? TSR_OK : fail_no_variant(dev, step, index);
 }
 
 /* Adds what the same op would run in the other buckets of M, so that prefill and decode share one
@@ -132,10 +133,11 @@ static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list 
     tsri_opencl_buckets(&own, buckets);
     for (int i = 0; i < TSRI_OPENCL_BUCKETS && status == TSR_OK; i++) {
         operation->bounds = buckets[i];
-        const tsri_opencl_row *row = tsri_opencl_best(dev, &operation->op, step->forced.row);
-        if (!row)
+        const tsri_opencl_variant *variant =
+            tsri_opencl_best(dev, &operation->op, step->forced.variant);
+        if (!variant)
             continue;
-        status = tsri_opencl_instance_of(dev, row, &operation->op, &step->forced, &instance);
+        status = tsri_opencl_instance_of(dev, variant, &operation->op, &step->forced, &instance);
         if (status == TSR_OK && !passes_over(instance))
             status = add(list, instance, step);
     }

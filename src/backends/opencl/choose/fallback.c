@@ -6,7 +6,7 @@
 #include "backends/opencl/device/buffer.h"
 #include "backends/opencl/driver/host.h"
 #include "backends/opencl/program/program.h"
-#include "backends/opencl/rows/rows.h"
+#include "backends/opencl/variants/variants.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -88,17 +88,17 @@ static int packed_operand(const tsr_op *op, const tsri_opencl_layout **own, tsr_
  * layout. */
 static tsr_status explain_refusal(tsr_dev *dev, const tsr_op *op, const tsri_opencl_layout *own,
                                   tsri_bytes *out) {
-    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
-    const size_t n = tsri_opencl_candidates(dev, op, rows);
+    const tsri_opencl_variant *variants[TSRI_OPENCL_MAX_VARIANTS];
+    const size_t n = tsri_opencl_candidates(dev, op, variants);
     const char *name = "", *reason = "no variant reads it";
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
         tsri_opencl_instance *instance = NULL;
-        if (rows[i]->layout != own || !tsri_opencl_fits(dev, rows[i], op, true, &why))
+        if (variants[i]->layout != own || !tsri_opencl_fits(dev, variants[i], op, true, &why))
             continue;
-        TRY(tsri_opencl_instance_of(dev, rows[i], op, NULL, &instance));
+        TRY(tsri_opencl_instance_of(dev, variants[i], op, NULL, &instance));
         if (instance->state == TSRI_OPENCL_REFUSED) {
-            name = rows[i]->name;
+            name = variants[i]->name;
             reason = instance->why;
             break;
         }

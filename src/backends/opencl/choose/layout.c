@@ -3,7 +3,7 @@
 #include "backends/opencl/bind/operation.h"
 #include "backends/opencl/choose/select.h"
 #include "backends/opencl/device/failure.h"
-#include "backends/opencl/rows/rows.h"
+#include "backends/opencl/variants/variants.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "tensor/convert.h"
@@ -21,13 +21,13 @@ static size_t list_layouts(const tsri_opencl_layout *list[MAX_LAYOUTS]) {
     size_t n = 1;
     list[0] = NULL;
     for (int op = 1; op < TSR_OP_COUNT; op++)
-        for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op); row && row->name;
-             row++) {
-            bool known = !row->layout;
+        for (const tsri_opencl_variant *variant = tsri_opencl_variants_of((tsr_op_id)op);
+             variant && variant->name; variant++) {
+            bool known = !variant->layout;
             for (size_t i = 1; i < n && !known; i++)
-                known = list[i] == row->layout;
+                known = list[i] == variant->layout;
             if (!known && n < MAX_LAYOUTS)
-                list[n++] = row->layout;
+                list[n++] = variant->layout;
         }
     return n;
 }
@@ -44,13 +44,14 @@ static int64_t score_use(tsr_dev *dev, const tsr_weight_use *use, const tsri_ope
     if (tsri_opencl_operation_copy(use->op, &operation) != TSR_OK)
         return -1;
     operation.in[use->operand]->layout = layout ? layout->id : 0;
-    const tsri_opencl_row *wanted = tsri_opencl_forced_row(forced, (tsr_op_id)use->op->id).row;
+    const tsri_opencl_variant *wanted =
+        tsri_opencl_forced_variant(forced, (tsr_op_id)use->op->id).variant;
     tsri_opencl_buckets(&operation.bounds, buckets);
     for (int i = 0; i < TSRI_OPENCL_BUCKETS; i++) {
         operation.bounds = buckets[i];
-        const tsri_opencl_row *row = tsri_opencl_best(dev, &operation.op, wanted);
-        total += row ? tsri_opencl_score_of(dev, row, &operation.op) : 0;
-        served += row != NULL;
+        const tsri_opencl_variant *variant = tsri_opencl_best(dev, &operation.op, wanted);
+        total += variant ? tsri_opencl_score_of(dev, variant, &operation.op) : 0;
+        served += variant != NULL;
     }
     tsri_opencl_operation_clear(&operation);
     return served == TSRI_OPENCL_BUCKETS || (wanted && served) ? total : -1;

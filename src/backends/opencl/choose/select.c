@@ -2,17 +2,18 @@
 #include "backends/opencl/choose/select.h"
 #include "backends/opencl/program/bundle.h"
 #include "backends/opencl/program/probe.h"
-#include "backends/opencl/rows/rows.h"
+#include "backends/opencl/variants/variants.h"
 #include "base/bytes.h"
 #include "base/error.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static tsr_status fail_unknown_row(tsr_op_id op, const char *name, size_t n) {
+static tsr_status fail_unknown_variant(tsr_op_id op, const char *name, size_t n) {
     tsri_bytes list = {0};
-    for (const tsri_opencl_row *row = tsri_opencl_rows_of(op); row && row->name; row++)
-        (void)!tsri_base_bytes_printf(&list, "%s%s", list.size ? ", " : "", row->name);
+    for (const tsri_opencl_variant *variant = tsri_opencl_variants_of(op); variant && variant->name;
+         variant++)
+        (void)!tsri_base_bytes_printf(&list, "%s%s", list.size ? ", " : "", variant->name);
     const tsr_status status =
         tsri_base_fail(TSR_E_ARGUMENT, "%s has no kernel variant %.*s; it has %s",
                        tsri_opencl_op_name(op), (int)n, name, list.size ? list.data : "none");
@@ -24,7 +25,7 @@ static tsr_status fail_unknown_op(const char *name, size_t n) {
     tsri_bytes list = {0};
     for (int op = 1; op < TSR_OP_COUNT; op++) {
         const char *known = tsri_opencl_op_name((tsr_op_id)op);
-        if (known && tsri_opencl_rows_of((tsr_op_id)op))
+        if (known && tsri_opencl_variants_of((tsr_op_id)op))
             (void)!tsri_base_bytes_printf(&list, "%s%s", list.size ? ", " : "", known);
     }
     const tsr_status status =
@@ -34,31 +35,31 @@ static tsr_status fail_unknown_op(const char *name, size_t n) {
     return status;
 }
 
-tsri_opencl_wish tsri_opencl_forced_row(const tsri_opencl_forced *forced, tsr_op_id op) {
+tsri_opencl_wish tsri_opencl_forced_variant(const tsri_opencl_forced *forced, tsr_op_id op) {
     for (size_t i = 0; i < forced->n; i++)
-        if (forced->rows[i].row->op == op)
-            return forced->rows[i];
+        if (forced->wishes[i].variant->op == op)
+            return forced->wishes[i];
     return (tsri_opencl_wish){0};
 }
 
 /* `values` is "MR=4:NV=2", n bytes. */
-static tsr_status add_forced(tsri_opencl_forced *forced, const tsri_opencl_row *row,
+static tsr_status add_forced(tsri_opencl_forced *forced, const tsri_opencl_variant *variant,
                              const char *values, size_t n) {
-    const tsri_opencl_row *before = tsri_opencl_forced_row(forced, row->op).row;
+    const tsri_opencl_variant *before = tsri_opencl_forced_variant(forced, variant->op).variant;
     char place[192];
     if (before)
-        return before == row && !n
+        return before == variant && !n
                    ? TSR_OK
                    : tsri_base_fail(TSR_E_ARGUMENT, "%s is forced twice: %s and %s",
-                                    tsri_opencl_op_name(row->op), before->name, row->name);
+                                    tsri_opencl_op_name(variant->op), before->name, variant->name);
     if (forced->n == TSRI_OPENCL_MAX_FORCED)
         return tsri_base_fail(TSR_E_ARGUMENT, "more than %d kernel variants are forced",
                               TSRI_OPENCL_MAX_FORCED);
-    tsri_opencl_wish *wish = &forced->rows[forced->n];
-    *wish = (tsri_opencl_wish){.row = row};
-    snprintf(place, sizeof place, "%s=%s:%.*s", tsri_opencl_op_name(row->op), row->name, (int)n,
-             values);
-    if (n && tsri_opencl_read_values(row, place, values, n, ':', wish) != TSR_OK)
+    tsri_opencl_wish *wish = &forced->wishes[forced->n];
+    *wish = (tsri_opencl_wish){.variant = variant};
+    snprintf(place, sizeof place, "%s=%s:%.*s", tsri_opencl_op_name(variant->op), variant->name,
+             (int)n, values);
+    if (n && tsri_opencl_read_values(variant, place, values, n, ':', wish) != TSR_OK)
         return TSR_E_ARGUMENT;
     forced->n++;
     return TSR_OK;
@@ -66,8 +67,8 @@ static tsr_status add_forced(tsri_opencl_forced *forced, const tsri_opencl_row *
 
 /* An entry "matmul=variant:values" also applies to the ops that have a variant of that name. */
 typedef struct family {
-    const char *row, *values; /* row NULL: there is no such entry */
-    size_t row_n, values_n;
+    const char *variant, *values; /* variant NULL: there is no such entry */
+    size_t variant_n, values_n;
 } family;
 
 static tsr_status force_one(const char *entry, size_t n, tsri_opencl_forced *out, family *shared) {
@@ -77,20 +78,22 @@ static tsr_status force_one(const char *entry, size_t n, tsri_opencl_forced *out
                               entry);
     const size_t name_n = (size_t)(equals - entry);
     const char *name = equals + 1, *colon = memchr(name, ':', n - name_n - 1);
-    const size_t row_n = colon ? (size_t)(colon - name) : n - name_n - 1;
+    const size_t variant_n = colon ? (size_t)(colon - name) : n - name_n - 1;
     const char *values = colon ? colon + 1 : "";
     const size_t values_n = colon ? (size_t)(entry + n - values) : 0;
     const tsr_op_id op = tsri_opencl_op_of(entry, name_n);
-    const tsri_opencl_row *row = op == TSR_OP_NONE ? NULL : tsri_opencl_row_of(op, name, row_n);
-    if (op == TSR_OP_NONE || !tsri_opencl_rows_of(op))
+    const tsri_opencl_variant *variant =
+        op == TSR_OP_NONE ? NULL : tsri_opencl_variant_of(op, name, variant_n);
+    if (op == TSR_OP_NONE || !tsri_opencl_variants_of(op))
         return fail_unknown_op(entry, name_n);
     if (op == TSR_OP_MATMUL) {
-        *shared = (family){name, values, row_n, values_n};
-        if (!row && (tsri_opencl_row_of(TSR_OP_LINEAR, name, row_n) ||
-                     tsri_opencl_row_of(TSR_OP_GLU_LINEAR, name, row_n)))
+        *shared = (family){name, values, variant_n, values_n};
+        if (!variant && (tsri_opencl_variant_of(TSR_OP_LINEAR, name, variant_n) ||
+                         tsri_opencl_variant_of(TSR_OP_GLU_LINEAR, name, variant_n)))
             return TSR_OK;
     }
-    return row ? add_forced(out, row, values, values_n) : fail_unknown_row(op, name, row_n);
+    return variant ? add_forced(out, variant, values, values_n)
+                   : fail_unknown_variant(op, name, variant_n);
 }
 
 tsr_status tsri_opencl_force(const char *kernels, tsri_opencl_forced *out) {
@@ -102,46 +105,47 @@ tsr_status tsri_opencl_force(const char *kernels, tsri_opencl_forced *out) {
         at += n + (at[n] == ',');
     }
     static const tsr_op_id relatives[] = {TSR_OP_LINEAR, TSR_OP_GLU_LINEAR};
-    for (size_t i = 0; shared.row && i < 2; i++) {
-        const tsri_opencl_row *row = tsri_opencl_row_of(relatives[i], shared.row, shared.row_n);
-        if (row && !tsri_opencl_forced_row(out, relatives[i]).row)
-            TRY(add_forced(out, row, shared.values, shared.values_n));
+    for (size_t i = 0; shared.variant && i < 2; i++) {
+        const tsri_opencl_variant *variant =
+            tsri_opencl_variant_of(relatives[i], shared.variant, shared.variant_n);
+        if (variant && !tsri_opencl_forced_variant(out, relatives[i]).variant)
+            TRY(add_forced(out, variant, shared.values, shared.values_n));
     }
     return TSR_OK;
 }
 
 size_t tsri_opencl_candidates(const tsr_dev *dev, const tsr_op *op,
-                              const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS]) {
-    int scores[TSRI_OPENCL_MAX_ROWS];
+                              const tsri_opencl_variant *variants[TSRI_OPENCL_MAX_VARIANTS]) {
+    int scores[TSRI_OPENCL_MAX_VARIANTS];
     size_t n = 0;
-    for (const tsri_opencl_row *row = tsri_opencl_rows_of((tsr_op_id)op->id);
-         row && row->name && n < TSRI_OPENCL_MAX_ROWS; row++) {
-        const int score = tsri_opencl_score_of(dev, row, op);
+    for (const tsri_opencl_variant *variant = tsri_opencl_variants_of((tsr_op_id)op->id);
+         variant && variant->name && n < TSRI_OPENCL_MAX_VARIANTS; variant++) {
+        const int score = tsri_opencl_score_of(dev, variant, op);
         size_t at = n++;
         for (; at > 0 && scores[at - 1] < score; at--) {
-            rows[at] = rows[at - 1];
+            variants[at] = variants[at - 1];
             scores[at] = scores[at - 1];
         }
-        rows[at] = row;
+        variants[at] = variant;
         scores[at] = score;
     }
     return n;
 }
 
 /* Whether every operand is stored in the layout that this variant reads. */
-static bool reads_layouts(const tsri_opencl_row *row, const tsr_op *op, const char **why) {
+static bool reads_layouts(const tsri_opencl_variant *variant, const tsr_op *op, const char **why) {
     static _Thread_local char text[192];
     for (uint32_t i = 0; i < op->n_in; i++) {
         const tsr_tensor *tensor = op->in[i];
         if (!tensor)
             continue;
-        const bool weight = (int)i == row->weight_operand;
-        const uint32_t wanted = weight && row->layout ? row->layout->id : 0;
+        const bool weight = (int)i == variant->weight_operand;
+        const uint32_t wanted = weight && variant->layout ? variant->layout->id : 0;
         if (tensor->layout == wanted)
             continue;
         const tsri_opencl_layout *stored = tsri_opencl_layout_by_id(tensor->layout);
         snprintf(text, sizeof text, "reads its weight as %s; it is stored as %s",
-                 wanted ? row->layout->name : "plain rows",
+                 wanted ? variant->layout->name : "plain rows",
                  stored           ? stored->name
                  : tensor->layout ? "an unknown layout"
                                   : "plain rows");
@@ -152,22 +156,22 @@ static bool reads_layouts(const tsri_opencl_row *row, const tsr_op *op, const ch
 }
 
 /* A device that does not compile has the kernels of its bundle only, and no provider's. */
-static bool in_bundle(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
+static bool in_bundle(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
                       const char **why) {
     /* A bundle is one program; a variant that is built as a newer OpenCL C would need a second
      * one. */
-    bool has =
-        dev->record && row->file && !row->enqueue && !(row->newest_c && dev->found->version >= 200);
-    if (!dev->record && tsri_opencl_bundle_has(dev, row, op, &has) != TSR_OK)
+    bool has = dev->record && variant->file && !variant->enqueue &&
+               !(variant->newest_c && dev->found->version >= 200);
+    if (!dev->record && tsri_opencl_bundle_has(dev, variant, op, &has) != TSR_OK)
         has = false;
     if (!has)
         *why = dev->record ? "can't be part of the one program of a bundle" : "not in the bundle";
     return has;
 }
 
-bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, bool placed,
-                      const char **why) {
-    const int weight = row->layout ? row->weight_operand : -1;
+bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
+                      bool placed, const char **why) {
+    const int weight = variant->layout ? variant->weight_operand : -1;
     *why = "";
     if (weight >= 0 && op->in[weight]->kind != TSR_KIND_WEIGHT) {
         *why = "reads weights in a layout of its own; this one is written, so it is kept as plain "
@@ -176,31 +180,31 @@ bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_
     }
     /* Asked first: what a variant needs and does not find is the reason why a weight is stored in
      * another variant's layout. */
-    if (row->fits && !row->fits(row, &dev->facts, op, why)) {
+    if (variant->fits && !variant->fits(variant, &dev->facts, op, why)) {
         if (!*why || !**why)
             *why = "does not fit";
         return false;
     }
-    if (placed && !reads_layouts(row, op, why)) {
+    if (placed && !reads_layouts(variant, op, why)) {
         /* Where its probe was refused, that is the reason for the other layout. */
-        tsri_opencl_probe_refused(dev, row->probe, why);
+        tsri_opencl_probe_refused(dev, variant->probe, why);
         return false;
     }
-    if (row->probe && !tsri_opencl_probe_passed(dev, row->probe, why))
+    if (variant->probe && !tsri_opencl_probe_passed(dev, variant->probe, why))
         return false;
-    return !(dev->bundle || dev->record) || in_bundle(dev, row, op, why);
+    return !(dev->bundle || dev->record) || in_bundle(dev, variant, op, why);
 }
 
-const tsri_opencl_row *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op,
-                                        const tsri_opencl_row *forced) {
-    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+const tsri_opencl_variant *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op,
+                                            const tsri_opencl_variant *forced) {
+    const tsri_opencl_variant *variants[TSRI_OPENCL_MAX_VARIANTS];
     const char *why;
-    const size_t n = tsri_opencl_candidates(dev, op, rows);
+    const size_t n = tsri_opencl_candidates(dev, op, variants);
     if (forced)
         return tsri_opencl_fits(dev, forced, op, true, &why) ? forced : NULL;
     for (size_t i = 0; i < n; i++)
-        if (tsri_opencl_fits(dev, rows[i], op, true, &why))
-            return rows[i];
+        if (tsri_opencl_fits(dev, variants[i], op, true, &why))
+            return variants[i];
     return NULL;
 }
 
@@ -231,23 +235,25 @@ static bool placed(const tsr_op *op) {
     return false;
 }
 
-tsr_status tsri_opencl_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor visit, void *data) {
-    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+tsr_status tsri_opencl_op_variants(tsr_dev *dev, const tsr_op *op, tsr_variant_visitor visit,
+                                   void *data) {
+    const tsri_opencl_variant *variants[TSRI_OPENCL_MAX_VARIANTS];
     if (!tsri_opencl_op_name((tsr_op_id)op->id))
         return TSR_OK;
-    const size_t n = tsri_opencl_candidates(dev, op, rows);
+    const size_t n = tsri_opencl_candidates(dev, op, variants);
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
         char name[128];
-        const bool fits = tsri_opencl_fits(dev, rows[i], op, placed(op), &why);
-        snprintf(name, sizeof name, "%s/%s", tsri_opencl_op_name((tsr_op_id)op->id), rows[i]->name);
-        visit(data, &(tsr_row){.struct_size = sizeof(tsr_row),
-                               .fits = fits,
-                               .score = tsri_opencl_score_of(dev, rows[i], op),
-                               .name = name,
-                               .why = why,
-                               .tunables = "",
-                               .variant = rows[i]->variant});
+        const bool fits = tsri_opencl_fits(dev, variants[i], op, placed(op), &why);
+        snprintf(name, sizeof name, "%s/%s", tsri_opencl_op_name((tsr_op_id)op->id),
+                 variants[i]->name);
+        visit(data, &(tsr_variant){.struct_size = sizeof(tsr_variant),
+                                   .fits = fits,
+                                   .score = tsri_opencl_score_of(dev, variants[i], op),
+                                   .name = name,
+                                   .why = why,
+                                   .tunables = "",
+                                   .batch_variant = variants[i]->batch_variant});
     }
     return TSR_OK;
 }

@@ -5,38 +5,39 @@
 
 #include "backends/opencl/tuning/tuning.h"
 
-enum { TSRI_OPENCL_MAX_ROWS = 64, TSRI_OPENCL_MAX_FORCED = 32, TSRI_OPENCL_BUCKETS = 7 };
+enum { TSRI_OPENCL_MAX_VARIANTS = 64, TSRI_OPENCL_MAX_FORCED = 32, TSRI_OPENCL_BUCKETS = 7 };
 
 /* The variants that the user forces, by op. "matmul=x" also forces linear and glu_linear where they
  * have a variant x and are not named themselves. */
 typedef struct tsri_opencl_forced {
     size_t n;
-    tsri_opencl_wish rows[TSRI_OPENCL_MAX_FORCED]; /* at most one for each op */
+    tsri_opencl_wish wishes[TSRI_OPENCL_MAX_FORCED]; /* at most one for each op */
 } tsri_opencl_forced;
 
 /* Reads "op=variant,op=variant:TUNABLE=number"; NULL or "" forces nothing. TSR_E_ARGUMENT for a name
  * that it does not know; the message lists what there is. */
 tsr_status tsri_opencl_force(const char *kernels, tsri_opencl_forced *out);
-/* What is forced for an op; `row` is NULL where the choice is free. */
-tsri_opencl_wish tsri_opencl_forced_row(const tsri_opencl_forced *forced, tsr_op_id op);
+/* What is forced for an op; `variant` is NULL where the choice is free. */
+tsri_opencl_wish tsri_opencl_forced_variant(const tsri_opencl_forced *forced, tsr_op_id op);
 
 /* The variants of an op, best score first, with the scores that the device's tuning gives. */
 size_t tsri_opencl_candidates(const tsr_dev *dev, const tsr_op *op,
-                              const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS]);
+                              const tsri_opencl_variant *variants[TSRI_OPENCL_MAX_VARIANTS]);
 /* Whether the variant fits the device, the op and, where the operands are placed, the layout of its
  * weight. *why is set where it does not; it is valid until the thread's next call. */
-bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op, bool placed,
-                      const char **why);
+bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
+                      bool placed, const char **why);
 /* The best variant that fits the operands as they are placed, or NULL. A forced variant is the only
  * candidate. */
-const tsri_opencl_row *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op,
-                                        const tsri_opencl_row *forced);
+const tsri_opencl_variant *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op,
+                                            const tsri_opencl_variant *forced);
 
 /* Bounds of the plans that the same model may need beside this one: each bucket of M = B * T (1,
  * 2-8, 9-63, >= 64), made of many sequences or of many positions. */
 void tsri_opencl_buckets(const tsr_bounds *bounds, tsr_bounds out[TSRI_OPENCL_BUCKETS]);
 
 /* Entry of the backend's table. */
-tsr_status tsri_opencl_op_rows(tsr_dev *dev, const tsr_op *op, tsr_row_visitor visit, void *data);
+tsr_status tsri_opencl_op_variants(tsr_dev *dev, const tsr_op *op, tsr_variant_visitor visit,
+                                   void *data);
 
 #endif

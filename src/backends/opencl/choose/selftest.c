@@ -67,11 +67,11 @@ static tsr_status place_weight(test *t, uint32_t place, const tsri_opencl_layout
 }
 
 /* Outputs begin as NaN, so that an element that is not written differs. */
-static tsr_status place_operand(test *t, uint32_t place, const tsri_opencl_row *row) {
+static tsr_status place_operand(test *t, uint32_t place, const tsri_opencl_variant *variant) {
     tsr_tensor *tensor = tsri_opencl_trial_tensor(&t->trial, place);
     const bool input = place < t->trial.operation.op.n_in;
     const tsri_opencl_layout *layout =
-        input && (int)place == row->weight_operand ? row->layout : NULL;
+        input && (int)place == variant->weight_operand ? variant->layout : NULL;
     const uint64_t bytes = tsri_tensor_extent(tensor, t->trial.sizes);
     tensor->buf = &t->buffers[place];
     tensor->layout = layout ? layout->id : 0;
@@ -90,7 +90,7 @@ static tsr_status place_operands(test *t) {
     cl_int code = CL_SUCCESS;
     for (uint32_t i = 0; i < tsri_opencl_trial_operands(&t->trial); i++)
         if (tsri_opencl_trial_tensor(&t->trial, i))
-            TRY(place_operand(t, i, t->own.instance->row));
+            TRY(place_operand(t, i, t->own.instance->variant));
     tsri_tensor_dims_table(t->trial.sizes, table);
     t->dims = clCreateBuffer(t->plan->dev->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
                              sizeof table, table, &code);
@@ -243,15 +243,16 @@ static tsr_status run_and_compare(test *t, char *verdict, size_t size) {
 static tsr_status is_same(test *t, bool *same) {
     tsr_dev *dev = t->plan->dev;
     tsri_opencl_instance *instance = t->own.instance, *found = NULL;
-    tsri_opencl_wish values = {.row = instance->row};
+    tsri_opencl_wish values = {.variant = instance->variant};
     const char *why;
-    *same = tsri_opencl_fits(dev, instance->row, &t->trial.operation.op, false, &why);
+    *same = tsri_opencl_fits(dev, instance->variant, &t->trial.operation.op, false, &why);
     for (int i = 0; i < TSRI_OPENCL_TUNABLES; i++) {
         values.set[i] = true; /* other values may be in force at other sizes */
         values.value[i] = instance->values.value[i];
     }
     if (*same)
-        TRY(tsri_opencl_instance_of(dev, instance->row, &t->trial.operation.op, &values, &found));
+        TRY(tsri_opencl_instance_of(dev, instance->variant, &t->trial.operation.op, &values,
+                                    &found));
     *same &= found == instance;
     return TSR_OK;
 }
@@ -307,8 +308,8 @@ static tsr_status refuse(const tsr_plan *plan, tsri_opencl_instance *instance,
     const tsr_facts *facts = &plan->dev->facts.common;
     tsri_opencl_log(plan->dev->state, TSR_LOG_WARNING, "%s on %s/%s: %s; %s", instance->name,
                     facts->platform, facts->name, verdict,
-                    instance->row->plain ? "no other variant takes its place"
-                                         : "another variant is used");
+                    instance->variant->plain ? "no other variant takes its place"
+                                             : "another variant is used");
     return tsri_opencl_instance_refuse(instance, verdict);
 }
 
@@ -321,7 +322,8 @@ static tsr_status recall(const tsr_plan *plan, const tsri_opencl_instance *insta
     int64_t *most = reach->most;
     int end = 0;
     reach->asked = true;
-    if (instance->row->enqueue) /* compiles at its first use: here, so that no run waits for it */
+    if (instance->variant
+            ->enqueue) /* compiles at its first use: here, so that no run waits for it */
         return TSR_OK;
     tsr_status status = tsri_opencl_verdict_load(plan->dev, instance, within, &text, &found);
     if (status == TSR_OK && found && text.data &&
@@ -337,7 +339,7 @@ static void keep(const tsr_plan *plan, const tsri_opencl_instance *instance,
                  const tsri_opencl_key *within, const tsri_opencl_reach *reach,
                  const char *verdict) {
     char text[512];
-    if (instance->row->enqueue)
+    if (instance->variant->enqueue)
         return;
     snprintf(text, sizeof text, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n%s",
              reach->most[0], reach->most[1], reach->most[2], reach->most[3], verdict);

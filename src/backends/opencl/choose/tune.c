@@ -4,8 +4,8 @@
 #include "backends/opencl/choose/select.h"
 #include "backends/opencl/driver/host.h"
 #include "backends/opencl/program/constants.h"
-#include "backends/opencl/rows/rows.h"
 #include "backends/opencl/tuning/tuning_file.h"
+#include "backends/opencl/variants/variants.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -26,12 +26,13 @@ static bool matters(const char *constant, size_t n) {
 }
 
 /* "W_DTYPE=F32,rows=64-" */
-static tsr_status condition_of(const tsri_opencl_row *row, const tsr_op *op, tsri_bytes *out) {
-    tsri_opencl_defines decided = {.row = row};
-    for (int t = 0; t < TSRI_OPENCL_TUNABLES && row->tunables[t].name; t++)
-        decided.values.value[t] = row->tunables[t].value;
-    if (row->define)
-        row->define(row, op, &decided);
+static tsr_status condition_of(const tsri_opencl_variant *variant, const tsr_op *op,
+                               tsri_bytes *out) {
+    tsri_opencl_defines decided = {.variant = variant};
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && variant->tunables[t].name; t++)
+        decided.values.value[t] = variant->tunables[t].value;
+    if (variant->define)
+        variant->define(variant, op, &decided);
     tsr_status status = decided.status;
     for (const char *at = decided.name.data; at && *at && status == TSR_OK;) {
         const size_t n = strcspn(at, ",");
@@ -45,16 +46,16 @@ static tsr_status condition_of(const tsri_opencl_row *row, const tsr_op *op, tsr
     return status;
 }
 
-static tsr_status visit_row(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
-                            tsr_tunable_visitor visit, void *data) {
+static tsr_status visit_variant(tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
+                                tsr_tunable_visitor visit, void *data) {
     tsr_tunable tunables[TSRI_OPENCL_TUNABLES];
     const tsr_tunable *pointers[TSRI_OPENCL_TUNABLES];
     tsri_opencl_defines defines;
     tsri_bytes condition = {0};
     uint32_t n = 0;
-    tsr_status status = tsri_opencl_defines_of(dev, row, op, NULL, &defines, NULL);
-    for (; n < TSRI_OPENCL_TUNABLES && row->tunables[n].name; n++) {
-        const tsri_opencl_tunable *t = &row->tunables[n];
+    tsr_status status = tsri_opencl_defines_of(dev, variant, op, NULL, &defines, NULL);
+    for (; n < TSRI_OPENCL_TUNABLES && variant->tunables[n].name; n++) {
+        const tsri_opencl_tunable *t = &variant->tunables[n];
         tunables[n] = (tsr_tunable){.struct_size = sizeof *tunables,
                                     .value = defines.values.value[n],
                                     .lowest = t->lowest,
@@ -63,31 +64,31 @@ static tsr_status visit_row(tsr_dev *dev, const tsri_opencl_row *row, const tsr_
         pointers[n] = &tunables[n];
     }
     if (status == TSR_OK)
-        status = condition_of(row, op, &condition);
+        status = condition_of(variant, op, &condition);
     if (status == TSR_OK)
-        visit(data, &(tsr_tunable_row){.struct_size = sizeof(tsr_tunable_row),
-                                       .n_tunables = n,
-                                       .tunables = pointers,
-                                       .op = tsri_opencl_op_name(row->op),
-                                       .row = row->name,
-                                       .condition = condition.data,
-                                       .variant = row->variant});
+        visit(data, &(tsr_tunable_variant){.struct_size = sizeof(tsr_tunable_variant),
+                                           .n_tunables = n,
+                                           .tunables = pointers,
+                                           .op = tsri_opencl_op_name(variant->op),
+                                           .variant = variant->name,
+                                           .condition = condition.data,
+                                           .batch_variant = variant->batch_variant});
     tsri_opencl_defines_clear(&defines);
     tsri_base_bytes_clear(&condition);
     return status;
 }
 
-static tsr_status visit_rows(tsr_dev *dev, const tsr_op *op, tsr_tunable_visitor visit,
-                             void *data) {
-    const tsri_opencl_row *rows[TSRI_OPENCL_MAX_ROWS];
+static tsr_status visit_variants(tsr_dev *dev, const tsr_op *op, tsr_tunable_visitor visit,
+                                 void *data) {
+    const tsri_opencl_variant *variants[TSRI_OPENCL_MAX_VARIANTS];
     const char *why;
     tsri_opencl_enter(dev->state);
     if (!tsri_opencl_op_name((tsr_op_id)op->id))
         return TSR_OK;
-    const size_t n = tsri_opencl_candidates(dev, op, rows);
+    const size_t n = tsri_opencl_candidates(dev, op, variants);
     for (size_t i = 0; i < n; i++)
-        if (rows[i]->tunables[0].name && tsri_opencl_fits(dev, rows[i], op, false, &why))
-            TRY(visit_row(dev, rows[i], op, visit, data));
+        if (variants[i]->tunables[0].name && tsri_opencl_fits(dev, variants[i], op, false, &why))
+            TRY(visit_variant(dev, variants[i], op, visit, data));
     return TSR_OK;
 }
 
@@ -105,7 +106,7 @@ static tsr_status keep(tsr_dev *dev, const char *path, const tsr_tuned *const *f
     tsri_opencl_tuned_line *lines = NULL;
     tsri_opencl_enter(dev->state);
     char *platform = pattern_of(facts->platform), *device = pattern_of(facts->name);
-    tsri_bytes row = {0};
+    tsri_bytes names = {0};
     size_t *at = NULL;
     tsr_status status = platform && device ? TSR_OK : TSR_E_HOST_MEMORY;
     if (status == TSR_OK)
@@ -113,23 +114,23 @@ static tsr_status keep(tsr_dev *dev, const char *path, const tsr_tuned *const *f
     if (status == TSR_OK)
         status = tsri_base_new(n ? n : 1, sizeof *at, &at);
     for (size_t i = 0; i < n && status == TSR_OK; i++) {
-        at[i] = row.size;
-        status = tsri_base_bytes_printf(&row, "%s/%s", found[i]->op, found[i]->row);
+        at[i] = names.size;
+        status = tsri_base_bytes_printf(&names, "%s/%s", found[i]->op, found[i]->variant);
         if (status == TSR_OK)
-            status = tsri_base_bytes_append(&row, "", 1);
+            status = tsri_base_bytes_append(&names, "", 1);
     }
     for (size_t i = 0; i < n && status == TSR_OK; i++)
         lines[i] = (tsri_opencl_tuned_line){
             .platform = path ? platform : "*",
             .device = path ? device : "*",
             .type = path ? tsri_opencl_type_name(facts->type) : "*",
-            .row = row.data + at[i],
+            .variant = names.data + at[i],
             .condition = found[i]->condition && *found[i]->condition ? found[i]->condition : "-",
             .values = found[i]->values,
             .note = found[i]->note};
     if (status == TSR_OK)
         status = tsri_opencl_tuning_store(dev, path, lines, n);
-    tsri_base_bytes_clear(&row);
+    tsri_base_bytes_clear(&names);
     free(at);
     free(lines);
     free(platform);
@@ -137,4 +138,4 @@ static tsr_status keep(tsr_dev *dev, const char *path, const tsr_tuned *const *f
     return status;
 }
 
-const tsr_backend_tune tsri_opencl_tune = {sizeof tsri_opencl_tune, visit_rows, keep};
+const tsr_backend_tune tsri_opencl_tune = {sizeof tsri_opencl_tune, visit_variants, keep};

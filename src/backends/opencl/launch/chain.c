@@ -4,8 +4,8 @@
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/program/compile.h"
 #include "backends/opencl/program/program.h"
-#include "backends/opencl/rows/rows.h"
 #include "backends/opencl/source/source.h"
+#include "backends/opencl/variants/variants.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -35,7 +35,7 @@ bool tsri_opencl_chains(const tsr_dev *dev) {
 }
 
 static bool takes_part(const tsri_opencl_instance *instance) {
-    return tsri_opencl_row_chains(instance->row) && instance->state == TSRI_OPENCL_BUILT;
+    return tsri_opencl_variant_chains(instance->variant) && instance->state == TSRI_OPENCL_BUILT;
 }
 
 /* The index of an instance among the program's cases; -1 where it is not one of them. */

@@ -91,21 +91,21 @@ static tsr_status check_count(const tsri_opencl_launch *launch) {
 }
 
 /* Creates one kernel: the variant's own, or its stage's. */
-static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
+static tsr_status create_one(tsr_dev *dev, const tsri_opencl_variant *variant,
                              const tsri_opencl_values *values, tsri_opencl_instance *instance,
                              const tsr_op *op, cl_mem dims, bool traced,
                              tsri_opencl_launch *launch) {
     cl_int code = CL_SUCCESS;
     const tsri_opencl_stage *stage = instance->stage;
     *launch = (tsri_opencl_launch){.dev = dev,
-                                   .row = row,
+                                   .variant = variant,
                                    .values = values,
                                    .file = tsri_opencl_instance_file(instance),
                                    .op = op,
                                    .bounds = op->bounds,
                                    .dims = dims};
     launch->limit = dev->state->launch_limit ? dev->state->launch_limit
-                    : row->plain             ? plain_limit
+                    : variant->plain         ? plain_limit
                                              : fast_limit;
     launch->work = tsri_tensor_const(1);
     for (int i = 0; i < 3; i++) {
@@ -124,7 +124,7 @@ static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
     }
     /* Some thirty queries of the driver, so once for each kernel. */
     launch->named = dev->found->version >= 102 && !instance->compared ? launch->kernel : NULL;
-    (stage ? stage->bind : row->bind)(row, op, launch);
+    (stage ? stage->bind : variant->bind)(variant, op, launch);
     TRY(launch->status);
     TRY(check_count(launch));
     instance->compared |= launch->kernel != NULL;
@@ -142,12 +142,12 @@ static tsr_status create_one(tsr_dev *dev, const tsri_opencl_row *row,
 /* Creates the variant's kernel and its stage's. */
 static tsr_status create(tsr_dev *dev, tsri_opencl_instance *instance, const tsr_op *op,
                          cl_mem dims, bool traced, tsri_opencl_launch *launch) {
-    const tsri_opencl_row *row = instance->row;
-    TRY(create_one(dev, row, &instance->values, instance, op, dims, traced, launch));
+    const tsri_opencl_variant *variant = instance->variant;
+    TRY(create_one(dev, variant, &instance->values, instance, op, dims, traced, launch));
     if (!instance->before)
         return TSR_OK;
     TRY(tsri_base_new(1, sizeof *launch->before, &launch->before));
-    TRY(create_one(dev, row, &instance->values, instance->before, op, dims, traced,
+    TRY(create_one(dev, variant, &instance->values, instance->before, op, dims, traced,
                    launch->before));
     if (launch->before->scratch_bytes > launch->scratch_bytes)
         launch->scratch_bytes = launch->before->scratch_bytes;
@@ -236,7 +236,7 @@ static tsr_status enqueue_provider(const run *r, const int64_t sizes[TSR_SYMBOLS
     const tsri_opencl_launch *launch = r->launch;
     cl_event event = NULL;
     const uint64_t begin = tsri_base_now_ns();
-    TRY(launch->row->enqueue(launch->row, launch->op, launch->dev->queue, sizes, &event));
+    TRY(launch->variant->enqueue(launch->variant, launch->op, launch->dev->queue, sizes, &event));
     if (event)
         hand_over(r, event, tsri_base_now_ns() - begin);
     return TSR_OK;
@@ -278,7 +278,7 @@ tsr_status tsri_opencl_launch_run(tsri_opencl_launch *launch, const int64_t size
     if (empty)
         return TSR_OK;
     launch->dev->busy = true;
-    if (launch->row->enqueue && launch->file == launch->row->file)
+    if (launch->variant->enqueue && launch->file == launch->variant->file)
         TRY(enqueue_provider(&r, sizes));
     if (!launch->kernel)
         return TSR_OK;

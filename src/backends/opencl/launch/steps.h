@@ -16,7 +16,7 @@ typedef struct tsri_opencl_pending {
 typedef struct tsri_opencl_step {
     tsri_opencl_operation operation;
     tsri_opencl_instance *instance;
-    tsri_opencl_wish forced; /* its row is NULL where the choice is free */
+    tsri_opencl_wish forced; /* its variant is NULL where the choice is free */
     char *fallback;          /* why the weight was unpacked to plain rows; NULL: it was not */
     uint32_t stored_operand, stored_layout; /* of that weight: its operand, its layout before */
     tsri_opencl_launch launch;

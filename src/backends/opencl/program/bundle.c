@@ -3,7 +3,7 @@
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/program/bundle_files.h"
 #include "backends/opencl/program/constants.h"
-#include "backends/opencl/rows/rows.h"
+#include "backends/opencl/variants/variants.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
@@ -87,17 +87,18 @@ static tsr_status read_tunables(const json_t *entry, const char *what,
         return tsri_base_fail(TSR_E_FORMAT, "%s has no \"tunables\"", what);
     json_object_foreach((json_t *)tunables, name, value) {
         int t = 0;
-        while (t < TSRI_OPENCL_TUNABLES && kernel->row && kernel->row->tunables[t].name &&
-               strcmp(kernel->row->tunables[t].name, name) != 0)
+        while (t < TSRI_OPENCL_TUNABLES && kernel->variant && kernel->variant->tunables[t].name &&
+               strcmp(kernel->variant->tunables[t].name, name) != 0)
             t++;
-        if (!kernel->row || t == TSRI_OPENCL_TUNABLES || !kernel->row->tunables[t].name ||
+        if (!kernel->variant || t == TSRI_OPENCL_TUNABLES || !kernel->variant->tunables[t].name ||
             !json_is_integer(value))
             return tsri_base_fail(
                 TSR_E_FORMAT,
                 "%s: %s is not a tunable of its kernel variant, or is not a whole number", what,
                 name);
         const json_int_t number = json_integer_value(value);
-        if (number < kernel->row->tunables[t].lowest || number > kernel->row->tunables[t].highest)
+        if (number < kernel->variant->tunables[t].lowest ||
+            number > kernel->variant->tunables[t].highest)
             return tsri_base_fail(TSR_E_FORMAT,
                                   "%s: %s = %" JSON_INTEGER_FORMAT " is out of its range", what,
                                   name, number);
@@ -110,12 +111,12 @@ static tsr_status read_tunables(const json_t *entry, const char *what,
 /* "linear/plain:TN=4" names the variant linear/plain; a stage has no op before a slash. */
 static tsr_status read_row(const char *what, tsri_opencl_bundled *kernel) {
     const size_t n = strcspn(kernel->instance, ":");
-    char *row = tsri_base_copy_text(kernel->instance, n);
-    if (!row)
+    char *name = tsri_base_copy_text(kernel->instance, n);
+    if (!name)
         return TSR_E_HOST_MEMORY;
-    kernel->row = kernel->values.row = tsri_opencl_find_row(row);
-    const bool known = kernel->row || !strchr(row, '/');
-    free(row);
+    kernel->variant = kernel->values.variant = tsri_opencl_find_variant(name);
+    const bool known = kernel->variant || !strchr(name, '/');
+    free(name);
     return known ? TSR_OK
                  : tsri_base_fail(TSR_E_FORMAT,
                                   "%s is of kernel variant %.*s, which this Tessera does not have",
@@ -131,7 +132,7 @@ static tsr_status read_kernel(const json_t *entry, const char *path, size_t inde
     if (!json_is_object(entry))
         return tsri_base_fail(TSR_E_FORMAT, "%s is not an object", what);
     TRY(text_at(entry, what, "name", &name));
-    TRY(text_at(entry, what, "row", &instance));
+    TRY(text_at(entry, what, "variant", &instance));
     TRY(tsri_base_json_int(entry, what, "arguments", 1, 1024, &n_args));
     if (n_args < 0)
         return tsri_base_fail(TSR_E_FORMAT, "%s has no \"arguments\"", what);
@@ -300,26 +301,26 @@ const tsri_opencl_bundled *tsri_opencl_bundle_find(const tsri_opencl_bundle *bun
     return NULL;
 }
 
-tsr_status tsri_opencl_bundle_has(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
-                                  bool *has) {
+tsr_status tsri_opencl_bundle_has(const tsr_dev *dev, const tsri_opencl_variant *variant,
+                                  const tsr_op *op, bool *has) {
     tsri_opencl_defines defines;
     tsri_bytes name = {0};
     *has = false;
-    if (!row->file || row->enqueue)
+    if (!variant->file || variant->enqueue)
         return TSR_OK;
-    tsr_status status = tsri_opencl_defines_of(dev, row, op, NULL, &defines, NULL);
+    tsr_status status = tsri_opencl_defines_of(dev, variant, op, NULL, &defines, NULL);
     if (status == TSR_OK)
-        status = tsri_opencl_defines_name(row, NULL, &defines, &name);
+        status = tsri_opencl_defines_name(variant, NULL, &defines, &name);
     if (status == TSR_OK)
         *has = tsri_opencl_bundle_find(dev->bundle, name.data) != NULL;
     const tsri_opencl_values values = defines.values;
     tsri_opencl_defines_clear(&defines);
     tsri_base_bytes_clear(&name);
-    if (status != TSR_OK || !*has || !row->before)
+    if (status != TSR_OK || !*has || !variant->before)
         return status;
-    status = tsri_opencl_defines_before(row, op, &values, &defines);
+    status = tsri_opencl_defines_before(variant, op, &values, &defines);
     if (status == TSR_OK)
-        status = tsri_opencl_defines_name(row, row->before, &defines, &name);
+        status = tsri_opencl_defines_name(variant, variant->before, &defines, &name);
     if (status == TSR_OK)
         *has = tsri_opencl_bundle_find(dev->bundle, name.data) != NULL;
     tsri_opencl_defines_clear(&defines);

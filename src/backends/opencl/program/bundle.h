@@ -13,7 +13,7 @@
  *                    "source_sha256"  of program.cl
  *                    "target"         platform, device and driver that the variants were chosen for
  *                    "kernels"        of each: its function's "name", its instance's canonical
- *                                     "row", its "tunables" and how many "arguments" it has
+ *                                     "variant", its "tunables" and how many "arguments" it has
  *                    "binary"         once there is one: file, bytes, sha256, and the platform,
  *                                     device and driver that took it
  *   program.bin    the program as that driver gives it, or as its vendor's offline compiler made it
@@ -31,8 +31,8 @@ enum { TSRI_OPENCL_BUNDLE_VERSION = 1, TSRI_OPENCL_KERNEL_ABI = 1 };
 
 typedef struct tsri_opencl_bundled {
     char *name, *instance; /* the function; the canonical name: "linear/plain:TN=4,W_DTYPE=F32" */
-    const tsri_opencl_row *row; /* NULL: it is a stage */
-    tsri_opencl_wish values;    /* the values of its tunables */
+    const tsri_opencl_variant *variant; /* NULL: it is a stage */
+    tsri_opencl_wish values;            /* the values of its tunables */
     uint32_t n_args;
 } tsri_opencl_bundled;
 
@@ -52,7 +52,7 @@ void tsri_opencl_bundle_free(tsri_opencl_bundle *bundle);
 const tsri_opencl_bundled *tsri_opencl_bundle_find(const tsri_opencl_bundle *bundle,
                                                    const char *instance);
 /* Whether the variant's kernels for this op, including its stage's, are in the device's bundle. */
-tsr_status tsri_opencl_bundle_has(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
-                                  bool *has);
+tsr_status tsri_opencl_bundle_has(const tsr_dev *dev, const tsri_opencl_variant *variant,
+                                  const tsr_op *op, bool *has);
 
 #endif

@@ -41,10 +41,10 @@ static json_t *identity(const tsr_dev *dev) {
 
 static json_t *describe_kernel(const tsri_opencl_instance *instance) {
     json_t *tunables = json_object();
-    const tsri_opencl_tunable *t = instance->row->tunables;
+    const tsri_opencl_tunable *t = instance->variant->tunables;
     for (int i = 0; !instance->stage && i < TSRI_OPENCL_TUNABLES && t[i].name; i++)
         tsri_base_json_put(tunables, t[i].name, json_integer(instance->values.value[i]));
-    return json_pack("{s:s,s:s,s:o,s:i}", "name", instance->kernel, "row", instance->name,
+    return json_pack("{s:s,s:s,s:o,s:i}", "name", instance->kernel, "variant", instance->name,
                      "tunables", tunables, "arguments", (int)instance->n_args);
 }
 

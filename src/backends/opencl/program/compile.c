@@ -238,8 +238,8 @@ tsr_status tsri_opencl_make_program(tsri_opencl_programs *programs, const tsri_b
 
 tsr_status tsri_opencl_build_text(tsr_dev *dev, const tsri_bytes *source, const char *kernel,
                                   cl_program *out) {
-    static const tsri_opencl_row row = {.name = "chain"};
-    tsri_opencl_instance whole = {.row = &row, .name = (char *)kernel}, *only = &whole;
+    static const tsri_opencl_variant variant = {.name = "chain"};
+    tsri_opencl_instance whole = {.variant = &variant, .name = (char *)kernel}, *only = &whole;
     char *log = NULL;
     snprintf(whole.kernel, sizeof whole.kernel, "%s", kernel);
     *out = NULL;

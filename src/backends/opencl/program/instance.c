@@ -1,7 +1,7 @@
 /* backends/opencl/program/instance.c - a variant with all its build constants, and its name. */
 #include "backends/opencl/program/instance.h"
 #include "backends/opencl/program/bundle.h"
-#include "backends/opencl/rows/rows.h"
+#include "backends/opencl/variants/variants.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -35,22 +35,23 @@ static tsr_status name_kernel(tsri_opencl_instance *instance) {
     tsri_base_hash_hex(digest, hex);
     const tsri_opencl_stage *stage = instance->stage;
     snprintf(instance->kernel, sizeof instance->kernel, "%s_%.40s_%.8s",
-             stage ? "stage" : tsri_opencl_op_name(instance->row->op),
-             stage ? stage->name : instance->row->name, hex);
+             stage ? "stage" : tsri_opencl_op_name(instance->variant->op),
+             stage ? stage->name : instance->variant->name, hex);
     return TSR_OK;
 }
 
 const char *tsri_opencl_instance_file(const tsri_opencl_instance *instance) {
-    return instance->stage ? instance->stage->file : instance->row->file;
+    return instance->stage ? instance->stage->file : instance->variant->file;
 }
 
-tsr_status tsri_opencl_instance_new(const tsri_opencl_bundle *bundle, const tsri_opencl_row *row,
+tsr_status tsri_opencl_instance_new(const tsri_opencl_bundle *bundle,
+                                    const tsri_opencl_variant *variant,
                                     const tsri_opencl_stage *stage,
                                     const tsri_opencl_defines *defines, const tsri_bytes *tunables,
                                     char *name, tsri_opencl_instance **out) {
     tsri_opencl_instance *instance = NULL;
     TRY(tsri_base_new(1, sizeof *instance, &instance));
-    instance->row = row;
+    instance->variant = variant;
     instance->stage = stage;
     instance->values = defines->values;
     instance->name = tsri_base_copy_text(name, strlen(name));
@@ -83,5 +84,5 @@ tsr_status tsri_opencl_instance_refuse(tsri_opencl_instance *instance, const cha
 }
 
 bool tsri_opencl_instance_newest_c(const tsri_opencl_instance *instance) {
-    return instance->row->newest_c && !instance->stage;
+    return instance->variant->newest_c && !instance->stage;
 }

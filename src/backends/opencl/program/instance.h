@@ -21,7 +21,7 @@ typedef struct tsri_opencl_reach {
 /* A variant with all its build constants. */
 typedef struct tsri_opencl_instance tsri_opencl_instance;
 struct tsri_opencl_instance {
-    const tsri_opencl_row *row;
+    const tsri_opencl_variant *variant;
     const tsri_opencl_stage *stage; /* of a stage, which variants may share; NULL: of a variant */
     tsri_opencl_instance *before;   /* of the variant's stage; NULL: it has none */
     char *name;                     /* the canonical name: "linear/packed:MR=6,W_DTYPE=f16" */
@@ -40,7 +40,8 @@ struct tsri_opencl_instance {
 };
 
 /* Makes an instance of a variant or of its stage; where a bundle has it, it is built already. */
-tsr_status tsri_opencl_instance_new(const tsri_opencl_bundle *bundle, const tsri_opencl_row *row,
+tsr_status tsri_opencl_instance_new(const tsri_opencl_bundle *bundle,
+                                    const tsri_opencl_variant *variant,
                                     const tsri_opencl_stage *stage,
                                     const tsri_opencl_defines *defines, const tsri_bytes *tunables,
                                     char *name, tsri_opencl_instance **out);

@@ -7,7 +7,7 @@
 #ifndef TSRI_OPENCL_PROGRAM_PROBE_H
 #define TSRI_OPENCL_PROGRAM_PROBE_H
 
-#include "backends/opencl/bind/row.h"
+#include "backends/opencl/bind/variant.h"
 #include "backends/opencl/device/device.h"
 
 /* The answers for one device, each asked for at most once. */

@@ -47,11 +47,11 @@ void tsri_opencl_programs_destroy(tsri_opencl_programs *programs) {
 /* The listed instance of that name, of the variant or, where not NULL, of the stage; NULL where
  * there is none yet. */
 static tsri_opencl_instance *find_instance(const tsri_opencl_programs *programs,
-                                           const tsri_opencl_row *row,
+                                           const tsri_opencl_variant *variant,
                                            const tsri_opencl_stage *stage, const char *name) {
     for (size_t i = 0; i < programs->n; i++) {
         tsri_opencl_instance *instance = programs->instances[i];
-        if (instance->stage == stage && (stage || instance->row == row) &&
+        if (instance->stage == stage && (stage || instance->variant == variant) &&
             !strcmp(instance->name, name))
             return instance;
     }
@@ -59,19 +59,19 @@ static tsri_opencl_instance *find_instance(const tsri_opencl_programs *programs,
 }
 
 /* The listed instance with these constants, or a new one. Clears the constants. */
-static tsr_status instance_with(tsri_opencl_programs *programs, const tsri_opencl_row *row,
+static tsr_status instance_with(tsri_opencl_programs *programs, const tsri_opencl_variant *variant,
                                 const tsri_opencl_stage *stage, tsr_status status,
                                 tsri_opencl_defines *defines, const tsri_bytes *tunables,
                                 tsri_opencl_instance **out) {
     tsri_bytes name = {0};
     if (status == TSR_OK)
-        status = tsri_opencl_defines_name(row, stage, defines, &name);
-    *out = status == TSR_OK ? find_instance(programs, row, stage, name.data) : NULL;
+        status = tsri_opencl_defines_name(variant, stage, defines, &name);
+    *out = status == TSR_OK ? find_instance(programs, variant, stage, name.data) : NULL;
     if (status == TSR_OK && !*out)
         status = tsri_base_grow(&programs->instances, &programs->capacity, programs->n + 1,
                                 sizeof *programs->instances);
     if (status == TSR_OK && !*out) {
-        status = tsri_opencl_instance_new(programs->dev->bundle, row, stage, defines, tunables,
+        status = tsri_opencl_instance_new(programs->dev->bundle, variant, stage, defines, tunables,
                                           name.data, out);
         if (status == TSR_OK)
             programs->instances[programs->n++] = *out;
@@ -81,16 +81,17 @@ static tsr_status instance_with(tsri_opencl_programs *programs, const tsri_openc
     return status;
 }
 
-tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
-                                   const tsri_opencl_wish *wish, tsri_opencl_instance **out) {
+tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_variant *variant,
+                                   const tsr_op *op, const tsri_opencl_wish *wish,
+                                   tsri_opencl_instance **out) {
     tsri_opencl_defines defines;
     tsri_bytes tunables = {0};
-    tsr_status status = tsri_opencl_defines_of(dev, row, op, wish, &defines, &tunables);
-    status = instance_with(dev->programs, row, NULL, status, &defines, &tunables, out);
-    if (status == TSR_OK && row->before && !(*out)->before) {
-        status = tsri_opencl_defines_before(row, op, &(*out)->values, &defines);
-        status = instance_with(dev->programs, row, row->before, status, &defines, &(tsri_bytes){0},
-                               &(*out)->before);
+    tsr_status status = tsri_opencl_defines_of(dev, variant, op, wish, &defines, &tunables);
+    status = instance_with(dev->programs, variant, NULL, status, &defines, &tunables, out);
+    if (status == TSR_OK && variant->before && !(*out)->before) {
+        status = tsri_opencl_defines_before(variant, op, &(*out)->values, &defines);
+        status = instance_with(dev->programs, variant, variant->before, status, &defines,
+                               &(tsri_bytes){0}, &(*out)->before);
     }
     tsri_base_bytes_clear(&tunables);
     return status;
@@ -264,8 +265,8 @@ static tsr_status verdict_key(tsr_dev *dev, const tsri_opencl_instance *instance
     tsri_opencl_instance *const both[] = {(tsri_opencl_instance *)instance, instance->before};
     tsr_status status =
         within ? tsri_base_bytes_append(&text, (const char *)within->digest, sizeof within->digest)
-        : instance->row->file ? assemble(dev->programs, both, instance->before ? 2 : 1, &text)
-                              : TSR_OK;
+        : instance->variant->file ? assemble(dev->programs, both, instance->before ? 2 : 1, &text)
+                                  : TSR_OK;
     if (status == TSR_OK)
         status = tsri_base_bytes_printf(&text, "%s", instance->name);
     if (status == TSR_OK)

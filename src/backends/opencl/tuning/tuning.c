@@ -2,9 +2,9 @@
  * variant and an op. */
 #include "backends/opencl/tuning/tuning.h"
 #include "backends/opencl/driver/host.h"
-#include "backends/opencl/rows/rows.h"
 #include "backends/opencl/source/source.h"
 #include "backends/opencl/tuning/tuning_file.h"
+#include "backends/opencl/variants/variants.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "tensor/shape.h"
@@ -18,7 +18,7 @@
 enum { FIELDS = 6, MAX_FIELD = 512 };
 
 typedef struct line {
-    const tsri_opencl_row *row;
+    const tsri_opencl_variant *variant;
     char *condition, *from; /* NULL: it has none; "table cl/tuned/x.tsv:7" */
     int rank;               /* higher wins */
     bool scored;
@@ -44,9 +44,9 @@ void tsri_opencl_tuning_free(tsri_opencl_tuning *tuning) {
 
 /* --- reading --- */
 
-static tsr_status set_value(const tsri_opencl_row *row, const char *place, const char *text,
+static tsr_status set_value(const tsri_opencl_variant *variant, const char *place, const char *text,
                             size_t n, tsri_opencl_wish *out) {
-    const char *const op = tsri_opencl_op_name(row->op);
+    const char *const op = tsri_opencl_op_name(variant->op);
     const char *equals = memchr(text, '=', n);
     char *end = NULL;
     const long value = equals ? strtol(equals + 1, &end, 10) : 0;
@@ -55,8 +55,8 @@ static tsr_status set_value(const tsri_opencl_row *row, const char *place, const
                               (int)n, text);
     const size_t name_n = (size_t)(equals - text);
     tsri_bytes list = {0};
-    for (int i = 0; i < TSRI_OPENCL_TUNABLES && row->tunables[i].name; i++) {
-        const tsri_opencl_tunable *tunable = &row->tunables[i];
+    for (int i = 0; i < TSRI_OPENCL_TUNABLES && variant->tunables[i].name; i++) {
+        const tsri_opencl_tunable *tunable = &variant->tunables[i];
         if (strlen(tunable->name) != name_n || memcmp(tunable->name, text, name_n) != 0) {
             (void)!tsri_base_bytes_printf(&list, "%s%s", list.size ? ", " : "", tunable->name);
             continue;
@@ -64,25 +64,26 @@ static tsr_status set_value(const tsri_opencl_row *row, const char *place, const
         tsri_base_bytes_clear(&list);
         if (value < tunable->lowest || value > tunable->highest)
             return tsri_base_fail(TSR_E_FORMAT, "%s: %s/%s takes %s from %d to %d, not %ld", place,
-                                  op, row->name, tunable->name, tunable->lowest, tunable->highest,
-                                  value);
+                                  op, variant->name, tunable->name, tunable->lowest,
+                                  tunable->highest, value);
         out->set[i] = true;
         out->value[i] = (int)value;
         return TSR_OK;
     }
     const tsr_status status =
         tsri_base_fail(TSR_E_FORMAT, "%s: %s/%s has no tunable %.*s; it has %s", place, op,
-                       row->name, (int)name_n, text, list.size ? list.data : "none");
+                       variant->name, (int)name_n, text, list.size ? list.data : "none");
     tsri_base_bytes_clear(&list);
     return status;
 }
 
-tsr_status tsri_opencl_read_values(const tsri_opencl_row *row, const char *place, const char *text,
-                                   size_t n, char separator, tsri_opencl_wish *out) {
+tsr_status tsri_opencl_read_values(const tsri_opencl_variant *variant, const char *place,
+                                   const char *text, size_t n, char separator,
+                                   tsri_opencl_wish *out) {
     for (size_t at = 0; at < n;) {
         const char *end = memchr(text + at, separator, n - at);
         const size_t length = end ? (size_t)(end - text) - at : n - at;
-        TRY(set_value(row, place, text + at, length, out));
+        TRY(set_value(variant, place, text + at, length, out));
         at += length + 1;
     }
     return TSR_OK;
@@ -170,10 +171,10 @@ static tsr_status read_fields(tsr_dev *dev, tsri_opencl_tuning *tuning, const ch
     line read = {0};
     int conditions = 0;
     const bool scored = !strncmp(field[5], "score=", 6), always = !strcmp(field[4], "-");
-    read.row = tsri_opencl_find_row(field[3]);
-    if (!read.row)
+    read.variant = tsri_opencl_find_variant(field[3]);
+    if (!read.variant)
         return tsri_base_fail(TSR_E_FORMAT, "%s: there is no kernel variant %s", place, field[3]);
-    read.values.row = read.row;
+    read.values.variant = read.variant;
     TRY(check_type(place, field[2]));
     if (!always)
         TRY(check_conditions(place, field[4], scored, &conditions));
@@ -185,7 +186,7 @@ static tsr_status read_fields(tsr_dev *dev, tsri_opencl_tuning *tuning, const ch
             return tsri_base_fail(TSR_E_FORMAT, "%s: \"%s\" is not a score, score=N", place,
                                   field[5]);
     } else
-        TRY(tsri_opencl_read_values(read.row, place, field[5], strlen(field[5]), ',',
+        TRY(tsri_opencl_read_values(read.variant, place, field[5], strlen(field[5]), ',',
                                     &read.values));
     const int level = match(dev, field);
     if (!level)
@@ -224,7 +225,7 @@ static tsr_status read_line(tsr_dev *dev, tsri_opencl_tuning *tuning, const char
     if (fields != FIELDS)
         return tsri_base_fail(TSR_E_FORMAT,
                               "%s: a line has %d fields with a tab between: platform, device, "
-                              "type, row, condition, values",
+                              "type, variant, condition, values",
                               place, FIELDS);
     return read_fields(dev, tuning, place, from, here ? 1 << 16 : 0, field);
 }
@@ -322,25 +323,25 @@ static bool holds(const char *condition, const tsr_op *op, const char *constants
     return true;
 }
 
-bool tsri_opencl_is_tuned(const tsr_dev *dev, const tsri_opencl_row *row) {
+bool tsri_opencl_is_tuned(const tsr_dev *dev, const tsri_opencl_variant *variant) {
     for (size_t i = 0; dev->tuning && i < dev->tuning->n; i++)
-        if (dev->tuning->lines[i].row == row)
+        if (dev->tuning->lines[i].variant == variant)
             return true;
     return false;
 }
 
-void tsri_opencl_values_of(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
+void tsri_opencl_values_of(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
                            const tsri_opencl_wish *wish, const char *constants,
                            tsri_opencl_values *out) {
     int rank[TSRI_OPENCL_TUNABLES] = {0};
     *out = (tsri_opencl_values){0};
-    for (int t = 0; t < TSRI_OPENCL_TUNABLES && row->tunables[t].name; t++) {
-        out->value[t] = row->tunables[t].value;
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && variant->tunables[t].name; t++) {
+        out->value[t] = variant->tunables[t].value;
         out->from[t] = "default";
     }
     for (size_t i = 0; dev->tuning && i < dev->tuning->n; i++) {
         const line *l = &dev->tuning->lines[i];
-        if (l->row != row || l->scored || !holds(l->condition, op, constants))
+        if (l->variant != variant || l->scored || !holds(l->condition, op, constants))
             continue;
         for (int t = 0; t < TSRI_OPENCL_TUNABLES; t++)
             if (l->values.set[t] && l->rank >= rank[t]) {
@@ -349,18 +350,18 @@ void tsri_opencl_values_of(const tsr_dev *dev, const tsri_opencl_row *row, const
                 out->from[t] = l->from;
             }
     }
-    for (int t = 0; wish && wish->row == row && t < TSRI_OPENCL_TUNABLES; t++)
+    for (int t = 0; wish && wish->variant == variant && t < TSRI_OPENCL_TUNABLES; t++)
         if (wish->set[t]) {
             out->value[t] = wish->value[t];
             out->from[t] = "forced";
         }
 }
 
-int tsri_opencl_score_of(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op) {
-    int score = tsri_opencl_row_score(row, &dev->facts), rank = 0;
+int tsri_opencl_score_of(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op) {
+    int score = tsri_opencl_variant_score(variant, &dev->facts), rank = 0;
     for (size_t i = 0; dev->tuning && i < dev->tuning->n; i++) {
         const line *l = &dev->tuning->lines[i];
-        if (l->row == row && l->scored && l->rank >= rank && holds(l->condition, op, "")) {
+        if (l->variant == variant && l->scored && l->rank >= rank && holds(l->condition, op, "")) {
             rank = l->rank;
             score = l->score;
         }

@@ -5,12 +5,12 @@
  * machine for this device and driver (a file of the cache folder); what the user forces. A line of
  * a table has six fields with a tab between:
  *
- *     platform  device  type  row  condition  values
+ *     platform  device  type  variant  condition  values
  *
  *   platform, device  patterns with * and ?; platform is compared with the platform's and the
  *                     vendor's name
  *   type              cpu, gpu, accelerator, other or *
- *   row               a kernel variant: "linear/packed"
+ *   variant           a kernel variant: "linear/packed"
  *   condition         - or a list, "W_DTYPE=F32,rows=2-8": constants that the op decides, and rows,
  *                     how many rows of the result a plan may have ("64-": 64 and more)
  *   values            a list, "MR=4,NV=2". "score=95" in place of the variant's own score makes
@@ -29,7 +29,7 @@
 
 /* A variant that the user asks for, and values of its tunables. */
 typedef struct tsri_opencl_wish {
-    const tsri_opencl_row *row; /* NULL: the choice is free */
+    const tsri_opencl_variant *variant; /* NULL: the choice is free */
     bool set[TSRI_OPENCL_TUNABLES];
     int value[TSRI_OPENCL_TUNABLES];
 } tsri_opencl_wish;
@@ -42,18 +42,19 @@ void tsri_opencl_tuning_free(tsri_opencl_tuning *tuning);
 
 /* constants: what the op decides, as in the canonical name ("W_DTYPE=F32,ACT=0"). wish may be NULL,
  * or for another variant. */
-void tsri_opencl_values_of(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op,
+void tsri_opencl_values_of(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
                            const tsri_opencl_wish *wish, const char *constants,
                            tsri_opencl_values *out);
 /* Whether some line names a tunable of the variant, so that its values may differ from the
  * defaults. */
-bool tsri_opencl_is_tuned(const tsr_dev *dev, const tsri_opencl_row *row);
-int tsri_opencl_score_of(const tsr_dev *dev, const tsri_opencl_row *row, const tsr_op *op);
+bool tsri_opencl_is_tuned(const tsr_dev *dev, const tsri_opencl_variant *variant);
+int tsri_opencl_score_of(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op);
 
 /* Reads "MR=4,NV=2" with `separator` between the items. TSR_E_FORMAT: the message begins with
  * `place`. */
-tsr_status tsri_opencl_read_values(const tsri_opencl_row *row, const char *place, const char *text,
-                                   size_t n, char separator, tsri_opencl_wish *out);
+tsr_status tsri_opencl_read_values(const tsri_opencl_variant *variant, const char *place,
+                                   const char *text, size_t n, char separator,
+                                   tsri_opencl_wish *out);
 
 /* The most rows that an op's result may have in a plan: what "rows" means in a condition. */
 int64_t tsri_opencl_result_rows(const tsr_op *op);

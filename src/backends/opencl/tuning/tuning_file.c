@@ -76,7 +76,7 @@ tsr_status tsri_opencl_tuning_read_here(tsr_dev *dev, char **path, tsri_bytes *t
 
 /* Whether the first five fields, which say what a line is about, are the same. */
 static bool same_subject(const char *text, size_t n, const tsri_opencl_tuned_line *line) {
-    const char *const fields[] = {line->platform, line->device, line->type, line->row,
+    const char *const fields[] = {line->platform, line->device, line->type, line->variant,
                                   line->condition};
     const char *end = text + n;
     for (int i = 0; i < 5; i++) {
@@ -119,7 +119,7 @@ static tsr_status add_new(const tsri_opencl_tuned_line *lines, size_t n, tsri_by
         if (l->note && *l->note)
             TRY(tsri_base_bytes_printf(out, "%s%s\n", note, l->note));
         TRY(tsri_base_bytes_printf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", l->platform, l->device, l->type,
-                                   l->row, l->condition, l->values));
+                                   l->variant, l->condition, l->values));
     }
     return TSR_OK;
 }

@@ -14,14 +14,14 @@
  * where there is no file, or where it is not used, after a warning. */
 tsr_status tsri_opencl_tuning_read_here(tsr_dev *dev, char **path, tsri_bytes *text);
 
-/* The lines of a file that is being written: one for each row and condition; a later line replaces
+/* The lines of a file that is being written: one for each variant and condition; a later line replaces
  * an earlier one. */
 typedef struct tsri_opencl_tuned_line {
-    const char *platform, *device, *type, *row, *condition, *values, *note;
+    const char *platform, *device, *type, *variant, *condition, *values, *note;
 } tsri_opencl_tuned_line;
 
 /* Writes the user's file of this device, or the table at `path`, with these lines in place of those
- * of the same device, row and condition. The file is replaced atomically. */
+ * of the same device, variant and condition. The file is replaced atomically. */
 tsr_status tsri_opencl_tuning_store(tsr_dev *dev, const char *path,
                                     const tsri_opencl_tuned_line *lines, size_t n);
 

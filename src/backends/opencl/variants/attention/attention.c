@@ -1,0 +1,205 @@
+/* backends/opencl/variants/attention/attention.c - attention: scores, softmax and the sum of values;
+ * variants by queries, by key heads, and in tiles. */
+#include "backends/opencl/variants/shared/group.h"
+#include "backends/opencl/variants/shared/heads.h"
+
+TSRI_OPERANDS(attention);
+enum {
+    MOST_DECODED = 8, /* from 9 queries on, a tile of 32 is faster */
+    QUERIES = 32      /* of a tile of flash.cl */
+};
+
+static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                       const tsr_op *op, const char **why) {
+    (void)variant, (void)facts;
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[Y];
+    const tsr_tensor *source = tsri_opencl_in(op, SOURCE), *bias = tsri_opencl_in(op, BIAS),
+                     *relative = tsri_opencl_in(op, RELATIVE);
+    const tsr_tensor *heads[] = {q, k, v, y};
+    for (int i = 0; i < 4; i++)
+        if (!tsri_opencl_fits_private_heads(heads[i], why))
+            return false;
+    if (!tsri_opencl_is_f32(q) || !tsri_opencl_is_f32(y) || (bias && !tsri_opencl_is_f32(bias)))
+        return tsri_opencl_refuse(why, "activations are taken as f32 only");
+    if (!tsri_opencl_is_float(k) || !tsri_opencl_is_float(v))
+        return tsri_opencl_refuse(why, "keys and values are taken as f32, f16 or bf16 only");
+    if (source &&
+        (!tsri_tensor_is_packed(source) || !tsri_tensor_same_dim(source->dim[1], k->dim[1])))
+        return tsri_opencl_refuse(why, "source is not an array of one slot a key");
+    if (relative && (!tsri_opencl_is_f32(relative) || !tsri_tensor_is_packed(relative)))
+        return tsri_opencl_refuse(why, "relative is not a packed array of f32");
+    return tsri_opencl_fits_index(op, why);
+}
+
+static bool fits_flash(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                       const tsr_op *op, const char **why) {
+    if (!facts->vector16)
+        return tsri_opencl_refuse(why, "made for CPUs: its vectors have 16 queries or keys");
+    return tsri_opencl_fits_flash_heads(op->in[Q], op->in[V], why) &&
+           fits_plain(variant, facts, op, why);
+}
+
+static bool fits_decode(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                        const tsr_op *op, const char **why) {
+    if (op->in[Q]->rank == 4 && tsri_opencl_highest(op, op->in[Q]->dim[1]) > MOST_DECODED)
+        return tsri_opencl_refuse(why, "made for 8 queries a sequence at most");
+    return fits_flash(variant, facts, op, why);
+}
+
+/* The rows (queries of the query heads of one key head) that a work-group of tiled.cl takes: few
+ * for decoding, and fewer where they would not fit into 8 KiB of local memory and the registers of
+ * 64 work-items. */
+static int tile_rows(const tsr_op *op) {
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
+    const int64_t group = tsri_opencl_heads_of_key(q, k);
+    const int64_t size = q->dim[3].factor > v->dim[3].factor ? q->dim[3].factor : v->dim[3].factor;
+    int rows = tsri_opencl_highest(op, q->dim[1]) * group <= 4 ? 4 : 16;
+    while (rows > 4 && rows * size > 2048)
+        rows /= 2;
+    return rows;
+}
+
+static bool fits_tiled(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                       const tsr_op *op, const char **why) {
+    if (!fits_plain(variant, facts, op, why))
+        return false;
+    const int64_t rows = tile_rows(op), step = tsri_opencl_variant_tunable(variant, "STEP");
+    return tsri_opencl_fits_group(facts, 64,
+                                  4 * (rows * (op->in[Q]->dim[3].factor + 36) + step * 33), why);
+}
+
+/* The query heads that a work-item of decode.cl takes: as many of one key head as its registers
+ * hold. */
+static int heads_together(const tsr_op *op) {
+    const int64_t group = tsri_opencl_heads_of_key(op->in[Q], op->in[K]);
+    for (int heads = 4; heads > 1; heads--)
+        if (group % heads == 0)
+            return heads;
+    return 1;
+}
+
+static void define_plain(const tsri_opencl_variant *variant, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    (void)variant;
+    const tsr_attention_attrs *attrs = op->attrs;
+    tsri_opencl_define_operand(defines, "K", op->in[K]);
+    tsri_opencl_define_operand(defines, "V", op->in[V]);
+    tsri_opencl_define_int(defines, "HEAD", (int)op->in[Q]->dim[3].factor);
+    tsri_opencl_define_int(defines, "VALUE", (int)op->in[V]->dim[3].factor);
+    tsri_opencl_define_mask(defines, attrs->causal, attrs->window, tsri_opencl_in(op, PAST),
+                            tsri_opencl_in(op, LEN));
+    tsri_opencl_define_int(defines, "HAS_SLOT", tsri_opencl_in(op, SLOT) != NULL);
+    tsri_opencl_define_int(defines, "HAS_SOURCE", tsri_opencl_in(op, SOURCE) != NULL);
+    tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
+    tsri_opencl_define_int(defines, "HAS_RELATIVE", tsri_opencl_in(op, RELATIVE) != NULL);
+    tsri_opencl_define_int(defines, "HAS_LSE", tsri_opencl_out(op, LSE) != NULL);
+}
+
+static void define_decode(const tsri_opencl_variant *variant, const tsr_op *op,
+                          tsri_opencl_defines *defines) {
+    define_plain(variant, op, defines);
+    tsri_opencl_define_int(defines, "HEADS", heads_together(op));
+}
+
+static void define_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
+                         tsri_opencl_defines *defines) {
+    define_plain(variant, op, defines);
+    tsri_opencl_define_int(defines, "QUERIES", tile_rows(op));
+}
+
+/* Binds the arguments of operands.clh. */
+static void bind_operands(const tsr_op *op, tsri_opencl_launch *launch) {
+    const tsr_attention_attrs *attrs = op->attrs;
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V], *y = op->out[Y];
+    tsri_opencl_arg_given(launch, op, Q, BIAS);
+    tsri_opencl_arg_score_addends(launch, q, k, tsri_opencl_in(op, BIAS),
+                                  tsri_opencl_in(op, RELATIVE));
+    if (tsri_opencl_out(op, LSE))
+        tsri_opencl_arg_tensor(launch, "lse", op->out[LSE]);
+    tsri_opencl_arg_tensor(launch, "y", y);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_head_sizes(launch, q, k, v, y);
+    tsri_opencl_arg_int(launch, "H", q->dim[2].factor);
+    tsri_opencl_arg_int(launch, "group", tsri_opencl_heads_of_key(q, k));
+    tsri_opencl_arg_float(launch, "scale", attrs->scale);
+}
+
+/* The grid where each work-item takes `queries` queries of `heads` query heads. */
+static void bind_grid(const tsr_op *op, tsri_opencl_launch *launch, int queries, int heads) {
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
+    const int64_t a_key = (q->dim[3].factor + v->dim[3].factor) * queries * heads;
+    tsri_opencl_grid(launch, 0, q->dim[1], queries);
+    tsri_opencl_grid(launch, 1, q->dim[2], heads);
+    tsri_opencl_grid(launch, 2, q->dim[0], 1);
+    tsri_opencl_work(launch, tsri_tensor_times(k->dim[1], tsri_tensor_const(a_key)));
+}
+
+static void bind_plain(const tsri_opencl_variant *variant, const tsr_op *op,
+                       tsri_opencl_launch *launch) {
+    (void)variant;
+    bind_operands(op, launch);
+    bind_grid(op, launch, 1, 1);
+}
+
+static void bind_flash(const tsri_opencl_variant *variant, const tsr_op *op,
+                       tsri_opencl_launch *launch) {
+    (void)variant;
+    bind_operands(op, launch);
+    bind_grid(op, launch, QUERIES, 1);
+}
+
+static void bind_decode(const tsri_opencl_variant *variant, const tsr_op *op,
+                        tsri_opencl_launch *launch) {
+    (void)variant;
+    bind_operands(op, launch);
+    bind_grid(op, launch, 1, heads_together(op));
+}
+
+static void bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
+                       tsri_opencl_launch *launch) {
+    (void)variant;
+    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
+    const int rows = tile_rows(op);
+    const int64_t group = tsri_opencl_heads_of_key(q, k);
+    const int64_t a_key = (q->dim[3].factor + v->dim[3].factor) * rows;
+    const tsr_dim items = tsri_tensor_times(q->dim[1], tsri_tensor_const(64 * group));
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 0, items, rows);
+    tsri_opencl_grid(launch, 1, k->dim[2], 1);
+    tsri_opencl_grid(launch, 2, q->dim[0], 1);
+    tsri_opencl_group(launch, 64, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_times(k->dim[1], tsri_tensor_const(1 + a_key / 64)));
+}
+
+const tsri_opencl_variant tsri_opencl_variants_attention[] = {
+    {.name = "tiled",
+     .op = TSR_OP_ATTENTION,
+     .file = "attention/tiled.cl",
+     .gpu = true,
+     .score = 70,
+     .tunables = {{"STEP", 32, 8, 32}},
+     .weight_operand = -1,
+     .fits = fits_tiled,
+     .define = define_tiled,
+     .bind = bind_tiled},
+    {.name = "decode",
+     .op = TSR_OP_ATTENTION,
+     .file = "attention/decode.cl",
+     .score = 60,
+     .tunables = {{"AHEAD", 32, 0, 64}},
+     .weight_operand = -1,
+     .fits = fits_decode,
+     .define = define_decode,
+     .bind = bind_decode},
+    {.name = "flash",
+     .op = TSR_OP_ATTENTION,
+     .file = "attention/flash.cl",
+     .score = 50,
+     .weight_operand = -1,
+     .fits = fits_flash,
+     .define = define_plain,
+     .bind = bind_flash},
+    {TSRI_OPENCL_PLAIN(TSR_OP_ATTENTION, "attention", fits_plain, define_plain, bind_plain),
+     .weight_operand = -1},
+    {.name = NULL},
+};

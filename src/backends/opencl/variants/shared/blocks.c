@@ -1,0 +1,119 @@
+/* backends/opencl/variants/shared/blocks.c - linear and glu_linear on CPUs, for weights that are panels
+ * of q8_0 or q4_0 blocks. */
+#include "backends/opencl/variants/shared/blocks.h"
+#include "backends/opencl/variants/shared/weighted.h"
+#include "tensor/quantize.h"
+
+#include <string.h>
+
+TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
+
+enum { PANEL = 64, PANELS_SHARED = 4, STAGE_ROWS = 4 };
+
+static bool is_int8(const tsr_op *op) {
+    return tsri_opencl_weighted_attrs(op)->compute == TSR_COMPUTE_INT8;
+}
+
+/* The bytes of a row of x in the form of linear/vnni.clh. */
+static int64_t row_bytes(const tsr_op *op) {
+    return tsri_opencl_weight_depth(op) / 32 * 36 + 4;
+}
+
+bool tsri_opencl_fits_blocks(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                             const tsr_op *op, const char **why) {
+    (void)variant;
+    if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype))
+        return tsri_opencl_refuse(why, "made for weights of q8_0 or q4_0 blocks");
+    if (!tsri_opencl_fits_tiles(facts, op, why) || !tsri_opencl_fits_weighted(op, why))
+        return false;
+    if (tsri_opencl_weight_depth(op) < 32 || tsri_opencl_weight_depth(op) % 32)
+        return tsri_opencl_refuse(why, "needs whole blocks of 32 inputs");
+    return tsri_opencl_fits_halves(op, why);
+}
+
+bool tsri_opencl_fits_blocks_one(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why) {
+    return tsri_opencl_fits_few_rows(op, 1, why) &&
+           tsri_opencl_fits_blocks(variant, facts, op, why);
+}
+
+bool tsri_opencl_fits_vnni(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                           const tsr_op *op, const char **why) {
+    if (!tsri_opencl_fits_blocks(variant, facts, op, why))
+        return false;
+    return is_int8(op) ||
+           tsri_opencl_refuse(why, "made for int8 products; this op computes in f32");
+}
+
+bool tsri_opencl_fits_vnni_few(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                               const tsr_op *op, const char **why) {
+    if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[X])) > TSRI_OPENCL_FEW)
+        return tsri_opencl_refuse(why, "made for up to 9 rows of x; this plan has more");
+    return tsri_opencl_fits_vnni(variant, facts, op, why);
+}
+
+bool tsri_opencl_fits_vnni_one(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                               const tsr_op *op, const char **why) {
+    return tsri_opencl_fits_few_rows(op, 1, why) && tsri_opencl_fits_vnni(variant, facts, op, why);
+}
+
+void tsri_opencl_define_vnni(const tsri_opencl_variant *variant, const tsr_op *op,
+                             tsri_opencl_defines *defines) {
+    tsri_opencl_define_weighted(variant, op, defines);
+    tsri_opencl_define_int(defines, "FEW", !strcmp(variant->name, "vnni_few"));
+}
+
+void tsri_opencl_define_blocks(const tsri_opencl_variant *variant, const tsr_op *op,
+                               tsri_opencl_defines *defines) {
+    tsri_opencl_define_weighted(variant, op, defines);
+    tsri_opencl_define_int(defines, "INT8", is_int8(op));
+}
+
+void tsri_opencl_bind_blocks(const tsri_opencl_variant *variant, const tsr_op *op,
+                             tsri_opencl_launch *launch) {
+    (void)variant;
+    tsri_opencl_bind_panels(op, launch, tsri_opencl_tuned(launch, "MR"), PANEL);
+}
+
+void tsri_opencl_bind_vnni(const tsri_opencl_variant *variant, const tsr_op *op,
+                           tsri_opencl_launch *launch) {
+    tsr_dim bytes = tsri_tensor_rows(op->in[X]);
+    bytes.factor *= row_bytes(op);
+    tsri_opencl_bind_blocks(variant, op, launch);
+    tsri_opencl_arg_scratch(launch, "scratch", bytes);
+}
+
+/* With few panels, each is a work-item of its own, so that every core has some. */
+void tsri_opencl_bind_vnni_one(const tsri_opencl_variant *variant, const tsr_op *op,
+                               tsri_opencl_launch *launch) {
+    (void)variant;
+    const int64_t panels = tsri_tensor_columns(op->out[Y]).factor / PANEL;
+    const int shared = panels >= 64 * PANELS_SHARED ? PANELS_SHARED : panels >= 64 ? 2 : 1;
+    tsri_opencl_bind_panels_one(op, launch, PANEL * shared);
+    tsri_opencl_arg_int(launch, "P", shared);
+}
+
+static void define_rows(const tsri_opencl_variant *variant, const tsr_op *op,
+                        tsri_opencl_defines *defines) {
+    (void)variant;
+    tsri_opencl_define_operand(defines, "W", op->in[W]);
+}
+
+static void bind_rows(const tsri_opencl_variant *variant, const tsr_op *op,
+                      tsri_opencl_launch *launch) {
+    (void)variant;
+    const tsr_tensor *x = op->in[X];
+    tsr_dim bytes = tsri_tensor_rows(x);
+    bytes.factor *= row_bytes(op);
+    tsri_opencl_arg_tensor(launch, "x", x);
+    tsri_opencl_arg_scratch(launch, "scratch", bytes);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(x));
+    tsri_opencl_arg_int(launch, "K", tsri_opencl_weight_depth(op));
+    tsri_opencl_arg_row(launch, "x", x);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(x), STAGE_ROWS);
+    tsri_opencl_group(launch, 1, 1, 1);
+}
+
+const tsri_opencl_stage tsri_opencl_stage_vnni_rows = {
+    .name = "vnni_rows", .file = "linear/vnni_rows.cl", .define = define_rows, .bind = bind_rows};

@@ -1,0 +1,119 @@
+/* backends/opencl/variants/shared/group.h - variants made for GPUs: work-groups that share local
+ * memory.
+ *
+ * Their defaults are legal on every GPU: at most 64 work-items and 16 KiB of local memory, no
+ * sub-groups. They fit any device that has as much, and are chosen on GPUs only
+ * (tsri_opencl_variant_score). */
+#ifndef TSRI_OPENCL_VARIANTS_SHARED_GROUP_H
+#define TSRI_OPENCL_VARIANTS_SHARED_GROUP_H
+
+#include "backends/opencl/variants/shared/common.h"
+
+/* Whether the device takes work-groups of so many work-items that share so many bytes. */
+bool tsri_opencl_fits_group(const tsri_opencl_facts *facts, int64_t items, int64_t bytes,
+                            const char **why);
+/* The value in force of a tunable of a variant, for its `fits`. */
+int tsri_opencl_variant_tunable(const tsri_opencl_variant *variant, const char *name);
+
+/* For variants of matmul/tile.clh: whether the device has the work-group and the local memory that
+ * their tunables ask for; below, the work-group of a launch. */
+bool tsri_opencl_fits_tile(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                           const char **why);
+void tsri_opencl_group_tile(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim columns,
+                            tsr_dim depth);
+
+/* For variants with a work-group for each row (common/group.clh): its GROUP work-items share one
+ * float each. SUB_GROUPS is for those that let the driver's sub-groups add. */
+bool tsri_opencl_fits_group_row(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                                const char **why);
+void tsri_opencl_define_group_row(const tsri_opencl_variant *variant, tsri_opencl_defines *defines);
+void tsri_opencl_group_row(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim columns);
+#define TSRI_OPENCL_GROUP_VARIANTS(op_, file_, fits_, define_, bind_)              \
+    {.name = "sub_groups",                                                         \
+     .op = op_,                                                                    \
+     .file = file_,                                                                \
+     .gpu = true,                                                                  \
+     .newest_c = true,                                                             \
+     .score = 60,                                                                  \
+     .tunables = {{"GROUP", 64, 16, 256}, {"SUB", 0, 0, 32}},                      \
+     .weight_operand = -1,                                                         \
+     .fits = fits_,                                                                \
+     .define = define_,                                                            \
+     .bind = bind_},                                                               \
+    {                                                                              \
+        .name = "group", .op = op_, .file = file_, .gpu = true, .score = 50,       \
+        .tunables = {{"GROUP", 64, 16, 256}}, .weight_operand = -1, .fits = fits_, \
+        .define = define_, .bind = bind_                                           \
+    }
+
+/* The tunables of a tile of GM*TM by GN*TN. */
+#define TSRI_OPENCL_TILE(gn, gm, tm, tn, bk)                    \
+    .tunables = {                                               \
+        {"GN", gn, 4, 32}, {"GM", gm, 1, 16}, {"TM", tm, 1, 8}, \
+        {"TN", tn, 1, 8},  {"BK", bk, 4, 64}, {"VW", 1, 1, 4},  \
+    }
+
+/* Their variants of linear and glu_linear (tiled.c), best first: TILED_ROWS below. tn and bk are TN
+ * and BK of the variants for up to 8 rows of x (skinny). */
+bool tsri_opencl_fits_tiled(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                            const tsr_op *op, const char **why);
+bool tsri_opencl_fits_skinny(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                             const tsr_op *op, const char **why);
+void tsri_opencl_define_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
+                              tsri_opencl_defines *defines);
+void tsri_opencl_bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
+                            tsri_opencl_launch *launch);
+#define TSRI_OPENCL_TILED_VARIANT(name_, op_, file_, score_, fits_)                             \
+    .name = name_, .op = op_, .file = file_, .gpu = true, .score = score_, .weight_operand = 1, \
+    .fits = fits_, .define = tsri_opencl_define_tiled, .bind = tsri_opencl_bind_tiled
+/* The same with products in half precision, where the op asks for them; for any device that has
+ * it. */
+bool tsri_opencl_fits_tiled_half(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why);
+bool tsri_opencl_fits_skinny_half(const tsri_opencl_variant *variant,
+                                  const tsri_opencl_facts *facts, const tsr_op *op,
+                                  const char **why);
+void tsri_opencl_define_tiled_half(const tsri_opencl_variant *variant, const tsr_op *op,
+                                   tsri_opencl_defines *defines);
+#define TSRI_OPENCL_HALF_VARIANT(name_, op_, file_, score_, fits_)               \
+    .name = name_, .op = op_, .file = file_, .newest_c = true, .score = score_,  \
+    .weight_operand = 1, .fits = fits_, .define = tsri_opencl_define_tiled_half, \
+    .bind = tsri_opencl_bind_tiled
+#define TSRI_OPENCL_HALF_VARIANTS(op_, file_, tn, bk)                                        \
+    {TSRI_OPENCL_HALF_VARIANT("skinny_half", op_, file_, 96, tsri_opencl_fits_skinny_half),  \
+     TSRI_OPENCL_TILE(16, 4, 2, tn, bk)},                                                    \
+    {                                                                                        \
+        TSRI_OPENCL_HALF_VARIANT("tiled_half", op_, file_, 95, tsri_opencl_fits_tiled_half), \
+            TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                                \
+    }
+/* The same with int8 products: a stage quantises the rows of x. */
+extern const tsri_opencl_stage tsri_opencl_stage_quantise_rows;
+bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                           const tsr_op *op, const char **why);
+void tsri_opencl_define_int8(const tsri_opencl_variant *variant, const tsr_op *op,
+                             tsri_opencl_defines *defines);
+void tsri_opencl_bind_int8(const tsri_opencl_variant *variant, const tsr_op *op,
+                           tsri_opencl_launch *launch);
+#define TSRI_OPENCL_INT8_VARIANT(name_, op_, file_, newest_, score_)                         \
+    {                                                                                        \
+        .name = name_, .op = op_, .file = file_, .before = &tsri_opencl_stage_quantise_rows, \
+        .gpu = true, .newest_c = newest_, .score = score_,                                   \
+        .tunables = {{"GN", 16, 4, 32}, {"GM", 4, 1, 16}}, .weight_operand = 1,              \
+        .fits = tsri_opencl_fits_int8, .define = tsri_opencl_define_int8,                    \
+        .bind = tsri_opencl_bind_int8                                                        \
+    }
+#define TSRI_OPENCL_INT8_VARIANTS(op_, file_)                   \
+    TSRI_OPENCL_INT8_VARIANT("int8_dot", op_, file_, true, 65), \
+        TSRI_OPENCL_INT8_VARIANT("int8", op_, file_, false, 60)
+#define TSRI_OPENCL_TILED_ROWS(op_, folder, tn, bk)                                              \
+    TSRI_OPENCL_HALF_VARIANTS(op_, folder "/tiled.cl", tn, bk),                                  \
+        TSRI_OPENCL_INT8_VARIANTS(op_, folder "/tiled_int8.cl"),                                 \
+        {TSRI_OPENCL_TILED_VARIANT("skinny", op_, folder "/tiled.cl", 70,                        \
+                                   tsri_opencl_fits_skinny),                                     \
+         TSRI_OPENCL_TILE(16, 4, 2, tn, bk)},                                                    \
+    {                                                                                            \
+        TSRI_OPENCL_TILED_VARIANT("tiled", op_, folder "/tiled.cl", 60, tsri_opencl_fits_tiled), \
+            TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                                    \
+    }
+
+#endif

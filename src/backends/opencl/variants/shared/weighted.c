@@ -1,0 +1,177 @@
+/* backends/opencl/variants/shared/weighted.c - what the variants of linear and glu_linear share: which
+ * weights, shapes and numbers of rows fit, the constants and the arguments of their kernels. */
+#include "backends/opencl/variants/shared/weighted.h"
+
+#include <stddef.h>
+
+TSRI_OPERANDS(linear); /* glu_linear has the same, but for the residual */
+
+_Static_assert(sizeof(tsr_linear_attrs) == sizeof(tsr_glu_linear_attrs) &&
+                   offsetof(tsr_linear_attrs, compute) == offsetof(tsr_glu_linear_attrs, compute),
+               "linear and glu_linear have the same attributes");
+
+bool tsri_opencl_is_gated(const tsr_op *op) {
+    return op->id == TSR_OP_GLU_LINEAR;
+}
+
+const tsr_linear_attrs *tsri_opencl_weighted_attrs(const tsr_op *op) {
+    return op->attrs;
+}
+
+static bool trans_w(const tsr_op *op) {
+    return tsri_opencl_weighted_attrs(op)->trans_w != 0;
+}
+
+int64_t tsri_opencl_weight_depth(const tsr_op *op) {
+    return op->in[W]->dim[trans_w(op) ? 1 : 0].factor;
+}
+
+int64_t tsri_opencl_weight_outputs(const tsr_op *op) {
+    return op->in[W]->dim[trans_w(op) ? 0 : 1].factor;
+}
+
+/* --- fits --- */
+
+bool tsri_opencl_fits_weighted(const tsr_op *op, const char **why) {
+    const tsr_tensor *w = op->in[W];
+    if (w->rank != 2 || !tsri_opencl_is_constant(w->dim[0]) || !tsri_opencl_is_constant(w->dim[1]))
+        return tsri_opencl_refuse(why, "the weight is not a matrix of constant size");
+    return tsri_opencl_fits_rows(op->in[X], why) && tsri_opencl_fits_weight(w, why) &&
+           tsri_opencl_fits_vector(tsri_opencl_in(op, BIAS), why) &&
+           tsri_opencl_fits_rows(op->out[Y], why) && tsri_opencl_fits_index(op, why) &&
+           tsri_opencl_fits_rows(tsri_opencl_in(op, RESIDUAL), why);
+}
+
+bool tsri_opencl_fits_tiles(const tsri_opencl_facts *facts, const tsr_op *op, const char **why) {
+    if (!facts->cpu)
+        return tsri_opencl_refuse(
+            why, "made for CPUs: a work-item holds a whole tile in vector registers");
+    if (!facts->vector16)
+        return tsri_opencl_refuse(why, "the device's compiler does not cope with tiles of float16");
+    if (!trans_w(op))
+        return tsri_opencl_refuse(
+            why, "reads weights of [outputs, inputs]; this one is [inputs, outputs]");
+    if (op->in[W]->offset != 0)
+        return tsri_opencl_refuse(why, "the weight is part of another one");
+    return true;
+}
+
+bool tsri_opencl_fits_halves(const tsr_op *op, const char **why) {
+    return !tsri_opencl_is_gated(op) || tsri_tensor_columns(op->out[Y]).factor % 64 == 0 ||
+           tsri_opencl_refuse(why, "needs a feed-forward width that is a multiple of 64");
+}
+
+bool tsri_opencl_fits_few_rows(const tsr_op *op, int most, const char **why) {
+    if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[X])) > most)
+        return tsri_opencl_refuse(why, most == 1 ? "made for one row of x; this plan has more"
+                                                 : "made for 8 rows of x; this plan has more");
+    return true;
+}
+
+bool tsri_opencl_fits_weighted_plain(const tsri_opencl_variant *variant,
+                                     const tsri_opencl_facts *facts, const tsr_op *op,
+                                     const char **why) {
+    (void)variant, (void)facts;
+    return tsri_opencl_fits_weighted(op, why);
+}
+
+bool tsri_opencl_fits_packed(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                             const tsr_op *op, const char **why) {
+    (void)variant;
+    return tsri_opencl_fits_halves(op, why) && tsri_opencl_fits_tiles(facts, op, why) &&
+           tsri_opencl_fits_vector(op->in[W], why) && tsri_opencl_fits_weighted(op, why);
+}
+
+bool tsri_opencl_fits_packed_one(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why) {
+    return tsri_opencl_fits_few_rows(op, 1, why) &&
+           tsri_opencl_fits_packed(variant, facts, op, why);
+}
+
+bool tsri_opencl_fits_packed_split(const tsri_opencl_variant *variant,
+                                   const tsri_opencl_facts *facts, const tsr_op *op,
+                                   const char **why) {
+    if (tsri_tensor_columns(op->out[Y]).factor >= 64 * 4 * (int64_t)facts->common.compute_units)
+        return tsri_opencl_refuse(
+            why, "made for weights with fewer than 4 panels for each compute unit");
+    return tsri_opencl_fits_packed_one(variant, facts, op, why);
+}
+
+bool tsri_opencl_fits_packed_few(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                                 const tsr_op *op, const char **why) {
+    return tsri_opencl_fits_few_rows(op, TSRI_OPENCL_FEW_ROWS, why) &&
+           tsri_opencl_fits_packed(variant, facts, op, why);
+}
+
+/* --- define --- */
+
+void tsri_opencl_define_weighted(const tsri_opencl_variant *variant, const tsr_op *op,
+                                 tsri_opencl_defines *defines) {
+    (void)variant;
+    tsri_opencl_define_operand(defines, "W", op->in[W]);
+    tsri_opencl_define_operand(defines, "BIAS", tsri_opencl_in(op, BIAS));
+    tsri_opencl_define_int(defines, "HAS_BIAS", tsri_opencl_in(op, BIAS) != NULL);
+    tsri_opencl_define_int(defines, "ACT", (int)tsri_opencl_weighted_attrs(op)->activation);
+    if (!tsri_opencl_is_gated(op))
+        tsri_opencl_define_int(defines, "HAS_RESIDUAL", tsri_opencl_in(op, RESIDUAL) != NULL);
+}
+
+/* The rows of x that a work-item of a plain kernel takes. */
+static int tile_rows(const tsr_op *op) {
+    return tsri_opencl_highest(op, tsri_tensor_rows(op->in[X])) <= 1 ? 1 : 4;
+}
+
+void tsri_opencl_define_weighted_plain(const tsri_opencl_variant *variant, const tsr_op *op,
+                                       tsri_opencl_defines *defines) {
+    tsri_opencl_define_weighted(variant, op, defines);
+    tsri_opencl_define_int(defines, "TRANS_W", trans_w(op));
+    tsri_opencl_define_int(defines, "INT8",
+                           tsri_opencl_weighted_attrs(op)->compute == TSR_COMPUTE_INT8);
+    tsri_opencl_define_int(defines, "TM", tile_rows(op));
+}
+
+/* --- bind --- */
+
+void tsri_opencl_bind_weighted(const tsr_op *op, tsri_opencl_launch *launch, int tile_m,
+                               int tile_n) {
+    const bool gated = tsri_opencl_is_gated(op);
+    const int64_t depth = tsri_opencl_weight_depth(op);
+    tsri_opencl_arg_operands(launch, op);
+    tsri_opencl_arg_dims(launch);
+    tsri_opencl_arg_dim(launch, "R", tsri_tensor_rows(op->in[X]));
+    tsri_opencl_arg_int(launch, gated ? "F" : "N", tsri_tensor_columns(op->out[Y]).factor);
+    tsri_opencl_arg_int(launch, "K", depth);
+    tsri_opencl_arg_row(launch, "x", op->in[X]);
+    if (!gated)
+        tsri_opencl_arg_row(launch, "residual", tsri_opencl_in(op, RESIDUAL));
+    tsri_opencl_arg_row(launch, "y", op->out[Y]);
+    tsri_opencl_work(launch, tsri_tensor_const((gated ? 2 : 1) * depth * tile_m * tile_n));
+}
+
+void tsri_opencl_bind_panels(const tsr_op *op, tsri_opencl_launch *launch, int rows, int columns) {
+    tsri_opencl_bind_weighted(op, launch, rows, columns);
+    tsri_opencl_grid(launch, 0, tsri_tensor_rows(op->out[Y]), rows);
+    tsri_opencl_grid(launch, 1, tsri_tensor_columns(op->out[Y]), columns);
+    tsri_opencl_group(launch, 1, 1, 1);
+}
+
+void tsri_opencl_bind_panels_one(const tsr_op *op, tsri_opencl_launch *launch, int columns) {
+    tsri_opencl_bind_weighted(op, launch, 1, columns);
+    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[Y]), columns);
+    tsri_opencl_group(launch, 1, 1, 1);
+}
+
+void tsri_opencl_bind_weighted_plain(const tsri_opencl_variant *variant, const tsr_op *op,
+                                     tsri_opencl_launch *launch) {
+    (void)variant;
+    const int tn = tsri_opencl_tuned(launch, "TN"), tm = tile_rows(op);
+    tsri_opencl_bind_weighted(op, launch, tm, tn);
+    tsri_opencl_grid(launch, 0, tsri_tensor_columns(op->out[Y]), tn);
+    tsri_opencl_grid(launch, 1, tsri_tensor_rows(op->out[Y]), tm);
+}
+
+void tsri_opencl_bind_packed_few(const tsri_opencl_variant *variant, const tsr_op *op,
+                                 tsri_opencl_launch *launch) {
+    (void)variant;
+    tsri_opencl_bind_panels(op, launch, TSRI_OPENCL_FEW_ROWS, 64);
+}
