@@ -85,7 +85,8 @@ typedef struct tsri_run_step {
     const char *label; /* "layers.0.attention" */
     const char *op;    /* "attention" */
     size_t device;     /* index in the context's devices; n_devices: the reference */
-    const char *note;  /* "", or why it runs there ("pocl/…: not offered: no row for tanh; runs on
+    const char *
+        note; /* "", or why it runs there ("pocl/…: not offered: no kernel variant for tanh; runs on
                           reference") */
 } tsri_run_step;
 size_t tsri_run_step_count(const tsri_run_plan *plan);

@@ -288,7 +288,7 @@ static const tsri_opencl_variant *best(const tsri_opencl_facts *facts, const tsr
     return found;
 }
 
-Test(opencl_kernels, rows_for_gpus_are_chosen_on_gpus_alone) {
+Test(opencl_kernels, variants_for_gpus_are_chosen_on_gpus_alone) {
     tsri_opencl_facts facts[] = {sample_gpu(), sample_gpu(), sample_cpu(), sample_cpu(),
                                  sample_cpu()};
     facts[1].common.local_memory = 0; /* less than any variant with work-groups needs */

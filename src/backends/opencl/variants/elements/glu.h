@@ -1,6 +1,6 @@
 /* backends/opencl/variants/elements/glu.h - what the variants of glu and glu_grad have in common. */
-#ifndef TSRI_OPENCL_ROWS_ELEMENTS_GLU_H
-#define TSRI_OPENCL_ROWS_ELEMENTS_GLU_H
+#ifndef TSRI_OPENCL_VARIANTS_ELEMENTS_GLU_H
+#define TSRI_OPENCL_VARIANTS_ELEMENTS_GLU_H
 
 #include "backends/opencl/variants/shared/common.h"
 

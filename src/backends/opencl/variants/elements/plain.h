@@ -1,7 +1,7 @@
 /* backends/opencl/variants/elements/plain.h - the plain variants of elementwise ops:
  * elementwise/binary.cl for ops of two operands, elementwise/unary.cl for ops of one. */
-#ifndef TSRI_OPENCL_ROWS_ELEMENTS_PLAIN_H
-#define TSRI_OPENCL_ROWS_ELEMENTS_PLAIN_H
+#ifndef TSRI_OPENCL_VARIANTS_ELEMENTS_PLAIN_H
+#define TSRI_OPENCL_VARIANTS_ELEMENTS_PLAIN_H
 
 #include "backends/opencl/variants/shared/elementwise.h"
 

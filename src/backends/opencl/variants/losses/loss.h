@@ -1,7 +1,7 @@
 /* backends/opencl/variants/losses/loss.h - what the variants of cross_entropy,
  * kl_divergence and their gradients have in common. */
-#ifndef TSRI_OPENCL_ROWS_LOSSES_LOSS_H
-#define TSRI_OPENCL_ROWS_LOSSES_LOSS_H
+#ifndef TSRI_OPENCL_VARIANTS_LOSSES_LOSS_H
+#define TSRI_OPENCL_VARIANTS_LOSSES_LOSS_H
 
 #include "backends/opencl/variants/shared/common.h"
 

@@ -1,7 +1,7 @@
 /* backends/opencl/variants/norms/norm.h - the variants of layer_norm, rms_norm and add_norm,
  * which have one kernel. */
-#ifndef TSRI_OPENCL_ROWS_NORMS_NORM_H
-#define TSRI_OPENCL_ROWS_NORMS_NORM_H
+#ifndef TSRI_OPENCL_VARIANTS_NORMS_NORM_H
+#define TSRI_OPENCL_VARIANTS_NORMS_NORM_H
 
 #include "backends/opencl/variants/shared/group.h"
 

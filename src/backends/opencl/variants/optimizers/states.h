@@ -1,7 +1,7 @@
 /* backends/opencl/variants/optimizers/states.h - what the variants of sumsq, adamw and sgd, over
  * packed states, have in common. */
-#ifndef TSRI_OPENCL_ROWS_OPTIMIZERS_STATES_H
-#define TSRI_OPENCL_ROWS_OPTIMIZERS_STATES_H
+#ifndef TSRI_OPENCL_VARIANTS_OPTIMIZERS_STATES_H
+#define TSRI_OPENCL_VARIANTS_OPTIMIZERS_STATES_H
 
 #include "backends/opencl/variants/shared/common.h"
 

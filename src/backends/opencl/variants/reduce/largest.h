@@ -1,6 +1,6 @@
 /* backends/opencl/variants/reduce/largest.h - what the variants of argmax and topk have in common. */
-#ifndef TSRI_OPENCL_ROWS_REDUCE_LARGEST_H
-#define TSRI_OPENCL_ROWS_REDUCE_LARGEST_H
+#ifndef TSRI_OPENCL_VARIANTS_REDUCE_LARGEST_H
+#define TSRI_OPENCL_VARIANTS_REDUCE_LARGEST_H
 
 #include "backends/opencl/variants/shared/common.h"
 

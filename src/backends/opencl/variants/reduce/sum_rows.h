@@ -1,7 +1,7 @@
 /* backends/opencl/variants/reduce/sum_rows.h - what the variants of sum_rows and
  * norm_weight_grad have in common. */
-#ifndef TSRI_OPENCL_ROWS_REDUCE_SUM_ROWS_H
-#define TSRI_OPENCL_ROWS_REDUCE_SUM_ROWS_H
+#ifndef TSRI_OPENCL_VARIANTS_REDUCE_SUM_ROWS_H
+#define TSRI_OPENCL_VARIANTS_REDUCE_SUM_ROWS_H
 
 #include "backends/opencl/variants/shared/common.h"
 

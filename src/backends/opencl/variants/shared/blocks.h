@@ -1,6 +1,6 @@
 /* backends/opencl/variants/shared/blocks.h - variants of linear and glu_linear for CPUs whose weights
  * are q8_0 or q4_0 blocks in panels: portable ones (blocks), and those with AVX512-VNNI for int8
- * products (vnni). Best first, for rows/<kind>/<op>.c. */
+ * products (vnni). Best first, for variants/<kind>/<op>.c. */
 #ifndef TSRI_OPENCL_VARIANTS_SHARED_BLOCKS_H
 #define TSRI_OPENCL_VARIANTS_SHARED_BLOCKS_H
 

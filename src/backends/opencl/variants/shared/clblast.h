@@ -15,7 +15,7 @@ tsr_status tsri_opencl_clblast_enqueue(const tsri_opencl_variant *variant, const
                                        cl_command_queue queue, const int64_t sizes[TSR_SYMBOLS],
                                        cl_event *event);
 
-/* CLBlast's variants, for rows/<kind>/<op>.c: for linear and glu_linear the product goes to scratch
+/* CLBlast's variants, for variants/<kind>/<op>.c: for linear and glu_linear the product goes to scratch
  * and a small kernel completes it; matmul needs none. */
 #define TSRI_OPENCL_CLBLAST_VARIANT(op_, file_)                                            \
     {                                                                                      \

@@ -7,7 +7,7 @@
 #include "tensor/operands.h"
 #include "tensor/shape.h"
 
-/* The tables, rows_<op>[], each ended by an entry without a name. The table of an op that is not
+/* The tables, variants_<op>[], each ended by an entry without a name. The table of an op that is not
  * offered is empty. */
 #define TSRI_OPENCL_TABLE(id, name, attributes) \
     extern const tsri_opencl_variant tsri_opencl_variants_##name[];
