@@ -262,7 +262,7 @@ static tsr_status explain(tsr_model *model, int64_t tokens, plan_of make,
         tsri_run_step step = {0};
         status = tsri_run_step_at(plan, i, &step);
         if (status == TSR_OK)
-            status = tsri_run_step_rows(plan, i, collect_row, &list);
+            status = tsri_run_step_variants(plan, i, collect_row, &list);
         if (status == TSR_OK)
             status = list.status;
         const tsr_explained op = {.struct_size = sizeof op,

@@ -232,8 +232,8 @@ tsr_status tsri_run_step_at(const tsri_run_plan *plan, size_t i, tsri_run_step *
     return TSR_OK;
 }
 
-tsr_status tsri_run_step_rows(const tsri_run_plan *plan, size_t i, tsr_variant_visitor visit,
-                              void *data) {
+tsr_status tsri_run_step_variants(const tsri_run_plan *plan, size_t i, tsr_variant_visitor visit,
+                                  void *data) {
     for (size_t s = 0; s < plan->n_segments; s++) {
         const tsri_run_segment *segment = &plan->segments[s];
         if (i >= segment->first && i < segment->first + segment->count && segment->plan)

@@ -85,14 +85,14 @@ typedef struct tsri_run_step {
     const char *label; /* "layers.0.attention" */
     const char *op;    /* "attention" */
     size_t device;     /* index in the context's devices; n_devices: the reference */
-    const char *
-        note; /* "", or why it runs there ("pocl/…: not offered: no kernel variant for tanh; runs on
-                          reference") */
+    /* "", or why it runs there ("pocl/…: not offered: no kernel variant for tanh; runs on
+     * reference") */
+    const char *note;
 } tsri_run_step;
 size_t tsri_run_step_count(const tsri_run_plan *plan);
 tsr_status tsri_run_step_at(const tsri_run_plan *plan, size_t i, tsri_run_step *out);
-tsr_status tsri_run_step_rows(const tsri_run_plan *plan, size_t i, tsr_variant_visitor visit,
-                              void *data);
+tsr_status tsri_run_step_variants(const tsri_run_plan *plan, size_t i, tsr_variant_visitor visit,
+                                  void *data);
 
 /* What one run of a plan computes and reads, according to the costs of its ops. */
 typedef struct tsri_run_work {
