@@ -1,3 +1,4 @@
+/* Made-up numbers of each dtype for the operands of single kernels. */
 #include "kernels.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Builds plugins that break one rule each, and a folder that holds them. */
 #include "backend/plugins.h"
 
 #include <criterion/criterion.h>

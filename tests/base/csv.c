@@ -1,3 +1,4 @@
+/* CSV as RFC 4180 describes it, and files that do not follow it. */
 #include "base/csv.h"
 
 #include <criterion/criterion.h>

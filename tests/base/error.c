@@ -1,3 +1,4 @@
+/* The sentences of errors, and sizes that would overflow. */
 #include "base/error.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Files are written whole or not at all. */
 #include "base/files.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SHA-256 by the examples of its standard; keys of hashed texts. */
 #include "base/hash.h"
 
 #include <criterion/criterion.h>

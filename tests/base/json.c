@@ -1,3 +1,4 @@
+/* JSON texts, good and bad, and the sentence that each bad one gets. */
 #include "base/json.h"
 
 #include "base/error.h"

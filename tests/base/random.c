@@ -1,3 +1,4 @@
+/* Philox by its known answers, and the distributions that are drawn from it. */
 #include "base/random.h"
 
 #include <criterion/criterion.h>

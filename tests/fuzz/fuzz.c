@@ -1,3 +1,4 @@
+/* The list of harnesses, the parts of an input, and the folder that a harness may write to. */
 #include "fuzz.h"
 
 #include "base/error.h"

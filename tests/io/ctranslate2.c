@@ -1,3 +1,4 @@
+/* CTranslate2's model.bin: versions 2 to 6, types, scales, and files that are cut off or changed. */
 #include "io/forge.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Which format a file or folder has. */
 #include "io/forge.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Builds files for the tests of formats, byte by byte. */
 #include "io/forge.h"
 
 #include "base/error.h"

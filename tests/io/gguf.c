@@ -1,3 +1,4 @@
+/* GGUF: metadata, tensors and blocks, and files that are cut off or changed. */
 #include "io/forge.h"
 
 #include "base/error.h"

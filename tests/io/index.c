@@ -1,3 +1,4 @@
+/* The index of a safetensors model in several files. */
 #include "io/forge.h"
 
 #include "base/error.h"

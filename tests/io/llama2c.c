@@ -1,3 +1,4 @@
+/* llama2.c's files, of both versions. */
 #include "io/forge.h"
 
 #include "base/error.h"

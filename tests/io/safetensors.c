@@ -1,3 +1,4 @@
+/* safetensors: bad headers, lengths, names and types, and files that are cut off or changed. */
 #include "io/forge.h"
 
 #include "base/error.h"

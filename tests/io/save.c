@@ -1,3 +1,4 @@
+/* safetensors files that Tessera writes. */
 #include "io/save.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Compares a model's results with those of a golden. */
 #include "model/compare.h"
 
 #include <criterion/criterion.h>

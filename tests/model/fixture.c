@@ -1,3 +1,4 @@
+/* Which goldens are tested, and how their models are opened. */
 #include "model/fixture.h"
 
 #include "base/files.h"
@@ -15,19 +16,19 @@ char *golden_folder(const char *name, int which) {
     char path[1024];
     if (which > 1)
         return NULL;
-    snprintf(path, sizeof path, "%s%s", which ? "golden/" : TESSERA_SOURCE_DIR "/tests/golden/models/",
-             name);
+    snprintf(path, sizeof path, "%s%s",
+             which ? "golden/" : TESSERA_SOURCE_DIR "/tests/golden/models/", name);
     return which ? larger_path(path) : strdup(path);
 }
 
 void fixture_few(const char *name) {
     enum { FEWEST = 6 };
-    static const char *const few[] = {
-        /* the fewest cases */
-        "gpt2-tiny", "llama-tiny", "bert-tiny/pre", "t5-tiny", "bahdanau", "tessera-translate",
-        /* more cases */
-        "qwen2-window", "opt-post", "bloom", "gpt_neox", "gemma", "albert/mlm",
-        "tessera-encoder/mlm", "m2m_100"};
+    static const char *const few[] = {/* the fewest cases */
+                                      "gpt2-tiny", "llama-tiny", "bert-tiny/pre", "t5-tiny",
+                                      "bahdanau", "tessera-translate",
+                                      /* more cases */
+                                      "qwen2-window", "opt-post", "bloom", "gpt_neox", "gemma",
+                                      "albert/mlm", "tessera-encoder/mlm", "m2m_100"};
     const test_cases wanted = cases_wanted();
     const size_t n = wanted == TEST_SMOKE ? FEWEST : sizeof few / sizeof *few;
     bool chosen = wanted == TEST_ALL;

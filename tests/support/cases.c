@@ -1,3 +1,4 @@
+/* How many of the long tests run. */
 #include "support/cases.h"
 
 #include <criterion/criterion.h>

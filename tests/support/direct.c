@@ -1,3 +1,4 @@
+/* Runs one op on the reference, without a graph. */
 #include "support/direct.h"
 
 #include "backend/host.h"

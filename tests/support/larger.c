@@ -1,3 +1,4 @@
+/* The folder of larger goldens, where there is one. */
 #include "support/larger.h"
 
 #include "base/files.h"

@@ -1,3 +1,4 @@
+/* Limits the processor time of a test. */
 #include "support/limit.h"
 
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* Builds a backend plugin from one source file. */
 #include "support/plugin.h"
 
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* Conversions between dtypes, of every half and of numbers that are rounded. */
 #include "tensor/convert.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Ids and texts of the goldens of tokenizers. */
 #include "golden.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Runs a function in several threads that begin together, and the device that they use. */
 #include "threads/threads.h"
 
 #include <criterion/criterion.h>
