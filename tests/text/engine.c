@@ -3,6 +3,7 @@
 #include "golden.h"
 
 #include "base/error.h"
+#include "support/cases.h"
 #include "support/limit.h"
 #include "text/base/byte_level.h"
 #include "text/base/matcher.h"
@@ -144,14 +145,14 @@ Test(text, long_runs_of_one_character) {
     static const char *const atoms[] = {"a",  " ",   "\n", "\xF0\x9F\x98\x80", "\xCC\x81\xCC\x96",
                                         "x'", "\xff"};
     static const char *const files[] = {"byte.json", "char.json"};
-    enum { BYTES = 1 << 20 };
-    char *text = malloc(BYTES);
+    const size_t bytes = cases_wanted() == TEST_SMOKE ? 1 << 17 : 1 << 20;
+    char *text = malloc(bytes);
     limit_processor(120);
     cr_assert_not_null(text);
     for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
         tsri_text_tokenizer *t = own_tokenizer(files[k]);
         for (size_t i = 0; i < sizeof atoms / sizeof *atoms; i++) {
-            const size_t size = strlen(atoms[i]), n = BYTES / size * size;
+            const size_t size = strlen(atoms[i]), n = bytes / size * size;
             for (size_t at = 0; at < n; at += size)
                 memcpy(text + at, atoms[i], size);
             expect_round_trip(t, text, n);

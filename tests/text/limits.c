@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "support/cases.h"
+#include "support/limit.h"
 #include "text/load/load.h"
 
 #include <criterion/criterion.h>
@@ -68,7 +70,8 @@ static void encoding_is_served(const tsri_text_tokenizer *t, const char *text, s
 #define EIGHTFOLD "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aaaaaaaa\"}"
 #define TO_NOTHING "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"\"}"
 
-Test(text, a_normalizer_that_expands_is_stopped, .timeout = 60) {
+Test(text, a_normalizer_that_expands_is_stopped) {
+    limit_processor(60);
     tsri_text_tokenizer *t = with_steps("normalizer", "normalizers", EIGHTFOLD, 11, EIGHTFOLD);
     encoding_is_refused(t, "a", 1, "normalizer Replace");
     encoding_is_refused(t, "a", 100000, "normalizer Replace");
@@ -100,7 +103,8 @@ Test(text, what_normal_forms_expand_is_served) {
     tsri_text_tokenizer_destroy(&t);
 }
 
-Test(text, a_pre_tokenizer_that_expands_is_stopped, .timeout = 60) {
+Test(text, a_pre_tokenizer_that_expands_is_stopped) {
+    limit_processor(60);
     tsri_text_tokenizer *t =
         with_steps("pre_tokenizer", "pretokenizers", "{\"type\":\"ByteLevel\",\"use_regex\":false}",
                    30, "{\"type\":\"ByteLevel\",\"use_regex\":false}");
@@ -128,7 +132,8 @@ static void decoding_is_refused(const tsri_text_tokenizer *t, size_t times, cons
     tsri_base_bytes_clear(&out);
 }
 
-Test(text, a_decoder_that_expands_is_stopped, .timeout = 60) {
+Test(text, a_decoder_that_expands_is_stopped) {
+    limit_processor(60);
     tsri_text_tokenizer *t = with_steps("decoder", "decoders", EIGHTFOLD, 11, EIGHTFOLD);
     decoding_is_refused(t, 1, "decoder Replace");
     tsri_text_tokenizer_destroy(&t);
@@ -174,7 +179,8 @@ Test(text, a_template_that_repeats_is_refused) {
 #define SPLIT(regex) \
     "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"" regex "\"},\"behavior\":\"Isolated\"}"
 
-Test(text, a_regular_expression_has_steps_for_a_text, .timeout = 60) {
+Test(text, a_regular_expression_has_steps_for_a_text) {
+    limit_processor(60);
     static const struct {
         const char *step, *text;
         size_t times;
@@ -201,13 +207,15 @@ Test(text, a_regular_expression_has_steps_for_a_text, .timeout = 60) {
     tsri_text_tokenizer_destroy(&t);
 }
 
-Test(text, a_usual_regular_expression_takes_any_text, .timeout = 60) {
+Test(text, a_usual_regular_expression_takes_any_text) {
+    limit_processor(60);
     static const char step[] =
         SPLIT("\\\\p{N}{1,3}| ?[^\\\\s\\\\p{L}\\\\p{N}]+|[\\\\p{L}\\\\p{M}]+|"
               "\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+");
     tsri_text_tokenizer *t = with_steps("pre_tokenizer", "pretokenizers", step, 10, step);
-    encoding_is_served(t, " ", 1000000, 1000000);
-    encoding_is_served(t, "a", 1000000, 1000000);
-    encoding_is_served(t, "\n!1a  ab", 100000, 800000);
+    const size_t n = cases_wanted() == TEST_SMOKE ? 100000 : 1000000;
+    encoding_is_served(t, " ", n, n);
+    encoding_is_served(t, "a", n, n);
+    encoding_is_served(t, "\n!1a  ab", n / 10, n / 10 * 8);
     tsri_text_tokenizer_destroy(&t);
 }
