@@ -77,12 +77,20 @@ static const command *find(const char *name) {
     return NULL;
 }
 
-static int no_such(const char *name) {
-    const char *names[N_COMMANDS];
+/* `typed` is neither a command nor an option; after "tessera help", not a topic of help either. */
+static int no_such(const char *typed, bool help_asked) {
+    static const char *const flags[] = {"--version", "--help"};
+    const char *names[N_COMMANDS + 1] = {"environment"};
+    const bool flag = typed[0] == '-';
     for (int i = 0; i < N_COMMANDS; i++)
-        names[i] = commands[i].name;
-    const char *meant = tsri_cli_suggest_command(name, names, N_COMMANDS);
-    return tsri_cli_fail(CLI_USAGE, "%s: no such command; tessera help lists them%s%s%s", name,
+        names[i + 1] = commands[i].name;
+    const char *meant =
+        flag ? tsr_name_nearest(typed, flags, sizeof flags / sizeof *flags)
+             : tsri_cli_suggest_command(typed, names + !help_asked, N_COMMANDS + help_asked);
+    return tsri_cli_fail(CLI_USAGE, "%s%s: no such %s%s%s%s", help_asked ? "help " : "", typed,
+                         flag         ? "option; tessera help lists the commands"
+                         : help_asked ? "command or topic; tessera help lists them"
+                                      : "command; tessera help lists them",
                          meant ? ". Did you mean " : "", meant ? meant : "", meant ? "?" : "");
 }
 
@@ -107,7 +115,7 @@ int main(int argc, char **argv) {
         return tsri_cli_close(&none, help_environment());
     const command *found = find(argv[asked ? 2 : 1]);
     if (!found)
-        return no_such(argv[asked ? 2 : 1]);
+        return no_such(argv[asked ? 2 : 1], asked);
     if (asked) {
         char flag[] = "--help", *just_help[] = {argv[2], flag, NULL};
         return found->run(2, just_help);

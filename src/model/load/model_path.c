@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/names.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -33,7 +34,11 @@ char *tsri_model_share_folder(const char *name) {
     const size_t size = (size_t)n + sizeof below + strlen(name);
     if (tsri_base_new(size, 1, &path) == TSR_OK)
         snprintf(path, size, "%.*s%s%s", n, slash ? info.dli_fname : ".", below, name);
-    return path;
+    char *plain = path ? realpath(path, NULL) : NULL; /* for messages: without ".." */
+    if (!plain)
+        return path;
+    free(path);
+    return plain;
 }
 
 /* Where tools unpack models for this user: $XDG_DATA_HOME/tessera/models, else
@@ -91,6 +96,47 @@ static void enter_first_module(char **path) {
     free(config);
 }
 
+typedef struct listing {
+    void (*visit)(void *data, const char *name, const char *path);
+    void *data;
+} listing;
+
+static bool list_folder(void *data, const char *folder) {
+    const listing *to = data;
+    struct dirent **entries = NULL;
+    const int n = scandir(folder, &entries, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        tsri_io_format format = TSRI_IO_UNKNOWN;
+        char *path =
+            entries[i]->d_name[0] == '.' ? NULL : tsri_base_join(folder, entries[i]->d_name);
+        if (path && tsri_io_detect(path, &format) == TSR_OK &&
+            (format == TSRI_IO_FOLDER || format == TSRI_IO_GGUF || format == TSRI_IO_LLAMA2C))
+            to->visit(to->data, entries[i]->d_name, path);
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return false;
+}
+
+typedef struct nearest {
+    const char *typed;
+    char name[256]; /* the most similar name so far; empty: there is none */
+} nearest;
+
+static void take_nearer(void *data, const char *name, const char *path) {
+    nearest *near = data;
+    const char *const names[] = {name, near->name};
+    (void)path;
+    if (tsri_base_name_nearest(near->typed, names, *near->name ? 2 : 1) == 0)
+        snprintf(near->name, sizeof near->name, "%s", name);
+}
+
+static bool list_nearest(void *data, const char *folder) {
+    listing to = {.visit = take_nearer, .data = data};
+    return list_folder(&to, folder);
+}
+
 static tsr_status locate(const char *name, char **path) {
     const char *asked = name && *name ? name : default_model;
     wanted w = {.name = asked};
@@ -117,40 +163,20 @@ static tsr_status locate(const char *name, char **path) {
         if (!strcmp(asked, fetched[i].name))
             return tsri_base_fail(TSR_E_IO, "%s is not on this machine: %s; or give another model",
                                   asked, fetched[i].how);
+    nearest near = {.typed = asked};
+    search(list_nearest, &near);
     return tsri_base_fail(TSR_E_IO,
                           "%s is neither a folder or file here nor a bundled model (searched "
                           "TESSERA_MODELS, share/tessera/models beside the library and "
-                          "~/.local/share/tessera/models); \"tessera info\" lists those",
-                          asked);
+                          "~/.local/share/tessera/models); \"tessera info\" lists those%s%s%s",
+                          asked, *near.name ? ". Did you mean " : "", near.name,
+                          *near.name ? "?" : "");
 }
 
 tsr_status tsri_model_locate(const char *name, char **path) {
     TRY(locate(name, path));
     enter_first_module(path);
     return TSR_OK;
-}
-
-typedef struct listing {
-    void (*visit)(void *data, const char *name, const char *path);
-    void *data;
-} listing;
-
-static bool list_folder(void *data, const char *folder) {
-    const listing *to = data;
-    struct dirent **entries = NULL;
-    const int n = scandir(folder, &entries, NULL, alphasort);
-    for (int i = 0; i < n; i++) {
-        tsri_io_format format = TSRI_IO_UNKNOWN;
-        char *path =
-            entries[i]->d_name[0] == '.' ? NULL : tsri_base_join(folder, entries[i]->d_name);
-        if (path && tsri_io_detect(path, &format) == TSR_OK &&
-            (format == TSRI_IO_FOLDER || format == TSRI_IO_GGUF || format == TSRI_IO_LLAMA2C))
-            to->visit(to->data, entries[i]->d_name, path);
-        free(path);
-        free(entries[i]);
-    }
-    free(entries);
-    return false;
 }
 
 tsr_status tsri_model_bundled(void (*visit)(void *data, const char *name, const char *path),

@@ -110,10 +110,10 @@ def test_a_wrong_kernel_has_no_rate(folder):
 
 
 def test_a_model_that_is_not_there(_):
-    told = json.loads(run("bench", *REFERENCE, "-q", "-r", "2", "--shape", "huge", "--json", code=1).text)
-    rows = told["rows"][len(PEAKS):]
-    equal([(r["test"], r["status"], r["median"]) for r in rows], [(test, "error", None) for test in ("pp512", "pp512@512", "tg128", "tg128@512")])
-    assert all("no shape has the name" in r["reason"] and "llama-110m, gpt2-124m" in r["reason"] for r in rows), rows
+    """It is refused before anything is measured."""
+    told = refused(2, "no shape has the name \"huge\"; the shapes are llama-110m, gpt2-124m", "bench", *REFERENCE, "-q", "--shape", "huge", "--json")
+    equal(told.out, b"")
+    equal(refused(3, "nosuch is neither a folder or file here", "bench", *REFERENCE, "-q", "-m", "nosuch").out, b"")
 
 
 def test_an_encoder_is_refused_and_told_once(_):

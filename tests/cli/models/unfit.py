@@ -153,6 +153,7 @@ def test_names(folder):
     info("./nothing", "there is no such folder or file")
     info(folder / "nothing", "there is no such folder or file")
     info("nosuchmodel", "nor a bundled model")
+    info("shakespear", 'Did you mean shakespeare?')
     refused(3, "hf download org/name", "generate", "-d", "reference", "-m", "org/name", "x")
 
 

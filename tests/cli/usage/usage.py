@@ -67,7 +67,7 @@ def test_no_command(_):
 
 def test_unknown(_):
     refused(2, "translat: no such command", "translat")
-    refused(2, "translat: no such command", "help", "translat")
+    refused(2, "help translat: no such command or topic; tessera help lists them. Did you mean translate?", "help", "translat")
     for name in COMMANDS:
         refused(2, "--no-such-option: no such option; see tessera help " + name, name, "--no-such-option")
         refused(2, "-Z: no such option", name, "-Z")
@@ -77,6 +77,9 @@ def test_commands_that_were_meant(_):
     for typed, meant in (("translat", "translate"), ("genrate", "generate"), ("fill_mask", "fill-mask"), ("Bench", "bench"), ("class", "classify"), ("run", "generate"),
                          ("perplexity", "evaluate"), ("finetune", "train"), ("models", "info")):
         refused(2, f"{typed}: no such command; tessera help lists them. Did you mean {meant}?", typed)
+    refused(2, "help envronment: no such command or topic; tessera help lists them. Did you mean environment?", "help", "envronment")
+    refused(2, "--versoin: no such option; tessera help lists the commands. Did you mean --version?", "--versoin")
+    refused(2, "-q: no such option; tessera help lists the commands", "-q", "generate", "x")
     told = refused(2, "xylophone: no such command", "xylophone")
     assert "mean" not in told.err, told.err
 

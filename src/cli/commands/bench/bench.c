@@ -156,6 +156,10 @@ static int prepare(job *j) {
     const char *model = j->shape ? j->shape : j->app.model_name ? j->app.model_name : "shakespeare";
     if (code == CLI_OK && asprintf(&j->name, "%s%s", j->shape ? "shape:" : "", model) < 0)
         code = tsri_cli_fail(CLI_OTHER, "out of memory");
+    if (code == CLI_OK && !j->peaks_alone) { /* examined before anything is measured */
+        code = tsri_cli_status(tsr_model_open(j->name, NULL, &j->model_options, &j->app.model));
+        tsr_model_close(&j->app.model);
+    }
     return code;
 }
 
