@@ -65,6 +65,7 @@ void rig_open(rig *r, const char *platform, bool profile) {
         tsr_facts facts = {.struct_size = sizeof facts};
         cr_assert_eq(r->backend->device_facts(r->state, i, &facts), TSR_OK);
         if (facts.usable && strstr(facts.platform, platform)) {
+            r->index = i;
             cr_assert_eq(rig_open_index(r, i, profile, &r->dev), TSR_OK, "%s", r->sentence);
             return;
         }

@@ -11,6 +11,7 @@ typedef struct rig {
     tsr_host host;
     tsr_state *state;
     tsr_dev *dev;
+    uint32_t index;      /* of dev */
     char sentence[2048]; /* the message of the last failure */
     char log[16384];
     char cache[128]; /* this rig's folder, made by rig_begin */

@@ -12,7 +12,7 @@
 static const char pocl[] = "Portable Computing Language";
 
 typedef struct seen {
-    char name[160], tunables[200];
+    char name[320], tunables[700];
     int score, found;
 } seen;
 
@@ -42,36 +42,36 @@ static seen packed_of(rig *r, const char *kernels) {
     return s;
 }
 
-static tsr_tensor matrix(tsr_dim rows, int64_t columns) {
-    return (tsr_tensor){.struct_size = sizeof(tsr_tensor),
-                        .dtype = TSR_F32,
-                        .rank = 2,
-                        .dim = {rows, {.factor = columns}},
-                        .stride = {{.factor = columns}, {.factor = 1}}};
+/* Whether it fits or not. */
+static void see_score(void *data, const tsr_variant *variant) {
+    seen *s = data;
+    if (strcmp(variant->name, "linear/packed") != 0)
+        return;
+    s->score = variant->score;
+    s->found++;
 }
 
-/* The same without a plan, so that nothing is built. */
-static seen listed(rig *r) {
-    static const tsr_linear_attrs attrs = {.struct_size = sizeof attrs, .trans_w = 1};
-    const tsr_dim rows = {.factor = 1, .symbols = TSR_SYM_N};
-    const tsr_tensor x = matrix(rows, RIG_K), w = matrix((tsr_dim){.factor = RIG_N}, RIG_K),
-                     bias = {.struct_size = sizeof bias,
-                             .dtype = TSR_F32,
-                             .rank = 1,
-                             .dim = {{.factor = RIG_N}},
-                             .stride = {{.factor = 1}}},
-                     y = matrix(rows, RIG_N);
-    const tsr_tensor *in[] = {&x, &w, &bias}, *out[] = {&y};
-    const tsr_bounds bounds = {
-        .struct_size = sizeof bounds, .lowest = {1, 1, 1, 1, 1}, .highest = {1, 1, 1, 1, RIG_T}};
-    const tsr_op op = rig_linear_op(3, in, out, &attrs, &bounds);
+/* The same on a device that records, so that nothing is built. */
+static seen listed_by(rig *r, tsr_variant_visitor see) {
+    const tsr_device_options options = {.struct_size = sizeof options, .record = true};
+    tsr_dev *dev = NULL;
+    rig_linear linear;
     seen s = {0};
-    cr_assert_eq(r->backend->op_variants(r->dev, &op, see_packed, &s), TSR_OK, "%s", r->sentence);
+    cr_assert_eq(r->backend->device_open(r->state, r->index, &options, &dev), TSR_OK, "%s",
+                 r->sentence);
+    cr_assert_eq(rig_linear_make(r, dev, NULL, &linear), TSR_OK, "%s", r->sentence);
+    cr_assert_eq(r->backend->plan_explain(linear.plan, 0, see, &s), TSR_OK, "%s", r->sentence);
+    rig_linear_free(r, &linear);
+    r->backend->device_close(dev);
     if (!s.found) {
         rig_end(r);
         cr_skip_test("linear/packed is made for CPUs");
     }
     return s;
+}
+
+static seen listed(rig *r) {
+    return listed_by(r, see_packed);
 }
 
 static void expect(const seen *s, const char *name, const char *from) {
@@ -165,10 +165,72 @@ Test(opencl_tuning, a_score_moves_a_row) {
     rig r;
     begin_with(&r, "*\t*\t*\tlinear/packed\trows=9-\tscore=1\n");
     rig_open(&r, pocl, false);
-    const seen s = listed(&r);
+    const seen s = listed_by(&r, see_score);
     cr_expect_eq(s.score, 1);
     rig_end(&r);
 }
+
+/* --- on a device with small work-groups --- */
+
+static void see_chosen(void *data, const tsr_variant *variant) {
+    seen *s = data;
+    if (!variant->chosen)
+        return;
+    snprintf(s->name, sizeof s->name, "%s", variant->name);
+    snprintf(s->tunables, sizeof s->tunables, "%s", variant->tunables);
+}
+
+/* What a line does that a device takes, and one that it does not take: a work-group of linear/tiled
+ * has 16 * GM work-items, 64 by default. */
+Test(opencl_tuning, a_line_that_does_not_fit_gives_way_to_the_defaults) {
+    static const struct {
+        const char *group, *kernel_group, *line, *name, *tunables;
+    } table[] = {
+        {"64", "0", "-\tGM=2", "GM=2", "GM=2 (table cl/tuned/t.tsv:1; 1 to 16)"},
+        {"64", "0", "-\tGM=16", "GM=4",
+         "; not GM=16 (table cl/tuned/t.tsv:1): needs work-groups of 256 and"},
+        {"64", "0", "W_DTYPE=F32,HAS_BIAS=1\tGM=16,TM=4", "GM=4,TM=8",
+         "; not GM=16 (table cl/tuned/t.tsv:1), TM=4 (table cl/tuned/t.tsv:1): needs"},
+        {"64", "0", "W_DTYPE=F16\tGM=16", "GM=4", "GM=4 (default; 1 to 16)"},
+        {"32", "0", "-\tGM=2", "GM=2", "GM=2 (table"}, /* the defaults would not fit */
+        {"256", "64", "-\tGM=16", "GM=4", "the device allows 64 for this kernel"},
+    };
+    setenv("OPENCL_LAYERS", GPU_LAYER, 1);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char text[160];
+        rig r;
+        rig_linear linear;
+        seen s = {0};
+        setenv("TSR_GPU_GROUP", table[i].group, 1);
+        setenv("TSR_GPU_KERNEL_GROUP", table[i].kernel_group, 1);
+        snprintf(text, sizeof text, "*\t*\tgpu\tlinear/tiled\t%s\n", table[i].line);
+        begin_with(&r, text);
+        rig_open(&r, pocl, false);
+        cr_assert_eq(rig_linear_make(&r, r.dev, NULL, &linear), TSR_OK, "%s", r.sentence);
+        cr_assert_eq(rig_linear_run(&r, r.dev, &linear), TSR_OK, "%s", r.sentence);
+        cr_expect_eq(rig_linear_error(&linear), 0.0);
+        cr_expect_eq(r.backend->plan_explain(linear.plan, 0, see_chosen, &s), TSR_OK);
+        cr_expect(strstr(s.name, "linear/tiled:"), "%s: %s", table[i].line, s.name);
+        expect(&s, table[i].name, table[i].tunables);
+        rig_linear_free(&r, &linear);
+        rig_end(&r);
+    }
+}
+
+/* What is forced is not given up: it is an error. */
+Test(opencl_tuning, a_forced_value_that_does_not_fit_is_refused) {
+    rig r;
+    rig_linear linear;
+    setenv("OPENCL_LAYERS", GPU_LAYER, 1);
+    rig_begin(&r, NULL, NULL);
+    rig_open(&r, pocl, false);
+    cr_expect_eq(rig_linear_make(&r, r.dev, "linear=tiled:GM=16", &linear), TSR_E_ARGUMENT);
+    cr_expect(strstr(r.sentence, "(tiled: needs work-groups of 256 and "), "%s", r.sentence);
+    rig_linear_free(&r, &linear);
+    rig_end(&r);
+}
+
+/* --- tables that are wrong --- */
 
 Test(opencl_tuning, wrong_tables) {
     static const struct {

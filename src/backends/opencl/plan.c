@@ -8,6 +8,7 @@
 #include "backends/opencl/launch/chain.h"
 #include "backends/opencl/launch/profile.h"
 #include "backends/opencl/launch/scratch.h"
+#include "backends/opencl/program/constants.h"
 #include "backends/opencl/program/program.h"
 #include "backends/opencl/variants/variants.h"
 #include "base/error.h"
@@ -265,7 +266,7 @@ static bool fits_as_stored(const tsr_dev *dev, tsri_opencl_step *step,
     tsr_tensor *weight = stored ? step->operation.in[step->stored_operand] : NULL;
     if (stored)
         weight->layout = step->stored_layout;
-    const bool fits = tsri_opencl_fits(dev, variant, &step->operation.op, true, why);
+    const bool fits = tsri_opencl_fits(dev, variant, &step->operation.op, &step->forced, true, why);
     if (stored)
         weight->layout = 0;
     return fits;
@@ -284,9 +285,17 @@ tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_variant_visit
         const char *why = "";
         char short_name[128];
         tsri_opencl_instance *instance = NULL;
+        tsri_opencl_values values;
+        tsri_bytes tunables = {0};
         const bool fits = fits_as_stored(plan->dev, step, variants[i], &why);
-        if (fits)
-            TRY(tsri_opencl_instance_of(plan->dev, variants[i], own, &step->forced, &instance));
+        if (fits) {
+            TRY(tsri_opencl_instance_of(plan->dev, variants[i], own, &step->forced, &values,
+                                        &instance));
+            if (tsri_opencl_describe_values(variants[i], &values, &tunables) != TSR_OK) {
+                tsri_base_bytes_clear(&tunables);
+                return TSR_E_HOST_MEMORY;
+            }
+        }
         snprintf(short_name, sizeof short_name, "%s/%s", tsri_opencl_op_name((tsr_op_id)own->id),
                  variants[i]->name);
         const char *said = reason(step, variants[i], instance, why);
@@ -296,8 +305,9 @@ tsr_status tsri_opencl_plan_explain(tsr_plan *plan, size_t op, tsr_variant_visit
                                    .score = tsri_opencl_score_of(plan->dev, variants[i], own),
                                    .name = instance ? instance->name : short_name,
                                    .why = said,
-                                   .tunables = instance ? instance->tunables : "",
+                                   .tunables = tunables.data ? tunables.data : "",
                                    .batch_variant = variants[i]->batch_variant});
+        tsri_base_bytes_clear(&tunables);
     }
     return TSR_OK;
 }

@@ -9,6 +9,10 @@
 typedef struct tsri_opencl_values {
     int value[TSRI_OPENCL_TUNABLES];
     const char *from[TSRI_OPENCL_TUNABLES]; /* "default", "table cl/tuned/x.tsv:7", "tuned here" */
+    bool line[TSRI_OPENCL_TUNABLES];        /* it comes from a line of a table, or was tuned here */
+    /* Where lines name values that this device does not take, so that the defaults are in force:
+     * those values, and why. "" otherwise */
+    char unfit[320];
 } tsri_opencl_values;
 
 struct tsri_opencl_defines {

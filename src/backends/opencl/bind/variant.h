@@ -95,7 +95,8 @@ struct tsri_opencl_variant {
     const tsri_opencl_layout *layout; /* of the weight operand; NULL: plain rows */
     int weight_operand;               /* index of the weight among op->in, -1: there is none */
     /* NULL: it always fits. May look at op->bounds (the range of M). *why is set where it does not
-     * fit. */
+     * fit. `variant` is a copy whose tunables have the values in force in place of the defaults
+     * (tsri_opencl_variant_tunable); it must not be kept. */
     bool (*fits)(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                  const tsr_op *op, const char **why);
     /* Adds the build constants that the op decides (dtypes, activation, head size, flags). NULL:

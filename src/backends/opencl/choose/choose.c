@@ -70,8 +70,9 @@ static tsr_status fail_no_variant(tsr_dev *dev, const tsri_opencl_step *step, ui
         tsri_opencl_instance *instance = NULL;
         if (step->forced.variant && variants[i] != step->forced.variant)
             continue;
-        if (tsri_opencl_fits(dev, variants[i], op, true, &why) &&
-            tsri_opencl_instance_of(dev, variants[i], op, &step->forced, &instance) == TSR_OK &&
+        if (tsri_opencl_fits(dev, variants[i], op, &step->forced, true, &why) &&
+            tsri_opencl_instance_of(dev, variants[i], op, &step->forced, NULL, &instance) ==
+                TSR_OK &&
             instance->why) {
             why = instance->why;
             refused = true;
@@ -99,9 +100,9 @@ static tsr_status pick_placed(tsr_dev *dev, tsri_opencl_step *step) {
     const char *why;
     for (size_t i = 0; i < n; i++) {
         if ((step->forced.variant && variants[i] != step->forced.variant) ||
-            !tsri_opencl_fits(dev, variants[i], op, true, &why))
+            !tsri_opencl_fits(dev, variants[i], op, &step->forced, true, &why))
             continue;
-        TRY(tsri_opencl_instance_of(dev, variants[i], op, &step->forced, &step->instance));
+        TRY(tsri_opencl_instance_of(dev, variants[i], op, &step->forced, NULL, &step->instance));
         if (!passes_over(step->instance))
             return TSR_OK;
     }
@@ -133,11 +134,11 @@ static tsr_status add_relatives(tsr_dev *dev, tsri_opencl_step *step, need_list 
     tsri_opencl_buckets(&own, buckets);
     for (int i = 0; i < TSRI_OPENCL_BUCKETS && status == TSR_OK; i++) {
         operation->bounds = buckets[i];
-        const tsri_opencl_variant *variant =
-            tsri_opencl_best(dev, &operation->op, step->forced.variant);
+        const tsri_opencl_variant *variant = tsri_opencl_best(dev, &operation->op, &step->forced);
         if (!variant)
             continue;
-        status = tsri_opencl_instance_of(dev, variant, &operation->op, &step->forced, &instance);
+        status =
+            tsri_opencl_instance_of(dev, variant, &operation->op, &step->forced, NULL, &instance);
         if (status == TSR_OK && !passes_over(instance))
             status = add(list, instance, step);
     }

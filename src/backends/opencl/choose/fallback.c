@@ -94,9 +94,9 @@ static tsr_status explain_refusal(tsr_dev *dev, const tsr_op *op, const tsri_ope
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
         tsri_opencl_instance *instance = NULL;
-        if (variants[i]->layout != own || !tsri_opencl_fits(dev, variants[i], op, true, &why))
+        if (variants[i]->layout != own || !tsri_opencl_fits(dev, variants[i], op, NULL, true, &why))
             continue;
-        TRY(tsri_opencl_instance_of(dev, variants[i], op, NULL, &instance));
+        TRY(tsri_opencl_instance_of(dev, variants[i], op, NULL, NULL, &instance));
         if (instance->state == TSRI_OPENCL_REFUSED) {
             name = variants[i]->name;
             reason = instance->why;

@@ -44,17 +44,16 @@ static int64_t score_use(tsr_dev *dev, const tsr_weight_use *use, const tsri_ope
     if (tsri_opencl_operation_copy(use->op, &operation) != TSR_OK)
         return -1;
     operation.in[use->operand]->layout = layout ? layout->id : 0;
-    const tsri_opencl_variant *wanted =
-        tsri_opencl_forced_variant(forced, (tsr_op_id)use->op->id).variant;
+    const tsri_opencl_wish wanted = tsri_opencl_forced_variant(forced, (tsr_op_id)use->op->id);
     tsri_opencl_buckets(&operation.bounds, buckets);
     for (int i = 0; i < TSRI_OPENCL_BUCKETS; i++) {
         operation.bounds = buckets[i];
-        const tsri_opencl_variant *variant = tsri_opencl_best(dev, &operation.op, wanted);
+        const tsri_opencl_variant *variant = tsri_opencl_best(dev, &operation.op, &wanted);
         total += variant ? tsri_opencl_score_of(dev, variant, &operation.op) : 0;
         served += variant != NULL;
     }
     tsri_opencl_operation_clear(&operation);
-    return served == TSRI_OPENCL_BUCKETS || (wanted && served) ? total : -1;
+    return served == TSRI_OPENCL_BUCKETS || (wanted.variant && served) ? total : -1;
 }
 
 static int64_t score_layout(tsr_dev *dev, const tsr_weight_use *const *uses, size_t n,

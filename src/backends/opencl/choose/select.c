@@ -1,6 +1,7 @@
 /* backends/opencl/choose/select.c - filters and ranks kernel variants. */
 #include "backends/opencl/choose/select.h"
 #include "backends/opencl/program/bundle.h"
+#include "backends/opencl/program/constants.h"
 #include "backends/opencl/program/probe.h"
 #include "backends/opencl/variants/variants.h"
 #include "base/bytes.h"
@@ -170,7 +171,7 @@ static bool in_bundle(const tsr_dev *dev, const tsri_opencl_variant *variant, co
 }
 
 bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
-                      bool placed, const char **why) {
+                      const tsri_opencl_wish *wish, bool placed, const char **why) {
     const int weight = variant->layout ? variant->weight_operand : -1;
     *why = "";
     if (weight >= 0 && op->in[weight]->kind != TSR_KIND_WEIGHT) {
@@ -180,11 +181,8 @@ bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_variant *variant, co
     }
     /* Asked first: what a variant needs and does not find is the reason why a weight is stored in
      * another variant's layout. */
-    if (variant->fits && !variant->fits(variant, &dev->facts, op, why)) {
-        if (!*why || !**why)
-            *why = "does not fit";
+    if (!tsri_opencl_fits_tuned(dev, variant, op, wish, why))
         return false;
-    }
     if (placed && !reads_layouts(variant, op, why)) {
         /* Where its probe was refused, that is the reason for the other layout. */
         tsri_opencl_probe_refused(dev, variant->probe, why);
@@ -196,14 +194,15 @@ bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_variant *variant, co
 }
 
 const tsri_opencl_variant *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op,
-                                            const tsri_opencl_variant *forced) {
+                                            const tsri_opencl_wish *forced) {
     const tsri_opencl_variant *variants[TSRI_OPENCL_MAX_VARIANTS];
     const char *why;
     const size_t n = tsri_opencl_candidates(dev, op, variants);
-    if (forced)
-        return tsri_opencl_fits(dev, forced, op, true, &why) ? forced : NULL;
+    if (forced->variant)
+        return tsri_opencl_fits(dev, forced->variant, op, forced, true, &why) ? forced->variant
+                                                                              : NULL;
     for (size_t i = 0; i < n; i++)
-        if (tsri_opencl_fits(dev, variants[i], op, true, &why))
+        if (tsri_opencl_fits(dev, variants[i], op, NULL, true, &why))
             return variants[i];
     return NULL;
 }
@@ -244,7 +243,7 @@ tsr_status tsri_opencl_op_variants(tsr_dev *dev, const tsr_op *op, tsr_variant_v
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
         char name[128];
-        const bool fits = tsri_opencl_fits(dev, variants[i], op, placed(op), &why);
+        const bool fits = tsri_opencl_fits(dev, variants[i], op, NULL, placed(op), &why);
         snprintf(name, sizeof name, "%s/%s", tsri_opencl_op_name((tsr_op_id)op->id),
                  variants[i]->name);
         visit(data, &(tsr_variant){.struct_size = sizeof(tsr_variant),

@@ -24,13 +24,15 @@ tsri_opencl_wish tsri_opencl_forced_variant(const tsri_opencl_forced *forced, ts
 size_t tsri_opencl_candidates(const tsr_dev *dev, const tsr_op *op,
                               const tsri_opencl_variant *variants[TSRI_OPENCL_MAX_VARIANTS]);
 /* Whether the variant fits the device, the op and, where the operands are placed, the layout of its
- * weight. *why is set where it does not; it is valid until the thread's next call. */
+ * weight. wish: NULL, or what is forced (of any variant): its values must fit; values of a tuning
+ * table that do not fit give way to the defaults. *why is set where it does not fit; it is valid
+ * until the thread's next call. */
 bool tsri_opencl_fits(const tsr_dev *dev, const tsri_opencl_variant *variant, const tsr_op *op,
-                      bool placed, const char **why);
+                      const tsri_opencl_wish *wish, bool placed, const char **why);
 /* The best variant that fits the operands as they are placed, or NULL. A forced variant is the only
  * candidate. */
 const tsri_opencl_variant *tsri_opencl_best(const tsr_dev *dev, const tsr_op *op,
-                                            const tsri_opencl_variant *forced);
+                                            const tsri_opencl_wish *forced);
 
 /* Bounds of the plans that the same model may need beside this one: each bucket of M = B * T (1,
  * 2-8, 9-63, >= 64), made of many sequences or of many positions. */

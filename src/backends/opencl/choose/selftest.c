@@ -245,13 +245,13 @@ static tsr_status is_same(test *t, bool *same) {
     tsri_opencl_instance *instance = t->own.instance, *found = NULL;
     tsri_opencl_wish values = {.variant = instance->variant};
     const char *why;
-    *same = tsri_opencl_fits(dev, instance->variant, &t->trial.operation.op, false, &why);
     for (int i = 0; i < TSRI_OPENCL_TUNABLES; i++) {
         values.set[i] = true; /* other values may be in force at other sizes */
         values.value[i] = instance->values.value[i];
     }
+    *same = tsri_opencl_fits(dev, instance->variant, &t->trial.operation.op, &values, false, &why);
     if (*same)
-        TRY(tsri_opencl_instance_of(dev, instance->variant, &t->trial.operation.op, &values,
+        TRY(tsri_opencl_instance_of(dev, instance->variant, &t->trial.operation.op, &values, NULL,
                                     &found));
     *same &= found == instance;
     return TSR_OK;

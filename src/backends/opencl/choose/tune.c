@@ -50,21 +50,20 @@ static tsr_status visit_variant(tsr_dev *dev, const tsri_opencl_variant *variant
                                 tsr_tunable_visitor visit, void *data) {
     tsr_tunable tunables[TSRI_OPENCL_TUNABLES];
     const tsr_tunable *pointers[TSRI_OPENCL_TUNABLES];
-    tsri_opencl_defines defines;
+    tsri_opencl_values values;
     tsri_bytes condition = {0};
     uint32_t n = 0;
-    tsr_status status = tsri_opencl_defines_of(dev, variant, op, NULL, &defines, NULL);
+    TRY(tsri_opencl_settle(dev, variant, op, NULL, &values));
     for (; n < TSRI_OPENCL_TUNABLES && variant->tunables[n].name; n++) {
         const tsri_opencl_tunable *t = &variant->tunables[n];
         tunables[n] = (tsr_tunable){.struct_size = sizeof *tunables,
-                                    .value = defines.values.value[n],
+                                    .value = values.value[n],
                                     .lowest = t->lowest,
                                     .highest = t->highest,
                                     .name = t->name};
         pointers[n] = &tunables[n];
     }
-    if (status == TSR_OK)
-        status = condition_of(variant, op, &condition);
+    const tsr_status status = condition_of(variant, op, &condition);
     if (status == TSR_OK)
         visit(data, &(tsr_tunable_variant){.struct_size = sizeof(tsr_tunable_variant),
                                            .n_tunables = n,
@@ -73,7 +72,6 @@ static tsr_status visit_variant(tsr_dev *dev, const tsri_opencl_variant *variant
                                            .variant = variant->name,
                                            .condition = condition.data,
                                            .batch_variant = variant->batch_variant});
-    tsri_opencl_defines_clear(&defines);
     tsri_base_bytes_clear(&condition);
     return status;
 }
@@ -87,7 +85,8 @@ static tsr_status visit_variants(tsr_dev *dev, const tsr_op *op, tsr_tunable_vis
         return TSR_OK;
     const size_t n = tsri_opencl_candidates(dev, op, variants);
     for (size_t i = 0; i < n; i++)
-        if (variants[i]->tunables[0].name && tsri_opencl_fits(dev, variants[i], op, false, &why))
+        if (variants[i]->tunables[0].name &&
+            tsri_opencl_fits(dev, variants[i], op, NULL, false, &why))
             TRY(visit_variant(dev, variants[i], op, visit, data));
     return TSR_OK;
 }

@@ -5,6 +5,7 @@
 #include "backends/opencl/variants/variants.h"
 #include "base/error.h"
 
+#include <stdio.h>
 #include <string.h>
 
 tsr_status tsri_opencl_defines_before(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -47,12 +48,53 @@ static tsr_status bundled_values(const tsri_opencl_bundled *kernel,
     return status;
 }
 
-/* Finds the values in force. What the op decides is asked only where a line of tuning may depend on
- * it. */
-static tsr_status settle_values(const tsr_dev *dev, const tsri_opencl_variant *variant,
-                                const tsr_op *op, const tsri_opencl_wish *wish,
-                                tsri_opencl_values *values) {
+static bool fits_with(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                      const tsr_op *op, const tsri_opencl_values *values, const char **why) {
+    tsri_opencl_variant tuned = *variant;
+    *why = "";
+    for (int t = 0; values && t < TSRI_OPENCL_TUNABLES; t++)
+        tuned.tunables[t].value = values->value[t];
+    if (!variant->fits || variant->fits(&tuned, facts, op, why))
+        return true;
+    if (!*why || !**why)
+        *why = "does not fit";
+    return false;
+}
+
+bool tsri_opencl_settle_for_defaults(const tsri_opencl_variant *variant, const char *why,
+                                     tsri_opencl_values *values) {
+    char text[sizeof values->unfit] = "";
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && variant->tunables[t].name; t++) {
+        const size_t n = strlen(text);
+        if (!values->line[t])
+            continue;
+        snprintf(text + n, sizeof text - n, "%s%s=%d (%.80s)", n ? ", " : "",
+                 variant->tunables[t].name, values->value[t], values->from[t]);
+        values->value[t] = variant->tunables[t].value;
+        values->from[t] = "default";
+        values->line[t] = false;
+    }
+    if (!*text)
+        return false;
+    const size_t n = strlen(text);
+    snprintf(text + n, sizeof text - n, ": %.*s", (int)strcspn(why, "\n"), why);
+    memcpy(values->unfit, text, sizeof text);
+    return true;
+}
+
+static bool has_line(const tsri_opencl_values *values) {
+    bool any = false;
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES; t++)
+        any |= values->line[t];
+    return any;
+}
+
+/* What the op decides is asked only where a line of tuning may depend on it. */
+tsr_status tsri_opencl_settle(const tsr_dev *dev, const tsri_opencl_variant *variant,
+                              const tsr_op *op, const tsri_opencl_wish *wish,
+                              tsri_opencl_values *values) {
     tsri_opencl_defines decided = {.variant = variant};
+    const char *why;
     bool found = false;
     for (int t = 0; t < TSRI_OPENCL_TUNABLES && variant->tunables[t].name; t++)
         decided.values.value[t] = variant->tunables[t].value;
@@ -62,26 +104,50 @@ static tsr_status settle_values(const tsr_dev *dev, const tsri_opencl_variant *v
     if (status == TSR_OK)
         tsri_opencl_values_of(dev, variant, op, wish, text_of(&decided.name), values);
     tsri_opencl_defines_clear(&decided);
+    if (status == TSR_OK && has_line(values) && !fits_with(variant, &dev->facts, op, values, &why))
+        tsri_opencl_settle_for_defaults(variant, why, values);
     for (size_t i = 0; dev->bundle && i < dev->bundle->n && !found && status == TSR_OK; i++)
         if (dev->bundle->kernels[i].variant == variant)
             status = bundled_values(&dev->bundle->kernels[i], variant, op, values, &found);
     return status;
 }
 
-tsr_status tsri_opencl_defines_of(const tsr_dev *dev, const tsri_opencl_variant *variant,
-                                  const tsr_op *op, const tsri_opencl_wish *wish,
-                                  tsri_opencl_defines *defines, tsri_bytes *tunables) {
-    *defines = (tsri_opencl_defines){.variant = variant};
-    TRY(settle_values(dev, variant, op, wish, &defines->values));
+bool tsri_opencl_fits_tuned(const tsr_dev *dev, const tsri_opencl_variant *variant,
+                            const tsr_op *op, const tsri_opencl_wish *wish, const char **why) {
+    tsri_opencl_facts any = dev->facts;
+    tsri_opencl_values values;
+    const bool forced = wish && wish->variant == variant;
+    if (!forced && !dev->bundle && !tsri_opencl_is_tuned(dev, variant))
+        return fits_with(variant, &dev->facts, op, NULL, why);
+    /* Lines of tuning depend on constants of the op, which are defined for ops that suit the
+     * variant: those that would fit some device. */
+    any.common.max_work_group = INT32_MAX;
+    any.common.local_memory = INT32_MAX;
+    if (!fits_with(variant, &any, op, NULL, why))
+        return false;
+    if (tsri_opencl_settle(dev, variant, op, wish, &values) != TSR_OK) {
+        *why = tsri_base_reported();
+        return false;
+    }
+    return fits_with(variant, &dev->facts, op, &values, why);
+}
+
+tsr_status tsri_opencl_describe_values(const tsri_opencl_variant *variant,
+                                       const tsri_opencl_values *values, tsri_bytes *out) {
     for (int t = 0; t < TSRI_OPENCL_TUNABLES && variant->tunables[t].name; t++) {
         const tsri_opencl_tunable *tunable = &variant->tunables[t];
-        tsri_opencl_define_int(defines, tunable->name, defines->values.value[t]);
-        if (tunables)
-            TRY(tsri_base_bytes_printf(tunables, "%s%s=%d (%s; %d to %d)",
-                                       tunables->size ? ", " : "", tunable->name,
-                                       defines->values.value[t], defines->values.from[t],
-                                       tunable->lowest, tunable->highest));
+        TRY(tsri_base_bytes_printf(out, "%s%s=%d (%s; %d to %d)", out->size ? ", " : "",
+                                   tunable->name, values->value[t], values->from[t],
+                                   tunable->lowest, tunable->highest));
     }
+    return *values->unfit ? tsri_base_bytes_printf(out, "; not %s", values->unfit) : TSR_OK;
+}
+
+tsr_status tsri_opencl_defines_of(const tsri_opencl_variant *variant, const tsr_op *op,
+                                  const tsri_opencl_values *values, tsri_opencl_defines *defines) {
+    *defines = (tsri_opencl_defines){.variant = variant, .values = *values};
+    for (int t = 0; t < TSRI_OPENCL_TUNABLES && variant->tunables[t].name; t++)
+        tsri_opencl_define_int(defines, variant->tunables[t].name, values->value[t]);
     if (variant->define)
         variant->define(variant, op, defines);
     return defines->status;

@@ -5,11 +5,26 @@
 
 #include "backends/opencl/tuning/tuning.h"
 
-/* The variant's constants for this op: tunables first, then what the op decides. *tunables (may be
- * NULL) gets the tunables in words. Clear `defines` also after a failure. */
-tsr_status tsri_opencl_defines_of(const tsr_dev *dev, const tsri_opencl_variant *variant,
-                                  const tsr_op *op, const tsri_opencl_wish *wish,
-                                  tsri_opencl_defines *defines, tsri_bytes *tunables);
+/* Whether the device and the op have what the variant needs, with the values in force of its
+ * tunables; *why is set where they do not. wish: NULL, or what is forced (of any variant). */
+bool tsri_opencl_fits_tuned(const tsr_dev *dev, const tsri_opencl_variant *variant,
+                            const tsr_op *op, const tsri_opencl_wish *wish, const char **why);
+/* The values in force for an op that suits the variant. Where the device does not take what lines of
+ * tables say, the defaults stand in their place. */
+tsr_status tsri_opencl_settle(const tsr_dev *dev, const tsri_opencl_variant *variant,
+                              const tsr_op *op, const tsri_opencl_wish *wish,
+                              tsri_opencl_values *values);
+/* Replaces the values that come from lines by the defaults, and notes why; false where there are
+ * none. */
+bool tsri_opencl_settle_for_defaults(const tsri_opencl_variant *variant, const char *why,
+                                     tsri_opencl_values *values);
+/* Appends the values in words: "MR=6 (default; 1 to 7)". */
+tsr_status tsri_opencl_describe_values(const tsri_opencl_variant *variant,
+                                       const tsri_opencl_values *values, tsri_bytes *out);
+/* The variant's constants for this op: tunables first, then what the op decides. Clear `defines`
+ * also after a failure. */
+tsr_status tsri_opencl_defines_of(const tsri_opencl_variant *variant, const tsr_op *op,
+                                  const tsri_opencl_values *values, tsri_opencl_defines *defines);
 /* The constants of the variant's stage, for these values of the variant's tunables. */
 tsr_status tsri_opencl_defines_before(const tsri_opencl_variant *variant, const tsr_op *op,
                                       const tsri_opencl_values *values,

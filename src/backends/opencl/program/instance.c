@@ -12,7 +12,6 @@
 
 void tsri_opencl_instance_free(tsri_opencl_instance *instance) {
     free(instance->name);
-    free(instance->tunables);
     free(instance->define);
     free(instance->undefine);
     free(instance->signature);
@@ -47,15 +46,14 @@ const char *tsri_opencl_instance_file(const tsri_opencl_instance *instance) {
 tsr_status tsri_opencl_instance_new(const tsri_opencl_bundle *bundle,
                                     const tsri_opencl_variant *variant,
                                     const tsri_opencl_stage *stage,
-                                    const tsri_opencl_defines *defines, const tsri_bytes *tunables,
-                                    char *name, tsri_opencl_instance **out) {
+                                    const tsri_opencl_defines *defines, char *name,
+                                    tsri_opencl_instance **out) {
     tsri_opencl_instance *instance = NULL;
     TRY(tsri_base_new(1, sizeof *instance, &instance));
     instance->variant = variant;
     instance->stage = stage;
     instance->values = defines->values;
     instance->name = tsri_base_copy_text(name, strlen(name));
-    instance->tunables = tsri_base_copy_text(text_of(tunables), tunables->size);
     instance->define = tsri_base_copy_text(text_of(&defines->define), defines->define.size);
     instance->undefine = tsri_base_copy_text(text_of(&defines->undefine), defines->undefine.size);
     instance->state = tsri_opencl_instance_file(instance) ? TSRI_OPENCL_NEW : TSRI_OPENCL_BUILT;
@@ -66,7 +64,7 @@ tsr_status tsri_opencl_instance_new(const tsri_opencl_bundle *bundle,
         instance->state = TSRI_OPENCL_BUILT;
         instance->bundled = true;
     }
-    if (!instance->name || !instance->tunables || !instance->define || !instance->undefine ||
+    if (!instance->name || !instance->define || !instance->undefine ||
         name_kernel(instance) != TSR_OK) {
         tsri_opencl_instance_free(instance);
         return TSR_E_HOST_MEMORY;

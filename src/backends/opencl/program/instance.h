@@ -25,7 +25,6 @@ struct tsri_opencl_instance {
     const tsri_opencl_stage *stage; /* of a stage, which variants may share; NULL: of a variant */
     tsri_opencl_instance *before;   /* of the variant's stage; NULL: it has none */
     char *name;                     /* the canonical name: "linear/packed:MR=6,W_DTYPE=f16" */
-    char *tunables;                 /* "MR=6 (default; 1 to 7)" */
     tsri_opencl_values values;      /* of the variant's tunables */
     char *define, *undefine;
     char kernel[96]; /* the kernel's name in the program */
@@ -43,8 +42,8 @@ struct tsri_opencl_instance {
 tsr_status tsri_opencl_instance_new(const tsri_opencl_bundle *bundle,
                                     const tsri_opencl_variant *variant,
                                     const tsri_opencl_stage *stage,
-                                    const tsri_opencl_defines *defines, const tsri_bytes *tunables,
-                                    char *name, tsri_opencl_instance **out);
+                                    const tsri_opencl_defines *defines, char *name,
+                                    tsri_opencl_instance **out);
 void tsri_opencl_instance_free(tsri_opencl_instance *instance);
 /* The file of its kernel below cl/; NULL for a provider without one. */
 const char *tsri_opencl_instance_file(const tsri_opencl_instance *instance);

@@ -61,8 +61,7 @@ static tsri_opencl_instance *find_instance(const tsri_opencl_programs *programs,
 /* The listed instance with these constants, or a new one. Clears the constants. */
 static tsr_status instance_with(tsri_opencl_programs *programs, const tsri_opencl_variant *variant,
                                 const tsri_opencl_stage *stage, tsr_status status,
-                                tsri_opencl_defines *defines, const tsri_bytes *tunables,
-                                tsri_opencl_instance **out) {
+                                tsri_opencl_defines *defines, tsri_opencl_instance **out) {
     tsri_bytes name = {0};
     if (status == TSR_OK)
         status = tsri_opencl_defines_name(variant, stage, defines, &name);
@@ -71,8 +70,8 @@ static tsr_status instance_with(tsri_opencl_programs *programs, const tsri_openc
         status = tsri_base_grow(&programs->instances, &programs->capacity, programs->n + 1,
                                 sizeof *programs->instances);
     if (status == TSR_OK && !*out) {
-        status = tsri_opencl_instance_new(programs->dev->bundle, variant, stage, defines, tunables,
-                                          name.data, out);
+        status = tsri_opencl_instance_new(programs->dev->bundle, variant, stage, defines, name.data,
+                                          out);
         if (status == TSR_OK)
             programs->instances[programs->n++] = *out;
     }
@@ -81,20 +80,33 @@ static tsr_status instance_with(tsri_opencl_programs *programs, const tsri_openc
     return status;
 }
 
+/* The instance with these values, with its stage. */
+static tsr_status instance_for(tsri_opencl_programs *programs, const tsri_opencl_variant *variant,
+                               const tsr_op *op, const tsri_opencl_values *values,
+                               tsri_opencl_instance **out) {
+    tsri_opencl_defines defines;
+    tsr_status status = tsri_opencl_defines_of(variant, op, values, &defines);
+    status = instance_with(programs, variant, NULL, status, &defines, out);
+    if (status == TSR_OK && variant->before && !(*out)->before) {
+        status = tsri_opencl_defines_before(variant, op, values, &defines);
+        status =
+            instance_with(programs, variant, variant->before, status, &defines, &(*out)->before);
+    }
+    return status;
+}
+
 tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_variant *variant,
                                    const tsr_op *op, const tsri_opencl_wish *wish,
-                                   tsri_opencl_instance **out) {
-    tsri_opencl_defines defines;
-    tsri_bytes tunables = {0};
-    tsr_status status = tsri_opencl_defines_of(dev, variant, op, wish, &defines, &tunables);
-    status = instance_with(dev->programs, variant, NULL, status, &defines, &tunables, out);
-    if (status == TSR_OK && variant->before && !(*out)->before) {
-        status = tsri_opencl_defines_before(variant, op, &(*out)->values, &defines);
-        status = instance_with(dev->programs, variant, variant->before, status, &defines,
-                               &(tsri_bytes){0}, &(*out)->before);
-    }
-    tsri_base_bytes_clear(&tunables);
-    return status;
+                                   tsri_opencl_values *values, tsri_opencl_instance **out) {
+    tsri_opencl_values own;
+    values = values ? values : &own;
+    TRY(tsri_opencl_settle(dev, variant, op, wish, values));
+    TRY(instance_for(dev->programs, variant, op, values, out));
+    /* What lines say may turn out too much for the device only when the kernel is built. */
+    return (*out)->state == TSRI_OPENCL_REFUSED &&
+                   tsri_opencl_settle_for_defaults(variant, (*out)->why, values)
+               ? instance_for(dev->programs, variant, op, values, out)
+               : TSR_OK;
 }
 
 /* --- building --- */

@@ -9,11 +9,12 @@
 tsr_status tsri_opencl_programs_create(tsr_dev *dev, tsri_opencl_programs **out);
 void tsri_opencl_programs_destroy(tsri_opencl_programs *programs);
 
-/* The device's instance of a variant for an op; the same constants give the same instance. wish:
- * NULL, or what is forced (of any variant). */
+/* The device's instance of a variant for an op; the same constants give the same instance. Where
+ * the values of lines of tuning were refused, it has the defaults. wish: NULL, or what is forced (of
+ * any variant). *values (may be NULL) gets the values in force for this op. */
 tsr_status tsri_opencl_instance_of(tsr_dev *dev, const tsri_opencl_variant *variant,
                                    const tsr_op *op, const tsri_opencl_wish *wish,
-                                   tsri_opencl_instance **out);
+                                   tsri_opencl_values *values, tsri_opencl_instance **out);
 /* Builds the new ones of the n instances as one program (and those in the newest OpenCL C as a
  * second one). Where that fails, it builds each by itself and refuses the culprits. It fails only
  * for other reasons than a kernel that does not build. */

@@ -348,12 +348,14 @@ void tsri_opencl_values_of(const tsr_dev *dev, const tsri_opencl_variant *varian
                 rank[t] = l->rank;
                 out->value[t] = l->values.value[t];
                 out->from[t] = l->from;
+                out->line[t] = true;
             }
     }
     for (int t = 0; wish && wish->variant == variant && t < TSRI_OPENCL_TUNABLES; t++)
         if (wish->set[t]) {
             out->value[t] = wish->value[t];
             out->from[t] = "forced";
+            out->line[t] = false;
         }
 }
 

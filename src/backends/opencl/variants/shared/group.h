@@ -12,7 +12,7 @@
 /* Whether the device takes work-groups of so many work-items that share so many bytes. */
 bool tsri_opencl_fits_group(const tsri_opencl_facts *facts, int64_t items, int64_t bytes,
                             const char **why);
-/* The value in force of a tunable of a variant, for its `fits`. */
+/* The value of a tunable of a variant: in its `fits`, the value in force (bind/variant.h). */
 int tsri_opencl_variant_tunable(const tsri_opencl_variant *variant, const char *name);
 
 /* For variants of matmul/tile.clh: whether the device has the work-group and the local memory that
