@@ -14,6 +14,10 @@
 
 enum { FILL_BLOCK = 16384, FIRST_NAP_NS = 20000, LONGEST_NAP_NS = 1000000 };
 
+static bool watches_memory(const tsr_dev *dev) {
+    return dev->found->effects & TSRI_OPENCL_WATCHES_MEMORY;
+}
+
 tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, tsr_buf **out) {
     const tsr_facts *facts = &dev->facts.common;
     tsr_buf *buf = NULL;
@@ -45,7 +49,7 @@ tsr_status tsri_opencl_buffer_create(tsr_dev *dev, const tsr_buffer_spec *spec, 
     const cl_uint zero = 0;
     const size_t touched = spec->bytes < sizeof zero ? (size_t)spec->bytes : sizeof zero;
     dev->busy = true;
-    if (!dev->found->oclgrind)
+    if (!watches_memory(dev))
         code =
             clEnqueueWriteBuffer(dev->queue, buf->mem, CL_TRUE, 0, touched, &zero, 0, NULL, NULL);
     if (code != CL_SUCCESS) {
@@ -76,8 +80,8 @@ void tsri_opencl_buffer_destroy(tsr_buf *buf) {
 }
 
 void tsri_opencl_release(tsr_dev *dev, cl_mem mem) {
-    if (dev->found->oclgrind && tsri_base_grow(&dev->kept, &dev->kept_capacity, dev->n_kept + 1,
-                                               sizeof *dev->kept) == TSR_OK)
+    if (watches_memory(dev) && tsri_base_grow(&dev->kept, &dev->kept_capacity, dev->n_kept + 1,
+                                              sizeof *dev->kept) == TSR_OK)
         dev->kept[dev->n_kept++] = mem;
     else
         clReleaseMemObject(mem);
@@ -218,7 +222,7 @@ static tsr_status check_transfer(const tsr_dev *dev, const tsr_transfer *t) {
  * only the first element as initialised. It also forgets what kernels store behind the bytes of the
  * last write to a buffer, so there the whole fill is one write. */
 static cl_int fill_by_writes(tsr_dev *dev, const tsr_transfer *t, cl_event *event) {
-    const uint64_t most = t->bytes < FILL_BLOCK || dev->found->oclgrind ? t->bytes : FILL_BLOCK;
+    const uint64_t most = t->bytes < FILL_BLOCK || watches_memory(dev) ? t->bytes : FILL_BLOCK;
     uint32_t *block = NULL;
     cl_int code = tsri_base_new((size_t)most / 4, sizeof *block, &block) == TSR_OK
                       ? CL_SUCCESS
@@ -249,7 +253,7 @@ static cl_int enqueue(tsr_dev *dev, const tsr_transfer *t, cl_event *event) {
         return clEnqueueCopyBuffer(dev->queue, t->src->mem, t->dst->mem, from, to, n, 0, NULL,
                                    event);
     default:
-        if (dev->found->version < 102 || dev->found->oclgrind)
+        if (dev->found->version < 102 || watches_memory(dev))
             return fill_by_writes(dev, t, event);
         return clEnqueueFillBuffer(dev->queue, t->dst->mem, &t->pattern, sizeof t->pattern, to, n,
                                    0, NULL, event);

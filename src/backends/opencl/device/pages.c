@@ -48,7 +48,8 @@ static char *map(size_t bytes) {
 void *tsri_opencl_pages_take(tsr_dev *dev, const tsr_buffer_spec *spec, tsri_opencl_pages **pages) {
     const bool streams = spec->kind == TSR_KIND_WEIGHT || spec->kind == TSR_KIND_STATE;
     *pages = NULL;
-    if (!streams || !dev->facts.cpu || dev->found->oclgrind || spec->bytes < LEAST_BYTES)
+    if (!streams || !dev->facts.cpu || (dev->found->effects & TSRI_OPENCL_WATCHES_MEMORY) ||
+        spec->bytes < LEAST_BYTES)
         return NULL;
     const size_t bytes = round_up((size_t)spec->bytes, PAGE);
     tsri_opencl_pages *at = dev->pages;

@@ -42,10 +42,6 @@ static char *unwritable_pocl_cache(void) {
     return folder;
 }
 
-static bool is_pocl(const char *platform) {
-    return strstr(platform, "Portable Computing Language") != NULL;
-}
-
 /* Where that folder can be made but not written, pocl lists its devices and every build fails;
  * *skip tells the caller to skip its devices. */
 static tsr_status check_pocl_cache(tsr_state *state, const char *name, bool *skip) {
@@ -63,15 +59,15 @@ static tsr_status check_pocl_cache(tsr_state *state, const char *name, bool *ski
 }
 
 static tsr_status note_empty_platform(tsr_state *state, const char *name) {
-    const char *chosen = getenv("POCL_DEVICES");
-    if (is_pocl(name) && chosen)
-        return tsri_opencl_note(
-            state, "%s: a platform without devices; POCL_DEVICES=\"%s\" may exclude them", name,
-            chosen);
-    if (!strcmp(name, "rusticl") && !getenv("RUSTICL_ENABLE"))
-        return tsri_opencl_note(state, "rusticl: a platform without devices: RUSTICL_ENABLE is not "
-                                       "set (RUSTICL_ENABLE=llvmpipe "
-                                       "gives the CPU, radeonsi or iris a GPU)");
+    const tsri_opencl_quirk *set = tsri_opencl_quirk_of(name, TSRI_OPENCL_HIDDEN_IF_SET),
+                            *unset = tsri_opencl_quirk_of(name, TSRI_OPENCL_HIDDEN_UNLESS_SET);
+    const char *chosen = set ? getenv(set->variable) : NULL;
+    if (chosen)
+        return tsri_opencl_note(state, "%s: a platform without devices; %s=\"%s\" may exclude them",
+                                name, set->variable, chosen);
+    if (unset && !getenv(unset->variable))
+        return tsri_opencl_note(state, "%s: a platform without devices: %s is not set (%s)", name,
+                                unset->variable, unset->hint);
     return tsri_opencl_note(state, "%s: a platform without devices", name);
 }
 
@@ -137,7 +133,7 @@ static tsr_status add_platform(tsr_state *state, cl_platform_id platform, const 
     cl_uint n = 0;
     bool skip = false;
     const cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
-    if (is_pocl(name))
+    if (tsri_opencl_quirk_of(name, TSRI_OPENCL_CACHE_FOLDER))
         TRY(check_pocl_cache(state, name, &skip));
     if (skip)
         return TSR_OK;
@@ -176,7 +172,7 @@ static tsr_status add_platforms(tsr_state *state, cl_uint n, bool *simulated) {
                 status = TSR_E_HOST_MEMORY;
                 break;
             }
-            *simulated |= !strcasecmp(name, "oclgrind");
+            *simulated |= tsri_opencl_quirk_of(name, TSRI_OPENCL_IS_LOADER) != NULL;
             status = add_platform(state, ids[i], name);
             free(name);
         }

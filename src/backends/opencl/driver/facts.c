@@ -78,10 +78,6 @@ static void keep_words(char *text, int words) {
             *c = 0;
 }
 
-static bool holds(const char *text, const char *part) {
-    return strcasestr(text, part) != NULL;
-}
-
 static int by_size(const void *a, const void *b) {
     const size_t x = *(const size_t *)a, y = *(const size_t *)b;
     return (x > y) - (x < y);
@@ -99,7 +95,9 @@ static void read_sub_groups(const tsri_opencl_found *found, tsr_facts *facts) {
     } else if (tsri_opencl_listed(found->extensions, "cl_khr_subgroups") ||
                (found->version >= 201 && ask_uint(found->id, CL_DEVICE_MAX_NUM_SUB_GROUPS) > 0)) {
         /* Without a kernel there is no core query of the sub-group size; NVIDIA has its own. */
-        const uint64_t warp = found->nvidia ? ask_uint(found->id, QUERY_WARP_SIZE_NV) : 0;
+        const uint64_t warp = tsri_opencl_listed(found->extensions, "cl_nv_device_attribute_query")
+                                  ? ask_uint(found->id, QUERY_WARP_SIZE_NV)
+                                  : 0;
         if (warp)
             facts->subgroup_sizes[0] = (uint32_t)warp;
     }
@@ -109,11 +107,6 @@ static bool has_sub_groups(const tsri_opencl_found *found) {
     return tsri_opencl_listed(found->extensions, "cl_khr_subgroups") ||
            tsri_opencl_listed(found->extensions, "cl_intel_subgroups") ||
            (found->version >= 201 && ask_uint(found->id, CL_DEVICE_MAX_NUM_SUB_GROUPS) > 0);
-}
-
-static bool emulated(const tsr_facts *facts) {
-    return holds(facts->platform, "emulat") || holds(facts->name, "emulat") ||
-           holds(facts->platform, "oclgrind") || holds(facts->name, "simulator");
 }
 
 /* Decides whether the device is usable and how good a default it is, and writes the sentence about
@@ -143,7 +136,7 @@ static void judge(tsri_opencl_found *found) {
     } else if (facts->emulator) {
         facts->score = 0;
         facts->reason = "an emulator: usable by name, never the default";
-    } else if (facts->type == TSR_DEVICE_CPU && holds(facts->name, "llvmpipe")) {
+    } else if (facts->type == TSR_DEVICE_CPU && (found->effects & TSRI_OPENCL_RASTERISER)) {
         facts->score = 50;
         facts->reason =
             "a CPU behind a graphics driver: slow, and its compiler takes seconds for a kernel";
@@ -151,8 +144,9 @@ static void judge(tsri_opencl_found *found) {
         facts->score = 300;
         facts->reason = "a GPU";
     } else if (facts->type == TSR_DEVICE_CPU) {
-        facts->score = found->pocl && !strncmp(facts->name, "basic", 5) ? 190 : 200;
-        facts->reason = facts->score == 190 ? "a CPU, one thread" : "a CPU";
+        const bool one = found->effects & TSRI_OPENCL_ONE_THREAD;
+        facts->score = one ? 190 : 200;
+        facts->reason = one ? "a CPU, one thread" : "a CPU";
     } else {
         facts->score = 100;
         facts->reason = "an accelerator";
@@ -163,7 +157,7 @@ static void read_type(tsri_opencl_found *found, tsr_facts *facts) {
     cl_device_type type = 0;
     if (clGetDeviceInfo(found->id, CL_DEVICE_TYPE, sizeof type, &type, NULL) != CL_SUCCESS)
         type = 0;
-    facts->emulator = emulated(facts);
+    facts->emulator = (found->effects & TSRI_OPENCL_EMULATOR) != 0;
     if (type & CL_DEVICE_TYPE_CPU) /* a simulator claims every type */
         facts->type = TSR_DEVICE_CPU;
     else if (type & CL_DEVICE_TYPE_GPU)
@@ -242,9 +236,8 @@ tsr_status tsri_opencl_read_facts(cl_platform_id platform, cl_device_id id,
     keep_words(version, 2);
     keep_words(c_version, 3);
     found->vendor_id = ask_uint(id, CL_DEVICE_VENDOR_ID);
-    found->pocl = holds(facts->platform, "Portable Computing Language");
-    found->nvidia = holds(facts->platform, "NVIDIA");
-    found->oclgrind = holds(facts->platform, "oclgrind");
+    found->effects =
+        tsri_opencl_effects_of(facts->platform, facts->vendor, facts->name, facts->driver);
     cl_device_fp_config single = 0;
     found->exact_division = clGetDeviceInfo(found->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single,
                                             &single, NULL) == CL_SUCCESS &&
@@ -253,9 +246,8 @@ tsr_status tsri_opencl_read_facts(cl_platform_id platform, cl_device_id id,
     read_sizes(found, facts);
     read_features(found, facts);
     own->cpu = facts->type == TSR_DEVICE_CPU && !facts->emulator;
-    own->vector16 = own->cpu && !holds(facts->name, "llvmpipe");
-    own->most_rounds =
-        holds(facts->name, "llvmpipe") ? UINT16_MAX : 0; /* the limit of Mesa's gallivm */
+    own->vector16 = own->cpu && !(found->effects & TSRI_OPENCL_NO_VECTOR16);
+    own->most_rounds = found->effects & TSRI_OPENCL_SHORT_LOOPS ? UINT16_MAX : 0;
     own->extension_fp16 = facts->fp16;
     own->sub_groups = has_sub_groups(found);
     own->native_float_width = (uint32_t)ask_uint(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);

@@ -3,6 +3,7 @@
 #define TSRI_OPENCL_DRIVER_FACTS_H
 
 #include "backends/opencl/driver/cl.h" /* CL/cl.h with the version macros set */
+#include "backends/opencl/driver/quirks.h"
 #include "tessera/backend.h"
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@ typedef struct tsri_opencl_facts {
     tsr_facts common;
     bool cpu;      /* CL_DEVICE_TYPE_CPU and not an emulator: wide private vectors pay, local memory
                       and barriers don't */
-    bool vector16; /* compiles float16 micro-tiles in reasonable time: CPUs, but not llvmpipe */
+    bool vector16; /* compiles float16 micro-tiles in reasonable time: CPUs but for quirks */
     bool clblast;  /* built with CLBlast, and the device can compile */
     bool extension_fp16; /* cl_khr_fp16 is listed */
     bool sub_groups;     /* it has sub-group functions, of some size */
@@ -28,7 +29,7 @@ typedef struct tsri_opencl_found {
     char *platform_version, *extensions;
     char *died; /* how it died when it was tried, which makes it unusable; NULL: it did not */
     uint64_t vendor_id;
-    bool pocl, nvidia, oclgrind;
+    uint32_t effects;    /* of its rows of quirks.h: tsri_opencl_effect */
     bool exact_division; /* it can round division and square root correctly */
     size_t max_items[3];
     tsri_opencl_facts facts; /* owns the strings of `common`: see free_found */

@@ -29,9 +29,9 @@ struct tsri_opencl_chain {
 /* --- which kernels, which devices --- */
 
 bool tsri_opencl_chains(const tsr_dev *dev) {
-    const tsri_opencl_found *found = dev->found;
-    return dev->state->chain && dev->facts.cpu && dev->facts.vector16 && found->pocl &&
-           !found->oclgrind && !dev->record && !dev->bundle && !dev->profile && sizeof(void *) == 8;
+    return dev->state->chain && dev->facts.cpu && dev->facts.vector16 &&
+           (dev->found->effects & TSRI_OPENCL_CHAINS) && !dev->record && !dev->bundle &&
+           !dev->profile && sizeof(void *) == 8;
 }
 
 static bool takes_part(const tsri_opencl_instance *instance) {

@@ -108,12 +108,8 @@ static cl_int try_kernels(cl_program program, tsri_opencl_instance *const *insta
     return code;
 }
 
-/* pocl and NVIDIA have caches of their own. Measured on pocl 3.1 with a decoder's 15 kernels:
- * asking for its binary compiles every kernel once more for any work-group (3.8 against 2.0 s of
- * CPU at the first run), and a later start takes 31 instead of 65 ms. */
 static bool keeps_binaries(const tsri_opencl_programs *programs) {
-    const tsri_opencl_found *found = programs->dev->found;
-    return !programs->folder && !found->nvidia && !found->oclgrind && !found->pocl;
+    return !programs->folder && !(programs->dev->found->effects & TSRI_OPENCL_NO_BINARIES);
 }
 
 static cl_program from_binary(const tsri_opencl_programs *programs, const char *options,

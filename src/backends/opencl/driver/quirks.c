@@ -1,0 +1,98 @@
+/* backends/opencl/driver/quirks.c - the table of drivers that are treated differently from what they
+ * report.
+ *
+ * ROCm, Intel's driver for its GPUs, rusticl on GPUs, PoCL on GPUs, Mali, Adreno and Apple have no
+ * rows of their own so far: their limits and extensions say what is needed. */
+#include "backends/opencl/driver/quirks.h"
+
+#include <fnmatch.h>
+#include <stdbool.h>
+
+#define POCL .platform = "*Portable Computing Language*"
+#define LLVMPIPE .device = "*llvmpipe*", .seen = "rusticl of Mesa 22.3.6"
+
+const tsri_opencl_quirk tsri_opencl_quirks[] = {
+    {POCL, .effects = TSRI_OPENCL_NO_BINARIES, .seen = "pocl 3.1",
+     .why =
+         "it has a cache of its own. With a decoder's 15 kernels: asking for its binary compiles "
+         "every kernel once more for any work-group (3.8 against 2.0 s of CPU at the first run), "
+         "and a later start takes 31 instead of 65 ms"},
+    {POCL, .effects = TSRI_OPENCL_CHAINS, .seen = "pocl 3.1",
+     .why = "its threads sleep between launches; only on CPUs"},
+    {POCL, .effects = TSRI_OPENCL_CACHE_FOLDER, .seen = "pocl 3.1",
+     .why = "where its cache folder can't be made it hides its devices, and where the folder can't "
+            "be written it lists them and every build fails"},
+    {POCL, .effects = TSRI_OPENCL_HIDDEN_IF_SET, .seen = "pocl 3.1", .variable = "POCL_DEVICES",
+     .why = "it gives the devices that the variable names"},
+    {POCL, .device = "basic*", .effects = TSRI_OPENCL_ONE_THREAD, .seen = "pocl 3.1",
+     .why = "it runs all work-groups in one thread"},
+    {.platform = "*NVIDIA*",
+     .effects = TSRI_OPENCL_NO_BINARIES,
+     .seen = "by its documentation (CUDA_CACHE_PATH); never run",
+     .why = "it has a cache of its own, which holds what its assembler made"},
+    {.platform = "rusticl",
+     .effects = TSRI_OPENCL_HIDDEN_UNLESS_SET,
+     .seen = "Mesa 22.3.6",
+     .variable = "RUSTICL_ENABLE",
+     .hint = "RUSTICL_ENABLE=llvmpipe gives the CPU, radeonsi or iris a GPU",
+     .why = "it gives only devices of the drivers that the variable names"},
+    {LLVMPIPE, .effects = TSRI_OPENCL_RASTERISER,
+     .why = "a software rasteriser: a launch takes 300 us, and its compiler seconds for a kernel"},
+    {LLVMPIPE, .effects = TSRI_OPENCL_NO_VECTOR16,
+     .why = "its compiler does not finish tiles of float16"},
+    {LLVMPIPE, .effects = TSRI_OPENCL_SHORT_LOOPS,
+     .why = "gallivm ends the loops of a work-item after 65,535 iterations, whatever they say"},
+    {.platform = "*emulat*",
+     .effects = TSRI_OPENCL_EMULATOR,
+     .seen = "Intel's FPGA emulator 2023.2.4",
+     .why = "it emulates a board, slowly"},
+    {.device = "*emulat*",
+     .effects = TSRI_OPENCL_EMULATOR,
+     .seen = "Intel's FPGA emulator 2023.2.4",
+     .why = "the same, by the device's name"},
+    {.device = "*simulator*",
+     .effects = TSRI_OPENCL_EMULATOR,
+     .seen = "Oclgrind 21.10",
+     .why = "it interprets kernels"},
+    {.platform = "*oclgrind*",
+     .effects = TSRI_OPENCL_EMULATOR | TSRI_OPENCL_NO_BINARIES,
+     .seen = "Oclgrind 21.10",
+     .why = "it interprets kernels, so a binary saves nothing"},
+    {.platform = "*oclgrind*",
+     .effects = TSRI_OPENCL_WATCHES_MEMORY,
+     .seen = "Oclgrind 21.10",
+     .why =
+         "a fill marks only its first element as initialised; what kernels store beyond the "
+         "bytes of the last write from the host is forgotten; a new buffer is taken for a released "
+         "one of the same number, with that one's length"},
+    {.platform = "oclgrind",
+     .effects = TSRI_OPENCL_IS_LOADER,
+     .seen = "Oclgrind 21.10",
+     .why = "the program `oclgrind` loads its library in the loader's place"},
+};
+const size_t tsri_opencl_n_quirks = sizeof tsri_opencl_quirks / sizeof *tsri_opencl_quirks;
+
+static bool matches(const char *pattern, const char *text) {
+    return !pattern || (text && fnmatch(pattern, text, FNM_CASEFOLD) == 0);
+}
+
+uint32_t tsri_opencl_effects_of(const char *platform, const char *vendor, const char *device,
+                                const char *driver) {
+    uint32_t effects = 0;
+    for (size_t i = 0; i < tsri_opencl_n_quirks; i++) {
+        const tsri_opencl_quirk *q = &tsri_opencl_quirks[i];
+        if (matches(q->platform, platform) && matches(q->vendor, vendor) &&
+            matches(q->device, device) && matches(q->driver, driver))
+            effects |= q->effects;
+    }
+    return effects;
+}
+
+const tsri_opencl_quirk *tsri_opencl_quirk_of(const char *platform, uint32_t effects) {
+    for (size_t i = 0; i < tsri_opencl_n_quirks; i++) {
+        const tsri_opencl_quirk *q = &tsri_opencl_quirks[i];
+        if ((q->effects & effects) && q->platform && matches(q->platform, platform))
+            return q;
+    }
+    return NULL;
+}

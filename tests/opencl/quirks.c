@@ -1,0 +1,55 @@
+/* The table of drivers' quirks: whose rows match, and that each row says why. */
+#include "backends/opencl/driver/quirks.h"
+
+#include <criterion/criterion.h>
+
+Test(opencl_quirks, rows_match_by_platform_and_device) {
+    static const struct {
+        const char *platform, *device;
+        uint32_t effects;
+    } table[] = {
+        {"Portable Computing Language", "pthread-Intel(R) Xeon(R) Processor",
+         TSRI_OPENCL_NO_BINARIES | TSRI_OPENCL_CHAINS | TSRI_OPENCL_CACHE_FOLDER |
+             TSRI_OPENCL_HIDDEN_IF_SET},
+        {"Portable Computing Language", "basic-skylake-avx512-Intel(R) Xeon(R)",
+         TSRI_OPENCL_NO_BINARIES | TSRI_OPENCL_CHAINS | TSRI_OPENCL_CACHE_FOLDER |
+             TSRI_OPENCL_HIDDEN_IF_SET | TSRI_OPENCL_ONE_THREAD},
+        {"NVIDIA CUDA", "NVIDIA H200", TSRI_OPENCL_NO_BINARIES},
+        {"rusticl", "llvmpipe (LLVM 15.0.6, 256 bits)",
+         TSRI_OPENCL_HIDDEN_UNLESS_SET | TSRI_OPENCL_RASTERISER | TSRI_OPENCL_NO_VECTOR16 |
+             TSRI_OPENCL_SHORT_LOOPS},
+        {"rusticl", "AMD Radeon RX 7900 XTX (radeonsi)", TSRI_OPENCL_HIDDEN_UNLESS_SET},
+        {"Intel(R) FPGA Emulation Platform for OpenCL(TM)", "Intel(R) FPGA Emulation Device",
+         TSRI_OPENCL_EMULATOR},
+        {"Oclgrind", "Oclgrind Simulator",
+         TSRI_OPENCL_EMULATOR | TSRI_OPENCL_NO_BINARIES | TSRI_OPENCL_WATCHES_MEMORY |
+             TSRI_OPENCL_IS_LOADER},
+        {"Intel(R) OpenCL", "Intel(R) Xeon(R) Processor", 0},
+        {"Intel(R) OpenCL Graphics", "Intel(R) Arc(TM) A770 Graphics", 0},
+        {"AMD Accelerated Parallel Processing", "gfx1100", 0},
+        {"ARM Platform", "Mali-G715", 0},
+        {"QUALCOMM Snapdragon(TM)", "QUALCOMM Adreno(TM)", 0},
+        {"Apple", "Apple M2", 0},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        cr_expect_eq(tsri_opencl_effects_of(table[i].platform, "a vendor", table[i].device, "1.0"),
+                     table[i].effects, "%s, %s", table[i].platform, table[i].device);
+}
+
+/* Rows about devices don't match a platform alone. */
+Test(opencl_quirks, a_platform_alone) {
+    const tsri_opencl_quirk *row = tsri_opencl_quirk_of("rusticl", TSRI_OPENCL_HIDDEN_UNLESS_SET);
+    cr_assert_not_null(row);
+    cr_expect_str_eq(row->variable, "RUSTICL_ENABLE");
+    cr_expect_null(tsri_opencl_quirk_of("rusticl", TSRI_OPENCL_CACHE_FOLDER));
+    cr_expect_eq(tsri_opencl_effects_of("rusticl", NULL, NULL, NULL),
+                 TSRI_OPENCL_HIDDEN_UNLESS_SET);
+}
+
+Test(opencl_quirks, each_row_says_why_and_where_it_was_seen) {
+    for (size_t i = 0; i < tsri_opencl_n_quirks; i++) {
+        const tsri_opencl_quirk *q = &tsri_opencl_quirks[i];
+        cr_expect(q->effects && q->seen && *q->seen && q->why && *q->why, "row %zu", i);
+        cr_expect(q->platform || q->vendor || q->device || q->driver, "row %zu matches all", i);
+    }
+}
