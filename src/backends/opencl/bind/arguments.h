@@ -40,6 +40,7 @@ struct tsri_opencl_launch {
     int per_item[3];
     size_t group[3];
     uint64_t limit; /* multiply-adds of one enqueue */
+    uint64_t *pace; /* the same, as it was measured; the instance's; NULL: `limit` counts */
 };
 
 #endif

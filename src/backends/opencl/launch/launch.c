@@ -11,8 +11,12 @@
 #include <string.h>
 
 /* A launch that takes much longer than a display's watchdog allows would reset the device. Limits
- * in multiply-adds: the plain variants are slow, the others fast. */
+ * in multiply-adds, where the rate is not measured: the plain variants are slow, the others fast. */
 static const uint64_t plain_limit = UINT64_C(1) << 26, fast_limit = UINT64_C(1) << 33;
+/* On GPUs a kernel's first launches are short, and longer ones follow from how long those took: at
+ * most 100 ms, by half of it, because the rate is not the same at all sizes. */
+static const uint64_t first_pace = UINT64_C(1) << 20;
+enum { PIECE_NS = 50 * 1000 * 1000, FASTER = 16 };
 
 enum { GROUP_CPU = 16, GROUP_OTHER = 64 };
 
@@ -107,6 +111,10 @@ static tsr_status create_one(tsr_dev *dev, const tsri_opencl_variant *variant,
     launch->limit = dev->state->launch_limit ? dev->state->launch_limit
                     : variant->plain         ? plain_limit
                                              : fast_limit;
+    if (dev->facts.common.type == TSR_DEVICE_GPU && !dev->state->launch_limit) {
+        launch->pace = &instance->pace;
+        instance->pace = instance->pace ? instance->pace : first_pace;
+    }
     launch->work = tsri_tensor_const(1);
     for (int i = 0; i < 3; i++) {
         launch->grid[i] = tsri_tensor_const(1);
@@ -188,22 +196,18 @@ void tsri_opencl_launch_release(tsri_opencl_launch *launch) {
     launch->kernel = NULL;
 }
 
-/* The work-groups of a piece along each axis. The outer axes are halved first, so that a piece
- * stays consecutive in the grid's order. */
-static void choose_piece(const tsri_opencl_launch *launch, const size_t groups[3],
-                         uint64_t per_item, size_t piece[3]) {
-    const uint64_t group_work = per_item * launch->group[0] * launch->group[1] * launch->group[2];
-    memcpy(piece, groups, 3 * sizeof *piece);
-    for (int axis = 2; axis >= 0; axis--)
-        while (piece[axis] > 1 && group_work * piece[0] * piece[1] * piece[2] > launch->limit)
-            piece[axis] = (piece[axis] + 1) / 2;
-}
+/* Work-groups of a grid: the first along each axis, and how many. */
+typedef struct box {
+    size_t at[3], n[3];
+} box;
 
 typedef struct run {
     tsri_opencl_launch *launch;
     tsri_opencl_piece *each;
     void *data;
     cl_event *last;
+    uint64_t group_work; /* multiply-adds of a work-group */
+    bool timed;          /* each piece is waited for */
 } run;
 
 /* Hands a piece's event to the caller's function, or keeps it in place of the one before. */
@@ -218,18 +222,58 @@ static void hand_over(const run *r, cl_event event, uint64_t enqueue_ns) {
         clReleaseEvent(event);
 }
 
-static tsr_status enqueue_piece(const run *r, const size_t offset[3], const size_t global[3]) {
+static tsr_status enqueue_piece(const run *r, const box *b) {
     tsri_opencl_launch *launch = r->launch;
+    size_t offset[3], global[3];
     cl_event event = NULL;
     const uint64_t begin = r->each ? tsri_base_now_ns() : 0;
-    const bool moved = offset[0] || offset[1] || offset[2];
+    const bool moved = b->at[0] || b->at[1] || b->at[2];
+    for (int i = 0; i < 3; i++) {
+        offset[i] = b->at[i] * launch->group[i];
+        global[i] = b->n[i] * launch->group[i];
+    }
     const cl_int code =
         clEnqueueNDRangeKernel(launch->dev->queue, launch->kernel, 3, moved ? offset : NULL, global,
                                launch->group, 0, NULL, r->each || r->last ? &event : NULL);
+    launch->dev->busy = true;
     if (code != CL_SUCCESS)
         return tsri_opencl_fail(launch->dev, code, launch->file);
     hand_over(r, event, r->each ? tsri_base_now_ns() - begin : 0);
     return TSR_OK;
+}
+
+/* Runs a piece and learns from its time how long the next ones may be. A small piece says little
+ * about the rate of a long one, so what it took makes the pace slower only if it was too long. */
+static tsr_status time_piece(const run *r, const box *b, uint64_t work) {
+    uint64_t *pace = r->launch->pace;
+    const uint64_t begin = tsri_base_now_ns();
+    TRY(enqueue_piece(r, b));
+    TRY(tsri_opencl_drain(r->launch->dev));
+    const uint64_t ns = tsri_base_now_ns() - begin;
+    const double fitting = (double)work * PIECE_NS / (double)(ns ? ns : 1);
+    const double most = (double)work * FASTER;
+    const uint64_t next = (uint64_t)(fitting < most ? fitting : most);
+    if (ns > PIECE_NS || next > *pace)
+        *pace = next ? next : 1;
+    return TSR_OK;
+}
+
+/* Enqueues these work-groups, in halves where they are too much for one launch. The outer axes are
+ * halved first, so that a piece stays consecutive in the grid's order. */
+static tsr_status enqueue_groups(const run *r, const box *b) {
+    const uint64_t limit = r->launch->pace ? *r->launch->pace : r->launch->limit,
+                   work = r->group_work * b->n[0] * b->n[1] * b->n[2];
+    int axis = 2;
+    while (axis && b->n[axis] == 1)
+        axis--;
+    if (work <= limit || b->n[axis] == 1)
+        return r->timed ? time_piece(r, b, work) : enqueue_piece(r, b);
+    box first = *b, second = *b;
+    first.n[axis] = (b->n[axis] + 1) / 2;
+    second.at[axis] += first.n[axis];
+    second.n[axis] -= first.n[axis];
+    TRY(enqueue_groups(r, &first));
+    return enqueue_groups(r, &second);
 }
 
 static tsr_status enqueue_provider(const run *r, const int64_t sizes[TSR_SYMBOLS]) {
@@ -242,47 +286,29 @@ static tsr_status enqueue_provider(const run *r, const int64_t sizes[TSR_SYMBOLS
     return TSR_OK;
 }
 
-static tsr_status enqueue_grid(const run *r, const size_t groups[3], const size_t piece[3]) {
-    const size_t *group = r->launch->group;
-    size_t at[3];
-    for (at[2] = 0; at[2] < groups[2]; at[2] += piece[2])
-        for (at[1] = 0; at[1] < groups[1]; at[1] += piece[1])
-            for (at[0] = 0; at[0] < groups[0]; at[0] += piece[0]) {
-                size_t offset[3], global[3];
-                for (int i = 0; i < 3; i++) {
-                    const size_t left = groups[i] - at[i];
-                    offset[i] = at[i] * group[i];
-                    global[i] = (left < piece[i] ? left : piece[i]) * group[i];
-                }
-                TRY(enqueue_piece(r, offset, global));
-            }
-    return TSR_OK;
-}
-
 tsr_status tsri_opencl_launch_run(tsri_opencl_launch *launch, const int64_t sizes[TSR_SYMBOLS],
                                   tsri_opencl_piece *each, void *data, cl_event *last) {
     if (launch->before)
         TRY(tsri_opencl_launch_run(launch->before, sizes, each, data, NULL));
-    const run r = {launch, each, data, last};
-    size_t groups[3] = {0}, piece[3];
-    bool empty = false;
+    run r = {launch, each, data, last, 1, false};
+    box all = {0};
     for (int i = 0; i < 3 && launch->kernel; i++) {
         const int64_t n = tsri_tensor_value(launch->grid[i], sizes);
         if (n <= 0)
-            empty = true;
-        else {
-            const size_t items = (size_t)((n + launch->per_item[i] - 1) / launch->per_item[i]);
-            groups[i] = (items + launch->group[i] - 1) / launch->group[i];
-        }
+            return TSR_OK;
+        const size_t items = (size_t)((n + launch->per_item[i] - 1) / launch->per_item[i]);
+        all.n[i] = (items + launch->group[i] - 1) / launch->group[i];
+        r.group_work *= launch->group[i];
     }
-    if (empty)
-        return TSR_OK;
     launch->dev->busy = true;
     if (launch->variant->enqueue && launch->file == launch->variant->file)
         TRY(enqueue_provider(&r, sizes));
     if (!launch->kernel)
         return TSR_OK;
     const int64_t work = tsri_tensor_value(launch->work, sizes);
-    choose_piece(launch, groups, work > 0 ? (uint64_t)work : 1, piece);
-    return enqueue_grid(&r, groups, piece);
+    r.group_work *= work > 0 ? (uint64_t)work : 1;
+    r.timed = launch->pace && r.group_work * all.n[0] * all.n[1] * all.n[2] > *launch->pace;
+    if (r.timed)
+        TRY(tsri_opencl_drain(launch->dev));
+    return enqueue_groups(&r, &all);
 }

@@ -31,6 +31,7 @@ struct tsri_opencl_instance {
     char *signature; /* the kinds of its arguments, once it was traced for a chain */
     uint32_t n_args; /* the kernel's, where it was recorded for a bundle */
     tsri_opencl_instance_state state;
+    uint64_t pace; /* multiply-adds of a launch that take no more than 100 ms; 0: not known yet */
     bool compared; /* the names of its kernel's parameters are those that its variant binds */
     bool bundled;  /* it comes from a bundle, and has no self-test */
     tsri_opencl_reach reach; /* how far it was self-tested, launched by itself */
