@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* TSR_E_STATE is a model of the wrong kind: a command calls functions in the right order. */
 int tsri_cli_status(tsr_status status) {
     static const int codes[] = {[TSR_E_ARGUMENT] = CLI_USAGE,    [TSR_E_UNSUPPORTED] = CLI_FILE,
                                 [TSR_E_HOST_MEMORY] = CLI_OTHER, [TSR_E_DEVICE_MEMORY] = CLI_DEVICE,
                                 [TSR_E_DEVICE] = CLI_DEVICE,     [TSR_E_BUILD] = CLI_DEVICE,
                                 [TSR_E_FORMAT] = CLI_FILE,       [TSR_E_IO] = CLI_FILE,
-                                [TSR_E_STATE] = CLI_OTHER,       [TSR_E_CANCELLED] = CLI_OTHER,
+                                [TSR_E_STATE] = CLI_FILE,        [TSR_E_CANCELLED] = CLI_OTHER,
                                 [TSR_E_INTERNAL] = CLI_OTHER};
     if (status == TSR_OK)
         return CLI_OK;

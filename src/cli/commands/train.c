@@ -207,6 +207,8 @@ static int train(job *j, const tsri_cli_list *data) {
                       j->adapters ? "%s holds adapters; use them with --lora %s"
                                   : "%s is a model; use it with -m %s",
                       j->output, j->output);
+    if (status == TSR_E_STATE) /* the loss is not finite */
+        return tsri_cli_fail(CLI_OTHER, "%s", tsr_error_last());
     return tsri_cli_status(status);
 }
 

@@ -207,7 +207,7 @@ static int verify_device(job *j) {
                          128 + tsri_cli_signal(),
                          "interrupted after %u of %u ops: %u ok, %u missed, %u failed to run",
                          summary.ops_done, summary.ops, summary.ok, summary.misses, summary.errors);
-    } else if (!j->app.json)
+    } else if (!j->app.json && code == CLI_OK)
         close_report(j, &summary);
     tsri_cli_flush(&j->app);
     tsr_device_close(&j->app.device);
@@ -233,6 +233,25 @@ static int verify_all(job *j) {
         worst_code = code > worst_code ? code : worst_code;
     }
     return worst_code;
+}
+
+static int check_op(const char *op) {
+    enum { MOST_OPS = 256 };
+    const char *names[MOST_OPS];
+    char all[4096] = "";
+    size_t n = 0, used = 0;
+    for (; n < MOST_OPS && (names[n] = tsr_verify_op_name(n)); n++) {
+        if (!op || !strcmp(op, names[n]))
+            return CLI_OK;
+        if (used < sizeof all)
+            used +=
+                (size_t)snprintf(all + used, sizeof all - used, "%s%s", n ? ", " : "", names[n]);
+    }
+    const char *meant = tsr_name_nearest(op, names, n);
+    return tsri_cli_fail(CLI_USAGE,
+                         meant ? "--op %s: no op has this name. Did you mean %s?"
+                               : "--op %s: no op has this name; the ops are %s",
+                         op, meant ? meant : all);
 }
 
 int tsri_cli_verify(int argc, char **argv) {
@@ -263,6 +282,8 @@ int tsri_cli_verify(int argc, char **argv) {
                        tables, NULL);
     if (code == CLI_OK && j.smoke && j.bench)
         code = tsri_cli_fail(CLI_USAGE, "--smoke and --bench can't be combined");
+    if (code == CLI_OK)
+        code = check_op(j.op);
     j.app.measure = j.bench;
     j.results = j.app.json ? json_array() : NULL;
     if (code == CLI_OK)

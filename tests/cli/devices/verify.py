@@ -41,6 +41,12 @@ def test_smoke_runs_every_row_that_would_be_chosen(_):
         assert r["status"] == "ok" or r["message"], r
 
 
+def test_no_such_op(_):
+    for options in ((), ("--bench",), ("--smoke", "--json")):
+        refused(2, "--op layernorm: no op has this name. Did you mean layer_norm?", "verify", "-d", "reference", "--op", "layernorm", *options)
+    refused(2, "--op zygote: no op has this name; the ops are ", "verify", "-d", "reference", "--op", "zygote")
+
+
 def test_a_kernel_that_writes_nothing_is_in_the_json(folder):
     """The error of a NaN is infinite, and JSON has no number for that."""
     if not has_device():

@@ -144,7 +144,7 @@ def test_refused(folder):
 
 def test_without_a_tokenizer(folder):
     model = copy_model(PLAY, folder / "m", without=("tokenizer.json", "tokenizer_config.json"))
-    refused(5, "has no tokenizer", "evaluate", *REFERENCE, "-m", model, "--perplexity", written(folder))
+    refused(3, "has no tokenizer", "evaluate", *REFERENCE, "-m", model, "--perplexity", written(folder))
 
 
 main(globals())

@@ -51,7 +51,7 @@ def test_a_tokenizer_alone(folder):
 
 
 def test_no_tokenizer(folder):
-    refused(5, "tokenizer", "tokenize", "-m", GOLDEN / "gpt2-tiny", given="x\n")
+    refused(3, "tokenizer", "tokenize", "-m", GOLDEN / "gpt2-tiny", given="x\n")
     refused(3, "No such file", "tokenize", folder / "nothing")
     model = copy_model(PLAY, folder / "m")
     (model / "tokenizer.json").write_text('{"version": "1.0"')
