@@ -45,6 +45,7 @@ void tsri_run_destroy(tsri_run_context **context) {
         tsri_run_buffer_drop(c, i, &c->slots[i].arena);
     tsri_backend_device_close(&c->reference);
     tsri_run_profile_clear(&c->past);
+    free(c->ends);
     free(c->plans);
     free(c->placed);
     free(c->weights);

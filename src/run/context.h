@@ -47,6 +47,7 @@ struct tsri_run_context {
         /* The user's n_devices, then the reference (its device is NULL until it is needed) */
         *slots;
     tsri_backend_device *reference;
+    int *ends; /* of each of the n_devices: the layer after its last; NULL: not dealt yet */
     tsri_run_placed **placed;
     tsri_run_weight *weights;
     tsri_run_kv_state *states;
@@ -105,8 +106,30 @@ tsr_status tsri_run_placed_for(tsri_run_context *context, const tsri_graph *grap
                                const tsr_bounds *bounds, tsri_run_placed **out);
 void tsri_run_placed_destroy(tsri_run_placed **placed);
 
+/* deal.c: decides once, from the first graph, which layers run on which device (context->ends); and
+ * says how many of a graph's layers the first device holds */
+tsr_status tsri_run_deal(tsri_run_context *context, const tsri_graph *graph,
+                         const tsr_bounds *bounds);
+tsr_status tsri_run_layers_held(const tsri_run_context *context, const tsri_graph *graph,
+                                const tsr_bounds *bounds, int *held, int *layers);
+
+/* memory.c: bytes of the host's memory that are free, where the device shares it, UINT64_MAX
+ * elsewhere; what a device has for a model; the plain layout [rows, columns] of a weight leaf: the
+ * product of all dimensions except the last, and the last */
+uint64_t tsri_run_host_memory(const tsr_facts *facts);
+uint64_t tsri_run_available(const tsr_facts *facts);
+void tsri_run_plain_layout(const tsr_tensor *tensor, tsr_layout *layout);
+
+/* budget.c: before the first buffer is created, whether everything fits on each device and each
+ * weight in one buffer */
+tsr_status tsri_run_check_budget(tsri_run_context *context, const tsri_run_placed *placed,
+                                 const tsr_bounds *bounds);
+
 /* state.c: creates or enlarges the states that the graph names */
 tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed *placed);
+/* The device that runs the ops that use a state; place.c makes sure that it is only one. */
+tsr_status tsri_run_state_device(const tsri_run_placed *placed, tsri_value state, const char *name,
+                                 size_t *device);
 
 /* layout.c: decides the segments, places, blocks and arena of a plan, and binds it to buffers */
 tsr_status tsri_run_lay_out(tsri_run_plan *plan);

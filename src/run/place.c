@@ -1,7 +1,7 @@
 /* run/place.c - which device runs which node.
  *
- * The layers are divided among the devices in equal shares, in order; nodes before the first layer
- * go with the first, nodes after the last with the last. An op that its device does not offer is
+ * The layers are dealt to the devices by memory, in order (deal.c); nodes before the first layer go
+ * with the first, nodes after the last with the last. An op that its device does not offer is
  * replaced by its decomposition; a primitive op that it does not offer runs on the reference
  * backend, and so does every op that uses a state which such an op uses.
  */
@@ -18,7 +18,6 @@ typedef struct placing {
     tsri_run_context *context;
     const tsri_graph *graph;
     const tsr_bounds *bounds;
-    int layers;
     uint32_t *moved; /* ids of the states on the reference backend: few, if any */
     size_t n_moved, moved_room;
 } placing;
@@ -48,10 +47,14 @@ static bool offered(const tsri_run_slot *slot, const tsr_op *op, const tsr_bound
 
 static size_t device_of_layer(const placing *p, int layer) {
     const size_t n = p->context->options.n_devices;
-    if (layer < 0 || n == 1 || p->layers == 0)
+    size_t device = 0;
+    if (n == 1)
         return 0;
-    const size_t device = (size_t)layer * n / (size_t)p->layers;
-    return device < n ? device : n - 1;
+    const int *ends = p->context->ends, last = ends[n - 1] - 1;
+    layer = layer < 0 ? 0 : layer > last ? last : layer;
+    while (device + 1 < n && layer >= ends[device])
+        device++;
+    return device;
 }
 
 static const tsr_tensor *state_of(const tsri_graph *graph, const tsri_graph_node *node, uint32_t i,
@@ -170,17 +173,12 @@ static tsr_status assign(placing *p, tsri_run_placed *placed) {
     return TSR_OK;
 }
 
-static void count_layers(placing *p) {
-    for (size_t i = 0; i < tsri_graph_node_count(p->graph); i++)
-        if (tsri_graph_node_at(p->graph, i)->layer >= p->layers)
-            p->layers = tsri_graph_node_at(p->graph, i)->layer + 1;
-}
-
 static tsr_status place(tsri_run_context *context, const tsri_graph *graph,
                         const tsr_bounds *bounds, tsri_run_placed *placed) {
     placing p = {.context = context, .graph = graph, .bounds = bounds};
-    count_layers(&p);
-    tsr_status status = find_moved_states(&p);
+    tsr_status status = tsri_run_deal(context, graph, bounds);
+    if (status == TSR_OK)
+        status = find_moved_states(&p);
     if (status == TSR_OK)
         status = tsri_graph_lower(graph, keep, &p, &placed->graph);
     if (status == TSR_OK)

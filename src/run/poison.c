@@ -8,9 +8,8 @@ static tsr_status fill(tsri_run_context *context, size_t device, tsr_buf *buf, u
                                .dst = buf,
                                .bytes = bytes / 4 * 4,
                                .pattern = UINT32_MAX};
-    return buf && nans.bytes
-               ? TSRI_RUN_CALL(&context->slots[device], transfer, &nans, NULL, NULL)
-               : TSR_OK;
+    return buf && nans.bytes ? TSRI_RUN_CALL(&context->slots[device], transfer, &nans, NULL, NULL)
+                             : TSR_OK;
 }
 
 tsr_status tsri_run_poison(tsri_run_plan *plan) {

@@ -74,9 +74,8 @@ static tsr_status replace(tsri_run_context *context, tsri_run_kv_state *old,
     return TSR_OK;
 }
 
-/* The device that runs the ops that use the state; place.c makes sure that it is only one. */
-static tsr_status device_of(const tsri_run_placed *placed, tsri_value state, const char *name,
-                            size_t *device) {
+tsr_status tsri_run_state_device(const tsri_run_placed *placed, tsri_value state, const char *name,
+                                 size_t *device) {
     bool found = false;
     for (size_t i = 0; i < tsri_graph_node_count(placed->graph); i++) {
         const tsri_graph_node *node = tsri_graph_node_at(placed->graph, i);
@@ -109,7 +108,7 @@ tsr_status tsri_run_states_for(tsri_run_context *context, const tsri_run_placed 
             wanted.bytes *= (uint64_t)wanted.dim[d];
         }
         wanted.bytes = (wanted.bytes + 3) / 4 * 4; /* states are filled in words of 4 bytes */
-        TRY(device_of(placed, (tsri_value)i, v->name, &wanted.device));
+        TRY(tsri_run_state_device(placed, (tsri_value)i, v->name, &wanted.device));
         tsri_run_kv_state *old = (tsri_run_kv_state *)tsri_run_state_find(context, v->id);
         if (old && old->device == wanted.device && old->dtype == wanted.dtype &&
             !memcmp(old->dim, wanted.dim, sizeof old->dim))

@@ -1,5 +1,4 @@
-/* run/weights.c - one layout for each weight on each device, the memory budget, and the streaming
- * of rows. */
+/* run/weights.c - one layout for each weight on each device, and the streaming of rows. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "run/context.h"
@@ -61,18 +60,6 @@ static tsr_status collect_uses(const tsri_run_placed *placed, tsri_value leaf, s
     return TSR_OK;
 }
 
-/* The plain layout [rows, columns] of a weight leaf: the product of all dimensions except the last,
- * and the last. */
-static void plain_layout(const tsr_tensor *tensor, tsr_layout *layout) {
-    const int64_t none[TSR_SYMBOLS] = {0};
-    *layout = (tsr_layout){
-        .struct_size = sizeof *layout, .dtype = tensor->dtype, .row_block = 1, .name = "plain"};
-    layout->rows = tsri_tensor_value(tsri_tensor_rows(tensor), none);
-    layout->columns = tsri_tensor_value(tsri_tensor_columns(tensor), none);
-    tsri_tensor_bytes((tsr_dtype)tensor->dtype, (uint64_t)layout->rows * (uint64_t)layout->columns,
-                      &layout->bytes);
-}
-
 static tsr_status plan_weight(tsri_run_context *context, const tsri_run_placed *placed,
                               tsri_value leaf, size_t device, const tsr_bounds *bounds) {
     const tsri_graph_value *v = tsri_graph_value_at(placed->graph, leaf);
@@ -81,7 +68,7 @@ static tsr_status plan_weight(tsri_run_context *context, const tsri_run_placed *
     if (tsri_run_weight_find(context, v->id, device))
         return TSR_OK;
     tsri_run_weight weight = {.id = v->id, .device = device};
-    plain_layout(&v->tensor, &weight.layout);
+    tsri_run_plain_layout(&v->tensor, &weight.layout);
     tsr_status status = collect_uses(placed, leaf, device, bounds, &list);
     if (status == TSR_OK && list.n == 0)
         goto out;
@@ -98,79 +85,6 @@ static tsr_status plan_weight(tsri_run_context *context, const tsri_run_placed *
 out:
     drop_uses(&list);
     return status;
-}
-
-static uint64_t host_memory_available(void) {
-    unsigned long long kib = 0;
-    char line[128];
-    FILE *file = fopen("/proc/meminfo", "r");
-    if (!file)
-        return UINT64_MAX;
-    while (fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %llu kB", &kib) != 1)
-        ;
-    fclose(file);
-    return kib ? (uint64_t)kib * 1024 : UINT64_MAX;
-}
-
-static const char *states_of(const tsri_run_options *options) {
-    return options->trains ? "parameters and gradients" : "keys and values";
-}
-
-static const char *remedy_of(const tsri_run_options *options) {
-    return options->trains ? "use smaller batches (per_device_train_batch_size, with "
-                             "gradient_accumulation_steps to make up for it), a smaller "
-                             "block_size, --gradient-checkpointing, or LoRA (lora_rank=8)"
-                           : "use a shorter context (-c), smaller weights (--dtype f16), or split "
-                             "over devices (--device A,B)";
-}
-
-/* Checks, before the first buffer is created, that everything fits on each device and each weight
- * in one buffer. */
-static tsr_status check_budget(tsri_run_context *context, const tsri_run_placed *placed,
-                               const tsr_bounds *bounds) {
-    for (size_t d = 0; d <= context->options.n_devices; d++) {
-        const tsri_run_slot *slot = &context->slots[d];
-        uint64_t weights = 0, missing = 0, states = 0, arena = 0;
-        if (!slot->device)
-            continue;
-        const tsr_facts *facts = &slot->device->facts;
-        for (size_t i = 0; i < context->n_weights; i++) {
-            const tsri_run_weight *w = &context->weights[i];
-            if (w->device != d)
-                continue;
-            weights += w->layout.bytes;
-            missing += w->buf ? 0 : w->layout.bytes;
-            if (facts->max_allocation && w->layout.bytes > facts->max_allocation)
-                return tsri_base_fail(TSR_E_DEVICE_MEMORY,
-                                      "weight %s needs %llu MiB in one buffer; %s/%s allows %llu "
-                                      "MiB: use smaller weights (--dtype f16) or another device",
-                                      w->name, (unsigned long long)(w->layout.bytes >> 20),
-                                      facts->platform, facts->name,
-                                      (unsigned long long)(facts->max_allocation >> 20));
-        }
-        for (size_t i = 0; i < tsri_graph_value_count(placed->graph); i++) {
-            const tsri_graph_value *v = tsri_graph_value_at(placed->graph, (tsri_value)i);
-            if (v->tensor.kind == TSR_KIND_STATE && v->storage == (tsri_value)i &&
-                (d < context->options.n_devices || context->options.n_devices == 1))
-                states += tsri_tensor_extent(&v->tensor, bounds->highest) /
-                          (d < context->options.n_devices ? context->options.n_devices : 1);
-        }
-        TRY(tsri_run_arena_bytes(context, placed, bounds, d, &arena));
-        const uint64_t all = weights + states + arena,
-                       host = facts->unified_memory ? host_memory_available() : UINT64_MAX;
-        const bool device_short = facts->memory && all > facts->memory,
-                   host_short = missing + states + arena > host;
-        if (device_short || host_short)
-            return tsri_base_fail(device_short ? TSR_E_DEVICE_MEMORY : TSR_E_HOST_MEMORY,
-                                  "%s/%s: weights need %llu MiB, %s %llu MiB, activations %llu "
-                                  "MiB; %llu MiB are available: %s",
-                                  facts->platform, facts->name, (unsigned long long)(weights >> 20),
-                                  states_of(&context->options), (unsigned long long)(states >> 20),
-                                  (unsigned long long)(arena >> 20),
-                                  (unsigned long long)((device_short ? facts->memory : host) >> 20),
-                                  remedy_of(&context->options));
-    }
-    return TSR_OK;
 }
 
 static tsr_status stream(tsri_run_context *context, tsri_run_weight *weight,
@@ -265,7 +179,7 @@ tsr_status tsri_run_load(tsri_run_context *context, const tsri_graph *graph,
                 status = plan_weight(context, placed, (tsri_value)i, d, bounds);
     }
     if (status == TSR_OK)
-        status = check_budget(context, placed, bounds);
+        status = tsri_run_check_budget(context, placed, bounds);
     if (status == TSR_OK)
         status = fill(context, placed, source);
     drop_unfilled(context);

@@ -1,0 +1,88 @@
+/* run/budget.c - the memory that a model needs, compared with what the devices have. */
+#include "base/error.h"
+#include "run/context.h"
+#include "tensor/shape.h"
+
+#include <stdio.h>
+
+static const char *states_of(const tsri_run_options *options) {
+    return options->trains ? "parameters and gradients" : "keys and values";
+}
+
+static const char *remedy_of(const tsri_run_options *options) {
+    return options->trains ? "use smaller batches (per_device_train_batch_size, with "
+                             "gradient_accumulation_steps to make up for it), a smaller "
+                             "block_size, --gradient-checkpointing, or LoRA (lora_rank=8)"
+                           : "use a shorter context (-c), smaller weights (--dtype f16), or split "
+                             "over devices (--device A,B)";
+}
+
+/* The bytes of the states that are used on a device. */
+static tsr_status state_bytes(const tsri_run_placed *placed, const tsr_bounds *bounds,
+                              size_t device, uint64_t *bytes) {
+    for (size_t i = 0; i < tsri_graph_value_count(placed->graph); i++) {
+        const tsri_graph_value *v = tsri_graph_value_at(placed->graph, (tsri_value)i);
+        size_t on = 0;
+        if (v->tensor.kind != TSR_KIND_STATE || v->storage != (tsri_value)i)
+            continue;
+        TRY(tsri_run_state_device(placed, (tsri_value)i, v->name, &on));
+        *bytes += on == device ? tsri_tensor_extent(&v->tensor, bounds->highest) : 0;
+    }
+    return TSR_OK;
+}
+
+/* ", enough for 20 of 32 layers", where a model has layers that another device could take. */
+static tsr_status say_held(const tsri_run_context *context, const tsri_run_placed *placed,
+                           const tsr_bounds *bounds, char *text, size_t size) {
+    int held = 0, layers = 0;
+    text[0] = 0;
+    if (context->options.n_devices > 1 || context->options.trains)
+        return TSR_OK;
+    TRY(tsri_run_layers_held(context, placed->source, bounds, &held, &layers));
+    if (layers > 1)
+        snprintf(text, size, ", enough for %d of %d layers", held, layers);
+    return TSR_OK;
+}
+
+tsr_status tsri_run_check_budget(tsri_run_context *context, const tsri_run_placed *placed,
+                                 const tsr_bounds *bounds) {
+    for (size_t d = 0; d <= context->options.n_devices; d++) {
+        const tsri_run_slot *slot = &context->slots[d];
+        uint64_t weights = 0, missing = 0, states = 0, arena = 0;
+        if (!slot->device)
+            continue;
+        const tsr_facts *facts = &slot->device->facts;
+        for (size_t i = 0; i < context->n_weights; i++) {
+            const tsri_run_weight *w = &context->weights[i];
+            if (w->device != d)
+                continue;
+            weights += w->layout.bytes;
+            missing += w->buf ? 0 : w->layout.bytes;
+            if (facts->max_allocation && w->layout.bytes > facts->max_allocation)
+                return tsri_base_fail(TSR_E_DEVICE_MEMORY,
+                                      "weight %s needs %llu MiB in one buffer; %s/%s allows %llu "
+                                      "MiB: use smaller weights (--dtype f16) or another device",
+                                      w->name, (unsigned long long)(w->layout.bytes >> 20),
+                                      facts->platform, facts->name,
+                                      (unsigned long long)(facts->max_allocation >> 20));
+        }
+        TRY(state_bytes(placed, bounds, d, &states));
+        TRY(tsri_run_arena_bytes(context, placed, bounds, d, &arena));
+        const uint64_t all = weights + states + arena, host = tsri_run_host_memory(facts);
+        const bool device_short = facts->memory && all > facts->memory,
+                   host_short = missing + states + arena > host;
+        if (device_short || host_short) {
+            char enough[64];
+            TRY(say_held(context, placed, bounds, enough, sizeof enough));
+            return tsri_base_fail(device_short ? TSR_E_DEVICE_MEMORY : TSR_E_HOST_MEMORY,
+                                  "%s/%s: weights need %llu MiB, %s %llu MiB, activations %llu "
+                                  "MiB; %llu MiB are available%s: %s",
+                                  facts->platform, facts->name, (unsigned long long)(weights >> 20),
+                                  states_of(&context->options), (unsigned long long)(states >> 20),
+                                  (unsigned long long)(arena >> 20),
+                                  (unsigned long long)((device_short ? facts->memory : host) >> 20),
+                                  enough, remedy_of(&context->options));
+        }
+    }
+    return TSR_OK;
+}

@@ -1,0 +1,205 @@
+/* run/deal.c - which layers run on which device, by memory.
+ *
+ * Devices of one kind get equal shares of the layers' bytes (weights, keys and values), but none
+ * more than it holds. GPUs and accelerators come before CPUs: those get what is left. Layers stay in
+ * order. */
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "run/context.h"
+#include "tensor/shape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The last 32nd of a device's memory is for what no list has: kernels, padded rows, the driver. */
+enum { KEPT_FREE = 32 };
+
+typedef struct dealing {
+    size_t n;         /* devices */
+    int layers;       /* of the graph */
+    uint64_t *cost;   /* of each layer, in bytes; what comes before them is the first one's */
+    uint64_t *room;   /* of each device: what it holds of the layers */
+    uint64_t *target; /* of each device: its share */
+    uint64_t total;   /* of all layers */
+} dealing;
+
+static void drop(dealing *d) {
+    free(d->cost);
+    free(d->room);
+    free(d->target);
+}
+
+static int layer_of(const tsri_graph_node *node) {
+    return node->layer > 0 ? node->layer : 0;
+}
+
+static uint64_t leaf_bytes(const tsr_tensor *tensor, const tsr_bounds *bounds) {
+    tsr_layout plain;
+    if (tensor->kind == TSR_KIND_STATE)
+        return tsri_tensor_extent(tensor, bounds->highest);
+    tsri_run_plain_layout(tensor, &plain);
+    return plain.bytes;
+}
+
+/* Adds up what each layer reads: a leaf counts once for each layer that uses it. */
+static tsr_status add_costs(dealing *d, const tsri_graph *graph, const tsr_bounds *bounds) {
+    int *seen = NULL;
+    for (size_t i = 0; i < tsri_graph_node_count(graph); i++)
+        if (layer_of(tsri_graph_node_at(graph, i)) >= d->layers)
+            d->layers = layer_of(tsri_graph_node_at(graph, i)) + 1;
+    TRY(tsri_base_new((size_t)d->layers + 1, sizeof *d->cost, &d->cost));
+    TRY(tsri_base_new(tsri_graph_value_count(graph) + 1, sizeof *seen, &seen));
+    for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
+        const tsri_graph_node *node = tsri_graph_node_at(graph, i);
+        const int layer = layer_of(node);
+        for (uint32_t j = 0; j < node->n_in; j++) {
+            if (node->in[j] == TSRI_GRAPH_NONE)
+                continue;
+            const tsri_value storage = tsri_graph_value_at(graph, node->in[j])->storage;
+            const tsr_tensor *tensor = &tsri_graph_value_at(graph, storage)->tensor;
+            if ((tensor->kind != TSR_KIND_WEIGHT && tensor->kind != TSR_KIND_STATE) ||
+                seen[storage] == layer + 1)
+                continue;
+            seen[storage] = layer + 1;
+            d->cost[layer] += leaf_bytes(tensor, bounds);
+        }
+    }
+    for (int i = 0; i < d->layers; i++)
+        d->total += d->cost[i];
+    free(seen);
+    return TSR_OK;
+}
+
+/* What the graph's activations need at most on one device. */
+static tsr_status arena_bytes(const tsri_graph *graph, const tsr_bounds *bounds, uint64_t *bytes) {
+    tsri_graph_memory memory;
+    bool *pinned = NULL;
+    TRY(tsri_base_new(tsri_graph_value_count(graph) + 1, sizeof *pinned, &pinned));
+    const tsr_status status = tsri_graph_plan_memory(graph, bounds, pinned, 64, &memory);
+    free(pinned);
+    TRY(status);
+    *bytes = memory.bytes;
+    tsri_graph_memory_clear(&memory);
+    return TSR_OK;
+}
+
+static tsr_status add_rooms(dealing *d, const tsri_run_context *context, const tsri_graph *graph,
+                            const tsr_bounds *bounds) {
+    uint64_t arena = 0;
+    TRY(arena_bytes(graph, bounds, &arena));
+    TRY(tsri_base_new(d->n, sizeof *d->room, &d->room));
+    TRY(tsri_base_new(d->n, sizeof *d->target, &d->target));
+    for (size_t i = 0; i < d->n; i++) {
+        const uint64_t all = tsri_run_available(&context->slots[i].device->facts),
+                       room = all - all / KEPT_FREE;
+        d->room[i] = room > arena ? room - arena : 0;
+    }
+    return TSR_OK;
+}
+
+static tsr_status begin(dealing *d, const tsri_run_context *context, const tsri_graph *graph,
+                        const tsr_bounds *bounds) {
+    *d = (dealing){.n = context->options.n_devices};
+    TRY(add_costs(d, graph, bounds));
+    return add_rooms(d, context, graph, bounds);
+}
+
+static bool comes_first(const tsri_run_slot *slot) {
+    const uint32_t type = slot->device->facts.type;
+    return type == TSR_DEVICE_GPU || type == TSR_DEVICE_ACCELERATOR;
+}
+
+/* Shares `bytes` among the devices of one kind: equally, but to each no more than its room. What no
+ * device has room for stays unshared. */
+static uint64_t share(dealing *d, const tsri_run_context *context, bool first, uint64_t bytes) {
+    for (bool more = true; more && bytes;) {
+        uint64_t n = 0, given = 0;
+        for (size_t i = 0; i < d->n; i++)
+            n += comes_first(&context->slots[i]) == first && d->target[i] < d->room[i];
+        for (size_t i = 0; i < d->n && n; i++) {
+            const uint64_t left = d->room[i] - d->target[i], part = (bytes + n - 1) / n;
+            if (comes_first(&context->slots[i]) != first || !left)
+                continue;
+            uint64_t added = part < left ? part : left;
+            added = added < bytes - given ? added : bytes - given;
+            d->target[i] += added;
+            given += added;
+        }
+        bytes -= given;
+        more = given != 0;
+    }
+    return bytes;
+}
+
+/* Deals the layers in order: a layer goes where its first byte is in a device's share, and further on
+ * where that device does not hold it. */
+static void deal(const dealing *d, int *ends) {
+    uint64_t at = 0, end = d->target[0], used = 0;
+    size_t device = 0;
+    for (int layer = 0; layer < d->layers; layer++) {
+        while (device + 1 < d->n && (at >= end || used + d->cost[layer] > d->room[device])) {
+            ends[device++] = layer;
+            end = (at > end ? at : end) + d->target[device];
+            used = 0;
+        }
+        used += d->cost[layer];
+        at += d->cost[layer];
+    }
+    while (device < d->n)
+        ends[device++] = d->layers;
+}
+
+/* "layers: 20 of 32 on A, as many as its 8192 MiB hold; 12 on B" */
+static void say(const tsri_run_context *context, const dealing *d, const int *ends) {
+    tsri_bytes text = {0};
+    for (size_t i = 0; i < d->n; i++) {
+        const tsr_facts *facts = &context->slots[i].device->facts;
+        const bool full = d->target[i] == d->room[i];
+        char many[32] = "", held[64] = "";
+        if (!i)
+            snprintf(many, sizeof many, " of %d", d->layers);
+        if (full)
+            snprintf(held, sizeof held, ", as many as its %llu MiB hold",
+                     (unsigned long long)(tsri_run_available(facts) >> 20));
+        (void)!tsri_base_bytes_printf(&text, "%s%d%s on %s/%s%s", i ? "; " : "",
+                                      ends[i] - (i ? ends[i - 1] : 0), many, facts->platform,
+                                      facts->name, held);
+    }
+    tsri_run_log(context, TSR_LOG_INFO, "layers: %s", text.data ? text.data : "");
+    tsri_base_bytes_clear(&text);
+}
+
+tsr_status tsri_run_deal(tsri_run_context *context, const tsri_graph *graph,
+                         const tsr_bounds *bounds) {
+    dealing d;
+    if (context->ends || context->options.n_devices < 2)
+        return TSR_OK;
+    tsr_status status = begin(&d, context, graph, bounds);
+    if (status == TSR_OK)
+        status = tsri_base_new(d.n, sizeof *context->ends, &context->ends);
+    if (status == TSR_OK) {
+        uint64_t left = share(&d, context, true, d.total);
+        left = share(&d, context, false, left);
+        d.target[d.n - 1] += left; /* the check of the budget says that it does not fit */
+        deal(&d, context->ends);
+        if (d.layers > 1)
+            say(context, &d, context->ends);
+    }
+    drop(&d);
+    return status;
+}
+
+tsr_status tsri_run_layers_held(const tsri_run_context *context, const tsri_graph *graph,
+                                const tsr_bounds *bounds, int *held, int *layers) {
+    dealing d;
+    uint64_t used = 0;
+    tsr_status status = begin(&d, context, graph, bounds);
+    *held = *layers = 0;
+    for (; status == TSR_OK && *layers < d.layers; ++*layers) {
+        used += d.cost[*layers];
+        *held += used <= d.room[0];
+    }
+    drop(&d);
+    return status;
+}
