@@ -59,15 +59,17 @@ static tsr_status check_pocl_cache(tsr_state *state, const char *name, bool *ski
 }
 
 static tsr_status note_empty_platform(tsr_state *state, const char *name) {
-    const tsri_opencl_quirk *set = tsri_opencl_quirk_of(name, TSRI_OPENCL_HIDDEN_IF_SET),
-                            *unset = tsri_opencl_quirk_of(name, TSRI_OPENCL_HIDDEN_UNLESS_SET);
-    const char *chosen = set ? getenv(set->variable) : NULL;
-    if (chosen)
-        return tsri_opencl_note(state, "%s: a platform without devices; %s=\"%s\" may exclude them",
-                                name, set->variable, chosen);
-    if (unset && !getenv(unset->variable))
-        return tsri_opencl_note(state, "%s: a platform without devices: %s is not set (%s)", name,
-                                unset->variable, unset->hint);
+    const uint32_t effects = tsri_opencl_effects_of(name, NULL, NULL, NULL);
+    const char *chosen = getenv("POCL_DEVICES");
+    if ((effects & TSRI_OPENCL_READS_POCL_DEVICES) && chosen)
+        return tsri_opencl_note(
+            state, "%s: a platform without devices; POCL_DEVICES=\"%s\" may exclude them", name,
+            chosen);
+    if ((effects & TSRI_OPENCL_NEEDS_RUSTICL_ENABLE) && !getenv("RUSTICL_ENABLE"))
+        return tsri_opencl_note(state,
+                                "%s: a platform without devices: RUSTICL_ENABLE is not set "
+                                "(RUSTICL_ENABLE=llvmpipe gives the CPU, radeonsi or iris a GPU)",
+                                name);
     return tsri_opencl_note(state, "%s: a platform without devices", name);
 }
 
@@ -133,7 +135,7 @@ static tsr_status add_platform(tsr_state *state, cl_platform_id platform, const 
     cl_uint n = 0;
     bool skip = false;
     const cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
-    if (tsri_opencl_quirk_of(name, TSRI_OPENCL_CACHE_FOLDER))
+    if (tsri_opencl_effects_of(name, NULL, NULL, NULL) & TSRI_OPENCL_CACHE_FOLDER)
         TRY(check_pocl_cache(state, name, &skip));
     if (skip)
         return TSR_OK;
@@ -172,7 +174,8 @@ static tsr_status add_platforms(tsr_state *state, cl_uint n, bool *simulated) {
                 status = TSR_E_HOST_MEMORY;
                 break;
             }
-            *simulated |= tsri_opencl_quirk_of(name, TSRI_OPENCL_IS_LOADER) != NULL;
+            *simulated |=
+                (tsri_opencl_effects_of(name, NULL, NULL, NULL) & TSRI_OPENCL_IS_LOADER) != 0;
             status = add_platform(state, ids[i], name);
             free(name);
         }

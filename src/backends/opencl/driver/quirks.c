@@ -22,7 +22,7 @@ const tsri_opencl_quirk tsri_opencl_quirks[] = {
     {POCL, .effects = TSRI_OPENCL_CACHE_FOLDER, .seen = "pocl 3.1",
      .why = "where its cache folder can't be made it hides its devices, and where the folder can't "
             "be written it lists them and every build fails"},
-    {POCL, .effects = TSRI_OPENCL_HIDDEN_IF_SET, .seen = "pocl 3.1", .variable = "POCL_DEVICES",
+    {POCL, .effects = TSRI_OPENCL_READS_POCL_DEVICES, .seen = "pocl 3.1",
      .why = "it gives the devices that the variable names"},
     {POCL, .device = "basic*", .effects = TSRI_OPENCL_ONE_THREAD, .seen = "pocl 3.1",
      .why = "it runs all work-groups in one thread"},
@@ -31,10 +31,8 @@ const tsri_opencl_quirk tsri_opencl_quirks[] = {
      .seen = "by its documentation (CUDA_CACHE_PATH); never run",
      .why = "it has a cache of its own, which holds what its assembler made"},
     {.platform = "rusticl",
-     .effects = TSRI_OPENCL_HIDDEN_UNLESS_SET,
+     .effects = TSRI_OPENCL_NEEDS_RUSTICL_ENABLE,
      .seen = "Mesa 22.3.6",
-     .variable = "RUSTICL_ENABLE",
-     .hint = "RUSTICL_ENABLE=llvmpipe gives the CPU, radeonsi or iris a GPU",
      .why = "it gives only devices of the drivers that the variable names"},
     {LLVMPIPE, .effects = TSRI_OPENCL_RASTERISER,
      .why = "a software rasteriser: a launch takes 300 us, and its compiler seconds for a kernel"},
@@ -86,13 +84,4 @@ uint32_t tsri_opencl_effects_of(const char *platform, const char *vendor, const 
             effects |= q->effects;
     }
     return effects;
-}
-
-const tsri_opencl_quirk *tsri_opencl_quirk_of(const char *platform, uint32_t effects) {
-    for (size_t i = 0; i < tsri_opencl_n_quirks; i++) {
-        const tsri_opencl_quirk *q = &tsri_opencl_quirks[i];
-        if ((q->effects & effects) && q->platform && matches(q->platform, platform))
-            return q;
-    }
-    return NULL;
 }

@@ -22,9 +22,9 @@ typedef enum tsri_opencl_effect {
     TSRI_OPENCL_SHORT_LOOPS = 1 << 7,  /* a work-item's loops end after UINT16_MAX rounds in all */
     TSRI_OPENCL_CACHE_FOLDER = 1 << 8, /* left out where its cache folder can't be written */
     TSRI_OPENCL_IS_LOADER = 1 << 9,    /* it replaces the loader: vendor files play no part */
-    /* The variable of its row may be why it has no device: because it is set; because it is not. */
-    TSRI_OPENCL_HIDDEN_IF_SET = 1 << 10,
-    TSRI_OPENCL_HIDDEN_UNLESS_SET = 1 << 11
+    /* Why it may have no device: POCL_DEVICES is set; RUSTICL_ENABLE is not. */
+    TSRI_OPENCL_READS_POCL_DEVICES = 1 << 10,
+    TSRI_OPENCL_NEEDS_RUSTICL_ENABLE = 1 << 11
 } tsri_opencl_effect;
 
 typedef struct tsri_opencl_quirk {
@@ -32,7 +32,6 @@ typedef struct tsri_opencl_quirk {
     const char *platform, *vendor, *device, *driver;
     uint32_t effects;
     const char *seen, *why; /* the driver and its version; the reason or its source */
-    const char *variable, *hint;
 } tsri_opencl_quirk;
 
 extern const tsri_opencl_quirk tsri_opencl_quirks[];
@@ -42,7 +41,5 @@ extern const size_t tsri_opencl_n_quirks;
  * rows that ask for one of them then don't match. */
 uint32_t tsri_opencl_effects_of(const char *platform, const char *vendor, const char *device,
                                 const char *driver);
-/* The first row with one of these effects that matches a platform; NULL where there is none. */
-const tsri_opencl_quirk *tsri_opencl_quirk_of(const char *platform, uint32_t effects);
 
 #endif
