@@ -4,7 +4,8 @@
 #include <math.h>
 
 /* Values are copied and indices are integers, so both are exact. log-sum-exp: exponents within the
- * range of x, exp 4 ulp, a sum of V terms, log 4 ulp of a number up to log V. */
+ * range of x, exp 4 ulp, a sum of V terms, log 4 ulp of a number up to log V. A GPU takes parts of
+ * 1024 elements, and at most 256 largest. */
 void tsri_cases_topk(tsri_case_list *list) {
     static const struct {
         int64_t R, V;
@@ -21,6 +22,15 @@ void tsri_cases_topk(tsri_case_list *list) {
                  {2, 5000, 40, TSRI_CASE_UNIFORM, false, ""},
                  {1, 5003, 40, TSRI_CASE_POWERS, true, " rising"},
                  {0, 9, 3, TSRI_CASE_UNIFORM, true, ""},
+                 {1, 1023, 256, TSRI_CASE_UNIFORM, true, ""},
+                 {2, 1024, 1, TSRI_CASE_UNIFORM, true, ""},
+                 {2, 1025, 65, TSRI_CASE_POWERS, true, " rising"},
+                 {1, 3073, 256, TSRI_CASE_EQUAL, false, " all equal"},
+                 {1, 8193, 64, TSRI_CASE_INTEGER, true, " many ties"},
+                 {1, 20000, 5, TSRI_CASE_MASK, true, " most -inf"},
+                 {2, 2500, 40, TSRI_CASE_SOME_NAN, false, " NaN among them"},
+                 {1, 20011, 256, TSRI_CASE_UNIFORM, true, ""},
+                 {1, 2100, 300, TSRI_CASE_UNIFORM, true, ""},
                  {1, 32000, 40, TSRI_CASE_UNIFORM, false, ""},
                  {8, 128256, 40, TSRI_CASE_UNIFORM, true, ""}};
     enum { N_FORMS = sizeof forms / sizeof *forms }; /* the last two are timed */
@@ -31,7 +41,10 @@ void tsri_cases_topk(tsri_case_list *list) {
         tsri_case_operand *x =
             tsri_case_in(c, 0, TSR_KIND_INPUT, TSR_F32, 2, TSRI_CASE_N, TSRI_CASE_K(forms[i].V));
         x->fill = forms[i].fill;
-        x->low = -8, x->high = forms[i].fill == TSRI_CASE_POWERS ? 1e-3 : 8;
+        x->low = forms[i].fill == TSRI_CASE_MASK       ? 0.999
+                 : forms[i].fill == TSRI_CASE_SOME_NAN ? 0.5
+                                                       : -8;
+        x->high = forms[i].fill == TSRI_CASE_POWERS ? 1e-3 : 8;
         c->want = forms[i].lse ? 4 : 0;
         c->sizes[4] = forms[i].R;
         c->sparse = true;
