@@ -40,7 +40,7 @@ KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const ulong *best, _
        int k, int x_row, int kept)
 {
     __local ulong s[PART];
-    const int lane = (int)get_local_id(0), r = (int)get_global_id(1), parts = (SIZE(V) + PART - 1) / PART;
+    const int lane = (int)get_local_id(0), r = (int)get_global_id(1), last = SIZE(V) - 1, parts = last / PART + 1;
     x += x0 + r * x_row;
     best += r * parts * (kept + 1);
 
@@ -58,14 +58,14 @@ KERNEL(__global const ELEMENT(X_DTYPE) *x, int x0, __global const ulong *best, _
         KEEP_RUN(n)
     }
     for (int i = lane; i < k; i += GROUP) {
-        const int v = RANKED_INDEX(s[i]);
+        const int v = clamp(RANKED_INDEX(s[i]), 0, last); /* whatever a faulty stage leaves */
         values[values0 + r * k + i] = LOAD(X_DTYPE, x, v);
         indices[indices0 + r * k + i] = v;
     }
 
 #if HAS_LSE
     __local float share[GROUP];
-    const float top = LOAD(X_DTYPE, x, RANKED_INDEX(s[0]));
+    const float top = LOAD(X_DTYPE, x, clamp(RANKED_INDEX(s[0]), 0, last));
     float total = 0.0f;
     for (int part = lane; part < parts; part += GROUP) {
         const ulong sum = best[part * (kept + 1) + kept];

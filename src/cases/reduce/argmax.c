@@ -23,7 +23,7 @@ void tsri_cases_argmax(tsri_case_list *list) {
                  {2, 1025, TSRI_CASE_POWERS, " rising"},
                  {2, 3073, TSRI_CASE_EQUAL, " all equal"},
                  {1, 2100, TSRI_CASE_ZEROS, " 0 and -0"},
-                 {1, 20000, TSRI_CASE_MASK, " -inf among them"},
+                 {2, 20000, TSRI_CASE_MASK, " -inf among them"},
                  {3, 2500, TSRI_CASE_SOME_NAN, " NaN among them"},
                  {1, 32000, TSRI_CASE_UNIFORM, ""},
                  {8, 128256, TSRI_CASE_UNIFORM, ""}};
