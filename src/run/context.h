@@ -15,6 +15,7 @@ typedef struct tsri_run_placed {
 typedef struct tsri_run_weight {
     uint32_t id;
     size_t device;
+    int64_t first; /* of a part (parts.h): its first row; the parts of a weight lie side by side */
     tsr_layout layout;
     tsr_buf *buf; /* NULL while it is only planned */
     char name[96];
@@ -63,6 +64,7 @@ struct tsri_run_context {
 typedef struct tsri_run_segment {
     size_t device, first, count; /* nodes of the lowered graph */
     tsr_plan *plan;
+    size_t *ops; /* of each node, and behind the last: its first op in the plan (parts.h) */
 } tsri_run_segment;
 
 /* A value with a buffer of its own, which the host can read: an output, or a value that another
@@ -150,6 +152,9 @@ void tsri_run_profile_clear(tsri_run_measured *measured);
 /* held.c: finds a weight, a state; NULL where there is none with this id. */
 const tsri_run_weight *tsri_run_weight_find(const tsri_run_context *context, uint32_t id,
                                             size_t device);
+/* The part after this one; NULL: it was the last. */
+const tsri_run_weight *tsri_run_weight_next(const tsri_run_context *context,
+                                            const tsri_run_weight *part);
 const tsri_run_kv_state *tsri_run_state_find(const tsri_run_context *context, uint32_t id);
 
 /* Opens the device of a slot: the reference is opened when the first op needs it. */

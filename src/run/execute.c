@@ -238,7 +238,7 @@ tsr_status tsri_run_step_variants(const tsri_run_plan *plan, size_t i, tsr_varia
         const tsri_run_segment *segment = &plan->segments[s];
         if (i >= segment->first && i < segment->first + segment->count && segment->plan)
             return plan->context->slots[segment->device].device->backend->plan_explain(
-                segment->plan, i - segment->first, visit, data);
+                segment->plan, segment->ops[i - segment->first], visit, data);
     }
     return tsri_base_fail(TSR_E_STATE, "step %zu belongs to a plan that is not bound", i);
 }

@@ -52,6 +52,15 @@ const tsri_run_weight *tsri_run_weight_find(const tsri_run_context *context, uin
     return NULL;
 }
 
+const tsri_run_weight *tsri_run_weight_next(const tsri_run_context *context,
+                                            const tsri_run_weight *part) {
+    const tsri_run_weight *next = part + 1;
+    return next < context->weights + context->n_weights && next->id == part->id &&
+                   next->device == part->device
+               ? next
+               : NULL;
+}
+
 const tsri_run_kv_state *tsri_run_state_find(const tsri_run_context *context, uint32_t id) {
     for (size_t i = 0; i < context->n_states; i++)
         if (context->states[i].id == id)

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "run/context.h"
+#include "run/parts.h"
 #include "tensor/shape.h"
 
 #include <stdlib.h>
@@ -217,6 +218,8 @@ void tsri_run_plan_destroy(tsri_run_plan **plan) {
     }
     for (size_t d = 0; p->memory && d < slot_count(p->context); d++)
         tsri_graph_memory_clear(&p->memory[d]);
+    for (size_t i = 0; p->segments && i < p->n_segments; i++)
+        free(p->segments[i].ops);
     free(p->segments);
     free(p->places);
     free(p->blocks);
@@ -269,22 +272,68 @@ typedef struct bound_ops { /* what one plan_create is given */
     tsri_graph_op_store *stores;
     tsr_tensor *tensors;
     const tsr_op **pointers;
+    tsri_run_part *parts; /* ops whose weights are in parts */
+    size_t n, n_parts;    /* so far: of pointers, of parts */
 } bound_ops;
 
-static tsr_status bind_ops(const tsri_run_plan *plan, const tsri_run_segment *segment,
-                           bound_ops *ops) {
+/* The first part of the weight that the node reads in parts; NULL: it reads none so. */
+static const tsri_run_weight *first_part(const tsri_run_plan *plan, size_t device,
+                                         const tsri_graph_node *node) {
     const tsri_graph *graph = plan->placed->graph;
-    size_t used = 0;
+    const tsr_facts *facts = &plan->context->slots[device].device->facts;
+    return tsri_run_node_part_rows(facts, graph, node) > 0
+               ? tsri_run_weight_find(
+                     plan->context, tsri_graph_value_at(graph, node->in[TSRI_RUN_PART_WEIGHT])->id,
+                     device)
+               : NULL;
+}
+
+/* The number of ops of the plan, and how many of them are parts of an op. */
+static void count_ops(const tsri_run_plan *plan, const tsri_run_segment *segment, size_t *n,
+                      size_t *n_parts) {
+    *n = *n_parts = 0;
+    for (size_t i = 0; i < segment->count; i++) {
+        const tsri_run_weight *part = first_part(
+            plan, segment->device, tsri_graph_node_at(plan->placed->graph, segment->first + i));
+        *n += !part;
+        for (; part; part = tsri_run_weight_next(plan->context, part)) {
+            ++*n;
+            ++*n_parts;
+        }
+    }
+}
+
+/* Adds the op, or one op for each part of its weight. */
+static void add_op(const tsri_run_plan *plan, const tsri_run_segment *segment,
+                   const tsri_graph_node *node, const tsr_op *op, bound_ops *ops) {
+    const tsri_run_weight *part = first_part(plan, segment->device, node);
+    if (!part)
+        ops->pointers[ops->n++] = op;
+    for (; part; part = tsri_run_weight_next(plan->context, part)) {
+        tsri_run_part *made = &ops->parts[ops->n_parts++];
+        tsri_run_part_make(op, part->first, part->layout.rows, made);
+        made->weight.buf = part->buf;
+        made->weight.layout = part->layout.id;
+        ops->pointers[ops->n++] = &made->op;
+    }
+}
+
+static tsr_status bind_ops(const tsri_run_plan *plan, tsri_run_segment *segment, bound_ops *ops) {
+    const tsri_graph *graph = plan->placed->graph;
+    size_t used = 0, n, n_parts;
+    count_ops(plan, segment, &n, &n_parts);
     TRY(tsri_base_new(segment->count, sizeof *ops->stores, &ops->stores));
     TRY(tsri_base_new(segment->count * 2 * TSRI_GRAPH_MAX_OPERANDS, sizeof *ops->tensors,
                       &ops->tensors));
-    TRY(tsri_base_new(segment->count, sizeof *ops->pointers, &ops->pointers));
+    TRY(tsri_base_new(n, sizeof *ops->pointers, &ops->pointers));
+    TRY(tsri_base_new(n_parts + 1, sizeof *ops->parts, &ops->parts));
+    if (!segment->ops)
+        TRY(tsri_base_new(segment->count + 1, sizeof *segment->ops, &segment->ops));
     for (size_t i = 0; i < segment->count; i++) {
         const tsri_graph_node *node = tsri_graph_node_at(graph, segment->first + i);
         tsri_graph_op_store *store = &ops->stores[i];
         tsri_graph_as_op(graph, node, store);
         store->op.bounds = &plan->bounds;
-        ops->pointers[i] = &store->op;
         for (uint32_t j = 0; j < node->n_in + node->n_out; j++) {
             const bool input = j < node->n_in;
             const tsri_value value = input ? node->in[j] : node->out[j - node->n_in];
@@ -295,7 +344,10 @@ static tsr_status bind_ops(const tsri_run_plan *plan, const tsri_run_segment *se
             TRY(locate(plan, tsri_graph_value_at(graph, value)->storage, segment->device, tensor));
             *(input ? &store->in[j] : &store->out[j - node->n_in]) = tensor;
         }
+        segment->ops[i] = ops->n;
+        add_op(plan, segment, node, &store->op, ops);
     }
+    segment->ops[segment->count] = ops->n;
     return TSR_OK;
 }
 
@@ -305,7 +357,7 @@ static tsr_status bind_segment(tsri_run_plan *plan, tsri_run_segment *segment) {
     tsr_status status = bind_ops(plan, segment, &ops);
     if (status == TSR_OK) {
         const tsr_plan_spec spec = {.struct_size = sizeof spec,
-                                    .n_ops = (uint32_t)segment->count,
+                                    .n_ops = (uint32_t)ops.n,
                                     .ops = ops.pointers,
                                     .bounds = &plan->bounds,
                                     .dims = plan->blocks[segment->device].buf,
@@ -318,6 +370,7 @@ static tsr_status bind_segment(tsri_run_plan *plan, tsri_run_segment *segment) {
     free(ops.stores);
     free(ops.tensors);
     free(ops.pointers);
+    free(ops.parts);
     return status;
 }
 

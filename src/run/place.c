@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "graph/ops.h"
 #include "run/context.h"
+#include "run/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,11 +36,24 @@ static void look(void *data, const tsr_variant *variant) {
         snprintf(o->why, sizeof o->why, "%s: %s", variant->name, variant->why);
 }
 
-static bool offered(const tsri_run_slot *slot, const tsr_op *op, const tsr_bounds *bounds,
-                    offer *found) {
-    tsr_op bounded = *op;
-    bounded.bounds = bounds;
+/* Whether the device has a kernel variant for the op, or for the largest part of it where its weight
+ * is more than one buffer of the device holds. */
+static bool offered(const tsri_run_slot *slot, const tsri_graph *graph, const tsri_graph_node *node,
+                    const tsr_op *op, const tsr_bounds *bounds, offer *found) {
+    const tsr_facts *facts = &slot->device->facts;
+    const int64_t rows = tsri_run_node_part_rows(facts, graph, node);
+    tsri_run_part part;
     *found = (offer){0};
+    if (rows < 0) {
+        snprintf(found->why, sizeof found->why,
+                 "its weight is larger than one buffer of the device, which is %llu MiB",
+                 (unsigned long long)(facts->max_allocation >> 20));
+        return false;
+    }
+    if (rows > 0)
+        tsri_run_part_make(op, 0, rows, &part);
+    tsr_op bounded = rows > 0 ? part.op : *op;
+    bounded.bounds = bounds;
     if (TSRI_RUN_CALL(slot, op_variants, &bounded, look, found) != TSR_OK)
         snprintf(found->why, sizeof found->why, "%s", tsri_base_reported());
     return found->fits;
@@ -93,8 +107,8 @@ static bool keep_plain(void *data, const tsri_graph *graph, const tsri_graph_nod
                        const tsr_op *op) {
     const placing *p = data;
     offer found;
-    (void)graph;
-    return offered(&p->context->slots[device_of_layer(p, node->layer)], op, p->bounds, &found);
+    return offered(&p->context->slots[device_of_layer(p, node->layer)], graph, node, op, p->bounds,
+                   &found);
 }
 
 /* The same, but an op whose state is on the reference backend is not split. */
@@ -148,7 +162,7 @@ static tsr_status assign(placing *p, tsri_run_placed *placed) {
         char note[512];
         placed->device[i] = device;
         const bool moved = touches_moved_state(p, placed->graph, node);
-        if (!moved && offered(&p->context->slots[device],
+        if (!moved && offered(&p->context->slots[device], placed->graph, node,
                               tsri_graph_as_op(placed->graph, node, &store), p->bounds, &found))
             continue;
         if (moved)

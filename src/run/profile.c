@@ -44,8 +44,10 @@ typedef struct gathering {
 
 static void add_measured(void *data, const tsr_profile_entry *entry) {
     const gathering *g = data;
-    const tsri_graph_node *node =
-        tsri_graph_node_at(g->plan->placed->graph, g->segment->first + entry->op);
+    size_t i = 0;
+    while (g->segment->ops[i + 1] <= entry->op)
+        i++;
+    const tsri_graph_node *node = tsri_graph_node_at(g->plan->placed->graph, g->segment->first + i);
     if (entry->launches)
         add(g->to, &(tsri_run_profile_entry){.device = g->segment->device,
                                              .op = tsri_graph_op_find(node->id)->name,

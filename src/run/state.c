@@ -57,8 +57,24 @@ static bool grew(const tsri_run_kv_state *old, const tsri_run_kv_state *wanted) 
     return larger;
 }
 
+/* A state is one buffer, however large: ops find each key by a stride. */
+static tsr_status check_size(const tsri_run_context *context, const tsri_run_kv_state *wanted) {
+    const tsr_facts *facts = &context->slots[wanted->device].device->facts;
+    const uint64_t most = facts->max_allocation;
+    if (!most || wanted->bytes <= most || context->options.trains)
+        return TSR_OK;
+    const double share = (double)most / (double)wanted->bytes;
+    return tsri_base_fail(TSR_E_DEVICE_MEMORY,
+                          "keys and values of a layer need %llu MiB in one buffer; %s/%s allows "
+                          "%llu MiB: %lld tokens fit (-c), or take halves (--kv-dtype f16)",
+                          (unsigned long long)(wanted->bytes >> 20), facts->platform, facts->name,
+                          (unsigned long long)(most >> 20),
+                          (long long)(share * (double)wanted->dim[2]));
+}
+
 static tsr_status replace(tsri_run_context *context, tsri_run_kv_state *old,
                           tsri_run_kv_state *wanted) {
+    TRY(check_size(context, wanted));
     TRY(tsri_run_buffer(context, wanted->device, TSR_KIND_STATE, wanted->bytes, "keys and values",
                         &wanted->buf));
     tsr_status status = zero(context, wanted);

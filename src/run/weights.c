@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "run/context.h"
+#include "run/parts.h"
 #include "tensor/convert.h"
 #include "tensor/shape.h"
 
@@ -23,6 +24,7 @@ typedef struct use_list {
     tsri_graph_op_store *stores;
     tsr_op *ops;
     const tsr_weight_use **pointers;
+    tsri_run_part *parts; /* the same ops over a part of the weight */
     size_t n, room;
 } use_list;
 
@@ -31,6 +33,7 @@ static void drop_uses(use_list *list) {
     free(list->stores);
     free(list->ops);
     free(list->pointers);
+    free(list->parts);
 }
 
 static tsr_status collect_uses(const tsri_run_placed *placed, tsri_value leaf, size_t device,
@@ -41,6 +44,7 @@ static tsr_status collect_uses(const tsri_run_placed *placed, tsri_value leaf, s
     TRY(tsri_base_new(tsri_graph_node_count(graph), sizeof *list->stores, &list->stores));
     TRY(tsri_base_new(most, sizeof *list->ops, &list->ops));
     TRY(tsri_base_new(most, sizeof *list->pointers, &list->pointers));
+    TRY(tsri_base_new(most, sizeof *list->parts, &list->parts));
     for (size_t i = 0; i < tsri_graph_node_count(graph); i++) {
         const tsri_graph_node *node = tsri_graph_node_at(graph, i);
         if (placed->device[i] != device)
@@ -60,6 +64,30 @@ static tsr_status collect_uses(const tsri_run_placed *placed, tsri_value leaf, s
     return TSR_OK;
 }
 
+/* Plans rows first .. first + count - 1 of a weight, for its uses; first -1: the whole weight. */
+static tsr_status plan_rows(tsri_run_context *context, const tsri_graph_value *v, size_t device,
+                            int64_t first, int64_t count, use_list *list) {
+    const tsri_run_slot *slot = &context->slots[device];
+    tsri_run_weight weight = {.id = v->id, .device = device, .first = first > 0 ? first : 0};
+    tsr_tensor tensor = v->tensor;
+    if (first >= 0) {
+        tensor.dim[0] = tsri_tensor_const(count);
+        for (size_t i = 0; i < list->n; i++) {
+            tsri_run_part_make(&list->ops[i], first, count, &list->parts[i]);
+            list->uses[i].op = &list->parts[i].op;
+        }
+    }
+    tsri_run_plain_layout(&tensor, &weight.layout);
+    if (slot->device->backend->weight_layout)
+        TRY(TSRI_RUN_CALL(slot, weight_layout, list->pointers, list->n, context->options.kernels,
+                          &weight.layout));
+    TRY(tsri_base_grow(&context->weights, &context->weights_room, context->n_weights + 1,
+                       sizeof *context->weights));
+    snprintf(weight.name, sizeof weight.name, "%s", v->name);
+    context->weights[context->n_weights++] = weight;
+    return TSR_OK;
+}
+
 static tsr_status plan_weight(tsri_run_context *context, const tsri_run_placed *placed,
                               tsri_value leaf, size_t device, const tsr_bounds *bounds) {
     const tsri_graph_value *v = tsri_graph_value_at(placed->graph, leaf);
@@ -67,22 +95,19 @@ static tsr_status plan_weight(tsri_run_context *context, const tsri_run_placed *
     use_list list = {0};
     if (tsri_run_weight_find(context, v->id, device))
         return TSR_OK;
-    tsri_run_weight weight = {.id = v->id, .device = device};
-    tsri_run_plain_layout(&v->tensor, &weight.layout);
     tsr_status status = collect_uses(placed, leaf, device, bounds, &list);
-    if (status == TSR_OK && list.n == 0)
-        goto out;
-    if (status == TSR_OK && slot->device->backend->weight_layout)
-        status = TSRI_RUN_CALL(slot, weight_layout, list.pointers, list.n, context->options.kernels,
-                               &weight.layout);
-    if (status == TSR_OK)
-        status = tsri_base_grow(&context->weights, &context->weights_room, context->n_weights + 1,
-                                sizeof *context->weights);
-    if (status == TSR_OK) {
-        snprintf(weight.name, sizeof weight.name, "%s", v->name);
-        context->weights[context->n_weights++] = weight;
-    }
-out:
+    tsr_layout plain;
+    tsri_run_plain_layout(&v->tensor, &plain);
+    const int64_t part = tsri_run_part_rows(&slot->device->facts, &v->tensor),
+                  rows = part ? part : plain.rows;
+    int64_t first = 0;
+    do { /* a weight without rows is planned, too */
+        const int64_t left = plain.rows - first;
+        if (status == TSR_OK && list.n)
+            status =
+                plan_rows(context, v, device, part ? first : -1, left < rows ? left : rows, &list);
+        first += rows;
+    } while (first < plain.rows);
     drop_uses(&list);
     return status;
 }
@@ -111,7 +136,7 @@ static tsr_status stream(tsri_run_context *context, tsri_run_weight *weight,
                                .count = count,
                                .columns = layout->columns,
                                .data = data};
-        status = source->rows(source->data, weight->id, first, count, dtype, data);
+        status = source->rows(source->data, weight->id, weight->first + first, count, dtype, data);
         if (status == TSR_OK)
             status = TSRI_RUN_CALL(slot, weight_store, layout, &rows, weight->buf);
         *done += (uint64_t)count * row_bytes;

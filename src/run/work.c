@@ -23,7 +23,8 @@ static uint64_t weights_read(const tsri_run_plan *plan, size_t number,
             v->tensor.kind == TSR_KIND_WEIGHT
                 ? tsri_run_weight_find(plan->context, v->id, plan->placed->device[number])
                 : NULL;
-        bytes += weight ? weight->layout.bytes : 0;
+        for (; weight; weight = tsri_run_weight_next(plan->context, weight))
+            bytes += weight->layout.bytes;
     }
     return bytes;
 }

@@ -1,0 +1,76 @@
+/* run/parts.c - weights in parts: how many rows each has, and the op of a part. */
+#include "run/parts.h"
+
+#include "run/context.h"
+#include "tensor/convert.h"
+#include "tensor/operands.h"
+#include "tensor/shape.h"
+
+#include <string.h>
+
+TSRI_OPERANDS(linear);
+
+enum { TILE = 64 }; /* rows: a multiple of what any layout takes together */
+
+int64_t tsri_run_part_rows(const tsr_facts *facts, const tsr_tensor *weight) {
+    tsr_layout plain;
+    uint64_t tile = 0;
+    if (!facts->max_allocation || weight->rank != 2)
+        return 0;
+    tsri_run_plain_layout(weight, &plain);
+    if (!plain.columns ||
+        !tsri_tensor_bytes((tsr_dtype)weight->dtype, TILE * (uint64_t)plain.columns, &tile))
+        return 0;
+    const uint64_t tiles = ((uint64_t)plain.rows + TILE - 1) / TILE,
+                   most = facts->max_allocation / tile;
+    if (!most || tiles <= most)
+        return 0;
+    const uint64_t parts = (tiles + most - 1) / most;
+    return (int64_t)((tiles + parts - 1) / parts) * TILE;
+}
+
+int64_t tsri_run_node_part_rows(const tsr_facts *facts, const tsri_graph *graph,
+                                const tsri_graph_node *node) {
+    const bool linear = node->id == TSR_OP_LINEAR &&
+                        ((const tsr_linear_attrs *)node->attrs)->trans_w && node->n_out == 1;
+    int64_t found = 0;
+    for (uint32_t i = 0; i < node->n_in; i++) {
+        if (node->in[i] == TSRI_GRAPH_NONE)
+            continue;
+        const tsri_value storage = tsri_graph_value_at(graph, node->in[i])->storage;
+        const tsr_tensor *leaf = &tsri_graph_value_at(graph, storage)->tensor;
+        const int64_t rows = leaf->kind == TSR_KIND_WEIGHT ? tsri_run_part_rows(facts, leaf) : 0;
+        if (rows && (!linear || i != W || node->in[i] != storage))
+            return -1;
+        found = rows ? rows : found;
+    }
+    return found;
+}
+
+/* Columns first .. first + count - 1. */
+static const tsr_tensor *columns(const tsr_tensor *whole, int64_t first, int64_t count,
+                                 tsr_tensor *out) {
+    if (!whole)
+        return NULL;
+    const uint32_t last = whole->rank - 1;
+    *out = *whole;
+    out->dim[last] = tsri_tensor_const(count);
+    out->offset += first * whole->stride[last].factor;
+    return out;
+}
+
+void tsri_run_part_make(const tsr_op *whole, int64_t first, int64_t count, tsri_run_part *out) {
+    memset(out, 0, sizeof *out);
+    out->op = *whole;
+    out->op.in = out->in;
+    out->op.out = out->out;
+    memcpy(out->in, whole->in, whole->n_in * sizeof *out->in);
+    out->weight = *whole->in[W];
+    out->weight.dim[0] = tsri_tensor_const(count);
+    out->in[W] = &out->weight;
+    if (whole->n_in > BIAS)
+        out->in[BIAS] = columns(whole->in[BIAS], first, count, &out->bias);
+    if (whole->n_in > RESIDUAL)
+        out->in[RESIDUAL] = columns(whole->in[RESIDUAL], first, count, &out->residual);
+    out->out[Y] = columns(whole->out[Y], first, count, &out->result);
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Weights that are larger than one buffer of a device: a layer reports small buffers, and refuses larger ones."""
+
+from support.command import BUILD, PLAY, environment, equal, has_device, main, run, skip
+
+LAYERS = BUILD / "tests"
+ASKED = ("generate", "-m", PLAY, "-d", "pocl", "--temp", "0", "-n", "12", "-c", "32", "--print-ids", "ROMEO:")
+
+
+def small(most, *others):
+    return environment(OPENCL_LAYERS=":".join(str(LAYERS / f"{name}_layer.so") for name in ("small", *others)), TSR_SMALL_ALLOC=str(most))
+
+
+def test_the_same_tokens(_):
+    """393 KB of embeddings, tied to the output, and 295 KB of the feed-forward matrices, in halves."""
+    for options in ((), ("--dtype", "q8")):
+        whole = run(*ASKED, *options).out
+        for most in (260000, 100000):
+            parts = run(*ASKED, *options, env=small(most))
+            equal(parts.out, whole, f"{most} bytes {options}")
+            assert "small_layer:" not in parts.err, parts.err
+
+
+def test_on_a_gpu(_):
+    whole = run(*ASKED, env=environment(OPENCL_LAYERS=str(LAYERS / "gpu_layer.so"))).out
+    parts = run(*ASKED, env=small(260000, "gpu"))
+    equal(parts.out, whole)
+    assert "small_layer:" not in parts.err, parts.err
+
+
+def test_what_can_not_be_split(_):
+    text = run(*ASKED, env=small(30000), code=4).err
+    assert "weight layers.0.down.weight needs 0 MiB in one buffer" in text, text
+    text = run(*ASKED, "-c", "512", env=small(100000), code=4).err
+    assert "keys and values of a layer need" in text and "tokens fit (-c)" in text, text
+
+
+if not has_device("pocl"):
+    skip("pocl is not installed")
+main(globals())
