@@ -48,6 +48,15 @@
     _Pragma("unroll") for (int line = 0; line < (size); line += 64 / (int)sizeof(ELEMENT(dtype))) \
         TSR_PREFETCH_L2((from) + line);
 
+#define DOWN(x) tsr_exp2_down_float16((float16)(x)).s0
+#define MERGE_CHUNK(i)                                                                              \
+    {                                                                                               \
+        float keep, add;                                                                            \
+        MERGE_TOTALS(float, DOWN, all_largest[i], all_total[i], largest[i], total[i], keep, add)    \
+        for (int d = 0; d < PARTS; d++)                                                             \
+            all_sum[i][d] = MERGED(all_sum[i][d], keep, sum[i][d], (float16)(add));                 \
+    }
+
 #if HAS_RELATIVE
 /* What is added to the scores of 16 adjacent keys, the first at this distance from the query. */
 static inline float16 LOCAL_NAME(relative16)(__global const float *relative, int reach, int distance)
@@ -85,14 +94,21 @@ ENTRY_OF_ONE KERNEL(PLACE
     const float to_powers = scale * LOG2_E;
     const int16 lane = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 
-    float16 sum[HEADS][PARTS];
-    float largest[HEADS], total[HEADS], shrink[HEADS];
+    float16 sum[HEADS][PARTS], all_sum[HEADS][PARTS]; /* of a chunk, and of those before it */
+    float largest[HEADS], total[HEADS], shrink[HEADS], all_largest[HEADS], all_total[HEADS];
     float share[HEADS][BLOCK] __attribute__((aligned(64)));
     for (int i = 0; i < HEADS; i++) {
         largest[i] = -INFINITY;
         total[i] = 0.0f;
         for (int d = 0; d < PARTS; d++)
             sum[i][d] = 0.0f;
+    }
+    const bool several = SEVERAL_CHUNKS(first, end);
+    for (int i = 0; several && i < HEADS; i++) {
+        all_largest[i] = -INFINITY;
+        all_total[i] = 0.0f;
+        for (int d = 0; d < PARTS; d++)
+            all_sum[i][d] = 0.0f;
     }
 
 #if AHEAD > 0
@@ -106,6 +122,13 @@ ENTRY_OF_ONE KERNEL(PLACE
 #endif
 
     for (int block = first / BLOCK * BLOCK; block < end; block += BLOCK) {
+        for (int i = 0; NEXT_CHUNK(block, first) && i < HEADS; i++) {
+            MERGE_CHUNK(i)
+            largest[i] = -INFINITY;
+            total[i] = 0.0f;
+            for (int d = 0; d < PARTS; d++)
+                sum[i][d] = 0.0f;
+        }
         const int n = min(BLOCK, end - block), skipped = max(first - block, 0);
         for (int part = 0; part < BLOCK; part += 16) {
             float16 dot[HEADS], r[16];
@@ -226,6 +249,13 @@ ENTRY_OF_ONE KERNEL(PLACE
             }
     }
 
+    for (int i = 0; several && i < HEADS; i++) {
+        MERGE_CHUNK(i)
+        largest[i] = all_largest[i];
+        total[i] = all_total[i];
+        for (int d = 0; d < PARTS; d++)
+            sum[i][d] = all_sum[i][d];
+    }
     for (int i = 0; i < HEADS; i++) {
         const float part = total[i] > 0.0f ? 1.0f / total[i] : 0.0f;
         int d = 0;
@@ -245,5 +275,7 @@ ENTRY_OF_ONE KERNEL(PLACE
 #undef WIDE
 #undef ROWS_A_STEP
 #undef FETCH
+#undef DOWN
+#undef MERGE_CHUNK
 #undef AHEAD
 #undef BLOCK

@@ -46,6 +46,14 @@
 typedef float16 __attribute__((aligned(4))) tsr_loose_private16;
 #endif
 
+#define MERGE_CHUNK(i)                                                                              \
+    {                                                                                               \
+        float16 keep, add;                                                                          \
+        MERGE_TOTALS(float16, tsr_exp2_down_float16, all_largest[i], all_total[i], largest[i], total[i], keep, add) \
+        for (int d = 0; d < VALUE; d++)                                                             \
+            all_sum[d][i] = MERGED(all_sum[d][i], keep, sum[d][i], add);                            \
+    }
+
 #if HAS_RELATIVE
 #include "attention/relative16.clh"
 #endif
@@ -97,9 +105,10 @@ ENTRY_OF_ONE KERNEL(PLACE
     const int q_step = AT(qt), y_step = AT(yt);
     const float to_powers = scale * LOG2_E;
 
-    float16 query[HEAD][2], sum[VALUE][2], score[BLOCK][2];
+    float16 query[HEAD][2], sum[VALUE][2], all_sum[VALUE][2], score[BLOCK][2];
     float rows[BLOCK * LONGEST] __attribute__((aligned(64)));
     float16 largest[2] = {(float16)(-INFINITY), (float16)(-INFINITY)}, total[2] = {(float16)(0.0f), (float16)(0.0f)};
+    float16 all_largest[2], all_total[2]; /* of the chunks before, as all_sum */
 
     for (int i = 0; i < 2; i++) {
         int d = 0;
@@ -119,8 +128,22 @@ ENTRY_OF_ONE KERNEL(PLACE
     }
     for (int d = 0; d < VALUE; d++)
         sum[d][0] = sum[d][1] = 0.0f;
+    const bool several = SEVERAL_CHUNKS(first, end);
+    for (int i = 0; several && i < 2; i++) {
+        all_largest[i] = -INFINITY;
+        all_total[i] = 0.0f;
+        for (int d = 0; d < VALUE; d++)
+            all_sum[d][i] = 0.0f;
+    }
 
     for (int block = first / BLOCK * BLOCK; block < end; block += BLOCK) {
+        for (int i = 0; NEXT_CHUNK(block, first) && i < 2; i++) {
+            MERGE_CHUNK(i)
+            largest[i] = -INFINITY;
+            total[i] = 0.0f;
+            for (int d = 0; d < VALUE; d++)
+                sum[d][i] = 0.0f;
+        }
 #if !HAS_BIAS
         if (block >= all_first && block + BLOCK <= all_end) {
             const int n = BLOCK;
@@ -137,6 +160,13 @@ ENTRY_OF_ONE KERNEL(PLACE
         }
     }
 
+    for (int i = 0; several && i < 2; i++) {
+        MERGE_CHUNK(i)
+        largest[i] = all_largest[i];
+        total[i] = all_total[i];
+        for (int d = 0; d < VALUE; d++)
+            sum[d][i] = all_sum[d][i];
+    }
     float16 share[2];
     for (int i = 0; i < 2; i++) {
         share[i] = total[i] > 0.0f ? 1.0f / total[i] : 0.0f;
@@ -166,6 +196,7 @@ ENTRY_OF_ONE KERNEL(PLACE
 
 #undef HOME
 #undef COPY_ROWS
+#undef MERGE_CHUNK
 #undef QUERIES
 #undef LONGEST
 #undef STEP

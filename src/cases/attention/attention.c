@@ -1,5 +1,6 @@
 /* cases/attention/attention.c - the cases of attention: prefill and decode; causal, padded,
- * windowed, fully masked; grouped queries; Dv != D; slots, sources and a bias. */
+ * windowed, fully masked; grouped queries; Dv != D; slots, sources and a bias; several chunks of 256
+ * keys. */
 #include "cases/attention/attention.h"
 
 #include <math.h>
@@ -213,6 +214,77 @@ static void add_variants(tsri_case_list *list) {
                         "mean of the visible values");
 }
 
+/* Keys in several chunks of 256: as many as a chunk, one fewer and one more; queries on both sides
+ * of a border; windows, lengths and masks that leave out a part of a chunk, or all of it. */
+static void add_chunks(tsri_case_list *list) {
+    enum { PLAIN, LSE, SLOTS, SOURCES, MASK, RELATIVE };
+    static const struct {
+        form form;
+        int with;
+        tsr_dtype dtype; /* of keys and values */
+    } rows[] = {
+        {{1, 1, 255, 4, 4, 16, 16, 1, 0, 1, 1, {254}, {255}, ""}, PLAIN, TSR_F16},
+        {{1, 1, 256, 4, 1, 16, 16, 1, 0, 1, 1, {255}, {256}, ""}, LSE, TSR_F32},
+        {{2, 2, 257, 8, 1, 16, 16, 1, 0, 2, 2, {255, 254}, {257, 256}, ""}, LSE, TSR_F32},
+        {{2, 3, 511, 4, 1, 24, 24, 1, 0, 2, 2, {508, 253}, {511, 256}, ""}, SLOTS, TSR_F16},
+        {{3, 4, 513, 4, 4, 16, 8, 1, 0, 3, 3, {509, 0, 255}, {513, 4, 259}, ""}, LSE, TSR_BF16},
+        {{2, 9, 1000, 4, 4, 8, 16, 1, 0, 2, 2, {991, 250}, {1000, 259}, ""}, SOURCES, TSR_F32},
+        {{1, 1, 1000, 8, 1, 64, 64, 1, 0, 1, 1, {999}, {1000}, ""}, PLAIN, TSR_F32},
+        {{2, 2, 530, 8, 1, 128, 128, 1, 0, 2, 2, {528, 509}, {530, 511}, ""}, PLAIN, TSR_F16},
+        {{2, 1, 300, 2, 1, 256, 256, 1, 0, 2, 2, {299, 256}, {300, 257}, ""}, LSE, TSR_F32},
+        {{1, 7, 300, 2, 2, 5, 7, 1, 0, 1, 1, {290}, {297}, " odd"}, LSE, TSR_F16},
+        {{2, 5, 600, 4, 1, 16, 16, 1, 300, 2, 2, {595, 300}, {600, 305}, " window 300"},
+         SLOTS,
+         TSR_BF16},
+        {{2, 1, 700, 8, 1, 16, 16, 1, 100, 2, 2, {699, 400}, {700, 401}, " window 100"},
+         LSE,
+         TSR_F16},
+        {{2, 8, 700, 2, 1, 16, 16, 1, 4, 2, 2, {509, 692}, {517, 700}, " window 4"}, LSE, TSR_F32},
+        {{1, 70, 600, 4, 2, 16, 16, 1, 260, 1, 1, {530}, {600}, " window 260"}, LSE, TSR_F32},
+        {{1, 300, 300, 2, 1, 8, 8, 1, 0, 0, 0, {0}, {0}, " prompt"}, LSE, TSR_F32},
+        {{2, 40, 520, 2, 2, 24, 19, 0, 0, 0, 2, {0}, {520, 100}, " all visible"}, LSE, TSR_F32},
+        {{2, 5, 600, 4, 2, 16, 16, 0, 0, 0, 2, {0}, {600, 580}, " mask of -inf"}, MASK, TSR_F32},
+        {{1, 2, 520, 4, 2, 16, 16, 1, 0, 1, 1, {518}, {520}, " relative"}, RELATIVE, TSR_F32},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        form f = rows[i].form;
+        char what[64];
+        snprintf(what, sizeof what, " chunks%s", f.what);
+        f.what = what;
+        tsri_case *c = add(list, &f);
+        tsri_case_operand *x;
+        c->in[1].dtype = c->in[2].dtype = rows[i].dtype;
+        switch (rows[i].with) {
+        case LSE:
+            c->want = 2;
+            break;
+        case SLOTS:
+            c->in[1].dim[0] = c->in[2].dim[0] = TSRI_CASE_K(3);
+            tsri_case_ints(c, 5, TSRI_CASE_B, 2, (const int32_t[]){2, 0});
+            break;
+        case SOURCES:
+            x = tsri_case_in(c, 6, TSR_KIND_INPUT, TSR_I32, 2, TSRI_CASE_B, TSRI_CASE_S);
+            x->fill = TSRI_CASE_INTEGER;
+            x->low = 0, x->high = 1;
+            break;
+        case MASK: /* some queries see no key of a chunk */
+            c->want = 2;
+            x = tsri_case_in(c, 7, TSR_KIND_INPUT, TSR_F32, 4, TSRI_CASE_K(1), TSRI_CASE_K(f.H),
+                             TSRI_CASE_T, TSRI_CASE_S);
+            x->fill = TSRI_CASE_MASK;
+            x->low = 0.99;
+            break;
+        case RELATIVE:
+            tsri_case_in(c, 8, TSR_KIND_INPUT, TSR_F32, 2, TSRI_CASE_K(f.H),
+                         TSRI_CASE_K(2 * 40 + 1));
+            bound(c, f.S, f.D, sqrt((double)f.D) + 1);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
 /* Prompts, with as many key heads as query heads and with fewer; an encoder's batch; tokens after
  * 1023 others, alone and in a batch. */
 static void add_timed(tsri_case_list *list) {
@@ -286,5 +358,6 @@ void tsri_cases_attention(tsri_case_list *list) {
     add_variants(list);
     add_relative(list);
     add_models(list);
+    add_chunks(list);
     add_timed(list);
 }

@@ -13,6 +13,7 @@ static const int64_t fair_work = INT64_C(1) << 21, most_work = INT64_C(1) << 27,
 enum { SMALL_AXIS, FIRST_AXIS, SECOND_AXIS, THIRD_AXIS };
 enum { B, T, S, U, N };
 enum { MOST_ROWS = 1 << 10, MOST_WIDTH = 1 << 19 };
+static const int64_t two_chunks = 300; /* keys of attention: cl/attention/order.clh */
 
 static const int64_t own = INT64_MAX; /* in place of a small size */
 
@@ -250,7 +251,10 @@ static void choose_sizes(tsri_opencl_trial *t, int along) {
         wanted[S] = wanted[T] > 70 ? wanted[T] : 70;
     for (int i = 0; i < TSR_SYMBOLS; i++) {
         int64_t *size = &t->sizes[order[i]];
-        const int64_t lowest = *size, most = lesser(wanted[order[i]], bounds->highest[order[i]]);
+        const int64_t most = lesser(wanted[order[i]], bounds->highest[order[i]]);
+        int64_t lowest = *size;
+        if (id == TSR_OP_ATTENTION && along == SECOND_AXIS && order[i] == S && most > lowest)
+            lowest = lesser(most, two_chunks);
         for (*size = most > lowest ? most : lowest;
              *size > lowest && too_much(t, fair_work, fair_elements);)
             *size = lowest + (*size - lowest) / 2;

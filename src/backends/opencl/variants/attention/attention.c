@@ -6,7 +6,10 @@
 TSRI_OPERANDS(attention);
 enum {
     MOST_DECODED = 8, /* from 9 queries on, a tile of 32 is faster */
-    QUERIES = 32      /* of a tile of flash.cl */
+    QUERIES = 32,     /* of a tile of flash.cl */
+    TILE_KEYS = 32,   /* the others are of tile.clh */
+    MOST_ROWS = 16,
+    MOST_LOCAL = 16384
 };
 
 static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
@@ -46,26 +49,73 @@ static bool fits_decode(const tsri_opencl_variant *variant, const tsri_opencl_fa
     return fits_flash(variant, facts, op, why);
 }
 
-/* The rows (queries of the query heads of one key head) that a work-group of tiled.cl takes: few
- * for decoding, and fewer where they would not fit into 8 KiB of local memory and the registers of
- * 64 work-items. */
-static int tile_rows(const tsr_op *op) {
-    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
-    const int64_t group = tsri_opencl_heads_of_key(q, k);
-    const int64_t size = q->dim[3].factor > v->dim[3].factor ? q->dim[3].factor : v->dim[3].factor;
-    int rows = tsri_opencl_highest(op, q->dim[1]) * group <= 4 ? 4 : 16;
-    while (rows > 4 && rows * size > 2048)
-        rows /= 2;
-    return rows;
+/* --- tiles of rows, by work-groups: tiled.cl, split.cl --- */
+
+/* How cl/attention/tile.clh cuts queries, keys and values. */
+typedef struct tile {
+    int queries;        /* rows (queries of the query heads of a key head) of a work-group */
+    int k_unit, v_unit; /* elements that are read at once */
+    int k_part, v_part; /* elements that pass through local memory at once */
+    int64_t bytes;      /* of local memory */
+} tile;
+
+static int parts_of(int size, int part) {
+    return (size + part - 1) / part;
+}
+
+/* A key or value in parts of equal length, of at most `step` elements rounded up to whole units. */
+static int part_of(int size, int step, int unit) {
+    const int whole = unit > 4 ? unit : 4, part = parts_of(size, parts_of(size, step));
+    return parts_of(part, whole) * whole;
+}
+
+/* 16 bytes' elements, if every key or value begins at a multiple of them; else 1. */
+static int unit_of(const tsr_tensor *x) {
+    const int unit = tsri_opencl_is_f32(x) ? 4 : 8;
+    bool whole = x->offset % unit == 0 && x->dim[3].factor % unit == 0;
+    for (int i = 0; i < 3; i++)
+        whole = whole && x->stride[i].factor % unit == 0;
+    return whole ? unit : 1;
+}
+
+/* The rows in local memory for TILE_KEYS parts, each of which `group` work-items write. */
+static int rows_of(int part, int unit, int group) {
+    return parts_of(parts_of(TILE_KEYS * part / unit, group) * group * unit, part);
+}
+
+/* For the rows that a work-group has to take, fewer where they would not fit into the registers of
+ * 64 work-items; parts of at most `step` elements, fewer where they would need more than 16 KiB. */
+static tile tile_of(const tsr_op *op, int step, int group) {
+    const int64_t rows =
+        tsri_opencl_highest(op, op->in[Q]->dim[1]) * tsri_opencl_heads_of_key(op->in[Q], op->in[K]);
+    const int D = (int)op->in[Q]->dim[3].factor, Dv = (int)op->in[V]->dim[3].factor;
+    tile t = {.queries = rows <= 4   ? 4
+                         : rows <= 8 ? 8
+                                     : MOST_ROWS,
+              .k_unit = unit_of(op->in[K]),
+              .v_unit = unit_of(op->in[V])};
+    while (t.queries > 4 && t.queries * (D > Dv ? D : Dv) > 2048)
+        t.queries /= 2;
+    do {
+        t.k_part = part_of(D, step, t.k_unit);
+        t.v_part = part_of(Dv, step, t.v_unit);
+        const int pitch = ((t.k_part > t.v_part ? t.k_part : t.v_part) / 4) | 1,
+                  k_rows = rows_of(t.k_part, t.k_unit, group),
+                  v_rows = rows_of(t.v_part, t.v_unit, group);
+        t.bytes = 4 * ((k_rows > v_rows ? k_rows : v_rows) * 4 * pitch +
+                       t.queries * (parts_of(D, t.k_part) * t.k_part + TILE_KEYS + 5));
+        step /= 2;
+    } while (t.bytes > MOST_LOCAL && step >= 8);
+    return t;
 }
 
 static bool fits_tiled(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                        const tsr_op *op, const char **why) {
     if (!fits_plain(variant, facts, op, why))
         return false;
-    const int64_t rows = tile_rows(op), step = tsri_opencl_variant_tunable(variant, "STEP");
-    return tsri_opencl_fits_group(facts, 64,
-                                  4 * (rows * (op->in[Q]->dim[3].factor + 36) + step * 33), why);
+    const int group = tsri_opencl_variant_tunable(variant, "GROUP");
+    const tile t = tile_of(op, tsri_opencl_variant_tunable(variant, "STEP"), group);
+    return tsri_opencl_fits_group(facts, group, t.bytes, why);
 }
 
 /* The query heads that a work-item of decode.cl takes: as many of one key head as its registers
@@ -103,8 +153,14 @@ static void define_decode(const tsri_opencl_variant *variant, const tsr_op *op,
 
 static void define_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
                          tsri_opencl_defines *defines) {
+    const tile t = tile_of(op, tsri_opencl_define_value(defines, "STEP"),
+                           tsri_opencl_define_value(defines, "GROUP"));
     define_plain(variant, op, defines);
-    tsri_opencl_define_int(defines, "QUERIES", tile_rows(op));
+    tsri_opencl_define_int(defines, "QUERIES", t.queries);
+    tsri_opencl_define_int(defines, "K_PART", t.k_part);
+    tsri_opencl_define_int(defines, "V_PART", t.v_part);
+    tsri_opencl_define_int(defines, "K_UNIT", t.k_unit);
+    tsri_opencl_define_int(defines, "V_UNIT", t.v_unit);
 }
 
 /* Binds the arguments of operands.clh. */
@@ -159,16 +215,17 @@ static void bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
                        tsri_opencl_launch *launch) {
     (void)variant;
     const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
-    const int rows = tile_rows(op);
+    const int items = tsri_opencl_tuned(launch, "GROUP"),
+              rows = tile_of(op, tsri_opencl_tuned(launch, "STEP"), items).queries;
     const int64_t group = tsri_opencl_heads_of_key(q, k);
     const int64_t a_key = (q->dim[3].factor + v->dim[3].factor) * rows;
-    const tsr_dim items = tsri_tensor_times(q->dim[1], tsri_tensor_const(64 * group));
     bind_operands(op, launch);
-    tsri_opencl_grid(launch, 0, items, rows);
+    tsri_opencl_grid(launch, 0, tsri_tensor_times(q->dim[1], tsri_tensor_const(items * group)),
+                     rows);
     tsri_opencl_grid(launch, 1, k->dim[2], 1);
     tsri_opencl_grid(launch, 2, q->dim[0], 1);
-    tsri_opencl_group(launch, 64, 1, 1);
-    tsri_opencl_work(launch, tsri_tensor_times(k->dim[1], tsri_tensor_const(1 + a_key / 64)));
+    tsri_opencl_group(launch, items, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_times(k->dim[1], tsri_tensor_const(1 + a_key / items)));
 }
 
 const tsri_opencl_variant tsri_opencl_variants_attention[] = {
@@ -177,7 +234,7 @@ const tsri_opencl_variant tsri_opencl_variants_attention[] = {
      .file = "attention/tiled.cl",
      .gpu = true,
      .score = 70,
-     .tunables = {{"STEP", 32, 8, 32}},
+     .tunables = {{"GROUP", 64, 64, 256}, {"STEP", 64, 16, 64}},
      .weight_operand = -1,
      .fits = fits_tiled,
      .define = define_tiled,
