@@ -4,14 +4,19 @@
  *     q[r,k] = rint(x[r,k] * (127 / a)), a = max_k |x[r,k]|
  *     down[r] = a / 127; q and down are 0 where a < 2^-120
  *
- *   grid    (64, R) in work-groups of 64 x 1: a row each
+ *   grid    (ROW_GROUP, R) in work-groups of ROW_GROUP x 1: a row each
  *   x[r,k]  at x0 + r*x_row + k; K a multiple of 4
  *   packed  q[r, 4w .. 4w + 3] in the bytes of word r*(K/4 + 1) + w, the first in the lowest byte;
  *           down[r] in the word after them
- *   needs   a work-group of 64, 256 bytes of local memory; nothing beyond OpenCL C 1.1
+ *   needs   a work-group of ROW_GROUP, 4 * ROW_GROUP bytes of local memory; nothing beyond OpenCL C
+ *           1.1
+ *   tune    ROW_GROUP 64..256, a power of two; the bytes don't depend on it
  *   paid    its time is part of the figures of linear/tiled_int8 and glu_linear/tiled_int8, the
  *           variants that it precedes; it was not timed alone */
-#define GROUP 64
+#define GROUP ROW_GROUP
+#if GROUP & (GROUP - 1)
+#error "ROW_GROUP is a power of two"
+#endif
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 KERNEL(__global const float *x, int x0, __global uint *packed, __global const int *dims, int K, int x_row)
 {

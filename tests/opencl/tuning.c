@@ -143,6 +143,10 @@ Test(opencl_tuning, the_line_that_says_most_wins) {
          ":1;"},
         {"*\t*\t*\tlinear/packed\trows=10-\tMR=5\n*\t*\t*\tlinear/packed\trows=9\tMR=1\n", "MR=1",
          ":2;"},
+        {"*\t*\t*\tlinear/packed\tcolumns=75\tMR=5\n*\t*\t*\tlinear/packed\t-\tMR=1\n", "MR=5",
+         ":1;"},
+        {"*\t*\t*\tlinear/packed\tcolumns=76-\tMR=5\n*\t*\t*\tlinear/packed\t-\tMR=1\n", "MR=1",
+         ":2;"},
         {"*\t*\t*\tlinear/packed\tW_DTYPE=F32,HAS_BIAS=1\tMR=2\n", "MR=2", ":1;"},
         {"*\t*\t*\tlinear/packed\tW_DTYPE=F16\tMR=2\n", "MR=", "default"},
         {"Nobody\t*\t*\tlinear/packed\t-\tMR=2\n", "MR=", "default"},
@@ -246,10 +250,12 @@ Test(opencl_tuning, wrong_tables) {
         {"#\n\n*\t*\tgpu\tlinear/packed\t-\tMR=99\n", "t.tsv:3: linear/packed takes MR from 1 to"},
         {"*\t*\t*\tlinear/packed\t-\tXY=1\n", "linear/packed has no tunable XY; it has MR"},
         {"*\t*\t*\tlinear/packed\trows=x\tMR=1\n", "\"rows=x\" is not a condition"},
+        {"*\t*\t*\tlinear/packed\tcolumns=x\tMR=1\n", "\"columns=x\" is not a condition"},
         {"*\t*\t*\tlinear/packed\trows=9-2\tMR=1\n", "is not a condition"},
         {"*\t*\t*\tlinear/packed\tF32\tMR=1\n", "\"F32\" is not a condition"},
         {"*\t*\t*\tlinear/packed\t-\tscore=high\n", "is not a score"},
         {"*\t*\t*\tlinear/packed\tW_DTYPE=F32\tscore=5\n", "a score can depend on rows="},
+        {"*\t*\t*\tlinear/packed\tcolumns=9\tscore=5\n", "a score can depend on rows="},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         rig r;

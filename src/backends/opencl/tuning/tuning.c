@@ -107,8 +107,38 @@ static bool read_span(const char *text, size_t n, long *lowest, long *highest) {
     return !*end && *lowest <= *highest;
 }
 
+/* Conditions about a size, which is within a span. */
+typedef struct size_condition {
+    const char *name; /* "rows=" */
+    int64_t (*of)(const tsr_op *op);
+} size_condition;
+
+/* The elements of a row, where they are the same in every run; else none. */
+static int64_t columns_of(const tsr_op *op) {
+    const tsr_dim columns = op->n_in ? tsri_tensor_columns(op->in[0]) : tsri_tensor_const(-1);
+    return columns.symbols ? -1 : columns.factor;
+}
+
+static const size_condition size_conditions[] = {{"rows=", tsri_opencl_result_rows},
+                                                 {"columns=", columns_of}};
+
+/* NULL: it is about a constant. */
+static const size_condition *size_named(const char *condition) {
+    for (size_t i = 0; i < sizeof size_conditions / sizeof *size_conditions; i++)
+        if (!strncmp(condition, size_conditions[i].name, strlen(size_conditions[i].name)))
+            return &size_conditions[i];
+    return NULL;
+}
+
+/* Reads a condition of n bytes about a size. */
+static bool read_size(const size_condition *size, const char *condition, size_t n, long *lowest,
+                      long *highest) {
+    const size_t name = strlen(size->name);
+    return read_span(condition + name, n - name, lowest, highest);
+}
+
 static bool names_rows(const char *condition) {
-    return !strncmp(condition, "rows=", 5);
+    return size_named(condition) == size_conditions;
 }
 
 /* Counts the conditions. Refuses one that is not NAME=VALUE and, where only the rows are known, one
@@ -119,12 +149,13 @@ static tsr_status check_conditions(const char *place, const char *text, bool onl
     for (const char *at = text; at && *at; ++*n) {
         const size_t length = strcspn(at, ",");
         const char *equals = memchr(at, '=', length);
+        const size_condition *size = size_named(at);
         if (!equals || equals == at || equals + 1 == at + length ||
-            (names_rows(at) && !read_span(at + 5, length - 5, &lowest, &highest)))
+            (size && !read_size(size, at, length, &lowest, &highest)))
             return tsri_base_fail(
                 TSR_E_FORMAT,
                 "%s: \"%.*s\" is not a condition: NAME=VALUE, rows=N, rows=N-M or "
-                "rows=N-",
+                "rows=N-, or the same of columns",
                 place, (int)length, at);
         if (only_rows && !names_rows(at))
             return tsri_base_fail(TSR_E_FORMAT, "%s: a score can depend on rows=..., not on %.*s",
@@ -312,9 +343,10 @@ static bool holds(const char *condition, const tsr_op *op, const char *constants
     long lowest = 0, highest = 0;
     for (const char *at = condition; at && *at;) {
         const size_t n = strcspn(at, ",");
-        if (names_rows(at)) {
-            const int64_t rows = tsri_opencl_result_rows(op);
-            if (!read_span(at + 5, n - 5, &lowest, &highest) || rows < lowest || rows > highest)
+        const size_condition *size = size_named(at);
+        if (size) {
+            const int64_t is = size->of(op);
+            if (!read_size(size, at, n, &lowest, &highest) || is < lowest || is > highest)
                 return false;
         } else if (!among(constants, at, n))
             return false;

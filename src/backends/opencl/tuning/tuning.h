@@ -11,8 +11,9 @@
  *                     vendor's name
  *   type              cpu, gpu, accelerator, other or *
  *   variant           a kernel variant: "linear/packed"
- *   condition         - or a list, "W_DTYPE=F32,rows=2-8": constants that the op decides, and rows,
- *                     how many rows of the result a plan may have ("64-": 64 and more)
+ *   condition         - or a list, "W_DTYPE=F32,rows=2-8": constants that the op decides; rows,
+ *                     how many rows of the result a plan may have ("64-": 64 and more); and columns,
+ *                     the elements of a row of the first operand, if they are the same in every run
  *   values            a list, "MR=4,NV=2". "score=95" in place of the variant's own score makes
  *                     the variant preferred or not; its condition may name rows only
  *

@@ -94,13 +94,13 @@ void tsri_opencl_define_int8(const tsri_opencl_variant *variant, const tsr_op *o
                              tsri_opencl_defines *defines);
 void tsri_opencl_bind_int8(const tsri_opencl_variant *variant, const tsr_op *op,
                            tsri_opencl_launch *launch);
-#define TSRI_OPENCL_INT8_VARIANT(name_, op_, file_, newest_, score_)                         \
-    {                                                                                        \
-        .name = name_, .op = op_, .file = file_, .before = &tsri_opencl_stage_quantise_rows, \
-        .gpu = true, .newest_c = newest_, .score = score_,                                   \
-        .tunables = {{"GN", 16, 4, 32}, {"GM", 4, 1, 16}}, .weight_operand = 1,              \
-        .fits = tsri_opencl_fits_int8, .define = tsri_opencl_define_int8,                    \
-        .bind = tsri_opencl_bind_int8                                                        \
+#define TSRI_OPENCL_INT8_VARIANT(name_, op_, file_, newest_, score_)                           \
+    {                                                                                          \
+        .name = name_, .op = op_, .file = file_, .before = &tsri_opencl_stage_quantise_rows,   \
+        .gpu = true, .newest_c = newest_, .score = score_,                                     \
+        .tunables = {{"GN", 16, 4, 32}, {"GM", 4, 1, 16}, {"ROW_GROUP", 64, 64, 256}},         \
+        .weight_operand = 1, .fits = tsri_opencl_fits_int8, .define = tsri_opencl_define_int8, \
+        .bind = tsri_opencl_bind_int8                                                          \
     }
 #define TSRI_OPENCL_INT8_VARIANTS(op_, file_)                   \
     TSRI_OPENCL_INT8_VARIANT("int8_dot", op_, file_, true, 65), \

@@ -100,7 +100,8 @@ static int int8_columns(const tsr_op *op) {
 bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                            const tsr_op *op, const char **why) {
     const int64_t gn = tsri_opencl_variant_tunable(variant, "GN"),
-                  gm = tsri_opencl_variant_tunable(variant, "GM");
+                  gm = tsri_opencl_variant_tunable(variant, "GM"),
+                  row = tsri_opencl_variant_tunable(variant, "ROW_GROUP"); /* of the stage */
     const int64_t m = gm * int8_rows(op), n = gn * int8_columns(op);
     if (tsri_opencl_weighted_attrs(op)->compute != TSR_COMPUTE_INT8)
         return tsri_opencl_refuse(why, "its products are of int8; this op asks for floats");
@@ -110,7 +111,7 @@ bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl
         return tsri_opencl_refuse(
             why, "needs cl_khr_integer_dot_product, which the device does not have");
     return tsri_opencl_fits_weighted(op, why) &&
-           tsri_opencl_fits_group(facts, gn * gm < 64 ? 64 : gn * gm, 4 * (8 * (m + n + 2) + n),
+           tsri_opencl_fits_group(facts, gn * gm < row ? row : gn * gm, 4 * (8 * (m + n + 2) + n),
                                   why);
 }
 
@@ -154,20 +155,29 @@ void tsri_opencl_bind_int8(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_work(launch, tsri_tensor_const(tsri_opencl_weight_depth(op) * tm * tn));
 }
 
+static void define_quantise(const tsri_opencl_variant *variant, const tsr_op *op,
+                            tsri_opencl_defines *defines) {
+    (void)variant, (void)op;
+    tsri_opencl_define_tunable(defines, "ROW_GROUP");
+}
+
 static void bind_quantise(const tsri_opencl_variant *variant, const tsr_op *op,
                           tsri_opencl_launch *launch) {
     (void)variant;
     const tsr_tensor *x = op->in[X];
+    const int group = tsri_opencl_tuned(launch, "ROW_GROUP");
     tsri_opencl_arg_tensor(launch, "x", x);
     tsri_opencl_arg_scratch(launch, "packed", packed_bytes(op));
     tsri_opencl_arg_dims(launch);
     tsri_opencl_arg_int(launch, "K", tsri_opencl_weight_depth(op));
     tsri_opencl_arg_row(launch, "x", x);
-    tsri_opencl_grid(launch, 0, tsri_tensor_const(64), 1);
+    tsri_opencl_grid(launch, 0, tsri_tensor_const(group), 1);
     tsri_opencl_grid(launch, 1, tsri_tensor_rows(x), 1);
-    tsri_opencl_group(launch, 64, 1, 1);
-    tsri_opencl_work(launch, tsri_tensor_const(1 + tsri_opencl_weight_depth(op) / 32));
+    tsri_opencl_group(launch, group, 1, 1);
+    tsri_opencl_work(launch, tsri_tensor_const(1 + tsri_opencl_weight_depth(op) * 2 / group));
 }
 
-const tsri_opencl_stage tsri_opencl_stage_quantise_rows = {
-    .name = "quantise_rows", .file = "linear/quantise_rows.cl", .bind = bind_quantise};
+const tsri_opencl_stage tsri_opencl_stage_quantise_rows = {.name = "quantise_rows",
+                                                           .file = "linear/quantise_rows.cl",
+                                                           .define = define_quantise,
+                                                           .bind = bind_quantise};
