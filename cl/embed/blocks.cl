@@ -4,7 +4,8 @@
  *   grid    (C/32, N), one work-item per block
  *   table   in panels, as linear/vnni.clh says
  *   y[n,c]  at y0 + n*y_row + c
- *   ids     contiguous; an id below the table reads its first row, one past it the last
+ *   ids     contiguous; an id below the whole table reads its first row, one past it the last; rows
+ *           of y whose ids are not among the V from `first` on are left as they are
  *   needs   nothing beyond OpenCL C 1.1
  *   build   TABLE_DTYPE
  *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
@@ -30,12 +31,15 @@
 #endif
 
 ENTRY KERNEL(PLACE __global const uchar *table, int table0, __global const int *ids, int ids0, __global float *y,
-             int y0, __global const int *dims, int N, int N_set, int V, int C, int y_row, float scale)
+             int y0, __global const int *dims, int N, int N_set, int V, int C, int y_row, float scale,
+             int first, int whole)
 {
     const int block = ITEM(0), n = ITEM(1);
     if (block >= C / 32 || n >= SIZE(N))
         return;
-    const int id = min(max(ids[ids0 + n], 0), V - 1), lane = id & 63;
+    const int id = min(max(ids[ids0 + n], 0), whole - 1) - first, lane = id & 63;
+    if (id < 0 || id >= V)
+        return;
     __global const uchar *panel = table + ((id >> 6) * (C / 32) + block) * (GROUPS * 256 + 128);
     const float d = vload_half(lane, (__global const half *)(panel + GROUPS * 256));
     for (int c = 0; c < 32; c++) {

@@ -8,12 +8,14 @@
  *           1940 */
 ENTRY_OF_ONE KERNEL(PLACE __global const ELEMENT(TABLE_DTYPE) *table, int table0, __global const int *ids, int ids0,
                     __global float *y, int y0, __global const int *dims, int N, int N_set, int V, int C, int y_row,
-                    float scale)
+                    float scale, int first, int whole)
 {
     const int n = ITEM(0);
     if (n >= SIZE(N))
         return;
-    const int from = table0 + min(max(ids[ids0 + n], 0), V - 1) * C;
+    const int id = min(max(ids[ids0 + n], 0), whole - 1) - first, from = table0 + id * C;
+    if (id < 0 || id >= V)
+        return;
     y += y0 + n * y_row;
 #if TABLE_DTYPE == TSR_DTYPE_Q8_0 || TABLE_DTYPE == TSR_DTYPE_Q4_0
     for (int c = 0; c < C; c += 32) {

@@ -117,6 +117,9 @@ typedef enum tsr_op_id {
     /**
      * y[b,t,:] = scale * table[ids[b,t],:].
      *
+     * The table may be a part of a larger one, its rows first .. first + V - 1 of `whole`: then ids
+     * are 0 .. whole - 1, and the rows of y whose ids are not in the part are left as they are.
+     *
      * attrs  tsr_embed_attrs
      * in     table[V,C], ids[..] i32
      * out    y[..,C] f32
@@ -537,6 +540,8 @@ typedef struct tsr_embed_attrs {
     uint32_t struct_size;
     float scale;      /**< 0 means 1 */
     uint32_t padding; /**< 1 + the id whose row gets no gradient; 0: none. embed_add only */
+    uint32_t first;   /**< of a part of a table: the id of its first row. embed only */
+    uint32_t whole;   /**< the rows of that table; 0: the table is not a part. embed only */
 } tsr_embed_attrs;
 
 typedef struct tsr_scale_attrs {

@@ -283,7 +283,8 @@ static const tsri_run_weight *first_part(const tsri_run_plan *plan, size_t devic
     const tsr_facts *facts = &plan->context->slots[device].device->facts;
     return tsri_run_node_part_rows(facts, graph, node) > 0
                ? tsri_run_weight_find(
-                     plan->context, tsri_graph_value_at(graph, node->in[TSRI_RUN_PART_WEIGHT])->id,
+                     plan->context,
+                     tsri_graph_value_at(graph, node->in[tsri_run_part_operand(node->id)])->id,
                      device)
                : NULL;
 }

@@ -10,7 +10,12 @@
 
 TSRI_OPERANDS(linear);
 
+enum { TABLE = 0 }; /* of embed */
 enum { TILE = 64 }; /* rows: a multiple of what any layout takes together */
+
+uint32_t tsri_run_part_operand(tsr_op_id op) {
+    return op == TSR_OP_EMBED ? TABLE : W;
+}
 
 int64_t tsri_run_part_rows(const tsr_facts *facts, const tsr_tensor *weight) {
     tsr_layout plain;
@@ -31,8 +36,9 @@ int64_t tsri_run_part_rows(const tsr_facts *facts, const tsr_tensor *weight) {
 
 int64_t tsri_run_node_part_rows(const tsr_facts *facts, const tsri_graph *graph,
                                 const tsri_graph_node *node) {
-    const bool linear = node->id == TSR_OP_LINEAR &&
-                        ((const tsr_linear_attrs *)node->attrs)->trans_w && node->n_out == 1;
+    const bool taken =
+        node->id == TSR_OP_EMBED ||
+        (node->id == TSR_OP_LINEAR && ((const tsr_linear_attrs *)node->attrs)->trans_w);
     int64_t found = 0;
     for (uint32_t i = 0; i < node->n_in; i++) {
         if (node->in[i] == TSRI_GRAPH_NONE)
@@ -40,7 +46,7 @@ int64_t tsri_run_node_part_rows(const tsr_facts *facts, const tsri_graph *graph,
         const tsri_value storage = tsri_graph_value_at(graph, node->in[i])->storage;
         const tsr_tensor *leaf = &tsri_graph_value_at(graph, storage)->tensor;
         const int64_t rows = leaf->kind == TSR_KIND_WEIGHT ? tsri_run_part_rows(facts, leaf) : 0;
-        if (rows && (!linear || i != W || node->in[i] != storage))
+        if (rows && (!taken || i != tsri_run_part_operand(node->id) || node->in[i] != storage))
             return -1;
         found = rows ? rows : found;
     }
@@ -59,18 +65,36 @@ static const tsr_tensor *columns(const tsr_tensor *whole, int64_t first, int64_t
     return out;
 }
 
-void tsri_run_part_make(const tsr_op *whole, int64_t first, int64_t count, tsri_run_part *out) {
-    memset(out, 0, sizeof *out);
-    out->op = *whole;
-    out->op.in = out->in;
-    out->op.out = out->out;
-    memcpy(out->in, whole->in, whole->n_in * sizeof *out->in);
-    out->weight = *whole->in[W];
-    out->weight.dim[0] = tsri_tensor_const(count);
-    out->in[W] = &out->weight;
+/* Other rows of y are left to the other parts. */
+static void make_embed(const tsr_op *whole, int64_t first, tsri_run_part *out) {
+    out->embed = *(const tsr_embed_attrs *)whole->attrs;
+    out->embed.struct_size = sizeof out->embed;
+    out->embed.first = (uint32_t)first;
+    out->embed.whole = (uint32_t)whole->in[TABLE]->dim[0].factor;
+    out->op.attrs = &out->embed;
+    out->out[0] = whole->out[0];
+}
+
+static void make_linear(const tsr_op *whole, int64_t first, int64_t count, tsri_run_part *out) {
     if (whole->n_in > BIAS)
         out->in[BIAS] = columns(whole->in[BIAS], first, count, &out->bias);
     if (whole->n_in > RESIDUAL)
         out->in[RESIDUAL] = columns(whole->in[RESIDUAL], first, count, &out->residual);
     out->out[Y] = columns(whole->out[Y], first, count, &out->result);
+}
+
+void tsri_run_part_make(const tsr_op *whole, int64_t first, int64_t count, tsri_run_part *out) {
+    const uint32_t weight = tsri_run_part_operand((tsr_op_id)whole->id);
+    memset(out, 0, sizeof *out);
+    out->op = *whole;
+    out->op.in = out->in;
+    out->op.out = out->out;
+    memcpy(out->in, whole->in, whole->n_in * sizeof *out->in);
+    out->weight = *whole->in[weight];
+    out->weight.dim[0] = tsri_tensor_const(count);
+    out->in[weight] = &out->weight;
+    if (whole->id == TSR_OP_EMBED)
+        make_embed(whole, first, out);
+    else
+        make_linear(whole, first, count, out);
 }

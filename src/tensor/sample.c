@@ -83,6 +83,10 @@ static counts counts_of(const tsr_op *op, const int64_t *sizes, const tsri_tenso
     return c;
 }
 
+static int64_t part_begins(const tsr_embed_attrs *attrs) {
+    return attrs && attrs->struct_size >= sizeof *attrs && attrs->whole ? attrs->first : 0;
+}
+
 tsr_status tsri_tensor_sample(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS], uint32_t input,
                               bool level, size_t first, size_t n, tsr_dtype dtype, void *out) {
     const tsri_tensor_operands *operands = tsri_tensor_operands_of(op->id);
@@ -91,8 +95,10 @@ tsr_status tsri_tensor_sample(const tsr_op *op, const int64_t sizes[TSR_SYMBOLS]
     const tsri_tensor_operand *facts = &operands->in[input];
     if (dtype == TSR_I32) {
         const counts c = counts_of(op, sizes, facts, level);
+        /* The rows of other ids are left as they are, so a comparison would see nothing. */
+        const int64_t least = op->id == TSR_OP_EMBED ? part_begins(op->attrs) : 0;
         for (size_t i = 0; i < n; i++)
-            ((int32_t *)out)[i] = (int32_t)whole_number(&c, (int64_t)(first + i));
+            ((int32_t *)out)[i] = (int32_t)(least + whole_number(&c, (int64_t)(first + i)));
         return TSR_OK;
     }
     float *values = out;

@@ -21,6 +21,14 @@ static tsri_case *add(tsri_case_list *list, int64_t T, int64_t V, int64_t C, tsr
     return c;
 }
 
+/* The part of a table from row `first` on, and ids of its rows. */
+static void add_part(tsri_case_list *list, int64_t V, int64_t C, tsr_dtype dtype, uint32_t first) {
+    tsri_case *c = add(list, 7, V, C, dtype, 0);
+    c->in[1].low = first, c->in[1].high = (double)(first + V - 1);
+    c->attrs.embed.first = first;
+    c->attrs.embed.whole = first + (uint32_t)V + 100;
+}
+
 void tsri_cases_embed(tsri_case_list *list) {
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
     for (size_t d = 0; d < 3; d++) {
@@ -36,6 +44,10 @@ void tsri_cases_embed(tsri_case_list *list) {
         add(list, 0, 64, 32, blocks[d], 0);
     }
     add(list, 0, 16, 16, TSR_F32, 0);
+    add_part(list, 131, 48, TSR_F32, 128);
+    add_part(list, 64, 48, TSR_F16, 64);
+    add_part(list, 131, 96, TSR_GGML_Q8_0, 128);
+    add_part(list, 64, 32, TSR_GGML_Q4_0, 192);
     add(list, 33, 2, 257, TSR_F32, 0);
     static const tsr_dtype stored[] = {TSR_F32, TSR_F16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
     for (size_t d = 0; d < sizeof stored / sizeof *stored; d++)

@@ -10,16 +10,19 @@ void tsri_reference_copy_row(const tsri_reference_view *from, int64_t from_at,
                              scale * tsri_reference_load(from, from_at + c * from_step));
 }
 
-tsr_status tsri_reference_pick_rows(const tsri_reference_call *call, const char *what,
-                                    double scale) {
+tsr_status tsri_reference_pick_rows(const tsri_reference_call *call, const char *what, double scale,
+                                    int64_t first, int64_t whole) {
     const tsri_reference_view table = tsri_reference_in(call, 0),
                               index = tsri_reference_in(call, 1), y = tsri_reference_out(call, 0);
+    const int64_t rows = whole ? whole : table.dim[0];
     for (int64_t i = 0, n = tsri_reference_count(&index); i < n; i++) {
         const int64_t row = tsri_reference_load_int(&index, tsri_reference_element_at(&index, i));
-        if (row < 0 || row >= table.dim[0])
-            return tsri_reference_check_index(call->op, what, row, table.dim[0]);
-        tsri_reference_copy_row(&table, row * table.stride[0], &y, tsri_reference_row_at(&y, i),
-                                tsri_reference_columns(&y), scale);
+        if (row < 0 || row >= rows)
+            return tsri_reference_check_index(call->op, what, row, rows);
+        if (row >= first && row - first < table.dim[0])
+            tsri_reference_copy_row(&table, (row - first) * table.stride[0], &y,
+                                    tsri_reference_row_at(&y, i), tsri_reference_columns(&y),
+                                    scale);
     }
     return TSR_OK;
 }

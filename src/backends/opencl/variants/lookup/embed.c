@@ -60,6 +60,8 @@ static void bind_table(const tsr_op *op, tsri_opencl_launch *launch, int columns
     tsri_opencl_arg_int(launch, "C", table->dim[1].factor);
     tsri_opencl_arg_row(launch, "y", y);
     tsri_opencl_arg_float(launch, "scale", attrs->scale != 0.0f ? attrs->scale : 1.0f);
+    tsri_opencl_arg_int(launch, "first", attrs->first);
+    tsri_opencl_arg_int(launch, "whole", attrs->whole ? attrs->whole : table->dim[0].factor);
     tsri_opencl_grid(launch, 0, table->dim[1], columns);
     tsri_opencl_grid(launch, 1, tsri_tensor_count(ids), 1);
 }
