@@ -1,5 +1,5 @@
-/* An OpenCL layer that makes every device a slow GPU: a launch takes as long as its work-items ask
- * for.
+/* An OpenCL layer that makes every device a slow GPU with memory of its own: a launch takes as long as
+ * its work-items ask for.
  *
  * TSR_SLOW_NS   nanoseconds of a work-item, beside what the driver takes (0) */
 #include "layer.h"
@@ -8,17 +8,20 @@
 #include <stdlib.h>
 #include <time.h>
 
-static uint64_t longest; /* nanoseconds */
-static long launches, waits;
+enum { UNIFIED_MEMORY = 0x1035 }; /* of OpenCL 1.1; newer headers do not define it */
+
+static uint64_t longest;                /* nanoseconds */
+static long launches, waits, writes[2]; /* writes that are not waited for, and that are */
 
 __attribute__((visibility("default"))) void slow_reset(void);
 __attribute__((visibility("default"))) uint64_t slow_longest(void);
 __attribute__((visibility("default"))) long slow_launches(void);
 __attribute__((visibility("default"))) long slow_waits(void);
+__attribute__((visibility("default"))) long slow_writes(int waited);
 
 void slow_reset(void) {
     longest = 0;
-    launches = waits = 0;
+    launches = waits = writes[0] = writes[1] = 0;
 }
 
 uint64_t slow_longest(void) {
@@ -33,12 +36,26 @@ long slow_waits(void) {
     return waits;
 }
 
+long slow_writes(int waited) {
+    return writes[waited];
+}
+
 static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t room,
                                              void *value, size_t *size) {
     const cl_int code = next->clGetDeviceInfo(device, what, room, value, size);
     if (what == CL_DEVICE_TYPE && value && code == CL_SUCCESS)
         *(cl_device_type *)value = CL_DEVICE_TYPE_GPU;
+    if (what == UNIFIED_MEMORY && value && code == CL_SUCCESS)
+        *(cl_bool *)value = CL_FALSE;
     return code;
+}
+
+static cl_int CL_API_CALL my_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer,
+                                                  cl_bool wait, size_t offset, size_t size,
+                                                  const void *data, cl_uint n,
+                                                  const cl_event *before, cl_event *event) {
+    writes[wait != CL_FALSE]++;
+    return next->clEnqueueWriteBuffer(queue, buffer, wait, offset, size, data, n, before, event);
 }
 
 static cl_int CL_API_CALL my_clFinish(cl_command_queue queue) {
@@ -68,6 +85,7 @@ static cl_int CL_API_CALL my_clEnqueueNDRangeKernel(cl_command_queue queue, cl_k
 
 static void layer_begin(void) {
     mine.clGetDeviceInfo = my_clGetDeviceInfo;
+    mine.clEnqueueWriteBuffer = my_clEnqueueWriteBuffer;
     mine.clFinish = my_clFinish;
     mine.clEnqueueNDRangeKernel = my_clEnqueueNDRangeKernel;
 }

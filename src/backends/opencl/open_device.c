@@ -4,6 +4,7 @@
 #include "backends/opencl/device/buffer.h"
 #include "backends/opencl/device/exit.h"
 #include "backends/opencl/device/failure.h"
+#include "backends/opencl/device/staging.h"
 #include "backends/opencl/driver/host.h"
 #include "backends/opencl/driver/marker.h"
 #include "backends/opencl/launch/chain.h"
@@ -112,6 +113,7 @@ void tsri_opencl_device_close(tsr_dev *dev) {
         dev->spare_events = event->next;
         free(event);
     }
+    tsri_opencl_staging_free(dev);
     tsri_opencl_chains_destroy(dev);
     tsri_opencl_programs_destroy(dev->programs);
     tsri_opencl_tuning_free(dev->tuning);

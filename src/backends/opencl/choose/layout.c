@@ -3,6 +3,7 @@
 #include "backends/opencl/bind/operation.h"
 #include "backends/opencl/choose/select.h"
 #include "backends/opencl/device/failure.h"
+#include "backends/opencl/device/staging.h"
 #include "backends/opencl/variants/variants.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -208,13 +209,8 @@ tsr_status tsri_opencl_weight_store(tsr_dev *dev, const tsr_layout *layout, cons
             data = packed;
         }
     }
-    if (status == TSR_OK) {
-        dev->busy = true;
-        const cl_int code = clEnqueueWriteBuffer(dev->queue, buf->mem, CL_TRUE, (size_t)offset,
-                                                 (size_t)bytes, data, 0, NULL, NULL);
-        if (code != CL_SUCCESS)
-            status = tsri_opencl_fail(dev, code, "writing a weight");
-    }
+    if (status == TSR_OK)
+        status = tsri_opencl_upload(dev, buf->mem, (size_t)offset, (size_t)bytes, data);
     if (status == TSR_OK && own && buf->plain) {
         const tsr_layout second = tsri_opencl_plain_layout(layout);
         status = tsri_opencl_weight_store(dev, &second, rows, buf->plain);

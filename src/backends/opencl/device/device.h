@@ -9,6 +9,7 @@ typedef struct tsri_opencl_tuning tsri_opencl_tuning;     /* tuning/tuning.h */
 typedef struct tsri_opencl_bundle tsri_opencl_bundle;     /* program/bundle.h */
 typedef struct tsri_opencl_probes tsri_opencl_probes;     /* program/probe.h */
 typedef struct tsri_opencl_pages tsri_opencl_pages;       /* pages.h */
+typedef struct tsri_opencl_staging tsri_opencl_staging;   /* staging.h */
 typedef struct tsri_opencl_chain tsri_opencl_chain;       /* launch/chain.h */
 
 struct tsr_dev {
@@ -37,6 +38,7 @@ struct tsr_dev {
     size_t n_kept, kept_capacity;
     struct tsri_opencl_marker *marker; /* set while a built plan has not run yet */
     tsri_opencl_pages *pages;          /* memory mappings that hold buffers */
+    tsri_opencl_staging *staging;      /* for uploads; NULL: there was none yet */
     tsr_plan *plans;
     tsri_opencl_programs *programs;
     tsri_opencl_tuning *tuning;
