@@ -7,8 +7,10 @@
  *   T        |    |    |    |    |             flash   a work-item: 32 queries of 1 head
  *   queries  | 1. | 2. | 3. | .. |             decode  a work-item: 1 query of up to 4 heads that
  *   of one   |    |    |    |    |                     share a key head
- *   head     +----+----+----+----+             tiled   a work-group of 64: up to 16 rows, each
- *            tiles are taken in order                  a query of one of the heads of a key head
+ *   head     +----+----+----+----+             tiled   a work-group: up to 16 rows, each a query
+ *            tiles are taken in order                  of one of the heads of a key head
+ *                                              split   a work-group: these rows, but 256 keys;
+ *                                                      then a work-item each element
  *
  * The owner keeps for each query the largest score so far, the sum of the exponentials and the sum
  * of the values that they weigh; after 256 keys it merges these and begins anew (order.clh).
@@ -20,7 +22,8 @@
  *   plain     running maximum and sum: no T x S buffer                 -         -        0.38
  *   flash     CPUs: 32 queries in float16 lanes, keys copied once      168       149      0.46
  *   decode    CPUs: keys in lanes, each read once for several heads    -         -        0.19
- *   tiled     GPUs: keys and scores in local memory; not measured      -         -        -
+ *   tiled     GPUs: keys, values, scores in local memory; not measured -         -        -
+ *   split     GPUs: tiled, with keys split over work-groups            -         -        -
  *
  * decode takes 0.12 ms since it prefetches. Failed: `lanes`, plain with vector loads along d; STEP
  * 4 in flash, which gave other bytes on one driver. What else decode tried is at its head.

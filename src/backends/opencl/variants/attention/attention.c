@@ -9,7 +9,8 @@ enum {
     QUERIES = 32,     /* of a tile of flash.cl */
     TILE_KEYS = 32,   /* the others are of tile.clh */
     MOST_ROWS = 16,
-    MOST_LOCAL = 16384
+    MOST_LOCAL = 16384,
+    CHUNK = 256 /* keys of a chunk: order.clh */
 };
 
 static bool fits_plain(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
@@ -83,11 +84,16 @@ static int rows_of(int part, int unit, int group) {
     return parts_of(parts_of(TILE_KEYS * part / unit, group) * group * unit, part);
 }
 
+/* The most rows that a key head has. */
+static int64_t rows_of_key(const tsr_op *op) {
+    return tsri_opencl_highest(op, op->in[Q]->dim[1]) *
+           tsri_opencl_heads_of_key(op->in[Q], op->in[K]);
+}
+
 /* For the rows that a work-group has to take, fewer where they would not fit into the registers of
  * 64 work-items; parts of at most `step` elements, fewer where they would need more than 16 KiB. */
 static tile tile_of(const tsr_op *op, int step, int group) {
-    const int64_t rows =
-        tsri_opencl_highest(op, op->in[Q]->dim[1]) * tsri_opencl_heads_of_key(op->in[Q], op->in[K]);
+    const int64_t rows = rows_of_key(op);
     const int D = (int)op->in[Q]->dim[3].factor, Dv = (int)op->in[V]->dim[3].factor;
     tile t = {.queries = rows <= 4   ? 4
                          : rows <= 8 ? 8
@@ -116,6 +122,32 @@ static bool fits_tiled(const tsri_opencl_variant *variant, const tsri_opencl_fac
     const int group = tsri_opencl_variant_tunable(variant, "GROUP");
     const tile t = tile_of(op, tsri_opencl_variant_tunable(variant, "STEP"), group);
     return tsri_opencl_fits_group(facts, group, t.bytes, why);
+}
+
+static int64_t chunks_of(const tsr_op *op) {
+    return (tsri_opencl_highest(op, op->in[K]->dim[1]) + CHUNK - 1) / CHUNK;
+}
+
+/* The numbers that chunks.cl leaves of a sequence. */
+static int64_t parts_of_sequence(const tsr_op *op, int queries) {
+    return op->in[K]->dim[2].factor * chunks_of(op) * queries * (op->in[V]->dim[3].factor + 2);
+}
+
+static bool fits_split(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                       const tsr_op *op, const char **why) {
+    if (!fits_tiled(variant, facts, op, why))
+        return false;
+    const int queries = tile_of(op, tsri_opencl_variant_tunable(variant, "STEP"),
+                                tsri_opencl_variant_tunable(variant, "GROUP"))
+                            .queries;
+    if (rows_of_key(op) > queries)
+        return tsri_opencl_refuse(why, "made for up to 16 queries of the heads that share a key "
+                                       "head, fewer where heads are large");
+    if (chunks_of(op) < 2)
+        return tsri_opencl_refuse(why, "made for more keys than a chunk has (256)");
+    if (tsri_opencl_highest(op, op->in[Q]->dim[0]) > INT32_MAX / parts_of_sequence(op, queries))
+        return tsri_opencl_refuse(why, "what it leaves of all chunks exceeds 32-bit indices");
+    return true;
 }
 
 /* The query heads that a work-item of decode.cl takes: as many of one key head as its registers
@@ -161,6 +193,13 @@ static void define_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
     tsri_opencl_define_int(defines, "V_PART", t.v_part);
     tsri_opencl_define_int(defines, "K_UNIT", t.k_unit);
     tsri_opencl_define_int(defines, "V_UNIT", t.v_unit);
+}
+
+static void define_chunks(const tsri_opencl_variant *variant, const tsr_op *op,
+                          tsri_opencl_defines *defines) {
+    tsri_opencl_define_tunable(defines, "GROUP");
+    tsri_opencl_define_tunable(defines, "STEP");
+    define_tiled(variant, op, defines);
 }
 
 /* Binds the arguments of operands.clh. */
@@ -211,24 +250,82 @@ static void bind_decode(const tsri_opencl_variant *variant, const tsr_op *op,
     bind_grid(op, launch, 1, heads_together(op));
 }
 
+/* The rows of a work-group of `items`, and the multiply-adds of a work-item with each key. */
+static int bind_tile(const tsr_op *op, tsri_opencl_launch *launch, int *items, int64_t *a_key) {
+    *items = tsri_opencl_tuned(launch, "GROUP");
+    const int rows = tile_of(op, tsri_opencl_tuned(launch, "STEP"), *items).queries;
+    *a_key = 1 + (op->in[Q]->dim[3].factor + op->in[V]->dim[3].factor) * rows / *items;
+    bind_operands(op, launch);
+    tsri_opencl_grid(launch, 1, op->in[K]->dim[2], 1);
+    tsri_opencl_grid(launch, 2, op->in[Q]->dim[0], 1);
+    tsri_opencl_group(launch, *items, 1, 1);
+    return rows;
+}
+
 static void bind_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
                        tsri_opencl_launch *launch) {
     (void)variant;
-    const tsr_tensor *q = op->in[Q], *k = op->in[K], *v = op->in[V];
-    const int items = tsri_opencl_tuned(launch, "GROUP"),
-              rows = tile_of(op, tsri_opencl_tuned(launch, "STEP"), items).queries;
-    const int64_t group = tsri_opencl_heads_of_key(q, k);
-    const int64_t a_key = (q->dim[3].factor + v->dim[3].factor) * rows;
-    bind_operands(op, launch);
-    tsri_opencl_grid(launch, 0, tsri_tensor_times(q->dim[1], tsri_tensor_const(items * group)),
-                     rows);
-    tsri_opencl_grid(launch, 1, k->dim[2], 1);
-    tsri_opencl_grid(launch, 2, q->dim[0], 1);
-    tsri_opencl_group(launch, items, 1, 1);
-    tsri_opencl_work(launch, tsri_tensor_times(k->dim[1], tsri_tensor_const(1 + a_key / items)));
+    const tsr_tensor *q = op->in[Q], *k = op->in[K];
+    int items;
+    int64_t a_key;
+    const int rows = bind_tile(op, launch, &items, &a_key);
+    const tsr_dim all =
+        tsri_tensor_times(q->dim[1], tsri_tensor_const(items * tsri_opencl_heads_of_key(q, k)));
+    tsri_opencl_grid(launch, 0, all, rows);
+    tsri_opencl_work(launch, tsri_tensor_times(k->dim[1], tsri_tensor_const(a_key)));
 }
 
+/* Binds scratch for what chunks.cl leaves to split.cl. */
+static void arg_parts(const tsr_op *op, tsri_opencl_launch *launch, int queries) {
+    tsri_opencl_arg_scratch(
+        launch, "parts",
+        tsri_tensor_times(op->in[Q]->dim[0],
+                          tsri_tensor_const(4 * parts_of_sequence(op, queries))));
+}
+
+static void bind_chunks(const tsri_opencl_variant *variant, const tsr_op *op,
+                        tsri_opencl_launch *launch) {
+    (void)variant;
+    int items;
+    int64_t a_key;
+    const int rows = bind_tile(op, launch, &items, &a_key);
+    arg_parts(op, launch, rows);
+    tsri_opencl_grid(launch, 0, tsri_tensor_times(op->in[K]->dim[1], tsri_tensor_const(items)),
+                     CHUNK);
+    tsri_opencl_work(launch, tsri_tensor_const(CHUNK * a_key));
+}
+
+static void bind_split(const tsri_opencl_variant *variant, const tsr_op *op,
+                       tsri_opencl_launch *launch) {
+    (void)variant;
+    const tsr_tensor *q = op->in[Q];
+    bind_operands(op, launch);
+    arg_parts(
+        op, launch,
+        tile_of(op, tsri_opencl_tuned(launch, "STEP"), tsri_opencl_tuned(launch, "GROUP")).queries);
+    tsri_opencl_grid(launch, 0, op->in[V]->dim[3], 1);
+    tsri_opencl_grid(launch, 1, tsri_tensor_times(q->dim[1], q->dim[2]), 1);
+    tsri_opencl_grid(launch, 2, q->dim[0], 1);
+    tsri_opencl_work(launch, tsri_tensor_const(16 * chunks_of(op)));
+}
+
+static const tsri_opencl_stage chunks = {.name = "attention_chunks",
+                                         .file = "attention/chunks.cl",
+                                         .define = define_chunks,
+                                         .bind = bind_chunks};
+
 const tsri_opencl_variant tsri_opencl_variants_attention[] = {
+    {.name = "split",
+     .op = TSR_OP_ATTENTION,
+     .file = "attention/split.cl",
+     .before = &chunks,
+     .gpu = true,
+     .score = 75,
+     .tunables = {{"GROUP", 64, 64, 256}, {"STEP", 64, 16, 64}},
+     .weight_operand = -1,
+     .fits = fits_split,
+     .define = define_tiled,
+     .bind = bind_split},
     {.name = "tiled",
      .op = TSR_OP_ATTENTION,
      .file = "attention/tiled.cl",
