@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { READS = 16 }; /* under way at once */
+
 static tsr_status check_bounds(const tsr_bounds *bounds) {
     int64_t product = 1;
     for (int i = 0; i < TSR_SYMBOLS; i++)
@@ -105,17 +107,40 @@ static tsr_status finish(const tsri_run_slot *slot, tsr_event *event) {
     return status;
 }
 
-static tsr_status read_back(const tsri_run_slot *slot, tsr_buf *src, uint64_t offset, void *host,
-                            uint64_t bytes) {
+static tsr_status start_read(const tsri_run_slot *slot, tsr_buf *src, uint64_t offset, void *host,
+                             uint64_t bytes, tsr_event **event) {
     const tsr_transfer read = {.struct_size = sizeof read,
                                .kind = TSR_TRANSFER_READ,
                                .src = src,
                                .src_offset = offset,
                                .bytes = bytes,
                                .host = host};
+    return TSRI_RUN_CALL(slot, transfer, &read, NULL, event);
+}
+
+static tsr_status read_back(const tsri_run_slot *slot, tsr_buf *src, uint64_t offset, void *host,
+                            uint64_t bytes) {
     tsr_event *event = NULL;
-    TRY(TSRI_RUN_CALL(slot, transfer, &read, NULL, &event));
+    TRY(start_read(slot, src, offset, host, bytes, &event));
     return finish(slot, event);
+}
+
+/* Reads under way. */
+typedef struct reads {
+    size_t n;
+    const tsri_run_slot *slots[READS];
+    tsr_event *events[READS];
+} reads;
+
+/* Waits for the last one first: a device works in order, so the others have come by then. All are
+ * waited for even after a failure, which is the result, because they write to the caller's memory. */
+static tsr_status finish_reads(reads *reads, tsr_status status) {
+    while (reads->n) {
+        const tsr_status own = finish(reads->slots[reads->n - 1], reads->events[reads->n - 1]);
+        status = status == TSR_OK ? own : status;
+        reads->n--;
+    }
+    return status;
 }
 
 /* Copies the values that this segment reads and another device computed, by way of the host. */
@@ -154,34 +179,46 @@ static tsr_status run_segments(tsri_run_plan *plan, const int64_t sizes[TSR_SYMB
     return TSR_OK;
 }
 
+static tsr_status start_output(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                               const tsri_run_binding *output, reads *reads) {
+    const tsri_graph *graph = plan->placed->graph;
+    const tsri_graph_output_mark *mark = NULL;
+    for (size_t j = 0; j < tsri_graph_output_count(graph); j++)
+        if (tsri_graph_output_at(graph, j)->id == output->id)
+            mark = tsri_graph_output_at(graph, j);
+    if (!mark)
+        return tsri_base_fail(TSR_E_ARGUMENT, "output %u is not one of this graph's", output->id);
+    const tsri_graph_value *v = tsri_graph_value_at(graph, mark->value);
+    tsr_tensor tensor = v->tensor;
+    tensor.offset = 0;
+    const uint64_t bytes = tsri_tensor_extent(&tensor, sizes);
+    if (output->bytes != bytes)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "output %s: room for %zu bytes is given, %llu are needed", mark->name,
+                              output->bytes, (unsigned long long)bytes);
+    const size_t device = plan->placed->device[v->producer];
+    const tsri_run_place *place = plan->places;
+    while (place->storage != v->storage || place->device != device)
+        place++;
+    if (!bytes)
+        return TSR_OK;
+    if (reads->n == READS)
+        TRY(finish_reads(reads, TSR_OK));
+    reads->slots[reads->n] = &plan->context->slots[device];
+    TRY(start_read(reads->slots[reads->n], place->buf, (uint64_t)v->tensor.offset * 4, output->data,
+                   bytes, &reads->events[reads->n]));
+    reads->n++;
+    return TSR_OK;
+}
+
+/* Asks for all outputs before it waits, so a device is waited for once. */
 static tsr_status read_outputs(tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],
                                const tsri_run_binding *outputs, size_t n) {
-    const tsri_graph *graph = plan->placed->graph;
-    for (size_t i = 0; i < n; i++) {
-        const tsri_graph_output_mark *mark = NULL;
-        for (size_t j = 0; j < tsri_graph_output_count(graph); j++)
-            if (tsri_graph_output_at(graph, j)->id == outputs[i].id)
-                mark = tsri_graph_output_at(graph, j);
-        if (!mark)
-            return tsri_base_fail(TSR_E_ARGUMENT, "output %u is not one of this graph's",
-                                  outputs[i].id);
-        const tsri_graph_value *v = tsri_graph_value_at(graph, mark->value);
-        tsr_tensor tensor = v->tensor;
-        tensor.offset = 0;
-        const uint64_t bytes = tsri_tensor_extent(&tensor, sizes);
-        if (outputs[i].bytes != bytes)
-            return tsri_base_fail(TSR_E_ARGUMENT,
-                                  "output %s: room for %zu bytes is given, %llu are needed",
-                                  mark->name, outputs[i].bytes, (unsigned long long)bytes);
-        const size_t device = plan->placed->device[v->producer];
-        const tsri_run_place *place = plan->places;
-        while (place->storage != v->storage || place->device != device)
-            place++;
-        if (bytes)
-            TRY(read_back(&plan->context->slots[device], place->buf, (uint64_t)v->tensor.offset * 4,
-                          outputs[i].data, bytes));
-    }
-    return TSR_OK;
+    reads reads = {0};
+    tsr_status status = TSR_OK;
+    for (size_t i = 0; i < n && status == TSR_OK; i++)
+        status = start_output(plan, sizes, &outputs[i], &reads);
+    return finish_reads(&reads, status);
 }
 
 /* Waits for the devices, so that the host copies of the blocks and the caller's memory are free
