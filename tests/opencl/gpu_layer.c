@@ -1,18 +1,49 @@
 /* An OpenCL layer that makes every device a small GPU: the least local memory and work-group that
  * GPUs report, and no extensions. So a GPU's kernels can be built and run where there is no GPU.
  *
- * TSR_GPU_LOCAL         bytes of local memory (32768)
- * TSR_GPU_GROUP         largest work-group (64)
+ * TSR_GPU_PROFILE       a file of tests/opencl/profiles: report what it says
+ * TSR_GPU_ONE_PROGRAM   1: but OpenCL 1.2, so that tessera kernels export puts kernels that want a
+ *                       newer OpenCL C into the one program of a bundle, too
+ * TSR_GPU_LOCAL         bytes of local memory (32768, or the profile's)
+ * TSR_GPU_GROUP         largest work-group (64, or the profile's)
  * TSR_GPU_KERNEL_GROUP  largest work-group of a compiled kernel (0: what the driver says)
  * TSR_GPU_EXTENSIONS    1: the driver's own extensions */
 #include "layer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned long setting(const char *name, unsigned long otherwise) {
-    const char *text = getenv(name);
+static char profile[16384]; /* its lines, each ended by a 0 byte; empty: there is none */
+static size_t profile_size;
+
+static void read_profile(const char *path) {
+    FILE *file = fopen(path, "r");
+    profile_size = file ? fread(profile, 1, sizeof profile - 1, file) : 0;
+    if (!profile_size) {
+        fprintf(stderr, "gpu_layer: %s can't be read\n", path);
+        exit(1);
+    }
+    fclose(file);
+    for (size_t i = 0; i < profile_size; i++)
+        profile[i] = (char)(profile[i] == '\n' ? 0 : profile[i]);
+}
+
+/* What the profile says of a name; NULL where there is no profile or no such line. */
+static const char *said(const char *name) {
+    const size_t n = strlen(name);
+    for (const char *line = profile; line < profile + profile_size; line += strlen(line) + 1)
+        if (!strncmp(line, name, n) && line[n] == ' ')
+            return line + n + 1;
+    return NULL;
+}
+
+static unsigned long number(const char *text, unsigned long otherwise) {
     return text && *text ? strtoul(text, NULL, 10) : otherwise;
+}
+
+static unsigned long setting(const char *name, unsigned long otherwise) {
+    return number(getenv(name), otherwise);
 }
 
 static cl_int give(const void *data, size_t size, size_t room, void *value, size_t *out) {
@@ -25,12 +56,43 @@ static cl_int give(const void *data, size_t size, size_t room, void *value, size
     return CL_SUCCESS;
 }
 
+/* The profile's text or number for a question; CL_INVALID_VALUE where it says nothing. */
+static cl_int give_said(cl_device_info what, size_t room, void *value, size_t *size) {
+    static const struct {
+        cl_device_info what;
+        const char *name;
+        enum { TEXT, UINT, MIB } kind;
+    } lines[] = {{CL_DEVICE_NAME, "device", TEXT},
+                 {CL_DEVICE_VENDOR, "vendor", TEXT},
+                 {CL_DEVICE_VERSION, "version", TEXT},
+                 {CL_DEVICE_OPENCL_C_VERSION, "c_version", TEXT},
+                 {CL_DEVICE_EXTENSIONS, "extensions", TEXT},
+                 {CL_DEVICE_MAX_COMPUTE_UNITS, "units", UINT},
+                 {CL_DEVICE_MAX_CLOCK_FREQUENCY, "clock_mhz", UINT},
+                 {CL_DEVICE_GLOBAL_MEM_SIZE, "memory_mib", MIB},
+                 {CL_DEVICE_MAX_MEM_ALLOC_SIZE, "largest_buffer_mib", MIB}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const char *text = lines[i].what == what ? said(lines[i].name) : NULL;
+        const cl_uint word = (cl_uint)number(text, 0);
+        const cl_ulong bytes = (cl_ulong)number(text, 0) << 20;
+        if (!text)
+            continue;
+        if (what == CL_DEVICE_VERSION && setting("TSR_GPU_ONE_PROGRAM", 0))
+            text = "OpenCL 1.2";
+        return lines[i].kind == TEXT   ? give(text, strlen(text) + 1, room, value, size)
+               : lines[i].kind == UINT ? give(&word, sizeof word, room, value, size)
+                                       : give(&bytes, sizeof bytes, room, value, size);
+    }
+    return CL_INVALID_VALUE;
+}
+
 static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t room,
                                              void *value, size_t *size) {
     static const char extensions[] = "cl_khr_byte_addressable_store";
     const cl_device_type type = CL_DEVICE_TYPE_GPU;
-    const cl_ulong local = setting("TSR_GPU_LOCAL", 32768);
-    const size_t group = setting("TSR_GPU_GROUP", 64);
+    const cl_bool no = CL_FALSE;
+    const cl_ulong local = setting("TSR_GPU_LOCAL", number(said("local_memory"), 32768));
+    const size_t group = setting("TSR_GPU_GROUP", number(said("work_group"), 64));
     switch (what) {
     case CL_DEVICE_TYPE:
         return give(&type, sizeof type, room, value, size);
@@ -39,12 +101,18 @@ static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id device, cl_device_info
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
         return give(&group, sizeof group, room, value, size);
     case CL_DEVICE_EXTENSIONS:
-        if (!setting("TSR_GPU_EXTENSIONS", 0))
+        if (!*profile && !setting("TSR_GPU_EXTENSIONS", 0))
             return give(extensions, sizeof extensions, room, value, size);
+        break;
+    case CL_DEVICE_HOST_UNIFIED_MEMORY:
+        if (*profile)
+            return give(&no, sizeof no, room, value, size);
         break;
     default:
         break;
     }
+    if (*profile && give_said(what, room, value, size) == CL_SUCCESS)
+        return CL_SUCCESS;
     return next->clGetDeviceInfo(device, what, room, value, size);
 }
 
@@ -58,6 +126,8 @@ static cl_int CL_API_CALL my_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_devic
 }
 
 static void layer_begin(void) {
+    if (getenv("TSR_GPU_PROFILE"))
+        read_profile(getenv("TSR_GPU_PROFILE"));
     mine.clGetDeviceInfo = my_clGetDeviceInfo;
     mine.clGetKernelWorkGroupInfo = my_clGetKernelWorkGroupInfo;
 }

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Each profile of tests/opencl/profiles makes pocl look like a GPU, and the engine chooses kernels for GPUs that keep within its limits."""
+
+import json
+import math
+import pathlib
+import re
+
+from support.command import COMMAND, SOURCE, environment, equal, main, run, skip
+
+LAYER = pathlib.Path(COMMAND).parents[1] / "tests" / "gpu_layer.so"
+PROFILES = sorted(path for path in (SOURCE / "tests/opencl/profiles").iterdir() if path.suffix != ".md")
+SAID = {"target", "compile_as", "device", "vendor", "version", "c_version", "extensions", "work_group", "local_memory", "units", "clock_mhz", "memory_mib",
+        "largest_buffer_mib", "sub_group", "bandwidth_gbs", "f32_tflops"}
+
+
+def looking_like(path):
+    return environment(OPENCL_LAYERS=LAYER, TSR_GPU_PROFILE=path, TESSERA_TEST_DEVICES="pocl")
+
+
+def read(path):
+    return dict(line.split(" ", 1) for line in path.read_text().splitlines())
+
+
+def value(text, constants):
+    """The number that a constant stands for, or a product of constants."""
+    while re.search(r"[A-Z]", text):
+        text = re.sub(r"[A-Z]\w*", lambda name: constants[name[0]], text)
+    return math.prod(int(factor) for factor in text.strip(" ()").split("*"))
+
+
+def pocl(path):
+    """The device that looks like the profile; None where pocl is not here."""
+    devices = json.loads(run("devices", "--json", env=looking_like(path)).text)["devices"]
+    return next((d for d in devices if d["platform"] == "Portable Computing Language"), None)
+
+
+def test_what_they_say(_):
+    for path in PROFILES:
+        assert SAID - {"target"} <= read(path).keys() <= SAID, path
+
+
+def test_what_is_reported(_):
+    for path in PROFILES:
+        device, said = pocl(path), read(path)
+        if not device:
+            skip("pocl is not here")
+        equal((device["type"], device["device"], device["vendor"], device["compute_units"]), ("gpu", said["device"], said["vendor"], int(said["units"])), path)
+
+
+def test_kernels_keep_within_the_limits(folder):
+    for path in PROFILES:
+        said = read(path)
+        if not pocl(path):
+            skip("pocl is not here")
+        out = folder / path.name
+        run("kernels", "export", "shape:tiny", "--dtype", "q8", "-o", out, "-d", "Portable", "-q", env=looking_like(path))
+        chosen = [k["variant"].partition(":")[0] for k in json.loads((out / "manifest.json").read_text())["kernels"]]
+        assert {"linear", "attention", "argmax"} <= {name.partition("/")[0] for name in chosen}, chosen
+        assert not {"linear/plain", "attention/plain", "linear/packed", "attention/flash"} & set(chosen), (path, chosen)
+        for section in re.split(r"(?m)^(?=#define INSTANCE )", (out / "program.cl").read_text())[1:]:
+            constants = dict(re.findall(r"^#define (\w+) ([\w ()*/+]+)$", section, re.M))
+            for sizes in re.findall(r"reqd_work_group_size\(([^)]*)\)", section):
+                items = math.prod(value(size, constants) for size in sizes.split(","))
+                assert items <= int(said["work_group"]), (path, section.split()[2], items)
+
+
+def test_no_such_profile(folder):
+    assert "gpu_layer: " in run("devices", env=looking_like(folder / "nothing"), code=1).err
+
+
+main(globals())
