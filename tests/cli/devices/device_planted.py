@@ -53,16 +53,16 @@ def test_attention_that_is_wrong_from_key_128(folder):
 
 
 def test_an_embedding_that_is_wrong_from_id_100(folder):
-    check(folder, {"embed/lanes.cl": [(r"min\(max\(ids\[ids0 \+ n\], 0\), V - 1\)", "min(max(ids[ids0 + n], 0), min(V - 1, 99))")]}, "embed/lanes")
+    check(folder, {"embed/lanes.cl": [(r"min\(max\(ids\[ids0 \+ n\], 0\), whole - 1\)", "min(max(ids[ids0 + n], 0), min(whole - 1, 99))")]}, "embed/lanes")
 
 
 def test_an_embedding_that_is_wrong_for_the_last_id(folder):
-    check(folder, {"embed/lanes.cl": [(r"min\(max\(ids\[ids0 \+ n\], 0\), V - 1\)", "min(max(ids[ids0 + n], 0), max(V - 2, 0))")]}, "embed/lanes")
+    check(folder, {"embed/lanes.cl": [(r"min\(max\(ids\[ids0 \+ n\], 0\), whole - 1\)", "min(max(ids[ids0 + n], 0), max(whole - 2, 0))")]}, "embed/lanes")
 
 
 def test_plain_rows_that_are_wrong_leave_the_device_without_one(folder):
     """Where the plain variant is wrong too, nothing on this device can run the op: the op is refused by name, and there is no text."""
-    edits = {name: [(r"min\(max\(ids\[ids0 \+ n\], 0\), V - 1\)", "min(max(ids[ids0 + n], 0), min(V - 1, 99))")] for name in ("embed/lanes.cl", "embed/plain.cl")}
+    edits = {name: [(r"min\(max\(ids\[ids0 \+ n\], 0\), whole - 1\)", "min(max(ids[ids0 + n], 0), min(whole - 1, 99))")] for name in ("embed/lanes.cl", "embed/plain.cl")}
     env = environment(TESSERA_KERNEL_PATH=plant(folder, edits), TESSERA_CACHE=folder / "cache")
     got = run("generate", "-d", DEVICE, "--temp", "0", "-n", "8", LONG, env=env, code=4)
     equal(got.out, b"")
