@@ -69,6 +69,7 @@ static cl_int give_said(cl_device_info what, size_t room, void *value, size_t *s
                  {CL_DEVICE_EXTENSIONS, "extensions", TEXT},
                  {CL_DEVICE_MAX_COMPUTE_UNITS, "units", UINT},
                  {CL_DEVICE_MAX_CLOCK_FREQUENCY, "clock_mhz", UINT},
+                 {CL_DEVICE_HOST_UNIFIED_MEMORY, "unified", UINT},
                  {CL_DEVICE_GLOBAL_MEM_SIZE, "memory_mib", MIB},
                  {CL_DEVICE_MAX_MEM_ALLOC_SIZE, "largest_buffer_mib", MIB}};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -90,7 +91,6 @@ static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id device, cl_device_info
                                              void *value, size_t *size) {
     static const char extensions[] = "cl_khr_byte_addressable_store";
     const cl_device_type type = CL_DEVICE_TYPE_GPU;
-    const cl_bool no = CL_FALSE;
     const cl_ulong local = setting("TSR_GPU_LOCAL", number(said("local_memory"), 32768));
     const size_t group = setting("TSR_GPU_GROUP", number(said("work_group"), 64));
     switch (what) {
@@ -103,10 +103,6 @@ static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id device, cl_device_info
     case CL_DEVICE_EXTENSIONS:
         if (!*profile && !setting("TSR_GPU_EXTENSIONS", 0))
             return give(extensions, sizeof extensions, room, value, size);
-        break;
-    case CL_DEVICE_HOST_UNIFIED_MEMORY:
-        if (*profile)
-            return give(&no, sizeof no, room, value, size);
         break;
     default:
         break;

@@ -5,13 +5,20 @@ import json
 import math
 import pathlib
 import re
+import sys
 
 from support.command import COMMAND, SOURCE, environment, equal, main, run, skip
+
+sys.path.insert(0, str(SOURCE / "tools"))
+
+from offline.models import llama
+from offline.targets import TARGETS
 
 LAYER = pathlib.Path(COMMAND).parents[1] / "tests" / "gpu_layer.so"
 PROFILES = sorted(path for path in (SOURCE / "tests/opencl/profiles").iterdir() if path.suffix != ".md")
 SAID = {"target", "compile_as", "device", "vendor", "version", "c_version", "extensions", "work_group", "local_memory", "units", "clock_mhz", "memory_mib",
-        "largest_buffer_mib", "sub_group", "bandwidth_gbs", "f32_tflops"}
+        "largest_buffer_mib", "unified", "sub_group", "bandwidth_gbs", "f32_tflops"}
+WANTS = {"add_norm/sub_groups": "cl_khr_subgroups", "linear/int8_dot": "cl_khr_integer_dot_product"}  # variants that are chosen where a driver lists this
 
 
 def looking_like(path):
@@ -38,6 +45,7 @@ def pocl(path):
 def test_what_they_say(_):
     for path in PROFILES:
         assert SAID - {"target"} <= read(path).keys() <= SAID, path
+    equal({read(path)["target"] for path in PROFILES if "target" in read(path)}, set(TARGETS), "each compiler's target has a profile")
 
 
 def test_what_is_reported(_):
@@ -46,15 +54,31 @@ def test_what_is_reported(_):
         if not device:
             skip("pocl is not here")
         equal((device["type"], device["device"], device["vendor"], device["compute_units"]), ("gpu", said["device"], said["vendor"], int(said["units"])), path)
+        equal((device["max_work_group"], device["local_memory"]), (int(said["work_group"]), int(said["local_memory"])), path)
+        equal((device["memory"], device["max_allocation"]), (int(said["memory_mib"]) << 20, int(said["largest_buffer_mib"]) << 20), path)
+        for fact, extension in (("fp16", "cl_khr_fp16"), ("fp64", "cl_khr_fp64"), ("int_dot", "cl_khr_integer_dot_product")):
+            equal(device[fact], extension in said["extensions"].split(), (path, extension))
+
+
+def test_what_extensions_change(folder):
+    model = llama(folder / "llama")
+    for path in PROFILES:
+        for one_program in (0, 1):
+            out = folder / f"{path.name}-{one_program}"
+            run("kernels", "export", model, "--dtype", "q4", "-o", out, "-d", "Portable", "-q", env=looking_like(path) | {"TSR_GPU_ONE_PROGRAM": str(one_program)})
+            chosen = {k["variant"].partition(":")[0] for k in json.loads((out / "manifest.json").read_text())["kernels"]}
+            for variant, extension in WANTS.items():
+                equal(variant in chosen, one_program == 1 and extension in read(path)["extensions"].split(), (path, variant))
 
 
 def test_kernels_keep_within_the_limits(folder):
+    model = llama(folder / "llama")
     for path in PROFILES:
         said = read(path)
         if not pocl(path):
             skip("pocl is not here")
         out = folder / path.name
-        run("kernels", "export", "shape:tiny", "--dtype", "q8", "-o", out, "-d", "Portable", "-q", env=looking_like(path))
+        run("kernels", "export", model, "--dtype", "q4", "-o", out, "-d", "Portable", "-q", env=looking_like(path))
         chosen = [k["variant"].partition(":")[0] for k in json.loads((out / "manifest.json").read_text())["kernels"]]
         assert {"linear", "attention", "argmax"} <= {name.partition("/")[0] for name in chosen}, chosen
         assert not {"linear/plain", "attention/plain", "linear/packed", "attention/flash"} & set(chosen), (path, chosen)
