@@ -32,6 +32,8 @@ static const struct {
     {"TESSERA_KERNEL_PATH",
      "the folder from which kernel sources are read; nothing is cached then"},
     {"TESSERA_CHAIN", "0: never put several kernels into one launch; 1: do so wherever possible"},
+    {"TESSERA_COMMAND_BUFFERS",
+     "0: enqueue each kernel by itself; 2: record launches on all devices (1: on GPUs)"},
     {"TESSERA_PROBE", "the helper program that tries out drivers and CPU instructions"},
     {"TESSERA_PROBE_SECONDS", "how many seconds the helper may compute, or make no progress (30)"},
     {"TESSERA_TRUST_DRIVERS", "1: load drivers without trying them out in the helper first"},

@@ -110,18 +110,36 @@ long count_early(void);
       (c, n, d, z, b, s, e))                                                                     \
     X(cl_kernel, clCreateKernel, clReleaseKernel, (cl_program p, const char *name, cl_int *e),   \
       (p, name, e))
+/* Calls of cl_khr_command_buffer, which the loader does not know: the driver is asked for them. */
+#define RECORDS(X)                                                                                 \
+    X(clCommandNDRangeKernelKHR,                                                                   \
+      (cl_command_buffer_khr b, cl_command_queue q,                                                \
+       const cl_ndrange_kernel_command_properties_khr *p, cl_kernel k, cl_uint n, const size_t *o, \
+       const size_t *g, const size_t *l, cl_uint w, const cl_sync_point_khr *s,                    \
+       cl_sync_point_khr *v, cl_mutable_command_khr *m),                                           \
+      (b, q, p, k, n, o, g, l, w, s, v, m))                                                        \
+    X(clFinalizeCommandBufferKHR, (cl_command_buffer_khr b), (b))                                  \
+    X(clReleaseCommandBufferKHR, (cl_command_buffer_khr b), (b))
 /* Calls that have a body of their own here. */
-#define OTHERS(X)        \
-    X(clGetDeviceInfo, ) \
-    X(clGetEventInfo, )  \
+#define OTHERS(X)                                 \
+    X(clGetDeviceInfo, )                          \
+    X(clGetExtensionFunctionAddressForPlatform, ) \
+    X(clGetEventInfo, )                           \
     X(clFinish, ) X(clWaitForEvents, ) X(clRetainMemObject, ) X(clReleaseMemObject, )
 
 #define ENUM(f, ...) N_##f,
 #define ENUM_CREATOR(type, f, ...) N_##f,
 #define NAME(f, ...) #f,
 #define NAME_CREATOR(type, f, ...) #f,
-enum { CALLS(ENUM) ENQUEUES(ENUM) CREATORS(ENUM_CREATOR) OTHERS(ENUM) N_CALLS };
-static const char *const names[] = {CALLS(NAME) ENQUEUES(NAME) CREATORS(NAME_CREATOR) OTHERS(NAME)};
+enum {
+    CALLS(ENUM) ENQUEUES(ENUM) CREATORS(ENUM_CREATOR) OTHERS(ENUM) RECORDS(ENUM) //
+    N_clCreateCommandBufferKHR,
+    N_clEnqueueCommandBufferKHR,
+    N_CALLS
+};
+static const char *const names[] = {CALLS(NAME) ENQUEUES(NAME) CREATORS(NAME_CREATOR) OTHERS(NAME)
+                                        RECORDS(NAME) "clCreateCommandBufferKHR",
+                                    "clEnqueueCommandBufferKHR"};
 static atomic_long counts[N_CALLS], alive, early;
 static atomic_long fail_at; /* the number of the call `failing` that fails; 0: none */
 static atomic_int failing, fail_code, status_code;
@@ -322,6 +340,70 @@ static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id d, cl_device_info what
     if (own == CL_SUCCESS && value && what == CL_DEVICE_COMPILER_AVAILABLE && binary_only())
         *(cl_bool *)value = CL_FALSE;
     return code ? code : own;
+}
+
+#define RECORD(f, args, pass)                               \
+    static f##_fn driver_##f;                               \
+    static cl_int CL_API_CALL my_##f args {                 \
+        bool before;                                        \
+        const cl_int code = fault(N_##f, &before);          \
+        const cl_int own = before ? code : driver_##f pass; \
+        if (own == CL_SUCCESS)                              \
+            atomic_fetch_add(&alive, change_of(#f));        \
+        return code ? code : own;                           \
+    }
+RECORDS(RECORD)
+
+static clCreateCommandBufferKHR_fn driver_clCreateCommandBufferKHR;
+static clEnqueueCommandBufferKHR_fn driver_clEnqueueCommandBufferKHR;
+
+static cl_command_buffer_khr CL_API_CALL
+my_clCreateCommandBufferKHR(cl_uint n, const cl_command_queue *queues,
+                            const cl_command_buffer_properties_khr *properties, cl_int *error) {
+    bool before;
+    const cl_int code = fault(N_clCreateCommandBufferKHR, &before);
+    cl_command_buffer_khr buffer =
+        before ? NULL : driver_clCreateCommandBufferKHR(n, queues, properties, error);
+    if (code && buffer)
+        driver_clReleaseCommandBufferKHR(buffer);
+    if (code && error)
+        *error = code;
+    atomic_fetch_add(&alive, !code && buffer);
+    return code ? NULL : buffer;
+}
+
+static cl_int CL_API_CALL my_clEnqueueCommandBufferKHR(cl_uint n, cl_command_queue *queues,
+                                                       cl_command_buffer_khr buffer, cl_uint waits,
+                                                       const cl_event *events, cl_event *event) {
+    bool before;
+    const cl_int code = fault(N_clEnqueueCommandBufferKHR, &before);
+    const cl_int own =
+        before ? code : driver_clEnqueueCommandBufferKHR(n, queues, buffer, waits, events, event);
+    if (own == CL_SUCCESS)
+        atomic_store(&unfinished, true);
+    if (own == CL_SUCCESS && code && event && *event) {
+        next->clReleaseEvent(*event);
+        *event = NULL;
+    }
+    return code ? code : own;
+}
+
+/* The driver's function, or ours with the driver's behind it. A failure hides the function. */
+static void *CL_API_CALL my_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
+                                                                     const char *name) {
+    bool before;
+    const cl_int code = fault(N_clGetExtensionFunctionAddressForPlatform, &before);
+    void *found = code ? NULL : next->clGetExtensionFunctionAddressForPlatform(platform, name);
+#define TAKE(f, ...)                                     \
+    if (found && !strcmp(name, #f)) {                    \
+        memcpy(&driver_##f, &found, sizeof found);       \
+        memcpy(&found, &(f##_fn){my_##f}, sizeof found); \
+        return found;                                    \
+    }
+    RECORDS(TAKE)
+    TAKE(clCreateCommandBufferKHR, )
+    TAKE(clEnqueueCommandBufferKHR, )
+    return found;
 }
 
 static void report(void) {

@@ -8,6 +8,7 @@
 #include "backends/opencl/driver/host.h"
 #include "backends/opencl/driver/marker.h"
 #include "backends/opencl/launch/chain.h"
+#include "backends/opencl/launch/commands.h"
 #include "backends/opencl/program/bundle.h"
 #include "backends/opencl/program/probe.h"
 #include "backends/opencl/program/program.h"
@@ -61,6 +62,7 @@ static tsr_status start(tsr_dev *dev, const tsr_device_options *options) {
                                       dev->profile ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
     if (!dev->queue)
         return tsri_opencl_fail_create(dev, code, "clCreateCommandQueue");
+    tsri_opencl_commands_open(dev);
     TRY(tsri_opencl_events_reserve(dev, SPARE_EVENTS));
     TRY(tsri_base_new(1, sizeof *dev->probes, &dev->probes));
     TRY(tsri_opencl_programs_create(dev, &dev->programs));

@@ -6,11 +6,13 @@
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/driver/marker.h"
 #include "backends/opencl/launch/chain.h"
+#include "backends/opencl/launch/commands.h"
 #include "backends/opencl/launch/profile.h"
 #include "backends/opencl/launch/scratch.h"
 #include "backends/opencl/program/constants.h"
 #include "backends/opencl/program/program.h"
 #include "backends/opencl/variants/variants.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -140,6 +142,8 @@ tsr_status tsri_opencl_plan_create(tsr_dev *dev, const tsr_plan_spec *spec, tsr_
     if (status == TSR_OK && dev->profile)
         status = tsri_opencl_profile_begin(plan);
     if (status == TSR_OK)
+        status = tsri_opencl_commands_begin(plan);
+    if (status == TSR_OK)
         status = tsri_opencl_events_reserve(dev, 8);
     if (status != TSR_OK) {
         tsri_opencl_plan_destroy(plan);
@@ -164,6 +168,7 @@ void tsri_opencl_plan_destroy(tsr_plan *plan) {
         }
     tsri_opencl_profile_end(plan);
     tsri_opencl_chain_release(plan);
+    tsri_opencl_commands_end(plan);
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         tsri_opencl_launch_release(&plan->steps[i].launch);
         tsri_opencl_operation_clear(&plan->steps[i].operation);
@@ -192,7 +197,8 @@ static cl_int enqueue_marker(const tsr_dev *dev, cl_event *event) {
     return clEnqueueMarker(dev->queue, event);
 }
 
-static tsr_status enqueue_all(tsr_plan *plan, const int64_t sizes[TSR_SYMBOLS], cl_event *last) {
+static tsr_status enqueue_launches(tsr_plan *plan, const int64_t sizes[TSR_SYMBOLS],
+                                   cl_event *last) {
     const tsri_opencl_link *link = plan->links, *end = link + plan->n_links;
     for (uint32_t i = 0; i < plan->n_ops; i++) {
         tsri_opencl_step *step = &plan->steps[i];
@@ -207,6 +213,25 @@ static tsr_status enqueue_all(tsr_plan *plan, const int64_t sizes[TSR_SYMBOLS], 
             last && i + 1 == plan->n_ops ? last : NULL);
         if (status != TSR_OK)
             return tsri_base_fail_within(status, "op %u, %s", i, step->instance->name);
+    }
+    return TSR_OK;
+}
+
+static tsr_status enqueue_all(tsr_plan *plan, const int64_t sizes[TSR_SYMBOLS], cl_event *last) {
+    tsri_opencl_way way;
+    bool ran = false;
+    TRY(tsri_opencl_commands_choose(plan, sizes, &way));
+    if (way == TSRI_OPENCL_RECORDED)
+        TRY(tsri_opencl_commands_enqueue(plan, last, &ran));
+    if (ran)
+        return TSR_OK;
+    if (way == TSRI_OPENCL_TIMED)
+        TRY(tsri_opencl_drain(plan->dev));
+    const uint64_t begin = tsri_base_now_ns();
+    TRY(enqueue_launches(plan, sizes, last));
+    if (way == TSRI_OPENCL_TIMED) {
+        TRY(tsri_opencl_drain(plan->dev));
+        tsri_opencl_commands_took(plan, tsri_base_now_ns() - begin);
     }
     return TSR_OK;
 }

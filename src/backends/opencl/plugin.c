@@ -39,29 +39,34 @@ static tsr_status read_number(const char *name, const char *text, uint64_t highe
     return TSR_OK;
 }
 
-/* Option "chain", or TESSERA_CHAIN where the option is not given. */
-static tsr_status read_chain(tsr_state *state, const char *text) {
-    uint64_t value = LEAST_CHAIN;
+/* An option, or its variable where the option is not given: *out stays where neither is. */
+static tsr_status read_u32(const char *name, const char *text, uint32_t highest, uint32_t *out) {
+    uint64_t value = *out;
     if (text && *text)
-        TRY(read_number("chain", text, UINT32_MAX, &value));
-    state->chain = (uint32_t)value;
+        TRY(read_number(name, text, highest, &value));
+    *out = (uint32_t)value;
     return TSR_OK;
 }
 
 static tsr_status read_options(tsr_state *state, const tsr_options *options) {
-    uint64_t value = 0, rest_ms = REST_MS;
-    TRY(read_chain(state, getenv("TESSERA_CHAIN")));
+    uint64_t rest_ms = REST_MS;
+    state->chain = LEAST_CHAIN;
+    state->commands = TSRI_OPENCL_COMMANDS_ON_GPUS;
+    TRY(read_u32("chain", getenv("TESSERA_CHAIN"), UINT32_MAX, &state->chain));
+    TRY(read_u32("commands", getenv("TESSERA_COMMAND_BUFFERS"), TSRI_OPENCL_COMMANDS_ALWAYS,
+                 &state->commands));
     for (uint32_t i = 0; options && i < options->count; i++) {
         const char *name = options->names[i], *text = options->values[i];
-        if (!strcmp(name, "threads")) {
-            TRY(read_number(name, text, 65536, &value));
-            state->threads = (uint32_t)value;
-        } else if (!strcmp(name, "launch_limit"))
+        if (!strcmp(name, "threads"))
+            TRY(read_u32(name, text, 65536, &state->threads));
+        else if (!strcmp(name, "launch_limit"))
             TRY(read_number(name, text, UINT64_MAX / 4, &state->launch_limit));
         else if (!strcmp(name, "rest_ms"))
             TRY(read_number(name, text, UINT32_MAX, &rest_ms));
         else if (!strcmp(name, "chain"))
-            TRY(read_chain(state, text));
+            TRY(read_u32(name, text, UINT32_MAX, &state->chain));
+        else if (!strcmp(name, "commands"))
+            TRY(read_u32(name, text, TSRI_OPENCL_COMMANDS_ALWAYS, &state->commands));
     }
     state->rest_ns = rest_ms * 1000000;
     return TSR_OK;

@@ -12,6 +12,17 @@ typedef struct tsri_opencl_pages tsri_opencl_pages;       /* pages.h */
 typedef struct tsri_opencl_staging tsri_opencl_staging;   /* staging.h */
 typedef struct tsri_opencl_chain tsri_opencl_chain;       /* launch/chain.h */
 
+/* The functions of cl_khr_command_buffer, where the device has them. */
+typedef struct tsri_opencl_commands {
+    bool usable;
+    bool simultaneous; /* a command buffer may be enqueued while it is still running */
+    clCreateCommandBufferKHR_fn create;
+    clCommandNDRangeKernelKHR_fn add;
+    clFinalizeCommandBufferKHR_fn finalize;
+    clEnqueueCommandBufferKHR_fn enqueue;
+    clReleaseCommandBufferKHR_fn release;
+} tsri_opencl_commands;
+
 struct tsr_dev {
     tsr_state *state;
     const tsri_opencl_found *found;
@@ -20,6 +31,7 @@ struct tsr_dev {
     bool partitioned; /* id is a sub-device, which we must release */
     cl_context context;
     cl_command_queue queue; /* in order */
+    tsri_opencl_commands commands;
     bool profile, no_self_test;
     bool record;        /* kernels are recorded for a bundle; nothing is built or run */
     bool first_run;     /* a plan's first run is in flight; some drivers compile then */

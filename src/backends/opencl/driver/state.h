@@ -7,6 +7,9 @@
 
 #include <stdatomic.h>
 
+/* Option "commands": where launches are recorded (launch/commands.h). */
+enum { TSRI_OPENCL_COMMANDS_NEVER, TSRI_OPENCL_COMMANDS_ON_GPUS, TSRI_OPENCL_COMMANDS_ALWAYS };
+
 struct tsr_state {
     const tsr_host *host;
     uint32_t threads; /* option "threads", for devices opened without a number of threads; 0: all */
@@ -14,6 +17,7 @@ struct tsr_state {
     /* Option "chain": the number of ops of a plan from which on they are one launch
      * (launch/chain.h); 0: never. */
     uint32_t chain;
+    uint32_t commands;
     uint64_t rest_ns; /* option "rest_ms": how long to wait for a failed device's work */
     size_t n_found, found_capacity;
     tsri_opencl_found *found;

@@ -286,29 +286,44 @@ static tsr_status enqueue_provider(const run *r, const int64_t sizes[TSR_SYMBOLS
     return TSR_OK;
 }
 
+/* The multiply-adds of a work-group. */
+static uint64_t group_work(const tsri_opencl_launch *launch, const int64_t sizes[TSR_SYMBOLS]) {
+    const int64_t work = tsri_tensor_value(launch->work, sizes);
+    return (work > 0 ? (uint64_t)work : 1) * launch->group[0] * launch->group[1] * launch->group[2];
+}
+
+uint64_t tsri_opencl_launch_groups(const tsri_opencl_launch *launch,
+                                   const int64_t sizes[TSR_SYMBOLS], tsri_opencl_groups *groups) {
+    uint64_t product = 1;
+    for (int i = 0; i < 3; i++) {
+        const int64_t n = tsri_tensor_value(launch->grid[i], sizes);
+        const size_t items =
+            n > 0 ? (size_t)((n + launch->per_item[i] - 1) / launch->per_item[i]) : 0;
+        groups->n[i] = (items + launch->group[i] - 1) / launch->group[i];
+        product *= groups->n[i];
+    }
+    if (!product)
+        *groups = (tsri_opencl_groups){0};
+    return product ? product * group_work(launch, sizes) : 0;
+}
+
 tsr_status tsri_opencl_launch_run(tsri_opencl_launch *launch, const int64_t sizes[TSR_SYMBOLS],
                                   tsri_opencl_piece *each, void *data, cl_event *last) {
     if (launch->before)
         TRY(tsri_opencl_launch_run(launch->before, sizes, each, data, NULL));
     run r = {launch, each, data, last, 1, false};
-    box all = {0};
-    for (int i = 0; i < 3 && launch->kernel; i++) {
-        const int64_t n = tsri_tensor_value(launch->grid[i], sizes);
-        if (n <= 0)
-            return TSR_OK;
-        const size_t items = (size_t)((n + launch->per_item[i] - 1) / launch->per_item[i]);
-        all.n[i] = (items + launch->group[i] - 1) / launch->group[i];
-        r.group_work *= launch->group[i];
-    }
+    tsri_opencl_groups groups = {{1, 1, 1}};
+    const uint64_t work = launch->kernel ? tsri_opencl_launch_groups(launch, sizes, &groups) : 0;
+    if (!groups.n[0])
+        return TSR_OK;
     launch->dev->busy = true;
     if (launch->variant->enqueue && launch->file == launch->variant->file)
         TRY(enqueue_provider(&r, sizes));
     if (!launch->kernel)
         return TSR_OK;
-    const int64_t work = tsri_tensor_value(launch->work, sizes);
-    r.group_work *= work > 0 ? (uint64_t)work : 1;
-    r.timed = launch->pace && r.group_work * all.n[0] * all.n[1] * all.n[2] > *launch->pace;
+    r.group_work = group_work(launch, sizes);
+    r.timed = launch->pace && work > *launch->pace;
     if (r.timed)
         TRY(tsri_opencl_drain(launch->dev));
-    return enqueue_groups(&r, &all);
+    return enqueue_groups(&r, &(box){.n = {groups.n[0], groups.n[1], groups.n[2]}});
 }

@@ -17,6 +17,15 @@ tsr_status tsri_opencl_launch_trace(tsr_dev *dev, tsri_opencl_instance *instance
 tsr_status tsri_opencl_launch_bind_scratch(tsri_opencl_launch *launch);
 void tsri_opencl_launch_release(tsri_opencl_launch *launch);
 
+/* The work-groups of a launch along each axis; all 0 where it has nothing to do. */
+typedef struct tsri_opencl_groups {
+    size_t n[3];
+} tsri_opencl_groups;
+
+/* Reads the grid at the sizes of a run, and returns its multiply-adds. */
+uint64_t tsri_opencl_launch_groups(const tsri_opencl_launch *launch,
+                                   const int64_t sizes[TSR_SYMBOLS], tsri_opencl_groups *groups);
+
 /* Enqueues the launch, in pieces where it is long. `each` (where not NULL) is called with the event
  * of every piece, which it then owns; otherwise *last (where not NULL) gets the event of the last
  * piece, and stays NULL where nothing was enqueued. */

@@ -3,6 +3,7 @@
 #include "backends/opencl/device/buffer.h"
 #include "backends/opencl/device/failure.h"
 #include "backends/opencl/launch/chain.h"
+#include "backends/opencl/launch/commands.h"
 #include "base/error.h"
 
 #include <inttypes.h>
@@ -30,6 +31,7 @@ tsr_status tsri_opencl_scratch_grow(tsr_dev *dev, uint64_t bytes) {
             if (plan->steps[i].launch.n_scratch)
                 TRY(tsri_opencl_launch_bind_scratch(&plan->steps[i].launch));
         TRY(tsri_opencl_chain_bind(plan));
+        tsri_opencl_commands_forget(plan);
     }
     return TSR_OK;
 }

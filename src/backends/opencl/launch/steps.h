@@ -25,6 +25,15 @@ typedef struct tsri_opencl_step {
 
 typedef struct tsri_opencl_link tsri_opencl_link; /* chain.h */
 
+/* The last run of a plan: launch/commands.h. */
+typedef struct tsri_opencl_recording {
+    uint32_t n;                   /* launches, those of stages included */
+    tsri_opencl_groups *groups;   /* of the run before and of this one; NULL: nothing is recorded */
+    bool known;                   /* there was a run before, and it had no launch in pieces */
+    uint64_t ns;                  /* how long a run with these groups took; 0: not measured */
+    cl_command_buffer_khr buffer; /* NULL: it was not recorded */
+} tsri_opencl_recording;
+
 struct tsr_plan {
     tsr_dev *dev;
     tsr_plan *next; /* in the device's list */
@@ -34,6 +43,7 @@ struct tsr_plan {
     const tsri_opencl_chain *chain; /* the program of its links; NULL: each kernel is launched */
     tsri_opencl_link *links;        /* in order */
     uint32_t n_links;
+    tsri_opencl_recording recording;
     cl_mem dims;                  /* the table of sizes, inside the caller's buffer */
     tsri_opencl_pending *pending; /* ring of launches to measure; NULL: nothing is measured */
     size_t n_pending;
