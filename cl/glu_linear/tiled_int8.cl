@@ -36,6 +36,7 @@
 #error "TN is even: as many gates as ups in a work-item"
 #endif
 #define TILE_F (GN * TN / 2)
+#include "matmul/dot.clh"
 #define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 1))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_f + ((n) < TILE_F ? (n) : (n) - TILE_F) < F)

@@ -7,8 +7,8 @@
  *   adds    over linear/tiled: products of integers, four to a word
  *   order   as linear/plain: the same bytes, in any batch
  *   needs   a work-group of GN*GM and 4 * (8 * (GM*TM + GN*TN + 2) + GN*TN) bytes of local memory:
- *           64 work-items and 4 KiB by default; DOT: OpenCL C 3.0 or 2.0 with
- *           cl_khr_integer_dot_product; else shifts and products of OpenCL C 1.1
+ *           64 work-items and 4 KiB by default; DOT: a compiler with dot products of bytes, which
+ *           probe/dot.cl tries; else shifts and products of OpenCL C 1.1
  *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1
  *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows
  *   tune    GM, GN the work-group
@@ -16,6 +16,7 @@
  *           for 1,024 multiply-adds, with the vendor's own instruction about 830; gfx1030 finds
  *           dot4 by itself but spends about 1,300 instructions on repacking, 75 % of the f32
  *           rate */
+#include "matmul/dot.clh"
 #define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 1))
 #define INSIDE_M(m) (tile_m + (m) < rows)
 #define INSIDE_N(n) (tile_n + (n) < N)

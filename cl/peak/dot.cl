@@ -5,12 +5,12 @@
  *   grid    any number of work-items; 64 operations a round each (a multiply and an add for each
  *           byte)
  *   out     one number for each work-item, so that the compiler removes nothing
- *   needs   cl_khr_integer_dot_product with packed operands
+ *   needs   a compiler with dot products of bytes (matmul/dot.clh)
  *   paid    not a kernel of an op: what it measures is the scale that products of bytes are held
  *           against
  *   source  the Khronos extension's specification, version 2 */
-#pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
-#define DOT(a) a += dot_4x8packed_ss_int(w, as_uint(a))
+#include "matmul/dot.clh"
+#define DOT(a) a = DOT4_1(w, as_uint(a), a)
 
 __kernel void peak_dot(__global int *out, uint w, int start, int rounds)
 {

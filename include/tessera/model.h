@@ -12,9 +12,10 @@ typedef struct tsr_model tsr_model; /**< an open model */
 
 /** The compute dtype of linear layers: what their products are formed in. */
 typedef enum tsr_model_compute {
-    /** int8 for weights kept as q8 or q4, f32 for all others. In int8 a number of a row of x is off
-     * by at most the row's largest / 254, so an output by at most that times the sum of its
-     * weights' magnitudes. */
+    /** int8 for weights kept as q8 or q4, unless a device forms such products more slowly than those
+     * of floats (a GPU without dot products of bytes); f32 for all others. In int8 a number of a row
+     * of x is off by at most the row's largest / 254, so an output by at most that times the sum of
+     * its weights' magnitudes. */
     TSR_MODEL_COMPUTE_AUTO = 0,
     TSR_MODEL_COMPUTE_F32 = 1,
     TSR_MODEL_COMPUTE_F16 = 2, /**< where the device has such arithmetic; else f32 */

@@ -117,10 +117,19 @@ static void describe_blocks(const describer *d, const tsri_model_spec *spec, boo
             stack->layers);
     if (stack->side == TSRI_SIDE_DECODER)
         say(d, "output matrix",
-            spec->tied ? "the embedding" : output ? "its own" : "none: hidden states alone");
+            spec->tied ? "the embedding"
+            : output   ? "its own"
+                       : "none: hidden states alone");
 }
 
-static const char *why_compute(tsr_model_compute compute) {
+static const char *why_compute(const tsri_model_keeping *keeping, char *text, size_t size) {
+    const tsr_model_compute compute = keeping->compute;
+    if (compute == TSR_MODEL_COMPUTE_AUTO && keeping->slow_int8) {
+        snprintf(text, size,
+                 "auto: f32 for q8 and q4, too, because %s has no fast dot products of bytes",
+                 keeping->slow_int8);
+        return text;
+    }
     return compute == TSR_MODEL_COMPUTE_AUTO
                ? "auto: int8 for q8 and q4, where an output is off by at most max|x| / 254 times "
                  "its weights' magnitudes; f32 for others"
@@ -135,7 +144,7 @@ static const char *why_compute(tsr_model_compute compute) {
 static void describe_matrices(const describer *d, const tsri_model_weights *weights) {
     tsri_model_tally kinds[TSRI_MODEL_MAX_TALLIES];
     const size_t n = tsri_model_tally_matrices(weights, kinds);
-    char kept[400] = "", products[400] = "";
+    char kept[400] = "", products[400] = "", why[200];
     const tsr_dtype wanted = weights->keeping.dtype;
     for (size_t i = 0; i < n; i++) {
         const bool left = tsri_tensor_is_kept_blocks(wanted) && kinds[i].dtype != wanted;
@@ -148,7 +157,7 @@ static void describe_matrices(const describer *d, const tsri_model_weights *weig
                      product ? ", " : "", tsri_model_compute_name(kinds[i].compute), name);
     }
     say(d, "matrices kept as", "%s", kept);
-    say(d, "products", "%s (%s)", products, why_compute(weights->keeping.compute));
+    say(d, "products", "%s (%s)", products, why_compute(&weights->keeping, why, sizeof why));
 }
 
 tsr_status tsr_model_describe(const tsr_model *model,

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/structs.h"
+#include "model/load/product.h"
 #include "model/model.h"
-#include "tensor/shape.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -151,28 +151,11 @@ static tsr_status read_shape(const char *text, size_t n, shape *out) {
 }
 
 static tsr_status add_shape(tsri_run_tune *tune, const shape *s) {
-    const bool blocks = s->dtype >= TSR_GGML_Q4_0;
-    const tsr_linear_attrs attrs = {.struct_size = sizeof attrs,
-                                    .trans_w = 1,
-                                    .compute = blocks ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32};
-    const tsr_bounds bounds = {
-        .struct_size = sizeof bounds, .lowest = {1, 1, 1, 1, 1}, .highest = {1, 1, 1, 1, s->M}};
-    tsr_tensor x = {.struct_size = sizeof x, .dtype = TSR_F32, .rank = 2, .kind = TSR_KIND_INPUT};
-    tsr_tensor w = {.struct_size = sizeof w, .dtype = s->dtype, .rank = 2, .kind = TSR_KIND_WEIGHT};
-    tsr_tensor y = {.struct_size = sizeof y, .dtype = TSR_F32, .rank = 2};
-    x.dim[0] = y.dim[0] = tsri_tensor_symbol(TSR_SYM_N);
-    x.dim[1] = w.dim[1] = tsri_tensor_const(s->K);
-    w.dim[0] = y.dim[1] = tsri_tensor_const(s->N);
-    const tsr_tensor *in[] = {&x, &w}, *out[] = {&y};
-    const tsr_op op = {.struct_size = sizeof op,
-                       .id = TSR_OP_LINEAR,
-                       .n_in = 2,
-                       .n_out = 1,
-                       .in = in,
-                       .out = out,
-                       .attrs = &attrs,
-                       .bounds = &bounds};
-    return tsri_run_tune_add_op(tune, &op);
+    tsri_model_product product;
+    tsri_model_product_make(s->M, s->N, s->K, s->dtype,
+                            s->dtype >= TSR_GGML_Q4_0 ? TSR_COMPUTE_INT8 : TSR_COMPUTE_F32,
+                            &product);
+    return tsri_run_tune_add_op(tune, &product.op);
 }
 
 tsr_status tsr_tune_shapes(tsr_device *device, const char *shapes,

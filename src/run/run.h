@@ -32,6 +32,12 @@ void tsri_run_destroy(tsri_run_context **context);
 /* How many devices it was created with. */
 size_t tsri_run_device_count(const tsri_run_context *context);
 
+/* The highest score of the kernel variants by which a device would serve the op; -1: it has none. */
+tsr_status tsri_run_best_score(tsri_run_context *context, size_t device, const tsr_op *op,
+                               int32_t *score);
+/* Lives as long as the device. */
+const char *tsri_run_device_name(const tsri_run_context *context, size_t device);
+
 /* Where weights come from. rows writes `count` plain rows of weight `id`, from row `first` on, to
  * out, in `dtype` (that of the graph's leaf). */
 typedef struct tsri_run_source {

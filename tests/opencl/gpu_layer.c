@@ -7,6 +7,7 @@
  * TSR_GPU_LOCAL         bytes of local memory (32768, or the profile's)
  * TSR_GPU_GROUP         largest work-group (64, or the profile's)
  * TSR_GPU_KERNEL_GROUP  largest work-group of a compiled kernel (0: what the driver says)
+ * TSR_GPU_DOT           1: the compiler has dot products of bytes (0, or the profile's)
  * TSR_GPU_EXTENSIONS    1: the driver's own extensions */
 #include "layer.h"
 
@@ -89,7 +90,8 @@ static cl_int give_said(cl_device_info what, size_t room, void *value, size_t *s
 
 static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t room,
                                              void *value, size_t *size) {
-    static const char extensions[] = "cl_khr_byte_addressable_store";
+    static const char extensions[] = "cl_khr_byte_addressable_store",
+                      with_dot[] = "cl_khr_byte_addressable_store cl_khr_integer_dot_product";
     const cl_device_type type = CL_DEVICE_TYPE_GPU;
     const cl_ulong local = setting("TSR_GPU_LOCAL", number(said("local_memory"), 32768));
     const size_t group = setting("TSR_GPU_GROUP", number(said("work_group"), 64));
@@ -102,7 +104,9 @@ static cl_int CL_API_CALL my_clGetDeviceInfo(cl_device_id device, cl_device_info
         return give(&group, sizeof group, room, value, size);
     case CL_DEVICE_EXTENSIONS:
         if (!*profile && !setting("TSR_GPU_EXTENSIONS", 0))
-            return give(extensions, sizeof extensions, room, value, size);
+            return setting("TSR_GPU_DOT", 0)
+                       ? give(with_dot, sizeof with_dot, room, value, size)
+                       : give(extensions, sizeof extensions, room, value, size);
         break;
     default:
         break;
@@ -121,9 +125,28 @@ static cl_int CL_API_CALL my_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_devic
     return next->clGetKernelWorkGroupInfo(kernel, device, what, room, value, size);
 }
 
+/* A compiler with dot products of bytes has the function that the extension defines. */
+static cl_program CL_API_CALL my_clCreateProgramWithSource(cl_context context, cl_uint n,
+                                                           const char **texts, const size_t *sizes,
+                                                           cl_int *code) {
+    static const char dot[] =
+        "#undef cl_khr_integer_dot_product\n"
+        "#define cl_khr_integer_dot_product 1\n"
+        "#define layer_product(a, b, j) ((int)(char)((a) >> 8 * (j)) * (int)(char)((b) >> 8 * "
+        "(j)))\n"
+        "#define dot_4x8packed_ss_int(a, b) (layer_product(a, b, 0) + layer_product(a, b, 1) + "
+        "layer_product(a, b, 2) + layer_product(a, b, 3))\n";
+    const char *both[2] = {dot, texts[0]};
+    const size_t lengths[2] = {sizeof dot - 1, sizes && sizes[0] ? sizes[0] : strlen(texts[0])};
+    if (n != 1 || !setting("TSR_GPU_DOT", number(said("dot"), 0)))
+        return next->clCreateProgramWithSource(context, n, texts, sizes, code);
+    return next->clCreateProgramWithSource(context, 2, both, lengths, code);
+}
+
 static void layer_begin(void) {
     if (getenv("TSR_GPU_PROFILE"))
         read_profile(getenv("TSR_GPU_PROFILE"));
     mine.clGetDeviceInfo = my_clGetDeviceInfo;
+    mine.clCreateProgramWithSource = my_clCreateProgramWithSource;
     mine.clGetKernelWorkGroupInfo = my_clGetKernelWorkGroupInfo;
 }

@@ -201,14 +201,14 @@ static tsr_status vnni_dot(probe *p, uint32_t repeats, double *values) {
 }
 
 /* Measures int8 products as the kernel variants form them: on CPUs with vpdpbusd where the probe
- * has shown that it works, elsewhere with the extension. */
+ * has shown that it works, elsewhere as matmul/dot.clh does. */
 static tsr_status dot(tsr_dev *dev, uint32_t repeats, double *values) {
     probe p = {.dev = dev};
     const char *why = "";
     const bool vnni = dev->facts.cpu && tsri_opencl_probe_passed(dev, TSRI_OPENCL_PROBE_VNNI, &why);
-    if (!vnni && !dev->facts.common.int_dot)
-        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s has no cl_khr_integer_dot_product%s%s",
-                              dev->facts.common.name, *why ? ", and " : "", why);
+    if (!vnni && !tsri_opencl_probe_passed(dev, TSRI_OPENCL_PROBE_DOT, &why))
+        return tsri_base_fail(TSR_E_UNSUPPORTED, "%s has no dot products of bytes: %s",
+                              dev->facts.common.name, why);
     const tsr_status status =
         vnni ? vnni_dot(&p, repeats, values) : portable_dot(&p, repeats, values);
     clear(&p);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "model/formats/ctranslate2.h"
 #include "model/formats/metadata.h"
+#include "model/load/product.h"
 #include "model/load/shapes.h"
 #include "model/tokens/tokens.h"
 #include "model/weights/quantized.h"
@@ -316,6 +317,7 @@ tsr_status tsri_model_store(tsri_model *model, tsri_run_context *run,
                               "%s is an encoder-decoder, whose two stacks share the memory of a "
                               "device, so it runs on one device only; name one",
                               model->path);
+    TRY(tsri_model_settle_compute(model->weights, run));
     TRY(tsri_model_build(model->weights, &shape, &model->graph));
     const tsr_status status = tsri_run_load(run, model->graph, &bounds, &source);
     if (status != TSR_OK)

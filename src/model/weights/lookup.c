@@ -31,7 +31,8 @@ tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
                                       const tsri_model_weight *weight) {
     const tsr_model_compute wanted = weights->keeping.compute;
     if (tsri_tensor_is_kept_blocks(weight->dtype) &&
-        (wanted == TSR_MODEL_COMPUTE_AUTO || wanted == TSR_MODEL_COMPUTE_INT8))
+        (wanted == TSR_MODEL_COMPUTE_INT8 ||
+         (wanted == TSR_MODEL_COMPUTE_AUTO && !weights->keeping.slow_int8)))
         return TSR_COMPUTE_INT8;
     return wanted == TSR_MODEL_COMPUTE_F16 ? TSR_COMPUTE_F16 : TSR_COMPUTE_F32;
 }

@@ -115,6 +115,9 @@ typedef struct tsri_model_keeping {
      * differ, and blocks as the f32 values that they hold */
     tsr_dtype dtype;
     tsr_model_compute compute;
+    /* With AUTO, the name (borrowed) of a device that forms int8 products more slowly than those of
+     * floats, so all are of f32; NULL: there is none, or no device was asked yet */
+    const char *slow_int8;
     bool stored_blocks; /* with NONE, q8_0 and q4_0 stay as they are */
 } tsri_model_keeping;
 

@@ -73,6 +73,7 @@ typedef struct tsri_opencl_stage {
 typedef enum tsri_opencl_probe {
     TSRI_OPENCL_PROBE_NONE = 0,
     TSRI_OPENCL_PROBE_VNNI, /* inline assembly for x86-64 with AVX512-VNNI */
+    TSRI_OPENCL_PROBE_DOT,  /* an instruction for dot products of bytes: cl/matmul/dot.clh */
     TSRI_OPENCL_PROBES
 } tsri_opencl_probe;
 

@@ -56,7 +56,7 @@ static json_t *describe(const tsr_dev *dev, tsri_opencl_instance *const *instanc
     return json_pack("{s:s,s:i,s:s,s:i,s:s,s:s,s:s,s:o,s:o}", "format", TSRI_OPENCL_BUNDLE_FORMAT,
                      "version", TSRI_OPENCL_BUNDLE_VERSION, "engine", dev->state->host->version,
                      "kernel_abi", TSRI_OPENCL_KERNEL_ABI, "sources", sources, "options",
-                     tsri_opencl_program_options(dev), "source_sha256", source, "target",
+                     tsri_opencl_program_options(dev, false), "source_sha256", source, "target",
                      identity(dev), "kernels", kernels);
 }
 

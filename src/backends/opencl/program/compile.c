@@ -72,8 +72,8 @@ const char *tsri_opencl_kernel_folder(const tsr_dev *dev) {
     return dev->programs->folder;
 }
 
-const char *tsri_opencl_program_options(const tsr_dev *dev) {
-    return dev->programs->options[0];
+const char *tsri_opencl_program_options(const tsr_dev *dev, bool newest_c) {
+    return dev->programs->options[newest_c];
 }
 
 /* The beginning of the build log, for the message that refuses a variant; new memory. */

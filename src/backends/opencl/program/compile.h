@@ -23,7 +23,7 @@ struct tsri_opencl_programs {
 tsr_status tsri_opencl_compile(tsr_dev *dev, const tsri_bytes *source, const char *options,
                                tsri_opencl_instance *const *instances, size_t n, cl_program *out,
                                char **log);
-const char *tsri_opencl_program_options(const tsr_dev *dev);
+const char *tsri_opencl_program_options(const tsr_dev *dev, bool newest_c);
 /* The options with which the instance's program is built. */
 const char *tsri_opencl_options_of(const tsri_opencl_programs *programs,
                                    const tsri_opencl_instance *instance);

@@ -29,7 +29,9 @@ enum { SECONDS = 20, SENTENCE = 160 };
 
 /* Why this machine can't run AVX512-VNNI code; NULL where the CPU and the system have AVX512F, BW
  * and VNNI. */
-static const char *vnni_missing(void) {
+static const char *vnni_missing(const tsri_opencl_facts *facts) {
+    if (!facts->cpu)
+        return "its instructions are for CPUs";
 #if defined(__x86_64__)
     unsigned a, b, c, d, features, low = 0, high = 0;
     if (!__get_cpuid(1, &a, &b, &features, &d) || !(features & 1u << 27))
@@ -43,18 +45,28 @@ static const char *vnni_missing(void) {
 #endif
 }
 
+/* GPUs are asked by a trial, because not every driver with such instructions lists the extension. */
+static const char *dot_missing(const tsri_opencl_facts *facts) {
+    return facts->common.type == TSR_DEVICE_GPU || facts->common.int_dot
+               ? NULL
+               : "needs cl_khr_integer_dot_product, which the device does not have";
+}
+
 static const struct {
-    const char *file; /* under cl/ */
-    const char *(*missing)(void);
+    const char *file;                                       /* under cl/ */
+    const char *(*missing)(const tsri_opencl_facts *facts); /* why no trial is needed, or NULL */
+    bool newest_c;                                          /* as the field of the variants */
 } table[TSRI_OPENCL_PROBES] = {
-    [TSRI_OPENCL_PROBE_VNNI] = {"probe/vnni.cl", vnni_missing},
+    [TSRI_OPENCL_PROBE_VNNI] = {"probe/vnni.cl", vnni_missing, false},
+    [TSRI_OPENCL_PROBE_DOT] = {"probe/dot.cl", dot_missing, true},
 };
 
 /* Puts the helper's answer into `line`; false where it gave none, and `line` says why. */
-static bool ask(const tsr_dev *dev, const tsri_bytes *source, char *line, size_t size) {
+static bool ask(const tsr_dev *dev, tsri_opencl_probe probe, const tsri_bytes *source, char *line,
+                size_t size) {
     const tsr_facts *facts = &dev->facts.common;
     char *const argv[] = {"probe", (char *)facts->platform, (char *)facts->name,
-                          (char *)tsri_opencl_program_options(dev), NULL};
+                          (char *)tsri_opencl_program_options(dev, table[probe].newest_c), NULL};
     char path[PATH_MAX];
     tsri_opencl_helper helper;
     const char *found = tsri_opencl_helper_find(path);
@@ -88,20 +100,20 @@ static tsr_status assemble(const tsr_dev *dev, const char *file, tsri_bytes *sou
 }
 
 /* Gets the answer, from the cache or from the helper: "pass", or a sentence. */
-static tsr_status settle(const tsr_dev *dev, const char *file, char *line, size_t size) {
+static tsr_status settle(const tsr_dev *dev, tsri_opencl_probe probe, char *line, size_t size) {
     const char *given = getenv("TESSERA_PROBE");
     const bool cached = !(given && *given) && !tsri_opencl_kernel_folder(dev);
     tsri_bytes source = {0}, known = {0};
     tsri_opencl_key key;
     bool found = false;
-    tsr_status status = assemble(dev, file, &source);
+    tsr_status status = assemble(dev, table[probe].file, &source);
     if (status == TSR_OK)
         status = tsri_opencl_key_of(dev, "probe", source.data, source.size, &key);
     if (status == TSR_OK && cached)
         status = tsri_opencl_cache_load(dev->state, &key, "test", &known, &found);
     if (status == TSR_OK && found)
         snprintf(line, size, "%.*s", (int)known.size, known.data ? known.data : "");
-    else if (status == TSR_OK && ask(dev, &source, line, size) && cached)
+    else if (status == TSR_OK && ask(dev, probe, &source, line, size) && cached)
         tsri_opencl_cache_save(dev->state, &key, "test", line, strlen(line));
     tsri_base_bytes_clear(&source);
     tsri_base_bytes_clear(&known);
@@ -112,13 +124,11 @@ bool tsri_opencl_probe_passed(const tsr_dev *dev, tsri_opencl_probe probe, const
     tsri_opencl_probes *probes = dev->probes;
     char *line = probes->why[probe];
     if (!probes->asked[probe]) {
-        const char *missing = table[probe].missing();
+        const char *missing = table[probe].missing(&dev->facts);
         probes->asked[probe] = true;
-        if (!dev->facts.cpu)
-            snprintf(line, SENTENCE, "its instructions are for CPUs");
-        else if (missing)
+        if (missing)
             snprintf(line, SENTENCE, "%s", missing);
-        else if (settle(dev, table[probe].file, line, SENTENCE) != TSR_OK)
+        else if (settle(dev, probe, line, SENTENCE) != TSR_OK)
             snprintf(line, SENTENCE, "its instructions could not be tried");
         if (!strcmp(line, "pass"))
             line[0] = 0;

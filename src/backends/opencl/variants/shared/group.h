@@ -86,7 +86,8 @@ void tsri_opencl_define_tiled_half(const tsri_opencl_variant *variant, const tsr
         TSRI_OPENCL_HALF_VARIANT("tiled_half", op_, file_, 95, tsri_opencl_fits_tiled_half), \
             TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                                \
     }
-/* The same with int8 products: a stage quantises the rows of x. */
+/* The same with int8 products: a stage quantises the rows of x. Without an instruction for dot
+ * products of bytes they are slower than products of floats, and so score less. */
 extern const tsri_opencl_stage tsri_opencl_stage_quantise_rows;
 bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                            const tsr_op *op, const char **why);
@@ -94,17 +95,17 @@ void tsri_opencl_define_int8(const tsri_opencl_variant *variant, const tsr_op *o
                              tsri_opencl_defines *defines);
 void tsri_opencl_bind_int8(const tsri_opencl_variant *variant, const tsr_op *op,
                            tsri_opencl_launch *launch);
-#define TSRI_OPENCL_INT8_VARIANT(name_, op_, file_, newest_, score_)                           \
+#define TSRI_OPENCL_INT8_VARIANT(name_, op_, file_, probe_, newest_, score_)                   \
     {                                                                                          \
         .name = name_, .op = op_, .file = file_, .before = &tsri_opencl_stage_quantise_rows,   \
-        .gpu = true, .newest_c = newest_, .score = score_,                                     \
+        .gpu = true, .probe = probe_, .newest_c = newest_, .score = score_,                    \
         .tunables = {{"GN", 16, 4, 32}, {"GM", 4, 1, 16}, {"ROW_GROUP", 64, 64, 256}},         \
         .weight_operand = 1, .fits = tsri_opencl_fits_int8, .define = tsri_opencl_define_int8, \
         .bind = tsri_opencl_bind_int8                                                          \
     }
-#define TSRI_OPENCL_INT8_VARIANTS(op_, file_)                   \
-    TSRI_OPENCL_INT8_VARIANT("int8_dot", op_, file_, true, 65), \
-        TSRI_OPENCL_INT8_VARIANT("int8", op_, file_, false, 60)
+#define TSRI_OPENCL_INT8_VARIANTS(op_, file_)                                          \
+    TSRI_OPENCL_INT8_VARIANT("int8_dot", op_, file_, TSRI_OPENCL_PROBE_DOT, true, 65), \
+        TSRI_OPENCL_INT8_VARIANT("int8", op_, file_, TSRI_OPENCL_PROBE_NONE, false, 55)
 #define TSRI_OPENCL_TILED_ROWS(op_, folder, tn, bk)                                              \
     TSRI_OPENCL_HALF_VARIANTS(op_, folder "/tiled.cl", tn, bk),                                  \
         TSRI_OPENCL_INT8_VARIANTS(op_, folder "/tiled_int8.cl"),                                 \

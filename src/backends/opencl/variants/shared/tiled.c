@@ -107,9 +107,6 @@ bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl
         return tsri_opencl_refuse(why, "its products are of int8; this op asks for floats");
     if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype))
         return tsri_opencl_refuse(why, "reads weights of q8_0 or q4_0 blocks");
-    if (variant->newest_c && !facts->common.int_dot)
-        return tsri_opencl_refuse(
-            why, "needs cl_khr_integer_dot_product, which the device does not have");
     return tsri_opencl_fits_weighted(op, why) &&
            tsri_opencl_fits_group(facts, gn * gm < row ? row : gn * gm, 4 * (8 * (m + n + 2) + n),
                                   why);
@@ -118,7 +115,7 @@ bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl
 void tsri_opencl_define_int8(const tsri_opencl_variant *variant, const tsr_op *op,
                              tsri_opencl_defines *defines) {
     tsri_opencl_define_weighted(variant, op, defines);
-    tsri_opencl_define_int(defines, "DOT", variant->newest_c);
+    tsri_opencl_define_int(defines, "DOT", variant->probe == TSRI_OPENCL_PROBE_DOT);
     tsri_opencl_define_int(defines, "TM", int8_rows(op));
     tsri_opencl_define_int(defines, "TN", int8_columns(op));
 }

@@ -1,0 +1,65 @@
+/* model/load/product.c - makes a single product, and asks devices which compute dtype is the better
+ * one for it. */
+#include "model/load/product.h"
+
+#include "base/error.h"
+#include "tensor/quantize.h"
+#include "tensor/shape.h"
+
+enum { PROMPT = 64 }; /* rows of x in the op that devices are asked about */
+
+void tsri_model_product_make(int64_t rows, int64_t outputs, int64_t inputs, tsr_dtype dtype,
+                             tsr_compute compute, tsri_model_product *out) {
+    *out = (tsri_model_product){
+        .attrs = {.struct_size = sizeof out->attrs, .trans_w = 1, .compute = compute},
+        .bounds = {.struct_size = sizeof out->bounds,
+                   .lowest = {1, 1, 1, 1, 1},
+                   .highest = {1, 1, 1, 1, rows}},
+        .x = {.struct_size = sizeof out->x, .dtype = TSR_F32, .rank = 2, .kind = TSR_KIND_INPUT},
+        .w = {.struct_size = sizeof out->w, .dtype = dtype, .rank = 2, .kind = TSR_KIND_WEIGHT},
+        .y = {.struct_size = sizeof out->y, .dtype = TSR_F32, .rank = 2},
+        .in = {&out->x, &out->w},
+        .out = {&out->y},
+        .op = {.struct_size = sizeof out->op,
+               .id = TSR_OP_LINEAR,
+               .n_in = 2,
+               .n_out = 1,
+               .in = out->in,
+               .out = out->out,
+               .attrs = &out->attrs,
+               .bounds = &out->bounds}};
+    out->x.dim[0] = out->y.dim[0] = tsri_tensor_symbol(TSR_SYM_N);
+    out->x.dim[1] = out->w.dim[1] = tsri_tensor_const(inputs);
+    out->w.dim[0] = out->y.dim[1] = tsri_tensor_const(outputs);
+    tsri_tensor_pack(&out->x);
+    tsri_tensor_pack(&out->w);
+    tsri_tensor_pack(&out->y);
+}
+
+static const tsri_model_weight *find_blocks(const tsri_model_weights *weights) {
+    for (uint32_t id = 0; id < weights->count; id++) {
+        const tsri_model_weight *weight = tsri_model_weight_at(weights, id);
+        if (weight && weight->rank == 2 && tsri_tensor_is_kept_blocks(weight->dtype))
+            return weight;
+    }
+    return NULL;
+}
+
+tsr_status tsri_model_settle_compute(tsri_model_weights *weights, tsri_run_context *run) {
+    const tsri_model_weight *weight = find_blocks(weights);
+    if (weights->keeping.compute != TSR_MODEL_COMPUTE_AUTO || !weight)
+        return TSR_OK;
+    for (size_t i = 0; i < tsri_run_device_count(run); i++) {
+        static const tsr_compute asked[2] = {TSR_COMPUTE_INT8, TSR_COMPUTE_F32};
+        tsri_model_product product;
+        int32_t score[2];
+        for (int k = 0; k < 2; k++) {
+            tsri_model_product_make(PROMPT, weight->dims[0], weight->dims[1], weight->dtype,
+                                    asked[k], &product);
+            TRY(tsri_run_best_score(run, i, &product.op, &score[k]));
+        }
+        if (score[0] < score[1])
+            weights->keeping.slow_int8 = tsri_run_device_name(run, i);
+    }
+    return TSR_OK;
+}

@@ -1,0 +1,25 @@
+/* model/load/product.h - a single product with a weight, to ask devices about. */
+#ifndef TSRI_MODEL_LOAD_PRODUCT_H
+#define TSRI_MODEL_LOAD_PRODUCT_H
+
+#include "model/weights/weights.h"
+#include "run/run.h"
+
+/* An op `linear` and all that it points to; it must not be moved. */
+typedef struct tsri_model_product {
+    tsr_linear_attrs attrs;
+    tsr_bounds bounds;
+    tsr_tensor x, w, y;
+    const tsr_tensor *in[2], *out[1];
+    tsr_op op;
+} tsri_model_product;
+
+/* y = x w' for up to `rows` rows of x, with a weight of [outputs, inputs]. */
+void tsri_model_product_make(int64_t rows, int64_t outputs, int64_t inputs, tsr_dtype dtype,
+                             tsr_compute compute, tsri_model_product *out);
+
+/* Where the model was opened with TSR_MODEL_COMPUTE_AUTO: notes whether a device forms int8
+ * products more slowly than those of floats, by the scores of its kernel variants for prompts. */
+tsr_status tsri_model_settle_compute(tsri_model_weights *weights, tsri_run_context *run);
+
+#endif
