@@ -8,9 +8,13 @@
  * TSR_GPU_GROUP         largest work-group (64, or the profile's)
  * TSR_GPU_KERNEL_GROUP  largest work-group of a compiled kernel (0: what the driver says)
  * TSR_GPU_DOT           1: the compiler has dot products of bytes (0, or the profile's)
- * TSR_GPU_EXTENSIONS    1: the driver's own extensions */
+ * TSR_GPU_EXTENSIONS    1: the driver's own extensions
+ * TSR_GPU_LAUNCHES      a file that gets a line for each launch: the kernel's name, the work-items of the
+ *                       grid and of a work-group along three axes, and 1 where it is not the first
+ *                       piece of a long launch; and a line "flush" for each clFlush */
 #include "layer.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +147,38 @@ static cl_program CL_API_CALL my_clCreateProgramWithSource(cl_context context, c
     return next->clCreateProgramWithSource(context, 2, both, lengths, code);
 }
 
+static FILE *launches;
+
+static cl_int CL_API_CALL my_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
+                                                    cl_uint axes, const size_t *offset,
+                                                    const size_t *global, const size_t *local,
+                                                    cl_uint waits, const cl_event *events,
+                                                    cl_event *event) {
+    char name[256] = "";
+    next->clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
+    fputs(name, launches);
+    for (cl_uint i = 0; i < 6; i++) {
+        const size_t *of = i < 3 ? global : local;
+        fprintf(launches, " %zu", of && i % 3 < axes ? of[i % 3] : 1);
+    }
+    bool moved = false;
+    for (cl_uint i = 0; offset && i < axes; i++)
+        moved = moved || offset[i];
+    fprintf(launches, " %d\n", moved);
+    return next->clEnqueueNDRangeKernel(queue, kernel, axes, offset, global, local, waits, events,
+                                        event);
+}
+
+static cl_int CL_API_CALL my_clFlush(cl_command_queue queue) {
+    fputs("flush\n", launches);
+    return next->clFlush(queue);
+}
+
 static void layer_begin(void) {
+    if (getenv("TSR_GPU_LAUNCHES") && (launches = fopen(getenv("TSR_GPU_LAUNCHES"), "a"))) {
+        mine.clEnqueueNDRangeKernel = my_clEnqueueNDRangeKernel;
+        mine.clFlush = my_clFlush;
+    }
     if (getenv("TSR_GPU_PROFILE"))
         read_profile(getenv("TSR_GPU_PROFILE"));
     mine.clGetDeviceInfo = my_clGetDeviceInfo;

@@ -1,23 +1,40 @@
 """Models that have sizes and no weights: their file is a hole, so writing and reading them costs nothing."""
 
+import dataclasses
 import json
 import math
 import struct
 
-WIDTH, FEED_FORWARD, HEADS, VOCABULARY = 768, 2048, 12, 32000
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    layers: int
+    width: int
+    feed_forward: int
+    heads: int
+    kv_heads: int
+    vocabulary: int = 32000
+
+    @property
+    def head(self):
+        return self.width // self.heads
 
 
-def llama(folder):
-    """One layer of shape:llama-110m, whose twelve layers have the same kernels."""
-    matrices = {"self_attn.q_proj": (WIDTH, WIDTH), "self_attn.k_proj": (WIDTH, WIDTH), "self_attn.v_proj": (WIDTH, WIDTH), "self_attn.o_proj": (WIDTH, WIDTH),
-                "mlp.gate_proj": (FEED_FORWARD, WIDTH), "mlp.up_proj": (FEED_FORWARD, WIDTH), "mlp.down_proj": (WIDTH, FEED_FORWARD),
-                "input_layernorm": (WIDTH,), "post_attention_layernorm": (WIDTH,)}
-    arrays = {"model.embed_tokens": (VOCABULARY, WIDTH), "model.norm": (WIDTH,), "lm_head": (VOCABULARY, WIDTH)}
-    arrays.update({f"model.layers.0.{name}": size for name, size in matrices.items()})
+SHAPES = {"110m": Shape(12, 768, 2048, 12, 12), "1.1b": Shape(22, 2048, 5632, 32, 4), "7b": Shape(32, 4096, 11008, 32, 32)}
+
+
+def llama(folder, shape=SHAPES["110m"], layers=1):
+    """A Llama of this shape with few layers: all layers have the same kernels."""
+    width, keys = shape.width, shape.head * shape.kv_heads
+    matrices = {"self_attn.q_proj": (width, width), "self_attn.k_proj": (keys, width), "self_attn.v_proj": (keys, width), "self_attn.o_proj": (width, width),
+                "mlp.gate_proj": (shape.feed_forward, width), "mlp.up_proj": (shape.feed_forward, width), "mlp.down_proj": (width, shape.feed_forward),
+                "input_layernorm": (width,), "post_attention_layernorm": (width,)}
+    arrays = {"model.embed_tokens": (shape.vocabulary, width), "model.norm": (width,), "lm_head": (shape.vocabulary, width)}
+    arrays.update({f"model.layers.{layer}.{name}": size for layer in range(layers) for name, size in matrices.items()})
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps({
-        "model_type": "llama", "hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": HEADS, "num_key_value_heads": HEADS,
-        "intermediate_size": FEED_FORWARD, "vocab_size": VOCABULARY, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "rope_theta": 1e4,
+        "model_type": "llama", "hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": shape.heads, "num_key_value_heads": shape.kv_heads,
+        "intermediate_size": shape.feed_forward, "vocab_size": shape.vocabulary, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "rope_theta": 1e4,
         "hidden_act": "silu", "tie_word_embeddings": False}))
     write_hole(folder / "model.safetensors", {f"{name}.weight": size for name, size in arrays.items()})
     return folder
