@@ -24,10 +24,13 @@ static tsr_status bundles_of(const tsri_backend_opened_device *opened,
                                    (*device)->facts.name);
 }
 
+enum { DEEP = 512 }; /* tokens of a long context: attention has other kernels for it */
+
 /* Room for every kind of result of `n` tokens. */
 typedef struct room {
     float *logits, *top_logits, *top_lse, **hidden;
     int32_t *argmax, *top_ids, *ids;
+    int32_t *slots; /* of the keys of DEEP tokens: all in slot 0 */
 } room;
 
 /* The number of layers of the deeper stack. */
@@ -49,6 +52,7 @@ static tsr_status make_room(const tsri_model *model, size_t n, int32_t k, room *
     TRY(tsri_base_new(n, sizeof(int32_t), &out->argmax));
     TRY(tsri_base_new(n * (size_t)k, sizeof(int32_t), &out->top_ids));
     TRY(tsri_base_new(n, sizeof(int32_t), &out->ids));
+    TRY(tsri_base_new(DEEP, sizeof(int32_t), &out->slots));
     TRY(tsri_base_new(layers, sizeof *out->hidden, &out->hidden));
     for (size_t i = 0; i < layers; i++)
         TRY(tsri_base_new(n * (size_t)spec->width, sizeof(float), &out->hidden[i]));
@@ -65,6 +69,7 @@ static void clear_room(const tsri_model_spec *spec, room *r) {
     free(r->argmax);
     free(r->top_ids);
     free(r->ids);
+    free(r->slots);
 }
 
 /* Makes the encoder's plans, with every head that the model has. */
@@ -96,9 +101,10 @@ static tsr_status encode(tsri_session *session, const tsri_model *model, const r
     return status;
 }
 
-/* Makes the decoder's plans for the greedy choice, the largest logits, all logits and hidden
- * states; and for the largest logits of a beam search, which also says where each key lies. */
-static tsr_status decode(tsri_session *session, const room *r, int32_t k, int64_t n) {
+/* Makes the decoder's plans for n tokens after `past` others: for the greedy choice, the largest
+ * logits, all logits and hidden states; and for the largest logits of a beam search, which also says
+ * where each key lies. */
+static tsr_status decode(tsri_session *session, const room *r, int32_t k, int64_t n, int64_t past) {
     const tsri_model_results kinds[] = {
         {.argmax = r->argmax},
         {.top_k = k, .top_logits = r->top_logits, .top_ids = r->top_ids, .top_lse = r->top_lse},
@@ -110,14 +116,27 @@ static tsr_status decode(tsri_session *session, const room *r, int32_t k, int64_
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         for (int keys = 0; keys < 1 + (i == 1) && status == TSR_OK; keys++) {
             const tsri_model_sequence tokens = {
-                .ids = r->ids, .n = n, .keys = keys ? r->ids : NULL};
+                .ids = r->ids, .n = n, .past = past, .keys = keys ? r->slots : NULL};
             status = tsri_session_forward(session, &tokens, 1, &kinds[i]);
         }
     return status;
 }
 
-/* Makes every plan that tasks make, each for one token and for many. The kernels that other numbers
- * of tokens would choose are chosen with them. */
+/* Lets the decoder read up to DEEP tokens, and makes its plans for the token after them. */
+static tsr_status decode_deep(tsri_session *session, const tsri_model_spec *spec, const room *r,
+                              int32_t k, int64_t many) {
+    const int64_t deep = spec->context - 1 < DEEP ? spec->context - 1 : DEEP;
+    const tsri_model_results results = {.argmax = r->argmax};
+    int64_t past = 0;
+    for (; past + many <= deep; past += many)
+        TRY(tsri_session_forward(
+            session, &(tsri_model_sequence){.ids = r->ids, .n = many, .past = past}, 1, &results));
+    return decode(session, r, k, 1, past);
+}
+
+/* Makes every plan that tasks make, each for one token and for many, and for decoders also for one
+ * token of a long context. The kernels that other numbers of
+ * tokens would choose are chosen with them. */
 static tsr_status make_plans(tsri_model *model, int64_t many, int32_t k, const room *r) {
     tsri_session *session = NULL;
     TRY(tsri_session_create(model, 1, 0, &session));
@@ -126,8 +145,10 @@ static tsr_status make_plans(tsri_model *model, int64_t many, int32_t k, const r
         if (model->spec.encoder.layers)
             status = encode(session, model, r, k, one ? 1 : many);
         if (status == TSR_OK && model->spec.decoder.layers)
-            status = decode(session, r, k, one ? 1 : many);
+            status = decode(session, r, k, one ? 1 : many, 0);
     }
+    if (status == TSR_OK && model->spec.decoder.layers)
+        status = decode_deep(session, &model->spec, r, k, many);
     tsri_session_destroy(&session);
     return status;
 }

@@ -143,6 +143,8 @@ def intel(compilers, target, source, standard, keep):
     kernels = {}
     for path in sorted((made / "listing").glob("*_KernelHeap.asm")):
         name = path.name[:-len("_KernelHeap.asm")]
+        if name == "Intel_Symbol_Table_Void_Program":  # the compiler's own
+            continue
         kernels[name] = read_intel(target, name, done.stdout + done.stderr, path.read_text(errors="replace"))
     return Compiled(kernels)
 
