@@ -36,22 +36,29 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void KERNEL(
             end = max(end, ends[r]);
         }
     float sum[QUERIES][COLUMNS];
+#pragma unroll
     for (int r = 0; r < QUERIES; r++)
+#pragma unroll
         for (int c = 0; c < COLUMNS; c++)
             sum[r][c] = 0.0f;
     for (int s0 = first; s0 < end; s0 += KEYS) {
         TILE_PAIRS(h, t0, s0, q_rows, q_step, dy_rows, d_step, k_rows, k_step, v_rows, v_step)
+#pragma unroll 1
         for (int i = 0; i < KEYS && s0 + i < end; i++)
+#pragma unroll
             for (int c = 0; c < COLUMNS; c++) {
                 const float key = k_rows[(s0 + i) * k_step + min(c * GROUP + lane, HEAD - 1)];
+#pragma unroll
                 for (int r = 0; r < QUERIES; r++)
                     sum[r][c] = fma(key, ds_tile[i * QUERIES + r], sum[r][c]);
             }
     }
     const int rows = min(QUERIES, queries - t0);
+#pragma unroll
     for (int c = 0; c < COLUMNS; c++)
-        if (c * GROUP + lane < HEAD)
-            for (int r = 0; r < rows; r++)
+#pragma unroll
+        for (int r = 0; r < QUERIES; r++)
+            if (r < rows && c * GROUP + lane < HEAD)
                 dq[dq0 + ((b * queries + t0 + r) * H + h) * HEAD + c * GROUP + lane] = sum[r][c];
 }
 

@@ -9,6 +9,7 @@
  * TSR_GPU_KERNEL_GROUP  largest work-group of a compiled kernel (0: what the driver says)
  * TSR_GPU_DOT           1: the compiler has dot products of bytes (0, or the profile's)
  * TSR_GPU_EXTENSIONS    1: the driver's own extensions
+ * TSR_GPU_SOURCES       a folder that gets the source of each program: 0.cl, 1.cl, ...
  * TSR_GPU_LAUNCHES      a file that gets a line for each launch: the kernel's name, the work-items of the
  *                       grid and of a work-group along three axes, and 1 where it is not the first
  *                       piece of a long launch; and a line "flush" for each clFlush */
@@ -129,6 +130,17 @@ static cl_int CL_API_CALL my_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_devic
     return next->clGetKernelWorkGroupInfo(kernel, device, what, room, value, size);
 }
 
+static void keep_source(cl_uint n, const char **texts, const size_t *sizes) {
+    static int number;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%d.cl", getenv("TSR_GPU_SOURCES"), number++);
+    FILE *file = fopen(path, "w");
+    for (cl_uint i = 0; file && i < n; i++)
+        fwrite(texts[i], 1, sizes && sizes[i] ? sizes[i] : strlen(texts[i]), file);
+    if (file)
+        fclose(file);
+}
+
 /* A compiler with dot products of bytes has the function that the extension defines. */
 static cl_program CL_API_CALL my_clCreateProgramWithSource(cl_context context, cl_uint n,
                                                            const char **texts, const size_t *sizes,
@@ -142,6 +154,8 @@ static cl_program CL_API_CALL my_clCreateProgramWithSource(cl_context context, c
         "layer_product(a, b, 2) + layer_product(a, b, 3))\n";
     const char *both[2] = {dot, texts[0]};
     const size_t lengths[2] = {sizeof dot - 1, sizes && sizes[0] ? sizes[0] : strlen(texts[0])};
+    if (getenv("TSR_GPU_SOURCES"))
+        keep_source(n, texts, sizes);
     if (n != 1 || !setting("TSR_GPU_DOT", number(said("dot"), 0)))
         return next->clCreateProgramWithSource(context, n, texts, sizes, code);
     return next->clCreateProgramWithSource(context, 2, both, lengths, code);
