@@ -11,6 +11,7 @@
  *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS; ACT; DOT 0|1
  *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows (TN even)
  *   tune    GM, GN the work-group
+ *   claims  dot
  *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
  *           --bench; ratio: how many times as fast as plain. The variant is int8; its figures
  *           include quantising x. Meant for GPUs, where it was not measured.

@@ -6,16 +6,20 @@
  *   w       element n*K + k of its blocks; y, residual as linear/tiled
  *   adds    over linear/tiled: products of integers, four to a word
  *   order   as linear/plain: the same bytes, in any batch
- *   needs   a work-group of GN*GM and 4 * (8 * (GM*TM + GN*TN + 2) + GN*TN) bytes of local memory:
- *           64 work-items and 4 KiB by default; DOT: a compiler with dot products of bytes, which
+ *   needs   a work-group of GN*GM and 8 * (8 * (GM*TM + GN*TN + 8) + GN*TN) bytes of local memory:
+ *           64 work-items and 7 KiB by default; DOT: a compiler with dot products of bytes, which
  *           probe/dot.cl tries; else shifts and products of OpenCL C 1.1
  *   build   W_DTYPE q8_0|q4_0, BIAS_DTYPE; HAS_BIAS, HAS_RESIDUAL; ACT; DOT 0|1
  *           TM, TN the tile of a work-item: 8, 4, or 2, 2 for up to 8 rows
  *   tune    GM, GN the work-group
- *   paid    GPUs: compiled, never run. Without the dot product sm_90 has about 2,000 instructions
- *           for 1,024 multiply-adds, with the vendor's own instruction about 830; gfx1030 finds
- *           dot4 by itself but spends about 1,300 instructions on repacking, 75 % of the f32
- *           rate */
+ *   claims  dot
+ *   paid    GPUs: compiled, never run. Registers of a work-item (waves), instructions of the kernel,
+ *           q4_0, TM 8, with the compiler's dot product:
+ *                                              gfx90a         gfx1030        sm_90          Intel DG2
+ *           one block, words one by one        209 (2) 2242   213 (4) 2206   168 (3) 1264   8 lanes, spilled
+ *           two in turn, words by fours        148 (3) 1407   135 (7) 1361   158 (3)  864   8 lanes
+ *           Without it sm_90 had about 2,000 instructions for 1,024 multiply-adds; gfx1030 and Intel's
+ *           find it in the shifts, but gfx1030 spends 1,300 instructions on repacking */
 #include "matmul/dot.clh"
 #define PACKED(m) (x + (tile_m + (m)) * (depth / 4 + 1))
 #define INSIDE_M(m) (tile_m + (m) < rows)

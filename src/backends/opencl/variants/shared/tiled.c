@@ -108,7 +108,7 @@ bool tsri_opencl_fits_int8(const tsri_opencl_variant *variant, const tsri_opencl
     if (!tsri_tensor_is_kept_blocks((tsr_dtype)op->in[W]->dtype))
         return tsri_opencl_refuse(why, "reads weights of q8_0 or q4_0 blocks");
     return tsri_opencl_fits_weighted(op, why) &&
-           tsri_opencl_fits_group(facts, gn * gm < row ? row : gn * gm, 4 * (8 * (m + n + 2) + n),
+           tsri_opencl_fits_group(facts, gn * gm < row ? row : gn * gm, 8 * (8 * (m + n + 8) + n),
                                   why);
 }
 
