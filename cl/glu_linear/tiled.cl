@@ -9,10 +9,11 @@
  *           k*2F + n
  *   adds    over glu_linear/plain: each element is read from global memory once for a whole tile
  *   order   as glu_linear/plain, ascending k: the same bytes, in any batch
- *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64
- *           work-items and 7 KiB by default
+ *   needs   a work-group of GN*GM and 4 * BLOCKS * BK * (GM*TM + GN*TN + 8) bytes of local memory:
+ *           64 work-items and 7 KiB (tiled) or 9 KiB (tiled_64), 256 and 17 KiB (tiled_128)
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS; ACT; FOUR_X, FOUR_W, HALF as linear/tiled
  *   tune    as linear/tiled, TN a multiple of 2*VW
+ *   claims  loads 128
  *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
  *           --bench; ratio: how many times as fast as plain. Meant for GPUs, where it was not
  *           measured.

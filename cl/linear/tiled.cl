@@ -9,17 +9,21 @@
  *           whatever the tile, so that neighbouring work-items of a GPU read neighbouring words
  *   adds    over linear/plain: each element is read from global memory once for a whole tile
  *   order   as linear/plain, ascending k: the same bytes, in any batch
- *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64
- *           work-items and 7 KiB by default, which every GPU has; no sub-groups, nothing beyond
- *           OpenCL C 1.1. HALF: cl_khr_fp16, OpenCL C 3.0, and half that local memory
+ *   needs   a work-group of GN*GM and 4 * BLOCKS * BK * (GM*TM + GN*TN + 8) bytes of local memory.
+ *           tiled: 64 work-items and 7 KiB, tiled_64: 64 and 9, which every GPU has; tiled_128: 256
+ *           and 17. No sub-groups, nothing beyond OpenCL C 1.1. HALF: cl_khr_fp16, OpenCL C 3.0, and
+ *           half that local memory
  *   build   W_DTYPE, BIAS_DTYPE; TRANS_W, HAS_BIAS, HAS_RESIDUAL; ACT
  *           HALF 0 f32; 8 the products of TSR_COMPUTE_F16 (tile.clh): tiled_half, skinny_half
  *           FOUR_X, FOUR_W 1 where rows of x (w) are multiples of four elements: read four at a
  *           time
  *   tune    GM, GN the work-group; TM, TN the tile of a work-item; BK the step; VW 1|4 words of
- *           local memory read at once. tiled: 4, 16, 8, 4, 16, 1. skinny, for up to 8 rows: 4, 16,
- *           2, 1, 64, 1: each of 64 work-items loads 16 words of weights at once, and each sum is
- *           still formed by one of them
+ *           local memory read at once; BLOCKS 2: parts in turn, a barrier a step. tiled: 4, 16, 8,
+ *           4, 16, 1, 1. tiled_128, 128 x 128: 16, 16, 8, 8, 8, 4, 2. tiled_64, 64 x 64, where those
+ *           would be fewer than the device's compute units: 8, 8, 8, 8, 8, 4, 2. skinny, for up to 8
+ *           rows: 4, 16, 2, 1, 64, 1, 1: each of 64 work-items loads 16 words of weights at once,
+ *           and each sum is still formed by one of them
+ *   claims  loads 128
  *   paid    GFLOP/s of 512x768x768 on 2 AVX-512 cores, f32:
  *
  *           GM, GN, TM, TN, BK, VW     Intel's runtime   pocl 3.1 (runs barriers as loops)
@@ -39,8 +43,16 @@
  *           GPUs: compiled, never run. The percentage of the f32 peak that issue slots and local
  *           memory allow in a step, f16 weights; an upper bound:
  *                                      gfx906  gfx942  gfx1030  gfx1100  sm_80  sm_90  Intel DG2
- *           4, 16, 8, 4, 16, 1         82      54      83       62       89     57     47
- *           16, 16, 8, 8, 8, 4         91      81      91       85       94     84     84
+ *           4, 16, 8, 4, 16, 1, 1      82      54      83       62       89     57     47
+ *           16, 16, 8, 8, 8, 4, 1      91      81      91       85       94     84     84
+ *
+ *           Registers of a work-item and waves, f32 weights. Weights of f16, q8_0 and q4_0 become
+ *           floats on their way into local memory, and need the same within two registers:
+ *                          gfx906   gfx90a   gfx1030   gfx1100   sm_80    sm_90    Intel DG2
+ *           tiled          107 (2)  150 (3)  107 (9)   142 (10)  125 (4)  119 (4)  8 lanes
+ *           tiled_64       114 (2)  168 (2)  115 (8)   162 (8)   127 (4)  128 (4)  8 lanes
+ *           tiled_128      104 (2)  158 (3)  112 (9)   112 (12)  122 (4)  128 (4)  8 lanes
+ *           None spills, but on Intel PVC, whose compiler puts 32 work-items into a thread
  *
  *           skinny with one row of x has 14 to 29 there, as 7 of its 8 products are not used
  *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 (register tiles over blocks in local

@@ -6,13 +6,14 @@
  *   a, b, y at any strides, given in elements for the last five dimensions; 0 repeats (broadcast)
  *   adds    over matmul/plain: each element is read from global memory once for a whole tile
  *   order   as matmul/plain, ascending k: the same bytes
- *   needs   a work-group of GN*GM and 4 * BK * (GM*TM + GN*TN + 8) bytes of local memory: 64
- *           work-items and 7 KiB by default
+ *   needs   a work-group of GN*GM and 4 * BLOCKS * BK * (GM*TM + GN*TN + 8) bytes of local memory:
+ *           64 work-items and 7 KiB (tiled) or 9 KiB (tiled_64), 256 and 17 KiB (tiled_128)
  *   build   A_DTYPE, B_DTYPE, Y_DTYPE; TRANS_A: a is [..,K,M]; TRANS_B: b is [..,N,K]
  *           ADD: y is a state, which is multiplied by beta first; HAS_BETA: beta[0] is read, else 1
  *           A_ALONG_K, B_ALONG_K 1 where neighbours in k lie side by side, or where no axis has
  *           stride 1
- *   tune    GM, GN, TM, TN, BK, VW as linear/tiled
+ *           FOUR_A, FOUR_B 1 where four neighbours along that axis can be read at a time
+ *   tune    GM, GN, TM, TN, BK, VW, BLOCKS as linear/tiled
  *   paid    2 Zen 5 cores, pocl 3.1 and Intel's CPU runtime 2026.22, best runs of tessera verify
  *           --bench; ratio: how many times as fast as plain. Meant for GPUs, where it was not
  *           measured.
@@ -32,12 +33,20 @@
  *           tiled          10600     28.5    1.69      7075     42.7    1.10
  *   source  Volkov, Demmel 2008, doi:10.1109/SC.2008.5214359 */
 
-#define RUN_A 1
-#define RUN_B 1
+#define RUN_A (FOUR_A ? 4 : 1)
+#define RUN_B (FOUR_B ? 4 : 1)
+#if FOUR_A
+#define FETCH_A(to, m, k) FETCH4(A_DTYPE, to, tile_m + (m) < M && (k) < depth, a, (tile_m + (m)) * am + (k) * ak)
+#else
 #define FETCH_A(to, m, k) \
     (to)[0] = tile_m + (m) < M && (k) < depth ? LOAD(A_DTYPE, a, (tile_m + (m)) * am + (k) * ak) : 0.0f
+#endif
+#if FOUR_B
+#define FETCH_B(to, n, k) FETCH4(B_DTYPE, to, tile_n + (n) < N && (k) < depth, b, (tile_n + (n)) * bn + (k) * bk)
+#else
 #define FETCH_B(to, n, k) \
     (to)[0] = tile_n + (n) < N && (k) < depth ? LOAD(B_DTYPE, b, (tile_n + (n)) * bn + (k) * bk) : 0.0f
+#endif
 
 #include "matmul/tile_type.clh"
 

@@ -72,8 +72,8 @@ static void append_instance(char *source, const kernel_of *kernel, const sample 
     strcat(source, defines.undefine);
 }
 
-/* The defaults of a variant for GPUs are legal on all GPUs, with room for a second work-group. A
- * kernel without local memory may leave the work-group to the backend. */
+/* The defaults of a variant for GPUs are legal on all GPUs that it fits, with room for a second
+ * work-group. A kernel without local memory may leave the work-group to the backend. */
 static void check_safe(cl_kernel kernel, const tsri_opencl_variant *variant) {
     size_t group[3] = {0};
     cl_ulong local = 0;
@@ -109,7 +109,9 @@ static void check_arguments(cl_program program, const kernel_of *of, const sampl
     }
     cr_expect(launch.grid, "op %d, variant %s states no grid for %s", variant->op, variant->name,
               of->file);
-    if (variant->gpu && of->tunables)
+    const tsri_opencl_facts small = sample_gpu();
+    const char *why;
+    if (variant->gpu && of->tunables && variant->fits(variant, &small, &s->op, &why))
         check_safe(kernel, variant);
     clReleaseKernel(kernel);
 }

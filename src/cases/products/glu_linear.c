@@ -113,7 +113,8 @@ static void add_timed(tsri_case_list *list) {
 void tsri_cases_glu_linear(tsri_case_list *list) {
     static const int64_t shapes[][3] = {{3, 32, 40},   {1, 1, 1},    {1, 64, 64},  {8, 63, 33},
                                         {9, 17, 65},   {64, 40, 96}, {67, 24, 31}, {0, 8, 8},
-                                        {7, 129, 128}, {4, 65, 64},  {1, 70, 576}, {5, 1030, 128}};
+                                        {7, 129, 128}, {4, 65, 64},  {1, 70, 576}, {5, 1030, 128},
+                                        {127, 9, 63},  {128, 8, 64}, {129, 20, 65}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         add(list, shapes[i][0], shapes[i][1], shapes[i][2], TSR_F32, true, TSR_ACT_SILU, i % 2, "");

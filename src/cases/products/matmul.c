@@ -13,6 +13,9 @@ static const int64_t sizes[][3] = {/* M K N */ {15, 16, 17},
                                    {3, 4, 130},
                                    {31, 70, 129},
                                    {16, 65, 64},
+                                   {127, 9, 129},
+                                   {128, 8, 128},
+                                   {129, 20, 127},
                                    {0, 5, 7}};
 
 /* K products and sums, each rounded once, in any order: K u of the sum of the terms; and a few u

@@ -71,6 +71,17 @@ def test_what_extensions_change(folder):
                 equal(variant in chosen, one_program == 1 and has(read(path)), (path, variant))
 
 
+def test_int8_is_chosen_where_it_is_fast(folder):
+    model = llama(folder / "llama")
+    for path in (path for path in PROFILES if path.name in ("sm_90", "mali")):
+        if not pocl(path):
+            skip("pocl is not here")
+        told = run("explain", "-m", model, "--dtype", "q4", "-d", "Portable", env=looking_like(path)).text
+        fast = "dot" in read(path)
+        assert re.search("^products: " + ("int8 of q4_0 .auto: int8" if fast else f"f32 of q4_0 .auto: f32 .* {read(path)['device']} has no fast dot"), told, re.M), (path, told[:400])
+        equal(bool(re.search("-> linear/int8_dot", told)), fast, path)
+
+
 def test_kernels_keep_within_the_limits(folder):
     model = llama(folder / "llama")
     for path in PROFILES:

@@ -34,6 +34,22 @@ static bool fits_tiled(const tsri_opencl_variant *variant, const tsri_opencl_fac
     return fits_plain(variant, facts, op, why) && tsri_opencl_fits_tile(variant, facts, why);
 }
 
+static tsr_dim matrices_of(const tsr_tensor *y) {
+    tsr_dim matrices = tsri_tensor_const(1);
+    for (uint32_t i = 0; i + 2 < y->rank; i++)
+        matrices = tsri_tensor_times(matrices, y->dim[i]);
+    return matrices;
+}
+
+static bool fits_tiled_64(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                          const tsr_op *op, const char **why) {
+    const tsr_tensor *y = sides_of(op).y;
+    return tsri_opencl_fits_small_tile(facts, tsri_opencl_highest(op, y->dim[y->rank - 2]),
+                                       tsri_opencl_highest(op, y->dim[y->rank - 1]),
+                                       tsri_opencl_highest(op, matrices_of(y)), why) &&
+           fits_tiled(variant, facts, op, why);
+}
+
 /* A single row of the result needs no tile of rows. */
 static int tile_rows(const tsr_op *op) {
     const tsr_tensor *y = sides_of(op).y;
@@ -66,13 +82,30 @@ static bool along_k(const tsr_tensor *tensor, bool k_last) {
     return tsri_tensor_is_one(k) || !tsri_tensor_is_one(other);
 }
 
+/* Whether four elements along that axis (1: the last) can be read at a time, wherever they begin. */
+static bool by_fours(const tsr_tensor *tensor, uint32_t axis) {
+    const uint32_t at = tensor->rank - axis;
+    bool fours = tensor->offset % 4 == 0 && tsri_tensor_is_one(tensor->stride[at]) &&
+                 tensor->dim[at].factor % 4 == 0;
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        fours &= i == at || tensor->stride[i].factor % 4 == 0;
+    return fours;
+}
+
+static void define_side(tsri_opencl_defines *defines, const char *along, const char *four,
+                        const tsr_tensor *tensor, bool k_last) {
+    const bool along_depth = along_k(tensor, k_last);
+    tsri_opencl_define_int(defines, along, along_depth);
+    tsri_opencl_define_int(defines, four, by_fours(tensor, along_depth == k_last ? 1 : 2));
+}
+
 static void define_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
                          tsri_opencl_defines *defines) {
     (void)variant;
     const tsr_matmul_attrs *attrs = op->attrs;
     define_operands(op, defines);
-    tsri_opencl_define_int(defines, "A_ALONG_K", along_k(sides_of(op).a, !attrs->trans_a));
-    tsri_opencl_define_int(defines, "B_ALONG_K", along_k(sides_of(op).b, attrs->trans_b != 0));
+    define_side(defines, "A_ALONG_K", "FOUR_A", sides_of(op).a, !attrs->trans_a);
+    define_side(defines, "B_ALONG_K", "FOUR_B", sides_of(op).b, attrs->trans_b != 0);
 }
 
 /* `tensor` with its leading dimensions repeated to those of y; its last two dimensions stay as they
@@ -82,13 +115,6 @@ static tsr_tensor spread(const tsr_tensor *tensor, const tsr_tensor *y) {
     for (uint32_t i = 1; i <= 2; i++)
         shape.dim[shape.rank - i] = tensor->dim[tensor->rank - i];
     return tsri_opencl_broadcast(tensor, &shape);
-}
-
-static tsr_dim matrices_of(const tsr_tensor *y) {
-    tsr_dim matrices = tsri_tensor_const(1);
-    for (uint32_t i = 0; i + 2 < y->rank; i++)
-        matrices = tsri_tensor_times(matrices, y->dim[i]);
-    return matrices;
 }
 
 /* Binds all arguments and the grid of matrices; gives the depth K. */
@@ -173,11 +199,13 @@ static void bind_cached(const tsri_opencl_variant *variant, const tsr_op *op,
         .tunables = {{"MR", 6, 1, 7}, {"KC", 256, 64, 512}}, .weight_operand = -1, \
         .fits = fits_cached, .define = define_cached, .bind = bind_cached          \
     }
-#define TILED(op_)                                                                       \
-    {                                                                                    \
-        .name = "tiled", .op = op_, .file = "matmul/tiled.cl", .gpu = true, .score = 60, \
-        TSRI_OPENCL_TILE(16, 4, 8, 4, 16), .weight_operand = -1, .fits = fits_tiled,     \
-        .define = define_tiled, .bind = bind_tiled                                       \
+#define TILED_VARIANT(name_, op_, score_, fits_)                                       \
+    .name = name_, .op = op_, .file = "matmul/tiled.cl", .gpu = true, .score = score_, \
+    .weight_operand = -1, .fits = fits_, .define = define_tiled, .bind = bind_tiled
+#define TILED(op_)                                                                     \
+    {TILED_VARIANT("tiled_64", op_, 62, fits_tiled_64), TSRI_OPENCL_TILE_64},          \
+        {TILED_VARIANT("tiled_128", op_, 61, fits_tiled), TSRI_OPENCL_TILE_128}, {     \
+        TILED_VARIANT("tiled", op_, 60, fits_tiled), TSRI_OPENCL_TILE(16, 4, 8, 4, 16) \
     }
 #define PLAIN(op_)                                                              \
     {                                                                           \

@@ -34,7 +34,18 @@ bool tsri_opencl_fits_tile(const tsri_opencl_variant *variant, const tsri_opencl
                          gn * tsri_opencl_variant_tunable(variant, "TN") +
                          8; /* 8: the padding of pitches */
     return tsri_opencl_fits_group(facts, gn * gm,
-                                  4 * tsri_opencl_variant_tunable(variant, "BK") * tile, why);
+                                  4 * tsri_opencl_variant_tunable(variant, "BK") * tile *
+                                      tsri_opencl_variant_tunable(variant, "BLOCKS"),
+                                  why);
+}
+
+bool tsri_opencl_fits_small_tile(const tsri_opencl_facts *facts, int64_t rows, int64_t columns,
+                                 int64_t matrices, const char **why) {
+    enum { LARGE = 128 };
+    const int64_t tiles = (rows + LARGE - 1) / LARGE * ((columns + LARGE - 1) / LARGE) * matrices;
+    return rows <= LARGE / 2 || columns <= LARGE / 2 || tiles < facts->common.compute_units ||
+           tsri_opencl_refuse(why, "made for results with fewer tiles of 128 x 128 than the device "
+                                   "has compute units; this one has more");
 }
 
 void tsri_opencl_group_tile(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim columns,

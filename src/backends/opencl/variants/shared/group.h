@@ -1,9 +1,9 @@
 /* backends/opencl/variants/shared/group.h - variants made for GPUs: work-groups that share local
  * memory.
  *
- * Their defaults are legal on every GPU: at most 64 work-items and 16 KiB of local memory, no
- * sub-groups. They fit any device that has as much, and are chosen on GPUs only
- * (tsri_opencl_variant_score). */
+ * Their defaults are legal on every GPU, except for tiles of 128 x 128: at most 64 work-items and
+ * 16 KiB of local memory, no sub-groups. They fit any device that has as much, and are chosen on
+ * GPUs only (tsri_opencl_variant_score). */
 #ifndef TSRI_OPENCL_VARIANTS_SHARED_GROUP_H
 #define TSRI_OPENCL_VARIANTS_SHARED_GROUP_H
 
@@ -19,6 +19,10 @@ int tsri_opencl_variant_tunable(const tsri_opencl_variant *variant, const char *
  * their tunables ask for; below, the work-group of a launch. */
 bool tsri_opencl_fits_tile(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                            const char **why);
+/* For tiled_64, which ranks above tiled_128: whether tiles of 128 x 128 would leave compute units
+ * without work, or half of each tile. */
+bool tsri_opencl_fits_small_tile(const tsri_opencl_facts *facts, int64_t rows, int64_t columns,
+                                 int64_t matrices, const char **why);
 void tsri_opencl_group_tile(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim columns,
                             tsr_dim depth);
 
@@ -47,16 +51,21 @@ void tsri_opencl_group_row(tsri_opencl_launch *launch, tsr_dim rows, tsr_dim col
     }
 
 /* The tunables of a tile of GM*TM by GN*TN. */
-#define TSRI_OPENCL_TILE(gn, gm, tm, tn, bk)                    \
-    .tunables = {                                               \
-        {"GN", gn, 4, 32}, {"GM", gm, 1, 16}, {"TM", tm, 1, 8}, \
-        {"TN", tn, 1, 8},  {"BK", bk, 4, 64}, {"VW", 1, 1, 4},  \
+#define TSRI_OPENCL_TILE_OF(gn, gm, tm, tn, bk, vw, blocks)                               \
+    .tunables = {                                                                         \
+        {"GN", gn, 4, 32}, {"GM", gm, 1, 16}, {"TM", tm, 1, 8},         {"TN", tn, 1, 8}, \
+        {"BK", bk, 4, 64}, {"VW", vw, 1, 4},  {"BLOCKS", blocks, 1, 2},                   \
     }
+#define TSRI_OPENCL_TILE(gn, gm, tm, tn, bk) TSRI_OPENCL_TILE_OF(gn, gm, tm, tn, bk, 1, 1)
+#define TSRI_OPENCL_TILE_64 TSRI_OPENCL_TILE_OF(8, 8, 8, 8, 8, 4, 2)
+#define TSRI_OPENCL_TILE_128 TSRI_OPENCL_TILE_OF(16, 16, 8, 8, 8, 4, 2)
 
 /* Their variants of linear and glu_linear (tiled.c), best first: TILED_ROWS below. tn and bk are TN
  * and BK of the variants for up to 8 rows of x (skinny). */
 bool tsri_opencl_fits_tiled(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                             const tsr_op *op, const char **why);
+bool tsri_opencl_fits_tiled_64(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                               const tsr_op *op, const char **why);
 bool tsri_opencl_fits_skinny(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                              const tsr_op *op, const char **why);
 void tsri_opencl_define_tiled(const tsri_opencl_variant *variant, const tsr_op *op,
@@ -112,6 +121,12 @@ void tsri_opencl_bind_int8(const tsri_opencl_variant *variant, const tsr_op *op,
         {TSRI_OPENCL_TILED_VARIANT("skinny", op_, folder "/tiled.cl", 70,                        \
                                    tsri_opencl_fits_skinny),                                     \
          TSRI_OPENCL_TILE(16, 4, 2, tn, bk)},                                                    \
+        {TSRI_OPENCL_TILED_VARIANT("tiled_64", op_, folder "/tiled.cl", 62,                      \
+                                   tsri_opencl_fits_tiled_64),                                   \
+         TSRI_OPENCL_TILE_64},                                                                   \
+        {TSRI_OPENCL_TILED_VARIANT("tiled_128", op_, folder "/tiled.cl", 61,                     \
+                                   tsri_opencl_fits_tiled),                                      \
+         TSRI_OPENCL_TILE_128},                                                                  \
     {                                                                                            \
         TSRI_OPENCL_TILED_VARIANT("tiled", op_, folder "/tiled.cl", 60, tsri_opencl_fits_tiled), \
             TSRI_OPENCL_TILE(16, 4, 8, 4, 16)                                                    \

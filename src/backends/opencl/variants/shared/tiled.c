@@ -15,6 +15,13 @@ bool tsri_opencl_fits_tiled(const tsri_opencl_variant *variant, const tsri_openc
     return tsri_opencl_fits_weighted(op, why) && tsri_opencl_fits_tile(variant, facts, why);
 }
 
+bool tsri_opencl_fits_tiled_64(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
+                               const tsr_op *op, const char **why) {
+    return tsri_opencl_fits_small_tile(facts, tsri_opencl_highest(op, tsri_tensor_rows(op->in[X])),
+                                       tsri_opencl_weight_outputs(op), 1, why) &&
+           tsri_opencl_fits_tiled(variant, facts, op, why);
+}
+
 bool tsri_opencl_fits_skinny(const tsri_opencl_variant *variant, const tsri_opencl_facts *facts,
                              const tsr_op *op, const char **why) {
     if (tsri_opencl_highest(op, tsri_tensor_rows(op->in[X])) > SKINNY)
