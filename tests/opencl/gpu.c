@@ -28,7 +28,8 @@ static void see(void *data, const tsr_variant *variant) {
     seen *s = data;
     if (variant->chosen)
         strncpy(s->chosen, variant->name, sizeof s->chosen - 1);
-    if (!strncmp(variant->name, "linear/tiled", 12) && !variant->fits)
+    if (!strncmp(variant->name, "linear/tiled", 12) && strcspn(variant->name, ":") == 12 &&
+        !variant->fits)
         strncpy(s->tiled, variant->why, sizeof s->tiled - 1);
 }
 

@@ -207,7 +207,9 @@ Test(opencl_tuning, a_line_that_does_not_fit_gives_way_to_the_defaults) {
         seen s = {0};
         setenv("TSR_GPU_GROUP", table[i].group, 1);
         setenv("TSR_GPU_KERNEL_GROUP", table[i].kernel_group, 1);
-        snprintf(text, sizeof text, "*\t*\tgpu\tlinear/tiled\t%s\n", table[i].line);
+        snprintf(text, sizeof text,
+                 "*\t*\tgpu\tlinear/tiled\t%s\n*\t*\tgpu\tlinear/tiled\t-\tscore=65\n",
+                 table[i].line);
         begin_with(&r, text);
         rig_open(&r, pocl, false);
         cr_assert_eq(rig_linear_make(&r, r.dev, NULL, &linear), TSR_OK, "%s", r.sentence);
