@@ -22,6 +22,12 @@ static size_t next(const unsigned char *text, size_t n, bool *steers) {
             return 1;
         c = c << 6 | (text[i] & 0x3F);
     }
+    /* no character: one in more bytes than it needs, half of a surrogate pair, past the last one */
+    if (c < (size == 4   ? 0x10000u
+             : size == 3 ? 0x800u
+                         : 0) ||
+        (c >= 0xD800 && c <= 0xDFFF) || c > 0x10FFFF)
+        return 1;
     const bool end = c == '\n' || c == '\t' || (c == '\r' && n > 1 && text[1] == '\n');
     *steers = (c < ' ' && !end) || (c >= 0x7F && c <= 0x9F) || (c >= 0x2028 && c <= 0x202E) ||
               (c >= 0x2066 && c <= 0x2069);

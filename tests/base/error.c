@@ -27,6 +27,11 @@ Test(base, a_sentence_cannot_steer_a_terminal) {
     char lines[] = "a\r\nb\rc\x1B[31m\xE2\x80\xAE";
     cr_expect_eq(tsr_plain_text(lines, sizeof lines - 1), 12);
     cr_expect_eq(memcmp(lines, "a\r\nb?c?[31m?", 12), 0);
+    /* no characters: more bytes than needed, half a surrogate pair, past U+10FFFF */
+    char broken[] = "\xE0\x80\xA8|\xF0\x80\x80\xA8|\xED\xA0\x80|\xF4\x90\x80\x80|\xF4\x8F\xBF\xBF";
+    const size_t n = tsr_plain_text(broken, sizeof broken - 1);
+    cr_expect_eq(n, 22);
+    cr_expect_eq(memcmp(broken, "???|????|???|????|\xF4\x8F\xBF\xBF", 22), 0);
 }
 
 Test(base, sizes_do_not_overflow_in_silence) {

@@ -209,6 +209,8 @@ static tsr_status describe(looking *l) {
     l->out->about = about.data;
     path = slash && slash[1] ? slash + 1 : path;
     l->out->model = tsri_base_copy_text(path, strlen(path));
+    if (l->out->model) /* a folder's name may be any bytes */
+        l->out->model[tsri_base_plain(l->out->model, strlen(l->out->model))] = '\0';
     return status == TSR_OK && !l->out->model ? TSR_E_HOST_MEMORY : status;
 }
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "text/base/unicode.h"
 #include "train/run/job.h"
 
 #include <stdlib.h>
@@ -76,6 +77,17 @@ static tsr_status apply_recipe(tsri_train_job *job) {
 
 /* ---- a new run ---- */
 
+/* run.json is JSON, so it holds no other bytes than UTF-8. */
+static tsr_status check_names(const char *const *names, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (names[i] && !tsri_text_utf8_valid(names[i], strlen(names[i])))
+            return tsri_base_fail(TSR_E_ARGUMENT,
+                                  "%s is not UTF-8, which run.json can't keep for --resume; give "
+                                  "the file or folder another name",
+                                  names[i]);
+    return TSR_OK;
+}
+
 static tsr_status check_options(const tsr_train_options *o) {
     if (!o->recipe == !o->model)
         return tsri_base_fail(
@@ -89,7 +101,11 @@ static tsr_status check_options(const tsr_train_options *o) {
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "--head-only needs --model: with --recipe, all weights "
                               "are new");
-    return TSR_OK;
+    TRY(check_names(&o->recipe, 1));
+    TRY(check_names(&o->model, 1));
+    TRY(check_names(o->data, o->n_data));
+    TRY(check_names(o->validation, o->n_validation));
+    return check_names(o->set, o->n_set);
 }
 
 static tsr_status new_run(tsri_train_job *job) {
@@ -108,7 +124,7 @@ static tsr_status new_run(tsri_train_job *job) {
                          (int)o->head_only, "data", list_of(o->data, o->n_data), "validation",
                          list_of(o->validation, o->n_validation), "architecture", own);
     if (status == TSR_OK && !job->run)
-        return tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory, or a name is not UTF-8");
+        return tsri_base_fail(TSR_E_HOST_MEMORY, "out of host memory");
     return status;
 }
 

@@ -147,6 +147,23 @@ def test_answers_do_not_hang_on_windows(folder):
         equal(process.communicate(timeout=PATIENCE)[0], whole, arguments)
 
 
+# ---- names ----
+
+
+def test_names_that_are_not_utf8(folder):
+    """Files may have any name; a page shows it with question marks, and run.json can't hold it."""
+    model, text, log = (folder / os.fsdecode(name) for name in (b"m\xe9del", b"t\xe0\x80\xa8xt", b"l\xed\xa0\x80g"))
+    model.symlink_to(PLAY)
+    text.write_text("KING of all\n" * 50)
+    log.write_text('{"step": 1, "loss": 1}\n')
+    run("attention", *REFERENCE, "-m", model, "-o", folder / "a.html", "KING")
+    run("plot", log, "-o", folder / "p.html")
+    equal([name in (folder / page).read_text() for page, name in (("a.html", "m?del"), ("p.html", "l???g"))], [True, True])
+    refused(2, "is not UTF-8, which run.json can't keep", "train", text, *REFERENCE, "--recipe", "char-gpt", "-o", folder / "out")
+    refused(2, "is not UTF-8, which run.json can't keep", "train", log, *REFERENCE, "--model", model, "-o", folder / "out")
+    equal((folder / "out").exists(), False)
+
+
 # ---- encodings ----
 
 GERMAN = "schöne Grüße\nGröße\n"
