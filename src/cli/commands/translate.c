@@ -133,7 +133,8 @@ static int run(job *j) {
         tsr_translate(j->app.model, &options, next_line, take_line, j, &stats);
     tsri_cli_progress_end(&j->progress, false);
     if (status != TSR_OK && (status != TSR_E_CANCELLED || !(j->app.stopped || tsri_cli_signal())))
-        return tsri_cli_status(status);
+        return j->code == CLI_OK ? tsri_cli_status(status)
+                                 : j->code; /* reading failed first, and said so */
     if (status == TSR_OK)
         tell(j, &stats);
     if (stats.failed)
