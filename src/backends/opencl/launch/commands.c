@@ -134,10 +134,10 @@ tsr_status tsri_opencl_commands_choose(tsr_plan *plan, const int64_t sizes[TSR_S
                                        tsri_opencl_way *way) {
     tsr_dev *dev = plan->dev;
     tsri_opencl_recording *own = &plan->recording;
-    tsri_opencl_groups *before = own->groups, *now = own->groups + own->n;
     *way = TSRI_OPENCL_BY_LAUNCHES;
     if (!own->groups)
         return TSR_OK;
+    tsri_opencl_groups *before = own->groups, *now = own->groups + own->n;
     const bool whole = read_groups(plan, sizes, now);
     if (!whole || !own->known || memcmp(before, now, own->n * sizeof *now) != 0) {
         tsri_opencl_commands_forget(plan);
