@@ -19,7 +19,8 @@ typedef enum tsr_model_compute {
     TSR_MODEL_COMPUTE_AUTO = 0,
     TSR_MODEL_COMPUTE_F32 = 1,
     TSR_MODEL_COMPUTE_F16 = 2, /**< where the device has such arithmetic; else f32 */
-    TSR_MODEL_COMPUTE_INT8 = 3 /**< for weights kept as q8 or q4; f32 for all others */
+    TSR_MODEL_COMPUTE_INT8 = 3, /**< for weights kept as q8 or q4; f32 for all others */
+    TSR_MODEL_COMPUTE_BF16 = 4  /**< where the device has matrix units for it; else f32 */
 } tsr_model_compute;
 
 typedef struct tsr_model_options {
@@ -87,7 +88,7 @@ typedef struct tsr_model_info {
     const int32_t *eos;
     const char *kv_dtype;  /**< storage dtype of keys and values: "f32" or "f16" */
     const char *kept;      /**< storage dtype of most bytes of matrices */
-    const char *compute;   /**< compute dtype of their products: "f32", "f16", "int8" */
+    const char *compute;   /**< compute dtype of their products: "f32", "f16", "bf16", "int8" */
     uint64_t stored_bytes; /**< of all arrays in the files */
     /** "decoder", "encoder" or "encoder-decoder". The sizes above are those of the decoder where
      * there is one, and flops are those of a token that it generates; else they are the

@@ -478,20 +478,27 @@ typedef struct tsr_matmul_attrs {
 typedef enum tsr_compute {
     /** x and the weight as f32; each sum is accumulated by fma, in the order of increasing k. */
     TSR_COMPUTE_F32 = 0,
-    /** x and the weight are rounded to half. The products of 8 inputs, starting at a multiple of 8,
-     * are computed and summed in half precision; these sums are added in f32, in the order of
-     * increasing k; then come bias, activation and residual in f32. The error of a sum is at most
-     * 10 * 2^-11 of the sum of its terms' magnitudes (one rounding each of x, w and the product,
-     * and seven of sums), plus 2^-14 for each factor, product or sum below 2^-14. Where one of
-     * these is above 65504, the result may be an infinity or a NaN. A device without half
-     * arithmetic computes as F32, which is within the same bound. */
+    /** x and the weight are rounded to half. With matrix units their products are exact and are
+     * summed in f32, in an order of the unit's own. Elsewhere the products of 8 inputs, starting at
+     * a multiple of 8, are computed and summed in half precision, and these sums are added in f32,
+     * in the order of increasing k. Then come bias, activation and residual in f32. The error of a
+     * sum is at most 10 * 2^-11 of the sum of its terms' magnitudes (one rounding each of x, w and
+     * the product, and seven of sums), plus 2^-14 for each factor, product or sum below 2^-14, plus
+     * what the K additions in f32 round. Where one of these is above 65504, the result may be an
+     * infinity or a NaN. A device with neither computes as F32, which is within the same bound. */
     TSR_COMPUTE_F16 = 1,
     /** For weights of TSR_GGML_Q8_0 or TSR_GGML_Q4_0 only. Each row of x becomes 8-bit integers,
      * q = rint(x * (127 / a)) with a = max |x| of the row. The integer sums of each block of 32 are
      * exact; they are multiplied by the block's scale and accumulated by fma, in the order of
      * increasing k; the result is multiplied by a / 127; then come bias, activation and residual. A
      * row with a < 2^-120 counts as zeros; a row with an infinity or a NaN may give anything. */
-    TSR_COMPUTE_INT8 = 2
+    TSR_COMPUTE_INT8 = 2,
+    /** x and the weight are rounded to bf16; their products are exact and are summed in f32 by
+     * matrix units, in an order of the unit's own; then come bias, activation and residual in f32.
+     * The error of a sum is at most 2.01 * 2^-8 of the sum of its terms' magnitudes (one rounding
+     * each of x and w), plus what the K additions in f32 round. A device without such units computes
+     * as F32, which is within the same bound. */
+    TSR_COMPUTE_BF16 = 3
 } tsr_compute;
 
 typedef struct tsr_linear_attrs {

@@ -136,7 +136,9 @@ static const char *why_compute(const tsri_model_keeping *keeping, char *text, si
            : compute == TSR_MODEL_COMPUTE_INT8
                ? "asked for; off by at most max|x| / 254 times the weights' magnitudes"
            : compute == TSR_MODEL_COMPUTE_F16
-               ? "asked for; in f32 where the device has no half arithmetic"
+               ? "asked for; in f32 where the device has neither matrix units nor half arithmetic"
+           : compute == TSR_MODEL_COMPUTE_BF16
+               ? "asked for; in f32 where the device has no matrix units for bf16"
                : "asked for";
 }
 

@@ -49,11 +49,11 @@ static tsr_status check_options(const tsr_model_options *options) {
         return tsri_base_fail(TSR_E_ARGUMENT,
                               "keys and values can be kept as f32 or f16; dtype %u is neither",
                               options->kv_dtype);
-    if (options->compute > TSR_MODEL_COMPUTE_INT8)
-        return tsri_base_fail(
-            TSR_E_ARGUMENT,
-            "products can be formed in f32, f16 or int8, or as auto chooses; %u is not one of them",
-            options->compute);
+    if (options->compute > TSR_MODEL_COMPUTE_BF16)
+        return tsri_base_fail(TSR_E_ARGUMENT,
+                              "products can be formed in f32, f16, bf16 or int8, or as auto "
+                              "chooses; %u is none of them",
+                              options->compute);
     for (uint32_t i = 0; i < options->n_lora; i++)
         if (!options->lora || !options->lora[i])
             return tsri_base_fail(TSR_E_ARGUMENT, "adapter %u of %u has no name", i,

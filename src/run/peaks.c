@@ -84,13 +84,18 @@ bool tsri_run_peak_best(const tsr_device *device, uint32_t peak, uint32_t repeat
     return true;
 }
 
-double tsri_run_least_seconds(const tsri_run_peaks *p, const double flops[3], double bytes) {
-    const double peak[3] = {p->fma_f32, p->fma_f16 > 0 ? p->fma_f16 : p->fma_f32,
-                            p->dot_int8 > p->fma_f32 ? p->dot_int8 : p->fma_f32};
+double tsri_run_least_seconds(const tsri_run_peaks *p, const double flops[TSRI_RUN_COMPUTES],
+                              double bytes) {
+    const double half = p->fma_f16 > 0 ? p->fma_f16 : p->fma_f32;
+    const double peak[TSRI_RUN_COMPUTES] = {[TSR_COMPUTE_F32] = p->fma_f32,
+                                            [TSR_COMPUTE_F16] = half,
+                                            [TSR_COMPUTE_INT8] =
+                                                p->dot_int8 > p->fma_f32 ? p->dot_int8 : p->fma_f32,
+                                            [TSR_COMPUTE_BF16] = p->fma_f32};
     double seconds = 0;
     if (p->fma_f32 <= 0 || p->read <= 0)
         return 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < TSRI_RUN_COMPUTES; i++)
         seconds += flops[i] > 0 ? flops[i] / peak[i] : 0;
     return seconds > bytes / p->read ? seconds : bytes / p->read;
 }

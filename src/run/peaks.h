@@ -24,8 +24,11 @@ typedef struct tsri_run_peaks {
 enum { TSRI_RUN_PEAK_REPEATS = 8 };
 bool tsri_run_peak_best(const tsr_device *device, uint32_t peak, uint32_t repeats, double *best);
 
+enum { TSRI_RUN_COMPUTES = 4 }; /* the values of tsr_compute */
+
 /* Seconds that multiply-adds (flops by tsr_compute) take at the peaks of their types, or that bytes
  * take to be read, whichever is longer. 0: a peak that it needs is not known. */
-double tsri_run_least_seconds(const tsri_run_peaks *peaks, const double flops[3], double bytes);
+double tsri_run_least_seconds(const tsri_run_peaks *peaks, const double flops[TSRI_RUN_COMPUTES],
+                             double bytes);
 
 #endif

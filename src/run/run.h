@@ -9,6 +9,7 @@
 
 #include "backend/host.h"
 #include "graph/graph.h"
+#include "run/peaks.h"
 
 typedef struct tsri_run_context tsri_run_context;
 typedef struct tsri_run_plan
@@ -104,7 +105,7 @@ tsr_status tsri_run_step_variants(const tsri_run_plan *plan, size_t i, tsr_varia
 typedef struct tsri_run_work {
     /* By tsr_compute; without attention, as the number of its keys is not one of the sizes of a
      * run */
-    double flops[3];
+    double flops[TSRI_RUN_COMPUTES];
     uint64_t weight_bytes; /* of the weights that it reads whole, in their storage dtype */
 } tsri_run_work;
 void tsri_run_work_of(const tsri_run_plan *plan, const int64_t sizes[TSR_SYMBOLS],

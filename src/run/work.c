@@ -7,7 +7,7 @@ uint32_t tsri_run_compute_of(const tsri_graph_node *node) {
         node->id == TSR_OP_LINEAR       ? ((const tsr_linear_attrs *)node->attrs)->compute
         : node->id == TSR_OP_GLU_LINEAR ? ((const tsr_glu_linear_attrs *)node->attrs)->compute
                                         : TSR_COMPUTE_F32;
-    return compute <= TSR_COMPUTE_INT8 ? compute : TSR_COMPUTE_F32;
+    return compute < TSRI_RUN_COMPUTES ? compute : TSR_COMPUTE_F32;
 }
 
 static uint64_t weights_read(const tsri_run_plan *plan, size_t number,

@@ -78,7 +78,7 @@ static tsr_status give(const tsri_verify_bench *b, const tsr_verify_result *resu
 }
 
 static tsr_status give_times(const job *j, const char *variant, const figures *f) {
-    double flops[3] = {0};
+    double flops[TSRI_RUN_COMPUTES] = {0};
     flops[j->known.compute] = j->known.cost.flops;
     const tsr_verify_result result = {
         .struct_size = sizeof result,

@@ -186,13 +186,14 @@ Test(graph, block_weights_are_taken_in_whole_rows_alone) {
         {TSR_OP_LINEAR, TSR_GGML_Q4_0, 10, 64, 1, TSR_COMPUTE_INT8, NULL},
         {TSR_OP_GLU_LINEAR, TSR_GGML_Q4_0, 10, 64, 1, TSR_COMPUTE_INT8, NULL},
         {TSR_OP_LINEAR, TSR_F16, 10, 64, 1, TSR_COMPUTE_F16, NULL},
+        {TSR_OP_LINEAR, TSR_BF16, 10, 64, 1, TSR_COMPUTE_BF16, NULL},
         {TSR_OP_EMBED, TSR_GGML_Q8_0, 10, 64, 0, 0, NULL},
         {TSR_OP_LINEAR, TSR_GGML_Q8_0, 10, 48, 1, 0, "q8_0 [10,48]; wanted blocks along K"},
         {TSR_OP_LINEAR, TSR_GGML_Q8_0, 64, 32, 0, 0, "wanted blocks along K"},
         {TSR_OP_GLU_LINEAR, TSR_GGML_Q4_0, 64, 32, 0, 0, "glu_linear: the weight is q4_0"},
         {TSR_OP_LINEAR, TSR_GGML_Q5_0, 10, 64, 1, 0, "is q5_0 [10,64]"},
         {TSR_OP_LINEAR, TSR_F32, 10, 64, 1, TSR_COMPUTE_INT8, "weight of int8 products is f32"},
-        {TSR_OP_LINEAR, TSR_F32, 10, 64, 1, 3, "compute 3 is not known"},
+        {TSR_OP_LINEAR, TSR_F32, 10, 64, 1, 4, "compute 4 is not known"},
         {TSR_OP_EMBED, TSR_GGML_Q8_0, 10, 40, 0, 0, "embed: the table is q8_0 [10,40]"},
         {TSR_OP_EMBED, TSR_GGML_Q6_K, 10, 256, 0, 0, "embed: the table is q6_K"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -214,7 +215,7 @@ Test(graph, block_weights_are_taken_in_whole_rows_alone) {
             cr_assert_neq(y, TSRI_GRAPH_NONE, "row %zu: %s", i, tsr_error_last());
             /* what lacks a form without blocks stays whole */
             cr_assert_eq(tsri_graph_lower(g, refuse_fused, NULL, &low), TSR_OK);
-            cr_assert_eq(contains(low, TSR_OP_LINEAR), !looks_up && rows[i].dtype != TSR_F16);
+            cr_assert_eq(contains(low, TSR_OP_LINEAR), !looks_up && rows[i].dtype >= TSR_GGML_Q4_0);
             tsri_graph_destroy(&low);
         } else {
             cr_assert_eq(y, TSRI_GRAPH_NONE, "row %zu", i);

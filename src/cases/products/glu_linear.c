@@ -56,42 +56,49 @@ static void add_blocks(tsri_case_list *list, tsr_dtype dtype) {
         }
 }
 
-/* As in linear.c, a sum g is off by e_g = 10.03 h G + 4 K 2^-14, where G, the sum of its terms'
- * magnitudes, is at most K here. So g u is off by 2.3 * 10.03 h G U and, with 4 K 2^-14 in either
- * factor times at most K of the other, by 2.3 * 4 * 2^-14 K^2. */
-static void half(tsri_case *c, int64_t K) {
-    c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = TSR_COMPUTE_F16;
-    c->bound[0].terms += 2.3 * 10.03 * 0x1p-11 * 1.01;
-    c->bound[0].absolute += 2.3 * 4 * 0x1p-14 * 1.01 * (double)(K * K);
+/* As in linear.c, a sum g of halves is off by e_g = 10.03 h G + 4 K 2^-14, where G, the sum of its
+ * terms' magnitudes, is at most K here. So g u is off by 2.3 * 10.03 h G U and, with 4 K 2^-14 in
+ * either factor times at most K of the other, by 2.3 * 4 * 2^-14 K^2. */
+static void narrow(tsri_case *c, tsr_compute compute, int64_t K) {
+    const bool half = compute == TSR_COMPUTE_F16;
+    c->attrs.glu_linear.compute = c->term_attrs.glu_linear.compute = compute;
+    c->bound[0].terms +=
+        2.3 * 1.01 * (half ? 10.03 * 0x1p-11 : 2.01 * 0x1p-8 + (double)K * TSRI_CASE_U);
+    c->bound[0].absolute += half ? 2.3 * 4 * 0x1p-14 * 1.01 * (double)(K * K) : 0;
     tsri_case_reason(c,
-                     "(2.3 (10.2 h + (K + 4) u) + 24 u) sum|gate terms| sum|up terms| + 9.3 K^2 "
-                     "2^-14, h = 2^-11, K = %lld: as linear's f16, twice",
+                     half
+                         ? "(2.3 (10.2 h + (K + 4) u) + 24 u) sum|gate terms| sum|up terms| + 9.3 "
+                           "K^2 2^-14, h = 2^-11, K = %lld: as linear's f16, twice"
+                         : "(2.3 (2.03 b + (2 K + 4) u) + 24 u) sum|gate terms| sum|up terms|, b = "
+                           "2^-8, K = %lld: as linear's bf16, twice",
                      (long long)K);
 }
 
-static void add_halves(tsri_case_list *list) {
+static void add_narrow(tsri_case_list *list, tsr_compute compute) {
+    const bool f16 = compute == TSR_COMPUTE_F16;
     static const int64_t shapes[][3] = {{3, 32, 40},  {1, 1, 1},    {8, 63, 33}, {9, 17, 65},
                                         {64, 40, 96}, {67, 24, 31}, {0, 8, 8},   {1, 70, 576}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        half(add(list, shapes[i][0], shapes[i][1], shapes[i][2], TSR_F32, true, TSR_ACT_SILU, i % 2,
-                 " f16"),
-             shapes[i][1]);
+        narrow(add(list, shapes[i][0], shapes[i][1], shapes[i][2], TSR_F32, true, TSR_ACT_SILU,
+                   i % 2, f16 ? " f16" : " bf16"),
+               compute, shapes[i][1]);
     for (int m = 0; m < 2; m++) {
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
             for (int trans = tsri_tensor_is_kept_blocks(dtypes[d]); trans < 2; trans++)
-                half(add(list, m ? 40 : 5, 64, 48, dtypes[d], trans, TSR_ACT_SILU, d % 2,
-                         " f16 lattice"),
-                     64);
-        tsri_case *c =
-            add(list, m ? 37 : 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false, " f16, integers");
-        half(c, 24);
+                narrow(add(list, m ? 40 : 5, 64, 48, dtypes[d], trans, TSR_ACT_SILU, d % 2,
+                           f16 ? " f16 lattice" : " bf16 lattice"),
+                       compute, 64);
+        tsri_case *c = add(list, m ? 37 : 4, 24, 20, TSR_F32, true, TSR_ACT_NONE, false,
+                           f16 ? " f16, integers" : " bf16, integers");
+        narrow(c, compute, 24);
         for (int i = 0; i < 2; i++) {
             c->in[i].fill = TSRI_CASE_INTEGER;
             c->in[i].low = -4, c->in[i].high = 4;
         }
         c->bound[0] = (tsri_case_bound){0};
-        tsri_case_reason(c, "exact: sums of 8 products below 2^11 are, in half");
+        tsri_case_reason(c,
+                         "exact: sums of 8 products below 2^11 are, in half; in f32, below 2^24");
     }
 }
 
@@ -140,7 +147,8 @@ void tsri_cases_glu_linear(tsri_case_list *list) {
     tsri_case_reason(c, "exact: sums and products of integers below 2^24 are");
     c = add(list, 4, 24, 20, TSR_F32, true, TSR_ACT_SILU, false, " x from wider rows");
     c->in[0].view = TSRI_CASE_SLICED;
-    add_halves(list);
+    add_narrow(list, TSR_COMPUTE_F16);
+    add_narrow(list, TSR_COMPUTE_BF16);
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
     add_timed(list);

@@ -66,45 +66,52 @@ static void int8(tsri_case *c, int64_t K, bool activated) {
 }
 
 /* Products of halves have 10 roundings of 2^-11 (op.h). Numbers below 2^-14 may be flushed to 0 in
- * half: x, w, their product, a sum. */
-static void half(tsri_case *c, int64_t K, bool activated) {
-    c->attrs.linear.compute = c->term_attrs.linear.compute = TSR_COMPUTE_F16;
-    c->bound[0].terms += 1.13 * 10.03 * 0x1p-11;
-    c->bound[0].absolute += 1.13 * 4 * 0x1p-14 * (double)K;
+ * half: x, w, their product, a sum. Those of bf16 have two roundings of 2^-8, and matrix units may
+ * cut sums off where f32 rounds them. */
+static void narrow(tsri_case *c, tsr_compute compute, int64_t K, bool activated) {
+    const bool half = compute == TSR_COMPUTE_F16;
+    c->attrs.linear.compute = c->term_attrs.linear.compute = compute;
+    c->bound[0].terms += 1.13 * (half ? 10.03 * 0x1p-11 : 2.01 * 0x1p-8 + (double)K * TSRI_CASE_U);
+    c->bound[0].absolute += half ? 1.13 * 4 * 0x1p-14 * (double)K : 0;
     tsri_case_reason(c,
-                     "1.13 (10 h + (K + 4) u) sum|terms| + 4.6 K 2^-14, h = 2^-11, K = %lld: x, w, "
-                     "the product, 7 sums of halves, what half may flush%s",
+                     half ? "1.13 (10 h + (K + 4) u) sum|terms| + 4.6 K 2^-14, h = 2^-11, K = "
+                            "%lld: x, w, the product, 7 sums of halves, what half may flush%s"
+                          : "1.13 (2.01 b + (2 K + 4) u) sum|terms|, b = 2^-8, K = %lld: x, w, "
+                            "sums that are cut off%s",
                      (long long)K, activated ? "; 20 u for the activation" : "");
 }
 
-/* M, N and K around tiles and groups of 8; each dtype and orientation; integers, which halves hold
- * exactly. */
-static void add_halves(tsri_case_list *list) {
+/* Products in f16 and bf16: M, N and K around tiles and groups of 8; each dtype and orientation;
+ * integers, which both hold exactly. */
+static void add_narrow(tsri_case_list *list, tsr_compute compute) {
     static const shape shapes[] = {{1, 3, 32, 48},  {1, 1, 1, 1},    {1, 8, 65, 63},
                                    {3, 3, 17, 130}, {2, 31, 7, 129}, {1, 64, 48, 96},
                                    {1, 33, 15, 65}, {1, 0, 16, 16},  {1, 1, 1030, 17}};
     static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16, TSR_GGML_Q8_0, TSR_GGML_Q4_0};
+    const char *what = compute == TSR_COMPUTE_F16 ? " f16" : " bf16";
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const uint32_t activation = i % 4 == 3 ? TSR_ACT_GELU : TSR_ACT_NONE;
-        tsri_case *c = add(list, shapes[i], TSR_F32, true, activation, i % 2, i % 3 == 1, " f16");
-        half(c, shapes[i].K, activation != TSR_ACT_NONE);
+        tsri_case *c = add(list, shapes[i], TSR_F32, true, activation, i % 2, i % 3 == 1, what);
+        narrow(c, compute, shapes[i].K, activation != TSR_ACT_NONE);
     }
     for (int m = 0; m < 2; m++)
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
             for (int trans = tsri_tensor_is_kept_blocks(dtypes[d]); trans < 2; trans++)
-                half(add(list, (shape){1, m ? 70 : 5, 96, 100}, dtypes[d], trans, TSR_ACT_NONE,
-                         d == 1, d == 2, " f16 lattice"),
-                     96, false);
+                narrow(add(list, (shape){1, m ? 70 : 5, 96, 100}, dtypes[d], trans, TSR_ACT_NONE,
+                           d == 1, d == 2,
+                           compute == TSR_COMPUTE_F16 ? " f16 lattice" : " bf16 lattice"),
+                       compute, 96, false);
     for (int m = 0; m < 2; m++) {
         tsri_case *c = add(list, (shape){2, m ? 35 : 3, 43, 67}, TSR_F16, true, TSR_ACT_NONE, true,
-                           true, " f16, integers");
-        half(c, 43, false);
+                           true, compute == TSR_COMPUTE_F16 ? " f16, integers" : " bf16, integers");
+        narrow(c, compute, 43, false);
         for (int i = 0; i < 4; i++) {
             c->in[i].fill = TSRI_CASE_INTEGER;
             c->in[i].low = -8, c->in[i].high = 8;
         }
         c->bound[0] = (tsri_case_bound){0};
-        tsri_case_reason(c, "exact: in half, sums of 8 products below 2^11 are");
+        tsri_case_reason(c,
+                         "exact: in half, sums of 8 products below 2^11 are; in f32, below 2^24");
     }
 }
 
@@ -222,7 +229,8 @@ void tsri_cases_linear(tsri_case_list *list) {
     c->in[0].low = -1e6, c->in[0].high = 1e6;
     c->sparse = true;
     add_states(list);
-    add_halves(list);
+    add_narrow(list, TSR_COMPUTE_F16);
+    add_narrow(list, TSR_COMPUTE_BF16);
     add_blocks(list, TSR_GGML_Q8_0);
     add_blocks(list, TSR_GGML_Q4_0);
     add_timed(list);

@@ -46,7 +46,7 @@ const tsri_cli_option *tsri_cli_model_options(tsri_cli_app *app) {
          "how keys and values are stored: f32 (default), or f16, which needs half the memory", 0, 0,
          NULL},
         {"compute", 0, CLI_TEXT, &app->compute_name, "TYPE",
-         "how matrix products are computed: f32, f16, int8 (with q8 and q4 weights), or auto", 0, 0,
+         "how matrix products are computed: f32, f16, bf16, int8 (with q8 and q4 weights), or auto", 0, 0,
          NULL},
         {"ctx-size|context", 'c', CLI_INT, &app->context, "N",
          "the most tokens a sequence may have (default: as many as the model can read)", 1, 1 << 30,
@@ -248,6 +248,7 @@ int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options) {
                                     {"f32", TSR_MODEL_COMPUTE_F32},
                                     {"f16", TSR_MODEL_COMPUTE_F16},
                                     {"int8", TSR_MODEL_COMPUTE_INT8},
+                                    {"bf16", TSR_MODEL_COMPUTE_BF16},
                                     {NULL, 0}};
     static const word kv_dtypes[] = {
         {"f32", TSR_F32}, {"float32", TSR_F32}, {"f16", TSR_F16}, {"float16", TSR_F16}, {NULL, 0}};
@@ -262,7 +263,7 @@ int tsri_cli_model_settings(tsri_cli_app *app, tsr_model_options *options) {
     if (code == CLI_OK)
         code = word_of("kv-dtype", app->kv_dtype_name, kv_dtypes, "f32 or f16", &options->kv_dtype);
     if (code == CLI_OK)
-        code = word_of("compute", app->compute_name, computes, "auto, f32, f16 or int8",
+        code = word_of("compute", app->compute_name, computes, "auto, f32, f16, bf16 or int8",
                        &options->compute);
     return code;
 }

@@ -41,7 +41,7 @@ tsr_status tsri_graph_check_weight(const char *op, const tsr_tensor *w, const ts
     if (blocks && (!trans || !tsri_graph_is_blocks(w)))
         return tsri_graph_refuse(op, "the weight", w,
                                  "blocks along K, as [outputs, K], K a multiple of 32");
-    if (compute > TSR_COMPUTE_INT8)
+    if (compute > TSR_COMPUTE_BF16)
         return tsri_base_fail(TSR_E_UNSUPPORTED, "%s: compute %u is not known to this version", op,
                               compute);
     if (compute == TSR_COMPUTE_INT8 && !blocks)

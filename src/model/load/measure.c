@@ -7,7 +7,7 @@
 #include "tensor/shape.h"
 
 const char *tsri_model_compute_name(tsr_compute compute) {
-    static const char *const names[] = {"f32", "f16", "int8"};
+    static const char *const names[] = {"f32", "f16", "int8", "bf16"};
     return names[compute];
 }
 

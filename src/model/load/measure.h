@@ -27,7 +27,7 @@ typedef struct tsri_model_tally {
 /* Counts matrices by the dtype that they are kept in; returns the number of dtypes. */
 size_t tsri_model_tally_matrices(const tsri_model_weights *weights,
                                  tsri_model_tally kinds[TSRI_MODEL_MAX_TALLIES]);
-/* "f32", "f16", "int8". */
+/* "f32", "f16", "int8", "bf16". */
 const char *tsri_model_compute_name(tsr_compute compute);
 
 #endif

@@ -34,7 +34,9 @@ tsr_compute tsri_model_weight_compute(const tsri_model_weights *weights,
         (wanted == TSR_MODEL_COMPUTE_INT8 ||
          (wanted == TSR_MODEL_COMPUTE_AUTO && !weights->keeping.slow_int8)))
         return TSR_COMPUTE_INT8;
-    return wanted == TSR_MODEL_COMPUTE_F16 ? TSR_COMPUTE_F16 : TSR_COMPUTE_F32;
+    return wanted == TSR_MODEL_COMPUTE_F16    ? TSR_COMPUTE_F16
+           : wanted == TSR_MODEL_COMPUTE_BF16 ? TSR_COMPUTE_BF16
+                                              : TSR_COMPUTE_F32;
 }
 
 uint64_t tsri_model_weights_bytes(const tsri_model_weights *weights) {

@@ -66,7 +66,8 @@ static bool computes_exactly(tsr_model *model) {
         tsri_session_plan(session, 1, &plan) == TSR_OK)
         tsri_run_work_of(plan, one, &work);
     tsri_session_destroy(&session);
-    return work.flops[TSR_COMPUTE_F16] == 0 && work.flops[TSR_COMPUTE_INT8] == 0;
+    return work.flops[TSR_COMPUTE_F16] == 0 && work.flops[TSR_COMPUTE_INT8] == 0 &&
+           work.flops[TSR_COMPUTE_BF16] == 0;
 }
 
 tsr_status tsri_task_gate_run(tsr_model *model, bool device, tsri_task_gate *out) {

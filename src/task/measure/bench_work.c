@@ -35,11 +35,13 @@ tsr_status tsri_task_bench_work(tsr_model *model, const tsri_run_peaks *peaks, t
     const double seen = (double)row->batch * pairs((double)row->depth, (double)row->tokens),
                  keys = (double)row->batch * (prompt ? (double)(row->depth + row->tokens)
                                                      : pairs((double)row->depth, (double)steps));
-    double flops[3];
-    for (int i = 0; i < 3; i++)
+    double flops[TSRI_RUN_COMPUTES];
+    for (int i = 0; i < TSRI_RUN_COMPUTES; i++)
         flops[i] = work.flops[i] * (double)steps;
     flops[TSR_COMPUTE_F32] += figures.flops_per_past_token * seen;
-    row->flops = flops[0] + flops[1] + flops[2];
+    row->flops = 0;
+    for (int i = 0; i < TSRI_RUN_COMPUTES; i++)
+        row->flops += flops[i];
     row->bytes =
         (double)work.weight_bytes * (double)steps + (double)figures.kv_bytes_per_token * keys;
     const double least = tsri_run_least_seconds(peaks, flops, row->bytes),

@@ -134,7 +134,7 @@ def test_gguf_blocks(folder):
 
 def test_refused(folder):
     refused(2, "--dtype q5: give f32, f16, bf16, q8 or q4", "info", PLAY, "--dtype", "q5")
-    refused(2, "--compute int4: give auto, f32, f16 or int8", "info", PLAY, "--compute", "int4")
+    refused(2, "--compute int4: give auto, f32, f16, bf16 or int8", "info", PLAY, "--compute", "int4")
     refused(2, "int8 products need weights kept as q8 or q4", "info", PLAY, "--compute", "int8")
     refused(2, "give q8 or q4", "quantize", PLAY, "-o", folder / "x", "--dtype", "f16")
     refused(2, "quantize needs MODEL and -o FOLDER", "quantize", PLAY)
